@@ -1,0 +1,40 @@
+/** What a kind of backend compiles to, and what it gets to work with. */
+import type { Exchange } from './exchange.ts'
+
+/** One upstream destination: a name or address with a port, or a unix socket. */
+export interface Destination {
+  /** Host name, IPv4 or IPv6 literal (without brackets); '' for a unix socket. */
+  readonly host: string
+  readonly port: number
+  /** Path of a unix socket, or null. */
+  readonly unixPath: string | null
+}
+
+/** What the engine lends to backends. */
+export interface UpstreamClient {
+  /**
+   * The state of a destination (pools, health, addresses), made once and kept over reloads.
+   * `guarded`: refuse private, loopback, link-local and metadata addresses when dialling.
+   */
+  endpoint(destination: Destination, options: EndpointOptions): Endpoint
+  /** Sends ex to the endpoint; everything that follows arrives as ServerEvents. */
+  send(ex: Exchange, endpoint: Endpoint): void
+}
+
+export interface EndpointOptions {
+  readonly guarded: boolean
+  /** CIDR ranges that a guarded endpoint may dial nevertheless. */
+  readonly allow: readonly string[]
+  readonly connectTimeoutMs: number
+}
+
+/** Opaque to everybody but engine/upstream. */
+export interface Endpoint {
+  readonly name: string
+  /** False while every address of it is ejected by health. */
+  readonly usable: boolean
+  /** Host header for hostRewrite auto: host, or host:port when the port is not the scheme's own. */
+  readonly hostHeader: string
+  /** Whether the destination is a name (hostRewrite defaults to auto then). */
+  readonly isHostname: boolean
+}

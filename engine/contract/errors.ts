@@ -1,0 +1,54 @@
+/**
+ * Every way in which an exchange can end without the upstream's own answer: one row each.
+ * A runtime error is a value (DESIGN section 11); the row decides status, blame and text.
+ */
+
+/** Who caused the end of the exchange. `downstream` is the client's fault or wish. */
+export type ErrorSource = 'downstream' | 'upstream' | 'policy' | 'internal'
+
+export interface ErrorRow {
+  /** Status of the local reply. 499 is only logged: the client is gone. */
+  readonly status: number
+  readonly source: ErrorSource
+  /** Body of the local reply, text/plain. Static: nothing that a client sent is echoed. */
+  readonly message: string
+}
+
+export const ERRORS = {
+  BAD_REQUEST: row(400, 'downstream', 'the request is malformed'),
+  BAD_FRAMING: row(400, 'downstream', 'the request is framed ambiguously: check Content-Length and Transfer-Encoding'),
+  BAD_HOST: row(400, 'downstream', 'the request needs exactly one valid Host header'),
+  BAD_TARGET: row(400, 'downstream', 'the request target is not a valid path or absolute URL'),
+  CONNECT_REFUSED: row(405, 'downstream', 'CONNECT is not served here'),
+  HEAD_TIMEOUT: row(408, 'downstream', 'the request head did not arrive in time'),
+  BODY_TIMEOUT: row(408, 'downstream', 'the request body did not arrive in time'),
+  BODY_TOO_LARGE: row(413, 'downstream', 'the request body is larger than the configured limit'),
+  URI_TOO_LONG: row(414, 'downstream', 'the request target is too long'),
+  EXPECTATION_FAILED: row(417, 'downstream', 'only Expect: 100-continue is understood'),
+  HEADERS_TOO_LARGE: row(431, 'downstream', 'the request has too many or too large header fields'),
+  CLIENT_GONE: row(499, 'downstream', 'the client closed the connection'),
+  METHOD_UNKNOWN: row(501, 'downstream', 'the request method is not implemented'),
+  CODING_UNKNOWN: row(501, 'downstream', 'only Transfer-Encoding: chunked is implemented'),
+  VERSION_UNKNOWN: row(505, 'downstream', 'only HTTP/1.0 and HTTP/1.1 are spoken here'),
+  LISTENER_NOT_FOUND: row(404, 'downstream', 'no listener serves this host'),
+  ROUTE_NOT_FOUND: row(404, 'downstream', 'no route matches this request'),
+  NO_BACKEND: row(503, 'upstream', 'the route has no usable backend'),
+  ADDRESS_REFUSED: row(403, 'policy', 'the destination address is not allowed'),
+  DNS_FAILURE: row(502, 'upstream', 'the name of the backend could not be resolved'),
+  CONNECT_FAILURE: row(502, 'upstream', 'the backend refused the connection'),
+  CONNECT_TIMEOUT: row(504, 'upstream', 'the backend did not accept the connection in time'),
+  UPSTREAM_RESET: row(502, 'upstream', 'the backend closed the connection before it answered'),
+  UPSTREAM_PROTOCOL: row(502, 'upstream', 'the backend answered with something that is not valid HTTP'),
+  UPSTREAM_TIMEOUT: row(504, 'upstream', 'the backend did not answer in time'),
+  UPSTREAM_OVERFLOW: row(503, 'upstream', 'too many requests wait for a connection to the backend'),
+  REQUEST_TIMEOUT: row(504, 'policy', 'the request took longer than the configured timeout'),
+  DRAINING: row(503, 'internal', 'the gateway is shutting down'),
+  INTERNAL: row(500, 'internal', 'internal error')
+} as const satisfies Record<string, ErrorRow>
+
+/** Stable name of an error; it appears as `reason` in the access log and in metrics. */
+export type ErrorCode = keyof typeof ERRORS
+
+function row(status: number, source: ErrorSource, message: string): ErrorRow {
+  return { status, source, message }
+}

@@ -1,0 +1,121 @@
+/**
+ * One request and its response: the object that every step of the life of a request passes on.
+ * One flat class, all fields set in the constructor, one allocation per request, no pools
+ * (measured: a fresh instance 16 ns, pooled 15 ns, and pools leak state between callers).
+ */
+import { HeaderBlock } from '#engine/http/headers.ts'
+import type { ErrorCode } from './errors.ts'
+import type { Route } from './route.ts'
+import type { ClientStream, ServerStream } from './transport.ts'
+
+/** How a body is delimited on the wire it was received from. */
+export const BODY_NONE = 0 // no body at all
+export const BODY_LENGTH = 1 // exactly contentLength bytes
+export const BODY_STREAM = 2 // chunked, or until the connection closes: length not known ahead
+export type BodyKind = typeof BODY_NONE | typeof BODY_LENGTH | typeof BODY_STREAM
+
+/** Steps of the life of a request, in order (docs/life-of-a-request.md). */
+export const STEP_REQUEST = 0
+export const STEP_SERVE = 1
+export const STEP_RESPONSE = 2
+export const STEP_SENDING = 3
+export const STEP_RECORDED = 4
+
+/** A response that the gateway makes itself. */
+export interface LocalReply {
+  readonly status: number
+  /** Body text, or null for none. */
+  readonly body: string | null
+  /** Content type of the body; text/plain when null. */
+  readonly contentType: string | null
+  /** Further headers, flat: name, value, ... */
+  readonly headers: readonly string[] | null
+}
+
+export class Exchange {
+  // --- the request, as it is now (hooks may change it before SERVE) ---
+  method: string
+  /** Path without query, starting with "/"; or "*" for OPTIONS *. */
+  path: string
+  /** Query with its leading "?", or "". */
+  query: string
+  /** Authority of the request: host[:port], lower-cased, from the absolute target or Host. */
+  authority: string
+  request: HeaderBlock
+  requestBody: BodyKind
+  /** Bytes, when requestBody is BODY_LENGTH. */
+  requestLength: number
+  /** The token of a permitted Upgrade (for example "websocket"), or null. */
+  upgrade: string | null = null
+  /** The client waits for 100 Continue before it sends its body. */
+  expectsContinue = false
+  /** Host header to send upstream; null: the client's authority goes through unchanged. */
+  upstreamHost: string | null = null
+  /** The path as received, before any rewrite: for the access log. */
+  readonly originalPath: string
+
+  // --- the response, once there is one ---
+  status = 0
+  response: HeaderBlock | null = null
+  responseBody: BodyKind = BODY_NONE
+  responseLength = 0
+
+  // --- where it comes from and goes to ---
+  readonly client: ClientStream
+  route: Route | null = null
+  /** Index into route.matches of the match that was taken; -1 without a route. */
+  matchIndex = -1
+  server: ServerStream | null = null
+
+  // --- progress ---
+  step: number = STEP_REQUEST
+  /** Next hook to run in the current step. */
+  cursor = 0
+  localReply: LocalReply | null = null
+  /** Set once: why the exchange ended other than with the upstream's answer. */
+  error: ErrorCode | null = null
+  /** The last byte of the request has been received. */
+  requestDone = false
+  /** The last byte of the response has been handed to the client side. */
+  responseDone = false
+  /** Request body bytes that arrived before there was somewhere to send them. Bounded: the client is paused. */
+  held: Buffer[] | null = null
+  /** Set when the whole request body must not be sent on (a hook replaced or refused it). */
+  discardBody = false
+  attempts = 0
+
+  // --- facts for RECORD ---
+  /** Milliseconds of the monotonic clock (performance.now()). */
+  startedAt: number
+  /** When the upstream's response head arrived; 0 if never. */
+  firstByteAt = 0
+  bytesReceived = 0
+  bytesSent = 0
+  /** Name of the backend that served it, or null. */
+  backend: string | null = null
+  /** ip:port (or unix path) of the endpoint that was tried last, or null. */
+  endpoint: string | null = null
+
+  constructor(
+    client: ClientStream,
+    method: string,
+    path: string,
+    query: string,
+    authority: string,
+    request: HeaderBlock,
+    requestBody: BodyKind,
+    requestLength: number,
+    startedAt: number
+  ) {
+    this.client = client
+    this.method = method
+    this.path = path
+    this.originalPath = path
+    this.query = query
+    this.authority = authority
+    this.request = request
+    this.requestBody = requestBody
+    this.requestLength = requestLength
+    this.startedAt = startedAt
+  }
+}

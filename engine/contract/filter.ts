@@ -1,0 +1,39 @@
+/**
+ * The compiled form of policies. A policy (what the user configures) compiles to hooks that run per
+ * exchange, to settings that the engine reads, or to both.
+ */
+import type { Exchange } from './exchange.ts'
+
+/** Run the next hook. */
+export const CONTINUE = 0
+/** ex.localReply or ex.error is set: skip to the response hooks. */
+export const STOP = 1
+export type Verdict = typeof CONTINUE | typeof STOP
+
+/**
+ * A hook that can decide at once returns the verdict itself; only one that truly waits returns a
+ * promise (measured: eight synchronous hooks 46 ns, the same awaited 550 ns).
+ */
+export type Hook = (ex: Exchange) => Verdict | Promise<Verdict>
+
+export interface Filter {
+  /** Request headers are complete; before a backend is chosen. */
+  readonly onRequest?: Hook
+  /** Response headers are complete (of the upstream or of a local reply); runs last filter first. */
+  readonly onResponse?: Hook
+}
+
+/** Per-route settings that the engine itself executes. Zero means: no limit of its own. */
+export interface RouteSettings {
+  /** Whole exchange: from the request's head to the last byte of the response. */
+  requestTimeoutMs: number
+  /** One attempt: from sending the request to the last byte of its response. */
+  backendTimeoutMs: number
+  /** 'auto': Host becomes the destination's; 'none': it passes; 'default': auto for hostname backends only. */
+  hostRewrite: 'auto' | 'none' | 'default'
+}
+
+export interface Compiled {
+  readonly filter?: Filter
+  readonly settings?: Partial<RouteSettings>
+}

@@ -1,0 +1,83 @@
+/**
+ * What the lifecycle asks of the two sides of an exchange, and what they tell it.
+ * Body bytes travel as ranges of a Buffer that is only valid during the call (a view of the read
+ * buffer): the receiver writes or copies them before it returns, unless the range comes with a
+ * ReadSlot, which stays untouched while a write from it is outstanding.
+ */
+import type { HeaderBlock } from '#engine/http/headers.ts'
+import type { ReadSlot } from '#engine/socket/memory.ts'
+import type { ErrorCode } from './errors.ts'
+import type { Exchange } from './exchange.ts'
+
+/** The client's side of one exchange. Implemented by every downstream transport. */
+export interface ClientStream {
+  /** Remote ip, without port. */
+  readonly remoteAddress: string
+  readonly remotePort: number
+  readonly localPort: number
+  /** '1.0', '1.1' or '2'. */
+  readonly httpVersion: string
+  /** Relays an interim response (100, 103). */
+  sendInterim(status: number, headers: HeaderBlock): void
+  /** Sends status and headers of ex (ex.status, ex.response, ex.responseBody, ex.responseLength). */
+  sendHead(ex: Exchange): void
+  /** Sends body bytes. False: stop until lifecycle's onClientWritable is called. */
+  sendBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean
+  /** Ends the response. `trailers`: header lines each ended by CRLF, or '' for none. */
+  sendEnd(ex: Exchange, trailers: string): void
+  /** The response cannot be completed: break the connection so that the client notices. */
+  abort(ex: Exchange): void
+  /** Stop and start delivering request body bytes. */
+  pauseBody(): void
+  resumeBody(): void
+  /** After a 101: hands the raw byte stream to `peer` and back; HTTP ends here on both sides. */
+  splice(ex: Exchange, peer: SpliceEnd): SpliceEnd
+}
+
+/** One end of a spliced connection (after an upgrade). */
+export interface SpliceEnd {
+  /** False: stop until the other end's resume() is called. */
+  send(chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean
+  /** No more bytes will come: half-close. */
+  finish(): void
+  /** Break now. */
+  abort(): void
+  pause(): void
+  resume(): void
+}
+
+/** The upstream side of one attempt. */
+export interface ServerStream {
+  /** False: stop until lifecycle's onServerWritable is called. */
+  sendBody(chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean
+  sendEnd(trailers: string): void
+  /** Gives the attempt up: the connection is closed, nothing more is delivered. */
+  abort(): void
+  pauseBody(): void
+  resumeBody(): void
+  splice(peer: SpliceEnd): SpliceEnd
+}
+
+/** What a downstream transport calls. Implemented by engine/lifecycle.ts. */
+export interface ClientEvents {
+  /** A request head is complete. */
+  onRequest(ex: Exchange): void
+  /** Body bytes. False: stop until client.resumeBody() is called. */
+  onRequestBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean
+  onRequestEnd(ex: Exchange, trailers: string): void
+  onClientWritable(ex: Exchange): void
+  /** The client went away, stalled or broke the protocol in its body; `code` says which. */
+  onClientFault(ex: Exchange, code: ErrorCode): void
+}
+
+/** What the upstream client calls. Implemented by engine/lifecycle.ts. */
+export interface ServerEvents {
+  onInterim(ex: Exchange, status: number, headers: HeaderBlock): void
+  /** ex.status, ex.response, ex.responseBody and ex.responseLength are set. */
+  onResponse(ex: Exchange): void
+  onResponseBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean
+  onResponseEnd(ex: Exchange, trailers: string): void
+  onServerWritable(ex: Exchange): void
+  /** The attempt is over without a (whole) response. Retries have been decided before this is called. */
+  onServerFault(ex: Exchange, code: ErrorCode): void
+}

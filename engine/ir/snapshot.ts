@@ -1,0 +1,132 @@
+/**
+ * The internal representation: what both sources (file, Kubernetes) translate to and what every
+ * worker builds its Runtime from. Plain data, structured-clone safe, no references left to resolve.
+ */
+
+/** Policies of one attachment point: canonical policy name -> validated configuration of that policy. */
+export type PolicySet = Readonly<Record<string, unknown>>
+
+export interface Snapshot {
+  /** Rises by one with every accepted configuration of this process. */
+  readonly version: number
+  /** First 12 hex digits of the SHA-256 of the source text. */
+  readonly hash: string
+  /** ISO time at which the source was accepted. */
+  readonly acceptedAt: string
+  readonly binds: readonly Bind[]
+  /** Backends by name; inline ones get a name made from their route ("default/route0/0"). */
+  readonly backends: Readonly<Record<string, Backend>>
+  readonly frontend: FrontendSettings
+  readonly process: ProcessSettings
+}
+
+export interface Bind {
+  readonly port: number
+  readonly listeners: readonly Listener[]
+  /** Which downstream transport serves the port; 'auto' lets the engine choose (docs/performance.md). */
+  readonly transport: 'auto' | 'node' | 'uws'
+}
+
+export interface Listener {
+  readonly name: string
+  /** Lower case; "*" for any, "*.example.com" for any name below, else exact. */
+  readonly hostname: string
+  readonly protocol: 'HTTP'
+  /** Traffic and backend policies attached to the listener. */
+  readonly policies: PolicySet
+  readonly routes: readonly RouteSpec[]
+}
+
+export interface RouteSpec {
+  readonly name: string
+  /** Lower case, as Listener.hostname; empty: every host of the listener. */
+  readonly hostnames: readonly string[]
+  /** Never empty: a route without matches gets one prefix match "/". */
+  readonly matches: readonly RouteMatch[]
+  readonly policies: PolicySet
+  readonly backends: readonly WeightedBackend[]
+}
+
+export type PathMatch = { readonly exact: string } | { readonly prefix: string } | { readonly regex: string }
+export type ValueMatch = { readonly exact: string } | { readonly regex: string }
+
+export interface RouteMatch {
+  readonly path: PathMatch
+  /** Upper case, or undefined for any. */
+  readonly method?: string
+  /** Names in lower case; all must match. */
+  readonly headers: readonly { readonly name: string; readonly value: ValueMatch }[]
+  readonly query: readonly { readonly name: string; readonly value: ValueMatch }[]
+}
+
+export interface WeightedBackend {
+  /** Key into Snapshot.backends. */
+  readonly backend: string
+  /** 0..1000000; 0 means never. */
+  readonly weight: number
+  readonly policies: PolicySet
+}
+
+export type Backend = StaticBackend | DynamicBackend
+
+export interface StaticBackend {
+  readonly kind: 'static'
+  /** Host name or address; '' with unixPath. */
+  readonly host: string
+  readonly port: number
+  readonly unixPath: string | null
+  readonly policies: PolicySet
+}
+
+/** Sends to the host that the request names (spec 2.3 dynamicForwardProxy). */
+export interface DynamicBackend {
+  readonly kind: 'dynamic'
+  /** CIDR ranges allowed in spite of the address guard. */
+  readonly allowAddresses: readonly string[]
+  readonly policies: PolicySet
+}
+
+/** Connection-level settings of spec 2.6 Frontend; units are milliseconds and bytes. */
+export interface FrontendSettings {
+  readonly http: {
+    readonly maxBufferBytes: number
+    readonly headersMax: number
+    readonly idleTimeoutMs: number
+    /** From the first byte of a head to its end. */
+    readonly headTimeoutMs: number
+    /** Longest pause between two pieces of a request body. */
+    readonly bodyTimeoutMs: number
+    /** Longest time without progress while a client does not read its response. */
+    readonly sendTimeoutMs: number
+    /** Largest head, start line included. */
+    readonly headBytesMax: number
+    /** Longest request target. */
+    readonly uriBytesMax: number
+    /** Largest request body; 0: unlimited. */
+    readonly bodyBytesMax: number
+  }
+  readonly tcp: {
+    readonly keepalive: { readonly retries: number; readonly timeMs: number; readonly intervalMs: number }
+  }
+}
+
+/** Settings read once at start (the file's `config`). Addresses: "host:port", "unix:/path" or "off". */
+export interface ProcessSettings {
+  readonly adminAddr: string
+  readonly statsAddr: string
+  readonly readinessAddr: string
+  readonly workerThreads: number
+  readonly logging: { readonly level: string; readonly format: 'text' | 'json' }
+  /** Longest drain. */
+  readonly terminationDeadlineMs: number
+  /** Shortest drain: how long new connections are still served after SIGTERM. */
+  readonly terminationMinDeadlineMs: number
+  readonly upstream: {
+    readonly connectTimeoutMs: number
+    readonly poolIdleTimeoutMs: number
+    /** Connections per endpoint and worker. */
+    readonly poolMaxSize: number
+    /** Requests over one connection before it is replaced; 0: no limit. */
+    readonly requestsPerConnectionMax: number
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * The memory that the kernel reads into: llhttp's WebAssembly memory, so that parsing happens in
+ * place and received bytes are forwarded from where they arrived.
+ *
+ * One shared read buffer serves every socket of a thread: a read is parsed and forwarded before the
+ * next one starts. A socket in the middle of a large body gets a slot of its own, because a write
+ * that the kernel does not take at once keeps pointing into the memory it was given.
+ */
+
+/** Bytes of one read. 64 KiB is what the kernel gives at most per read on loopback and typical NICs. */
+export const READ_BYTES = 64 * 1024
+/** Private slots for bulk transfers; when all are taken, bodies are copied instead. */
+const SLOTS_MAX = 64
+
+/** A private read buffer. `lent` counts writes that still point into it. */
+export class ReadSlot {
+  readonly offset: number
+  readonly view: Buffer
+  lent = 0
+  released = false
+  constructor(offset: number, view: Buffer) {
+    this.offset = offset
+    this.view = view
+  }
+}
+
+export class ReadMemory {
+  /** The whole memory as a Buffer: offsets that sockets and parsers exchange index into it. */
+  readonly bytes: Buffer
+  /** Where the shared read buffer lies. */
+  readonly shared: number
+  readonly sharedView: Buffer
+  /** A region for bytes that were kept from earlier and must be parsed now (READ_BYTES long). */
+  readonly scratch: number
+  readonly #free: ReadSlot[] = []
+
+  /** `base`: offset of at least ReadMemory.size bytes of `memory` that nobody else uses. */
+  constructor(memory: ArrayBuffer, base: number) {
+    this.bytes = Buffer.from(memory)
+    this.shared = base
+    this.sharedView = Buffer.from(memory, base, READ_BYTES)
+    this.scratch = base + READ_BYTES
+    for (let i = 0; i < SLOTS_MAX; i++) {
+      const offset = base + (2 + i) * READ_BYTES
+      this.#free.push(new ReadSlot(offset, Buffer.from(memory, offset, READ_BYTES)))
+    }
+  }
+
+  static readonly size = (2 + SLOTS_MAX) * READ_BYTES
+
+  /** A slot for a bulk transfer, or null when none is free. */
+  take(): ReadSlot | null {
+    const slot = this.#free.pop()
+    if (slot === undefined) return null
+    slot.released = false
+    return slot
+  }
+
+  /** Gives a slot back; it is reused once the last write from it is through. */
+  release(slot: ReadSlot): void {
+    slot.released = true
+    if (slot.lent === 0) this.#free.push(slot)
+  }
+
+  /** A write that pointed into `slot` is through. */
+  returned(slot: ReadSlot): void {
+    slot.lent--
+    if (slot.lent === 0 && slot.released) this.#free.push(slot)
+  }
+}
