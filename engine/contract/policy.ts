@@ -3,8 +3,8 @@
  * policies/index.ts lists them in run order; sources and build get that list as an argument.
  */
 import type { ZodType } from '#engine/schema/schema.ts'
-import type { CompiledMatch } from './route.ts'
 import type { Compiled } from './filter.ts'
+import type { CompiledMatch } from './route.ts'
 
 export interface CompileContext {
   /** Matches of the route that the policy is compiled for. */

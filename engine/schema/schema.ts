@@ -1,7 +1,7 @@
 /** The one door to the schema library, and the leaf types of spec 2.1 that several schemas share. */
-import { z, type ZodType } from 'zod'
+import { type ZodType, z } from 'zod'
 
-export { z, type ZodType }
+export { type ZodType, z }
 
 /** Spec 2.1: length 1..256. */
 export const shortString = () => z.string().min(1).max(256)
