@@ -4,9 +4,10 @@
  * (measured: a fresh instance 16 ns, pooled 15 ns, and pools leak state between callers).
  */
 import type { HeaderBlock } from '#engine/http/headers.ts'
+import type { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Route } from './route.ts'
-import type { ClientStream, ServerStream } from './transport.ts'
+import type { ClientStream, PendingAttempt, ServerStream } from './transport.ts'
 
 /** How a body is delimited on the wire it was received from. */
 export const BODY_NONE = 0 // no body at all
@@ -66,6 +67,8 @@ export class Exchange {
   /** Index into route.matches of the match that was taken; -1 without a route. */
   matchIndex = -1
   server: ServerStream | null = null
+  /** Set while the attempt waits for a connection. */
+  pending: PendingAttempt | null = null
 
   // --- progress ---
   step: number = STEP_REQUEST
@@ -79,10 +82,20 @@ export class Exchange {
   /** The last byte of the response has been handed to the client side. */
   responseDone = false
   /** Request body bytes that arrived before there was somewhere to send them. Bounded: the client is paused. */
-  held: Buffer[] | null = null
-  /** Set when the whole request body must not be sent on (a hook replaced or refused it). */
-  discardBody = false
+  heldRequest: Buffer[] | null = null
+  /** Trailer lines of a request that ended before there was somewhere to send it. */
+  requestTrailers = ''
+  /** Response body bytes that arrived while a response hook waited. Bounded: the server is paused. */
+  heldResponse: Buffer[] | null = null
+  /** Trailer lines of a response that ended while a response hook waited; null: it has not ended. */
+  heldTrailers: string | null = null
+  /** Running timers of the exchange, or null when the route sets none. */
+  timer: WheelTimer | null = null
+  attemptTimer: WheelTimer | null = null
+  /** Connections tried, retries included. */
   attempts = 0
+  /** Body bytes have gone to an upstream: the request cannot be sent again. */
+  bodySent = false
 
   // --- facts for RECORD ---
   /** Milliseconds of the monotonic clock (performance.now()). */

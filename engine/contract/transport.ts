@@ -30,20 +30,24 @@ export interface ClientStream {
   /** Stop and start delivering request body bytes. */
   pauseBody(): void
   resumeBody(): void
-  /** After a 101: hands the raw byte stream to `peer` and back; HTTP ends here on both sides. */
-  splice(ex: Exchange, peer: SpliceEnd): SpliceEnd
+  /** After a 101 has been sent: HTTP ends here, the connection becomes one end of a byte pipe. */
+  splice(ex: Exchange): SpliceEnd
 }
 
-/** One end of a spliced connection (after an upgrade). */
+/** One end of two connections whose bytes are passed through unread (after an upgrade). */
 export interface SpliceEnd {
-  /** False: stop until the other end's resume() is called. */
+  /** Starts passing bytes to `peer`. `closed` is called once, when this end is gone. */
+  join(peer: SpliceEnd, closed: () => void): void
+  /** Bytes for the connection of this end. False: stop until resume() of the sender is called. */
   send(chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean
   /** No more bytes will come: half-close. */
   finish(): void
   /** Break now. */
   abort(): void
-  pause(): void
+  /** Read on: the other end has room again. */
   resume(): void
+  /** Bytes that this end has received. */
+  readonly bytes: number
 }
 
 /** The upstream side of one attempt. */
@@ -55,13 +59,20 @@ export interface ServerStream {
   abort(): void
   pauseBody(): void
   resumeBody(): void
-  splice(peer: SpliceEnd): SpliceEnd
+  splice(): SpliceEnd
+}
+
+/** An attempt that waits for a connection. */
+export interface PendingAttempt {
+  abort(): void
 }
 
 /** What a downstream transport calls. Implemented by engine/lifecycle.ts. */
 export interface ClientEvents {
   /** A request head is complete. */
   onRequest(ex: Exchange): void
+  /** What arrived is not a request that can be served: reply with `code` and close. */
+  onRefused(ex: Exchange, code: ErrorCode): void
   /** Body bytes. False: stop until client.resumeBody() is called. */
   onRequestBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean
   onRequestEnd(ex: Exchange, trailers: string): void
@@ -72,6 +83,8 @@ export interface ClientEvents {
 
 /** What the upstream client calls. Implemented by engine/lifecycle.ts. */
 export interface ServerEvents {
+  /** A connection is there: ex.server is set and takes body bytes from now on. */
+  onServerReady(ex: Exchange): void
   onInterim(ex: Exchange, status: number, headers: HeaderBlock): void
   /** ex.status, ex.response, ex.responseBody and ex.responseLength are set. */
   onResponse(ex: Exchange): void

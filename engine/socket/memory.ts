@@ -7,6 +7,13 @@
  * that the kernel does not take at once keeps pointing into the memory it was given.
  */
 
+declare global {
+  interface Buffer {
+    /** Node's own primitive behind toString('latin1'), without its dispatch on the encoding's name. */
+    latin1Slice(start?: number, end?: number): string
+  }
+}
+
 /** Bytes of one read. 64 KiB is what the kernel gives at most per read on loopback and typical NICs. */
 export const READ_BYTES = 64 * 1024
 /** Private slots for bulk transfers; when all are taken, bodies are copied instead. */

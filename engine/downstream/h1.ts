@@ -1,0 +1,529 @@
+/**
+ * HTTP/1.0 and 1.1 towards clients: one object per connection, one exchange at a time.
+ * Grammar is llhttp's (strict); what it leaves open is decided here: Host, coding, version, limits,
+ * timeouts, pipelining, early responses. RFC 9112.
+ */
+import type { ErrorCode } from '#engine/contract/errors.ts'
+import { BODY_LENGTH, BODY_NONE, BODY_STREAM, Exchange } from '#engine/contract/exchange.ts'
+import type { ClientEvents, ClientStream, SpliceEnd } from '#engine/contract/transport.ts'
+import { takeFraming } from '#engine/http/fields.ts'
+import { HeaderBlock } from '#engine/http/headers.ts'
+import {
+  FAULT_FRAMING,
+  FAULT_HEADERS,
+  FAULT_METHOD,
+  FAULT_REFUSED,
+  FAULT_URI,
+  FAULT_VERSION,
+  HEAD_OK,
+  HEAD_REFUSED,
+  type Llhttp,
+  type MessageHandler,
+  type Parser,
+  REQUEST
+} from '#engine/http/llhttp.ts'
+import { hasNoContent, safeTrailers, statusLine } from '#engine/http/status.ts'
+import { isAuthority, parseTarget } from '#engine/http/target.ts'
+import type { FrontendSettings } from '#engine/ir/snapshot.ts'
+import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
+import type { ReadSlot } from '#engine/socket/memory.ts'
+import { PipeEnd } from '#engine/socket/pipe.ts'
+import { enterTurn, leaveTurn, turnStartedAt, type Wire, type WireOwner } from '#engine/socket/wire.ts'
+
+/** Bytes a client may send ahead (pipelining) before we stop reading. */
+const AHEAD_BYTES_MAX = 64 * 1024
+
+/** What the connections of one bind share. */
+export interface Http1Server {
+  readonly port: number
+  readonly events: ClientEvents
+  readonly llhttp: Llhttp
+  readonly timers: TimerWheel
+  settings: FrontendSettings['http']
+  /** Responses announce the end of their connection. */
+  draining: boolean
+  readonly connections: Set<Http1Connection>
+  closed(): void
+}
+
+/** Why the timer runs. */
+const WAIT_NOTHING = 0
+const WAIT_REQUEST = 1
+const WAIT_HEAD = 2
+const WAIT_BODY = 3
+const WAIT_CLIENT = 4
+
+export class Http1Connection implements WireOwner, MessageHandler, ClientStream {
+  readonly #server: Http1Server
+  readonly #wire: Wire
+  readonly #timer: WheelTimer
+  readonly #block = new HeaderBlock()
+  #parser: Parser | null = null
+  #ex: Exchange | null = null
+  #waiting = WAIT_NOTHING
+  /** Why onHead refused the request. */
+  #refusal: ErrorCode = 'BAD_REQUEST'
+  #httpMinor = 1
+  #keepAlive = true
+  /** The response goes out in chunks. */
+  #chunked = false
+  /** The response has no content, whatever is sent. */
+  #mute = false
+  #requestDone = true
+  #responseDone = true
+  #parsing = false
+  #bodyPaused = false
+  #bodyBytes = 0
+  #slot: ReadSlot | null = null
+  /** Bytes received behind the current request. */
+  #ahead: Buffer | null = null
+  #aheadScheduled = false
+  #closed = false
+
+  constructor(server: Http1Server, wire: Wire) {
+    this.#server = server
+    this.#wire = wire
+    this.#timer = new WheelTimer(() => this.#onTimeout())
+    wire.owner = this
+    server.connections.add(this)
+    this.#wait(WAIT_REQUEST)
+  }
+
+  get remoteAddress(): string {
+    return this.#wire.remoteAddress
+  }
+
+  get remotePort(): number {
+    return this.#wire.remotePort
+  }
+
+  get localPort(): number {
+    return this.#server.port
+  }
+
+  get httpVersion(): string {
+    return this.#httpMinor === 0 ? '1.0' : '1.1'
+  }
+
+  // --- receiving ---
+
+  onRead(start: number, end: number, slot: ReadSlot | null): void {
+    if (this.#ex !== null && this.#requestDone) this.#keepAhead(start, end)
+    else this.#parse(start, end, slot)
+  }
+
+  #keepAhead(start: number, end: number): void {
+    const fresh = this.#server.llhttp.memory.bytes.subarray(start, end)
+    this.#ahead = this.#ahead === null ? Buffer.from(fresh) : Buffer.concat([this.#ahead, fresh])
+    if (this.#ahead.length >= AHEAD_BYTES_MAX) this.#wire.pause()
+  }
+
+  #parse(start: number, end: number, slot: ReadSlot | null): void {
+    let at = start
+    this.#slot = slot
+    this.#parsing = true
+    while (at < end && !this.#closed) {
+      const parser = this.#parser ?? this.#newParser()
+      if (parser === null) break
+      const next = parser.execute(at, end)
+      if (next < 0) {
+        this.#parsing = false
+        this.#fault(parser.fault)
+        return
+      }
+      at = next
+      if (!this.#requestDone) continue
+      this.#releaseParser()
+      if (this.#ex !== null) {
+        if (at < end) this.#keepAhead(at, end)
+        at = end
+      } else this.#next()
+    }
+    this.#parsing = false
+    this.#slot = null
+    if (!this.#closed) this.#afterParse()
+  }
+
+  #newParser(): Parser | null {
+    const { llhttp, settings } = this.#server
+    this.#block.reset()
+    const parser = llhttp.acquire(REQUEST, this, this.#block)
+    if (parser === null) {
+      // More requests than parser states: shedding this one keeps the others served.
+      this.#destroy()
+      return null
+    }
+    parser.headersMax = settings.headersMax
+    parser.headBytesMax = settings.headBytesMax
+    parser.uriBytesMax = settings.uriBytesMax
+    this.#requestDone = false
+    this.#parser = parser
+    return parser
+  }
+
+  #releaseParser(): void {
+    if (this.#parser === null) return
+    this.#server.llhttp.release(REQUEST, this.#parser)
+    this.#parser = null
+  }
+
+  /** All received bytes have been parsed: decide what the connection waits for. */
+  #afterParse(): void {
+    if (this.#parser === null) return
+    if (this.#parser.inHead) {
+      // One deadline for the whole head: a byte now and then does not extend it.
+      if (this.#waiting !== WAIT_HEAD) this.#wait(WAIT_HEAD)
+      return
+    }
+    if (this.#responseDone) {
+      // The answer is out and the body is not in: the rest is not worth reading.
+      this.#closeWire(true)
+      return
+    }
+    if (!this.#bodyPaused) this.#wait(WAIT_BODY)
+  }
+
+  onHead(parser: Parser): number {
+    this.#wait(WAIT_NOTHING)
+    const refusal = this.#readHead(parser)
+    if (refusal === null) {
+      this.#server.events.onRequest(this.#ex!)
+      return HEAD_OK
+    }
+    this.#refusal = refusal
+    return HEAD_REFUSED
+  }
+
+  /** Makes the exchange, or says why there is none. */
+  #readHead(parser: Parser): ErrorCode | null {
+    const block = this.#block
+    const { method } = parser
+    this.#httpMinor = parser.versionMinor
+    if (parser.versionMajor !== 1) return 'VERSION_UNKNOWN'
+    if (method === 'CONNECT') return 'CONNECT_REFUSED'
+    const framing = takeFraming(block)
+    this.#keepAlive = this.#httpMinor === 1 ? !framing.close : framing.keepAlive && !framing.close
+    if (framing.hosts > 1 || (framing.hosts === 0 && this.#httpMinor === 1)) return 'BAD_HOST'
+    const target = parseTarget(block.text.substring(parser.targetStart, parser.targetEnd), method)
+    if (target === null) return 'BAD_TARGET'
+    const host = framing.host < 0 ? '' : block.value(framing.host).toLowerCase()
+    if (host !== '' && !isAuthority(host)) return 'BAD_HOST'
+    // The authority is sent on by the upstream side: the received Host line is not.
+    if (framing.host >= 0) block.drop(framing.host)
+    if (framing.length === -2) return 'BAD_FRAMING'
+    if (framing.coded && this.#httpMinor === 0) return 'BAD_FRAMING'
+    if (framing.coded && !framing.chunked) return 'CODING_UNKNOWN'
+    const { bodyBytesMax } = this.#server.settings
+    if (bodyBytesMax > 0 && framing.length > bodyBytesMax) return 'BODY_TOO_LARGE'
+    const kind = framing.chunked ? BODY_STREAM : framing.length > 0 ? BODY_LENGTH : BODY_NONE
+    const ex = new Exchange(
+      this,
+      method,
+      target.path,
+      target.query,
+      target.authority ?? host,
+      block,
+      kind,
+      framing.length > 0 ? framing.length : 0,
+      turnStartedAt
+    )
+    if (framing.expect >= 0) {
+      if (block.value(framing.expect).toLowerCase() !== '100-continue') return 'EXPECTATION_FAILED'
+      ex.expectsContinue = kind !== BODY_NONE && this.#httpMinor === 1
+      if (!ex.expectsContinue) block.drop(framing.expect)
+    }
+    if (framing.upgrade >= 0) this.#readUpgrade(ex, framing.upgrade, framing.wantsUpgrade)
+    this.#ex = ex
+    this.#responseDone = false
+    this.#bodyBytes = 0
+    return null
+  }
+
+  /** An upgrade is passed on only where it cannot be misread: no body, and not to another HTTP. */
+  #readUpgrade(ex: Exchange, index: number, wanted: boolean): void {
+    const token = ex.request.value(index).toLowerCase()
+    ex.request.drop(index)
+    if (!wanted || ex.requestBody !== BODY_NONE || this.#httpMinor === 0) return
+    if (/^[a-z0-9!#$&'*+.^_`|~/-]{1,64}$/.test(token) && !token.startsWith('h2')) ex.upgrade = token
+  }
+
+  onBody(start: number, end: number): void {
+    const ex = this.#ex
+    if (ex === null || this.#responseDone) return
+    this.#bodyBytes += end - start
+    ex.bytesReceived = this.#bodyBytes
+    const { bodyBytesMax } = this.#server.settings
+    if (bodyBytesMax > 0 && this.#bodyBytes > bodyBytesMax) {
+      this.#keepAlive = false
+      this.#server.events.onClientFault(ex, 'BODY_TOO_LARGE')
+      return
+    }
+    const { bytes } = this.#server.llhttp.memory
+    this.#wire.bulk = true
+    if (!this.#server.events.onRequestBody(ex, bytes, start, end, this.#slot)) this.pauseBody()
+  }
+
+  onComplete(parser: Parser): void {
+    this.#requestDone = true
+    this.#wire.bulk = false
+    const ex = this.#ex
+    if (ex === null || this.#responseDone) return
+    ex.requestDone = true
+    this.#wait(WAIT_NOTHING)
+    this.#server.events.onRequestEnd(ex, safeTrailers(parser.trailers))
+  }
+
+  #fault(fault: number): void {
+    const code = this.#codeOf(fault)
+    this.#releaseParser()
+    if (this.#closed) return
+    this.#keepAlive = false
+    const ex = this.#ex
+    if (ex !== null) {
+      // The head was good, the body is not: whatever was sent upstream must not be taken for whole.
+      this.#server.events.onClientFault(ex, code)
+      return
+    }
+    this.#responseDone = false
+    const refused = new Exchange(this, '', '/', '', '', this.#block, BODY_NONE, 0, turnStartedAt)
+    this.#ex = refused
+    this.#server.events.onRefused(refused, code)
+  }
+
+  #codeOf(fault: number): ErrorCode {
+    switch (fault) {
+      case FAULT_REFUSED:
+        return this.#refusal
+      case FAULT_METHOD:
+        return 'METHOD_UNKNOWN'
+      case FAULT_VERSION:
+        return 'VERSION_UNKNOWN'
+      case FAULT_FRAMING:
+        return 'BAD_FRAMING'
+      case FAULT_HEADERS:
+        return 'HEADERS_TOO_LARGE'
+      case FAULT_URI:
+        return 'URI_TOO_LONG'
+      default:
+        return 'BAD_REQUEST'
+    }
+  }
+
+  pauseBody(): void {
+    this.#bodyPaused = true
+    this.#wire.pause()
+    this.#wait(WAIT_NOTHING)
+  }
+
+  resumeBody(): void {
+    if (!this.#bodyPaused) return
+    this.#bodyPaused = false
+    this.#wire.resume()
+    if (!this.#requestDone) this.#wait(WAIT_BODY)
+  }
+
+  // --- sending ---
+
+  sendInterim(status: number, headers: HeaderBlock): void {
+    if (this.#httpMinor === 0) return
+    this.#wire.write(`${statusLine(status)}${headers.lines()}\r\n`)
+  }
+
+  sendHead(ex: Exchange): void {
+    const { status } = ex
+    const isSwitch = status === 101
+    this.#mute = hasNoContent(status, ex.method)
+    this.#chunked = false
+    if (this.#server.draining) this.#keepAlive = false
+    let head = statusLine(status) + ex.response!.lines()
+    if (!this.#mute && ex.responseBody === BODY_STREAM) {
+      if (this.#httpMinor === 1) {
+        this.#chunked = true
+        head += 'Transfer-Encoding: chunked\r\n'
+      } else this.#keepAlive = false
+    }
+    if (isSwitch) head += `Connection: upgrade\r\nUpgrade: ${ex.upgrade}\r\n`
+    else if (!this.#keepAlive) head += 'Connection: close\r\n'
+    else if (this.#httpMinor === 0) head += 'Connection: keep-alive\r\n'
+    this.#wire.write(`${head}\r\n`)
+  }
+
+  sendBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
+    if (this.#mute || start === end) return true
+    ex.bytesSent += end - start
+    const wire = this.#wire
+    if (this.#chunked) {
+      wire.write(`${(end - start).toString(16)}\r\n`)
+      wire.writeBytes(chunk, start, end, slot)
+      wire.write('\r\n')
+    } else wire.writeBytes(chunk, start, end, slot)
+    if (!wire.congested) return true
+    this.#wait(WAIT_CLIENT)
+    return false
+  }
+
+  sendEnd(ex: Exchange, trailers: string): void {
+    if (ex !== this.#ex) return
+    if (this.#chunked) this.#wire.write(`0\r\n${trailers}\r\n`)
+    this.#ex = null
+    this.#responseDone = true
+    if (this.#parsing) return // #parse goes on from here
+    if (!this.#requestDone) this.#closeWire(true)
+    else this.#next()
+  }
+
+  /** Both directions of the exchange are over: the next request, or the end of the connection. */
+  #next(): void {
+    this.#bodyPaused = false
+    if (!this.#keepAlive || this.#server.draining) {
+      this.#closeWire(this.#ahead !== null)
+      return
+    }
+    this.#wait(this.#wire.congested ? WAIT_CLIENT : WAIT_REQUEST)
+    if (this.#ahead !== null) this.#scheduleAhead()
+    else this.#wire.resume()
+  }
+
+  /** Requests sent ahead are parsed in a turn of their own: no recursion, however many there are. */
+  #scheduleAhead(): void {
+    if (this.#aheadScheduled || this.#parsing) return
+    this.#aheadScheduled = true
+    queueMicrotask(() => {
+      this.#aheadScheduled = false
+      const ahead = this.#ahead
+      if (this.#closed || ahead === null || this.#ex !== null) return
+      this.#ahead = null
+      enterTurn()
+      this.#parseAhead(ahead)
+      leaveTurn()
+    })
+  }
+
+  #parseAhead(ahead: Buffer): void {
+    const { bytes, scratch } = this.#server.llhttp.memory
+    // At most AHEAD_BYTES_MAX and one read: what does not fit into the scratch region waits again.
+    const part = ahead.subarray(0, AHEAD_BYTES_MAX)
+    if (ahead.length > part.length) this.#ahead = Buffer.from(ahead.subarray(part.length))
+    part.copy(bytes, scratch)
+    const rest = this.#ahead
+    this.#ahead = null
+    this.#parse(scratch, scratch + part.length, null)
+    if (rest !== null && !this.#closed) this.#putBehind(rest)
+    if (!this.#closed && this.#ahead === null && !this.#bodyPaused) this.#wire.resume()
+  }
+
+  /** Puts bytes back behind what is already kept. */
+  #putBehind(rest: Buffer): void {
+    this.#ahead = this.#ahead === null ? rest : Buffer.concat([this.#ahead, rest])
+    if (this.#ex === null || !this.#requestDone) this.#scheduleAhead()
+  }
+
+  abort(_ex: Exchange): void {
+    this.#ex = null
+    this.#responseDone = true
+    this.#closeWire(false)
+  }
+
+  splice(ex: Exchange): SpliceEnd {
+    ex.responseDone = true
+    this.#ex = null
+    this.#leave()
+    const end = new PipeEnd(this.#wire, this.#server.llhttp.memory.bytes)
+    if (this.#ahead !== null) end.keep(this.#ahead)
+    return end
+  }
+
+  // --- the connection's own life ---
+
+  onEnd(): void {
+    const ex = this.#ex
+    this.#keepAlive = false
+    // A FIN while an answer is pending means that the client has gone (docs/design/004-client-fin.md).
+    if (ex !== null) this.#gone(ex)
+    else if (!this.#closed) this.#closeWire(false)
+  }
+
+  onError(_code: string): void {
+    const ex = this.#ex
+    if (ex !== null) this.#gone(ex)
+    else this.#leave()
+  }
+
+  #gone(ex: Exchange): void {
+    this.#ex = null
+    this.#responseDone = true
+    this.#destroy()
+    this.#server.events.onClientFault(ex, 'CLIENT_GONE')
+  }
+
+  onDrain(): void {
+    if (this.#waiting === WAIT_CLIENT) this.#wait(this.#ex === null ? WAIT_REQUEST : WAIT_NOTHING)
+    if (this.#ex !== null) this.#server.events.onClientWritable(this.#ex)
+  }
+
+  /** The bind drains: close now if nothing is under way, else after the response. */
+  drain(): void {
+    if (this.#ex === null && this.#parser === null && this.#ahead === null) this.#closeWire(false)
+  }
+
+  /** The time for draining is over. */
+  cut(): void {
+    const ex = this.#ex
+    if (ex !== null) this.#gone(ex)
+    else this.#destroy()
+  }
+
+  #wait(what: number): void {
+    this.#waiting = what
+    const { timers, settings } = this.#server
+    if (what === WAIT_NOTHING) timers.disarm(this.#timer)
+    else if (what === WAIT_REQUEST) timers.arm(this.#timer, turnStartedAt, settings.idleTimeoutMs)
+    else if (what === WAIT_HEAD) timers.arm(this.#timer, turnStartedAt, settings.headTimeoutMs)
+    else if (what === WAIT_BODY) timers.arm(this.#timer, turnStartedAt, settings.bodyTimeoutMs)
+    else timers.arm(this.#timer, turnStartedAt, settings.sendTimeoutMs)
+  }
+
+  #onTimeout(): void {
+    const waited = this.#waiting
+    this.#waiting = WAIT_NOTHING
+    enterTurn()
+    if (waited === WAIT_HEAD) {
+      this.#refusal = 'HEAD_TIMEOUT'
+      this.#fault(FAULT_REFUSED)
+    } else if (waited === WAIT_BODY && this.#ex !== null) {
+      this.#keepAlive = false
+      this.#server.events.onClientFault(this.#ex, 'BODY_TIMEOUT')
+    } else if (this.#ex !== null) this.#gone(this.#ex)
+    else if (waited === WAIT_REQUEST) this.#closeWire(false)
+    else this.#destroy()
+    leaveTurn()
+  }
+
+  #closeWire(linger: boolean): void {
+    if (this.#closed) return
+    this.#leave()
+    this.#wire.close(linger)
+  }
+
+  #destroy(): void {
+    if (this.#closed) return
+    this.#leave()
+    this.#wire.destroy()
+  }
+
+  /** Forgets the connection: its socket is closed, or belongs to somebody else. */
+  #leave(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#releaseLater()
+    this.#server.timers.remove(this.#timer)
+    this.#server.connections.delete(this)
+    this.#server.closed()
+  }
+
+  #releaseLater(): void {
+    // A parser cannot be given back while it is running.
+    if (this.#parsing) queueMicrotask(() => this.#releaseParser())
+    else this.#releaseParser()
+  }
+}

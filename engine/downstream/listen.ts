@@ -1,0 +1,79 @@
+/** Opens the socket of a bind and puts the right transport behind it. */
+import type { ClientEvents } from '#engine/contract/transport.ts'
+import type { Llhttp } from '#engine/http/llhttp.ts'
+import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
+import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
+import type { SocketLayer } from '#engine/socket/wire.ts'
+import { Http1Connection, type Http1Server } from './h1.ts'
+
+/** What a worker lends to its binds. */
+export interface DownstreamContext {
+  readonly events: ClientEvents
+  readonly llhttp: Llhttp
+  readonly sockets: SocketLayer
+  readonly timers: TimerWheel
+  readonly frontend: FrontendSettings
+  readonly observer: DownstreamObserver
+}
+
+/** Told about connections, for metrics. */
+export interface DownstreamObserver {
+  opened(port: number, transport: string): void
+  closed(port: number, transport: string): void
+}
+
+/** A bind that serves. */
+export interface OpenBind {
+  readonly port: number
+  readonly transport: 'node' | 'uws'
+  /** For the start-up line: how the transport reaches its sockets. */
+  readonly detail: string
+  /** New settings for connections from now on. */
+  update(frontend: FrontendSettings): void
+  stopAccepting(): void
+  /** Closes idle connections and announces the end on the others. */
+  drain(): void
+  connections(): number
+  /** Cuts what is left. */
+  closeAll(): void
+}
+
+/** Rejects with the system's error (EADDRINUSE, EACCES) when the port cannot be had. */
+export async function openBind(bind: Bind, context: DownstreamContext): Promise<OpenBind> {
+  return await openNode(bind, context)
+}
+
+async function openNode(bind: Bind, context: DownstreamContext): Promise<OpenBind> {
+  const { sockets, observer, frontend } = context
+  const server: Http1Server = {
+    port: bind.port,
+    events: context.events,
+    llhttp: context.llhttp,
+    timers: context.timers,
+    settings: frontend.http,
+    draining: false,
+    connections: new Set(),
+    closed: () => observer.closed(bind.port, 'node')
+  }
+  const acceptor = await sockets.listen(bind.port, { timeMs: frontend.tcp.keepalive.timeMs }, (wire) => {
+    observer.opened(bind.port, 'node')
+    new Http1Connection(server, wire)
+  })
+  return {
+    port: acceptor.port,
+    transport: 'node',
+    detail: sockets.kind,
+    update(next) {
+      server.settings = next.http
+    },
+    stopAccepting: () => acceptor.close(),
+    drain() {
+      server.draining = true
+      for (const connection of [...server.connections]) connection.drain()
+    },
+    connections: () => server.connections.size,
+    closeAll() {
+      for (const connection of [...server.connections]) connection.cut()
+    }
+  }
+}

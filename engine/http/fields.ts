@@ -1,0 +1,148 @@
+/**
+ * Header fields that belong to one connection (RFC 9110 section 7.6.1), and those that frame a
+ * message: found in one pass over the offsets, before anything is forwarded.
+ */
+import { type HeaderBlock, sameName } from './headers.ts'
+
+export interface Framing {
+  /** Number of Host fields seen, and the index of the last one. */
+  hosts: number
+  host: number
+  /** Bytes of Content-Length; -1 without one; -2 when it is not a plain decimal number. */
+  length: number
+  /** Transfer-Encoding is present; `chunked`: it is exactly "chunked", once. */
+  coded: boolean
+  chunked: boolean
+  /** Tokens of Connection. */
+  close: boolean
+  keepAlive: boolean
+  wantsUpgrade: boolean
+  /** Index of the Upgrade field, or -1. */
+  upgrade: number
+  /** Index of the Expect field, or -1. */
+  expect: number
+}
+
+/**
+ * Notes what frames the message and drops what belongs to the connection it came from, including
+ * fields named by Connection. Content-Length and Expect stay: they pass through. One result object
+ * per thread is reused: read it before the next call.
+ */
+export function takeFraming(block: HeaderBlock): Framing {
+  reset(result)
+  const { at, text, count } = block
+  let connection = false
+  for (let i = 0; i < count; i++) {
+    const start = at[i * 4]!
+    switch (at[i * 4 + 1]! - start) {
+      case 2:
+        if (sameName(text, start, 'te')) block.drop(i)
+        break
+      case 4:
+        if (sameName(text, start, 'host')) {
+          result.hosts++
+          result.host = i
+        }
+        break
+      case 6:
+        if (sameName(text, start, 'expect')) result.expect = i
+        break
+      case 7:
+        if (sameName(text, start, 'upgrade')) result.upgrade = i
+        break
+      case 10:
+        if (sameName(text, start, 'connection')) {
+          connection = true
+          noteConnection(block, i)
+        } else if (sameName(text, start, 'keep-alive')) block.drop(i)
+        break
+      case 14:
+        if (sameName(text, start, 'content-length')) noteLength(block, i)
+        else if (sameName(text, start, 'http2-settings')) block.drop(i)
+        break
+      case 16:
+        if (sameName(text, start, 'proxy-connection')) block.drop(i)
+        break
+      case 17:
+        if (sameName(text, start, 'transfer-encoding')) noteCoding(block, i)
+        break
+      case 18:
+        if (sameName(text, start, 'proxy-authenticate')) block.drop(i)
+        break
+      case 19:
+        // Meant for this hop; an upstream has no business with it.
+        if (sameName(text, start, 'proxy-authorization')) block.drop(i)
+        break
+    }
+  }
+  if (connection) dropNamed(block)
+  return result
+}
+
+const result: Framing = {
+  hosts: 0,
+  host: -1,
+  length: -1,
+  coded: false,
+  chunked: false,
+  close: false,
+  keepAlive: false,
+  wantsUpgrade: false,
+  upgrade: -1,
+  expect: -1
+}
+
+/** Further tokens of Connection: names of fields that end here. */
+const named: string[] = []
+
+function reset(framing: Framing): void {
+  framing.hosts = 0
+  framing.host = -1
+  framing.length = -1
+  framing.coded = false
+  framing.chunked = false
+  framing.close = false
+  framing.keepAlive = false
+  framing.wantsUpgrade = false
+  framing.upgrade = -1
+  framing.expect = -1
+  named.length = 0
+}
+
+function noteLength(block: HeaderBlock, i: number): void {
+  const value = block.value(i)
+  const length = Number(value)
+  // llhttp has refused signs, blanks and repetition; what is left to refuse is a number too large to count with.
+  result.length = /^[0-9]{1,16}$/.test(value) && Number.isSafeInteger(length) ? length : -2
+}
+
+function noteCoding(block: HeaderBlock, i: number): void {
+  result.chunked = !result.coded && block.value(i).toLowerCase() === 'chunked'
+  result.coded = true
+  block.drop(i)
+}
+
+function noteConnection(block: HeaderBlock, i: number): void {
+  const value = block.value(i)
+  block.drop(i)
+  // The two usual values, without splitting.
+  if (value === 'keep-alive') result.keepAlive = true
+  else if (value === 'close') result.close = true
+  else {
+    for (const part of value.toLowerCase().split(',')) {
+      const token = part.trim()
+      if (token === 'close') result.close = true
+      else if (token === 'keep-alive') result.keepAlive = true
+      else if (token === 'upgrade') result.wantsUpgrade = true
+      else if (token !== '') named.push(token)
+    }
+  }
+}
+
+function dropNamed(block: HeaderBlock): void {
+  for (const name of named) {
+    // A client must not be able to strip what frames or addresses its own message.
+    if (name === 'host' || name === 'content-length' || name === 'transfer-encoding') continue
+    for (let i = block.find(name, 0); i >= 0; i = block.find(name, i + 1)) block.drop(i)
+  }
+}

@@ -1,0 +1,63 @@
+/** Request targets (RFC 9112 section 3.2) and authorities (RFC 3986 section 3.2). */
+
+export interface Target {
+  /** Authority of an absolute-form target, lower case, or null for origin-form. */
+  authority: string | null
+  path: string
+  /** With its "?", or "". */
+  query: string
+}
+
+const AUTHORITY = /^(?:[a-z0-9_~.!$&'()*+,;=%-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/
+
+/** Whether `value` (lower case) can be a Host: reg-name or address, port. No user information. */
+export function isAuthority(value: string): boolean {
+  return AUTHORITY.test(value)
+}
+
+/**
+ * Takes a request target apart: origin-form ("/path?query"), absolute-form ("http://host/path") or
+ * "*" for OPTIONS. Dot segments are resolved (RFC 3986 section 5.2.4), so that no route or policy can
+ * be passed by "/public/../admin"; everything else stays as received. Null: it is none of these.
+ */
+export function parseTarget(target: string, method: string): Target | null {
+  if (target.charCodeAt(0) === 47) return splitQuery(target, null)
+  if (target === '*') return method === 'OPTIONS' ? { authority: null, path: '*', query: '' } : null
+  const scheme = /^https?:\/\//i.exec(target)
+  if (scheme === null) return null
+  const rest = target.slice(scheme[0].length)
+  const end = rest.search(/[/?#]/)
+  const authority = (end < 0 ? rest : rest.slice(0, end)).toLowerCase()
+  if (!isAuthority(authority)) return null
+  const tail = end < 0 ? '' : rest.slice(end)
+  return splitQuery(tail.startsWith('/') ? tail : `/${tail}`, authority)
+}
+
+function splitQuery(target: string, authority: string | null): Target | null {
+  // A fragment never belongs in a request (RFC 9112 section 3.2.1).
+  if (target.indexOf('#') >= 0) return null
+  const mark = target.indexOf('?')
+  const path = mark < 0 ? target : target.substring(0, mark)
+  return {
+    authority,
+    path: path.indexOf('.') < 0 && path.indexOf('%') < 0 ? path : resolveDots(path),
+    query: mark < 0 ? '' : target.substring(mark)
+  }
+}
+
+const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?=\/|$)/i
+
+function resolveDots(path: string): string {
+  if (!DOT_SEGMENT.test(path)) return path
+  const out: string[] = []
+  const segments = path.split('/').slice(1)
+  for (let i = 0; i < segments.length; i++) {
+    const plain = segments[i]!.replace(/%2e/gi, '.')
+    const isLast = i === segments.length - 1
+    if (plain === '.' || plain === '..') {
+      if (plain === '..') out.pop()
+      if (isLast) out.push('')
+    } else out.push(segments[i]!)
+  }
+  return `/${out.join('/')}`
+}

@@ -1,0 +1,161 @@
+/** The socket layer over node:net's public API: the fallback where the internal handles are missing. */
+import { createServer, connect as netConnect, type Socket } from 'node:net'
+import { keepLingering, stopLingering } from './linger.ts'
+import { listenWith } from './listen.ts'
+import { READ_BYTES, type ReadMemory, type ReadSlot } from './memory.ts'
+import {
+  type Address,
+  enterTurn,
+  type KeepAlive,
+  leaveTurn,
+  markDirty,
+  NOBODY,
+  type SocketLayer,
+  type Wire,
+  type WireOwner
+} from './wire.ts'
+
+class NetWire implements Wire {
+  owner: WireOwner = NOBODY
+  bulk = false
+  readonly remoteAddress: string
+  readonly remotePort: number
+  #out = ''
+  #dead = false
+  #closing = false
+  readonly #socket: Socket
+  readonly #memory: ReadMemory
+
+  constructor(socket: Socket, memory: ReadMemory) {
+    this.#socket = socket
+    this.#memory = memory
+    this.remoteAddress = socket.remoteAddress ?? ''
+    this.remotePort = socket.remotePort ?? 0
+    socket.setNoDelay(true)
+    socket.on('data', (chunk: Buffer) => this.#received(chunk))
+    socket.on('end', () => this.#ended())
+    socket.on('error', (error: NodeJS.ErrnoException) => this.#fail(error.code ?? 'EIO'))
+    socket.on('close', () => this.#fail('ECONNRESET'))
+    socket.on('drain', () => {
+      enterTurn()
+      if (!this.#dead) this.owner.onDrain()
+      leaveTurn()
+    })
+  }
+
+  get congested(): boolean {
+    return this.#socket.writableNeedDrain
+  }
+
+  #received(chunk: Buffer): void {
+    if (this.#closing) return
+    const { bytes, shared } = this.#memory
+    for (let from = 0; from < chunk.length && !this.#dead && !this.#closing; from += READ_BYTES) {
+      const count = Math.min(READ_BYTES, chunk.length - from)
+      chunk.copy(bytes, shared, from, from + count)
+      enterTurn()
+      this.owner.onRead(shared, shared + count, null)
+      leaveTurn()
+    }
+  }
+
+  #ended(): void {
+    enterTurn()
+    if (this.#closing) this.destroy()
+    else if (!this.#dead) this.owner.onEnd()
+    leaveTurn()
+  }
+
+  write(text: string): void {
+    if (this.#out === '') markDirty(this)
+    this.#out += text
+  }
+
+  writeBytes(chunk: Buffer, start: number, end: number, _slot: ReadSlot | null): void {
+    this.flush()
+    if (!this.#dead) this.#socket.write(Buffer.from(chunk.subarray(start, end)))
+  }
+
+  flush(): void {
+    const text = this.#out
+    this.#out = ''
+    if (text !== '' && !this.#dead) this.#socket.write(text, 'latin1')
+  }
+
+  pause(): void {
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    this.#socket.resume()
+  }
+
+  finish(): void {
+    this.flush()
+    if (!this.#dead) this.#socket.end()
+  }
+
+  close(linger: boolean): void {
+    if (this.#dead || this.#closing) return
+    this.flush()
+    this.owner = NOBODY
+    this.#closing = true
+    this.#socket.end(() => {
+      if (!linger) this.destroy()
+    })
+    keepLingering(this)
+    this.#socket.resume()
+  }
+
+  destroy(): void {
+    this.owner = NOBODY
+    if (this.#dead) return
+    this.#dead = true
+    this.#out = ''
+    stopLingering(this)
+    this.#socket.destroy()
+  }
+
+  #fail(code: string): void {
+    if (this.#dead) return
+    const { owner } = this
+    this.destroy()
+    enterTurn()
+    owner.onError(code)
+    leaveTurn()
+  }
+}
+
+/** A socket layer over node:net that copies what it reads into `memory`. */
+export function netSockets(memory: ReadMemory): SocketLayer {
+  return {
+    kind: 'net',
+    listen(port: number, keepalive: KeepAlive, accept: (wire: Wire) => void) {
+      const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+        if (keepalive.timeMs > 0) socket.setKeepAlive(true, keepalive.timeMs)
+        enterTurn()
+        accept(new NetWire(socket, memory))
+        leaveTurn()
+      })
+      return listenWith(server, port, () => {})
+    },
+    connect(address: Address, done: (code: string | null, wire: Wire | null) => void) {
+      const where = 'unixPath' in address ? { path: address.unixPath } : { host: address.ip, port: address.port }
+      const socket = netConnect({ ...where, allowHalfOpen: true })
+      const failed = (error: NodeJS.ErrnoException) => done(error.code ?? 'EIO', null)
+      socket.once('error', failed)
+      socket.once('connect', () => {
+        socket.off('error', failed)
+        enterTurn()
+        done(null, new NetWire(socket, memory))
+        leaveTurn()
+      })
+      return () => {
+        socket.off('error', failed)
+        // A late failure of an abandoned attempt concerns nobody.
+        socket.on('error', () => {})
+        socket.destroy()
+      }
+    }
+  }
+}

@@ -1,0 +1,108 @@
+/** One end of a byte pipe: a wire whose bytes pass through unread, with backpressure both ways. */
+import type { ReadSlot } from './memory.ts'
+import { enterTurn, leaveTurn, type Wire, type WireOwner } from './wire.ts'
+
+/** The other end, as a pipe sees it. */
+interface Peer {
+  send(chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean
+  finish(): void
+  abort(): void
+  resume(): void
+}
+
+export class PipeEnd implements WireOwner {
+  /** Bytes received from this end's connection. */
+  bytes = 0
+  #peer: Peer | null = null
+  #closed: () => void = () => {}
+  #kept: Buffer | null = null
+  #readEnded = false
+  #writeEnded = false
+  #gone = false
+  #paused = false
+  readonly #wire: Wire
+  readonly #memory: Buffer
+
+  /** `memory`: the thread's read memory, into which positions point. */
+  constructor(wire: Wire, memory: Buffer) {
+    this.#wire = wire
+    this.#memory = memory
+    wire.owner = this
+    wire.bulk = true
+  }
+
+  /** Bytes that were received before there was a pipe; they are the first to pass. */
+  keep(bytes: Buffer): void {
+    this.#kept = this.#kept === null ? bytes : Buffer.concat([this.#kept, bytes])
+  }
+
+  join(peer: Peer, closed: () => void): void {
+    this.#peer = peer
+    this.#closed = closed
+    const kept = this.#kept
+    this.#kept = null
+    if (kept !== null) this.#pass(kept, 0, kept.length, null)
+    if (!this.#paused) this.#wire.resume()
+  }
+
+  onRead(start: number, end: number, slot: ReadSlot | null): void {
+    if (this.#peer === null) this.keep(Buffer.from(this.#memory.subarray(start, end)))
+    else this.#pass(this.#memory, start, end, slot)
+  }
+
+  #pass(chunk: Buffer, start: number, end: number, slot: ReadSlot | null): void {
+    this.bytes += end - start
+    if (this.#peer!.send(chunk, start, end, slot)) return
+    this.#paused = true
+    this.#wire.pause()
+  }
+
+  send(chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
+    if (this.#gone || this.#writeEnded) return true
+    this.#wire.writeBytes(chunk, start, end, slot)
+    return !this.#wire.congested
+  }
+
+  resume(): void {
+    if (!this.#paused || this.#gone) return
+    this.#paused = false
+    this.#wire.resume()
+  }
+
+  onDrain(): void {
+    this.#peer?.resume()
+  }
+
+  onEnd(): void {
+    this.#readEnded = true
+    this.#peer?.finish()
+    if (this.#writeEnded) this.#end(false)
+  }
+
+  finish(): void {
+    if (this.#gone || this.#writeEnded) return
+    this.#writeEnded = true
+    if (this.#readEnded) this.#end(false)
+    else this.#wire.finish()
+  }
+
+  onError(_code: string): void {
+    this.#end(true)
+    this.#peer?.abort()
+  }
+
+  abort(): void {
+    if (this.#gone) return
+    enterTurn()
+    this.#end(true)
+    leaveTurn()
+  }
+
+  #end(now: boolean): void {
+    if (this.#gone) return
+    this.#gone = true
+    if (now) this.#wire.destroy()
+    else this.#wire.close(false)
+    this.#closed()
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * One stream socket as the engine sees it, whatever carries it: raw libuv handles (raw.ts) or
+ * node:net (net.ts). Same contract, same tests (wire.test.ts).
+ *
+ * Reading: bytes lie in the thread's read memory and are valid during onRead only.
+ * Writing: what is written during one turn leaves together, when the turn ends.
+ */
+import type { ReadSlot } from './memory.ts'
+
+export interface WireOwner {
+  /** Bytes [start, end) of the read memory. `slot` is set when they stay valid for lent writes. */
+  onRead(start: number, end: number, slot: ReadSlot | null): void
+  /** The peer has finished sending (FIN). */
+  onEnd(): void
+  /** The wire is dead. Called once; nothing follows. `code`: ECONNRESET, EPIPE, ETIMEDOUT, ... */
+  onError(code: string): void
+  /** Everything written has been taken by the kernel, after `congested` had been true. */
+  onDrain(): void
+}
+
+export interface Wire {
+  owner: WireOwner
+  readonly remoteAddress: string
+  readonly remotePort: number
+  /** Some written bytes wait for the peer: stop producing until onDrain. */
+  readonly congested: boolean
+  /** A long body is being read: the wire may read into a slot of its own. */
+  bulk: boolean
+  /** Latin1 text, one byte per character. */
+  write(text: string): void
+  /** Bytes [start, end) of `chunk`; copied unless they are in `slot`. */
+  writeBytes(chunk: Buffer, start: number, end: number, slot: ReadSlot | null): void
+  pause(): void
+  resume(): void
+  /** Sends FIN after what was written; the other direction stays open (half-close). */
+  finish(): void
+  /** Sends what was written, then closes. `linger`: the peer may still be sending, so read and drop it
+   *  for a while: closing at once would reset the connection and destroy what we sent (RFC 9112 9.6). */
+  close(linger: boolean): void
+  /** Closes now; what was not sent is lost. The owner hears nothing more. */
+  destroy(): void
+}
+
+/** A listening socket. */
+export interface Acceptor {
+  readonly port: number
+  /** Takes what waits in the kernel's queue, then closes. */
+  close(): void
+}
+
+export interface KeepAlive {
+  /** Idle time before the first probe; 0: no probes. */
+  readonly timeMs: number
+}
+
+/** Where to connect: an address literal with port, or a unix socket. */
+export type Address =
+  | { readonly ip: string; readonly port: number; readonly family: 4 | 6 }
+  | { readonly unixPath: string }
+
+export interface SocketLayer {
+  /** Named in the start-up line and in docs: 'handles' or 'net'. */
+  readonly kind: 'handles' | 'net'
+  /** Listens with SO_REUSEPORT on every address of the host. Rejects with the system's error. */
+  listen(port: number, keepalive: KeepAlive, accept: (wire: Wire) => void): Promise<Acceptor>
+  /** Calls back once with a connected wire, or with an error code. Returns a function that gives up. */
+  connect(address: Address, done: (code: string | null, wire: Wire | null) => void): () => void
+}
+
+// --- turns: writes of one event leave together ---
+
+/** Something with text to send. */
+interface Dirty {
+  flush(): void
+}
+
+const dirty: (Dirty | null)[] = []
+let dirtyCount = 0
+let depth = 0
+let scheduled = false
+
+/** Milliseconds of performance.now() at the start of the running turn: one clock read per event. */
+export let turnStartedAt = performance.now()
+
+export function enterTurn(): void {
+  if (depth++ === 0) turnStartedAt = performance.now()
+}
+
+export function leaveTurn(): void {
+  if (--depth === 0 && dirtyCount > 0) flushDirty()
+}
+
+/** Remembers that `wire` has something to send when the turn ends. */
+export function markDirty(wire: Dirty): void {
+  dirty[dirtyCount++] = wire
+  if (depth > 0 || scheduled) return
+  // Not inside a socket event (a timer, a promise): the next microtask is the end of the turn.
+  scheduled = true
+  queueMicrotask(flushScheduled)
+}
+
+function flushScheduled(): void {
+  scheduled = false
+  if (dirtyCount > 0) flushDirty()
+}
+
+function flushDirty(): void {
+  // A flush may fail and cause further writes: they join the same loop.
+  for (let i = 0; i < dirtyCount; i++) {
+    const wire = dirty[i]!
+    dirty[i] = null
+    wire.flush()
+  }
+  dirtyCount = 0
+}
+
+/** An owner for wires that nobody listens to any more. */
+export const NOBODY: WireOwner = {
+  onRead() {},
+  onEnd() {},
+  onError() {},
+  onDrain() {}
+}

@@ -1,0 +1,50 @@
+/** The upstream side of one worker: every destination that was ever asked for, and its state. */
+import type { Destination, Endpoint, EndpointOptions, UpstreamClient } from '#engine/contract/backend.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { EndpointState, type UpstreamShared } from './endpoint.ts'
+
+/** Endpoints kept although nothing is connected to them; dynamic proxies name new ones all the time. */
+const ENDPOINTS_MAX = 8192
+
+export interface Upstream extends UpstreamClient {
+  /** Connections by state, for metrics. */
+  counts(): { idle: number; busy: number }
+  /** Closes idle connections (drain). */
+  closeIdle(): void
+}
+
+export function createUpstream(shared: UpstreamShared): Upstream {
+  const endpoints = new Map<string, EndpointState>()
+  return {
+    endpoint(destination: Destination, options: EndpointOptions): Endpoint {
+      const key = JSON.stringify([destination, options])
+      let endpoint = endpoints.get(key)
+      if (endpoint === undefined) {
+        if (endpoints.size >= ENDPOINTS_MAX) forgetUnused(endpoints)
+        endpoint = new EndpointState(destination, options, shared)
+        endpoints.set(key, endpoint)
+      }
+      return endpoint
+    },
+    send(ex: Exchange, endpoint: Endpoint): void {
+      // Every Endpoint was made by endpoint() above.
+      ;(endpoint as EndpointState).send(ex)
+    },
+    counts() {
+      let idle = 0
+      let busy = 0
+      for (const endpoint of endpoints.values()) {
+        idle += endpoint.idle
+        busy += endpoint.busy
+      }
+      return { idle, busy }
+    },
+    closeIdle() {
+      for (const endpoint of endpoints.values()) endpoint.closeIdle()
+    }
+  }
+}
+
+function forgetUnused(endpoints: Map<string, EndpointState>): void {
+  for (const [key, endpoint] of endpoints) if (endpoint.total === 0) endpoints.delete(key)
+}

@@ -1,0 +1,76 @@
+/**
+ * The address guard of dynamic forward proxies: destinations that a client names must not be the
+ * gateway's own network. Checked on the address that is dialled, after resolution, so that neither a
+ * name nor its second answer (DNS rebinding) gets around it. Ranges: IANA special-purpose registries
+ * (RFC 6890), which include private, loopback, link-local and cloud metadata addresses.
+ */
+import { BlockList, isIPv4 } from 'node:net'
+
+const REFUSED_V4 = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4'
+]
+
+const REFUSED_V6 = [
+  '::/128',
+  '::1/128',
+  '64:ff9b::/96',
+  '64:ff9b:1::/48',
+  '100::/64',
+  '2001::/23',
+  '2001:db8::/32',
+  '2002::/16',
+  'fc00::/7',
+  'fe80::/10',
+  'fec0::/10',
+  'ff00::/8'
+]
+
+const refused = listOf([...REFUSED_V4, ...REFUSED_V6])
+
+function listOf(ranges: readonly string[]): BlockList {
+  const list = new BlockList()
+  for (const range of ranges) {
+    const slash = range.indexOf('/')
+    const address = slash < 0 ? range : range.slice(0, slash)
+    const family = isIPv4(address) ? 'ipv4' : 'ipv6'
+    const bits = slash < 0 ? (family === 'ipv4' ? 32 : 128) : Number(range.slice(slash + 1))
+    list.addSubnet(address, bits, family)
+  }
+  return list
+}
+
+/** Answers whether an address literal may be dialled. `allow`: CIDR ranges that are allowed in spite of all. */
+export function addressGuard(allow: readonly string[]): (ip: string) => boolean {
+  const allowed = listOf(allow)
+  return (ip) => {
+    const plain = unmapped(ip)
+    const family = isIPv4(plain) ? 'ipv4' : 'ipv6'
+    return allowed.check(plain, family) || !refused.check(plain, family)
+  }
+}
+
+/** The IPv4 address inside an IPv4-mapped or -compatible IPv6 one, which reaches the same host. */
+function unmapped(ip: string): string {
+  if (isIPv4(ip)) return ip
+  const dotted = /^::(?:ffff:(?:0:)?)?(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)
+  if (dotted !== null) return dotted[1]!
+  const hex = /^::(?:ffff:(?:0:)?)?([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(ip)
+  if (hex === null) return ip
+  const high = Number.parseInt(hex[1]!, 16)
+  const low = Number.parseInt(hex[2]!, 16)
+  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
+}

@@ -1,0 +1,320 @@
+/**
+ * HTTP/1.1 towards backends: one object per connection, one exchange at a time.
+ * The response is parsed where it arrived; a hostile or broken backend hurts its own exchange only:
+ * anything unexpected ends the connection, and a connection with an unexplained byte is never reused.
+ */
+import type { ErrorCode } from '#engine/contract/errors.ts'
+import { BODY_LENGTH, BODY_NONE, BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
+import type { ServerEvents, ServerStream, SpliceEnd } from '#engine/contract/transport.ts'
+import { takeFraming } from '#engine/http/fields.ts'
+import { HeaderBlock } from '#engine/http/headers.ts'
+import {
+  HEAD_NO_BODY,
+  HEAD_OK,
+  HEAD_REFUSED,
+  type Llhttp,
+  type MessageHandler,
+  type Parser,
+  RESPONSE
+} from '#engine/http/llhttp.ts'
+import { hasNoContent, safeTrailers } from '#engine/http/status.ts'
+import { WheelTimer } from '#engine/kit/timer-wheel.ts'
+import type { ReadSlot } from '#engine/socket/memory.ts'
+import { PipeEnd } from '#engine/socket/pipe.ts'
+import type { Wire, WireOwner } from '#engine/socket/wire.ts'
+
+/** Largest response head. */
+const HEAD_BYTES_MAX = 60 * 1024
+const HEADERS_MAX = 1000
+/** Interim responses (1xx) before the final one. */
+const INTERIMS_MAX = 16
+
+/** Where a connection belongs: its pool. */
+export interface Home {
+  readonly llhttp: Llhttp
+  readonly events: ServerEvents
+  /** The exchange is over and the connection can take another. */
+  release(connection: Http1Upstream): void
+  /** The connection is gone; it was idle or its exchange is over. */
+  gone(connection: Http1Upstream): void
+  /** The connection failed under `ex` before a response began. The pool retries or reports. */
+  failed(connection: Http1Upstream, ex: Exchange, code: ErrorCode, mayRepeat: boolean): void
+}
+
+export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
+  /** Requests sent over this connection so far. */
+  served = 0
+  /** Expires an idle connection; armed by the pool. */
+  readonly idleTimer: WheelTimer
+  readonly #home: Home
+  readonly #wire: Wire
+  readonly #block = new HeaderBlock()
+  #parser: Parser | null = null
+  #ex: Exchange | null = null
+  #chunked = false
+  #received = false
+  #interims = 0
+  #reusable = false
+  #slot: ReadSlot | null = null
+  #reading = false
+  /** The final response is complete; what is left of the read decides about reuse. */
+  #complete = false
+  #trailers = ''
+  #switched = false
+  #dead = false
+
+  constructor(home: Home, wire: Wire) {
+    this.#home = home
+    this.#wire = wire
+    this.idleTimer = new WheelTimer(() => this.close())
+    wire.owner = this
+  }
+
+  /** Sends the request of ex. Its body follows through sendBody and sendEnd. */
+  begin(ex: Exchange): void {
+    this.#ex = ex
+    this.#received = false
+    this.#interims = 0
+    this.#complete = false
+    this.#switched = false
+    this.#chunked = ex.requestBody === BODY_STREAM
+    this.served++
+    ex.server = this
+    let head = `${ex.method} ${ex.path}${ex.query} HTTP/1.1\r\nHost: ${ex.upstreamHost ?? ex.authority}\r\n`
+    head += ex.request.lines()
+    if (this.#chunked) head += 'Transfer-Encoding: chunked\r\n'
+    if (ex.upgrade !== null) head += `Connection: upgrade\r\nUpgrade: ${ex.upgrade}\r\n`
+    this.#wire.write(`${head}\r\n`)
+  }
+
+  sendBody(chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
+    if (this.#dead || start === end) return true
+    const wire = this.#wire
+    if (this.#chunked) {
+      wire.write(`${(end - start).toString(16)}\r\n`)
+      wire.writeBytes(chunk, start, end, slot)
+      wire.write('\r\n')
+    } else wire.writeBytes(chunk, start, end, slot)
+    return !wire.congested
+  }
+
+  sendEnd(trailers: string): void {
+    if (this.#chunked && !this.#dead) this.#wire.write(`0\r\n${trailers}\r\n`)
+  }
+
+  pauseBody(): void {
+    this.#wire.pause()
+  }
+
+  resumeBody(): void {
+    this.#wire.resume()
+  }
+
+  abort(): void {
+    this.#ex = null
+    this.close()
+  }
+
+  /** Closes the connection, whatever it does. */
+  close(): void {
+    if (this.#dead) return
+    this.#leave()
+    this.#wire.destroy()
+  }
+
+  splice(): SpliceEnd {
+    this.#leave()
+    return this.#pipe!
+  }
+
+  // --- receiving ---
+
+  onRead(start: number, end: number, slot: ReadSlot | null): void {
+    if (this.#ex === null) {
+      // Bytes that answer nothing: the next exchange would take them for its response.
+      this.close()
+      return
+    }
+    this.#received = true
+    this.#slot = slot
+    this.#reading = true
+    let at = start
+    while (at < end && !this.#complete && !this.#dead) {
+      const parser = this.#parser ?? this.#newParser()
+      if (parser === null) {
+        this.#fail('UPSTREAM_OVERFLOW')
+        break
+      }
+      const next = parser.execute(at, end)
+      if (next < 0) {
+        this.#reading = false
+        this.#fail('UPSTREAM_PROTOCOL')
+        return
+      }
+      at = next
+    }
+    this.#reading = false
+    this.#slot = null
+    if (this.#complete) this.#finish(at, end)
+  }
+
+  #newParser(): Parser | null {
+    this.#block.reset()
+    const parser = this.#home.llhttp.acquire(RESPONSE, this, this.#block)
+    if (parser === null) return null
+    parser.headersMax = HEADERS_MAX
+    parser.headBytesMax = HEAD_BYTES_MAX
+    parser.uriBytesMax = 0
+    this.#parser = parser
+    return parser
+  }
+
+  onHead(parser: Parser): number {
+    const ex = this.#ex
+    if (ex === null) return HEAD_REFUSED
+    const { status } = parser
+    const framing = takeFraming(this.#block)
+    if (status < 200 && status !== 101) return ++this.#interims > INTERIMS_MAX ? HEAD_REFUSED : HEAD_OK
+    if (framing.upgrade >= 0) this.#block.drop(framing.upgrade)
+    if (status === 101 && ex.upgrade === null) return HEAD_REFUSED
+    if (status > 999 || (framing.coded && !framing.chunked) || framing.length === -2) return HEAD_REFUSED
+    ex.status = status
+    ex.response = this.#block
+    ex.responseLength = Math.max(framing.length, 0)
+    const noContent = hasNoContent(status, ex.method)
+    if (noContent || framing.length === 0) ex.responseBody = BODY_NONE
+    else ex.responseBody = framing.length > 0 ? BODY_LENGTH : BODY_STREAM
+    this.#reusable = parser.keepAlive && !framing.close
+    if (status === 101) {
+      this.#switched = true
+      return HEAD_OK
+    }
+    // A 204 has no length (RFC 9110 section 8.6); forwarding one confuses clients.
+    if (status === 204) this.#block.remove('content-length')
+    this.#home.events.onResponse(ex)
+    return ex.method === 'HEAD' ? HEAD_NO_BODY : HEAD_OK
+  }
+
+  onBody(start: number, end: number): void {
+    const ex = this.#ex
+    if (ex === null) return
+    const wire = this.#wire
+    wire.bulk = true
+    const { bytes } = this.#home.llhttp.memory
+    if (!this.#home.events.onResponseBody(ex, bytes, start, end, this.#slot)) wire.pause()
+  }
+
+  onComplete(parser: Parser): void {
+    const ex = this.#ex
+    if (ex === null) return
+    if (parser.status < 200 && !this.#switched) {
+      this.#home.events.onInterim(ex, parser.status, this.#block)
+      this.#block.reset()
+      return
+    }
+    this.#complete = true
+    this.#trailers = parser.trailers === '' ? '' : safeTrailers(parser.trailers)
+  }
+
+  /** The response is complete at `at`; bytes up to `end` are too many, or the upgraded protocol's. */
+  #finish(at: number, end: number): void {
+    const ex = this.#ex
+    const { events, llhttp } = this.#home
+    this.#releaseParser()
+    this.#wire.bulk = false
+    if (ex === null) return
+    if (this.#switched) {
+      this.#switch(ex, at, end)
+      return
+    }
+    this.#ex = null
+    const isReusable = this.#reusable && at === end && ex.requestDone && !this.#wire.congested
+    if (!isReusable) {
+      this.#leave()
+      this.#wire.close(false)
+    }
+    void llhttp
+    ex.server = null
+    events.onResponseEnd(ex, this.#trailers)
+    if (isReusable) {
+      // The client may have been slow: the next exchange starts with a reading connection.
+      this.#wire.resume()
+      this.#home.release(this)
+    }
+  }
+
+  #pipe: PipeEnd | null = null
+
+  #switch(ex: Exchange, at: number, end: number): void {
+    const { bytes } = this.#home.llhttp.memory
+    this.#pipe = new PipeEnd(this.#wire, bytes)
+    if (at < end) this.#pipe.keep(Buffer.from(bytes.subarray(at, end)))
+    this.#wire.pause()
+    this.#home.events.onResponse(ex)
+  }
+
+  // --- failing ---
+
+  onEnd(): void {
+    const ex = this.#ex
+    if (ex === null) {
+      this.close()
+      return
+    }
+    const parser = this.#parser
+    // A body without length ends with the connection: that is its regular end.
+    if (parser !== null && !parser.inHead) {
+      this.#reusable = false
+      this.#reading = true
+      const isWhole = parser.finish()
+      this.#reading = false
+      if (isWhole && this.#complete) {
+        this.#finish(0, 0)
+        return
+      }
+    }
+    this.#fail('UPSTREAM_RESET')
+  }
+
+  onError(_code: string): void {
+    this.#fail('UPSTREAM_RESET')
+  }
+
+  #fail(code: ErrorCode): void {
+    const ex = this.#ex
+    this.#ex = null
+    const mayRepeat = !this.#received && code === 'UPSTREAM_RESET' && this.served > 1
+    this.close()
+    if (ex === null) return
+    ex.server = null
+    this.#home.failed(this, ex, code, mayRepeat)
+  }
+
+  onDrain(): void {
+    if (this.#ex !== null) this.#home.events.onServerWritable(this.#ex)
+  }
+
+  #releaseParser(): void {
+    if (this.#parser === null) return
+    this.#home.llhttp.release(RESPONSE, this.#parser)
+    this.#parser = null
+  }
+
+  #leave(): void {
+    if (this.#dead) return
+    this.#dead = true
+    if (this.#reading) queueMicrotask(() => this.#releaseParser())
+    else this.#releaseParser()
+    this.#home.gone(this)
+  }
+}
+
+/** Methods that a client itself may repeat without asking (RFC 9110 section 9.2.2). */
+export function isIdempotent(method: string): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'PUT' || method === 'DELETE' || method === 'OPTIONS'
+}
+
+/** Whether nothing of the request is lost when it is sent once more. */
+export function isRepeatable(ex: Exchange): boolean {
+  return !ex.bodySent && (ex.requestBody === BODY_NONE || ex.heldRequest !== null)
+}

@@ -1,0 +1,121 @@
+/** The connections to one address: idle ones last-in first-out, so that the surplus ages and expires. */
+import type { ErrorCode } from '#engine/contract/errors.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import type { ServerEvents } from '#engine/contract/transport.ts'
+import type { Llhttp } from '#engine/http/llhttp.ts'
+import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
+import { type Address, turnStartedAt } from '#engine/socket/wire.ts'
+import type { Home, Http1Upstream } from './h1.ts'
+
+/** First ejection after a failed connect; doubles up to the maximum with each further failure. */
+const EJECT_FIRST_MS = 500
+const EJECT_MAX_MS = 30_000
+
+/** What pools share with their endpoint. */
+export interface PoolOwner {
+  readonly llhttp: Llhttp
+  readonly events: ServerEvents
+  readonly timers: TimerWheel
+  readonly idleTimeoutMs: number
+  /** 0: no limit. */
+  readonly requestsPerConnectionMax: number
+  /** A connection is free: true if somebody waiting took it. */
+  offer(connection: Http1Upstream): boolean
+  /** A connection is gone: room for another. */
+  closed(): void
+  failed(ex: Exchange, code: ErrorCode, mayRepeat: boolean): void
+}
+
+export class Pool implements Home {
+  readonly address: Address
+  /** ip:port or unix:path, for logs. */
+  readonly label: string
+  /** Exchanges under way. */
+  busy = 0
+  #idle: Http1Upstream[] = []
+  #failures = 0
+  #ejectedUntil = 0
+  readonly #owner: PoolOwner
+
+  constructor(owner: PoolOwner, address: Address) {
+    this.#owner = owner
+    this.address = address
+    this.label = labelOf(address)
+  }
+
+  get llhttp(): Llhttp {
+    return this.#owner.llhttp
+  }
+
+  get events(): ServerEvents {
+    return this.#owner.events
+  }
+
+  get idle(): number {
+    return this.#idle.length
+  }
+
+  /** Connecting failed lately: others are preferred until the ejection is over. */
+  get ejected(): boolean {
+    return this.#failures > 0 && this.#ejectedUntil > performance.now()
+  }
+
+  /** Milliseconds of performance.now() at which the ejection ends. */
+  get ejectedUntil(): number {
+    return this.#ejectedUntil
+  }
+
+  /** An idle connection, now busy, or undefined. */
+  take(): Http1Upstream | undefined {
+    const connection = this.#idle.pop()
+    if (connection === undefined) return undefined
+    this.#owner.timers.disarm(connection.idleTimer)
+    this.busy++
+    return connection
+  }
+
+  connected(): void {
+    this.#failures = 0
+    this.busy++
+  }
+
+  connectFailed(): void {
+    const pause = Math.min(EJECT_FIRST_MS * 2 ** this.#failures, EJECT_MAX_MS)
+    this.#failures++
+    this.#ejectedUntil = performance.now() + pause
+  }
+
+  release(connection: Http1Upstream): void {
+    const max = this.#owner.requestsPerConnectionMax
+    if (max > 0 && connection.served >= max) {
+      connection.close()
+      return
+    }
+    this.busy--
+    this.#idle.push(connection)
+    if (this.#owner.offer(connection)) return
+    this.#owner.timers.arm(connection.idleTimer, turnStartedAt, this.#owner.idleTimeoutMs)
+  }
+
+  gone(connection: Http1Upstream): void {
+    const index = this.#idle.indexOf(connection)
+    if (index < 0) this.busy--
+    else this.#idle.splice(index, 1)
+    this.#owner.timers.remove(connection.idleTimer)
+    this.#owner.closed()
+  }
+
+  failed(_connection: Http1Upstream, ex: Exchange, code: ErrorCode, mayRepeat: boolean): void {
+    this.#owner.failed(ex, code, mayRepeat)
+  }
+
+  /** Closes what is idle; what is busy closes when its exchange is over. */
+  closeIdle(): void {
+    for (const connection of [...this.#idle]) connection.close()
+  }
+}
+
+function labelOf(address: Address): string {
+  if ('unixPath' in address) return `unix:${address.unixPath}`
+  return address.family === 6 ? `[${address.ip}]:${address.port}` : `${address.ip}:${address.port}`
+}
