@@ -1,0 +1,171 @@
+/** The serving stack of one worker, in the calling thread, in front of one endpoint: for tests of the core. */
+import type { Endpoint } from '#engine/contract/backend.ts'
+import type { ErrorCode } from '#engine/contract/errors.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import type { Hook, RouteSettings } from '#engine/contract/filter.ts'
+import type { Route } from '#engine/contract/route.ts'
+import { type DownstreamObserver, type OpenBind, openBind } from '#engine/downstream/listen.ts'
+import { llhttp } from '#engine/http/llhttp.ts'
+import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
+import { TimerWheel } from '#engine/kit/timer-wheel.ts'
+import { Lifecycle } from '#engine/lifecycle.ts'
+import { openSockets } from '#engine/socket/layer.ts'
+import type { SocketLayer } from '#engine/socket/wire.ts'
+import { createUpstream, type Upstream } from '#engine/upstream/client.ts'
+
+export interface StackOptions {
+  /** Port of the only endpoint on 127.0.0.1, or the path of a unix socket. */
+  upstream: number | string
+  sockets?: SocketLayer['kind']
+  transport?: Bind['transport']
+  http?: Partial<FrontendSettings['http']>
+  settings?: Partial<RouteSettings>
+  requestHooks?: readonly Hook[]
+  responseHooks?: readonly Hook[]
+  connectTimeoutMs?: number
+  idleTimeoutMs?: number
+  poolMax?: number
+  requestsPerConnectionMax?: number
+  /** Instead of the one route: an error, or null for the route. */
+  refuse?: (ex: Exchange) => ErrorCode | null
+}
+
+/** What RECORD saw of an exchange. */
+export interface Recorded {
+  readonly method: string
+  readonly path: string
+  readonly status: number
+  readonly error: ErrorCode | null
+  readonly attempts: number
+  readonly bytesReceived: number
+  readonly bytesSent: number
+}
+
+export interface Stack {
+  readonly port: number
+  readonly bind: OpenBind
+  readonly upstream: Upstream
+  readonly records: Recorded[]
+  readonly endpoint: Endpoint
+  /** Resolves once `count` exchanges have been recorded. */
+  recorded(count: number): Promise<Recorded[]>
+  /** Downstream connections opened and closed so far. */
+  readonly connections: { opened: number; closed: number }
+  close(): void
+}
+
+/** Limits of the specification's defaults; tests override what they need. */
+export const FRONTEND: FrontendSettings = {
+  http: {
+    maxBufferBytes: 2 * 1024 * 1024,
+    headersMax: 100,
+    idleTimeoutMs: 600_000,
+    headTimeoutMs: 30_000,
+    bodyTimeoutMs: 60_000,
+    sendTimeoutMs: 60_000,
+    headBytesMax: 48 * 1024,
+    uriBytesMax: 16 * 1024,
+    bodyBytesMax: 0
+  },
+  tcp: { keepalive: { retries: 9, timeMs: 180_000, intervalMs: 180_000 } }
+}
+
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const parser = llhttp()
+  const sockets = openSockets(parser.memory, options.sockets)
+  const timers = new TimerWheel()
+  const log = new RecordLog()
+  let route: Route
+  const lifecycle = new Lifecycle({
+    router: () => ({ route: (ex) => takeRoute(ex, route, options) }),
+    unrouted: log,
+    timers,
+    onBroken: (error) => {
+      throw error
+    }
+  })
+  const upstream = createUpstream({
+    sockets,
+    llhttp: parser,
+    timers,
+    events: lifecycle,
+    idleTimeoutMs: options.idleTimeoutMs ?? 90_000,
+    poolMax: options.poolMax ?? 1024,
+    requestsPerConnectionMax: options.requestsPerConnectionMax ?? 0,
+    observer: { connected() {}, connectFailed() {}, retried() {} }
+  })
+  const endpoint = upstream.endpoint(destinationOf(options.upstream), {
+    guarded: false,
+    allow: [],
+    connectTimeoutMs: options.connectTimeoutMs ?? 5_000
+  })
+  route = routeTo(endpoint, upstream, log, options)
+  const connections = { opened: 0, closed: 0 }
+  const observer: DownstreamObserver = {
+    opened: () => connections.opened++,
+    closed: () => connections.closed++
+  }
+  const frontend: FrontendSettings = { ...FRONTEND, http: { ...FRONTEND.http, ...options.http } }
+  const spec: Bind = { port: 0, listeners: [], transport: options.transport ?? 'auto' }
+  const bind = await openBind(spec, { events: lifecycle, llhttp: parser, sockets, timers, frontend, observer })
+  return {
+    port: bind.port,
+    bind,
+    upstream,
+    endpoint,
+    records: log.records,
+    connections,
+    recorded: (count) => log.until(count),
+    close() {
+      bind.stopAccepting()
+      bind.closeAll()
+      upstream.closeIdle()
+    }
+  }
+}
+
+function takeRoute(ex: Exchange, route: Route, options: StackOptions): ErrorCode | null {
+  const code = options.refuse?.(ex) ?? null
+  if (code === null) {
+    ex.route = route
+    ex.matchIndex = 0
+  }
+  return code
+}
+
+function routeTo(endpoint: Endpoint, upstream: Upstream, log: RecordLog, options: StackOptions): Route {
+  return {
+    name: 'test',
+    listener: 'test',
+    port: 0,
+    matches: [{ kind: 'prefix', path: '' }],
+    requestHooks: options.requestHooks ?? null,
+    responseHooks: options.responseHooks ?? null,
+    settings: { requestTimeoutMs: 0, backendTimeoutMs: 0, hostRewrite: 'none', ...options.settings },
+    serve: (ex) => upstream.send(ex, endpoint),
+    recorder: log
+  }
+}
+
+function destinationOf(upstream: number | string) {
+  return typeof upstream === 'number'
+    ? { host: '127.0.0.1', port: upstream, unixPath: null }
+    : { host: '', port: 0, unixPath: upstream }
+}
+
+class RecordLog {
+  readonly records: Recorded[] = []
+  #waiting: { count: number; resolve: (records: Recorded[]) => void }[] = []
+
+  record(ex: Exchange): void {
+    const { method, status, error, attempts, bytesReceived, bytesSent } = ex
+    this.records.push({ method, path: ex.originalPath, status, error, attempts, bytesReceived, bytesSent })
+    for (const waiter of this.#waiting) if (waiter.count <= this.records.length) waiter.resolve(this.records)
+    this.#waiting = this.#waiting.filter((waiter) => waiter.count > this.records.length)
+  }
+
+  until(count: number): Promise<Recorded[]> {
+    if (this.records.length >= count) return Promise.resolve(this.records)
+    return new Promise((resolve) => this.#waiting.push({ count, resolve }))
+  }
+}
