@@ -224,7 +224,7 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
       target.authority ?? host,
       block,
       kind,
-      framing.length > 0 ? framing.length : 0,
+      Math.max(framing.length, 0),
       turnStartedAt
     )
     if (framing.expect >= 0) {
