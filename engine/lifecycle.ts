@@ -18,6 +18,7 @@ import {
 import { CONTINUE, type Hook, STOP } from './contract/filter.ts'
 import type { Recorder, Router } from './contract/route.ts'
 import type { ClientEvents, ServerEvents } from './contract/transport.ts'
+import { httpDate } from './http/date.ts'
 import { HeaderBlock } from './http/headers.ts'
 import { type TimerWheel, WheelTimer } from './kit/timer-wheel.ts'
 import type { ReadSlot } from './socket/memory.ts'
@@ -180,6 +181,8 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     const server = ex.server!.splice()
     const client = ex.client.splice(ex)
     ex.server = null
+    // Timeouts are for requests; what follows has no end that could be late.
+    this.#stopTimers(ex)
     let open = 2
     const closed = () => {
       if (--open > 0) return
@@ -226,6 +229,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
 
   #buildReply(ex: Exchange, reply: LocalReply): void {
     const block = new HeaderBlock()
+    block.receive('Date', httpDate())
     const length = reply.body === null ? 0 : Buffer.byteLength(reply.body)
     if (length > 0) block.receive('Content-Type', reply.contentType ?? 'text/plain; charset=utf-8')
     if (reply.status !== 204 && reply.status !== 304) block.receive('Content-Length', String(length))
@@ -291,11 +295,15 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   #record(ex: Exchange): void {
     if (ex.step === STEP_RECORDED) return
     ex.step = STEP_RECORDED
-    const { timers, unrouted } = this.#options
+    this.#stopTimers(ex)
+    if (ex.route === null) this.#options.unrouted.record(ex)
+    else ex.route.recorder.record(ex)
+  }
+
+  #stopTimers(ex: Exchange): void {
+    const { timers } = this.#options
     if (ex.timer !== null) timers.remove(ex.timer)
     if (ex.attemptTimer !== null) timers.remove(ex.attemptTimer)
-    if (ex.route === null) unrouted.record(ex)
-    else ex.route.recorder.record(ex)
   }
 
   // --- hooks ---

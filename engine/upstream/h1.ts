@@ -61,6 +61,8 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
   #complete = false
   #trailers = ''
   #switched = false
+  /** Takes the connection over after a 101. */
+  #pipe: PipeEnd | null = null
   #dead = false
 
   constructor(home: Home, wire: Wire) {
@@ -219,7 +221,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
   /** The response is complete at `at`; bytes up to `end` are too many, or the upgraded protocol's. */
   #finish(at: number, end: number): void {
     const ex = this.#ex
-    const { events, llhttp } = this.#home
+    const { events } = this.#home
     this.#releaseParser()
     this.#wire.bulk = false
     if (ex === null) return
@@ -233,7 +235,6 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
       this.#leave()
       this.#wire.close(false)
     }
-    void llhttp
     ex.server = null
     events.onResponseEnd(ex, this.#trailers)
     if (isReusable) {
@@ -242,8 +243,6 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
       this.#home.release(this)
     }
   }
-
-  #pipe: PipeEnd | null = null
 
   #switch(ex: Exchange, at: number, end: number): void {
     const { bytes } = this.#home.llhttp.memory
