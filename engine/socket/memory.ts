@@ -11,6 +11,8 @@ declare global {
   interface Buffer {
     /** Node's own primitive behind toString('latin1'), without its dispatch on the encoding's name. */
     latin1Slice(start?: number, end?: number): string
+    /** Likewise behind write(text, offset, 'latin1'). */
+    latin1Write(text: string, offset: number): number
   }
 }
 

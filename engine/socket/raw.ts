@@ -14,13 +14,19 @@ import {
   markDirty,
   NOBODY,
   type SocketLayer,
+  turnsEnded,
   type Wire,
   type WireOwner
 } from './wire.ts'
 
-/** Up to this many bytes leave as one latin1 string: libuv copies what the kernel does not take at
- *  once, so nothing is lent. Longer ones go as views (measured: copying doubles the cost of 1 MB). */
-const TEXT_BYTES_MAX = 16 * 1024
+/**
+ * How bytes leave, by size: the shortest as one latin1 string with the text around them, the longest
+ * as views of where they arrived (copying doubles the cost of 1 MB), those between are gathered in
+ * the outbox. Figures in docs/performance.md.
+ */
+const TEXT_BYTES_MAX = 512
+const GATHER_BYTES_MAX = 16 * 1024
+const OUTBOX_BYTES = 64 * 1024
 
 interface OwnedHandle extends Handle {
   wire: RawWire
@@ -40,12 +46,28 @@ interface Shared {
   readonly memory: ReadMemory
   /** A write request that completed at once and can be used again. */
   spare: OwnedWrite | null
+  outbox: Outbox
+}
+
+/** Memory in which the wires of a turn gather what they send. */
+interface Outbox {
+  readonly bytes: Buffer
+  used: number
+  /** The turn (turnsEnded) that `used` belongs to. */
+  turn: number
+}
+
+function newOutbox(): Outbox {
+  return { bytes: Buffer.allocUnsafeSlow(OUTBOX_BYTES), used: 0, turn: -1 }
 }
 
 class RawWire implements Wire {
   owner: WireOwner = NOBODY
   bulk = false
   #out = ''
+  /** Region of the outbox that is ours in this turn and stands before #out; -1: none. */
+  #boxStart = -1
+  #boxEnd = -1
   #pending = 0
   #slot: ReadSlot | null = null
   #paused = false
@@ -124,27 +146,77 @@ class RawWire implements Wire {
   }
 
   write(text: string): void {
-    if (this.#out === '') markDirty(this)
+    if (this.#out === '' && this.#boxStart < 0) markDirty(this)
     this.#out += text
   }
 
   writeBytes(chunk: Buffer, start: number, end: number, slot: ReadSlot | null): void {
-    if (end - start + this.#out.length <= TEXT_BYTES_MAX) {
+    const count = end - start
+    if (count <= TEXT_BYTES_MAX) {
       this.write(chunk.latin1Slice(start, end))
       return
     }
+    if (count <= GATHER_BYTES_MAX && this.#gather(chunk, start, end)) return
     this.flush()
     if (this.#dead || this.#broken) return
     const bytes = chunk.subarray(start, end)
     this.#send(slot === null ? Buffer.from(bytes) : bytes, slot)
   }
 
+  /** Moves #out and the chunk to our region of the outbox. False: no room there in this turn. */
+  #gather(chunk: Buffer, start: number, end: number): boolean {
+    const { outbox } = this.#shared
+    if (outbox.turn !== turnsEnded) {
+      outbox.turn = turnsEnded
+      outbox.used = 0
+    }
+    // The region can only grow while nobody else has taken the memory behind it.
+    if (this.#boxStart >= 0 && this.#boxEnd !== outbox.used) this.flush()
+    const text = this.#out
+    if (outbox.used + text.length + (end - start) > OUTBOX_BYTES) return false
+    if (this.#boxStart < 0) {
+      if (text === '') markDirty(this)
+      this.#boxStart = outbox.used
+      this.#boxEnd = outbox.used
+    }
+    if (text !== '') this.#gatherText(outbox, text)
+    chunk.copy(outbox.bytes, this.#boxEnd, start, end)
+    this.#boxEnd += end - start
+    outbox.used = this.#boxEnd
+    return true
+  }
+
+  #gatherText(outbox: Outbox, text: string): void {
+    outbox.bytes.latin1Write(text, this.#boxEnd)
+    this.#boxEnd += text.length
+    this.#out = ''
+  }
+
   flush(): void {
+    if (this.#boxStart >= 0) this.#flushBox()
     const text = this.#out
     this.#out = ''
     if (text === '' || this.#dead || this.#broken) return
     const request = this.#request()
     this.#sent(this.#handle.writeLatin1String(request, text), request, null, null)
+  }
+
+  #flushBox(): void {
+    const shared = this.#shared
+    const { outbox } = shared
+    const text = this.#out
+    const isLast = this.#boxEnd === outbox.used
+    if (text !== '' && isLast && this.#boxEnd + text.length <= OUTBOX_BYTES) {
+      this.#gatherText(outbox, text)
+      outbox.used = this.#boxEnd
+    }
+    const bytes = outbox.bytes.subarray(this.#boxStart, this.#boxEnd)
+    this.#boxStart = -1
+    this.#boxEnd = -1
+    if (this.#dead || this.#broken) return
+    this.#send(bytes, null)
+    // The kernel did not take it all: the memory is libuv's until it has.
+    if (shared.state[STATE_ASYNC] !== 0 && this.#pending > 0) shared.outbox = newOutbox()
   }
 
   #send(bytes: Buffer, slot: ReadSlot | null): void {
@@ -259,6 +331,7 @@ class RawWire implements Wire {
     this.#dead = true
     this.owner = NOBODY
     this.#out = ''
+    this.#boxStart = -1
     if (this.#lingering) stopLingering(this)
     if (this.#slot !== null) {
       this.#shared.memory.release(this.#slot)
@@ -292,7 +365,7 @@ let readState: Int32Array = new Int32Array(4)
 /** A socket layer over `handles` that reads into `memory`. */
 export function rawSockets(handles: Handles, memory: ReadMemory): SocketLayer {
   readState = handles.state
-  const shared: Shared = { handles, state: handles.state, memory, spare: null }
+  const shared: Shared = { handles, state: handles.state, memory, spare: null, outbox: newOutbox() }
   return {
     kind: 'handles',
     listen: (port, keepalive, accept) => listen(port, keepalive, accept, shared),

@@ -82,6 +82,9 @@ let scheduled = false
 /** Milliseconds of performance.now() at the start of the running turn: one clock read per event. */
 export let turnStartedAt = performance.now()
 
+/** Rises when everything written in a turn has left: memory lent for that turn is free again. */
+export let turnsEnded = 0
+
 export function enterTurn(): void {
   if (depth++ === 0) turnStartedAt = performance.now()
 }
@@ -112,6 +115,7 @@ function flushDirty(): void {
     wire.flush()
   }
   dirtyCount = 0
+  turnsEnded++
 }
 
 /** An owner for wires that nobody listens to any more. */

@@ -1,0 +1,33 @@
+/** What the main thread and its workers say to each other. */
+import type { Snapshot } from '#engine/ir/snapshot.ts'
+
+/** Given to a worker when it starts. */
+export interface WorkerData {
+  readonly worker: number
+  readonly state: SharedArrayBuffer
+  /** The worker's region for metric series. */
+  readonly metrics: SharedArrayBuffer
+}
+
+export interface OpenedBind {
+  readonly port: number
+  readonly transport: string
+  readonly detail: string
+}
+
+export type ToWorker =
+  | { readonly kind: 'snapshot'; readonly snapshot: Snapshot }
+  /** Another log level for this worker's access log. */
+  | { readonly kind: 'level'; readonly level: string }
+  /** First step of the end: take what waits, then no new connections. */
+  | { readonly kind: 'drain' }
+  /** Last step: cut what is left, flush logs, exit. */
+  | { readonly kind: 'stop' }
+
+export type ToMain =
+  | { readonly kind: 'serving'; readonly version: number; readonly binds: readonly OpenedBind[] }
+  /** The snapshot could not be put in force; the one before it stays. `code`: of the system's error. */
+  | { readonly kind: 'failed'; readonly version: number; readonly message: string; readonly code: string | null }
+  /** A metric series that the worker has begun to write; opaque to the supervisor. */
+  | { readonly kind: 'series'; readonly series: unknown }
+  | { readonly kind: 'stopped' }

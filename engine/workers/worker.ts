@@ -1,0 +1,195 @@
+/**
+ * One worker thread: its own listeners, Runtime and upstream connections. It gets snapshots and
+ * orders from the main thread and shares nothing else with the other workers but SharedState.
+ */
+import type { Recorder, Router } from '#engine/contract/route.ts'
+import { type DownstreamObserver, type OpenBind, openBind } from '#engine/downstream/listen.ts'
+import { type Llhttp, llhttp } from '#engine/http/llhttp.ts'
+import type { Snapshot } from '#engine/ir/snapshot.ts'
+import { TimerWheel } from '#engine/kit/timer-wheel.ts'
+import { Lifecycle } from '#engine/lifecycle.ts'
+import { openSockets } from '#engine/socket/layer.ts'
+import type { SocketLayer } from '#engine/socket/wire.ts'
+import { createUpstream, type Upstream } from '#engine/upstream/client.ts'
+import type { UpstreamObserver } from '#engine/upstream/endpoint.ts'
+import type { OpenedBind, ToMain, ToWorker } from './messages.ts'
+import type { SharedState } from './shared.ts'
+
+/** How often the worker shows that its event loop turns, and samples its gauges. */
+const BEAT_MS = 500
+
+/** What a worker is made of beyond the engine: given by main.ts, which knows the wings. */
+export interface WorkerParts {
+  readonly worker: number
+  readonly state: SharedState
+  readonly post: (message: ToMain) => void
+  readonly telemetry: WorkerTelemetry
+  /** Snapshot -> Runtime. Throws an Error that says what does not fit. */
+  readonly build: (snapshot: Snapshot, upstream: Upstream, lifecycle: Lifecycle) => Router
+}
+
+/** The observability of one worker, as this file uses it. */
+export interface WorkerTelemetry {
+  readonly unrouted: Recorder
+  readonly downstream: DownstreamObserver
+  readonly upstream: UpstreamObserver
+  setLogging(logging: Snapshot['process']['logging']): void
+  setLevel(level: string): void
+  /** Called every BEAT_MS. */
+  sample(counts: { idle: number; busy: number }): void
+  flush(): Promise<void>
+}
+
+export class WorkerThread {
+  #runtime: Router = { route: () => 'LISTENER_NOT_FOUND' }
+  #binds = new Map<number, OpenBind>()
+  #served: Snapshot | null = null
+  #lifecycle: Lifecycle | null = null
+  #upstream: Upstream | null = null
+  /** Snapshots are taken one after the other, however fast they come. */
+  #queue: Promise<void> = Promise.resolve()
+  readonly #parser: Llhttp = llhttp()
+  readonly #sockets: SocketLayer = openSockets(this.#parser.memory)
+  readonly #timers = new TimerWheel()
+  readonly #parts: WorkerParts
+  readonly #beat: NodeJS.Timeout
+
+  constructor(parts: WorkerParts) {
+    this.#parts = parts
+    this.#beat = setInterval(() => this.#showLife(), BEAT_MS)
+  }
+
+  receive(message: ToWorker): void {
+    if (message.kind === 'snapshot') {
+      const { snapshot } = message
+      this.#queue = this.#queue.then(() => this.#take(snapshot))
+    } else if (message.kind === 'level') this.#parts.telemetry.setLevel(message.level)
+    else if (message.kind === 'drain') this.#drain()
+    else this.#stop().catch((error: unknown) => this.#panic(error))
+  }
+
+  // --- configuration ---
+
+  async #take(snapshot: Snapshot): Promise<void> {
+    const opened = new Map<number, OpenBind>()
+    try {
+      const lifecycle = this.#start(snapshot)
+      const runtime = this.#parts.build(snapshot, this.#upstream!, lifecycle)
+      for (const bind of snapshot.binds) {
+        if (this.#keeps(bind.port, snapshot)) continue
+        opened.set(bind.port, await this.#open(snapshot, bind.port, lifecycle))
+      }
+      this.#putInForce(snapshot, runtime, opened)
+    } catch (error) {
+      for (const bind of opened.values()) bind.stopAccepting()
+      const { message, code } = error as NodeJS.ErrnoException
+      this.#parts.post({ kind: 'failed', version: snapshot.version, message, code: code ?? null })
+    }
+  }
+
+  /** What lives as long as the worker, made with the first snapshot: process settings do not reload. */
+  #start(snapshot: Snapshot): Lifecycle {
+    if (this.#lifecycle !== null) return this.#lifecycle
+    const { telemetry } = this.#parts
+    const { upstream } = snapshot.process
+    telemetry.setLogging(snapshot.process.logging)
+    const lifecycle = new Lifecycle({
+      router: () => this.#runtime,
+      unrouted: telemetry.unrouted,
+      timers: this.#timers,
+      onBroken: (error) => this.#panic(error)
+    })
+    this.#lifecycle = lifecycle
+    this.#upstream = createUpstream({
+      sockets: this.#sockets,
+      llhttp: this.#parser,
+      timers: this.#timers,
+      events: lifecycle,
+      idleTimeoutMs: upstream.poolIdleTimeoutMs,
+      poolMax: upstream.poolMaxSize,
+      requestsPerConnectionMax: upstream.requestsPerConnectionMax,
+      observer: telemetry.upstream
+    })
+    return lifecycle
+  }
+
+  /** An open bind keeps its socket unless its transport changes. */
+  #keeps(port: number, snapshot: Snapshot): boolean {
+    const transport = (of: Snapshot | null) => of?.binds.find((bind) => bind.port === port)?.transport
+    return this.#binds.has(port) && transport(this.#served) === transport(snapshot)
+  }
+
+  async #open(snapshot: Snapshot, port: number, lifecycle: Lifecycle): Promise<OpenBind> {
+    const bind = snapshot.binds.find((candidate) => candidate.port === port)!
+    return await openBind(bind, {
+      events: lifecycle,
+      llhttp: this.#parser,
+      sockets: this.#sockets,
+      timers: this.#timers,
+      frontend: snapshot.frontend,
+      observer: this.#parts.telemetry.downstream
+    })
+  }
+
+  /** The swap: from here on new exchanges run by `snapshot`; those under way keep their route. */
+  #putInForce(snapshot: Snapshot, runtime: Router, opened: ReadonlyMap<number, OpenBind>): void {
+    this.#runtime = runtime
+    this.#served = snapshot
+    const wanted = new Set(snapshot.binds.map((bind) => bind.port))
+    for (const [port, bind] of this.#binds) {
+      if (wanted.has(port) && !opened.has(port)) bind.update(snapshot.frontend)
+      else this.#retire(port, bind)
+    }
+    for (const [port, bind] of opened) this.#binds.set(port, bind)
+    const binds: OpenedBind[] = [...this.#binds.values()].map(({ port, transport, detail }) => ({
+      port,
+      transport,
+      detail
+    }))
+    this.#parts.post({ kind: 'serving', version: snapshot.version, binds })
+  }
+
+  /** A bind that the configuration no longer has: its connections end with their current exchange. */
+  #retire(port: number, bind: OpenBind): void {
+    this.#binds.delete(port)
+    bind.stopAccepting()
+    bind.drain()
+  }
+
+  // --- the end ---
+
+  #drain(): void {
+    for (const bind of this.#binds.values()) {
+      bind.stopAccepting()
+      bind.drain()
+    }
+    this.#showLife()
+  }
+
+  async #stop(): Promise<void> {
+    clearInterval(this.#beat)
+    for (const bind of this.#binds.values()) {
+      bind.stopAccepting()
+      bind.closeAll()
+    }
+    this.#upstream?.closeIdle()
+    await this.#parts.telemetry.flush()
+    this.#parts.post({ kind: 'stopped' })
+  }
+
+  #showLife(): void {
+    const { worker, state, telemetry } = this.#parts
+    state.beat(worker)
+    let connections = 0
+    for (const bind of this.#binds.values()) connections += bind.connections()
+    state.setConnections(worker, connections)
+    telemetry.sample(this.#upstream?.counts() ?? { idle: 0, busy: 0 })
+  }
+
+  /** A broken invariant: the worker must not go on. Thrown where nothing can catch it. */
+  #panic(error: unknown): void {
+    queueMicrotask(() => {
+      throw error
+    })
+  }
+}
