@@ -17,6 +17,8 @@ import type { SharedState } from './shared.ts'
 
 /** How often the worker shows that its event loop turns, and samples its gauges. */
 const BEAT_MS = 500
+/** While draining, the main thread waits for the connection count to reach zero. */
+const DRAIN_BEAT_MS = 20
 
 /** What a worker is made of beyond the engine: given by main.ts, which knows the wings. */
 export interface WorkerParts {
@@ -52,7 +54,7 @@ export class WorkerThread {
   readonly #sockets: SocketLayer = openSockets(this.#parser.memory)
   readonly #timers = new TimerWheel()
   readonly #parts: WorkerParts
-  readonly #beat: NodeJS.Timeout
+  #beat: NodeJS.Timeout
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
@@ -163,7 +165,8 @@ export class WorkerThread {
       bind.stopAccepting()
       bind.drain()
     }
-    this.#showLife()
+    clearInterval(this.#beat)
+    this.#beat = setInterval(() => this.#showLife(), DRAIN_BEAT_MS)
   }
 
   async #stop(): Promise<void> {

@@ -1,0 +1,125 @@
+/**
+ * The control plane: source -> Snapshot -> workers, the admin servers, reload and drain.
+ * Lives on the main thread, which serves no traffic.
+ */
+import type { Policy } from './contract/policy.ts'
+import type { Snapshot } from './ir/snapshot.ts'
+import { type ConfigError, formatErrors, hashOf, loadConfig, type SnapshotDraft } from './standalone/load.ts'
+import type { Published, Supervisor } from './workers/supervisor.ts'
+
+/** What the admin port and the log tell about the configuration. */
+export interface ConfigStatus {
+  /** Of the configuration in force; null before the first. */
+  readonly snapshot: Snapshot | null
+  readonly lastError: { readonly at: string; readonly message: string } | null
+  readonly reloads: { readonly ok: number; readonly failed: number }
+}
+
+export interface ControlOptions {
+  readonly policies: readonly Policy[]
+  /** Named in messages: the file's path, or what stands for it. */
+  readonly name: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly log: (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void
+}
+
+export type Loaded =
+  | { readonly ok: true; readonly draft: SnapshotDraft; readonly hash: string }
+  | { readonly ok: false; readonly errors: readonly ConfigError[]; readonly text: string }
+
+/** Validates `text`; every mistake is in the result. */
+export function load(text: string, options: ControlOptions): Loaded {
+  const { policies, name, env } = options
+  const result = loadConfig(text, { file: name, env, policies })
+  if (!result.ok) return { ok: false, errors: result.errors, text: formatErrors(result.errors) }
+  for (const warning of result.warnings) options.log('warn', warning)
+  return { ok: true, draft: result.snapshot, hash: hashOf(text) }
+}
+
+export class Control {
+  #snapshot: Snapshot | null = null
+  #lastError: ConfigStatus['lastError'] = null
+  #ok = 0
+  #failed = 0
+  #versions = 0
+  /** One reload at a time: a file that changes twice is read twice, in order. */
+  #queue: Promise<unknown> = Promise.resolve()
+  readonly #options: ControlOptions
+  readonly #supervisor: Supervisor
+
+  constructor(options: ControlOptions, supervisor: Supervisor) {
+    this.#options = options
+    this.#supervisor = supervisor
+  }
+
+  get status(): ConfigStatus {
+    return {
+      snapshot: this.#snapshot,
+      lastError: this.#lastError,
+      reloads: { ok: this.#ok, failed: this.#failed }
+    }
+  }
+
+  /** Puts the first configuration in force. */
+  async first(loaded: Loaded & { ok: true }): Promise<Published> {
+    return await this.#publish(loaded)
+  }
+
+  /** Validates `text` and, if it is good, puts it in force everywhere; else what runs stays. */
+  reload(text: string): Promise<void> {
+    const run = this.#queue.then(() => this.#reload(text))
+    this.#queue = run
+    return run
+  }
+
+  async #reload(text: string): Promise<void> {
+    const { log } = this.#options
+    if (hashOf(text) === this.#snapshot?.hash) {
+      log('debug', 'configuration unchanged')
+      return
+    }
+    const loaded = load(text, this.#options)
+    if (!loaded.ok) {
+      this.#refuse(`configuration refused, the one before stays in force:\n${loaded.text}`)
+      return
+    }
+    this.#warnStatic(loaded.draft)
+    const outcome = await this.#publish(loaded)
+    if (outcome.ok) {
+      this.#ok++
+      log('info', `configuration ${this.#snapshot?.hash} in force`)
+    } else this.#refuse(`configuration not put in force, the one before stays: ${outcome.message}`)
+  }
+
+  #refuse(message: string): void {
+    this.#failed++
+    this.#lastError = { at: new Date().toISOString(), message }
+    this.#options.log('error', message)
+  }
+
+  /** `config` is read at start only: say so when it changes. */
+  #warnStatic(draft: SnapshotDraft): void {
+    const before = this.#snapshot?.process
+    if (before === undefined) return
+    const changed = (Object.keys(draft.process) as (keyof Snapshot['process'])[]).filter(
+      (key) => JSON.stringify(draft.process[key]) !== JSON.stringify(before[key])
+    )
+    if (changed.length > 0) this.#options.log('warn', `needs a restart to take effect: config.${changed.join(', config.')}`)
+  }
+
+  async #publish({ draft, hash }: Loaded & { ok: true }): Promise<Published> {
+    const snapshot: Snapshot = {
+      ...draft,
+      process: this.#snapshot?.process ?? draft.process,
+      version: ++this.#versions,
+      hash,
+      acceptedAt: new Date().toISOString()
+    }
+    const outcome = await this.#supervisor.publish(snapshot)
+    if (outcome.ok) {
+      this.#snapshot = snapshot
+      this.#lastError = null
+    }
+    return outcome
+  }
+}
