@@ -21,6 +21,11 @@ export interface Policy {
    * requestHeaderModifier -> headerModifiers.request. Without `wrap` the value is the policy itself.
    */
   readonly aliases: readonly { readonly name: string; readonly wrap?: string; readonly schema?: ZodType }[]
-  /** Build time: called once per distinct configuration and route. `config` has passed `schema`. */
+  /**
+   * Whether compile reads context.matches. Then it is called once per distinct configuration and
+   * route, otherwise one compiled form serves every route with the same configuration.
+   */
+  readonly usesMatches?: true
+  /** Build time. `config` has passed `schema`. Throws an Error when it does not fit the context. */
   readonly compile: (config: never, context: CompileContext) => Compiled
 }

@@ -1,0 +1,103 @@
+/** Paths to candidates, for the routes of one host: exact, then the longest prefix, then expressions. */
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { compilePattern, type Pattern } from '#engine/kit/pattern.ts'
+import { accepts, byPrecedence, type Candidate, type PathSpec, type QueryMemo } from './candidate.ts'
+
+/** One segment of the prefixes; candidates are those of the prefix that ends here. */
+class PrefixNode {
+  readonly parent: PrefixNode | null
+  readonly candidates: Candidate[] = []
+  /** Keyed by the next segment. Null in leaves: the walk ends without cutting a segment out. */
+  children: Map<string, PrefixNode> | null = null
+
+  constructor(parent: PrefixNode | null) {
+    this.parent = parent
+  }
+}
+
+export class PathTable {
+  readonly #exact = new Map<string, Candidate[]>()
+  readonly #root = new PrefixNode(null)
+  readonly #patterns: { readonly pattern: Pattern; readonly candidate: Candidate }[] = []
+
+  // --- build time ---
+
+  /** Throws an Error for a path that cannot match anything or an expression that does not compile. */
+  add(path: PathSpec, candidate: Candidate): void {
+    if ('regex' in path) {
+      insert(this.#patterns, { pattern: compilePattern(path.regex), candidate }, (entry) => entry.candidate)
+      return
+    }
+    const text = 'exact' in path ? path.exact : path.prefix
+    if (!text.startsWith('/')) throw new Error(`the path "${text}" must begin with "/"`)
+    insert('exact' in path ? this.#exactList(text) : this.#node(text).candidates, candidate, (entry) => entry)
+  }
+
+  #exactList(path: string): Candidate[] {
+    const list = this.#exact.get(path) ?? []
+    this.#exact.set(path, list)
+    return list
+  }
+
+  #node(prefix: string): PrefixNode {
+    const segments = prefix.split('/').slice(1)
+    if (segments.at(-1) === '') segments.pop()
+    let node = this.#root
+    for (const segment of segments) {
+      node.children ??= new Map()
+      const next = node.children.get(segment) ?? new PrefixNode(node)
+      node.children.set(segment, next)
+      node = next
+    }
+    return node
+  }
+
+  // --- request time ---
+
+  /** The candidate of highest precedence that accepts the request, or null. */
+  find(ex: Exchange, memo: QueryMemo): Candidate | null {
+    const { path } = ex
+    const exact = this.#exact.size === 0 ? undefined : this.#exact.get(path)
+    const found = exact === undefined ? null : firstAccepted(exact, ex, memo)
+    if (found !== null) return found
+    // "*" (OPTIONS for the server as a whole) lies below no prefix.
+    if (path.charCodeAt(0) === 47) {
+      for (let node: PrefixNode | null = this.#deepest(path); node !== null; node = node.parent) {
+        const byPrefix = firstAccepted(node.candidates, ex, memo)
+        if (byPrefix !== null) return byPrefix
+      }
+    }
+    for (let i = 0; i < this.#patterns.length; i++) {
+      const { pattern, candidate } = this.#patterns[i]!
+      if (accepts(candidate, ex, memo) && pattern.matches(path)) return candidate
+    }
+    return null
+  }
+
+  /** Walks down segment by segment: linear in the path, however many routes and slashes there are. */
+  #deepest(path: string): PrefixNode {
+    let node = this.#root
+    let start = 1
+    while (node.children !== null) {
+      const slash = path.indexOf('/', start)
+      const next = node.children.get(path.substring(start, slash < 0 ? path.length : slash))
+      if (next === undefined) return node
+      node = next
+      if (slash < 0) return node
+      start = slash + 1
+    }
+    return node
+  }
+}
+
+/** Keeps a list in order of precedence; between equals the order of the configuration decides. */
+function insert<T>(list: T[], entry: T, candidateOf: (entry: T) => Candidate): void {
+  let at = list.length
+  while (at > 0 && byPrecedence(candidateOf(list[at - 1]!), candidateOf(entry)) > 0) at--
+  list.splice(at, 0, entry)
+}
+
+function firstAccepted(candidates: readonly Candidate[], ex: Exchange, memo: QueryMemo): Candidate | null {
+  for (let i = 0; i < candidates.length; i++) if (accepts(candidates[i]!, ex, memo)) return candidates[i]!
+  return null
+}

@@ -1,0 +1,50 @@
+/** What the tests of policies share: a configuration as the file gives it -> compiled form or problems. */
+import type { Exchange } from '#engine/contract/exchange.ts'
+import type { Compiled, Verdict } from '#engine/contract/filter.ts'
+import type { Policy } from '#engine/contract/policy.ts'
+import type { CompiledMatch, Route } from '#engine/contract/route.ts'
+
+const ALL: readonly CompiledMatch[] = [{ kind: 'prefix', path: '' }]
+
+/** Validates and compiles; throws what the schema or the policy throws. */
+export function compilePolicy(policy: Policy, config: unknown, matches = ALL): Compiled {
+  return policy.compile(policy.schema.parse(config) as never, { matches })
+}
+
+/** "path: message" of every problem that the schema reports. */
+export function problemsOf(policy: Policy, config: unknown): string[] {
+  const issues = policy.schema.safeParse(config).error?.issues ?? []
+  return issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
+}
+
+/** Runs the request hook; hooks of the tested policies decide at once. */
+export function runRequest(compiled: Compiled, ex: Exchange): Verdict {
+  return verdict(compiled.filter?.onRequest?.(ex))
+}
+
+export function runResponse(compiled: Compiled, ex: Exchange): Verdict {
+  return verdict(compiled.filter?.onResponse?.(ex))
+}
+
+/** Pretends that routing took the given match of a route. */
+export function takeMatch(ex: Exchange, matches: readonly CompiledMatch[], index = 0): Exchange {
+  const route: Route = {
+    name: 'route',
+    listener: 'listener',
+    port: 80,
+    matches,
+    requestHooks: null,
+    responseHooks: null,
+    settings: { requestTimeoutMs: 0, backendTimeoutMs: 0, hostRewrite: 'default' },
+    serve: () => {},
+    recorder: { record: () => {} }
+  }
+  ex.route = route
+  ex.matchIndex = index
+  return ex
+}
+
+function verdict(answer: Verdict | Promise<Verdict> | undefined): Verdict {
+  if (typeof answer === 'number') return answer
+  throw new Error('the policy has no such hook, or one that waits')
+}

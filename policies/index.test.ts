@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import { test } from 'node:test'
+import { z } from '#engine/schema/schema.ts'
+import { policies } from './index.ts'
+
+test('names and aliases are unique', () => {
+  const names = policies.flatMap((policy) => [policy.name, ...policy.aliases.map((alias) => alias.name)])
+  assert.deepEqual(names.toSorted(), [...new Set(names)].toSorted())
+})
+
+test('a policy is called as its file is, and every file is in the registry', () => {
+  const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+  const files = readdirSync(new URL('traffic', import.meta.url)).filter((file) => !file.endsWith('.test.ts'))
+  const traffic = policies.filter((policy) => policy.section === 'traffic')
+  assert.deepEqual(files.toSorted(), traffic.map((policy) => `${kebab(policy.name)}.ts`).toSorted())
+})
+
+test('every schema can be written as JSON Schema, in the form that users write', () => {
+  for (const policy of policies) {
+    for (const schema of [policy.schema, ...policy.aliases.flatMap((alias) => alias.schema ?? [])]) {
+      assert.ok(z.toJSONSchema(schema, { io: 'input' }))
+    }
+  }
+})
+
+test('what names a host comes after the general rule, and what ends the exchange comes last', () => {
+  const order = policies.map((policy) => policy.name)
+  assert.deepEqual(order.slice(-4), ['hostRewrite', 'urlRewrite', 'requestRedirect', 'directResponse'])
+})

@@ -1,0 +1,180 @@
+/** spec.traffic.headerModifiers: adds, sets and removes header fields with fixed values. */
+import { CONTINUE, type Compiled, type Filter } from '#engine/contract/filter.ts'
+import type { Policy } from '#engine/contract/policy.ts'
+import { parseAuthority } from '#engine/http/authority.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
+import { z } from '#engine/schema/schema.ts'
+import { atLeastOne } from '#policies/shared/choice.ts'
+
+/** Per list (spec section 8, header transformations). */
+const FIELDS_MAX = 16
+
+/** What frames a message or belongs to one connection is the engine's: a fixed value would break it. */
+const RESERVED = new Set([
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'upgrade'
+])
+
+const headerName = () =>
+  z
+    .string()
+    .min(1)
+    .max(256)
+    .regex(/^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/, 'is not a header name')
+    .refine((name) => !RESERVED.has(name.toLowerCase()), {
+      error: (issue) => `${String(issue.input).toLowerCase()} frames the message and cannot be modified`
+    })
+
+// Tab, space to "~", and Latin-1: a wider character would be cut to its last octet, which may be a line feed.
+const headerValue = () =>
+  z
+    .string()
+    .max(4096)
+    .regex(/^[\t -~\x80-\xff]*$/, 'must not contain CR, LF, NUL or other characters that a header cannot carry')
+
+interface Field {
+  readonly name: string
+  readonly value: string
+}
+
+type Side = 'request' | 'response'
+const BAD_HOST = 'host must be a host name or address, with or without ":port"'
+
+/** A list of {name, value} as in the Gateway API, or a map as in the file of other gateways. */
+const fields = (side: Side) =>
+  z
+    .union([
+      z
+        .array(
+          z
+            .strictObject({ name: headerName(), value: headerValue() })
+            .refine((field) => !isBadHost(side, field), { path: ['value'], message: BAD_HOST })
+        )
+        .min(1)
+        .max(FIELDS_MAX),
+      z
+        .record(z.string(), headerValue())
+        .superRefine((map, context) => checkMap(side, map, context))
+        .meta({ minProperties: 1, maxProperties: FIELDS_MAX })
+    ])
+    .transform((config): readonly Field[] =>
+      Array.isArray(config) ? config : Object.entries(config).map(([name, value]) => ({ name, value }))
+    )
+
+/** Names of a map are checked here, so that the problem and not only "invalid key" is reported. */
+function checkMap(side: Side, map: Readonly<Record<string, string>>, context: z.RefinementCtx): void {
+  const entries = Object.entries(map)
+  if (entries.length < 1 || entries.length > FIELDS_MAX) {
+    context.addIssue({ code: 'custom', message: `must have 1 to ${FIELDS_MAX} entries` })
+  }
+  for (const [name, value] of entries) {
+    for (const { message } of headerName().safeParse(name).error?.issues ?? []) {
+      context.addIssue({ code: 'custom', path: [name], message })
+    }
+    if (isBadHost(side, { name, value })) context.addIssue({ code: 'custom', path: [name], message: BAD_HOST })
+  }
+}
+
+function isBadHost(side: Side, field: Field): boolean {
+  return side === 'request' && isHost(field.name) && parseAuthority(field.value) === null
+}
+
+function isHost(name: string): boolean {
+  return name.toLowerCase() === 'host'
+}
+
+const removals = (side: Side) =>
+  z
+    .array(
+      headerName().refine((name) => side === 'response' || !isHost(name), {
+        message: 'host cannot be removed: every request needs one'
+      })
+    )
+    .min(1)
+    .max(FIELDS_MAX)
+
+const modifier = (side: Side) =>
+  atLeastOne({ add: fields(side).optional(), set: fields(side).optional(), remove: removals(side).optional() })
+
+const schema = atLeastOne({ request: modifier('request').optional(), response: modifier('response').optional() })
+
+type Modifier = z.output<ReturnType<typeof modifier>>
+
+// --- build time ---
+
+/** Everything that can be worked out ahead: names in lower case for finding, host apart. */
+interface Edits {
+  readonly add: readonly Field[]
+  readonly set: readonly (Field & { readonly lower: string })[]
+  readonly remove: readonly string[]
+}
+
+function compile({ request, response }: z.output<typeof schema>): Compiled {
+  return {
+    filter: {
+      ...(request === undefined ? {} : { onRequest: compileRequest(request) }),
+      ...(response === undefined ? {} : { onResponse: compileResponse(response) })
+    }
+  }
+}
+
+function compileRequest(config: Modifier): NonNullable<Filter['onRequest']> {
+  const all = [...(config.add ?? []), ...(config.set ?? [])]
+  // The engine writes Host itself, once, from ex.upstreamHost.
+  const host = all.findLast((field) => isHost(field.name))?.value ?? null
+  const edits = compileEdits({
+    add: config.add?.filter((field) => !isHost(field.name)),
+    set: config.set?.filter((field) => !isHost(field.name)),
+    remove: config.remove
+  })
+  return (ex) => {
+    if (host !== null) ex.upstreamHost = host
+    edit(ex.request, edits)
+    return CONTINUE
+  }
+}
+
+function compileResponse(config: Modifier): NonNullable<Filter['onResponse']> {
+  const edits = compileEdits(config)
+  return (ex) => {
+    if (ex.response !== null) edit(ex.response, edits)
+    return CONTINUE
+  }
+}
+
+function compileEdits({ add = [], set = [], remove = [] }: Modifier): Edits {
+  return {
+    add,
+    set: set.map((field) => ({ ...field, lower: field.name.toLowerCase() })),
+    remove: remove.map((name) => name.toLowerCase())
+  }
+}
+
+// --- request time ---
+
+function edit(block: HeaderBlock, { add, set, remove }: Edits): void {
+  for (let i = 0; i < add.length; i++) block.append(add[i]!.name, add[i]!.value)
+  for (let i = 0; i < set.length; i++) {
+    const { lower, name, value } = set[i]!
+    block.remove(lower)
+    block.append(name, value)
+  }
+  for (let i = 0; i < remove.length; i++) block.remove(remove[i]!)
+}
+
+export const headerModifiers: Policy = {
+  name: 'headerModifiers',
+  section: 'traffic',
+  schema,
+  aliases: [
+    { name: 'requestHeaderModifier', wrap: 'request' },
+    { name: 'responseHeaderModifier', wrap: 'response' }
+  ],
+  compile
+}

@@ -1,0 +1,98 @@
+/** spec.traffic.requestRedirect: sends the client to another URL. The query stays. */
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { type Compiled, STOP } from '#engine/contract/filter.ts'
+import type { CompileContext, Policy } from '#engine/contract/policy.ts'
+import { hostOf, portSuffix } from '#engine/http/authority.ts'
+import { z } from '#engine/schema/schema.ts'
+import { exactlyOne } from '#policies/shared/choice.ts'
+import {
+  authorityText,
+  checkPathModifier,
+  hostText,
+  modifyPath,
+  oneLeadingSlash,
+  pathModifier,
+  port
+} from '#policies/shared/url.ts'
+
+const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: ':80', https: ':443' }
+
+const schema = z
+  .strictObject({
+    scheme: z.enum(['http', 'https']).optional(),
+    authority: exactlyOne({
+      full: authorityText().optional(),
+      host: hostText().optional(),
+      port: port().optional()
+    }).optional(),
+    hostname: hostText().optional(),
+    port: port().optional(),
+    path: pathModifier().optional(),
+    status: z.literal([301, 302, 303, 307, 308]).default(302)
+  })
+  .refine((config) => config.authority === undefined || (config.hostname ?? config.port) === undefined, {
+    path: ['authority'],
+    message: 'authority says what hostname and port say: give one or the other'
+  })
+
+type Config = z.output<typeof schema>
+/** What Location begins with. */
+type Origin = (ex: Exchange) => string
+
+// --- build time ---
+
+function compile(config: Config, context: CompileContext): Compiled {
+  const { path, status } = config
+  if (path !== undefined) checkPathModifier(path, context)
+  const origin = compileOrigin(config)
+  return {
+    filter: {
+      // --- request time ---
+      onRequest: (ex) => {
+        // The client's own path: a rewrite for the upstream is none of its business.
+        const target = path === undefined ? ex.originalPath : modifyPath(path, ex.originalPath, ex)
+        const location = origin(ex) + oneLeadingSlash(target) + ex.query
+        ex.localReply = { status, body: null, contentType: null, headers: ['location', location] }
+        return STOP
+      }
+    }
+  }
+}
+
+/**
+ * "scheme://authority", or "" when the configuration changes neither: then Location is a path, which
+ * stays right behind whatever terminates TLS in front of us (RFC 9110 section 10.2.2).
+ */
+function compileOrigin({ scheme, authority, hostname, port: number }: Config): Origin {
+  const full = authority?.full
+  const host = authority?.host ?? hostname
+  const portNumber = authority?.port ?? number
+  if (scheme === undefined && full === undefined && host === undefined && portNumber === undefined) return () => ''
+  const protocol = scheme ?? 'http'
+  return (ex) => {
+    if (full !== undefined) return `${protocol}://${full}`
+    const name = host ?? hostOf(ex.authority)
+    // A request of HTTP/1.0 may come without Host: then there is no authority to point at.
+    return name === '' ? '' : `${protocol}://${name}${portText(portNumber, scheme, ex.authority)}`
+  }
+}
+
+/**
+ * The port of Location (Gateway API, HTTPRequestRedirectFilter): the configured one, else the
+ * scheme's own when a scheme is configured, else the one that the client reached us on. Never written
+ * where the scheme implies it.
+ */
+function portText(number: number | undefined, scheme: Config['scheme'], authority: string): string {
+  if (number === undefined && scheme !== undefined) return ''
+  const suffix = number === undefined ? portSuffix(authority) : `:${number}`
+  return suffix === DEFAULT_PORTS[scheme ?? 'http'] ? '' : suffix
+}
+
+export const requestRedirect: Policy = {
+  name: 'requestRedirect',
+  section: 'traffic',
+  schema,
+  aliases: [],
+  usesMatches: true,
+  compile
+}

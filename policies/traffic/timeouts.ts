@@ -1,0 +1,41 @@
+/** spec.traffic.timeouts: how long the whole exchange, and one attempt of it, may take. "0s" is no limit. */
+import type { Compiled } from '#engine/contract/filter.ts'
+import type { Policy } from '#engine/contract/policy.ts'
+import { duration } from '#engine/schema/duration.ts'
+import type { z } from '#engine/schema/schema.ts'
+import { atLeastOne } from '#policies/shared/choice.ts'
+
+const schema = atLeastOne({
+  request: duration().optional(),
+  backendRequest: duration().optional()
+})
+
+/** The standalone file's spelling. */
+const alias = atLeastOne({
+  requestTimeout: duration().optional(),
+  backendRequestTimeout: duration().optional()
+}).transform(
+  ({ requestTimeout, backendRequestTimeout }): z.output<typeof schema> => ({
+    request: requestTimeout,
+    backendRequest: backendRequestTimeout
+  })
+)
+
+// --- build time ---
+
+function compile({ request, backendRequest }: z.output<typeof schema>): Compiled {
+  return {
+    settings: {
+      ...(request === undefined ? {} : { requestTimeoutMs: request }),
+      ...(backendRequest === undefined ? {} : { backendTimeoutMs: backendRequest })
+    }
+  }
+}
+
+export const timeouts: Policy = {
+  name: 'timeouts',
+  section: 'traffic',
+  schema,
+  aliases: [{ name: 'timeout', schema: alias }],
+  compile
+}
