@@ -32,7 +32,7 @@ export function load(text: string, options: ControlOptions): Loaded {
   const { policies, name, env } = options
   const result = loadConfig(text, { file: name, env, policies })
   if (!result.ok) return { ok: false, errors: result.errors, text: formatErrors(result.errors) }
-  for (const warning of result.warnings) options.log('warn', warning)
+
   return { ok: true, draft: result.snapshot, hash: hashOf(text) }
 }
 

@@ -106,7 +106,7 @@ export interface FrontendSettings {
     readonly bodyBytesMax: number
   }
   readonly tcp: {
-    readonly keepalive: { readonly retries: number; readonly timeMs: number; readonly intervalMs: number }
+    readonly keepalive: { readonly timeMs: number }
   }
 }
 

@@ -67,7 +67,7 @@ export const FRONTEND: FrontendSettings = {
     uriBytesMax: 16 * 1024,
     bodyBytesMax: 0
   },
-  tcp: { keepalive: { retries: 9, timeMs: 180_000, intervalMs: 180_000 } }
+  tcp: { keepalive: { timeMs: 180_000 } }
 }
 
 export async function startStack(options: StackOptions): Promise<Stack> {
