@@ -1,5 +1,7 @@
 /** What a kind of backend compiles to, and what it gets to work with. */
+import type { ErrorCode } from './errors.ts'
 import type { Exchange } from './exchange.ts'
+import type { RouteSettings } from './filter.ts'
 
 /** One upstream destination: a name or address with a port, or a unix socket. */
 export interface Destination {
@@ -37,4 +39,28 @@ export interface Endpoint {
   readonly hostHeader: string
   /** Whether the destination is a name (hostRewrite defaults to auto then). */
   readonly isHostname: boolean
+}
+
+/** What a backend may use when it is compiled for the routes of one configuration. */
+export interface BackendContext {
+  /** Key of the backend in the Snapshot. */
+  readonly name: string
+  readonly hostRewrite: RouteSettings['hostRewrite']
+  readonly connectTimeoutMs: number
+  readonly upstream: UpstreamClient
+  /** Ends an exchange that cannot be sent anywhere with the gateway's own reply. */
+  readonly fail: (ex: Exchange, code: ErrorCode) => void
+}
+
+export interface CompiledBackend {
+  /** Sends the exchange, or fails it; sets ex.backend. */
+  readonly serve: (ex: Exchange) => void
+}
+
+/** A kind of backend; backends/index.ts lists them, build gets that list as an argument. */
+export interface BackendKind {
+  /** The Snapshot's `kind`. */
+  readonly kind: string
+  /** Build time: called once per backend and host rewriting mode. */
+  readonly compile: (backend: never, context: BackendContext) => CompiledBackend
 }

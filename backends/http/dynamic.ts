@@ -1,0 +1,49 @@
+/** A forward proxy: the destination is the one that the request names (spec 2.3, dynamicForwardProxy). */
+import type { BackendContext, BackendKind, CompiledBackend, Endpoint } from '#engine/contract/backend.ts'
+import { parseAuthority } from '#engine/http/authority.ts'
+import type { DynamicBackend } from '#engine/ir/snapshot.ts'
+import { Lru } from '#engine/kit/lru.ts'
+
+/** Destinations remembered per backend: clients choose the names, so the memory must be bounded. */
+const ENDPOINTS_MAX = 1024
+/** Requests arrive by plain HTTP. */
+const PORT_DEFAULT = 80
+
+// --- build time ---
+
+function compile(backend: DynamicBackend, context: BackendContext): CompiledBackend {
+  const { name, upstream, connectTimeoutMs, fail } = context
+  // Names of private and metadata addresses resolve too: the guard looks at the address dialled.
+  const options = { guarded: true, allow: backend.allowAddresses, connectTimeoutMs }
+  const isAuto = context.hostRewrite === 'auto'
+  const endpoints = new Lru<string, Endpoint>(ENDPOINTS_MAX)
+
+  // --- request time ---
+
+  function find(authority: string): Endpoint | null {
+    const known = endpoints.get(authority)
+    if (known !== undefined) return known
+    const parsed = parseAuthority(authority)
+    if (parsed === null) return null
+    const destination = { host: parsed.host, port: parsed.port ?? PORT_DEFAULT, unixPath: null }
+    const endpoint = upstream.endpoint(destination, options)
+    endpoints.set(authority, endpoint)
+    return endpoint
+  }
+
+  return {
+    serve: (ex) => {
+      ex.backend = name
+      const endpoint = find(ex.authority)
+      if (endpoint === null) {
+        fail(ex, 'BAD_HOST')
+        return
+      }
+      // By default the client's own spelling passes: it names the destination already.
+      if (isAuto && ex.upstreamHost === null) ex.upstreamHost = endpoint.hostHeader
+      upstream.send(ex, endpoint)
+    }
+  }
+}
+
+export const dynamicBackend: BackendKind = { kind: 'dynamic', compile }

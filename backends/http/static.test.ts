@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { BackendContext } from '#engine/contract/backend.ts'
+import { fakeExchange } from '#engine/testing/exchange.ts'
+import { fakeUpstream } from '#engine/testing/upstream.ts'
+import { staticBackend } from './static.ts'
+
+const hostname = { kind: 'static', host: 'b.example', port: 8080, unixPath: null, policies: {} }
+const address = { ...hostname, host: '192.0.2.7' }
+const unix = { ...hostname, host: '', port: 0, unixPath: '/run/b.sock' }
+
+function serve(
+  backend: typeof hostname | typeof unix,
+  hostRewrite: BackendContext['hostRewrite'],
+  upstreamHost: string | null = null
+) {
+  const upstream = fakeUpstream()
+  const fail = () => assert.fail('a static backend always has somewhere to send')
+  const context = { name: 'b', hostRewrite, connectTimeoutMs: 7, upstream, fail }
+  const ex = fakeExchange()
+  ex.upstreamHost = upstreamHost
+  staticBackend.compile(backend as never, context).serve(ex)
+  assert.equal(upstream.sent.length, 1)
+  assert.equal(ex.backend, 'b')
+  return { ex, upstream }
+}
+
+test('the configured destination is dialled, unguarded, with the configured patience', () => {
+  const { upstream } = serve(hostname, 'default')
+  assert.deepEqual(upstream.endpoints, [
+    {
+      destination: { host: 'b.example', port: 8080, unixPath: null },
+      options: { guarded: false, allow: [], connectTimeoutMs: 7 }
+    }
+  ])
+  assert.deepEqual(upstream.sent, ['b.example:8080'])
+})
+
+test('host rewriting: auto for names by default, none for addresses and sockets', () => {
+  assert.equal(serve(hostname, 'default').ex.upstreamHost, 'b.example:8080')
+  assert.equal(serve(address, 'default').ex.upstreamHost, null)
+  assert.equal(serve(unix, 'default').ex.upstreamHost, null)
+  assert.equal(serve(hostname, 'none').ex.upstreamHost, null)
+  assert.equal(serve(address, 'auto').ex.upstreamHost, '192.0.2.7:8080')
+  assert.equal(serve(unix, 'auto').ex.upstreamHost, null)
+})
+
+test('a host that a policy has set wins', () => {
+  for (const mode of ['auto', 'none', 'default'] as const) {
+    assert.equal(serve(hostname, mode, 'set.example').ex.upstreamHost, 'set.example')
+  }
+})

@@ -1,0 +1,27 @@
+/** A fixed destination: host and port, or a unix socket. */
+import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
+import type { StaticBackend } from '#engine/ir/snapshot.ts'
+
+// --- build time ---
+
+function compile(backend: StaticBackend, context: BackendContext): CompiledBackend {
+  const { name, upstream, connectTimeoutMs } = context
+  const { host, port, unixPath } = backend
+  // The address comes from the configuration, so it needs no guard.
+  const endpoint = upstream.endpoint({ host, port, unixPath }, { guarded: false, allow: [], connectTimeoutMs })
+  const auto = context.hostRewrite === 'auto' || (context.hostRewrite === 'default' && endpoint.isHostname)
+  // A unix socket has no host to send; whatever the client asked for passes.
+  const rewritten = auto && endpoint.hostHeader !== '' ? endpoint.hostHeader : null
+  return {
+    // --- request time ---
+    serve: (ex) => {
+      ex.backend = name
+      // A policy that named the host has decided (spec 2.6, hostRewrite).
+      if (ex.upstreamHost === null) ex.upstreamHost = rewritten
+      // Also when the endpoint is ejected: with no other choice, trying beats refusing.
+      upstream.send(ex, endpoint)
+    }
+  }
+}
+
+export const staticBackend: BackendKind = { kind: 'static', compile }

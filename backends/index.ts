@@ -1,0 +1,6 @@
+/** The registry of backend kinds: where an exchange may go. */
+import type { BackendKind } from '#engine/contract/backend.ts'
+import { dynamicBackend } from './http/dynamic.ts'
+import { staticBackend } from './http/static.ts'
+
+export const backends: readonly BackendKind[] = [staticBackend, dynamicBackend]

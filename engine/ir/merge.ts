@@ -1,0 +1,15 @@
+/** How the policies of several attachment points become one set (spec 2.6, rules 1 to 3). */
+import type { PolicySet } from './snapshot.ts'
+
+/**
+ * Merges per top-level field: a policy of a more precise level replaces the same policy of a less
+ * precise one whole, never field by field. Levels come least precise first:
+ * traffic: gateway, listener, route, route rule; backend: the same, then backend, then its reference in the route.
+ */
+export function mergePolicies(levels: readonly PolicySet[]): PolicySet {
+  const merged: Record<string, unknown> = {}
+  for (const level of levels) {
+    for (const [name, config] of Object.entries(level)) if (config !== undefined) merged[name] = config
+  }
+  return merged
+}

@@ -1,0 +1,33 @@
+/** A bounded map that forgets what has not been used for longest. */
+export class Lru<K, V> {
+  readonly #max: number
+  /** A Map iterates in order of insertion: the first key is the one used longest ago. */
+  readonly #entries = new Map<K, V>()
+
+  /** `max`: entries kept, at least 1. */
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  get(key: K): V | undefined {
+    const value = this.#entries.get(key)
+    if (value === undefined) return undefined
+    this.#entries.delete(key)
+    this.#entries.set(key, value)
+    return value
+  }
+
+  set(key: K, value: V): void {
+    this.#entries.delete(key)
+    this.#entries.set(key, value)
+    if (this.#entries.size <= this.#max) return
+    for (const oldest of this.#entries.keys()) {
+      this.#entries.delete(oldest)
+      return
+    }
+  }
+}

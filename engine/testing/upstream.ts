@@ -1,0 +1,29 @@
+/** An upstream client that dials nobody and remembers what it was asked to send. */
+import { isIP } from 'node:net'
+import type { Destination, Endpoint, EndpointOptions, UpstreamClient } from '#engine/contract/backend.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+
+export interface FakeUpstream extends UpstreamClient {
+  readonly endpoints: { readonly destination: Destination; readonly options: EndpointOptions }[]
+  /** Names of endpoints in the order of sending. */
+  readonly sent: string[]
+}
+
+export function fakeUpstream(): FakeUpstream {
+  const endpoints: FakeUpstream['endpoints'] = []
+  const sent: string[] = []
+  return {
+    endpoints,
+    sent,
+    endpoint(destination: Destination, options: EndpointOptions): Endpoint {
+      endpoints.push({ destination, options })
+      const { host, port, unixPath } = destination
+      const hostHeader = unixPath !== null ? '' : port === 80 ? host : `${host}:${port}`
+      const isHostname = unixPath === null && isIP(host) === 0
+      return { name: unixPath ?? `${host}:${port}`, usable: true, hostHeader, isHostname }
+    },
+    send(_ex: Exchange, endpoint: Endpoint): void {
+      sent.push(endpoint.name)
+    }
+  }
+}
