@@ -104,7 +104,8 @@ export class Control {
     const changed = (Object.keys(draft.process) as (keyof Snapshot['process'])[]).filter(
       (key) => JSON.stringify(draft.process[key]) !== JSON.stringify(before[key])
     )
-    if (changed.length > 0) this.#options.log('warn', `needs a restart to take effect: config.${changed.join(', config.')}`)
+    if (changed.length > 0)
+      this.#options.log('warn', `needs a restart to take effect: config.${changed.join(', config.')}`)
   }
 
   async #publish({ draft, hash }: Loaded & { ok: true }): Promise<Published> {

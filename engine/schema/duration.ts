@@ -12,14 +12,15 @@ const UNITS_MS: Readonly<Record<string, number>> = {
 }
 const DURATION = /^(?:0|(?:[0-9]+(?:\.[0-9]+)?(?:ms|us|µs|ns|h|m|s))+)$/
 const PART = /([0-9.]+)(ms|us|µs|ns|h|m|s)/g
+const EXPECTED = 'expected a duration such as "30s", "1m30s" or "250ms"'
 /** About 31 years: keeps sums of times exact. */
 const DURATION_MAX_MS = 1e12
 
 /** A non-negative duration -> whole milliseconds, rounded up so that a short limit never becomes "no limit". */
 export const duration = () =>
   z
-    .string()
-    .regex(DURATION, 'expected a duration such as "30s", "1m30s" or "250ms"')
+    .string(EXPECTED)
+    .regex(DURATION, EXPECTED)
     .transform(parseDuration)
     .refine((ms) => ms <= DURATION_MAX_MS, 'the duration is too long')
 

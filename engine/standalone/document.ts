@@ -78,7 +78,9 @@ export class ConfigDocument {
   #child(parent: unknown, step: string | number): Node | null {
     const node = this.#resolved(parent)
     if (!isCollection(node)) return null
-    const child = isMap(node) ? node.items.find((item) => keyOf(item) === String(step))?.value : node.items[Number(step)]
+    const child = isMap(node)
+      ? node.items.find((item) => keyOf(item) === String(step))?.value
+      : node.items[Number(step)]
     return isNode(child) ? child : null
   }
 

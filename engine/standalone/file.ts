@@ -1,7 +1,15 @@
 /** The shape of the configuration file (spec 2.2): what is allowed where, with defaults and limits. */
 import type { Policy } from '#engine/contract/policy.ts'
 import { duration } from '#engine/schema/duration.ts'
-import { addressRange, headerName, hostname, listenAddress, port, regexSource, upstreamAddress } from '#engine/schema/leaves.ts'
+import {
+  addressRange,
+  headerName,
+  hostname,
+  listenAddress,
+  port,
+  regexSource,
+  upstreamAddress
+} from '#engine/schema/leaves.ts'
 import { shortString, z } from '#engine/schema/schema.ts'
 import { protocolProblem } from './later.ts'
 
@@ -12,14 +20,22 @@ const MATCHES_MAX = 64
 const BACKENDS_MAX = 256
 
 const absolutePath = () =>
-  z.string().min(1).max(4096).regex(/^\//, 'must begin with "/"').regex(/^[!-~]*$/, 'must be percent-encoded ASCII without spaces')
+  z
+    .string()
+    .min(1)
+    .max(4096)
+    .regex(/^\//, 'must begin with "/"')
+    .regex(/^[!-~]*$/, 'must be percent-encoded ASCII without spaces')
 
 /** An object that has exactly one of its optional keys. */
 function oneOf<T extends z.ZodRawShape>(shape: T) {
   const names = Object.keys(shape).join(', ')
   return z
     .strictObject(shape)
-    .refine((value) => Object.values(value).filter((part) => part !== undefined).length === 1, `exactly one of ${names} is required`)
+    .refine(
+      (value) => Object.values(value).filter((part) => part !== undefined).length === 1,
+      `exactly one of ${names} is required`
+    )
     .meta({ minProperties: 1, maxProperties: 1 })
 }
 
@@ -32,9 +48,18 @@ const match = () =>
       pathPrefix: absolutePath().optional(),
       regex: regexSource().optional()
     }).optional(),
-    method: z.string().regex(/^[A-Z][A-Z_-]{0,31}$/, 'expected a method in upper case, such as GET').optional(),
-    headers: z.array(z.strictObject({ name: headerName(), value: valueMatch() })).max(16).optional(),
-    query: z.array(z.strictObject({ name: z.string().min(1).max(256), value: valueMatch() })).max(16).optional()
+    method: z
+      .string()
+      .regex(/^[A-Z][A-Z_-]{0,31}$/, 'expected a method in upper case, such as GET')
+      .optional(),
+    headers: z
+      .array(z.strictObject({ name: headerName(), value: valueMatch() }))
+      .max(16)
+      .optional(),
+    query: z
+      .array(z.strictObject({ name: z.string().min(1).max(256), value: valueMatch() }))
+      .max(16)
+      .optional()
   })
 
 /** Policies at one place: every name of the registry and every alias. */
@@ -128,9 +153,15 @@ const frontend = () =>
   })
 
 const threads = () =>
-  z.union([z.int().min(1).max(256), z.string().regex(/^(?:[1-9][0-9]?|100)%$/, 'expected a number or a percentage such as "50%"')], {
-    error: 'expected a number of threads from 1 to 256, or a percentage of the processors such as "50%"'
-  })
+  z.union(
+    [
+      z.int().min(1).max(256),
+      z.string().regex(/^(?:[1-9][0-9]?|100)%$/, 'expected a number or a percentage such as "50%"')
+    ],
+    {
+      error: 'expected a number of threads from 1 to 256, or a percentage of the processors such as "50%"'
+    }
+  )
 
 const processConfig = () =>
   z.strictObject({

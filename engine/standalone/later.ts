@@ -6,14 +6,34 @@
 /** Place in the file (indexes left out) -> names refused there. */
 const LATER: Readonly<Record<string, readonly string[]>> = {
   '': ['gateways', 'routes', 'tcpRoutes', 'llm', 'mcp', 'ui', 'services', 'workloads', 'routeGroups', 'policies'],
-  config: ['tracing', 'metrics', 'session', 'dns', 'hbone', 'modelCatalog', 'database', 'storage', 'enableIpv6', 'customFunctions'],
+  config: [
+    'tracing',
+    'metrics',
+    'session',
+    'dns',
+    'hbone',
+    'modelCatalog',
+    'database',
+    'storage',
+    'enableIpv6',
+    'customFunctions'
+  ],
   'config.logging': ['filter', 'fields', 'database'],
   binds: ['tunnelProtocol', 'mode', 'address'],
   'binds.listeners': ['tls', 'tcpRoutes', 'namespace'],
   'binds.listeners.routes': ['namespace', 'ruleName'],
   'binds.listeners.routes.backends': ['mcp', 'ai', 'service', 'aws', 'internal', 'routeGroup', 'invalid'],
   backends: ['mcp', 'ai', 'service', 'aws', 'internal'],
-  frontendPolicies: ['tls', 'accessLog', 'tracing', 'networkAuthorization', 'networkExtAuthz', 'proxyProtocol', 'connect', 'metrics'],
+  frontendPolicies: [
+    'tls',
+    'accessLog',
+    'tracing',
+    'networkAuthorization',
+    'networkExtAuthz',
+    'proxyProtocol',
+    'connect',
+    'metrics'
+  ],
   'frontendPolicies.http': [
     'http2WindowSize',
     'http2ConnectionWindowSize',

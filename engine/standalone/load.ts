@@ -8,6 +8,7 @@ import { nearest } from '#engine/kit/near.ts'
 import type { z } from '#engine/schema/schema.ts'
 import { ConfigDocument, type Env, type Path } from './document.ts'
 import { fileSchema } from './file.ts'
+import { type JsonSchema, jsonSchemaOf, keysAt } from './json-schema.ts'
 import { comesLater, UNHONOURED } from './later.ts'
 import { checkReferences } from './references.ts'
 import { type SnapshotDraft, translate } from './translate.ts'
@@ -47,8 +48,13 @@ export function loadConfig(text: string, options: LoadOptions): LoadResult {
     const message = 'the configuration is empty; it needs at least binds'
     return { ok: false, errors: [{ file, line: 1, column: 1, path: '', message }] }
   }
-  const parsed = schemaFor(policies).safeParse(document.data)
-  const found = [...(parsed.error?.issues ?? []).flatMap((issue) => explain(issue, document, [])), ...checkReferences(document.data).map((finding) => ({ ...finding, key: null }))]
+  const schema = schemaFor(policies)
+  const parsed = schema.safeParse(document.data)
+  const context: Context = { data: document.data, jsonSchema: () => jsonSchemaOf(schema) }
+  const found = [
+    ...(parsed.error?.issues ?? []).flatMap((issue) => explain(issue, context, [])),
+    ...checkReferences(document.data).map((finding) => ({ ...finding, key: null }))
+  ]
   if (!parsed.success || found.length > 0) {
     const errors = found.map(({ path, key, message }): ConfigError => {
       const position = key === null ? document.locate(path) : document.locateKey(path, key)
@@ -67,7 +73,10 @@ export function hashOf(text: string): string {
 /** One line per mistake: file:line:column: path: message. */
 export function formatErrors(errors: readonly ConfigError[]): string {
   return errors
-    .map(({ file, line, column, path, message }) => `${file}:${line}:${column}: ${path === '' ? '' : `${path}: `}${message}`)
+    .map(
+      ({ file, line, column, path, message }) =>
+        `${file}:${line}:${column}: ${path === '' ? '' : `${path}: `}${message}`
+    )
     .join('\n')
 }
 
@@ -78,6 +87,13 @@ interface Found {
   /** A key of the object at `path` that should not be there, or null. */
   readonly key: string | null
   readonly message: string
+}
+
+/** What explaining an issue needs. */
+interface Context {
+  readonly data: unknown
+  /** Made only when a key is unknown: valid files do not pay for it. */
+  readonly jsonSchema: () => JsonSchema
 }
 
 /** Schemas by registry: building one takes longer than using it. */
@@ -92,42 +108,39 @@ function schemaFor(policies: readonly Policy[]): ReturnType<typeof fileSchema> {
   return schema
 }
 
-function explain(issue: z.core.$ZodIssue, document: ConfigDocument, base: Path): Found[] {
+function explain(issue: z.core.$ZodIssue, context: Context, base: Path): Found[] {
   const path: Path = [...base, ...(issue.path as (string | number)[])]
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ path, key, message: unknownKey(path, key, issue) }))
+    return issue.keys.map((key) => ({ path, key, message: unknownKey(path, key, context) }))
   }
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     const nearest = [...issue.errors].sort((a, b) => a.length - b.length || depth(b) - depth(a))[0] ?? []
     const isShapeless = nearest.every(({ code, path: inner }) => code === 'invalid_type' && inner.length === 0)
-    if (!isShapeless) return nearest.flatMap((inner) => explain(inner, document, path))
+    if (!isShapeless) return nearest.flatMap((inner) => explain(inner, context, path))
     return [{ path, key: null, message: issue.message }]
   }
-  return [{ path, key: null, message: sentence(issue, valueAt(document.data, path)) }]
+  return [{ path, key: null, message: sentence(issue, valueAt(context.data, path)) }]
 }
 
 function depth(issues: readonly z.core.$ZodIssue[]): number {
   return Math.max(0, ...issues.map(({ path }) => path.length))
 }
 
-function unknownKey(path: Path, key: string, issue: { readonly inst?: unknown }): string {
+function unknownKey(path: Path, key: string, context: Context): string {
   if (comesLater(path, key)) {
     const what = path.at(-1) === 'policies' ? 'policy ' : ''
     return `${what}'${key}' is not in this version of weir`
   }
   if (UNHONOURED[key] !== undefined && String(path.at(-1)).startsWith('keepalive')) return UNHONOURED[key]
-  const allowed = keysOf(issue.inst)
+  const allowed = keysAt(context.jsonSchema(), path)
   const near = nearest(key, allowed)
   if (near !== null) return `unknown key '${key}'; did you mean '${near}'?`
   return `unknown key '${key}'; allowed here: ${allowed.join(', ')}`
 }
 
-function keysOf(schema: unknown): string[] {
-  const shape = (schema as { shape?: Record<string, unknown> } | undefined)?.shape
-  return shape === undefined ? [] : Object.keys(shape)
-}
-
 function sentence(issue: z.core.$ZodIssue, value: unknown): string {
+  // A schema's own words are better than any made from the code alone.
+  if (!/^(?:Invalid |Too )/.test(issue.message)) return issue.message
   switch (issue.code) {
     case 'invalid_type':
       if (value === undefined) return `is required (${article(issue.expected)})`
@@ -135,7 +148,7 @@ function sentence(issue: z.core.$ZodIssue, value: unknown): string {
     case 'invalid_value': {
       const near = typeof value === 'string' ? nearest(value, issue.values.map(String)) : null
       const hint = near === null ? '' : `; did you mean '${near}'?`
-      return issue.message.startsWith('Invalid') ? `expected one of ${issue.values.join(', ')}, got ${describe(value)}${hint}` : issue.message
+      return `expected one of ${issue.values.join(', ')}, got ${describe(value)}${hint}`
     }
     case 'too_small':
       return `must ${bound(issue.origin, 'at least', Number(issue.minimum))}`

@@ -53,7 +53,8 @@ function checkListeners(bind: unknown, path: Path, backends: ReadonlySet<string>
   for (const [l, listener] of list(bind, 'listeners')) {
     const at = [...path, 'listeners', l]
     const name = field(listener, 'name')
-    if (typeof name === 'string' && names.has(name)) report([...at, 'name'], `this bind already has a listener called '${name}'`)
+    if (typeof name === 'string' && names.has(name))
+      report([...at, 'name'], `this bind already has a listener called '${name}'`)
     if (typeof name === 'string') names.add(name)
     const host = String(field(listener, 'hostname') ?? '*').toLowerCase()
     if (hosts.has(host)) report(at, `this bind already has a listener for hostname '${host}'`)
@@ -74,7 +75,9 @@ function checkRoute(route: unknown, path: Path, backends: ReadonlySet<string>, r
   if (entries.length > 0 && entries.every(([, entry]) => field(entry, 'weight') === 0)) {
     report([...path, 'backends'], 'every weight is 0: no request could be sent anywhere')
   }
-  const answers = ['directResponse', 'requestRedirect'].some((name) => field(field(route, 'policies'), name) !== undefined)
+  const answers = ['directResponse', 'requestRedirect'].some(
+    (name) => field(field(route, 'policies'), name) !== undefined
+  )
   if (entries.length === 0 && !answers) {
     report(path, 'the route has neither backends nor a policy that answers (directResponse, requestRedirect)')
   }

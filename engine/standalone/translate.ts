@@ -99,7 +99,8 @@ function toValue(value: { exact?: string | undefined; regex?: string | undefined
 function toBackend(backend: Named | FileBackend, policies: readonly Policy[]): Backend {
   const set = canonical(backend.policies, policies)
   const { host, static: fixed, dynamic, dynamicForwardProxy } = backend
-  if (fixed !== undefined) return { kind: 'static', host: fixed.host.toLowerCase(), port: fixed.port, unixPath: null, policies: set }
+  if (fixed !== undefined)
+    return { kind: 'static', host: fixed.host.toLowerCase(), port: fixed.port, unixPath: null, policies: set }
   const address = host === undefined ? null : parseUpstream(host)
   if (address !== null) return { kind: 'static', ...address, policies: set }
   const allowAddresses = (dynamic ?? dynamicForwardProxy)?.allowAddresses ?? []

@@ -20,7 +20,7 @@ export function snapshotOf(binds: readonly Bind[], backends: Snapshot['backends'
         uriBytesMax: 8_192,
         bodyBytesMax: 0
       },
-      tcp: { keepalive: { retries: 9, timeMs: 180_000, intervalMs: 180_000 } }
+      tcp: { keepalive: { timeMs: 180_000 } }
     },
     process: {
       adminAddr: 'off',
