@@ -225,8 +225,8 @@ function arrowParameters(code: string, arrow: number, pairs: ReadonlyMap<number,
 
 /** Walks back over a return type, `): Promise<Map<string, T>> {`, to the parameter list in front of it. */
 function returnType(code: string, from: number, pairs: ReadonlyMap<number, number>): number | null {
-  // A brace right behind a colon opens an object, a type or a block, never a body.
-  if (code[from] === ':') return null
+  // A brace behind ":", "<", "," and the like opens an object, a type or a block, never a body.
+  if (from < 0 || !/[\w$>\])}'"`]/.test(code[from]!)) return null
   let at = from
   while (at >= 0) {
     const c = code[at]!
