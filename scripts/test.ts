@@ -10,8 +10,8 @@ import { isTest, listFiles, ROOT } from './files.ts'
 
 /** Fits two cores; test files mostly wait for sockets. */
 const TEST_CONCURRENCY = 2
-/** One test may not hold up the rest: a hang becomes a failure. */
-const TEST_TIMEOUT_MS = 60_000
+/** For one file: a hang, even a busy loop, becomes a failure that names it. */
+const TEST_TIMEOUT_MS = 120_000
 
 interface Check {
   readonly name: string
