@@ -50,7 +50,7 @@ class Attack {
 
   /** Takes pieces out of a crashing input for as long as it crashes in the same way. */
   async #shrink(input: Buffer, fault: unknown): Promise<Report> {
-    const { runs } = this
+    const runs = this.#runs
     let smallest = input
     let left = SHRINK_RUNS_MAX
     for (let size = Math.max(1, input.length >> 1); size > 0; size >>= 1) {
@@ -63,10 +63,6 @@ class Attack {
     }
     this.#current.write(smallest)
     return { kind: 'crash', runs, error: textOf(fault) }
-  }
-
-  get runs(): number {
-    return this.#runs
   }
 }
 
