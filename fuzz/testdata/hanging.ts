@@ -1,0 +1,5 @@
+export const name = 'hanging'
+
+export function run(data: Buffer): void {
+  while (data.includes('stop'));
+}

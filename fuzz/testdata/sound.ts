@@ -1,0 +1,5 @@
+export const name = 'sound'
+
+export async function run(data: Buffer): Promise<void> {
+  await Promise.resolve(data.length)
+}

@@ -1,0 +1,54 @@
+/** The repository's own files, and how a check of them reports what it found. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The root of the repository. */
+export const ROOT = fileURLToPath(new URL('..', import.meta.url)).replace(/[/\\]$/, '')
+
+/** Made by tools, not written by us (the same list as .gitignore). */
+const NOT_OURS = new Set(['.git', 'node_modules', 'dist', '.tmp'])
+
+/** One breach of a rule. `file` is relative to the root, with forward slashes; line 0: the file as a whole. */
+export interface Finding {
+  readonly file: string
+  readonly line: number
+  /** What is wrong and what to do instead. */
+  readonly message: string
+}
+
+/** Paths of all files below `root`, relative to it, sorted. */
+export function listFiles(root: string): string[] {
+  const found: string[] = []
+  const visit = (folder: string): void => {
+    for (const entry of readdirSync(join(root, folder), { withFileTypes: true })) {
+      if (NOT_OURS.has(entry.name)) continue
+      const path = folder === '' ? entry.name : `${folder}/${entry.name}`
+      if (entry.isDirectory()) visit(path)
+      else if (entry.isFile() && !entry.name.endsWith('.log')) found.push(path)
+    }
+  }
+  visit('')
+  return found.sort()
+}
+
+export function readText(root: string, path: string): string {
+  return readFileSync(join(root, path), 'utf8')
+}
+
+export function isTest(path: string): boolean {
+  return path.endsWith('.test.ts')
+}
+
+/** Code that serves development only: it may import anything, and nothing that ships may import it. */
+export function isDevelopment(path: string): boolean {
+  return isTest(path) || /^(?:bench|fuzz|scripts)\//.test(path) || path.split('/').slice(0, -1).includes('testing')
+}
+
+/** Runs a check over the repository as a program: prints what it found, sets the exit code. */
+export function reportAndExit(name: string, findings: readonly Finding[]): void {
+  for (const { file, line, message } of findings)
+    console.log(line > 0 ? `${file}:${line}: ${message}` : `${file}: ${message}`)
+  console.log(findings.length === 0 ? `${name}: clean` : `${name}: ${findings.length} to fix`)
+  if (findings.length > 0) process.exitCode = 1
+}
