@@ -1,7 +1,7 @@
 /**
  * How values get into a log line. What a client sends ends up here (host, path), so nothing may
- * break out of its field: the result is printable ASCII only, whatever went in. U+0085 and U+2028 end a line for
- * some readers as surely as LF does, hence no character beyond ASCII passes either, in neither format.
+ * break out of its field: the result is printable ASCII only, whatever went in. U+0085 and U+2028
+ * end a line for some readers as surely as LF does, hence no character beyond ASCII passes either.
  */
 
 export type LogFormat = 'text' | 'json'
@@ -9,7 +9,9 @@ export type FieldValue = string | number | boolean | null | undefined
 
 /** Printable ASCII that needs no quotes: no space, no quote, no "=", no backslash. */
 const BARE = /^[!#-<>-[\]-~]+$/
-/** What must be escaped between quotes. */
+/** Printable ASCII that needs no escape between quotes. */
+const PLAIN = /^[ !#-[\]-~]*$/
+/** What must be escaped there. */
 const UNSAFE = /[^ !#-[\]-~]/g
 const SHORT: Readonly<Record<string, string>> = {
   '"': '\\"',
@@ -31,6 +33,7 @@ export function textValue(value: string, charsMax: number): string {
 /** A JSON string, in ASCII, with the same bound. Its escapes serve the text format as well. */
 export function quoted(value: string, charsMax: number): string {
   if (value.length <= charsMax) {
+    if (PLAIN.test(value)) return `"${value}"`
     const escaped = value.replace(UNSAFE, escapeOne)
     if (escaped.length <= charsMax) return `"${escaped}"`
   }
@@ -41,12 +44,15 @@ export function quoted(value: string, charsMax: number): string {
   return `"${head.slice(0, Math.floor(head.length / 6)).replace(UNSAFE, escapeOne)}..."`
 }
 
-/** One field with its separator in front: ` name=value` or `,"name":value`. '' for undefined. */
+/**
+ * One field with its separator in front: ` name=value` or `,"name":value`. '' for undefined.
+ * Only the value is escaped: names are written in our code.
+ */
 export function field(format: LogFormat, name: string, value: FieldValue, charsMax: number): string {
   if (value === undefined) return ''
   if (format === 'json') {
     const text = typeof value === 'string' ? quoted(value, charsMax) : jsonScalar(value)
-    return `,${quoted(name, charsMax)}:${text}`
+    return `,"${name}":${text}`
   }
   return ` ${name}=${typeof value === 'string' ? textValue(value, charsMax) : String(value)}`
 }
