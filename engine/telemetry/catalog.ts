@@ -1,0 +1,84 @@
+/**
+ * Every metric that Weir exposes: one row each. The worker that counts and the main thread that
+ * prints read the same row, so a histogram's buckets or a help text exist once.
+ *
+ * Label values are names from the configuration or members of a small fixed set; nothing that a
+ * client sends (host, path, header, unknown method) becomes a label, so that a scan cannot fill memory.
+ */
+
+/** Upper bounds in seconds, 1 ms to 80 s; the bucket above the last one is implied. */
+const DURATION_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80] as const
+
+export interface MetricRow {
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  readonly help: string
+  readonly labels: readonly string[]
+  /** Upper bounds of the buckets, rising; histograms only. */
+  readonly bounds?: readonly number[]
+}
+
+export const METRICS = {
+  weir_build_info: gauge('Version of the running program; the value is always 1.', ['version', 'node']),
+  weir_requests_total: counter('Exchanges that ended. reason: Upstream, DirectResponse or an error code.', [
+    'port',
+    'listener',
+    'route',
+    'backend',
+    'method',
+    'status',
+    'reason'
+  ]),
+  weir_request_duration_seconds: histogram('From the head of the request to the last byte of the response.', ['route']),
+  weir_upstream_first_byte_seconds: histogram('From the head of the request to the head of the upstream response.', [
+    'route',
+    'backend'
+  ]),
+  weir_request_bytes_total: counter('Bytes received from clients.', ['route']),
+  weir_response_bytes_total: counter('Bytes sent to clients.', ['route']),
+  weir_downstream_connections: gauge('Client connections that are open.', ['port', 'transport']),
+  weir_downstream_connections_total: counter('Client connections accepted.', ['port', 'transport']),
+  weir_upstream_connections: gauge('Connections to backends that are open.', ['state']),
+  weir_upstream_connects_total: counter('Attempts to connect to a backend.', ['result']),
+  weir_upstream_retries_total: counter('Attempts after the first one of an exchange.', []),
+  weir_event_loop_delay_seconds: gauge('How late the event loop ran in the last sampling interval.', [
+    'worker',
+    'quantile'
+  ]),
+  weir_access_log_dropped_total: counter('Access log lines dropped because the output did not keep up.', []),
+  weir_metrics_dropped_series_total: counter('Series that were not kept because the metrics region is full.', []),
+  weir_config_reloads_total: counter('Configurations offered since the start.', ['result']),
+  weir_config_last_success_timestamp_seconds: gauge('When the running configuration was accepted.', []),
+  weir_workers: gauge('Worker threads that serve.', []),
+  weir_worker_restarts_total: counter('Worker threads that died and were replaced.', []),
+  weir_process_resident_memory_bytes: gauge('Resident memory of the process.', []),
+  weir_process_cpu_seconds_total: counter('CPU time of the process, user and system.', []),
+  weir_process_start_time_seconds: gauge('When the process started.', [])
+} as const satisfies Record<string, MetricRow>
+
+export type MetricName = keyof typeof METRICS
+type NameOf<T extends MetricRow['type']> = {
+  [N in MetricName]: (typeof METRICS)[N]['type'] extends T ? N : never
+}[MetricName]
+export type CounterName = NameOf<'counter'>
+export type GaugeName = NameOf<'gauge'>
+export type HistogramName = NameOf<'histogram'>
+/** The labels of a metric, every one of them, by name. */
+export type LabelsOf<N extends MetricName> = Readonly<Record<(typeof METRICS)[N]['labels'][number], string>>
+
+/** The bounds of a metric, or null for one that is a single number. */
+export function boundsOf(name: MetricName): readonly number[] | null {
+  const row: MetricRow = METRICS[name]
+  return row.bounds ?? null
+}
+
+function counter<const L extends readonly string[]>(help: string, labels: L) {
+  return { type: 'counter', help, labels } as const
+}
+
+function gauge<const L extends readonly string[]>(help: string, labels: L) {
+  return { type: 'gauge', help, labels } as const
+}
+
+function histogram<const L extends readonly string[]>(help: string, labels: L) {
+  return { type: 'histogram', help, labels, bounds: DURATION_BOUNDS } as const
+}

@@ -1,0 +1,62 @@
+/** Metrics of the main thread: what it counts itself, and the table of what its workers count. */
+import { Metrics } from './metrics.ts'
+import { MetricsTable } from './metrics-table.ts'
+
+/** The main thread has a handful of series; no need for a worker's region. */
+const REGION_BYTES = 16 * 1024
+
+export interface ControlMetrics {
+  /** Attach a worker's region when it starts, detach it when it has exited. */
+  readonly table: MetricsTable
+  /** A configuration was offered. `acceptedAtMs`: wall clock, when it was accepted; null: it was refused. */
+  reloaded(acceptedAtMs: number | null): void
+  /** Worker threads that serve now. */
+  setWorkers(count: number): void
+  workerRestarted(): void
+  /** Everything, in the Prometheus text format. */
+  expose(): string
+}
+
+/** `version`: of the program. */
+export function createControlMetrics(version: string): ControlMetrics {
+  const table = new MetricsTable()
+  const region = new SharedArrayBuffer(REGION_BYTES)
+  const own = new Metrics(region, table.attach('main', region))
+  own.gauge('weir_build_info', { version, node: process.versions.node }).set(1)
+  // Wall clock minus uptime, once: computed at every scrape it would wander with the clock.
+  own.gauge('weir_process_start_time_seconds', {}).set(Math.round(Date.now() / 1000 - process.uptime()))
+  const succeeded = own.counter('weir_config_reloads_total', { result: 'success' })
+  const failed = own.counter('weir_config_reloads_total', { result: 'failure' })
+  const lastSuccess = own.gauge('weir_config_last_success_timestamp_seconds', {})
+  const workers = own.gauge('weir_workers', {})
+  const restarts = own.counter('weir_worker_restarts_total', {})
+  const memory = own.gauge('weir_process_resident_memory_bytes', {})
+  const cpu = own.counter('weir_process_cpu_seconds_total', {})
+  let cpuSeconds = 0
+
+  function measureProcess(): void {
+    memory.set(process.memoryUsage.rss())
+    const { user, system } = process.cpuUsage()
+    const seconds = (user + system) / 1e6
+    cpu.add(seconds - cpuSeconds)
+    cpuSeconds = seconds
+  }
+
+  return {
+    table,
+    reloaded: (acceptedAtMs) => {
+      if (acceptedAtMs === null) {
+        failed.add(1)
+        return
+      }
+      succeeded.add(1)
+      lastSuccess.set(acceptedAtMs / 1000)
+    },
+    setWorkers: (count) => workers.set(count),
+    workerRestarted: () => restarts.add(1),
+    expose: () => {
+      measureProcess()
+      return table.expose()
+    }
+  }
+}

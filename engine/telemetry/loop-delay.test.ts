@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { parseExposition } from './exposition.fixture.ts'
+import { LoopDelay } from './loop-delay.ts'
+import { Metrics } from './metrics.ts'
+import { MetricsTable } from './metrics-table.ts'
+
+test('a loop that was held shows by how much, without the probing interval', async () => {
+  const table = new MetricsTable()
+  const region = new SharedArrayBuffer(1024)
+  const delay = new LoopDelay(new Metrics(region, table.attach('0', region)), 4)
+  // The probe measures from one firing to the next; it is due after every hold and fires in the turn that follows.
+  for (let i = 0; i < 4; i++) {
+    const until = performance.now() + 100
+    while (performance.now() < until);
+    await nextTurn()
+    await nextTurn()
+  }
+  delay.sample()
+  delay.close()
+  const text = parseExposition(table.expose())
+  const of = (quantile: string) => text.value('weir_event_loop_delay_seconds', { worker: '4', quantile })!
+  assert.ok(of('1') >= 0.075 && of('1') < 10, `max ${of('1')}`)
+  assert.ok(of('0.5') >= 0 && of('0.5') <= of('0.99') && of('0.99') <= of('1'))
+})

@@ -1,0 +1,104 @@
+/**
+ * The reading side of metrics, on the main thread: knows what every worker's slots mean, sums over
+ * the workers, keeps what dead workers counted, and prints the Prometheus text format 0.0.4.
+ */
+import { boundsOf, METRICS, type MetricName, type MetricRow } from './catalog.ts'
+import { labelText, type SeriesAnnouncement, slotsOf } from './metrics.ts'
+
+export const EXPOSITION_CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'
+
+interface Series {
+  readonly slot: number
+  readonly name: MetricName
+  readonly labels: string
+}
+
+interface Region {
+  readonly values: Float64Array
+  readonly series: Series[]
+}
+
+/** Metric -> label text -> slots. */
+type Sums = Map<MetricName, Map<string, number[]>>
+
+export class MetricsTable {
+  readonly #regions = new Map<string, Region>()
+  /** What workers that are gone had counted. */
+  readonly #base: Sums = new Map()
+
+  /**
+   * Starts reading a region. `id` names its writer ("main", or the worker's number).
+   * Returns the function that takes the writer's announcements.
+   */
+  attach(id: string, memory: SharedArrayBuffer): (message: SeriesAnnouncement) => void {
+    // Two regions under one name would lose the first one's counts at its death.
+    if (this.#regions.has(id)) throw new Error(`metrics of ${id} are already attached`)
+    const region: Region = { values: new Float64Array(memory), series: [] }
+    this.#regions.set(id, region)
+    return ({ slot, name, labels }) => {
+      region.series.push({ slot, name, labels: labelText(labels) })
+    }
+  }
+
+  /**
+   * The writer is gone. Its counters stay in the sums for ever, because a counter that goes down
+   * reads as a restart; its gauges described what is no longer there and are forgotten.
+   */
+  detach(id: string): void {
+    const region = this.#regions.get(id)
+    if (region === undefined) return
+    this.#regions.delete(id)
+    addRegion(this.#base, region, (name) => METRICS[name].type !== 'gauge')
+  }
+
+  /** All series in the text format, metrics in the order of the catalogue, series sorted by labels. */
+  expose(): string {
+    const sums: Sums = new Map()
+    for (const [name, series] of this.#base) {
+      sums.set(name, new Map([...series].map(([labels, slots]) => [labels, [...slots]])))
+    }
+    for (const region of this.#regions.values()) addRegion(sums, region, () => true)
+    let out = ''
+    for (const name of Object.keys(METRICS) as MetricName[]) {
+      const series = sums.get(name)
+      if (series !== undefined) out += exposeMetric(name, series)
+    }
+    return out
+  }
+}
+
+function addRegion(sums: Sums, region: Region, wanted: (name: MetricName) => boolean): void {
+  for (const { slot, name, labels } of region.series) {
+    if (!wanted(name)) continue
+    const slots = slotsOf(name)
+    const series = sums.get(name) ?? new Map<string, number[]>()
+    const sum = series.get(labels) ?? new Array<number>(slots).fill(0)
+    sums.set(name, series)
+    series.set(labels, sum)
+    for (let i = 0; i < slots; i++) sum[i]! += region.values[slot + i]!
+  }
+}
+
+function exposeMetric(name: MetricName, series: Map<string, number[]>): string {
+  const row: MetricRow = METRICS[name]
+  const bounds = boundsOf(name)
+  let out = `# HELP ${name} ${row.help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}\n# TYPE ${name} ${row.type}\n`
+  for (const labels of [...series.keys()].sort()) {
+    const slots = series.get(labels)!
+    out += bounds === null ? `${name}${labels} ${slots[0]!}\n` : exposeHistogram(name, labels, bounds, slots)
+  }
+  return out
+}
+
+/** The count is the sum of the buckets, so that `_count` and the `+Inf` bucket cannot differ in one scrape. */
+function exposeHistogram(name: string, labels: string, bounds: readonly number[], slots: number[]): string {
+  const open = labels === '' ? '{' : `${labels.slice(0, -1)},`
+  let out = ''
+  let count = 0
+  for (let i = 0; i <= bounds.length; i++) {
+    count += slots[i]!
+    const bound = i < bounds.length ? String(bounds[i]) : '+Inf'
+    out += `${name}_bucket${open}le="${bound}"} ${count}\n`
+  }
+  return `${out}${name}_sum${labels} ${slots[bounds.length + 1]!}\n${name}_count${labels} ${count}\n`
+}

@@ -1,0 +1,160 @@
+/** All observability data of one worker thread: the parts, composed, under one roof. */
+import type { Recorder } from '#engine/contract/route.ts'
+import { AccessLog } from './access-log.ts'
+import { LineSink } from './line-sink.ts'
+import { createLogger, type Logger, type Logging } from './log.ts'
+import { LoopDelay } from './loop-delay.ts'
+import { type Counter, type Gauge, Metrics, type SeriesAnnouncement } from './metrics.ts'
+import { RouteRecorder } from './recorder.ts'
+
+export interface TelemetryOptions {
+  /** REGION_BYTES, this worker's alone. */
+  readonly region: SharedArrayBuffer
+  /** Number of the worker; a label of its event-loop delay and a field of its log lines. */
+  readonly worker: number
+  /** Carries news of new series to the main thread (MetricsTable.attach). */
+  readonly announce: (message: SeriesAnnouncement) => void
+  readonly logging: Logging
+  /** Where the access log goes; stdout by default. */
+  readonly accessLogFd?: number
+}
+
+/** What the upstream client tells about its connections; each of its connections is busy or idle. */
+export interface UpstreamTelemetry {
+  /** A connection was made; it starts busy. */
+  connected(): void
+  connectFailed(): void
+  becameIdle(): void
+  becameBusy(): void
+  closed(was: 'busy' | 'idle'): void
+  /** An exchange starts another attempt. */
+  retried(): void
+}
+
+export interface Telemetry {
+  readonly logger: Logger
+  readonly metrics: Metrics
+  readonly upstream: UpstreamTelemetry
+  /** The recorder of a route. Made at build time; series of the same names continue over reloads. */
+  recorderFor(route: string, listener: string, port: number): Recorder
+  /** Records exchanges that found no route. */
+  readonly unrouted: Recorder
+  connectionOpened(port: number, transport: 'node' | 'uws'): void
+  connectionClosed(port: number, transport: 'node' | 'uws'): void
+  /** Changes what is logged; target "request" at level info is the access log. Throws on malformed directives. */
+  setLogLevel(level: string): void
+  /** Resolves when every access-log line up to now is written. Await it before the thread ends. */
+  flush(): Promise<void>
+  /** Ends sampling and writes the lines that are left. Nothing may be recorded after it. */
+  close(): Promise<void>
+}
+
+/** Throws an Error if the log directives are malformed. */
+export function createTelemetry(options: TelemetryOptions): Telemetry {
+  const { worker, logging } = options
+  const metrics = new Metrics(options.region, options.announce)
+  const logger = createLogger({ ...logging, fields: { worker } })
+  const sink = createSink(options.accessLogFd ?? 1, metrics, logger)
+  const accessLog = new AccessLog(logging.format, sink, logger.enabled('info', 'request'))
+  const loopDelay = new LoopDelay(metrics, worker)
+  const connections = downstreamTelemetry(metrics)
+  // For an exit that nobody announced, such as an uncaught exception.
+  const onExit = () => sink.flushSync()
+  process.on('exit', onExit)
+
+  const recorderFor = (route: string, listener: string, port: number) =>
+    new RouteRecorder(metrics, accessLog, route, listener, port)
+
+  return {
+    logger,
+    metrics,
+    upstream: upstreamTelemetry(metrics),
+    recorderFor,
+    unrouted: recorderFor('', '', 0),
+    connectionOpened: connections.opened,
+    connectionClosed: connections.closed,
+    setLogLevel: (level) => {
+      logger.setLevel(level)
+      accessLog.enabled = logger.enabled('info', 'request')
+    },
+    flush: () => sink.flush(),
+    close: async () => {
+      loopDelay.close()
+      await sink.flush()
+      process.off('exit', onExit)
+    }
+  }
+}
+
+function createSink(fd: number, metrics: Metrics, logger: Logger): LineSink {
+  const dropped = metrics.counter('weir_access_log_dropped_total', {})
+  let told = false
+  return new LineSink({
+    fd,
+    onDropped: (lines, why) => {
+      dropped.add(lines)
+      // Once: an output that stays broken must not fill the other one. The counter has the rest.
+      if (!told) logger.log('warn', 'access_log', 'access log lines are being dropped', { why })
+      told = true
+    }
+  })
+}
+
+interface DownstreamSeries {
+  readonly open: Gauge
+  readonly total: Counter
+}
+
+function downstreamTelemetry(metrics: Metrics) {
+  // Keyed by numbers, so that a flood of connections builds no strings.
+  const byTransport = { node: new Map<number, DownstreamSeries>(), uws: new Map<number, DownstreamSeries>() }
+
+  function series(port: number, transport: 'node' | 'uws'): DownstreamSeries {
+    let found = byTransport[transport].get(port)
+    if (found === undefined) {
+      const labels = { port: String(port), transport }
+      found = {
+        open: metrics.gauge('weir_downstream_connections', labels),
+        total: metrics.counter('weir_downstream_connections_total', labels)
+      }
+      byTransport[transport].set(port, found)
+    }
+    return found
+  }
+
+  return {
+    opened(port: number, transport: 'node' | 'uws'): void {
+      const { open, total } = series(port, transport)
+      open.add(1)
+      total.add(1)
+    },
+    closed(port: number, transport: 'node' | 'uws'): void {
+      series(port, transport).open.add(-1)
+    }
+  }
+}
+
+function upstreamTelemetry(metrics: Metrics): UpstreamTelemetry {
+  const busy = metrics.gauge('weir_upstream_connections', { state: 'busy' })
+  const idle = metrics.gauge('weir_upstream_connections', { state: 'idle' })
+  const ok = metrics.counter('weir_upstream_connects_total', { result: 'ok' })
+  const failed = metrics.counter('weir_upstream_connects_total', { result: 'failed' })
+  const retries = metrics.counter('weir_upstream_retries_total', {})
+  return {
+    connected: () => {
+      ok.add(1)
+      busy.add(1)
+    },
+    connectFailed: () => failed.add(1),
+    becameIdle: () => {
+      busy.add(-1)
+      idle.add(1)
+    },
+    becameBusy: () => {
+      idle.add(-1)
+      busy.add(1)
+    },
+    closed: (was) => (was === 'busy' ? busy : idle).add(-1),
+    retried: () => retries.add(1)
+  }
+}
