@@ -7,7 +7,7 @@ import { processTree, usageOf } from './cpu.ts'
 import type { Order } from './generate.ts'
 import type { Job, Outcome } from './generator/job.ts'
 import type { Placement } from './machine.ts'
-import type { Command, Peer } from './peers/peer.ts'
+import type { Peer } from './peers/peer.ts'
 import { freePort } from './ports.ts'
 import { type Running, run, start } from './processes.ts'
 import { jobOf, type Workload } from './workloads.ts'
@@ -32,14 +32,15 @@ export interface Subject {
 /** Starts `peer` for `workload` and waits for its first correct answer. Throws with its error output if there is none. */
 export async function startSubject(
   peer: Peer,
-  command: Command,
   workload: Workload,
   upstreamPort: number,
   place: Placement,
   folder: string
 ): Promise<Subject> {
+  const command = peer.find()
+  if ('missing' in command) throw new Error(command.missing)
   const own = join(folder, `${workload.name}-${peer.name}`)
-  mkdirSync(own)
+  mkdirSync(own, { recursive: true })
   const port = await freePort()
   const { threads, routes, connections } = workload
   const args = peer.configure({ port, upstreamPort, threads, routes, connections, folder: own })
