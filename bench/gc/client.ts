@@ -1,0 +1,80 @@
+/**
+ * The other two ends of the garbage gate in one process: a backend with one fixed answer and a
+ * client with a fixed number of connections. Apart from bench/load on purpose: the committed
+ * number must not move when the load generator is changed.
+ */
+import { type AddressInfo, connect, createServer } from 'node:net'
+
+const BODY = 'x'.repeat(1024)
+const ANSWER = `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nCache-Control: no-cache\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`
+const REQUEST =
+  'GET /bench HTTP/1.1\r\nHost: bench.example.com\r\nUser-Agent: bench\r\nAccept: */*\r\n' +
+  'Accept-Encoding: gzip\r\nAuthorization: Bearer 0123456789abcdef\r\nX-Request-Id: 7f3c2a10\r\n\r\n'
+const HEAD_END = '\r\n\r\n'
+
+/** Answers every request with ANSWER, on a free port of 127.0.0.1; gives the port. */
+function serve(): Promise<number> {
+  const server = createServer({ noDelay: true }, (socket) => {
+    let text = ''
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1')
+      for (let end = text.indexOf(HEAD_END); end >= 0; end = text.indexOf(HEAD_END)) {
+        text = text.slice(end + HEAD_END.length)
+        socket.write(ANSWER, 'latin1')
+      }
+    })
+    // The gateway drops its connections when it closes.
+    socket.on('error', () => socket.destroy())
+  })
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
+  })
+}
+
+/** Sends `count` GETs over `connections` connections, one at a time on each. Rejects on any wrong answer. */
+function send(port: number, connections: number, count: number): Promise<void> {
+  let sent = 0
+  let answered = 0
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const open = () => {
+    const socket = connect({ host: '127.0.0.1', port, noDelay: true })
+    const next = () => {
+      if (sent === count) return
+      sent++
+      socket.write(REQUEST, 'latin1')
+    }
+    let text = ''
+    socket.on('connect', next)
+    socket.on('data', (chunk) => {
+      text += chunk.toString('latin1')
+      const end = text.indexOf(HEAD_END)
+      if (end < 0 || text.length < end + HEAD_END.length + BODY.length) return
+      if (!text.startsWith('HTTP/1.1 200 ') || !text.endsWith(HEAD_END + BODY))
+        reject(new Error(`wrong answer: ${text}`))
+      text = ''
+      answered++
+      if (answered === count) resolve()
+      else next()
+    })
+    socket.on('close', () => reject(new Error(`a connection was closed after ${answered} of ${count} answers`)))
+    socket.on('error', reject)
+    sockets.push(socket)
+  }
+  const sockets: ReturnType<typeof connect>[] = []
+  for (let i = 0; i < Math.min(connections, count); i++) open()
+  return promise.finally(() => {
+    for (const socket of sockets) socket.removeAllListeners('close').destroy()
+  })
+}
+
+/** Messages from the gate: { port, connections, count }; answers 'done' or { failed }. */
+if (import.meta.main) {
+  process.on('message', ({ port, connections, count }: { port: number; connections: number; count: number }) => {
+    send(port, connections, count).then(
+      () => process.send!('done'),
+      (error: Error) => process.send!({ failed: error.message })
+    )
+  })
+  process.on('disconnect', () => process.exit(0))
+  process.send!({ backendPort: await serve() })
+}

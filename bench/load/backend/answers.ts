@@ -1,0 +1,41 @@
+/** The fixed answers of the canonical backend: made here for the backend, and for whoever checks them. */
+
+export const EVENTS = 50
+/** Time between two events of one stream. */
+export const EVENT_INTERVAL_MS = 10
+
+/** Header fields of every answer beside Server, Date, Content-Type, Content-Length and Connection: ten in all. */
+export const ANSWER_HEADERS: readonly (readonly [string, string])[] = [
+  ['Cache-Control', 'no-cache, no-store, must-revalidate'],
+  ['ETag', '"5f3c-1a2b3c4d5e6f"'],
+  ['Vary', 'Accept-Encoding'],
+  ['X-Content-Type-Options', 'nosniff'],
+  ['Strict-Transport-Security', 'max-age=31536000']
+]
+
+/** Each event tells its number, so that a lost, doubled or swapped one is another body. */
+export const EVENT_TEXTS: readonly string[] = Array.from(
+  { length: EVENTS },
+  (_, i) => `data: {"index":${String(i).padStart(4, '0')},"delta":{"content":"${'token '.repeat(12)}"}}\n\n`
+)
+
+export const ANSWERS = {
+  /** GET /1k */
+  kilobyte: numbered(1024),
+  /** POST /4k */
+  accepted: Buffer.from('{"accepted":true}', 'latin1'),
+  /** GET /1m */
+  megabyte: numbered(1024 * 1024),
+  /** GET /sse */
+  events: Buffer.from(EVENT_TEXTS.join(''), 'latin1')
+} as const
+
+export type AnswerName = keyof typeof ANSWERS
+
+/** Text of `bytes` bytes (a multiple of 64) in which every 64 bytes differ; needs no escapes in nginx's file. */
+function numbered(bytes: number): Buffer {
+  let text = ''
+  for (let i = 0; i < bytes / 64; i++)
+    text += `${String(i).padStart(8, '0')}-${'abcdefghijklmnopqrstuvwxyz-0123456789-ABCDEFGHIJKLMNOPQ'}`
+  return Buffer.from(text.slice(0, bytes), 'latin1')
+}

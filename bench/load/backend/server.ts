@@ -1,0 +1,133 @@
+/**
+ * The own backend, a process of its own: event streams always, and the fixed answers where nginx is
+ * not installed. Writes its port to stdout. Raw sockets, because node:http would cost more CPU than
+ * the proxies under test.
+ */
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { performance } from 'node:perf_hooks'
+import { ANSWER_HEADERS, ANSWERS, EVENT_INTERVAL_MS, EVENT_TEXTS } from './answers.ts'
+
+/** Longer heads do not come from the generator. */
+const HEAD_BYTES_MAX = 64 * 1024
+/** One timer serves all streams; each has its phase, so that they do not all write at once. */
+const TICK_MS = 1
+
+const CHUNKS = EVENT_TEXTS.map((text) => `${text.length.toString(16)}\r\n${text}\r\n`)
+const STREAM_HEAD = `${head('text/event-stream')}Transfer-Encoding: chunked\r\n\r\n`
+const FIXED: Readonly<Record<string, Buffer>> = {
+  '/4k': fixed('application/json', ANSWERS.accepted),
+  '/1m': fixed('application/octet-stream', ANSWERS.megabyte)
+}
+const OTHERWISE = fixed('text/plain', ANSWERS.kilobyte)
+
+interface Stream {
+  readonly socket: Socket
+  readonly done: () => void
+  next: number
+  dueMs: number
+}
+
+/** Serves on a free port of 127.0.0.1; gives the port. */
+export function serve(): Promise<number> {
+  const streams = new Set<Stream>()
+  const server = createServer({ noDelay: true }, (socket) => {
+    const connection = new Connection(socket, streams)
+    socket.on('data', (chunk) => connection.onData(chunk))
+    // Proxies drop connections when they are stopped; there is nobody left to tell.
+    socket.on('error', () => socket.destroy())
+  })
+  setInterval(() => advance(streams), TICK_MS)
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', 4096, () => resolve((server.address() as AddressInfo).port))
+  })
+}
+
+class Connection {
+  readonly #socket: Socket
+  readonly #streams: Set<Stream>
+  #text = ''
+  /** Bytes of a request body that are still to come. */
+  #bodyLeft = 0
+  #streaming = false
+
+  constructor(socket: Socket, streams: Set<Stream>) {
+    this.#socket = socket
+    this.#streams = streams
+  }
+
+  onData(chunk: Buffer): void {
+    this.#text += chunk.toString('latin1')
+    while (this.#text !== '' && !this.#streaming) {
+      if (this.#bodyLeft > 0) {
+        const taken = Math.min(this.#bodyLeft, this.#text.length)
+        this.#bodyLeft -= taken
+        this.#text = this.#text.slice(taken)
+        if (this.#bodyLeft === 0) this.#answer('/4k')
+        continue
+      }
+      const end = this.#text.indexOf('\r\n\r\n')
+      if (end < 0) {
+        if (this.#text.length > HEAD_BYTES_MAX) this.#socket.destroy()
+        return
+      }
+      const request = this.#text.slice(0, end + 2)
+      this.#text = this.#text.slice(end + 4)
+      this.#onRequest(request)
+    }
+  }
+
+  #onRequest(request: string): void {
+    const path = request.slice(request.indexOf(' ') + 1, request.indexOf(' HTTP/'))
+    this.#bodyLeft = Number(/\r\ncontent-length: *(\d+)/i.exec(request)?.[1] ?? 0)
+    if (path === '/sse') this.#stream()
+    else if (this.#bodyLeft === 0) this.#answer(path)
+  }
+
+  #answer(path: string): void {
+    this.#socket.write(FIXED[path] ?? OTHERWISE)
+  }
+
+  #stream(): void {
+    this.#streaming = true
+    this.#socket.write(STREAM_HEAD, 'latin1')
+    const stream: Stream = {
+      socket: this.#socket,
+      next: 0,
+      dueMs: performance.now(),
+      done: () => {
+        this.#streaming = false
+        this.onData(Buffer.alloc(0))
+      }
+    }
+    this.#streams.add(stream)
+    this.#socket.once('close', () => this.#streams.delete(stream))
+  }
+}
+
+/** Writes every event that is due; a stream that is late by more than one interval catches up at once. */
+function advance(streams: Set<Stream>): void {
+  const now = performance.now()
+  for (const stream of streams) {
+    while (stream.next < CHUNKS.length && stream.dueMs <= now) {
+      stream.socket.write(CHUNKS[stream.next]!, 'latin1')
+      stream.next++
+      stream.dueMs += EVENT_INTERVAL_MS
+    }
+    if (stream.next < CHUNKS.length) continue
+    streams.delete(stream)
+    stream.socket.write('0\r\n\r\n', 'latin1')
+    stream.done()
+  }
+}
+
+function head(contentType: string): string {
+  const date = new Date(0).toUTCString()
+  const fields = ANSWER_HEADERS.map(([name, value]) => `${name}: ${value}\r\n`).join('')
+  return `HTTP/1.1 200 OK\r\nServer: bench\r\nDate: ${date}\r\nContent-Type: ${contentType}\r\n${fields}Connection: keep-alive\r\n`
+}
+
+function fixed(contentType: string, body: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${head(contentType)}Content-Length: ${body.length}\r\n\r\n`, 'latin1'), body])
+}
+
+if (import.meta.main) process.stdout.write(`${await serve()}\n`)

@@ -1,0 +1,196 @@
+/** Runs the workloads: peers interleaved round by round, then each once at a rate that all sustain. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Backend, startBackend } from './backend.ts'
+import type { Faults, Latency, Outcome } from './generator/job.ts'
+import { filesMax, placement } from './machine.ts'
+import { PEERS, REFERENCE } from './peers/index.ts'
+import type { Peer } from './peers/peer.ts'
+import { interleave, median } from './stats.ts'
+import { type Subject, startSubject, type Timing } from './subject.ts'
+import { obstacle, WORKLOADS, type Workload } from './workloads.ts'
+
+/** Latency is taken at this part of what the slowest peer of the workload reached. */
+const OPEN_RATE_PART = 0.5
+/** Answers that are under way at the end of a window may take this long. */
+const GRACE_MS = 5_000
+/** Opening the idle connections may take this long. */
+const OPENING_MS_MAX = 30_000
+/** Idle connections rest this long before memory is read. */
+const REST_MS = 1_000
+
+export interface Plan {
+  /** Names of workloads; empty: all. */
+  readonly only: readonly string[]
+  /** Names of peers; empty: all that are installed. */
+  readonly peers: readonly string[]
+  readonly rounds: number
+  readonly warmupMs: number
+  readonly windowMs: number
+}
+
+/** One line of a table: one peer on one workload. */
+export interface Row {
+  readonly workload: string
+  readonly peer: string
+  /** CPU time per answer, all threads; null for idle connections. */
+  readonly cpuUs: { readonly median: number; readonly min: number } | null
+  /** Of the medians (idle: of the memory per connection); null when there is nothing to compare with. */
+  readonly ratio: number | null
+  /** Answers per second of the closed loop, median. */
+  readonly rps: number | null
+  /** From the open loop, at `rate` requests per second. */
+  readonly latency: (Latency & { readonly rate: number }) | null
+  readonly rssBytes: number
+  /** Resident bytes before the load: idle connections are judged by the difference. */
+  readonly emptyRssBytes: number
+  readonly connections: number
+  /** Any fault fails the row. */
+  readonly faults: Faults
+}
+
+export interface Reporter {
+  note(line: string): void
+  table(rows: readonly Row[]): void
+}
+
+/** Runs what `plan` names; gives all rows. Tables are handed to `report` as they are ready. */
+export async function runLoad(plan: Plan, report: Reporter): Promise<Row[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'weir-bench-'))
+  const clean = () => rmSync(folder, { recursive: true, force: true })
+  process.on('exit', clean)
+  const backend = await startBackend(folder, placement(1).load)
+  report.note(`${placement(1).note}; backend: ${backend.kind}`)
+  const rows: Row[] = []
+  try {
+    for (const [name, workloads] of groupsOf(plan, report)) {
+      const found = await runGroup(workloads, plan, backend, join(folder, name), report)
+      rows.push(...found)
+      if (found.length > 0) report.table(found)
+    }
+  } finally {
+    await backend.stop()
+    process.off('exit', clean)
+    clean()
+  }
+  return rows
+}
+
+/** The chosen workloads by group, with the base of each; notes why one is left out. */
+function groupsOf(plan: Plan, report: Reporter): Map<string, Workload[]> {
+  const wanted = new Set(plan.only.length > 0 ? plan.only : WORKLOADS.map((workload) => workload.name))
+  for (const { name, base } of WORKLOADS) if (wanted.has(name) && base !== null) wanted.add(base)
+  const groups = new Map<string, Workload[]>()
+  const files = filesMax()
+  for (const workload of WORKLOADS) {
+    if (!wanted.has(workload.name)) continue
+    const reason = obstacle(workload, files)
+    if (reason !== null) report.note(`${workload.name}: skipped, ${reason}`)
+    else groups.set(workload.group, [...(groups.get(workload.group) ?? []), workload])
+  }
+  return groups
+}
+
+async function runGroup(
+  workloads: readonly Workload[],
+  plan: Plan,
+  backend: Backend,
+  folder: string,
+  report: Reporter
+): Promise<Row[]> {
+  const subjects: Subject[] = []
+  try {
+    for (const workload of workloads) {
+      for (const peer of peersOf(workload, plan, report)) {
+        const upstream = workload.answer === 'events' ? backend.streamPort : backend.fixedPort
+        subjects.push(await startSubject(peer, workload, upstream, placement(workload.threads), folder))
+      }
+    }
+    const rows: Row[] = []
+    const idle = subjects.filter((subject) => subject.workload.mode === 'idle')
+    for (const subject of idle) rows.push(await measureIdle(subject))
+    rows.push(
+      ...(await measureThroughput(
+        subjects.filter((subject) => !idle.includes(subject)),
+        plan
+      ))
+    )
+    return rows.map((row) => ({ ...row, ratio: ratioOf(row, rows) }))
+  } finally {
+    await Promise.all(subjects.map((subject) => subject.stop()))
+  }
+}
+
+function peersOf(workload: Workload, plan: Plan, report: Reporter): Peer[] {
+  return PEERS.filter((peer) => {
+    if (workload.peer !== null && workload.peer !== peer.name) return false
+    if (plan.peers.length > 0 && !plan.peers.includes(peer.name)) return false
+    const found = peer.find()
+    if ('missing' in found) report.note(`${workload.name}: ${peer.name} skipped, ${found.missing}`)
+    return !('missing' in found)
+  })
+}
+
+async function measureIdle(subject: Subject): Promise<Row> {
+  const timing: Timing = { mode: 'hold', warmupMs: 0, windowMs: REST_MS, count: null, rate: 0, graceMs: OPENING_MS_MAX }
+  const outcome = await subject.load(timing)
+  return {
+    workload: subject.workload.name,
+    peer: subject.peer,
+    cpuUs: null,
+    ratio: null,
+    rps: null,
+    latency: null,
+    rssBytes: outcome.rssBytes,
+    emptyRssBytes: subject.emptyRssBytes,
+    connections: subject.workload.connections,
+    faults: outcome.faults
+  }
+}
+
+async function measureThroughput(subjects: readonly Subject[], plan: Plan): Promise<Row[]> {
+  const { warmupMs, windowMs } = plan
+  const closed: Timing = { mode: 'closed', warmupMs, windowMs, count: null, rate: 0, graceMs: GRACE_MS }
+  const outcomes = new Map<Subject, Outcome[]>(subjects.map((subject) => [subject, []]))
+  for (const subject of interleave(subjects, plan.rounds)) outcomes.get(subject)!.push(await subject.load(closed))
+  const rps = (subject: Subject) => median(outcomes.get(subject)!.map((outcome) => outcome.shares / outcome.seconds))
+  const rate = Math.max(1, Math.floor(Math.min(...subjects.map(rps)) * OPEN_RATE_PART))
+  const rows: Row[] = []
+  for (const subject of subjects) {
+    const open = await subject.load({ ...closed, mode: 'open', rate })
+    const all = outcomes.get(subject)!
+    const cpu = all.map((outcome) => outcome.cpuUs / outcome.shares)
+    rows.push({
+      workload: subject.workload.name,
+      peer: subject.peer,
+      cpuUs: { median: median(cpu), min: Math.min(...cpu) },
+      ratio: null,
+      rps: rps(subject),
+      latency: open.latency === null ? null : { ...open.latency, rate },
+      rssBytes: all.at(-1)!.rssBytes,
+      emptyRssBytes: subject.emptyRssBytes,
+      connections: subject.workload.connections,
+      faults: sumFaults([...all, open])
+    })
+  }
+  return rows
+}
+
+function ratioOf(row: Row, rows: readonly Row[]): number | null {
+  const { base } = WORKLOADS.find((workload) => workload.name === row.workload)!
+  const other = rows.find(({ workload, peer }) =>
+    base === null ? workload === row.workload && peer === REFERENCE : workload === base && peer === row.peer
+  )
+  if (other === undefined) return null
+  if (row.cpuUs !== null) return other.cpuUs === null ? null : row.cpuUs.median / other.cpuUs.median
+  return (row.rssBytes - row.emptyRssBytes) / (other.rssBytes - other.emptyRssBytes)
+}
+
+function sumFaults(outcomes: readonly Outcome[]): Faults {
+  const sum: Record<string, number> = {}
+  for (const { faults } of outcomes) {
+    for (const [kind, count] of Object.entries(faults)) sum[kind] = (sum[kind] ?? 0) + count
+  }
+  return sum
+}

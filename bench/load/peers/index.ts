@@ -1,0 +1,11 @@
+/** Every proxy that is measured, the reference first. */
+import { envoy } from './envoy.ts'
+import { haproxy } from './haproxy.ts'
+import { nginx } from './nginx.ts'
+import type { Peer } from './peer.ts'
+import { weir } from './weir.ts'
+
+/** Figures are given as ratios to this one. */
+export const REFERENCE = nginx.name
+
+export const PEERS: readonly Peer[] = [nginx, haproxy, envoy, weir]

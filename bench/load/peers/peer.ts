@@ -1,0 +1,37 @@
+/** A proxy that can be measured. */
+
+export interface Setup {
+  readonly port: number
+  readonly upstreamPort: number
+  /** Worker threads or processes. */
+  readonly threads: number
+  /** 0: one route for everything. Otherwise that many, routePath(i) the prefix of each. */
+  readonly routes: number
+  /** Client connections that must fit. */
+  readonly connections: number
+  /** An empty folder for the configuration and whatever else the program writes. */
+  readonly folder: string
+}
+
+export interface Command {
+  readonly program: string
+  readonly args: readonly string[]
+}
+
+export interface Peer {
+  readonly name: string
+  /** What to run, or, for the reader, why it cannot be run here. */
+  find(): Command | { readonly missing: string }
+  /** Arguments of the program that make it print its version. */
+  readonly versionArgs: readonly string[]
+  /**
+   * Writes the configuration into setup.folder and gives the arguments that start the program with
+   * it: in the foreground, without an access log, with keepalive to 127.0.0.1:upstreamPort.
+   */
+  configure(setup: Setup): readonly string[]
+}
+
+/** Path prefix of route number `i`, of the same length for all. */
+export function routePath(i: number): string {
+  return `/service-${String(i).padStart(5, '0')}`
+}

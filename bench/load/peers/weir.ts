@@ -1,0 +1,44 @@
+import { existsSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Peer, routePath, type Setup } from './peer.ts'
+
+const SOURCE = fileURLToPath(import.meta.resolve('#engine/main.ts'))
+/** What `npm run build` makes: preferred, because it is what is shipped. */
+const BUNDLE = join(dirname(dirname(SOURCE)), 'dist', 'weir.mjs')
+
+export const weir: Peer = {
+  name: 'weir',
+  find() {
+    const entry = [BUNDLE, SOURCE].find((path) => existsSync(path))
+    if (entry === undefined) return { missing: 'neither the bundle nor engine/main.ts is there' }
+    return { program: process.execPath, args: ['--disable-warning=ExperimentalWarning', entry] }
+  },
+  versionArgs: ['--version'],
+  configure(setup) {
+    const path = join(setup.folder, 'weir.json')
+    writeFileSync(path, JSON.stringify(configuration(setup)))
+    return ['-f', path]
+  }
+}
+
+/** Level warn: access log lines are of level info. The ports of admin, stats and readiness stay closed. */
+function configuration({ port, upstreamPort, threads, routes }: Setup): object {
+  const backends = [{ host: `127.0.0.1:${upstreamPort}` }]
+  const all = [{ name: 'all', backends }]
+  const many = Array.from({ length: routes }, (_, i) => ({
+    name: `service-${i}`,
+    matches: [{ path: { pathPrefix: routePath(i) } }],
+    backends
+  }))
+  return {
+    config: {
+      adminAddr: 'off',
+      statsAddr: 'off',
+      readinessAddr: 'off',
+      workerThreads: threads,
+      logging: { level: 'warn' }
+    },
+    binds: [{ port, listeners: [{ name: 'bench', routes: routes === 0 ? all : many }] }]
+  }
+}

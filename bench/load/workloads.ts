@@ -1,0 +1,149 @@
+/** The canonical workloads. Their names are stable: results are compared by them over the years. */
+import type { AnswerName } from './backend/answers.ts'
+import type { Job } from './generator/job.ts'
+import { routePath } from './peers/peer.ts'
+
+export interface Workload {
+  readonly name: string
+  /** What it does, for --list. */
+  readonly about: string
+  /** Workloads of one group run interleaved and share a table. */
+  readonly group: string
+  readonly mode: 'throughput' | 'idle'
+  readonly connections: number
+  readonly fresh: boolean
+  readonly answer: AnswerName
+  readonly requests: readonly string[]
+  readonly threads: number
+  readonly routes: number
+  /** Only this peer; null: every peer that is installed. */
+  readonly peer: string | null
+  /** Ratios are to this workload of the same peer; null: to the reference peer on the same workload. */
+  readonly base: string | null
+}
+
+export const IDLE_CONNECTIONS = 10_000
+/** Files that idle-10k needs in one process, beside its connections. */
+const FILES_SPARE = 500
+/** Requests of the routes workloads go to this many routes in turn, spread over all. */
+const ROUTES_ASKED = 64
+
+const GET = request('GET /1k', '')
+const DEFAULTS = {
+  mode: 'throughput',
+  connections: 64,
+  fresh: false,
+  answer: 'kilobyte',
+  requests: [GET],
+  threads: 1,
+  routes: 0,
+  peer: null,
+  base: null
+} as const
+
+export const WORKLOADS: readonly Workload[] = [
+  {
+    ...DEFAULTS,
+    name: 'get-1k',
+    group: 'get-1k',
+    about: 'GET, ten header fields each way, 1 KB answer, 64 connections'
+  },
+  {
+    ...DEFAULTS,
+    name: 'post-4k',
+    group: 'post-4k',
+    about: 'POST of 4 KB, short answer, 64 connections',
+    answer: 'accepted',
+    requests: [request('POST /4k', 'x'.repeat(4096))]
+  },
+  {
+    ...DEFAULTS,
+    name: 'answer-1m',
+    group: 'answer-1m',
+    about: 'GET, 1 MB answer, 16 connections',
+    connections: 16,
+    answer: 'megabyte',
+    requests: [request('GET /1m', '')]
+  },
+  {
+    ...DEFAULTS,
+    name: 'sse-200',
+    group: 'sse-200',
+    about: '200 event streams, 50 events every 10 ms each; figures per stream',
+    connections: 200,
+    answer: 'events',
+    requests: [request('GET /sse', '')]
+  },
+  {
+    ...DEFAULTS,
+    name: 'churn',
+    group: 'churn',
+    about: 'as get-1k, but a new connection for every request',
+    fresh: true,
+    requests: [request('GET /1k', '', 'Connection: close\r\n')]
+  },
+  {
+    ...DEFAULTS,
+    name: 'idle-10k',
+    group: 'idle-10k',
+    about: '10,000 idle keepalive connections; resident memory over the empty process',
+    mode: 'idle',
+    connections: IDLE_CONNECTIONS
+  },
+  ...[1, 100, 5000].map((routes) => routed(routes)),
+  ...[1, 2].map(
+    (threads): Workload => ({
+      ...DEFAULTS,
+      name: `workers-${threads}`,
+      group: 'workers',
+      about: `get-1k with ${threads} worker${threads > 1 ? 's' : ''}`,
+      threads
+    })
+  )
+]
+
+/** Why `workload` cannot run where a process may open `files` files; null when it can. */
+export function obstacle(workload: Workload, files: number): string | null {
+  const needed = workload.connections + FILES_SPARE
+  return files >= needed ? null : `a process may open ${files} files, ${needed} are needed (ulimit -n)`
+}
+
+/** The generator's job for `workload`, less what differs from run to run. */
+export function jobOf(workload: Workload): Pick<Job, 'connections' | 'fresh' | 'requests'> {
+  return { connections: workload.connections, fresh: workload.fresh, requests: workload.requests }
+}
+
+function routed(routes: number): Workload {
+  const step = routes / ROUTES_ASKED
+  const requests = Array.from({ length: ROUTES_ASKED }, (_, i) =>
+    request(`GET ${routePath(Math.floor(i * step))}/items/${String(i).padStart(2, '0')}`, '')
+  )
+  return {
+    ...DEFAULTS,
+    name: `routes-${routes}`,
+    group: 'routes',
+    about: `get-1k through ${routes} route${routes > 1 ? 's' : ''} by path prefix`,
+    requests,
+    routes,
+    peer: 'weir',
+    base: 'routes-1'
+  }
+}
+
+/** A whole request with ten header fields, `more` and the framing of its body aside. */
+function request(line: string, body: string, more = ''): string {
+  const framing = body === '' ? '' : `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`
+  return (
+    `${line} HTTP/1.1\r\n` +
+    'Host: bench.example.com\r\n' +
+    'User-Agent: Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko)\r\n' +
+    'Accept: application/json, text/plain, */*\r\n' +
+    'Accept-Encoding: gzip, deflate, br\r\n' +
+    'Accept-Language: en-GB,en;q=0.9\r\n' +
+    'Authorization: Bearer 0123456789abcdef0123456789abcdef\r\n' +
+    'Cookie: session=6c9b1f2e3d4a5b6c; theme=dark\r\n' +
+    'Referer: https://bench.example.com/start\r\n' +
+    'Cache-Control: no-cache\r\n' +
+    `X-Request-Id: 7f3c2a10-5b1e-4c7d-9a50-1d2e3f405162\r\n${more}${framing}\r\n${body}`
+  )
+}
