@@ -2,6 +2,7 @@
  * The control plane: source -> Snapshot -> workers, the admin servers, reload and drain.
  * Lives on the main thread, which serves no traffic.
  */
+import type { Problem } from './contract/config-error.ts'
 import type { Policy } from './contract/policy.ts'
 import type { Snapshot } from './ir/snapshot.ts'
 import { type ConfigError, formatErrors, hashOf, loadConfig, type SnapshotDraft } from './standalone/load.ts'
@@ -20,6 +21,8 @@ export interface ControlOptions {
   /** Named in messages: the file's path, or what stands for it. */
   readonly name: string
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Problems that show only when a Runtime is built from the draft. */
+  readonly check: (draft: SnapshotDraft) => readonly Problem[]
   readonly log: (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void
 }
 
@@ -29,8 +32,8 @@ export type Loaded =
 
 /** Validates `text`; every mistake is in the result. */
 export function load(text: string, options: ControlOptions): Loaded {
-  const { policies, name, env } = options
-  const result = loadConfig(text, { file: name, env, policies })
+  const { policies, name, env, check } = options
+  const result = loadConfig(text, { file: name, env, policies, check })
   if (!result.ok) return { ok: false, errors: result.errors, text: formatErrors(result.errors) }
 
   return { ok: true, draft: result.snapshot, hash: hashOf(text) }
@@ -51,6 +54,9 @@ export class Control {
     this.#options = options
     this.#supervisor = supervisor
   }
+
+  /** Milliseconds of the wall clock for an accepted configuration, null for a refused one. */
+  onReload: (acceptedAtMs: number | null) => void = () => {}
 
   get status(): ConfigStatus {
     return {
@@ -87,12 +93,14 @@ export class Control {
     const outcome = await this.#publish(loaded)
     if (outcome.ok) {
       this.#ok++
+      this.onReload(Date.now())
       log('info', `configuration ${this.#snapshot?.hash} in force`)
     } else this.#refuse(`configuration not put in force, the one before stays: ${outcome.message}`)
   }
 
   #refuse(message: string): void {
     this.#failed++
+    this.onReload(null)
     this.#lastError = { at: new Date().toISOString(), message }
     this.#options.log('error', message)
   }

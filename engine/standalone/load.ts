@@ -3,6 +3,7 @@
  * path of the value, what is allowed there, and what was probably meant.
  */
 import { createHash } from 'node:crypto'
+import type { Problem } from '#engine/contract/config-error.ts'
 import type { Policy } from '#engine/contract/policy.ts'
 import { nearest } from '#engine/kit/near.ts'
 import type { z } from '#engine/schema/schema.ts'
@@ -35,6 +36,8 @@ export interface LoadOptions {
   /** For $VAR in the text and for the overrides of `config`. */
   readonly env: Env
   readonly policies: readonly Policy[]
+  /** Finds what shows only when the parts come together; run when everything else is in order. */
+  readonly check?: (draft: SnapshotDraft) => readonly Problem[]
 }
 
 /** Never throws for anything that `text` may hold. */
@@ -62,7 +65,13 @@ export function loadConfig(text: string, options: LoadOptions): LoadResult {
     })
     return { ok: false, errors: errors.sort((a, b) => a.line - b.line || a.column - b.column) }
   }
-  return { ok: true, snapshot: translate(parsed.data, policies, env) }
+  const snapshot = translate(parsed.data, policies, env)
+  const problems = options.check?.(snapshot) ?? []
+  if (problems.length === 0) return { ok: true, snapshot }
+  return {
+    ok: false,
+    errors: problems.map(({ path, message }) => ({ file, ...document.locate(stepsOf(path)), path, message }))
+  }
 }
 
 /** First 12 hex digits of the SHA-256 of the text: names a configuration in logs and at the admin port. */
@@ -188,6 +197,11 @@ function valueAt(data: unknown, path: Path): unknown {
     value = (value as Record<string | number, unknown>)[step]
   }
   return value
+}
+
+/** "binds[0].port" -> ['binds', 0, 'port']. */
+function stepsOf(path: string): Path {
+  return [...path.matchAll(/([^.[\]]+)|\[([0-9]+)\]/g)].map(([, key, index]) => key ?? Number(index))
 }
 
 function show(path: Path): string {

@@ -7,6 +7,7 @@ export interface WorkerData {
   readonly state: SharedArrayBuffer
   /** The worker's region for metric series. */
   readonly metrics: SharedArrayBuffer
+  readonly logging: Snapshot['process']['logging']
 }
 
 export interface OpenedBind {

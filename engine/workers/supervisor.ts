@@ -21,9 +21,12 @@ export interface SupervisorOptions {
   /** The module that each worker runs. */
   readonly entry: URL
   readonly metricsBytes: number
+  readonly logging: Snapshot['process']['logging']
+  /** A worker starts, with this region for its metrics. */
+  readonly onStart: (worker: number, metrics: SharedArrayBuffer) => void
   readonly log: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
   readonly onSeries: (worker: number, series: unknown) => void
-  /** A worker has died: its metrics region starts again from zero. */
+  /** A worker has died; its region is not written any more. */
   readonly onDeath: (worker: number) => void
 }
 
@@ -32,10 +35,19 @@ export type Published =
   | { readonly ok: true; readonly binds: readonly OpenedBind[] }
   | { readonly ok: false; readonly message: string; readonly code: string | null }
 
+/** One worker, as the admin side shows it. */
+export interface WorkerStatus {
+  readonly index: number
+  readonly isServing: boolean
+  readonly isStopped: boolean
+  /** ISO time. */
+  readonly startedAt: string
+  readonly connections: number
+}
+
 interface Seat {
   readonly index: number
   thread: Worker
-  readonly metrics: SharedArrayBuffer
   startedAt: number
   deaths: number
   lastBeats: number
@@ -71,19 +83,13 @@ export class Supervisor {
     this.#heartbeat.unref()
   }
 
-  get workers(): readonly {
-    index: number
-    version: number
-    deaths: number
-    connections: number
-    metrics: SharedArrayBuffer
-  }[] {
-    return this.#seats.map(({ index, version, deaths, metrics }) => ({
+  get workers(): readonly WorkerStatus[] {
+    return this.#seats.map(({ index, version, startedAt, stopped }) => ({
       index,
-      version,
-      deaths,
-      connections: this.state.connections(index),
-      metrics
+      isServing: version > 0 && !stopped,
+      isStopped: stopped,
+      startedAt: new Date(performance.timeOrigin + startedAt).toISOString(),
+      connections: this.state.connections(index)
     }))
   }
 
@@ -134,11 +140,9 @@ export class Supervisor {
   }
 
   #seat(index: number): Seat {
-    const metrics = new SharedArrayBuffer(this.#options.metricsBytes)
     const seat: Seat = {
       index,
-      metrics,
-      thread: this.#start(index, metrics),
+      thread: this.#start(index),
       startedAt: performance.now(),
       deaths: 0,
       lastBeats: 0,
@@ -150,9 +154,12 @@ export class Supervisor {
     return seat
   }
 
-  #start(index: number, metrics: SharedArrayBuffer): Worker {
-    const workerData: WorkerData = { worker: index, state: this.state.buffer, metrics }
-    return new Worker(this.#options.entry, { workerData, name: `weir-worker-${index}` })
+  #start(index: number): Worker {
+    const { entry, metricsBytes, logging, onStart } = this.#options
+    const metrics = new SharedArrayBuffer(metricsBytes)
+    onStart(index, metrics)
+    const workerData: WorkerData = { worker: index, state: this.state.buffer, metrics, logging }
+    return new Worker(entry, { workerData, name: `weir-worker-${index}` })
   }
 
   #listen(seat: Seat): void {
@@ -210,7 +217,7 @@ export class Supervisor {
       this.#markStopped(seat)
       return
     }
-    seat.thread = this.#start(seat.index, seat.metrics)
+    seat.thread = this.#start(seat.index)
     seat.startedAt = performance.now()
     seat.silentFor = 0
     this.#listen(seat)

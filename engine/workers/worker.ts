@@ -35,7 +35,6 @@ export interface WorkerTelemetry {
   readonly unrouted: Recorder
   readonly downstream: DownstreamObserver
   readonly upstream: UpstreamObserver
-  setLogging(logging: Snapshot['process']['logging']): void
   setLevel(level: string): void
   /** Called every BEAT_MS. */
   sample(counts: { idle: number; busy: number }): void
@@ -94,7 +93,6 @@ export class WorkerThread {
     if (this.#lifecycle !== null) return this.#lifecycle
     const { telemetry } = this.#parts
     const { upstream } = snapshot.process
-    telemetry.setLogging(snapshot.process.logging)
     const lifecycle = new Lifecycle({
       router: () => this.#runtime,
       unrouted: telemetry.unrouted,

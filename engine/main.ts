@@ -1,0 +1,76 @@
+/**
+ * The life of the process, and the only place that knows all wings: it hands the registries to the
+ * sources and to every worker. Workers start from this same file.
+ */
+import { isMainThread, parentPort, workerData } from 'node:worker_threads'
+import { backends } from '#backends/index.ts'
+import { policies } from '#policies/index.ts'
+import { buildRuntime } from './build/runtime.ts'
+import { ConfigError, type Problem } from './contract/config-error.ts'
+import type { Snapshot } from './ir/snapshot.ts'
+import type { SnapshotDraft } from './standalone/load.ts'
+import { createTelemetry } from './telemetry/telemetry.ts'
+import type { ToMain, ToWorker, WorkerData } from './workers/messages.ts'
+import { SharedState } from './workers/shared.ts'
+import { WorkerThread } from './workers/worker.ts'
+
+if (isMainThread) {
+  const { runProgram } = await import('./program.ts')
+  await runProgram(process.argv.slice(2), { policies, check, entry: new URL(import.meta.url) })
+} else startWorker(workerData as WorkerData)
+
+/** What a Runtime built from the draft would complain about. Nothing is opened or sent. */
+function check(draft: SnapshotDraft): readonly Problem[] {
+  const endpoint = { name: '', usable: true, hostHeader: '', isHostname: false }
+  try {
+    buildRuntime(
+      { ...draft, version: 0, hash: '', acceptedAt: '' },
+      {
+        policies,
+        backends,
+        upstream: { endpoint: () => endpoint, send() {} },
+        recorderFor: () => ({ record() {} }),
+        fail() {}
+      }
+    )
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+}
+
+function startWorker(data: WorkerData): void {
+  const port = parentPort!
+  const post = (message: ToMain) => port.postMessage(message)
+  const { worker, metrics: region, logging } = data
+  const announce = (series: unknown) => post({ kind: 'series', series })
+  const telemetry = createTelemetry({ region, worker, announce, logging })
+  const idle = telemetry.metrics.gauge('weir_upstream_connections', { state: 'idle' })
+  const busy = telemetry.metrics.gauge('weir_upstream_connections', { state: 'busy' })
+  const thread = new WorkerThread({
+    worker,
+    state: SharedState.attach(data.state),
+    post,
+    telemetry: {
+      unrouted: telemetry.unrouted,
+      downstream: { opened: telemetry.connectionOpened, closed: telemetry.connectionClosed },
+      upstream: telemetry.upstream,
+      setLevel: telemetry.setLogLevel,
+      sample: (counts) => {
+        idle.set(counts.idle)
+        busy.set(counts.busy)
+      },
+      flush: () => telemetry.close()
+    },
+    build: (snapshot: Snapshot, upstream, lifecycle) =>
+      buildRuntime(snapshot, {
+        policies,
+        backends,
+        upstream,
+        recorderFor: telemetry.recorderFor,
+        fail: (ex, code) => lifecycle.fail(ex, code)
+      })
+  })
+  port.on('message', (message: ToWorker) => thread.receive(message))
+}

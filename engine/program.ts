@@ -1,0 +1,261 @@
+/** The main thread from the command line to the last flush: the order of things, each in its own file. */
+import { readFileSync } from 'node:fs'
+import type { Admin } from './admin/admin.ts'
+import type { AdminState } from './admin/state.ts'
+import { EXIT_CONFIG, EXIT_FAILURE, EXIT_OK, EXIT_USAGE, HELP, readArguments, type Source } from './cli.ts'
+import type { Problem } from './contract/config-error.ts'
+import type { Policy } from './contract/policy.ts'
+import { Control, type ControlOptions, type Loaded, load } from './control.ts'
+import { drain } from './drain.ts'
+import { defaultConfig } from './standalone/default.ts'
+import type { SnapshotDraft } from './standalone/load.ts'
+import { watchFile } from './standalone/watch.ts'
+import { type ControlMetrics, createControlMetrics } from './telemetry/control.ts'
+import { createLogger, type Logger } from './telemetry/log.ts'
+import { REGION_BYTES, type SeriesAnnouncement } from './telemetry/metrics.ts'
+import { VERSION } from './version.ts'
+import { Supervisor } from './workers/supervisor.ts'
+
+/** What main.ts knows and this file does not. */
+export interface ProgramParts {
+  readonly policies: readonly Policy[]
+  readonly check: (draft: SnapshotDraft) => readonly Problem[]
+  /** The module that workers run. */
+  readonly entry: URL
+}
+
+/** How often an admin port that is still held by a draining predecessor is tried again. */
+const ADMIN_RETRY_MS = 500
+
+export async function runProgram(args: readonly string[], parts: ProgramParts): Promise<void> {
+  const command = readArguments(args)
+  if (command.kind === 'help') process.stdout.write(HELP)
+  else if (command.kind === 'version') process.stdout.write(`weir ${VERSION}\n`)
+  else if (command.kind === 'usage') leave(EXIT_USAGE, `weir: ${command.message}\nTry weir --help.\n`)
+  else {
+    const source = await readSource(command.source)
+    if (source === null) return
+    const logger = createLogger({ level: process.env.LOG_LEVEL || 'info', format: 'text' })
+    const options: ControlOptions = {
+      ...parts,
+      name: source.name,
+      env: process.env,
+      log: (level, message) => logger.log(level, 'config', message)
+    }
+    const loaded = load(source.text, options)
+    if (!loaded.ok) {
+      const many = loaded.errors.length === 1 ? '1 mistake' : `${loaded.errors.length} mistakes`
+      leave(EXIT_CONFIG, `${loaded.text}\nweir: ${many} in ${source.name}; nothing was started\n`)
+    } else if (command.kind === 'validate') process.stdout.write(`configuration is valid: ${countOf(loaded)}\n`)
+    else await new Program(source, loaded, options, parts).start()
+  }
+}
+
+interface Text {
+  /** Named in messages. */
+  readonly name: string
+  readonly text: string
+  /** Watched and read again; null when there is no file. */
+  readonly path: string | null
+  readonly isDefault: boolean
+}
+
+/** Null when it cannot be read: the user has been told. */
+async function readSource(source: Source): Promise<Text | null> {
+  try {
+    if (source.kind === 'text') return { name: 'command line', text: source.text, path: null, isDefault: false }
+    if (source.kind === 'stdin') return { name: 'stdin', text: readFileSync(0, 'utf8'), path: null, isDefault: false }
+    if (source.kind === 'file') {
+      return { name: source.path, text: readFileSync(source.path, 'utf8'), path: source.path, isDefault: false }
+    }
+  } catch (error) {
+    leave(EXIT_CONFIG, `weir: cannot read the configuration: ${(error as Error).message}\n`)
+    return null
+  }
+  const { startDemo } = await import('./standalone/demo.ts')
+  const text = defaultConfig(process.env.PORT || '3000', await startDemo())
+  return { name: 'built-in demonstration', text, path: null, isDefault: true }
+}
+
+function leave(code: number, message: string): void {
+  process.stderr.write(message)
+  process.exitCode = code
+}
+
+function countOf({ draft }: Loaded & { ok: true }): string {
+  const routes = draft.binds.flatMap(({ listeners }) => listeners.flatMap((listener) => listener.routes))
+  return `${draft.binds.length} binds, ${routes.length} routes, ${Object.keys(draft.backends).length} backends`
+}
+
+class Program {
+  readonly #source: Text
+  readonly #loaded: Loaded & { ok: true }
+  readonly #logger: Logger
+  readonly #metrics: ControlMetrics
+  readonly #supervisor: Supervisor
+  readonly #control: Control
+  readonly #startedAt = new Date().toISOString()
+  #announce = new Map<number, (series: SeriesAnnouncement) => void>()
+  #admin: Admin | null = null
+  #watch: { close(): void } | null = null
+  #ready = false
+  #ending = false
+
+  constructor(source: Text, loaded: Loaded & { ok: true }, options: ControlOptions, parts: ProgramParts) {
+    this.#source = source
+    this.#loaded = loaded
+    const { logging, workerThreads } = loaded.draft.process
+    this.#logger = createLogger(logging)
+    this.#metrics = createControlMetrics(VERSION)
+    this.#supervisor = new Supervisor({
+      count: workerThreads,
+      entry: parts.entry,
+      metricsBytes: REGION_BYTES,
+      logging,
+      log: (level, message) => this.#logger.log(level, 'workers', message),
+      onStart: (worker, region) => this.#announce.set(worker, this.#metrics.table.attach(String(worker), region)),
+      onSeries: (worker, series) => this.#announce.get(worker)?.(series as SeriesAnnouncement),
+      onDeath: (worker) => {
+        this.#metrics.workerRestarted()
+        this.#metrics.table.detach(String(worker))
+      }
+    })
+    const log: ControlOptions['log'] = (level, message) => this.#logger.log(level, 'config', message)
+    this.#control = new Control({ ...options, log }, this.#supervisor)
+    this.#control.onReload = (acceptedAtMs) => this.#metrics.reloaded(acceptedAtMs)
+  }
+
+  async start(): Promise<void> {
+    process.on('SIGTERM', () => this.#onSignal('SIGTERM'))
+    process.on('SIGINT', () => this.#onSignal('SIGINT'))
+    process.on('SIGHUP', () => this.#readAgain())
+    const outcome = await this.#control.first(this.#loaded)
+    if (!outcome.ok) {
+      leave(EXIT_FAILURE, `weir: cannot start: ${explainStart(outcome.message, outcome.code)}\n`)
+      await this.#supervisor.stop()
+      process.exit()
+    }
+    this.#ready = true
+    this.#metrics.setWorkers(this.#supervisor.workers.length)
+    this.#metrics.reloaded(Date.now())
+    this.#sayStarted(outcome.binds)
+    const { path, text } = this.#source
+    if (path !== null) this.#watch = watchFile(path, text, (fresh) => void this.#control.reload(fresh))
+    await this.#startAdmin()
+  }
+
+  #sayStarted(binds: readonly { port: number; transport: string; detail: string }[]): void {
+    const ports = binds.map(({ port, transport, detail }) => `${port} (${transport}, ${detail})`).join(', ')
+    const { workers } = this.#supervisor
+    this.#logger.log(
+      'info',
+      'start',
+      `weir ${VERSION} on Node ${process.versions.node}: ${workers.length} workers, ports ${ports}`
+    )
+    if (!this.#source.isDefault) return
+    const at = `http://localhost:${binds[0]?.port}`
+    process.stdout.write(
+      `\nThe built-in demonstration runs. Try:\n\n  curl ${at}/\n  curl -d hello ${at}/demo/echo\n  curl -N ${at}/demo/stream\n\n`
+    )
+  }
+
+  // --- the gateway's own servers ---
+
+  async #startAdmin(): Promise<void> {
+    const { startAdmin } = await import('./admin/admin.ts')
+    const { adminAddr, statsAddr, readinessAddr } = this.#loaded.draft.process
+    let told = false
+    while (this.#admin === null && !this.#ending) {
+      try {
+        this.#admin = await startAdmin({
+          adminAddr,
+          statsAddr,
+          readinessAddr,
+          state: () => this.#state(),
+          metrics: () => this.#metrics.expose(),
+          setLogLevel: (level) => this.#setLevel(level),
+          quit: () => this.#onSignal('SIGTERM')
+        })
+      } catch (error) {
+        // Traffic does not wait for it: after a restart the process before may hold the port while it drains.
+        if (!told) this.#logger.log('warn', 'admin', `${(error as Error).message}; trying again`)
+        told = true
+        await new Promise((resolve) => setTimeout(resolve, ADMIN_RETRY_MS).unref())
+      }
+    }
+  }
+
+  #state(): AdminState {
+    const { snapshot, lastError } = this.#control.status
+    const isDraining = this.#supervisor.state.draining
+    return {
+      version: VERSION,
+      startedAt: this.#startedAt,
+      snapshot,
+      lastError,
+      workers: this.#supervisor.workers.map(({ index, isServing, isStopped, startedAt }) => ({
+        id: index,
+        state: isStopped ? 'stopped' : isDraining ? 'draining' : isServing ? 'serving' : 'starting',
+        startedAt
+      })),
+      pending: [...(this.#ready ? [] : ['configuration']), ...(isDraining ? ['drain'] : [])],
+      logLevel: this.#logger.level()
+    }
+  }
+
+  #setLevel(level: string): void {
+    this.#logger.setLevel(level)
+    this.#supervisor.setLevel(level)
+  }
+
+  // --- signals ---
+
+  #readAgain(): void {
+    const { path } = this.#source
+    if (path === null) {
+      this.#logger.log('warn', 'config', 'there is no file to read again')
+      return
+    }
+    try {
+      void this.#control.reload(readFileSync(path, 'utf8'))
+    } catch (error) {
+      this.#logger.log('error', 'config', `cannot read ${path}: ${(error as Error).message}; what runs stays`)
+    }
+  }
+
+  #onSignal(signal: 'SIGTERM' | 'SIGINT'): void {
+    if (this.#ending) {
+      this.#logger.log('warn', 'drain', `${signal} again: leaving at once`)
+      process.exit(EXIT_FAILURE)
+    }
+    this.#ending = true
+    this.#logger.log('info', 'drain', `${signal}: draining`)
+    this.#end().then(
+      () => process.exit(EXIT_OK),
+      (error: unknown) => {
+        this.#logger.log('error', 'drain', String(error))
+        process.exit(EXIT_FAILURE)
+      }
+    )
+  }
+
+  async #end(): Promise<void> {
+    const { terminationDeadlineMs, terminationMinDeadlineMs } = this.#loaded.draft.process
+    this.#watch?.close()
+    await drain(this.#supervisor, {
+      minMs: terminationMinDeadlineMs,
+      maxMs: terminationDeadlineMs,
+      log: (level, message) => this.#logger.log(level, 'drain', message)
+    })
+    await this.#admin?.close()
+    this.#logger.log('info', 'drain', 'done')
+  }
+}
+
+function explainStart(message: string, code: string | null): string {
+  if (code === 'EADDRINUSE')
+    return `${message}. Stop what listens there, or choose another port (binds[].port; PORT for the demonstration)`
+  if (code === 'EACCES')
+    return `${message}. Ports below 1024 need privileges: choose another port or grant CAP_NET_BIND_SERVICE`
+  return message
+}
