@@ -47,6 +47,7 @@ test('what is not secret stays readable', () => {
     absent: null
   }
   assert.deepEqual(redact(value), value)
+  assert.deepEqual(redact({ any: secret('x') }), { any: REDACTED })
   assert.deepEqual(redact({ name: 'authorization', value: 'x' }), { name: 'authorization', value: REDACTED })
   assert.equal(
     redactText('https://u:p@example.com/?token=x&page=2'),
