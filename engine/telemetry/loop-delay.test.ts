@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { parseExposition } from './exposition.fixture.ts'
-import { LoopDelay } from './loop-delay.ts'
+import { LoopDelay, late } from './loop-delay.ts'
 import { Metrics } from './metrics.ts'
 import { MetricsTable } from './metrics-table.ts'
 
@@ -23,4 +23,11 @@ test('a loop that was held shows by how much, without the probing interval', asy
   const of = (quantile: string) => text.value('weir_event_loop_delay_seconds', { worker: '4', quantile })!
   assert.ok(of('1') >= 0.075 && of('1') < 10, `max ${of('1')}`)
   assert.ok(of('0.5') >= 0 && of('0.5') <= of('0.99') && of('0.99') <= of('1'))
+})
+
+test('a probe that came in time is not late', () => {
+  assert.equal(late(20e6), 0)
+  assert.equal(late(19e6), 0)
+  assert.equal(late(120e6), 0.1)
+  assert.equal(late(0), 0, 'nothing was probed yet')
 })

@@ -39,7 +39,7 @@ export class LoopDelay {
   }
 }
 
-/** The histogram holds nanoseconds between probes, the probing interval included. */
-function late(ns: number): number {
+/** Seconds late, from nanoseconds between two probes, which include the probing interval. */
+export function late(ns: number): number {
   return Math.max(0, ns / 1e6 - PROBE_MS) / 1000
 }

@@ -72,7 +72,7 @@ function addRegion(sums: Sums, region: Region, wanted: (name: MetricName) => boo
     if (!wanted(name)) continue
     const slots = slotsOf(name)
     const series = sums.get(name) ?? new Map<string, number[]>()
-    const sum = series.get(labels) ?? new Array<number>(slots).fill(0)
+    const sum = series.get(labels) ?? Array.from({ length: slots }, () => 0)
     sums.set(name, series)
     series.set(labels, sum)
     for (let i = 0; i < slots; i++) sum[i]! += region.values[slot + i]!

@@ -13,9 +13,9 @@ import { createTelemetry, type Telemetry } from './telemetry.ts'
 
 interface Fixture {
   readonly telemetry: Telemetry
-  scrape(): ReturnType<typeof parseExposition>
+  readonly scrape: () => ReturnType<typeof parseExposition>
   /** Access-log lines so far, without their line feeds. */
-  lines(): Promise<string[]>
+  readonly lines: () => Promise<string[]>
 }
 
 function start(t: TestContext, format: 'text' | 'json' = 'text', level = 'info'): Fixture {

@@ -123,12 +123,12 @@ function downstreamTelemetry(metrics: Metrics) {
   }
 
   return {
-    opened(port: number, transport: 'node' | 'uws'): void {
+    opened: (port: number, transport: 'node' | 'uws'): void => {
       const { open, total } = series(port, transport)
       open.add(1)
       total.add(1)
     },
-    closed(port: number, transport: 'node' | 'uws'): void {
+    closed: (port: number, transport: 'node' | 'uws'): void => {
       series(port, transport).open.add(-1)
     }
   }

@@ -1,0 +1,155 @@
+/** The three servers of the control plane: admin, stats, readiness (DESIGN section 12). */
+import { EXPOSITION_CONTENT_TYPE } from '#engine/telemetry/metrics-table.ts'
+import { type Address, parseAddress } from './address.ts'
+import { refuse } from './guard.ts'
+import { PAGE_POLICY, page } from './page.ts'
+import { redact, redactText } from './redact.ts'
+import { type Handler, type Listening, listen, type Reply, type Request } from './server.ts'
+import type { AdminState } from './state.ts'
+
+export interface AdminOptions {
+  /** Addresses: "host:port", "localhost:port", "unix:/path" or "off". */
+  readonly adminAddr: string
+  readonly statsAddr: string
+  readonly readinessAddr: string
+  /**
+   * Lets a new process listen while this one drains. Two processes share the ports then, and a program
+   * started twice by mistake is not told so; both must have set it.
+   */
+  readonly sharePorts?: boolean
+  state(): AdminState
+  /** The Prometheus text. */
+  metrics(): string | Promise<string>
+  /** Throws an Error with the reason when the directives are malformed. */
+  setLogLevel(level: string): void
+  /** Starts the drain; called after the caller has its answer. */
+  quit(): void
+}
+
+export interface Admin {
+  /** Where each server listens; empty lists for "off". */
+  readonly addresses: {
+    readonly admin: readonly string[]
+    readonly stats: readonly string[]
+    readonly readiness: readonly string[]
+  }
+  /** Resolves when no server listens any more; connections are cut. */
+  close(): Promise<void>
+}
+
+/** Owner only: who may write to this socket may stop the process. */
+const ADMIN_SOCKET_MODE = 0o600
+const PUBLIC_SOCKET_MODE = 0o666
+
+/** Throws an Error that names the setting at fault and the remedy; nothing listens then. */
+export async function startAdmin(options: AdminOptions): Promise<Admin> {
+  const adminAddress = parseAddress(options.adminAddr, 'adminAddr')
+  const plan = [
+    ['adminAddr', adminAddress, ADMIN_SOCKET_MODE, adminHandler(options, adminAddress)],
+    ['statsAddr', parseAddress(options.statsAddr, 'statsAddr'), PUBLIC_SOCKET_MODE, statsHandler(options)],
+    ['readinessAddr', parseAddress(options.readinessAddr, 'readinessAddr'), PUBLIC_SOCKET_MODE, readyHandler(options)]
+  ] as const
+  const sharePort = options.sharePorts ?? false
+  const running: Listening[] = []
+  const close = async () => {
+    await Promise.all(running.map((server) => server.close()))
+  }
+  try {
+    for (const [setting, address, socketMode, handler] of plan) {
+      running.push(await listen(address, { setting, sharePort, socketMode }, handler))
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+  const [admin, stats, readiness] = running.map((server) => server.addresses)
+  return { addresses: { admin: admin!, stats: stats!, readiness: readiness! }, close }
+}
+
+function adminHandler(options: AdminOptions, address: Address): Handler {
+  const endpoints: Readonly<Record<string, Endpoint>> = {
+    '/': { method: 'GET', reply: () => ({ status: 301, body: '', headers: { location: '/ui/' } }) },
+    '/ui': { method: 'GET', reply: () => ({ status: 301, body: '', headers: { location: '/ui/' } }) },
+    '/ui/': { method: 'GET', reply: () => showPage(options.state()) },
+    '/config_dump': { method: 'GET', reply: () => dump(options.state()) },
+    '/healthz': { method: 'GET', reply: () => ({ status: 200, body: 'ok\n' }) },
+    '/logging': { method: 'POST', reply: (request) => changeLogging(options, request) },
+    '/quitquitquit': {
+      method: 'POST',
+      reply: () => ({
+        status: 200,
+        body: 'shutdown now\n',
+        headers: { connection: 'close' },
+        after: () => options.quit()
+      })
+    }
+  }
+  return (request) => refuse(request, address) ?? dispatch(endpoints, request)
+}
+
+function statsHandler(options: AdminOptions): Handler {
+  const expose = async () => ({ status: 200, type: EXPOSITION_CONTENT_TYPE, body: await options.metrics() })
+  const endpoint: Endpoint = { method: 'GET', reply: expose }
+  return (request) => dispatch({ '/metrics': endpoint, '/stats/prometheus': endpoint }, request)
+}
+
+function readyHandler(options: AdminOptions): Handler {
+  const endpoint: Endpoint = { method: 'GET', reply: () => readiness(options.state()) }
+  return (request) => dispatch({ '/healthz/ready': endpoint }, request)
+}
+
+interface Endpoint {
+  /** GET also answers HEAD. */
+  readonly method: 'GET' | 'POST'
+  readonly reply: (request: Request) => Reply | Promise<Reply>
+}
+
+function dispatch(endpoints: Readonly<Record<string, Endpoint>>, request: Request): Reply | Promise<Reply> {
+  const endpoint = Object.hasOwn(endpoints, request.path) ? endpoints[request.path] : undefined
+  if (endpoint === undefined) return { status: 404, body: 'not found\n' }
+  const method = request.method === 'HEAD' ? 'GET' : request.method
+  if (method === endpoint.method) return endpoint.reply(request)
+  const allow = endpoint.method === 'GET' ? 'GET, HEAD' : 'POST'
+  return { status: 405, body: `use ${endpoint.method}\n`, headers: { allow } }
+}
+
+function showPage(state: AdminState): Reply {
+  return {
+    status: 200,
+    type: 'text/html; charset=utf-8',
+    body: page(state),
+    headers: { 'content-security-policy': PAGE_POLICY }
+  }
+}
+
+function dump(state: AdminState): Reply {
+  const { snapshot, lastError } = state
+  const body = {
+    hash: snapshot?.hash ?? null,
+    acceptedAt: snapshot?.acceptedAt ?? null,
+    // Of the configuration: rises with every accepted one.
+    version: snapshot?.version ?? null,
+    program: { version: state.version, startedAt: state.startedAt },
+    lastError: lastError === null ? null : { at: lastError.at, message: redactText(lastError.message) },
+    workers: state.workers,
+    snapshot: redact(snapshot)
+  }
+  return { status: 200, type: 'application/json', body: `${JSON.stringify(body, null, 2)}\n` }
+}
+
+function changeLogging(options: AdminOptions, request: Request): Reply {
+  const level = request.query.get('level')
+  if (level !== null) {
+    try {
+      options.setLogLevel(level)
+    } catch (error) {
+      return { status: 400, body: `${error instanceof Error ? error.message : 'malformed level'}\n` }
+    }
+  }
+  return { status: 200, body: `log level: ${options.state().logLevel}\n` }
+}
+
+function readiness(state: AdminState): Reply {
+  if (state.pending.length === 0) return { status: 200, body: 'ready' }
+  return { status: 503, body: `not ready, pending: ${state.pending.join(', ')}` }
+}

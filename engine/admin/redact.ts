@@ -1,0 +1,81 @@
+/**
+ * A copy of a value for people to read, without its secrets. It prefers to hide too much: marked
+ * secrets (engine/kit/secret.ts), instances of a class named Secret, text under a name that sounds
+ * like a secret, and credentials inside other text (an Authorization value, the user part of a URL).
+ */
+import { isSecret } from '#engine/kit/secret.ts'
+
+export const REDACTED = '<redacted>'
+
+/** Compared without case, "-", "_" and "."; a name that contains one of these is sensitive. */
+const SENSITIVE = /authorization|password|passwd|passphrase|secret|token|apikey|credential|cookie|privatekey|signature/
+/** "key" on its own is too common to be searched everywhere ("keyword", "monkey"): only as the last word. */
+const KEY = /(?:^|[-_.])(?:[Kk]eys?|KEYS?)$|[a-z0-9]Keys?$/
+const HEADER_NAME = /^[\w-]+$/
+/** How an object spells a named value: { name: "authorization", value: ... }. */
+const NAME_FIELDS = ['name', 'header'] as const
+
+// Credentials inside text. Every repetition is bounded or unambiguous: a body of megabytes passes in linear time.
+const SCHEMES = /\b(Bearer|Basic|Digest|Negotiate|ApiKey|Token)\s+[^\s,;"']+/gi
+const USER_INFO = /\b([a-z][a-z0-9+.-]{0,31}:\/\/)[^/\s@"']{1,1024}@/gi
+const PARAMETER = /([?&])([\w.-]{1,64})=[^&\s#"']+/g
+const PRIVATE_KEY = /-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,32}PRIVATE KEY-----|$)/g
+
+/** Deeper than any configuration; ends a cycle instead of the process. */
+const DEPTH_MAX = 64
+
+/** Whether text that stands under `name` (a key, a header, a query parameter) is to be hidden. */
+export function isSensitive(name: string): boolean {
+  return SENSITIVE.test(name.toLowerCase().replace(/[-_.]/g, '')) || KEY.test(name)
+}
+
+/** Text with the credentials in it hidden: for error messages and other values that are mostly harmless. */
+export function redactText(text: string): string {
+  return text
+    .replace(PRIVATE_KEY, REDACTED)
+    .replace(SCHEMES, `$1 ${REDACTED}`)
+    .replace(USER_INFO, `$1${REDACTED}@`)
+    .replace(PARAMETER, (all, mark: string, name: string) => (isSensitive(name) ? `${mark}${name}=${REDACTED}` : all))
+}
+
+/** The copy: plain data, ready for JSON.stringify. Numbers and booleans are never secret. */
+export function redact(value: unknown): unknown {
+  return copy(value, false, 0)
+}
+
+function copy(value: unknown, hidden: boolean, depth: number): unknown {
+  if (typeof value === 'string') return hidden ? REDACTED : redactText(value)
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') return value
+  if (typeof value !== 'object') return value === undefined ? undefined : String(typeof value)
+  if (isSecret(value) || value.constructor?.name === 'Secret' || ArrayBuffer.isView(value)) return REDACTED
+  if (depth >= DEPTH_MAX) return '<too deep>'
+  if (Array.isArray(value)) return copyList(value, hidden, depth)
+  if (value instanceof Map) return copyObject(Object.fromEntries(value), hidden, depth)
+  if (value instanceof Set) return copyList([...value], hidden, depth)
+  return copyObject(value, hidden, depth)
+}
+
+/** Flat header lists put the value behind its name, so text behind a sensitive name is hidden. */
+function copyList(list: readonly unknown[], hidden: boolean, depth: number): unknown[] {
+  return list.map((item, i) => {
+    const before = i === 0 ? '' : list[i - 1]
+    const follows = typeof before === 'string' && HEADER_NAME.test(before) && isSensitive(before)
+    return copy(item, hidden || follows, depth + 1)
+  })
+}
+
+function copyObject(from: object, hidden: boolean, depth: number): Record<string, unknown> {
+  const entries = Object.entries(from)
+  const named = entries.some(([key, v]) => isNameField(key) && typeof v === 'string' && isSensitive(v))
+  const out: [string, unknown][] = entries.map(([key, value]) => {
+    // The name itself stays readable: it says what is hidden.
+    if (named && isNameField(key) && !hidden) return [key, copy(value, false, depth + 1)]
+    return [key, copy(value, hidden || named || isSensitive(key), depth + 1)]
+  })
+  // Object.fromEntries defines own properties: a key "__proto__" stays data.
+  return Object.fromEntries(out)
+}
+
+function isNameField(key: string): boolean {
+  return (NAME_FIELDS as readonly string[]).includes(key)
+}
