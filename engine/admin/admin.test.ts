@@ -90,7 +90,7 @@ const snapshot: Snapshot = {
       uriBytesMax: 1,
       bodyBytesMax: 0
     },
-    tcp: { keepalive: { retries: 1, timeMs: 1, intervalMs: 1 } }
+    tcp: { keepalive: { timeMs: 1 } }
   },
   process: {
     adminAddr: 'off',

@@ -18,7 +18,8 @@ export interface Policy {
   readonly schema: ZodType
   /**
    * Names that the standalone file also accepts. `wrap` says where the alias's value goes:
-   * requestHeaderModifier -> headerModifiers.request. Without `wrap` the value is the policy itself.
+   * requestHeaderModifier -> headerModifiers.request, and `schema` is then that part's. Without `wrap` the
+   * value is the policy itself, in another spelling when `schema` is given.
    */
   readonly aliases: readonly { readonly name: string; readonly wrap?: string; readonly schema?: ZodType }[]
   /**

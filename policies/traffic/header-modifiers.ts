@@ -173,8 +173,8 @@ export const headerModifiers: Policy = {
   section: 'traffic',
   schema,
   aliases: [
-    { name: 'requestHeaderModifier', wrap: 'request' },
-    { name: 'responseHeaderModifier', wrap: 'response' }
+    { name: 'requestHeaderModifier', wrap: 'request', schema: modifier('request') },
+    { name: 'responseHeaderModifier', wrap: 'response', schema: modifier('response') }
   ],
   compile
 }
