@@ -7,7 +7,7 @@ import { type Import, importsOf, packageOf, resolveImport } from './imports.ts'
 
 /** Rooms of the engine by floor. Rooms of floor 0 may also import the rooms to their right. */
 const FLOORS: readonly (readonly string[])[] = [
-  ['contract', 'schema', 'socket', 'http', 'kit'],
+  ['contract', 'schema', 'http', 'socket', 'kit'],
   ['ir', 'cel', 'routing'],
   ['lifecycle', 'build', 'downstream', 'upstream', 'telemetry'],
   ['standalone', 'kubernetes', 'admin', 'workers'],
@@ -17,7 +17,11 @@ const FLOORS: readonly (readonly string[])[] = [
 /** Files that lie directly in engine/, and the room each belongs to. */
 const LOOSE_FILES: Readonly<Record<string, string>> = {
   'engine/main.ts': 'main',
+  'engine/program.ts': 'main',
   'engine/cli.ts': 'main',
+  'engine/control.ts': 'main',
+  'engine/drain.ts': 'main',
+  'engine/version.ts': 'main',
   'engine/weir.mjs': 'main',
   'engine/lifecycle.ts': 'lifecycle'
 }
@@ -32,7 +36,7 @@ const DOORS: Readonly<Record<string, { readonly files: RegExp; readonly where: s
   undici: { files: /^engine\/http\/llhttp\.ts$/, where: 'engine/http/llhttp.ts (its llhttp, nothing else)' },
   yaml: { files: /^engine\/standalone\//, where: 'engine/standalone' },
   zod: { files: /^engine\/schema\//, where: 'engine/schema' },
-  re2js: { files: /^engine\/(?:kit\/regex\.ts$|routing\/)/, where: 'engine/kit/regex.ts and engine/routing' },
+  re2js: { files: /^engine\/kit\/pattern\.ts$/, where: 'engine/kit/pattern.ts' },
   esbuild: { files: /^(?!)/, where: 'scripts' },
   ws: { files: /^(?!)/, where: 'tests' }
 }

@@ -73,7 +73,7 @@ const BANS: readonly Ban[] = [
   },
   {
     pattern: /\bAtomics\b/g,
-    where: (path) => !/^engine\/workers\/shared(?:\.test)?\.ts$/.test(path),
+    where: (path) => !/^(?:bench\/|engine\/workers\/shared(?:\.test)?\.ts$)/.test(path),
     instead: 'memory shared between threads has one home: engine/workers/shared.ts'
   },
   {

@@ -175,8 +175,7 @@ function writeAllSync(fd: number, bytes: Buffer, pieceBytesMax: number): number 
       from += fs.writeSync(fd, bytes, from, pieceEnd(bytes, from, pieceBytesMax) - from)
     } catch (error) {
       if (!isFull(error) || performance.now() > deadline) return bytes.length - from
-      // The thread is about to end, so there is nothing left to hold up while the pipe drains.
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, RETRY_MS)
+      // The thread is about to end: there is nothing else to do until the pipe drains or the time is over.
     }
   }
   return 0

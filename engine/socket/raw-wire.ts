@@ -1,0 +1,351 @@
+/** One socket over Node's internal handles (handles.ts). raw.ts makes them. */
+import { getSystemErrorName } from 'node:util'
+import { EOF, type Handle, type Handles, STATE_ASYNC, STATE_READ, type WriteRequest } from './handles.ts'
+import { keepLingering, stopLingering } from './linger.ts'
+import { READ_BYTES, type ReadMemory, type ReadSlot } from './memory.ts'
+import { enterTurn, leaveTurn, markDirty, NOBODY, turnsEnded, type Wire, type WireOwner } from './wire.ts'
+
+/**
+ * How bytes leave, by size: the shortest as one latin1 string with the text around them, the longest
+ * as views of where they arrived (copying doubles the cost of 1 MB), those between are gathered in
+ * the outbox. Figures in docs/performance.md.
+ */
+const TEXT_BYTES_MAX = 512
+const GATHER_BYTES_MAX = 16 * 1024
+const OUTBOX_BYTES = 64 * 1024
+
+interface OwnedHandle extends Handle {
+  wire: RawWire
+}
+
+interface OwnedWrite extends WriteRequest {
+  wire: RawWire | null
+  slot: ReadSlot | null
+  /** Keeps a copied chunk alive while libuv points into it. */
+  bytes: Buffer | null
+}
+
+/** What all wires of a thread share. */
+export interface Shared {
+  readonly handles: Handles
+  readonly state: Int32Array
+  readonly memory: ReadMemory
+  /** A write request that completed at once and can be used again. */
+  spare: OwnedWrite | null
+  outbox: Outbox
+}
+
+/** Memory in which the wires of a turn gather what they send. */
+interface Outbox {
+  readonly bytes: Buffer
+  used: number
+  /** The turn (turnsEnded) that `used` belongs to. */
+  turn: number
+}
+
+export function newOutbox(): Outbox {
+  return { bytes: Buffer.allocUnsafeSlow(OUTBOX_BYTES), used: 0, turn: -1 }
+}
+
+export class RawWire implements Wire {
+  owner: WireOwner = NOBODY
+  bulk = false
+  #out = ''
+  /** Region of the outbox that is ours in this turn and stands before #out; -1: none. */
+  #boxStart = -1
+  #boxEnd = -1
+  #pending = 0
+  #slot: ReadSlot | null = null
+  #paused = false
+  #dead = false
+  /** The peer takes no more bytes; what we still read may explain why. */
+  #broken = false
+  #closing = false
+  #lingering = false
+  #remote: { address?: string; port?: number } | null = null
+  readonly #handle: OwnedHandle
+  readonly #shared: Shared
+
+  constructor(handle: Handle, shared: Shared) {
+    this.#handle = handle as OwnedHandle
+    this.#shared = shared
+    this.#handle.wire = this
+    handle.onread = onRead
+    handle.useUserBuffer(shared.memory.sharedView)
+    handle.setNoDelay?.(true)
+  }
+
+  start(): void {
+    const error = this.#handle.readStart()
+    if (error < 0) this.#fail(error)
+  }
+
+  get remoteAddress(): string {
+    return this.#peer().address ?? ''
+  }
+
+  get remotePort(): number {
+    return this.#peer().port ?? 0
+  }
+
+  #peer(): { address?: string; port?: number } {
+    if (this.#remote === null) {
+      this.#remote = {}
+      if (!this.#dead) this.#handle.getpeername?.(this.#remote)
+    }
+    return this.#remote
+  }
+
+  get congested(): boolean {
+    return this.#pending > 0
+  }
+
+  /** Takes what the kernel has just given; returns the memory for the next read. */
+  readResult(): Buffer | undefined {
+    return this.#received(this.#shared.state[STATE_READ]!)
+  }
+
+  /** Takes the result of one read; returns the memory for the next one, or undefined for the same. */
+  #received(count: number): Buffer | undefined {
+    if (this.#dead || count === 0) return undefined
+    if (count < 0) {
+      if (count !== EOF) this.#fail(count)
+      else if (this.#closing) this.#dispose()
+      else this.owner.onEnd()
+      return undefined
+    }
+    if (this.#closing) return undefined
+    const slot = this.#slot
+    const start = slot === null ? this.#shared.memory.shared : slot.offset
+    this.owner.onRead(start, start + count, slot)
+    return this.#dead ? undefined : this.#nextView(count)
+  }
+
+  #nextView(count: number): Buffer | undefined {
+    const { memory } = this.#shared
+    const slot = this.#slot
+    if (slot === null) {
+      if (!this.bulk || count < READ_BYTES / 2) return undefined
+      this.#slot = memory.take()
+      return this.#slot?.view
+    }
+    if (this.bulk && (slot.lent === 0 || this.#paused)) return undefined
+    // The body is over, or a write still points into the slot while reading goes on.
+    memory.release(slot)
+    this.#slot = this.bulk ? memory.take() : null
+    return this.#slot === null ? memory.sharedView : this.#slot.view
+  }
+
+  write(text: string): void {
+    if (this.#out === '' && this.#boxStart < 0) markDirty(this)
+    this.#out += text
+  }
+
+  writeBytes(chunk: Buffer, start: number, end: number, slot: ReadSlot | null): void {
+    const count = end - start
+    if (count <= TEXT_BYTES_MAX) {
+      this.write(chunk.latin1Slice(start, end))
+      return
+    }
+    if (count <= GATHER_BYTES_MAX && this.#gather(chunk, start, end)) return
+    this.flush()
+    if (this.#dead || this.#broken) return
+    const bytes = chunk.subarray(start, end)
+    this.#send(slot === null ? Buffer.from(bytes) : bytes, slot)
+  }
+
+  /** Moves #out and the chunk to our region of the outbox. False: no room there in this turn. */
+  #gather(chunk: Buffer, start: number, end: number): boolean {
+    const { outbox } = this.#shared
+    if (outbox.turn !== turnsEnded) {
+      outbox.turn = turnsEnded
+      outbox.used = 0
+    }
+    // The region can only grow while nobody else has taken the memory behind it.
+    if (this.#boxStart >= 0 && this.#boxEnd !== outbox.used) this.flush()
+    const text = this.#out
+    if (outbox.used + text.length + (end - start) > OUTBOX_BYTES) return false
+    if (this.#boxStart < 0) {
+      if (text === '') markDirty(this)
+      this.#boxStart = outbox.used
+      this.#boxEnd = outbox.used
+    }
+    if (text !== '') this.#gatherText(outbox, text)
+    chunk.copy(outbox.bytes, this.#boxEnd, start, end)
+    this.#boxEnd += end - start
+    outbox.used = this.#boxEnd
+    return true
+  }
+
+  #gatherText(outbox: Outbox, text: string): void {
+    outbox.bytes.latin1Write(text, this.#boxEnd)
+    this.#boxEnd += text.length
+    this.#out = ''
+  }
+
+  flush(): void {
+    if (this.#boxStart >= 0) this.#flushBox()
+    const text = this.#out
+    this.#out = ''
+    if (text === '' || this.#dead || this.#broken) return
+    const request = this.#request()
+    this.#sent(this.#handle.writeLatin1String(request, text), request, null, null)
+  }
+
+  #flushBox(): void {
+    const shared = this.#shared
+    const { outbox } = shared
+    const text = this.#out
+    const isLast = this.#boxEnd === outbox.used
+    if (text !== '' && isLast && this.#boxEnd + text.length <= OUTBOX_BYTES) {
+      this.#gatherText(outbox, text)
+      outbox.used = this.#boxEnd
+    }
+    const bytes = outbox.bytes.subarray(this.#boxStart, this.#boxEnd)
+    this.#boxStart = -1
+    this.#boxEnd = -1
+    if (this.#dead || this.#broken) return
+    this.#send(bytes, null)
+    // The kernel did not take it all: the memory is libuv's until it has.
+    if (shared.state[STATE_ASYNC] !== 0 && this.#pending > 0) shared.outbox = newOutbox()
+  }
+
+  #send(bytes: Buffer, slot: ReadSlot | null): void {
+    const request = this.#request()
+    this.#sent(this.#handle.writeBuffer(request, bytes), request, slot, bytes)
+  }
+
+  #request(): OwnedWrite {
+    const { spare } = this.#shared
+    if (spare !== null) {
+      this.#shared.spare = null
+      return spare
+    }
+    const request = this.#shared.handles.newWrite() as OwnedWrite
+    request.oncomplete = onWritten
+    request.wire = null
+    request.slot = null
+    request.bytes = null
+    return request
+  }
+
+  #sent(error: number, request: OwnedWrite, slot: ReadSlot | null, bytes: Buffer | null): void {
+    if (error < 0) {
+      this.#break(error)
+      return
+    }
+    if (this.#shared.state[STATE_ASYNC] === 0) {
+      this.#shared.spare = request
+      return
+    }
+    request.wire = this
+    request.slot = slot
+    request.bytes = bytes
+    if (slot !== null) slot.lent++
+    this.#pending++
+  }
+
+  /** An asynchronous write is through. */
+  written(status: number, slot: ReadSlot | null): void {
+    if (slot !== null) this.#shared.memory.returned(slot)
+    this.#pending--
+    if (this.#dead) return
+    if (status < 0) this.#break(status)
+    else if (this.#pending === 0) this.owner.onDrain()
+  }
+
+  /** Sending failed. The peer may have answered before it closed, so reading goes on if it can. */
+  #break(error: number): void {
+    this.#broken = true
+    if (this.#paused || this.#closing) this.#fail(error)
+  }
+
+  pause(): void {
+    if (this.#paused || this.#dead) return
+    this.#paused = true
+    this.#handle.readStop()
+  }
+
+  resume(): void {
+    if (!this.#paused || this.#dead) return
+    this.#paused = false
+    this.start()
+  }
+
+  finish(): void {
+    this.flush()
+    if (this.#dead || this.#broken) return
+    this.#shutdown(() => {})
+  }
+
+  close(linger: boolean): void {
+    if (this.#dead || this.#closing) return
+    this.flush()
+    this.owner = NOBODY
+    this.#closing = true
+    if (this.#dead) return
+    if (this.#broken || (!linger && this.#pending === 0)) {
+      this.#dispose()
+      return
+    }
+    this.#lingering = true
+    keepLingering(this)
+    if (linger) this.resume()
+    this.#shutdown(() => {
+      if (!linger) this.#dispose()
+    })
+  }
+
+  #shutdown(done: () => void): void {
+    const request = this.#shared.handles.newShutdown()
+    request.oncomplete = () => {
+      if (!this.#dead) done()
+    }
+    const error = this.#handle.shutdown(request)
+    if (error < 0) this.#break(error)
+  }
+
+  destroy(): void {
+    this.owner = NOBODY
+    this.#dispose()
+  }
+
+  #fail(error: number): void {
+    if (this.#dead) return
+    const { owner } = this
+    this.#dispose()
+    owner.onError(getSystemErrorName(error))
+  }
+
+  #dispose(): void {
+    if (this.#dead) return
+    this.#dead = true
+    this.owner = NOBODY
+    this.#out = ''
+    this.#boxStart = -1
+    if (this.#lingering) stopLingering(this)
+    if (this.#slot !== null) {
+      this.#shared.memory.release(this.#slot)
+      this.#slot = null
+    }
+    this.#handle.close()
+  }
+}
+
+function onRead(this: OwnedHandle): Buffer | undefined {
+  const { wire } = this
+  enterTurn()
+  const view = wire.readResult()
+  leaveTurn()
+  return view
+}
+
+function onWritten(this: OwnedWrite, status: number): void {
+  const { wire, slot } = this
+  this.wire = null
+  this.slot = null
+  this.bytes = null
+  enterTurn()
+  wire?.written(status, slot)
+  leaveTurn()
+}
