@@ -1,11 +1,11 @@
 /**
- * llhttp, as the WebAssembly build that undici ships: the only importer of that package.
+ * llhttp, as a WebAssembly build (llhttp-binary.ts), and what it tells about a message.
  *
  * It parses in place, in the memory that sockets read into (engine/socket/memory.ts), and its
  * header callbacks only note offsets. One instance per thread; strict mode, no leniency flag is
  * ever set. RFC 9112 is the grammar.
  */
-import { createRequire } from 'node:module'
+import { binary } from './llhttp-binary.ts'
 import { ReadMemory } from '#engine/socket/memory.ts'
 import type { HeaderBlock } from './headers.ts'
 
@@ -375,8 +375,6 @@ export function llhttp(): Llhttp {
 }
 
 function instantiate(): Wasm {
-  const require = createRequire(import.meta.url)
-  const binary = require('undici/lib/llhttp/llhttp_simd-wasm.js') as Buffer
   const imports = {
     wasm_on_message_begin: () => 0,
     wasm_on_url: (_: number, at: number, length: number) => current!.onUrl(at, length),

@@ -1,0 +1,49 @@
+/**
+ * The program as one file, dist/weir.mjs: starts without reading a hundred modules. Workers start
+ * from the same file. uWebSockets.js stays outside: it is a native binary, and optional.
+ */
+import { chmod, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { binary } from '#engine/http/llhttp-binary.ts'
+import { build, type Plugin } from 'esbuild'
+
+const root = join(import.meta.dirname, '..')
+const outfile = join(root, 'dist', 'weir.mjs')
+
+/** The WebAssembly binary as text: it would be read from node_modules otherwise. */
+const inlineBinary: Plugin = {
+  name: 'llhttp-binary',
+  setup({ onLoad }) {
+    onLoad({ filter: /llhttp-binary\.ts$/ }, () => ({
+      contents: `export const binary = Buffer.from('${Buffer.from(binary).toString('base64')}', 'base64')`
+    }))
+  }
+}
+
+/** Translations of validation messages that are never shown: 400 KB of the schema library. */
+const dropLocales: Plugin = {
+  name: 'drop-locales',
+  setup({ onLoad }) {
+    onLoad({ filter: /zod\/v4\/locales\/[a-z-]+\.js$/i }, ({ path }) =>
+      /(?:en|index)\.js$/.test(path) ? null : { contents: 'export default () => ({ localeError: () => undefined })' }
+    )
+  }
+}
+
+await build({
+  entryPoints: [join(root, 'engine', 'main.ts')],
+  outfile,
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node22',
+  minifySyntax: true,
+  legalComments: 'linked',
+  sourcemap: 'linked',
+  external: ['uWebSockets.js'],
+  plugins: [inlineBinary, dropLocales],
+  // Bundled CommonJS asks for node's modules by require.
+  banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" }
+})
+await chmod(outfile, 0o755)
+process.stdout.write(`dist/weir.mjs: ${((await stat(outfile)).size / 1024).toFixed(0)} KiB\n`)
