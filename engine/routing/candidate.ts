@@ -2,7 +2,7 @@
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { CompiledMatch, Route } from '#engine/contract/route.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import { compilePattern } from '#engine/kit/regex.ts'
+import { compilePattern } from '#engine/kit/pattern.ts'
 
 export type PathSpec = { readonly exact: string } | { readonly prefix: string } | { readonly regex: string }
 export type ValueSpec = { readonly exact: string } | { readonly regex: string }

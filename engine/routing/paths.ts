@@ -1,6 +1,6 @@
 /** Paths to candidates, for the routes of one host: exact, then the longest prefix, then expressions. */
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { compilePattern, type Pattern } from '#engine/kit/regex.ts'
+import { compilePattern, type Pattern } from '#engine/kit/pattern.ts'
 import { accepts, byPrecedence, type Candidate, type PathSpec, type QueryMemo } from './candidate.ts'
 
 /** One segment of the prefixes; candidates are those of the prefix that ends here. */

@@ -4,7 +4,7 @@
  */
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { PathMatch, RouteMatch, ValueMatch } from '#engine/ir/snapshot.ts'
-import { compilePattern, type Pattern } from '#engine/kit/regex.ts'
+import { compilePattern, type Pattern } from '#engine/kit/pattern.ts'
 
 export interface ReferenceRoute {
   readonly hostnames: readonly string[]

@@ -11,7 +11,7 @@
 import assert from 'node:assert/strict'
 import type { Problem } from '#engine/contract/config-error.ts'
 import type { PathMatch, RouteMatch, ValueMatch } from '#engine/ir/snapshot.ts'
-import { patternProblem } from '#engine/kit/regex.ts'
+import { patternProblem } from '#engine/kit/pattern.ts'
 import { routerOf } from '#engine/testing/build-router.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { referenceRoute } from '#engine/testing/reference-router.ts'

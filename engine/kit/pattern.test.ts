@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compilePattern, patternProblem } from './regex.ts'
+import { compilePattern, patternProblem } from './pattern.ts'
 
 test('a pattern covers the whole text', () => {
   const pattern = compilePattern('/a|/ab')
