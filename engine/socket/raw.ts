@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:net'
 import { getSystemErrorName } from 'node:util'
 import { EOF, type Handle, type Handles, STATE_ASYNC, STATE_READ, type WriteRequest } from './handles.ts'
-import { keepLingering, stopLingering } from './linger.ts'
+import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import { listenWith } from './listen.ts'
 import { READ_BYTES, type ReadMemory, type ReadSlot } from './memory.ts'
 import {
@@ -226,10 +226,11 @@ class RawWire implements Wire {
       return
     }
     this.#lingering = true
-    keepLingering(this)
+    keepLingering(this, this.#pending > 0 ? FLUSH_MS : LINGER_MS)
     if (linger) this.resume()
     this.#shutdown(() => {
-      if (!linger) this.#dispose()
+      if (linger) keepLingering(this, LINGER_MS)
+      else this.#dispose()
     })
   }
 
@@ -247,6 +248,13 @@ class RawWire implements Wire {
     this.#dispose()
   }
 
+  reset(): void {
+    if (this.#dead) return
+    // Not every handle can be reset (a pipe cannot, a closing one neither): then closing has to do.
+    const isReset = this.#handle.reset?.() === 0
+    this.#dispose(isReset)
+  }
+
   #fail(error: number): void {
     if (this.#dead) return
     const { owner } = this
@@ -254,7 +262,7 @@ class RawWire implements Wire {
     owner.onError(getSystemErrorName(error))
   }
 
-  #dispose(): void {
+  #dispose(isClosed = false): void {
     if (this.#dead) return
     this.#dead = true
     this.owner = NOBODY
@@ -264,7 +272,7 @@ class RawWire implements Wire {
       this.#shared.memory.release(this.#slot)
       this.#slot = null
     }
-    this.#handle.close()
+    if (!isClosed) this.#handle.close()
   }
 }
 
