@@ -2,8 +2,13 @@
 import { readdirSync } from 'node:fs'
 import { Bench } from 'tinybench'
 
-/** Every file of bench/micro exports this: adds its tasks, named "<file>: <what>". */
-export type Register = (bench: Bench) => void
+/** What a file of bench/micro exports. */
+interface MicroFile {
+  /** Adds its tasks, named "<file>: <what>". */
+  readonly register: (bench: Bench) => void
+  /** Calls per run of a task, for functions that are shorter than the clock can tell; 1 when missing. */
+  readonly calls?: number
+}
 
 export interface MicroRow {
   readonly task: string
@@ -30,7 +35,7 @@ export function microFiles(): URL[] {
 
 /** Runs all tasks of `file`. Throws what a task throws. */
 export async function runMicro(file: URL, timing: MicroTiming): Promise<MicroRow[]> {
-  const { register } = (await import(file.href)) as { register: Register }
+  const { register, calls = 1 } = (await import(file.href)) as MicroFile
   const bench = new Bench({
     time: timing.ms,
     iterations: timing.iterations,
@@ -44,7 +49,8 @@ export async function runMicro(file: URL, timing: MicroTiming): Promise<MicroRow
     const { result } = task
     if (result.state !== 'completed') throw new Error(`${task.name} did not complete: ${result.state}`)
     const { p50, p99, samplesCount } = result.latency
-    rows.push({ task: task.name, medianNs: p50 * 1e6, p99Ns: p99 * 1e6, samples: samplesCount })
+    const ns = 1e6 / calls
+    rows.push({ task: task.name, medianNs: p50 * ns, p99Ns: p99 * ns, samples: samplesCount })
   }
   return rows
 }

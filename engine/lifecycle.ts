@@ -106,11 +106,12 @@ export class Lifecycle implements ClientEvents, ServerEvents {
       for (const piece of held) hasRoom = server.sendBody(piece, 0, piece.length, null)
     }
     if (ex.requestDone) server.sendEnd(ex.requestTrailers)
-    else if (hasRoom) ex.client.resumeBody()
+    // Also when the request is complete: only a reading connection notices that its client leaves.
+    if (hasRoom) ex.client.resumeBody()
   }
 
   onServerWritable(ex: Exchange): void {
-    if (!ex.requestDone) ex.client.resumeBody()
+    ex.client.resumeBody()
   }
 
   // --- RESPONSE ---
@@ -323,10 +324,11 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   #wait(ex: Exchange, verdict: Promise<number>, step: number): void {
+    const reply = ex.localReply
     verdict.then(
       (decided) => {
-        // The client may have gone, or a timeout may have answered, while the hook waited.
-        if (ex.step !== step) return
+        // The client may have gone, or a timeout or a fault may have answered, while the hook waited.
+        if (ex.step !== step || ex.localReply !== reply) return
         enterTurn()
         if (step === STEP_RESPONSE) this.#respond(ex)
         else if (decided === STOP) this.#replyLocally(ex)
@@ -335,7 +337,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
       },
       (error: unknown) => {
         this.#options.onBroken(error)
-        if (ex.step !== step) return
+        if (ex.step !== step || ex.localReply !== reply) return
         enterTurn()
         this.#failHook(ex)
         leaveTurn()

@@ -3,15 +3,15 @@
  * V8 fixes the size of the young generation by process flags, while a worker's resourceLimits only
  * bound it from above, and the heap grows towards the bound when it likes.
  */
-import { constants, PerformanceObserver } from 'node:perf_hooks'
+import { GCProfiler } from 'node:v8'
 import { HeaderBlock } from '#engine/http/headers.ts'
 
 /** What engine/testing/gateway.ts offers: the serving stack of one worker in the calling thread. */
 export type StartGateway = (yamlText: string) => Promise<{ port: number; close(): Promise<void> }>
 
 /** Garbage added per request, to show that the gate sees it; `none` is the control of that experiment. */
-export const EXTRAS = ['none', 'closure', 'promise'] as const
-export type Extra = (typeof EXTRAS)[number]
+
+export type Extra = 'none' | 'closure' | 'promise'
 
 export interface SubjectArgs {
   /** URL of a module that exports startGateway. */
@@ -51,23 +51,48 @@ function configuration(backendPort: number): string {
   })
 }
 
-/** Serves until the gate disconnects. Every message asks for the scavenges since the last one. */
+/** Garbage since the last count. */
+export interface Garbage {
+  readonly scavenges: number
+  /** Bytes allocated on the JS heap, collected or not. */
+  readonly bytes: number
+}
+
+class GarbageCount {
+  #profiler = new GCProfiler()
+  #heapBytes = 0
+
+  start(): void {
+    this.#profiler = new GCProfiler()
+    this.#profiler.start()
+    this.#heapBytes = process.memoryUsage().heapUsed
+  }
+
+  /** What the heap gained between one collection and the next, added up. */
+  stop(): Garbage {
+    const endBytes = process.memoryUsage().heapUsed
+    const collections = this.#profiler.stop()?.statistics ?? []
+    let afterBytes = this.#heapBytes
+    let bytes = 0
+    for (const { beforeGC, afterGC } of collections) {
+      bytes += beforeGC.heapStatistics.usedHeapSize - afterBytes
+      afterBytes = afterGC.heapStatistics.usedHeapSize
+    }
+    const scavenges = collections.filter(({ gcType }) => gcType === 'Scavenge').length
+    return { scavenges, bytes: bytes + endBytes - afterBytes }
+  }
+}
+
+/** Serves until the gate disconnects. Every message asks for the garbage since the last one. */
 async function serve({ module, backendPort, extra }: SubjectArgs): Promise<void> {
   if (extra !== null) addGarbage(extra)
   const { startGateway } = (await import(module)) as { startGateway: StartGateway }
   const gateway = await startGateway(configuration(backendPort))
-  let scavenges = 0
-  const count = (entries: readonly object[]) => {
-    for (const { detail } of entries as readonly { detail?: { kind?: number } }[]) {
-      if (detail?.kind === constants.NODE_PERFORMANCE_GC_MINOR) scavenges++
-    }
-  }
-  const observer = new PerformanceObserver((list) => count(list.getEntries()))
-  observer.observe({ entryTypes: ['gc'] })
+  const count = new GarbageCount()
+  count.start()
   process.on('message', () => {
-    count(observer.takeRecords())
-    process.send!({ scavenges })
-    scavenges = 0
+    process.send!(count.stop())
+    count.start()
   })
   process.on('disconnect', () => process.exit(0))
   process.send!({ port: gateway.port })

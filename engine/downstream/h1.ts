@@ -108,14 +108,21 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
   // --- receiving ---
 
   onRead(start: number, end: number, slot: ReadSlot | null): void {
-    if (this.#ex !== null && this.#requestDone) this.#keepAhead(start, end)
+    if (this.#ahead !== null || this.#isHeld) this.#keepAhead(start, end)
     else this.#parse(start, end, slot)
+  }
+
+  /** What comes now has to wait: behind an exchange, or until the client reads the answers it has got. */
+  get #isHeld(): boolean {
+    if (this.#ex !== null) return this.#requestDone || this.#bodyPaused
+    return this.#parser === null && this.#wire.congested
   }
 
   #keepAhead(start: number, end: number): void {
     const fresh = this.#server.llhttp.memory.bytes.subarray(start, end)
     this.#ahead = this.#ahead === null ? Buffer.from(fresh) : Buffer.concat([this.#ahead, fresh])
     if (this.#ahead.length >= AHEAD_BYTES_MAX) this.#wire.pause()
+    if (this.#ex === null) this.#wait(WAIT_CLIENT)
   }
 
   #parse(start: number, end: number, slot: ReadSlot | null): void {
@@ -134,10 +141,11 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
       at = next
       if (!this.#requestDone) continue
       this.#releaseParser()
-      if (this.#ex !== null) {
-        if (at < end) this.#keepAhead(at, end)
+      if (this.#ex === null) this.#next()
+      if (at < end && !this.#closed && this.#isHeld) {
+        this.#keepAhead(at, end)
         at = end
-      } else this.#next()
+      }
     }
     this.#parsing = false
     this.#slot = null
@@ -200,6 +208,7 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
     const { method } = parser
     this.#httpMinor = parser.versionMinor
     if (parser.versionMajor !== 1) return 'VERSION_UNKNOWN'
+    if (!isPlainHttp(block.text, parser.targetEnd)) return 'BAD_REQUEST'
     if (method === 'CONNECT') return 'CONNECT_REFUSED'
     const framing = takeFraming(block)
     this.#keepAlive = this.#httpMinor === 1 ? !framing.close : framing.keepAlive && !framing.close
@@ -228,7 +237,7 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
       turnStartedAt
     )
     if (framing.expect >= 0) {
-      if (block.value(framing.expect).toLowerCase() !== '100-continue') return 'EXPECTATION_FAILED'
+      if (block.getAll('expect')?.toLowerCase() !== '100-continue') return 'EXPECTATION_FAILED'
       ex.expectsContinue = kind !== BODY_NONE && this.#httpMinor === 1
       if (!ex.expectsContinue) block.drop(framing.expect)
     }
@@ -275,10 +284,16 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
 
   #fault(fault: number): void {
     const code = this.#codeOf(fault)
+    const ex = this.#ex
+    const isAnswered = ex === null && fault !== FAULT_REFUSED && this.#parser?.inHead === false
     this.#releaseParser()
     if (this.#closed) return
     this.#keepAlive = false
-    const ex = this.#ex
+    if (isAnswered) {
+      // The answer is out; a second one would be taken for the answer to something else.
+      this.#closeWire(true)
+      return
+    }
     if (ex !== null) {
       // The head was good, the body is not: whatever was sent upstream must not be taken for whole.
       this.#server.events.onClientFault(ex, code)
@@ -318,8 +333,10 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
   resumeBody(): void {
     if (!this.#bodyPaused) return
     this.#bodyPaused = false
-    this.#wire.resume()
     if (!this.#requestDone) this.#wait(WAIT_BODY)
+    if (this.#ahead === null) this.#wire.resume()
+    else if (!this.#requestDone) this.#scheduleAhead()
+    else if (this.#ahead.length < AHEAD_BYTES_MAX) this.#wire.resume()
   }
 
   // --- sending ---
@@ -391,8 +408,7 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
     queueMicrotask(() => {
       this.#aheadScheduled = false
       const ahead = this.#ahead
-      if (this.#closed || ahead === null || this.#ex !== null) return
-      this.#ahead = null
+      if (this.#closed || ahead === null || this.#isHeld) return
       enterTurn()
       this.#parseAhead(ahead)
       leaveTurn()
@@ -401,27 +417,30 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
 
   #parseAhead(ahead: Buffer): void {
     const { bytes, scratch } = this.#server.llhttp.memory
-    // At most AHEAD_BYTES_MAX and one read: what does not fit into the scratch region waits again.
     const part = ahead.subarray(0, AHEAD_BYTES_MAX)
-    if (ahead.length > part.length) this.#ahead = Buffer.from(ahead.subarray(part.length))
     part.copy(bytes, scratch)
-    const rest = this.#ahead
     this.#ahead = null
     this.#parse(scratch, scratch + part.length, null)
-    if (rest !== null && !this.#closed) this.#putBehind(rest)
-    if (!this.#closed && this.#ahead === null && !this.#bodyPaused) this.#wire.resume()
+    if (this.#closed) return
+    if (part.length < ahead.length) {
+      // What did not fit into the scratch region comes behind what #parse has put back.
+      const rest = ahead.subarray(part.length)
+      this.#ahead = this.#ahead === null ? rest : Buffer.concat([this.#ahead, rest])
+    }
+    if (this.#isHeld) return
+    if (this.#ahead === null) this.#wire.resume()
+    else this.#scheduleAhead()
   }
 
-  /** Puts bytes back behind what is already kept. */
-  #putBehind(rest: Buffer): void {
-    this.#ahead = this.#ahead === null ? rest : Buffer.concat([this.#ahead, rest])
-    if (this.#ex === null || !this.#requestDone) this.#scheduleAhead()
-  }
-
-  abort(_ex: Exchange): void {
+  abort(ex: Exchange): void {
     this.#ex = null
     this.#responseDone = true
-    this.#closeWire(false)
+    const endsWithConnection = ex.responseBody === BODY_STREAM && !this.#chunked
+    if (endsWithConnection && !this.#closed) {
+      // Here an orderly close is how a whole response ends: only a reset says that this one is not.
+      this.#leave()
+      this.#wire.reset()
+    } else this.#closeWire(false)
   }
 
   splice(ex: Exchange): SpliceEnd {
@@ -457,8 +476,13 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
   }
 
   onDrain(): void {
-    if (this.#waiting === WAIT_CLIENT) this.#wait(this.#ex === null ? WAIT_REQUEST : WAIT_NOTHING)
-    if (this.#ex !== null) this.#server.events.onClientWritable(this.#ex)
+    const ex = this.#ex
+    if (ex === null) {
+      if (this.#waiting === WAIT_CLIENT) this.#next()
+      return
+    }
+    if (this.#waiting === WAIT_CLIENT) this.#wait(WAIT_NOTHING)
+    this.#server.events.onClientWritable(ex)
   }
 
   /** The bind drains: close now if nothing is under way, else after the response. */
@@ -526,4 +550,13 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
     if (this.#parsing) queueMicrotask(() => this.#releaseParser())
     else this.#releaseParser()
   }
+}
+
+/**
+ * llhttp also takes RTSP and ICE for HTTP, and lone CR or LF before the request line for empty lines.
+ * `targetEnd`: where the request target ends in `text`.
+ */
+function isPlainHttp(text: string, targetEnd: number): boolean {
+  if (text.charCodeAt(0) <= 13 && !/^(?:\r\n)+[A-Z]/.test(text)) return false
+  return text.charCodeAt(targetEnd + 1) === 72 || /^ +HTTP/.test(text.slice(targetEnd))
 }

@@ -48,7 +48,11 @@ export function takeFraming(block: HeaderBlock): Framing {
         if (sameName(text, start, 'expect')) result.expect = i
         break
       case 7:
-        if (sameName(text, start, 'upgrade')) result.upgrade = i
+        if (sameName(text, start, 'upgrade')) {
+          // One field is looked at and sent on; an earlier one must not pass beside it.
+          if (result.upgrade >= 0) block.drop(result.upgrade)
+          result.upgrade = i
+        }
         break
       case 10:
         if (sameName(text, start, 'connection')) {

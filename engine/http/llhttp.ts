@@ -31,6 +31,8 @@ export const FAULT_REFUSED = 7 // onHead refused it
 
 const PAUSED = 21
 const PAUSED_UPGRADE = 22
+/** What stands between the target and the header lines, at least: read when there are no header lines. */
+const VERSION_BYTES = ' HTTP/1.1'.length
 /** Room for parser states, taken up front so that the memory never grows (growth detaches views). */
 const PARSER_BYTES = 4 * 1024 * 1024
 /** Parsers that may be busy at once on one thread; a state is about 70 bytes plus malloc's overhead. */
@@ -265,6 +267,8 @@ export class Parser {
 
   onValue(at: number, length: number): number {
     if (!this.inHead) return this.#onTrailerValue(at, length)
+    // An empty value is reported behind its line end: taken as it is, a forwarded line would end twice.
+    if (length === 0) return 0
     const table = this.block!.at
     const slot = (this.block!.count - 1) * 4
     const offset = at - this.#base
@@ -278,7 +282,7 @@ export class Parser {
 
   onHeadersComplete(status: number, upgrade: number, keepAlive: number): number {
     const block = this.block!
-    const end = block.count > 0 ? block.at[block.count * 4 - 1]! : Math.max(this.targetEnd, 0)
+    const end = block.count > 0 ? block.at[block.count * 4 - 1]! : Math.max(this.targetEnd, 0) + VERSION_BYTES
     const kept = this.#partial.length
     if (end > this.headBytesMax) {
       this.fault = FAULT_HEADERS
@@ -359,6 +363,11 @@ export class Llhttp {
     return parser
   }
 
+  /** Parsers in use. */
+  get busy(): number {
+    return this.#made - this.#idle[REQUEST]!.length - this.#idle[RESPONSE]!.length
+  }
+
   release(type: typeof REQUEST | typeof RESPONSE, parser: Parser): void {
     parser.handler = null
     parser.block = null
@@ -396,6 +405,7 @@ function faultOf(errno: number): number {
     case 6: // INVALID_METHOD
       return FAULT_METHOD
     case 9: // INVALID_VERSION
+    case 23: // PAUSED_H2_UPGRADE: the preface of HTTP/2
       return FAULT_VERSION
     case 4: // UNEXPECTED_CONTENT_LENGTH
     case 11: // INVALID_CONTENT_LENGTH

@@ -86,6 +86,8 @@ const TRAILERS_REFUSED = new Set([
   'transfer-encoding',
   'host',
   'connection',
+  'keep-alive',
+  'proxy-connection',
   'upgrade',
   'te',
   'trailer',

@@ -8,7 +8,8 @@ export interface Target {
   query: string
 }
 
-const AUTHORITY = /^(?:[a-z0-9_~.!$&'()*+,;=%-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/
+// No comma, although RFC 3986 has it: a proxy before us may have joined two Host fields with one.
+const AUTHORITY = /^(?:[a-z0-9_~.!$&'()*+;=%-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/
 
 /** Whether `value` (lower case) can be a Host: reg-name or address, port. No user information. */
 export function isAuthority(value: string): boolean {
@@ -30,6 +31,8 @@ export function parseTarget(target: string, method: string): Target | null {
   const authority = (end < 0 ? rest : rest.slice(0, end)).toLowerCase()
   if (!isAuthority(authority)) return null
   const tail = end < 0 ? '' : rest.slice(end)
+  // OPTIONS without a path asks the server, not a resource (RFC 9112 section 3.2.4).
+  if (tail === '' && method === 'OPTIONS') return { authority, path: '*', query: '' }
   return splitQuery(tail.startsWith('/') ? tail : `/${tail}`, authority)
 }
 

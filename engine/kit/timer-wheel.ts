@@ -78,23 +78,24 @@ export class TimerWheel {
   }
 
   #visit(tick: number, now: number): void {
+    // Taken out first, then fired: a callback may arm or remove any timer, also one of this list.
+    const due: WheelTimer[] = []
     let timer = this.#slots[tick % SLOTS] ?? null
     while (timer !== null) {
       const next: WheelTimer | null = timer.next
       if (timer.tick <= tick) {
         this.#unlink(timer)
-        if (timer.deadline > now) this.#link(timer, Math.ceil(timer.deadline / TICK_MS))
-        else if (timer.deadline > 0) {
-          timer.deadline = 0
-          timer.onTimeout()
-          // The callback may have unlinked `next`: start the list again, it only gets shorter.
-          if (next !== null && next.tick < 0) {
-            timer = this.#slots[tick % SLOTS] ?? null
-            continue
-          }
-        }
+        if (timer.deadline > 0) due.push(timer)
       }
       timer = next
+    }
+    for (const timer of due) {
+      if (timer.tick >= 0 || timer.deadline === 0) continue
+      if (timer.deadline > now) this.#link(timer, Math.ceil(timer.deadline / TICK_MS))
+      else {
+        timer.deadline = 0
+        timer.onTimeout()
+      }
     }
   }
 

@@ -1,7 +1,9 @@
 /** Closing connections that still wait for the peer: bounded in time, so that none can be held for ever. */
 
-/** How long a closed wire may drop what the peer still sends, or wait for it to read the last bytes. */
-const LINGER_MS = 5_000
+/** How long a closed wire drops what the peer still sends. */
+export const LINGER_MS = 5_000
+/** How long a peer may take to read the last bytes: a slow one must get its whole response. */
+export const FLUSH_MS = 60_000
 const SWEEP_MS = 500
 
 interface Lingering {
@@ -11,9 +13,9 @@ interface Lingering {
 const waiting = new Map<Lingering, number>()
 let interval: NodeJS.Timeout | null = null
 
-/** Destroys `wire` after LINGER_MS unless stopLingering comes first. */
-export function keepLingering(wire: Lingering): void {
-  waiting.set(wire, performance.now() + LINGER_MS)
+/** Destroys `wire` after `timeMs` unless stopLingering comes first. Called again, it starts anew. */
+export function keepLingering(wire: Lingering, timeMs: number): void {
+  waiting.set(wire, performance.now() + timeMs)
   interval ??= setInterval(sweep, SWEEP_MS)
   interval.unref()
 }
@@ -24,9 +26,8 @@ export function stopLingering(wire: Lingering): void {
 
 function sweep(): void {
   const now = performance.now()
-  // A Map iterates in order of insertion, and every entry has the same delay: the oldest come first.
   for (const [wire, deadline] of waiting) {
-    if (deadline > now) break
+    if (deadline > now) continue
     waiting.delete(wire)
     wire.destroy()
   }

@@ -57,6 +57,11 @@ export class ReadMemory {
 
   static readonly size = (2 + SLOTS_MAX) * READ_BYTES
 
+  /** Slots in use, or lent to a write. */
+  get busy(): number {
+    return SLOTS_MAX - this.#free.length
+  }
+
   /** A slot for a bulk transfer, or null when none is free. */
   take(): ReadSlot | null {
     const slot = this.#free.pop()

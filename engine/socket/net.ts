@@ -1,6 +1,6 @@
 /** The socket layer over node:net's public API: the fallback where the internal handles are missing. */
 import { createServer, connect as netConnect, type Socket } from 'node:net'
-import { keepLingering, stopLingering } from './linger.ts'
+import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import { listenWith } from './listen.ts'
 import { READ_BYTES, type ReadMemory, type ReadSlot } from './memory.ts'
 import {
@@ -101,9 +101,10 @@ class NetWire implements Wire {
     this.owner = NOBODY
     this.#closing = true
     this.#socket.end(() => {
-      if (!linger) this.destroy()
+      if (linger) keepLingering(this, LINGER_MS)
+      else this.destroy()
     })
-    keepLingering(this)
+    keepLingering(this, this.congested ? FLUSH_MS : LINGER_MS)
     this.#socket.resume()
   }
 
@@ -114,6 +115,11 @@ class NetWire implements Wire {
     this.#out = ''
     stopLingering(this)
     this.#socket.destroy()
+  }
+
+  reset(): void {
+    if (!this.#dead) this.#socket.resetAndDestroy()
+    this.destroy()
   }
 
   #fail(code: string): void {
@@ -142,7 +148,11 @@ export function netSockets(memory: ReadMemory): SocketLayer {
     connect(address: Address, done: (code: string | null, wire: Wire | null) => void) {
       const where = 'unixPath' in address ? { path: address.unixPath } : { host: address.ip, port: address.port }
       const socket = netConnect({ ...where, allowHalfOpen: true })
-      const failed = (error: NodeJS.ErrnoException) => done(error.code ?? 'EIO', null)
+      const failed = (error: NodeJS.ErrnoException) => {
+        enterTurn()
+        done(error.code ?? 'EIO', null)
+        leaveTurn()
+      }
       socket.once('error', failed)
       socket.once('connect', () => {
         socket.off('error', failed)

@@ -1,7 +1,7 @@
 /** One socket over Node's internal handles (handles.ts). raw.ts makes them. */
 import { getSystemErrorName } from 'node:util'
 import { EOF, type Handle, type Handles, STATE_ASYNC, STATE_READ, type WriteRequest } from './handles.ts'
-import { keepLingering, stopLingering } from './linger.ts'
+import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import { READ_BYTES, type ReadMemory, type ReadSlot } from './memory.ts'
 import { enterTurn, leaveTurn, markDirty, NOBODY, turnsEnded, type Wire, type WireOwner } from './wire.ts'
 
@@ -289,10 +289,11 @@ export class RawWire implements Wire {
       return
     }
     this.#lingering = true
-    keepLingering(this)
+    keepLingering(this, this.#pending > 0 ? FLUSH_MS : LINGER_MS)
     if (linger) this.resume()
     this.#shutdown(() => {
-      if (!linger) this.#dispose()
+      if (linger) keepLingering(this, LINGER_MS)
+      else this.#dispose()
     })
   }
 
@@ -310,6 +311,13 @@ export class RawWire implements Wire {
     this.#dispose()
   }
 
+  reset(): void {
+    if (this.#dead) return
+    // Not every handle can be reset (a pipe cannot, a closing one neither): then closing has to do.
+    const isReset = this.#handle.reset?.() === 0
+    this.#dispose(isReset)
+  }
+
   #fail(error: number): void {
     if (this.#dead) return
     const { owner } = this
@@ -317,7 +325,7 @@ export class RawWire implements Wire {
     owner.onError(getSystemErrorName(error))
   }
 
-  #dispose(): void {
+  #dispose(isClosed = false): void {
     if (this.#dead) return
     this.#dead = true
     this.owner = NOBODY
@@ -328,7 +336,7 @@ export class RawWire implements Wire {
       this.#shared.memory.release(this.#slot)
       this.#slot = null
     }
-    this.#handle.close()
+    if (!isClosed) this.#handle.close()
   }
 }
 

@@ -39,6 +39,8 @@ export interface Wire {
   close(linger: boolean): void
   /** Closes now; what was not sent is lost. The owner hears nothing more. */
   destroy(): void
+  /** As destroy, and the peer sees an error (RST) instead of an end. */
+  reset(): void
 }
 
 /** A listening socket. */
@@ -108,7 +110,8 @@ function flushScheduled(): void {
 }
 
 function flushDirty(): void {
-  // A flush may fail and cause further writes: they join the same loop.
+  // A flush may fail and cause turns and writes of its own: they join the same loop.
+  depth++
   for (let i = 0; i < dirtyCount; i++) {
     const wire = dirty[i]!
     dirty[i] = null
@@ -116,6 +119,7 @@ function flushDirty(): void {
   }
   dirtyCount = 0
   turnsEnded++
+  depth--
 }
 
 /** An owner for wires that nobody listens to any more. */

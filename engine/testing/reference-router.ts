@@ -4,7 +4,7 @@
  */
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { PathMatch, RouteMatch, ValueMatch } from '#engine/ir/snapshot.ts'
-import { compilePattern } from '#engine/kit/pattern.ts'
+import { compilePattern, type Pattern } from '#engine/kit/pattern.ts'
 
 export interface ReferenceRoute {
   readonly hostnames: readonly string[]
@@ -51,7 +51,7 @@ function hostRank(hostname: string, host: string): number {
 /** [kind, length], larger is better; null: no match. */
 function pathRank(spec: PathMatch, path: string): [number, number] | null {
   if ('exact' in spec) return path === spec.exact ? [2, 0] : null
-  if ('regex' in spec) return compilePattern(spec.regex).matches(path) ? [0, 0] : null
+  if ('regex' in spec) return patternOf(spec.regex).matches(path) ? [0, 0] : null
   const prefix = spec.prefix.replace(/\/$/, '')
   const matches = path.startsWith('/') && (path === prefix || path.startsWith(`${prefix}/`))
   return matches ? [1, prefix.length] : null
@@ -71,7 +71,16 @@ function conditionsHold(match: RouteMatch, ex: Exchange): boolean {
 }
 
 function valueMatches(spec: ValueMatch, value: string): boolean {
-  return 'exact' in spec ? value === spec.exact : compilePattern(spec.regex).matches(value)
+  return 'exact' in spec ? value === spec.exact : patternOf(spec.regex).matches(value)
+}
+
+const patterns = new Map<string, Pattern>()
+
+/** Compiling dominates the time of a comparison, so each expression is compiled once. */
+function patternOf(source: string): Pattern {
+  const pattern = patterns.get(source) ?? compilePattern(source)
+  patterns.set(source, pattern)
+  return pattern
 }
 
 function queryPairs(query: string): [string, string][] {

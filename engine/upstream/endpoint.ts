@@ -48,6 +48,8 @@ class Attempt implements PendingAttempt {
   /** Pools that have been tried without success. */
   readonly tried: Pool[] = []
   cancelled = false
+  /** The pool whose address is being dialled, or null; giveUp() ends that. */
+  pool: Pool | null = null
   giveUp: () => void = () => {}
   readonly #onAbort: (attempt: Attempt) => void
 
@@ -61,7 +63,6 @@ class Attempt implements PendingAttempt {
   abort(): void {
     this.cancelled = true
     this.ex.pending = null
-    this.giveUp()
     this.#onAbort(this)
   }
 }
@@ -132,14 +133,17 @@ export class EndpointState implements Endpoint, PoolOwner {
   /** Sends ex over an idle connection if there is one, else over a new one. */
   send(ex: Exchange): void {
     const pool = this.#pick(null)
-    const connection = pool?.take()
-    if (pool === null || connection === undefined) {
-      this.#dial(new Attempt(ex, this.#onTimeout, this.#onAbort))
-      return
-    }
+    if (pool === null || pool.idle === 0) this.#dial(new Attempt(ex, this.#onTimeout, this.#onAbort))
+    else this.#reuse(ex, pool)
+  }
+
+  /** Sends ex over an idle connection of `pool`, which has one. */
+  #reuse(ex: Exchange, pool: Pool): void {
     ex.attempts++
     ex.endpoint = pool.label
-    connection.begin(ex)
+    pool.take()!.begin(ex)
+    // Body bytes may have come while a hook or a full pool held the exchange back.
+    this.events.onServerReady(ex)
   }
 
   // --- choosing an address ---
@@ -193,8 +197,14 @@ export class EndpointState implements Endpoint, PoolOwner {
       this.#report(attempt, 'ADDRESS_REFUSED')
       return
     }
-    if (this.total >= this.#shared.poolMax) this.#queue(attempt)
-    else this.#connect(attempt, pool)
+    if (this.total < this.#shared.poolMax) {
+      this.#connect(attempt, pool)
+      return
+    }
+    // At the limit an idle connection to another address is better than waiting.
+    const other = pools.find(({ idle }) => idle > 0)
+    if (other === undefined) this.#queue(attempt)
+    else this.#resume(attempt, other)
   }
 
   #resolveFirst(attempt: Attempt): void {
@@ -227,16 +237,12 @@ export class EndpointState implements Endpoint, PoolOwner {
     attempt.ex.attempts++
     attempt.ex.endpoint = pool.label
     this.timers.arm(attempt.timer, performance.now(), this.#options.connectTimeoutMs)
-    const giveUp = this.#shared.sockets.connect(pool.address, (code, wire) => {
-      attempt.giveUp = () => {}
+    attempt.pool = pool
+    attempt.giveUp = this.#shared.sockets.connect(pool.address, (code, wire) => {
+      attempt.pool = null
       if (wire !== null) this.#connected(attempt, pool, wire)
       else this.#connectFailed(attempt, pool, code ?? 'EIO')
     })
-    attempt.giveUp = () => {
-      attempt.giveUp = () => {}
-      giveUp()
-      this.closed()
-    }
   }
 
   #connected(attempt: Attempt, pool: Pool, wire: Wire): void {
@@ -268,12 +274,19 @@ export class EndpointState implements Endpoint, PoolOwner {
   }
 
   readonly #onTimeout = (attempt: Attempt): void => {
+    const { pool } = attempt
     const waits = this.#waiting.indexOf(attempt)
-    if (waits >= 0) this.#waiting.splice(waits, 1)
-    attempt.cancelled = true
-    attempt.giveUp()
     enterTurn()
-    this.#report(attempt, waits >= 0 ? 'UPSTREAM_OVERFLOW' : 'CONNECT_TIMEOUT')
+    if (pool !== null) {
+      // An address that does not answer is as good as one that refuses: there may be others.
+      attempt.pool = null
+      attempt.giveUp()
+      this.#connectFailed(attempt, pool, 'ETIMEDOUT')
+    } else {
+      attempt.cancelled = true
+      if (waits >= 0) this.#waiting.splice(waits, 1)
+      this.#report(attempt, waits >= 0 ? 'UPSTREAM_OVERFLOW' : 'CONNECT_TIMEOUT')
+    }
     leaveTurn()
   }
 
@@ -281,23 +294,25 @@ export class EndpointState implements Endpoint, PoolOwner {
     this.timers.remove(attempt.timer)
     const waits = this.#waiting.indexOf(attempt)
     if (waits >= 0) this.#waiting.splice(waits, 1)
+    if (attempt.pool === null) return
+    attempt.pool = null
+    attempt.giveUp()
+    this.closed()
   }
 
   // --- what pools report ---
 
-  offer(_connection: Http1Upstream): boolean {
+  offer(pool: Pool): boolean {
     const attempt = this.#waiting.shift()
     if (attempt === undefined) return false
-    this.timers.remove(attempt.timer)
-    const { ex } = attempt
-    ex.pending = null
-    this.#sendWaiting(ex)
+    this.#resume(attempt, pool)
     return true
   }
 
-  #sendWaiting(ex: Exchange): void {
-    this.send(ex)
-    if (ex.server !== null) this.events.onServerReady(ex)
+  #resume(attempt: Attempt, pool: Pool): void {
+    this.timers.remove(attempt.timer)
+    attempt.ex.pending = null
+    this.#reuse(attempt.ex, pool)
   }
 
   closed(): void {

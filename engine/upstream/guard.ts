@@ -4,7 +4,7 @@
  * name nor its second answer (DNS rebinding) gets around it. Ranges: IANA special-purpose registries
  * (RFC 6890), which include private, loopback, link-local and cloud metadata addresses.
  */
-import { BlockList, isIPv4 } from 'node:net'
+import { BlockList, isIP, isIPv4 } from 'node:net'
 
 const REFUSED_V4 = [
   '0.0.0.0/8',
@@ -25,8 +25,8 @@ const REFUSED_V4 = [
 ]
 
 const REFUSED_V6 = [
-  '::/128',
-  '::1/128',
+  // Unspecified, loopback, and the deprecated addresses that are compatible with IPv4.
+  '::/96',
   '64:ff9b::/96',
   '64:ff9b:1::/48',
   '100::/64',
@@ -57,7 +57,9 @@ function listOf(ranges: readonly string[]): BlockList {
 export function addressGuard(allow: readonly string[]): (ip: string) => boolean {
   const allowed = listOf(allow)
   return (ip) => {
-    const plain = unmapped(ip)
+    // A zone ("fe80::1%eth0") is no part of the address. What is no address at all may not be dialled.
+    const plain = unmapped(ip.replace(/%.*$/, ''))
+    if (isIP(plain) === 0) return false
     const family = isIPv4(plain) ? 'ipv4' : 'ipv6'
     return allowed.check(plain, family) || !refused.check(plain, family)
   }

@@ -48,7 +48,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
   readonly idleTimer: WheelTimer
   readonly #home: Home
   readonly #wire: Wire
-  readonly #block = new HeaderBlock()
+  #block = new HeaderBlock()
   #parser: Parser | null = null
   #ex: Exchange | null = null
   #chunked = false
@@ -176,8 +176,15 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
     if (ex === null) return HEAD_REFUSED
     const { status } = parser
     const framing = takeFraming(this.#block)
-    if (status < 200 && status !== 101) return ++this.#interims > INTERIMS_MAX ? HEAD_REFUSED : HEAD_OK
+    // llhttp also knows other protocols and versions, and ignores line ends before the head.
+    if (!this.#block.text.startsWith('HTTP/1.') || status < 100) return HEAD_REFUSED
     if (framing.upgrade >= 0) this.#block.drop(framing.upgrade)
+    if (status < 200 || status === 204) {
+      // Neither has content or a length (RFC 9110 section 8.6); forwarding one confuses clients.
+      this.#block.remove('content-length')
+    }
+    if (status < 200 && status !== 101) return ++this.#interims > INTERIMS_MAX ? HEAD_REFUSED : HEAD_NO_BODY
+    if (framing.coded && parser.versionMinor === 0) return HEAD_REFUSED
     if (status === 101 && ex.upgrade === null) return HEAD_REFUSED
     if (status > 999 || (framing.coded && !framing.chunked) || framing.length === -2) return HEAD_REFUSED
     ex.status = status
@@ -191,8 +198,6 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
       this.#switched = true
       return HEAD_OK
     }
-    // A 204 has no length (RFC 9110 section 8.6); forwarding one confuses clients.
-    if (status === 204) this.#block.remove('content-length')
     this.#home.events.onResponse(ex)
     return ex.method === 'HEAD' ? HEAD_NO_BODY : HEAD_OK
   }
@@ -237,6 +242,8 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
     }
     ex.server = null
     events.onResponseEnd(ex, this.#trailers)
+    // A hook still holds the response: the next exchange on this connection must not fill its headers.
+    if (!ex.responseDone) this.#block = new HeaderBlock()
     if (isReusable) {
       // The client may have been slow: the next exchange starts with a reading connection.
       this.#wire.resume()

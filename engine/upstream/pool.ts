@@ -19,8 +19,8 @@ export interface PoolOwner {
   readonly idleTimeoutMs: number
   /** 0: no limit. */
   readonly requestsPerConnectionMax: number
-  /** A connection is free: true if somebody waiting took it. */
-  offer(connection: Http1Upstream): boolean
+  /** A connection of `pool` is free: true if somebody waiting took it. */
+  offer(pool: Pool): boolean
   /** A connection is gone: room for another. */
   closed(): void
   failed(ex: Exchange, code: ErrorCode, mayRepeat: boolean): void
@@ -93,7 +93,7 @@ export class Pool implements Home {
     }
     this.busy--
     this.#idle.push(connection)
-    if (this.#owner.offer(connection)) return
+    if (this.#owner.offer(this)) return
     this.#owner.timers.arm(connection.idleTimer, turnStartedAt, this.#owner.idleTimeoutMs)
   }
 

@@ -62,6 +62,7 @@ export class Resolver {
   async #run(): Promise<void> {
     try {
       const answer = await this.#ask(this.host)
+      if (answer.addresses.length === 0) throw new Error(`${this.host} has no address`)
       this.#addresses = answer.addresses
       this.#expiresAt = performance.now() + Math.min(Math.max(answer.ttlMs, TTL_MIN_MS), TTL_MAX_MS)
     } catch (error) {

@@ -1,24 +1,32 @@
-/** Objects that need exactly one, or at least one, of their fields: how the file spells a choice. */
+/** Objects that need exactly one, or at least one, of their keys: how the file spells a choice. */
 import { z } from '#engine/schema/schema.ts'
 
-/** A strict object over `shape` (all fields optional) that must have exactly one of them. */
-export function exactlyOne<T extends Record<string, z.ZodOptional>>(shape: T) {
-  const names = Object.keys(shape).join(', ')
+type Shape = Record<string, z.ZodOptional>
+
+/** A strict object that must have exactly one of its keys. */
+export function oneOf<S extends Shape>(shape: S) {
+  const names = Object.keys(shape)
   return z
     .strictObject(shape)
-    .refine((value) => Object.values(value).filter((field) => field !== undefined).length === 1, {
-      message: `exactly one of ${names} is required`
+    .refine((value) => given(value).length === 1, {
+      error: (issue) => {
+        const also = given(issue.input as object).join(' and ')
+        return `must have exactly one of ${names.join(', ')}${also === '' ? '' : `, not ${also}`}`
+      }
     })
-    .meta({ minProperties: 1, maxProperties: 1 })
+    .meta({ oneOf: names.map((name) => ({ required: [name] })) })
 }
 
-/** The same for objects that need any of their fields. */
-export function atLeastOne<T extends Record<string, z.ZodOptional>>(shape: T) {
-  const names = Object.keys(shape).join(', ')
+/** A strict object that must have at least one of its keys. */
+export function atLeastOne<S extends Shape>(shape: S) {
   return z
     .strictObject(shape)
-    .refine((value) => Object.values(value).some((field) => field !== undefined), {
-      message: `at least one of ${names} is required`
-    })
+    .refine((value) => given(value).length > 0, { error: `must have at least one of ${Object.keys(shape).join(', ')}` })
     .meta({ minProperties: 1 })
+}
+
+function given(value: object): string[] {
+  return Object.entries(value)
+    .filter(([, field]) => field !== undefined)
+    .map(([name]) => name)
 }

@@ -3,7 +3,7 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { CompileContext } from '#engine/contract/policy.ts'
 import { parseAuthority } from '#engine/http/authority.ts'
 import { z } from '#engine/schema/schema.ts'
-import { exactlyOne } from './choice.ts'
+import { oneOf } from './choice.ts'
 
 // Visible ASCII without "?" and "#": what follows would become a query or a fragment.
 const PATH = /^\/[!-"$->@-~]*$/
@@ -20,7 +20,7 @@ export const pathText = () =>
 
 /** `prefix` may be empty: the matched prefix goes away (Gateway API, ReplacePrefixMatch). */
 export const pathModifier = () =>
-  exactlyOne({ full: pathText().optional(), prefix: z.union([z.literal(''), pathText()]).optional() })
+  oneOf({ full: pathText().optional(), prefix: z.union([z.literal(''), pathText()]).optional() })
 
 export interface PathModifier {
   readonly full?: string | undefined

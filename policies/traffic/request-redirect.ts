@@ -4,7 +4,7 @@ import { type Compiled, STOP } from '#engine/contract/filter.ts'
 import type { CompileContext, Policy } from '#engine/contract/policy.ts'
 import { hostOf, portSuffix } from '#engine/http/authority.ts'
 import { z } from '#engine/schema/schema.ts'
-import { exactlyOne } from '#policies/shared/choice.ts'
+import { oneOf } from '#policies/shared/choice.ts'
 import {
   authorityText,
   checkPathModifier,
@@ -20,7 +20,7 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: ':80', https: ':
 const schema = z
   .strictObject({
     scheme: z.enum(['http', 'https']).optional(),
-    authority: exactlyOne({
+    authority: oneOf({
       full: authorityText().optional(),
       host: hostText().optional(),
       port: port().optional()

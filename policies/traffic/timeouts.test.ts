@@ -19,7 +19,7 @@ test('the alias of the file gives the same configuration', () => {
 })
 
 test('what is no duration is refused', () => {
-  assert.deepEqual(problemsOf(timeouts, {}), [': at least one of request, backendRequest is required'])
+  assert.deepEqual(problemsOf(timeouts, {}), [': must have at least one of request, backendRequest'])
   assert.equal(problemsOf(timeouts, { request: '-1s' }).length, 1)
   assert.equal(problemsOf(timeouts, { request: 5 }).length, 1)
 })

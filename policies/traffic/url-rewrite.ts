@@ -3,7 +3,7 @@ import { CONTINUE, type Compiled, type Hook } from '#engine/contract/filter.ts'
 import type { CompileContext, Policy } from '#engine/contract/policy.ts'
 import { hostOf, portSuffix } from '#engine/http/authority.ts'
 import { z } from '#engine/schema/schema.ts'
-import { atLeastOne, exactlyOne } from '#policies/shared/choice.ts'
+import { atLeastOne, oneOf } from '#policies/shared/choice.ts'
 import { authorityText, checkPathModifier, hostText, modifyPath, pathModifier, port } from '#policies/shared/url.ts'
 
 const schema = atLeastOne({
@@ -11,7 +11,7 @@ const schema = atLeastOne({
   authority: z
     .union([
       z.enum(['auto', 'none']),
-      exactlyOne({ full: authorityText().optional(), host: hostText().optional(), port: port().optional() })
+      oneOf({ full: authorityText().optional(), host: hostText().optional(), port: port().optional() })
     ])
     .optional(),
   path: pathModifier().optional()

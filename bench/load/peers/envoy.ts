@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Peer, Setup } from './peer.ts'
-import { findProgram } from './program.ts'
+import { findProgram, versionOf } from './program.ts'
 
 export const envoy: Peer = {
   name: 'envoy',
@@ -9,7 +9,7 @@ export const envoy: Peer = {
     const program = findProgram('envoy')
     return program === null ? { missing: 'envoy is not installed' } : { program, args: [] }
   },
-  versionArgs: ['--version'],
+  version: (command) => versionOf(command, '--version'),
   configure(setup) {
     const path = join(setup.folder, 'envoy.json')
     writeFileSync(path, JSON.stringify(configuration(setup), null, 2))

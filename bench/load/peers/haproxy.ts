@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Peer, Setup } from './peer.ts'
-import { findProgram } from './program.ts'
+import { findProgram, versionOf } from './program.ts'
 
 export const haproxy: Peer = {
   name: 'haproxy',
@@ -9,7 +9,7 @@ export const haproxy: Peer = {
     const program = findProgram('haproxy')
     return program === null ? { missing: 'haproxy is not installed' } : { program, args: [] }
   },
-  versionArgs: ['-v'],
+  version: (command) => versionOf(command, '-v'),
   configure(setup) {
     const path = join(setup.folder, 'haproxy.cfg')
     writeFileSync(path, configuration(setup))

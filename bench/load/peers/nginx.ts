@@ -1,7 +1,7 @@
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Peer, Setup } from './peer.ts'
-import { findProgram } from './program.ts'
+import { findProgram, versionOf } from './program.ts'
 
 export const nginx: Peer = {
   name: 'nginx',
@@ -9,7 +9,7 @@ export const nginx: Peer = {
     const program = findProgram('nginx')
     return program === null ? { missing: 'nginx is not installed' } : { program, args: [] }
   },
-  versionArgs: ['-v'],
+  version: (command) => versionOf(command, '-v'),
   configure(setup) {
     // Started by root, its workers are another user, who must be able to make temporary files.
     chmodSync(setup.folder, 0o755)

@@ -22,8 +22,8 @@ export interface Peer {
   readonly name: string
   /** What to run, or, for the reader, why it cannot be run here. */
   find(): Command | { readonly missing: string }
-  /** Arguments of the program that make it print its version. */
-  readonly versionArgs: readonly string[]
+  /** What the program says about its version. */
+  version(command: Command): string
   /**
    * Writes the configuration into setup.folder and gives the arguments that start the program with
    * it: in the foreground, without an access log, with keepalive to 127.0.0.1:upstreamPort.

@@ -1,5 +1,8 @@
+/** Programs of this machine. */
+import { spawnSync } from 'node:child_process'
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import type { Command } from './peer.ts'
 
 /** Where servers are installed that are not on the PATH of ordinary users. */
 const FURTHER = ['/usr/sbin', '/usr/local/sbin', '/usr/local/bin']
@@ -17,4 +20,10 @@ export function findProgram(name: string): string | null {
     }
   }
   return null
+}
+
+/** The first line that `command` prints when called with `option`; nginx writes it to stderr. */
+export function versionOf({ program, args }: Command, option: string): string {
+  const { stdout, stderr } = spawnSync(program, [...args, option], { encoding: 'utf8', timeout: 5_000 })
+  return `${stdout}${stderr}`.trim().split('\n')[0] ?? ''
 }

@@ -2,6 +2,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Peer, routePath, type Setup } from './peer.ts'
+import { versionOf } from './program.ts'
 
 const SOURCE = fileURLToPath(import.meta.resolve('#engine/main.ts'))
 /** What `npm run build` makes: preferred, because it is what is shipped. */
@@ -14,7 +15,7 @@ export const weir: Peer = {
     if (entry === undefined) return { missing: 'neither the bundle nor engine/main.ts is there' }
     return { program: process.execPath, args: ['--disable-warning=ExperimentalWarning', entry] }
   },
-  versionArgs: ['--version'],
+  version: (command) => versionOf(command, '--version'),
   configure(setup) {
     const path = join(setup.folder, 'weir.json')
     writeFileSync(path, JSON.stringify(configuration(setup)))

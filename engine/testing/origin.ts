@@ -1,0 +1,71 @@
+/** Upstreams for tests: one that behaves and remembers what it saw, and ones that send prepared bytes. */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type RawClient, type RawServer, rawServer } from './raw.ts'
+
+export interface Seen {
+  readonly method: string
+  readonly url: string
+  /** Flat: name, value, name, value, as received. */
+  readonly headers: readonly string[]
+  readonly body: string
+  readonly trailers: readonly string[]
+}
+
+export interface Origin {
+  readonly port: number
+  /** Complete requests, in order. */
+  readonly seen: Seen[]
+  close(): void
+}
+
+/** A correct HTTP/1.1 server. `reply` answers a request that is complete; without it, 200 with the body as echo. */
+export async function startOrigin(
+  reply: (response: ServerResponse, seen: Seen) => void = (response, seen) => response.end(seen.body),
+  where: { path?: string } = {}
+): Promise<Origin> {
+  const seen: Seen[] = []
+  const server: Server = createServer({ keepAlive: true }, (request: IncomingMessage, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      const { method = '', url = '', rawHeaders, rawTrailers } = request
+      const body = Buffer.concat(chunks).toString('latin1')
+      const one: Seen = { method, url, headers: rawHeaders, body, trailers: rawTrailers }
+      seen.push(one)
+      reply(response, one)
+    })
+  })
+  if (where.path === undefined) server.listen(0, '127.0.0.1')
+  else server.listen(where.path)
+  await once(server, 'listening')
+  const address = server.address()
+  return {
+    port: typeof address === 'object' && address !== null ? (address as AddressInfo).port : 0,
+    seen,
+    close() {
+      server.close()
+      server.closeAllConnections()
+    }
+  }
+}
+
+/** A server that answers the first bytes on every connection with `answer` and keeps the connection open. */
+export function startScript(answer: string, end = false): Promise<RawServer> {
+  return rawServer(async (client) => {
+    await client.until('\r\n\r\n').catch(() => '')
+    client.send(answer)
+    if (end) client.socket.end()
+  })
+}
+
+/** Resolves when the peer of `client` has sent its `count`-th request head. */
+export function heads(client: RawClient, count: number): Promise<string> {
+  return client.until(new RegExp(`(?:[^]*?\\r\\n\\r\\n){${count}}`))
+}
+
+/** The status codes of all responses in `text`, in order. */
+export function statuses(text: string): number[] {
+  return [...text.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map((match) => Number(match[1]))
+}
