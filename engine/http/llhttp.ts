@@ -5,9 +5,10 @@
  * header callbacks only note offsets. One instance per thread; strict mode, no leniency flag is
  * ever set. RFC 9112 is the grammar.
  */
-import { binary } from './llhttp-binary.ts'
+
 import { ReadMemory } from '#engine/socket/memory.ts'
 import type { HeaderBlock } from './headers.ts'
+import { binary } from './llhttp-binary.ts'
 
 export const REQUEST = 1
 export const RESPONSE = 2

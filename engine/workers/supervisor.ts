@@ -135,6 +135,12 @@ export class Supervisor {
     })
   }
 
+  /** Ends a worker at once, whatever it does; its 'exit' event brings the replacement. */
+  terminate(worker: number): void {
+    // Resolves with an exit code that the 'exit' event also has.
+    this.#seats[worker]?.thread.terminate().catch(() => undefined)
+  }
+
   #broadcast(message: ToWorker): void {
     for (const seat of this.#seats) seat.thread.postMessage(message)
   }
@@ -232,8 +238,7 @@ export class Supervisor {
       if (seat.silentFor === HANG_WARN_BEATS) {
         this.#options.log('warn', `worker ${seat.index} has not turned its event loop for ${HANG_WARN_BEATS} s`)
       } else if (seat.silentFor === HANG_REPLACE_BEATS) {
-        // Its 'exit' event does the rest. terminate() rejects never; the promise is the exit code.
-        seat.thread.terminate().catch(() => undefined)
+        this.terminate(seat.index)
       }
     }
   }

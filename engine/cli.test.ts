@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readArguments } from './cli.ts'
+
+test('the command line says what to run', () => {
+  assert.deepEqual(readArguments([]), { kind: 'run', source: { kind: 'default' } })
+  assert.deepEqual(readArguments(['-f', 'a.yaml']), { kind: 'run', source: { kind: 'file', path: 'a.yaml' } })
+  assert.deepEqual(readArguments(['--file=a.yaml', '--validate-only']), {
+    kind: 'validate',
+    source: { kind: 'file', path: 'a.yaml' }
+  })
+  assert.deepEqual(readArguments(['-f', '-']), { kind: 'run', source: { kind: 'stdin' } })
+  assert.deepEqual(readArguments(['-c', 'binds: []']), { kind: 'run', source: { kind: 'text', text: 'binds: []' } })
+  assert.deepEqual(readArguments(['-h']), { kind: 'help' })
+  assert.deepEqual(readArguments(['-V', '-f', 'a']), { kind: 'version' })
+})
+
+test('wrong usage says what is wrong and what was meant', () => {
+  const messages: [string[], RegExp][] = [
+    [['-f', 'a', '-c', 'b'], /one configuration/],
+    [['-f', 'a', '-f', 'b'], /one configuration/],
+    [['config.yaml'], /given with -f config\.yaml/],
+    [['--validate'], /unknown option '--validate'; did you mean --validate-only\?/],
+    [['--zzz'], /unknown option '--zzz'$/],
+    [['--validate-only'], /needs a configuration/],
+    [['-f'], /argument missing|requires|-f/i]
+  ]
+  for (const [args, expected] of messages) {
+    const command = readArguments(args)
+    assert.equal(command.kind, 'usage', args.join(' '))
+    if (command.kind === 'usage') assert.match(command.message, expected)
+  }
+})

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { Agent, createServer, get, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { freePort, type RunningProgram, runProgram } from './testing/program.ts'
+import { rawClient } from './testing/raw.ts'
+
+let folder: string
+let backend: Server
+let backendPort: number
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'weir-test-'))
+  backend = createServer((_request, response) => {
+    response.setHeader('x-backend', 'yes')
+    response.end('from the backend')
+  }).listen(0, '127.0.0.1')
+  await new Promise((resolve) => backend.once('listening', resolve))
+  backendPort = (backend.address() as AddressInfo).port
+})
+
+after(async () => {
+  backend.closeAllConnections()
+  backend.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+function config(port: number, text: string, more = ''): string {
+  return `
+config: { adminAddr: 'off', statsAddr: 'off', readinessAddr: 'off', workerThreads: 2, logging: { level: 'info,request=off' }${more} }
+binds:
+- port: ${port}
+  listeners:
+  - routes:
+    - matches: [{ path: { exact: /version } }]
+      policies: { directResponse: { status: 200, body: '${text}' } }
+    - backends: [{ host: '127.0.0.1:${backendPort}' }]
+`
+}
+
+function fetchText(port: number, path: string, agent?: Agent): Promise<{ status: number; body: string }> {
+  return new Promise((resolve, reject) => {
+    get({ port, host: '127.0.0.1', path, agent }, (response) => {
+      let body = ''
+      response.on('data', (chunk) => (body += String(chunk)))
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body }))
+      response.on('error', reject)
+    }).on('error', reject)
+  })
+}
+
+async function started(program: RunningProgram): Promise<RunningProgram> {
+  await program.said('target=start')
+  return program
+}
+
+test('exit codes: help 0, wrong usage 2, invalid configuration 3 with every mistake', async () => {
+  const help = runProgram(['--help'])
+  assert.equal(await help.exited(), 0)
+  assert.match(help.output, /Usage:/)
+  const usage = runProgram(['--nope'])
+  assert.equal(await usage.exited(), 2)
+  const invalid = runProgram(['-f', '-'], 'binds:\n- port: 99999\n  listenrs: []\n')
+  assert.equal(await invalid.exited(), 3)
+  assert.match(invalid.output, /stdin:2:9: binds\[0\]\.port: must be at most 65535/)
+  assert.match(invalid.output, /stdin:3:3: binds\[0\]\.listenrs: unknown key 'listenrs'; did you mean 'listeners'\?/)
+  const missing = runProgram(['-f', join(folder, 'no-such-file.yaml')])
+  assert.equal(await missing.exited(), 3)
+})
+
+test('--validate-only checks without starting, and sees what only a built Runtime shows', async () => {
+  const good = runProgram(['--validate-only', '-c', config(1, 'x')])
+  assert.equal(await good.exited(), 0)
+  assert.match(good.output, /configuration is valid: 1 binds, 2 routes, 1 backends/)
+  const rewrite = `binds:
+- port: 1
+  listeners:
+  - routes:
+    - matches: [{ path: { exact: /a } }]
+      policies: { urlRewrite: { path: { prefix: /b } } }
+      backends: [{ host: 'localhost:1' }]
+`
+  const bad = runProgram(['--validate-only', '-c', rewrite])
+  assert.equal(await bad.exited(), 3)
+  assert.match(bad.output, /command line:6:\d+: binds\[0\]\.listeners\[0\]\.routes\[0\]\.policies\.urlRewrite/)
+})
+
+test('a port that is taken is a clear start error', async (t) => {
+  // Without SO_REUSEPORT on its side, this socket keeps the port to itself.
+  const port = backendPort
+  const program = runProgram(['-c', config(port, 'x')])
+  t.after(() => program.stop())
+  assert.equal(await program.exited(), 1)
+  assert.match(program.output, /EADDRINUSE.*binds\[\]\.port/)
+})
+
+test('a changed file is put in force, a broken one is refused and the old one stays', async (t) => {
+  const port = await freePort()
+  const file = join(folder, 'reload.yaml')
+  await writeFile(file, config(port, 'one'))
+  const program = await started(runProgram(['-f', file]))
+  t.after(() => program.stop())
+  assert.equal((await fetchText(port, '/version')).body, 'one')
+
+  await writeFile(`${file}.new`, config(port, 'two'))
+  await rename(`${file}.new`, file)
+  await program.said(/configuration \w+ in force/)
+  assert.equal((await fetchText(port, '/version')).body, 'two')
+
+  await writeFile(file, config(port, 'three').replace('exact', 'exakt'))
+  await program.said('configuration refused')
+  assert.match(program.output, /unknown key 'exakt'; did you mean 'exact'\?/)
+  assert.equal((await fetchText(port, '/version')).body, 'two')
+
+  await writeFile(file, config(port, 'four'))
+  program.signal('SIGHUP')
+  await program.said(/configuration \w+ in force/, 2)
+  assert.equal((await fetchText(port, '/version')).body, 'four')
+})
+
+test('SIGTERM lets an exchange finish, takes no new one, and exits 0', async (t) => {
+  const port = await freePort()
+  let answer: (() => void) | null = null
+  const slow = createServer((_request, response) => {
+    answer = () => response.end('late')
+  }).listen(0, '127.0.0.1')
+  t.after(() => slow.close())
+  await new Promise((resolve) => slow.once('listening', resolve))
+  const text = config(port, 'x').replace(`:${backendPort}`, `:${(slow.address() as AddressInfo).port}`)
+  const program = await started(runProgram(['-c', text]))
+  t.after(() => program.stop())
+  const arrived = new Promise((resolve) => slow.once('request', resolve))
+  const client = await rawClient(port)
+  const idle = await rawClient(port)
+  idle.send('GET /version HTTP/1.1\r\nHost: x\r\n\r\n')
+  await idle.until('x')
+  client.send('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
+  await arrived
+  program.signal('SIGTERM')
+  await idle.untilEnd()
+  answer!()
+  const received = await client.untilEnd()
+  assert.match(received, /^HTTP\/1\.1 200 OK\r\n/)
+  assert.match(received, /\r\nConnection: close\r\n/)
+  assert.match(received, /late/)
+  assert.equal(await program.exited(), 0)
+})
+
+test('a second signal leaves at once', async (t) => {
+  const port = await freePort()
+  const silent = createServer(() => {}).listen(0, '127.0.0.1')
+  t.after(() => {
+    silent.closeAllConnections()
+    silent.close()
+  })
+  await new Promise((resolve) => silent.once('listening', resolve))
+  const text = config(port, 'x', ', connectionTerminationDeadline: 5m').replace(
+    `:${backendPort}`,
+    `:${(silent.address() as AddressInfo).port}`
+  )
+  const program = await started(runProgram(['-c', text]))
+  t.after(() => program.stop())
+  const arrived = new Promise((resolve) => silent.once('request', resolve))
+  const client = await rawClient(port)
+  client.send('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  await arrived
+  program.signal('SIGTERM')
+  await program.said('draining')
+  program.signal('SIGTERM')
+  assert.equal(await program.exited(), 1)
+  client.close()
+})
+
+test('a new process takes the port while the old one drains, and no request fails', async (t) => {
+  const port = await freePort()
+  const first = await started(runProgram(['-c', config(port, 'old')]))
+  t.after(() => first.stop())
+  const agent = new Agent({ keepAlive: false })
+  let running = true
+  const failures: unknown[] = []
+  const bodies = new Set<string>()
+  const client = async () => {
+    while (running) {
+      const { status, body } = await fetchText(port, '/version', agent)
+      bodies.add(body)
+      if (status !== 200) failures.push(status)
+    }
+  }
+  const clients = [client(), client(), client(), client()].map((done) => done.catch((error) => failures.push(error)))
+  const second = await started(runProgram(['-c', config(port, 'new')]))
+  t.after(() => second.stop())
+  first.signal('SIGTERM')
+  assert.equal(await first.exited(), 0)
+  assert.equal((await fetchText(port, '/version', agent)).body, 'new')
+  running = false
+  await Promise.all(clients)
+  assert.deepEqual(failures, [])
+  assert.ok(bodies.has('old') && bodies.has('new'))
+})
+
+test('without arguments the demonstration runs', async (t) => {
+  const port = await freePort()
+  const env = { PORT: String(port), ADMIN_ADDR: 'off', STATS_ADDR: 'off', READINESS_ADDR: 'off' }
+  const program = runProgram([], '', env)
+  t.after(() => program.stop())
+  await program.said('curl -N')
+  assert.match((await fetchText(port, '/')).body, /built-in demonstration/)
+  assert.match((await fetchText(port, '/demo/hello')).body, /Hello from the demo backend/)
+  const echo = JSON.parse((await fetchText(port, '/demo/echo')).body) as {
+    url: string
+    headers: Record<string, string>
+  }
+  assert.equal(echo.url, '/echo')
+  assert.equal(echo.headers['x-demo'], 'through-weir')
+  program.signal('SIGINT')
+  assert.equal(await program.exited(), 0)
+})

@@ -1,0 +1,79 @@
+/** The real program as a child process, for tests of its whole life. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { join } from 'node:path'
+
+const MAIN = join(import.meta.dirname, '..', 'main.ts')
+
+export class RunningProgram {
+  output = ''
+  readonly child: ChildProcess
+  #waiting: { found: () => boolean; resolve: () => void; reject: (error: Error) => void }[] = []
+  readonly #exit: Promise<number | null>
+
+  constructor(child: ChildProcess) {
+    this.child = child
+    const take = (chunk: Buffer) => {
+      this.output += chunk.toString()
+      this.#check(false)
+    }
+    child.stdout?.on('data', take)
+    child.stderr?.on('data', take)
+    this.#exit = once(child, 'close').then(([code]) => {
+      this.#check(true)
+      return code as number | null
+    })
+  }
+
+  /** Resolves when `text` has been printed `times` times; rejects when the program ends before. */
+  said(text: string | RegExp, times = 1): Promise<void> {
+    const found = () => this.output.split(text).length > times
+    if (found()) return Promise.resolve()
+    return new Promise((resolve, reject) => this.#waiting.push({ found, resolve, reject }))
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.child.kill(name)
+  }
+
+  /** Resolves with the exit code. */
+  exited(): Promise<number | null> {
+    return this.#exit
+  }
+
+  /** Ends it if it still runs. */
+  async stop(): Promise<void> {
+    if (this.child.exitCode === null && this.child.signalCode === null) this.child.kill('SIGKILL')
+    await this.#exit
+  }
+
+  #check(hasEnded: boolean): void {
+    for (const waiter of this.#waiting) {
+      if (waiter.found()) waiter.resolve()
+      else if (hasEnded) waiter.reject(new Error(`the program ended; it said:\n${this.output}`))
+    }
+    this.#waiting = this.#waiting.filter((waiter) => !waiter.found())
+  }
+}
+
+/** Runs weir with `args`; `input` goes to its standard input. */
+export function runProgram(args: readonly string[], input = '', env: NodeJS.ProcessEnv = {}): RunningProgram {
+  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, ...args], {
+    env: { ...process.env, ...env },
+    stdio: ['pipe', 'pipe', 'pipe']
+  })
+  child.stdin?.end(input)
+  return new RunningProgram(child)
+}
+
+/** A port that was free a moment ago: the program needs a number in its file. */
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  server.listen(0)
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
