@@ -4,8 +4,8 @@
  */
 import { chmod, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { binary } from '#engine/http/llhttp-binary.ts'
 import { build, type Plugin } from 'esbuild'
+import { binary } from '#engine/http/llhttp-binary.ts'
 
 const root = join(import.meta.dirname, '..')
 const outfile = join(root, 'dist', 'weir.mjs')

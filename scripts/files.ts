@@ -42,7 +42,12 @@ export function isTest(path: string): boolean {
 
 /** Code that serves development only: it may import anything, and nothing that ships may import it. */
 export function isDevelopment(path: string): boolean {
-  return isTest(path) || /^(?:bench|fuzz|scripts)\//.test(path) || path.split('/').slice(0, -1).includes('testing')
+  return (
+    isTest(path) ||
+    path.endsWith('.fixture.ts') ||
+    /^(?:bench|fuzz|scripts)\//.test(path) ||
+    path.split('/').slice(0, -1).includes('testing')
+  )
 }
 
 /** Runs a check over the repository as a program: prints what it found, sets the exit code. */

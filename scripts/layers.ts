@@ -33,7 +33,10 @@ const REGISTRIES = ['policies/index.ts', 'backends/index.ts']
 /** Where each package may be imported by code that ships. A package that is missing here has no door. */
 const DOORS: Readonly<Record<string, { readonly files: RegExp; readonly where: string }>> = {
   'uWebSockets.js': { files: /^engine\/downstream\/uws[^/]*\.ts$/, where: 'engine/downstream/uws*.ts' },
-  undici: { files: /^engine\/http\/llhttp-binary\.ts$/, where: 'engine/http/llhttp-binary.ts (its llhttp, nothing else)' },
+  undici: {
+    files: /^engine\/http\/llhttp-binary\.ts$/,
+    where: 'engine/http/llhttp-binary.ts (its llhttp, nothing else)'
+  },
   yaml: { files: /^engine\/standalone\//, where: 'engine/standalone' },
   zod: { files: /^engine\/schema\//, where: 'engine/schema' },
   re2js: { files: /^engine\/kit\/pattern\.ts$/, where: 'engine/kit/pattern.ts' },

@@ -52,11 +52,11 @@ const TOLERANCE = 0.01
 
 /** Garbage of the gateway that `module` starts, over size.gets GETs. Throws when an answer is wrong. */
 export async function countGarbage(size: GateSize, module = GATEWAY, extra: Extra | null = null): Promise<Garbage> {
-  const client = launch('./client.ts', [], [])
+  const client = launch(new URL('./client.ts', import.meta.url), [], [])
   try {
     const { backendPort } = await answer<{ backendPort: number }>(client)
     const args: SubjectArgs = { module, backendPort, extra }
-    const subject = launch('./subject.ts', [JSON.stringify(args)], FLAGS)
+    const subject = launch(new URL('./subject.ts', import.meta.url), [JSON.stringify(args)], FLAGS)
     try {
       const { port } = await answer<{ port: number }>(subject)
       await load(client, port, size.warmup)
@@ -95,8 +95,8 @@ async function load(client: ChildProcess, port: number, count: number): Promise<
 }
 
 /** A child with a channel: it ends when the channel does, so none outlives this process. */
-function launch(file: string, args: readonly string[], flags: readonly string[]): ChildProcess {
-  return fork(fileURLToPath(new URL(file, import.meta.url)), args, { execArgv: [...flags, FLAGS.at(-1)!] })
+function launch(file: URL, args: readonly string[], flags: readonly string[]): ChildProcess {
+  return fork(fileURLToPath(file), args, { execArgv: [...flags, FLAGS.at(-1)!] })
 }
 
 function ask<T>(child: ChildProcess, message: object | string): Promise<T> {

@@ -29,7 +29,7 @@ export interface Subject {
   stop(): Promise<void>
 }
 
-/** Starts `peer` for `workload` and waits for its first correct answer. Throws with its error output if there is none. */
+/** Starts `peer` for `workload` and waits for its first correct answer. Throws with its error output otherwise. */
 export async function startSubject(
   peer: Peer,
   workload: Workload,

@@ -42,7 +42,7 @@ ${lastError(state)}
 ${state.workers.map((w) => html`<tr><td>${w.id}</td><td>${w.state}</td><td>${w.startedAt}</td></tr>\n`)}</table>
 <h2>Listeners and routes</h2>
 ${snapshot === null ? html`<p>There is no configuration yet.</p>` : listeners(snapshot)}
-<p><a href="/config_dump">configuration</a> · <a href="/healthz">health</a> · metrics are at the stats port, /metrics</p>
+<p><a href="/config_dump">configuration</a> · <a href="/healthz">health</a> · metrics: stats port, /metrics</p>
 </body>
 </html>
 `.text
