@@ -25,7 +25,7 @@ test('memory is what the kernel says, and a process that is gone is an error', (
 })
 
 test('children of children belong to the tree', async () => {
-  const child = spawn('sh', ['-c', 'cat & echo started; wait'], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const child = spawn('sh', ['-c', 'sleep 60 & echo started; wait'], { stdio: ['pipe', 'pipe', 'inherit'] })
   await once(child.stdout, 'data')
   const tree = processTree(process.pid)
   assert.equal(tree[0], process.pid)

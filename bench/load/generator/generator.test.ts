@@ -107,7 +107,7 @@ test('open: requests without an answer are faults', async () => {
   const server = await serving((socket, request) => {
     if (request <= 5) socket.write(ANSWER)
   })
-  const silent = job(server.port, { mode: 'open', connections: 2, rate: 100, windowMs: 100, graceMs: 50 })
+  const silent = job(server.port, { mode: 'open', connections: 2, rate: 100, windowMs: 100, graceMs: 500 })
   const outcome = await runOpen(silent, EXPECTED, NOTHING)
   server.close()
   assert.deepEqual(outcome.faults, { timeout: 5 })
