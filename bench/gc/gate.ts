@@ -15,7 +15,7 @@ import { parseArgs } from 'node:util'
 import type { Extra, Garbage, SubjectArgs } from './subject.ts'
 
 /** 1 MB: the smallest young generation that V8 allows, so that every megabyte of garbage counts. */
-const FLAGS = ['--min-semi-space-size=1', '--max-semi-space-size=1', '--disable-warning=ExperimentalWarning']
+const FLAGS = ['--min-semi-space-size=1', '--max-semi-space-size=1']
 /**
  * One request at a time: then every request takes the same path through the event loop, and two
  * runs differ by less than 0.1 % (measured: 250 and 250 scavenges; with 16 connections 244 to 252,
@@ -50,13 +50,18 @@ const GATEWAY = import.meta.resolve('#engine/testing/gateway.ts')
 /** A promise (48 bytes) more per request is 2.4 % of the forwarding path's 2.1 KB. */
 const TOLERANCE = 0.01
 
-/** Garbage of the gateway that `module` starts, over size.gets GETs. Throws when an answer is wrong. */
-export async function countGarbage(size: GateSize, module = GATEWAY, extra: Extra | null = null): Promise<Garbage> {
-  const client = launch(new URL('./client.ts', import.meta.url), [], [])
+/** Garbage of the gateway that `module` starts, over size.gets GETs; `flags` are more flags for V8. Throws when an answer is wrong. */
+export async function countGarbage(
+  size: GateSize,
+  module = GATEWAY,
+  extra: Extra | null = null,
+  flags: readonly string[] = []
+): Promise<Garbage> {
+  const client = launch('./client.ts', [], [])
   try {
     const { backendPort } = await answer<{ backendPort: number }>(client)
     const args: SubjectArgs = { module, backendPort, extra }
-    const subject = launch(new URL('./subject.ts', import.meta.url), [JSON.stringify(args)], FLAGS)
+    const subject = launch('./subject.ts', [JSON.stringify(args)], [...FLAGS, ...flags])
     try {
       const { port } = await answer<{ port: number }>(subject)
       await load(client, port, size.warmup)
@@ -95,8 +100,10 @@ async function load(client: ChildProcess, port: number, count: number): Promise<
 }
 
 /** A child with a channel: it ends when the channel does, so none outlives this process. */
-function launch(file: URL, args: readonly string[], flags: readonly string[]): ChildProcess {
-  return fork(fileURLToPath(file), args, { execArgv: [...flags, FLAGS.at(-1)!] })
+function launch(file: string, args: readonly string[], flags: readonly string[]): ChildProcess {
+  return fork(fileURLToPath(new URL(file, import.meta.url)), args, {
+    execArgv: ['--disable-warning=ExperimentalWarning', ...flags]
+  })
 }
 
 function ask<T>(child: ChildProcess, message: object | string): Promise<T> {

@@ -1,8 +1,8 @@
 /**
  * The generator as a process of its own, so that it can be pinned to a core and so that its garbage
- * is not the bench's: reads one Order as JSON from stdin, runs it, writes one Outcome as JSON to stdout.
+ * is not the bench's. It stays for many runs: compiled code is then warm in each. Every message is an
+ * Order, every answer a Report.
  */
-import { text } from 'node:stream/consumers'
 import { ANSWERS, type AnswerName } from './backend/answers.ts'
 import { usageOf } from './cpu.ts'
 import { runClosed } from './generator/closed.ts'
@@ -18,15 +18,25 @@ export interface Order {
   readonly pids: readonly number[]
 }
 
+export type Report = { readonly outcome: Outcome } | { readonly failed: string }
+
 const RUNS: { [mode in Job['mode']]: (job: Job, expected: Expected, observe: () => Usage) => Promise<Outcome> } = {
   closed: runClosed,
   open: runOpen,
   hold: runHold
 }
 
+async function obey({ job, answer, pids }: Order): Promise<Report> {
+  try {
+    const expected = { status: 200, body: ANSWERS[answer] }
+    return { outcome: await RUNS[job.mode](job, expected, () => usageOf(pids)) }
+  } catch (error) {
+    // For example: the process under test has ended and can no longer be observed.
+    return { failed: (error as Error).message }
+  }
+}
+
 if (import.meta.main) {
-  const order = JSON.parse(await text(process.stdin)) as Order
-  const expected = { status: 200, body: ANSWERS[order.answer] }
-  const outcome = await RUNS[order.job.mode](order.job, expected, () => usageOf(order.pids))
-  process.stdout.write(`${JSON.stringify(outcome)}\n`)
+  process.on('message', async (order: Order) => process.send!(await obey(order)))
+  process.on('disconnect', () => process.exit(0))
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Backend, startBackend } from './backend.ts'
 import type { Faults, Latency, Outcome } from './generator/job.ts'
+import { type Generator, startGenerator } from './generator.ts'
 import { filesMax, placement } from './machine.ts'
 import { PEERS, REFERENCE } from './peers/index.ts'
 import type { Peer } from './peers/peer.ts'
@@ -12,7 +13,7 @@ import { type Subject, startSubject, type Timing } from './subject.ts'
 import { obstacle, WORKLOADS, type Workload } from './workloads.ts'
 
 /** Latency is taken at this part of what the slowest peer of the workload reached. */
-const OPEN_RATE_PART = 0.5
+const OPEN_RATE_PART = 0.3
 /** Answers that are under way at the end of a window may take this long. */
 const GRACE_MS = 5_000
 /** Opening the idle connections may take this long. */
@@ -62,10 +63,11 @@ export async function runLoad(plan: Plan, report: Reporter): Promise<Row[]> {
   process.on('exit', clean)
   const backend = await startBackend(folder, placement(1).load)
   report.note(`${placement(1).note}; backend: ${backend.kind}`)
+  noteMissing(report)
   const rows: Row[] = []
   try {
     for (const [name, workloads] of groupsOf(plan, report)) {
-      const found = await runGroup(workloads, plan, backend, join(folder, name), report)
+      const found = await runGroup(workloads, plan, backend, join(folder, name))
       rows.push(...found)
       if (found.length > 0) report.table(found)
     }
@@ -92,49 +94,47 @@ function groupsOf(plan: Plan, report: Reporter): Map<string, Workload[]> {
   return groups
 }
 
-async function runGroup(
-  workloads: readonly Workload[],
-  plan: Plan,
-  backend: Backend,
-  folder: string,
-  report: Reporter
-): Promise<Row[]> {
+async function runGroup(workloads: readonly Workload[], plan: Plan, backend: Backend, folder: string): Promise<Row[]> {
   const subjects: Subject[] = []
+  const threads = Math.max(...workloads.map((workload) => workload.threads))
+  const generator = startGenerator(placement(threads).load)
   try {
     for (const workload of workloads) {
-      for (const peer of peersOf(workload, plan, report)) {
+      for (const peer of peersOf(workload, plan)) {
         const upstream = workload.answer === 'events' ? backend.streamPort : backend.fixedPort
-        subjects.push(await startSubject(peer, workload, upstream, placement(workload.threads), folder))
+        subjects.push(await startSubject(peer, workload, upstream, placement(workload.threads).proxy, folder))
       }
     }
     const rows: Row[] = []
     const idle = subjects.filter((subject) => subject.workload.mode === 'idle')
-    for (const subject of idle) rows.push(await measureIdle(subject))
-    rows.push(
-      ...(await measureThroughput(
-        subjects.filter((subject) => !idle.includes(subject)),
-        plan
-      ))
-    )
+    for (const subject of idle) rows.push(await measureIdle(subject, generator))
+    const busy = subjects.filter((subject) => !idle.includes(subject))
+    rows.push(...(await measureThroughput(busy, plan, generator)))
     return rows.map((row) => ({ ...row, ratio: ratioOf(row, rows) }))
   } finally {
-    await Promise.all(subjects.map((subject) => subject.stop()))
+    await Promise.all([generator.stop(), ...subjects.map((subject) => subject.stop())])
   }
 }
 
-function peersOf(workload: Workload, plan: Plan, report: Reporter): Peer[] {
+/** The chosen peers that can be started here. */
+function peersOf(workload: Workload, plan: Plan): Peer[] {
   return PEERS.filter((peer) => {
-    if (workload.peer !== null && workload.peer !== peer.name) return false
-    if (plan.peers.length > 0 && !plan.peers.includes(peer.name)) return false
-    const found = peer.find()
-    if ('missing' in found) report.note(`${workload.name}: ${peer.name} skipped, ${found.missing}`)
-    return !('missing' in found)
+    const serves = workload.peer === null || workload.peer === peer.name
+    const chosen = plan.peers.length === 0 || plan.peers.includes(peer.name)
+    return serves && chosen && !('missing' in peer.find())
   })
 }
 
-async function measureIdle(subject: Subject): Promise<Row> {
+function noteMissing(report: Reporter): void {
+  for (const peer of PEERS) {
+    const found = peer.find()
+    if ('missing' in found) report.note(`${peer.name} skipped: ${found.missing}`)
+  }
+}
+
+async function measureIdle(subject: Subject, generator: Generator): Promise<Row> {
   const timing: Timing = { mode: 'hold', warmupMs: 0, windowMs: REST_MS, count: null, rate: 0, graceMs: OPENING_MS_MAX }
-  const outcome = await subject.load(timing)
+  const outcome = await generator.run(subject.order(timing))
   return {
     workload: subject.workload.name,
     peer: subject.peer,
@@ -149,16 +149,18 @@ async function measureIdle(subject: Subject): Promise<Row> {
   }
 }
 
-async function measureThroughput(subjects: readonly Subject[], plan: Plan): Promise<Row[]> {
+async function measureThroughput(subjects: readonly Subject[], plan: Plan, generator: Generator): Promise<Row[]> {
   const { warmupMs, windowMs } = plan
   const closed: Timing = { mode: 'closed', warmupMs, windowMs, count: null, rate: 0, graceMs: GRACE_MS }
   const outcomes = new Map<Subject, Outcome[]>(subjects.map((subject) => [subject, []]))
-  for (const subject of interleave(subjects, plan.rounds)) outcomes.get(subject)!.push(await subject.load(closed))
+  for (const subject of interleave(subjects, plan.rounds)) {
+    outcomes.get(subject)!.push(await generator.run(subject.order(closed)))
+  }
   const rps = (subject: Subject) => median(outcomes.get(subject)!.map((outcome) => outcome.shares / outcome.seconds))
   const rate = Math.max(1, Math.floor(Math.min(...subjects.map(rps)) * OPEN_RATE_PART))
   const rows: Row[] = []
   for (const subject of subjects) {
-    const open = await subject.load({ ...closed, mode: 'open', rate })
+    const open = await generator.run(subject.order({ ...closed, mode: 'open', rate }))
     const all = outcomes.get(subject)!
     const cpu = all.map((outcome) => outcome.cpuUs / outcome.shares)
     rows.push({

@@ -30,7 +30,7 @@ const running = new Set<ChildProcess>()
 
 /** Starts `command`, pinned to `cores` (a taskset list; null: not pinned). Throws when it cannot be started. */
 export async function start(command: Command, cores: string | null): Promise<Running> {
-  const child = launch(command, cores, 'ignore')
+  const child = launch(command, cores)
   const errors = collect(child)
   await once(child, 'spawn')
   let output = ''
@@ -53,35 +53,10 @@ export async function start(command: Command, cores: string | null): Promise<Run
   }
 }
 
-/** Runs `command` to its end with `input` on stdin; gives its stdout. Throws when it fails or takes too long. */
-export async function run(command: Command, cores: string | null, input: string, msMax: number): Promise<string> {
-  const child = launch(command, cores, 'pipe')
-  const errors = collect(child)
-  let output = ''
-  child.stdout!.setEncoding('utf8').on('data', (text: string) => {
-    output += text
-  })
-  child.stdin!.on('error', () => {
-    // It ended without reading its input: its exit code and stderr say why.
-  })
-  child.stdin!.end(input)
-  const cancel = new AbortController()
-  const late = after(msMax, null, { signal: cancel.signal }).catch(() => null)
-  const ended = once(child, 'close')
-  const code = await Promise.race([late, ended.then(([status]) => status as number | null)])
-  cancel.abort()
-  if (isAlive(child)) {
-    await stop(child)
-    throw new Error(`${command.program} did not end within ${msMax} ms\n${errors.text}`)
-  }
-  if (code !== 0) throw new Error(`${command.program} ended with ${code ?? child.signalCode}\n${errors.text}`)
-  return output
-}
-
-function launch({ program, args }: Command, cores: string | null, stdin: 'ignore' | 'pipe'): ChildProcess {
+function launch({ program, args }: Command, cores: string | null): ChildProcess {
   // taskset replaces itself by the program: the process id is the program's own.
   const [file, list] = cores === null ? [program, args] : ['taskset', ['-c', cores, program, ...args]]
-  const child = spawn(file, list, { stdio: [stdin, 'pipe', 'pipe'] })
+  const child = spawn(file, list, { stdio: ['ignore', 'pipe', 'pipe'] })
   watchOver(child)
   return child
 }

@@ -2,14 +2,14 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { ANSWERS } from './backend/answers.ts'
 import { processTree, usageOf } from './cpu.ts'
 import type { Order } from './generate.ts'
-import type { Job, Outcome } from './generator/job.ts'
-import type { Placement } from './machine.ts'
+import { runClosed } from './generator/closed.ts'
+import type { Job } from './generator/job.ts'
 import type { Peer } from './peers/peer.ts'
 import { freePort } from './ports.ts'
-import { type Running, run, start } from './processes.ts'
+import { type Running, start } from './processes.ts'
 import { jobOf, type Workload } from './workloads.ts'
 
 /** A peer must answer its first request within this time. */
@@ -24,17 +24,20 @@ export interface Subject {
   readonly workload: Workload
   /** Resident bytes after its first answer. */
   readonly emptyRssBytes: number
-  /** Sends load and gives what came of it. */
-  load(timing: Timing): Promise<Outcome>
+  /** What the generator needs to know to load it. */
+  order(timing: Timing): Order
   stop(): Promise<void>
 }
 
-/** Starts `peer` for `workload` and waits for its first correct answer. Throws with its error output otherwise. */
+/**
+ * Starts `peer` for `workload` and waits for its first correct answer. Throws with its error output
+ * if there is none.
+ */
 export async function startSubject(
   peer: Peer,
   workload: Workload,
   upstreamPort: number,
-  place: Placement,
+  cores: string | null,
   folder: string
 ): Promise<Subject> {
   const command = peer.find()
@@ -44,44 +47,32 @@ export async function startSubject(
   const port = await freePort()
   const { threads, routes, connections } = workload
   const args = peer.configure({ port, upstreamPort, threads, routes, connections, folder: own })
-  const process = await start({ program: command.program, args: [...command.args, ...args] }, place.proxy)
-  await untilReady(peer, process, port, workload, place)
+  const process = await start({ program: command.program, args: [...command.args, ...args] }, cores)
+  await untilReady(peer, process, port, workload)
   const pids = processTree(process.pid)
   return {
     peer: peer.name,
     workload,
     emptyRssBytes: usageOf(pids).rssBytes,
-    load: (timing) =>
-      generate({ job: { ...jobOf(workload), port, ...timing }, answer: workload.answer, pids }, place.load),
+    order: (timing) => ({ job: { ...jobOf(workload), port, ...timing }, answer: workload.answer, pids }),
     stop: process.stop
   }
 }
 
-async function untilReady(
-  peer: Peer,
-  process: Running,
-  port: number,
-  workload: Workload,
-  place: Placement
-): Promise<void> {
+async function untilReady(peer: Peer, process: Running, port: number, workload: Workload): Promise<void> {
   const timing = { mode: 'closed', warmupMs: 0, windowMs: 0, count: 1, rate: 0, graceMs: 2_000 } as const
   const job: Job = { ...jobOf(workload), connections: 1, port, ...timing }
+  const expected = { status: 200, body: ANSWERS[workload.answer] }
   const deadline = Date.now() + READY_MS_MAX
   for (;;) {
-    const outcome = await generate({ job, answer: workload.answer, pids: [] }, place.load)
-    if (outcome.answers === 1) return
-    const faults = Object.keys(outcome.faults).join(', ')
-    const refused = outcome.faults.connect !== undefined
+    const { answers, faults } = await runClosed(job, expected, () => ({ cpuNs: 0, rssBytes: 0 }))
+    if (answers === 1) return
+    const refused = faults.connect !== undefined
     if (process.alive() && refused && Date.now() < deadline) await after(READY_RETRY_MS)
-    else throw new Error(`${peer.name} does not serve ${workload.name} (${faults})\n${process.stderr()}`)
+    else break
   }
-}
-
-/** Runs the generator as a process of its own. */
-export async function generate(order: Order, cores: string | null): Promise<Outcome> {
-  const program = fileURLToPath(new URL('./generate.ts', import.meta.url))
-  const { warmupMs, windowMs, graceMs } = order.job
-  const args = ['--disable-warning=ExperimentalWarning', program]
-  const msMax = warmupMs + windowMs + graceMs + 10_000
-  return JSON.parse(await run({ program: process.execPath, args }, cores, JSON.stringify(order), msMax)) as Outcome
+  const why = process.alive() ? 'no right answer' : 'it has ended'
+  const error = new Error(`${peer.name} does not serve ${workload.name}: ${why}\n${process.stderr()}`)
+  await process.stop()
+  throw error
 }

@@ -27,13 +27,13 @@ class OpenLoop implements SlotOwner {
   readonly #window: Window
   readonly #histogram = build({ bitBucketSize: 32, numberOfSignificantValueDigits: 3, autoResize: true })
   readonly #intervalMs: number
-  /** Requests that were sent; request number n is due at start + n * interval. */
-  #sent = 0
+  /** Schedule of the present phase: request number n of `total` is due at start + n * interval. */
   #startMs = 0
-  #windowMs = 0
-  #lastDueMs = 0
-  #open = 0
-  readonly #done = Promise.withResolvers<void>()
+  #total = 0
+  #sent = 0
+  #finished = 0
+  #judged = false
+  #done = Promise.withResolvers<void>()
 
   constructor(job: Job, expected: Expected, observe: () => Usage) {
     this.#job = job
@@ -44,26 +44,22 @@ class OpenLoop implements SlotOwner {
   }
 
   async run(): Promise<Outcome> {
-    const { warmupMs, windowMs, graceMs } = this.#job
-    this.#startMs = performance.now()
-    this.#windowMs = this.#startMs + warmupMs
-    this.#lastDueMs = this.#windowMs + windowMs
+    const { warmupMs, windowMs } = this.#job
     const pacer = new Pacer(this.#intervalMs, () => this.#sendDue())
-    await after(warmupMs)
+    // The warm-up has a schedule of its own: what it is late with is not carried into the window.
+    await this.#phase(warmupMs)
+    this.#judged = true
     this.#window.open()
-    await Promise.race([after(windowMs), this.#done.promise])
+    await this.#phase(windowMs)
     this.#window.close()
-    await Promise.race([after(graceMs), this.#done.promise])
     await pacer.stop()
-    this.#window.fault('timeout', this.#unanswered())
     for (const slot of this.#slots) slot.close()
     return this.#window.outcome(this.#latency())
   }
 
   onAnswer(slot: Slot, dueMs: number): void {
     this.#window.answered()
-    // The warm-up is not part of the schedule that is judged.
-    if (dueMs >= this.#windowMs) this.#record(performance.now() - dueMs)
+    if (this.#judged) this.#record(performance.now() - dueMs)
     this.#release(slot)
   }
 
@@ -73,35 +69,41 @@ class OpenLoop implements SlotOwner {
     this.#release(slot)
   }
 
+  /** Sends the requests of `ms` milliseconds and waits for their answers. */
+  async #phase(ms: number): Promise<void> {
+    this.#sent = 0
+    this.#finished = 0
+    this.#total = Math.round(this.#job.rate * (ms / 1000))
+    this.#startMs = performance.now()
+    this.#done = Promise.withResolvers<void>()
+    if (this.#total === 0) return
+    const cancel = new AbortController()
+    const late = after(ms + this.#job.graceMs, null, { signal: cancel.signal }).catch(() => null)
+    await Promise.race([this.#done.promise, late])
+    cancel.abort()
+    // Never sent, or still under way.
+    if (this.#window.faultCount < FAULTS_MAX) this.#window.fault('timeout', this.#total - this.#finished)
+  }
+
   #release(slot: Slot): void {
-    this.#open--
     this.#free.push(slot)
-    this.#sendDue()
+    this.#finished++
+    if (this.#finished === this.#total) this.#done.resolve()
+    else this.#sendDue()
   }
 
   #sendDue(): void {
     const now = performance.now()
     const { requests } = this.#job
-    for (;;) {
+    while (this.#sent < this.#total) {
       const due = this.#startMs + this.#sent * this.#intervalMs
-      if (due >= this.#lastDueMs) {
-        if (this.#open === 0) this.#done.resolve()
-        return
-      }
       if (due > now) return
       const slot = this.#free.pop()
       if (slot === undefined) return
-      this.#open++
-      slot.send(requests[this.#sent % requests.length]!, due)
+      const request = requests[this.#sent % requests.length]!
       this.#sent++
+      slot.send(request, due)
     }
-  }
-
-  /** Requests of the schedule that have no answer: never sent, or still under way. */
-  #unanswered(): number {
-    if (this.#window.faultCount >= FAULTS_MAX) return this.#open
-    const scheduled = Math.ceil((this.#lastDueMs - this.#startMs) / this.#intervalMs)
-    return Math.max(0, scheduled - this.#sent) + this.#open
   }
 
   #record(ms: number): void {

@@ -1,0 +1,76 @@
+/** Benches rot when nobody runs them: every micro file and one small load run with the tests. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { AnswerName } from './load/backend/answers.ts'
+import { startBackend } from './load/backend.ts'
+import type { Job } from './load/generator/job.ts'
+import { startGenerator } from './load/generator.ts'
+import { PEERS } from './load/peers/index.ts'
+import { jobOf, WORKLOADS } from './load/workloads.ts'
+import { microFiles, runMicro } from './micro.ts'
+
+for (const file of microFiles()) {
+  test(`micro ${file.pathname.split('/').at(-1)} runs`, async () => {
+    const rows = await runMicro(file, { ms: 0, warmupMs: 0, iterations: 1 })
+    assert.ok(rows.length > 0)
+    for (const row of rows) assert.ok(row.medianNs >= 0, row.task)
+  })
+}
+
+test('200 requests of every kind against the own backend, each answer checked', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'weir-bench-test-'))
+  const backend = await startBackend(folder, null, null)
+  const generator = startGenerator(null)
+  try {
+    const counts: [string, number][] = [
+      ['get-1k', 200],
+      ['post-4k', 200],
+      ['answer-1m', 20],
+      ['sse-200', 200],
+      ['routes-100', 200]
+    ]
+    for (const [name, count] of counts) {
+      const workload = WORKLOADS.find((one) => one.name === name)!
+      const timing = { mode: 'closed', warmupMs: 0, windowMs: 0, count, rate: 0, graceMs: 20_000 } as const
+      const port = workload.answer === 'events' ? backend.streamPort : backend.fixedPort
+      const job: Job = { ...jobOf(workload), port, ...timing }
+      const outcome = await generator.run({ job, answer: workload.answer, pids: [process.pid] })
+      assert.deepEqual(outcome.faults, {}, name)
+      assert.equal(outcome.answers, count, name)
+      assert.ok(outcome.rssBytes > 0, name)
+    }
+    const answer: AnswerName = 'kilobyte'
+    const gone = { mode: 'closed', connections: 1, fresh: false, requests: ['x'], port: backend.fixedPort } as const
+    const job: Job = { ...gone, warmupMs: 0, windowMs: 0, count: 1, rate: 0, graceMs: 10 }
+    await assert.rejects(generator.run({ job, answer, pids: [2 ** 30] }), /ENOENT/)
+  } finally {
+    await Promise.all([generator.stop(), backend.stop()])
+    rmSync(folder, { recursive: true })
+  }
+})
+
+test('every peer writes its configuration, for one worker and for many routes', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'weir-bench-test-'))
+  for (const peer of PEERS) {
+    const args = peer.configure({ port: 1, upstreamPort: 2, threads: 1, routes: 3, connections: 64, folder })
+    assert.ok(
+      args.some((arg) => arg.startsWith(folder)),
+      peer.name
+    )
+  }
+  rmSync(folder, { recursive: true })
+})
+
+test('the command line answers', () => {
+  const main = fileURLToPath(new URL('./main.ts', import.meta.url))
+  const bench = (...args: string[]) =>
+    execFileSync(process.execPath, [main, ...args], { encoding: 'utf8', stdio: 'pipe' })
+  assert.match(bench('--help'), /^Usage: npm run bench/)
+  assert.match(bench('--list'), /^workload .*\nget-1k /)
+  assert.throws(() => bench('--only', 'nothing'), /bench: --only: unknown nothing/)
+})
