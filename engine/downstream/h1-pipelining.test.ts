@@ -58,7 +58,7 @@ for (const sockets of ['handles', 'net'] as const) {
         let at = 0
         client.socket.on('data', () => {
           for (;;) {
-            const request = /(?:GET|POST) (\/\S+)[^]*?\r\n\r\n/g
+            const request = /(?:GET|POST) (\/\S+)[\s\S]*?\r\n\r\n/g
             request.lastIndex = at
             const found = request.exec(client.received)
             if (found === null) return
