@@ -408,7 +408,11 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
     queueMicrotask(() => {
       this.#aheadScheduled = false
       const ahead = this.#ahead
-      if (this.#closed || ahead === null || this.#isHeld) return
+      if (this.#closed || ahead === null) return
+      if (this.#isHeld) {
+        if (this.#ex === null) this.#wait(WAIT_CLIENT)
+        return
+      }
       enterTurn()
       this.#parseAhead(ahead)
       leaveTurn()
@@ -478,7 +482,7 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
   onDrain(): void {
     const ex = this.#ex
     if (ex === null) {
-      if (this.#waiting === WAIT_CLIENT) this.#next()
+      if (this.#parser === null) this.#next()
       return
     }
     if (this.#waiting === WAIT_CLIENT) this.#wait(WAIT_NOTHING)

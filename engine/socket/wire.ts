@@ -39,7 +39,8 @@ export interface Wire {
   close(linger: boolean): void
   /** Closes now; what was not sent is lost. The owner hears nothing more. */
   destroy(): void
-  /** As destroy, and the peer sees an error (RST) instead of an end. */
+  /** As destroy, and the peer sees an error (RST) instead of an end. Over node:net, which sends a FIN of
+   *  its own when a write has just been made, the peer may see an end all the same. */
   reset(): void
 }
 

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type RawClient, type RawServer, rawServer } from './raw.ts'
+import { type RawServer, rawServer } from './raw.ts'
 
 export interface Seen {
   readonly method: string
@@ -51,18 +51,14 @@ export async function startOrigin(
   }
 }
 
-/** A server that answers the first bytes on every connection with `answer` and keeps the connection open. */
+/** A server that answers every read with `answer`, whatever it says, and with `end` then closes. */
 export function startScript(answer: string, end = false): Promise<RawServer> {
-  return rawServer(async (client) => {
-    await client.until('\r\n\r\n').catch(() => '')
-    client.send(answer)
-    if (end) client.socket.end()
+  return rawServer((client) => {
+    client.socket.on('data', () => {
+      client.send(answer)
+      if (end) client.socket.end()
+    })
   })
-}
-
-/** Resolves when the peer of `client` has sent its `count`-th request head. */
-export function heads(client: RawClient, count: number): Promise<string> {
-  return client.until(new RegExp(`(?:[^]*?\\r\\n\\r\\n){${count}}`))
 }
 
 /** The status codes of all responses in `text`, in order. */

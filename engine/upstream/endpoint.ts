@@ -170,7 +170,9 @@ export class EndpointState implements Endpoint, PoolOwner {
     const pools = this.#current()
     if (pools.length === 1 && tried === null) return pools[0]!
     let best: Pool | null = null
-    const offset = this.#next++
+    // One step per exchange: two, for choosing and for dialling, would always come back to the same of two addresses.
+    if (tried === null) this.#next++
+    const offset = this.#next
     for (let i = 0; i < pools.length; i++) {
       const pool = pools[(offset + i) % pools.length]!
       if (tried?.includes(pool)) continue

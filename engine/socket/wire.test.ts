@@ -1,0 +1,313 @@
+/** The contract of Wire and SocketLayer: the same tests over both layers. */
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { llhttp } from '#engine/http/llhttp.ts'
+import { type RawClient, rawClient, rawServer } from '#engine/testing/raw.ts'
+import { openSockets } from './layer.ts'
+import { keepLingering, stopLingering } from './linger.ts'
+import { enterTurn, leaveTurn, markDirty, type Wire, type WireOwner } from './wire.ts'
+
+const { memory } = llhttp()
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+/** An owner that remembers what it hears. */
+class Ear implements WireOwner {
+  text = ''
+  bytes = 0
+  ends = 0
+  readonly errors: string[] = []
+  drains = 0
+  onText: (text: string) => void = () => {}
+
+  onRead(start: number, end: number): void {
+    const text = memory.bytes.latin1Slice(start, end)
+    this.bytes += end - start
+    if (this.bytes < 1_000_000) this.text += text
+    this.onText(text)
+  }
+
+  onEnd(): void {
+    this.ends++
+  }
+
+  onError(code: string): void {
+    this.errors.push(code)
+  }
+
+  onDrain(): void {
+    this.drains++
+  }
+}
+
+for (const kind of ['handles', 'net'] as const) {
+  const layer = openSockets(memory, kind)
+
+  /** A client and the wire that accepted it. */
+  async function pair(): Promise<{ client: RawClient; wire: Wire; ear: Ear; done(): void }> {
+    const ear = new Ear()
+    const accepted = Promise.withResolvers<Wire>()
+    const acceptor = await layer.listen(0, { timeMs: 1_000 }, (wire) => {
+      wire.owner = ear
+      accepted.resolve(wire)
+    })
+    const client = await rawClient(acceptor.port)
+    const wire = await accepted.promise
+    return {
+      client,
+      wire,
+      ear,
+      done() {
+        wire.destroy()
+        client.close()
+        acceptor.close()
+      }
+    }
+  }
+
+  describe(`sockets over ${kind}`, { timeout: 10_000 }, () => {
+    it('names its layer, its peer and reads every byte value', async () => {
+      const { client, wire, ear, done } = await pair()
+      equal(layer.kind, kind)
+      match(wire.remoteAddress, /127\.0\.0\.1$/)
+      equal(wire.remotePort, client.socket.localPort)
+      const all = String.fromCharCode(...Array.from({ length: 256 }, (_, i) => i))
+      client.send(all)
+      while (ear.text.length < 256) await turn()
+      equal(ear.text, all)
+      done()
+    })
+
+    it('sends what is written in one turn together and in order', async () => {
+      const { client, wire, ear, done } = await pair()
+      const bytes = Buffer.from('<views>')
+      ear.onText = () => {
+        wire.write('a\xff')
+        wire.writeBytes(bytes, 1, 6, null)
+        wire.write('b')
+        wire.writeBytes(Buffer.alloc(40_000, 'c'), 0, 40_000, null)
+        wire.write('d')
+      }
+      client.send('go')
+      await client.until('d')
+      equal(client.received, `a\xffviewsb${'c'.repeat(40_000)}d`)
+      done()
+    })
+
+    it('sends what is written outside of any turn', async () => {
+      const { client, wire, done } = await pair()
+      wire.write('now')
+      await client.until('now')
+      done()
+    })
+
+    it('says when the peer does not read, and when it does again', async () => {
+      const { client, wire, ear, done } = await pair()
+      client.socket.pause()
+      let written = 0
+      while (!wire.congested) {
+        enterTurn()
+        wire.writeBytes(Buffer.alloc(65_536, 'x'), 0, 65_536, null)
+        leaveTurn()
+        written += 65_536
+        ok(written < 64 * 1024 * 1024)
+        await turn()
+      }
+      equal(ear.drains, 0)
+      client.socket.resume()
+      while (wire.congested) await turn()
+      while (ear.drains === 0) await turn()
+      while (client.received.length < written) await turn()
+      done()
+    })
+
+    it('does not read while paused', async () => {
+      const { client, wire, ear, done } = await pair()
+      wire.pause()
+      wire.pause()
+      client.send('held')
+      for (let i = 0; i < 20; i++) await turn()
+      equal(ear.bytes, 0)
+      wire.resume()
+      while (ear.text !== 'held') await turn()
+      done()
+    })
+
+    it('goes on sending after the peer has finished, and finishes itself', async () => {
+      const { client, wire, ear, done } = await pair()
+      client.send('question')
+      client.socket.end()
+      while (ear.ends === 0) await turn()
+      enterTurn()
+      wire.write('answer')
+      wire.finish()
+      leaveTurn()
+      equal(await client.untilEnd(), 'answer')
+      deepEqual([ear.ends, ear.errors.length], [1, 0])
+      done()
+    })
+
+    it('close sends everything first, and tells the owner nothing more', async () => {
+      for (const linger of [false, true]) {
+        const { client, wire, ear, done } = await pair()
+        enterTurn()
+        wire.write('x'.repeat(3_000_000))
+        wire.close(linger)
+        wire.close(linger)
+        leaveTurn()
+        if (linger) client.send('late')
+        equal((await client.untilEnd()).length, 3_000_000)
+        client.close()
+        for (let i = 0; i < 5; i++) await turn()
+        deepEqual([ear.text, ear.ends, ear.errors.length], ['', 0, 0])
+        done()
+      }
+    })
+
+    it('a lingering close does not reset what the peer has not read yet', async () => {
+      const { client, wire, done } = await pair()
+      client.socket.pause()
+      client.send('x'.repeat(500_000))
+      for (let i = 0; i < 5; i++) await turn()
+      enterTurn()
+      wire.write('the answer')
+      wire.close(true)
+      leaveTurn()
+      client.send('x'.repeat(500_000))
+      client.socket.resume()
+      equal(await client.untilEnd(), 'the answer')
+      done()
+    })
+
+    it('reports a reset once', async () => {
+      const { client, ear, done } = await pair()
+      client.socket.resetAndDestroy()
+      while (ear.errors.length === 0) await turn()
+      deepEqual([ear.ends, ear.errors], [0, ['ECONNRESET']])
+      done()
+    })
+
+    it('reset is an error for the peer, destroy an end', async () => {
+      for (const how of ['reset', 'destroy'] as const) {
+        const { client, wire, done } = await pair()
+        const outcome = Promise.withResolvers<string>()
+        client.socket.on('error', (error: NodeJS.ErrnoException) => outcome.resolve(error.code ?? ''))
+        client.socket.on('end', () => outcome.resolve('FIN'))
+        wire[how]()
+        wire.write('lost')
+        equal(await outcome.promise, how === 'reset' ? 'ECONNRESET' : 'FIN')
+        done()
+      }
+    })
+
+    it('connects to addresses and unix sockets, and gives slots back after bulk reads', async () => {
+      const folder = mkdtempSync(join(tmpdir(), 'weir-'))
+      const unixPath = join(folder, 's')
+      const big = 'z'.repeat(2_000_000)
+      const unix = createServer((socket) => socket.end(big)).listen(unixPath)
+      const tcp = await rawServer((client) => {
+        client.send(big)
+        client.socket.end()
+      })
+      for (const address of [{ unixPath }, { ip: '127.0.0.1', port: tcp.port, family: 4 as const }]) {
+        const ear = new Ear()
+        const connected = Promise.withResolvers<Wire | null>()
+        layer.connect(address, (_code, wire) => {
+          if (wire !== null) {
+            wire.owner = ear
+            wire.bulk = true
+          }
+          connected.resolve(wire)
+        })
+        const wire = await connected.promise
+        while (ear.ends === 0) await turn()
+        equal(ear.bytes, big.length)
+        wire?.destroy()
+        equal(memory.busy, 0)
+      }
+      unix.close()
+      tcp.close()
+      rmSync(folder, { recursive: true })
+    })
+
+    it('says why a connection failed', async () => {
+      const gone = await rawServer(() => {})
+      gone.close()
+      for (const [address, code] of [
+        [{ ip: '127.0.0.1', port: gone.port, family: 4 as const }, 'ECONNREFUSED'],
+        [{ unixPath: '/nowhere/weir.sock' }, 'ENOENT']
+      ] as const) {
+        const failed = Promise.withResolvers<string | null>()
+        layer.connect(address, (got) => failed.resolve(got))
+        equal(await failed.promise, code)
+      }
+    })
+
+    it('says nothing about a connection that was given up', async () => {
+      const server = await rawServer(() => {})
+      let calls = 0
+      const giveUp = layer.connect({ ip: '127.0.0.1', port: server.port, family: 4 }, () => calls++)
+      giveUp()
+      giveUp()
+      for (let i = 0; i < 20; i++) await turn()
+      equal(calls, 0)
+      server.close()
+    })
+
+    it('a port can be shared, and one that is taken is an error', async () => {
+      const first = await layer.listen(0, { timeMs: 0 }, () => {})
+      const second = await layer.listen(first.port, { timeMs: 0 }, () => {})
+      equal(second.port, first.port)
+      first.close()
+      second.close()
+      const exclusive = createServer().listen(0)
+      const port = (exclusive.address() as { port: number }).port
+      const failure = await layer
+        .listen(port, { timeMs: 0 }, () => {})
+        .catch((error: NodeJS.ErrnoException) => error.code)
+      equal(failure, 'EADDRINUSE')
+      exclusive.close()
+    })
+  })
+}
+
+describe('turns', () => {
+  it('a flush may cause further turns and writes: nothing is flushed twice or forgotten', () => {
+    const flushed: string[] = []
+    const late = { flush: () => flushed.push('late') }
+    const first = {
+      flush() {
+        flushed.push('first')
+        enterTurn()
+        markDirty(late)
+        leaveTurn()
+      }
+    }
+    enterTurn()
+    markDirty(first)
+    markDirty({ flush: () => flushed.push('second') })
+    leaveTurn()
+    deepEqual(flushed, ['first', 'second', 'late'])
+  })
+})
+
+describe('lingering', () => {
+  it('ends in time, each with its own', { timeout: 5_000 }, async () => {
+    const ended: string[] = []
+    const wire = (name: string) => ({ destroy: () => ended.push(name) })
+    const stopped = wire('stopped')
+    const long = wire('long')
+    keepLingering(long, 60_000)
+    keepLingering(stopped, 10)
+    stopLingering(stopped)
+    // Lingering alone keeps no process alive, so the test has to.
+    const alive = setInterval(() => {}, 1_000)
+    await new Promise<void>((resolve) => keepLingering({ destroy: () => resolve() }, 10))
+    clearInterval(alive)
+    deepEqual(ended, [])
+    stopLingering(long)
+  })
+})

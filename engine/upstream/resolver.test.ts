@@ -1,0 +1,69 @@
+import { deepEqual, equal, rejects } from 'node:assert/strict'
+import { it, mock } from 'node:test'
+import { Resolver } from './resolver.ts'
+
+const A = [{ ip: '192.0.2.1', family: 4 as const }]
+const B = [{ ip: '192.0.2.2', family: 4 as const }]
+const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+/** A clock in place of performance.now(), restored after the test. */
+function clock(t: { after(done: () => void): void }): { now: number } {
+  const time = { now: 1_000 }
+  const mocked = mock.method(performance, 'now', () => time.now)
+  t.after(() => mocked.mock.restore())
+  return time
+}
+
+it('an address needs no question', async () => {
+  const resolver = new Resolver('::1', () => Promise.reject(new Error('asked')))
+  deepEqual(resolver.addresses, [{ ip: '::1', family: 6 }])
+})
+
+it('asks again when the time to live is over, and goes on with the old answer meanwhile', async (t) => {
+  const time = clock(t)
+  let answer = A
+  let asked = 0
+  const resolver = new Resolver('a.test', () => {
+    asked++
+    return Promise.resolve({ addresses: answer, ttlMs: 5_000 })
+  })
+  deepEqual(resolver.addresses, [])
+  await Promise.all([resolver.resolve(), resolver.resolve()])
+  equal(asked, 1)
+  answer = B
+  time.now += 4_999
+  equal(resolver.addresses, A)
+  equal(asked, 1)
+  time.now += 1
+  equal(resolver.addresses, A)
+  await settle()
+  equal(resolver.addresses, B)
+  equal(asked, 2)
+})
+
+it('keeps a stale answer while the server is down, and asks once a second', async (t) => {
+  const time = clock(t)
+  let isDown = false
+  let asked = 0
+  const resolver = new Resolver('a.test', () => {
+    asked++
+    return isDown ? Promise.reject(new Error('down')) : Promise.resolve({ addresses: A, ttlMs: 0 })
+  })
+  await resolver.resolve()
+  isDown = true
+  time.now += 1_000
+  for (let i = 0; i < 5; i++) {
+    equal(resolver.addresses, A)
+    await settle()
+  }
+  equal(asked, 2)
+  time.now += 1_000
+  equal(resolver.addresses, A)
+  await settle()
+  equal(asked, 3)
+})
+
+it('rejects when there never was an answer, or it is empty', async () => {
+  await rejects(new Resolver('a.test', () => Promise.reject(new Error('no such name'))).resolve(), /no such name/)
+  await rejects(new Resolver('a.test', () => Promise.resolve({ addresses: [], ttlMs: 1 })).resolve(), /no address/)
+})
