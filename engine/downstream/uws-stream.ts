@@ -55,6 +55,8 @@ export class UwsStream implements RequestOwner {
   #kind: number = BODY_NONE
   #isMute = false
   #isClosing = false
+  /** The request cannot be believed: the connection must not go on. */
+  #isRefused = false
   #headSent = false
   #isEnding = false
   #isCongested = false
@@ -108,6 +110,7 @@ export class UwsStream implements RequestOwner {
    */
   #refuse(code: ErrorCode, method: string): void {
     this.#isClosing = true
+    this.#isRefused = true
     const ex = new Exchange(this, method, '/', '', '', new HeaderBlock(), BODY_NONE, 0, turnStartedAt)
     this.#ex = ex
     setImmediate(() => {
@@ -125,7 +128,7 @@ export class UwsStream implements RequestOwner {
       leaveTurn()
     })
     this.#waitForBody()
-    this.#arm(RESTART_MS)
+    this.#armNext(turnStartedAt)
   }
 
   #waitForBody(): void {
@@ -260,11 +263,12 @@ export class UwsStream implements RequestOwner {
 
   #endEmpty(): void {
     if (!this.#isEnding) return
-    this.#writeHead(true)
+    const saysLength = this.#isMute && !this.#isRefused
+    this.#writeHead(!saysLength)
     const res = this.#beforeEnd()
     // The length of what would be there is among the header lines, if the upstream named it.
-    if (this.#isMute) res.endWithoutBody(undefined, this.#isClosing)
-    else res.end('', this.#isClosing)
+    if (saysLength) res.endWithoutBody()
+    else res.endWithoutBody(0, this.#isClosing)
     this.#finish()
   }
 
@@ -345,7 +349,7 @@ export class UwsStream implements RequestOwner {
   #writeHead(endsNow: boolean): void {
     this.#headSent = true
     const saysClose = this.#isClosing && (this.wantsClose || !endsNow)
-    this.#res.writeStatus(headText(this.#ex!, this.#isMute, saysClose))
+    this.#res.writeStatus(headText(this.#ex!, this.#isMute && !this.#isRefused, saysClose))
   }
 
   /** The response object dies with its end; the connection must not stay paused. */
