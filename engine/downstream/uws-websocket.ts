@@ -45,9 +45,12 @@ export interface Handshake {
   readonly context: us_socket_context_t
 }
 
-/** What the library keeps with a WebSocket. */
+/**
+ * What the library keeps with a WebSocket. It copies the property onto its own object, so the name must
+ * be none of its methods ("end" is).
+ */
 export interface WebSocketData {
-  readonly end: WebSocketEnd
+  readonly splice: WebSocketEnd
 }
 
 /** What the library is told about WebSockets. */
@@ -83,7 +86,7 @@ export function switchToWebSocket(
     return new RefusedEnd()
   }
   const end = new WebSocketEnd(timers)
-  const data: WebSocketData = { end }
+  const data: WebSocketData = { splice: end }
   const head = Buffer.from(`101 Switching Protocols\r\n${linesWithout(headers, HANDSHAKE_FIELDS)}`, 'latin1')
   upgraded()
   res.cork(() => {

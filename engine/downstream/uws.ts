@@ -78,21 +78,21 @@ function serveWebSockets(app: TemplatedApp, server: UwsServer): void {
       leaveTurn()
     },
     open(ws) {
-      ws.getUserData().end.onOpen(ws)
+      ws.getUserData().splice.onOpen(ws)
     },
     message(ws, message, isBinary) {
       enterTurn()
-      ws.getUserData().end.onClientMessage(message, isBinary)
+      ws.getUserData().splice.onClientMessage(message, isBinary)
       leaveTurn()
     },
     drain(ws) {
       enterTurn()
-      ws.getUserData().end.onClientDrain()
+      ws.getUserData().splice.onClientDrain()
       leaveTurn()
     },
     close(ws, code, reason) {
       enterTurn()
-      ws.getUserData().end.onClientClose(code, reason)
+      ws.getUserData().splice.onClientClose(code, reason)
       leaveTurn()
     }
   })
