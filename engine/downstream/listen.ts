@@ -5,6 +5,8 @@ import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
 import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import type { SocketLayer } from '#engine/socket/wire.ts'
 import { Http1Connection, type Http1Server } from './h1.ts'
+import { openUws } from './uws.ts'
+import { loadUws } from './uws-library.ts'
 
 /** What a worker lends to its binds. */
 export interface DownstreamContext {
@@ -38,9 +40,18 @@ export interface OpenBind {
   closeAll(): void
 }
 
-/** Rejects with the system's error (EADDRINUSE, EACCES) when the port cannot be had. */
-export async function openBind(bind: Bind, context: DownstreamContext): Promise<OpenBind> {
-  return await openNode(bind, context)
+/**
+ * 'auto' and 'node' are the node transport: for clear-text HTTP it is measured faster
+ * (docs/performance.md). 'uws' forces uWebSockets.js; where it has no binary the node transport serves,
+ * and `detail` says why. Rejects with the system's error (EADDRINUSE, EACCES) when the port cannot be
+ * had, and when 'uws' cannot honour the settings. `load`: for tests.
+ */
+export async function openBind(bind: Bind, context: DownstreamContext, load = loadUws): Promise<OpenBind> {
+  if (bind.transport !== 'uws') return await openNode(bind, context)
+  const loaded = await load()
+  if ('uws' in loaded) return await openUws(bind, context, loaded)
+  const open = await openNode(bind, context)
+  return { ...open, detail: `${open.detail}; uws is not available: ${loaded.missing}` }
 }
 
 async function openNode(bind: Bind, context: DownstreamContext): Promise<OpenBind> {

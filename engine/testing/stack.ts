@@ -19,6 +19,7 @@ export interface StackOptions {
   sockets?: SocketLayer['kind']
   transport?: Bind['transport']
   http?: Partial<FrontendSettings['http']>
+  tcp?: FrontendSettings['tcp']
   settings?: Partial<RouteSettings>
   requestHooks?: readonly Hook[]
   responseHooks?: readonly Hook[]
@@ -105,7 +106,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     opened: () => connections.opened++,
     closed: () => connections.closed++
   }
-  const frontend: FrontendSettings = { ...FRONTEND, http: { ...FRONTEND.http, ...options.http } }
+  const tcp = options.tcp ?? FRONTEND.tcp
+  const frontend: FrontendSettings = { http: { ...FRONTEND.http, ...options.http }, tcp }
   const spec: Bind = { port: 0, listeners: [], transport: options.transport ?? 'auto' }
   const bind = await openBind(spec, { events: lifecycle, llhttp: parser, sockets, timers, frontend, observer })
   return {

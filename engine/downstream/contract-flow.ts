@@ -1,0 +1,185 @@
+/** Cases of the contract test: limits, time, backpressure, drain. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { exchangeRaw, rawClient } from '#engine/testing/raw.ts'
+import { answering, type Case, GET, manyTurns, OK, upstream } from './contract-support.ts'
+
+const MB = 1024 * 1024
+
+/** Writes `count` times `piece`, waiting whenever the socket is full. Returns what has been written so far. */
+function pour(socket: import('node:net').Socket, piece: Buffer, count: number): () => number {
+  let written = 0
+  const more = async () => {
+    while (written < count && !socket.destroyed) {
+      written++
+      if (!socket.write(piece)) await once(socket, 'drain')
+    }
+  }
+  more().catch((error: unknown) => {
+    if (!socket.destroyed) throw error
+  })
+  return () => written * piece.length
+}
+
+export const FLOW_CASES: Record<string, Case> = {
+  async 'what is too large is refused'(open) {
+    const server = await answering(OK)
+    const limits = { uriBytesMax: 100, headersMax: 5, bodyBytesMax: 10 }
+    const stack = await open({ upstream: server.port, http: limits })
+    const many = 'X: 1\r\n'.repeat(5)
+    for (const [text, status] of [
+      [`GET /${'a'.repeat(100)} HTTP/1.1\r\nHost: a\r\n\r\n`, 414],
+      [`GET / HTTP/1.1\r\nHost: a\r\n${many}\r\n`, 431],
+      ['POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\nhello world', 413]
+    ] as const) {
+      const client = await rawClient(stack.port)
+      client.send(text)
+      assert.match(await client.until('\r\n\r\n'), new RegExp(`^HTTP/1.1 ${status} `))
+      client.close()
+    }
+    assert.equal(server.accepted(), 0)
+  },
+
+  async 'a body that grows over the limit is refused'(open) {
+    const server = await upstream(() => {})
+    const stack = await open({ upstream: server.port, http: { bodyBytesMax: 10 } })
+    const client = await rawClient(stack.port)
+    client.send('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nb\r\nhello world\r\n')
+    assert.match(await client.until('\r\n\r\n'), /^HTTP\/1.1 413 /)
+    client.close()
+  },
+
+  async 'a body that does not come is given up'(open) {
+    const server = await upstream(() => {})
+    const stack = await open({ upstream: server.port, http: { bodyTimeoutMs: 60 } })
+    const client = await rawClient(stack.port)
+    client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nhello')
+    assert.match(await client.until('\r\n\r\n'), /^HTTP\/1.1 408 /)
+    client.close()
+  },
+
+  async 'a client that does not read is given up'(open) {
+    const server = await upstream(async (peer) => {
+      await peer.until('\r\n\r\n')
+      peer.send(`HTTP/1.1 200 OK\r\nContent-Length: ${64 * MB}\r\n\r\n`)
+      pour(peer.socket, Buffer.alloc(MB), 64)
+    })
+    const stack = await open({ upstream: server.port, http: { sendTimeoutMs: 60 } })
+    const client = await rawClient(stack.port)
+    client.socket.pause()
+    client.send(GET)
+    const [record] = await stack.recorded(1)
+    assert.equal(record!.error, 'CLIENT_GONE')
+    client.close()
+  },
+
+  async 'a slow client holds the upstream back'(open) {
+    for (const framing of [`Content-Length: ${64 * MB}\r\n\r\n`, 'Transfer-Encoding: chunked\r\n\r\n']) {
+      let poured = () => 0
+      const piece = framing.startsWith('C')
+        ? Buffer.alloc(MB, 'a')
+        : Buffer.from(`${MB.toString(16)}\r\n${'a'.repeat(MB)}\r\n`)
+      const server = await upstream(async (peer) => {
+        await peer.until('\r\n\r\n')
+        peer.send(`HTTP/1.1 200 OK\r\n${framing}`)
+        poured = pour(peer.socket, piece, 64)
+        if (framing.startsWith('C')) return
+        while (poured() < 64 * piece.length) await once(peer.socket, 'drain')
+        peer.send('0\r\n\r\n')
+      })
+      const stack = await open({ upstream: server.port })
+      const client = await rawClient(stack.port)
+      client.socket.removeAllListeners('data')
+      client.socket.pause()
+      client.send(GET)
+      await manyTurns()
+      assert.ok(poured() < 24 * MB, `${poured()} bytes went into nobody`)
+      let bytes = 0
+      const whole = Promise.withResolvers<void>()
+      client.socket.on('data', (chunk: Buffer) => {
+        for (const byte of chunk) if (byte === 97) bytes++
+        if (bytes >= 64 * MB) whole.resolve()
+      })
+      client.socket.resume()
+      await whole.promise
+      client.close()
+    }
+  },
+
+  async 'a slow upstream holds the client back'(open) {
+    const server = await upstream(async (peer) => {
+      peer.socket.removeAllListeners('data')
+      peer.socket.pause()
+      let seen = 0
+      peer.socket.on('data', (chunk: Buffer) => {
+        for (const byte of chunk) if (byte === 97) seen++
+        if (seen >= 64 * MB) peer.send(OK)
+      })
+      peer.socket.pause()
+    })
+    const stack = await open({ upstream: server.port })
+    const client = await rawClient(stack.port)
+    client.send(`POST / HTTP/1.1\r\nHost: b\r\nContent-Length: ${64 * MB}\r\n\r\n`)
+    const poured = pour(client.socket, Buffer.alloc(MB, 'a'), 64)
+    await manyTurns()
+    assert.ok(poured() < 24 * MB, `${poured()} bytes went into nobody`)
+    for (const socket of server.sockets) socket.resume()
+    await client.until('ok')
+    client.close()
+  },
+
+  async 'drain announces the end'(open) {
+    const server = await answering(OK)
+    const stack = await open({ upstream: server.port })
+    const client = await rawClient(stack.port)
+    client.send(GET)
+    await client.until('ok')
+    const busy = await rawClient(stack.port)
+    busy.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\n')
+    await busy.until('ok').catch(() => '')
+    const late = await rawClient(stack.port)
+    stack.bind.drain()
+    late.send(GET)
+    await late.until(/\r\nConnection: close\r\n/i).catch(() => assert.ok(late.ended))
+    for (const one of [client, busy, late]) one.close()
+  },
+
+  async 'drain closes idle connections at once'(open) {
+    const server = await answering(OK)
+    const stack = await open({ upstream: server.port })
+    const client = await rawClient(stack.port)
+    client.send(GET)
+    await client.until('ok')
+    stack.bind.drain()
+    await client.untilEnd()
+    assert.equal(stack.bind.connections(), 0)
+  },
+
+  async 'an exchange under way survives drain and is cut at the end'(open) {
+    const server = await upstream(async (peer) => {
+      await peer.until('\r\n\r\n')
+      peer.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello')
+    })
+    const stack = await open({ upstream: server.port })
+    const client = await rawClient(stack.port)
+    client.send(GET)
+    await client.until('hello')
+    stack.bind.stopAccepting()
+    stack.bind.drain()
+    await manyTurns()
+    assert.equal(client.ended, false)
+    stack.bind.closeAll()
+    await client.untilEnd()
+    assert.equal(stack.bind.connections(), 0)
+    const [record] = await stack.recorded(1)
+    assert.equal(record!.error, 'CLIENT_GONE')
+    assert.deepEqual(stack.connections, { opened: 1, closed: 1 })
+  },
+
+  async 'a bind that no longer accepts refuses connections'(open) {
+    const stack = await open({ upstream: 1 })
+    stack.bind.stopAccepting()
+    await manyTurns()
+    await assert.rejects(exchangeRaw(stack.port, GET), /ECONNREFUSED/)
+  }
+}
