@@ -15,7 +15,7 @@ const TRANSPORTS: Record<string, Partial<StackOptions>> = {
   'node over net': { transport: 'node', sockets: 'net' },
   uws: {
     transport: 'uws',
-    tcp: { keepalive: { retries: 0, timeMs: 0, intervalMs: 0 } },
+    tcp: { keepalive: { timeMs: 180_000 } },
     http: { headersMax: UWS.headersMax, idleTimeoutMs: UWS.idleTimeoutMs, headTimeoutMs: UWS.headTimeoutMs }
   }
 }
