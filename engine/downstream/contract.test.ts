@@ -7,10 +7,10 @@ import { after, describe, test } from 'node:test'
 import { UWS } from '#engine/http/limits.ts'
 import { exchangeRaw, rawClient } from '#engine/testing/raw.ts'
 import { type Stack, type StackOptions, startStack } from '#engine/testing/stack.ts'
-import { FIELD_CASES } from './contract-fields.ts'
-import { FLOW_CASES } from './contract-flow.ts'
-import { MESSAGE_CASES } from './contract-messages.ts'
-import { answering, type Case, GET, manyTurns, OK, type Open, passOne, upstream } from './contract-support.ts'
+import { FIELD_CASES } from './contract-fields.fixture.ts'
+import { FLOW_CASES } from './contract-flow.fixture.ts'
+import { MESSAGE_CASES } from './contract-messages.fixture.ts'
+import { answering, type Case, GET, manyTurns, OK, type Open, passOne, upstream } from './contract-support.fixture.ts'
 
 const CASES = { ...MESSAGE_CASES, ...FIELD_CASES, ...FLOW_CASES }
 

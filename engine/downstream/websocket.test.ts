@@ -8,14 +8,14 @@ import { type ClientOptions, WebSocket, WebSocketServer } from 'ws'
 import { UWS } from '#engine/http/limits.ts'
 import { rawClient, rawServer } from '#engine/testing/raw.ts'
 import { type Stack, type StackOptions, startStack } from '#engine/testing/stack.ts'
-import { manyTurns } from './contract-support.ts'
+import { manyTurns } from './contract-support.fixture.ts'
 
 const TRANSPORTS: Record<string, Partial<StackOptions>> = {
   'node over handles': { transport: 'node', sockets: 'handles' },
   'node over net': { transport: 'node', sockets: 'net' },
   uws: {
     transport: 'uws',
-    tcp: { keepalive: { timeMs: 180_000 } },
+    tcp: { keepalive: { timeMs: 0 } },
     http: { headersMax: UWS.headersMax, idleTimeoutMs: UWS.idleTimeoutMs, headTimeoutMs: UWS.headTimeoutMs }
   }
 }

@@ -75,7 +75,7 @@ export async function startGateway(yaml: string): Promise<TestGateway> {
 /** Port 0 for every bind: the runtime serves whatever port the system gave. */
 function snapshotOf(yaml: string, version: number): Snapshot {
   // In a file a port is from 1 on; tests write 0 for "any".
-  const text = yaml.replace(/\bport: 0\b/g, 'port: 1')
+  const text = yaml.replace(/(\bport"?): ?0\b/g, '$1: 1')
   const loaded = loadConfig(text, { file: 'test.yaml', env: {}, policies })
   if (!loaded.ok) throw new Error(formatErrors(loaded.errors))
   const binds = loaded.snapshot.binds.map((bind) => ({ ...bind, port: 0 }))

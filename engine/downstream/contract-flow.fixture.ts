@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { exchangeRaw, rawClient } from '#engine/testing/raw.ts'
-import { answering, type Case, GET, manyTurns, OK, upstream } from './contract-support.ts'
+import { answering, type Case, GET, manyTurns, OK, upstream } from './contract-support.fixture.ts'
 
 const MB = 1024 * 1024
 

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exchangeRaw, rawClient } from '#engine/testing/raw.ts'
-import { answering, type Case, digest, GET, manyTurns, OK, passOne, upstream } from './contract-support.ts'
+import { answering, type Case, digest, GET, manyTurns, OK, passOne, upstream } from './contract-support.fixture.ts'
 
 export const MESSAGE_CASES: Record<string, Case> = {
   async 'a connection serves one request after the other'(open) {
