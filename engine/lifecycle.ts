@@ -325,10 +325,12 @@ export class Lifecycle implements ClientEvents, ServerEvents {
 
   #wait(ex: Exchange, verdict: Promise<number>, step: number): void {
     const reply = ex.localReply
+    // The client may have gone, or a timeout or fault may have answered, while the hook waited. In the
+    // response step that answer is in the same step again; only request hooks make replies of their own.
+    const isOver = () => ex.step !== step || (step === STEP_RESPONSE && ex.localReply !== reply)
     verdict.then(
       (decided) => {
-        // The client may have gone, or a timeout or a fault may have answered, while the hook waited.
-        if (ex.step !== step || ex.localReply !== reply) return
+        if (isOver()) return
         enterTurn()
         if (step === STEP_RESPONSE) this.#respond(ex)
         else if (decided === STOP) this.#replyLocally(ex)
@@ -337,7 +339,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
       },
       (error: unknown) => {
         this.#options.onBroken(error)
-        if (ex.step !== step || ex.localReply !== reply) return
+        if (isOver()) return
         enterTurn()
         this.#failHook(ex)
         leaveTurn()

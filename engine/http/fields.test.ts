@@ -1,0 +1,65 @@
+import { deepEqual, equal } from 'node:assert/strict'
+import { it } from 'node:test'
+import { takeFraming } from './fields.ts'
+import { HeaderBlock } from './headers.ts'
+import { safeTrailers } from './status.ts'
+
+function blockOf(...fields: string[]): HeaderBlock {
+  const block = new HeaderBlock()
+  for (let i = 0; i < fields.length; i += 2) block.receive(fields[i]!, fields[i + 1]!)
+  return block
+}
+
+it('drops what belongs to one connection, and what Connection names', () => {
+  const block = blockOf(
+    ...['Host', 'a', 'Connection', 'close, X-A , ,upgrade', 'x-a', '1', 'Keep-Alive', '5', 'TE', 'trailers'],
+    ...['Proxy-Connection', 'x', 'Proxy-Authorization', 'y', 'Transfer-Encoding', 'chunked', 'X-B', '2']
+  )
+  const framing = takeFraming(block)
+  equal(block.lines(), 'Host: a\r\nX-B: 2\r\n')
+  deepEqual([framing.close, framing.wantsUpgrade, framing.chunked], [true, true, true])
+})
+
+it('does not let Connection name what frames or addresses the message', () => {
+  const block = blockOf('Host', 'a', 'Content-Length', '5', 'Connection', 'Host, Content-Length, Transfer-Encoding')
+  equal(takeFraming(block).length, 5)
+  equal(block.lines(), 'Host: a\r\nContent-Length: 5\r\n')
+})
+
+it('keeps at most one Upgrade', () => {
+  const block = blockOf('Upgrade', 'h2c', 'Upgrade', 'websocket', 'Connection', 'upgrade')
+  const { upgrade } = takeFraming(block)
+  equal(block.value(upgrade), 'websocket')
+  equal(block.lines(), 'Upgrade: websocket\r\n')
+})
+
+it('knows lengths and codings', () => {
+  for (const [value, length] of [
+    ['0', 0],
+    ['005', 5],
+    ['9007199254740991', 9007199254740991],
+    ['9007199254740992', -2],
+    ['99999999999999999999', -2],
+    ['+5', -2],
+    ['', -2],
+    ['5, 5', -2]
+  ] as const) {
+    equal(takeFraming(blockOf('Content-Length', value)).length, length, value)
+  }
+  for (const [values, isChunked] of [
+    [['chunked'], true],
+    [['CHUNKED'], true],
+    [['gzip'], false],
+    [['gzip, chunked'], false],
+    [['chunked', 'chunked'], false],
+    [['xchunked'], false]
+  ] as const) {
+    const framing = takeFraming(blockOf(...values.flatMap((value) => ['Transfer-Encoding', value])))
+    deepEqual([framing.coded, framing.chunked], [true, isChunked], values.join())
+  }
+})
+
+it('passes only trailers that may be trailers', () => {
+  equal(safeTrailers(''), '')
+  equal(safeTrailers('X: 1\r\nContent-Length: 5\r\nKeep-Alive: 1\r\nset-cookie: a\r\nY: '), 'X: 1\r\nY: \r\n')
+})

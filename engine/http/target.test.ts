@@ -1,0 +1,51 @@
+import { deepEqual, equal } from 'node:assert/strict'
+import { it } from 'node:test'
+import { isAuthority, parseTarget } from './target.ts'
+
+const path = (target: string) => parseTarget(target, 'GET')?.path
+
+it('resolves dot segments, also encoded ones, and nothing else', () => {
+  const cases: readonly (readonly [string, string])[] = [
+    ['/', '/'],
+    ['/a/../b', '/b'],
+    ['/../../a', '/a'],
+    ['/a/%2e%2E', '/'],
+    ['/a/.', '/a/'],
+    ['/a/..%2fb', '/a/..%2fb'],
+    ['/a/.../b', '/a/.../b'],
+    ['//a/../b', '//b'],
+    ['/a.b/%41', '/a.b/%41']
+  ]
+  for (const [target, expected] of cases) equal(path(target), expected, target)
+})
+
+it('takes absolute targets apart and keeps the query as it is', () => {
+  deepEqual(parseTarget('HTTP://A.test:80/x/../y?q=/../z', 'GET'), {
+    authority: 'a.test:80',
+    path: '/y',
+    query: '?q=/../z'
+  })
+  deepEqual(parseTarget('https://[::1]', 'GET'), { authority: '[::1]', path: '/', query: '' })
+  deepEqual(parseTarget('http://a?q', 'GET'), { authority: 'a', path: '/', query: '?q' })
+})
+
+it('knows the asterisk for OPTIONS alone', () => {
+  const server = { authority: null, path: '*', query: '' }
+  deepEqual(parseTarget('*', 'OPTIONS'), server)
+  equal(parseTarget('*', 'GET'), null)
+  deepEqual(parseTarget('http://a', 'OPTIONS'), { ...server, authority: 'a' })
+  equal(parseTarget('http://a/', 'OPTIONS')?.path, '/')
+})
+
+it('refuses fragments, other schemes, user information and what is no target', () => {
+  for (const target of ['/a#b', '/a?b#c', 'http://a#b', 'ftp://a/', 'http:///', 'http://u@a/', 'a', '', 'a:80']) {
+    equal(parseTarget(target, 'GET'), null, target)
+  }
+})
+
+it('knows authorities', () => {
+  for (const good of ['a', 'a.test:80', '127.0.0.1', '[::1]:8080', 'a_b', 'xn--a']) equal(isAuthority(good), true, good)
+  for (const bad of ['', 'a b', 'a,b', 'u@a', 'a/b', 'a:', 'a:x', 'a:123456', '[::1', '::1', 'a#', 'a?', 'a\\b']) {
+    equal(isAuthority(bad), false, bad)
+  }
+})
