@@ -89,10 +89,10 @@ export function switchToWebSocket(
   const data: WebSocketData = { splice: end }
   const head = Buffer.from(`101 Switching Protocols\r\n${linesWithout(headers, HANDSHAKE_FIELDS)}`, 'latin1')
   upgraded()
-  res.cork(() => {
-    res.writeStatus(head.subarray(0, head.length - 2))
-    res.upgrade(data, handshake.key, headers.get('sec-websocket-protocol') ?? '', '', handshake.context)
-  })
+  // Not corked: after a cork the library reads the socket as one of HTTP, which it is no more, and by
+  // chance closes it (docs/design/005-uws-transport.md).
+  res.writeStatus(head.subarray(0, head.length - 2))
+  res.upgrade(data, handshake.key, headers.get('sec-websocket-protocol') ?? '', '', handshake.context)
   return end
 }
 
