@@ -79,7 +79,6 @@ export class UwsStream implements RequestOwner {
     return addressText(this.#remote)
   }
 
-
   // --- receiving ---
 
   /** Takes the request over; `handshake` when it may become a WebSocket. */
