@@ -5,12 +5,21 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { UWS } from '#engine/http/limits.ts'
+import { FIELD_CASES } from '#engine/testing/downstream-fields.ts'
+import { FLOW_CASES } from '#engine/testing/downstream-flow.ts'
+import { MESSAGE_CASES } from '#engine/testing/downstream-messages.ts'
+import {
+  answering,
+  type Case,
+  GET,
+  manyTurns,
+  OK,
+  type Open,
+  passOne,
+  upstream
+} from '#engine/testing/downstream-support.ts'
 import { exchangeRaw, rawClient } from '#engine/testing/raw.ts'
 import { type Stack, type StackOptions, startStack } from '#engine/testing/stack.ts'
-import { FIELD_CASES } from './contract-fields.ts'
-import { FLOW_CASES } from './contract-flow.ts'
-import { MESSAGE_CASES } from './contract-messages.ts'
-import { answering, type Case, GET, manyTurns, OK, type Open, passOne, upstream } from './contract-support.ts'
 
 const CASES = { ...MESSAGE_CASES, ...FIELD_CASES, ...FLOW_CASES }
 

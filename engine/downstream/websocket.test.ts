@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net'
 import { after, describe, test } from 'node:test'
 import { type ClientOptions, WebSocket, WebSocketServer } from 'ws'
 import { UWS } from '#engine/http/limits.ts'
+import { manyTurns } from '#engine/testing/downstream-support.ts'
 import { rawClient, rawServer } from '#engine/testing/raw.ts'
 import { type Stack, type StackOptions, startStack } from '#engine/testing/stack.ts'
-import { manyTurns } from './contract-support.ts'
 
 const TRANSPORTS: Record<string, Partial<StackOptions>> = {
   'node over handles': { transport: 'node', sockets: 'handles' },

@@ -1,8 +1,8 @@
-/** Cases of the contract test: limits, time, backpressure, drain. */
+/** Cases of engine/downstream/contract.test.ts: limits, time, backpressure, drain. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { exchangeRaw, rawClient } from '#engine/testing/raw.ts'
-import { answering, type Case, GET, manyTurns, OK, upstream } from './contract-support.ts'
+import { answering, type Case, GET, manyTurns, OK, upstream } from './downstream-support.ts'
+import { exchangeRaw, rawClient } from './raw.ts'
 
 const MB = 1024 * 1024
 
