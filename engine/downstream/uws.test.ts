@@ -139,9 +139,8 @@ test('new settings hold from the next request on', async () => {
 test('a handshake that is none is answered with 502', async () => {
   const server = await rawServer(async (client) => {
     await client.until('\r\n\r\n')
-    client.send(
-      'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Accept: wrong\r\n\r\n'
-    )
+    const fields = 'Upgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Accept: wrong\r\n'
+    client.send(`HTTP/1.1 101 Switching Protocols\r\n${fields}\r\n`)
   })
   const stack = await open(server.port)
   const head = 'Upgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'
