@@ -5,16 +5,25 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { UWS } from '#engine/http/limits.ts'
+import { FIELD_CASES } from '#engine/testing/downstream-fields.ts'
+import { FLOW_CASES } from '#engine/testing/downstream-flow.ts'
+import { MESSAGE_CASES } from '#engine/testing/downstream-messages.ts'
+import {
+  answering,
+  type Case,
+  GET,
+  manyTurns,
+  OK,
+  type Open,
+  passOne,
+  upstream
+} from '#engine/testing/downstream-support.ts'
 import { exchangeRaw, rawClient } from '#engine/testing/raw.ts'
 import { type Stack, type StackOptions, startStack } from '#engine/testing/stack.ts'
-import { FIELD_CASES } from './contract-fields.fixture.ts'
-import { FLOW_CASES } from './contract-flow.fixture.ts'
-import { MESSAGE_CASES } from './contract-messages.fixture.ts'
-import { answering, type Case, GET, manyTurns, OK, type Open, passOne, upstream } from './contract-support.fixture.ts'
 
 const CASES = { ...MESSAGE_CASES, ...FIELD_CASES, ...FLOW_CASES }
 
-const NO_PROBES = { keepalive: { retries: 0, timeMs: 0, intervalMs: 0 } }
+const NO_PROBES = { keepalive: { timeMs: 0 } }
 const UWS_HTTP = { headersMax: UWS.headersMax, idleTimeoutMs: UWS.idleTimeoutMs, headTimeoutMs: UWS.headTimeoutMs }
 
 const TRANSPORTS: Record<string, Partial<StackOptions>> = {

@@ -12,6 +12,7 @@ import type { FrontendSettings } from '#engine/ir/snapshot.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { enterTurn, leaveTurn, markDirty, turnStartedAt } from '#engine/socket/wire.ts'
+import { BodyWriter } from './uws-body.ts'
 import { addressText, headText } from './uws-head.ts'
 import { drain, type HttpRequest, type HttpResponse, primePause, reopen, restart } from './uws-library.ts'
 import { type RequestOwner, readRequest } from './uws-request.ts'
@@ -39,6 +40,7 @@ export class UwsStream implements RequestOwner {
   wantsClose = false
   readonly remotePort = 0
   readonly httpVersion = '1.1'
+  readonly localPort: number
   readonly #server: UwsServer
   readonly #res: HttpResponse
   readonly #remote: ArrayBuffer
@@ -59,17 +61,14 @@ export class UwsStream implements RequestOwner {
   #isRefused = false
   #headSent = false
   #isEnding = false
-  #isCongested = false
   /** sendBody has said "stop": onClientWritable is owed. */
   #isOwed = false
   #sendDeadline = 0
-  /** Body bytes that the library has taken (BODY_LENGTH). */
-  #offset = 0
-  /** Body bytes that wait for the end of the turn (BODY_STREAM), or for the client. */
-  #held: Buffer[] = []
+  readonly #body = new BodyWriter()
 
   constructor(server: UwsServer, res: HttpResponse) {
     this.#server = server
+    this.localPort = server.port
     this.#res = res
     this.#remote = res.getRemoteAddress()
     res.onAborted(() => this.#onAborted())
@@ -78,10 +77,6 @@ export class UwsStream implements RequestOwner {
 
   get remoteAddress(): string {
     return addressText(this.#remote)
-  }
-
-  get localPort(): number {
-    return this.#server.port
   }
 
   // --- receiving ---
@@ -163,7 +158,7 @@ export class UwsStream implements RequestOwner {
     if (!this.#isLive) return
     this.#isPaused = true
     this.#res.pause()
-    if (this.#isCongested) this.#arm(RETRY_MS)
+    if (this.#body.isCongested) this.#arm(RETRY_MS)
   }
 
   resumeBody(): void {
@@ -171,21 +166,20 @@ export class UwsStream implements RequestOwner {
     this.#isPaused = false
     reopen(this.#res)
     this.#waitForBody()
-    this.#arm(RESTART_MS)
-    if (this.#isCongested) this.#write(null)
+    this.#armNext(turnStartedAt)
+    if (this.#body.isCongested) this.#write(null)
   }
 
   #onAborted(): void {
-    if (!this.#isLive) return
     enterTurn()
-    this.#gone('CLIENT_GONE')
+    if (this.#isLive) this.#gone()
     leaveTurn()
   }
 
-  #gone(code: ErrorCode): void {
+  #gone(): void {
     const ex = this.#ex
     this.#finish()
-    if (ex !== null) this.#server.events.onClientFault(ex, code)
+    if (ex !== null) this.#server.events.onClientFault(ex, 'CLIENT_GONE')
   }
 
   // --- sending ---
@@ -205,13 +199,13 @@ export class UwsStream implements RequestOwner {
     ex.bytesSent += end - start
     const bytes = chunk.subarray(start, end)
     const isSmall = this.#kind === BODY_STREAM && bytes.length <= SMALL_BYTES
-    if (this.#held.length > 0 && (this.#isCongested || !isSmall)) this.#write(null)
-    if (this.#held.length > 0 || isSmall) {
-      if (this.#held.length === 0) markDirty(this)
-      this.#held.push(Buffer.from(bytes))
+    if (this.#body.isHolding && (this.#body.isCongested || !isSmall)) this.#write(null)
+    if (this.#body.isHolding || isSmall) {
+      if (!this.#body.isHolding) markDirty(this)
+      this.#body.keep(bytes)
     } else this.#write(bytes)
-    if (this.#isCongested) this.#isOwed = true
-    return !this.#isCongested
+    if (this.#body.isCongested) this.#isOwed = true
+    return !this.#body.isCongested
   }
 
   sendEnd(ex: Exchange, _trailers: string): void {
@@ -223,25 +217,25 @@ export class UwsStream implements RequestOwner {
   /** End of the turn: what has been collected leaves. */
   flush(): void {
     if (!this.#isLive || this.#isEnding) return
-    if (this.#held.length > 0 || (this.#kind === BODY_LENGTH && !this.#headSent)) this.#write(null)
-    if (this.#isOwed && !this.#isCongested) this.#askForMore()
+    if (this.#body.isHolding || (this.#kind === BODY_LENGTH && !this.#headSent)) this.#write(null)
+    if (this.#isOwed && !this.#body.isCongested) this.#askForMore()
   }
 
   #askForMore(): void {
     const ex = this.#ex
-    if (!this.#isLive || this.#isEnding || this.#held.length > 0 || ex === null) return
+    if (!this.#isLive || this.#isEnding || this.#body.isHolding || ex === null) return
     this.#isOwed = false
     this.#server.events.onClientWritable(ex)
   }
 
   /** Sends what is held and then `bytes`, corked: head and body leave in one system call. */
   #write(bytes: Buffer | null): void {
-    const wasCongested = this.#isCongested
+    const wasCongested = this.#body.isCongested
     writing = this
     writingBytes = bytes
     this.#res.cork(writeCorked)
     if (!this.#isLive) return
-    if (!this.#isCongested) {
+    if (!this.#body.isCongested) {
       if (this.#isOwed) markDirty(this)
       return
     }
@@ -251,7 +245,7 @@ export class UwsStream implements RequestOwner {
     }
     // A failed write has set the library's clock, and has polled for reading.
     if (this.#isPaused) this.#res.pause()
-    this.#arm(this.#isPaused ? RETRY_MS : RESTART_MS)
+    this.#armNext(turnStartedAt)
   }
 
   /** Inside the cork. */
@@ -282,67 +276,25 @@ export class UwsStream implements RequestOwner {
         this.#finish()
         return
       }
-      if (bytes === null) this.#isCongested = !this.#res.tryEnd('', total)[0]
+      if (bytes === null) this.#body.isCongested = !this.#res.tryEnd('', total)[0]
     }
-    const held = this.#held
-    this.#held = []
-    for (const piece of held) this.#trySized(piece, total)
-    if (bytes !== null) this.#trySized(bytes, total)
-  }
-
-  /** Hands over what the kernel takes and keeps a copy of the rest. */
-  #trySized(bytes: Buffer, total: number): void {
-    if (this.#held.length > 0) {
-      this.#held.push(Buffer.from(bytes))
-      return
+    for (const piece of this.#body.take(bytes)) {
+      if (this.#body.willEnd(piece, total)) this.#beforeEnd()
+      if (this.#body.writeSized(this.#res, piece, total)) this.#finish()
     }
-    if (this.#offset + bytes.length === total) this.#beforeEnd()
-    const res = this.#res
-    const [isWhole, isDone] = res.tryEnd(bytes, total)
-    if (isDone) {
-      this.#finish()
-      return
-    }
-    this.#isCongested = !isWhole
-    const taken = isWhole ? bytes.length : res.getWriteOffset() - this.#offset
-    this.#offset += taken
-    if (taken < bytes.length) this.#held.push(Buffer.from(bytes.subarray(taken)))
   }
 
   #writeStream(bytes: Buffer | null): void {
-    const held = this.#held
-    this.#held = []
-    for (const piece of held) this.#tryChunk(piece)
-    if (bytes !== null) this.#tryChunk(bytes)
-    if (!this.#isEnding || this.#held.length > 0) return
+    const pieces = this.#body.take(bytes)
+    if (pieces.length > 0 && !this.#headSent) this.#writeHead(false)
+    for (const piece of pieces) this.#body.writeChunk(this.#res, piece)
+    if (!this.#isEnding || this.#body.isHolding) return
     if (!this.#headSent) {
       // A stream that ended before its first byte: the library can only say so with a length.
       this.#writeHead(true)
       this.#beforeEnd().end('', this.#isClosing)
     } else this.#beforeEnd().end()
     this.#finish()
-  }
-
-  /**
-   * The library takes every chunk, however many it has buffered, and does not say how many. So while it
-   * is congested one byte is offered: if it could send all it had, the rest may follow.
-   */
-  #tryChunk(bytes: Buffer): void {
-    if (this.#held.length > 0) {
-      this.#held.push(Buffer.from(bytes))
-      return
-    }
-    if (!this.#headSent) this.#writeHead(false)
-    let rest = bytes
-    if (this.#isCongested && bytes.length > 1) {
-      rest = bytes.subarray(1)
-      this.#isCongested = !this.#res.write(bytes.subarray(0, 1))
-      if (this.#isCongested) {
-        this.#held.push(Buffer.from(rest))
-        return
-      }
-    }
-    this.#isCongested = !this.#res.write(rest)
   }
 
   /** `endsNow`: the library is told about closing by the call that ends the response, and says it itself. */
@@ -365,10 +317,10 @@ export class UwsStream implements RequestOwner {
     if (!this.#isLive) return true
     enterTurn()
     this.#sendDeadline = turnStartedAt + this.#server.settings.sendTimeoutMs
-    if (this.#held.length > 0) this.#write(null)
+    if (this.#body.isHolding) this.#write(null)
     else {
       drain(this.#res)
-      if (this.#kind === BODY_LENGTH) this.#isCongested = false
+      if (this.#kind === BODY_LENGTH) this.#body.isCongested = false
     }
     // Also while it may be congested: the next piece is what finds out.
     this.#askForMore()
@@ -397,19 +349,18 @@ export class UwsStream implements RequestOwner {
   }
 
   #onTimer(): void {
-    if (!this.#isLive) return
     enterTurn()
-    this.#checkTime()
+    if (this.#isLive) this.#checkTime()
     leaveTurn()
   }
 
   #checkTime(): void {
     const now = turnStartedAt
     const ex = this.#ex
-    if (this.#isCongested && now >= this.#sendDeadline) {
+    if (this.#body.isCongested && now >= this.#sendDeadline) {
       this.#isLive = false
       this.#res.close()
-      this.#gone('CLIENT_GONE')
+      this.#gone()
       return
     }
     if (this.#isReading && !this.#isPaused && now >= this.#bodyDeadline && ex !== null) {
@@ -418,22 +369,22 @@ export class UwsStream implements RequestOwner {
       return
     }
     if (!this.#isPaused) restart(this.#res)
-    else if (this.#isCongested) this.#write(null)
+    else if (this.#body.isCongested) this.#write(null)
     this.#armNext(now)
   }
 
   #armNext(now: number): void {
     if (!this.#isLive) return
     let delay = RESTART_MS
-    if (this.#isCongested) delay = Math.min(delay, this.#sendDeadline - now)
+    if (this.#body.isCongested) delay = Math.min(delay, this.#sendDeadline - now)
     if (this.#isReading && !this.#isPaused) delay = Math.min(delay, this.#bodyDeadline - now)
-    this.#arm(this.#isPaused && this.#isCongested ? RETRY_MS : delay)
+    this.#arm(this.#isPaused && this.#body.isCongested ? RETRY_MS : delay)
   }
 
   /** Nothing more happens here: the response is out, or nobody wants it. */
   #finish(): void {
     this.#isLive = false
-    this.#held = []
+    this.#body.drop()
     if (this.#timer !== null) this.#server.timers.remove(this.#timer)
   }
 }

@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net'
 import { after, describe, test } from 'node:test'
 import { type ClientOptions, WebSocket, WebSocketServer } from 'ws'
 import { UWS } from '#engine/http/limits.ts'
+import { manyTurns } from '#engine/testing/downstream-support.ts'
 import { rawClient, rawServer } from '#engine/testing/raw.ts'
 import { type Stack, type StackOptions, startStack } from '#engine/testing/stack.ts'
-import { manyTurns } from './contract-support.fixture.ts'
 
 const TRANSPORTS: Record<string, Partial<StackOptions>> = {
   'node over handles': { transport: 'node', sockets: 'handles' },
@@ -188,7 +188,8 @@ for (const [name, transport] of Object.entries(TRANSPORTS)) {
       const stack = await open(upstream.port)
       const client = await rawClient(stack.port)
       const key = randomBytes(16).toString('base64')
-      const head = `Upgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n`
+      const upgrade = 'Upgrade: websocket\r\nConnection: upgrade\r\nSec-WebSocket-Version: 13\r\n'
+      const head = `${upgrade}Sec-WebSocket-Key: ${key}\r\n`
       client.send(`GET / HTTP/1.1\r\nHost: a\r\n${head}\r\n`)
       await came.promise
       client.close()

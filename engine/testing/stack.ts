@@ -18,6 +18,8 @@ export interface StackOptions {
   upstream: number | string
   sockets?: SocketLayer['kind']
   transport?: Bind['transport']
+  /** Port to listen on; 0, the default, for any. */
+  port?: number
   http?: Partial<FrontendSettings['http']>
   tcp?: FrontendSettings['tcp']
   settings?: Partial<RouteSettings>
@@ -108,7 +110,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
   const tcp = options.tcp ?? FRONTEND.tcp
   const frontend: FrontendSettings = { http: { ...FRONTEND.http, ...options.http }, tcp }
-  const spec: Bind = { port: 0, listeners: [], transport: options.transport ?? 'auto' }
+  const spec: Bind = { port: options.port ?? 0, listeners: [], transport: options.transport ?? 'auto' }
   const bind = await openBind(spec, { events: lifecycle, llhttp: parser, sockets, timers, frontend, observer })
   return {
     port: bind.port,

@@ -1,11 +1,11 @@
-/** Cases of the contract test: messages. */
+/** Cases of engine/downstream/contract.test.ts: messages. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { exchangeRaw, rawClient } from '#engine/testing/raw.ts'
-import { answering, type Case, digest, GET, manyTurns, OK, passOne, upstream } from './contract-support.fixture.ts'
+import { answering, type Case, digest, GET, manyTurns, OK, passOne, upstream } from './downstream-support.ts'
+import { exchangeRaw, rawClient } from './raw.ts'
 
 export const MESSAGE_CASES: Record<string, Case> = {
   async 'a connection serves one request after the other'(open) {

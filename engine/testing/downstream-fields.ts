@@ -1,8 +1,8 @@
-/** Cases of the contract test: header fields, targets, versions, trailers. */
+/** Cases of engine/downstream/contract.test.ts: header fields, targets, versions, trailers. */
 import assert from 'node:assert/strict'
 import { STOP } from '#engine/contract/filter.ts'
-import { exchangeRaw, rawClient } from '#engine/testing/raw.ts'
-import { answering, type Case, GET, OK, passOne, refused, upstream } from './contract-support.fixture.ts'
+import { answering, type Case, GET, OK, passOne, refused, upstream } from './downstream-support.ts'
+import { exchangeRaw, rawClient } from './raw.ts'
 
 /** A request with these header lines. */
 const withFields = (lines: string) => `GET /p?q=%20 HTTP/1.1\r\nHost: Example.com\r\n${lines}\r\n`

@@ -1,10 +1,10 @@
-/** What the cases of the contract test share. */
+/** What the cases of engine/downstream/contract.test.ts share. */
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { after } from 'node:test'
-import { exchangeRaw, type RawClient, type RawServer, rawClient, rawServer } from '#engine/testing/raw.ts'
-import type { Stack, StackOptions } from '#engine/testing/stack.ts'
+import { exchangeRaw, type RawClient, type RawServer, rawClient, rawServer } from './raw.ts'
+import type { Stack, StackOptions } from './stack.ts'
 
 /** Starts a stack on the transport under test. */
 export type Open = (options: Omit<StackOptions, 'transport' | 'sockets'>) => Promise<Stack>
