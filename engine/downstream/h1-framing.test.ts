@@ -117,7 +117,7 @@ const BROKEN_BODIES: readonly (readonly [string, string])[] = [
 ]
 
 for (const sockets of ['handles', 'net'] as const) {
-  describe(`requests that are refused, over ${sockets}`, () => {
+  describe(`requests that are refused, over ${sockets}`, { timeout: 20_000 }, () => {
     let origin: Origin
     let stack: Stack
     before(async () => {

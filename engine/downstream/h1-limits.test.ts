@@ -10,7 +10,7 @@ const HOST = 'Host: a.test\r\n'
 const fields = (count: number) => Array.from({ length: count }, (_, i) => `X-${i}: 1\r\n`).join('')
 
 for (const sockets of ['handles', 'net'] as const) {
-  describe(`limits, over ${sockets}`, () => {
+  describe(`limits, over ${sockets}`, { timeout: 20_000 }, () => {
     let origin: Origin
     let stack: Stack
     before(async () => {

@@ -74,6 +74,7 @@ it('a callback may arm, remove and re-arm any timer of the same tick', () => {
   const first = new WheelTimer(() => {
     fired.push('first')
     wheel.remove(removed)
+    wheel.remove(moved)
     wheel.arm(moved, now(), 300)
     wheel.arm(first, now(), 5_000)
   })

@@ -194,36 +194,38 @@ describe('endpoints with several addresses', () => {
     deepEqual(faults, [])
   })
 
-  it('at the limit takes an idle connection to another address rather than wait', async () => {
-    const { send, wires, endpoint } = bench({ '192.0.2.1': 'accepts', '192.0.2.2': 'accepts' }, { poolMax: 2 })
-    for (const ex of [send(), send()]) equal(ex.server, null)
+  /** Three connections at the limit, two of them to one address; `pair` are those two. */
+  async function atLimit() {
+    const made = bench({ '192.0.2.1': 'accepts', '192.0.2.2': 'accepts' }, { poolMax: 3 })
+    for (let i = 0; i < 3; i++) made.send()
     await settle()
-    for (const wire of wires) wire.answer(OK)
-    equal(endpoint.idle, 2)
-    // Whichever address is chosen for them, two more find the two idle connections.
+    equal(made.wires.length, 3)
+    const pair = made.wires.filter(({ ip }) => made.wires.filter((wire) => wire.ip === ip).length === 2)
+    equal(pair.length, 2)
+    return { ...made, pair }
+  }
+
+  it('at the limit takes an idle connection to another address rather than wait', async () => {
+    const { send, pair, endpoint, dialled } = await atLimit()
     for (let round = 0; round < 4; round++) {
-      const pair = [send(), send()]
-      ok(pair.every((ex) => ex.server !== null))
-      for (const wire of wires) wire.answer(OK)
+      // Both addresses have one busy connection now, and only one has an idle one.
+      pair[0]!.answer(OK)
+      equal(endpoint.idle, 1)
+      ok(send().server !== null, `round ${round}`)
     }
-    equal(wires.length, 2)
+    equal(dialled.length, 3)
   })
 
   it('gives a connection that becomes free to the exchange that waits longest', async () => {
-    const { send, wires, endpoint } = bench({ '192.0.2.1': 'accepts', '192.0.2.2': 'accepts' }, { poolMax: 2 })
-    send()
-    send()
-    await settle()
-    const waiting = [send(), send(), send()]
+    const { send, pair, endpoint } = await atLimit()
+    const waiting = [send(), send(), send(), send()]
     ok(waiting.every((ex) => ex.server === null))
     for (const ex of waiting) {
-      wires[0]!.answer(OK)
+      pair[0]!.answer(OK)
       ok(ex.server !== null)
     }
-    wires[0]!.answer(OK)
-    wires[1]!.answer(OK)
-    equal(endpoint.idle, 2)
-    equal(endpoint.busy, 0)
+    equal(endpoint.idle, 0)
+    equal(endpoint.busy, 3)
   })
 
   it('refuses to dial guarded addresses', async () => {

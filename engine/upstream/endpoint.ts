@@ -75,6 +75,7 @@ export class EndpointState implements Endpoint, PoolOwner {
   total = 0
   #pools: Pool[] = []
   #known: readonly unknown[] | null = null
+  /** Where #pick starts among addresses that are equally busy; moves when one is used, not when one is looked at. */
   #next = 0
   readonly #waiting: Attempt[] = []
   readonly #destination: Destination
@@ -139,6 +140,7 @@ export class EndpointState implements Endpoint, PoolOwner {
 
   /** Sends ex over an idle connection of `pool`, which has one. */
   #reuse(ex: Exchange, pool: Pool): void {
+    this.#next++
     ex.attempts++
     ex.endpoint = pool.label
     pool.take()!.begin(ex)
@@ -170,8 +172,6 @@ export class EndpointState implements Endpoint, PoolOwner {
     const pools = this.#current()
     if (pools.length === 1 && tried === null) return pools[0]!
     let best: Pool | null = null
-    // One step per exchange: two, for choosing and for dialling, would always come back to the same of two addresses.
-    if (tried === null) this.#next++
     const offset = this.#next
     for (let i = 0; i < pools.length; i++) {
       const pool = pools[(offset + i) % pools.length]!
@@ -236,6 +236,7 @@ export class EndpointState implements Endpoint, PoolOwner {
 
   #connect(attempt: Attempt, pool: Pool): void {
     this.total++
+    this.#next++
     attempt.ex.attempts++
     attempt.ex.endpoint = pool.label
     this.timers.arm(attempt.timer, performance.now(), this.#options.connectTimeoutMs)

@@ -151,6 +151,16 @@ for (const sockets of ['handles', 'net'] as const) {
       })
     })
 
+    it('an answer before the request is spent on one exchange, and nobody waits for ever', async () => {
+      const server = await rawServer((upstream) => upstream.send(OK))
+      await withStack(server, { settings: { backendTimeoutMs: 500 } }, async (stack) => {
+        for (let i = 0; i < 3; i++) {
+          const [status] = statuses(await exchangeRaw(stack.port, GET))
+          ok(status === 200 || status === 504)
+        }
+      })
+    })
+
     it('bytes behind a body reach neither this response nor the next', async () => {
       const server = await startScript(`${OK}HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nstolen`)
       await withStack(server, {}, async (stack) => {
