@@ -1,0 +1,31 @@
+/** Durations as Go writes them ("1h30m", "1.5s", "250ms"), which is what users of Kubernetes know. */
+import { says, z } from './schema.ts'
+
+const UNITS_MS: Readonly<Record<string, number>> = {
+  h: 3_600_000,
+  m: 60_000,
+  s: 1_000,
+  ms: 1,
+  us: 1e-3,
+  µs: 1e-3,
+  ns: 1e-6
+}
+const DURATION = /^(?:0|(?:[0-9]+(?:\.[0-9]+)?(?:ms|us|µs|ns|h|m|s))+)$/
+const PART = /([0-9.]+)(ms|us|µs|ns|h|m|s)/g
+/** About 31 years: keeps sums of times exact. */
+const DURATION_MAX_MS = 1e12
+const EXPECTED = 'must be a duration such as "30s", "1m30s" or "250ms"'
+
+/** A non-negative duration -> whole milliseconds, rounded up so that a short limit never becomes "no limit". */
+export const duration = () =>
+  z
+    .string({ error: says(EXPECTED) })
+    .regex(DURATION, EXPECTED)
+    .transform(parseDuration)
+    .refine((ms) => ms <= DURATION_MAX_MS, 'is too long a duration')
+
+function parseDuration(text: string): number {
+  let ms = 0
+  for (const [, amount, unit] of text.matchAll(PART)) ms += Number(amount) * UNITS_MS[unit!]!
+  return Math.ceil(Number(ms.toFixed(6)))
+}

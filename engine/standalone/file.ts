@@ -1,0 +1,37 @@
+/** The schema of the configuration file as a whole. */
+import type { Policy } from '#engine/contract/policy.ts'
+import { refusedKeys, z } from '#engine/schema/schema.ts'
+import { frontendSchema } from './file-frontend.ts'
+import { processSchema } from './file-process.ts'
+import { routeSchemas } from './file-routes.ts'
+
+const NOT_HERE = [
+  ...['gateways', 'llm', 'mcp', 'policies', 'routeGroups', 'routes', 'services', 'tcpRoutes', 'ui', 'workloads']
+]
+
+function build(policies: readonly Policy[]) {
+  const { binds, backends, ...parts } = routeSchemas(policies)
+  const file = z.strictObject({
+    $schema: z.string().optional().describe('Where editors find this schema.'),
+    config: processSchema.optional().describe('Settings of the process, read once at start.'),
+    binds: binds.optional().describe('Ports, and what is served on them.'),
+    frontendPolicies: frontendSchema.optional().describe('How connections of clients are treated.'),
+    backends: backends.optional().describe('Named backends that routes refer to.'),
+    ...refusedKeys('top-level key', NOT_HERE)
+  })
+  return { file, parts }
+}
+
+export type FileSchema = ReturnType<typeof build>
+export type File = z.output<FileSchema['file']>
+
+const built = new WeakMap<readonly Policy[], FileSchema>()
+
+/** The schema for a registry of policies; built once for each. */
+export function fileSchema(policies: readonly Policy[]): FileSchema {
+  const known = built.get(policies)
+  if (known !== undefined) return known
+  const schema = build(policies)
+  built.set(policies, schema)
+  return schema
+}

@@ -1,0 +1,143 @@
+/** A validated file -> the Snapshot: names filled in, inline backends named, aliases resolved. */
+import type {
+  Backend,
+  Bind,
+  Listener,
+  PathMatch,
+  RouteMatch,
+  RouteSpec,
+  Snapshot,
+  ValueMatch,
+  WeightedBackend
+} from '#engine/ir/snapshot.ts'
+import type { Target } from '#engine/schema/net.ts'
+import type { File } from './file.ts'
+import { translateFrontend } from './file-frontend.ts'
+import { canonicalPolicies, type PolicyKey } from './file-policies.ts'
+import { type Overrides, translateProcess } from './file-process.ts'
+import { defaultListenerName, defaultRouteName } from './walk.ts'
+
+/** What a source gives; version, hash and time are those of the moment it is accepted. */
+export type SnapshotDraft = Omit<Snapshot, 'version' | 'hash' | 'acceptedAt'>
+
+export interface TranslateOptions {
+  readonly keys: readonly PolicyKey[]
+  readonly env: Overrides
+  readonly processors: number
+}
+
+type FileBind = NonNullable<File['binds']>[number]
+type FileListener = FileBind['listeners'][number]
+type FileRoute = NonNullable<FileListener['routes']>[number]
+type FileMatches = FileRoute['matches']
+type FileMatch = NonNullable<FileMatches>[number]
+type FileReference = NonNullable<FileRoute['backends']>[number]
+type FileBackend = NonNullable<File['backends']>[number]
+
+export function translate(file: File, options: TranslateOptions): SnapshotDraft {
+  const translator = new Translator(options.keys)
+  for (const backend of file.backends ?? []) translator.addBackend(backend)
+  const binds = (file.binds ?? []).map((bind) => translator.bind(bind))
+  return {
+    binds,
+    backends: translator.backends,
+    frontend: translateFrontend(file.frontendPolicies),
+    process: translateProcess(file.config, options.env, options.processors)
+  }
+}
+
+class Translator {
+  readonly backends: Record<string, Backend> = {}
+  readonly #keys: readonly PolicyKey[]
+  #listeners = 0
+
+  constructor(keys: readonly PolicyKey[]) {
+    this.#keys = keys
+  }
+
+  addBackend(file: FileBackend): void {
+    const policies = canonicalPolicies(file.policies, this.#keys)
+    const dynamic = file.dynamic ?? file.dynamicForwardProxy
+    const target = file.host ?? (file.static && { ...file.static, unixPath: null })
+    this.backends[file.name] =
+      target === undefined
+        ? { kind: 'dynamic', allowAddresses: dynamic?.allowAddresses ?? [], policies }
+        : staticBackend(target, policies)
+  }
+
+  bind(file: FileBind): Bind {
+    return {
+      port: file.port,
+      transport: file.transport ?? 'auto',
+      listeners: file.listeners.map((listener) => this.#listener(listener, file.port))
+    }
+  }
+
+  #listener(file: FileListener, port: number): Listener {
+    const unnamed = defaultListenerName(this.#listeners++)
+    const name = file.name ?? unnamed
+    return {
+      name,
+      hostname: file.hostname === undefined || file.hostname === '' ? '*' : file.hostname,
+      protocol: file.protocol ?? 'HTTP',
+      policies: canonicalPolicies(file.policies, this.#keys),
+      routes: (file.routes ?? []).map((route, i) => this.#route(route, i, name, port))
+    }
+  }
+
+  #route(file: FileRoute, index: number, listener: string, port: number): RouteSpec {
+    const name = file.name ?? defaultRouteName(index)
+    return {
+      name,
+      hostnames: file.hostnames ?? [],
+      matches: translateMatches(file.matches),
+      policies: canonicalPolicies(file.policies, this.#keys),
+      backends: (file.backends ?? []).map((reference, i) =>
+        this.#reference(reference, `${listener}/${name}/${i}`, port)
+      )
+    }
+  }
+
+  #reference(file: FileReference, place: string, port: number): WeightedBackend {
+    const backend = file.backend ?? this.#inline(file, place, port)
+    return { backend, weight: file.weight ?? 1, policies: canonicalPolicies(file.policies, this.#keys) }
+  }
+
+  /** Names of backends have no slash, so only listeners of the same name on two ports could collide. */
+  #inline({ host, dynamic }: FileReference, place: string, port: number): string {
+    const name = Object.hasOwn(this.backends, place) ? `${port}/${place}` : place
+    this.backends[name] =
+      host === undefined
+        ? { kind: 'dynamic', allowAddresses: dynamic?.allowAddresses ?? [], policies: {} }
+        : staticBackend(host, {})
+    return name
+  }
+}
+
+function staticBackend({ host, port, unixPath }: Target, policies: Backend['policies']): Backend {
+  return { kind: 'static', host, port, unixPath, policies }
+}
+
+/** A route without matches matches every path. */
+export function translateMatches(matches: FileMatches): RouteMatch[] {
+  return matches === undefined || matches.length === 0 ? [translateMatch({})] : matches.map(translateMatch)
+}
+
+function translateMatch({ path, method, headers, query }: FileMatch): RouteMatch {
+  return {
+    path: translatePath(path),
+    ...(method === undefined ? {} : { method }),
+    headers: (headers ?? []).map(({ name, value }) => ({ name, value: translateValue(value) })),
+    query: (query ?? []).map(({ name, value }) => ({ name, value: translateValue(value) }))
+  }
+}
+
+function translatePath(path: FileMatch['path']): PathMatch {
+  if (path?.exact !== undefined) return { exact: path.exact }
+  if (path?.regex !== undefined) return { regex: path.regex }
+  return { prefix: path?.pathPrefix ?? '/' }
+}
+
+function translateValue(value: NonNullable<FileMatch['headers']>[number]['value']): ValueMatch {
+  return value.regex === undefined ? { exact: value.exact ?? '' } : { regex: value.regex }
+}

@@ -1,0 +1,125 @@
+/**
+ * Watching one configuration file. What is watched is the folder, not the file: editors and deploy
+ * tools replace files by renaming, and Kubernetes swaps a symbolic link beside the file (..data), so
+ * the file that was opened first never changes. Events only say that it is worth looking; whether
+ * something changed is decided by content.
+ */
+import { createHash } from 'node:crypto'
+import { type FSWatcher, readFileSync, realpathSync, watch } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+
+/** Writers that truncate and write, or replace several links, are given this long to finish. */
+const DEBOUNCE_MS = 50
+/** For file systems without events (NFS, some containers); reading 1 MB takes about a millisecond. */
+const POLL_MS = 2_000
+
+export interface WatchOptions {
+  /** The text that is already in force: only another one is a change. Default: what the file has now. */
+  readonly known?: string
+}
+
+export interface FileWatch {
+  close(): void
+}
+
+/**
+ * Calls `onChange` with the file's text whenever it becomes another one. A file that is gone or
+ * cannot be read is waited for. Does not keep the process alive.
+ */
+export function watchFile(path: string, onChange: (text: string) => void, options: WatchOptions = {}): FileWatch {
+  return new Watcher(resolve(path), onChange, options.known)
+}
+
+class Watcher implements FileWatch {
+  readonly #path: string
+  readonly #onChange: (text: string) => void
+  readonly #poll: NodeJS.Timeout
+  /** By folder: that of the path, and that of the file which it leads to. */
+  readonly #watchers = new Map<string, FSWatcher>()
+  #debounce: NodeJS.Timeout | null = null
+  #hash: string | null
+
+  constructor(path: string, onChange: (text: string) => void, known: string | undefined) {
+    this.#path = path
+    this.#onChange = onChange
+    const text = known ?? readText(path)
+    this.#hash = text === null ? null : hash(text)
+    this.#rewatch()
+    this.#poll = setInterval(() => this.#look(), POLL_MS).unref()
+    // The file may have changed between the caller's reading of it and now.
+    if (known !== undefined) this.#soon()
+  }
+
+  close(): void {
+    clearInterval(this.#poll)
+    if (this.#debounce !== null) clearTimeout(this.#debounce)
+    for (const watcher of this.#watchers.values()) watcher.close()
+    this.#watchers.clear()
+  }
+
+  #soon(): void {
+    if (this.#debounce === null) this.#debounce = setTimeout(() => this.#look(), DEBOUNCE_MS).unref()
+    else this.#debounce.refresh()
+  }
+
+  #look(): void {
+    if (this.#debounce !== null) clearTimeout(this.#debounce)
+    this.#debounce = null
+    this.#rewatch()
+    const text = readText(this.#path)
+    if (text === null) return
+    const now = hash(text)
+    if (now === this.#hash) return
+    this.#hash = now
+    this.#onChange(text)
+  }
+
+  /** Follows links to wherever they lead now. */
+  #rewatch(): void {
+    const folders = new Set([dirname(this.#path), dirname(realPath(this.#path))])
+    for (const [folder, watcher] of this.#watchers) {
+      if (folders.has(folder)) continue
+      watcher.close()
+      this.#watchers.delete(folder)
+    }
+    for (const folder of folders) if (!this.#watchers.has(folder)) this.#watchFolder(folder)
+  }
+
+  #watchFolder(folder: string): void {
+    let watcher: FSWatcher
+    try {
+      watcher = watch(folder, { persistent: false }, () => this.#soon())
+    } catch {
+      // The folder is gone or events are not to be had: the next poll looks and tries again.
+      return
+    }
+    watcher.on('error', () => {
+      watcher.close()
+      if (this.#watchers.get(folder) === watcher) this.#watchers.delete(folder)
+    })
+    this.#watchers.set(folder, watcher)
+  }
+}
+
+/** The file's text, or null when it is not there or cannot be read (yet). */
+function readText(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    // Between removal and replacement there is no file; a change is reported once there is one.
+    return null
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    // A link that leads nowhere: its own folder is watched.
+    return path
+  }
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('base64')
+}
