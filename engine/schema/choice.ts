@@ -10,6 +10,7 @@ export function oneOf<C extends Optional, O extends Shape = Record<never, never>
   return z
     .strictObject({ ...choices, ...(others as O) })
     .refine((value) => count(value, names) === 1, {
+      when: isSound,
       error: (issue) => {
         const given = names.filter((name) => (issue.input as Shape)[name] !== undefined)
         const also = given.length === 0 ? '' : `, not ${given.join(' and ')}`
@@ -24,8 +25,16 @@ export function atLeastOne<S extends Optional>(shape: S) {
   const names = namesOf(shape)
   return z
     .strictObject(shape)
-    .refine((value) => count(value, names) > 0, { error: `must have at least one of ${names.join(', ')}` })
+    .refine((value) => count(value, names) > 0, {
+      when: isSound,
+      error: `must have at least one of ${names.join(', ')}`
+    })
     .meta({ minProperties: 1 })
+}
+
+/** A key that is misspelt is one mistake: that a choice is missing because of it is no second one. */
+function isSound(payload: { readonly issues: readonly unknown[] }): boolean {
+  return payload.issues.length === 0
 }
 
 /** Refused keys are no choice: they exist to be refused by name. */

@@ -1,19 +1,23 @@
 /** Policies that contradict each other, or that do not fit the routes they are attached to. */
 import type { Policy } from '#engine/contract/policy.ts'
 import type { CompiledMatch } from '#engine/contract/route.ts'
-import type { PathMatch, PolicySet } from '#engine/ir/snapshot.ts'
+import type { PolicySet } from '#engine/ir/snapshot.ts'
 import type { FileSchema } from './file.ts'
 import { canonicalPolicies, type PolicyKey, policyKeys } from './file-policies.ts'
 import type { Path, Problem } from './problems.ts'
 import type { Source } from './source.ts'
-import { translateMatches } from './translate.ts'
 import { bindsOf, objectOf, type Placed, type Raw } from './walk.ts'
 
 /**
  * Compiles the policies of every route once, as workers will: what they refuse is found here, where
  * it still has a line. Parts that have mistakes of their own are left out.
  */
-export function checkPolicies(file: Raw, source: Source, policies: readonly Policy[], schema: FileSchema): Problem[] {
+export function checkPolicies(
+  file: Raw,
+  source: Source,
+  policies: readonly Policy[],
+  schema: FileSchema['policies']
+): Problem[] {
   const keys = policyKeys(policies)
   const problems: Problem[] = []
   const report = (path: Path, message: string): void => {
@@ -25,7 +29,7 @@ export function checkPolicies(file: Raw, source: Source, policies: readonly Poli
       const outer = attachedTo(listener, keys, schema)
       for (const route of listener.routes) {
         checkRepeated(route, keys, report)
-        compileAll(route.raw, [outer, attachedTo(route, keys, schema)], policies, schema, report)
+        compileAll(route.raw, [outer, attachedTo(route, keys, schema)], policies, report)
       }
     }
   }
@@ -59,9 +63,9 @@ interface Attached {
   readonly pathOf: (policy: string) => Path
 }
 
-function attachedTo({ raw, path }: Placed, keys: readonly PolicyKey[], schema: FileSchema): Attached {
+function attachedTo({ raw, path }: Placed, keys: readonly PolicyKey[], schema: FileSchema['policies']): Attached {
   const given = objectOf(raw.policies)
-  const result = schema.parts.policies.safeParse(given)
+  const result = schema.safeParse(given)
   return {
     policies: result.success ? canonicalPolicies(result.data, keys) : {},
     pathOf: (name) => {
@@ -75,12 +79,10 @@ function compileAll(
   route: Raw,
   [outer, inner]: readonly [Attached, Attached],
   policies: readonly Policy[],
-  schema: FileSchema,
   report: (path: Path, message: string) => void
 ): void {
-  const parsed = schema.parts.matches.optional().safeParse(route.matches)
-  if (!parsed.success) return
-  const matches = translateMatches(parsed.data).map(({ path }) => compiledMatch(path))
+  const matches = matchesOf(route.matches)
+  if (matches === null) return
   for (const policy of policies) {
     const owner = inner.policies[policy.name] === undefined ? outer : inner
     const config = owner.policies[policy.name]
@@ -93,11 +95,20 @@ function compileAll(
   }
 }
 
-/** What a policy is told about a match: a final slash of a prefix means nothing (Gateway API, PathPrefix). */
-function compiledMatch(path: PathMatch): CompiledMatch {
-  if ('exact' in path) return { kind: 'exact', path: path.exact }
-  if ('regex' in path) return { kind: 'regex', path: path.regex }
-  return { kind: 'prefix', path: path.prefix.replace(/\/$/, '') }
+/** What policies are told about the matches of a route; null when one of them is wrong. */
+function matchesOf(value: unknown): CompiledMatch[] | null {
+  const given = Array.isArray(value) && value.length > 0 ? value : [{}]
+  const matches = given.flatMap((match: unknown) => compiledMatch(objectOf(match).path) ?? [])
+  return matches.length === given.length ? matches : null
+}
+
+function compiledMatch(value: unknown): CompiledMatch | null {
+  if (value === undefined) return { kind: 'prefix', path: '' }
+  const { exact, pathPrefix, regex } = objectOf(value)
+  if (typeof exact === 'string') return { kind: 'exact', path: exact }
+  if (typeof regex === 'string') return { kind: 'regex', path: regex }
+  // A final slash of a prefix means nothing (Gateway API, PathPrefix).
+  return typeof pathPrefix === 'string' ? { kind: 'prefix', path: pathPrefix.replace(/\/$/, '') } : null
 }
 
 /** A policy of a listener is compiled for each of its routes and may be refused for the same reason by many. */

@@ -166,8 +166,7 @@ class Checks {
 }
 
 function hostnameOf({ raw }: Placed): string {
-  const hostname = text(raw.hostname)
-  return hostname === undefined || hostname === '' ? '*' : hostname.toLowerCase()
+  return text(raw.hostname)?.toLowerCase() ?? '*'
 }
 
 /** What uWebSockets.js cannot be told (docs/performance.md); these would be read and not honoured. */

@@ -61,8 +61,8 @@ const weight = () => whole(0, WEIGHT_MAX).optional().describe('Share of the traf
 
 /** The whole of what a file may have below `binds` and `backends`. */
 export function routeSchemas(policies: readonly Policy[]) {
-  const onRoute = policySchema(policies, 'route')
-  const onBackend = policySchema(policies, 'backend')
+  const onRoute = policySchema(policies, 'route').meta({ id: 'RoutePolicies' })
+  const onBackend = policySchema(policies, 'backend').meta({ id: 'BackendPolicies' })
 
   const destination = oneOf(
     {
@@ -85,12 +85,7 @@ export function routeSchemas(policies: readonly Policy[]) {
 
   const listener = z.strictObject({
     name: name().optional().describe('Default listener0, listener1, ... in the order of the file.'),
-    hostname: z
-      .union([z.literal(''), hostname()], {
-        error: (issue) => (issue.code === 'invalid_union' ? issue.errors.at(-1)?.[0]?.message : undefined)
-      })
-      .optional()
-      .describe('"example.com", "*.example.com", or "*" for every host. Default "*".'),
+    hostname: hostname().optional().describe('"example.com", "*.example.com", or "*" for every host. Default "*".'),
     protocol: z.enum(['HTTP'], { error: protocolMessage }).optional().describe('Default HTTP.'),
     policies: onRoute.optional().describe('For all routes; what a route has itself wins.'),
     routes: list(route, 0, ENTRIES_MAX).optional(),
@@ -121,8 +116,6 @@ export function routeSchemas(policies: readonly Policy[]) {
   return {
     binds: list(bind, 0, ENTRIES_MAX),
     backends: list(backend, 0, ENTRIES_MAX),
-    /** Parts, for looking at one route of a file that has mistakes elsewhere. */
-    matches: list(matchSchema, 0, ENTRIES_MAX),
     policies: onRoute
   }
 }

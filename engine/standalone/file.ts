@@ -10,7 +10,7 @@ const NOT_HERE = [
 ]
 
 function build(policies: readonly Policy[]) {
-  const { binds, backends, ...parts } = routeSchemas(policies)
+  const { binds, backends, policies: onRoute } = routeSchemas(policies)
   const file = z.strictObject({
     $schema: z.string().optional().describe('Where editors find this schema.'),
     config: processSchema.optional().describe('Settings of the process, read once at start.'),
@@ -19,7 +19,11 @@ function build(policies: readonly Policy[]) {
     backends: backends.optional().describe('Named backends that routes refer to.'),
     ...refusedKeys('top-level key', NOT_HERE)
   })
-  return { file, parts }
+  return {
+    file,
+    /** The part that stands for `policies` of a route or listener. */
+    policies: onRoute
+  }
 }
 
 export type FileSchema = ReturnType<typeof build>

@@ -8,7 +8,6 @@ export function jsonSchema(policies: readonly Policy[]): string {
   const { $schema, ...schema } = z.toJSONSchema(fileSchema(policies).file, {
     io: 'input',
     target: 'draft-2020-12',
-    reused: 'ref',
     override: ({ zodSchema, jsonSchema }) => {
       const { def } = zodSchema._zod
       // A key that exists to be refused by name is no key to editors: they should not offer it.

@@ -64,7 +64,7 @@ export function loadConfig(text: string, options: LoadOptions): LoadResult {
   const schema = fileSchema(options.policies)
   const outcome = validate(schema.file, source.value, source)
   if ('problems' in outcome) problems.push(...outcome.problems)
-  problems.push(...checkFile(raw, source, env), ...checkPolicies(raw, source, options.policies, schema))
+  problems.push(...checkFile(raw, source, env), ...checkPolicies(raw, source, options.policies, schema.policies))
   if (problems.length > 0 || 'problems' in outcome) return fail(problems)
 
   const snapshot = translate(outcome.value, {

@@ -78,7 +78,7 @@ class Translator {
     const name = file.name ?? unnamed
     return {
       name,
-      hostname: file.hostname === undefined || file.hostname === '' ? '*' : file.hostname,
+      hostname: file.hostname ?? '*',
       protocol: file.protocol ?? 'HTTP',
       policies: canonicalPolicies(file.policies, this.#keys),
       routes: (file.routes ?? []).map((route, i) => this.#route(route, i, name, port))
@@ -119,7 +119,7 @@ function staticBackend({ host, port, unixPath }: Target, policies: Backend['poli
 }
 
 /** A route without matches matches every path. */
-export function translateMatches(matches: FileMatches): RouteMatch[] {
+function translateMatches(matches: FileMatches): RouteMatch[] {
   return matches === undefined || matches.length === 0 ? [translateMatch({})] : matches.map(translateMatch)
 }
 

@@ -25,7 +25,7 @@ export function warningsOf(file: Raw, source: Source): Problem[] {
 
 /** Whether some host is covered by both. */
 function overlap(a: string, b: string): boolean {
-  return a === '' || a === '*' || b === '*' || a === b || covers(a, b) || covers(b, a)
+  return a === '*' || b === '*' || a === b || covers(a, b) || covers(b, a)
 }
 
 /** Whether the wildcard covers the name, or all of the narrower wildcard. */
