@@ -1,6 +1,6 @@
 /** What a schema found wrong -> problems that say what is allowed, in the words of the file. */
 import { isRefused, type ZodType, type z } from '#engine/schema/schema.ts'
-import type { Path, Problem } from './problems.ts'
+import { formatPath, type Path, type Problem } from './problems.ts'
 import { type Source, UNREADABLE } from './source.ts'
 import { nearest, wordHint } from './suggest.ts'
 
@@ -24,8 +24,16 @@ export function validate<T extends ZodType>(
   }
   const result = schema.safeParse(value, { error, reportInput: true })
   if (result.success) return { value: result.data }
-  const problems = result.error.issues.flatMap((issue) => problemsOf(issue, base, source, known))
-  return { problems }
+  return { problems: firstOfEach(result.error.issues.flatMap((issue) => problemsOf(issue, base, source, known))) }
+}
+
+/** One value, one message: an empty name is also not a valid one, but that says nothing new. */
+function firstOfEach(problems: readonly Problem[]): Problem[] {
+  const seen = new Set<string>()
+  return problems.filter(({ path }) => {
+    const text = formatPath(path)
+    return !seen.has(text) && seen.add(text)
+  })
 }
 
 function problemsOf(
