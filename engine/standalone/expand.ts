@@ -22,10 +22,10 @@ export type Expansion = { readonly value: string } | { readonly problem: string;
 const FIRST = '\ue000'
 const REST = '\ue001'
 const MASK = /\ue000\ue001*/g
-const REFERENCE = /\$\$|\$[A-Za-z_][A-Za-z0-9_]*|\$\{[^{}\n]*\}|\$\{|[\ue000\ue001]/g
+const REFERENCE = /\$\$|\$[A-Za-z_][A-Za-z0-9_]*|\$\{[^{}"'\n]*\}|\$\{|[\ue000\ue001]/g
 const BRACED = /^\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?\}$/
-/** In a default these could mean something to YAML, or to the reader, that they do not mean here. */
-const ODD_DEFAULT = /["'\\$]/
+/** In a default these would mean something to the reader that they do not mean here. */
+const ODD_DEFAULT = /[\\$]/
 
 export class References {
   /** The text with every reference masked; as long as the original. */
@@ -77,7 +77,7 @@ export function expand(reference: string, env: Environment): Expansion {
     return { problem: `"${reference}" is no reference to a variable`, hint: `write \${NAME}, or $$ for a dollar sign` }
   }
   if (fallback !== undefined && ODD_DEFAULT.test(fallback)) {
-    return { problem: `the default of ${name} is plain text: it cannot have quotes, backslashes and "$"` }
+    return { problem: `the default of ${name} is plain text: it cannot have backslashes and "$"` }
   }
   const value = Object.hasOwn(env, name) ? env[name] : undefined
   // As in a shell, ":-" also stands in for a variable that is empty.

@@ -106,6 +106,8 @@ function messageOf(issue: RawIssue): string | undefined {
         : `must ${amount(issue.origin, 'at least', issue.minimum)}`
     case 'too_big':
       return `must ${amount(issue.origin, 'at most', issue.maximum)}`
+    case 'invalid_format':
+      return issue.pattern === undefined ? undefined : `must match ${issue.pattern}`
     case 'invalid_key':
       return issue.issues.map((inner) => inner.message).join('; ')
     case 'invalid_union':

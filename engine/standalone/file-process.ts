@@ -77,10 +77,7 @@ const digits = () =>
     .regex(/^[0-9]{1,9}$/, 'must be a whole number')
     .transform(Number)
 /** Environment variables are text: "4" is the number 4 of the file. */
-const threadsText = () =>
-  z.union([digits().pipe(whole(1, PROCESSORS_MAX)), threads()], {
-    error: says('must be a number or a share such as "50%"')
-  })
+const threadsText = () => z.union([digits().pipe(whole(1, PROCESSORS_MAX)), threads()])
 
 /** Variables that win over the file, and the field of `config` that each stands for. */
 const OVERRIDES = {

@@ -86,7 +86,7 @@ class Reader {
         prettyErrors: false,
         // Its check compares all pairs of keys; ours is linear.
         uniqueKeys: false,
-        logLevel: 'silent'
+        logLevel: 'error'
       })
       for (const { code, message, pos } of document.errors.slice(0, SYNTAX_ERRORS_MAX)) {
         this.#report([], pos[0], syntaxMessage(code, message))
