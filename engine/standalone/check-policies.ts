@@ -65,9 +65,13 @@ interface Attached {
 
 function attachedTo({ raw, path }: Placed, keys: readonly PolicyKey[], schema: FileSchema['policies']): Attached {
   const given = objectOf(raw.policies)
-  const result = schema.safeParse(given)
+  const sound: Record<string, unknown> = {}
+  for (const [key, config] of Object.entries(given)) {
+    const result = schema.shape[key]?.safeParse(config)
+    if (result?.success === true) sound[key] = result.data
+  }
   return {
-    policies: result.success ? canonicalPolicies(result.data, keys) : {},
+    policies: canonicalPolicies(sound, keys),
     pathOf: (name) => {
       const found = keys.find(({ key, policy }) => policy.name === name && given[key] !== undefined)
       return [...path, 'policies', found?.key ?? name]

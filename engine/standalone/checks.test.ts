@@ -61,9 +61,12 @@ test('a forced uws transport must honour every setting', () => {
   const text = (http: string) =>
     `frontendPolicies: { http: { ${http} } }\nbinds: [{ port: 80, listeners: [{}], transport: uws }]`
   assert.deepEqual(mistakes(text('maxHeaderSize: 60000')), [
-    '2:49: binds[0].transport: uws cannot honour the default frontendPolicies.http.http1IdleTimeout: it closes idle connections after 10s',
-    '2:49: binds[0].transport: uws cannot honour the default frontendPolicies.http.http1MaxHeaders: it takes at most 98 header fields',
-    '2:49: binds[0].transport: uws cannot honour frontendPolicies.http.maxHeaderSize: its size is fixed when the process starts'
+    '2:49: binds[0].transport: uws cannot honour the default frontendPolicies.http.http1IdleTimeout: ' +
+      'it closes idle connections after 10s',
+    '2:49: binds[0].transport: uws cannot honour the default frontendPolicies.http.http1MaxHeaders: ' +
+      'it takes at most 98 header fields',
+    '2:49: binds[0].transport: uws cannot honour frontendPolicies.http.maxHeaderSize: ' +
+      'its size is fixed when the process starts'
   ])
   assert.deepEqual(hints(text('http1IdleTimeout: 10s, http1MaxHeaders: 99')), [
     'set it to 98 or less, or use transport node'

@@ -72,7 +72,8 @@ test('private-use characters of the file itself survive', () => {
 
 test('what is wrong with a reference is told where it stands', () => {
   const text =
-    'binds:\n- port: $PORT\n  listeners:\n  - name: "a-${NAME}"\n    hostname: ${HOST:-x$y}\n    routes: [{ name: "${" }, { name: "${a b}" }]\n'
+    'binds:\n- port: $PORT\n  listeners:\n  - name: "a-${NAME}"\n    hostname: ${HOST:-x$y}\n    routes: ' +
+    '[{ name: "${" }, { name: "${a b}" }]\n'
   assert.deepEqual(mistakes(text), [
     '2:9: binds[0].port: environment variable PORT is not set',
     '4:14: binds[0].listeners[0].name: environment variable NAME is not set',

@@ -24,7 +24,8 @@ test('a file with everything becomes the Snapshot', () => {
 test('YAML and JSON of the same content give the same Snapshot', () => {
   const yaml = 'binds:\n- port: 80\n  listeners:\n  - routes:\n    - hostnames: [A.example]\n'
   const json =
-    '{\n\t"$schema": "./weir.schema.json",\n\t"binds": [{"port": 80, "listeners": [{"routes": [{"hostnames": ["A.example"]}]}]}]\n}'
+    '{\n\t"$schema": "./weir.schema.json",\n\t"binds": [{"port": 80, "listeners": [{"routes": [{"hostnames": ' +
+    '["A.example"]}]}]}]\n}'
   assert.deepEqual(good(json), good(yaml))
 })
 
@@ -78,7 +79,8 @@ test('inline backends of listeners of one name on two ports stay apart', () => {
 test('aliases of policies end under the canonical name, parts put together', () => {
   const route = good(
     withRoute(
-      'policies: { timeout: { requestTimeout: 1s }, requestHeaderModifier: { set: { a: "1" } }, responseHeaderModifier: { set: { b: "2" } } }'
+      'policies: { timeout: { requestTimeout: 1s }, requestHeaderModifier: { set: { a: ' +
+        '"1" } }, responseHeaderModifier: { set: { b: "2" } } }'
     )
   ).binds[0]!.listeners[0]!.routes[0]!
   assert.deepEqual(route.policies, {
@@ -91,7 +93,8 @@ test('a policy and its alias may share the work but not say the same thing', () 
   const both = (alias: string) =>
     withRoute(`policies: { headerModifiers: { request: { set: {} } }, ${alias}: { set: {} } }`)
   assert.deepEqual(mistakes(both('requestHeaderModifier')), [
-    '1:103: binds[0].listeners[0].routes[0].policies.requestHeaderModifier: says again what headerModifiers says: keep one of them'
+    '1:103: binds[0].listeners[0].routes[0].policies.requestHeaderModifier: ' +
+      'says again what headerModifiers says: keep one of them'
   ])
   assert.equal(load(both('responseHeaderModifier'), {}).ok, true)
   assert.match(
@@ -135,7 +138,8 @@ test('on a backend only backend policies are accepted', () => {
     'backends: [{ host: "a:1", policies: { connectTimeout: 1s } }, { host: "b:1", policies: { timeouts: {} } }]'
   )
   assert.deepEqual(mistakes(text), [
-    "1:137: binds[0].listeners[0].routes[0].backends[1].policies.timeouts: policy 'timeouts' is not accepted on a backend: put it on the route"
+    '1:137: binds[0].listeners[0].routes[0].backends[1].policies.timeouts: ' +
+      "policy 'timeouts' is not accepted on a backend: put it on the route"
   ])
 })
 
@@ -144,12 +148,13 @@ test('policies are compiled against their routes, so what they refuse has a line
     - matches: [{ path: { pathPrefix: /a/ } }]
     - matches: [{ path: { exact: /b } }]
     - matches: [{ path: { exact: /c } }]
-      policies: { prefixOnly: x }
+      policies: { prefixOnly: x, timeouts: 5 }
     - matches: [{ path: { nonsense: /d } }]`
   const problems = mistakes(`binds:\n- port: 80\n  listeners:\n  - policies: { prefixOnly: y }\n    ${routes}`)
   assert.deepEqual(problems, [
     '4:17: binds[0].listeners[0].policies.prefixOnly: needs prefix matches, not exact /b',
     '9:19: binds[0].listeners[0].routes[2].policies.prefixOnly: needs prefix matches, not exact /c',
+    '9:44: binds[0].listeners[0].routes[2].policies.timeouts: must be an object, not 5',
     '10:27: binds[0].listeners[0].routes[3].matches[0].path.nonsense: is not a known key'
   ])
 })
@@ -159,9 +164,11 @@ test('what is probably not meant is a warning', () => {
     'weir.yaml:1:1: the file has no binds: nothing is served'
   ])
   const text =
-    'binds: [{ port: 80, listeners: [{ hostname: "*.a.com", routes: [{ hostnames: [x.a.com, "*.b.a.com", a.com, "*"] }] }] }]'
+    'binds: [{ port: 80, listeners: [{ hostname: "*.a.com", routes: [{ hostnames: ' +
+    '[x.a.com, "*.b.a.com", a.com, "*"] }] }] }]'
   assert.deepEqual(warningsOf(text), [
-    'weir.yaml:1:101: binds[0].listeners[0].routes[0].hostnames[2]: "a.com" is never a host of this listener, which serves "*.a.com"'
+    'weir.yaml:1:101: binds[0].listeners[0].routes[0].hostnames[2]: ' +
+      '"a.com" is never a host of this listener, which serves "*.a.com"'
   ])
 })
 

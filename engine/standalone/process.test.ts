@@ -64,11 +64,15 @@ test('the longest drain ends before the grace period does', () => {
 test('a variable that is wrong is named, at the place that it would change', () => {
   assert.deepEqual(mistakes(FILE, { WORKER_THREADS: 'all', LOG_FORMAT: 'xml', ADMIN_ADDR: '1', CPU_LIMIT: 'x' }), [
     '2:3: config.adminAddr: environment variable ADMIN_ADDR must be "host:port", "[::]:port", "unix:/path" or "off"',
-    '5:3: config.workerThreads: environment variable WORKER_THREADS must be a whole number from 1 to 1024, or a share of the processors such as "50%"',
+    '5:3: config.workerThreads: ' +
+      'environment variable WORKER_THREADS must be a whole number from 1 to 1024, ' +
+      'or a share of the processors such as "50%"',
     '5:3: config.workerThreads: environment variable CPU_LIMIT must be a whole number',
     '6:27: config.logging.format: environment variable LOG_FORMAT must be one of text, json'
   ])
   assert.deepEqual(mistakes('binds: []', { LOG_LEVEL: 'loud' }), [
-    '1:1: config.logging.level: environment variable LOG_LEVEL must be a level (off, error, warn, info, debug, trace) or a list such as "info,upstream=debug"'
+    '1:1: config.logging.level: ' +
+      'environment variable LOG_LEVEL must be a level (off, error, warn, info, debug, trace) ' +
+      'or a list such as "info,upstream=debug"'
   ])
 })
