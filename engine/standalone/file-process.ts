@@ -81,15 +81,23 @@ const threadsText = () => z.union([digits().pipe(whole(1, PROCESSORS_MAX)), thre
 
 /** Variables that win over the file, and the field of `config` that each stands for. */
 const OVERRIDES = {
+  // Where the admin server listens, or "off".
   ADMIN_ADDR: { field: 'adminAddr', schema: address() },
+  // Where metrics are served, or "off".
   STATS_ADDR: { field: 'statsAddr', schema: address() },
+  // Where readiness is served, or "off".
   READINESS_ADDR: { field: 'readinessAddr', schema: address() },
+  // Serving threads: a number or a share of the processors.
   WORKER_THREADS: { field: 'workerThreads', schema: threadsText() },
   // The number of processors, where a container may use fewer than the machine has.
   CPU_LIMIT: { field: 'workerThreads', schema: digits().pipe(whole(1, PROCESSORS_MAX)) },
+  // Level directives, with commas between them.
   LOG_LEVEL: { field: 'logging.level', schema: directives() },
+  // text or json.
   LOG_FORMAT: { field: 'logging.format', schema: format() },
+  // The longest drain, a duration.
   CONNECTION_TERMINATION_DEADLINE: { field: 'connectionTerminationDeadline', schema: deadline() },
+  // The shortest drain, a duration.
   CONNECTION_MIN_TERMINATION_DEADLINE: { field: 'connectionMinTerminationDeadline', schema: deadline() },
   // What Kubernetes grants from SIGTERM to SIGKILL; the default of the longest drain stays below it.
   TERMINATION_GRACE_PERIOD_SECONDS: {

@@ -12,6 +12,12 @@ function folder(context: TestContext): string {
   return path
 }
 
+/** Long enough to never come: these tests are about events. */
+const NO_POLL_MS = 3_600_000
+
+/** A change that is missed fails its test, not the whole run. */
+const LIMIT = { timeout: 15_000 }
+
 /** A watch whose changes can be waited for, one by one. */
 class Changes {
   readonly #seen: string[] = []
@@ -26,7 +32,7 @@ class Changes {
         if (waiting === undefined) this.#seen.push(text)
         else waiting(text)
       },
-      options
+      { pollMs: NO_POLL_MS, ...options }
     )
     context.after(() => this.watch.close())
   }
@@ -47,7 +53,7 @@ class Changes {
   }
 }
 
-test('a file that is written in place', async (context) => {
+test('a file that is written in place', LIMIT, async (context) => {
   const file = join(folder(context), 'weir.yaml')
   writeFileSync(file, 'one')
   const changes = new Changes(context, file)
@@ -57,7 +63,7 @@ test('a file that is written in place', async (context) => {
   assert.equal(await changes.next(), 'three')
 })
 
-test('a file that is replaced by renaming, again and again', async (context) => {
+test('a file that is replaced by renaming, again and again', LIMIT, async (context) => {
   const path = folder(context)
   const file = join(path, 'weir.yaml')
   writeFileSync(file, 'one')
@@ -69,7 +75,7 @@ test('a file that is replaced by renaming, again and again', async (context) => 
   }
 })
 
-test('a Kubernetes ConfigMap: a link beside the file is swapped', async (context) => {
+test('a Kubernetes ConfigMap: a link beside the file is swapped', LIMIT, async (context) => {
   const path = folder(context)
   const publish = (version: string, text: string) => {
     mkdirSync(join(path, version))
@@ -87,7 +93,7 @@ test('a Kubernetes ConfigMap: a link beside the file is swapped', async (context
   assert.equal(await changes.next(), 'three')
 })
 
-test('a link to a file elsewhere: there it is watched too', async (context) => {
+test('a link to a file elsewhere: there it is watched too', LIMIT, async (context) => {
   const path = folder(context)
   const elsewhere = folder(context)
   writeFileSync(join(elsewhere, 'real.yaml'), 'one')
@@ -97,7 +103,7 @@ test('a link to a file elsewhere: there it is watched too', async (context) => {
   assert.equal(await changes.next(), 'two')
 })
 
-test('the same content, and a file that is gone for a while, are no changes', async (context) => {
+test('the same content, and a file that is gone for a while, are no changes', LIMIT, async (context) => {
   const file = join(folder(context), 'weir.yaml')
   writeFileSync(file, 'one')
   const changes = new Changes(context, file)
@@ -112,21 +118,25 @@ test('the same content, and a file that is gone for a while, are no changes', as
   assert.deepEqual([...changes.unexpected, ...barrier.unexpected], [])
 })
 
-test('a change between reading the file and watching it is not missed', async (context) => {
+test('a change between reading the file and watching it is not missed', LIMIT, async (context) => {
   const file = join(folder(context), 'weir.yaml')
   writeFileSync(file, 'two')
   assert.equal(await new Changes(context, file, { known: 'one' }).next(), 'two')
 })
 
-test('a file in a folder that does not exist yet is found', async (context) => {
-  const path = join(folder(context), 'later')
-  const changes = new Changes(context, join(path, 'weir.yaml'))
-  mkdirSync(path)
-  writeFileSync(join(path, 'weir.yaml'), 'one')
-  assert.equal(await changes.next(), 'one')
-})
+test(
+  'without events the file is looked at from time to time: here its folder does not exist yet',
+  LIMIT,
+  async (context) => {
+    const path = join(folder(context), 'later')
+    const changes = new Changes(context, join(path, 'weir.yaml'), { pollMs: 1_000 })
+    mkdirSync(path)
+    writeFileSync(join(path, 'weir.yaml'), 'one')
+    assert.equal(await changes.next(), 'one')
+  }
+)
 
-test('nothing is reported after close', async (context) => {
+test('nothing is reported after close', LIMIT, async (context) => {
   const file = join(folder(context), 'weir.yaml')
   writeFileSync(file, 'one')
   const closed = new Changes(context, file)

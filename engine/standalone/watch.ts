@@ -12,10 +12,13 @@ import { dirname, resolve } from 'node:path'
 const DEBOUNCE_MS = 50
 /** For file systems without events (NFS, some containers); reading 1 MB takes about a millisecond. */
 const POLL_MS = 2_000
+const POLL_MS_MIN = 1_000
 
 export interface WatchOptions {
   /** The text that is already in force: only another one is a change. Default: what the file has now. */
   readonly known?: string
+  /** Time between two looks without an event; at least 1000. Default 2000. */
+  readonly pollMs?: number
 }
 
 export interface FileWatch {
@@ -27,7 +30,7 @@ export interface FileWatch {
  * cannot be read is waited for. Does not keep the process alive.
  */
 export function watchFile(path: string, onChange: (text: string) => void, options: WatchOptions = {}): FileWatch {
-  return new Watcher(resolve(path), onChange, options.known)
+  return new Watcher(resolve(path), onChange, options)
 }
 
 class Watcher implements FileWatch {
@@ -39,13 +42,13 @@ class Watcher implements FileWatch {
   #debounce: NodeJS.Timeout | null = null
   #hash: string | null
 
-  constructor(path: string, onChange: (text: string) => void, known: string | undefined) {
+  constructor(path: string, onChange: (text: string) => void, { known, pollMs = POLL_MS }: WatchOptions) {
     this.#path = path
     this.#onChange = onChange
     const text = known ?? readText(path)
     this.#hash = text === null ? null : hash(text)
     this.#rewatch()
-    this.#poll = setInterval(() => this.#look(), POLL_MS).unref()
+    this.#poll = setInterval(() => this.#look(), Math.max(POLL_MS_MIN, pollMs)).unref()
     // The file may have changed between the caller's reading of it and now.
     if (known !== undefined) this.#soon()
   }
