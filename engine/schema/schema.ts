@@ -9,3 +9,42 @@ export const shortString = () => z.string().min(1).max(256)
 export const tinyString = () => z.string().min(1).max(64)
 /** Spec 2.1: length 1..1024. */
 export const longString = () => z.string().min(1).max(1024)
+
+/** The message for every wrong value of a schema; a value that is not there is still reported as missing. */
+export const says =
+  (message: string) =>
+  (issue: { readonly input?: unknown }): string | undefined =>
+    issue.input === undefined ? undefined : message
+
+/** A whole number in a range, both ends included. */
+export function whole(min: number, max: number) {
+  const error = says(`must be a whole number from ${min} to ${max}`)
+  return z.int({ error }).min(min, { error }).max(max, { error })
+}
+
+/** A list of `min` to `max` entries. */
+export function list<T extends ZodType>(item: T, min: number, max: number) {
+  const error = says(`must have ${min} to ${max} entries`)
+  return z.array(item).min(min, { error }).max(max, { error })
+}
+
+/** A name that ends up in logs, metric labels and references. */
+export const name = () =>
+  shortString().regex(
+    /^[A-Za-z0-9][A-Za-z0-9_.-]*$/,
+    'must begin with a letter or digit, and have only letters, digits, "-", "_" and "."'
+  )
+
+/** A key that users know from the spec or from other gateways, and that weir does not have (yet). */
+export const refused = (what: string) => z.never({ error: `${what} is not in this version of weir` }).optional()
+
+/** One refused key per name; `what` goes before the name in the message ("policy"). */
+export function refusedKeys(what: string, names: readonly string[]): Record<string, ReturnType<typeof refused>> {
+  return Object.fromEntries(names.map((key) => [key, refused(`${what} '${key}'`)]))
+}
+
+/** Whether the schema only exists to refuse its key by name. */
+export function isRefused(schema: z.core.$ZodType): boolean {
+  const { def } = (schema as z.core.$ZodTypes)._zod
+  return def.type === 'optional' && (def.innerType as z.core.$ZodTypes)._zod.def.type === 'never'
+}

@@ -1,177 +1,143 @@
-/** A validated file -> the Snapshot: defaults filled in, names resolved, aliases made canonical. */
-import { availableParallelism } from 'node:os'
-import type { Policy } from '#engine/contract/policy.ts'
+/** A validated file -> the Snapshot: names filled in, inline backends named, aliases resolved. */
 import type {
   Backend,
   Bind,
-  FrontendSettings,
   Listener,
   PathMatch,
-  PolicySet,
-  ProcessSettings,
   RouteMatch,
   RouteSpec,
   Snapshot,
   ValueMatch,
   WeightedBackend
 } from '#engine/ir/snapshot.ts'
-import { parseUpstream } from '#engine/schema/leaves.ts'
-import type { Env } from './document.ts'
-import type { ConfigFile } from './file.ts'
+import type { Target } from '#engine/schema/net.ts'
+import type { File } from './file.ts'
+import { translateFrontend } from './file-frontend.ts'
+import { canonicalPolicies, type PolicyKey } from './file-policies.ts'
+import { type Overrides, translateProcess } from './file-process.ts'
+import { defaultListenerName, defaultRouteName } from './walk.ts'
 
-/** A Snapshot before it is accepted. */
+/** What a source gives; version, hash and time are those of the moment it is accepted. */
 export type SnapshotDraft = Omit<Snapshot, 'version' | 'hash' | 'acceptedAt'>
 
-type FileBind = ConfigFile['binds'][number]
+export interface TranslateOptions {
+  readonly keys: readonly PolicyKey[]
+  readonly env: Overrides
+  readonly processors: number
+}
+
+type FileBind = NonNullable<File['binds']>[number]
 type FileListener = FileBind['listeners'][number]
 type FileRoute = NonNullable<FileListener['routes']>[number]
-type FileMatch = NonNullable<FileRoute['matches']>[number]
-type FileBackend = NonNullable<FileRoute['backends']>[number]
-type Named = NonNullable<ConfigFile['backends']>[number]
+type FileMatches = FileRoute['matches']
+type FileMatch = NonNullable<FileMatches>[number]
+type FileReference = NonNullable<FileRoute['backends']>[number]
+type FileBackend = NonNullable<File['backends']>[number]
 
-export function translate(file: ConfigFile, policies: readonly Policy[], env: Env): SnapshotDraft {
-  const backends: Record<string, Backend> = {}
-  for (const backend of file.backends ?? []) backends[backend.name] = toBackend(backend, policies)
-  const binds = file.binds.map((bind): Bind => {
-    const listeners = bind.listeners.map((listener, i) => toListener(listener, i, bind.port, backends, policies))
-    return { port: bind.port, transport: bind.transport ?? 'auto', listeners }
-  })
-  return { binds, backends, frontend: toFrontend(file), process: toProcess(file, env) }
-}
-
-function toListener(
-  listener: FileListener,
-  index: number,
-  port: number,
-  backends: Record<string, Backend>,
-  policies: readonly Policy[]
-): Listener {
-  const name = listener.name ?? `listener${index}`
+export function translate(file: File, options: TranslateOptions): SnapshotDraft {
+  const translator = new Translator(options.keys)
+  for (const backend of file.backends ?? []) translator.addBackend(backend)
+  const binds = (file.binds ?? []).map((bind) => translator.bind(bind))
   return {
-    name,
-    hostname: listener.hostname ?? '*',
-    protocol: 'HTTP',
-    policies: canonical(listener.policies, policies),
-    routes: (listener.routes ?? []).map((route, i) => toRoute(route, i, `${port}/${name}`, backends, policies))
+    binds,
+    backends: translator.backends,
+    frontend: translateFrontend(file.frontendPolicies),
+    process: translateProcess(file.config, options.env, options.processors)
   }
 }
 
-function toRoute(
-  route: FileRoute,
-  index: number,
-  place: string,
-  backends: Record<string, Backend>,
-  policies: readonly Policy[]
-): RouteSpec {
-  const name = route.name ?? `route${index}`
-  return {
-    name,
-    hostnames: route.hostnames ?? [],
-    matches: (route.matches ?? [{}]).map(toMatch),
-    policies: canonical(route.policies, policies),
-    backends: (route.backends ?? []).map((backend, i): WeightedBackend => {
-      const key = backend.backend ?? `${place}/${name}/${i}`
-      if (backend.backend === undefined) backends[key] = toBackend(backend, policies)
-      return { backend: key, weight: backend.weight ?? 1, policies: canonical(backend.policies, policies) }
-    })
+class Translator {
+  readonly backends: Record<string, Backend> = {}
+  readonly #keys: readonly PolicyKey[]
+  #listeners = 0
+
+  constructor(keys: readonly PolicyKey[]) {
+    this.#keys = keys
+  }
+
+  addBackend(file: FileBackend): void {
+    const policies = canonicalPolicies(file.policies, this.#keys)
+    const dynamic = file.dynamic ?? file.dynamicForwardProxy
+    const target = file.host ?? (file.static && { ...file.static, unixPath: null })
+    this.backends[file.name] =
+      target === undefined
+        ? { kind: 'dynamic', allowAddresses: dynamic?.allowAddresses ?? [], policies }
+        : staticBackend(target, policies)
+  }
+
+  bind(file: FileBind): Bind {
+    return {
+      port: file.port,
+      transport: file.transport ?? 'auto',
+      listeners: file.listeners.map((listener) => this.#listener(listener, file.port))
+    }
+  }
+
+  #listener(file: FileListener, port: number): Listener {
+    const unnamed = defaultListenerName(this.#listeners++)
+    const name = file.name ?? unnamed
+    return {
+      name,
+      hostname: file.hostname ?? '*',
+      protocol: file.protocol ?? 'HTTP',
+      policies: canonicalPolicies(file.policies, this.#keys),
+      routes: (file.routes ?? []).map((route, i) => this.#route(route, i, name, port))
+    }
+  }
+
+  #route(file: FileRoute, index: number, listener: string, port: number): RouteSpec {
+    const name = file.name ?? defaultRouteName(index)
+    return {
+      name,
+      hostnames: file.hostnames ?? [],
+      matches: translateMatches(file.matches),
+      policies: canonicalPolicies(file.policies, this.#keys),
+      backends: (file.backends ?? []).map((reference, i) =>
+        this.#reference(reference, `${listener}/${name}/${i}`, port)
+      )
+    }
+  }
+
+  #reference(file: FileReference, place: string, port: number): WeightedBackend {
+    const backend = file.backend ?? this.#inline(file, place, port)
+    return { backend, weight: file.weight ?? 1, policies: canonicalPolicies(file.policies, this.#keys) }
+  }
+
+  /** Names of backends have no slash, so only listeners of the same name on two ports could collide. */
+  #inline({ host, dynamic }: FileReference, place: string, port: number): string {
+    const name = Object.hasOwn(this.backends, place) ? `${port}/${place}` : place
+    this.backends[name] =
+      host === undefined
+        ? { kind: 'dynamic', allowAddresses: dynamic?.allowAddresses ?? [], policies: {} }
+        : staticBackend(host, {})
+    return name
   }
 }
 
-function toMatch(match: FileMatch): RouteMatch {
+function staticBackend({ host, port, unixPath }: Target, policies: Backend['policies']): Backend {
+  return { kind: 'static', host, port, unixPath, policies }
+}
+
+/** A route without matches matches every path. */
+function translateMatches(matches: FileMatches): RouteMatch[] {
+  return matches === undefined || matches.length === 0 ? [translateMatch({})] : matches.map(translateMatch)
+}
+
+function translateMatch({ path, method, headers, query }: FileMatch): RouteMatch {
   return {
-    path: toPath(match.path),
-    ...(match.method === undefined ? {} : { method: match.method }),
-    headers: (match.headers ?? []).map(({ name, value }) => ({ name, value: toValue(value) })),
-    query: (match.query ?? []).map(({ name, value }) => ({ name, value: toValue(value) }))
+    path: translatePath(path),
+    ...(method === undefined ? {} : { method }),
+    headers: (headers ?? []).map(({ name, value }) => ({ name, value: translateValue(value) })),
+    query: (query ?? []).map(({ name, value }) => ({ name, value: translateValue(value) }))
   }
 }
 
-function toPath(path: FileMatch['path']): PathMatch {
+function translatePath(path: FileMatch['path']): PathMatch {
   if (path?.exact !== undefined) return { exact: path.exact }
   if (path?.regex !== undefined) return { regex: path.regex }
   return { prefix: path?.pathPrefix ?? '/' }
 }
 
-function toValue(value: { exact?: string | undefined; regex?: string | undefined }): ValueMatch {
+function translateValue(value: NonNullable<FileMatch['headers']>[number]['value']): ValueMatch {
   return value.regex === undefined ? { exact: value.exact ?? '' } : { regex: value.regex }
-}
-
-function toBackend(backend: Named | FileBackend, policies: readonly Policy[]): Backend {
-  const set = canonical(backend.policies, policies)
-  const { host, static: fixed, dynamic, dynamicForwardProxy } = backend
-  if (fixed !== undefined)
-    return { kind: 'static', host: fixed.host.toLowerCase(), port: fixed.port, unixPath: null, policies: set }
-  const address = host === undefined ? null : parseUpstream(host)
-  if (address !== null) return { kind: 'static', ...address, policies: set }
-  const allowAddresses = (dynamic ?? dynamicForwardProxy)?.allowAddresses ?? []
-  return { kind: 'dynamic', allowAddresses, policies: set }
-}
-
-/** Every alias under the name of its policy; aliases that wrap become one object. */
-function canonical(given: Readonly<Record<string, unknown>> | undefined, policies: readonly Policy[]): PolicySet {
-  const set: Record<string, unknown> = {}
-  if (given === undefined) return set
-  for (const policy of policies) {
-    if (given[policy.name] !== undefined) set[policy.name] = given[policy.name]
-    for (const { name, wrap } of policy.aliases) {
-      const value = given[name]
-      if (value === undefined) continue
-      set[policy.name] = wrap === undefined ? value : { ...(set[policy.name] as object | undefined), [wrap]: value }
-    }
-  }
-  return set
-}
-
-// --- settings ---
-
-const SECOND = 1000
-const MINUTE = 60 * SECOND
-
-function toFrontend(file: ConfigFile): FrontendSettings {
-  const { http, tcp } = file.frontendPolicies ?? {}
-  const headBytesMax = http?.maxHeaderSize ?? 48 * 1024
-  return {
-    http: {
-      maxBufferBytes: http?.maxBufferSize ?? 2 * 1024 * 1024,
-      headersMax: http?.http1MaxHeaders ?? 100,
-      idleTimeoutMs: http?.http1IdleTimeout ?? 10 * MINUTE,
-      headTimeoutMs: http?.http1HeaderTimeout ?? 30 * SECOND,
-      bodyTimeoutMs: http?.bodyTimeout ?? MINUTE,
-      sendTimeoutMs: http?.sendTimeout ?? MINUTE,
-      headBytesMax,
-      uriBytesMax: http?.maxUriSize ?? Math.min(16 * 1024, headBytesMax),
-      bodyBytesMax: http?.maxRequestBodySize ?? 0
-    },
-    tcp: { keepalive: { timeMs: (tcp?.keepalives ?? tcp?.keepalive)?.time ?? 3 * MINUTE } }
-  }
-}
-
-/** `config`, with the environment variables that override its fields (the names users of the closest peer know). */
-function toProcess(file: ConfigFile, env: Env): ProcessSettings {
-  const config = file.config ?? {}
-  const grace = Number(env.TERMINATION_GRACE_PERIOD_SECONDS)
-  const derived = Number.isFinite(grace) && grace > 0 ? Math.max(grace - (grace <= 10 ? 1 : 5), 1) * SECOND : 5 * SECOND
-  const { backend, logging } = config
-  return {
-    adminAddr: env.ADMIN_ADDR || (config.adminAddr ?? 'localhost:15000'),
-    statsAddr: env.STATS_ADDR || (config.statsAddr ?? '[::]:15020'),
-    readinessAddr: env.READINESS_ADDR || (config.readinessAddr ?? '[::]:15021'),
-    workerThreads: threadCount(env.WORKER_THREADS || config.workerThreads),
-    logging: { level: env.LOG_LEVEL || (logging?.level ?? 'info'), format: logging?.format ?? 'text' },
-    terminationDeadlineMs: config.connectionTerminationDeadline ?? derived,
-    terminationMinDeadlineMs: config.connectionMinTerminationDeadline ?? 0,
-    upstream: {
-      connectTimeoutMs: backend?.connectTimeout ?? 10 * SECOND,
-      poolIdleTimeoutMs: backend?.poolIdleTimeout ?? 90 * SECOND,
-      poolMaxSize: backend?.poolMaxSize ?? 1024,
-      requestsPerConnectionMax: backend?.maxRequestsPerConnection ?? 0
-    }
-  }
-}
-
-function threadCount(wanted: string | number | undefined): number {
-  const processors = availableParallelism()
-  const text = String(wanted ?? processors)
-  const count = text.endsWith('%') ? Math.round((processors * Number(text.slice(0, -1))) / 100) : Number(text)
-  return Number.isFinite(count) ? Math.min(Math.max(Math.floor(count), 1), 256) : processors
 }

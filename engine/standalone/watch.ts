@@ -1,72 +1,128 @@
 /**
- * Watches one file by its content: editors that rename over it and Kubernetes, which swaps a symlink
- * above it, both look like a change of what can be read at the path.
+ * Watching one configuration file. What is watched is the folder, not the file: editors and deploy
+ * tools replace files by renaming, and Kubernetes swaps a symbolic link beside the file (..data), so
+ * the file that was opened first never changes. Events only say that it is worth looking; whether
+ * something changed is decided by content.
  */
 import { createHash } from 'node:crypto'
-import { type FSWatcher, watch } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { type FSWatcher, readFileSync, realpathSync, watch } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 
-/** Events come in bursts; the last one of a burst counts. */
-const SETTLE_MS = 50
-/** For file systems without events. */
+/** Writers that truncate and write, or replace several links, are given this long to finish. */
+const DEBOUNCE_MS = 50
+/** For file systems without events (NFS, some containers); reading 1 MB takes about a millisecond. */
 const POLL_MS = 2_000
+const POLL_MS_MIN = 1_000
+
+export interface WatchOptions {
+  /** The text that is already in force: only another one is a change. Default: what the file has now. */
+  readonly known?: string
+  /** Time between two looks without an event; at least 1000. Default 2000. */
+  readonly pollMs?: number
+}
 
 export interface FileWatch {
   close(): void
 }
 
-/** Calls `onChange` with the new text whenever it differs from the text before (first: `current`). */
-export function watchFile(path: string, current: string, onChange: (text: string) => void): FileWatch {
-  let last = digest(current)
-  let settle: NodeJS.Timeout | null = null
-  let closed = false
+/**
+ * Calls `onChange` with the file's text whenever it becomes another one. A file that is gone or
+ * cannot be read is waited for. Does not keep the process alive.
+ */
+export function watchFile(path: string, onChange: (text: string) => void, options: WatchOptions = {}): FileWatch {
+  return new Watcher(resolve(path), onChange, options)
+}
 
-  async function check(): Promise<void> {
-    let text: string
+class Watcher implements FileWatch {
+  readonly #path: string
+  readonly #onChange: (text: string) => void
+  readonly #poll: NodeJS.Timeout
+  /** By folder: that of the path, and that of the file which it leads to. */
+  readonly #watchers = new Map<string, FSWatcher>()
+  #debounce: NodeJS.Timeout | null = null
+  #hash: string | null
+
+  constructor(path: string, onChange: (text: string) => void, { known, pollMs = POLL_MS }: WatchOptions) {
+    this.#path = path
+    this.#onChange = onChange
+    const text = known ?? readText(path)
+    this.#hash = text === null ? null : hash(text)
+    this.#rewatch()
+    this.#poll = setInterval(() => this.#look(), Math.max(POLL_MS_MIN, pollMs)).unref()
+    // The file may have changed between the caller's reading of it and now.
+    if (known !== undefined) this.#soon()
+  }
+
+  close(): void {
+    clearInterval(this.#poll)
+    if (this.#debounce !== null) clearTimeout(this.#debounce)
+    for (const watcher of this.#watchers.values()) watcher.close()
+    this.#watchers.clear()
+  }
+
+  #soon(): void {
+    if (this.#debounce === null) this.#debounce = setTimeout(() => this.#look(), DEBOUNCE_MS).unref()
+    else this.#debounce.refresh()
+  }
+
+  #look(): void {
+    if (this.#debounce !== null) clearTimeout(this.#debounce)
+    this.#debounce = null
+    this.#rewatch()
+    const text = readText(this.#path)
+    if (text === null) return
+    const now = hash(text)
+    if (now === this.#hash) return
+    this.#hash = now
+    this.#onChange(text)
+  }
+
+  /** Follows links to wherever they lead now. */
+  #rewatch(): void {
+    const folders = new Set([dirname(this.#path), dirname(realPath(this.#path))])
+    for (const [folder, watcher] of this.#watchers) {
+      if (folders.has(folder)) continue
+      watcher.close()
+      this.#watchers.delete(folder)
+    }
+    for (const folder of folders) if (!this.#watchers.has(folder)) this.#watchFolder(folder)
+  }
+
+  #watchFolder(folder: string): void {
+    let watcher: FSWatcher
     try {
-      text = await readFile(path, 'utf8')
+      watcher = watch(folder, { persistent: false }, () => this.#soon())
     } catch {
-      // Between the removal of the old file and the rename of the new one there is nothing to read.
+      // The folder is gone or events are not to be had: the next poll looks and tries again.
       return
     }
-    const seen = digest(text)
-    if (closed || seen === last) return
-    last = seen
-    onChange(text)
-  }
-
-  function soon(): void {
-    if (settle !== null) clearTimeout(settle)
-    settle = setTimeout(check, SETTLE_MS)
-    settle.unref()
-  }
-
-  const watcher = watchFolder(dirname(path), soon)
-  const poll = setInterval(check, POLL_MS)
-  poll.unref()
-  return {
-    close() {
-      closed = true
-      clearInterval(poll)
-      if (settle !== null) clearTimeout(settle)
-      watcher?.close()
-    }
+    watcher.on('error', () => {
+      watcher.close()
+      if (this.#watchers.get(folder) === watcher) this.#watchers.delete(folder)
+    })
+    this.#watchers.set(folder, watcher)
   }
 }
 
-/** The folder, not the file: a file that is replaced takes its watch with it. Null: polling does it alone. */
-function watchFolder(folder: string, onEvent: () => void): FSWatcher | null {
+/** The file's text, or null when it is not there or cannot be read (yet). */
+function readText(path: string): string | null {
   try {
-    const watcher = watch(folder, { persistent: false }, onEvent)
-    watcher.on('error', () => watcher.close())
-    return watcher
+    return readFileSync(path, 'utf8')
   } catch {
-    // No inotify left, or a file system without it.
+    // Between removal and replacement there is no file; a change is reported once there is one.
     return null
   }
 }
 
-function digest(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+function realPath(path: string): string {
+  try {
+    return realpathSync(path)
+  } catch {
+    // A link that leads nowhere: its own folder is watched.
+    return path
+  }
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('base64')
 }

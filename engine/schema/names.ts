@@ -1,0 +1,22 @@
+/**
+ * The one table of neutral words (DESIGN section 1): the specification avoids names of vendors, users
+ * know the real ones. Real names are canonical; the neutral ones are understood wherever one is read.
+ */
+export const REAL_NAMES: Readonly<Record<string, string>> = {
+  typeA: 'openai',
+  typeAHosted: 'azureopenai',
+  typeB: 'anthropic',
+  typeC: 'gemini',
+  typeCCloud: 'vertexai',
+  typeD: 'bedrock',
+  typeAModeration: 'openAIModeration',
+  cloudC: 'gcp',
+  cloudD: 'aws',
+  IdpA: 'Auth0',
+  IdpB: 'Keycloak'
+}
+
+/** The canonical name of a word: the real name of a neutral one, any other word itself. */
+export function realName(word: string): string {
+  return Object.hasOwn(REAL_NAMES, word) ? REAL_NAMES[word]! : word
+}

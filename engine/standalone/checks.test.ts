@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hints, load, mistakes, withRoute } from './testing/fakes.ts'
+
+const binds = (...ports: number[]) => `binds: [${ports.map((port) => `{ port: ${port}, listeners: [{}] }`).join(', ')}]`
+
+test('a port is used once', () => {
+  assert.deepEqual(mistakes(binds(80, 81, 80)), [
+    '1:79: binds[2].port: port 80 is already the port of the bind in line 1'
+  ])
+})
+
+test("the process's own ports are not for binds, wherever they come from", () => {
+  assert.deepEqual(mistakes(binds(15000, 15020, 15021)), [
+    '1:17: binds[0].port: port 15000 is already the port of config.adminAddr (localhost:15000)',
+    '1:51: binds[1].port: port 15020 is already the port of config.statsAddr ([::]:15020)',
+    '1:85: binds[2].port: port 15021 is already the port of config.readinessAddr ([::]:15021)'
+  ])
+  assert.equal(load(`config: { adminAddr: "off" }\n${binds(15000)}`, {}).ok, true)
+  assert.match(
+    mistakes(binds(99), { STATS_ADDR: 'localhost:99' })[0]!,
+    /already the port of config.statsAddr \(localhost:99\)/
+  )
+  assert.deepEqual(mistakes('config: { statsAddr: "a:1", readinessAddr: "b:1" }'), [
+    '1:44: config.readinessAddr: port 1 is already the port of config.statsAddr (a:1)'
+  ])
+  assert.equal(load('config: { statsAddr: "a:0", readinessAddr: "b:0" }', {}).ok, true)
+})
+
+test('listeners of a bind differ in name and host, routes of a listener in name', () => {
+  const text = `binds:
+- port: 80
+  listeners:
+  - { name: a, hostname: x.com }
+  - { name: a, hostname: y.com, routes: [{ name: r }, { name: r }, {}, { name: route2 }] }
+  - { hostname: X.com }
+- port: 81
+  listeners: [{ name: a }]`
+  assert.deepEqual(mistakes(text), [
+    '5:13: binds[0].listeners[1].name: there is already a listener "a" in line 4',
+    '5:63: binds[0].listeners[1].routes[1].name: there is already a route "r" in line 5',
+    '5:80: binds[0].listeners[1].routes[3].name: there is already a route "route2" in line 5',
+    '6:17: binds[0].listeners[2].hostname: there is already a listener for the host "x.com" in line 4'
+  ])
+})
+
+test('backends are named once, and references name one of them', () => {
+  const text = withRoute(
+    'backends: [{ backend: cat }, { backend: zebra }, { backend: cart }]',
+    'backends: [{ name: cart, dynamic: {} }, { name: cart, dynamic: {} }]'
+  )
+  assert.deepEqual(mistakes(text), [
+    '1:70: binds[0].listeners[0].routes[0].backends[0].backend: there is no backend "cat" at the top of the file',
+    '1:88: binds[0].listeners[0].routes[0].backends[1].backend: there is no backend "zebra" at the top of the file',
+    '2:49: backends[1].name: there is already a backend "cart" in line 2'
+  ])
+  assert.deepEqual(hints(text).slice(0, 2), ['did you mean "cart"?', 'there are: cart'])
+})
+
+test('a forced uws transport must honour every setting', () => {
+  const text = (http: string) =>
+    `frontendPolicies: { http: { ${http} } }\nbinds: [{ port: 80, listeners: [{}], transport: uws }]`
+  assert.deepEqual(mistakes(text('maxHeaderSize: 60000')), [
+    '2:49: binds[0].transport: uws cannot honour the default frontendPolicies.http.http1IdleTimeout: ' +
+      'it closes idle connections after 10s',
+    '2:49: binds[0].transport: uws cannot honour the default frontendPolicies.http.http1MaxHeaders: ' +
+      'it takes at most 98 header fields',
+    '2:49: binds[0].transport: uws cannot honour frontendPolicies.http.maxHeaderSize: ' +
+      'its size is fixed when the process starts'
+  ])
+  assert.deepEqual(hints(text('http1IdleTimeout: 10s, http1MaxHeaders: 99')), [
+    'set it to 98 or less, or use transport node'
+  ])
+  assert.equal(load(text('http1IdleTimeout: 10s, http1MaxHeaders: 98'), {}).ok, true)
+  assert.equal(load(text('bodyTimeout: 1s').replace('uws', 'auto'), {}).ok, true)
+})
+
+test('mistakes that take two places are found beside mistakes that take one', () => {
+  assert.equal(
+    mistakes(`${binds(80, 80)}\nfrontendPolicies: { http: { maxUriSize: 50000, x: 1 } }\nconfig: 5`).length,
+    4
+  )
+})

@@ -1,0 +1,197 @@
+/** Mistakes that take more than one place of the file to see. */
+import { duration } from '#engine/schema/duration.ts'
+import { portOf } from '#engine/schema/net.ts'
+import { HTTP_DEFAULTS, type HttpSetting, httpSetting } from './file-frontend.ts'
+import type { Overrides } from './file-process.ts'
+import type { Path, Problem } from './problems.ts'
+import type { Source } from './source.ts'
+import { nearest } from './suggest.ts'
+import { bindsOf, entriesOf, objectOf, type Placed, type PlacedBind, type PlacedRoute, type Raw, text } from './walk.ts'
+
+/** All of them. `file`: the file as read, whatever else is wrong with it. */
+export function checkFile(file: Raw, source: Source, env: Overrides): Problem[] {
+  return new Checks(file, source, env).run()
+}
+
+class Checks {
+  readonly #problems: Problem[] = []
+  readonly #file: Raw
+  readonly #source: Source
+  readonly #env: Overrides
+
+  constructor(file: Raw, source: Source, env: Overrides) {
+    this.#file = file
+    this.#source = source
+    this.#env = env
+  }
+
+  run(): Problem[] {
+    const binds = bindsOf(this.#file)
+    const backends = this.#checkBackends()
+    this.#checkPorts(binds)
+    for (const bind of binds) {
+      this.#checkTransport(bind)
+      this.#checkUnique(bind.listeners, 'name', ({ name }) => name, 'listener')
+      this.#checkUnique(bind.listeners, 'hostname', hostnameOf, 'listener for the host')
+      for (const listener of bind.listeners) {
+        this.#checkUnique(listener.routes, 'name', ({ name }) => name, 'route')
+        for (const route of listener.routes) this.#checkRoute(route, backends)
+      }
+    }
+    this.#checkSizes()
+    this.#checkDeadlines()
+    return this.#problems
+  }
+
+  #report(path: Path, message: string, hint?: string, what: 'key' | 'value' = 'value'): void {
+    this.#problems.push({ path, offset: this.#source.locate(path, what), message, hint })
+  }
+
+  /** "binds[0] (line 3)" is where somebody will look. */
+  #lineOf(path: Path): string {
+    return `line ${this.#source.position(this.#source.locate(path, 'value')).line}`
+  }
+
+  // --- ports ---
+
+  #checkPorts(binds: readonly PlacedBind[]): void {
+    const users = new Map<number, string>()
+    for (const { name, path, address } of this.#ownServers()) {
+      const port = portOf(address)
+      if (port === null) continue
+      const user = users.get(port)
+      if (user !== undefined) this.#report(path, `port ${port} is already the port of ${user}`)
+      users.set(port, name)
+    }
+    for (const { raw, path } of binds) {
+      const { port } = raw
+      if (typeof port !== 'number') continue
+      const user = users.get(port)
+      const at = [...path, 'port']
+      if (user !== undefined) this.#report(at, `port ${port} is already the port of ${user}`)
+      else users.set(port, `the bind in ${this.#lineOf(at)}`)
+    }
+  }
+
+  #ownServers(): { name: string; path: Path; address: string }[] {
+    const config = objectOf(this.#file.config)
+    const env = this.#env
+    return [
+      { key: 'adminAddr', address: env.ADMIN_ADDR ?? text(config.adminAddr) ?? 'localhost:15000' },
+      { key: 'statsAddr', address: env.STATS_ADDR ?? text(config.statsAddr) ?? '[::]:15020' },
+      { key: 'readinessAddr', address: env.READINESS_ADDR ?? text(config.readinessAddr) ?? '[::]:15021' }
+    ].map(({ key, address }) => ({ name: `config.${key} (${address})`, path: ['config', key], address }))
+  }
+
+  // --- what a transport can do ---
+
+  #checkTransport({ raw, path }: PlacedBind): void {
+    if (raw.transport !== 'uws') return
+    const http = objectOf(objectOf(this.#file.frontendPolicies).http)
+    for (const { key, honours, limit, advice } of UWS_LIMITS) {
+      const value = httpSetting(http, key)
+      if (value === undefined || honours(value)) continue
+      const given = http[key] === undefined ? 'the default ' : ''
+      this.#report(
+        [...path, 'transport'],
+        `uws cannot honour ${given}frontendPolicies.http.${key}: ${limit}`,
+        `${advice}, or use transport node`
+      )
+    }
+  }
+
+  // --- names ---
+
+  #checkUnique<T extends Placed>(all: readonly T[], key: string, labelOf: (item: T) => string, what: string): void {
+    const seen = new Map<string, Path>()
+    for (const item of all) {
+      const value = labelOf(item)
+      const first = seen.get(value)
+      if (first === undefined) seen.set(value, item.path)
+      else this.#report([...item.path, key], `there is already a ${what} "${value}" in ${this.#lineOf(first)}`)
+    }
+  }
+
+  #checkBackends(): ReadonlySet<string> {
+    const backends = entriesOf(this.#file.backends, ['backends'])
+    const named = backends.filter(({ raw }) => text(raw.name) !== undefined)
+    this.#checkUnique(named, 'name', ({ raw }) => String(raw.name), 'backend')
+    return new Set(named.map(({ raw }) => String(raw.name)))
+  }
+
+  #checkRoute(route: PlacedRoute, backends: ReadonlySet<string>): void {
+    const references = entriesOf(route.raw.backends, [...route.path, 'backends'])
+    for (const { raw, path } of references) {
+      const name = text(raw.backend)
+      if (name === undefined || backends.has(name)) continue
+      const near = nearest(name, [...backends])
+      const known = backends.size === 0 ? 'the file has no backends' : `there are: ${[...backends].join(', ')}`
+      const hint = near === null ? known : `did you mean "${near}"?`
+      this.#report([...path, 'backend'], `there is no backend "${name}" at the top of the file`, hint)
+    }
+    if (references.length > 0 && references.every(({ raw }) => raw.weight === 0)) {
+      this.#report([...route.path, 'backends'], 'every weight is 0, so no request could be served', undefined, 'key')
+    }
+  }
+
+  // --- numbers that must fit each other ---
+
+  #checkSizes(): void {
+    const http = objectOf(objectOf(this.#file.frontendPolicies).http)
+    const uri = httpSetting(http, 'maxUriSize')
+    const head = httpSetting(http, 'maxHeaderSize')
+    if (uri === undefined || head === undefined || uri <= head) return
+    const key = http.maxUriSize === undefined ? 'maxHeaderSize' : 'maxUriSize'
+    this.#report(
+      ['frontendPolicies', 'http', key],
+      `maxUriSize (${uri}) cannot be larger than maxHeaderSize (${head}): the target is part of the head`
+    )
+  }
+
+  #checkDeadlines(): void {
+    const config = objectOf(this.#file.config)
+    const ms = (key: string) => {
+      const result = duration().safeParse(config[key])
+      return result.success ? result.data : undefined
+    }
+    const env = this.#env
+    const min = env.CONNECTION_MIN_TERMINATION_DEADLINE ?? ms('connectionMinTerminationDeadline')
+    const max = env.CONNECTION_TERMINATION_DEADLINE ?? ms('connectionTerminationDeadline')
+    if (min === undefined || max === undefined || min <= max) return
+    this.#report(
+      ['config', 'connectionMinTerminationDeadline'],
+      'the shortest drain cannot be longer than connectionTerminationDeadline'
+    )
+  }
+}
+
+function hostnameOf({ raw }: Placed): string {
+  return text(raw.hostname)?.toLowerCase() ?? '*'
+}
+
+/** What uWebSockets.js cannot be told (docs/performance.md); these would be read and not honoured. */
+const UWS_LIMITS: readonly {
+  readonly key: HttpSetting
+  readonly honours: (value: number) => boolean
+  readonly limit: string
+  readonly advice: string
+}[] = [
+  {
+    key: 'http1IdleTimeout',
+    honours: (ms) => ms === 10_000,
+    limit: 'it closes idle connections after 10s',
+    advice: 'set it to 10s'
+  },
+  {
+    key: 'http1MaxHeaders',
+    honours: (count) => count <= 98,
+    limit: 'it takes at most 98 header fields',
+    advice: 'set it to 98 or less'
+  },
+  {
+    key: 'maxHeaderSize',
+    honours: (bytes) => bytes === HTTP_DEFAULTS.maxHeaderSize,
+    limit: 'its size is fixed when the process starts',
+    advice: 'leave it out'
+  }
+]

@@ -1,0 +1,136 @@
+/** What a schema found wrong -> problems that say what is allowed, in the words of the file. */
+import { isRefused, type ZodType, type z } from '#engine/schema/schema.ts'
+import { formatPath, type Path, type Problem } from './problems.ts'
+import { type Source, UNREADABLE } from './source.ts'
+import { nearest, wordHint } from './suggest.ts'
+
+type Issue = z.core.$ZodIssue
+type RawIssue = z.core.$ZodRawIssue
+
+export type Outcome<T> = { readonly value: T } | { readonly problems: readonly Problem[] }
+
+/** Validates the part of the file that stands at `base`. */
+export function validate<T extends ZodType>(
+  schema: T,
+  value: unknown,
+  source: Source,
+  base: Path = []
+): Outcome<z.output<T>> {
+  // An issue only has the unknown keys; which ones are known is noted here while the schema is at hand.
+  const known = new WeakMap<readonly string[], readonly string[]>()
+  const error = (issue: RawIssue): string | undefined => {
+    if (issue.code === 'unrecognized_keys') known.set(issue.keys, knownKeys(issue.inst))
+    return messageOf(issue)
+  }
+  const result = schema.safeParse(value, { error, reportInput: true })
+  if (result.success) return { value: result.data }
+  return { problems: firstOfEach(result.error.issues.flatMap((issue) => problemsOf(issue, base, source, known))) }
+}
+
+/** One value, one message: an empty name is also not a valid one, but that says nothing new. */
+function firstOfEach(problems: readonly Problem[]): Problem[] {
+  const seen = new Set<string>()
+  return problems.filter(({ path }) => {
+    const text = formatPath(path)
+    return !seen.has(text) && seen.add(text)
+  })
+}
+
+function problemsOf(
+  issue: Issue,
+  base: Path,
+  source: Source,
+  known: WeakMap<readonly string[], readonly string[]>
+): Problem[] {
+  const path = [...base, ...issue.path]
+  if (issue.input === UNREADABLE) return []
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({
+      path: [...path, key],
+      offset: source.locate([...path, key], 'key'),
+      message: 'is not a known key',
+      hint: wordHint(key, known.get(issue.keys) ?? [])
+    }))
+  }
+  if (issue.code === 'invalid_union') {
+    const branch = issue.errors.find((issues) => !issues.some(isAboutWhole))
+    if (branch !== undefined) return branch.flatMap((inner) => problemsOf(inner, path, source, known))
+  }
+  const aboutKey = issue.code === 'invalid_key' || (issue.code === 'invalid_type' && issue.expected === 'never')
+  return [
+    { path, offset: source.locate(path, aboutKey ? 'key' : 'value'), message: issue.message, hint: hintOf(issue) }
+  ]
+}
+
+/** Whether a branch of a union was the wrong one altogether, so that its other mistakes say nothing. */
+function isAboutWhole(issue: Issue): boolean {
+  return issue.path.length === 0 && issue.code !== 'unrecognized_keys'
+}
+
+function hintOf(issue: Issue): string | undefined {
+  if (issue.code !== 'invalid_value' || typeof issue.input !== 'string') return undefined
+  // A schema with a message of its own has said what is the matter.
+  if (!issue.message.startsWith('must be')) return undefined
+  const near = nearest(issue.input, issue.values.map(String))
+  return near === null ? undefined : `did you mean "${near}"?`
+}
+
+function knownKeys(schema: RawIssue['inst']): readonly string[] {
+  const { def } = (schema as z.core.$ZodTypes)._zod
+  if (def.type !== 'object') return []
+  return Object.keys(def.shape).filter((key) => !isRefused(def.shape[key]!))
+}
+
+// --- messages of schemas that have none of their own ---
+
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  record: 'an object'
+}
+
+function messageOf(issue: RawIssue): string | undefined {
+  if (issue.input === undefined) return 'is required'
+  switch (issue.code) {
+    case 'invalid_type':
+      return `must be ${KINDS[issue.expected] ?? issue.expected}, not ${describe(issue.input)}${quotesHint(issue)}`
+    case 'invalid_value':
+      return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.join(', ')}`
+    case 'too_small':
+      return issue.origin === 'string' && issue.minimum === 1
+        ? 'must not be empty'
+        : `must ${amount(issue.origin, 'at least', issue.minimum)}`
+    case 'too_big':
+      return `must ${amount(issue.origin, 'at most', issue.maximum)}`
+    case 'invalid_format':
+      return issue.pattern === undefined ? undefined : `must match ${issue.pattern}`
+    case 'invalid_key':
+      return issue.issues.map((inner) => inner.message).join('; ')
+    case 'invalid_union':
+      return [...new Set(issue.errors.flatMap((branch) => branch[0]?.message ?? []))].join(', or ')
+    default:
+      return undefined
+  }
+}
+
+function amount(origin: string, bound: string, limit: number | bigint): string {
+  if (origin === 'string') return `have ${bound} ${limit} characters`
+  return origin === 'array' ? `have ${bound} ${limit} entries` : `be ${bound} ${limit}`
+}
+
+function quotesHint(issue: RawIssue & { code: 'invalid_type' }): string {
+  const isScalar = typeof issue.input === 'number' || typeof issue.input === 'boolean'
+  return issue.expected === 'string' && isScalar ? ': put it in quotes' : ''
+}
+
+/** Texts are not shown: they may be secrets. */
+function describe(value: unknown): string {
+  if (value === null) return 'empty'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  return typeof value === 'string' ? 'a text' : 'an object'
+}

@@ -1,0 +1,122 @@
+/** The file's `frontendPolicies`: how connections of clients are treated (spec 2.6, Frontend). */
+import type { FrontendSettings } from '#engine/ir/snapshot.ts'
+import { atLeastOne } from '#engine/schema/choice.ts'
+import { duration } from '#engine/schema/duration.ts'
+import { refusedKeys, whole, z } from '#engine/schema/schema.ts'
+
+const KIB = 1024
+const BYTES_MAX = Number.MAX_SAFE_INTEGER
+
+/** What holds where the file says nothing; spec section 8 for those that it names. */
+export const HTTP_DEFAULTS = {
+  maxBufferSize: 2 * KIB * KIB,
+  http1MaxHeaders: 100,
+  http1IdleTimeout: 600_000,
+  http1HeaderTimeout: 30_000,
+  bodyTimeout: 60_000,
+  sendTimeout: 60_000,
+  maxHeaderSize: 48 * KIB,
+  maxUriSize: 16 * KIB,
+  maxRequestBodySize: 0
+}
+const KEEPALIVE_DEFAULTS = { retries: 9, time: 180_000, interval: 180_000 }
+
+const NOT_HERE = [
+  'accessLog',
+  'connect',
+  'metrics',
+  'networkAuthorization',
+  'networkExtAuthz',
+  'proxyProtocol',
+  'tls',
+  'tracing'
+]
+const HTTP_NOT_HERE = [
+  ...['http1HeaderCase', 'http2ConnectionWindowSize', 'http2FrameSize', 'http2KeepaliveInterval'],
+  ...['http2KeepaliveTimeout', 'http2MaxHeaderSize', 'http2WindowSize', 'maxConnectionDuration']
+]
+
+const timeout = (key: 'http1IdleTimeout' | 'http1HeaderTimeout' | 'bodyTimeout' | 'sendTimeout', what: string) =>
+  duration()
+    .refine((ms) => ms > 0, 'must be longer than 0')
+    .optional()
+    .describe(`${what} Default ${HTTP_DEFAULTS[key] / 1000}s.`)
+
+const httpSchema = atLeastOne({
+  maxBufferSize: whole(1, BYTES_MAX)
+    .optional()
+    .describe('Bytes of a body that policies may hold back to look at it. Default 2097152 (2 MiB).'),
+  http1MaxHeaders: whole(1, 4096).optional().describe('Header fields of a request. Default 100.'),
+  http1IdleTimeout: timeout('http1IdleTimeout', 'How long a connection may wait for its next request.'),
+  http1HeaderTimeout: timeout('http1HeaderTimeout', 'From the first byte of a request head to its end.'),
+  bodyTimeout: timeout('bodyTimeout', 'Longest pause between two pieces of a request body.'),
+  sendTimeout: timeout('sendTimeout', 'Longest time without progress while a client does not read its response.'),
+  maxHeaderSize: whole(KIB, 60 * KIB)
+    .optional()
+    .describe('Bytes of a request head. Default 49152 (48 KiB).'),
+  maxUriSize: whole(1, 60 * KIB)
+    .optional()
+    .describe('Bytes of a request target; at most maxHeaderSize. Default 16384 (16 KiB).'),
+  maxRequestBodySize: whole(0, BYTES_MAX).optional().describe('Bytes of a request body; 0 is no limit. Default 0.'),
+  ...refusedKeys('frontend setting', HTTP_NOT_HERE)
+})
+
+const keepaliveTime = (what: string) =>
+  duration()
+    .refine((ms) => ms >= 1000, 'must be at least 1s, the unit of TCP keepalive')
+    .optional()
+    .describe(`${what} Default 180s.`)
+
+const keepaliveSchema = z.strictObject({
+  retries: whole(1, 64).optional().describe('Probes without an answer until the connection is given up. Default 9.'),
+  time: keepaliveTime('Idle time before the first probe.'),
+  interval: keepaliveTime('Time between two probes.'),
+  ...refusedKeys('frontend setting', ['enabled'])
+})
+
+export const frontendSchema = z.strictObject({
+  http: httpSchema.optional().describe('HTTP connections of clients.'),
+  tcp: z
+    .strictObject({
+      keepalives: keepaliveSchema.optional().describe('TCP keepalive probes.'),
+      keepalive: keepaliveSchema.optional().describe('Another name of keepalives.')
+    })
+    .refine(({ keepalives, keepalive }) => (keepalives === undefined) !== (keepalive === undefined), {
+      error: 'must have exactly one of keepalives, keepalive'
+    })
+    .optional()
+    .describe('TCP connections of clients.'),
+  ...refusedKeys('frontend policy', NOT_HERE)
+})
+
+export type HttpSetting = keyof typeof HTTP_DEFAULTS
+
+/** One setting as it will be in force, whatever is wrong elsewhere; undefined when the setting itself is wrong. */
+export function httpSetting(file: Record<string, unknown>, key: HttpSetting): number | undefined {
+  const result = httpSchema.shape[key].safeParse(file[key])
+  return result.success ? (result.data ?? HTTP_DEFAULTS[key]) : undefined
+}
+
+export function translateFrontend(file: z.output<typeof frontendSchema> | undefined): FrontendSettings {
+  const http = over(HTTP_DEFAULTS, file?.http)
+  const keepalive = over(KEEPALIVE_DEFAULTS, file?.tcp?.keepalives ?? file?.tcp?.keepalive)
+  return {
+    http: {
+      maxBufferBytes: http.maxBufferSize,
+      headersMax: http.http1MaxHeaders,
+      idleTimeoutMs: http.http1IdleTimeout,
+      headTimeoutMs: http.http1HeaderTimeout,
+      bodyTimeoutMs: http.bodyTimeout,
+      sendTimeoutMs: http.sendTimeout,
+      headBytesMax: http.maxHeaderSize,
+      uriBytesMax: http.maxUriSize,
+      bodyBytesMax: http.maxRequestBodySize
+    },
+    tcp: { keepalive: { retries: keepalive.retries, timeMs: keepalive.time, intervalMs: keepalive.interval } }
+  }
+}
+
+/** The given values, and the defaults for the others. What a file leaves out is absent, not undefined. */
+function over<T extends object>(defaults: T, given: { readonly [K in keyof T]?: unknown } | undefined): T {
+  return { ...defaults, ...(given as Partial<T> | undefined) }
+}

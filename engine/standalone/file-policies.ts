@@ -1,0 +1,82 @@
+/** The `policies` of a listener, route or backend: keys from the registry, real names and aliases. */
+import type { Policy } from '#engine/contract/policy.ts'
+import type { PolicySet } from '#engine/ir/snapshot.ts'
+import { refused, type ZodType, z } from '#engine/schema/schema.ts'
+
+/** Where policies are attached: routes stand for listeners too (spec 2.6, rules 2 and 3). */
+export type Attachment = 'route' | 'backend'
+
+/**
+ * Names of the specification, of its file format and of other gateways' files. Those that the
+ * registry has are served; the others are refused by name and not as a slip of the keyboard.
+ */
+const KNOWN_NAMES = [
+  ...['a2a', 'ai', 'apiKey', 'apiKeyAuthentication', 'auth', 'authorization', 'backendAuth', 'backendTLS'],
+  ...['backendTunnel', 'basicAuth', 'basicAuthentication', 'buffer', 'cors', 'csrf', 'delay', 'directResponse'],
+  ...['extAuth', 'extAuthz', 'extProc', 'headerModifiers', 'health', 'hostRewrite', 'http', 'inferenceRouting'],
+  ...['jwtAuth', 'jwtAuthentication', 'localRateLimit', 'mcp', 'mcpAuthentication', 'mcpAuthorization'],
+  ...['mcpGuardrails', 'oidc', 'phase', 'rateLimit', 'remoteRateLimit', 'requestHeaderModifier', 'requestMirror'],
+  ...['requestRedirect', 'responseHeaderModifier', 'retry', 'sessionAffinity', 'tcp', 'timeout', 'timeouts', 'tls'],
+  ...['transformation', 'transformations', 'tunnel', 'urlRewrite']
+]
+
+/** A name that the file accepts for a policy. */
+export interface PolicyKey {
+  readonly key: string
+  readonly policy: Policy
+  /** The field of the policy's configuration that the value is; null: the value is all of it. */
+  readonly field: string | null
+}
+
+/** Every accepted name of every policy. */
+export function policyKeys(policies: readonly Policy[]): PolicyKey[] {
+  return policies.flatMap((policy) => [
+    { key: policy.name, policy, field: null },
+    ...policy.aliases.map(({ name, wrap }) => ({ key: name, policy, field: wrap ?? null }))
+  ])
+}
+
+/** A strict object with the policies that may be attached there; its output has the keys of the file. */
+export function policySchema(policies: readonly Policy[], attachment: Attachment) {
+  const shape: Record<string, ZodType> = {}
+  for (const policy of policies) {
+    const accepted = policy.section === 'backend' || (policy.section === 'traffic' && attachment === 'route')
+    for (const { name, schema } of [{ name: policy.name, schema: policy.schema }, ...aliasSchemas(policy)]) {
+      shape[name] = accepted ? schema.optional() : misplaced(policy, name)
+    }
+  }
+  for (const name of KNOWN_NAMES) shape[name] ??= refused(`policy '${name}'`)
+  return z.strictObject(shape)
+}
+
+function misplaced(policy: Policy, name: string): ZodType {
+  const error =
+    policy.section === 'frontend'
+      ? `policy '${name}' applies to the whole gateway: its place is frontendPolicies`
+      : `policy '${name}' is not accepted on a backend: put it on the route`
+  return z.never({ error }).optional()
+}
+
+function aliasSchemas(policy: Policy): { name: string; schema: ZodType }[] {
+  return policy.aliases.map(({ name, wrap, schema }) => ({ name, schema: schema ?? partOf(policy, wrap) }))
+}
+
+/** The schema of one field of a policy's configuration, or of all of it. */
+function partOf(policy: Policy, field: string | undefined): ZodType {
+  if (field === undefined) return policy.schema
+  const part = policy.schema instanceof z.ZodObject ? policy.schema.shape[field] : undefined
+  if (part === undefined) throw new Error(`policy ${policy.name} has no field ${field} for its alias`)
+  return (part instanceof z.ZodOptional ? part.unwrap() : part) as ZodType
+}
+
+/** Validated policies by the names of the file -> by canonical names, what aliases say put together. */
+export function canonicalPolicies(set: PolicySet | undefined, keys: readonly PolicyKey[]): PolicySet {
+  const out: Record<string, unknown> = {}
+  if (set === undefined) return out
+  for (const { key, policy, field } of keys) {
+    const config = set[key]
+    if (config === undefined) continue
+    out[policy.name] = field === null ? config : { ...(out[policy.name] as object | undefined), [field]: config }
+  }
+  return out
+}

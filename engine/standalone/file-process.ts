@@ -1,0 +1,160 @@
+/** The file's `config`: settings that are read once, at start. Environment variables win over the file. */
+import type { ProcessSettings } from '#engine/ir/snapshot.ts'
+import { duration } from '#engine/schema/duration.ts'
+import { address } from '#engine/schema/net.ts'
+import { list, refusedKeys, says, whole, type ZodType, z } from '#engine/schema/schema.ts'
+import { threadCount, threads } from '#engine/schema/threads.ts'
+import type { Environment } from './expand.ts'
+import { validate } from './explain.ts'
+import type { Problem } from './problems.ts'
+import type { Source } from './source.ts'
+
+/** Spec section 8, shutdown seconds: 0..31536000. */
+const SHUTDOWN_SECONDS_MAX = 31_536_000
+const PROCESSORS_MAX = 1024
+
+const NOT_HERE = [
+  ...['caAddress', 'caAuthToken', 'clusterId', 'customFunctions', 'database', 'dns', 'enableIpv6', 'gateway', 'hbone'],
+  ...['histograms', 'localXdsPath', 'mcp', 'metrics', 'modelCatalog', 'namespace', 'network', 'sensitiveHeaders'],
+  ...['serviceAccount', 'session', 'spiffe', 'standardAttributes', 'storage', 'tracing', 'trustDomain', 'xdsAddress'],
+  'xdsAuthToken'
+]
+
+const DIRECTIVE = '(?:[A-Za-z0-9_:.-]+=)?(?:off|error|warn|info|debug|trace)'
+const DIRECTIVES = new RegExp(`^${DIRECTIVE}(?:,${DIRECTIVE})*$`)
+const LEVEL_EXPECTED = 'must be a level (off, error, warn, info, debug, trace) or a list such as "info,upstream=debug"'
+
+const directives = () => z.string({ error: says(LEVEL_EXPECTED) }).regex(DIRECTIVES, LEVEL_EXPECTED)
+const level = () =>
+  z.union([directives(), list(directives(), 1, 64).transform((all) => all.join(','))], { error: says(LEVEL_EXPECTED) })
+const format = () => z.enum(['text', 'json'])
+
+const deadline = () =>
+  duration().refine((ms) => ms <= SHUTDOWN_SECONDS_MAX * 1000, `must be at most ${SHUTDOWN_SECONDS_MAX}s`)
+const positive = () => duration().refine((ms) => ms > 0, 'must be longer than 0')
+
+export const processSchema = z.strictObject({
+  adminAddr: address().optional().describe('Admin server. Default localhost:15000. Environment: ADMIN_ADDR.'),
+  statsAddr: address().optional().describe('Metrics server. Default [::]:15020. Environment: STATS_ADDR.'),
+  readinessAddr: address().optional().describe('Readiness server. Default [::]:15021. Environment: READINESS_ADDR.'),
+  workerThreads: threads()
+    .optional()
+    .describe('Serving threads: a number, or a share of the processors ("50%"). Environment: WORKER_THREADS.'),
+  logging: z
+    .strictObject({
+      level: level().optional().describe('Default info. Environment: LOG_LEVEL.'),
+      format: format().optional().describe('Default text. Environment: LOG_FORMAT.'),
+      ...refusedKeys('setting', ['database', 'fields', 'filter'])
+    })
+    .optional()
+    .describe('The log of the process.'),
+  connectionTerminationDeadline: deadline()
+    .optional()
+    .describe('Longest drain. Default 5s, or what TERMINATION_GRACE_PERIOD_SECONDS leaves.'),
+  connectionMinTerminationDeadline: deadline()
+    .optional()
+    .describe('Shortest drain: how long new connections are still served. Default 0s.'),
+  backend: z
+    .strictObject({
+      connectTimeout: positive().optional().describe('Default 10s.'),
+      poolIdleTimeout: positive().optional().describe('How long an unused connection is kept. Default 90s.'),
+      poolMaxSize: whole(1, 65_535).optional().describe('Connections per endpoint and worker thread. Default 1024.'),
+      maxRequestsPerConnection: whole(0, Number.MAX_SAFE_INTEGER)
+        .optional()
+        .describe('Requests until a connection is replaced; 0 is no limit. Default 0.'),
+      ...refusedKeys('setting', ['keepalives'])
+    })
+    .optional()
+    .describe('Connections to backends.'),
+  ...refusedKeys('setting', NOT_HERE)
+})
+
+type File = z.output<typeof processSchema>
+
+const digits = () =>
+  z
+    .string()
+    .regex(/^[0-9]{1,9}$/, 'must be a whole number')
+    .transform(Number)
+/** Environment variables are text: "4" is the number 4 of the file. */
+const threadsText = () => z.union([digits().pipe(whole(1, PROCESSORS_MAX)), threads()])
+
+/** Variables that win over the file, and the field of `config` that each stands for. */
+const OVERRIDES = {
+  // Where the admin server listens, or "off".
+  ADMIN_ADDR: { field: 'adminAddr', schema: address() },
+  // Where metrics are served, or "off".
+  STATS_ADDR: { field: 'statsAddr', schema: address() },
+  // Where readiness is served, or "off".
+  READINESS_ADDR: { field: 'readinessAddr', schema: address() },
+  // Serving threads: a number or a share of the processors.
+  WORKER_THREADS: { field: 'workerThreads', schema: threadsText() },
+  // The number of processors, where a container may use fewer than the machine has.
+  CPU_LIMIT: { field: 'workerThreads', schema: digits().pipe(whole(1, PROCESSORS_MAX)) },
+  // Level directives, with commas between them.
+  LOG_LEVEL: { field: 'logging.level', schema: directives() },
+  // text or json.
+  LOG_FORMAT: { field: 'logging.format', schema: format() },
+  // The longest drain, a duration.
+  CONNECTION_TERMINATION_DEADLINE: { field: 'connectionTerminationDeadline', schema: deadline() },
+  // The shortest drain, a duration.
+  CONNECTION_MIN_TERMINATION_DEADLINE: { field: 'connectionMinTerminationDeadline', schema: deadline() },
+  // What Kubernetes grants from SIGTERM to SIGKILL; the default of the longest drain stays below it.
+  TERMINATION_GRACE_PERIOD_SECONDS: {
+    field: 'connectionTerminationDeadline',
+    schema: digits().pipe(whole(0, SHUTDOWN_SECONDS_MAX))
+  }
+} as const satisfies Record<string, { readonly field: string; readonly schema: ZodType }>
+
+type Name = keyof typeof OVERRIDES
+export type Overrides = { readonly [N in Name]?: z.output<(typeof OVERRIDES)[N]['schema']> }
+
+/** Reads the variables; those that are not set (or empty) are left out. Problems are appended to `problems`. */
+export function readOverrides(env: Environment, source: Source, problems: Problem[]): Overrides {
+  const out: Record<string, unknown> = {}
+  for (const [name, { field, schema }] of Object.entries(OVERRIDES)) {
+    const text = Object.hasOwn(env, name) ? env[name] : undefined
+    if (text === undefined || text === '') continue
+    const path = ['config', ...field.split('.')]
+    const outcome = validate<ZodType>(schema, text, source, path)
+    if ('value' in outcome) out[name] = outcome.value
+    else {
+      for (const { message } of outcome.problems) {
+        problems.push({ path, offset: source.locate(path, 'key'), message: `environment variable ${name} ${message}` })
+      }
+    }
+  }
+  return out
+}
+
+/** `processors`: how many the machine has. */
+export function translateProcess(file: File | undefined, env: Overrides, processors: number): ProcessSettings {
+  const { logging, backend } = file ?? {}
+  return {
+    adminAddr: env.ADMIN_ADDR ?? file?.adminAddr ?? 'localhost:15000',
+    statsAddr: env.STATS_ADDR ?? file?.statsAddr ?? '[::]:15020',
+    readinessAddr: env.READINESS_ADDR ?? file?.readinessAddr ?? '[::]:15021',
+    workerThreads: threadCount(env.WORKER_THREADS ?? file?.workerThreads ?? '100%', env.CPU_LIMIT ?? processors),
+    logging: {
+      level: env.LOG_LEVEL ?? logging?.level ?? 'info',
+      format: env.LOG_FORMAT ?? logging?.format ?? 'text'
+    },
+    terminationDeadlineMs:
+      env.CONNECTION_TERMINATION_DEADLINE ??
+      file?.connectionTerminationDeadline ??
+      deadlineWithin(env.TERMINATION_GRACE_PERIOD_SECONDS),
+    terminationMinDeadlineMs: env.CONNECTION_MIN_TERMINATION_DEADLINE ?? file?.connectionMinTerminationDeadline ?? 0,
+    upstream: {
+      connectTimeoutMs: backend?.connectTimeout ?? 10_000,
+      poolIdleTimeoutMs: backend?.poolIdleTimeout ?? 90_000,
+      poolMaxSize: backend?.poolMaxSize ?? 1024,
+      requestsPerConnectionMax: backend?.maxRequestsPerConnection ?? 0
+    }
+  }
+}
+
+/** The longest drain that leaves time to exit: a second of a short grace period, five of a longer one. */
+function deadlineWithin(graceSeconds: number | undefined): number {
+  if (graceSeconds === undefined) return 5_000
+  return Math.max(0, graceSeconds - (graceSeconds <= 10 ? 1 : 5)) * 1000
+}

@@ -1,0 +1,127 @@
+/** The file's `binds`, `backends` and everything below: the schema of what is served and where it goes. */
+import type { Policy } from '#engine/contract/policy.ts'
+import { oneOf } from '#engine/schema/choice.ts'
+import { headerName, method, path, regexSource } from '#engine/schema/http.ts'
+import { cidr, host, hostname, port, target } from '#engine/schema/net.ts'
+import { list, name, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
+import { policySchema } from './file-policies.ts'
+
+/** Spec section 8 bounds maps and lists of names with 64. */
+const NAMES_MAX = 64
+const WEIGHT_MAX = 1_000_000
+const ENTRIES_MAX = 100_000
+const PSEUDO = [':authority', ':method', ':path', ':scheme']
+
+const valueMatch = () =>
+  oneOf({
+    exact: z.string().max(4096).optional().describe('The whole value.'),
+    regex: regexSource().optional().describe('RE2 expression that matches the whole value.')
+  })
+
+const matchSchema = z.strictObject({
+  path: oneOf({
+    exact: path().optional().describe('The whole path.'),
+    pathPrefix: path().optional().describe('The path or its first segments: /a is a prefix of /a/b, not of /ab.'),
+    regex: regexSource().optional().describe('RE2 expression that matches the whole path.')
+  })
+    .optional()
+    .describe('Default: every path.'),
+  method: method().optional().describe('Default: every method.'),
+  headers: list(
+    z.strictObject({
+      name: headerName()
+        .refine(
+          (text) => !text.startsWith(':') || PSEUDO.includes(text),
+          `must be a header name, or ${PSEUDO.join(', ')}`
+        )
+        .describe('In any case; :authority, :method, :path and :scheme are the parts of the request line.'),
+      value: valueMatch()
+    }),
+    0,
+    NAMES_MAX
+  )
+    .optional()
+    .describe('Header fields that must all match.'),
+  query: list(z.strictObject({ name: shortString(), value: valueMatch() }), 0, NAMES_MAX)
+    .optional()
+    .describe('Query parameters that must all match.')
+})
+
+const dynamicSchema = () =>
+  z
+    .strictObject({
+      allowAddresses: list(cidr(), 1, NAMES_MAX)
+        .optional()
+        .describe('Private, loopback, link-local and metadata addresses that may be reached nevertheless.'),
+      ...refusedKeys('dynamic backend setting', ['target'])
+    })
+    .describe('Sends to the host that the request names.')
+
+const weight = () => whole(0, WEIGHT_MAX).optional().describe('Share of the traffic; 0 is none. Default 1.')
+
+/** The whole of what a file may have below `binds` and `backends`. */
+export function routeSchemas(policies: readonly Policy[]) {
+  const onRoute = policySchema(policies, 'route').meta({ id: 'RoutePolicies' })
+  const onBackend = policySchema(policies, 'backend').meta({ id: 'BackendPolicies' })
+
+  const destination = oneOf(
+    {
+      host: target().optional().describe('"host:port", "[address]:port" or "unix:/path".'),
+      backend: name().optional().describe('Name of one of the backends at the top of the file.'),
+      dynamic: dynamicSchema().optional(),
+      ...refusedKeys('backend kind', ['ai', 'aws', 'internal', 'invalid', 'mcp', 'routeGroup', 'service'])
+    },
+    { weight: weight(), policies: onBackend.optional() }
+  )
+
+  const route = z.strictObject({
+    name: name().optional().describe('Default route0, route1, ... in the order of the listener.'),
+    hostnames: list(hostname(), 0, ENTRIES_MAX).optional().describe('Default: every host of the listener.'),
+    matches: list(matchSchema, 0, ENTRIES_MAX).optional().describe('Any of them. Default: every path.'),
+    policies: onRoute.optional(),
+    backends: list(destination, 0, ENTRIES_MAX).optional(),
+    ...refusedKeys('route setting', ['gateways', 'namespace', 'ruleName'])
+  })
+
+  const listener = z.strictObject({
+    name: name().optional().describe('Default listener0, listener1, ... in the order of the file.'),
+    hostname: hostname().optional().describe('"example.com", "*.example.com", or "*" for every host. Default "*".'),
+    protocol: z.enum(['HTTP'], { error: protocolMessage }).optional().describe('Default HTTP.'),
+    policies: onRoute.optional().describe('For all routes; what a route has itself wins.'),
+    routes: list(route, 0, ENTRIES_MAX).optional(),
+    ...refusedKeys('listener setting', ['namespace', 'tcpRoutes', 'tls'])
+  })
+
+  const bind = z.strictObject({
+    port: port().describe('TCP port, on all addresses.'),
+    listeners: list(listener, 1, ENTRIES_MAX),
+    transport: z
+      .enum(['auto', 'node', 'uws'])
+      .optional()
+      .describe('How bytes are received. Default auto: the fastest that can honour every setting.'),
+    ...refusedKeys('bind setting', ['mode', 'tunnelProtocol'])
+  })
+
+  const backend = oneOf(
+    {
+      host: target().optional().describe('"host:port", "[address]:port" or "unix:/path".'),
+      static: z.strictObject({ host: host(), port: port() }).optional().describe('One host and port.'),
+      dynamic: dynamicSchema().optional(),
+      dynamicForwardProxy: dynamicSchema().optional().describe('Another name of dynamic.'),
+      ...refusedKeys('backend kind', ['a2a', 'ai', 'aws', 'internal', 'mcp', 'service'])
+    },
+    { name: name(), policies: onBackend.optional() }
+  )
+
+  return {
+    binds: list(bind, 0, ENTRIES_MAX),
+    backends: list(backend, 0, ENTRIES_MAX),
+    policies: onRoute
+  }
+}
+
+const LATER_PROTOCOLS: readonly unknown[] = ['HTTPS', 'TLS', 'TCP', 'HBONE']
+
+function protocolMessage({ input }: { readonly input?: unknown }): string | undefined {
+  return LATER_PROTOCOLS.includes(input) ? `protocol ${input} is not in this version of weir; only HTTP is` : undefined
+}

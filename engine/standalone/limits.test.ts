@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hints, load, mistakes, withRoute } from './testing/fakes.ts'
+
+const config = (text: string) => `config: { ${text} }\nbinds: []`
+const http = (text: string) => `frontendPolicies: { http: { ${text} } }\nbinds: []`
+const tcp = (text: string) => `frontendPolicies: { tcp: { keepalives: { ${text} } } }\nbinds: []`
+const bind = (text: string) => `binds: [{ listeners: [{}], ${text} }]`
+const listener = (text: string) => `binds: [{ port: 80, listeners: [{ ${text} }] }]`
+const match = (text: string) => withRoute(`matches: [{ ${text} }]`)
+const host = (text: string) => withRoute(`backends: [{ host: ${text} }]`)
+const letters = (count: number) => 'a'.repeat(count)
+const many = (count: number, entry: string) => `[${Array.from({ length: count }, () => entry).join(', ')}]`
+
+/** Files at the edge of a limit: the first list is accepted, every file of the second has one mistake. */
+const LIMITS: Record<string, [accepted: string[], refused: string[]]> = {
+  'ports: 1..65535': [
+    [bind('port: 1'), bind('port: 65535'), 'backends: [{ name: a, static: { host: b, port: 65535 } }]'],
+    [
+      bind('port: 0'),
+      bind('port: 65536'),
+      bind('port: 80.5'),
+      bind('port: "80"'),
+      bind('port:'),
+      host('"a:0"'),
+      host('"a:65536"')
+    ]
+  ],
+  'header fields: 1..4096': [
+    [http('http1MaxHeaders: 1'), http('http1MaxHeaders: 4096')],
+    [http('http1MaxHeaders: 0'), http('http1MaxHeaders: 4097')]
+  ],
+  'buffered body: from 1 byte': [[http('maxBufferSize: 1')], [http('maxBufferSize: 0'), http('maxBufferSize: -1')]],
+  'TCP keepalive: 1..64 retries': [
+    [tcp('retries: 1'), tcp('retries: 64'), tcp('time: 1s')],
+    [tcp('retries: 0'), tcp('retries: 65'), tcp('time: 0s'), tcp('interval: 180')]
+  ],
+  'head and target sizes': [
+    [http('maxHeaderSize: 61440'), http('maxHeaderSize: 1024, maxUriSize: 1024'), http('maxUriSize: 49152')],
+    [
+      http('maxHeaderSize: 61441'),
+      http('maxHeaderSize: 1023, maxUriSize: 1'),
+      http('maxHeaderSize: 1024'),
+      http('maxUriSize: 49153')
+    ]
+  ],
+  'shutdown: up to 31536000 s': [
+    [config('connectionTerminationDeadline: 31536000s')],
+    [
+      config('connectionTerminationDeadline: 31536001s'),
+      config('connectionMinTerminationDeadline: 2s, connectionTerminationDeadline: 1s')
+    ]
+  ],
+  durations: [
+    [http('http1IdleTimeout: 1h30m'), http('bodyTimeout: 1ns')],
+    [
+      http('http1IdleTimeout: -1s'),
+      http('http1IdleTimeout: 5'),
+      http('http1IdleTimeout: 5 s'),
+      http('http1IdleTimeout: 0s'),
+      config('backend: { connectTimeout: 0 }')
+    ]
+  ],
+  'worker threads: a number or a share': [
+    [config('workerThreads: 1'), config('workerThreads: 100%'), config('workerThreads: 1%')],
+    [
+      config('workerThreads: 0'),
+      config('workerThreads: 1025'),
+      config('workerThreads: 0%'),
+      config('workerThreads: 101%'),
+      config('workerThreads: many')
+    ]
+  ],
+  addresses: [
+    [
+      config('adminAddr: "[::]:1"'),
+      config('adminAddr: 127.0.0.1:0'),
+      config('adminAddr: unix:/a'),
+      config('adminAddr: off')
+    ],
+    [
+      config('adminAddr: 15000'),
+      config('adminAddr: ":1"'),
+      config('adminAddr: "a:65536"'),
+      config('adminAddr: unix:a'),
+      config(`adminAddr: unix:/${letters(107)}`),
+      config('adminAddr: "::1:80"')
+    ]
+  ],
+  'log levels': [
+    [config('logging: { level: off }'), config('logging: { level: "info,a::b=trace" }')],
+    [config('logging: { level: loud }'), config('logging: { level: [] }'), config('logging: { format: xml }')]
+  ],
+  'names: 1..256 letters, digits and "-_."': [
+    [listener(`name: ${letters(256)}`), listener('name: a.b-c_d')],
+    [
+      listener(`name: ${letters(257)}`),
+      listener('name: ""'),
+      listener('name: a/b'),
+      listener('name: __proto__'),
+      'backends: [{ dynamic: {} }]'
+    ]
+  ],
+  'host names': [
+    ['*', '*.a', 'a-b.c_d', '"[::1]"', letters(253)].map((text) =>
+      listener(`hostname: ${text.startsWith('*') ? `"${text}"` : text}`)
+    ),
+    ['"a:80"', '"*a.b"', 'a.*.b', '"a..b"', '""', '"[::g]"', '"http://a"', 'a.', letters(256)].map((text) =>
+      listener(`hostname: ${text}`)
+    )
+  ],
+  paths: [
+    [
+      match('path: { exact: / }'),
+      match('path: { pathPrefix: "/a%20b/" }'),
+      match(`path: { exact: /${letters(1023)} }`)
+    ],
+    [
+      match('path: { exact: a }'),
+      match('path: { exact: "/a b" }'),
+      match('path: { pathPrefix: "/a?b" }'),
+      match('path: { exact: /ä }'),
+      match(`path: { exact: /${letters(1024)} }`)
+    ]
+  ],
+  'expressions: RE2': [
+    [match('path: { regex: "(a+)+$" }')],
+    ['(?=a)', '\\\\1', '[', '(?<=a)b', 'a{1001}'].map((text) => match(`path: { regex: "${text}" }`))
+  ],
+  'header names': [
+    [
+      match('headers: [{ name: "x-a!#$$%", value: { exact: "" } }]'),
+      match('headers: [{ name: ":path", value: { exact: a } }]')
+    ],
+    ['a b', '":b"', '""', letters(257), 'ä'].map((name) => match(`headers: [{ name: ${name}, value: { exact: b } }]`))
+  ],
+  'values: exactly one of exact and regex': [
+    [match('query: [{ name: a, value: { regex: b } }]')],
+    [
+      match('query: [{ name: a, value: {} }]'),
+      match('query: [{ name: a, value: { exact: b, regex: b } }]'),
+      match('query: [{ name: a }]'),
+      match('query: [{ name: a, value: { exact: 1 } }]')
+    ]
+  ],
+  'header matches: up to 64': [
+    [match(`headers: ${many(64, '{ name: a, value: { exact: b } }')}`)],
+    [match(`headers: ${many(65, '{ name: a, value: { exact: b } }')}`)]
+  ],
+  'weights: 0..1000000, not all 0': [
+    [withRoute('backends: [{ host: "a:1", weight: 1000000 }, { host: "a:1", weight: 0 }]'), withRoute('backends: []')],
+    [
+      withRoute('backends: [{ host: "a:1", weight: -1 }]'),
+      withRoute('backends: [{ host: "a:1", weight: 1000001 }]'),
+      withRoute('backends: [{ host: "a:1", weight: 0 }]')
+    ]
+  ],
+  destinations: [
+    [host('"a:1"'), host('10.0.0.1:80'), host('"[::1]:80"'), host('unix:/a')],
+    [host('a'), host('"http://a:1"'), host('"::1:80"'), host('unix:a'), host('"a b:1"'), host('80')]
+  ],
+  'one kind of backend': [
+    [withRoute('backends: [{ dynamic: { allowAddresses: [10.0.0.0/8, "::1"] } }]')],
+    [
+      withRoute('backends: [{}]'),
+      withRoute('backends: [{ host: "a:1", dynamic: {} }]'),
+      withRoute('backends: [{ dynamic: { allowAddresses: [10.0.0.0/33] } }]'),
+      withRoute('backends: [{ dynamic: { allowAddresses: [a] } }]')
+    ]
+  ],
+  'frontend groups have something in them': [[], ['frontendPolicies: { http: {} }', 'frontendPolicies: { tcp: {} }']],
+  'both spellings of keepalive': [
+    ['frontendPolicies: { tcp: { keepalive: {} } }'],
+    ['frontendPolicies: { tcp: { keepalive: {}, keepalives: {} } }']
+  ]
+}
+
+for (const [name, [accepted, refused]] of Object.entries(LIMITS)) {
+  test(name, () => {
+    for (const text of accepted) assert.equal(load(text, {}).ok, true, text)
+    for (const text of refused)
+      assert.equal(mistakes(text).length, 1, `${text.slice(0, 120)}\n${mistakes(text).join('\n')}`)
+  })
+}
+
+test('what other gateways have is refused by name', () => {
+  const names: [file: string, message: RegExp][] = [
+    ...['gateways', 'routes', 'tcpRoutes', 'llm', 'mcp', 'ui', 'services', 'workloads', 'routeGroups', 'policies'].map(
+      (key): [string, RegExp] => [`${key}: []`, new RegExp(`: top-level key '${key}' is not in this version of weir$`)]
+    ),
+    ...['HTTPS', 'TLS', 'TCP', 'HBONE'].map((protocol): [string, RegExp] => [
+      listener(`protocol: ${protocol}`),
+      new RegExp(`: protocol ${protocol} is not in this version of weir; only HTTP is$`)
+    ]),
+    ...['mcp', 'ai', 'service', 'aws', 'internal', 'routeGroup'].map((kind): [string, RegExp] => [
+      withRoute(`backends: [{ ${kind}: {} }]`),
+      new RegExp(`: backend kind '${kind}' is not in this version of weir$`)
+    ]),
+    ['backends: [{ name: a, ai: {} }]', /: backend kind 'ai' is not in this version/],
+    [http('http2FrameSize: 1'), /: frontend setting 'http2FrameSize' is not in this version/],
+    ...['tls', 'accessLog', 'tracing', 'networkAuthorization', 'proxyProtocol', 'connect'].map(
+      (key): [string, RegExp] => [
+        `frontendPolicies: { ${key}: {} }`,
+        new RegExp(`: frontend policy '${key}' is not in this version`)
+      ]
+    ),
+    [config('tracing: {}'), /: setting 'tracing' is not in this version/],
+    [withRoute('backends: [{ dynamic: { target: x } }]'), /setting 'target' is not in this version/]
+  ]
+  for (const [file, message] of names) {
+    const all = mistakes(file)
+    assert.equal(all.length, 1, `${file}: ${all.join('\n')}`)
+    assert.match(all[0]!, message)
+  }
+})
+
+test('refused keys are never suggested', () => {
+  assert.deepEqual(hints('gatewayz: 1\nbackend: []'), [
+    'allowed: $schema, config, binds, frontendPolicies, backends',
+    'did you mean "backends"? allowed: $schema, config, binds, frontendPolicies, backends'
+  ])
+})

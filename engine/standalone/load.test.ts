@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { formatErrors, hashOf, loadConfig } from './load.ts'
+import { good, load, mistakes, POLICIES, warningsOf, withRoute } from './testing/fakes.ts'
+
+const testdata = (name: string) => readFileSync(new URL(`testdata/${name}`, import.meta.url), 'utf8')
+
+test('ten mistakes give ten messages in one run, in the order of the file', () => {
+  const file = 'ten-mistakes.yaml'
+  const result = loadConfig(testdata(file), { file, env: {}, policies: POLICIES, processors: 8 })
+  assert.equal(result.ok, false)
+  if (result.ok) return
+  assert.equal(`${formatErrors(result.errors)}\n`, testdata('ten-mistakes.txt'))
+  assert.equal(result.errors.length, 10)
+})
+
+test('a file with everything becomes the Snapshot', () => {
+  const snapshot = good(testdata('everything.yaml'), { CHECKOUT_PORT: '8443' })
+  assert.deepEqual(snapshot, JSON.parse(testdata('everything.json')))
+  assert.deepEqual(structuredClone(snapshot), snapshot)
+})
+
+test('YAML and JSON of the same content give the same Snapshot', () => {
+  const yaml = 'binds:\n- port: 80\n  listeners:\n  - routes:\n    - hostnames: [A.example]\n'
+  const json =
+    '{\n\t"$schema": "./weir.schema.json",\n\t"binds": [{"port": 80, "listeners": [{"routes": [{"hostnames": ' +
+    '["A.example"]}]}]}]\n}'
+  assert.deepEqual(good(json), good(yaml))
+})
+
+test('defaults of the specification', () => {
+  const { frontend, process, binds, backends } = good(withRoute('backends: [{ host: "a:1" }]'))
+  assert.deepEqual(frontend.http, {
+    maxBufferBytes: 2_097_152,
+    headersMax: 100,
+    idleTimeoutMs: 600_000,
+    headTimeoutMs: 30_000,
+    bodyTimeoutMs: 60_000,
+    sendTimeoutMs: 60_000,
+    headBytesMax: 49_152,
+    uriBytesMax: 16_384,
+    bodyBytesMax: 0
+  })
+  assert.deepEqual(frontend.tcp.keepalive, { retries: 9, timeMs: 180_000, intervalMs: 180_000 })
+  assert.deepEqual(process, {
+    adminAddr: 'localhost:15000',
+    statsAddr: '[::]:15020',
+    readinessAddr: '[::]:15021',
+    workerThreads: 8,
+    logging: { level: 'info', format: 'text' },
+    terminationDeadlineMs: 5_000,
+    terminationMinDeadlineMs: 0,
+    upstream: { connectTimeoutMs: 10_000, poolIdleTimeoutMs: 90_000, poolMaxSize: 1024, requestsPerConnectionMax: 0 }
+  })
+  const [route] = binds[0]!.listeners[0]!.routes
+  assert.deepEqual(route, {
+    name: 'route0',
+    hostnames: [],
+    matches: [{ path: { prefix: '/' }, headers: [], query: [] }],
+    policies: {},
+    backends: [{ backend: 'listener0/route0/0', weight: 1, policies: {} }]
+  })
+  assert.deepEqual(Object.keys(backends), ['listener0/route0/0'])
+})
+
+test('inline backends of listeners of one name on two ports stay apart', () => {
+  const bind = (port: number) =>
+    `{ port: ${port}, listeners: [{ name: web, routes: [{ backends: [{ host: "a:${port}" }] }] }] }`
+  const { binds, backends } = good(`binds: [${bind(80)}, ${bind(81)}]`)
+  const keys = binds.map((bind) => bind.listeners[0]!.routes[0]!.backends[0]!.backend)
+  assert.deepEqual(keys, ['web/route0/0', '81/web/route0/0'])
+  assert.deepEqual(
+    keys.map((key) => backends[key]).map((backend) => backend?.kind === 'static' && backend.port),
+    [80, 81]
+  )
+})
+
+test('aliases of policies end under the canonical name, parts put together', () => {
+  const route = good(
+    withRoute(
+      'policies: { timeout: { requestTimeout: 1s }, requestHeaderModifier: { set: { a: ' +
+        '"1" } }, responseHeaderModifier: { set: { b: "2" } } }'
+    )
+  ).binds[0]!.listeners[0]!.routes[0]!
+  assert.deepEqual(route.policies, {
+    timeouts: { request: 1000 },
+    headerModifiers: { request: { set: { a: '1' } }, response: { set: { b: '2' } } }
+  })
+})
+
+test('a policy and its alias may share the work but not say the same thing', () => {
+  const both = (alias: string) =>
+    withRoute(`policies: { headerModifiers: { request: { set: {} } }, ${alias}: { set: {} } }`)
+  assert.deepEqual(mistakes(both('requestHeaderModifier')), [
+    '1:103: binds[0].listeners[0].routes[0].policies.requestHeaderModifier: ' +
+      'says again what headerModifiers says: keep one of them'
+  ])
+  assert.equal(load(both('responseHeaderModifier'), {}).ok, true)
+  assert.match(
+    mistakes(withRoute('policies: { timeouts: {}, timeout: { requestTimeout: 1s } }'))[0]!,
+    /says again what timeouts/
+  )
+})
+
+test('policies that are not here are refused by name, slips are corrected', () => {
+  const at = (key: string) => mistakes(withRoute(`policies: { ${key}: {} }`))[0]!.replace(/^.*policies\.\w+: /, '')
+  for (const name of [
+    'cors',
+    'csrf',
+    'jwtAuth',
+    'extAuthz',
+    'extProc',
+    'localRateLimit',
+    'rateLimit',
+    'authorization',
+    'retry',
+    'requestMirror',
+    'oidc',
+    'backendTLS',
+    'ai',
+    'a2a',
+    'mcpAuthorization',
+    'urlRewrite'
+  ]) {
+    assert.equal(at(name), `policy '${name}' is not in this version of weir`)
+  }
+  assert.equal(at('timeoutz'), 'is not a known key')
+  assert.equal(
+    at('connectTimeout'),
+    'must be a text, not an object'.replace('a text, not an object', 'a duration such as "30s", "1m30s" or "250ms"')
+  )
+  assert.equal(at('greeting'), "policy 'greeting' applies to the whole gateway: its place is frontendPolicies")
+})
+
+test('on a backend only backend policies are accepted', () => {
+  const text = withRoute(
+    'backends: [{ host: "a:1", policies: { connectTimeout: 1s } }, { host: "b:1", policies: { timeouts: {} } }]'
+  )
+  assert.deepEqual(mistakes(text), [
+    '1:137: binds[0].listeners[0].routes[0].backends[1].policies.timeouts: ' +
+      "policy 'timeouts' is not accepted on a backend: put it on the route"
+  ])
+})
+
+test('policies are compiled against their routes, so what they refuse has a line', () => {
+  const routes = `routes:
+    - matches: [{ path: { pathPrefix: /a/ } }]
+    - matches: [{ path: { exact: /b } }]
+    - matches: [{ path: { exact: /c } }]
+      policies: { prefixOnly: x, timeouts: 5 }
+    - matches: [{ path: { nonsense: /d } }]`
+  const problems = mistakes(`binds:\n- port: 80\n  listeners:\n  - policies: { prefixOnly: y }\n    ${routes}`)
+  assert.deepEqual(problems, [
+    '4:17: binds[0].listeners[0].policies.prefixOnly: needs prefix matches, not exact /b',
+    '9:19: binds[0].listeners[0].routes[2].policies.prefixOnly: needs prefix matches, not exact /c',
+    '9:44: binds[0].listeners[0].routes[2].policies.timeouts: must be an object, not 5',
+    '10:27: binds[0].listeners[0].routes[3].matches[0].path.nonsense: is not a known key'
+  ])
+})
+
+test('what is probably not meant is a warning', () => {
+  assert.deepEqual(warningsOf('config: { workerThreads: 1 }'), [
+    'weir.yaml:1:1: the file has no binds: nothing is served'
+  ])
+  const text =
+    'binds: [{ port: 80, listeners: [{ hostname: "*.a.com", routes: [{ hostnames: ' +
+    '[x.a.com, "*.b.a.com", a.com, "*"] }] }] }]'
+  assert.deepEqual(warningsOf(text), [
+    'weir.yaml:1:101: binds[0].listeners[0].routes[0].hostnames[2]: ' +
+      '"a.com" is never a host of this listener, which serves "*.a.com"'
+  ])
+})
+
+test('the hash is the beginning of the SHA-256 of the text', () => {
+  assert.equal(hashOf('abc'), 'ba7816bf8f01')
+})
+
+test('5,000 routes load; the time is reported', (context) => {
+  const route = (i: number) => `    - name: r${i}
+      matches: [{ path: { pathPrefix: /a/${i} }, headers: [{ name: x-a, value: { regex: "v[0-9]+" } }] }]
+      policies: { timeouts: { request: 5s } }
+      backends: [{ host: "10.0.0.1:8080", weight: 2 }, { backend: b }]\n`
+  const routes = Array.from({ length: 5000 }, (_, i) => route(i)).join('')
+  const text = `backends: [{ name: b, host: "b:1" }]\nbinds:\n- port: 80\n  listeners:\n  - routes:\n${routes}`
+  const start = performance.now()
+  const { binds } = good(text)
+  context.diagnostic(`${text.length} characters in ${Math.round(performance.now() - start)} ms`)
+  assert.equal(binds[0]!.listeners[0]!.routes.length, 5000)
+})

@@ -1,0 +1,65 @@
+/**
+ * A file as it was read, before and in spite of validation: mistakes that take two places to see are
+ * reported in the same run as those that a schema sees, so what is looked at here may be anything.
+ */
+import type { Path } from './problems.ts'
+
+export type Raw = Record<string, unknown>
+
+export interface Placed {
+  readonly raw: Raw
+  readonly path: Path
+}
+
+export interface PlacedBind extends Placed {
+  readonly listeners: readonly PlacedListener[]
+}
+
+export interface PlacedListener extends Placed {
+  /** As given, or the default. */
+  readonly name: string
+  readonly routes: readonly PlacedRoute[]
+}
+
+export interface PlacedRoute extends Placed {
+  readonly name: string
+}
+
+/** The value as an object; anything else is an empty one. */
+export function objectOf(value: unknown): Raw {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Raw) : {}
+}
+
+/** The entries of a list that are objects, with their paths; anything else is an empty list. */
+export function entriesOf(value: unknown, path: Path): Placed[] {
+  if (!Array.isArray(value)) return []
+  return value.flatMap((entry: unknown, i) =>
+    typeof entry === 'object' && entry !== null ? [{ raw: entry as Raw, path: [...path, i] }] : []
+  )
+}
+
+/** Default names count listeners over the whole file, so that two binds never have the same. */
+export const defaultListenerName = (indexInFile: number): string => `listener${indexInFile}`
+export const defaultRouteName = (indexInListener: number): string => `route${indexInListener}`
+
+export function bindsOf(file: Raw): PlacedBind[] {
+  let listeners = 0
+  return entriesOf(file.binds, ['binds']).map((bind) => ({
+    ...bind,
+    listeners: entriesOf(bind.raw.listeners, [...bind.path, 'listeners']).map((listener) => {
+      const unnamed = defaultListenerName(listeners++)
+      return {
+        ...listener,
+        name: text(listener.raw.name) ?? unnamed,
+        routes: entriesOf(listener.raw.routes, [...listener.path, 'routes']).map((route, i) => ({
+          ...route,
+          name: text(route.raw.name) ?? defaultRouteName(i)
+        }))
+      }
+    })
+  }))
+}
+
+export function text(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}

@@ -1,0 +1,34 @@
+/** What is allowed and yet probably not meant. */
+import type { Problem } from './problems.ts'
+import type { Source } from './source.ts'
+import { bindsOf, type Raw, text } from './walk.ts'
+
+/** For a file without mistakes. */
+export function warningsOf(file: Raw, source: Source): Problem[] {
+  const warnings: Problem[] = source.warnings.map((warning) => ({ path: [], ...warning }))
+  const binds = bindsOf(file)
+  if (binds.length === 0) warnings.push({ path: [], offset: 0, message: 'the file has no binds: nothing is served' })
+  for (const listener of binds.flatMap((bind) => bind.listeners)) {
+    const outer = text(listener.raw.hostname) ?? '*'
+    for (const route of listener.routes) {
+      const hostnames = Array.isArray(route.raw.hostnames) ? route.raw.hostnames : []
+      hostnames.forEach((inner: unknown, i) => {
+        if (typeof inner !== 'string' || overlap(outer.toLowerCase(), inner.toLowerCase())) return
+        const path = [...route.path, 'hostnames', i]
+        const message = `"${inner}" is never a host of this listener, which serves "${outer}"`
+        warnings.push({ path, offset: source.locate(path, 'value'), message })
+      })
+    }
+  }
+  return warnings
+}
+
+/** Whether some host is covered by both. */
+function overlap(a: string, b: string): boolean {
+  return a === '*' || b === '*' || a === b || covers(a, b) || covers(b, a)
+}
+
+/** Whether the wildcard covers the name, or all of the narrower wildcard. */
+function covers(wildcard: string, name: string): boolean {
+  return wildcard.startsWith('*.') && name.endsWith(wildcard.slice(1)) && name !== wildcard.slice(1)
+}

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { type FileWatch, type WatchOptions, watchFile } from './watch.ts'
+
+/** A folder of its own, removed after the test. */
+function folder(context: TestContext): string {
+  const path = mkdtempSync(join(tmpdir(), 'weir-watch-'))
+  context.after(() => rmSync(path, { recursive: true }))
+  return path
+}
+
+/** Long enough to never come: these tests are about events. */
+const NO_POLL_MS = 3_600_000
+
+/** A change that is missed fails its test, not the whole run. */
+const LIMIT = { timeout: 15_000 }
+
+/** A watch whose changes can be waited for, one by one. */
+class Changes {
+  readonly #seen: string[] = []
+  readonly #waiting: ((text: string) => void)[] = []
+  readonly watch: FileWatch
+
+  constructor(context: TestContext, path: string, options?: WatchOptions) {
+    this.watch = watchFile(
+      path,
+      (text) => {
+        const waiting = this.#waiting.shift()
+        if (waiting === undefined) this.#seen.push(text)
+        else waiting(text)
+      },
+      { pollMs: NO_POLL_MS, ...options }
+    )
+    context.after(() => this.watch.close())
+  }
+
+  /** Changes that nobody has waited for. */
+  get unexpected(): readonly string[] {
+    return this.#seen
+  }
+
+  async next(): Promise<string> {
+    const seen = this.#seen.shift()
+    if (seen !== undefined) return seen
+    const { promise, resolve } = Promise.withResolvers<string>()
+    this.#waiting.push(resolve)
+    // The watch does not keep the process alive, waiting for it does.
+    const alive = setInterval(() => {}, 60_000)
+    return await promise.finally(() => clearInterval(alive))
+  }
+}
+
+test('a file that is written in place', LIMIT, async (context) => {
+  const file = join(folder(context), 'weir.yaml')
+  writeFileSync(file, 'one')
+  const changes = new Changes(context, file)
+  writeFileSync(file, 'two')
+  assert.equal(await changes.next(), 'two')
+  writeFileSync(file, 'three')
+  assert.equal(await changes.next(), 'three')
+})
+
+test('a file that is replaced by renaming, again and again', LIMIT, async (context) => {
+  const path = folder(context)
+  const file = join(path, 'weir.yaml')
+  writeFileSync(file, 'one')
+  const changes = new Changes(context, file)
+  for (const text of ['two', 'three', 'four']) {
+    writeFileSync(join(path, 'new'), text)
+    renameSync(join(path, 'new'), file)
+    assert.equal(await changes.next(), text)
+  }
+})
+
+test('a Kubernetes ConfigMap: a link beside the file is swapped', LIMIT, async (context) => {
+  const path = folder(context)
+  const publish = (version: string, text: string) => {
+    mkdirSync(join(path, version))
+    writeFileSync(join(path, version, 'weir.yaml'), text)
+    symlinkSync(version, join(path, '..data_tmp'))
+    renameSync(join(path, '..data_tmp'), join(path, '..data'))
+  }
+  publish('..1', 'one')
+  symlinkSync(join('..data', 'weir.yaml'), join(path, 'weir.yaml'))
+  const changes = new Changes(context, join(path, 'weir.yaml'))
+  publish('..2', 'two')
+  assert.equal(await changes.next(), 'two')
+  rmSync(join(path, '..1'), { recursive: true })
+  publish('..3', 'three')
+  assert.equal(await changes.next(), 'three')
+})
+
+test('a link to a file elsewhere: there it is watched too', LIMIT, async (context) => {
+  const path = folder(context)
+  const elsewhere = folder(context)
+  writeFileSync(join(elsewhere, 'real.yaml'), 'one')
+  symlinkSync(join(elsewhere, 'real.yaml'), join(path, 'weir.yaml'))
+  const changes = new Changes(context, join(path, 'weir.yaml'))
+  writeFileSync(join(elsewhere, 'real.yaml'), 'two')
+  assert.equal(await changes.next(), 'two')
+})
+
+test('the same content, and a file that is gone for a while, are no changes', LIMIT, async (context) => {
+  const file = join(folder(context), 'weir.yaml')
+  writeFileSync(file, 'one')
+  const changes = new Changes(context, file)
+  const barrier = new Changes(context, file, { known: 'something else' })
+  writeFileSync(file, 'one')
+  assert.equal(await barrier.next(), 'one')
+  unlinkSync(file)
+  writeFileSync(file, 'one')
+  writeFileSync(file, 'two')
+  assert.equal(await barrier.next(), 'two')
+  assert.equal(await changes.next(), 'two')
+  assert.deepEqual([...changes.unexpected, ...barrier.unexpected], [])
+})
+
+test('a change between reading the file and watching it is not missed', LIMIT, async (context) => {
+  const file = join(folder(context), 'weir.yaml')
+  writeFileSync(file, 'two')
+  assert.equal(await new Changes(context, file, { known: 'one' }).next(), 'two')
+})
+
+test(
+  'without events the file is looked at from time to time: here its folder does not exist yet',
+  LIMIT,
+  async (context) => {
+    const path = join(folder(context), 'later')
+    const changes = new Changes(context, join(path, 'weir.yaml'), { pollMs: 1_000 })
+    mkdirSync(path)
+    writeFileSync(join(path, 'weir.yaml'), 'one')
+    assert.equal(await changes.next(), 'one')
+  }
+)
+
+test('nothing is reported after close', LIMIT, async (context) => {
+  const file = join(folder(context), 'weir.yaml')
+  writeFileSync(file, 'one')
+  const closed = new Changes(context, file)
+  const open = new Changes(context, file)
+  closed.watch.close()
+  writeFileSync(file, 'two')
+  assert.equal(await open.next(), 'two')
+  assert.deepEqual(closed.unexpected, [])
+})
