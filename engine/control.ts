@@ -5,7 +5,7 @@
 import type { Problem } from './contract/config-error.ts'
 import type { Policy } from './contract/policy.ts'
 import type { Snapshot } from './ir/snapshot.ts'
-import { type ConfigError, formatErrors, hashOf, loadConfig, type SnapshotDraft } from './standalone/load.ts'
+import { formatErrors, hashOf, loadConfig, type SnapshotDraft } from './standalone/load.ts'
 import type { Published, Supervisor } from './workers/supervisor.ts'
 
 /** What the admin port and the log tell about the configuration. */
@@ -28,13 +28,22 @@ export interface ControlOptions {
 
 export type Loaded =
   | { readonly ok: true; readonly draft: SnapshotDraft; readonly hash: string }
-  | { readonly ok: false; readonly errors: readonly ConfigError[]; readonly text: string }
+  | { readonly ok: false; readonly count: number; readonly text: string }
 
 /** Validates `text`; every mistake is in the result. */
 export function load(text: string, options: ControlOptions): Loaded {
   const { policies, name, env, check } = options
-  const result = loadConfig(text, { file: name, env, policies, check })
-  if (!result.ok) return { ok: false, errors: result.errors, text: formatErrors(result.errors) }
+  const result = loadConfig(text, { file: name, env, policies })
+  if (!result.ok) return { ok: false, count: result.errors.length, text: formatErrors(result.errors) }
+  for (const warning of result.warnings) options.log('warn', warning)
+  const problems = check(result.snapshot)
+  if (problems.length > 0) {
+    return {
+      ok: false,
+      count: problems.length,
+      text: problems.map(({ path, message }) => `${name}: ${path}: ${message}`).join('\n')
+    }
+  }
 
   return { ok: true, draft: result.snapshot, hash: hashOf(text) }
 }

@@ -65,8 +65,8 @@ test('exit codes: help 0, wrong usage 2, invalid configuration 3 with every mist
   assert.equal(await usage.exited(), 2)
   const invalid = runProgram(['-f', '-'], 'binds:\n- port: 99999\n  listenrs: []\n')
   assert.equal(await invalid.exited(), 3)
-  assert.match(invalid.output, /stdin:2:9: binds\[0\]\.port: must be at most 65535/)
-  assert.match(invalid.output, /stdin:3:3: binds\[0\]\.listenrs: unknown key 'listenrs'; did you mean 'listeners'\?/)
+  assert.match(invalid.output, /stdin:2:9: binds\[0\]\.port: must be a whole number from 1 to 65535/)
+  assert.match(invalid.output, /stdin:3:3: binds\[0\]\.listenrs: is not a known key\n +did you mean "listeners"\?/)
   const missing = runProgram(['-f', join(folder, 'no-such-file.yaml')])
   assert.equal(await missing.exited(), 3)
 })
@@ -112,7 +112,7 @@ test('a changed file is put in force, a broken one is refused and the old one st
 
   await writeFile(file, config(port, 'three').replace('exact', 'exakt'))
   await program.said('configuration refused')
-  assert.match(program.output, /unknown key 'exakt'; did you mean 'exact'\?/)
+  assert.match(program.output, /exakt: is not a known key\\n +did you mean \\"exact\\"/)
   assert.equal((await fetchText(port, '/version')).body, 'two')
 
   await writeFile(file, config(port, 'four'))

@@ -44,7 +44,7 @@ export async function runProgram(args: readonly string[], parts: ProgramParts): 
     }
     const loaded = load(source.text, options)
     if (!loaded.ok) {
-      const many = loaded.errors.length === 1 ? '1 mistake' : `${loaded.errors.length} mistakes`
+      const many = loaded.count === 1 ? '1 mistake' : `${loaded.count} mistakes`
       leave(EXIT_CONFIG, `${loaded.text}\nweir: ${many} in ${source.name}; nothing was started\n`)
     } else if (command.kind === 'validate') process.stdout.write(`configuration is valid: ${countOf(loaded)}\n`)
     else await new Program(source, loaded, options, parts).start()
@@ -140,7 +140,7 @@ class Program {
     this.#metrics.reloaded(Date.now())
     this.#sayStarted(outcome.binds)
     const { path, text } = this.#source
-    if (path !== null) this.#watch = watchFile(path, text, (fresh) => void this.#control.reload(fresh))
+    if (path !== null) this.#watch = watchFile(path, (fresh) => void this.#control.reload(fresh), { known: text })
     await this.#startAdmin()
   }
 

@@ -19,7 +19,7 @@ test('imports that go down, to the right, or stay in their room pass', (t) => {
       'engine/upstream/client.ts': '#engine/ir/snapshot.ts',
       'engine/upstream/pool.ts': './client.ts',
       'engine/contract/transport.ts': '#engine/socket/memory.ts',
-      'engine/socket/wire.ts': '#engine/http/headers.ts',
+      'engine/http/llhttp.ts': '#engine/socket/memory.ts',
       'engine/http/llhttp.ts': 'undici/lib/llhttp/llhttp-wasm.js',
       'engine/downstream/uws-listen.ts': 'uWebSockets.js',
       'engine/kit/regex.ts': 're2js',

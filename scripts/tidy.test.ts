@@ -34,10 +34,12 @@ test('a tidy tree has no findings', (t) => {
 
 test('lines, functions and files have limits', (t) => {
   const body = '  f()\n'.repeat(70)
-  assert.deepEqual(tidyCode(t, `const a = '${'x'.repeat(108)}'\n`), [])
-  assert.deepEqual(tidyCode(t, `const a = '${'x'.repeat(109)}'\n`), [
+  assert.deepEqual(tidyCode(t, `const a = ${'x'.repeat(110)}\n`), [])
+  assert.deepEqual(tidyCode(t, `const a = ${'x'.repeat(111)}\n`), [
     'engine/kit/x.ts:1 line of 121 columns; the limit is 120'
   ])
+  // One long string stays whole.
+  assert.deepEqual(tidyCode(t, `const a = '${'x'.repeat(150)}'\n`), [])
   assert.deepEqual(tidyCode(t, `function ok() {\n${body.slice(12)}}\n`), [])
   assert.deepEqual(tidyCode(t, `\nfunction big() {\n${body}}\n`), [
     'engine/kit/x.ts:2 function big of 72 lines; the limit is 70'

@@ -50,7 +50,7 @@ const GATEWAY = import.meta.resolve('#engine/testing/gateway.ts')
 /** A promise (48 bytes) more per request is 2.5 % of what the forwarding path makes; runs differ by 1 %. */
 const TOLERANCE = 0.02
 
-/** Garbage of the gateway that `module` starts, over size.gets GETs; `flags` are more flags for V8. Throws when an answer is wrong. */
+/** Garbage of the gateway that `module` starts, over size.gets GETs. Throws when an answer is wrong. */
 export async function countGarbage(
   size: GateSize,
   module = GATEWAY,

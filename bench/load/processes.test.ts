@@ -35,7 +35,8 @@ test('programs end with the bench, also when it is interrupted or fails', () => 
     const script = `
       import { start } from '${url}'
       process.on('SIGINT', () => process.exit(130))
-      const child = await start({ program: process.execPath, args: ['-e', "console.log(1); setInterval(() => {}, 1000)"] }, null)
+      const script = 'console.log(1); setInterval(() => {}, 1000)'
+      const child = await start({ program: process.execPath, args: ['-e', script] }, null)
       await child.firstLine()
       console.log(child.pid)
       ${end}

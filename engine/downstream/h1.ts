@@ -46,6 +46,9 @@ export interface Http1Server {
   closed(): void
 }
 
+/** How long a draining bind waits for the first request of a connection that it had accepted. */
+const FIRST_REQUEST_MS = 1_000
+
 /** Why the timer runs. */
 const WAIT_NOTHING = 0
 const WAIT_REQUEST = 1
@@ -69,6 +72,8 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
   #chunked = false
   /** The response has no content, whatever is sent. */
   #mute = false
+  /** An exchange has been answered on this connection. */
+  #hasServed = false
   #requestDone = true
   #responseDone = true
   #parsing = false
@@ -383,6 +388,7 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
     if (ex !== this.#ex) return
     if (this.#chunked) this.#wire.write(`0\r\n${trailers}\r\n`)
     this.#ex = null
+    this.#hasServed = true
     this.#responseDone = true
     if (this.#parsing) return // #parse goes on from here
     if (!this.#requestDone) this.#closeWire(true)
@@ -491,7 +497,10 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
 
   /** The bind drains: close now if nothing is under way, else after the response. */
   drain(): void {
-    if (this.#ex === null && this.#parser === null && this.#ahead === null) this.#closeWire(false)
+    if (this.#closed || this.#ex !== null || this.#parser !== null || this.#ahead !== null) return
+    if (this.#hasServed) this.#closeWire(false)
+    // Its first request may be on the way: closing now would refuse a client that did nothing wrong.
+    else this.#server.timers.arm(this.#timer, turnStartedAt, FIRST_REQUEST_MS)
   }
 
   /** The time for draining is over. */

@@ -80,7 +80,10 @@ async function openNode(bind: Bind, context: DownstreamContext): Promise<OpenBin
     stopAccepting: () => acceptor.close(),
     drain() {
       server.draining = true
-      for (const connection of [...server.connections]) connection.drain()
+      // Behind the poll phase: requests that have already arrived are read first.
+      setImmediate(() => {
+        for (const connection of [...server.connections]) connection.drain()
+      })
     },
     connections: () => server.connections.size,
     closeAll() {

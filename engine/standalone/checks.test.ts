@@ -58,20 +58,21 @@ test('backends are named once, and references name one of them', () => {
 })
 
 test('a forced uws transport must honour every setting', () => {
-  const text = (http: string) =>
-    `frontendPolicies: { http: { ${http} } }\nbinds: [{ port: 80, listeners: [{}], transport: uws }]`
+  const text = (http: string, tcp = '') =>
+    `frontendPolicies: { http: { ${http} }${tcp} }\nbinds: [{ port: 80, listeners: [{}], transport: uws }]`
+  const off = ', tcp: { keepalives: { time: 0s } }'
   assert.deepEqual(mistakes(text('maxHeaderSize: 60000')), [
     '2:49: binds[0].transport: uws cannot honour the default frontendPolicies.http.http1IdleTimeout: ' +
-      'it closes idle connections after 10s',
+      'it closes idle connections after 12s',
+    '2:49: binds[0].transport: uws cannot honour the default frontendPolicies.http.http1HeaderTimeout: ' +
+      'it waits 12s for a request head',
     '2:49: binds[0].transport: uws cannot honour the default frontendPolicies.http.http1MaxHeaders: ' +
       'it takes at most 98 header fields',
-    '2:49: binds[0].transport: uws cannot honour frontendPolicies.http.maxHeaderSize: ' +
-      'its size is fixed when the process starts'
+    '2:49: binds[0].transport: uws cannot honour frontendPolicies.tcp.keepalives.time: it sends no TCP probes'
   ])
-  assert.deepEqual(hints(text('http1IdleTimeout: 10s, http1MaxHeaders: 99')), [
-    'set it to 98 or less, or use transport node'
-  ])
-  assert.equal(load(text('http1IdleTimeout: 10s, http1MaxHeaders: 98'), {}).ok, true)
+  const good = 'http1IdleTimeout: 12s, http1HeaderTimeout: 12s, http1MaxHeaders: '
+  assert.deepEqual(hints(text(`${good}99`, off)), ['set it to 98 or less, or use transport node'])
+  assert.equal(load(text(`${good}98`, off), {}).ok, true)
   assert.equal(load(text('bodyTimeout: 1s').replace('uws', 'auto'), {}).ok, true)
 })
 

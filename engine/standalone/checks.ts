@@ -1,7 +1,8 @@
 /** Mistakes that take more than one place of the file to see. */
+import { UWS } from '#engine/http/limits.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { portOf } from '#engine/schema/net.ts'
-import { HTTP_DEFAULTS, type HttpSetting, httpSetting } from './file-frontend.ts'
+import { type HttpSetting, httpSetting, keepaliveTime } from './file-frontend.ts'
 import type { Overrides } from './file-process.ts'
 import type { Path, Problem } from './problems.ts'
 import type { Source } from './source.ts'
@@ -98,6 +99,13 @@ class Checks {
         `${advice}, or use transport node`
       )
     }
+    const tcp = objectOf(objectOf(this.#file.frontendPolicies).tcp)
+    if (keepaliveTime(objectOf(tcp.keepalives ?? tcp.keepalive)) === 0) return
+    this.#report(
+      [...path, 'transport'],
+      'uws cannot honour frontendPolicies.tcp.keepalives.time: it sends no TCP probes',
+      'set it to 0s, or use transport node'
+    )
   }
 
   // --- names ---
@@ -169,7 +177,7 @@ function hostnameOf({ raw }: Placed): string {
   return text(raw.hostname)?.toLowerCase() ?? '*'
 }
 
-/** What uWebSockets.js cannot be told (docs/performance.md); these would be read and not honoured. */
+/** What uWebSockets.js cannot be told (engine/http/limits.ts); it would be read and not honoured. */
 const UWS_LIMITS: readonly {
   readonly key: HttpSetting
   readonly honours: (value: number) => boolean
@@ -178,20 +186,26 @@ const UWS_LIMITS: readonly {
 }[] = [
   {
     key: 'http1IdleTimeout',
-    honours: (ms) => ms === 10_000,
-    limit: 'it closes idle connections after 10s',
-    advice: 'set it to 10s'
+    honours: (ms) => ms === UWS.idleTimeoutMs,
+    limit: `it closes idle connections after ${UWS.idleTimeoutMs / 1000}s`,
+    advice: `set it to ${UWS.idleTimeoutMs / 1000}s`
+  },
+  {
+    key: 'http1HeaderTimeout',
+    honours: (ms) => ms === UWS.headTimeoutMs,
+    limit: `it waits ${UWS.headTimeoutMs / 1000}s for a request head`,
+    advice: `set it to ${UWS.headTimeoutMs / 1000}s`
   },
   {
     key: 'http1MaxHeaders',
-    honours: (count) => count <= 98,
-    limit: 'it takes at most 98 header fields',
-    advice: 'set it to 98 or less'
+    honours: (count) => count <= UWS.headersMax,
+    limit: `it takes at most ${UWS.headersMax} header fields`,
+    advice: `set it to ${UWS.headersMax} or less`
   },
   {
     key: 'maxHeaderSize',
-    honours: (bytes) => bytes === HTTP_DEFAULTS.maxHeaderSize,
-    limit: 'its size is fixed when the process starts',
-    advice: 'leave it out'
+    honours: (bytes) => bytes <= UWS.headBytesMax,
+    limit: `it takes request heads of at most ${UWS.headBytesMax} bytes`,
+    advice: `set it to ${UWS.headBytesMax} or less`
   }
 ]

@@ -19,7 +19,7 @@ export const HTTP_DEFAULTS = {
   maxUriSize: 16 * KIB,
   maxRequestBodySize: 0
 }
-const KEEPALIVE_DEFAULTS = { retries: 9, time: 180_000, interval: 180_000 }
+const KEEPALIVE_DEFAULTS = { time: 180_000 }
 
 const NOT_HERE = [
   'accessLog',
@@ -61,18 +61,20 @@ const httpSchema = atLeastOne({
   ...refusedKeys('frontend setting', HTTP_NOT_HERE)
 })
 
-const keepaliveTime = (what: string) =>
-  duration()
-    .refine((ms) => ms >= 1000, 'must be at least 1s, the unit of TCP keepalive')
-    .optional()
-    .describe(`${what} Default 180s.`)
-
+/** Node lets a program set the idle time only; retries and interval are refused, not ignored. */
 const keepaliveSchema = z.strictObject({
-  retries: whole(1, 64).optional().describe('Probes without an answer until the connection is given up. Default 9.'),
-  time: keepaliveTime('Idle time before the first probe.'),
-  interval: keepaliveTime('Time between two probes.'),
-  ...refusedKeys('frontend setting', ['enabled'])
+  time: duration()
+    .refine((ms) => ms === 0 || ms >= 1000, 'must be 0s or at least 1s, the unit of TCP keepalive')
+    .optional()
+    .describe('Idle time before the first probe; 0s sends none. Default 180s.'),
+  ...refusedKeys('frontend setting', ['enabled', 'retries', 'interval'])
 })
+
+/** Idle time before TCP probes as it will be in force; undefined when it is wrong. */
+export function keepaliveTime(file: Record<string, unknown>): number | undefined {
+  const result = keepaliveSchema.shape.time.safeParse(file.time)
+  return result.success ? (result.data ?? KEEPALIVE_DEFAULTS.time) : undefined
+}
 
 export const frontendSchema = z.strictObject({
   http: httpSchema.optional().describe('HTTP connections of clients.'),
@@ -112,7 +114,7 @@ export function translateFrontend(file: z.output<typeof frontendSchema> | undefi
       uriBytesMax: http.maxUriSize,
       bodyBytesMax: http.maxRequestBodySize
     },
-    tcp: { keepalive: { retries: keepalive.retries, timeMs: keepalive.time, intervalMs: keepalive.interval } }
+    tcp: { keepalive: { timeMs: keepalive.time } }
   }
 }
 

@@ -2,8 +2,8 @@
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { CompileContext } from '#engine/contract/policy.ts'
 import { parseAuthority } from '#engine/http/authority.ts'
+import { oneOf } from '#engine/schema/choice.ts'
 import { z } from '#engine/schema/schema.ts'
-import { oneOf } from './choice.ts'
 
 // Visible ASCII without "?" and "#": what follows would become a query or a fragment.
 const PATH = /^\/[!-"$->@-~]*$/

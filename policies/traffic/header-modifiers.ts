@@ -3,8 +3,8 @@ import { CONTINUE, type Compiled, type Filter } from '#engine/contract/filter.ts
 import type { Policy } from '#engine/contract/policy.ts'
 import { parseAuthority } from '#engine/http/authority.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
+import { atLeastOne } from '#engine/schema/choice.ts'
 import { z } from '#engine/schema/schema.ts'
-import { atLeastOne } from '#policies/shared/choice.ts'
 
 /** Per list (spec section 8, header transformations). */
 const FIELDS_MAX = 16

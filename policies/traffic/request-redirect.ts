@@ -3,8 +3,8 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import { type Compiled, STOP } from '#engine/contract/filter.ts'
 import type { CompileContext, Policy } from '#engine/contract/policy.ts'
 import { hostOf, portSuffix } from '#engine/http/authority.ts'
+import { oneOf } from '#engine/schema/choice.ts'
 import { z } from '#engine/schema/schema.ts'
-import { oneOf } from '#policies/shared/choice.ts'
 import {
   authorityText,
   checkPathModifier,

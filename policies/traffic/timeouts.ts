@@ -1,9 +1,9 @@
 /** spec.traffic.timeouts: how long the whole exchange, and one attempt of it, may take. "0s" is no limit. */
 import type { Compiled } from '#engine/contract/filter.ts'
 import type { Policy } from '#engine/contract/policy.ts'
+import { atLeastOne } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
 import type { z } from '#engine/schema/schema.ts'
-import { atLeastOne } from '#policies/shared/choice.ts'
 
 const schema = atLeastOne({
   request: duration().optional(),

@@ -2,8 +2,8 @@
 import { CONTINUE, type Compiled, type Hook } from '#engine/contract/filter.ts'
 import type { CompileContext, Policy } from '#engine/contract/policy.ts'
 import { hostOf, portSuffix } from '#engine/http/authority.ts'
+import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
 import { z } from '#engine/schema/schema.ts'
-import { atLeastOne, oneOf } from '#policies/shared/choice.ts'
 import { authorityText, checkPathModifier, hostText, modifyPath, pathModifier, port } from '#policies/shared/url.ts'
 
 const schema = atLeastOne({
