@@ -47,8 +47,8 @@ export interface GateResult extends ExpectedGarbage {
 
 const EXPECTED = new URL('./expected.json', import.meta.url)
 const GATEWAY = import.meta.resolve('#engine/testing/gateway.ts')
-/** A promise (48 bytes) more per request is 2.4 % of the forwarding path's 2.1 KB. */
-const TOLERANCE = 0.01
+/** A promise (48 bytes) more per request is 2.5 % of what the forwarding path makes; runs differ by 1 %. */
+const TOLERANCE = 0.02
 
 /** Garbage of the gateway that `module` starts, over size.gets GETs; `flags` are more flags for V8. Throws when an answer is wrong. */
 export async function countGarbage(
@@ -57,11 +57,11 @@ export async function countGarbage(
   extra: Extra | null = null,
   flags: readonly string[] = []
 ): Promise<Garbage> {
-  const client = launch('./client.ts', [], [])
+  const client = launch(new URL('./client.ts', import.meta.url), [], [])
   try {
     const { backendPort } = await answer<{ backendPort: number }>(client)
     const args: SubjectArgs = { module, backendPort, extra }
-    const subject = launch('./subject.ts', [JSON.stringify(args)], [...FLAGS, ...flags])
+    const subject = launch(new URL('./subject.ts', import.meta.url), [JSON.stringify(args)], [...FLAGS, ...flags])
     try {
       const { port } = await answer<{ port: number }>(subject)
       await load(client, port, size.warmup)
@@ -100,8 +100,8 @@ async function load(client: ChildProcess, port: number, count: number): Promise<
 }
 
 /** A child with a channel: it ends when the channel does, so none outlives this process. */
-function launch(file: string, args: readonly string[], flags: readonly string[]): ChildProcess {
-  return fork(fileURLToPath(new URL(file, import.meta.url)), args, {
+function launch(file: URL, args: readonly string[], flags: readonly string[]): ChildProcess {
+  return fork(fileURLToPath(file), args, {
     execArgv: ['--disable-warning=ExperimentalWarning', ...flags]
   })
 }

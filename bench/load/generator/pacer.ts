@@ -45,7 +45,7 @@ export class Pacer {
   #wait(seen: number): void {
     const waiting = Atomics.waitAsync(this.#cells, TICKS, seen)
     // Not async: a tick came since `seen` was read.
-    if (waiting.async) waiting.value.then(() => this.#tick())
+    if (waiting.async) void waiting.value.then(() => this.#tick())
     else setImmediate(() => this.#tick())
   }
 
