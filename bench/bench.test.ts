@@ -22,6 +22,22 @@ for (const file of microFiles()) {
   })
 }
 
+test('a task runs for its time by the clock, whatever it says it took, and calls are divided out', async () => {
+  const file = `export const calls = 10
+    export function register(bench) {
+      bench.add('fast', () => ({ overriddenDuration: 0.000001 }))
+    }`
+  const [row] = await runMicro(new URL(`data:text/javascript,${encodeURIComponent(file)}`), {
+    ms: 5,
+    warmupMs: 1,
+    iterations: 1
+  })
+  assert.equal(row?.task, 'fast')
+  assert.ok(Math.abs(row.medianNs - 0.1) < 0.001, `${row.medianNs}`)
+  // By its own account the task would have to run five million times.
+  assert.ok(row.samples < 1_000_000, `${row.samples}`)
+})
+
 test('200 requests of every kind against the own backend, each answer checked', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'weir-bench-test-'))
   const backend = await startBackend(folder, null, null)

@@ -1,5 +1,5 @@
 /** `npm run bench`: micro, gc and load, one table each, and one JSON document per run. */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, type StdioOptions } from 'node:child_process'
 import { gateText, runGate } from './gc/gate.ts'
 import { type Plan, type Row, runLoad } from './load/load.ts'
 import { cpuModel } from './load/machine.ts'
@@ -13,17 +13,17 @@ const RESULTS = new URL('./results/', import.meta.url)
 
 interface Mode {
   readonly micro: MicroTiming
-  readonly load: Pick<Plan, 'rounds' | 'warmupMs' | 'windowMs'>
+  readonly load: Pick<Plan, 'rounds' | 'settleMs' | 'warmupMs' | 'windowMs'>
 }
 
 const FULL: Mode = {
   micro: { ms: 500, warmupMs: 100, iterations: 64 },
-  load: { rounds: 5, warmupMs: 1000, windowMs: 4000 }
+  load: { rounds: 5, settleMs: 4000, warmupMs: 1000, windowMs: 4000 }
 }
 /** All within two minutes, with three proxies installed. */
 const QUICK: Mode = {
   micro: { ms: 50, warmupMs: 20, iterations: 16 },
-  load: { rounds: 2, warmupMs: 150, windowMs: 600 }
+  load: { rounds: 2, settleMs: 700, warmupMs: 100, windowMs: 300 }
 }
 
 /** Gives whether everything passed. */
@@ -67,8 +67,11 @@ function runAllLoad(plan: Plan): Promise<Row[]> {
 
 /** Commit of the working tree, marked when it has changes; 'unknown' outside of a repository. */
 function commit(): string {
+  // Without a repository git would complain on stderr.
+  const stdio: StdioOptions = ['ignore', 'pipe', 'ignore']
+  const options = { cwd: import.meta.dirname, encoding: 'utf8', stdio } as const
   try {
-    const git = (...args: string[]) => execFileSync('git', args, { cwd: import.meta.dirname, encoding: 'utf8' }).trim()
+    const git = (...args: string[]) => execFileSync('git', args, options).trim()
     const changed = git('status', '--porcelain', '--untracked-files=no') !== ''
     return `${git('rev-parse', '--short', 'HEAD')}${changed ? '-changed' : ''}`
   } catch {

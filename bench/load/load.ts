@@ -27,6 +27,9 @@ export interface Plan {
   /** Names of peers; empty: all that are installed. */
   readonly peers: readonly string[]
   readonly rounds: number
+  /** Load before the first round: a compiler at run time has its work behind it then. */
+  readonly settleMs: number
+  /** Unmeasured part of every run: connections are made. */
   readonly warmupMs: number
   readonly windowMs: number
 }
@@ -152,7 +155,11 @@ async function measureIdle(subject: Subject, generator: Generator): Promise<Row>
 async function measureThroughput(subjects: readonly Subject[], plan: Plan, generator: Generator): Promise<Row[]> {
   const { warmupMs, windowMs } = plan
   const closed: Timing = { mode: 'closed', warmupMs, windowMs, count: null, rate: 0, graceMs: GRACE_MS }
+  const settled = new Map<Subject, Outcome>()
   const outcomes = new Map<Subject, Outcome[]>(subjects.map((subject) => [subject, []]))
+  const settle: Timing = { ...closed, warmupMs: 0, windowMs: plan.settleMs }
+  // A wrong answer counts from the first on.
+  for (const subject of subjects) settled.set(subject, await generator.run(subject.order(settle)))
   for (const subject of interleave(subjects, plan.rounds)) {
     outcomes.get(subject)!.push(await generator.run(subject.order(closed)))
   }
@@ -173,7 +180,7 @@ async function measureThroughput(subjects: readonly Subject[], plan: Plan, gener
       rssBytes: all.at(-1)!.rssBytes,
       emptyRssBytes: subject.emptyRssBytes,
       connections: subject.workload.connections,
-      faults: sumFaults([...all, open])
+      faults: sumFaults([settled.get(subject)!, ...all, open])
     })
   }
   return rows
