@@ -25,7 +25,8 @@ export function startPressure(options: PressureOptions): Pressure {
   const faults: string[] = []
   let answers = 0
   let running = true
-  let waiting: { at: number; resolve: () => void }[] = []
+  let waiting: { at: number; resolve: () => void; reject: (error: Error) => void }[] = []
+  let left = options.connections
 
   function answered(): void {
     answers++
@@ -56,13 +57,18 @@ export function startPressure(options: PressureOptions): Pressure {
   }
 
   const clients = Array.from({ length: options.connections }, () =>
-    run().catch((error: unknown) => {
-      faults.push(String(error))
-    })
+    run()
+      .catch((error: unknown) => {
+        faults.push(String(error))
+      })
+      .finally(() => {
+        if (--left > 0 || !running) return
+        for (const waiter of waiting) waiter.reject(new Error(`every client has given up: ${faults.join('; ')}`))
+      })
   )
   return {
     answers: () => answers,
-    more: (count) => new Promise((resolve) => waiting.push({ at: answers + count, resolve })),
+    more: (count) => new Promise((resolve, reject) => waiting.push({ at: answers + count, resolve, reject })),
     async stop() {
       running = false
       await Promise.all(clients)

@@ -215,7 +215,16 @@ export class Supervisor {
     const pauseMs = seat.deaths === 1 ? 0 : Math.min(RESTART_FIRST_MS * 2 ** (seat.deaths - 2), RESTART_MAX_MS)
     this.#options.log('error', `worker ${seat.index} died and is replaced in ${pauseMs} ms: ${reason}`)
     this.#options.onDeath(seat.index)
+    this.#failWaiting(seat)
     setTimeout(() => this.#replace(seat), pauseMs)
+  }
+
+  /** A worker that dies before it has answered may have died of the configuration: it is not put in force. */
+  #failWaiting(seat: Seat): void {
+    const waiting = this.#waiting
+    if (waiting === null || !waiting.missing.has(seat.index)) return
+    this.#waiting = null
+    waiting.done({ ok: false, message: `worker ${seat.index} died while taking the configuration`, code: null })
   }
 
   #replace(seat: Seat): void {
