@@ -30,7 +30,7 @@ export interface LoadOptions {
   readonly policies: readonly Policy[]
   /** Processors of the machine, of which workerThreads may be a share. */
   readonly processors?: number
-  /** Finds what shows only when a Runtime is built; asked when everything else is in order. Paths are the Snapshot's. */
+  /** Finds what shows only when a Runtime is built; asked when all else is in order. Paths are the Snapshot's. */
   readonly check?: (draft: SnapshotDraft) => readonly { readonly path: string; readonly message: string }[]
 }
 
