@@ -12,7 +12,7 @@ import { validate } from './explain.ts'
 import { fileSchema } from './file.ts'
 import { policyKeys } from './file-policies.ts'
 import { readOverrides } from './file-process.ts'
-import { type ConfigError, formatPath, type Problem } from './problems.ts'
+import { type ConfigError, formatPath, type Problem, parsePath } from './problems.ts'
 import { readSource, type Source } from './source.ts'
 import { type SnapshotDraft, translate } from './translate.ts'
 import { objectOf, type Raw } from './walk.ts'
@@ -30,6 +30,8 @@ export interface LoadOptions {
   readonly policies: readonly Policy[]
   /** Processors of the machine, of which workerThreads may be a share. */
   readonly processors?: number
+  /** Finds what shows only when a Runtime is built; asked when all else is in order. Paths are the Snapshot's. */
+  readonly check?: (draft: SnapshotDraft) => readonly { readonly path: string; readonly message: string }[]
 }
 
 export type LoadResult =
@@ -72,7 +74,11 @@ export function loadConfig(text: string, options: LoadOptions): LoadResult {
     env,
     processors: options.processors ?? availableParallelism()
   })
-  return { ok: true, snapshot, warnings: collectWarnings(raw, source, options.file) }
+  const late = (options.check?.(snapshot) ?? []).map(({ path: text, message }): Problem => {
+    const path = parsePath(text)
+    return { path, offset: source.locate(path, 'key'), message }
+  })
+  return late.length > 0 ? fail(late) : { ok: true, snapshot, warnings: collectWarnings(raw, source, options.file) }
 }
 
 function collectWarnings(raw: Raw, source: Source, file: string): string[] {
