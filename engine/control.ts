@@ -33,18 +33,9 @@ export type Loaded =
 /** Validates `text`; every mistake is in the result. */
 export function load(text: string, options: ControlOptions): Loaded {
   const { policies, name, env, check } = options
-  const result = loadConfig(text, { file: name, env, policies })
+  const result = loadConfig(text, { file: name, env, policies, check })
   if (!result.ok) return { ok: false, count: result.errors.length, text: formatErrors(result.errors) }
   for (const warning of result.warnings) options.log('warn', warning)
-  const problems = check(result.snapshot)
-  if (problems.length > 0) {
-    return {
-      ok: false,
-      count: problems.length,
-      text: problems.map(({ path, message }) => `${name}: ${path}: ${message}`).join('\n')
-    }
-  }
-
   return { ok: true, draft: result.snapshot, hash: hashOf(text) }
 }
 
