@@ -31,4 +31,6 @@ export type ToMain =
   | { readonly kind: 'failed'; readonly version: number; readonly message: string; readonly code: string | null }
   /** A metric series that the worker has begun to write; opaque to the supervisor. */
   | { readonly kind: 'series'; readonly series: unknown }
+  /** After 'drain': no connection is left. */
+  | { readonly kind: 'drained' }
   | { readonly kind: 'stopped' }
