@@ -74,7 +74,7 @@ test('exit codes: help 0, wrong usage 2, invalid configuration 3 with every mist
 test('--validate-only checks without starting, and sees what only a built Runtime shows', async () => {
   const good = runProgram(['--validate-only', '-c', config(1, 'x')])
   assert.equal(await good.exited(), 0)
-  assert.match(good.output, /configuration is valid: 1 binds, 2 routes, 1 backends/)
+  assert.match(good.output, /configuration is valid: 1 bind, 2 routes, 1 backend\n/)
   const rewrite = `binds:
 - port: 1
   listeners:
@@ -169,7 +169,7 @@ test('a second signal leaves at once', async (t) => {
   await arrived
   program.signal('SIGTERM')
   await program.said('draining')
-  program.signal('SIGTERM')
+  program.signal('SIGINT')
   assert.equal(await program.exited(), 1)
   client.close()
 })

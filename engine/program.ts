@@ -1,6 +1,6 @@
 /** The main thread from the command line to the last flush: the order of things, each in its own file. */
 import { readFileSync } from 'node:fs'
-import type { Admin } from './admin/admin.ts'
+import type { Admin, AdminOptions } from './admin/admin.ts'
 import type { AdminState } from './admin/state.ts'
 import { EXIT_CONFIG, EXIT_FAILURE, EXIT_OK, EXIT_USAGE, HELP, readArguments, type Source } from './cli.ts'
 import type { Problem } from './contract/config-error.ts'
@@ -26,6 +26,11 @@ export interface ProgramParts {
 
 /** How often an admin port that is still held by a draining predecessor is tried again. */
 const ADMIN_RETRY_MS = 500
+/**
+ * One wish may arrive twice: launchers (npm, weir.mjs) pass on a signal that the terminal, systemd or
+ * `kill` of a group has sent to every process anyway. The same signal within this time is the same wish.
+ */
+const SAME_SIGNAL_MS = 250
 
 export async function runProgram(args: readonly string[], parts: ProgramParts): Promise<void> {
   const command = readArguments(args)
@@ -44,8 +49,9 @@ export async function runProgram(args: readonly string[], parts: ProgramParts): 
     }
     const loaded = load(source.text, options)
     if (!loaded.ok) {
-      const many = loaded.count === 1 ? '1 mistake' : `${loaded.count} mistakes`
-      leave(EXIT_CONFIG, `${loaded.text}\nweir: ${many} in ${source.name}; nothing was started\n`)
+      leave(EXIT_CONFIG, `${loaded.text}
+weir: ${many(loaded.count, 'mistake')} in ${source.name}; nothing was started
+`)
     } else if (command.kind === 'validate') process.stdout.write(`configuration is valid: ${countOf(loaded)}\n`)
     else await new Program(source, loaded, options, parts).start()
   }
@@ -84,7 +90,12 @@ function leave(code: number, message: string): void {
 
 function countOf({ draft }: Loaded & { ok: true }): string {
   const routes = draft.binds.flatMap(({ listeners }) => listeners.flatMap((listener) => listener.routes))
-  return `${draft.binds.length} binds, ${routes.length} routes, ${Object.keys(draft.backends).length} backends`
+  const backends = Object.keys(draft.backends)
+  return `${many(draft.binds.length, 'bind')}, ${many(routes.length, 'route')}, ${many(backends.length, 'backend')}`
+}
+
+function many(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
 }
 
 class Program {
@@ -96,10 +107,11 @@ class Program {
   readonly #control: Control
   readonly #startedAt = new Date().toISOString()
   #announce = new Map<number, (series: SeriesAnnouncement) => void>()
-  #admin: Admin | null = null
+  readonly #admins: Admin[] = []
   #watch: { close(): void } | null = null
   #ready = false
-  #ending = false
+  /** The signal that began the end, and when. */
+  #ending: { readonly signal: string; readonly at: number } | null = null
 
   constructor(source: Text, loaded: Loaded & { ok: true }, options: ControlOptions, parts: ProgramParts) {
     this.#source = source
@@ -136,7 +148,6 @@ class Program {
       process.exit()
     }
     this.#ready = true
-    this.#metrics.setWorkers(this.#supervisor.workers.length)
     this.#metrics.reloaded(Date.now())
     this.#sayStarted(outcome.binds)
     const { path, text } = this.#source
@@ -161,25 +172,38 @@ class Program {
 
   // --- the gateway's own servers ---
 
+  /** Each server by itself: a port that is taken must not keep the others from answering. */
   async #startAdmin(): Promise<void> {
-    const { startAdmin } = await import('./admin/admin.ts')
     const { adminAddr, statsAddr, readinessAddr } = this.#loaded.draft.process
-    let told = false
-    while (this.#admin === null && !this.#ending) {
+    const off = { adminAddr: 'off', statsAddr: 'off', readinessAddr: 'off' }
+    await Promise.all(
+      [{ adminAddr }, { statsAddr }, { readinessAddr }].map((address) => this.#startServer({ ...off, ...address }))
+    )
+  }
+
+  async #startServer(addresses: Pick<AdminOptions, 'adminAddr' | 'statsAddr' | 'readinessAddr'>): Promise<void> {
+    const { startAdmin } = await import('./admin/admin.ts')
+    const options: AdminOptions = {
+      ...addresses,
+      state: () => this.#state(),
+      metrics: () => {
+        this.#metrics.setWorkers(this.#supervisor.workers.filter(({ isServing }) => isServing).length)
+        return this.#metrics.expose()
+      },
+      setLogLevel: (level) => this.#setLevel(level),
+      quit: () => this.#end('/quitquitquit')
+    }
+    let hasFailed = false
+    while (this.#ending === null) {
       try {
-        this.#admin = await startAdmin({
-          adminAddr,
-          statsAddr,
-          readinessAddr,
-          state: () => this.#state(),
-          metrics: () => this.#metrics.expose(),
-          setLogLevel: (level) => this.#setLevel(level),
-          quit: () => this.#onSignal('SIGTERM')
-        })
+        const admin = await startAdmin(options)
+        this.#admins.push(admin)
+        if (hasFailed) this.#logger.log('info', 'admin', `listening now: ${Object.values(admin.addresses).join(' ')}`)
+        return
       } catch (error) {
         // Traffic does not wait for it: after a restart the process before may hold the port while it drains.
-        if (!told) this.#logger.log('warn', 'admin', `${(error as Error).message}; trying again`)
-        told = true
+        if (!hasFailed) this.#logger.log('warn', 'admin', `${(error as Error).message}; trying again until it is free`)
+        hasFailed = true
         await new Promise((resolve) => setTimeout(resolve, ADMIN_RETRY_MS).unref())
       }
     }
@@ -212,6 +236,10 @@ class Program {
 
   #readAgain(): void {
     const { path } = this.#source
+    if (this.#ending !== null) {
+      this.#logger.log('warn', 'config', 'not read again: the process is draining')
+      return
+    }
     if (path === null) {
       this.#logger.log('warn', 'config', 'there is no file to read again')
       return
@@ -224,13 +252,22 @@ class Program {
   }
 
   #onSignal(signal: 'SIGTERM' | 'SIGINT'): void {
-    if (this.#ending) {
-      this.#logger.log('warn', 'drain', `${signal} again: leaving at once`)
-      process.exit(EXIT_FAILURE)
+    if (this.#ending === null) {
+      this.#end(signal)
+      return
     }
-    this.#ending = true
-    this.#logger.log('info', 'drain', `${signal}: draining`)
-    this.#end().then(
+    const isSame = this.#ending.signal === signal && performance.now() - this.#ending.at < SAME_SIGNAL_MS
+    if (isSame) return
+    this.#logger.log('warn', 'drain', `${signal} again: leaving at once`)
+    process.exit(EXIT_FAILURE)
+  }
+
+  /** `wish`: who asked for it, for the log. */
+  #end(wish: string): void {
+    if (this.#ending !== null) return
+    this.#ending = { signal: wish, at: performance.now() }
+    this.#logger.log('info', 'drain', `${wish}: draining`)
+    this.#drain().then(
       () => process.exit(EXIT_OK),
       (error: unknown) => {
         this.#logger.log('error', 'drain', String(error))
@@ -239,7 +276,7 @@ class Program {
     )
   }
 
-  async #end(): Promise<void> {
+  async #drain(): Promise<void> {
     const { terminationDeadlineMs, terminationMinDeadlineMs } = this.#loaded.draft.process
     this.#watch?.close()
     await drain(this.#supervisor, {
@@ -247,7 +284,7 @@ class Program {
       maxMs: terminationDeadlineMs,
       log: (level, message) => this.#logger.log(level, 'drain', message)
     })
-    await this.#admin?.close()
+    await Promise.all(this.#admins.map((admin) => admin.close()))
     this.#logger.log('info', 'drain', 'done')
   }
 }

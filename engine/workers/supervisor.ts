@@ -85,6 +85,7 @@ export class Supervisor {
   restarts = 0
   readonly #options: SupervisorOptions
   readonly #heapMb: number
+  #logging: Snapshot['process']['logging']
   readonly #seats: Seat[] = []
   #snapshot: Snapshot | null = null
   #waiting: Waiting | null = null
@@ -96,6 +97,7 @@ export class Supervisor {
   /** Starts the threads at once, all of them in parallel. */
   constructor(options: SupervisorOptions) {
     this.#options = options
+    this.#logging = options.logging
     this.#heapMb = options.heapMb ?? heapMbFor(options.count)
     this.state = SharedState.create(options.count)
     for (let index = 0; index < options.count; index++) this.#seats.push(this.#seat(index))
@@ -136,7 +138,9 @@ export class Supervisor {
     })
   }
 
+  /** Holds for the workers of today and for their successors. */
   setLevel(level: string): void {
+    this.#logging = { ...this.#logging, level }
     this.#broadcast({ kind: 'level', level })
   }
 
@@ -194,10 +198,10 @@ export class Supervisor {
   }
 
   #start(index: number): Worker {
-    const { entry, metricsBytes, logging, onStart } = this.#options
+    const { entry, metricsBytes, onStart } = this.#options
     const metrics = new SharedArrayBuffer(metricsBytes)
     onStart(index, metrics)
-    const workerData: WorkerData = { worker: index, state: this.state.buffer, metrics, logging }
+    const workerData: WorkerData = { worker: index, state: this.state.buffer, metrics, logging: this.#logging }
     const resourceLimits = { maxOldGenerationSizeMb: this.#heapMb }
     return new Worker(entry, { workerData, resourceLimits, name: `weir-worker-${index}` })
   }
