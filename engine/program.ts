@@ -49,9 +49,12 @@ export async function runProgram(args: readonly string[], parts: ProgramParts): 
     }
     const loaded = load(source.text, options)
     if (!loaded.ok) {
-      leave(EXIT_CONFIG, `${loaded.text}
+      leave(
+        EXIT_CONFIG,
+        `${loaded.text}
 weir: ${many(loaded.count, 'mistake')} in ${source.name}; nothing was started
-`)
+`
+      )
     } else if (command.kind === 'validate') process.stdout.write(`configuration is valid: ${countOf(loaded)}\n`)
     else await new Program(source, loaded, options, parts).start()
   }

@@ -327,7 +327,10 @@ export class Supervisor {
 }
 
 /** Heap of each of `count` workers, so that together they stay within the memory of the machine or container. */
-export function heapMbFor(count: number, memoryBytes = Math.min(totalmem(), constrainedMemory() || totalmem())): number {
+export function heapMbFor(
+  count: number,
+  memoryBytes = Math.min(totalmem(), constrainedMemory() || totalmem())
+): number {
   // Half of it: buffers, code and the main thread live beside the heaps.
   const share = Math.floor(memoryBytes / MB / 2 / count)
   return Math.min(Math.max(share, HEAP_MIN_MB), HEAP_MAX_MB)
