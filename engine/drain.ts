@@ -25,7 +25,8 @@ export async function drain(supervisor: Supervisor, options: DrainOptions): Prom
 function deadline(supervisor: Supervisor, afterMs: number, log: DrainOptions['log']): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => {
-      log('warn', `${supervisor.connections} connections are cut: the termination deadline is over`)
+      const left = supervisor.connections
+      log('warn', `${left} ${left === 1 ? 'connection is' : 'connections are'} cut: the termination deadline is over`)
       resolve()
     }, afterMs)
     timer.unref()
