@@ -67,6 +67,12 @@ test('exit codes: help 0, wrong usage 2, invalid configuration 3 with every mist
   assert.equal(await invalid.exited(), 3)
   assert.match(invalid.output, /stdin:2:9: binds\[0\]\.port: must be a whole number from 1 to 65535/)
   assert.match(invalid.output, /stdin:3:3: binds\[0\]\.listenrs: is not a known key\n +did you mean "listeners"\?/)
+  const port = runProgram([], '', { PORT: 'high' })
+  assert.equal(await port.exited(), 2)
+  assert.match(port.output, /PORT must be a whole number from 1 to 65535, not 'high'/)
+  const level = runProgram(['-c', config(1, 'x')], '', { LOG_LEVEL: 'loud' })
+  assert.equal(await level.exited(), 3)
+  assert.match(level.output, /environment variable LOG_LEVEL/)
   const missing = runProgram(['-f', join(folder, 'no-such-file.yaml')])
   assert.equal(await missing.exited(), 3)
 })
@@ -74,7 +80,7 @@ test('exit codes: help 0, wrong usage 2, invalid configuration 3 with every mist
 test('--validate-only checks without starting, and sees what only a built Runtime shows', async () => {
   const good = runProgram(['--validate-only', '-c', config(1, 'x')])
   assert.equal(await good.exited(), 0)
-  assert.match(good.output, /configuration is valid: 1 bind, 2 routes, 1 backend\n/)
+  assert.match(good.output, /configuration is valid: 1 bind, 2 routes, 1 backend\n$/)
   const rewrite = `binds:
 - port: 1
   listeners:

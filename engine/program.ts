@@ -1,5 +1,7 @@
 /** The main thread from the command line to the last flush: the order of things, each in its own file. */
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
+import { Worker } from 'node:worker_threads'
 import type { Admin, AdminOptions } from './admin/admin.ts'
 import type { AdminState } from './admin/state.ts'
 import { EXIT_CONFIG, EXIT_FAILURE, EXIT_OK, EXIT_USAGE, HELP, readArguments, type Source } from './cli.ts'
@@ -14,6 +16,7 @@ import { type ControlMetrics, createControlMetrics } from './telemetry/control.t
 import { createLogger, type Logger } from './telemetry/log.ts'
 import { REGION_BYTES, type SeriesAnnouncement } from './telemetry/metrics.ts'
 import { VERSION } from './version.ts'
+import type { DemoData } from './workers/messages.ts'
 import { Supervisor } from './workers/supervisor.ts'
 
 /** What main.ts knows and this file does not. */
@@ -38,25 +41,30 @@ export async function runProgram(args: readonly string[], parts: ProgramParts): 
   else if (command.kind === 'version') process.stdout.write(`weir ${VERSION}\n`)
   else if (command.kind === 'usage') leave(EXIT_USAGE, `weir: ${command.message}\nTry weir --help.\n`)
   else {
-    const source = await readSource(command.source)
-    if (source === null) return
-    const logger = createLogger({ level: process.env.LOG_LEVEL || 'info', format: 'text' })
-    const options: ControlOptions = {
-      ...parts,
-      name: source.name,
-      env: process.env,
-      log: (level, message) => logger.log(level, 'config', message)
-    }
-    const loaded = load(source.text, options)
-    if (!loaded.ok) {
-      leave(
-        EXIT_CONFIG,
-        `${loaded.text}
-weir: ${many(loaded.count, 'mistake')} in ${source.name}; nothing was started
-`
-      )
-    } else if (command.kind === 'validate') process.stdout.write(`configuration is valid: ${countOf(loaded)}\n`)
-    else await new Program(source, loaded, options, parts).start()
+    const source = await readSource(command.source, parts.entry)
+    if (source !== null) await loadAndRun(command.kind, source, parts)
+  }
+}
+
+async function loadAndRun(kind: 'run' | 'validate', source: Text, parts: ProgramParts): Promise<void> {
+  // Kept until the configuration says how to log.
+  const warnings: string[] = []
+  const options: ControlOptions = {
+    ...parts,
+    name: source.name,
+    env: process.env,
+    log: (_level, message) => warnings.push(message)
+  }
+  const loaded = load(source.text, options)
+  if (loaded.ok && kind === 'run') {
+    await new Program(source, loaded, options, parts).start(warnings)
+    return
+  }
+  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`)
+  if (loaded.ok) process.stdout.write(`configuration is valid: ${countOf(loaded)}\n`)
+  else {
+    const mistakes = many(loaded.count, 'mistake')
+    leave(EXIT_CONFIG, `${loaded.text}\nweir: ${mistakes} in ${source.name}; nothing was started\n`)
   }
 }
 
@@ -70,7 +78,7 @@ interface Text {
 }
 
 /** Null when it cannot be read: the user has been told. */
-async function readSource(source: Source): Promise<Text | null> {
+async function readSource(source: Source, entry: URL): Promise<Text | null> {
   try {
     if (source.kind === 'text') return { name: 'command line', text: source.text, path: null, isDefault: false }
     if (source.kind === 'stdin') return { name: 'stdin', text: readFileSync(0, 'utf8'), path: null, isDefault: false }
@@ -81,9 +89,22 @@ async function readSource(source: Source): Promise<Text | null> {
     leave(EXIT_CONFIG, `weir: cannot read the configuration: ${(error as Error).message}\n`)
     return null
   }
-  const { startDemo } = await import('./standalone/demo.ts')
-  const text = defaultConfig(process.env.PORT || '3000', await startDemo())
+  const port = process.env.PORT || '3000'
+  if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535) {
+    leave(EXIT_USAGE, `weir: PORT must be a whole number from 1 to 65535, not '${port}'\n`)
+    return null
+  }
+  const text = defaultConfig(port, await startDemoThread(entry))
   return { name: 'built-in demonstration', text, path: null, isDefault: true }
+}
+
+/** The demonstration's backend in a thread of its own. Resolves with its port. */
+async function startDemoThread(entry: URL): Promise<number> {
+  const workerData: DemoData = { demo: true }
+  const thread = new Worker(entry, { workerData, name: 'weir-demo' })
+  thread.unref()
+  const [port] = await once(thread, 'message')
+  return port as number
 }
 
 function leave(code: number, message: string): void {
@@ -140,7 +161,9 @@ class Program {
     this.#control.onReload = (acceptedAtMs) => this.#metrics.reloaded(acceptedAtMs)
   }
 
-  async start(): Promise<void> {
+  /** `warnings`: about the configuration that was loaded. */
+  async start(warnings: readonly string[]): Promise<void> {
+    for (const warning of warnings) this.#logger.log('warn', 'config', warning)
     process.on('SIGTERM', () => this.#onSignal('SIGTERM'))
     process.on('SIGINT', () => this.#onSignal('SIGINT'))
     process.on('SIGHUP', () => this.#readAgain())
@@ -164,7 +187,7 @@ class Program {
     this.#logger.log(
       'info',
       'start',
-      `weir ${VERSION} on Node ${process.versions.node}: ${workers.length} workers, ports ${ports}`
+      `weir ${VERSION} on Node ${process.versions.node}: ${many(workers.length, 'worker')}, ports ${ports || 'none'}`
     )
     if (!this.#source.isDefault) return
     const at = `http://localhost:${binds[0]?.port}`

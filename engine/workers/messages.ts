@@ -10,6 +10,11 @@ export interface WorkerData {
   readonly logging: Snapshot['process']['logging']
 }
 
+/** Given to the thread of the demonstration's backend, which answers with its port. */
+export interface DemoData {
+  readonly demo: true
+}
+
 export interface OpenedBind {
   readonly port: number
   readonly transport: string
