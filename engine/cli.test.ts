@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readArguments } from './cli.ts'
+import { HELP, readArguments } from './cli.ts'
 
 test('the command line says what to run', () => {
   assert.deepEqual(readArguments([]), { kind: 'run', source: { kind: 'default' } })
@@ -21,6 +21,10 @@ test('wrong usage says what is wrong and what was meant', () => {
     [['-f', 'a', '-f', 'b'], /one configuration/],
     [['config.yaml'], /given with -f config\.yaml/],
     [['--validate'], /unknown option '--validate'; did you mean --validate-only\?/],
+    [['-f', 'a', '--verison'], /unknown option '--verison'; did you mean --version\?/],
+    [['--confg=x'], /unknown option '--confg'; did you mean --config\?/],
+    [['-c', '{}', '-x'], /unknown option '-x'$/],
+    [['-f', 'a', 'stray'], /unexpected argument 'stray'/],
     [['--zzz'], /unknown option '--zzz'$/],
     [['--validate-only'], /needs a configuration/],
     [['-f'], /argument missing|requires|-f/i]
@@ -30,4 +34,12 @@ test('wrong usage says what is wrong and what was meant', () => {
     assert.equal(command.kind, 'usage', args.join(' '))
     if (command.kind === 'usage') assert.match(command.message, expected)
   }
+})
+
+test('the help fits a screen and names every option and exit code', () => {
+  const lines = HELP.split('\n')
+  assert.ok(lines.length <= 34, `${lines.length} lines`)
+  assert.ok(lines.every((line) => line.length <= 110))
+  for (const word of ['--file', '--config', '--validate-only', '--version', '--help', 'SIGHUP', ...'0123'])
+    assert.ok(HELP.includes(word), word)
 })

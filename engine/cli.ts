@@ -1,5 +1,6 @@
 /** The command line: what the user typed -> what to do. Everything here is pure; main.ts acts on it. */
 import { parseArgs } from 'node:util'
+import { nearest } from './standalone/suggest.ts'
 
 export const EXIT_OK = 0
 export const EXIT_FAILURE = 1
@@ -30,10 +31,9 @@ const OPTIONS = {
 export const HELP = `weir: a gateway for HTTP, LLM and MCP traffic
 
 Usage:
-  weir                      run the built-in demonstration on port 3000
+  weir                      run the built-in demonstration on port 3000 (PORT)
   weir -f FILE              run a configuration file, YAML or JSON ("-": standard input)
   weir -c STRING            run a configuration given as text
-  weir -f FILE --validate-only
 
 Options:
   -f, --file FILE           configuration file; watched, and read again on SIGHUP
@@ -42,12 +42,17 @@ Options:
   -V, --version             print the version
   -h, --help                print this
 
+Examples:
+  weir -f weir.yaml --validate-only
+  weir -c '{ binds: [{ port: 8080, listeners: [{ routes: [{ backends: [{ host: "localhost:9000" }] }] }] }] }'
+
 Signals:
-  SIGTERM, SIGINT           drain and exit; a second one exits at once
-  SIGHUP                    read the configuration again
+  SIGTERM, SIGINT           drain and exit; another one exits at once
+  SIGHUP                    read the configuration file again
 
 Exit codes:
-  0  done      1  failed while running      2  wrong usage      3  invalid configuration
+  0  ended as asked     1  could not start, or was forced to end
+  2  wrong usage        3  invalid configuration, or it cannot be read
 
 In the file, $VAR, \${VAR} and \${VAR:-default} are taken from the environment; $$ is a dollar sign.
 `
@@ -78,19 +83,16 @@ function usage(message: string): Command {
 }
 
 function explain(error: Error & { code?: string }, args: readonly string[]): string {
-  if (error.code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL') {
-    const stray = args.find((arg) => !arg.startsWith('-')) ?? ''
-    return `unexpected argument '${stray}'; a configuration file is given with -f ${stray}`
-  }
-  if (error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
-    const unknown = args.find((arg) => arg.startsWith('-') && !isKnown(arg)) ?? ''
-    const near = Object.keys(OPTIONS).find((name) => name.startsWith(unknown.replace(/^-+/, '').slice(0, 3)))
-    return `unknown option '${unknown}'${near === undefined ? '' : `; did you mean --${near}?`}`
+  // What was typed, word by word; the error names only the kind of mistake in a stable way.
+  const { tokens } = parseArgs({ args: [...args], options: OPTIONS, strict: false, tokens: true })
+  for (const token of tokens) {
+    if (error.code === 'ERR_PARSE_ARGS_UNEXPECTED_POSITIONAL' && token.kind === 'positional') {
+      return `unexpected argument '${token.value}'; a configuration file is given with -f ${token.value}`
+    }
+    if (error.code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION' || token.kind !== 'option' || token.name in OPTIONS) continue
+    const { name, rawName } = token
+    const near = nearest(name, Object.keys(OPTIONS)) ?? Object.keys(OPTIONS).find((option) => option.startsWith(name))
+    return `unknown option '${rawName}'${near === undefined || name.length < 2 ? '' : `; did you mean --${near}?`}`
   }
   return error.message.split('. ')[0] ?? error.message
-}
-
-function isKnown(arg: string): boolean {
-  const name = arg.replace(/^--?/, '').split('=')[0] ?? ''
-  return Object.entries(OPTIONS).some(([long, option]) => name === long || ('short' in option && option.short === name))
 }

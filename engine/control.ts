@@ -67,8 +67,10 @@ export class Control {
   }
 
   /** Puts the first configuration in force. */
-  async first(loaded: Loaded & { ok: true }): Promise<Published> {
-    return await this.#publish(loaded)
+  first(loaded: Loaded & { ok: true }): Promise<Published> {
+    const run = this.#queue.then(() => this.#publish(loaded))
+    this.#queue = run
+    return run
   }
 
   /** Validates `text` and, if it is good, puts it in force everywhere; else what runs stays. */
@@ -81,7 +83,9 @@ export class Control {
   async #reload(text: string): Promise<void> {
     const { log } = this.#options
     if (hashOf(text) === this.#snapshot?.hash) {
-      log('debug', 'configuration unchanged')
+      if (this.#lastError === null) log('debug', 'configuration unchanged')
+      else log('info', `configuration ${this.#snapshot.hash} is offered again: it is what runs`)
+      this.#lastError = null
       return
     }
     const loaded = load(text, this.#options)

@@ -5,33 +5,30 @@
  */
 import type { Supervisor } from './workers/supervisor.ts'
 
-/** How often the remaining connections are counted. */
-const COUNT_MS = 50
-/** A drained gateway counts this often as idle before it goes: counts come from the workers' beats. */
-const IDLE_COUNTS = 3
-
 export interface DrainOptions {
+  /** How long new connections are still taken. */
   readonly minMs: number
+  /** From the signal to the cut. */
   readonly maxMs: number
   readonly log: (level: 'info' | 'warn', message: string) => void
 }
 
-/** Resolves when every worker has gone. */
+/** Resolves when every worker has gone: as soon as nothing is left, at the latest at the deadline. */
 export async function drain(supervisor: Supervisor, options: DrainOptions): Promise<void> {
-  const deadline = performance.now() + Math.max(options.maxMs, options.minMs)
+  const { minMs, maxMs, log } = options
   supervisor.state.setDraining()
-  if (options.minMs > 0) await pause(options.minMs)
-  supervisor.drain()
-  let idle = 0
-  while (idle < IDLE_COUNTS && performance.now() < deadline) {
-    idle = supervisor.connections === 0 ? idle + 1 : 0
-    await pause(COUNT_MS)
-  }
-  const left = supervisor.connections
-  if (left > 0) options.log('warn', `${left} connections are cut: the termination deadline is over`)
+  if (minMs > 0) await new Promise((resolve) => setTimeout(resolve, minMs))
+  await Promise.race([supervisor.drain(), deadline(supervisor, Math.max(maxMs - minMs, 0), log)])
   await supervisor.stop()
 }
 
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
+function deadline(supervisor: Supervisor, afterMs: number, log: DrainOptions['log']): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      const left = supervisor.connections
+      log('warn', `${left} ${left === 1 ? 'connection is' : 'connections are'} cut: the termination deadline is over`)
+      resolve()
+    }, afterMs)
+    timer.unref()
+  })
 }

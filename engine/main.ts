@@ -10,14 +10,20 @@ import { ConfigError, type Problem } from './contract/config-error.ts'
 import type { Snapshot } from './ir/snapshot.ts'
 import type { SnapshotDraft } from './standalone/load.ts'
 import { createTelemetry } from './telemetry/telemetry.ts'
-import type { ToMain, ToWorker, WorkerData } from './workers/messages.ts'
+import type { DemoData, ToMain, ToWorker, WorkerData } from './workers/messages.ts'
 import { SharedState } from './workers/shared.ts'
 import { WorkerThread } from './workers/worker.ts'
 
 if (isMainThread) {
   const { runProgram } = await import('./program.ts')
   await runProgram(process.argv.slice(2), { policies, check, entry: new URL(import.meta.url) })
-} else startWorker(workerData as WorkerData)
+} else {
+  const data = workerData as WorkerData | DemoData
+  if ('demo' in data) {
+    const { startDemo } = await import('./standalone/demo.ts')
+    parentPort!.postMessage(await startDemo())
+  } else startWorker(data)
+}
 
 /** What a Runtime built from the draft would complain about. Nothing is opened or sent. */
 function check(draft: SnapshotDraft): readonly Problem[] {

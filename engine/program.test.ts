@@ -4,9 +4,9 @@ import { Agent, createServer, get, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
 import { freePort, type RunningProgram, runProgram } from './testing/program.ts'
-import { rawClient } from './testing/raw.ts'
+import { type RawClient, rawClient } from './testing/raw.ts'
 
 let folder: string
 let backend: Server
@@ -67,6 +67,12 @@ test('exit codes: help 0, wrong usage 2, invalid configuration 3 with every mist
   assert.equal(await invalid.exited(), 3)
   assert.match(invalid.output, /stdin:2:9: binds\[0\]\.port: must be a whole number from 1 to 65535/)
   assert.match(invalid.output, /stdin:3:3: binds\[0\]\.listenrs: is not a known key\n +did you mean "listeners"\?/)
+  const port = runProgram([], '', { PORT: 'high' })
+  assert.equal(await port.exited(), 2)
+  assert.match(port.output, /PORT must be a whole number from 1 to 65535, not 'high'/)
+  const level = runProgram(['-c', config(1, 'x')], '', { LOG_LEVEL: 'loud' })
+  assert.equal(await level.exited(), 3)
+  assert.match(level.output, /environment variable LOG_LEVEL/)
   const missing = runProgram(['-f', join(folder, 'no-such-file.yaml')])
   assert.equal(await missing.exited(), 3)
 })
@@ -74,7 +80,7 @@ test('exit codes: help 0, wrong usage 2, invalid configuration 3 with every mist
 test('--validate-only checks without starting, and sees what only a built Runtime shows', async () => {
   const good = runProgram(['--validate-only', '-c', config(1, 'x')])
   assert.equal(await good.exited(), 0)
-  assert.match(good.output, /configuration is valid: 1 binds, 2 routes, 1 backends/)
+  assert.match(good.output, /configuration is valid: 1 bind, 2 routes, 1 backend\n$/)
   const rewrite = `binds:
 - port: 1
   listeners:
@@ -149,7 +155,43 @@ test('SIGTERM lets an exchange finish, takes no new one, and exits 0', async (t)
   assert.equal(await program.exited(), 0)
 })
 
-test('a second signal leaves at once', async (t) => {
+test('a drain serves connections that were just opened, and waits for no silent one', async (t) => {
+  const port = await freePort()
+  const program = await started(runProgram(['-c', config(port, 'x')]))
+  t.after(() => program.stop())
+  const fresh = await rawClient(port)
+  const silent = await rawClient(port)
+  program.signal('SIGTERM')
+  await program.said('draining')
+  fresh.send('GET /version HTTP/1.1\r\nHost: x\r\n\r\n')
+  assert.match(await fresh.untilEnd(), /^HTTP\/1\.1 200 OK\r\n[\s\S]*x$/)
+  assert.equal(await silent.untilEnd(), '')
+  assert.equal(await program.exited(), 0)
+})
+
+test('for the minimum time readiness says no and new connections are still served', async (t) => {
+  const [port, readiness] = [await freePort(), await freePort()]
+  const text = config(port, 'x', ', connectionMinTerminationDeadline: 1s').replace(
+    "readinessAddr: 'off'",
+    `readinessAddr: '127.0.0.1:${readiness}'`
+  )
+  const program = await started(runProgram(['-c', text]))
+  t.after(() => program.stop())
+  const ready = () =>
+    fetchText(readiness, '/healthz/ready').then(
+      ({ status }) => status,
+      () => 0
+    )
+  while ((await ready()) !== 200);
+  program.signal('SIGTERM')
+  await program.said('draining')
+  assert.equal(await ready(), 503)
+  assert.deepEqual(await fetchText(port, '/version'), { status: 200, body: 'x' })
+  assert.equal(await program.exited(), 0)
+})
+
+/** A program with one request under way that its backend never answers. */
+async function held(t: TestContext, more: string): Promise<{ program: RunningProgram; client: RawClient }> {
   const port = await freePort()
   const silent = createServer(() => {}).listen(0, '127.0.0.1')
   t.after(() => {
@@ -157,21 +199,44 @@ test('a second signal leaves at once', async (t) => {
     silent.close()
   })
   await new Promise((resolve) => silent.once('listening', resolve))
-  const text = config(port, 'x', ', connectionTerminationDeadline: 5m').replace(
-    `:${backendPort}`,
-    `:${(silent.address() as AddressInfo).port}`
-  )
+  const text = config(port, 'x', more).replace(`:${backendPort}`, `:${(silent.address() as AddressInfo).port}`)
   const program = await started(runProgram(['-c', text]))
   t.after(() => program.stop())
   const arrived = new Promise((resolve) => silent.once('request', resolve))
   const client = await rawClient(port)
+  t.after(() => client.close())
   client.send('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   await arrived
+  return { program, client }
+}
+
+test('what is left at the deadline is cut', async (t) => {
+  const { program, client } = await held(t, ', connectionTerminationDeadline: 100ms')
+  program.signal('SIGTERM')
+  await client.untilEnd()
+  assert.equal(await program.exited(), 0)
+  assert.match(program.output, /1 connection is cut/)
+})
+
+test('a second signal leaves at once', async (t) => {
+  const { program } = await held(t, ', connectionTerminationDeadline: 5m')
   program.signal('SIGTERM')
   await program.said('draining')
-  program.signal('SIGTERM')
+  program.signal('SIGINT')
   assert.equal(await program.exited(), 1)
-  client.close()
+})
+
+test('one signal that comes twice at once is one wish; when it is repeated later it forces', async (t) => {
+  const { program } = await held(t, ', connectionTerminationDeadline: 5m')
+  const sentAt = performance.now()
+  program.signal('SIGINT')
+  await program.said('draining')
+  while (program.child.exitCode === null) {
+    program.signal('SIGINT')
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  assert.equal(await program.exited(), 1)
+  assert.ok(performance.now() - sentAt >= 250)
 })
 
 test('a new process takes the port while the old one drains, and no request fails', async (t) => {

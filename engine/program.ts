@@ -1,6 +1,8 @@
 /** The main thread from the command line to the last flush: the order of things, each in its own file. */
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import type { Admin } from './admin/admin.ts'
+import { Worker } from 'node:worker_threads'
+import type { Admin, AdminOptions } from './admin/admin.ts'
 import type { AdminState } from './admin/state.ts'
 import { EXIT_CONFIG, EXIT_FAILURE, EXIT_OK, EXIT_USAGE, HELP, readArguments, type Source } from './cli.ts'
 import type { Problem } from './contract/config-error.ts'
@@ -14,6 +16,7 @@ import { type ControlMetrics, createControlMetrics } from './telemetry/control.t
 import { createLogger, type Logger } from './telemetry/log.ts'
 import { REGION_BYTES, type SeriesAnnouncement } from './telemetry/metrics.ts'
 import { VERSION } from './version.ts'
+import type { DemoData } from './workers/messages.ts'
 import { Supervisor } from './workers/supervisor.ts'
 
 /** What main.ts knows and this file does not. */
@@ -26,6 +29,11 @@ export interface ProgramParts {
 
 /** How often an admin port that is still held by a draining predecessor is tried again. */
 const ADMIN_RETRY_MS = 500
+/**
+ * One wish may arrive twice: launchers (npm, weir.mjs) pass on a signal that the terminal, systemd or
+ * `kill` of a group has sent to every process anyway. The same signal within this time is the same wish.
+ */
+const SAME_SIGNAL_MS = 250
 
 export async function runProgram(args: readonly string[], parts: ProgramParts): Promise<void> {
   const command = readArguments(args)
@@ -33,21 +41,30 @@ export async function runProgram(args: readonly string[], parts: ProgramParts): 
   else if (command.kind === 'version') process.stdout.write(`weir ${VERSION}\n`)
   else if (command.kind === 'usage') leave(EXIT_USAGE, `weir: ${command.message}\nTry weir --help.\n`)
   else {
-    const source = await readSource(command.source)
-    if (source === null) return
-    const logger = createLogger({ level: process.env.LOG_LEVEL || 'info', format: 'text' })
-    const options: ControlOptions = {
-      ...parts,
-      name: source.name,
-      env: process.env,
-      log: (level, message) => logger.log(level, 'config', message)
-    }
-    const loaded = load(source.text, options)
-    if (!loaded.ok) {
-      const many = loaded.count === 1 ? '1 mistake' : `${loaded.count} mistakes`
-      leave(EXIT_CONFIG, `${loaded.text}\nweir: ${many} in ${source.name}; nothing was started\n`)
-    } else if (command.kind === 'validate') process.stdout.write(`configuration is valid: ${countOf(loaded)}\n`)
-    else await new Program(source, loaded, options, parts).start()
+    const source = await readSource(command.source, parts.entry)
+    if (source !== null) await loadAndRun(command.kind, source, parts)
+  }
+}
+
+async function loadAndRun(kind: 'run' | 'validate', source: Text, parts: ProgramParts): Promise<void> {
+  // Kept until the configuration says how to log.
+  const warnings: string[] = []
+  const options: ControlOptions = {
+    ...parts,
+    name: source.name,
+    env: process.env,
+    log: (_level, message) => warnings.push(message)
+  }
+  const loaded = load(source.text, options)
+  if (loaded.ok && kind === 'run') {
+    await new Program(source, loaded, options, parts).start(warnings)
+    return
+  }
+  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`)
+  if (loaded.ok) process.stdout.write(`configuration is valid: ${countOf(loaded)}\n`)
+  else {
+    const mistakes = many(loaded.count, 'mistake')
+    leave(EXIT_CONFIG, `${loaded.text}\nweir: ${mistakes} in ${source.name}; nothing was started\n`)
   }
 }
 
@@ -61,7 +78,7 @@ interface Text {
 }
 
 /** Null when it cannot be read: the user has been told. */
-async function readSource(source: Source): Promise<Text | null> {
+async function readSource(source: Source, entry: URL): Promise<Text | null> {
   try {
     if (source.kind === 'text') return { name: 'command line', text: source.text, path: null, isDefault: false }
     if (source.kind === 'stdin') return { name: 'stdin', text: readFileSync(0, 'utf8'), path: null, isDefault: false }
@@ -72,9 +89,22 @@ async function readSource(source: Source): Promise<Text | null> {
     leave(EXIT_CONFIG, `weir: cannot read the configuration: ${(error as Error).message}\n`)
     return null
   }
-  const { startDemo } = await import('./standalone/demo.ts')
-  const text = defaultConfig(process.env.PORT || '3000', await startDemo())
+  const port = process.env.PORT || '3000'
+  if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535) {
+    leave(EXIT_USAGE, `weir: PORT must be a whole number from 1 to 65535, not '${port}'\n`)
+    return null
+  }
+  const text = defaultConfig(port, await startDemoThread(entry))
   return { name: 'built-in demonstration', text, path: null, isDefault: true }
+}
+
+/** The demonstration's backend in a thread of its own. Resolves with its port. */
+async function startDemoThread(entry: URL): Promise<number> {
+  const workerData: DemoData = { demo: true }
+  const thread = new Worker(entry, { workerData, name: 'weir-demo' })
+  thread.unref()
+  const [port] = await once(thread, 'message')
+  return port as number
 }
 
 function leave(code: number, message: string): void {
@@ -84,7 +114,12 @@ function leave(code: number, message: string): void {
 
 function countOf({ draft }: Loaded & { ok: true }): string {
   const routes = draft.binds.flatMap(({ listeners }) => listeners.flatMap((listener) => listener.routes))
-  return `${draft.binds.length} binds, ${routes.length} routes, ${Object.keys(draft.backends).length} backends`
+  const backends = Object.keys(draft.backends)
+  return `${many(draft.binds.length, 'bind')}, ${many(routes.length, 'route')}, ${many(backends.length, 'backend')}`
+}
+
+function many(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
 }
 
 class Program {
@@ -96,10 +131,11 @@ class Program {
   readonly #control: Control
   readonly #startedAt = new Date().toISOString()
   #announce = new Map<number, (series: SeriesAnnouncement) => void>()
-  #admin: Admin | null = null
+  readonly #admins: Admin[] = []
   #watch: { close(): void } | null = null
   #ready = false
-  #ending = false
+  /** The signal that began the end, and when. */
+  #ending: { readonly signal: string; readonly at: number } | null = null
 
   constructor(source: Text, loaded: Loaded & { ok: true }, options: ControlOptions, parts: ProgramParts) {
     this.#source = source
@@ -125,7 +161,9 @@ class Program {
     this.#control.onReload = (acceptedAtMs) => this.#metrics.reloaded(acceptedAtMs)
   }
 
-  async start(): Promise<void> {
+  /** `warnings`: about the configuration that was loaded. */
+  async start(warnings: readonly string[]): Promise<void> {
+    for (const warning of warnings) this.#logger.log('warn', 'config', warning)
     process.on('SIGTERM', () => this.#onSignal('SIGTERM'))
     process.on('SIGINT', () => this.#onSignal('SIGINT'))
     process.on('SIGHUP', () => this.#readAgain())
@@ -136,7 +174,6 @@ class Program {
       process.exit()
     }
     this.#ready = true
-    this.#metrics.setWorkers(this.#supervisor.workers.length)
     this.#metrics.reloaded(Date.now())
     this.#sayStarted(outcome.binds)
     const { path, text } = this.#source
@@ -150,7 +187,7 @@ class Program {
     this.#logger.log(
       'info',
       'start',
-      `weir ${VERSION} on Node ${process.versions.node}: ${workers.length} workers, ports ${ports}`
+      `weir ${VERSION} on Node ${process.versions.node}: ${many(workers.length, 'worker')}, ports ${ports || 'none'}`
     )
     if (!this.#source.isDefault) return
     const at = `http://localhost:${binds[0]?.port}`
@@ -161,25 +198,38 @@ class Program {
 
   // --- the gateway's own servers ---
 
+  /** Each server by itself: a port that is taken must not keep the others from answering. */
   async #startAdmin(): Promise<void> {
-    const { startAdmin } = await import('./admin/admin.ts')
     const { adminAddr, statsAddr, readinessAddr } = this.#loaded.draft.process
-    let told = false
-    while (this.#admin === null && !this.#ending) {
+    const off = { adminAddr: 'off', statsAddr: 'off', readinessAddr: 'off' }
+    await Promise.all(
+      [{ adminAddr }, { statsAddr }, { readinessAddr }].map((address) => this.#startServer({ ...off, ...address }))
+    )
+  }
+
+  async #startServer(addresses: Pick<AdminOptions, 'adminAddr' | 'statsAddr' | 'readinessAddr'>): Promise<void> {
+    const { startAdmin } = await import('./admin/admin.ts')
+    const options: AdminOptions = {
+      ...addresses,
+      state: () => this.#state(),
+      metrics: () => {
+        this.#metrics.setWorkers(this.#supervisor.workers.filter(({ isServing }) => isServing).length)
+        return this.#metrics.expose()
+      },
+      setLogLevel: (level) => this.#setLevel(level),
+      quit: () => this.#end('/quitquitquit')
+    }
+    let hasFailed = false
+    while (this.#ending === null) {
       try {
-        this.#admin = await startAdmin({
-          adminAddr,
-          statsAddr,
-          readinessAddr,
-          state: () => this.#state(),
-          metrics: () => this.#metrics.expose(),
-          setLogLevel: (level) => this.#setLevel(level),
-          quit: () => this.#onSignal('SIGTERM')
-        })
+        const admin = await startAdmin(options)
+        this.#admins.push(admin)
+        if (hasFailed) this.#logger.log('info', 'admin', `listening now: ${Object.values(admin.addresses).join(' ')}`)
+        return
       } catch (error) {
         // Traffic does not wait for it: after a restart the process before may hold the port while it drains.
-        if (!told) this.#logger.log('warn', 'admin', `${(error as Error).message}; trying again`)
-        told = true
+        if (!hasFailed) this.#logger.log('warn', 'admin', `${(error as Error).message}; trying again until it is free`)
+        hasFailed = true
         await new Promise((resolve) => setTimeout(resolve, ADMIN_RETRY_MS).unref())
       }
     }
@@ -212,6 +262,10 @@ class Program {
 
   #readAgain(): void {
     const { path } = this.#source
+    if (this.#ending !== null) {
+      this.#logger.log('warn', 'config', 'not read again: the process is draining')
+      return
+    }
     if (path === null) {
       this.#logger.log('warn', 'config', 'there is no file to read again')
       return
@@ -224,13 +278,22 @@ class Program {
   }
 
   #onSignal(signal: 'SIGTERM' | 'SIGINT'): void {
-    if (this.#ending) {
-      this.#logger.log('warn', 'drain', `${signal} again: leaving at once`)
-      process.exit(EXIT_FAILURE)
+    if (this.#ending === null) {
+      this.#end(signal)
+      return
     }
-    this.#ending = true
-    this.#logger.log('info', 'drain', `${signal}: draining`)
-    this.#end().then(
+    const isSame = this.#ending.signal === signal && performance.now() - this.#ending.at < SAME_SIGNAL_MS
+    if (isSame) return
+    this.#logger.log('warn', 'drain', `${signal} again: leaving at once`)
+    process.exit(EXIT_FAILURE)
+  }
+
+  /** `wish`: who asked for it, for the log. */
+  #end(wish: string): void {
+    if (this.#ending !== null) return
+    this.#ending = { signal: wish, at: performance.now() }
+    this.#logger.log('info', 'drain', `${wish}: draining`)
+    this.#drain().then(
       () => process.exit(EXIT_OK),
       (error: unknown) => {
         this.#logger.log('error', 'drain', String(error))
@@ -239,7 +302,7 @@ class Program {
     )
   }
 
-  async #end(): Promise<void> {
+  async #drain(): Promise<void> {
     const { terminationDeadlineMs, terminationMinDeadlineMs } = this.#loaded.draft.process
     this.#watch?.close()
     await drain(this.#supervisor, {
@@ -247,7 +310,7 @@ class Program {
       maxMs: terminationDeadlineMs,
       log: (level, message) => this.#logger.log(level, 'drain', message)
     })
-    await this.#admin?.close()
+    await Promise.all(this.#admins.map((admin) => admin.close()))
     this.#logger.log('info', 'drain', 'done')
   }
 }

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const bundle = join(here, '..', 'dist', 'weir.mjs')
@@ -20,7 +20,7 @@ function pinnedNode() {
 
 if (major > 22 || (major === 22 && minor >= 18)) {
   process.removeAllListeners('warning')
-  await import(program)
+  await import(pathToFileURL(program))
 } else {
   const args = ['--disable-warning=ExperimentalWarning', program, ...process.argv.slice(2)]
   const child = spawn(pinnedNode(), args, { stdio: 'inherit' })

@@ -92,6 +92,8 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
     wire.owner = this
     server.connections.add(this)
     this.#wait(WAIT_REQUEST)
+    // Taken from the queue of a listener that closes: a silent one must not hold up the end.
+    if (server.draining) this.drain()
   }
 
   get remoteAddress(): string {

@@ -3,7 +3,7 @@ import type { ClientEvents } from '#engine/contract/transport.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
 import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
-import type { SocketLayer } from '#engine/socket/wire.ts'
+import { enterTurn, leaveTurn, type SocketLayer } from '#engine/socket/wire.ts'
 import { Http1Connection, type Http1Server } from './h1.ts'
 import { openUws } from './uws.ts'
 import { loadUws } from './uws-library.ts'
@@ -82,7 +82,9 @@ async function openNode(bind: Bind, context: DownstreamContext): Promise<OpenBin
       server.draining = true
       // Behind the poll phase: requests that have already arrived are read first.
       setImmediate(() => {
+        enterTurn()
         for (const connection of [...server.connections]) connection.drain()
+        leaveTurn()
       })
     },
     connections: () => server.connections.size,

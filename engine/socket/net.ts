@@ -143,7 +143,7 @@ export function netSockets(memory: ReadMemory): SocketLayer {
         accept(new NetWire(socket, memory))
         leaveTurn()
       })
-      return listenWith(server, port, () => {})
+      return listenWith(server, port, (_, taken) => server.on('connection', taken))
     },
     connect(address: Address, done: (code: string | null, wire: Wire | null) => void) {
       const where = 'unixPath' in address ? { path: address.unixPath } : { host: address.ip, port: address.port }

@@ -35,11 +35,12 @@ async function listen(
   accept: (wire: Wire) => void,
   shared: Shared
 ): Promise<Acceptor> {
-  return await listenWith(createServer(), port, (server: Server) => {
+  return await listenWith(createServer(), port, (server: Server, taken: () => void) => {
     const handle = (server as unknown as { _handle: ServerHandle })._handle
     handle.onconnection = (error, client) => {
       // Out of descriptors (EMFILE): the kernel keeps the connection queued; the next accept retries.
       if (error !== 0 || client === undefined) return
+      taken()
       if (keepalive.timeMs > 0) client.setKeepAlive?.(true, Math.ceil(keepalive.timeMs / 1000))
       const wire = new RawWire(client, shared)
       enterTurn()

@@ -1,5 +1,5 @@
 /** The contract of Wire and SocketLayer: the same tests over both layers. */
-import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -255,6 +255,18 @@ for (const kind of ['handles', 'net'] as const) {
       for (let i = 0; i < 20; i++) await turn()
       equal(calls, 0)
       server.close()
+    })
+
+    it('a listener that closes first takes every connection that waits', async () => {
+      const acceptor = await layer.listen(0, { timeMs: 0 }, (wire) => {
+        wire.write('welcome')
+        wire.close(false)
+      })
+      // Made in one turn: all of them wait in the kernel when the listener is told to close.
+      const clients = Array.from({ length: 20 }, () => rawClient(acceptor.port))
+      acceptor.close()
+      for (const client of await Promise.all(clients)) equal(await client.untilEnd(), 'welcome')
+      await rejects(rawClient(acceptor.port), { code: 'ECONNREFUSED' })
     })
 
     it('a port can be shared, and one that is taken is an error', async () => {

@@ -8,14 +8,13 @@ const EVENT_PAUSE_MS = 300
 const ECHO_BYTES_MAX = 64 * 1024
 const BYTES_MAX = 64 * 1024 * 1024
 
-/** Starts it on a free port of 127.0.0.1; it does not keep the process alive. */
+/** Starts it on a free port of 127.0.0.1. Resolves with the port. */
 export async function startDemo(): Promise<number> {
   const server = createServer((request, response) => {
     serve(request, response).catch(() => response.destroy())
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  server.unref()
   return (server.address() as AddressInfo).port
 }
 

@@ -10,6 +10,11 @@ export interface WorkerData {
   readonly logging: Snapshot['process']['logging']
 }
 
+/** Given to the thread of the demonstration's backend, which answers with its port. */
+export interface DemoData {
+  readonly demo: true
+}
+
 export interface OpenedBind {
   readonly port: number
   readonly transport: string
@@ -31,4 +36,6 @@ export type ToMain =
   | { readonly kind: 'failed'; readonly version: number; readonly message: string; readonly code: string | null }
   /** A metric series that the worker has begun to write; opaque to the supervisor. */
   | { readonly kind: 'series'; readonly series: unknown }
+  /** After 'drain': no connection is left. */
+  | { readonly kind: 'drained' }
   | { readonly kind: 'stopped' }

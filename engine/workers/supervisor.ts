@@ -2,6 +2,8 @@
  * The worker threads, seen from the main thread: started, given every snapshot, replaced when they
  * die or hang, drained and stopped. The main thread itself serves nothing.
  */
+import { totalmem } from 'node:os'
+import { constrainedMemory } from 'node:process'
 import { Worker } from 'node:worker_threads'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import type { OpenedBind, ToMain, ToWorker, WorkerData } from './messages.ts'
@@ -15,6 +17,14 @@ const RECOVERED_MS = 60_000
 const HEARTBEAT_MS = 1_000
 const HANG_WARN_BEATS = 10
 const HANG_REPLACE_BEATS = 60
+/** For cutting connections and flushing logs; a worker that needs longer hangs. */
+const STOP_MAX_MS = 2_000
+/** One worker may die by itself while it takes a snapshot; twice is the snapshot's doing. */
+const DEATHS_PER_SNAPSHOT = 2
+const MB = 1024 * 1024
+/** Below, a worker would only collect garbage; above, one collection would hold its event loop too long. */
+const HEAP_MIN_MB = 128
+const HEAP_MAX_MB = 4096
 
 export interface SupervisorOptions {
   readonly count: number
@@ -22,6 +32,8 @@ export interface SupervisorOptions {
   readonly entry: URL
   readonly metricsBytes: number
   readonly logging: Snapshot['process']['logging']
+  /** Heap of one worker; a worker that needs more ends, the process does not. Default: heapMbFor(count). */
+  readonly heapMb?: number
   /** A worker starts, with this region for its metrics. */
   readonly onStart: (worker: number, metrics: SharedArrayBuffer) => void
   readonly log: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
@@ -54,12 +66,17 @@ interface Seat {
   silentFor: number
   /** Version of the snapshot it serves; 0: none yet. */
   version: number
+  /** Runs while the seat is empty, until the next worker starts. */
+  pause: NodeJS.Timeout | null
+  drained: boolean
   stopped: boolean
 }
 
 interface Waiting {
-  readonly version: number
+  readonly snapshot: Snapshot
   readonly missing: Set<number>
+  /** Deaths by worker since the snapshot was sent. */
+  readonly deaths: Map<number, number>
   readonly done: (outcome: Published) => void
 }
 
@@ -67,16 +84,21 @@ export class Supervisor {
   readonly state: SharedState
   restarts = 0
   readonly #options: SupervisorOptions
+  readonly #heapMb: number
+  #logging: Snapshot['process']['logging']
   readonly #seats: Seat[] = []
   #snapshot: Snapshot | null = null
   #waiting: Waiting | null = null
   #stopping = false
+  #onDrained: (() => void) | null = null
   #onStopped: (() => void) | null = null
   readonly #heartbeat: NodeJS.Timeout
 
-  /** Starts the threads at once: they load while the configuration is still being read. */
+  /** Starts the threads at once, all of them in parallel. */
   constructor(options: SupervisorOptions) {
     this.#options = options
+    this.#logging = options.logging
+    this.#heapMb = options.heapMb ?? heapMbFor(options.count)
     this.state = SharedState.create(options.count)
     for (let index = 0; index < options.count; index++) this.#seats.push(this.#seat(index))
     this.#heartbeat = setInterval(() => this.#checkHeartbeats(), HEARTBEAT_MS)
@@ -108,31 +130,44 @@ export class Supervisor {
 
   #send(snapshot: Snapshot): Promise<Published> {
     return new Promise((done) => {
-      this.#waiting = { version: snapshot.version, missing: new Set(this.#seats.map(({ index }) => index)), done }
+      const missing = new Set(this.#seats.map(({ index }) => index))
+      this.#waiting = { snapshot, missing, deaths: new Map(), done }
       this.#broadcast({ kind: 'snapshot', snapshot })
+      // A worker that keeps dying gets its chance with the new snapshot now, not when its pause is over.
+      for (const seat of this.#seats) if (seat.pause !== null) this.#replace(seat)
     })
   }
 
+  /** Holds for the workers of today and for their successors. */
   setLevel(level: string): void {
+    this.#logging = { ...this.#logging, level }
     this.#broadcast({ kind: 'level', level })
   }
 
-  /** Workers stop accepting and finish what they have. */
-  drain(): void {
+  /** Workers stop accepting and finish what they have. Resolves when no connection is left. */
+  drain(): Promise<void> {
     this.#stopping = true
     this.state.setDraining()
-    this.#broadcast({ kind: 'drain' })
+    return new Promise((resolve) => {
+      this.#onDrained = resolve
+      this.#broadcast({ kind: 'drain' })
+      this.#empty()
+    })
   }
 
-  /** Cuts what is left. Resolves when every worker has flushed and gone. */
-  stop(): Promise<void> {
+  /** Cuts what is left. Resolves when every worker has flushed and gone; one that does not answer is ended. */
+  async stop(): Promise<void> {
     this.#stopping = true
     clearInterval(this.#heartbeat)
-    return new Promise((resolve) => {
+    const overdue = setTimeout(() => {
+      for (const { index, stopped } of this.#seats) if (!stopped) this.terminate(index)
+    }, STOP_MAX_MS)
+    await new Promise<void>((resolve) => {
       this.#onStopped = resolve
       this.#broadcast({ kind: 'stop' })
-      this.#checkStopped()
+      this.#empty()
     })
+    clearTimeout(overdue)
   }
 
   /** Ends a worker at once, whatever it does; its 'exit' event brings the replacement. */
@@ -154,6 +189,8 @@ export class Supervisor {
       lastBeats: 0,
       silentFor: 0,
       version: 0,
+      pause: null,
+      drained: false,
       stopped: false
     }
     this.#listen(seat)
@@ -161,11 +198,12 @@ export class Supervisor {
   }
 
   #start(index: number): Worker {
-    const { entry, metricsBytes, logging, onStart } = this.#options
+    const { entry, metricsBytes, onStart } = this.#options
     const metrics = new SharedArrayBuffer(metricsBytes)
     onStart(index, metrics)
-    const workerData: WorkerData = { worker: index, state: this.state.buffer, metrics, logging }
-    return new Worker(entry, { workerData, name: `weir-worker-${index}` })
+    const workerData: WorkerData = { worker: index, state: this.state.buffer, metrics, logging: this.#logging }
+    const resourceLimits = { maxOldGenerationSizeMb: this.#heapMb }
+    return new Worker(entry, { workerData, resourceLimits, name: `weir-worker-${index}` })
   }
 
   #listen(seat: Seat): void {
@@ -180,6 +218,7 @@ export class Supervisor {
 
   #onMessage(seat: Seat, message: ToMain): void {
     if (message.kind === 'series') this.#options.onSeries(seat.index, message.series)
+    else if (message.kind === 'drained') this.#markDrained(seat)
     else if (message.kind === 'stopped') this.#markStopped(seat)
     else this.#onAnswer(seat, message)
   }
@@ -187,16 +226,19 @@ export class Supervisor {
   #onAnswer(seat: Seat, message: ToMain & { kind: 'serving' | 'failed' }): void {
     if (message.kind === 'serving') seat.version = message.version
     const waiting = this.#waiting
-    if (waiting === null || waiting.version !== message.version) return
+    if (waiting === null || waiting.snapshot.version !== message.version) return
     if (message.kind === 'failed') {
-      this.#waiting = null
-      waiting.done({ ok: false, message: message.message, code: message.code })
+      this.#answer({ ok: false, message: message.message, code: message.code })
       return
     }
     waiting.missing.delete(seat.index)
-    if (waiting.missing.size > 0) return
+    if (waiting.missing.size === 0) this.#answer({ ok: true, binds: message.binds })
+  }
+
+  #answer(outcome: Published): void {
+    const waiting = this.#waiting
     this.#waiting = null
-    waiting.done({ ok: true, binds: message.binds })
+    waiting?.done(outcome)
   }
 
   // --- death and replacement ---
@@ -215,52 +257,81 @@ export class Supervisor {
     const pauseMs = seat.deaths === 1 ? 0 : Math.min(RESTART_FIRST_MS * 2 ** (seat.deaths - 2), RESTART_MAX_MS)
     this.#options.log('error', `worker ${seat.index} died and is replaced in ${pauseMs} ms: ${reason}`)
     this.#options.onDeath(seat.index)
-    this.#failWaiting(seat)
-    setTimeout(() => this.#replace(seat), pauseMs)
+    seat.pause = setTimeout(() => this.#replace(seat), pauseMs)
+    this.#blameSnapshot(seat, reason)
   }
 
-  /** A worker that dies before it has answered may have died of the configuration: it is not put in force. */
-  #failWaiting(seat: Seat): void {
+  /** A snapshot that kills its workers must not be waited for without end. */
+  #blameSnapshot({ index }: Seat, reason: string): void {
     const waiting = this.#waiting
-    if (waiting === null || !waiting.missing.has(seat.index)) return
-    this.#waiting = null
-    waiting.done({ ok: false, message: `worker ${seat.index} died while taking the configuration`, code: null })
+    if (waiting === null || !waiting.missing.has(index)) return
+    const deaths = (waiting.deaths.get(index) ?? 0) + 1
+    waiting.deaths.set(index, deaths)
+    if (deaths < DEATHS_PER_SNAPSHOT) return
+    this.#answer({ ok: false, message: `worker ${index} died of it ${deaths} times: ${reason}`, code: null })
   }
 
   #replace(seat: Seat): void {
-    if (this.#stopping) {
-      this.#markStopped(seat)
-      return
-    }
+    if (seat.pause !== null) clearTimeout(seat.pause)
+    seat.pause = null
     seat.thread = this.#start(seat.index)
     seat.startedAt = performance.now()
     seat.silentFor = 0
     this.#listen(seat)
-    if (this.#snapshot !== null) seat.thread.postMessage({ kind: 'snapshot', snapshot: this.#snapshot })
+    const snapshot = this.#waiting?.snapshot ?? this.#snapshot
+    if (snapshot !== null) seat.thread.postMessage({ kind: 'snapshot', snapshot })
   }
 
   #checkHeartbeats(): void {
     for (const seat of this.#seats) {
       const beats = this.state.beats(seat.index)
-      seat.silentFor = beats === seat.lastBeats && seat.version > 0 ? seat.silentFor + 1 : 0
+      seat.silentFor = beats === seat.lastBeats && seat.pause === null ? seat.silentFor + 1 : 0
       seat.lastBeats = beats
-      if (seat.silentFor === HANG_WARN_BEATS) {
-        this.#options.log('warn', `worker ${seat.index} has not turned its event loop for ${HANG_WARN_BEATS} s`)
-      } else if (seat.silentFor === HANG_REPLACE_BEATS) {
-        this.terminate(seat.index)
+      const { index, silentFor } = seat
+      if (silentFor === HANG_WARN_BEATS) {
+        this.#options.log('warn', `worker ${index} has not turned its event loop for ${silentFor} s`)
+      } else if (silentFor === HANG_REPLACE_BEATS) {
+        this.#options.log('error', `worker ${index} has not turned its event loop for ${silentFor} s: it is ended`)
+        this.terminate(index)
       }
     }
   }
 
-  #markStopped(seat: Seat): void {
-    seat.stopped = true
-    this.#checkStopped()
+  // --- the end ---
+
+  /** Seats between two workers have nothing to drain or stop. */
+  #empty(): void {
+    for (const seat of this.#seats) {
+      if (seat.pause === null) continue
+      clearTimeout(seat.pause)
+      seat.pause = null
+      this.#markStopped(seat)
+    }
+    this.#checkEnd()
   }
 
-  #checkStopped(): void {
-    if (this.#onStopped === null || this.#seats.some(({ stopped }) => !stopped)) return
-    const resolve = this.#onStopped
-    this.#onStopped = null
-    resolve()
+  #markDrained(seat: Seat): void {
+    seat.drained = true
+    this.#checkEnd()
   }
+
+  #markStopped(seat: Seat): void {
+    seat.stopped = true
+    this.#markDrained(seat)
+  }
+
+  #checkEnd(): void {
+    if (this.#seats.every(({ drained }) => drained)) this.#onDrained?.()
+    if (this.#seats.every(({ stopped }) => stopped)) this.#onStopped?.()
+  }
+}
+
+/** Heap of each of `count` workers, so that together they stay within the memory of the machine or container. */
+export function heapMbFor(
+  count: number,
+  memoryBytes = Math.min(totalmem(), constrainedMemory() || totalmem())
+): number {
+  // Half of it: buffers, code and the main thread live beside the heaps.
+  const share = Math.floor(memoryBytes / MB / 2 / count)
+  return Math.min(Math.max(share, HEAP_MIN_MB), HEAP_MAX_MB)
 }

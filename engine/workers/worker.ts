@@ -17,7 +17,7 @@ import type { SharedState } from './shared.ts'
 
 /** How often the worker shows that its event loop turns, and samples its gauges. */
 const BEAT_MS = 500
-/** While draining, the main thread waits for the connection count to reach zero. */
+/** While draining, the main thread waits for the last connection to end. */
 const DRAIN_BEAT_MS = 20
 
 /** What a worker is made of beyond the engine: given by main.ts, which knows the wings. */
@@ -44,6 +44,8 @@ export interface WorkerTelemetry {
 export class WorkerThread {
   #runtime: Router = { route: () => 'LISTENER_NOT_FOUND' }
   #binds = new Map<number, OpenBind>()
+  /** Closed by a reload; their last exchanges still run. */
+  readonly #retired = new Set<OpenBind>()
   #served: Snapshot | null = null
   #lifecycle: Lifecycle | null = null
   #upstream: Upstream | null = null
@@ -54,6 +56,7 @@ export class WorkerThread {
   readonly #timers = new TimerWheel()
   readonly #parts: WorkerParts
   #beat: NodeJS.Timeout
+  #draining = false
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
@@ -72,6 +75,8 @@ export class WorkerThread {
   // --- configuration ---
 
   async #take(snapshot: Snapshot): Promise<void> {
+    // A draining worker opens nothing any more; nobody waits for its answer.
+    if (this.#draining) return
     const opened = new Map<number, OpenBind>()
     try {
       const lifecycle = this.#start(snapshot)
@@ -152,6 +157,7 @@ export class WorkerThread {
   /** A bind that the configuration no longer has: its connections end with their current exchange. */
   #retire(port: number, bind: OpenBind): void {
     this.#binds.delete(port)
+    this.#retired.add(bind)
     bind.stopAccepting()
     bind.drain()
   }
@@ -159,32 +165,50 @@ export class WorkerThread {
   // --- the end ---
 
   #drain(): void {
-    for (const bind of this.#binds.values()) {
-      bind.stopAccepting()
-      bind.drain()
-    }
+    if (this.#draining) return
+    this.#draining = true
+    // Behind a snapshot that is being put in force: the binds that it opens drain too.
+    this.#queue = this.#queue.then(() => {
+      for (const bind of this.#binds.values()) {
+        bind.stopAccepting()
+        bind.drain()
+      }
+      clearInterval(this.#beat)
+      this.#beat = setInterval(() => this.#showDrain(), DRAIN_BEAT_MS)
+    })
+  }
+
+  /** Says once that the last connection is over: the listeners are closed, so no other one follows. */
+  #showDrain(): void {
+    if (this.#showLife() > 0) return
     clearInterval(this.#beat)
-    this.#beat = setInterval(() => this.#showLife(), DRAIN_BEAT_MS)
+    this.#beat = setInterval(() => this.#showLife(), BEAT_MS)
+    this.#parts.post({ kind: 'drained' })
   }
 
   async #stop(): Promise<void> {
     clearInterval(this.#beat)
-    for (const bind of this.#binds.values()) {
-      bind.stopAccepting()
-      bind.closeAll()
-    }
+    for (const bind of this.#binds.values()) bind.stopAccepting()
+    for (const bind of [...this.#binds.values(), ...this.#retired]) bind.closeAll()
     this.#upstream?.closeIdle()
     await this.#parts.telemetry.flush()
     this.#parts.post({ kind: 'stopped' })
   }
 
-  #showLife(): void {
+  /** Returns the number of open connections. */
+  #showLife(): number {
     const { worker, state, telemetry } = this.#parts
     state.beat(worker)
     let connections = 0
     for (const bind of this.#binds.values()) connections += bind.connections()
+    for (const bind of this.#retired) {
+      const left = bind.connections()
+      connections += left
+      if (left === 0) this.#retired.delete(bind)
+    }
     state.setConnections(worker, connections)
     telemetry.sample(this.#upstream?.counts() ?? { idle: 0, busy: 0 })
+    return connections
   }
 
   /** A broken invariant: the worker must not go on. Thrown where nothing can catch it. */

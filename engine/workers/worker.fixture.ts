@@ -1,0 +1,56 @@
+/**
+ * A worker for tests of the supervisor. The snapshot's hash tells it what to do: one word per worker that
+ * has sat in the seat, so that a successor can behave better ("exit serve" dies once); behind a seat's
+ * number and a colon the words are for that seat only ("1:exit serve"), and the others serve.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import type { ToMain, ToWorker, WorkerData } from './messages.ts'
+import { SharedState } from './shared.ts'
+
+const port = parentPort!
+const { worker, state: buffer } = workerData as WorkerData
+const state = SharedState.attach(buffer)
+// The count of beats outlives a worker: here it says how many sat in the seat before.
+const generation = state.beats(worker)
+state.beat(worker)
+
+const post = (message: ToMain) => port.postMessage(message)
+const serve = (version: number) =>
+  post({ kind: 'serving', version, binds: [{ port: 1, transport: 'test', detail: '' }] })
+
+const deeds: Record<string, (version: number) => void> = {
+  serve,
+  refuse: (version) => post({ kind: 'failed', version, message: `refused by worker ${worker}`, code: 'EADDRINUSE' }),
+  exit: () => process.exit(7),
+  throw: () => {
+    throw new Error('thrown on purpose')
+  },
+  // Holds its event loop for ever: no beats, no messages, and no end but terminate().
+  hang: (version) => {
+    serve(version)
+    setImmediate(() => {
+      for (;;);
+    })
+  },
+  fill: () => {
+    const kept: unknown[] = []
+    for (;;) kept.push(new Array(1000).fill(kept.length))
+  }
+}
+
+function deedOf(hash: string): string {
+  const [seat, plan] = hash.split(':')
+  if (plan !== undefined && Number(seat) !== worker) return 'serve'
+  const words = (plan ?? hash).split(' ')
+  return words[Math.min(generation, words.length - 1)]!
+}
+
+port.on('message', (message: ToWorker) => {
+  if (message.kind === 'snapshot') deeds[deedOf(message.snapshot.hash)]!(message.snapshot.version)
+  else if (message.kind === 'level') post({ kind: 'series', series: message.level })
+  else if (message.kind === 'drain') post({ kind: 'drained' })
+  else {
+    post({ kind: 'stopped' })
+    port.close()
+  }
+})
