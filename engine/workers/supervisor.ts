@@ -219,7 +219,8 @@ export class Supervisor {
   #onMessage(seat: Seat, message: ToMain): void {
     if (message.kind === 'series') this.#options.onSeries(seat.index, message.series)
     else if (message.kind === 'drained') this.#markDrained(seat)
-    else if (message.kind === 'stopped') this.#markStopped(seat)
+    // It has flushed; its 'exit' event says that it is gone.
+    else if (message.kind === 'stopped') this.terminate(seat.index)
     else this.#onAnswer(seat, message)
   }
 
