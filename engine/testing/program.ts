@@ -59,7 +59,12 @@ export class RunningProgram {
 
 /** Runs weir with `args`; `input` goes to its standard input. */
 export function runProgram(args: readonly string[], input = '', env: NodeJS.ProcessEnv = {}): RunningProgram {
-  const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', MAIN, ...args], {
+  return runNode(['--disable-warning=ExperimentalWarning', MAIN, ...args], input, env)
+}
+
+/** Runs this Node with `args`: another way to start weir than its main file. */
+export function runNode(args: readonly string[], input = '', env: NodeJS.ProcessEnv = {}): RunningProgram {
+  const child = spawn(process.execPath, args, {
     env: { ...process.env, ...env },
     stdio: ['pipe', 'pipe', 'pipe']
   })
