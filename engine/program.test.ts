@@ -127,6 +127,43 @@ test('a changed file is put in force, a broken one is refused and the old one st
   assert.equal((await fetchText(port, '/version')).body, 'four')
 })
 
+test('the admin port shows what runs and the last error; the running file offered again clears it', async (t) => {
+  const [port, admin] = [await freePort(), await freePort()]
+  const file = join(folder, 'admin.yaml')
+  const good = config(port, 'one').replace("adminAddr: 'off'", `adminAddr: '127.0.0.1:${admin}'`)
+  await writeFile(file, good)
+  // Another program has the port: traffic is served without the admin server, which comes when it can.
+  const other = createServer().listen(admin, '127.0.0.1')
+  await new Promise((resolve) => other.once('listening', resolve))
+  const program = await started(runProgram(['-f', file]))
+  t.after(() => program.stop())
+  await program.said('adminAddr: 127.0.0.1')
+  assert.equal((await fetchText(port, '/version')).body, 'one')
+  other.close()
+  await program.said('listening now')
+
+  interface Dump {
+    readonly hash: string
+    readonly acceptedAt: string
+    readonly lastError: { readonly at: string; readonly message: string } | null
+  }
+  const dump = async () => JSON.parse((await fetchText(admin, '/config_dump')).body) as Dump
+  const first = await dump()
+  assert.equal(first.lastError, null)
+  await writeFile(file, `${good}bindz: []\n`)
+  await program.said('configuration refused')
+  const refused = await dump()
+  assert.deepEqual([refused.hash, refused.acceptedAt], [first.hash, first.acceptedAt])
+  assert.match(refused.lastError!.message, /bindz/)
+  assert.ok(refused.lastError!.at > first.acceptedAt)
+  await writeFile(file, good)
+  await program.said('is offered again')
+  assert.equal((await dump()).lastError, null)
+  await writeFile(file, good.replace('workerThreads: 2', 'workerThreads: 1'))
+  await program.said('needs a restart to take effect: config.workerThreads')
+  assert.equal(program.output.split('trying again').length, 2, 'said once')
+})
+
 test('SIGTERM lets an exchange finish, takes no new one, and exits 0', async (t) => {
   const port = await freePort()
   let answer: (() => void) | null = null
