@@ -110,14 +110,18 @@ function reset(framing: Framing): void {
   framing.wantsUpgrade = false
   framing.upgrade = -1
   framing.expect = -1
-  named.length = 0
+  if (named.length > 0) named.length = 0
 }
 
 function noteLength(block: HeaderBlock, i: number): void {
   const value = block.value(i)
-  const length = Number(value)
-  // llhttp has refused signs, blanks and repetition; what is left to refuse is a number too large to count with.
-  result.length = /^[0-9]{1,16}$/.test(value) && Number.isSafeInteger(length) ? length : -2
+  // llhttp has refused repetition; 15 digits are always counted exactly, and no body is longer.
+  let length = value.length >= 1 && value.length <= 15 ? 0 : -2
+  for (let k = 0; k < value.length && length >= 0; k++) {
+    const digit = value.charCodeAt(k) - 48
+    length = digit >= 0 && digit <= 9 ? length * 10 + digit : -2
+  }
+  result.length = length
 }
 
 function noteCoding(block: HeaderBlock, i: number): void {

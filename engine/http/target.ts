@@ -11,9 +11,15 @@ export interface Target {
 // No comma, although RFC 3986 has it: a proxy before us may have joined two Host fields with one.
 const AUTHORITY = /^(?:[a-z0-9_~.!$&'()*+;=%-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?$/
 
+/** The last one that passed: connections ask for the same host over and over. */
+let lastGood = ''
+
 /** Whether `value` (lower case) can be a Host: reg-name or address, port. No user information. */
 export function isAuthority(value: string): boolean {
-  return AUTHORITY.test(value)
+  if (value === lastGood) return value !== ''
+  if (!AUTHORITY.test(value)) return false
+  lastGood = value
+  return true
 }
 
 /**
