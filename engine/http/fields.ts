@@ -115,13 +115,13 @@ function reset(framing: Framing): void {
 
 function noteLength(block: HeaderBlock, i: number): void {
   const value = block.value(i)
-  // llhttp has refused repetition; 15 digits are always counted exactly, and no body is longer.
-  let length = value.length >= 1 && value.length <= 15 ? 0 : -2
+  // llhttp has refused repetition; what cannot be counted exactly is refused here.
+  let length = value.length >= 1 && value.length <= 16 ? 0 : -2
   for (let k = 0; k < value.length && length >= 0; k++) {
     const digit = value.charCodeAt(k) - 48
     length = digit >= 0 && digit <= 9 ? length * 10 + digit : -2
   }
-  result.length = length
+  result.length = Number.isSafeInteger(length) ? length : -2
 }
 
 function noteCoding(block: HeaderBlock, i: number): void {
