@@ -5,6 +5,7 @@
  * Reading: bytes lie in the thread's read memory and are valid during onRead only.
  * Writing: what is written during one turn leaves together, when the turn ends.
  */
+import { performance } from 'node:perf_hooks'
 import type { ReadSlot } from './memory.ts'
 
 export interface WireOwner {

@@ -5,6 +5,7 @@
  * small integers and kept from the last exchange, because neighbours mostly end the same way. No
  * string is built unless the access log is on.
  */
+import { performance } from 'node:perf_hooks'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Recorder } from '#engine/contract/route.ts'
