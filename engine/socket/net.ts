@@ -10,6 +10,7 @@ import {
   leaveTurn,
   markDirty,
   NOBODY,
+  plainAddress,
   type SocketLayer,
   type Wire,
   type WireOwner
@@ -29,7 +30,7 @@ class NetWire implements Wire {
   constructor(socket: Socket, memory: ReadMemory) {
     this.#socket = socket
     this.#memory = memory
-    this.remoteAddress = socket.remoteAddress ?? ''
+    this.remoteAddress = plainAddress(socket.remoteAddress ?? '')
     this.remotePort = socket.remotePort ?? 0
     socket.setNoDelay(true)
     socket.on('data', (chunk: Buffer) => this.#received(chunk))

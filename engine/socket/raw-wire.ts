@@ -3,7 +3,7 @@ import { getSystemErrorName } from 'node:util'
 import { EOF, type Handle, type Handles, STATE_ASYNC, STATE_READ, type WriteRequest } from './handles.ts'
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import { READ_BYTES, type ReadMemory, type ReadSlot } from './memory.ts'
-import { enterTurn, leaveTurn, markDirty, NOBODY, turnsEnded, type Wire, type WireOwner } from './wire.ts'
+import { enterTurn, leaveTurn, markDirty, NOBODY, plainAddress, turnsEnded, type Wire, type WireOwner } from './wire.ts'
 
 /**
  * How bytes leave, by size: the shortest as one latin1 string with the text around them, the longest
@@ -81,7 +81,7 @@ export class RawWire implements Wire {
   }
 
   get remoteAddress(): string {
-    return this.#peer().address ?? ''
+    return plainAddress(this.#peer().address ?? '')
   }
 
   get remotePort(): number {

@@ -131,3 +131,8 @@ export const NOBODY: WireOwner = {
   onError() {},
   onDrain() {}
 }
+
+/** An IPv4 client of a socket that serves both families is named as what it is: 192.0.2.1, not ::ffff:192.0.2.1. */
+export function plainAddress(address: string): string {
+  return address.startsWith('::ffff:') && address.includes('.') ? address.slice('::ffff:'.length) : address
+}
