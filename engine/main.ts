@@ -7,6 +7,7 @@ import { backends } from '#backends/index.ts'
 import { policies } from '#policies/index.ts'
 import { buildRuntime } from './build/runtime.ts'
 import { ConfigError, type Problem } from './contract/config-error.ts'
+import { allowLargeHeads } from './downstream/uws-library.ts'
 import type { Snapshot } from './ir/snapshot.ts'
 import type { SnapshotDraft } from './standalone/load.ts'
 import { createTelemetry } from './telemetry/telemetry.ts'
@@ -15,6 +16,7 @@ import { SharedState } from './workers/shared.ts'
 import { WorkerThread } from './workers/worker.ts'
 
 if (isMainThread) {
+  allowLargeHeads()
   const { runProgram } = await import('./program.ts')
   await runProgram(process.argv.slice(2), { policies, check, entry: new URL(import.meta.url) })
 } else {

@@ -11,7 +11,7 @@ import { hasNoContent } from '#engine/http/status.ts'
 import type { FrontendSettings } from '#engine/ir/snapshot.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
-import { enterTurn, leaveTurn, markDirty, turnStartedAt } from '#engine/socket/wire.ts'
+import { enterTurn, leaveTurn, markDirty, plainAddress, turnStartedAt } from '#engine/socket/wire.ts'
 import { BodyWriter } from './uws-body.ts'
 import { addressText, headText } from './uws-head.ts'
 import { drain, type HttpRequest, type HttpResponse, primePause, reopen, restart } from './uws-library.ts'
@@ -76,7 +76,7 @@ export class UwsStream implements RequestOwner {
   }
 
   get remoteAddress(): string {
-    return addressText(this.#remote)
+    return plainAddress(addressText(this.#remote))
   }
 
   // --- receiving ---
