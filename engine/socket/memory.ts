@@ -18,6 +18,8 @@ declare global {
 
 /** Bytes of one read. 64 KiB is what the kernel gives at most per read on loopback and typical NICs. */
 export const READ_BYTES = 64 * 1024
+/** Bytes of one read into a private slot: a long body comes and goes with fewer system calls. */
+const SLOT_BYTES = 256 * 1024
 /** Private slots for bulk transfers; when all are taken, bodies are copied instead. */
 const SLOTS_MAX = 64
 
@@ -50,12 +52,12 @@ export class ReadMemory {
     this.sharedView = Buffer.from(memory, base, READ_BYTES)
     this.scratch = base + READ_BYTES
     for (let i = 0; i < SLOTS_MAX; i++) {
-      const offset = base + (2 + i) * READ_BYTES
-      this.#free.push(new ReadSlot(offset, Buffer.from(memory, offset, READ_BYTES)))
+      const offset = base + 2 * READ_BYTES + i * SLOT_BYTES
+      this.#free.push(new ReadSlot(offset, Buffer.from(memory, offset, SLOT_BYTES)))
     }
   }
 
-  static readonly size = (2 + SLOTS_MAX) * READ_BYTES
+  static readonly size = 2 * READ_BYTES + SLOTS_MAX * SLOT_BYTES
 
   /** Slots in use, or lent to a write. */
   get busy(): number {
