@@ -133,6 +133,8 @@ export class EndpointState implements Endpoint, PoolOwner {
 
   /** Sends ex over an idle connection if there is one, else over a new one. */
   send(ex: Exchange): void {
+    // HTTP/1.0 clients may name no host; HTTP/1.1 servers want one (RFC 9112 section 3.2).
+    if (ex.authority === '') ex.upstreamHost ??= this.hostHeader
     const pool = this.#pick(null)
     if (pool === null || pool.idle === 0) this.#dial(new Attempt(ex, this.#onTimeout, this.#onAbort))
     else this.#reuse(ex, pool)
