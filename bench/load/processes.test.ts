@@ -8,8 +8,12 @@ const NODE = process.execPath
 
 /** An orphan that has ended may stay listed as a zombie until init asks for its exit code. */
 function isRunning(pid: number): boolean {
-  if (!existsSync(`/proc/${pid}`)) return false
-  return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'latin1'))
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'latin1'))
+  } catch {
+    // No such file: no such process.
+    return false
+  }
 }
 
 test('a program is started, heard and stopped', async () => {
