@@ -54,8 +54,6 @@ function startWorker(data: WorkerData): void {
   const { worker, metrics: region, logging } = data
   const announce = (series: unknown) => post({ kind: 'series', series })
   const telemetry = createTelemetry({ region, worker, announce, logging })
-  const idle = telemetry.metrics.gauge('weir_upstream_connections', { state: 'idle' })
-  const busy = telemetry.metrics.gauge('weir_upstream_connections', { state: 'busy' })
   const thread = new WorkerThread({
     worker,
     state: SharedState.attach(data.state),
@@ -65,10 +63,7 @@ function startWorker(data: WorkerData): void {
       downstream: { opened: telemetry.connectionOpened, closed: telemetry.connectionClosed },
       upstream: telemetry.upstream,
       setLevel: telemetry.setLogLevel,
-      sample: (counts) => {
-        idle.set(counts.idle)
-        busy.set(counts.busy)
-      },
+      sample: telemetry.upstream.sample,
       flush: () => telemetry.close()
     },
     build: (snapshot: Snapshot, upstream, lifecycle) =>

@@ -31,7 +31,6 @@ export const FAULT_URI = 6
 export const FAULT_REFUSED = 7 // onHead refused it
 
 const PAUSED = 21
-const PAUSED_UPGRADE = 22
 /** What stands between the target and the header lines, at least: read when there are no header lines. */
 const VERSION_BYTES = ' HTTP/1.1'.length
 /** Room for parser states, taken up front so that the memory never grows (growth detaches views). */
@@ -66,7 +65,6 @@ interface Wasm {
   llhttp_execute(parser: number, start: number, length: number): number
   llhttp_finish(parser: number): number
   llhttp_resume(parser: number): void
-  llhttp_resume_after_upgrade(parser: number): void
   llhttp_get_errno(parser: number): number
   llhttp_get_error_pos(parser: number): number
   llhttp_get_method(parser: number): number
@@ -95,8 +93,6 @@ export class Parser {
   /** Trailer lines, each ended by CRLF. */
   trailers = ''
   fault: number = FAULT_NONE
-  /** Parsing stopped because another protocol follows. */
-  stoppedForUpgrade = false
   /** A byte of the current message has been seen. */
   started = false
   inHead = true
@@ -122,7 +118,6 @@ export class Parser {
     this.handler = handler
     this.block = block
     this.fault = FAULT_NONE
-    this.stoppedForUpgrade = false
     this.upgrade = false
     this.#newMessage()
   }
@@ -179,11 +174,6 @@ export class Parser {
       this.#wasm.llhttp_resume(this.pointer)
       return position
     }
-    if (errno === PAUSED_UPGRADE) {
-      const position = this.#wasm.llhttp_get_error_pos(this.pointer)
-      this.stoppedForUpgrade = true
-      return position
-    }
     if (this.fault === FAULT_NONE) this.fault = faultOf(errno)
     return -1
   }
@@ -195,12 +185,6 @@ export class Parser {
     const errno = this.#wasm.llhttp_finish(this.pointer)
     current = null
     return errno === 0 || errno === PAUSED
-  }
-
-  /** Treats what follows a message that asked for an upgrade as HTTP after all. */
-  resumeAfterUpgrade(): void {
-    this.stoppedForUpgrade = false
-    this.#wasm.llhttp_resume_after_upgrade(this.pointer)
   }
 
   #call(start: number, length: number): number {

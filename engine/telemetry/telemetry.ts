@@ -19,14 +19,12 @@ export interface TelemetryOptions {
   readonly accessLogFd?: number
 }
 
-/** What the upstream client tells about its connections; each of its connections is busy or idle. */
+/** What the upstream client tells about its connections. */
 export interface UpstreamTelemetry {
-  /** A connection was made; it starts busy. */
   connected(): void
   connectFailed(): void
-  becameIdle(): void
-  becameBusy(): void
-  closed(was: 'busy' | 'idle'): void
+  /** How many connections there are now; counted by the worker twice a second, not by every exchange. */
+  sample(counts: { readonly idle: number; readonly busy: number }): void
   /** An exchange starts another attempt. */
   retried(): void
 }
@@ -141,20 +139,12 @@ function upstreamTelemetry(metrics: Metrics): UpstreamTelemetry {
   const failed = metrics.counter('weir_upstream_connects_total', { result: 'failed' })
   const retries = metrics.counter('weir_upstream_retries_total', {})
   return {
-    connected: () => {
-      ok.add(1)
-      busy.add(1)
-    },
+    connected: () => ok.add(1),
     connectFailed: () => failed.add(1),
-    becameIdle: () => {
-      busy.add(-1)
-      idle.add(1)
+    sample: (counts) => {
+      idle.set(counts.idle)
+      busy.set(counts.busy)
     },
-    becameBusy: () => {
-      idle.add(-1)
-      busy.add(1)
-    },
-    closed: (was) => (was === 'busy' ? busy : idle).add(-1),
     retried: () => retries.add(1)
   }
 }
