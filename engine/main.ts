@@ -2,6 +2,7 @@
  * The life of the process, and the only place that knows all wings: it hands the registries to the
  * sources and to every worker. Workers start from this same file.
  */
+import { setFlagsFromString } from 'node:v8'
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 import { backends } from '#backends/index.ts'
 import { policies } from '#policies/index.ts'
@@ -17,6 +18,9 @@ import { WorkerThread } from './workers/worker.ts'
 
 if (isMainThread) {
   allowLargeHeads()
+  // Little survives a request: V8's helper threads take longer to wake than to collect what is left
+  // (2.4 % of all CPU time, docs/design/008-header-table.md), and with a worker per core none is idle.
+  setFlagsFromString('--no-parallel-scavenge')
   const { runProgram } = await import('./program.ts')
   await runProgram(process.argv.slice(2), { policies, check, entry: new URL(import.meta.url) })
 } else {

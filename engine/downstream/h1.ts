@@ -122,7 +122,12 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
   /** What comes now has to wait: behind an exchange, or until the client reads the answers it has got. */
   get #isHeld(): boolean {
     if (this.#ex !== null) return this.#requestDone || this.#bodyPaused
-    return this.#parser === null && this.#wire.congested
+    return !this.#receiving && this.#wire.congested
+  }
+
+  /** A request has begun to arrive and is not complete. */
+  get #receiving(): boolean {
+    return this.#parser?.started === true
   }
 
   #keepAhead(start: number, end: number): void {
@@ -139,6 +144,7 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
     while (at < end && !this.#closed) {
       const parser = this.#parser ?? this.#newParser()
       if (parser === null) break
+      if (!parser.started) this.#begin(parser)
       const next = parser.execute(at, end)
       if (next < 0) {
         this.#parsing = false
@@ -147,7 +153,6 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
       }
       at = next
       if (!this.#requestDone) continue
-      this.#releaseParser()
       if (this.#ex === null) this.#next()
       if (at < end && !this.#closed && this.#isHeld) {
         this.#keepAhead(at, end)
@@ -159,21 +164,20 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
     if (!this.#closed) this.#afterParse()
   }
 
+  /** A parser for as long as the connection lasts. */
   #newParser(): Parser | null {
-    const { llhttp, settings } = this.#server
-    this.#block.reset()
-    const parser = llhttp.acquire(REQUEST, this, this.#block)
-    if (parser === null) {
-      // More requests than parser states: shedding this one keeps the others served.
-      this.#destroy()
-      return null
-    }
+    this.#parser = this.#server.llhttp.acquire(REQUEST, this, this.#block)
+    // More connections than parser states: shedding this one keeps the others served.
+    if (this.#parser === null) this.#destroy()
+    return this.#parser
+  }
+
+  #begin(parser: Parser): void {
+    const { settings } = this.#server
     parser.headersMax = settings.headersMax
     parser.headBytesMax = settings.headBytesMax
     parser.uriBytesMax = settings.uriBytesMax
     this.#requestDone = false
-    this.#parser = parser
-    return parser
   }
 
   #releaseParser(): void {
@@ -184,8 +188,8 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
 
   /** All received bytes have been parsed: decide what the connection waits for. */
   #afterParse(): void {
-    if (this.#parser === null) return
-    if (this.#parser.inHead) {
+    if (!this.#receiving) return
+    if (this.#parser!.inHead) {
       // One deadline for the whole head: a byte now and then does not extend it.
       if (this.#waiting !== WAIT_HEAD) this.#wait(WAIT_HEAD)
       return
@@ -400,6 +404,8 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
   /** Both directions of the exchange are over: the next request, or the end of the connection. */
   #next(): void {
     this.#bodyPaused = false
+    // Thousands of idle connections must not keep the heads that they sent last.
+    this.#block.reset()
     if (!this.#keepAlive || this.#server.draining) {
       this.#closeWire(this.#ahead !== null)
       return
@@ -490,7 +496,7 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
   onDrain(): void {
     const ex = this.#ex
     if (ex === null) {
-      if (this.#parser === null) this.#next()
+      if (!this.#receiving) this.#next()
       return
     }
     if (this.#waiting === WAIT_CLIENT) this.#wait(WAIT_NOTHING)
@@ -499,7 +505,7 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
 
   /** The bind drains: close now if nothing is under way, else after the response. */
   drain(): void {
-    if (this.#closed || this.#ex !== null || this.#parser !== null || this.#ahead !== null) return
+    if (this.#closed || this.#ex !== null || this.#receiving || this.#ahead !== null) return
     if (this.#hasServed) this.#closeWire(false)
     // Its first request may be on the way: closing now would refuse a client that did nothing wrong.
     else this.#server.timers.arm(this.#timer, turnStartedAt, FIRST_REQUEST_MS)

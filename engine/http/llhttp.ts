@@ -2,11 +2,12 @@
  * llhttp, as a WebAssembly build (llhttp-binary.ts), and what it tells about a message.
  *
  * It parses in place, in the memory that sockets read into (engine/socket/memory.ts), and its
- * header callbacks only note offsets. One instance per thread; strict mode, no leniency flag is
+ * header callbacks only note offsets (header-table.ts). One instance per thread; strict mode, no leniency flag is
  * ever set. RFC 9112 is the grammar.
  */
 
 import { ReadMemory } from '#engine/socket/memory.ts'
+import * as table from './header-table.ts'
 import type { HeaderBlock } from './headers.ts'
 import { binary } from './llhttp-binary.ts'
 
@@ -34,9 +35,11 @@ const PAUSED = 21
 /** What stands between the target and the header lines, at least: read when there are no header lines. */
 const VERSION_BYTES = ' HTTP/1.1'.length
 /** Room for parser states, taken up front so that the memory never grows (growth detaches views). */
-const PARSER_BYTES = 4 * 1024 * 1024
-/** Parsers that may be busy at once on one thread; a state is about 70 bytes plus malloc's overhead. */
-const PARSERS_MAX = 32_768
+const PARSER_BYTES = 16 * 1024 * 1024
+/** Connections that may have a parser at once on one thread; a state is about 70 bytes plus malloc's overhead. */
+const PARSERS_MAX = 131_072
+/** Body bytes behind the head that are made text together with it: one call instead of two for a short message. */
+const TEXT_AHEAD_BYTES = 2048
 /** Chunk framing bytes tolerated beyond the body: 16 per body byte plus this much. */
 const FRAMING_SLACK_BYTES = 16 * 1024
 const TRAILER_BYTES_MAX = 16 * 1024
@@ -93,32 +96,37 @@ export class Parser {
   /** Trailer lines, each ended by CRLF. */
   trailers = ''
   fault: number = FAULT_NONE
-  /** A byte of the current message has been seen. */
+  /** A message has begun and is not complete. */
   started = false
   inHead = true
 
-  #base = 0
+  /** The read at hand. */
   #start = 0
+  #end = 0
   #partial = ''
+  /** Of the fields in #partial, or of the trailers. */
   #lastWasValue = false
   #framingBytes = 0
   #bodyBytes = 0
+  /** llhttp itself is ready for the next message of the connection. */
+  #ready = true
   readonly #wasm: Wasm
-  readonly #bytes: Buffer
+  readonly #memory: ReadMemory
+  /** header-table.ts; one for all parsers. */
+  readonly #slots: Int32Array
 
-  constructor(pointer: number, wasm: Wasm, bytes: Buffer) {
+  constructor(pointer: number, wasm: Wasm, memory: ReadMemory, slots: Int32Array) {
     this.pointer = pointer
     this.#wasm = wasm
-    this.#bytes = bytes
+    this.#memory = memory
+    this.#slots = slots
   }
 
   /** Makes the parser ready for the first message of a connection. */
   reset(handler: MessageHandler, block: HeaderBlock): void {
-    this.#wasm.llhttp_reset(this.pointer)
     this.handler = handler
     this.block = block
-    this.fault = FAULT_NONE
-    this.upgrade = false
+    this.#ready = false
     this.#newMessage()
   }
 
@@ -146,26 +154,21 @@ export class Parser {
     return this.#wasm.llhttp_get_http_minor(this.pointer)
   }
 
-  /** The request target has been seen (so an overlong head is a head, not a target). */
-  get pastTarget(): boolean {
-    return this.block !== null && this.block.count > 0
-  }
-
   /**
    * Parses bytes [start, end) of the memory. Returns the position after the last byte taken: `end`,
    * or less when a message ended before it. -1: `fault` says what is wrong.
    */
   execute(start: number, end: number): number {
+    this.#start = start
+    this.#end = end
+    if (this.inHead) this.#openHead()
+    else this.#slots[table.IN_HEAD] = 0
     this.started = true
-    if (this.inHead) {
-      this.#base = start - this.#partial.length
-      this.#start = start
-    }
     const bodyBefore = this.#bodyBytes
     const wasInHead = this.inHead
     const errno = this.#call(start, end - start)
     if (errno === 0) {
-      if (this.inHead) return this.#keepPartial(start, end)
+      if (this.inHead) return this.#keepPartial()
       if (!wasInHead && this.#countFraming(end - start - (this.#bodyBytes - bodyBefore))) return -1
       return end
     }
@@ -174,8 +177,38 @@ export class Parser {
       this.#wasm.llhttp_resume(this.pointer)
       return position
     }
-    if (this.fault === FAULT_NONE) this.fault = faultOf(errno)
+    if (this.fault === FAULT_NONE) this.fault = overflowOf(this.#slots[table.OVERFLOW]!) || faultOf(errno)
     return -1
+  }
+
+  /** Gives the table to this head, which may have begun in an earlier read. */
+  #openHead(): void {
+    const slots = this.#slots
+    const partial = this.#partial
+    slots[table.IN_HEAD] = 1
+    slots[table.BASE] = this.#start - partial.length
+    slots[table.FIELDS_MAX] = this.headersMax
+    slots[table.TARGET_MAX] = this.uriBytesMax
+    slots[table.OVERFLOW] = 0
+    slots[table.TARGET_START] = this.targetStart
+    slots[table.TARGET_END] = this.targetEnd
+    if (partial === '') {
+      slots[table.COUNT] = 0
+      slots[table.VALUE_SEEN] = 0
+      if (!this.started) this.#startMessage()
+      return
+    }
+    const { at, count } = this.block!
+    for (let i = 0; i < count * 4; i++) slots[table.ROWS + i] = at[i]!
+    slots[table.COUNT] = count
+    slots[table.VALUE_SEEN] = this.#lastWasValue ? 1 : 0
+  }
+
+  #startMessage(): void {
+    if (!this.#ready) this.#wasm.llhttp_reset(this.pointer)
+    this.#ready = true
+    this.fault = FAULT_NONE
+    this.upgrade = false
   }
 
   /** The connection ended. True: a message that is delimited by that end is complete. */
@@ -195,17 +228,31 @@ export class Parser {
       return this.#wasm.llhttp_execute(this.pointer, start, length)
     } finally {
       current = null
+      // The next read overwrites what this text was made of.
+      this.#memory.forgetText()
     }
   }
 
-  /** The head goes on in the next read: keep its text, bounded. */
-  #keepPartial(start: number, end: number): number {
-    this.#partial += this.#bytes.latin1Slice(start, end)
-    if (this.#partial.length > this.headBytesMax) {
-      this.fault = this.pastTarget ? FAULT_HEADERS : FAULT_URI
-      return -1
-    }
-    return end
+  /** The head goes on in the next read: keep its text, bounded, and what is known of its fields. */
+  #keepPartial(): number {
+    const slots = this.#slots
+    this.#takeFields()
+    this.#lastWasValue = slots[table.VALUE_SEEN] !== 0
+    this.#partial += this.#memory.bytes.latin1Slice(this.#start, this.#end)
+    if (this.#partial.length <= this.headBytesMax) return this.#end
+    this.fault = this.block!.count > 0 ? FAULT_HEADERS : FAULT_URI
+    return -1
+  }
+
+  #takeFields(): void {
+    const slots = this.#slots
+    const block = this.block!
+    const { at } = block
+    const count = slots[table.COUNT]!
+    block.count = count
+    for (let i = 0; i < count * 4; i++) at[i] = slots[table.ROWS + i]!
+    this.targetStart = slots[table.TARGET_START]!
+    this.targetEnd = slots[table.TARGET_END]!
   }
 
   /** Chunk extensions and one-byte chunks are legal, a flood of them is an attack. */
@@ -218,73 +265,40 @@ export class Parser {
 
   // --- callbacks, in the order in which a message causes them ---
 
-  onUrl(at: number, length: number): number {
-    const offset = at - this.#base
-    if (this.targetStart < 0) this.targetStart = offset
-    this.targetEnd = offset + length
-    if (this.targetEnd - this.targetStart <= this.uriBytesMax) return 0
-    this.fault = FAULT_URI
-    return -1
-  }
-
-  onField(at: number, length: number): number {
-    if (!this.inHead) return this.#onTrailerField(at, length)
-    const block = this.block!
-    const offset = at - this.#base
-    let i = block.count - 1
-    // A name that was split by the end of a read goes on exactly where it stopped.
-    if (i < 0 || this.#lastWasValue || block.at[i * 4 + 1] !== offset) {
-      if (block.count >= this.headersMax) {
-        this.fault = FAULT_HEADERS
-        return -1
-      }
-      i = block.count++
-      block.at[i * 4] = offset
-      this.#lastWasValue = false
-    }
-    const end = offset + length
-    block.at[i * 4 + 1] = end
-    // A header without a value reports none: it is empty, right after its colon.
-    block.at[i * 4 + 2] = end + 1
-    block.at[i * 4 + 3] = end + 1
-    return 0
-  }
-
-  onValue(at: number, length: number): number {
-    if (!this.inHead) return this.#onTrailerValue(at, length)
-    // An empty value is reported behind its line end: taken as it is, a forwarded line would end twice.
-    if (length === 0) return 0
-    const table = this.block!.at
-    const slot = (this.block!.count - 1) * 4
-    const offset = at - this.#base
-    if (!this.#lastWasValue) {
-      table[slot + 2] = offset
-      this.#lastWasValue = true
-    }
-    table[slot + 3] = offset + length
-    return 0
-  }
-
   onHeadersComplete(status: number, upgrade: number, keepAlive: number): number {
+    this.#takeFields()
     const block = this.block!
     const end = block.count > 0 ? block.at[block.count * 4 - 1]! : Math.max(this.targetEnd, 0) + VERSION_BYTES
-    const kept = this.#partial.length
     if (end > this.headBytesMax) {
       this.fault = FAULT_HEADERS
       return -1
     }
-    const fresh = end > kept ? this.#bytes.latin1Slice(this.#start, this.#base + end) : ''
-    block.text = kept === 0 ? fresh : this.#partial + fresh
-    this.#partial = ''
+    this.#takeText(block, end)
     this.inHead = false
+    this.#slots[table.IN_HEAD] = 0
     this.status = status
     this.upgrade = upgrade !== 0
     this.keepAlive = keepAlive !== 0
+    // Where another message would be a protocol of its own or an error, llhttp stays behind this one.
+    if (upgrade !== 0 || keepAlive === 0) this.#ready = false
     this.#lastWasValue = true
     const answer = this.handler!.onHead(this)
     if (answer !== HEAD_REFUSED) return answer
     this.fault = FAULT_REFUSED
     return -1
+  }
+
+  /** Makes the head text, and with it what may be a whole short message. */
+  #takeText(block: HeaderBlock, headEnd: number): void {
+    const partial = this.#partial
+    const start = this.#start
+    if (partial === '') {
+      block.text = this.#memory.takeText(start, Math.min(start + headEnd + TEXT_AHEAD_BYTES, this.#end))
+      return
+    }
+    const fresh = headEnd - partial.length
+    block.text = fresh > 0 ? partial + this.#memory.bytes.latin1Slice(start, start + fresh) : partial
+    this.#partial = ''
   }
 
   onBody(at: number, length: number): number {
@@ -300,19 +314,19 @@ export class Parser {
     return PAUSED
   }
 
-  #onTrailerField(at: number, length: number): number {
+  onTrailerField(at: number, length: number): number {
     if (this.#lastWasValue && this.trailers !== '') this.trailers += '\r\n'
     return this.#addTrailer(at, length, false)
   }
 
-  #onTrailerValue(at: number, length: number): number {
+  onTrailerValue(at: number, length: number): number {
     if (!this.#lastWasValue) this.trailers += ': '
     return this.#addTrailer(at, length, true)
   }
 
   #addTrailer(at: number, length: number, isValue: boolean): number {
     this.#lastWasValue = isValue
-    this.trailers += this.#bytes.latin1Slice(at, at + length)
+    this.trailers += this.#memory.bytes.latin1Slice(at, at + length)
     if (this.trailers.length <= TRAILER_BYTES_MAX) return 0
     this.fault = FAULT_HEADERS
     return -1
@@ -326,11 +340,17 @@ let current: Parser | null = null
 export class Llhttp {
   readonly memory: ReadMemory
   readonly #wasm: Wasm
+  readonly #slots: Int32Array
   readonly #idle: { [type: number]: Parser[] } = { [REQUEST]: [], [RESPONSE]: [] }
   #made = 0
 
   constructor() {
-    this.#wasm = instantiate()
+    const fields = table.makeHeaderTable({
+      field: (_, at, length) => current!.onTrailerField(at, length),
+      value: (_, at, length) => current!.onTrailerValue(at, length)
+    })
+    this.#slots = fields.slots
+    this.#wasm = instantiate(fields)
     const base = this.#wasm.malloc(ReadMemory.size)
     this.#wasm.free(this.#wasm.malloc(PARSER_BYTES))
     this.memory = new ReadMemory(this.#wasm.memory.buffer, base)
@@ -342,7 +362,7 @@ export class Llhttp {
     if (parser === undefined) {
       if (this.#made >= PARSERS_MAX) return null
       this.#made++
-      parser = new Parser(this.#wasm.llhttp_alloc(type), this.#wasm, this.memory.bytes)
+      parser = new Parser(this.#wasm.llhttp_alloc(type), this.#wasm, this.memory, this.#slots)
     }
     parser.reset(handler, block)
     return parser
@@ -368,13 +388,13 @@ export function llhttp(): Llhttp {
   return shared
 }
 
-function instantiate(): Wasm {
+function instantiate(fields: table.HeaderTable): Wasm {
   const imports = {
-    wasm_on_message_begin: () => 0,
-    wasm_on_url: (_: number, at: number, length: number) => current!.onUrl(at, length),
-    wasm_on_status: () => 0,
-    wasm_on_header_field: (_: number, at: number, length: number) => current!.onField(at, length),
-    wasm_on_header_value: (_: number, at: number, length: number) => current!.onValue(at, length),
+    wasm_on_message_begin: fields.onPoint,
+    wasm_on_url: fields.onTarget,
+    wasm_on_status: fields.onSpan,
+    wasm_on_header_field: fields.onField,
+    wasm_on_header_value: fields.onValue,
     wasm_on_headers_complete: (_: number, status: number, upgrade: number, keepAlive: number) =>
       current!.onHeadersComplete(status, upgrade, keepAlive),
     wasm_on_body: (_: number, at: number, length: number) => current!.onBody(at, length),
@@ -382,6 +402,11 @@ function instantiate(): Wasm {
   }
   const instance = new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(binary)), { env: imports })
   return instance.exports as Wasm
+}
+
+function overflowOf(what: number): number {
+  if (what === table.OVERFLOW_FIELDS) return FAULT_HEADERS
+  return what === table.OVERFLOW_TARGET ? FAULT_URI : FAULT_NONE
 }
 
 /** llhttp's error numbers, by what they mean for the reply. */

@@ -44,6 +44,9 @@ export class ReadMemory {
   /** A region for bytes that were kept from earlier and must be parsed now (READ_BYTES long). */
   readonly scratch: number
   readonly #free: ReadSlot[] = []
+  #text = ''
+  #textStart = 0
+  #textEnd = 0
 
   /** `base`: offset of at least ReadMemory.size bytes of `memory` that nobody else uses. */
   constructor(memory: ArrayBuffer, base: number) {
@@ -58,6 +61,25 @@ export class ReadMemory {
   }
 
   static readonly size = 2 * READ_BYTES + SLOTS_MAX * SLOT_BYTES
+
+  /** Bytes [start, end) as latin1 text, kept until forgetText(): parts of it cost next to nothing. */
+  takeText(start: number, end: number): string {
+    this.#text = this.bytes.latin1Slice(start, end)
+    this.#textStart = start
+    this.#textEnd = end
+    return this.#text
+  }
+
+  /** The bytes that the text was made of are about to change. */
+  forgetText(): void {
+    this.#textEnd = 0
+  }
+
+  /** Bytes [start, end) of `chunk` as text if that has been made, else null. */
+  textOf(chunk: Buffer, start: number, end: number): string | null {
+    if (chunk !== this.bytes || end > this.#textEnd || start < this.#textStart) return null
+    return this.#text.substring(start - this.#textStart, end - this.#textStart)
+  }
 
   /** Slots in use, or lent to a write. */
   get busy(): number {

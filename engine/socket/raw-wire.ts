@@ -143,8 +143,9 @@ export class RawWire implements Wire {
 
   writeBytes(chunk: Buffer, start: number, end: number, slot: ReadSlot | null): void {
     const count = end - start
-    if (count <= TEXT_BYTES_MAX) {
-      this.write(chunk.latin1Slice(start, end))
+    const text = this.#shared.memory.textOf(chunk, start, end)
+    if (text !== null || count <= TEXT_BYTES_MAX) {
+      this.write(text ?? chunk.latin1Slice(start, end))
       return
     }
     if (count <= GATHER_BYTES_MAX && this.#gather(chunk, start, end)) return

@@ -308,9 +308,8 @@ export class EndpointState implements Endpoint, PoolOwner {
   // --- what pools report ---
 
   offer(pool: Pool): boolean {
-    const attempt = this.#waiting.shift()
-    if (attempt === undefined) return false
-    this.#resume(attempt, pool)
+    if (this.#waiting.length === 0) return false
+    this.#resume(this.#waiting.shift()!, pool)
     return true
   }
 

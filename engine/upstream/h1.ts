@@ -160,8 +160,8 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
     if (this.#complete) this.#finish(at, end)
   }
 
+  /** A parser for as long as the connection lasts. */
   #newParser(): Parser | null {
-    this.#block.reset()
     const parser = this.#home.llhttp.acquire(RESPONSE, this, this.#block)
     if (parser === null) return null
     parser.headersMax = HEADERS_MAX
@@ -227,7 +227,6 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
   #finish(at: number, end: number): void {
     const ex = this.#ex
     const { events } = this.#home
-    this.#releaseParser()
     this.#wire.bulk = false
     if (ex === null) return
     if (this.#switched) {
@@ -242,12 +241,20 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
     }
     ex.server = null
     events.onResponseEnd(ex, this.#trailers)
-    // A hook still holds the response: the next exchange on this connection must not fill its headers.
-    if (!ex.responseDone) this.#block = new HeaderBlock()
     if (isReusable) {
+      this.#renewBlock(ex.responseDone)
       // The client may have been slow: the next exchange starts with a reading connection.
       this.#wire.resume()
       this.#home.release(this)
+    }
+  }
+
+  #renewBlock(isFree: boolean): void {
+    if (isFree) this.#block.reset()
+    else {
+      // A hook still holds the response: the next exchange on this connection must not fill its headers.
+      this.#block = new HeaderBlock()
+      this.#parser!.block = this.#block
     }
   }
 

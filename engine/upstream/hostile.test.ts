@@ -66,7 +66,9 @@ for (const sockets of ['handles', 'net'] as const) {
     try {
       await run(stack)
       equal(stack.upstream.counts().busy, 0)
-      equal(llhttp().busy, 0)
+      // A connection has one parser, and none outlives it.
+      const { opened, closed } = stack.connections
+      ok(llhttp().busy <= stack.upstream.counts().idle + opened - closed)
     } finally {
       stack.close()
       server.close()

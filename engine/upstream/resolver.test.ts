@@ -1,14 +1,25 @@
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { it, mock } from 'node:test'
+import { enterTurn, leaveTurn } from '#engine/socket/wire.ts'
 import { Resolver } from './resolver.ts'
 
 const A = [{ ip: '192.0.2.1', family: 4 as const }]
 const B = [{ ip: '192.0.2.2', family: 4 as const }]
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
 
-/** A clock in place of performance.now(), restored after the test. */
+/** A clock in place of performance.now(), restored after the test. Moving it begins a turn, as an event would. */
 function clock(t: { after(done: () => void): void }): { now: number } {
-  const time = { now: 1_000 }
+  let now = 1_000
+  const time = {
+    get now() {
+      return now
+    },
+    set now(value: number) {
+      now = value
+      enterTurn()
+      leaveTurn()
+    }
+  }
   const mocked = mock.method(performance, 'now', () => time.now)
   t.after(() => mocked.mock.restore())
   return time

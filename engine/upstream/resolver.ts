@@ -5,6 +5,7 @@
  */
 import { lookup, resolve4, resolve6 } from 'node:dns/promises'
 import { isIP } from 'node:net'
+import { turnStartedAt } from '#engine/socket/wire.ts'
 
 export interface Resolved {
   readonly ip: string
@@ -43,7 +44,7 @@ export class Resolver {
 
   /** What is known now; starts a refresh in the background when it is old. Empty: call resolve(). */
   get addresses(): readonly Resolved[] {
-    if (this.#expiresAt <= performance.now() && this.#addresses.length > 0) this.#refresh().catch(() => undefined)
+    if (this.#expiresAt <= turnStartedAt && this.#addresses.length > 0) this.#refresh().catch(() => undefined)
     return this.#addresses
   }
 
