@@ -34,8 +34,11 @@ const PAUSED = 21
 /** What stands between the target and the header lines, at least: read when there are no header lines. */
 const VERSION_BYTES = ' HTTP/1.1'.length
 /** Room for parser states, taken up front so that the memory never grows (growth detaches views). */
-const PARSER_BYTES = 4 * 1024 * 1024
-/** Parsers that may be busy at once on one thread; a state is about 70 bytes plus malloc's overhead. */
+const PARSER_BYTES = 8 * 1024 * 1024
+/**
+ * Parsers of each type that may be busy at once on one thread; a state is about 70 bytes plus malloc's
+ * overhead. Counted apart: a flood of clients with half a request must not take those of the backends.
+ */
 const PARSERS_MAX = 32_768
 /** Chunk framing bytes tolerated beyond the body: 16 per body byte plus this much. */
 const FRAMING_SLACK_BYTES = 16 * 1024
@@ -327,7 +330,7 @@ export class Llhttp {
   readonly memory: ReadMemory
   readonly #wasm: Wasm
   readonly #idle: { [type: number]: Parser[] } = { [REQUEST]: [], [RESPONSE]: [] }
-  #made = 0
+  readonly #made: { [type: number]: number } = { [REQUEST]: 0, [RESPONSE]: 0 }
 
   constructor() {
     this.#wasm = instantiate()
@@ -336,12 +339,12 @@ export class Llhttp {
     this.memory = new ReadMemory(this.#wasm.memory.buffer, base)
   }
 
-  /** A parser for one message after the other, or null when PARSERS_MAX are busy. */
+  /** A parser for one message after the other, or null when PARSERS_MAX of its type are busy. */
   acquire(type: typeof REQUEST | typeof RESPONSE, handler: MessageHandler, block: HeaderBlock): Parser | null {
     let parser = this.#idle[type]!.pop()
     if (parser === undefined) {
-      if (this.#made >= PARSERS_MAX) return null
-      this.#made++
+      if (this.#made[type]! >= PARSERS_MAX) return null
+      this.#made[type]!++
       parser = new Parser(this.#wasm.llhttp_alloc(type), this.#wasm, this.memory.bytes)
     }
     parser.reset(handler, block)
@@ -350,7 +353,7 @@ export class Llhttp {
 
   /** Parsers in use. */
   get busy(): number {
-    return this.#made - this.#idle[REQUEST]!.length - this.#idle[RESPONSE]!.length
+    return this.#made[REQUEST]! - this.#idle[REQUEST]!.length + this.#made[RESPONSE]! - this.#idle[RESPONSE]!.length
   }
 
   release(type: typeof REQUEST | typeof RESPONSE, parser: Parser): void {
