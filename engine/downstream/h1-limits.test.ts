@@ -3,10 +3,11 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { llhttp } from '#engine/http/llhttp.ts'
 import { type Origin, startOrigin, statuses } from '#engine/testing/origin.ts'
-import { exchangeRaw, type RawClient, rawClient } from '#engine/testing/raw.ts'
+import { exchangeRaw, type RawClient, rawClient, rawServer } from '#engine/testing/raw.ts'
 import { type Stack, startStack } from '#engine/testing/stack.ts'
 
 const HOST = 'Host: a.test\r\n'
+const MB = 1024 * 1024
 const fields = (count: number) => Array.from({ length: count }, (_, i) => `X-${i}: 1\r\n`).join('')
 
 for (const sockets of ['handles', 'net'] as const) {
@@ -98,6 +99,21 @@ for (const sockets of ['handles', 'net'] as const) {
       equal(await exchangeRaw(stack.port, ''), '')
       const answer = await exchangeRaw(stack.port, `GET / HTTP/1.1\r\n${HOST}\r\n`)
       deepEqual(statuses(answer), [200])
+    })
+
+    it('gives up an upload that the backend does not read: 504', async () => {
+      const deaf = await rawServer((peer) => void peer.until('\r\n\r\n').then(() => peer.socket.pause()))
+      const own = await startStack({ upstream: deaf.port, sockets, http: { sendTimeoutMs: 100 } })
+      const client = await rawClient(own.port)
+      client.send(`POST / HTTP/1.1\r\n${HOST}Content-Length: ${64 * MB}\r\n\r\n`)
+      client.socket.write(Buffer.alloc(64 * MB))
+      deepEqual(statuses(await client.until('\r\n\r\n')), [504])
+      client.close()
+      const [record] = await own.recorded(1)
+      equal(record?.error, 'UPSTREAM_TIMEOUT')
+      deepEqual(own.upstream.counts(), { idle: 0, busy: 0 })
+      own.close()
+      deaf.close()
     })
 
     it('times out 2,000 clients that send one byte, and serves another one meanwhile', {

@@ -55,6 +55,8 @@ const WAIT_REQUEST = 1
 const WAIT_HEAD = 2
 const WAIT_BODY = 3
 const WAIT_CLIENT = 4
+/** The body is paused: a wire that does not read hears nothing of its client, not even that it has gone. */
+const WAIT_SERVER = 5
 
 export class Http1Connection implements WireOwner, MessageHandler, ClientStream {
   readonly #server: Http1Server
@@ -289,7 +291,7 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
     const ex = this.#ex
     if (ex === null || this.#responseDone) return
     ex.requestDone = true
-    this.#wait(WAIT_NOTHING)
+    this.#waitForBody()
     this.#server.events.onRequestEnd(ex, safeTrailers(parser.trailers))
   }
 
@@ -338,13 +340,13 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
   pauseBody(): void {
     this.#bodyPaused = true
     this.#wire.pause()
-    this.#wait(WAIT_NOTHING)
+    this.#wait(WAIT_SERVER)
   }
 
   resumeBody(): void {
     if (!this.#bodyPaused) return
     this.#bodyPaused = false
-    if (!this.#requestDone) this.#wait(WAIT_BODY)
+    if (!this.#requestDone || this.#waiting === WAIT_SERVER) this.#waitForBody()
     if (this.#ahead === null) this.#wire.resume()
     else if (!this.#requestDone) this.#scheduleAhead()
     else if (this.#ahead.length < AHEAD_BYTES_MAX) this.#wire.resume()
@@ -499,7 +501,7 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
       if (!this.#receiving) this.#next()
       return
     }
-    if (this.#waiting === WAIT_CLIENT) this.#wait(WAIT_NOTHING)
+    if (this.#waiting === WAIT_CLIENT) this.#waitForBody()
     this.#server.events.onClientWritable(ex)
   }
 
@@ -516,6 +518,11 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
     const ex = this.#ex
     if (ex !== null) this.#gone(ex)
     else this.#destroy()
+  }
+
+  /** Who has to do something for the request's body to come in: the server, the client, or nobody any more. */
+  #waitForBody(): void {
+    this.#wait(this.#bodyPaused ? WAIT_SERVER : this.#requestDone ? WAIT_NOTHING : WAIT_BODY)
   }
 
   #wait(what: number): void {
@@ -538,6 +545,9 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
     } else if (waited === WAIT_BODY && this.#ex !== null) {
       this.#keepAlive = false
       this.#server.events.onClientFault(this.#ex, 'BODY_TIMEOUT')
+    } else if (waited === WAIT_SERVER && this.#ex !== null) {
+      this.#keepAlive = false
+      this.#server.events.onClientFault(this.#ex, 'UPSTREAM_TIMEOUT')
     } else if (this.#ex !== null) this.#gone(this.#ex)
     else if (waited === WAIT_REQUEST) this.#closeWire(false)
     else this.#destroy()

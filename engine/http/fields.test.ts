@@ -62,4 +62,7 @@ it('knows lengths and codings', () => {
 it('passes only trailers that may be trailers', () => {
   equal(safeTrailers(''), '')
   equal(safeTrailers('X: 1\r\nContent-Length: 5\r\nKeep-Alive: 1\r\nset-cookie: a\r\nY: '), 'X: 1\r\nY: \r\n')
+  // RFC 9110 section 6.5.1: routing, conditions, authentication, control data.
+  equal(safeTrailers('X-Forwarded-For: 1\r\nForwarded: for=1\r\nIf-Match: *\r\nLocation: /\r\nVary: *\r\nDate: x'), '')
+  equal(safeTrailers('grpc-status: 0\r\nETag: "a"\r\nDigest: b'), 'grpc-status: 0\r\nETag: "a"\r\nDigest: b\r\n')
 })

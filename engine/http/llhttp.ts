@@ -35,8 +35,11 @@ const PAUSED = 21
 /** What stands between the target and the header lines, at least: read when there are no header lines. */
 const VERSION_BYTES = ' HTTP/1.1'.length
 /** Room for parser states, taken up front so that the memory never grows (growth detaches views). */
-const PARSER_BYTES = 16 * 1024 * 1024
-/** Connections that may have a parser at once on one thread; a state is about 70 bytes plus malloc's overhead. */
+const PARSER_BYTES = 32 * 1024 * 1024
+/**
+ * Connections of each type that may have a parser at once on one thread; a state is about 70 bytes plus
+ * malloc's overhead. Counted apart: a flood of clients must not take the parsers of the backends.
+ */
 const PARSERS_MAX = 131_072
 /** Body bytes behind the head that are made text together with it: one call instead of two for a short message. */
 const TEXT_AHEAD_BYTES = 2048
@@ -342,7 +345,7 @@ export class Llhttp {
   readonly #wasm: Wasm
   readonly #slots: Int32Array
   readonly #idle: { [type: number]: Parser[] } = { [REQUEST]: [], [RESPONSE]: [] }
-  #made = 0
+  readonly #made: { [type: number]: number } = { [REQUEST]: 0, [RESPONSE]: 0 }
 
   constructor() {
     const fields = table.makeHeaderTable({
@@ -356,12 +359,12 @@ export class Llhttp {
     this.memory = new ReadMemory(this.#wasm.memory.buffer, base)
   }
 
-  /** A parser for one message after the other, or null when PARSERS_MAX are busy. */
+  /** A parser for one message after the other, or null when PARSERS_MAX of its type are busy. */
   acquire(type: typeof REQUEST | typeof RESPONSE, handler: MessageHandler, block: HeaderBlock): Parser | null {
     let parser = this.#idle[type]!.pop()
     if (parser === undefined) {
-      if (this.#made >= PARSERS_MAX) return null
-      this.#made++
+      if (this.#made[type]! >= PARSERS_MAX) return null
+      this.#made[type]!++
       parser = new Parser(this.#wasm.llhttp_alloc(type), this.#wasm, this.memory, this.#slots)
     }
     parser.reset(handler, block)
@@ -370,7 +373,7 @@ export class Llhttp {
 
   /** Parsers in use. */
   get busy(): number {
-    return this.#made - this.#idle[REQUEST]!.length - this.#idle[RESPONSE]!.length
+    return this.#made[REQUEST]! - this.#idle[REQUEST]!.length + this.#made[RESPONSE]! - this.#idle[RESPONSE]!.length
   }
 
   release(type: typeof REQUEST | typeof RESPONSE, parser: Parser): void {

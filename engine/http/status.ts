@@ -81,6 +81,10 @@ export function hasNoContent(status: number, method: string): boolean {
   return status === 204 || status === 304 || status < 200 || method === 'HEAD'
 }
 
+/**
+ * What frames, routes, authenticates, conditions or caches a message, or says what its content is: whoever
+ * merges trailers into the header section would act on it behind the back of every check.
+ */
 const TRAILERS_REFUSED = new Set([
   'content-length',
   'transfer-encoding',
@@ -101,7 +105,24 @@ const TRAILERS_REFUSED = new Set([
   'max-forwards',
   'cache-control',
   'proxy-authorization',
-  'proxy-authenticate'
+  'proxy-authenticate',
+  'www-authenticate',
+  'authentication-info',
+  'forwarded',
+  'via',
+  'if-match',
+  'if-none-match',
+  'if-modified-since',
+  'if-unmodified-since',
+  'if-range',
+  'range',
+  'pragma',
+  'age',
+  'date',
+  'expires',
+  'location',
+  'retry-after',
+  'vary'
 ])
 
 /** Trailer lines without the fields that must not be trailers (RFC 9110 section 6.5.1). */
@@ -113,7 +134,7 @@ export function safeTrailers(lines: string): string {
       .slice(0, Math.max(line.indexOf(':'), 0))
       .trim()
       .toLowerCase()
-    if (name !== '' && !TRAILERS_REFUSED.has(name)) out += `${line}\r\n`
+    if (name !== '' && !TRAILERS_REFUSED.has(name) && !name.startsWith('x-forwarded-')) out += `${line}\r\n`
   }
   return out
 }

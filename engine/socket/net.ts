@@ -16,6 +16,9 @@ import {
   type WireOwner
 } from './wire.ts'
 
+/** As in raw-wire.ts. */
+const TEXT_WAITING_MAX = 64 * 1024
+
 class NetWire implements Wire {
   owner: WireOwner = NOBODY
   bulk = false
@@ -70,6 +73,7 @@ class NetWire implements Wire {
   write(text: string): void {
     if (this.#out === '') markDirty(this)
     this.#out += text
+    if (this.#out.length >= TEXT_WAITING_MAX) this.flush()
   }
 
   writeBytes(chunk: Buffer, start: number, end: number, _slot: ReadSlot | null): void {

@@ -1,4 +1,5 @@
 /** One end of a byte pipe: a wire whose bytes pass through unread, with backpressure both ways. */
+import { FLUSH_MS, keepLingering, stopLingering } from './linger.ts'
 import type { ReadSlot } from './memory.ts'
 import { enterTurn, leaveTurn, type Wire, type WireOwner } from './wire.ts'
 
@@ -22,11 +23,16 @@ export class PipeEnd implements WireOwner {
   #paused = false
   readonly #wire: Wire
   readonly #memory: Buffer
+  readonly #stallMs: number
 
-  /** `memory`: the thread's read memory, into which positions point. */
-  constructor(wire: Wire, memory: Buffer) {
+  /**
+   * `memory`: the thread's read memory, into which positions point. `stallMs`: how long the other end may
+   * take nothing; meanwhile this wire is not read, and would not even notice that its peer has gone.
+   */
+  constructor(wire: Wire, memory: Buffer, stallMs = FLUSH_MS) {
     this.#wire = wire
     this.#memory = memory
+    this.#stallMs = stallMs
     wire.owner = this
     wire.bulk = true
   }
@@ -55,6 +61,7 @@ export class PipeEnd implements WireOwner {
     if (this.#peer!.send(chunk, start, end, slot)) return
     this.#paused = true
     this.#wire.pause()
+    keepLingering(this, this.#stallMs)
   }
 
   send(chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
@@ -66,6 +73,7 @@ export class PipeEnd implements WireOwner {
   resume(): void {
     if (!this.#paused || this.#gone) return
     this.#paused = false
+    stopLingering(this)
     this.#wire.resume()
   }
 
@@ -98,9 +106,17 @@ export class PipeEnd implements WireOwner {
     leaveTurn()
   }
 
+  /** The other end has taken nothing for too long. */
+  destroy(): void {
+    const peer = this.#peer
+    this.abort()
+    peer?.abort()
+  }
+
   #end(now: boolean): void {
     if (this.#gone) return
     this.#gone = true
+    if (this.#paused) stopLingering(this)
     if (now) this.#wire.destroy()
     else this.#wire.close(false)
     this.#closed()

@@ -13,6 +13,8 @@ import { enterTurn, leaveTurn, markDirty, NOBODY, plainAddress, turnsEnded, type
 const TEXT_BYTES_MAX = 512
 const GATHER_BYTES_MAX = 16 * 1024
 const OUTBOX_BYTES = 64 * 1024
+/** Text leaves before the turn ends when it gets this long: only then is it known whether the peer reads. */
+const TEXT_WAITING_MAX = 64 * 1024
 
 interface OwnedHandle extends Handle {
   wire: RawWire
@@ -139,6 +141,7 @@ export class RawWire implements Wire {
   write(text: string): void {
     if (this.#out === '' && this.#boxStart < 0) markDirty(this)
     this.#out += text
+    if (this.#out.length >= TEXT_WAITING_MAX) this.flush()
   }
 
   writeBytes(chunk: Buffer, start: number, end: number, slot: ReadSlot | null): void {

@@ -124,6 +124,26 @@ for (const kind of ['handles', 'net'] as const) {
       done()
     })
 
+    it('says so within one turn, however short the texts are', async () => {
+      const { client, wire, done } = await pair()
+      client.socket.pause()
+      const text = `${'x'.repeat(99)}\n`
+      const most = 64 * 1024 * 1024
+      let written = 0
+      enterTurn()
+      while (!wire.congested && written < most) {
+        wire.write(text)
+        written += text.length
+      }
+      const { congested } = wire
+      leaveTurn()
+      client.socket.resume()
+      while (client.received.length < written) await turn()
+      done()
+      ok(congested, 'a client that sends requests and reads nothing would make us keep every answer')
+      equal(client.received, text.repeat(written / text.length))
+    })
+
     it('does not read while paused', async () => {
       const { client, wire, ear, done } = await pair()
       wire.pause()

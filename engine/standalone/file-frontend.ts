@@ -50,7 +50,10 @@ const httpSchema = atLeastOne({
   http1IdleTimeout: timeout('http1IdleTimeout', 'How long a connection may wait for its next request.'),
   http1HeaderTimeout: timeout('http1HeaderTimeout', 'From the first byte of a request head to its end.'),
   bodyTimeout: timeout('bodyTimeout', 'Longest pause between two pieces of a request body.'),
-  sendTimeout: timeout('sendTimeout', 'Longest time without progress while a client does not read its response.'),
+  sendTimeout: timeout(
+    'sendTimeout',
+    'Longest time without progress while a client does not read its response, or a backend a request body.'
+  ),
   maxHeaderSize: whole(KIB, 60 * KIB)
     .optional()
     .describe('Bytes of a request head. Default 49152 (48 KiB).'),

@@ -27,12 +27,16 @@ const REFUSED_V4 = [
 const REFUSED_V6 = [
   // Unspecified, loopback, and the deprecated addresses that are compatible with IPv4.
   '::/96',
+  // IPv4-translated (RFC 2765); what unmapped() knows only in its short spellings.
+  '::ffff:0:0:0/96',
   '64:ff9b::/96',
   '64:ff9b:1::/48',
   '100::/64',
   '2001::/23',
   '2001:db8::/32',
   '2002::/16',
+  '3fff::/20',
+  '5f00::/16',
   'fc00::/7',
   'fe80::/10',
   'fec0::/10',
