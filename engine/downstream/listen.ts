@@ -66,7 +66,9 @@ async function openNode(bind: Bind, context: DownstreamContext): Promise<OpenBin
     connections: new Set(),
     closed: () => observer.closed(bind.port, 'node')
   }
-  const acceptor = await sockets.listen(bind.port, { timeMs: frontend.tcp.keepalive.timeMs }, (wire) => {
+  // Looked at for every connection, so that a reload reaches the next one.
+  const keepalive = { timeMs: frontend.tcp.keepalive.timeMs }
+  const acceptor = await sockets.listen(bind.port, keepalive, (wire) => {
     observer.opened(bind.port, 'node')
     new Http1Connection(server, wire)
   })
@@ -76,6 +78,7 @@ async function openNode(bind: Bind, context: DownstreamContext): Promise<OpenBin
     detail: sockets.kind,
     update(next) {
       server.settings = next.http
+      keepalive.timeMs = next.tcp.keepalive.timeMs
     },
     stopAccepting: () => acceptor.close(),
     drain() {
