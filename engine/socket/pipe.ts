@@ -22,11 +22,13 @@ export class PipeEnd implements WireOwner {
   #paused = false
   readonly #wire: Wire
   readonly #memory: Buffer
+  readonly #onGone: () => void
 
-  /** `memory`: the thread's read memory, into which positions point. */
-  constructor(wire: Wire, memory: Buffer) {
+  /** `memory`: the thread's read memory, into which positions point. `onGone`: this end's connection is over. */
+  constructor(wire: Wire, memory: Buffer, onGone: () => void = () => {}) {
     this.#wire = wire
     this.#memory = memory
+    this.#onGone = onGone
     wire.owner = this
     wire.bulk = true
   }
@@ -91,6 +93,13 @@ export class PipeEnd implements WireOwner {
     this.#peer?.abort()
   }
 
+  /** Ends both sides now. */
+  cut(): void {
+    enterTurn()
+    this.onError('ECONNABORTED')
+    leaveTurn()
+  }
+
   abort(): void {
     if (this.#gone) return
     enterTurn()
@@ -103,6 +112,7 @@ export class PipeEnd implements WireOwner {
     this.#gone = true
     if (now) this.#wire.destroy()
     else this.#wire.close(false)
+    this.#onGone()
     this.#closed()
   }
 }
