@@ -509,6 +509,13 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
     else this.#server.timers.arm(this.#timer, turnStartedAt, FIRST_REQUEST_MS)
   }
 
+  /** There are too many connections: closes this one if nothing is under way, and says whether it did. */
+  giveWay(): boolean {
+    if (this.#closed || this.#ex !== null || this.#parser !== null || this.#ahead !== null) return false
+    this.#closeWire(false)
+    return true
+  }
+
   /** The time for draining is over. */
   cut(): void {
     const ex = this.#ex

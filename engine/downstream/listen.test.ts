@@ -5,6 +5,7 @@ import { llhttp } from '#engine/http/llhttp.ts'
 import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import type { KeepAlive, SocketLayer } from '#engine/socket/wire.ts'
 import { FRONTEND } from '#engine/testing/stack.ts'
+import { Crowd } from './crowd.ts'
 import { openBind } from './listen.ts'
 
 test('a reload changes the keepalive of the connections that come after it', async () => {
@@ -25,7 +26,8 @@ test('a reload changes the keepalive of the connections that come after it', asy
       sockets,
       timers: new TimerWheel(),
       frontend: FRONTEND,
-      observer: { opened() {}, closed() {} }
+      observer: { opened() {}, closed() {} },
+      crowd: new Crowd(1)
     }
   )
   assert.deepEqual(given, [{ timeMs: FRONTEND.tcp.keepalive.timeMs }])
