@@ -83,8 +83,7 @@ export class Control {
   async #reload(text: string): Promise<void> {
     const { log } = this.#options
     if (hashOf(text) === this.#snapshot?.hash) {
-      if (this.#lastError === null) log('debug', 'configuration unchanged')
-      else log('info', `configuration ${this.#snapshot.hash} is offered again: it is what runs`)
+      log('info', `configuration ${this.#snapshot.hash} is offered again: it is what runs`)
       this.#lastError = null
       return
     }

@@ -75,6 +75,10 @@ test('exit codes: help 0, wrong usage 2, invalid configuration 3 with every mist
   assert.match(level.output, /environment variable LOG_LEVEL/)
   const missing = runProgram(['-f', join(folder, 'no-such-file.yaml')])
   assert.equal(await missing.exited(), 3)
+  assert.match(missing.output, /cannot read .*no-such-file\.yaml: there is no such file\n/)
+  const directory = runProgram(['-f', folder])
+  assert.equal(await directory.exited(), 3)
+  assert.ok(directory.output.includes(`cannot read ${folder}: it is a folder, not a file`))
 })
 
 test('--validate-only checks without starting, and sees what only a built Runtime shows', async () => {
@@ -125,6 +129,10 @@ test('a changed file is put in force, a broken one is refused and the old one st
   program.signal('SIGHUP')
   await program.said(/configuration \w+ in force/, 2)
   assert.equal((await fetchText(port, '/version')).body, 'four')
+
+  // Who asks gets an answer, also when nothing is new.
+  program.signal('SIGHUP')
+  await program.said('is offered again: it is what runs')
 })
 
 test('the admin port shows what runs and the last error; the running file offered again clears it', async (t) => {

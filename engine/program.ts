@@ -11,6 +11,7 @@ import { Control, type ControlOptions, type Loaded, load } from './control.ts'
 import { drain } from './drain.ts'
 import { defaultConfig } from './standalone/default.ts'
 import type { SnapshotDraft } from './standalone/load.ts'
+import { explainUnreadable } from './standalone/unreadable.ts'
 import { watchFile } from './standalone/watch.ts'
 import { type ControlMetrics, createControlMetrics } from './telemetry/control.ts'
 import { createLogger, type Logger } from './telemetry/log.ts'
@@ -86,7 +87,8 @@ async function readSource(source: Source, entry: URL): Promise<Text | null> {
       return { name: source.path, text: readFileSync(source.path, 'utf8'), path: source.path, isDefault: false }
     }
   } catch (error) {
-    leave(EXIT_CONFIG, `weir: cannot read the configuration: ${(error as Error).message}\n`)
+    const name = source.kind === 'file' ? source.path : 'standard input'
+    leave(EXIT_CONFIG, `weir: ${explainUnreadable(name, error as NodeJS.ErrnoException)}\n`)
     return null
   }
   const port = process.env.PORT || '3000'
@@ -273,7 +275,7 @@ class Program {
     try {
       void this.#control.reload(readFileSync(path, 'utf8'))
     } catch (error) {
-      this.#logger.log('error', 'config', `cannot read ${path}: ${(error as Error).message}; what runs stays`)
+      this.#logger.log('error', 'config', `${explainUnreadable(path, error as NodeJS.ErrnoException)}; what runs stays`)
     }
   }
 

@@ -32,6 +32,8 @@ function compile(backend: DynamicBackend, context: BackendContext): CompiledBack
   }
 
   return {
+    // Each request names its own destination: the backend as a whole is never out of reach.
+    isUsable: () => true,
     serve: (ex) => {
       ex.backend = name
       const endpoint = find(ex.authority)

@@ -50,3 +50,21 @@ test('a host that a policy has set wins', () => {
     assert.equal(serve(hostname, mode, 'set.example').ex.upstreamHost, 'set.example')
   }
 })
+
+test('is out of reach while its endpoint is', () => {
+  const upstream = fakeUpstream()
+  let usable = true
+  const endpoint = upstream.endpoint.bind(upstream)
+  upstream.endpoint = (destination, options) => ({
+    ...endpoint(destination, options),
+    get usable() {
+      return usable
+    }
+  })
+  const fail = () => assert.fail('nothing is sent')
+  const context = { name: 'b', hostRewrite: 'none', connectTimeoutMs: 7, upstream, fail } as const
+  const { isUsable } = staticBackend.compile(hostname as never, context)
+  assert.equal(isUsable(), true)
+  usable = false
+  assert.equal(isUsable(), false)
+})

@@ -14,6 +14,7 @@ function compile(backend: StaticBackend, context: BackendContext): CompiledBacke
   const rewritten = auto && endpoint.hostHeader !== '' ? endpoint.hostHeader : null
   return {
     // --- request time ---
+    isUsable: () => endpoint.usable,
     serve: (ex) => {
       ex.backend = name
       // A policy that named the host has decided (spec 2.6, hostRewrite).

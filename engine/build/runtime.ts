@@ -114,10 +114,10 @@ class Builder {
   #serve(references: readonly WeightedBackend[], settings: RouteSettings, path: string): Route['serve'] {
     // References of weight zero are compiled too: a mistake in them should not wait for their turn.
     const choices = references
-      .map((reference, i) => ({
-        weight: reference.weight,
-        serve: this.#backend(reference, settings, `${path}[${i}]`).serve
-      }))
+      .map((reference, i) => {
+        const { isUsable, serve } = this.#backend(reference, settings, `${path}[${i}]`)
+        return { weight: reference.weight, isUsable, serve }
+      })
       .filter((choice) => choice.weight > 0)
     const { fail } = this.#deps
     if (choices.length === 0) return (ex) => fail(ex, 'NO_BACKEND')
@@ -156,6 +156,6 @@ class Builder {
   /** Notes the problem. What is returned never serves: a Runtime with problems is not made. */
   #refuse(path: string, message: string): CompiledBackend {
     this.problems.push({ path, message })
-    return { serve: (ex) => this.#deps.fail(ex, 'INTERNAL') }
+    return { isUsable: () => false, serve: (ex) => this.#deps.fail(ex, 'INTERNAL') }
   }
 }

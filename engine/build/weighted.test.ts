@@ -4,9 +4,10 @@ import fc from 'fast-check'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { weighted } from './weighted.ts'
 
-function run(weights: readonly number[], exchanges: number): number[] {
+function run(weights: readonly number[], exchanges: number, down: readonly number[] = []): number[] {
   const taken: number[] = []
-  const serve = weighted(weights.map((weight, i) => ({ weight, serve: () => taken.push(i) })))
+  const isUsable = (i: number) => () => !down.includes(i)
+  const serve = weighted(weights.map((weight, i) => ({ weight, isUsable: isUsable(i), serve: () => taken.push(i) })))
   for (let i = 0; i < exchanges; i++) serve(fakeExchange())
   return taken
 }
@@ -14,6 +15,29 @@ function run(weights: readonly number[], exchanges: number): number[] {
 test('turns are spread out, not bunched', () => {
   assert.deepEqual(run([5, 1, 1], 7), [0, 0, 1, 0, 2, 0, 0])
   assert.deepEqual(run([1, 1], 4), [0, 1, 0, 1])
+})
+
+test('what cannot be reached is left out, and the others share its part by their weights', () => {
+  assert.deepEqual(run([1, 1], 4, [0]), [1, 1, 1, 1])
+  assert.deepEqual(run([3, 2, 1], 6, [0]), [1, 2, 1, 1, 2, 1])
+})
+
+test('when nothing can be reached all are tried', () => {
+  assert.deepEqual(run([1, 1], 4, [0, 1]), [0, 1, 0, 1])
+})
+
+test('a choice that comes back gets its share, and no more for the time it was away', () => {
+  const taken: number[] = []
+  let isUp = true
+  const serve = weighted([
+    { weight: 1, isUsable: () => isUp, serve: () => taken.push(0) },
+    { weight: 1, isUsable: () => true, serve: () => taken.push(1) }
+  ])
+  for (const up of [true, true, false, false, false, true, true, true, true]) {
+    isUp = up
+    serve(fakeExchange())
+  }
+  assert.deepEqual(taken, [0, 1, 1, 1, 1, 0, 1, 0, 1])
 })
 
 test('every full round gives each choice exactly its weight', () => {

@@ -6,23 +6,35 @@ type Serve = (ex: Exchange) => void
 export interface Choice {
   /** Above zero. */
   readonly weight: number
+  /** False while it cannot be reached. */
+  readonly isUsable: () => boolean
   readonly serve: Serve
 }
 
 /**
  * Smooth weighted round robin: over any run of exchanges as long as the sum of the weights each
- * choice gets exactly its share, spread out evenly. No randomness, so no unlucky streaks.
+ * choice gets exactly its share, spread out evenly. No randomness, so no unlucky streaks. A choice that
+ * cannot be reached is left out until it may be tried again, and the others share its part; when none
+ * can be reached all take part, because trying beats refusing.
  */
 export function weighted(choices: readonly Choice[]): Serve {
-  const total = choices.reduce((sum, choice) => sum + choice.weight, 0)
   const credits = choices.map(() => 0)
-  return (ex) => {
-    let best = 0
+  const turn = (takesPart: (choice: Choice) => boolean): Choice | null => {
+    let total = 0
+    let best = -1
     for (let i = 0; i < choices.length; i++) {
-      credits[i]! += choices[i]!.weight
-      if (credits[i]! > credits[best]!) best = i
+      const choice = choices[i]!
+      if (!takesPart(choice)) continue
+      total += choice.weight
+      credits[i]! += choice.weight
+      if (best < 0 || credits[i]! > credits[best]!) best = i
     }
+    if (best < 0) return null
     credits[best]! -= total
-    choices[best]!.serve(ex)
+    return choices[best]!
   }
+  return (ex) => (turn(isUsable) ?? turn(always)!).serve(ex)
 }
+
+const isUsable = (choice: Choice): boolean => choice.isUsable()
+const always = (): boolean => true

@@ -53,6 +53,8 @@ export interface BackendContext {
 }
 
 export interface CompiledBackend {
+  /** False while nothing of it can be reached: another backend of the route is the better choice. */
+  readonly isUsable: () => boolean
   /** Sends the exchange, or fails it; sets ex.backend. */
   readonly serve: (ex: Exchange) => void
 }

@@ -85,6 +85,8 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
   /** Bytes received behind the current request. */
   #ahead: Buffer | null = null
   #aheadScheduled = false
+  /** What the connection has become, after an upgrade. */
+  #pipe: PipeEnd | null = null
   #closed = false
 
   constructor(server: Http1Server, wire: Wire) {
@@ -466,8 +468,10 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
   splice(ex: Exchange): SpliceEnd {
     ex.responseDone = true
     this.#ex = null
-    this.#leave()
-    const end = new PipeEnd(this.#wire, this.#server.llhttp.memory.bytes)
+    this.#letGo()
+    // It stays one of the bind's connections: a drain waits for it, and a cut reaches it.
+    const end = new PipeEnd(this.#wire, this.#server.llhttp.memory.bytes, () => this.#forget())
+    this.#pipe = end
     if (this.#ahead !== null) end.keep(this.#ahead)
     return end
   }
@@ -513,10 +517,18 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
     else this.#server.timers.arm(this.#timer, turnStartedAt, FIRST_REQUEST_MS)
   }
 
+  /** There are too many connections: closes this one if nothing is under way, and says whether it did. */
+  giveWay(): boolean {
+    if (this.#closed || this.#ex !== null || this.#parser !== null || this.#ahead !== null) return false
+    this.#closeWire(false)
+    return true
+  }
+
   /** The time for draining is over. */
   cut(): void {
     const ex = this.#ex
     if (ex !== null) this.#gone(ex)
+    else if (this.#pipe !== null) this.#pipe.cut()
     else this.#destroy()
   }
 
@@ -566,12 +578,20 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
     this.#wire.destroy()
   }
 
-  /** Forgets the connection: its socket is closed, or belongs to somebody else. */
+  /** Forgets the connection: its socket is closed. */
   #leave(): void {
     if (this.#closed) return
+    this.#letGo()
+    this.#forget()
+  }
+
+  #letGo(): void {
     this.#closed = true
     this.#releaseLater()
     this.#server.timers.remove(this.#timer)
+  }
+
+  #forget(): void {
     this.#server.connections.delete(this)
     this.#server.closed()
   }

@@ -4,6 +4,7 @@ import type { Llhttp } from '#engine/http/llhttp.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
 import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn, type SocketLayer } from '#engine/socket/wire.ts'
+import type { Crowd } from './crowd.ts'
 import { Http1Connection, type Http1Server } from './h1.ts'
 import { openUws } from './uws.ts'
 import { loadUws } from './uws-library.ts'
@@ -16,6 +17,8 @@ export interface DownstreamContext {
   readonly timers: TimerWheel
   readonly frontend: FrontendSettings
   readonly observer: DownstreamObserver
+  /** Of the worker, over all binds. */
+  readonly crowd: Crowd
 }
 
 /** Told about connections, for metrics. */
@@ -55,7 +58,7 @@ export async function openBind(bind: Bind, context: DownstreamContext, load = lo
 }
 
 async function openNode(bind: Bind, context: DownstreamContext): Promise<OpenBind> {
-  const { sockets, observer, frontend } = context
+  const { sockets, observer, frontend, crowd } = context
   const server: Http1Server = {
     port: bind.port,
     events: context.events,
@@ -66,18 +69,25 @@ async function openNode(bind: Bind, context: DownstreamContext): Promise<OpenBin
     connections: new Set(),
     closed: () => observer.closed(bind.port, 'node')
   }
-  const acceptor = await sockets.listen(bind.port, { timeMs: frontend.tcp.keepalive.timeMs }, (wire) => {
+  // Looked at for every connection, so that a reload reaches the next one.
+  const keepalive = { timeMs: frontend.tcp.keepalive.timeMs }
+  const acceptor = await sockets.listen(bind.port, keepalive, (wire) => {
     observer.opened(bind.port, 'node')
-    new Http1Connection(server, wire)
+    crowd.joined(new Http1Connection(server, wire))
   })
+  crowd.add(server.connections)
   return {
     port: acceptor.port,
     transport: 'node',
     detail: sockets.kind,
     update(next) {
       server.settings = next.http
+      keepalive.timeMs = next.tcp.keepalive.timeMs
     },
-    stopAccepting: () => acceptor.close(),
+    stopAccepting() {
+      acceptor.close()
+      crowd.remove(server.connections)
+    },
     drain() {
       server.draining = true
       // Behind the poll phase: requests that have already arrived are read first.

@@ -32,8 +32,6 @@ export interface UwsServer {
   readonly timers: TimerWheel
   settings: FrontendSettings['http']
   draining: boolean
-  /** A connection has become a WebSocket and is none of HTTP's any more. */
-  upgraded(): void
 }
 
 export class UwsStream implements RequestOwner {
@@ -335,10 +333,10 @@ export class UwsStream implements RequestOwner {
   }
 
   splice(ex: Exchange): SpliceEnd {
-    const { timers, upgraded } = this.#server
+    const { timers } = this.#server
     ex.responseDone = true
     this.#finish()
-    return switchToWebSocket(this.#res, ex, this.#handshake!, timers, upgraded)
+    return switchToWebSocket(this.#res, ex, this.#handshake!, timers)
   }
 
   // --- time ---

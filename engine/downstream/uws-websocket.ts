@@ -67,14 +67,13 @@ export const WEBSOCKET_SETTINGS = {
 
 /**
  * Accepts the client's upgrade after the server has accepted ours (ex.status is 101), or answers 502
- * when the server's handshake is not one. `upgraded` is called when HTTP is over for the connection.
+ * when the server's handshake is not one.
  */
 export function switchToWebSocket(
   res: HttpResponse,
   ex: Exchange,
   handshake: Handshake,
-  timers: TimerWheel,
-  upgraded: () => void
+  timers: TimerWheel
 ): SpliceEnd {
   const headers = ex.response!
   const isAgreed =
@@ -88,7 +87,6 @@ export function switchToWebSocket(
   const end = new WebSocketEnd(timers)
   const data: WebSocketData = { splice: end }
   const head = Buffer.from(`101 Switching Protocols\r\n${linesWithout(headers, HANDSHAKE_FIELDS)}`, 'latin1')
-  upgraded()
   // Not corked: after a cork the library reads the socket as one of HTTP, which it is no more, and by
   // chance closes it (docs/design/005-uws-transport.md).
   res.writeStatus(head.subarray(0, head.length - 2))

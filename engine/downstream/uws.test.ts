@@ -8,6 +8,7 @@ import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { openSockets } from '#engine/socket/layer.ts'
 import { exchangeRaw, rawClient, rawServer } from '#engine/testing/raw.ts'
 import { FRONTEND, type Stack, startStack } from '#engine/testing/stack.ts'
+import { Crowd } from './crowd.ts'
 import { type DownstreamContext, openBind } from './listen.ts'
 import { unsupported } from './uws.ts'
 import { addressText, linesWithout } from './uws-head.ts'
@@ -68,7 +69,8 @@ test('where it has no binary the node transport serves, and says why', async () 
     sockets: openSockets(parser.memory),
     timers: new TimerWheel(),
     frontend: FRONTEND,
-    observer: { opened() {}, closed() {} }
+    observer: { opened() {}, closed() {} },
+    crowd: new Crowd(1)
   }
   const missing = () => Promise.resolve({ missing: 'no binary for this Node' })
   const bind = await openBind({ port: 0, listeners: [], transport: 'uws' }, context, missing)

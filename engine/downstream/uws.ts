@@ -42,8 +42,7 @@ export async function openUws(
     events: context.events,
     timers: context.timers,
     settings: context.frontend.http,
-    draining: false,
-    upgraded: closed
+    draining: false
   }
   const app = uws.App()
   const onConnection = (_res: HttpResponse, change: number) => {
@@ -54,7 +53,7 @@ export async function openUws(
     }
   }
   app.filter(onConnection)
-  serveWebSockets(app, server)
+  serveWebSockets(app, server, closed)
   serveRequests(app, server)
   const socket = await listen(app, bind.port)
   server.port = uws.us_socket_local_port(socket as us_socket)
@@ -69,7 +68,8 @@ function serveRequests(app: TemplatedApp, server: UwsServer): void {
   })
 }
 
-function serveWebSockets(app: TemplatedApp, server: UwsServer): void {
+/** `closed`: a connection has ended; one that became a WebSocket is none that the filter tells of. */
+function serveWebSockets(app: TemplatedApp, server: UwsServer, closed: () => void): void {
   app.ws<WebSocketData>('/*', {
     ...WEBSOCKET_SETTINGS,
     upgrade(res, req, context) {
@@ -94,6 +94,7 @@ function serveWebSockets(app: TemplatedApp, server: UwsServer): void {
       enterTurn()
       ws.getUserData().splice.onClientClose(code, reason)
       leaveTurn()
+      closed()
     }
   })
 }

@@ -63,6 +63,23 @@ for (const [name, transport] of Object.entries(TRANSPORTS)) {
       return { client, server, stack }
     }
 
+    test('an open one is a connection of its bind: a drain leaves it, a cut ends both sides', async () => {
+      const { client, server, stack } = await connect()
+      assert.equal(stack.bind.connections(), 1)
+      stack.bind.drain()
+      await manyTurns()
+      server.send('still here')
+      await once(client, 'message')
+      assert.equal(stack.bind.connections(), 1)
+      assert.equal(stack.connections.closed, 0)
+      const ends = [once(client, 'close'), once(server, 'close')]
+      stack.bind.closeAll()
+      await Promise.all(ends)
+      await stack.recorded(1)
+      assert.equal(stack.bind.connections(), 0)
+      assert.equal(stack.connections.closed, 1)
+    })
+
     test('text and binary of every length form pass both ways', async () => {
       const { client, server } = await connect()
       server.on('message', (data: Buffer, isBinary: boolean) => server.send(data, { binary: isBinary }))

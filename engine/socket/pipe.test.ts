@@ -32,8 +32,8 @@ function fakeWire(done: string[], name: string): Wire & { congested: boolean } {
 function pair(stallMs: number) {
   const done: string[] = []
   const wires = [fakeWire(done, 'client'), fakeWire(done, 'server')] as const
-  const client = new PipeEnd(wires[0], MEMORY, stallMs)
-  const server = new PipeEnd(wires[1], MEMORY, stallMs)
+  const client = new PipeEnd(wires[0], MEMORY, () => {}, stallMs)
+  const server = new PipeEnd(wires[1], MEMORY, () => {}, stallMs)
   const closed = Promise.withResolvers<void>()
   let open = 2
   const onClosed = () => {

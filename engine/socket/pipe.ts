@@ -23,15 +23,18 @@ export class PipeEnd implements WireOwner {
   #paused = false
   readonly #wire: Wire
   readonly #memory: Buffer
+  readonly #onGone: () => void
   readonly #stallMs: number
 
   /**
-   * `memory`: the thread's read memory, into which positions point. `stallMs`: how long the other end may
-   * take nothing; meanwhile this wire is not read, and would not even notice that its peer has gone.
+   * `memory`: the thread's read memory, into which positions point. `onGone`: this end's connection is over.
+   * `stallMs`: how long the other end may take nothing; meanwhile this wire is not read, and would not even
+   * notice that its peer has gone.
    */
-  constructor(wire: Wire, memory: Buffer, stallMs = FLUSH_MS) {
+  constructor(wire: Wire, memory: Buffer, onGone: () => void = () => {}, stallMs = FLUSH_MS) {
     this.#wire = wire
     this.#memory = memory
+    this.#onGone = onGone
     this.#stallMs = stallMs
     wire.owner = this
     wire.bulk = true
@@ -99,6 +102,13 @@ export class PipeEnd implements WireOwner {
     this.#peer?.abort()
   }
 
+  /** Ends both sides now. */
+  cut(): void {
+    enterTurn()
+    this.onError('ECONNABORTED')
+    leaveTurn()
+  }
+
   abort(): void {
     if (this.#gone) return
     enterTurn()
@@ -119,6 +129,7 @@ export class PipeEnd implements WireOwner {
     if (this.#paused) stopLingering(this)
     if (now) this.#wire.destroy()
     else this.#wire.close(false)
+    this.#onGone()
     this.#closed()
   }
 }

@@ -82,3 +82,15 @@ test('mistakes that take two places are found beside mistakes that take one', ()
     4
   )
 })
+
+test('the shortest drain fits into the longest, also into the one that holds when none is given', () => {
+  const min = 'connectionMinTerminationDeadline: 10s'
+  const message = 'the shortest drain cannot be longer than connectionTerminationDeadline'
+  const at = `1:45: config.connectionMinTerminationDeadline: ${message}`
+  assert.deepEqual(mistakes(`config: { ${min}, connectionTerminationDeadline: 9s }`), [at])
+  assert.deepEqual(mistakes(`config: { ${min} }`), [at])
+  assert.deepEqual(hints(`config: { ${min} }`), ['which is 5s when it is not given: give both'])
+  assert.equal(load(`config: { ${min} }`, { TERMINATION_GRACE_PERIOD_SECONDS: '30' }).ok, true)
+  assert.equal(load(`config: { ${min}, connectionTerminationDeadline: 10s }`, {}).ok, true)
+  assert.equal(mistakes(`config: { ${min}, connectionTerminationDeadline: soon }`).length, 1)
+})

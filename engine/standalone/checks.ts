@@ -3,7 +3,7 @@ import { UWS } from '#engine/http/limits.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { portOf } from '#engine/schema/net.ts'
 import { type HttpSetting, httpSetting, keepaliveTime } from './file-frontend.ts'
-import type { Overrides } from './file-process.ts'
+import { deadlineWithin, type Overrides } from './file-process.ts'
 import type { Path, Problem } from './problems.ts'
 import type { Source } from './source.ts'
 import { nearest } from './suggest.ts'
@@ -164,11 +164,16 @@ class Checks {
     }
     const env = this.#env
     const min = env.CONNECTION_MIN_TERMINATION_DEADLINE ?? ms('connectionMinTerminationDeadline')
-    const max = env.CONNECTION_TERMINATION_DEADLINE ?? ms('connectionTerminationDeadline')
-    if (min === undefined || max === undefined || min <= max) return
+    const given = env.CONNECTION_TERMINATION_DEADLINE ?? ms('connectionTerminationDeadline')
+    // One that is given and wrong has its own message.
+    if (min === undefined || (given === undefined && config.connectionTerminationDeadline !== undefined)) return
+    const max = given ?? deadlineWithin(env.TERMINATION_GRACE_PERIOD_SECONDS)
+    if (min <= max) return
+    const hint = given === undefined ? `which is ${max / 1000}s when it is not given: give both` : undefined
     this.#report(
       ['config', 'connectionMinTerminationDeadline'],
-      'the shortest drain cannot be longer than connectionTerminationDeadline'
+      'the shortest drain cannot be longer than connectionTerminationDeadline',
+      hint
     )
   }
 }

@@ -154,7 +154,7 @@ export function translateProcess(file: File | undefined, env: Overrides, process
 }
 
 /** The longest drain that leaves time to exit: a second of a short grace period, five of a longer one. */
-function deadlineWithin(graceSeconds: number | undefined): number {
+export function deadlineWithin(graceSeconds: number | undefined): number {
   if (graceSeconds === undefined) return 5_000
   return Math.max(0, graceSeconds - (graceSeconds <= 10 ? 1 : 5)) * 1000
 }

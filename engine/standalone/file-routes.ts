@@ -120,8 +120,9 @@ export function routeSchemas(policies: readonly Policy[]) {
   }
 }
 
-const LATER_PROTOCOLS: readonly unknown[] = ['HTTPS', 'TLS', 'TCP', 'HBONE']
+const LATER_PROTOCOLS: readonly string[] = ['HTTPS', 'TLS', 'TCP', 'HBONE']
 
 function protocolMessage({ input }: { readonly input?: unknown }): string | undefined {
-  return LATER_PROTOCOLS.includes(input) ? `protocol ${input} is not in this version of weir; only HTTP is` : undefined
+  const name = typeof input === 'string' ? input.toUpperCase() : ''
+  return LATER_PROTOCOLS.includes(name) ? `protocol ${name} is not in this version of weir; only HTTP is` : undefined
 }

@@ -188,9 +188,9 @@ test('what other gateways have is refused by name', () => {
     ...['gateways', 'routes', 'tcpRoutes', 'llm', 'mcp', 'ui', 'services', 'workloads', 'routeGroups', 'policies'].map(
       (key): [string, RegExp] => [`${key}: []`, new RegExp(`: top-level key '${key}' is not in this version of weir$`)]
     ),
-    ...['HTTPS', 'TLS', 'TCP', 'HBONE'].map((protocol): [string, RegExp] => [
+    ...['HTTPS', 'TLS', 'TCP', 'HBONE', 'https'].map((protocol): [string, RegExp] => [
       listener(`protocol: ${protocol}`),
-      new RegExp(`: protocol ${protocol} is not in this version of weir; only HTTP is$`)
+      new RegExp(`: protocol ${protocol.toUpperCase()} is not in this version of weir; only HTTP is$`)
     ]),
     ...['mcp', 'ai', 'service', 'aws', 'internal', 'routeGroup'].map((kind): [string, RegExp] => [
       withRoute(`backends: [{ ${kind}: {} }]`),

@@ -18,6 +18,8 @@ test('traps of YAML are mistakes with a place, and never exceptions', () => {
     ['config: !!binary aGk=', /^1:18: config: the tag tag:yaml.org,2002:binary is not supported$/],
     ['config: !!set { a }', /^1:15: config: the tag tag:yaml.org,2002:set is not supported$/],
     ['a: 1\n---\nb: 2', /^2:1: : a configuration is one YAML document, this begins a second one$/],
+    ['a: 1\nb: \uFFFD', /^2:4: : is not UTF-8 text$/],
+    ['\uFFFD\uFFFDb\0', /^1:1: : is not UTF-8 text$/],
     ['? [a]\n: 1', /^1:3: : a key must be a plain word$/],
     ['? \n: 1', /^1:\d+: : a key must be a plain word$/],
     ['__proto__: {}', /^1:1: __proto__: is not allowed as a key$/],

@@ -71,12 +71,25 @@ class Reader {
       this.#report([], 0, `is larger than ${TEXT_LENGTH_MAX} characters`)
       return finish(null, true, [])
     }
+    // What reading a file as UTF-8 puts where the bytes are none: carried on, it would be served to clients.
+    const odd = this.#text.indexOf('\uFFFD')
+    if (odd >= 0) {
+      this.#countLines(odd, lines)
+      this.#report([], odd, 'is not UTF-8 text', 'save the file as UTF-8, without odd bytes')
+      return finish(null, true, [])
+    }
     const document = this.#parse(lines)
     if (document === null) return finish(null, true, [])
     const warnings = document.warnings.map(({ pos, message }) => ({ offset: pos[0], message }))
     const value = document.contents === null ? null : this.#read(document.contents, [])
     const broken = document.errors.length > 0 || this.#aliased > ALIASED_VALUES_MAX
     return finish(value, broken, warnings)
+  }
+
+  /** What the parser does otherwise. */
+  #countLines(end: number, lines: LineCounter): void {
+    lines.addNewLine(0)
+    for (const { index } of this.#text.slice(0, end).matchAll(/\n/g)) lines.addNewLine(index + 1)
   }
 
   #parse(lines: LineCounter) {

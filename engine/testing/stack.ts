@@ -4,6 +4,7 @@ import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Hook, RouteSettings } from '#engine/contract/filter.ts'
 import type { Route } from '#engine/contract/route.ts'
+import { Crowd } from '#engine/downstream/crowd.ts'
 import { type DownstreamObserver, type OpenBind, openBind } from '#engine/downstream/listen.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
@@ -29,6 +30,8 @@ export interface StackOptions {
   idleTimeoutMs?: number
   poolMax?: number
   requestsPerConnectionMax?: number
+  /** Client connections; default: no bound. */
+  clientsMax?: number
   /** Instead of the one route: an error, or null for the route. */
   refuse?: (ex: Exchange) => ErrorCode | null
 }
@@ -111,7 +114,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const tcp = options.tcp ?? FRONTEND.tcp
   const frontend: FrontendSettings = { http: { ...FRONTEND.http, ...options.http }, tcp }
   const spec: Bind = { port: options.port ?? 0, listeners: [], transport: options.transport ?? 'auto' }
-  const bind = await openBind(spec, { events: lifecycle, llhttp: parser, sockets, timers, frontend, observer })
+  const crowd = new Crowd(options.clientsMax ?? Number.POSITIVE_INFINITY)
+  const bind = await openBind(spec, { events: lifecycle, llhttp: parser, sockets, timers, frontend, observer, crowd })
   return {
     port: bind.port,
     bind,

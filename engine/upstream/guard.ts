@@ -27,7 +27,7 @@ const REFUSED_V4 = [
 const REFUSED_V6 = [
   // Unspecified, loopback, and the deprecated addresses that are compatible with IPv4.
   '::/96',
-  // IPv4-translated (RFC 2765); what unmapped() knows only in its short spellings.
+  // IPv4-translated (RFC 2765), in every spelling.
   '::ffff:0:0:0/96',
   '64:ff9b::/96',
   '64:ff9b:1::/48',

@@ -3,6 +3,7 @@
  * orders from the main thread and shares nothing else with the other workers but SharedState.
  */
 import type { Recorder, Router } from '#engine/contract/route.ts'
+import { Crowd, clientsMax } from '#engine/downstream/crowd.ts'
 import { type DownstreamObserver, type OpenBind, openBind } from '#engine/downstream/listen.ts'
 import { type Llhttp, llhttp } from '#engine/http/llhttp.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
@@ -49,6 +50,7 @@ export class WorkerThread {
   #served: Snapshot | null = null
   #lifecycle: Lifecycle | null = null
   #upstream: Upstream | null = null
+  #crowd: Crowd | null = null
   /** Snapshots are taken one after the other, however fast they come. */
   #queue: Promise<void> = Promise.resolve()
   readonly #parser: Llhttp = llhttp()
@@ -105,6 +107,7 @@ export class WorkerThread {
       onBroken: (error) => this.#panic(error)
     })
     this.#lifecycle = lifecycle
+    this.#crowd = new Crowd(clientsMax(snapshot.process.workerThreads))
     this.#upstream = createUpstream({
       sockets: this.#sockets,
       llhttp: this.#parser,
@@ -132,7 +135,8 @@ export class WorkerThread {
       sockets: this.#sockets,
       timers: this.#timers,
       frontend: snapshot.frontend,
-      observer: this.#parts.telemetry.downstream
+      observer: this.#parts.telemetry.downstream,
+      crowd: this.#crowd!
     })
   }
 

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ClientEvents } from '#engine/contract/transport.ts'
+import { llhttp } from '#engine/http/llhttp.ts'
+import { TimerWheel } from '#engine/kit/timer-wheel.ts'
+import type { KeepAlive, SocketLayer } from '#engine/socket/wire.ts'
+import { FRONTEND } from '#engine/testing/stack.ts'
+import { Crowd } from './crowd.ts'
+import { openBind } from './listen.ts'
+
+test('a reload changes the keepalive of the connections that come after it', async () => {
+  const given: KeepAlive[] = []
+  const sockets: SocketLayer = {
+    kind: 'net',
+    listen(port, keepalive) {
+      given.push(keepalive)
+      return Promise.resolve({ port, close() {} })
+    },
+    connect: () => assert.fail('nothing is dialled')
+  }
+  const bind = await openBind(
+    { port: 1, listeners: [], transport: 'node' },
+    {
+      events: {} as ClientEvents,
+      llhttp: llhttp(),
+      sockets,
+      timers: new TimerWheel(),
+      frontend: FRONTEND,
+      observer: { opened() {}, closed() {} },
+      crowd: new Crowd(1)
+    }
+  )
+  assert.deepEqual(given, [{ timeMs: FRONTEND.tcp.keepalive.timeMs }])
+  bind.update({ ...FRONTEND, tcp: { keepalive: { timeMs: 7_000 } } })
+  assert.deepEqual(given, [{ timeMs: 7_000 }])
+})
