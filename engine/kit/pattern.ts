@@ -3,15 +3,80 @@
  * input, so a hostile path cannot make a worker think (JavaScript's own engine backtracks).
  */
 import { RE2JS } from 're2js'
+import { deterministic } from './deterministic.ts'
 
 export interface Pattern {
   /** Whether the expression matches the whole text. */
   matches(text: string): boolean
+  /** Whether the expression matches somewhere in the text. */
+  finds(text: string): boolean
+  /**
+   * The text with every match replaced; in `by`, $1 or \1 is a group, $$ and \\ are the signs themselves.
+   * Null when the result might have more than `unitsMax` UTF-16 units.
+   */
+  replaceAll(text: string, by: string, unitsMax: number): string | null
 }
 
 /** Compiles an expression of RE2 syntax; throws an Error that says what is wrong with it. */
 export function compilePattern(source: string): Pattern {
-  return RE2JS.compile(source)
+  const fast = deterministic(source)
+  return fast === null ? new Re2(RE2JS.compile(source)) : new Deterministic(source, fast)
+}
+
+class Re2 implements Pattern {
+  readonly #pattern: RE2JS
+
+  constructor(pattern: RE2JS) {
+    this.#pattern = pattern
+  }
+
+  matches(text: string): boolean {
+    return this.#pattern.matches(text)
+  }
+
+  finds(text: string): boolean {
+    return this.#pattern.test(text)
+  }
+
+  replaceAll(text: string, by: string, unitsMax: number): string | null {
+    const counter = this.#pattern.matcher(text)
+    let count = 0
+    while (counter.find()) count++
+    // Groups are parts of matches, and matches are parts of the text: "$1" for each two characters at most.
+    const groups = /[$\\]/.test(by) ? (by.length >> 1) * text.length : 0
+    if (text.length + count * by.length + groups > unitsMax) return null
+    return this.#pattern.matcher(text).replaceAll(by.replace(/\\(\d)/g, '$$$1').replaceAll('\\\\', '\\'))
+  }
+}
+
+/** Searches with JavaScript's engine, in a twentieth of the time (700 ns -> 40 ns for a path); RE2 does the rest. */
+class Deterministic implements Pattern {
+  readonly #source: string
+  readonly #fast: RegExp
+  /** Made when it is needed: compiling takes 100 us and more. */
+  #re2: Re2 | null = null
+
+  constructor(source: string, fast: RegExp) {
+    this.#source = source
+    this.#fast = fast
+  }
+
+  matches(text: string): boolean {
+    return this.#full().matches(text)
+  }
+
+  finds(text: string): boolean {
+    return this.#fast.test(text)
+  }
+
+  replaceAll(text: string, by: string, unitsMax: number): string | null {
+    return this.#full().replaceAll(text, by, unitsMax)
+  }
+
+  #full(): Re2 {
+    this.#re2 ??= new Re2(RE2JS.compile(this.#source))
+    return this.#re2
+  }
 }
 
 /** What is wrong with the expression, or null: for schemas, which collect problems. */

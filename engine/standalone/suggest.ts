@@ -1,23 +1,11 @@
 /** Did you mean: the known word that a mistyped one was probably meant to be. */
+import { nearestWord } from '#engine/kit/nearest.ts'
 import { realName } from '#engine/schema/names.ts'
-
-/** Longer words are not compared: nobody mistypes them, and the work grows with the square. */
-const WORD_LENGTH_MAX = 64
 
 /** The nearest of `words`, or null when none is near: a third of the letters may differ. */
 export function nearest(word: string, words: readonly string[]): string | null {
-  if (words.includes(realName(word))) return realName(word)
-  if (word.length > WORD_LENGTH_MAX) return null
-  let best: string | null = null
-  let bestDistance = Math.floor(word.length / 3) + 1
-  for (const candidate of words) {
-    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase())
-    if (distance < bestDistance) {
-      best = candidate
-      bestDistance = distance
-    }
-  }
-  return best
+  const real = realName(word)
+  return words.includes(real) ? real : nearestWord(word, words)
 }
 
 /** What to say about an unknown word: what was probably meant, and everything that is allowed. */
@@ -26,23 +14,4 @@ export function wordHint(word: string, words: readonly string[]): string | undef
   const near = nearest(word, words)
   const allowed = `allowed: ${words.join(', ')}`
   return near === null ? allowed : `did you mean "${near}"? ${allowed}`
-}
-
-/** Letters to insert, remove, replace or swap with their neighbour (optimal string alignment). */
-function editDistance(a: string, b: string): number {
-  let beforeLast: number[] = []
-  let last = Array.from({ length: b.length + 1 }, (_, j) => j)
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const replaced = last[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
-      row[j] = Math.min(replaced, last[j]! + 1, row[j - 1]! + 1)
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
-        row[j] = Math.min(row[j]!, beforeLast[j - 2]! + 1)
-      }
-    }
-    beforeLast = last
-    last = row
-  }
-  return last[b.length]!
 }

@@ -1,0 +1,154 @@
+/**
+ * How a library declares functions: one entry each, with the types of its arguments. The planner checks
+ * types before it calls `run`, so `run` gets what it declares; it returns a CelError and never throws.
+ */
+import { CelError } from './errors.ts'
+import { isList, isMap } from './maps.ts'
+import { type Double, type Int, isDouble, isInt, Uint } from './numbers.ts'
+import { Duration, type List, Optional, Timestamp, TypeValue, type Value } from './values.ts'
+
+export type TypeName =
+  | 'dyn'
+  | 'bool'
+  | 'int'
+  | 'uint'
+  | 'double'
+  | 'string'
+  | 'bytes'
+  | 'null'
+  | 'list'
+  | 'map'
+  | 'timestamp'
+  | 'duration'
+  | 'type'
+  | 'optional'
+  | 'ip'
+  | 'cidr'
+  | 'secret'
+
+export interface Type<T extends Value = Value> {
+  readonly name: TypeName
+  readonly is: (value: Value) => value is T
+}
+
+export function type<T extends Value>(name: TypeName, is: (value: Value) => value is T): Type<T> {
+  return { name, is }
+}
+
+/** Any value; an error is none. */
+export const DYN = type('dyn', (value): value is Exclude<Value, CelError> => !(value instanceof CelError))
+export const BOOL = type('bool', (value) => typeof value === 'boolean')
+export const INT: Type<Int> = type('int', isInt)
+export const UINT = type('uint', (value) => value instanceof Uint)
+export const DOUBLE: Type<number | Double> = type('double', isDouble)
+export const STRING = type('string', (value) => typeof value === 'string')
+export const BYTES = type('bytes', (value) => value instanceof Uint8Array)
+export const LIST: Type<List> = type('list', isList)
+export const MAP = type('map', (value): value is Value => isMap(value))
+export const TIMESTAMP = type('timestamp', (value) => value instanceof Timestamp)
+export const DURATION = type('duration', (value) => value instanceof Duration)
+export const TYPE = type('type', (value) => value instanceof TypeValue)
+export const OPTIONAL = type('optional', (value) => value instanceof Optional)
+
+type Values<A extends readonly Type[]> = { [I in keyof A]: A[I] extends Type<infer T> ? T : never }
+
+export type Run = (...args: Value[]) => Value
+
+/** One overload. */
+export interface Declared {
+  /** Full name; a method's first argument is its receiver. */
+  readonly name: string
+  readonly isMethod: boolean
+  readonly args: readonly Type[]
+  readonly result: Type
+  readonly run: Run
+  /** Takes any number of further arguments of the last type. */
+  readonly variadic: boolean
+  /** false: another result every time, never computed ahead. */
+  readonly pure: boolean
+  /** Work grows with the size of arguments and result: it counts towards the cost. */
+  readonly sized: boolean
+  /** Steps of one call, when it is dearer than most: towards the cost of a run. */
+  readonly steps: number
+  /** Work for a constant argument, done once: gives the `run` to use instead, without `steps`. */
+  readonly prepare: { readonly arg: number; readonly make: (constant: Value) => Run | CelError } | null
+}
+
+export interface Traits {
+  readonly variadic?: true
+  readonly impure?: true
+  readonly sized?: true
+  readonly steps?: number
+  readonly prepare?: Declared['prepare']
+}
+
+function declare<const A extends readonly Type[]>(
+  name: string,
+  isMethod: boolean,
+  args: A,
+  result: Type,
+  run: (...args: Values<A>) => Value,
+  traits: Traits
+): Declared {
+  return {
+    name,
+    isMethod,
+    args,
+    result,
+    // Its arguments have been checked against `args` when it is called.
+    run: run as unknown as Run,
+    variadic: traits.variadic === true,
+    pure: traits.impure !== true,
+    sized: traits.sized === true,
+    steps: traits.steps ?? 0,
+    prepare: traits.prepare ?? null
+  }
+}
+
+/** `name(a, b)` */
+export function fn<const A extends readonly Type[]>(
+  name: string,
+  args: A,
+  result: Type,
+  run: (...args: Values<A>) => Value,
+  traits: Traits = {}
+): Declared {
+  return declare(name, false, args, result, run, traits)
+}
+
+/** `a.name(b)` */
+export function method<const A extends readonly Type[]>(
+  name: string,
+  args: A,
+  result: Type,
+  run: (...args: Values<A>) => Value,
+  traits: Traits = {}
+): Declared {
+  return declare(name, true, args, result, run, traits)
+}
+
+/** `name(a, b)` and `a.name(b)` */
+export function both<const A extends readonly Type[]>(
+  name: string,
+  args: A,
+  result: Type,
+  run: (...args: Values<A>) => Value,
+  traits: Traits = {}
+): Declared[] {
+  return [fn(name, args, result, run, traits), method(name, args, result, run, traits)]
+}
+
+/** Whether `count` arguments fit. */
+export function takes(declared: Declared, count: number): boolean {
+  return declared.variadic ? count >= declared.args.length : count === declared.args.length
+}
+
+/** The declared type of argument number `i`. */
+export function argType(declared: Declared, i: number): Type {
+  return declared.args[Math.min(i, declared.args.length - 1)] ?? DYN
+}
+
+/** Text that cannot be read as what a function wants. */
+export function invalid(message: string): CelError {
+  return new CelError('invalid', message)
+}

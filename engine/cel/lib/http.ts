@@ -1,0 +1,109 @@
+/** Views of header maps, cookies and query strings. */
+
+import { CelError } from '#engine/cel/errors.ts'
+import { type Declared, LIST, MAP, method, STRING } from '#engine/cel/functions.ts'
+import { entryOf, isList, keysOf } from '#engine/cel/maps.ts'
+import { Fields, type Value } from '#engine/cel/values.ts'
+
+/** Headers whose values let somebody in. */
+const SECRET_HEADERS = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie', 'x-api-key'])
+
+/** The map with another way to read its entries. */
+class View extends Fields {
+  readonly #map: Value
+  readonly #read: (value: Value, key: string) => Value
+
+  constructor(map: Value, read: (value: Value, key: string) => Value) {
+    super()
+    this.#map = map
+    this.#read = read
+  }
+
+  get(key: string): Value | undefined {
+    const value = entryOf(this.#map, key)
+    return value === undefined ? undefined : this.#read(value, key)
+  }
+
+  keys(): Iterable<string> {
+    return (keysOf(this.#map) ?? []).map(String)
+  }
+}
+
+function listOf(value: Value): readonly Value[] {
+  return isList(value) ? value : [value]
+}
+
+/** RFC 9110 section 5.3: the lines of one field are one list. */
+function joined(value: Value): Value {
+  return isList(value) ? value.map(String).join(', ') : value
+}
+
+function splitted(value: Value): Value {
+  return listOf(value).flatMap((line) =>
+    String(line)
+      .split(',')
+      .map((part) => part.trim())
+  )
+}
+
+/** The first cookie of this name in the request headers (RFC 6265 section 5.4). */
+function cookie(headers: Value, name: string): Value {
+  for (const line of listOf(entryOf(headers, 'cookie') ?? [])) {
+    for (const pair of String(line).split(';')) {
+      const sign = pair.indexOf('=')
+      if (sign > 0 && pair.slice(0, sign).trim() === name) return pair.slice(sign + 1).trim()
+    }
+  }
+  return new CelError('noSuchKey', `no such cookie: ${name}`)
+}
+
+/** All values of a name in the query of a URI or path. */
+function query(uri: string, name: string): string[] {
+  return queryOf(uri).getAll(name)
+}
+
+function queryOf(uri: string): URLSearchParams {
+  const sign = uri.indexOf('?')
+  return new URLSearchParams(sign < 0 ? '' : uri.slice(sign + 1).replace(/#.*$/s, ''))
+}
+
+function withQuery(uri: string, change: (query: URLSearchParams) => void): string {
+  const params = queryOf(uri)
+  change(params)
+  const text = params.toString()
+  const path = uri.replace(/[?#].*$/s, '')
+  return text === '' ? path : `${path}?${text}`
+}
+
+const SIZED = { sized: true } as const
+
+export const HTTP: readonly Declared[] = [
+  method('redacted', [MAP], MAP, (map) => new View(map, (value, key) => (isSecretName(key) ? '<redacted>' : value))),
+  method('join', [MAP], MAP, (map) => new View(map, joined)),
+  method('raw', [MAP], MAP, (map) => new View(map, listOf)),
+  method('split', [MAP], MAP, (map) => new View(map, splitted)),
+  method('cookie', [MAP, STRING], STRING, cookie, SIZED),
+  method('query', [STRING, STRING], LIST, query, SIZED),
+  method(
+    'addQuery',
+    [STRING, STRING, STRING],
+    STRING,
+    (uri, name, value) => {
+      return withQuery(uri, (params) => params.append(name, value))
+    },
+    SIZED
+  ),
+  method(
+    'setQuery',
+    [STRING, STRING, STRING],
+    STRING,
+    (uri, name, value) => {
+      return withQuery(uri, (params) => params.set(name, value))
+    },
+    SIZED
+  )
+]
+
+function isSecretName(key: string): boolean {
+  return SECRET_HEADERS.has(key.toLowerCase())
+}

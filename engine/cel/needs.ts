@@ -1,0 +1,46 @@
+/** What an expression reads, so that nothing else has to be kept. */
+
+export class Needs {
+  /** Each from its variable on: ["request", "headers", "x-tenant"]. */
+  readonly paths: readonly (readonly string[])[]
+
+  constructor(paths: readonly (readonly string[])[]) {
+    const seen = new Set<string>()
+    this.paths = paths.filter((path) => !seen.has(path.join('\0')) && seen.add(path.join('\0')))
+  }
+
+  /** Whether the variable or field ("request.body") or something inside it is read, or something it is part of. */
+  reads(name: string): boolean {
+    const parts = name.split('.')
+    return this.paths.some((path) => path.slice(0, parts.length).every((part, i) => part === parts[i]))
+  }
+
+  /** Names read inside `name`, in lower case ("request.headers": the headers), or "all" when only a run can tell. */
+  inside(name: string): ReadonlySet<string> | 'all' {
+    const parts = name.split('.')
+    const names = new Set<string>()
+    for (const path of this.paths) {
+      if (!path.slice(0, parts.length).every((part, i) => part === parts[i])) continue
+      const next = path[parts.length]
+      if (next === undefined) return 'all'
+      names.add(next.toLowerCase())
+    }
+    return names
+  }
+
+  get requestBody(): boolean {
+    return this.reads('request.body')
+  }
+
+  get responseBody(): boolean {
+    return this.reads('response.body')
+  }
+
+  get requestHeaders(): ReadonlySet<string> | 'all' {
+    return this.inside('request.headers')
+  }
+
+  get responseHeaders(): ReadonlySet<string> | 'all' {
+    return this.inside('response.headers')
+  }
+}

@@ -1,0 +1,38 @@
+/** Did you mean: the known word that a mistyped one was probably meant to be. */
+
+/** Longer words are not compared: nobody mistypes them, and the work grows with the square. */
+const WORD_LENGTH_MAX = 64
+
+/** The nearest of `words`, or null when none is near: a third of the letters may differ. */
+export function nearestWord(word: string, words: readonly string[]): string | null {
+  if (word.length > WORD_LENGTH_MAX) return null
+  let best: string | null = null
+  let bestDistance = Math.floor(word.length / 3) + 1
+  for (const candidate of words) {
+    const distance = editDistance(word.toLowerCase(), candidate.toLowerCase())
+    if (distance < bestDistance) {
+      best = candidate
+      bestDistance = distance
+    }
+  }
+  return best
+}
+
+/** Letters to insert, remove, replace or swap with their neighbour (optimal string alignment). */
+function editDistance(a: string, b: string): number {
+  let beforeLast: number[] = []
+  let last = Array.from({ length: b.length + 1 }, (_, j) => j)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = last[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
+      row[j] = Math.min(replaced, last[j]! + 1, row[j - 1]! + 1)
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) {
+        row[j] = Math.min(row[j]!, beforeLast[j - 2]! + 1)
+      }
+    }
+    beforeLast = last
+    last = row
+  }
+  return last[b.length]!
+}
