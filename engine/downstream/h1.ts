@@ -4,17 +4,12 @@
  * timeouts, pipelining, early responses. RFC 9112.
  */
 import type { ErrorCode } from '#engine/contract/errors.ts'
-import { BODY_LENGTH, BODY_NONE, BODY_STREAM, Exchange } from '#engine/contract/exchange.ts'
+import { BODY_NONE, BODY_STREAM, Exchange } from '#engine/contract/exchange.ts'
 import type { ClientEvents, ClientStream, SpliceEnd } from '#engine/contract/transport.ts'
 import { takeFraming } from '#engine/http/fields.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import {
-  FAULT_FRAMING,
-  FAULT_HEADERS,
-  FAULT_METHOD,
   FAULT_REFUSED,
-  FAULT_URI,
-  FAULT_VERSION,
   HEAD_OK,
   HEAD_REFUSED,
   type Llhttp,
@@ -23,12 +18,12 @@ import {
   REQUEST
 } from '#engine/http/llhttp.ts'
 import { hasNoContent, safeTrailers, statusLine } from '#engine/http/status.ts'
-import { isAuthority, parseTarget } from '#engine/http/target.ts'
 import type { FrontendSettings } from '#engine/ir/snapshot.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { PipeEnd } from '#engine/socket/pipe.ts'
 import { enterTurn, leaveTurn, turnStartedAt, type Wire, type WireOwner } from '#engine/socket/wire.ts'
+import { codeOfFault, readRequest } from './h1-request.ts'
 
 /** Bytes a client may send ahead (pipelining) before we stop reading. */
 const AHEAD_BYTES_MAX = 64 * 1024
@@ -219,56 +214,15 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
 
   /** Makes the exchange, or says why there is none. */
   #readHead(parser: Parser): ErrorCode | null {
-    const block = this.#block
-    const { method } = parser
     this.#httpMinor = parser.versionMinor
-    if (parser.versionMajor !== 1) return 'VERSION_UNKNOWN'
-    if (!isPlainHttp(block.text, parser.targetEnd)) return 'BAD_REQUEST'
-    if (method === 'CONNECT') return 'CONNECT_REFUSED'
-    const framing = takeFraming(block)
-    this.#keepAlive = this.#httpMinor === 1 ? !framing.close : framing.keepAlive && !framing.close
-    if (framing.hosts > 1 || (framing.hosts === 0 && this.#httpMinor === 1)) return 'BAD_HOST'
-    const target = parseTarget(block.text.substring(parser.targetStart, parser.targetEnd), method)
-    if (target === null) return 'BAD_TARGET'
-    const host = framing.host < 0 ? '' : block.value(framing.host).toLowerCase()
-    if (host !== '' && !isAuthority(host)) return 'BAD_HOST'
-    // The authority is sent on by the upstream side: the received Host line is not.
-    if (framing.host >= 0) block.drop(framing.host)
-    if (framing.length === -2) return 'BAD_FRAMING'
-    if (framing.coded && this.#httpMinor === 0) return 'BAD_FRAMING'
-    if (framing.coded && !framing.chunked) return 'CODING_UNKNOWN'
-    const { bodyBytesMax } = this.#server.settings
-    if (bodyBytesMax > 0 && framing.length > bodyBytesMax) return 'BODY_TOO_LARGE'
-    const kind = framing.chunked ? BODY_STREAM : framing.length > 0 ? BODY_LENGTH : BODY_NONE
-    const ex = new Exchange(
-      this,
-      method,
-      target.path,
-      target.query,
-      target.authority ?? host,
-      block,
-      kind,
-      Math.max(framing.length, 0),
-      turnStartedAt
-    )
-    if (framing.expect >= 0) {
-      if (block.getAll('expect')?.toLowerCase() !== '100-continue') return 'EXPECTATION_FAILED'
-      ex.expectsContinue = kind !== BODY_NONE && this.#httpMinor === 1
-      if (!ex.expectsContinue) block.drop(framing.expect)
-    }
-    if (framing.upgrade >= 0) this.#readUpgrade(ex, framing.upgrade, framing.wantsUpgrade)
-    this.#ex = ex
+    const framing = takeFraming(this.#block)
+    this.#keepAlive = !framing.close && (this.#httpMinor === 1 || framing.keepAlive)
+    const made = readRequest(this, parser, this.#block, framing, this.#server.settings.bodyBytesMax)
+    if (typeof made === 'string') return made
+    this.#ex = made
     this.#responseDone = false
     this.#bodyBytes = 0
     return null
-  }
-
-  /** An upgrade is passed on only where it cannot be misread: no body, and not to another HTTP. */
-  #readUpgrade(ex: Exchange, index: number, wanted: boolean): void {
-    const token = ex.request.value(index).toLowerCase()
-    ex.request.drop(index)
-    if (!wanted || ex.requestBody !== BODY_NONE || this.#httpMinor === 0) return
-    if (/^[a-z0-9!#$&'*+.^_`|~/-]{1,64}$/.test(token) && !token.startsWith('h2')) ex.upgrade = token
   }
 
   onBody(start: number, end: number): void {
@@ -298,7 +252,7 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
   }
 
   #fault(fault: number): void {
-    const code = this.#codeOf(fault)
+    const code = fault === FAULT_REFUSED ? this.#refusal : codeOfFault(fault)
     const ex = this.#ex
     const isAnswered = ex === null && fault !== FAULT_REFUSED && this.#parser?.inHead === false
     this.#releaseParser()
@@ -318,25 +272,6 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
     const refused = new Exchange(this, '', '/', '', '', this.#block, BODY_NONE, 0, turnStartedAt)
     this.#ex = refused
     this.#server.events.onRefused(refused, code)
-  }
-
-  #codeOf(fault: number): ErrorCode {
-    switch (fault) {
-      case FAULT_REFUSED:
-        return this.#refusal
-      case FAULT_METHOD:
-        return 'METHOD_UNKNOWN'
-      case FAULT_VERSION:
-        return 'VERSION_UNKNOWN'
-      case FAULT_FRAMING:
-        return 'BAD_FRAMING'
-      case FAULT_HEADERS:
-        return 'HEADERS_TOO_LARGE'
-      case FAULT_URI:
-        return 'URI_TOO_LONG'
-      default:
-        return 'BAD_REQUEST'
-    }
   }
 
   pauseBody(): void {
@@ -601,13 +536,4 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
     if (this.#parsing) queueMicrotask(() => this.#releaseParser())
     else this.#releaseParser()
   }
-}
-
-/**
- * llhttp also takes RTSP and ICE for HTTP, and lone CR or LF before the request line for empty lines.
- * `targetEnd`: where the request target ends in `text`.
- */
-function isPlainHttp(text: string, targetEnd: number): boolean {
-  if (text.charCodeAt(0) <= 13 && !/^(?:\r\n)+[A-Z]/.test(text)) return false
-  return text.charCodeAt(targetEnd + 1) === 72 || /^ +HTTP/.test(text.slice(targetEnd))
 }
