@@ -41,8 +41,8 @@ const PARSER_BYTES = 32 * 1024 * 1024
  * malloc's overhead. Counted apart: a flood of clients must not take the parsers of the backends.
  */
 const PARSERS_MAX = 131_072
-/** Body bytes behind the head that are made text together with it: one call instead of two for a short message. */
-const TEXT_AHEAD_BYTES = 2048
+/** Body bytes behind the head that are made text with it: what leaves as text anyway (raw-wire.ts), in one call. */
+const TEXT_AHEAD_BYTES = 512
 /** Chunk framing bytes tolerated beyond the body: 16 per body byte plus this much. */
 const FRAMING_SLACK_BYTES = 16 * 1024
 const TRAILER_BYTES_MAX = 16 * 1024
