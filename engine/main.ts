@@ -21,7 +21,7 @@ if (isMainThread) {
   // Little survives a request: V8's helper threads take longer to wake than to collect what is left
   // (2.4 % of all CPU time, docs/design/008-header-table.md), and with a worker per core none is idle.
   setFlagsFromString('--no-parallel-scavenge')
-  // A request passes through many small functions: let the compiler join more of them.
+  // A request passes through many small functions: let the compiler join more of them (same note).
   setFlagsFromString('--max-inlined-bytecode-size=1000')
   setFlagsFromString('--max-inlined-bytecode-size-cumulative=3000')
   const { runProgram } = await import('./program.ts')

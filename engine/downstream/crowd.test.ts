@@ -29,6 +29,23 @@ for (const sockets of ['handles', 'net'] as const) {
       server.close()
     })
 
+    it('a client that was served and is idle gives way', async () => {
+      const server = await rawServer(async (upstream) => {
+        await upstream.until('GET')
+        upstream.send('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+      })
+      const stack = await startStack({ upstream: server.port, sockets, clientsMax: 1 })
+      const idle = await rawClient(stack.port)
+      idle.send(GET)
+      await idle.until('ok')
+      const late = await rawClient(stack.port)
+      await idle.untilEnd()
+      assert.deepEqual([late.ended, stack.bind.connections()], [false, 1])
+      for (const client of [idle, late]) client.close()
+      stack.close()
+      server.close()
+    })
+
     it('when everybody is being served the newcomer leaves', async () => {
       const server = await rawServer((upstream) => {
         upstream.until('GET').catch(() => undefined)

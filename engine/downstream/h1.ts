@@ -129,6 +129,11 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
     return this.#parser?.started === true
   }
 
+  /** Something of an exchange is here: closing the connection now would lose it. */
+  get #isBusy(): boolean {
+    return this.#ex !== null || this.#receiving || this.#ahead !== null
+  }
+
   #keepAhead(start: number, end: number): void {
     const fresh = this.#server.llhttp.memory.bytes.subarray(start, end)
     this.#ahead = this.#ahead === null ? Buffer.from(fresh) : Buffer.concat([this.#ahead, fresh])
@@ -446,7 +451,7 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
 
   /** The bind drains: close now if nothing is under way, else after the response. */
   drain(): void {
-    if (this.#closed || this.#ex !== null || this.#receiving || this.#ahead !== null) return
+    if (this.#closed || this.#isBusy) return
     if (this.#hasServed) this.#closeWire(false)
     // Its first request may be on the way: closing now would refuse a client that did nothing wrong.
     else this.#server.timers.arm(this.#timer, turnStartedAt, FIRST_REQUEST_MS)
@@ -454,7 +459,7 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
 
   /** There are too many connections: closes this one if nothing is under way, and says whether it did. */
   giveWay(): boolean {
-    if (this.#closed || this.#ex !== null || this.#parser !== null || this.#ahead !== null) return false
+    if (this.#closed || this.#isBusy) return false
     this.#closeWire(false)
     return true
   }

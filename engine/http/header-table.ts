@@ -7,6 +7,8 @@
  * (docs/design/008-header-table.md has the figures).
  */
 
+import { instantiate } from './webassembly.ts'
+
 /** Slots of the state, before the table: what the next execute() needs to know and what it leaves. */
 export const IN_HEAD = 0 // 0: fields are trailers, which go to JavaScript
 export const BASE = 1 // subtracted from every position
@@ -44,17 +46,9 @@ export interface TrailerCallbacks {
   readonly value: Callback
 }
 
-/** The part of the WebAssembly API used here; @types/node leaves it to the DOM library. */
-declare const WebAssembly: {
-  readonly Module: new (bytes: Uint8Array) => object
-  readonly Instance: new (module: object, imports: object) => { readonly exports: unknown }
-}
-
 export function makeHeaderTable(trailer: TrailerCallbacks): HeaderTable {
-  const instance = new WebAssembly.Instance(new WebAssembly.Module(assemble()), {
-    trailer: { field: trailer.field, value: trailer.value }
-  })
-  const exports = instance.exports as Omit<HeaderTable, 'slots'> & { readonly memory: { readonly buffer: ArrayBuffer } }
+  type Exports = Omit<HeaderTable, 'slots'> & { readonly memory: { readonly buffer: ArrayBuffer } }
+  const exports = instantiate<Exports>(assemble(), { trailer: { field: trailer.field, value: trailer.value } })
   const { onField, onValue, onTarget, onSpan, onPoint, memory } = exports
   return { onField, onValue, onTarget, onSpan, onPoint, slots: new Int32Array(memory.buffer) }
 }

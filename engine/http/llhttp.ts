@@ -10,6 +10,7 @@ import { ReadMemory } from '#engine/socket/memory.ts'
 import * as table from './header-table.ts'
 import type { HeaderBlock } from './headers.ts'
 import { binary } from './llhttp-binary.ts'
+import { instantiate } from './webassembly.ts'
 
 export const REQUEST = 1
 export const RESPONSE = 2
@@ -54,12 +55,6 @@ export interface MessageHandler {
   onBody(start: number, end: number): void
   /** The message is complete. Parsing stops behind it; execute() returns that position. */
   onComplete(parser: Parser): void
-}
-
-/** The part of the WebAssembly API used here; @types/node leaves it to the DOM library. */
-declare const WebAssembly: {
-  readonly Module: new (bytes: Uint8Array) => object
-  readonly Instance: new (module: object, imports: object) => { readonly exports: unknown }
 }
 
 interface Wasm {
@@ -353,7 +348,7 @@ export class Llhttp {
       value: (_, at, length) => current!.onTrailerValue(at, length)
     })
     this.#slots = fields.slots
-    this.#wasm = instantiate(fields)
+    this.#wasm = load(fields)
     const base = this.#wasm.malloc(ReadMemory.size)
     this.#wasm.free(this.#wasm.malloc(PARSER_BYTES))
     this.memory = new ReadMemory(this.#wasm.memory.buffer, base)
@@ -391,7 +386,7 @@ export function llhttp(): Llhttp {
   return shared
 }
 
-function instantiate(fields: table.HeaderTable): Wasm {
+function load(fields: table.HeaderTable): Wasm {
   const imports = {
     wasm_on_message_begin: fields.onPoint,
     wasm_on_url: fields.onTarget,
@@ -403,8 +398,7 @@ function instantiate(fields: table.HeaderTable): Wasm {
     wasm_on_body: (_: number, at: number, length: number) => current!.onBody(at, length),
     wasm_on_message_complete: () => current!.onMessageComplete()
   }
-  const instance = new WebAssembly.Instance(new WebAssembly.Module(new Uint8Array(binary)), { env: imports })
-  return instance.exports as Wasm
+  return instantiate(new Uint8Array(binary), { env: imports })
 }
 
 function overflowOf(what: number): number {

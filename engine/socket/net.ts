@@ -12,12 +12,10 @@ import {
   NOBODY,
   plainAddress,
   type SocketLayer,
+  TEXT_WAITING_MAX,
   type Wire,
   type WireOwner
 } from './wire.ts'
-
-/** As in raw-wire.ts. */
-const TEXT_WAITING_MAX = 64 * 1024
 
 class NetWire implements Wire {
   owner: WireOwner = NOBODY

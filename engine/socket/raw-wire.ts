@@ -3,7 +3,17 @@ import { getSystemErrorName } from 'node:util'
 import { EOF, type Handle, type Handles, STATE_ASYNC, STATE_READ, type WriteRequest } from './handles.ts'
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import { READ_BYTES, type ReadMemory, type ReadSlot } from './memory.ts'
-import { enterTurn, leaveTurn, markDirty, NOBODY, plainAddress, turnsEnded, type Wire, type WireOwner } from './wire.ts'
+import {
+  enterTurn,
+  leaveTurn,
+  markDirty,
+  NOBODY,
+  plainAddress,
+  TEXT_WAITING_MAX,
+  turnsEnded,
+  type Wire,
+  type WireOwner
+} from './wire.ts'
 
 /**
  * How bytes leave, by size: the shortest as one latin1 string with the text around them, the longest
@@ -13,8 +23,6 @@ import { enterTurn, leaveTurn, markDirty, NOBODY, plainAddress, turnsEnded, type
 const TEXT_BYTES_MAX = 512
 const GATHER_BYTES_MAX = 16 * 1024
 const OUTBOX_BYTES = 64 * 1024
-/** Text leaves before the turn ends when it gets this long: only then is it known whether the peer reads. */
-const TEXT_WAITING_MAX = 64 * 1024
 
 interface OwnedHandle extends Handle {
   wire: RawWire

@@ -71,6 +71,9 @@ export interface SocketLayer {
   connect(address: Address, done: (code: string | null, wire: Wire | null) => void): () => void
 }
 
+/** Text leaves before the turn ends when it gets this long: only then is it known whether the peer reads. */
+export const TEXT_WAITING_MAX = 64 * 1024
+
 // --- turns: writes of one event leave together ---
 
 /** Something with text to send. */
