@@ -6,6 +6,7 @@
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_NONE, BODY_STREAM, Exchange } from '#engine/contract/exchange.ts'
 import type { ClientEvents, ClientStream, SpliceEnd } from '#engine/contract/transport.ts'
+import { writeChunk } from '#engine/http/chunked.ts'
 import { takeFraming } from '#engine/http/fields.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import {
@@ -324,11 +325,8 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
     if (this.#mute || start === end) return true
     ex.bytesSent += end - start
     const wire = this.#wire
-    if (this.#chunked) {
-      wire.write(`${(end - start).toString(16)}\r\n`)
-      wire.writeBytes(chunk, start, end, slot)
-      wire.write('\r\n')
-    } else wire.writeBytes(chunk, start, end, slot)
+    if (this.#chunked) writeChunk(wire, chunk, start, end, slot)
+    else wire.writeBytes(chunk, start, end, slot)
     if (!wire.congested) return true
     this.#wait(WAIT_CLIENT)
     return false

@@ -6,6 +6,7 @@
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_LENGTH, BODY_NONE, BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
 import type { ServerEvents, ServerStream, SpliceEnd } from '#engine/contract/transport.ts'
+import { writeChunk } from '#engine/http/chunked.ts'
 import { takeFraming } from '#engine/http/fields.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import {
@@ -92,11 +93,8 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
   sendBody(chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
     if (this.#dead || start === end) return true
     const wire = this.#wire
-    if (this.#chunked) {
-      wire.write(`${(end - start).toString(16)}\r\n`)
-      wire.writeBytes(chunk, start, end, slot)
-      wire.write('\r\n')
-    } else wire.writeBytes(chunk, start, end, slot)
+    if (this.#chunked) writeChunk(wire, chunk, start, end, slot)
+    else wire.writeBytes(chunk, start, end, slot)
     return !wire.congested
   }
 

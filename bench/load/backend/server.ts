@@ -100,7 +100,6 @@ class Connection {
       }
     }
     this.#streams.add(stream)
-    this.#socket.once('close', () => this.#streams.delete(stream))
   }
 }
 
@@ -108,6 +107,10 @@ class Connection {
 function advance(streams: Set<Stream>): void {
   const now = performance.now()
   for (const stream of streams) {
+    if (stream.socket.destroyed) {
+      streams.delete(stream)
+      continue
+    }
     while (stream.next < CHUNKS.length && stream.dueMs <= now) {
       stream.socket.write(CHUNKS[stream.next]!, 'latin1')
       stream.next++
