@@ -214,7 +214,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
 
   #setReply(ex: Exchange, code: ErrorCode): void {
     const { status, message } = ERRORS[code]
-    ex.localReply = { status, body: `${message}\n`, contentType: null, headers: null }
+    ex.localReply = { status, body: `${message}\n`, contentType: null, headers: ex.refusalHeaders }
   }
 
   #replyLocally(ex: Exchange): void {

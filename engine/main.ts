@@ -8,6 +8,7 @@ import { backends } from '#backends/index.ts'
 import { policies } from '#policies/index.ts'
 import { buildRuntime } from './build/runtime.ts'
 import { ConfigError, type Problem } from './contract/config-error.ts'
+import { newKept } from './contract/kept.ts'
 import { allowLargeHeads } from './downstream/uws-library.ts'
 import type { Snapshot } from './ir/snapshot.ts'
 import type { SnapshotDraft } from './standalone/load.ts'
@@ -42,6 +43,7 @@ function check(draft: SnapshotDraft): readonly Problem[] {
       { ...draft, version: 0, hash: '', acceptedAt: '' },
       {
         policies,
+        kept: newKept(),
         backends,
         upstream: { endpoint: () => endpoint, send() {} },
         recorderFor: () => ({ record() {} }),
@@ -61,6 +63,7 @@ function startWorker(data: WorkerData): void {
   const { worker, metrics: region, logging } = data
   const announce = (series: unknown) => post({ kind: 'series', series })
   const telemetry = createTelemetry({ region, worker, announce, logging })
+  const kept = newKept()
   const thread = new WorkerThread({
     worker,
     state: SharedState.attach(data.state),
@@ -76,6 +79,7 @@ function startWorker(data: WorkerData): void {
     build: (snapshot: Snapshot, upstream, lifecycle) =>
       buildRuntime(snapshot, {
         policies,
+        kept,
         backends,
         upstream,
         recorderFor: telemetry.recorderFor,

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Problem } from '#engine/contract/config-error.ts'
 import type { Compiled, Hook, RouteSettings } from '#engine/contract/filter.ts'
-import type { Policy } from '#engine/contract/policy.ts'
+import type { Policy, Workshop } from '#engine/contract/policy.ts'
 import type { CompiledMatch } from '#engine/contract/route.ts'
 import { mergePolicies } from '#engine/ir/merge.ts'
 import type { PolicySet } from '#engine/ir/snapshot.ts'
@@ -28,13 +28,15 @@ interface Entry {
 
 export class PolicyCompiler {
   readonly #policies: readonly Policy[]
+  readonly #workshop: Workshop
   readonly #problems: Problem[]
   /** By name and JSON of what was compiled. */
   readonly #done = new Map<string, Entry[]>()
 
   /** `policies`: the registry, in run order. Problems are appended to `problems`. */
-  constructor(policies: readonly Policy[], problems: Problem[]) {
+  constructor(policies: readonly Policy[], workshop: Workshop, problems: Problem[]) {
     this.#policies = policies
+    this.#workshop = workshop
     this.#problems = problems
   }
 
@@ -71,7 +73,7 @@ export class PolicyCompiler {
     if (done !== undefined) return done.compiled
     let compiled: Compiled = {}
     try {
-      compiled = policy.compile(config as never, { matches })
+      compiled = policy.compile(config as never, { ...this.#workshop, matches })
     } catch (error) {
       this.#problems.push({ path, message: (error as Error).message })
     }

@@ -4,7 +4,7 @@ import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { RouteSettings } from '#engine/contract/filter.ts'
-import type { Policy } from '#engine/contract/policy.ts'
+import type { Policy, Workshop } from '#engine/contract/policy.ts'
 import type { Recorder, Route, Router } from '#engine/contract/route.ts'
 import type { Backend, RouteMatch, RouteSpec, Snapshot, WeightedBackend } from '#engine/ir/snapshot.ts'
 import { compileMatch } from '#engine/routing/candidate.ts'
@@ -15,6 +15,8 @@ import { weighted } from './weighted.ts'
 export interface RuntimeDeps {
   /** The registry, in run order. */
   readonly policies: readonly Policy[]
+  /** What the thread lends to policies, beside what the configuration says. */
+  readonly kept: Workshop['kept']
   readonly backends: readonly BackendKind[]
   readonly upstream: UpstreamClient
   readonly recorderFor: (route: string, listener: string, port: number) => Recorder
@@ -72,7 +74,8 @@ class Builder {
   constructor(snapshot: Snapshot, deps: RuntimeDeps) {
     this.#snapshot = snapshot
     this.#deps = deps
-    this.#policies = new PolicyCompiler(deps.policies, this.problems)
+    const { maxBufferBytes } = snapshot.frontend.http
+    this.#policies = new PolicyCompiler(deps.policies, { kept: deps.kept, maxBufferBytes }, this.problems)
   }
 
   route(spec: RouteSpec, place: RoutePlace): Route {

@@ -33,6 +33,9 @@ export interface LocalReply {
   readonly headers: readonly string[] | null
 }
 
+/** What is known of a caller: claims or metadata, as JSON. */
+export type Identity = Readonly<Record<string, unknown>>
+
 export class Exchange {
   // --- the request, as it is now (hooks may change it before SERVE) ---
   method: string
@@ -70,11 +73,25 @@ export class Exchange {
   /** Set while the attempt waits for a connection. */
   pending: PendingAttempt | null = null
 
+  // --- what policies have found out, for later hooks, expressions and logs ---
+  /** Claims of the verified token (JSON object), or null. */
+  jwt: Identity | null = null
+  /** Metadata of the API key that was presented, or null. */
+  apiKey: Identity | null = null
+  basicAuth: Identity | null = null
+  /** Header lines that held credentials and were taken out before SERVE, flat: name, value. Never printed. */
+  credentials: readonly string[] | null = null
+  /** The whole body, when a filter asked for it (Filter.buffers) and its end has arrived. */
+  requestBytes: Buffer | null = null
+  responseBytes: Buffer | null = null
+
   // --- progress ---
   step: number = STEP_REQUEST
   /** Next hook to run in the current step. */
   cursor = 0
   localReply: LocalReply | null = null
+  /** Further headers of the local reply that `error` leads to, flat (refuse.ts). */
+  refusalHeaders: readonly string[] | null = null
   /** Set once: why the exchange ended other than with the upstream's answer. */
   error: ErrorCode | null = null
   /** The last byte of the request has been received. */

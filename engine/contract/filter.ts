@@ -21,6 +21,11 @@ export interface Filter {
   readonly onRequest?: Hook
   /** Response headers are complete (of the upstream or of a local reply); runs last filter first. */
   readonly onResponse?: Hook
+  /**
+   * The hook of that side reads the whole body (ex.requestBytes, ex.responseBytes): the engine waits for
+   * its end before the hook runs, and not before the hooks ahead of it have let the exchange pass.
+   */
+  readonly buffers?: { readonly request?: boolean; readonly response?: boolean }
 }
 
 /** Per-route settings that the engine itself executes. Zero means: no limit of its own. */

@@ -6,9 +6,26 @@ import type { ZodType } from '#engine/schema/schema.ts'
 import type { Compiled } from './filter.ts'
 import type { CompiledMatch } from './route.ts'
 
+/** What the engine lends to policies: the same for every policy of a configuration. */
+export type Workshop = Omit<CompileContext, 'matches'>
+
+/** What a policy gets to work with when it is compiled for the routes of one configuration. */
 export interface CompileContext {
   /** Matches of the route that the policy is compiled for. */
   readonly matches: readonly CompiledMatch[]
+  /**
+   * State of this thread that survives a reload (caches of keys, of verified tokens): made on the first
+   * call with that key, the same object ever after. `key` begins with the policy's name.
+   */
+  readonly kept: <T extends object>(key: string, make: () => T) => T
+  /** Largest body that a hook may ask for (Filter.buffers), in bytes. */
+  readonly maxBufferBytes: number
+}
+
+/** What a configuration may refer to. */
+export interface Sources {
+  /** Text of a file; a relative path begins at the configuration file's folder. */
+  readonly readFile: (path: string) => string
 }
 
 export interface Policy {
@@ -27,6 +44,13 @@ export interface Policy {
    * route, otherwise one compiled form serves every route with the same configuration.
    */
   readonly usesMatches?: true
-  /** Build time. `config` has passed `schema`. Throws an Error when it does not fit the context. */
+  /**
+   * Load time, main thread: replaces references (files) in a validated configuration by what they refer to.
+   * Throws an Error that says what cannot be read. Files that were read are watched.
+   */
+  readonly resolve?: (config: never, sources: Sources) => unknown
+  /** Policies of several levels add up: compile gets the list of their configurations, least precise first. */
+  readonly accumulates?: true
+  /** Build time. `config` has passed `schema` and `resolve`. Throws an Error when it does not fit the context. */
   readonly compile: (config: never, context: CompileContext) => Compiled
 }

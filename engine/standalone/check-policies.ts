@@ -1,4 +1,5 @@
 /** Policies that contradict each other, or that do not fit the routes they are attached to. */
+import { newKept } from '#engine/contract/kept.ts'
 import type { Policy } from '#engine/contract/policy.ts'
 import type { CompiledMatch } from '#engine/contract/route.ts'
 import type { PolicySet } from '#engine/ir/snapshot.ts'
@@ -87,12 +88,14 @@ function compileAll(
 ): void {
   const matches = matchesOf(route.matches)
   if (matches === null) return
+  // The size matters to hooks only, and none of them runs here.
+  const context = { kept: newKept(), maxBufferBytes: 0, matches }
   for (const policy of policies) {
     const owner = inner.policies[policy.name] === undefined ? outer : inner
     const config = owner.policies[policy.name]
     if (config === undefined) continue
     try {
-      policy.compile(config as never, { matches })
+      policy.compile(config as never, context)
     } catch (error) {
       report(owner.pathOf(policy.name), (error as Error).message)
     }

@@ -1,6 +1,8 @@
 /** What the tests of policies share: a configuration as the file gives it -> compiled form or problems. */
+
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Compiled, Verdict } from '#engine/contract/filter.ts'
+import { newKept } from '#engine/contract/kept.ts'
 import type { Policy } from '#engine/contract/policy.ts'
 import type { CompiledMatch, Route } from '#engine/contract/route.ts'
 
@@ -8,7 +10,7 @@ const ALL: readonly CompiledMatch[] = [{ kind: 'prefix', path: '' }]
 
 /** Validates and compiles; throws what the schema or the policy throws. */
 export function compilePolicy(policy: Policy, config: unknown, matches = ALL): Compiled {
-  return policy.compile(policy.schema.parse(config) as never, { matches })
+  return policy.compile(policy.schema.parse(config) as never, { kept: newKept(), maxBufferBytes: 2 << 20, matches })
 }
 
 /** "path: message" of every problem that the schema reports. */

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { HeaderBlock } from '#engine/http/headers.ts'
+import { fakeExchange } from '#engine/testing/exchange.ts'
+import { LOG_ROOTS, REQUEST_ROOTS, RESPONSE_ROOTS } from './exchange.ts'
+import { compileExpression, expression } from './expression.ts'
+import { CelError } from './index.ts'
+
+const ex = fakeExchange({
+  method: 'POST',
+  target: '/a/b?c=d',
+  authority: 'api.example.com:8080',
+  headers: [['X-Tenant', 'blue']],
+  port: 8080
+})
+
+test('an expression reads the request as it was received', () => {
+  const read = (source: string) => compileExpression(source, REQUEST_ROOTS).run(ex)
+  ex.path = '/rewritten'
+  assert.equal(
+    read("request.method + ' ' + request.uri + ' ' + request.version"),
+    'POST http://api.example.com:8080/a/b?c=d HTTP/1.1'
+  )
+  assert.equal(read("request.host + request.path + '|' + request.pathAndQuery"), 'api.example.com:8080/a/b|/a/b?c=d')
+  assert.equal(read("request.headers['x-tenant']"), 'blue')
+  assert.equal(read('string(source.port) + source.address + string(destination.port)'), '50000192.0.2.18080')
+  assert.equal(read("request.startTime > timestamp('2020-01-01T00:00:00Z')"), true)
+})
+
+test('what no policy has found is not there', () => {
+  const read = (source: string) => compileExpression(source, REQUEST_ROOTS).run(ex)
+  assert.ok(read('jwt.sub') instanceof CelError)
+  assert.equal(read('has(jwt.sub) || has(apiKey.id) || has(basicAuth.username) || has(request.body)'), false)
+  ex.jwt = { sub: 'alice', realm: { roles: ['admin'] } }
+  ex.basicAuth = { username: 'bob' }
+  assert.equal(read('jwt.sub + basicAuth.username + jwt.realm.roles[0]'), 'alicebobadmin')
+})
+
+test('a body is text, or bytes when it is not UTF-8', () => {
+  const read = (source: string) => compileExpression(source, REQUEST_ROOTS).run(ex)
+  ex.requestBytes = Buffer.from('{"model":"größer"}')
+  assert.equal(read('json(request.body).model'), 'größer')
+  ex.requestBytes = Buffer.from([0xff, 0x00])
+  assert.equal(read('type(request.body) == bytes && size(request.body) == 2'), true)
+})
+
+test('the response is offered once there is one', () => {
+  assert.match(problem('response.code == 200', REQUEST_ROOTS), /response/)
+  const block = new HeaderBlock()
+  block.receive('Server', 'x')
+  ex.response = block
+  ex.status = 201
+  ex.firstByteAt = ex.startedAt + 12
+  assert.equal(compileExpression('string(response.code) + response.headers.server', RESPONSE_ROOTS).run(ex), '201x')
+  assert.equal(compileExpression("proxy.upstreamDuration == duration('12ms')", LOG_ROOTS).run(ex), true)
+})
+
+function problem(source: string, roots: typeof REQUEST_ROOTS): string {
+  return expression(roots, 'bool')
+    .safeParse(source)
+    .error!.issues.map((issue) => issue.message)
+    .join('\n')
+}
+
+test('a mistake is reported with its place, and a field that this version cannot read is one', () => {
+  assert.match(problem("request.header['a'] == 'b'", REQUEST_ROOTS), /^expression 1:9: .*did you mean "headers"/s)
+  assert.match(problem('source.spiffeId == "a"', REQUEST_ROOTS), /spiffeId/)
+  assert.match(problem('request.method', REQUEST_ROOTS), /string, and bool is wanted/)
+  assert.throws(() => compileExpression('1 +', REQUEST_ROOTS), /^Error: expression 1:4/)
+})

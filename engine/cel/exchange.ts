@@ -1,0 +1,107 @@
+/** What expressions may read of an exchange, at each place where they run. */
+import { performance } from 'node:perf_hooks'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { HeaderFields } from './headers.ts'
+import type { Roots, Variable } from './roots.ts'
+import { Duration, Timestamp, type Value } from './values.ts'
+import { VARIABLES } from './variables.ts'
+
+type Reader = (ex: Exchange) => unknown
+type Readers = Readonly<Record<string, Reader | Variable<Exchange>>>
+
+/** The variable with those of its known fields that can be read here; asking for another is a mistake. */
+function offer(name: string, readers: Readers): Variable<Exchange> {
+  const known = VARIABLES[name]!.fields!
+  const fields = Object.entries(readers).map(([field, reader]): [string, Variable<Exchange>] => [
+    field,
+    typeof reader === 'function' ? { type: known[field]!.type, read: reader } : reader
+  ])
+  return { type: 'map', read: (ex) => ex, fields: Object.fromEntries(fields) }
+}
+
+/** A variable with any fields, which is not there as long as its policy has not found it. */
+function open(read: (ex: Exchange) => object | null): Variable<Exchange> {
+  return { type: 'map', read: (ex) => read(ex) ?? undefined }
+}
+
+const NANOS_PER_MS = 1_000_000
+
+/** Wall-clock time of a reading of performance.now(). */
+function timestamp(ms: number): Timestamp {
+  return new Timestamp(BigInt(Math.round((performance.timeOrigin + ms) * 1_000)) * 1_000n)
+}
+
+function duration(fromMs: number, toMs: number): Duration {
+  return new Duration(BigInt(Math.round((toMs - fromMs) * NANOS_PER_MS)))
+}
+
+/** A body as text when it is UTF-8, else as bytes. */
+function bodyOf(bytes: Buffer | null): Value | undefined {
+  if (bytes === null) return undefined
+  const text = bytes.toString('utf8')
+  return text.includes('\ufffd') ? bytes : text
+}
+
+const uri = (ex: Exchange) => `http://${ex.authority}${ex.originalPath}${ex.query}`
+
+const request: Readers = {
+  method: (ex) => ex.method,
+  uri,
+  host: (ex) => ex.authority,
+  scheme: () => 'http',
+  path: (ex) => ex.originalPath,
+  pathAndQuery: (ex) => ex.originalPath + ex.query,
+  version: (ex) => `HTTP/${ex.client.httpVersion}`,
+  headers: (ex) => new HeaderFields(ex.request),
+  body: (ex) => bodyOf(ex.requestBytes),
+  startTime: (ex) => timestamp(ex.startedAt)
+}
+
+const name = (read: Reader): Variable<Exchange> => ({
+  type: 'map',
+  read: (ex) => ex,
+  fields: { name: { type: 'string', read } }
+})
+
+const ENVIRONMENT = {
+  podName: process.env.POD_NAME,
+  namespace: process.env.NAMESPACE,
+  gateway: process.env.GATEWAY
+}
+
+/** Before a backend is chosen: authorization, rate limits, transformation of requests. */
+export const REQUEST_ROOTS: Roots<Exchange> = {
+  request: offer('request', request),
+  source: offer('source', { address: (ex) => ex.client.remoteAddress, port: (ex) => ex.client.remotePort }),
+  destination: offer('destination', { port: (ex) => ex.client.localPort }),
+  jwt: open((ex) => ex.jwt),
+  apiKey: open((ex) => ex.apiKey),
+  basicAuth: { ...VARIABLES.basicAuth!, read: (ex) => ex.basicAuth ?? undefined },
+  proxy: offer('proxy', {
+    listener: name((ex) => ex.route?.listener),
+    route: name((ex) => ex.route?.name)
+  }),
+  env: { ...VARIABLES.env!, read: () => ENVIRONMENT }
+}
+
+/** When the response's head is there. */
+export const RESPONSE_ROOTS: Roots<Exchange> = {
+  ...REQUEST_ROOTS,
+  response: offer('response', {
+    code: (ex) => ex.status,
+    headers: (ex) => (ex.response === null ? undefined : new HeaderFields(ex.response)),
+    body: (ex) => bodyOf(ex.responseBytes)
+  }),
+  backend: offer('backend', { name: (ex) => ex.backend ?? undefined })
+}
+
+/** When the exchange is over. */
+export const LOG_ROOTS: Roots<Exchange> = {
+  ...RESPONSE_ROOTS,
+  request: offer('request', { ...request, endTime: () => timestamp(performance.now()) }),
+  proxy: offer('proxy', {
+    listener: name((ex) => ex.route?.listener),
+    route: name((ex) => ex.route?.name),
+    upstreamDuration: (ex) => (ex.firstByteAt === 0 ? undefined : duration(ex.startedAt, ex.firstByteAt))
+  })
+}

@@ -1,0 +1,14 @@
+import type { Workshop } from './policy.ts'
+
+/** A new store for what policies keep over reloads: one per thread. */
+export function newKept(): Workshop['kept'] {
+  const store = new Map<string, object>()
+  return <T extends object>(key: string, make: () => T): T => {
+    const known = store.get(key)
+    // Whoever asks under a key is the one who made what is there: keys begin with the policy's name.
+    if (known !== undefined) return known as T
+    const made = make()
+    store.set(key, made)
+    return made
+  }
+}
