@@ -1,6 +1,7 @@
 /** The life of a request: hooks that wait, timeouts at each step, memory that stays bounded both ways. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { Exchange } from './contract/exchange.ts'
 import { CONTINUE, STOP, type Verdict } from './contract/filter.ts'
 import { llhttp } from './http/llhttp.ts'
 import { startOrigin, startScript, statuses } from './testing/origin.ts'
@@ -129,6 +130,35 @@ describe('hooks', { timeout: 10_000 }, () => {
     await turns(5)
     equal(stack.records.length, 1)
     stack.close()
+  })
+
+  it('a hook that was overtaken does not see the next request of the connection', async () => {
+    const seen: (string | undefined)[] = []
+    const held: (() => void)[] = []
+    const hook = (ex: Exchange): Verdict | Promise<Verdict> => {
+      if (ex.path !== '/first') return CONTINUE
+      return new Promise<void>((resolve) => held.push(resolve)).then((): Verdict => {
+        seen.push(ex.request.get('x-caller'))
+        return CONTINUE
+      })
+    }
+    const origin = await startOrigin()
+    const stack = await startStack({
+      upstream: origin.port,
+      settings: { requestTimeoutMs: 50 },
+      requestHooks: [hook]
+    })
+    const client = await rawClient(stack.port)
+    client.send('GET /first HTTP/1.1\r\nHost: a.test\r\nX-Caller: first\r\n\r\n')
+    await client.until('504')
+    client.send('GET /second HTTP/1.1\r\nHost: a.test\r\nX-Caller: second\r\n\r\n')
+    await client.until('200')
+    held[0]!()
+    await turns(5)
+    deepEqual(seen, ['first'])
+    client.close()
+    stack.close()
+    origin.close()
   })
 })
 

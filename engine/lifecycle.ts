@@ -328,8 +328,10 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     // The client may have gone, or a timeout or fault may have answered, while the hook waited. In the
     // response step that answer is in the same step again; only request hooks make replies of their own.
     const isOver = () => ex.step !== step || (step === STEP_RESPONSE && ex.localReply !== reply)
+    ex.waiting = true
     verdict.then(
       (decided) => {
+        ex.waiting = false
         if (isOver()) return
         enterTurn()
         if (step === STEP_RESPONSE) this.#respond(ex)
@@ -338,6 +340,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
         leaveTurn()
       },
       (error: unknown) => {
+        ex.waiting = false
         this.#options.onBroken(error)
         if (isOver()) return
         enterTurn()

@@ -79,6 +79,9 @@ test('exit codes: help 0, wrong usage 2, invalid configuration 3 with every mist
   const directory = runProgram(['-f', folder])
   assert.equal(await directory.exited(), 3)
   assert.ok(directory.output.includes(`cannot read ${folder}: it is a folder, not a file`))
+  const endless = runProgram(['--validate-only', '-f', '/dev/zero'])
+  assert.equal(await endless.exited(), 3)
+  assert.match(endless.output, /cannot read \/dev\/zero: it is longer than 64 MiB/)
 })
 
 test('--validate-only checks without starting, and sees what only a built Runtime shows', async () => {

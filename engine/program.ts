@@ -1,6 +1,5 @@
 /** The main thread from the command line to the last flush: the order of things, each in its own file. */
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 import type { Admin, AdminOptions } from './admin/admin.ts'
 import type { AdminState } from './admin/state.ts'
@@ -11,7 +10,7 @@ import { Control, type ControlOptions, type Loaded, load } from './control.ts'
 import { drain } from './drain.ts'
 import { defaultConfig } from './standalone/default.ts'
 import type { SnapshotDraft } from './standalone/load.ts'
-import { explainUnreadable } from './standalone/unreadable.ts'
+import { explainUnreadable, readConfig } from './standalone/read.ts'
 import { watchFile } from './standalone/watch.ts'
 import { type ControlMetrics, createControlMetrics } from './telemetry/control.ts'
 import { createLogger, type Logger } from './telemetry/log.ts'
@@ -82,9 +81,9 @@ interface Text {
 async function readSource(source: Source, entry: URL): Promise<Text | null> {
   try {
     if (source.kind === 'text') return { name: 'command line', text: source.text, path: null, isDefault: false }
-    if (source.kind === 'stdin') return { name: 'stdin', text: readFileSync(0, 'utf8'), path: null, isDefault: false }
+    if (source.kind === 'stdin') return { name: 'stdin', text: readConfig(0), path: null, isDefault: false }
     if (source.kind === 'file') {
-      return { name: source.path, text: readFileSync(source.path, 'utf8'), path: source.path, isDefault: false }
+      return { name: source.path, text: readConfig(source.path), path: source.path, isDefault: false }
     }
   } catch (error) {
     const name = source.kind === 'file' ? source.path : 'standard input'
@@ -273,7 +272,7 @@ class Program {
       return
     }
     try {
-      void this.#control.reload(readFileSync(path, 'utf8'))
+      void this.#control.reload(readConfig(path))
     } catch (error) {
       this.#logger.log('error', 'config', `${explainUnreadable(path, error as NodeJS.ErrnoException)}; what runs stays`)
     }

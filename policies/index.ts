@@ -3,6 +3,7 @@
  * in reverse). The only place that knows the order, so every line says why it stands where it does.
  */
 import type { Policy } from '#engine/contract/policy.ts'
+import { authorization } from './traffic/authorization.ts'
 import { directResponse } from './traffic/direct-response.ts'
 import { headerModifiers } from './traffic/header-modifiers.ts'
 import { hostRewrite } from './traffic/host-rewrite.ts'
@@ -12,6 +13,7 @@ import { urlRewrite } from './traffic/url-rewrite.ts'
 
 export const policies: readonly Policy[] = [
   timeouts, // settings only: the clock of the exchange runs before any hook does
+  authorization, // who may pass, before anything is spent on the request or changed in it
   headerModifiers, // fixed values; its response side sees every reply made below, redirects included
   hostRewrite, // settings only; a general rule for the host, so whatever names a host comes after it
   urlRewrite, // names path and authority for the upstream: has the last word on both (spec 2.6, hostRewrite)

@@ -28,6 +28,7 @@ interface Entry {
 
 export class PolicyCompiler {
   readonly #policies: readonly Policy[]
+  readonly #accumulating: ReadonlySet<string>
   readonly #workshop: Workshop
   readonly #problems: Problem[]
   /** By name and JSON of what was compiled. */
@@ -36,13 +37,17 @@ export class PolicyCompiler {
   /** `policies`: the registry, in run order. Problems are appended to `problems`. */
   constructor(policies: readonly Policy[], workshop: Workshop, problems: Problem[]) {
     this.#policies = policies
+    this.#accumulating = new Set(policies.filter((policy) => policy.accumulates).map((policy) => policy.name))
     this.#workshop = workshop
     this.#problems = problems
   }
 
   /** The chain of a route; `levels` come least precise first. */
   chain(levels: readonly Level[], matches: readonly CompiledMatch[]): RouteChain {
-    const merged = mergePolicies(levels.map((level) => level.policies))
+    const merged = mergePolicies(
+      levels.map((level) => level.policies),
+      this.#accumulating
+    )
     const pathOf = (name: string) => `${levels.findLast((level) => level.policies[name] !== undefined)!.path}.${name}`
     this.#refuseUnknown(merged, pathOf)
     const inOrder = this.#policies.filter((policy) => merged[policy.name] !== undefined)

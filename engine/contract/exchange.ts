@@ -89,6 +89,8 @@ export class Exchange {
   step: number = STEP_REQUEST
   /** Next hook to run in the current step. */
   cursor = 0
+  /** A hook has not settled its promise: it may still read the exchange when that is over. */
+  waiting = false
   localReply: LocalReply | null = null
   /** Further headers of the local reply that `error` leads to, flat (refuse.ts). */
   refusalHeaders: readonly string[] | null = null

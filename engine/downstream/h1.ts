@@ -58,7 +58,7 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
   readonly #server: Http1Server
   readonly #wire: Wire
   readonly #timer: WheelTimer
-  readonly #block = new HeaderBlock()
+  #block = new HeaderBlock()
   #parser: Parser | null = null
   #ex: Exchange | null = null
   #waiting = WAIT_NOTHING
@@ -336,11 +336,18 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
     if (ex !== this.#ex) return
     if (this.#chunked) this.#wire.write(`0\r\n${trailers}\r\n`)
     this.#ex = null
+    if (ex.waiting) this.#renewBlock()
     this.#hasServed = true
     this.#responseDone = true
     if (this.#parsing) return // #parse goes on from here
     if (!this.#requestDone) this.#closeWire(true)
     else this.#next()
+  }
+
+  /** A hook was overtaken and still holds the request: the next one must not fill its headers. */
+  #renewBlock(): void {
+    this.#block = new HeaderBlock()
+    if (this.#parser !== null) this.#parser.block = this.#block
   }
 
   /** Both directions of the exchange are over: the next request, or the end of the connection. */

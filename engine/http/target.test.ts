@@ -4,7 +4,7 @@ import { isAuthority, parseTarget } from './target.ts'
 
 const path = (target: string) => parseTarget(target, 'GET')?.path
 
-it('resolves dot segments, also encoded ones, and nothing else', () => {
+it('decodes what was encoded for no reason, resolves dot segments, and nothing else', () => {
   const cases: readonly (readonly [string, string])[] = [
     ['/', '/'],
     ['/a/../b', '/b'],
@@ -14,7 +14,12 @@ it('resolves dot segments, also encoded ones, and nothing else', () => {
     ['/a/..%2fb', '/a/..%2fb'],
     ['/a/.../b', '/a/.../b'],
     ['//a/../b', '//b'],
-    ['/a.b/%41', '/a.b/%41']
+    ['/a.b/%41', '/a.b/A'],
+    ['/%61%64min/%7e%5F%2d%39', '/admin/~_-9'],
+    ['/a/%2561', '/a/%2561'],
+    ['/a%2fb%3F%23%00%40%5B%60%7B%80', '/a%2fb%3F%23%00%40%5B%60%7B%80'],
+    ['/%2e%2e%2fa', '/..%2fa'],
+    ['/%zz%4', '/%zz%4']
   ]
   for (const [target, expected] of cases) equal(path(target), expected, target)
 })

@@ -24,8 +24,10 @@ export function isAuthority(value: string): boolean {
 
 /**
  * Takes a request target apart: origin-form ("/path?query"), absolute-form ("http://host/path") or
- * "*" for OPTIONS. Dot segments are resolved (RFC 3986 section 5.2.4), so that no route or policy can
- * be passed by "/public/../admin"; everything else stays as received. Null: it is none of these.
+ * "*" for OPTIONS. The path is normalized as RFC 3986 sections 6.2.2.2 and 6.2.2.3 allow for every URI:
+ * letters that were percent-encoded for no reason are decoded, dot segments resolved. So no route or policy
+ * can be passed by "/%61dmin" or "/public/../admin". Everything else stays as received ("//", "%2F"). Null:
+ * it is none of these.
  */
 export function parseTarget(target: string, method: string): Target | null {
   if (target.charCodeAt(0) === 47) return splitQuery(target, null)
@@ -49,24 +51,27 @@ function splitQuery(target: string, authority: string | null): Target | null {
   const path = mark < 0 ? target : target.substring(0, mark)
   return {
     authority,
-    path: path.indexOf('.') < 0 && path.indexOf('%') < 0 ? path : resolveDots(path),
+    path: path.indexOf('.') < 0 && path.indexOf('%') < 0 ? path : normalize(path),
     query: mark < 0 ? '' : target.substring(mark)
   }
 }
 
-const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?=\/|$)/i
+/** Letters, digits and - . _ ~ (RFC 3986 section 2.3), percent-encoded. */
+const ENCODED_UNRESERVED = /%(?:2[DE]|3\d|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])/gi
+const DOT_SEGMENT = /\/\.{1,2}(?=\/|$)/
 
-function resolveDots(path: string): string {
-  if (!DOT_SEGMENT.test(path)) return path
+function normalize(path: string): string {
+  const plain = path.replace(ENCODED_UNRESERVED, (code) => String.fromCharCode(Number.parseInt(code.slice(1), 16)))
+  if (!DOT_SEGMENT.test(plain)) return plain
   const out: string[] = []
-  const segments = path.split('/').slice(1)
+  const segments = plain.split('/').slice(1)
   for (let i = 0; i < segments.length; i++) {
-    const plain = segments[i]!.replace(/%2e/gi, '.')
+    const segment = segments[i]!
     const isLast = i === segments.length - 1
-    if (plain === '.' || plain === '..') {
-      if (plain === '..') out.pop()
+    if (segment === '.' || segment === '..') {
+      if (segment === '..') out.pop()
       if (isLast) out.push('')
-    } else out.push(segments[i]!)
+    } else out.push(segment)
   }
   return `/${out.join('/')}`
 }

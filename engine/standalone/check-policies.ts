@@ -95,7 +95,7 @@ function compileAll(
     const config = owner.policies[policy.name]
     if (config === undefined) continue
     try {
-      policy.compile(config as never, context)
+      policy.compile((policy.accumulates ? [config] : config) as never, context)
     } catch (error) {
       report(owner.pathOf(policy.name), (error as Error).message)
     }

@@ -173,6 +173,14 @@ test('what shows only when a Runtime is built gets its place too', () => {
 })
 
 test('what is probably not meant is a warning', () => {
+  assert.match(
+    warningsOf(
+      'binds: [{ port: 3000, transport: uws, listeners: [{ routes: [{ backends: [{ host: "a:1" }] }] }] }]\n' +
+        'frontendPolicies: { tcp: { keepalive: { time: 0s } }, http: { http1IdleTimeout: 12s, ' +
+        'http1HeaderTimeout: 12s, http1MaxHeaders: 98 } }'
+    )[0]!,
+    /^weir\.yaml:1:34: binds\[0\]\.transport: uws does not see/
+  )
   assert.deepEqual(warningsOf('config: { workerThreads: 1 }'), [
     'weir.yaml:1:1: the file has no binds: nothing is served'
   ])

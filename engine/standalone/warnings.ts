@@ -3,11 +3,21 @@ import type { Problem } from './problems.ts'
 import type { Source } from './source.ts'
 import { bindsOf, type Raw, text } from './walk.ts'
 
+/** What nothing at run time could tell (docs/design/005-uws-transport.md). */
+const UWS =
+  'uws does not see header fields behind one with an empty name, and reads a body that they frame as the next request: ' +
+  'behind a proxy that passes such fields use node'
+
 /** For a file without mistakes. */
 export function warningsOf(file: Raw, source: Source): Problem[] {
   const warnings: Problem[] = source.warnings.map((warning) => ({ path: [], ...warning }))
   const binds = bindsOf(file)
   if (binds.length === 0) warnings.push({ path: [], offset: 0, message: 'the file has no binds: nothing is served' })
+  for (const { raw, path } of binds) {
+    if (raw.transport !== 'uws') continue
+    const place = [...path, 'transport']
+    warnings.push({ path: place, offset: source.locate(place, 'value'), message: UWS })
+  }
   for (const listener of binds.flatMap((bind) => bind.listeners)) {
     const outer = text(listener.raw.hostname) ?? '*'
     for (const route of listener.routes) {

@@ -5,8 +5,9 @@
  * something changed is decided by content.
  */
 import { createHash } from 'node:crypto'
-import { type FSWatcher, readFileSync, realpathSync, watch } from 'node:fs'
+import { type FSWatcher, realpathSync, watch } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { readConfig } from './read.ts'
 
 /** Writers that truncate and write, or replace several links, are given this long to finish. */
 const DEBOUNCE_MS = 50
@@ -107,7 +108,7 @@ class Watcher implements FileWatch {
 /** The file's text, or null when it is not there or cannot be read (yet). */
 function readText(path: string): string | null {
   try {
-    return readFileSync(path, 'utf8')
+    return readConfig(path)
   } catch {
     // Between removal and replacement there is no file; a change is reported once there is one.
     return null

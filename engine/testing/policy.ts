@@ -10,7 +10,12 @@ const ALL: readonly CompiledMatch[] = [{ kind: 'prefix', path: '' }]
 
 /** Validates and compiles; throws what the schema or the policy throws. */
 export function compilePolicy(policy: Policy, config: unknown, matches = ALL): Compiled {
-  return policy.compile(policy.schema.parse(config) as never, { kept: newKept(), maxBufferBytes: 2 << 20, matches })
+  const parsed = policy.schema.parse(config)
+  return policy.compile((policy.accumulates ? [parsed] : parsed) as never, {
+    kept: newKept(),
+    maxBufferBytes: 2 << 20,
+    matches
+  })
 }
 
 /** "path: message" of every problem that the schema reports. */

@@ -1,0 +1,104 @@
+/**
+ * spec.traffic.authorization: who may do what, as CEL expressions. Rules of all levels hold together; an
+ * expression that fails never opens a door (DESIGN section 8).
+ */
+
+import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
+import { compileExpression, type Expression, expression } from '#engine/cel/expression.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { CONTINUE, type Compiled } from '#engine/contract/filter.ts'
+import type { Policy } from '#engine/contract/policy.ts'
+import { refuse } from '#engine/contract/refuse.ts'
+import { oneOf } from '#engine/schema/choice.ts'
+import { list, says, z } from '#engine/schema/schema.ts'
+
+type Action = 'Allow' | 'Deny' | 'Require'
+
+/** It matches when one of its expressions is true (spec 2.6, AuthorizationPolicy). */
+interface Rule {
+  readonly action: Action
+  readonly expressions: readonly string[]
+}
+
+/** The spec sets no upper bound; 64 is that of its other lists of rules. */
+const RULES_MAX = 64
+
+const condition = () => expression(REQUEST_ROOTS, 'bool')
+
+/** One of the file's rules: an expression that allows, or one with the action that it is for. */
+const rule = () =>
+  z.union(
+    [
+      condition(),
+      oneOf({ allow: condition().optional(), deny: condition().optional(), require: condition().optional() })
+    ],
+    { error: says('must be an expression, or an object with one of allow, deny, require') }
+  )
+
+const schema = oneOf(
+  {
+    policy: z.strictObject({ matchExpressions: list(condition(), 1, RULES_MAX) }).optional(),
+    rules: list(rule(), 1, RULES_MAX).optional()
+  },
+  { action: z.enum(['Allow', 'Deny', 'Require']).optional() }
+)
+  .refine(({ action, rules }) => action === undefined || rules === undefined, {
+    path: ['action'],
+    error: 'belongs to policy: each of the rules says its own'
+  })
+  .transform(({ policy, action = 'Allow', rules }): readonly Rule[] =>
+    rules === undefined ? [{ action, expressions: policy!.matchExpressions }] : rules.map(ruleOf)
+  )
+
+function ruleOf(given: z.output<ReturnType<typeof rule>>): Rule {
+  if (typeof given === 'string') return { action: 'Allow', expressions: [given] }
+  if (given.deny !== undefined) return { action: 'Deny', expressions: [given.deny] }
+  if (given.require !== undefined) return { action: 'Require', expressions: [given.require] }
+  return { action: 'Allow', expressions: [given.allow!] }
+}
+
+// --- build time ---
+
+function compile(levels: readonly (readonly Rule[])[]): Compiled {
+  const rules = levels.flat()
+  const of = (action: Action) => rules.filter((given) => given.action === action)
+  const programs = (given: Rule) => given.expressions.map((source) => compileExpression(source, REQUEST_ROOTS, 'bool'))
+  const denies = of('Deny').flatMap(programs)
+  const requires = of('Require').map(programs)
+  const allows = of('Allow').flatMap(programs)
+  const reads = [...denies, ...requires.flat(), ...allows].some((program) => program.needs.requestBody)
+  return {
+    filter: {
+      onRequest: (ex) => (mayPass(ex, denies, requires, allows) ? CONTINUE : refuse(ex, 'FORBIDDEN')),
+      ...(reads ? { buffers: { request: true } } : {})
+    }
+  }
+}
+
+// --- request time ---
+
+function mayPass(
+  ex: Exchange,
+  denies: readonly Expression[],
+  requires: readonly (readonly Expression[])[],
+  allows: readonly Expression[]
+): boolean {
+  for (let i = 0; i < denies.length; i++) if (denies[i]!.run(ex) !== false) return false
+  for (let i = 0; i < requires.length; i++) if (!isOneTrue(requires[i]!, ex)) return false
+  return allows.length === 0 || isOneTrue(allows, ex)
+}
+
+/** An expression that fails, or gives no boolean, is not true. */
+function isOneTrue(programs: readonly Expression[], ex: Exchange): boolean {
+  for (let i = 0; i < programs.length; i++) if (programs[i]!.run(ex) === true) return true
+  return false
+}
+
+export const authorization: Policy = {
+  name: 'authorization',
+  section: 'traffic',
+  schema,
+  aliases: [],
+  accumulates: true,
+  compile
+}
