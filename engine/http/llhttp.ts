@@ -43,7 +43,7 @@ const PARSER_BYTES = 32 * 1024 * 1024
  */
 const PARSERS_MAX = 131_072
 /** Body bytes behind the head that are made text with it: what leaves as text anyway (raw-wire.ts), in one call. */
-const TEXT_AHEAD_BYTES = 512
+const TEXT_AHEAD_BYTES = 1536
 /** Chunk framing bytes tolerated beyond the body: 16 per body byte plus this much. */
 const FRAMING_SLACK_BYTES = 16 * 1024
 const TRAILER_BYTES_MAX = 16 * 1024

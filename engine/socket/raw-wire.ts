@@ -20,7 +20,7 @@ import {
  * as views of where they arrived (copying doubles the cost of 1 MB), those between are gathered in
  * the outbox. Figures in docs/performance.md.
  */
-const TEXT_BYTES_MAX = 512
+const TEXT_BYTES_MAX = 1536
 const GATHER_BYTES_MAX = 16 * 1024
 const OUTBOX_BYTES = 64 * 1024
 

@@ -22,8 +22,9 @@ export function findProgram(name: string): string | null {
   return null
 }
 
-/** The first line that `command` prints when called with `option`; nginx writes it to stderr. */
+/** The first line that `command` prints when called with `option`, without its path; nginx writes it to stderr. */
 export function versionOf({ program, args }: Command, option: string): string {
   const { stdout, stderr } = spawnSync(program, [...args, option], { encoding: 'utf8', timeout: 5_000 })
-  return `${stdout}${stderr}`.trim().split('\n')[0] ?? ''
+  const line = `${stdout}${stderr}`.trim().split('\n')[0] ?? ''
+  return line.replace(program, '').trim()
 }
