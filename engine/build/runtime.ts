@@ -1,5 +1,6 @@
 /** Snapshot -> Runtime: what a worker executes until the next configuration replaces it whole. */
 import type { BackendContext, BackendKind, CompiledBackend, UpstreamClient } from '#engine/contract/backend.ts'
+import { collectRequest, collectResponse } from '#engine/contract/body.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
@@ -75,7 +76,12 @@ class Builder {
     this.#snapshot = snapshot
     this.#deps = deps
     const { maxBufferBytes } = snapshot.frontend.http
-    this.#policies = new PolicyCompiler(deps.policies, { kept: deps.kept, maxBufferBytes }, this.problems)
+    const collectors = {
+      request: collectRequest(maxBufferBytes),
+      response: collectResponse(maxBufferBytes, deps.fail)
+    }
+    const workshop = { kept: deps.kept, maxBufferBytes }
+    this.#policies = new PolicyCompiler(deps.policies, workshop, collectors, this.problems)
   }
 
   route(spec: RouteSpec, place: RoutePlace): Route {
