@@ -18,6 +18,8 @@ export interface RuntimeDeps {
   readonly policies: readonly Policy[]
   /** What the thread lends to policies, beside what the configuration says. */
   readonly kept: Workshop['kept']
+  /** Counts failed expressions. */
+  readonly failed: Workshop['failed']
   readonly backends: readonly BackendKind[]
   readonly upstream: UpstreamClient
   readonly recorderFor: (route: string, listener: string, port: number) => Recorder
@@ -80,7 +82,7 @@ class Builder {
       request: collectRequest(maxBufferBytes),
       response: collectResponse(maxBufferBytes, deps.fail)
     }
-    const workshop = { kept: deps.kept, maxBufferBytes }
+    const workshop = { kept: deps.kept, failed: deps.failed, maxBufferBytes }
     this.#policies = new PolicyCompiler(deps.policies, workshop, collectors, this.problems)
   }
 
