@@ -80,7 +80,11 @@ export class Lifecycle implements ClientEvents, ServerEvents {
 
   onRequestBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
     if (ex.responseDone || ex.localReply !== null) return true
-    const { server } = ex
+    const { server, requestCollector } = ex
+    if (requestCollector !== null) {
+      requestCollector.take(chunk, start, end)
+      return true
+    }
     if (server !== null) {
       ex.bodySent = true
       return server.sendBody(chunk, start, end, slot)
@@ -93,12 +97,16 @@ export class Lifecycle implements ClientEvents, ServerEvents {
 
   onRequestEnd(ex: Exchange, trailers: string): void {
     if (ex.server !== null) ex.server.sendEnd(trailers)
-    else ex.requestTrailers = trailers
+    else {
+      ex.requestTrailers = trailers
+      ex.requestCollector?.end()
+    }
   }
 
   onServerReady(ex: Exchange): void {
     const server = ex.server!
-    const held = ex.heldRequest
+    // A collected body is sent again when its first connection turned out to be dead.
+    const held = ex.heldRequest ?? (ex.requestBytes === null || ex.requestBytes.length === 0 ? null : [ex.requestBytes])
     let hasRoom = true
     if (held !== null) {
       ex.heldRequest = null
@@ -157,6 +165,10 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   onResponseBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
     if (ex.step === STEP_SENDING) return ex.client.sendBody(ex, chunk, start, end, slot)
     if (ex.step !== STEP_RESPONSE) return true
+    if (ex.responseCollector !== null) {
+      ex.responseCollector.take(chunk, start, end)
+      return true
+    }
     const piece = Buffer.from(chunk.subarray(start, end))
     if (ex.heldResponse === null) ex.heldResponse = [piece]
     else ex.heldResponse.push(piece)
@@ -165,7 +177,10 @@ export class Lifecycle implements ClientEvents, ServerEvents {
 
   onResponseEnd(ex: Exchange, trailers: string): void {
     if (ex.step === STEP_SENDING) this.#finish(ex, trailers)
-    else if (ex.step === STEP_RESPONSE) ex.heldTrailers = trailers
+    else if (ex.step === STEP_RESPONSE) {
+      ex.heldTrailers = trailers
+      ex.responseCollector?.end()
+    }
   }
 
   onClientWritable(ex: Exchange): void {
@@ -243,11 +258,8 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   #sendLocalBody(ex: Exchange): void {
-    const body = ex.localReply!.body
-    if (body !== null && body !== '') {
-      const bytes = Buffer.from(body)
-      ex.client.sendBody(ex, bytes, 0, bytes.length, null)
-    }
+    const bytes = ex.responseBytes ?? Buffer.from(ex.localReply!.body ?? '')
+    if (bytes.length > 0) ex.client.sendBody(ex, bytes, 0, bytes.length, null)
     this.#finish(ex, '')
   }
 
@@ -287,6 +299,10 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     ex.pending = null
     ex.heldRequest = null
     ex.heldResponse = null
+    ex.requestCollector = null
+    ex.responseCollector = null
+    // What was collected of the backend's answer is not the body of the gateway's own.
+    ex.responseBytes = null
     server?.abort()
     pending?.abort()
   }

@@ -44,6 +44,7 @@ function check(draft: SnapshotDraft): readonly Problem[] {
       {
         policies,
         kept: newKept(),
+        failed() {},
         backends,
         upstream: { endpoint: () => endpoint, send() {} },
         recorderFor: () => ({ record() {} }),
@@ -80,6 +81,7 @@ function startWorker(data: WorkerData): void {
       buildRuntime(snapshot, {
         policies,
         kept,
+        failed: telemetry.expressionFailed,
         backends,
         upstream,
         recorderFor: telemetry.recorderFor,

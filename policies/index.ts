@@ -9,11 +9,13 @@ import { headerModifiers } from './traffic/header-modifiers.ts'
 import { hostRewrite } from './traffic/host-rewrite.ts'
 import { requestRedirect } from './traffic/request-redirect.ts'
 import { timeouts } from './traffic/timeouts.ts'
+import { transformation } from './traffic/transformation.ts'
 import { urlRewrite } from './traffic/url-rewrite.ts'
 
 export const policies: readonly Policy[] = [
   timeouts, // settings only: the clock of the exchange runs before any hook does
   authorization, // who may pass, before anything is spent on the request or changed in it
+  transformation, // computed values; behind whoever may refuse, so that no refused request costs a buffered body
   headerModifiers, // fixed values; its response side sees every reply made below, redirects included
   hostRewrite, // settings only; a general rule for the host, so whatever names a host comes after it
   urlRewrite, // names path and authority for the upstream: has the last word on both (spec 2.6, hostRewrite)

@@ -16,8 +16,8 @@ function compiled(hostRewrite: BackendContext['hostRewrite'] = 'default') {
     upstream,
     fail: (_ex, code) => failed.push(code)
   })
-  const request = (authority: string) => {
-    const ex = fakeExchange({ authority })
+  const request = (authority: string, via: readonly string[] = []) => {
+    const ex = fakeExchange({ authority, headers: via.map((value) => ['Via', value] as const) })
     serve(ex)
     return ex
   }
@@ -67,4 +67,16 @@ test('the client spelling of the host passes, unless something says otherwise', 
   assert.equal(compiled('none').request('a.example:80').upstreamHost, null)
   assert.equal(compiled('auto').request('a.example:80').upstreamHost, 'a.example')
   assert.equal(compiled().request('a.example').backend, 'proxy')
+})
+
+test('a request that has been here before is not sent again', () => {
+  const { upstream, failed, request } = compiled()
+  const first = request('a.example', ['1.0 fred'])
+  const own = first.request.getAll('via')!
+  assert.match(own, /^1\.0 fred, 1\.1 weir-[0-9a-f]{16}$/)
+  request('a.example', ['1.1 weir-0000000000000000'])
+  assert.deepEqual([upstream.sent.length, failed], [2, []])
+  request('a.example', [own])
+  request('a.example', ['1.1 x', `${own}, 1.1 y`])
+  assert.deepEqual([upstream.sent.length, failed], [2, ['LOOP_DETECTED', 'LOOP_DETECTED']])
 })

@@ -1,4 +1,6 @@
 /** A forward proxy: the destination is the one that the request names (spec 2.3, dynamicForwardProxy). */
+import { createHash } from 'node:crypto'
+import { hostname } from 'node:os'
 import type { BackendContext, BackendKind, CompiledBackend, Endpoint } from '#engine/contract/backend.ts'
 import { parseAuthority } from '#engine/http/authority.ts'
 import type { DynamicBackend } from '#engine/ir/snapshot.ts'
@@ -8,6 +10,13 @@ import { Lru } from '#engine/kit/lru.ts'
 const ENDPOINTS_MAX = 1024
 /** Requests arrive by plain HTTP. */
 const PORT_DEFAULT = 80
+
+/**
+ * How this process calls itself in Via (RFC 9110 section 7.6.3): the same in all of its threads, another in each
+ * process. A client may name this very gateway as destination, and then only this ends the circle.
+ */
+const PSEUDONYM = `weir-${createHash('sha256').update(`${hostname()} ${process.pid}`).digest('hex').slice(0, 16)}`
+const VIA = `1.1 ${PSEUDONYM}`
 
 // --- build time ---
 
@@ -36,6 +45,10 @@ function compile(backend: DynamicBackend, context: BackendContext): CompiledBack
     isUsable: () => true,
     serve: (ex) => {
       ex.backend = name
+      if (ex.request.getAll('via')?.includes(PSEUDONYM) === true) {
+        fail(ex, 'LOOP_DETECTED')
+        return
+      }
       const endpoint = find(ex.authority)
       if (endpoint === null) {
         fail(ex, 'BAD_HOST')
@@ -43,6 +56,7 @@ function compile(backend: DynamicBackend, context: BackendContext): CompiledBack
       }
       // By default the client's own spelling passes: it names the destination already.
       if (isAuto && ex.upstreamHost === null) ex.upstreamHost = endpoint.hostHeader
+      ex.request.append('Via', VIA)
       upstream.send(ex, endpoint)
     }
   }

@@ -21,6 +21,12 @@ export interface RouteChain {
   readonly settings: RouteSettings
 }
 
+/** The waiting step of each side. */
+export interface Collectors {
+  readonly request: Hook
+  readonly response: Hook
+}
+
 interface Entry {
   readonly config: unknown
   readonly compiled: Compiled
@@ -30,12 +36,14 @@ export class PolicyCompiler {
   readonly #policies: readonly Policy[]
   readonly #accumulating: ReadonlySet<string>
   readonly #workshop: Workshop
+  readonly #collectors: Collectors
   readonly #problems: Problem[]
   /** By name and JSON of what was compiled. */
   readonly #done = new Map<string, Entry[]>()
 
   /** `policies`: the registry, in run order. Problems are appended to `problems`. */
-  constructor(policies: readonly Policy[], workshop: Workshop, problems: Problem[]) {
+  constructor(policies: readonly Policy[], workshop: Workshop, collectors: Collectors, problems: Problem[]) {
+    this.#collectors = collectors
     this.#policies = policies
     this.#accumulating = new Set(policies.filter((policy) => policy.accumulates).map((policy) => policy.name))
     this.#workshop = workshop
@@ -54,8 +62,8 @@ export class PolicyCompiler {
     const forms = inOrder.map((policy) => this.#compile(policy, merged[policy.name], matches, pathOf(policy.name)))
     return {
       names: inOrder.map((policy) => policy.name),
-      requestHooks: orNull(forms.flatMap((form) => form.filter?.onRequest ?? [])),
-      responseHooks: orNull(forms.flatMap((form) => form.filter?.onResponse ?? []).reverse()),
+      requestHooks: orNull(hooksOf(forms, 'request', this.#collectors)),
+      responseHooks: orNull(hooksOf(forms.toReversed(), 'response', this.#collectors)),
       settings: Object.freeze(Object.assign(defaultSettings(), ...forms.map((form) => form.settings)))
     }
   }
@@ -89,6 +97,22 @@ export class PolicyCompiler {
 
 function defaultSettings(): RouteSettings {
   return { requestTimeoutMs: 0, backendTimeoutMs: 0, hostRewrite: 'default' }
+}
+
+/** Hooks in run order, a collector before the first that reads the body. */
+function hooksOf(forms: readonly Compiled[], side: 'request' | 'response', collectors: Collectors): Hook[] {
+  const hooks: Hook[] = []
+  let isCollected = false
+  for (const { filter } of forms) {
+    const hook = side === 'request' ? filter?.onRequest : filter?.onResponse
+    if (hook === undefined) continue
+    if (filter?.buffers?.[side] === true && !isCollected) {
+      hooks.push(collectors[side])
+      isCollected = true
+    }
+    hooks.push(hook)
+  }
+  return hooks
 }
 
 function orNull<T>(list: readonly T[]): readonly T[] | null {

@@ -1,5 +1,6 @@
 /** Snapshot -> Runtime: what a worker executes until the next configuration replaces it whole. */
 import type { BackendContext, BackendKind, CompiledBackend, UpstreamClient } from '#engine/contract/backend.ts'
+import { collectRequest, collectResponse } from '#engine/contract/body.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
@@ -17,6 +18,8 @@ export interface RuntimeDeps {
   readonly policies: readonly Policy[]
   /** What the thread lends to policies, beside what the configuration says. */
   readonly kept: Workshop['kept']
+  /** Counts failed expressions. */
+  readonly failed: Workshop['failed']
   readonly backends: readonly BackendKind[]
   readonly upstream: UpstreamClient
   readonly recorderFor: (route: string, listener: string, port: number) => Recorder
@@ -75,7 +78,12 @@ class Builder {
     this.#snapshot = snapshot
     this.#deps = deps
     const { maxBufferBytes } = snapshot.frontend.http
-    this.#policies = new PolicyCompiler(deps.policies, { kept: deps.kept, maxBufferBytes }, this.problems)
+    const collectors = {
+      request: collectRequest(maxBufferBytes),
+      response: collectResponse(maxBufferBytes, deps.fail)
+    }
+    const workshop = { kept: deps.kept, failed: deps.failed, maxBufferBytes }
+    this.#policies = new PolicyCompiler(deps.policies, workshop, collectors, this.problems)
   }
 
   route(spec: RouteSpec, place: RoutePlace): Route {

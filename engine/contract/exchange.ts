@@ -5,6 +5,7 @@
  */
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { WheelTimer } from '#engine/kit/timer-wheel.ts'
+import type { Collector } from './body.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Route } from './route.ts'
 import type { ClientStream, PendingAttempt, ServerStream } from './transport.ts'
@@ -84,6 +85,9 @@ export class Exchange {
   /** The whole body, when a filter asked for it (Filter.buffers) and its end has arrived. */
   requestBytes: Buffer | null = null
   responseBytes: Buffer | null = null
+  /** Takes the body while a filter waits for its end (body.ts). */
+  requestCollector: Collector | null = null
+  responseCollector: Collector | null = null
 
   // --- progress ---
   step: number = STEP_REQUEST

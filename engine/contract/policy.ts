@@ -18,6 +18,8 @@ export interface CompileContext {
    * call with that key, the same object ever after. `key` begins with the policy's name.
    */
   readonly kept: <T extends object>(key: string, make: () => T) => T
+  /** Counts an expression of `policy` that failed, or gave what cannot be used, for one exchange. */
+  readonly failed: (policy: string) => void
   /** Largest body that a hook may ask for (Filter.buffers), in bytes. */
   readonly maxBufferBytes: number
 }

@@ -89,7 +89,7 @@ function compileAll(
   const matches = matchesOf(route.matches)
   if (matches === null) return
   // The size matters to hooks only, and none of them runs here.
-  const context = { kept: newKept(), maxBufferBytes: 0, matches }
+  const context = { kept: newKept(), failed: () => {}, maxBufferBytes: 0, matches }
   for (const policy of policies) {
     const owner = inner.policies[policy.name] === undefined ? outer : inner
     const config = owner.policies[policy.name]

@@ -39,6 +39,8 @@ export interface Telemetry {
   readonly unrouted: Recorder
   connectionOpened(port: number, transport: 'node' | 'uws'): void
   connectionClosed(port: number, transport: 'node' | 'uws'): void
+  /** An expression of a policy failed, or gave what cannot be used. */
+  expressionFailed(policy: string): void
   /** Changes what is logged; target "request" at level info is the access log. Throws on malformed directives. */
   setLogLevel(level: string): void
   /** Resolves when every access-log line up to now is written. Await it before the thread ends. */
@@ -71,6 +73,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     unrouted: recorderFor('', '', 0),
     connectionOpened: connections.opened,
     connectionClosed: connections.closed,
+    expressionFailed: (policy) => metrics.counter('weir_expression_failures_total', { policy }).add(1),
     setLogLevel: (level) => {
       logger.setLevel(level)
       accessLog.enabled = logger.enabled('info', 'request')

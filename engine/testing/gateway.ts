@@ -46,6 +46,7 @@ export async function startGateway(yaml: string): Promise<TestGateway> {
       buildRuntime(snapshot, {
         policies,
         kept: newKept(),
+        failed() {},
         backends,
         upstream,
         recorderFor: telemetry.recorderFor,

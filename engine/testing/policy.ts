@@ -8,11 +8,15 @@ import type { CompiledMatch, Route } from '#engine/contract/route.ts'
 
 const ALL: readonly CompiledMatch[] = [{ kind: 'prefix', path: '' }]
 
+/** Names of policies whose expressions failed, in order; tests empty it. */
+export const failures: string[] = []
+
 /** Validates and compiles; throws what the schema or the policy throws. */
 export function compilePolicy(policy: Policy, config: unknown, matches = ALL): Compiled {
   const parsed = policy.schema.parse(config)
   return policy.compile((policy.accumulates ? [parsed] : parsed) as never, {
     kept: newKept(),
+    failed: (name) => failures.push(name),
     maxBufferBytes: 2 << 20,
     matches
   })

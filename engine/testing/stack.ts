@@ -55,6 +55,8 @@ export interface Stack {
   readonly endpoint: Endpoint
   /** Resolves once `count` exchanges have been recorded. */
   recorded(count: number): Promise<Recorded[]>
+  /** Ends an exchange with the gateway's own reply. */
+  fail(ex: Exchange, code: ErrorCode): void
   /** Downstream connections opened and closed so far. */
   readonly connections: { opened: number; closed: number }
   close(): void
@@ -124,6 +126,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     records: log.records,
     connections,
     recorded: (count) => log.until(count),
+    fail: (ex, code) => lifecycle.fail(ex, code),
     close() {
       bind.stopAccepting()
       bind.closeAll()

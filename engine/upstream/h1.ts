@@ -327,5 +327,6 @@ export function isIdempotent(method: string): boolean {
 
 /** Whether nothing of the request is lost when it is sent once more. */
 export function isRepeatable(ex: Exchange): boolean {
+  if (ex.requestBytes !== null) return true
   return !ex.bodySent && (ex.requestBody === BODY_NONE || ex.heldRequest !== null)
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { STOP } from '#engine/contract/filter.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
-import { compilePolicy, problemsOf, runRequest } from '#engine/testing/policy.ts'
+import { compilePolicy, failures, problemsOf, runRequest } from '#engine/testing/policy.ts'
 import { directResponse } from './direct-response.ts'
 
 test('the configured answer ends the exchange', () => {
@@ -38,4 +38,17 @@ test('a body where HTTP allows none is refused', () => {
       'body: a response with status 204, 205 or 304 has no body'
     ])
   }
+})
+
+test('the body can be computed; one that cannot is 500 and counted', () => {
+  const ex = fakeExchange({ target: '/who?x=1' })
+  runRequest(compilePolicy(directResponse, { status: 200, bodyExpression: '{"path": request.path}' }), ex)
+  assert.equal(ex.localReply?.body, '{"path":"/who"}')
+  failures.length = 0
+  const failing = fakeExchange()
+  runRequest(compilePolicy(directResponse, { status: 200, bodyExpression: 'jwt.sub' }), failing)
+  assert.deepEqual([failing.error, failures], ['INTERNAL', ['directResponse']])
+  assert.deepEqual(problemsOf(directResponse, { status: 200, body: 'a', bodyExpression: '"b"' }), [
+    ': must have at most one of body, bodyExpression'
+  ])
 })

@@ -1,34 +1,62 @@
 /** spec.traffic.directResponse: the gateway answers itself. */
+import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
+import { compileExpression, expression } from '#engine/cel/expression.ts'
 import type { LocalReply } from '#engine/contract/exchange.ts'
 import { type Compiled, STOP } from '#engine/contract/filter.ts'
-import type { Policy } from '#engine/contract/policy.ts'
+import type { CompileContext, Policy } from '#engine/contract/policy.ts'
+import { refuse } from '#engine/contract/refuse.ts'
 import { z } from '#engine/schema/schema.ts'
+import { textOf } from '#policies/shared/text.ts'
 
 /** Statuses whose responses end after the header section (RFC 9110 section 6.4.1). */
 const BODILESS = [204, 205, 304]
 
+const NO_BODY = 'a response with status 204, 205 or 304 has no body'
+
 const schema = z
   .strictObject({
     status: z.int().min(200).max(599),
-    body: z.string().min(1).max(4096).optional()
+    body: z.string().min(1).max(4096).optional(),
+    bodyExpression: expression(REQUEST_ROOTS).optional()
   })
-  .refine(({ status, body }) => body === undefined || !BODILESS.includes(status), {
-    path: ['body'],
-    message: 'a response with status 204, 205 or 304 has no body'
+  .refine(({ status, body }) => body === undefined || !BODILESS.includes(status), { path: ['body'], message: NO_BODY })
+  .refine(({ status, bodyExpression }) => bodyExpression === undefined || !BODILESS.includes(status), {
+    path: ['bodyExpression'],
+    message: NO_BODY
+  })
+  .refine(({ body, bodyExpression }) => body === undefined || bodyExpression === undefined, {
+    message: 'must have at most one of body, bodyExpression'
   })
 
 // --- build time ---
 
-function compile(config: z.output<typeof schema>): Compiled {
+function compile({ status, body, bodyExpression }: z.output<typeof schema>, context: CompileContext): Compiled {
   // One reply for all requests: nobody changes it.
-  const reply: LocalReply = { status: config.status, body: config.body ?? null, contentType: null, headers: null }
+  const fixed: LocalReply = { status, body: body ?? null, contentType: null, headers: null }
+  const program = bodyExpression === undefined ? null : compileExpression(bodyExpression, REQUEST_ROOTS)
+  if (program === null) {
+    return {
+      filter: {
+        // --- request time ---
+        onRequest: (ex) => {
+          ex.localReply = fixed
+          return STOP
+        }
+      }
+    }
+  }
   return {
     filter: {
-      // --- request time ---
       onRequest: (ex) => {
-        ex.localReply = reply
+        const text = textOf(program.run(ex))
+        if (text === null) {
+          context.failed('directResponse')
+          return refuse(ex, 'INTERNAL')
+        }
+        ex.localReply = { status, body: text, contentType: null, headers: null }
         return STOP
-      }
+      },
+      ...(program.needs.requestBody ? { buffers: { request: true } } : {})
     }
   }
 }

@@ -5,31 +5,7 @@ import { parseAuthority } from '#engine/http/authority.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { z } from '#engine/schema/schema.ts'
-
-/** Per list (spec section 8, header transformations). */
-const FIELDS_MAX = 16
-
-/** What frames a message or belongs to one connection is the engine's: a fixed value would break it. */
-const RESERVED = new Set([
-  'content-length',
-  'transfer-encoding',
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'upgrade'
-])
-
-const headerName = () =>
-  z
-    .string()
-    .min(1)
-    .max(256)
-    .regex(/^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/, 'is not a header name')
-    .refine((name) => !RESERVED.has(name.toLowerCase()), {
-      error: (issue) => `${String(issue.input).toLowerCase()} frames the message and cannot be modified`
-    })
+import { FIELDS_MAX, headerName } from '#policies/shared/field.ts'
 
 // Tab, space to "~", and Latin-1: a wider character would be cut to its last octet, which may be a line feed.
 const headerValue = () =>

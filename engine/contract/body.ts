@@ -1,0 +1,156 @@
+/**
+ * Whole bodies, for filters that read or replace them. A body is collected only where a filter asks for it
+ * (Filter.buffers), up to a bound, and only when the hooks ahead of that filter have let the exchange pass.
+ */
+import { HeaderBlock } from '#engine/http/headers.ts'
+import { hasNoContent } from '#engine/http/status.ts'
+import type { ErrorCode } from './errors.ts'
+import { BODY_LENGTH, BODY_NONE, type Exchange } from './exchange.ts'
+import { CONTINUE, type Hook, type Verdict } from './filter.ts'
+import { refuse } from './refuse.ts'
+
+/** Ends an exchange with the gateway's own reply. */
+export type Fail = (ex: Exchange, code: ErrorCode) => void
+
+/** A body that is arriving. */
+export class Collector {
+  readonly #max: number
+  readonly #done: (bytes: Buffer | null) => void
+  readonly #pieces: Buffer[]
+  #length = 0
+
+  /** `done` is called once: with the body, or with null when it is longer than `max` bytes. */
+  constructor(max: number, held: readonly Buffer[] | null, done: (bytes: Buffer | null) => void) {
+    this.#max = max
+    this.#done = done
+    this.#pieces = held === null ? [] : [...held]
+    for (const piece of this.#pieces) this.#length += piece.length
+  }
+
+  /** Copies bytes [start, end) of `chunk`. */
+  take(chunk: Buffer, start: number, end: number): void {
+    if (this.#length > this.#max) return
+    this.#length += end - start
+    if (this.#length <= this.#max) this.#pieces.push(Buffer.from(chunk.subarray(start, end)))
+    else {
+      this.#pieces.length = 0
+      this.#done(null)
+    }
+  }
+
+  end(): void {
+    if (this.#length <= this.#max) this.#done(Buffer.concat(this.#pieces))
+  }
+}
+
+/** The request hook that waits for the body: ex.requestBytes is set when it lets the exchange pass. */
+export function collectRequest(bytesMax: number): Hook {
+  return (ex) => {
+    if (ex.requestBytes !== null || ex.requestBody === BODY_NONE || ex.upgrade !== null) return CONTINUE
+    // Refused before it comes: nothing of it is read.
+    if (ex.requestLength > bytesMax) return refuse(ex, 'BODY_NOT_BUFFERED')
+    const held = ex.heldRequest
+    if (ex.requestDone) {
+      keepRequest(ex, Buffer.concat(held ?? []))
+      return CONTINUE
+    }
+    return new Promise<Verdict>((resolve) => {
+      ex.heldRequest = null
+      ex.requestCollector = new Collector(bytesMax, held, (bytes) => {
+        ex.requestCollector = null
+        if (bytes === null) resolve(refuse(ex, 'BODY_NOT_BUFFERED'))
+        else {
+          keepRequest(ex, bytes)
+          resolve(CONTINUE)
+        }
+      })
+      inviteBody(ex)
+    })
+  }
+}
+
+/** The client may be waiting to be asked, or may have been paused. */
+function inviteBody(ex: Exchange): void {
+  if (ex.expectsContinue) {
+    ex.expectsContinue = false
+    ex.request.remove('expect')
+    ex.client.sendInterim(100, new HeaderBlock())
+  }
+  ex.client.resumeBody()
+}
+
+function keepRequest(ex: Exchange, bytes: Buffer): void {
+  ex.requestBytes = bytes
+  ex.heldRequest = bytes.length === 0 ? null : [bytes]
+}
+
+/** The response hook that waits for the body: ex.responseBytes is set when it lets the exchange pass. */
+export function collectResponse(bytesMax: number, fail: Fail): Hook {
+  return (ex) => {
+    if (ex.responseBytes !== null || hasNoContent(ex.status, ex.method)) return CONTINUE
+    if (ex.localReply !== null) {
+      ex.responseBytes = Buffer.from(ex.localReply.body ?? '')
+      return CONTINUE
+    }
+    if (ex.responseBody === BODY_NONE) return CONTINUE
+    if (ex.responseLength > bytesMax) {
+      fail(ex, 'RESPONSE_NOT_BUFFERED')
+      return overtaken()
+    }
+    const held = ex.heldResponse
+    if (ex.heldTrailers !== null) {
+      keepResponse(ex, Buffer.concat(held ?? []))
+      return CONTINUE
+    }
+    return new Promise<Verdict>((resolve) => {
+      ex.heldResponse = null
+      ex.responseCollector = new Collector(bytesMax, held, (bytes) => {
+        ex.responseCollector = null
+        if (bytes === null) fail(ex, 'RESPONSE_NOT_BUFFERED')
+        else {
+          keepResponse(ex, bytes)
+          resolve(CONTINUE)
+        }
+      })
+      ex.server?.resumeBody()
+    })
+  }
+}
+
+function keepResponse(ex: Exchange, bytes: Buffer): void {
+  ex.responseBytes = bytes
+  ex.heldResponse = bytes.length === 0 ? null : [bytes]
+}
+
+/** For a hook whose exchange has been answered meanwhile: what it decides does not matter any more. */
+function overtaken(): Promise<Verdict> {
+  return new Promise(() => {})
+}
+
+// --- replacing ---
+
+/** What described the bytes that are gone (RFC 9110 section 8, RFC 9530). */
+const DESCRIBES_BYTES = ['content-length', 'content-encoding', 'content-md5', 'digest', 'content-digest', 'repr-digest']
+/** Of responses only: a changed body is another representation, and parts of it cannot be asked for. */
+const DESCRIBES_REPRESENTATION = ['etag', 'accept-ranges', 'content-range']
+
+/** Sends `bytes` instead of the request's body, which has been collected or was none. */
+export function replaceRequestBody(ex: Exchange, bytes: Buffer): void {
+  for (const name of DESCRIBES_BYTES) ex.request.remove(name)
+  ex.request.append('Content-Length', String(bytes.length))
+  ex.requestBody = bytes.length === 0 ? BODY_NONE : BODY_LENGTH
+  ex.requestLength = bytes.length
+  keepRequest(ex, bytes)
+}
+
+/** Sends `bytes` instead of the response's body, which has been collected or was none. Not where there can be none. */
+export function replaceResponseBody(ex: Exchange, bytes: Buffer): void {
+  const { response } = ex
+  if (response === null || hasNoContent(ex.status, ex.method)) return
+  for (const name of [...DESCRIBES_BYTES, ...DESCRIBES_REPRESENTATION]) response.remove(name)
+  response.append('Content-Length', String(bytes.length))
+  ex.responseBody = bytes.length === 0 ? BODY_NONE : BODY_LENGTH
+  ex.responseLength = bytes.length
+  if (ex.localReply === null) keepResponse(ex, bytes)
+  else ex.responseBytes = bytes
+}

@@ -1,0 +1,27 @@
+/** Names of header fields that a policy may set, add or remove. */
+import { z } from '#engine/schema/schema.ts'
+
+/** Per list (spec section 8, header transformations). */
+export const FIELDS_MAX = 16
+
+/** What frames a message or belongs to one connection is the engine's: another value would break it. */
+const RESERVED = new Set([
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'upgrade'
+])
+
+export const headerName = () =>
+  z
+    .string()
+    .min(1)
+    .max(256)
+    .regex(/^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/, 'is not a header name')
+    .refine((name) => !RESERVED.has(name.toLowerCase()), {
+      error: (issue) => `${String(issue.input).toLowerCase()} frames the message and cannot be modified`
+    })
