@@ -8,12 +8,13 @@ import { backends } from '#backends/index.ts'
 import { policies } from '#policies/index.ts'
 import { buildRuntime } from './build/runtime.ts'
 import { ConfigError, type Problem } from './contract/config-error.ts'
-import { newKept } from './contract/kept.ts'
+import { IDLE, newKept } from './contract/kept.ts'
 import { allowLargeHeads } from './downstream/uws-library.ts'
 import type { Snapshot } from './ir/snapshot.ts'
 import type { SnapshotDraft } from './standalone/load.ts'
 import { createTelemetry } from './telemetry/telemetry.ts'
 import type { DemoData, ToMain, ToWorker, WorkerData } from './workers/messages.ts'
+import { OffloadPool } from './workers/offload.ts'
 import { SharedState } from './workers/shared.ts'
 import { WorkerThread } from './workers/worker.ts'
 
@@ -44,7 +45,7 @@ function check(draft: SnapshotDraft): readonly Problem[] {
       {
         policies,
         kept: newKept(),
-        failed() {},
+        ...IDLE,
         backends,
         upstream: { endpoint: () => endpoint, send() {} },
         recorderFor: () => ({ record() {} }),
@@ -65,6 +66,7 @@ function startWorker(data: WorkerData): void {
   const announce = (series: unknown) => post({ kind: 'series', series })
   const telemetry = createTelemetry({ region, worker, announce, logging })
   const kept = newKept()
+  const offload = new OffloadPool()
   const thread = new WorkerThread({
     worker,
     state: SharedState.attach(data.state),
@@ -81,6 +83,7 @@ function startWorker(data: WorkerData): void {
       buildRuntime(snapshot, {
         policies,
         kept,
+        offload,
         failed: telemetry.expressionFailed,
         backends,
         upstream,

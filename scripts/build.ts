@@ -1,10 +1,11 @@
 /**
  * The program as one file, dist/weir.mjs: starts without reading a hundred modules. Workers start
- * from the same file. uWebSockets.js stays outside: it is a native binary, and optional.
+ * from the same file; only the threads of the offload pool have one of their own, weir-jobs.mjs. uWebSockets.js
+ * stays outside: it is a native binary, and optional.
  */
 import { chmod, stat } from 'node:fs/promises'
-import { join, relative, resolve } from 'node:path'
-import { build, type Plugin } from 'esbuild'
+import { dirname, join, relative, resolve } from 'node:path'
+import { type BuildOptions, build, type Plugin } from 'esbuild'
 import { binary } from '#engine/http/llhttp-binary.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -46,9 +47,7 @@ const lazyHttp: Plugin = {
   }
 }
 
-await build({
-  entryPoints: [join(root, 'engine', 'main.ts')],
-  outfile,
+const options: BuildOptions = {
   bundle: true,
   platform: 'node',
   format: 'esm',
@@ -57,10 +56,15 @@ await build({
   minifyWhitespace: true,
   legalComments: 'linked',
   sourcemap: 'linked',
-  external: ['uWebSockets.js'],
+  // piscina starts its threads from files of its own package.
+  external: ['uWebSockets.js', 'piscina'],
   plugins: [inlineBinary, dropLocales, lazyHttp],
   // Bundled CommonJS asks for node's modules by require.
   banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" }
-})
+}
+await build({ ...options, entryPoints: [join(root, 'engine', 'main.ts')], outfile })
+// What the threads of the offload pool run.
+const jobs = join(dirname(outfile), 'weir-jobs.mjs')
+await build({ ...options, entryPoints: [join(root, 'engine', 'workers', 'jobs.ts')], outfile: jobs })
 await chmod(outfile, 0o755)
 process.stdout.write(`${relative(process.cwd(), outfile)}: ${((await stat(outfile)).size / 1024).toFixed(0)} KiB\n`)

@@ -40,6 +40,7 @@ const DOORS: Readonly<Record<string, { readonly files: RegExp; readonly where: s
   yaml: { files: /^engine\/standalone\//, where: 'engine/standalone' },
   zod: { files: /^engine\/schema\//, where: 'engine/schema' },
   re2js: { files: /^engine\/kit\/pattern\.ts$/, where: 'engine/kit/pattern.ts' },
+  piscina: { files: /^engine\/workers\/offload\.ts$/, where: 'engine/workers/offload.ts' },
   esbuild: { files: /^(?!)/, where: 'scripts' },
   ws: { files: /^(?!)/, where: 'tests' }
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { backends as kinds } from '#backends/index.ts'
 import { ConfigError } from '#engine/contract/config-error.ts'
 import { CONTINUE, type Hook } from '#engine/contract/filter.ts'
-import { newKept } from '#engine/contract/kept.ts'
+import { IDLE, newKept } from '#engine/contract/kept.ts'
 import type { Policy } from '#engine/contract/policy.ts'
 import type { Snapshot, StaticBackend } from '#engine/ir/snapshot.ts'
 import { z } from '#engine/schema/schema.ts'
@@ -28,7 +28,7 @@ function build(snapshot: Snapshot, registry: readonly Policy[] = policies) {
   const runtime = buildRuntime(snapshot, {
     policies: registry,
     kept: newKept(),
-    failed() {},
+    ...IDLE,
     backends: kinds,
     upstream,
     recorderFor: (route, listener, port) => {

@@ -18,6 +18,7 @@ export interface RuntimeDeps {
   readonly policies: readonly Policy[]
   /** What the thread lends to policies, beside what the configuration says. */
   readonly kept: Workshop['kept']
+  readonly offload: Workshop['offload']
   /** Counts failed expressions. */
   readonly failed: Workshop['failed']
   readonly backends: readonly BackendKind[]
@@ -82,7 +83,7 @@ class Builder {
       request: collectRequest(maxBufferBytes),
       response: collectResponse(maxBufferBytes, deps.fail)
     }
-    const workshop = { kept: deps.kept, failed: deps.failed, maxBufferBytes }
+    const workshop = { kept: deps.kept, offload: deps.offload, failed: deps.failed, maxBufferBytes }
     this.#policies = new PolicyCompiler(deps.policies, workshop, collectors, this.problems)
   }
 

@@ -1,18 +1,43 @@
 /** What expressions may read of an exchange, at each place where they run. */
 import { performance } from 'node:perf_hooks'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import type { Route } from '#engine/contract/route.ts'
+import type { ClientStream } from '#engine/contract/transport.ts'
 import { HeaderFields } from './headers.ts'
 import type { Roots, Variable } from './roots.ts'
 import { Duration, Timestamp, type Value } from './values.ts'
 import { VARIABLES } from './variables.ts'
 
-type Reader = (ex: Exchange) => unknown
-type Readers = Readonly<Record<string, Reader | Variable<Exchange>>>
+/** The part of an exchange that expressions can read: what offload.ts takes to another thread. */
+export type Facts = Pick<
+  Exchange,
+  | 'method'
+  | 'authority'
+  | 'originalPath'
+  | 'query'
+  | 'request'
+  | 'requestBytes'
+  | 'status'
+  | 'response'
+  | 'responseBytes'
+  | 'jwt'
+  | 'apiKey'
+  | 'basicAuth'
+  | 'backend'
+  | 'startedAt'
+  | 'firstByteAt'
+> & {
+  readonly client: Pick<ClientStream, 'remoteAddress' | 'remotePort' | 'localPort' | 'httpVersion'>
+  readonly route: Pick<Route, 'name' | 'listener'> | null
+}
+
+type Reader = (ex: Facts) => unknown
+type Readers = Readonly<Record<string, Reader | Variable<Facts>>>
 
 /** The variable with those of its known fields that can be read here; asking for another is a mistake. */
-function offer(name: string, readers: Readers): Variable<Exchange> {
+function offer(name: string, readers: Readers): Variable<Facts> {
   const known = VARIABLES[name]!.fields!
-  const fields = Object.entries(readers).map(([field, reader]): [string, Variable<Exchange>] => [
+  const fields = Object.entries(readers).map(([field, reader]): [string, Variable<Facts>] => [
     field,
     typeof reader === 'function' ? { type: known[field]!.type, read: reader } : reader
   ])
@@ -20,7 +45,7 @@ function offer(name: string, readers: Readers): Variable<Exchange> {
 }
 
 /** A variable with any fields, which is not there as long as its policy has not found it. */
-function open(read: (ex: Exchange) => object | null): Variable<Exchange> {
+function open(read: (ex: Facts) => object | null): Variable<Facts> {
   return { type: 'map', read: (ex) => read(ex) ?? undefined }
 }
 
@@ -42,7 +67,7 @@ function bodyOf(bytes: Buffer | null): Value | undefined {
   return text.includes('\ufffd') ? bytes : text
 }
 
-const uri = (ex: Exchange) => `http://${ex.authority}${ex.originalPath}${ex.query}`
+const uri = (ex: Facts) => `http://${ex.authority}${ex.originalPath}${ex.query}`
 
 const request: Readers = {
   method: (ex) => ex.method,
@@ -57,7 +82,7 @@ const request: Readers = {
   startTime: (ex) => timestamp(ex.startedAt)
 }
 
-const name = (read: Reader): Variable<Exchange> => ({
+const name = (read: Reader): Variable<Facts> => ({
   type: 'map',
   read: (ex) => ex,
   fields: { name: { type: 'string', read } }
@@ -70,7 +95,7 @@ const ENVIRONMENT = {
 }
 
 /** Before a backend is chosen: authorization, rate limits, transformation of requests. */
-export const REQUEST_ROOTS: Roots<Exchange> = {
+export const REQUEST_ROOTS: Roots<Facts> = {
   request: offer('request', request),
   source: offer('source', { address: (ex) => ex.client.remoteAddress, port: (ex) => ex.client.remotePort }),
   destination: offer('destination', { port: (ex) => ex.client.localPort }),
@@ -85,7 +110,7 @@ export const REQUEST_ROOTS: Roots<Exchange> = {
 }
 
 /** When the response's head is there. */
-export const RESPONSE_ROOTS: Roots<Exchange> = {
+export const RESPONSE_ROOTS: Roots<Facts> = {
   ...REQUEST_ROOTS,
   response: offer('response', {
     code: (ex) => ex.status,
@@ -96,7 +121,7 @@ export const RESPONSE_ROOTS: Roots<Exchange> = {
 }
 
 /** When the exchange is over. */
-export const LOG_ROOTS: Roots<Exchange> = {
+export const LOG_ROOTS: Roots<Facts> = {
   ...RESPONSE_ROOTS,
   request: offer('request', { ...request, endTime: () => timestamp(performance.now()) }),
   proxy: offer('proxy', {

@@ -12,3 +12,9 @@ export function newKept(): Workshop['kept'] {
     return made
   }
 }
+
+/** For configurations that are only looked at: nothing of them runs. */
+export const IDLE: Omit<Workshop, 'maxBufferBytes' | 'kept'> = {
+  offload: { run: () => Promise.reject(new Error('nothing runs here')) },
+  failed() {}
+}

@@ -18,10 +18,18 @@ export interface CompileContext {
    * call with that key, the same object ever after. `key` begins with the policy's name.
    */
   readonly kept: <T extends object>(key: string, make: () => T) => T
+  /** Runs work that is too slow for an event loop in a thread of its own. */
+  readonly offload: Offload
   /** Counts an expression of `policy` that failed, or gave what cannot be used, for one exchange. */
   readonly failed: (policy: string) => void
   /** Largest body that a hook may ask for (Filter.buffers), in bytes. */
   readonly maxBufferBytes: number
+}
+
+/** Jobs for another thread, by name: engine/workers/jobs.ts has them all. */
+export interface Offload {
+  /** Argument and result are cloned. Rejects when the job throws, or when too many are waiting. */
+  run(job: string, argument: unknown): Promise<unknown>
 }
 
 /** What a configuration may refer to. */

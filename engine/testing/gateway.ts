@@ -1,7 +1,7 @@
 /** A whole gateway of one worker in the calling thread, from the text of a configuration file. */
 import { backends } from '#backends/index.ts'
 import { buildRuntime } from '#engine/build/runtime.ts'
-import { newKept } from '#engine/contract/kept.ts'
+import { IDLE, newKept } from '#engine/contract/kept.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { formatErrors, loadConfig } from '#engine/standalone/load.ts'
 import { REGION_BYTES } from '#engine/telemetry/metrics.ts'
@@ -46,7 +46,7 @@ export async function startGateway(yaml: string): Promise<TestGateway> {
       buildRuntime(snapshot, {
         policies,
         kept: newKept(),
-        failed() {},
+        ...IDLE,
         backends,
         upstream,
         recorderFor: telemetry.recorderFor,

@@ -2,7 +2,7 @@
 
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Compiled, Verdict } from '#engine/contract/filter.ts'
-import { newKept } from '#engine/contract/kept.ts'
+import { IDLE, newKept } from '#engine/contract/kept.ts'
 import type { Policy } from '#engine/contract/policy.ts'
 import type { CompiledMatch, Route } from '#engine/contract/route.ts'
 
@@ -15,6 +15,7 @@ export const failures: string[] = []
 export function compilePolicy(policy: Policy, config: unknown, matches = ALL): Compiled {
   const parsed = policy.schema.parse(config)
   return policy.compile((policy.accumulates ? [parsed] : parsed) as never, {
+    ...IDLE,
     kept: newKept(),
     failed: (name) => failures.push(name),
     maxBufferBytes: 2 << 20,

@@ -67,7 +67,7 @@ test('the form of the resource: expressions of one policy are alternatives', () 
 
 test('levels add up', () => {
   const rules = [[{ action: 'Allow', expressions: ['true'] }], [{ action: 'Deny', expressions: [YES] }]]
-  const compiled = authorization.compile(rules as never, null as never)
+  const compiled = authorization.compile(rules as never, {} as never)
   const ex = fakeExchange()
   ex.jwt = { sub: 'alice' }
   assert.equal(compiled.filter!.onRequest!(ex), STOP)

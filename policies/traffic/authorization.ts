@@ -4,10 +4,11 @@
  */
 
 import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
-import { compileExpression, type Expression, expression } from '#engine/cel/expression.ts'
+import { expression } from '#engine/cel/expression.ts'
+import { type Evaluation, evaluation } from '#engine/cel/offload.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { CONTINUE, type Compiled } from '#engine/contract/filter.ts'
-import type { Policy } from '#engine/contract/policy.ts'
+import { CONTINUE, type Compiled, type Hook } from '#engine/contract/filter.ts'
+import type { CompileContext, Policy } from '#engine/contract/policy.ts'
 import { refuse } from '#engine/contract/refuse.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { list, says, z } from '#engine/schema/schema.ts'
@@ -59,38 +60,53 @@ function ruleOf(given: z.output<ReturnType<typeof rule>>): Rule {
 
 // --- build time ---
 
-function compile(levels: readonly (readonly Rule[])[]): Compiled {
+function compile(levels: readonly (readonly Rule[])[], { offload }: CompileContext): Compiled {
   const rules = levels.flat()
   const of = (action: Action) => rules.filter((given) => given.action === action)
-  const programs = (given: Rule) => given.expressions.map((source) => compileExpression(source, REQUEST_ROOTS, 'bool'))
-  const denies = of('Deny').flatMap(programs)
-  const requires = of('Require').map(programs)
-  const allows = of('Allow').flatMap(programs)
-  const reads = [...denies, ...requires.flat(), ...allows].some((program) => program.needs.requestBody)
-  return {
-    filter: {
-      onRequest: (ex) => (mayPass(ex, denies, requires, allows) ? CONTINUE : refuse(ex, 'FORBIDDEN')),
-      ...(reads ? { buffers: { request: true } } : {})
-    }
+  const evaluations = (given: Rule) =>
+    given.expressions.map((source) => evaluation(source, 'request', 'bool', (name, job) => offload.run(name, job)))
+  const compiled: CompiledRules = {
+    denies: of('Deny').flatMap(evaluations),
+    requires: of('Require').map(evaluations),
+    allows: of('Allow').flatMap(evaluations)
   }
+  const all = [...compiled.denies, ...compiled.requires.flat(), ...compiled.allows]
+  if (all.some((one) => one.mayWait)) {
+    const onRequest: Hook = async (ex) => ((await mayPassLater(ex, compiled)) ? CONTINUE : refuse(ex, 'FORBIDDEN'))
+    return { filter: { onRequest, buffers: { request: true } } }
+  }
+  return { filter: { onRequest: (ex) => (mayPass(ex, compiled) ? CONTINUE : refuse(ex, 'FORBIDDEN')) } }
+}
+
+interface CompiledRules {
+  readonly denies: readonly Evaluation[]
+  readonly requires: readonly (readonly Evaluation[])[]
+  readonly allows: readonly Evaluation[]
 }
 
 // --- request time ---
 
-function mayPass(
-  ex: Exchange,
-  denies: readonly Expression[],
-  requires: readonly (readonly Expression[])[],
-  allows: readonly Expression[]
-): boolean {
+function mayPass(ex: Exchange, { denies, requires, allows }: CompiledRules): boolean {
   for (let i = 0; i < denies.length; i++) if (denies[i]!.run(ex) !== false) return false
   for (let i = 0; i < requires.length; i++) if (!isOneTrue(requires[i]!, ex)) return false
   return allows.length === 0 || isOneTrue(allows, ex)
 }
 
 /** An expression that fails, or gives no boolean, is not true. */
-function isOneTrue(programs: readonly Expression[], ex: Exchange): boolean {
-  for (let i = 0; i < programs.length; i++) if (programs[i]!.run(ex) === true) return true
+function isOneTrue(rules: readonly Evaluation[], ex: Exchange): boolean {
+  for (let i = 0; i < rules.length; i++) if (rules[i]!.run(ex) === true) return true
+  return false
+}
+
+/** As mayPass, for rules that read a body: one that is large for its expression runs in another thread. */
+async function mayPassLater(ex: Exchange, { denies, requires, allows }: CompiledRules): Promise<boolean> {
+  for (const rule of denies) if ((await rule.run(ex)) !== false) return false
+  for (const alternatives of requires) if (!(await isOneTrueLater(alternatives, ex))) return false
+  return allows.length === 0 || (await isOneTrueLater(allows, ex))
+}
+
+async function isOneTrueLater(rules: readonly Evaluation[], ex: Exchange): Promise<boolean> {
+  for (const rule of rules) if ((await rule.run(ex)) === true) return true
   return false
 }
 

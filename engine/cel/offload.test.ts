@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fakeExchange } from '#engine/testing/exchange.ts'
+import { CelError, toJson, type Value } from './index.ts'
+import { CEL_JOB, type CelJob, evaluation, type Phase, runCelJob } from './offload.ts'
+
+/** A pool in this thread: what goes in and out is cloned, as between threads. */
+function pool() {
+  const jobs: CelJob[] = []
+  const run = (name: string, job: unknown): Promise<unknown> => {
+    assert.equal(name, CEL_JOB)
+    const cloned = structuredClone(job) as CelJob
+    jobs.push(cloned)
+    return Promise.resolve(structuredClone(runCelJob(cloned)))
+  }
+  return { jobs, run }
+}
+
+function exchange(body: string | null) {
+  const ex = fakeExchange({
+    method: 'POST',
+    target: '/v1?x=1',
+    headers: [
+      ['X-Tenant', 'blue'],
+      ['X-Tenant', 'red']
+    ]
+  })
+  ex.jwt = { sub: 'alice' }
+  ex.requestBytes = body === null ? null : Buffer.from(body)
+  return ex
+}
+
+const SMALL = JSON.stringify({ items: [1, 2, 3] })
+const LARGE = JSON.stringify({ items: Array.from({ length: 60_000 }, (_, i) => i) })
+const ALL = 'json(request.body).items.all(i, i >= 0)'
+
+test('an expression over a body leaves the thread when the body is large, and only then', async () => {
+  const { jobs, run } = pool()
+  const all = evaluation(ALL, 'request', 'bool', run)
+  assert.equal(all.mayWait, true)
+  assert.equal(all.run(exchange(SMALL)), true)
+  assert.equal(jobs.length, 0)
+  assert.equal(await all.run(exchange(LARGE)), true)
+  assert.equal(jobs.length, 1)
+  const cheap = evaluation('jwt.sub == "alice"', 'request', 'bool', run)
+  assert.equal(cheap.mayWait, false)
+  assert.equal(cheap.run(exchange(LARGE)), true)
+  assert.equal(jobs.length, 1)
+})
+
+test('it gives the same there as here', async () => {
+  const { jobs, run } = pool()
+  const sources = [
+    'request.method + request.uri + request.version + request.host + request.pathAndQuery',
+    'request.headers["x-tenant"].join("+")',
+    'jwt.sub + source.address + string(source.port)',
+    'string(request.startTime)',
+    '{"a": 1, "b": [1.5, true, null]}',
+    'has(apiKey.id) || has(request.headers.none)',
+    'size(request.body)'
+  ]
+  for (const source of sources) {
+    const whole = `json(request.body).items.all(i, i >= 0) ? ${source} : fail("no")`
+    const phase: Phase = 'request'
+    const ex = exchange(LARGE)
+    const here = evaluation(whole, phase, 'any', run).program.run(ex)
+    const there = await evaluation(whole, phase, 'any', run).run(ex)
+    assert.equal(toJson(there), toJson(here), source)
+  }
+  assert.equal(jobs.length, sources.length)
+})
+
+test('the response is there too, and one that was not is not', async () => {
+  const { run } = pool()
+  const source = 'response.code == 200 && response.headers.server == "x" && json(response.body).items.all(i, i >= 0)'
+  const ex = exchange(null)
+  ex.status = 200
+  ex.response = fakeExchange({ headers: [['Server', 'x']] }).request
+  ex.responseBytes = Buffer.from(LARGE)
+  assert.equal(await evaluation(source, 'response', 'bool', run).run(ex), true)
+})
+
+const failure = (value: Value) => (value instanceof CelError ? value.message : 'no error')
+
+test('what fails there, or cannot run there, is a failed expression', async () => {
+  const { run } = pool()
+  const wrong = evaluation('json(request.body).items.map(i, i / 0)[0] == 1', 'request', 'bool', run)
+  assert.match(failure(await wrong.run(exchange(LARGE))), /division by zero/)
+  const full = evaluation(ALL, 'request', 'bool', () => Promise.reject(new Error('the pool is full')))
+  assert.equal(failure(await full.run(exchange(LARGE))), 'the pool is full')
+})

@@ -1,0 +1,161 @@
+/**
+ * Expressions over bodies that may hold the event loop: they run in a helper thread when the body at hand
+ * makes them expensive, and never otherwise. docs/design/007-cel.md has the threshold and its measurement.
+ */
+import { performance } from 'node:perf_hooks'
+import { HeaderBlock } from '#engine/http/headers.ts'
+import type { Facts } from './exchange.ts'
+import { LOG_ROOTS, REQUEST_ROOTS, RESPONSE_ROOTS } from './exchange.ts'
+import { compileExpression, type Expression } from './expression.ts'
+import { CelError, toJson, type Value, type Wanted } from './index.ts'
+
+/** Where the expression runs: which variables there are. */
+export type Phase = 'request' | 'response' | 'log'
+
+const ROOTS = { request: REQUEST_ROOTS, response: RESPONSE_ROOTS, log: LOG_ROOTS } as const
+
+/** The job's name in the pool. */
+export const CEL_JOB = 'cel'
+
+/** Everything that the other thread needs, ready to be cloned. */
+export interface CelJob {
+  readonly source: string
+  readonly phase: Phase
+  readonly facts: PackedFacts
+}
+
+/** Plain data in, plain data out: what is no JSON value comes back as its JSON. */
+export type CelOutcome =
+  | { readonly value: string | number | boolean | null }
+  | { readonly json: string }
+  | { readonly error: string }
+
+type PackedFacts = Omit<Facts, 'request' | 'response'> & {
+  /** Flat: name, value, ... */
+  readonly requestLines: readonly string[]
+  readonly responseLines: readonly string[] | null
+}
+
+/** Runs `job` where it has time. Rejects when too much is waiting. */
+export type RunJob = (name: string, job: unknown) => Promise<unknown>
+
+/** A compiled expression and where it runs. */
+export interface Evaluation {
+  readonly program: Expression
+  readonly phase: Phase
+  /** Only then may `run` return a promise. */
+  readonly mayWait: boolean
+  run(ex: Facts): Value | Promise<Value>
+}
+
+export function evaluation(source: string, phase: Phase, wanted: Wanted, offload: RunJob): Evaluation {
+  const program = compileExpression(source, ROOTS[phase], wanted)
+  const { needs, cost } = program
+  const mayWait = needs.requestBody || needs.responseBody
+  if (!mayWait) return { program, phase, mayWait, run: (ex) => program.run(ex) }
+  return {
+    program,
+    phase,
+    mayWait,
+    run(ex) {
+      const bytes = (ex.requestBytes?.length ?? 0) + (ex.responseBytes?.length ?? 0)
+      return cost.mayBeExpensive(bytes) ? runElsewhere(program.source, phase, ex, offload) : program.run(ex)
+    }
+  }
+}
+
+async function runElsewhere(source: string, phase: Phase, ex: Facts, offload: RunJob): Promise<Value> {
+  const job: CelJob = { source, phase, facts: pack(ex) }
+  let outcome: CelOutcome
+  try {
+    outcome = (await offload(CEL_JOB, job)) as CelOutcome
+  } catch (error) {
+    // Too much is waiting, or the helper died: for whoever asked, the expression has failed.
+    return new CelError('failed', error instanceof Error ? error.message : String(error))
+  }
+  if ('error' in outcome) return new CelError('failed', outcome.error)
+  return 'json' in outcome ? (JSON.parse(outcome.json) as Value) : outcome.value
+}
+
+function pack(ex: Facts): PackedFacts {
+  const { client, route } = ex
+  return {
+    method: ex.method,
+    authority: ex.authority,
+    originalPath: ex.originalPath,
+    query: ex.query,
+    requestLines: linesOf(ex.request),
+    requestBytes: ex.requestBytes,
+    status: ex.status,
+    responseLines: ex.response === null ? null : linesOf(ex.response),
+    responseBytes: ex.responseBytes,
+    jwt: ex.jwt,
+    apiKey: ex.apiKey,
+    basicAuth: ex.basicAuth,
+    backend: ex.backend,
+    // Each thread counts from its own start.
+    startedAt: ex.startedAt + performance.timeOrigin,
+    firstByteAt: ex.firstByteAt === 0 ? 0 : ex.firstByteAt + performance.timeOrigin,
+    client: {
+      remoteAddress: client.remoteAddress,
+      remotePort: client.remotePort,
+      localPort: client.localPort,
+      httpVersion: client.httpVersion
+    },
+    route: route === null ? null : { name: route.name, listener: route.listener }
+  }
+}
+
+function linesOf(block: HeaderBlock): string[] {
+  const lines: string[] = []
+  block.forEach((name, value) => {
+    lines.push(name, value)
+  })
+  return lines
+}
+
+// --- in the helper thread ---
+
+/** Expressions that this thread has compiled; a configuration has a bounded number of them. */
+const COMPILED_MAX = 1_000
+const compiled = new Map<string, Expression>()
+
+/** What the pool runs under CEL_JOB. */
+export function runCelJob({ source, phase, facts }: CelJob): CelOutcome {
+  const key = `${phase} ${source}`
+  let program = compiled.get(key)
+  if (program === undefined) {
+    program = compileExpression(source, ROOTS[phase])
+    if (compiled.size >= COMPILED_MAX) compiled.clear()
+    compiled.set(key, program)
+  }
+  const value = program.run(unpack(facts))
+  if (value instanceof CelError) return { error: value.message }
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return { value }
+  if (typeof value === 'number') return { value }
+  const json = toJson(value)
+  return typeof json === 'string' ? { json } : { error: json instanceof CelError ? json.message : 'no JSON value' }
+}
+
+function unpack({ requestLines, responseLines, ...rest }: PackedFacts): Facts {
+  return {
+    ...rest,
+    startedAt: rest.startedAt - performance.timeOrigin,
+    firstByteAt: rest.firstByteAt === 0 ? 0 : rest.firstByteAt - performance.timeOrigin,
+    request: blockOf(requestLines),
+    response: responseLines === null ? null : blockOf(responseLines),
+    // Cloning makes plain byte arrays of Buffers.
+    requestBytes: bufferOf(rest.requestBytes),
+    responseBytes: bufferOf(rest.responseBytes)
+  }
+}
+
+function bufferOf(bytes: Uint8Array | null): Buffer | null {
+  return bytes === null ? null : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+function blockOf(lines: readonly string[]): HeaderBlock {
+  const block = new HeaderBlock()
+  for (let i = 0; i < lines.length; i += 2) block.receive(lines[i]!, lines[i + 1]!)
+  return block
+}

@@ -1,0 +1,12 @@
+/** What the threads of the offload pool run (offload.ts): one row per job. */
+import { CEL_JOB, type CelJob, runCelJob } from '#engine/cel/offload.ts'
+
+const JOBS = {
+  [CEL_JOB]: (argument: unknown) => runCelJob(argument as CelJob)
+} as const
+
+export type JobName = keyof typeof JOBS
+
+export default function run({ job, argument }: { readonly job: JobName; readonly argument: unknown }): unknown {
+  return JOBS[job](argument)
+}

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { CelError } from '#engine/cel/index.ts'
+import { evaluation } from '#engine/cel/offload.ts'
+import { fakeExchange } from '#engine/testing/exchange.ts'
+import { OffloadPool } from './offload.ts'
+
+test('a large body is looked through in another thread, with the same result', async (t) => {
+  const pool = new OffloadPool()
+  t.after(() => pool.close())
+  const rule = 'json(request.body).items.all(i, i >= 0) && jwt.sub == "alice"'
+  const all = evaluation(rule, 'request', 'bool', (name, job) => pool.run(name, job))
+  const ex = fakeExchange({ method: 'POST' })
+  ex.jwt = { sub: 'alice' }
+  ex.requestBytes = Buffer.from(JSON.stringify({ items: Array.from({ length: 60_000 }, (_, i) => i) }))
+  const waiting = all.run(ex)
+  assert.ok(waiting instanceof Promise)
+  assert.equal(await waiting, true)
+  ex.requestBytes = Buffer.from(`${'['.repeat(600_000)}`)
+  assert.ok((await all.run(ex)) instanceof CelError)
+})
+
+test('more than it can queue is refused, and what was queued is done', async (t) => {
+  const pool = new OffloadPool()
+  t.after(() => pool.close())
+  const all = evaluation('json(request.body).all(i, i >= 0)', 'request', 'bool', (name, job) => pool.run(name, job))
+  const ex = fakeExchange({ method: 'POST' })
+  ex.requestBytes = Buffer.from(JSON.stringify(Array.from({ length: 60_000 }, (_, i) => i)))
+  const results = await Promise.all(Array.from({ length: 200 }, () => all.run(ex)))
+  const done = results.filter((result) => result === true).length
+  const refused = results.filter((result) => result instanceof CelError).length
+  assert.equal(done + refused, 200)
+  assert.ok(done >= 128 && refused > 0, `${done} done, ${refused} refused`)
+})

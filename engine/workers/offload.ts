@@ -1,0 +1,39 @@
+/**
+ * A thread for work that is too slow for an event loop (piscina, docs/design/012-offload.md): made when it is
+ * first needed, one per worker, ended after a while without work. A hop costs 60 to 90 us.
+ */
+import type { Piscina } from 'piscina'
+import type { Offload } from '#engine/contract/policy.ts'
+import type { JobName } from './jobs.ts'
+
+/** More than this would be late anyway: who asks is told at once. */
+const QUEUE_MAX = 128
+const IDLE_MS = 30_000
+
+/** Beside this module, or beside the bundle that holds it. */
+const JOBS = import.meta.url.endsWith('.ts')
+  ? new URL('./jobs.ts', import.meta.url)
+  : new URL('./weir-jobs.mjs', import.meta.url)
+
+export class OffloadPool implements Offload {
+  #pool: Promise<Piscina> | null = null
+
+  async run(job: string, argument: unknown): Promise<unknown> {
+    this.#pool ??= openPool()
+    const pool = await this.#pool
+    return await pool.run({ job: job as JobName, argument })
+  }
+
+  /** What is under way is given up. */
+  async close(): Promise<void> {
+    const pool = this.#pool
+    this.#pool = null
+    await (await pool)?.destroy()
+  }
+}
+
+async function openPool(): Promise<Piscina> {
+  // Not a static import: most configurations never need it, and it would be loaded at every start.
+  const { Piscina: Pool } = await import('piscina')
+  return new Pool({ filename: JOBS.href, minThreads: 0, maxThreads: 1, maxQueue: QUEUE_MAX, idleTimeout: IDLE_MS })
+}
