@@ -44,6 +44,7 @@ function check(draft: SnapshotDraft): readonly Problem[] {
       {
         policies,
         kept: newKept(),
+        log() {},
         backends,
         upstream: { endpoint: () => endpoint, send() {} },
         recorderFor: () => ({ record() {} }),
@@ -80,6 +81,7 @@ function startWorker(data: WorkerData): void {
       buildRuntime(snapshot, {
         policies,
         kept,
+        log: (level, message) => telemetry.logger.log(level, 'policies', message),
         backends,
         upstream,
         recorderFor: telemetry.recorderFor,

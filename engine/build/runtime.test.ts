@@ -28,6 +28,7 @@ function build(snapshot: Snapshot, registry: readonly Policy[] = policies) {
   const runtime = buildRuntime(snapshot, {
     policies: registry,
     kept: newKept(),
+    log() {},
     backends: kinds,
     upstream,
     recorderFor: (route, listener, port) => {

@@ -3,7 +3,7 @@ import type { BackendContext, BackendKind, CompiledBackend, UpstreamClient } fro
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { RouteSettings } from '#engine/contract/filter.ts'
+import type { Background, RouteSettings } from '#engine/contract/filter.ts'
 import type { Policy, Workshop } from '#engine/contract/policy.ts'
 import type { Recorder, Route, Router } from '#engine/contract/route.ts'
 import type { Backend, RouteMatch, RouteSpec, Snapshot, WeightedBackend } from '#engine/ir/snapshot.ts'
@@ -17,6 +17,7 @@ export interface RuntimeDeps {
   readonly policies: readonly Policy[]
   /** What the thread lends to policies, beside what the configuration says. */
   readonly kept: Workshop['kept']
+  readonly log: Workshop['log']
   readonly backends: readonly BackendKind[]
   readonly upstream: UpstreamClient
   readonly recorderFor: (route: string, listener: string, port: number) => Recorder
@@ -57,6 +58,7 @@ export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
   const { version, hash, acceptedAt } = snapshot
   return Object.freeze({
     snapshot,
+    background: builder.background,
     route: (ex: Exchange) => router.route(ex),
     describe: () => ({ version, hash, acceptedAt, routes: builder.routes })
   })
@@ -75,7 +77,12 @@ class Builder {
     this.#snapshot = snapshot
     this.#deps = deps
     const { maxBufferBytes } = snapshot.frontend.http
-    this.#policies = new PolicyCompiler(deps.policies, { kept: deps.kept, maxBufferBytes }, this.problems)
+    const { kept, log } = deps
+    this.#policies = new PolicyCompiler(deps.policies, { kept, log, maxBufferBytes }, this.problems)
+  }
+
+  get background(): readonly Background[] {
+    return this.#policies.background
   }
 
   route(spec: RouteSpec, place: RoutePlace): Route {

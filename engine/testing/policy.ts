@@ -13,6 +13,7 @@ export function compilePolicy(policy: Policy, config: unknown, matches = ALL): C
   const parsed = policy.schema.parse(config)
   return policy.compile((policy.accumulates ? [parsed] : parsed) as never, {
     kept: newKept(),
+    log() {},
     maxBufferBytes: 2 << 20,
     matches
   })
