@@ -7,12 +7,14 @@ import { authorization } from './traffic/authorization.ts'
 import { directResponse } from './traffic/direct-response.ts'
 import { headerModifiers } from './traffic/header-modifiers.ts'
 import { hostRewrite } from './traffic/host-rewrite.ts'
+import { jwtAuthentication } from './traffic/jwt-authentication.ts'
 import { requestRedirect } from './traffic/request-redirect.ts'
 import { timeouts } from './traffic/timeouts.ts'
 import { urlRewrite } from './traffic/url-rewrite.ts'
 
 export const policies: readonly Policy[] = [
   timeouts, // settings only: the clock of the exchange runs before any hook does
+  jwtAuthentication, // who asks: whatever decides below may read its claims
   authorization, // who may pass, before anything is spent on the request or changed in it
   headerModifiers, // fixed values; its response side sees every reply made below, redirects included
   hostRewrite, // settings only; a general rule for the host, so whatever names a host comes after it
