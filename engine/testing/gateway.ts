@@ -21,7 +21,10 @@ export interface TestGateway {
   close(): Promise<void>
 }
 
-/** `folder`: where relative paths begin. The access log is off unless the configuration's log level turns it on. Rejects with the mistakes of `yaml`. */
+/**
+ * The access log is off unless the configuration's log level turns it on. `folder`: where relative paths begin.
+ * Rejects with the mistakes of `yaml`.
+ */
 export async function startGateway(yaml: string, folder?: string): Promise<TestGateway> {
   let version = 0
   let answer: (message: ToMain) => void = () => {}

@@ -70,8 +70,11 @@ function inHeader(name: string, prefix: string): Credential {
         : value.slice(prefix.length)
     },
     take(ex) {
-      const value = ex.request.get(name)!
-      ex.request.remove(name)
+      const { request } = ex
+      const i = request.find(name, 0)
+      const value = i >= 0 ? request.value(i) : request.get(name)!
+      if (i >= 0) request.drop(i)
+      if (request.added !== null) request.remove(name)
       keep(ex, name, value)
     }
   }

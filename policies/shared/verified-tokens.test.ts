@@ -4,12 +4,19 @@ import { VerifiedTokens } from './verified-tokens.ts'
 
 const entry = (chars: number) => ({ claims: {}, deadline: 0, provider: 0, fingerprint: '', chars })
 
-test('the token used longest ago is forgotten first', () => {
+test('what nobody uses is forgotten first', () => {
   const tokens = new VerifiedTokens()
   for (let i = 0; i < 10_000; i++) tokens.set(String(i), entry(1))
   assert.ok(tokens.get('0'))
   tokens.set('more', entry(1))
   assert.deepEqual([tokens.size, tokens.get('1'), tokens.get('0')?.chars], [10_000, undefined, 1])
+  // When everything was used, the bound holds nevertheless.
+  for (let i = 2; i < 10_000; i++) tokens.get(String(i))
+  for (let i = 0; i < 20_000; i++) {
+    tokens.set(`new ${i}`, entry(1))
+    assert.ok(tokens.get(`new ${i}`))
+  }
+  assert.equal(tokens.size, 10_000)
 })
 
 test('long tokens count as much as they hold', () => {

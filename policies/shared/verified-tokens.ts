@@ -1,4 +1,4 @@
-/** Tokens whose signature has been verified: bounded, the one used longest ago is forgotten first. */
+/** Tokens whose signature has been verified: bounded, those that nobody uses any more are forgotten first. */
 import type { Identity } from '#engine/contract/exchange.ts'
 
 const TOKENS_MAX = 10_000
@@ -16,37 +16,50 @@ export interface VerifiedToken {
   readonly chars: number
 }
 
+/** An entry, and whether it was used since the last time that it was the oldest one. */
+interface Slot {
+  readonly entry: VerifiedToken
+  isUsed: boolean
+}
+
 export class VerifiedTokens {
-  /** A Map iterates in order of insertion: the first key is the one used longest ago. */
-  readonly #entries = new Map<string, VerifiedToken>()
+  /**
+   * A Map iterates in order of insertion. The oldest is forgotten, unless it was used: then it becomes the
+   * youngest once more ("second chance"). Moving it with every use would cost a request 0.4 us.
+   */
+  readonly #slots = new Map<string, Slot>()
   #chars = 0
 
   get size(): number {
-    return this.#entries.size
+    return this.#slots.size
   }
 
   get(key: string): VerifiedToken | undefined {
-    const entry = this.#entries.get(key)
-    if (entry === undefined) return undefined
-    this.#entries.delete(key)
-    this.#entries.set(key, entry)
-    return entry
+    const slot = this.#slots.get(key)
+    if (slot === undefined) return undefined
+    slot.isUsed = true
+    return slot.entry
   }
 
   set(key: string, entry: VerifiedToken): void {
     this.delete(key)
-    this.#entries.set(key, entry)
     this.#chars += entry.chars
-    for (const oldest of this.#entries.keys()) {
-      if (this.#entries.size <= TOKENS_MAX && this.#chars <= CHARS_MAX) return
+    // One place is for the new one.
+    for (const [oldest, slot] of this.#slots) {
+      if (this.#slots.size < TOKENS_MAX && this.#chars <= CHARS_MAX) break
       this.delete(oldest)
+      if (!slot.isUsed) continue
+      slot.isUsed = false
+      this.#slots.set(oldest, slot)
+      this.#chars += slot.entry.chars
     }
+    this.#slots.set(key, { entry, isUsed: false })
   }
 
   delete(key: string): void {
-    const entry = this.#entries.get(key)
-    if (entry === undefined) return
-    this.#entries.delete(key)
-    this.#chars -= entry.chars
+    const slot = this.#slots.get(key)
+    if (slot === undefined) return
+    this.#slots.delete(key)
+    this.#chars -= slot.entry.chars
   }
 }

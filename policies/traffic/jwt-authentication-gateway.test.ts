@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -223,4 +223,14 @@ test('Optional and Permissive', async (t) => {
   const passed = await ask(permissive, forged)
   assert.equal(passed.status, 200)
   assert.ok(passed.body.includes(`authorization: bearer ${forged.toLowerCase()}`), 'it is not ours: it stays')
+})
+
+test('the example of the documentation does what it says', async (t) => {
+  const folder = join(import.meta.dirname, '../../docs/examples')
+  const text = readFileSync(join(folder, 'jwt-authentication.yaml'), 'utf8')
+  const weir = await startGateway(text, folder)
+  t.after(() => weir.close())
+  assert.equal((await ask(weir, '')).status, 401)
+  const answer = await ask(weir, /TOKEN=(\S+)/.exec(text)![1]!)
+  assert.deepEqual([answer.status, answer.body], [200, 'welcome'])
 })
