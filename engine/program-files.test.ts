@@ -64,6 +64,20 @@ test('a key file is found beside the configuration, and a change of it is put in
   assert.deepEqual([await status(port, first), await status(port, second)], [200, 401])
 })
 
+test('another key file in a changed configuration is watched too', async (t) => {
+  const path = folder(t)
+  const port = await freePort()
+  writeFileSync(join(path, 'one.json'), keySet([first]))
+  writeFileSync(join(path, 'two.json'), keySet([first]))
+  writeFileSync(join(path, 'weir.yaml'), config(port, '{ file: one.json }'))
+  const program = await started(t, '-f', join(path, 'weir.yaml'))
+  writeFileSync(join(path, 'weir.yaml'), config(port, '{ file: two.json }'))
+  await program.said(/configuration [0-9a-f]{12} in force/)
+  writeFileSync(join(path, 'two.json'), keySet([second]))
+  await program.said(/configuration [0-9a-f]{12} in force/, 2)
+  assert.deepEqual([await status(port, first), await status(port, second)], [401, 200])
+})
+
 test('a mounted ConfigMap: its link is swapped', async (t) => {
   const path = folder(t)
   const port = await freePort()

@@ -23,6 +23,7 @@ export function checkPolicies(file: Raw, source: Source, parts: PolicyParts): Pr
   const { policies } = parts
   const keys = policyKeys(policies)
   const problems: Problem[] = []
+  const done: Done = new WeakSet()
   const report = (path: Path, message: string): void => {
     problems.push({ path, offset: source.locate(path, 'key'), message })
   }
@@ -32,7 +33,7 @@ export function checkPolicies(file: Raw, source: Source, parts: PolicyParts): Pr
       const outer = attachedTo(listener, keys, parts, report)
       for (const route of listener.routes) {
         checkRepeated(route, keys, report)
-        compileAll(route.raw, [outer, attachedTo(route, keys, parts, report)], policies, report)
+        compileAll(route.raw, [outer, attachedTo(route, keys, parts, report)], policies, done, report)
       }
     }
   }
@@ -59,6 +60,9 @@ function checkRepeated(
     }
   }
 }
+
+/** Configurations that were compiled: that of a listener once, not for each of its routes (keys are costly). */
+type Done = WeakSet<object>
 
 /** Policies of one place, and the key in the file that each came from. */
 interface Attached {
@@ -101,6 +105,7 @@ function compileAll(
   route: Raw,
   [outer, inner]: readonly [Attached, Attached],
   policies: readonly Policy[],
+  done: Done,
   report: (path: Path, message: string) => void
 ): void {
   const matches = matchesOf(route.matches)
@@ -110,7 +115,8 @@ function compileAll(
   for (const policy of policies) {
     const owner = inner.policies[policy.name] === undefined ? outer : inner
     const config = owner.policies[policy.name]
-    if (config === undefined) continue
+    if (config === undefined || done.has(Object(config))) continue
+    if (!policy.usesMatches) done.add(Object(config))
     try {
       policy.compile((policy.accumulates ? [config] : config) as never, context)
     } catch (error) {

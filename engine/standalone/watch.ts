@@ -62,6 +62,11 @@ export class WatchedFiles {
     }
   }
 
+  /** What is watched. */
+  get paths(): readonly string[] {
+    return [...this.#watches.keys()]
+  }
+
   close(): void {
     this.#isClosed = true
     for (const watch of this.#watches.values()) watch.close()

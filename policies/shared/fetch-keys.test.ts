@@ -45,6 +45,8 @@ test('size and time are bounded', async (t) => {
     more()
   })
   await assert.rejects(fetchKeys(endless.url), /^Error: the answer is longer than 196608 bytes$/)
+  const large = await server(t, 'x'.repeat(196_609))
+  await assert.rejects(fetchKeys(large.url), /^Error: the answer is longer than 196608 bytes$/)
   const silent = await server(t, () => {})
   await assert.rejects(fetchKeys(silent.url, 20), /^Error: no complete answer within 20 ms$/)
   const halting = await server(t, (response) => void response.write('{'))

@@ -183,7 +183,12 @@ export function verifySignature(
     // RFC 7518 section 3.5: the salt is as long as the hash.
     ...(isPss ? { saltLength: constants.RSA_PSS_SALTLEN_DIGEST } : {})
   }
-  return new Promise((resolve) =>
-    verify(digest, signed, options, signature, (error, ok) => resolve(error === null && ok))
-  )
+  return new Promise((resolve) => {
+    try {
+      verify(digest, signed, options, signature, (error, ok) => resolve(error === null && ok))
+    } catch {
+      // A signature that cannot even be looked at with this key.
+      resolve(false)
+    }
+  })
 }
