@@ -5,6 +5,7 @@
 import type { Problem } from './contract/config-error.ts'
 import type { Policy } from './contract/policy.ts'
 import type { Snapshot } from './ir/snapshot.ts'
+import type { ReadFile } from './standalone/file-sources.ts'
 import { formatErrors, hashOf, loadConfig, type SnapshotDraft } from './standalone/load.ts'
 import type { Published, Supervisor } from './workers/supervisor.ts'
 
@@ -21,22 +22,27 @@ export interface ControlOptions {
   /** Named in messages: the file's path, or what stands for it. */
   readonly name: string
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Where relative paths in the configuration begin. */
+  readonly folder: string
   /** Problems that show only when a Runtime is built from the draft. */
   readonly check: (draft: SnapshotDraft) => readonly Problem[]
   readonly log: (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void
 }
 
-export type Loaded =
-  | { readonly ok: true; readonly draft: SnapshotDraft; readonly hash: string }
+/** `files`: what the configuration refers to. */
+export type Loaded = { readonly files: readonly ReadFile[] } & (
+  | { readonly ok: true; readonly draft: SnapshotDraft; readonly hash: string; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly count: number; readonly text: string }
+)
 
 /** Validates `text`; every mistake is in the result. */
 export function load(text: string, options: ControlOptions): Loaded {
-  const { policies, name, env, check } = options
-  const result = loadConfig(text, { file: name, env, policies, check })
-  if (!result.ok) return { ok: false, count: result.errors.length, text: formatErrors(result.errors) }
-  for (const warning of result.warnings) options.log('warn', warning)
-  return { ok: true, draft: result.snapshot, hash: hashOf(text) }
+  const { policies, name, env, folder, check } = options
+  const result = loadConfig(text, { file: name, env, folder, policies, check })
+  const { files } = result
+  if (!result.ok) return { ok: false, count: result.errors.length, text: formatErrors(result.errors), files }
+  const { snapshot: draft, warnings } = result
+  return { ok: true, draft, warnings, hash: hashOf(text, files), files }
 }
 
 export class Control {
@@ -57,6 +63,9 @@ export class Control {
 
   /** Milliseconds of the wall clock for an accepted configuration, null for a refused one. */
   onReload: (acceptedAtMs: number | null) => void = () => {}
+
+  /** The files that a configuration refers to, after it was accepted or refused. */
+  onFiles: (files: readonly ReadFile[], isAccepted: boolean) => void = () => {}
 
   get status(): ConfigStatus {
     return {
@@ -82,16 +91,18 @@ export class Control {
 
   async #reload(text: string): Promise<void> {
     const { log } = this.#options
-    if (hashOf(text) === this.#snapshot?.hash) {
-      log('info', `configuration ${this.#snapshot.hash} is offered again: it is what runs`)
+    const loaded = load(text, this.#options)
+    this.onFiles(loaded.files, loaded.ok)
+    if (loaded.ok && loaded.hash === this.#snapshot?.hash) {
+      log('info', `configuration ${loaded.hash} is offered again: it is what runs`)
       this.#lastError = null
       return
     }
-    const loaded = load(text, this.#options)
     if (!loaded.ok) {
       this.#refuse(`configuration refused, the one before stays in force:\n${loaded.text}`)
       return
     }
+    for (const warning of loaded.warnings) log('warn', warning)
     this.#warnStatic(loaded.draft)
     const outcome = await this.#publish(loaded)
     if (outcome.ok) {

@@ -44,8 +44,7 @@ function check(draft: SnapshotDraft): readonly Problem[] {
       { ...draft, version: 0, hash: '', acceptedAt: '' },
       {
         policies,
-        kept: newKept(),
-        ...IDLE,
+        workshop: { ...IDLE, kept: newKept() },
         backends,
         upstream: { endpoint: () => endpoint, send() {} },
         recorderFor: () => ({ record() {} }),
@@ -65,8 +64,12 @@ function startWorker(data: WorkerData): void {
   const { worker, metrics: region, logging } = data
   const announce = (series: unknown) => post({ kind: 'series', series })
   const telemetry = createTelemetry({ region, worker, announce, logging })
-  const kept = newKept()
-  const offload = new OffloadPool()
+  const workshop = {
+    kept: newKept(),
+    offload: new OffloadPool(),
+    failed: telemetry.expressionFailed,
+    log: (level: 'info' | 'warn' | 'error', message: string) => telemetry.logger.log(level, 'policies', message)
+  }
   const thread = new WorkerThread({
     worker,
     state: SharedState.attach(data.state),
@@ -82,9 +85,7 @@ function startWorker(data: WorkerData): void {
     build: (snapshot: Snapshot, upstream, lifecycle) =>
       buildRuntime(snapshot, {
         policies,
-        kept,
-        offload,
-        failed: telemetry.expressionFailed,
+        workshop,
         backends,
         upstream,
         recorderFor: telemetry.recorderFor,

@@ -1,5 +1,6 @@
 /** The main thread from the command line to the last flush: the order of things, each in its own file. */
 import { once } from 'node:events'
+import { dirname, resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Admin, AdminOptions } from './admin/admin.ts'
 import type { AdminState } from './admin/state.ts'
@@ -11,7 +12,7 @@ import { drain } from './drain.ts'
 import { defaultConfig } from './standalone/default.ts'
 import type { SnapshotDraft } from './standalone/load.ts'
 import { explainUnreadable, readConfig } from './standalone/read.ts'
-import { watchFile } from './standalone/watch.ts'
+import { WatchedFiles, watchFile } from './standalone/watch.ts'
 import { type ControlMetrics, createControlMetrics } from './telemetry/control.ts'
 import { createLogger, type Logger } from './telemetry/log.ts'
 import { REGION_BYTES, type SeriesAnnouncement } from './telemetry/metrics.ts'
@@ -47,20 +48,14 @@ export async function runProgram(args: readonly string[], parts: ProgramParts): 
 }
 
 async function loadAndRun(kind: 'run' | 'validate', source: Text, parts: ProgramParts): Promise<void> {
-  // Kept until the configuration says how to log.
-  const warnings: string[] = []
-  const options: ControlOptions = {
-    ...parts,
-    name: source.name,
-    env: process.env,
-    log: (_level, message) => warnings.push(message)
-  }
+  const folder = source.path === null ? process.cwd() : dirname(resolve(source.path))
+  const options = { ...parts, name: source.name, env: process.env, folder, log: () => {} }
   const loaded = load(source.text, options)
   if (loaded.ok && kind === 'run') {
-    await new Program(source, loaded, options, parts).start(warnings)
+    await new Program(source, loaded, options, parts).start()
     return
   }
-  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`)
+  if (loaded.ok) for (const warning of loaded.warnings) process.stderr.write(`warning: ${warning}\n`)
   if (loaded.ok) process.stdout.write(`configuration is valid: ${countOf(loaded)}\n`)
   else {
     const mistakes = many(loaded.count, 'mistake')
@@ -134,6 +129,8 @@ class Program {
   #announce = new Map<number, (series: SeriesAnnouncement) => void>()
   readonly #admins: Admin[] = []
   #watch: { close(): void } | null = null
+  /** Files that the configuration refers to: when one of them changes, all is read again. */
+  readonly #references = new WatchedFiles(() => this.#readAgain())
   #ready = false
   /** The signal that began the end, and when. */
   #ending: { readonly signal: string; readonly at: number } | null = null
@@ -160,11 +157,11 @@ class Program {
     const log: ControlOptions['log'] = (level, message) => this.#logger.log(level, 'config', message)
     this.#control = new Control({ ...options, log }, this.#supervisor)
     this.#control.onReload = (acceptedAtMs) => this.#metrics.reloaded(acceptedAtMs)
+    this.#control.onFiles = (files, isAccepted) => this.#references.follow(files, isAccepted)
   }
 
-  /** `warnings`: about the configuration that was loaded. */
-  async start(warnings: readonly string[]): Promise<void> {
-    for (const warning of warnings) this.#logger.log('warn', 'config', warning)
+  async start(): Promise<void> {
+    for (const warning of this.#loaded.warnings) this.#logger.log('warn', 'config', warning)
     process.on('SIGTERM', () => this.#onSignal('SIGTERM'))
     process.on('SIGINT', () => this.#onSignal('SIGINT'))
     process.on('SIGHUP', () => this.#readAgain())
@@ -177,6 +174,7 @@ class Program {
     this.#ready = true
     this.#metrics.reloaded(Date.now())
     this.#sayStarted(outcome.binds)
+    this.#references.follow(this.#loaded.files, true)
     const { path, text } = this.#source
     if (path !== null) this.#watch = watchFile(path, (fresh) => void this.#control.reload(fresh), { known: text })
     await this.#startAdmin()
@@ -267,14 +265,15 @@ class Program {
       this.#logger.log('warn', 'config', 'not read again: the process is draining')
       return
     }
-    if (path === null) {
-      this.#logger.log('warn', 'config', 'there is no file to read again')
-      return
-    }
     try {
-      void this.#control.reload(readConfig(path))
+      // A text from the command line stays as it is; what it refers to may have changed.
+      void this.#control.reload(path === null ? this.#source.text : readConfig(path))
     } catch (error) {
-      this.#logger.log('error', 'config', `${explainUnreadable(path, error as NodeJS.ErrnoException)}; what runs stays`)
+      this.#logger.log(
+        'error',
+        'config',
+        `${explainUnreadable(this.#source.name, error as NodeJS.ErrnoException)}; what runs stays`
+      )
     }
   }
 
@@ -306,6 +305,7 @@ class Program {
   async #drain(): Promise<void> {
     const { terminationDeadlineMs, terminationMinDeadlineMs } = this.#loaded.draft.process
     this.#watch?.close()
+    this.#references.close()
     await drain(this.#supervisor, {
       minMs: terminationMinDeadlineMs,
       maxMs: terminationDeadlineMs,

@@ -7,6 +7,7 @@ import { authorization } from './traffic/authorization.ts'
 import { directResponse } from './traffic/direct-response.ts'
 import { headerModifiers } from './traffic/header-modifiers.ts'
 import { hostRewrite } from './traffic/host-rewrite.ts'
+import { jwtAuthentication } from './traffic/jwt-authentication.ts'
 import { requestRedirect } from './traffic/request-redirect.ts'
 import { timeouts } from './traffic/timeouts.ts'
 import { transformation } from './traffic/transformation.ts'
@@ -14,6 +15,7 @@ import { urlRewrite } from './traffic/url-rewrite.ts'
 
 export const policies: readonly Policy[] = [
   timeouts, // settings only: the clock of the exchange runs before any hook does
+  jwtAuthentication, // who asks: whatever decides below may read its claims
   authorization, // who may pass, before anything is spent on the request or changed in it
   transformation, // computed values; behind whoever may refuse, so that no refused request costs a buffered body
   headerModifiers, // fixed values; its response side sees every reply made below, redirects included

@@ -1,7 +1,7 @@
 /** Policies of a route -> hooks and settings, each distinct configuration compiled once. */
 import { isDeepStrictEqual } from 'node:util'
 import type { Problem } from '#engine/contract/config-error.ts'
-import type { Compiled, Hook, RouteSettings } from '#engine/contract/filter.ts'
+import type { Background, Compiled, Hook, RouteSettings } from '#engine/contract/filter.ts'
 import type { Policy, Workshop } from '#engine/contract/policy.ts'
 import type { CompiledMatch } from '#engine/contract/route.ts'
 import { mergePolicies } from '#engine/ir/merge.ts'
@@ -48,6 +48,12 @@ export class PolicyCompiler {
     this.#accumulating = new Set(policies.filter((policy) => policy.accumulates).map((policy) => policy.name))
     this.#workshop = workshop
     this.#problems = problems
+  }
+
+  /** What the compiled policies do beside requests, each once. */
+  get background(): Background[] {
+    const entries = [...this.#done.values()].flat()
+    return entries.flatMap(({ compiled }) => compiled.background ?? [])
   }
 
   /** The chain of a route; `levels` come least precise first. */

@@ -27,8 +27,7 @@ function build(snapshot: Snapshot, registry: readonly Policy[] = policies) {
   const recorders: string[] = []
   const runtime = buildRuntime(snapshot, {
     policies: registry,
-    kept: newKept(),
-    ...IDLE,
+    workshop: { ...IDLE, kept: newKept() },
     backends: kinds,
     upstream,
     recorderFor: (route, listener, port) => {

@@ -4,7 +4,7 @@ import { collectRequest, collectResponse } from '#engine/contract/body.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { RouteSettings } from '#engine/contract/filter.ts'
+import type { Background, RouteSettings } from '#engine/contract/filter.ts'
 import type { Policy, Workshop } from '#engine/contract/policy.ts'
 import type { Recorder, Route, Router } from '#engine/contract/route.ts'
 import type { Backend, RouteMatch, RouteSpec, Snapshot, WeightedBackend } from '#engine/ir/snapshot.ts'
@@ -17,10 +17,7 @@ export interface RuntimeDeps {
   /** The registry, in run order. */
   readonly policies: readonly Policy[]
   /** What the thread lends to policies, beside what the configuration says. */
-  readonly kept: Workshop['kept']
-  readonly offload: Workshop['offload']
-  /** Counts failed expressions. */
-  readonly failed: Workshop['failed']
+  readonly workshop: Omit<Workshop, 'maxBufferBytes'>
   readonly backends: readonly BackendKind[]
   readonly upstream: UpstreamClient
   readonly recorderFor: (route: string, listener: string, port: number) => Recorder
@@ -61,6 +58,7 @@ export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
   const { version, hash, acceptedAt } = snapshot
   return Object.freeze({
     snapshot,
+    background: builder.background,
     route: (ex: Exchange) => router.route(ex),
     describe: () => ({ version, hash, acceptedAt, routes: builder.routes })
   })
@@ -83,8 +81,12 @@ class Builder {
       request: collectRequest(maxBufferBytes),
       response: collectResponse(maxBufferBytes, deps.fail)
     }
-    const workshop = { kept: deps.kept, offload: deps.offload, failed: deps.failed, maxBufferBytes }
+    const workshop = { ...deps.workshop, maxBufferBytes }
     this.#policies = new PolicyCompiler(deps.policies, workshop, collectors, this.problems)
+  }
+
+  get background(): readonly Background[] {
+    return this.#policies.background
   }
 
   route(spec: RouteSpec, place: RoutePlace): Route {

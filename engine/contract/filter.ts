@@ -38,7 +38,16 @@ export interface RouteSettings {
   hostRewrite: 'auto' | 'none' | 'default'
 }
 
+/** Work beside requests, such as fetching keys. Never more than one `end` for a `begin`, both by the worker. */
+export interface Background {
+  /** The configuration is put in force. Before the one that it replaces gets its `end`. */
+  begin(): void
+  /** Another configuration has taken its place; exchanges that began with this one may still run. */
+  end(): void
+}
+
 export interface Compiled {
   readonly filter?: Filter
+  readonly background?: Background
   readonly settings?: Partial<RouteSettings>
 }

@@ -16,5 +16,6 @@ export function newKept(): Workshop['kept'] {
 /** For configurations that are only looked at: nothing of them runs. */
 export const IDLE: Omit<Workshop, 'maxBufferBytes' | 'kept'> = {
   offload: { run: () => Promise.reject(new Error('nothing runs here')) },
-  failed() {}
+  failed() {},
+  log() {}
 }

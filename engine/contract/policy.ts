@@ -24,6 +24,8 @@ export interface CompileContext {
   readonly failed: (policy: string) => void
   /** Largest body that a hook may ask for (Filter.buffers), in bytes. */
   readonly maxBufferBytes: number
+  /** To the log of the process, for what no exchange can tell (keys cannot be fetched). Never anything secret. */
+  readonly log: (level: 'info' | 'warn' | 'error', message: string) => void
 }
 
 /** Jobs for another thread, by name: engine/workers/jobs.ts has them all. */
@@ -34,8 +36,23 @@ export interface Offload {
 
 /** What a configuration may refer to. */
 export interface Sources {
-  /** Text of a file; a relative path begins at the configuration file's folder. */
+  /**
+   * Text of a file; a relative path begins at the configuration file's folder. Throws an Error that says
+   * in words why it cannot be read; a file that is read is watched.
+   */
   readonly readFile: (path: string) => string
+}
+
+/** A mistake in a field of a policy's configuration that its schema cannot see. */
+export class FieldError extends Error {
+  /** Keys and indices from the policy's own value on. */
+  readonly path: readonly PropertyKey[]
+
+  constructor(path: readonly PropertyKey[], message: string) {
+    super(message)
+    this.name = 'FieldError'
+    this.path = path
+  }
 }
 
 export interface Policy {
@@ -56,7 +73,7 @@ export interface Policy {
   readonly usesMatches?: true
   /**
    * Load time, main thread: replaces references (files) in a validated configuration by what they refer to.
-   * Throws an Error that says what cannot be read. Files that were read are watched.
+   * Throws a FieldError that says where and why that is not possible. Must give the same for the same files.
    */
   readonly resolve?: (config: never, sources: Sources) => unknown
   /** Policies of several levels add up: compile gets the list of their configurations, least precise first. */

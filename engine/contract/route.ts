@@ -1,7 +1,7 @@
 /** A route as a worker runs it: everything that can be known before a request comes is known here. */
 import type { ErrorCode } from './errors.ts'
 import type { Exchange } from './exchange.ts'
-import type { Hook, RouteSettings } from './filter.ts'
+import type { Background, Hook, RouteSettings } from './filter.ts'
 
 /** Where the observability data of one route goes; made by telemetry, called once per exchange. */
 export interface Recorder {
@@ -35,4 +35,6 @@ export interface CompiledMatch {
 /** Finds the route of an exchange: sets ex.route and ex.matchIndex, or says why there is none. */
 export interface Router {
   route(ex: Exchange): ErrorCode | null
+  /** What the configuration needs beside requests: begun when it is put in force, ended when another one is. */
+  readonly background?: readonly Background[]
 }

@@ -1,6 +1,6 @@
 /** Policies that contradict each other, or that do not fit the routes they are attached to. */
 import { IDLE, newKept } from '#engine/contract/kept.ts'
-import type { Policy } from '#engine/contract/policy.ts'
+import { FieldError, type Policy, type Sources } from '#engine/contract/policy.ts'
 import type { CompiledMatch } from '#engine/contract/route.ts'
 import type { PolicySet } from '#engine/ir/snapshot.ts'
 import type { FileSchema } from './file.ts'
@@ -9,28 +9,31 @@ import type { Path, Problem } from './problems.ts'
 import type { Source } from './source.ts'
 import { bindsOf, objectOf, type Placed, type Raw } from './walk.ts'
 
+export interface PolicyParts {
+  readonly policies: readonly Policy[]
+  readonly schema: FileSchema['policies']
+  readonly sources: Sources
+}
+
 /**
- * Compiles the policies of every route once, as workers will: what they refuse is found here, where
- * it still has a line. Parts that have mistakes of their own are left out.
+ * Resolves and compiles the policies of every route once, as workers will: what they refuse is found here,
+ * where it still has a line. Parts that have mistakes of their own are left out.
  */
-export function checkPolicies(
-  file: Raw,
-  source: Source,
-  policies: readonly Policy[],
-  schema: FileSchema['policies']
-): Problem[] {
+export function checkPolicies(file: Raw, source: Source, parts: PolicyParts): Problem[] {
+  const { policies } = parts
   const keys = policyKeys(policies)
   const problems: Problem[] = []
+  const done: Done = new WeakSet()
   const report = (path: Path, message: string): void => {
     problems.push({ path, offset: source.locate(path, 'key'), message })
   }
   for (const { listeners } of bindsOf(file)) {
     for (const listener of listeners) {
       checkRepeated(listener, keys, report)
-      const outer = attachedTo(listener, keys, schema)
+      const outer = attachedTo(listener, keys, parts, report)
       for (const route of listener.routes) {
         checkRepeated(route, keys, report)
-        compileAll(route.raw, [outer, attachedTo(route, keys, schema)], policies, report)
+        compileAll(route.raw, [outer, attachedTo(route, keys, parts, report)], policies, done, report)
       }
     }
   }
@@ -58,32 +61,51 @@ function checkRepeated(
   }
 }
 
+/** Configurations that were compiled: that of a listener once, not for each of its routes (keys are costly). */
+type Done = WeakSet<object>
+
 /** Policies of one place, and the key in the file that each came from. */
 interface Attached {
   readonly policies: PolicySet
   readonly pathOf: (policy: string) => Path
 }
 
-function attachedTo({ raw, path }: Placed, keys: readonly PolicyKey[], schema: FileSchema['policies']): Attached {
+function attachedTo(
+  { raw, path }: Placed,
+  keys: readonly PolicyKey[],
+  { policies, schema, sources }: PolicyParts,
+  report: (path: Path, message: string) => void
+): Attached {
   const given = objectOf(raw.policies)
   const sound: Record<string, unknown> = {}
   for (const [key, config] of Object.entries(given)) {
     const result = schema.shape[key]?.safeParse(config)
     if (result?.success === true) sound[key] = result.data
   }
-  return {
-    policies: canonicalPolicies(sound, keys),
-    pathOf: (name) => {
-      const found = keys.find(({ key, policy }) => policy.name === name && given[key] !== undefined)
-      return [...path, 'policies', found?.key ?? name]
+  const pathOf = (name: string): Path => {
+    const found = keys.find(({ key, policy }) => policy.name === name && given[key] !== undefined)
+    return [...path, 'policies', found?.key ?? name]
+  }
+  const canonical: Record<string, unknown> = { ...canonicalPolicies(sound, keys) }
+  for (const policy of policies) {
+    const config = canonical[policy.name]
+    if (config === undefined || policy.resolve === undefined) continue
+    try {
+      canonical[policy.name] = policy.resolve(config as never, sources)
+    } catch (error) {
+      const inside = error instanceof FieldError ? error.path : []
+      report([...pathOf(policy.name), ...inside], (error as Error).message)
+      delete canonical[policy.name]
     }
   }
+  return { policies: canonical, pathOf }
 }
 
 function compileAll(
   route: Raw,
   [outer, inner]: readonly [Attached, Attached],
   policies: readonly Policy[],
+  done: Done,
   report: (path: Path, message: string) => void
 ): void {
   const matches = matchesOf(route.matches)
@@ -93,7 +115,8 @@ function compileAll(
   for (const policy of policies) {
     const owner = inner.policies[policy.name] === undefined ? outer : inner
     const config = owner.policies[policy.name]
-    if (config === undefined) continue
+    if (config === undefined || done.has(Object(config))) continue
+    if (!policy.usesMatches) done.add(Object(config))
     try {
       policy.compile((policy.accumulates ? [config] : config) as never, context)
     } catch (error) {

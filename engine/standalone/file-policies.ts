@@ -1,5 +1,5 @@
 /** The `policies` of a listener, route or backend: keys from the registry, real names and aliases. */
-import type { Policy } from '#engine/contract/policy.ts'
+import type { Policy, Sources } from '#engine/contract/policy.ts'
 import type { PolicySet } from '#engine/ir/snapshot.ts'
 import { refused, type ZodType, z } from '#engine/schema/schema.ts'
 
@@ -77,6 +77,17 @@ export function canonicalPolicies(set: PolicySet | undefined, keys: readonly Pol
     const config = set[key]
     if (config === undefined) continue
     out[policy.name] = field === null ? config : { ...(out[policy.name] as object | undefined), [field]: config }
+  }
+  return out
+}
+
+/** Canonical policies with what they refer to in its place (Policy.resolve). Throws what `resolve` throws. */
+export function resolvePolicies(set: PolicySet, keys: readonly PolicyKey[], sources: Sources): PolicySet {
+  const out: Record<string, unknown> = { ...set }
+  for (const { key, policy } of keys) {
+    const config = set[key]
+    // Of the names of a policy, only the canonical one is in the set.
+    if (config !== undefined && policy.resolve !== undefined) out[key] = policy.resolve(config as never, sources)
   }
   return out
 }

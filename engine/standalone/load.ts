@@ -1,9 +1,10 @@
 /**
  * Source 1, the configuration file: text -> Snapshot, or every mistake that it has, each with its
- * place in the file. Pure: what it needs of the world (environment, processors) is passed in.
+ * place in the file. Pure: what it needs of the world (environment, processors, files) is passed in.
  */
 import { createHash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
 import type { Policy } from '#engine/contract/policy.ts'
 import { checkPolicies } from './check-policies.ts'
 import { checkFile } from './checks.ts'
@@ -12,6 +13,7 @@ import { validate } from './explain.ts'
 import { fileSchema } from './file.ts'
 import { policyKeys } from './file-policies.ts'
 import { readOverrides } from './file-process.ts'
+import { FileSources, type ReadFile } from './file-sources.ts'
 import { type ConfigError, formatPath, type Problem, parsePath } from './problems.ts'
 import { readSource, type Source } from './source.ts'
 import { type SnapshotDraft, translate } from './translate.ts'
@@ -30,19 +32,34 @@ export interface LoadOptions {
   readonly policies: readonly Policy[]
   /** Processors of the machine, of which workerThreads may be a share. */
   readonly processors?: number
+  /** Folder where relative paths in the file begin; the working directory when left out. */
+  readonly folder?: string
+  /** Text of the file at an absolute path; throws an Error. Default: reads it from the disk. */
+  readonly readFile?: (path: string) => string
   /** Finds what shows only when a Runtime is built; asked when all else is in order. Paths are the Snapshot's. */
   readonly check?: (draft: SnapshotDraft) => readonly { readonly path: string; readonly message: string }[]
 }
 
-export type LoadResult =
+export type LoadResult = LoadOutcome & {
+  /** What the configuration refers to, found or not: a change of one of them is a change of the configuration. */
+  readonly files: readonly ReadFile[]
+}
+
+type LoadOutcome =
   | { readonly ok: true; readonly snapshot: SnapshotDraft; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly errors: readonly ConfigError[] }
 
 /** Never throws, whatever the text is. Errors come in the order of the file. */
 export function loadConfig(text: string, options: LoadOptions): LoadResult {
+  const sources = new FileSources(resolve(options.folder ?? '.'), options.readFile)
+  const outcome = loadWith(text, options, sources)
+  return { ...outcome, files: sources.files }
+}
+
+function loadWith(text: string, options: LoadOptions, sources: FileSources): LoadOutcome {
   const source = readSource(text, options.env)
   const place = (offset: number) => ({ file: options.file, ...source.position(offset) })
-  const fail = (problems: readonly Problem[]): LoadResult => ({
+  const fail = (problems: readonly Problem[]): LoadOutcome => ({
     ok: false,
     errors: problems
       .toSorted((a, b) => a.offset - b.offset)
@@ -66,11 +83,14 @@ export function loadConfig(text: string, options: LoadOptions): LoadResult {
   const schema = fileSchema(options.policies)
   const outcome = validate(schema.file, source.value, source)
   if ('problems' in outcome) problems.push(...outcome.problems)
-  problems.push(...checkFile(raw, source, env), ...checkPolicies(raw, source, options.policies, schema.policies))
+  const { policies } = options
+  problems.push(...checkFile(raw, source, env))
+  problems.push(...checkPolicies(raw, source, { policies, schema: schema.policies, sources }))
   if (problems.length > 0 || 'problems' in outcome) return fail(problems)
 
   const snapshot = translate(outcome.value, {
-    keys: policyKeys(options.policies),
+    keys: policyKeys(policies),
+    sources,
     env,
     processors: options.processors ?? availableParallelism()
   })
@@ -88,7 +108,12 @@ function collectWarnings(raw: Raw, source: Source, file: string): string[] {
   })
 }
 
-/** First 12 hex digits of the SHA-256 of the text: tells people which file is in force. */
-export function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 12)
+/**
+ * First 12 hex digits of the SHA-256 of the text, and of the texts of the files that it refers to: tells people
+ * which file is in force.
+ */
+export function hashOf(text: string, files: readonly ReadFile[] = []): string {
+  const sum = createHash('sha256').update(text)
+  for (const file of files) sum.update(`\0${file.path}\0${file.text}`)
+  return sum.digest('hex').slice(0, 12)
 }

@@ -1,8 +1,10 @@
 /** Reads a configuration from a file or pipe, and says in words why it cannot. */
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
 
 /** 5,000 routes with policies are 2 MB. What is longer is no configuration (/dev/zero never ends). */
 export const CONFIG_BYTES_MAX = 64 * 1024 * 1024
+/** Of a file that a configuration refers to (keys, users): what it says is posted to every worker. */
+const REFERENCE_BYTES_MAX = 1024 * 1024
 const PIECE_BYTES = 64 * 1024
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -10,11 +12,25 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder, not a file',
   EACCES: 'this user may not read it',
   ENOTDIR: 'a part of its path is a file, not a folder',
+  ELOOP: 'its links lead in a circle',
   EFBIG: `it is longer than ${CONFIG_BYTES_MAX >> 20} MiB, so it is no configuration`
 }
 
 /** The text of a file, of a pipe, or of an open descriptor. Throws the system's error, or one with code EFBIG. */
 export function readConfig(from: string | number): string {
+  return readText(from, CONFIG_BYTES_MAX, { code: 'EFBIG' })
+}
+
+/** The text of a file that a configuration refers to. Throws the system's error, or one that says it in words. */
+export function readReference(path: string): string {
+  const stat = statSync(path)
+  // Opening a pipe would wait for whoever writes into it; a folder has its own words.
+  if (!stat.isFile() && !stat.isDirectory()) throw new Error('it is not a regular file')
+  return readText(path, REFERENCE_BYTES_MAX, { message: `it is longer than ${REFERENCE_BYTES_MAX >> 20} MiB` })
+}
+
+/** `tooLong`: properties of the Error for what has more than `bytesMax` bytes. */
+function readText(from: string | number, bytesMax: number, tooLong: Partial<NodeJS.ErrnoException>): string {
   const file = typeof from === 'number' ? from : openSync(from, 'r')
   try {
     const pieces: Buffer[] = []
@@ -25,7 +41,7 @@ export function readConfig(from: string | number): string {
       if (count === 0) return Buffer.concat(pieces).toString('utf8')
       pieces.push(piece.subarray(0, count))
       total += count
-      if (total > CONFIG_BYTES_MAX) throw Object.assign(new Error('too long'), { code: 'EFBIG' })
+      if (total > bytesMax) throw Object.assign(new Error('too long'), tooLong)
     }
   } finally {
     if (file !== from) closeSync(file)

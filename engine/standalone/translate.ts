@@ -1,9 +1,12 @@
 /** A validated file -> the Snapshot: names filled in, inline backends named, aliases resolved. */
+
+import type { Sources } from '#engine/contract/policy.ts'
 import type {
   Backend,
   Bind,
   Listener,
   PathMatch,
+  PolicySet,
   RouteMatch,
   RouteSpec,
   Snapshot,
@@ -13,7 +16,7 @@ import type {
 import type { Target } from '#engine/schema/net.ts'
 import type { File } from './file.ts'
 import { translateFrontend } from './file-frontend.ts'
-import { canonicalPolicies, type PolicyKey } from './file-policies.ts'
+import { canonicalPolicies, type PolicyKey, resolvePolicies } from './file-policies.ts'
 import { type Overrides, translateProcess } from './file-process.ts'
 import { defaultListenerName, defaultRouteName } from './walk.ts'
 
@@ -22,6 +25,8 @@ export type SnapshotDraft = Omit<Snapshot, 'version' | 'hash' | 'acceptedAt'>
 
 export interface TranslateOptions {
   readonly keys: readonly PolicyKey[]
+  /** What policies refer to; everything that they name has been found there once (check-policies.ts). */
+  readonly sources: Sources
   readonly env: Overrides
   readonly processors: number
 }
@@ -35,7 +40,7 @@ type FileReference = NonNullable<FileRoute['backends']>[number]
 type FileBackend = NonNullable<File['backends']>[number]
 
 export function translate(file: File, options: TranslateOptions): SnapshotDraft {
-  const translator = new Translator(options.keys)
+  const translator = new Translator(options)
   for (const backend of file.backends ?? []) translator.addBackend(backend)
   const binds = (file.binds ?? []).map((bind) => translator.bind(bind))
   return {
@@ -49,10 +54,12 @@ export function translate(file: File, options: TranslateOptions): SnapshotDraft 
 class Translator {
   readonly backends: Record<string, Backend> = {}
   readonly #keys: readonly PolicyKey[]
+  readonly #sources: Sources
   #listeners = 0
 
-  constructor(keys: readonly PolicyKey[]) {
+  constructor({ keys, sources }: TranslateOptions) {
     this.#keys = keys
+    this.#sources = sources
   }
 
   addBackend(file: FileBackend): void {
@@ -80,7 +87,7 @@ class Translator {
       name,
       hostname: file.hostname ?? '*',
       protocol: file.protocol ?? 'HTTP',
-      policies: canonicalPolicies(file.policies, this.#keys),
+      policies: this.#policies(file.policies),
       routes: (file.routes ?? []).map((route, i) => this.#route(route, i, name, port))
     }
   }
@@ -91,11 +98,15 @@ class Translator {
       name,
       hostnames: file.hostnames ?? [],
       matches: translateMatches(file.matches),
-      policies: canonicalPolicies(file.policies, this.#keys),
+      policies: this.#policies(file.policies),
       backends: (file.backends ?? []).map((reference, i) =>
         this.#reference(reference, `${listener}/${name}/${i}`, port)
       )
     }
+  }
+
+  #policies(set: FileListener['policies']): PolicySet {
+    return resolvePolicies(canonicalPolicies(set, this.#keys), this.#keys, this.#sources)
   }
 
   #reference(file: FileReference, place: string, port: number): WeightedBackend {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, wr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type FileWatch, type WatchOptions, watchFile } from './watch.ts'
+import { type FileWatch, WatchedFiles, type WatchOptions, watchFile } from './watch.ts'
 
 /** A folder of its own, removed after the test. */
 function folder(context: TestContext): string {
@@ -146,3 +146,92 @@ test('nothing is reported after close', LIMIT, async (context) => {
   assert.equal(await open.next(), 'two')
   assert.deepEqual(closed.unexpected, [])
 })
+
+test(
+  'files that a configuration refers to: replaced by renaming, or through a link of Kubernetes',
+  LIMIT,
+  async (context) => {
+    const path = folder(context)
+    const mounted = join(path, 'mounted')
+    mkdirSync(mounted)
+    const publish = (version: string, text: string) => {
+      mkdirSync(join(mounted, version))
+      writeFileSync(join(mounted, version, 'keys'), text)
+      symlinkSync(version, join(mounted, '..data_tmp'))
+      renameSync(join(mounted, '..data_tmp'), join(mounted, '..data'))
+    }
+    publish('..1', 'one')
+    symlinkSync(join('..data', 'keys'), join(mounted, 'keys'))
+    const plain = join(path, 'plain')
+    writeFileSync(plain, 'one')
+    const changes = new Calls(context)
+    changes.files.follow([read(plain, 'one'), read(join(mounted, 'keys'), 'one')], true)
+    publish('..2', 'two')
+    await changes.next()
+    writeFileSync(join(path, 'new'), 'two')
+    renameSync(join(path, 'new'), plain)
+    await changes.next()
+  }
+)
+
+test('a referred file that was missing, and one that changed before it was watched', LIMIT, async (context) => {
+  const path = folder(context)
+  const late = join(path, 'late')
+  const changes = new Calls(context)
+  changes.files.follow([read(late, '')], true)
+  writeFileSync(late, 'here')
+  await changes.next()
+  const raced = join(path, 'raced')
+  writeFileSync(raced, 'new')
+  changes.files.follow([read(raced, 'old')], false)
+  await changes.next()
+})
+
+test('a configuration with mistakes adds files to watch, a good one decides which', LIMIT, async (context) => {
+  const path = folder(context)
+  const [a, b] = [join(path, 'a'), join(path, 'b')]
+  writeFileSync(a, '1')
+  writeFileSync(b, '1')
+  const changes = new Calls(context)
+  changes.files.follow([read(a, '1')], true)
+  changes.files.follow([read(b, '1')], false)
+  writeFileSync(a, '2')
+  await changes.next()
+  assert.deepEqual(changes.files.paths, [a, b])
+  changes.files.follow([read(b, '1')], true)
+  assert.deepEqual(changes.files.paths, [b])
+  writeFileSync(b, '2')
+  await changes.next()
+  changes.files.close()
+  changes.files.follow([read(a, '2')], true)
+  assert.deepEqual(changes.files.paths, [])
+})
+
+const read = (path: string, text: string) => ({ path, text })
+
+/** Files whose changes can be waited for, one by one. */
+class Calls {
+  #seen = 0
+  #waiting: (() => void)[] = []
+  readonly files = new WatchedFiles(() => {
+    const waiting = this.#waiting.shift()
+    if (waiting === undefined) this.#seen++
+    else waiting()
+  })
+
+  constructor(context: TestContext) {
+    context.after(() => this.files.close())
+  }
+
+  async next(): Promise<void> {
+    if (this.#seen > 0) {
+      this.#seen--
+      return
+    }
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#waiting.push(resolve)
+    // The watch does not keep the process alive, waiting for it does.
+    const alive = setInterval(() => {}, 60_000)
+    await promise.finally(() => clearInterval(alive))
+  }
+}

@@ -7,6 +7,7 @@
 import { createHash } from 'node:crypto'
 import { type FSWatcher, realpathSync, watch } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import type { ReadFile } from './file-sources.ts'
 import { readConfig } from './read.ts'
 
 /** Writers that truncate and write, or replace several links, are given this long to finish. */
@@ -32,6 +33,45 @@ export interface FileWatch {
  */
 export function watchFile(path: string, onChange: (text: string) => void, options: WatchOptions = {}): FileWatch {
   return new Watcher(resolve(path), onChange, options)
+}
+
+/** The files that a configuration refers to, watched one by one. */
+export class WatchedFiles {
+  readonly #onChange: () => void
+  readonly #watches = new Map<string, FileWatch>()
+  #isClosed = false
+
+  constructor(onChange: () => void) {
+    this.#onChange = onChange
+  }
+
+  /**
+   * Watches `files`, each from the text that was read on. What is watched already and not among them is
+   * left only if `isAll`: a configuration with mistakes may not have named all that it needs.
+   */
+  follow(files: readonly ReadFile[], isAll: boolean): void {
+    if (this.#isClosed) return
+    const wanted = new Set(files.map(({ path }) => path))
+    for (const [path, watch] of this.#watches) {
+      if (!isAll || wanted.has(path)) continue
+      watch.close()
+      this.#watches.delete(path)
+    }
+    for (const { path, text } of files) {
+      if (!this.#watches.has(path)) this.#watches.set(path, watchFile(path, this.#onChange, { known: text }))
+    }
+  }
+
+  /** What is watched. */
+  get paths(): readonly string[] {
+    return [...this.#watches.keys()]
+  }
+
+  close(): void {
+    this.#isClosed = true
+    for (const watch of this.#watches.values()) watch.close()
+    this.#watches.clear()
+  }
 }
 
 class Watcher implements FileWatch {

@@ -16,20 +16,27 @@ export interface TestGateway {
   readonly port: number
   /** Puts another configuration in force; rejects with the worker's message. */
   reload(yaml: string): Promise<void>
+  /** What policies have written to the log: "level: message". */
+  readonly logged: readonly string[]
   close(): Promise<void>
 }
 
-/** The access log is off unless the configuration's log level turns it on. Rejects with the mistakes of `yaml`. */
-export async function startGateway(yaml: string): Promise<TestGateway> {
+/**
+ * The access log is off unless the configuration's log level turns it on. `folder`: where relative paths begin.
+ * Rejects with the mistakes of `yaml`.
+ */
+export async function startGateway(yaml: string, folder?: string): Promise<TestGateway> {
   let version = 0
   let answer: (message: ToMain) => void = () => {}
-  const first = snapshotOf(yaml, ++version)
+  const first = snapshotOf(yaml, ++version, folder)
   const telemetry = createTelemetry({
     region: new SharedArrayBuffer(REGION_BYTES),
     worker: 0,
     announce: () => {},
     logging: { level: 'warn', format: 'text' }
   })
+  const kept = newKept()
+  const logged: string[] = []
   const worker = new WorkerThread({
     worker: 0,
     state: SharedState.create(1),
@@ -45,8 +52,7 @@ export async function startGateway(yaml: string): Promise<TestGateway> {
     build: (snapshot, upstream, lifecycle) =>
       buildRuntime(snapshot, {
         policies,
-        kept: newKept(),
-        ...IDLE,
+        workshop: { ...IDLE, kept, log: (level, message) => logged.push(`${level}: ${message}`) },
         backends,
         upstream,
         recorderFor: telemetry.recorderFor,
@@ -67,8 +73,9 @@ export async function startGateway(yaml: string): Promise<TestGateway> {
   return {
     port,
     async reload(next) {
-      await publish(snapshotOf(next, ++version))
+      await publish(snapshotOf(next, ++version, folder))
     },
+    logged,
     async close() {
       await ask({ kind: 'stop' })
     }
@@ -76,10 +83,10 @@ export async function startGateway(yaml: string): Promise<TestGateway> {
 }
 
 /** Port 0 for every bind: the runtime serves whatever port the system gave. */
-function snapshotOf(yaml: string, version: number): Snapshot {
+function snapshotOf(yaml: string, version: number, folder = '.'): Snapshot {
   // In a file a port is from 1 on; tests write 0 for "any".
   const text = yaml.replace(/(\bport"?): ?0\b/g, '$1: 1')
-  const loaded = loadConfig(text, { file: 'test.yaml', env: {}, policies })
+  const loaded = loadConfig(text, { file: 'test.yaml', env: {}, policies, folder })
   if (!loaded.ok) throw new Error(formatErrors(loaded.errors))
   const binds = loaded.snapshot.binds.map((bind) => ({ ...bind, port: 0 }))
   return { ...loaded.snapshot, binds, version, hash: '', acceptedAt: '' }

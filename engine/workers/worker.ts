@@ -142,7 +142,10 @@ export class WorkerThread {
 
   /** The swap: from here on new exchanges run by `snapshot`; those under way keep their route. */
   #putInForce(snapshot: Snapshot, runtime: Router, opened: ReadonlyMap<number, OpenBind>): void {
+    const before = this.#runtime
     this.#runtime = runtime
+    for (const work of runtime.background ?? []) work.begin()
+    for (const work of before.background ?? []) work.end()
     this.#served = snapshot
     const wanted = new Set(snapshot.binds.map((bind) => bind.port))
     for (const [port, bind] of this.#binds) {
@@ -195,6 +198,7 @@ export class WorkerThread {
     for (const bind of this.#binds.values()) bind.stopAccepting()
     for (const bind of [...this.#binds.values(), ...this.#retired]) bind.closeAll()
     this.#upstream?.closeIdle()
+    for (const work of this.#runtime.background ?? []) work.end()
     await this.#parts.telemetry.flush()
     this.#parts.post({ kind: 'stopped' })
   }

@@ -1,6 +1,6 @@
 /** Small policies, and short ways to load a file, for the tests of this folder. */
 import assert from 'node:assert/strict'
-import type { Policy } from '#engine/contract/policy.ts'
+import { FieldError, type Policy } from '#engine/contract/policy.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { type ZodType, z } from '#engine/schema/schema.ts'
 import { formatErrors, loadConfig, type SnapshotDraft } from '#engine/standalone/load.ts'
@@ -38,6 +38,21 @@ export const POLICIES: readonly Policy[] = [
   ),
   policy('connectTimeout', 'backend', duration()),
   policy('greeting', 'frontend', z.string()),
+  {
+    // The text of a file takes the place of its name; only a built Runtime sees that "bad" does not do.
+    ...policy('keys', 'traffic', z.strictObject({ file: z.string() }), [{ name: 'keyFile' }]),
+    resolve: ({ file }: { file: string }, { readFile }) => {
+      try {
+        return { text: readFile(file) }
+      } catch (error) {
+        throw new FieldError(['file'], (error as Error).message)
+      }
+    },
+    compile: ({ text }: { text: string }) => {
+      if (text === 'bad') throw new Error('does not do')
+      return {}
+    }
+  },
   {
     ...policy('prefixOnly', 'traffic', z.string()),
     compile: (_config, { matches }) => {

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { type ExchangeOptions, fakeExchange } from '#engine/testing/exchange.ts'
+import { BEARER, credentialAt, type Location, location, SEVERAL } from './credential.ts'
+
+type Headers = ExchangeOptions['headers']
+
+/** What is found, and the exchange after it was taken. */
+function look(at: Location, headers: Headers, target = '/'): [found: string | typeof SEVERAL | null, ex: Exchange] {
+  const ex = fakeExchange({ headers: headers ?? [], target })
+  const credential = credentialAt(at)
+  const found = credential.find(ex)
+  if (typeof found === 'string') credential.take(ex, found)
+  return [found, ex]
+}
+
+const find = (at: Location, headers: Headers, target?: string) => look(at, headers, target)[0]
+
+test('the Authorization header, whatever the case of its scheme', () => {
+  for (const value of ['Bearer abc', 'bearer abc', 'BEARER   abc', 'Bearer abc ']) {
+    const [found, ex] = look(BEARER, [
+      ['a', '1'],
+      ['AuthoRization', value],
+      ['b', '2']
+    ])
+    assert.equal(found, 'abc', value)
+    assert.equal(ex.request.lines(), 'a: 1\r\nb: 2\r\n')
+    assert.deepEqual(ex.credentials, ['authorization', value.trim()])
+  }
+})
+
+test('nothing, or something of another kind, is no credential and stays', () => {
+  for (const value of ['', 'Basic abc', 'Bearer', 'Bearer ', 'Bearerabc', 'abc']) {
+    const [found, ex] = look(BEARER, [['authorization', value]])
+    assert.deepEqual([found, ex.request.count, ex.request.dropped(0), ex.credentials], [null, 1, false, null], value)
+  }
+  assert.equal(find(BEARER, []), null)
+})
+
+test('several headers are several credentials, even when one is of another kind', () => {
+  assert.equal(
+    find(BEARER, [
+      ['authorization', 'Bearer a'],
+      ['Authorization', 'Bearer a']
+    ]),
+    SEVERAL
+  )
+  assert.equal(
+    find(BEARER, [
+      ['authorization', 'Basic a'],
+      ['Authorization', 'Bearer a']
+    ]),
+    SEVERAL
+  )
+})
+
+test('a header of its own, with and without a prefix', () => {
+  assert.equal(find({ kind: 'header', name: 'x-token', prefix: '' }, [['X-Token', 'abc']]), 'abc')
+  assert.equal(find({ kind: 'header', name: 'x-token', prefix: 'jwt=' }, [['X-Token', 'JWT=abc']]), 'abc')
+  assert.equal(find({ kind: 'header', name: 'x-token', prefix: 'jwt=' }, [['X-Token', 'abc']]), null)
+})
+
+test('a header that an earlier policy has set', () => {
+  const ex = fakeExchange()
+  ex.request.append('Authorization', 'Bearer abc')
+  const credential = credentialAt(BEARER)
+  assert.equal(credential.find(ex), 'abc')
+  credential.take(ex, 'abc')
+  assert.equal(ex.request.lines(), '')
+})
+
+test('a query parameter: the others stay as they are', () => {
+  const at: Location = { kind: 'query', name: 'token' }
+  const [found, ex] = look(at, [], '/p?a=1&token=a%2Eb&b=%20')
+  assert.deepEqual([found, ex.query, ex.credentials], ['a.b', '?a=1&b=%20', ['authorization', 'Bearer a.b']])
+  assert.equal(look(at, [], '/p?token=x')[1].query, '')
+  assert.equal(find(at, [], '/p?token=%zz'), '%zz')
+  for (const none of ['/p', '/p?a=token', '/p?token', '/p?token=', '/p?mytoken=x'])
+    assert.equal(find(at, [], none), null)
+  assert.equal(find(at, [], '/p?token=a&token=b'), SEVERAL)
+})
+
+test('a cookie: the others stay', () => {
+  const at: Location = { kind: 'cookie', name: 'jwt' }
+  const [found, ex] = look(at, [
+    ['Cookie', 'a=1,2; jwt="x.y"; b=2'],
+    ['Cookie', 'c=3']
+  ])
+  assert.deepEqual([found, ex.request.lines()], ['x.y', 'cookie: a=1,2; b=2; c=3\r\n'])
+  assert.equal(look(at, [['Cookie', 'jwt=x']])[1].request.lines(), '')
+  for (const none of [[], [['Cookie', 'a=jwt=']], [['Cookie', 'jwt=']], [['Cookie', 'xjwt=1']]] as Headers[]) {
+    assert.equal(find(at, none), null)
+  }
+  assert.equal(find(at, [['Cookie', 'jwt=a; jwt=b']]), SEVERAL)
+})
+
+test('a second credential is added to the first', () => {
+  const [, ex] = look(BEARER, [
+    ['authorization', 'Bearer a'],
+    ['x-key', 'b']
+  ])
+  const key = credentialAt({ kind: 'header', name: 'x-key', prefix: '' })
+  key.take(ex, 'b')
+  assert.deepEqual(ex.credentials, ['authorization', 'Bearer a', 'x-key', 'b'])
+})
+
+test('the schema: one place, with a sensible name', () => {
+  const problems = (value: unknown) =>
+    location()
+      .safeParse(value)
+      .error?.issues.map((issue) => issue.message) ?? []
+  assert.deepEqual(location().parse({ header: { name: 'X-Token', prefix: 'JWT ' } }), {
+    kind: 'header',
+    name: 'x-token',
+    prefix: 'JWT '
+  })
+  assert.deepEqual(location().parse({ queryParameter: { name: 't' } }), { kind: 'query', name: 't' })
+  assert.deepEqual(location().parse({ cookie: { name: 't' } }), { kind: 'cookie', name: 't' })
+  assert.match(problems({})[0]!, /exactly one of header, queryParameter, cookie/)
+  assert.match(problems({ cookie: { name: 'a' }, header: { name: 'b' } })[0]!, /not header and cookie/)
+  assert.match(problems({ header: { name: ':path' } })[0]!, /pseudo/)
+  assert.match(problems({ header: { name: 'a', prefix: 'a  ' } })[0]!, /one space at the end/)
+  assert.match(problems({ cookie: { name: 'a b' } })[0]!, /without spaces/)
+  assert.equal(problems({ queryParameter: { name: '' } }).length > 0, true)
+})

@@ -1,0 +1,152 @@
+/** Where a request carries a credential: a header, a query parameter or a cookie; found and taken out. */
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { oneOf } from '#engine/schema/choice.ts'
+import { headerName } from '#engine/schema/http.ts'
+import { tinyString, z } from '#engine/schema/schema.ts'
+
+export type Location =
+  | { readonly kind: 'header'; readonly name: string; readonly prefix: string }
+  | { readonly kind: 'query' | 'cookie'; readonly name: string }
+
+/** More than one credential where one belongs: which one holds would be a guess. */
+export const SEVERAL = Symbol('several credentials')
+
+/** Cookie names are tokens (RFC 6265 section 4.1.1); so are all sensible names of parameters. */
+const TOKEN = /^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/
+const parameter = () => z.strictObject({ name: tinyString().regex(TOKEN, 'must be a name without spaces') })
+
+/** Exactly one of header, queryParameter and cookie. */
+export const location = () =>
+  oneOf({
+    header: z
+      .strictObject({
+        name: headerName().refine((name) => !name.startsWith(':'), 'must be a header name, not a pseudo header'),
+        prefix: z
+          .string()
+          .max(64)
+          .regex(/^[!-~]*[!-~ ]?$/, 'must be visible characters, with at most one space at the end')
+          .optional()
+      })
+      .optional(),
+    queryParameter: parameter().optional(),
+    cookie: parameter().optional()
+  }).transform(({ header, queryParameter, cookie }): Location => {
+    if (header !== undefined) return { kind: 'header', name: header.name, prefix: header.prefix ?? '' }
+    return queryParameter !== undefined
+      ? { kind: 'query', name: queryParameter.name }
+      : { kind: 'cookie', name: cookie!.name }
+  })
+
+/** RFC 6750 section 2.1. */
+export const BEARER: Location = { kind: 'header', name: 'authorization', prefix: 'Bearer ' }
+
+export interface Credential {
+  /** The credential without its prefix; null: there is none, or one with another prefix. */
+  readonly find: (ex: Exchange) => string | typeof SEVERAL | null
+  /** Takes out what `find` found. It is kept in ex.credentials, for a backend that it may be passed on to. */
+  readonly take: (ex: Exchange, found: string) => void
+}
+
+export function credentialAt(at: Location): Credential {
+  if (at.kind === 'header') return inHeader(at.name, at.prefix)
+  return at.kind === 'query' ? inQuery(at.name) : inCookie(at.name)
+}
+
+function inHeader(name: string, prefix: string): Credential {
+  const lower = prefix.toLowerCase()
+  return {
+    find(ex) {
+      const { request } = ex
+      const i = request.find(name, 0)
+      if (i >= 0 && request.find(name, i + 1) >= 0) return SEVERAL
+      const value = i >= 0 ? request.value(i) : request.added === null ? undefined : request.get(name)
+      if (value === undefined || value === '') return null
+      if (prefix === '') return value
+      if (value.length <= prefix.length) return null
+      // As a rule it is written as configured; the scheme's case does not matter (RFC 9110 section 11.1).
+      if (!value.startsWith(prefix) && value.slice(0, prefix.length).toLowerCase() !== lower) return null
+      return value.charCodeAt(prefix.length) === 32
+        ? value.slice(prefix.length).trimStart()
+        : value.slice(prefix.length)
+    },
+    take(ex) {
+      const { request } = ex
+      const i = request.find(name, 0)
+      const value = i >= 0 ? request.value(i) : request.get(name)!
+      if (i >= 0) request.drop(i)
+      if (request.added !== null) request.remove(name)
+      keep(ex, name, value)
+    }
+  }
+}
+
+function inQuery(name: string): Credential {
+  const isIt = (part: string) => part.length > name.length && part.startsWith(name) && part[name.length] === '='
+  return {
+    find(ex) {
+      if (!ex.query.includes(name)) return null
+      return onlyOne(ex.query.slice(1).split('&').filter(isIt), (part) => decodeQuery(part.slice(name.length + 1)))
+    },
+    take(ex, found) {
+      const rest = ex.query
+        .slice(1)
+        .split('&')
+        .filter((part) => !isIt(part))
+      ex.query = rest.length === 0 ? '' : `?${rest.join('&')}`
+      // No header held it; a backend that it is passed on to expects it here.
+      keep(ex, 'authorization', `Bearer ${found}`)
+    }
+  }
+}
+
+function inCookie(name: string): Credential {
+  const isIt = (pair: string) => pair.startsWith(`${name}=`)
+  return {
+    find(ex) {
+      if (!ex.request.has('cookie')) return null
+      return onlyOne(cookiesOf(ex).filter(isIt), (pair) => unquote(pair.slice(name.length + 1)))
+    },
+    take(ex, found) {
+      const rest = cookiesOf(ex).filter((pair) => !isIt(pair))
+      ex.request.remove('cookie')
+      if (rest.length > 0) ex.request.append('cookie', rest.join('; '))
+      keep(ex, 'authorization', `Bearer ${found}`)
+    }
+  }
+}
+
+/** All pairs of all Cookie lines: HTTP/2 clients may send one line per cookie (RFC 9113 section 8.2.3). */
+function cookiesOf(ex: Exchange): string[] {
+  const pairs: string[] = []
+  ex.request.forEach((name, value) => {
+    if (name.length !== 6 || name.toLowerCase() !== 'cookie') return
+    for (const pair of value.split(';')) if (pair.trim() !== '') pairs.push(pair.trim())
+  })
+  return pairs
+}
+
+function onlyOne(all: readonly string[], read: (text: string) => string): string | typeof SEVERAL | null {
+  if (all.length > 1) return SEVERAL
+  const value = all.length === 0 ? '' : read(all[0]!)
+  return value === '' ? null : value
+}
+
+/** A parameter that cannot be decoded is no credential that anybody would recognize. */
+function decodeQuery(text: string): string {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    // As received: whoever looks at it refuses it as malformed.
+    return text
+  }
+}
+
+function unquote(text: string): string {
+  return text.length > 1 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text
+}
+
+function keep(ex: Exchange, name: string, value: string): void {
+  // One array for the usual one credential; a second one is rare.
+  ex.credentials = ex.credentials === null ? [name, value] : ex.credentials.concat(name, value)
+}

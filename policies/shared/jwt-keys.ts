@@ -1,0 +1,194 @@
+/**
+ * JSON Web Key Set (RFC 7517) -> public keys that may verify a signature, and nothing else. Which algorithm
+ * fits a key is decided by the key alone (RFC 8725 section 3.1): a token cannot choose how it is verified.
+ */
+import { constants, createPublicKey, hash, type JsonWebKey, type KeyObject, verify } from 'node:crypto'
+
+/** Longest set that is read, in characters (spec 2.6: inline 2..65536). */
+export const KEY_SET_CHARS_MAX = 65_536
+/** A provider that rotates has two to six keys. */
+const KEYS_MAX = 256
+/** RFC 7518 sections 3.3 and 3.5. Longer ones than 16384 bits would take milliseconds to verify. */
+const RSA_BITS_MIN = 2048
+const RSA_BITS_MAX = 16_384
+
+/** RFC 7518 section 3, RFC 8037, RFC 9864. HMAC and "none" are not there, so they cannot be. */
+interface Algorithm {
+  readonly kty: 'RSA' | 'EC' | 'OKP'
+  /** Curve of the key; null for RSA. */
+  readonly crv: string | null
+  readonly hash: string | null
+  readonly isPss?: true
+  /** Bytes of a signature; 0: as long as the key. */
+  readonly bytes: number
+}
+
+const rsa = (bits: number): Algorithm => ({ kty: 'RSA', crv: null, hash: `sha${bits}`, bytes: 0 })
+const pss = (bits: number): Algorithm => ({ ...rsa(bits), isPss: true })
+const ec = (crv: string, bits: number, bytes: number): Algorithm => ({ kty: 'EC', crv, hash: `sha${bits}`, bytes })
+const ed25519: Algorithm = { kty: 'OKP', crv: 'Ed25519', hash: null, bytes: 64 }
+
+const ALGORITHMS: ReadonlyMap<string, Algorithm> = new Map([
+  ['RS256', rsa(256)],
+  ['RS384', rsa(384)],
+  ['RS512', rsa(512)],
+  ['PS256', pss(256)],
+  ['PS384', pss(384)],
+  ['PS512', pss(512)],
+  ['ES256', ec('P-256', 256, 64)],
+  ['ES384', ec('P-384', 384, 96)],
+  ['ES512', ec('P-521', 512, 132)],
+  ['EdDSA', ed25519],
+  ['Ed25519', ed25519]
+])
+
+export interface VerificationKey {
+  /** Null: any token may be signed with it, whatever key it names. */
+  readonly kid: string | null
+  /** Of the key set; null: whatever fits the key. */
+  readonly alg: string | null
+  readonly kty: string
+  readonly crv: string | null
+  readonly key: KeyObject
+}
+
+export interface KeySet {
+  /** Never empty. */
+  readonly keys: readonly VerificationKey[]
+  /** Hash of the usable keys: a set with another one revokes what was verified with this one. */
+  readonly fingerprint: string
+  /** Why keys of the set are not used, in words without key material. */
+  readonly ignored: readonly string[]
+}
+
+/** Throws an Error that says in words what is wrong: not a key set, or no usable key in it. */
+export function readKeySet(text: string): KeySet {
+  const keys: VerificationKey[] = []
+  const ignored: string[] = []
+  for (const [i, jwk] of listKeys(text).entries()) {
+    const found = readKey(jwk)
+    if (typeof found === 'string') ignored.push(`keys[${i}] ${found}`)
+    else keys.push(found)
+  }
+  if (keys.length === 0) {
+    const reasons = ignored.length === 0 ? 'it is empty' : ignored.slice(0, 4).join('; ')
+    throw new Error(`the key set has no key that can verify a signature: ${reasons}`)
+  }
+  return { keys, ignored, fingerprint: fingerprintOf(keys) }
+}
+
+/**
+ * As readKeySet, for keys that lie in a configuration. There, keys that could sign are an error: whoever reads
+ * the configuration could make tokens.
+ */
+export function readPublicKeySet(text: string): KeySet {
+  for (const [i, jwk] of listKeys(text).entries()) {
+    if (jwk?.kty === 'oct') {
+      throw new Error(`keys[${i}] is a symmetric key (kty "oct"): who verifies with it can also sign with it`)
+    }
+    if (jwk?.d !== undefined) throw new Error(`keys[${i}] is a private key: give its public part only`)
+  }
+  return readKeySet(text)
+}
+
+/** Entries of "keys"; null for one that is not an object. */
+function listKeys(text: string): readonly (Record<string, unknown> | null)[] {
+  if (text.length > KEY_SET_CHARS_MAX) throw new Error(`the key set is longer than ${KEY_SET_CHARS_MAX} characters`)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // The parser's own message quotes the text.
+    throw new Error('the key set is not JSON')
+  }
+  const listed = objectOf(value)?.keys
+  if (!Array.isArray(listed)) throw new Error('not a JSON Web Key Set: an object with a list "keys" is expected')
+  if (listed.length > KEYS_MAX) throw new Error(`the key set has more than ${KEYS_MAX} keys`)
+  return listed.map(objectOf)
+}
+
+/** The key, or why it is not used. */
+function readKey(jwk: Record<string, unknown> | null): VerificationKey | string {
+  if (jwk === null) return 'is not an object'
+  const { kty, crv, kid, alg, use, key_ops: operations } = jwk
+  if (kty === 'oct') return 'is a symmetric key'
+  if (jwk.d !== undefined) return 'is a private key'
+  if (use !== undefined && use !== 'sig') return 'is not for signatures ("use")'
+  if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify'))) {
+    return 'is not for verification ("key_ops")'
+  }
+  if (kid !== undefined && typeof kid !== 'string') return 'has a "kid" that is no text'
+  const curve = typeof crv === 'string' ? crv : null
+  const fitting = [...ALGORITHMS].filter(([, known]) => known.kty === kty && (known.crv ?? curve) === curve)
+  if (fitting.length === 0) return 'is of a type or curve that is not supported'
+  if (alg !== undefined && !fitting.some(([name]) => name === alg))
+    return 'has an "alg" that does not fit or is not supported'
+  const key = importKey(jwk)
+  if (typeof key === 'string') return key
+  return {
+    kid: kid ?? null,
+    alg: typeof alg === 'string' ? alg : null,
+    kty: String(kty),
+    crv: kty === 'RSA' ? null : curve,
+    key
+  }
+}
+
+function importKey({ kty, crv, n, e, x, y }: Record<string, unknown>): KeyObject | string {
+  let key: KeyObject
+  try {
+    // Only these fields: certificates and links to them (x5c, x5u) are not looked at.
+    key = createPublicKey({ key: { kty, crv, n, e, x, y } as JsonWebKey, format: 'jwk' })
+  } catch {
+    // The library's messages are about its own insides.
+    return 'is malformed'
+  }
+  const bits = key.asymmetricKeyDetails?.modulusLength
+  if (kty === 'RSA' && (bits === undefined || bits < RSA_BITS_MIN || bits > RSA_BITS_MAX)) {
+    return `must have ${RSA_BITS_MIN} to ${RSA_BITS_MAX} bits`
+  }
+  return key
+}
+
+function fingerprintOf(keys: readonly VerificationKey[]): string {
+  const facts = keys.map(({ kid, alg, key }) => JSON.stringify([kid, alg, key.export({ format: 'jwk' })]))
+  return hash('sha256', facts.toSorted().join('\n'), 'base64')
+}
+
+function objectOf(value: unknown): Record<string, unknown> | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : null
+}
+
+/** Whether a token with this `alg` can be signed by the key at all. */
+export function fits(key: VerificationKey, alg: string): boolean {
+  const known = ALGORITHMS.get(alg)
+  return known !== undefined && known.kty === key.kty && known.crv === key.crv && (key.alg === null || key.alg === alg)
+}
+
+/** Off the event loop (libuv's threads; 50,000 RS256 a second in batches, docs/design/010-jwt.md). */
+export function verifySignature(
+  key: VerificationKey,
+  alg: string,
+  signed: Buffer,
+  signature: Buffer
+): Promise<boolean> {
+  const { hash: digest, isPss, bytes, kty } = ALGORITHMS.get(alg)!
+  if (bytes > 0 && signature.length !== bytes) return Promise.resolve(false)
+  const options = {
+    key: key.key,
+    ...(kty === 'EC' ? { dsaEncoding: 'ieee-p1363' as const } : {}),
+    ...(kty === 'RSA' ? { padding: isPss ? constants.RSA_PKCS1_PSS_PADDING : constants.RSA_PKCS1_PADDING } : {}),
+    // RFC 7518 section 3.5: the salt is as long as the hash.
+    ...(isPss ? { saltLength: constants.RSA_PSS_SALTLEN_DIGEST } : {})
+  }
+  return new Promise((resolve) => {
+    try {
+      verify(digest, signed, options, signature, (error, ok) => resolve(error === null && ok))
+    } catch {
+      // A signature that cannot even be looked at with this key.
+      resolve(false)
+    }
+  })
+}

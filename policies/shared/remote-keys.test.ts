@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { keySet, signingKey } from '#engine/testing/tokens.ts'
+import { type KeySet, readKeySet } from './jwt-keys.ts'
+import { KeySources } from './key-sources.ts'
+import type { KeyWorld } from './remote-keys.ts'
+
+const URL_GIVEN = 'https://issuer.example/keys?secret=canary'
+const key = signingKey('ES256')
+const setOf = (kid: string): KeySet => readKeySet(keySet([key, { kid }]))
+
+/** A world whose clock and issuer the test moves. */
+class World implements KeyWorld {
+  time = 0
+  readonly said: string[] = []
+  readonly #fetches: PromiseWithResolvers<KeySet>[] = []
+  fetched = 0
+  timer: { readonly at: number; readonly call: () => void } | null = null
+
+  readonly fetchKeys = (url: string): Promise<KeySet> => {
+    assert.equal(url, URL_GIVEN)
+    this.fetched++
+    const fetch = Promise.withResolvers<KeySet>()
+    this.#fetches.push(fetch)
+    return fetch.promise
+  }
+
+  readonly now = (): number => this.time
+  readonly log = (level: string, message: string): void => void this.said.push(`${level}: ${message}`)
+
+  readonly later = (ms: number, call: () => void) => {
+    assert.equal(this.timer, null, 'one timer at a time')
+    this.timer = { at: this.time + ms, call }
+    return () => {
+      this.timer = null
+    }
+  }
+
+  /** The issuer answers the oldest fetch. */
+  async answer(keys: KeySet | Error): Promise<void> {
+    const fetch = this.#fetches.shift()!
+    if (keys instanceof Error) fetch.reject(keys)
+    else fetch.resolve(keys)
+    await settled()
+  }
+
+  /** Until the timer is due; returns how long that was. */
+  async tick(): Promise<number> {
+    const { at, call } = this.timer!
+    const ms = at - this.time
+    this.time = at
+    this.timer = null
+    call()
+    await settled()
+    return ms
+  }
+}
+
+/** Everything that can go on has gone on. */
+const settled = () => new Promise((resolve) => setImmediate(resolve))
+
+function begun() {
+  const world = new World()
+  const sources = new KeySources(world)
+  const remote = sources.remote(URL_GIVEN)
+  const use = remote.use(300_000)
+  use.begin()
+  return { world, sources, remote, use }
+}
+
+test('the first fetch begins with the configuration, and requests wait for it', async () => {
+  const { world, remote } = begun()
+  assert.equal(world.fetched, 1)
+  const waiting = remote.ready()
+  assert.equal(remote.ready(), waiting)
+  await world.answer(setOf('a'))
+  await waiting
+  assert.equal(remote.current!.keys[0]!.kid, 'a')
+  assert.deepEqual([world.fetched, remote.ready()], [1, null])
+})
+
+test('keys are refreshed before they are too old, each time a little differently', async () => {
+  const { world } = begun()
+  await world.answer(setOf('a'))
+  const pauses = new Set<number>()
+  for (let i = 0; i < 20; i++) {
+    const ms = await world.tick()
+    assert.ok(ms >= 225_000 && ms <= 285_000, String(ms))
+    pauses.add(ms)
+    await world.answer(setOf('a'))
+  }
+  assert.ok(pauses.size > 1)
+  assert.equal(world.fetched, 21)
+})
+
+test('while the issuer is down the keys stay, attempts become rarer, and it is said once', async () => {
+  const { world, remote } = begun()
+  await world.answer(setOf('a'))
+  const before = remote.current
+  await world.tick()
+  const pauses: number[] = []
+  for (let i = 0; i < 10; i++) {
+    await world.answer(new Error('fetch failed (ECONNREFUSED)'))
+    pauses.push(await world.tick())
+  }
+  assert.equal(remote.current, before)
+  assert.ok(pauses[0]! <= 475 && pauses[9]! >= 45_000 && pauses[9]! <= 57_000, String(pauses))
+  assert.deepEqual(world.said, [
+    'warn: cannot fetch the keys of https://issuer.example/keys: fetch failed (ECONNREFUSED); the keys known so far stay in use'
+  ])
+  await world.answer(setOf('b'))
+  assert.equal(remote.current!.keys[0]!.kid, 'b')
+  assert.equal(world.said[1], 'info: keys of https://issuer.example/keys are fetched again')
+})
+
+test('an issuer that is down from the start: nobody waits for what is not under way', async () => {
+  const { world, remote } = begun()
+  await world.answer(new Error('no'))
+  assert.match(world.said[0]!, /no; tokens of this issuer get 503$/)
+  assert.deepEqual([remote.current, remote.ready()], [null, null])
+  await world.tick()
+  assert.ok(remote.ready() instanceof Promise)
+})
+
+test('an unknown key is asked for once in the cool-down, and not again when the issuer does not have it', async () => {
+  const { world, remote } = begun()
+  await world.answer(setOf('a'))
+  const first = remote.refreshFor('b')
+  assert.ok(first instanceof Promise)
+  assert.ok(remote.refreshFor('c') instanceof Promise, 'waits for the same fetch')
+  assert.equal(world.fetched, 2)
+  await world.answer(setOf('a'))
+  await first
+  assert.equal(remote.refreshFor('d'), null, 'cool-down')
+  world.time += 10_001
+  assert.equal(remote.refreshFor('b'), null, 'the issuer has just said that it has no such key')
+  const third = remote.refreshFor('d')
+  assert.equal(world.fetched, 3)
+  await world.answer(setOf('e'))
+  await third
+  world.time += 10_001
+  assert.ok(remote.refreshFor('b') instanceof Promise, 'the keys have changed since')
+  assert.equal(world.fetched, 4)
+})
+
+test('an unknown key is asked for again after a minute', async () => {
+  const { world, remote } = begun()
+  await world.answer(setOf('a'))
+  const first = remote.refreshFor('b')
+  await world.answer(setOf('a'))
+  await first
+  world.time += 60_001
+  assert.ok(remote.refreshFor('b') instanceof Promise)
+})
+
+test('equal keys stay the same object; keys that are not used are named once', async () => {
+  const { world, remote } = begun()
+  const mixed = () => readKeySet(JSON.stringify({ keys: [key.jwk, { kty: 'oct', k: 'canary' }] }))
+  await world.answer(mixed())
+  const before = remote.current
+  await world.tick()
+  await world.answer(mixed())
+  assert.equal(remote.current, before)
+  assert.deepEqual(world.said, [
+    'warn: keys of https://issuer.example/keys that are not used: keys[1] is a symmetric key'
+  ])
+})
+
+test('one fetcher per URL, over reloads, until the last configuration has gone', async () => {
+  const { world, sources, remote, use } = begun()
+  await world.answer(setOf('a'))
+  assert.equal(sources.remote(URL_GIVEN), remote)
+  const next = remote.use(60_000)
+  next.begin()
+  use.end()
+  assert.deepEqual([world.fetched, sources.size], [1, 1])
+  assert.ok((await world.tick()) <= 57_000, 'the shortest age of those in force holds')
+  await world.answer(setOf('a'))
+  next.end()
+  assert.deepEqual([world.timer, sources.size], [null, 0])
+  assert.notEqual(sources.remote(URL_GIVEN), remote)
+})
+
+test('ended while a fetch is under way: nothing follows it', async () => {
+  const { world, use } = begun()
+  use.end()
+  await world.answer(setOf('a'))
+  assert.equal(world.timer, null)
+})

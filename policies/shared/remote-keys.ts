@@ -1,0 +1,151 @@
+/**
+ * The keys of one issuer, fetched from a URL by one thread: refreshed before they are too old, kept while the
+ * issuer is down, fetched again once when a token names a key that is not among them.
+ */
+import { randomInt } from 'node:crypto'
+import type { Background } from '#engine/contract/filter.ts'
+import { Lru } from '#engine/kit/lru.ts'
+import type { KeySet } from './jwt-keys.ts'
+
+/** After a failure: doubled with each further one, up to the age at which keys are refreshed or this. */
+const RETRY_FIRST_MS = 500
+const RETRY_MAX_MS = 60_000
+/** Between two fetches that tokens with unknown keys may cause: anybody can send those. */
+const COOL_DOWN_MS = 10_000
+/** A key that the issuer did not have: not asked for again in this time, unless the keys change. */
+const UNKNOWN_MS = 60_000
+const UNKNOWN_MAX = 1_000
+const REFRESH_MS_MIN = 1_000
+
+/** What the world gives: a test has its own. */
+export interface KeyWorld {
+  readonly fetchKeys: (url: string) => Promise<KeySet>
+  /** Milliseconds of a monotonic clock. */
+  readonly now: () => number
+  /** Calls back once after `ms`; returns how to call that off. */
+  readonly later: (ms: number, call: () => void) => () => void
+  readonly log: (level: 'info' | 'warn', message: string) => void
+}
+
+export interface KeySource {
+  /** Null: there are none yet. */
+  readonly current: KeySet | null
+  /** Resolves when there are keys or an attempt to get them has failed; null when nothing would come of waiting. */
+  ready(): Promise<void> | null
+  /** As `ready`, for a token whose key is not among the current ones. `kid` is the token's. */
+  refreshFor(kid: string | null): Promise<void> | null
+}
+
+/** Keys that are part of the configuration. */
+export function fixedKeys(current: KeySet): KeySource {
+  return { current, ready: () => null, refreshFor: () => null }
+}
+
+export class RemoteKeys implements KeySource {
+  current: KeySet | null = null
+  readonly #url: string
+  readonly #world: KeyWorld
+  readonly #onUnused: () => void
+  /** Longest ages that the configurations in force allow, one per use. */
+  readonly #ages: number[] = []
+  #fetching: Promise<void> | null = null
+  #callOff: () => void = () => {}
+  #failures = 0
+  #refetchedAt = Number.NEGATIVE_INFINITY
+  /** Key ids that the issuer does not have -> until when that is believed. */
+  #unknown = new Lru<string, number>(UNKNOWN_MAX)
+
+  /** `onUnused`: no configuration in force needs the keys any more. */
+  constructor(url: string, world: KeyWorld, onUnused: () => void) {
+    this.#url = url
+    this.#world = world
+    this.#onUnused = onUnused
+  }
+
+  /** One use of the keys, which are at most `maxAgeMs` old as long as the issuer answers. */
+  use(maxAgeMs: number): Background {
+    return {
+      begin: () => {
+        this.#ages.push(maxAgeMs)
+        if (this.#fetching !== null) return
+        if (this.current === null) this.#fetch()
+        else this.#schedule()
+      },
+      end: () => {
+        this.#ages.splice(this.#ages.indexOf(maxAgeMs), 1)
+        if (this.#ages.length > 0) return
+        this.#callOff()
+        this.#onUnused()
+      }
+    }
+  }
+
+  ready(): Promise<void> | null {
+    if (this.#fetching !== null) return this.#fetching
+    // After a failure the next attempt has its time: requests do not hurry it.
+    return this.current !== null || this.#failures > 0 ? null : this.#fetch()
+  }
+
+  refreshFor(kid: string | null): Promise<void> | null {
+    if (this.#fetching !== null) return this.#fetching
+    const now = this.#world.now()
+    if (now - this.#refetchedAt < COOL_DOWN_MS) return null
+    if (kid !== null && (this.#unknown.get(kid) ?? 0) > now) return null
+    this.#refetchedAt = now
+    return this.#fetch().then(() => {
+      const isKnown = this.current?.keys.some((key) => key.kid === kid) ?? false
+      if (kid !== null && !isKnown) this.#unknown.set(kid, now + UNKNOWN_MS)
+    })
+  }
+
+  #fetch(): Promise<void> {
+    this.#callOff()
+    const { fetchKeys } = this.#world
+    this.#fetching = fetchKeys(this.#url).then(
+      (keys) => this.#accept(keys),
+      (error: Error) => this.#fail(error)
+    )
+    return this.#fetching
+  }
+
+  #accept(keys: KeySet): void {
+    this.#fetching = null
+    const { ignored, fingerprint } = keys
+    const isNew = this.current?.fingerprint !== fingerprint
+    if (isNew) this.#unknown = new Lru(UNKNOWN_MAX)
+    if (this.#failures > 0) this.#world.log('info', `keys of ${this.#name()} are fetched again`)
+    if (isNew && ignored.length > 0) {
+      this.#world.log('warn', `keys of ${this.#name()} that are not used: ${ignored.slice(0, 4).join('; ')}`)
+    }
+    this.#failures = 0
+    // An equal set stays the same object.
+    if (isNew) this.current = keys
+    this.#schedule()
+  }
+
+  #fail(error: Error): void {
+    this.#fetching = null
+    // Said once, until it works again.
+    if (this.#failures++ === 0) {
+      const rest = this.current === null ? 'tokens of this issuer get 503' : 'the keys known so far stay in use'
+      this.#world.log('warn', `cannot fetch the keys of ${this.#name()}: ${error.message}; ${rest}`)
+    }
+    this.#schedule()
+  }
+
+  #schedule(): void {
+    this.#callOff()
+    if (this.#ages.length === 0) return
+    const age = Math.max(REFRESH_MS_MIN, Math.min(...this.#ages))
+    const retry = Math.min(age, RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(this.#failures - 1, 20))
+    // Between 75 and 95 %: threads and replicas that began together do not ask together.
+    const ms = ((this.#failures > 0 ? retry : age) * (75 + randomInt(21))) / 100
+    this.#callOff = this.#world.later(ms, () => void this.#fetch())
+  }
+
+  /** Without the query, which may hold a secret. */
+  #name(): string {
+    const { origin, pathname } = new URL(this.#url)
+    return origin + pathname
+  }
+}
