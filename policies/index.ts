@@ -4,6 +4,8 @@
  */
 import type { Policy } from '#engine/contract/policy.ts'
 import { authorization } from './traffic/authorization.ts'
+import { cors } from './traffic/cors.ts'
+import { csrf } from './traffic/csrf.ts'
 import { directResponse } from './traffic/direct-response.ts'
 import { headerModifiers } from './traffic/header-modifiers.ts'
 import { hostRewrite } from './traffic/host-rewrite.ts'
@@ -13,7 +15,9 @@ import { urlRewrite } from './traffic/url-rewrite.ts'
 
 export const policies: readonly Policy[] = [
   timeouts, // settings only: the clock of the exchange runs before any hook does
+  cors, // preflights have no credentials: answered before any are asked for. Its response side marks every refusal below
   authorization, // who may pass, before anything is spent on the request or changed in it
+  csrf, // a forged request must spend nothing of an honest caller's, so before every limit
   headerModifiers, // fixed values; its response side sees every reply made below, redirects included
   hostRewrite, // settings only; a general rule for the host, so whatever names a host comes after it
   urlRewrite, // names path and authority for the upstream: has the last word on both (spec 2.6, hostRewrite)

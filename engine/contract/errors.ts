@@ -34,6 +34,7 @@ export const ERRORS = {
   ROUTE_NOT_FOUND: row(404, 'downstream', 'no route matches this request'),
   NO_BACKEND: row(503, 'upstream', 'the route has no usable backend'),
   FORBIDDEN: row(403, 'policy', 'this request is not allowed'),
+  CSRF_REFUSED: row(403, 'policy', 'this request comes from another site'),
   ADDRESS_REFUSED: row(403, 'policy', 'the destination address is not allowed'),
   DNS_FAILURE: row(502, 'upstream', 'the name of the backend could not be resolved'),
   CONNECT_FAILURE: row(502, 'upstream', 'the backend refused the connection'),

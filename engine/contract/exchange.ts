@@ -79,6 +79,8 @@ export class Exchange {
   /** Metadata of the API key that was presented, or null. */
   apiKey: Identity | null = null
   basicAuth: Identity | null = null
+  /** Origin header as it was received, where cors runs: hooks may change it before the response needs it. */
+  origin: string | null = null
   /** Header lines that held credentials and were taken out before SERVE, flat: name, value. Never printed. */
   credentials: readonly string[] | null = null
   /** The whole body, when a filter asked for it (Filter.buffers) and its end has arrived. */

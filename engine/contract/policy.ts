@@ -51,6 +51,8 @@ export interface Policy {
   readonly resolve?: (config: never, sources: Sources) => unknown
   /** Policies of several levels add up: compile gets the list of their configurations, least precise first. */
   readonly accumulates?: true
+  /** What a valid configuration allows and its author probably did not mean: shown when it is loaded. */
+  readonly warnings?: (config: never) => readonly string[]
   /** Build time. `config` has passed `schema` and `resolve`. Throws an Error when it does not fit the context. */
   readonly compile: (config: never, context: CompileContext) => Compiled
 }
