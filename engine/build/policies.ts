@@ -13,11 +13,16 @@ export interface Level {
   readonly policies: PolicySet
 }
 
-export interface RouteChain {
+/** Null where there are none. */
+export interface Hooks {
+  readonly requestHooks: readonly Hook[] | null
+  /** Last policy first. */
+  readonly responseHooks: readonly Hook[] | null
+}
+
+export interface RouteChain extends Hooks {
   /** Names in run order. */
   readonly names: readonly string[]
-  readonly requestHooks: readonly Hook[] | null
-  readonly responseHooks: readonly Hook[] | null
   readonly settings: RouteSettings
 }
 
@@ -44,6 +49,25 @@ export class PolicyCompiler {
 
   /** The chain of a route; `levels` come least precise first. */
   chain(levels: readonly Level[], matches: readonly CompiledMatch[]): RouteChain {
+    const { names, forms } = this.#forms(levels, matches)
+    return {
+      names,
+      ...hooksOf(forms),
+      settings: Object.freeze(Object.assign(defaultSettings(), ...forms.map((form) => form.settings)))
+    }
+  }
+
+  /** The hooks of a listener that run before routing: of these levels too the least precise comes first. */
+  preRouting(levels: readonly Level[]): Hooks {
+    const { forms, names, pathOf } = this.#forms(levels, [])
+    forms.forEach(({ settings }, i) => {
+      if (settings === undefined) return
+      this.#problems.push({ path: pathOf(names[i]!), message: `${names[i]} ${NEEDS_ROUTE}` })
+    })
+    return hooksOf(forms)
+  }
+
+  #forms(levels: readonly Level[], matches: readonly CompiledMatch[]) {
     const merged = mergePolicies(
       levels.map((level) => level.policies),
       this.#accumulating
@@ -52,12 +76,7 @@ export class PolicyCompiler {
     this.#refuseUnknown(merged, pathOf)
     const inOrder = this.#policies.filter((policy) => merged[policy.name] !== undefined)
     const forms = inOrder.map((policy) => this.#compile(policy, merged[policy.name], matches, pathOf(policy.name)))
-    return {
-      names: inOrder.map((policy) => policy.name),
-      requestHooks: orNull(forms.flatMap((form) => form.filter?.onRequest ?? [])),
-      responseHooks: orNull(forms.flatMap((form) => form.filter?.onResponse ?? []).reverse()),
-      settings: Object.freeze(Object.assign(defaultSettings(), ...forms.map((form) => form.settings)))
-    }
+    return { names: inOrder.map((policy) => policy.name), forms, pathOf }
   }
 
   #refuseUnknown(merged: PolicySet, pathOf: (name: string) => string): void {
@@ -85,6 +104,22 @@ export class PolicyCompiler {
     this.#done.set(key, [...entries, { config, compiled }])
     return compiled
   }
+}
+
+/** What is wrong with a policy in the phase PreRouting whose settings are read from the route. */
+export const NEEDS_ROUTE = 'is a setting of the route, which is not known in the phase PreRouting'
+
+function hooksOf(forms: readonly Compiled[]): Hooks {
+  return {
+    requestHooks: orNull(forms.flatMap((form) => form.filter?.onRequest ?? [])),
+    responseHooks: orNull(forms.flatMap((form) => form.filter?.onResponse ?? []).reverse())
+  }
+}
+
+/** One list after the other. */
+export function joined(first: readonly Hook[] | null, second: readonly Hook[] | null): readonly Hook[] | null {
+  if (first === null) return second
+  return second === null ? first : [...first, ...second]
 }
 
 function defaultSettings(): RouteSettings {

@@ -5,11 +5,11 @@ import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { RouteSettings } from '#engine/contract/filter.ts'
 import type { Policy, Workshop } from '#engine/contract/policy.ts'
-import type { Recorder, Route, Router } from '#engine/contract/route.ts'
+import type { ListenerParts, Recorder, Route, Router } from '#engine/contract/route.ts'
 import type { Backend, RouteMatch, RouteSpec, Snapshot, WeightedBackend } from '#engine/ir/snapshot.ts'
 import { compileMatch } from '#engine/routing/candidate.ts'
-import { buildRouter, type RoutePlace } from '#engine/routing/router.ts'
-import { PolicyCompiler } from './policies.ts'
+import { buildRouter, type ListenerPlace, type RoutePlace } from '#engine/routing/router.ts'
+import { type Hooks, joined, PolicyCompiler } from './policies.ts'
 import { weighted } from './weighted.ts'
 
 export interface RuntimeDeps {
@@ -19,6 +19,7 @@ export interface RuntimeDeps {
   readonly kept: Workshop['kept']
   readonly backends: readonly BackendKind[]
   readonly upstream: UpstreamClient
+  /** `route` is '' for exchanges that found none on the listener. */
   readonly recorderFor: (route: string, listener: string, port: number) => Recorder
   /** Ends an exchange with the gateway's own reply. */
   readonly fail: (ex: Exchange, code: ErrorCode) => void
@@ -52,7 +53,12 @@ export interface RouteDescription {
 /** Throws a ConfigError with every problem that shows only when the parts come together. */
 export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
   const builder = new Builder(snapshot, deps)
-  const router = buildRouter(snapshot.binds, (spec, place) => builder.route(spec, place), builder.problems)
+  const router = buildRouter(
+    snapshot.binds,
+    (place) => builder.listener(place),
+    (spec, place) => builder.route(spec, place),
+    builder.problems
+  )
   if (builder.problems.length > 0) throw new ConfigError(builder.problems)
   const { version, hash, acceptedAt } = snapshot
   return Object.freeze({
@@ -68,6 +74,8 @@ class Builder {
   readonly #snapshot: Snapshot
   readonly #deps: RuntimeDeps
   readonly #policies: PolicyCompiler
+  /** Of the phase PreRouting, of the listener whose routes are being built. */
+  #preRouting: Hooks = { requestHooks: null, responseHooks: null }
   /** By host rewriting mode and backend name. */
   readonly #backends = new Map<string, CompiledBackend>()
 
@@ -78,6 +86,17 @@ class Builder {
     this.#policies = new PolicyCompiler(deps.policies, { kept: deps.kept, maxBufferBytes }, this.problems)
   }
 
+  listener(place: ListenerPlace): ListenerParts {
+    const { gateway, binds } = this.#snapshot
+    const { name, preRouting } = binds[place.bind]!.listeners[place.listener]!
+    this.#preRouting = this.#policies.preRouting([
+      { path: 'gateway.preRouting', policies: gateway.preRouting },
+      { path: `binds[${place.bind}].listeners[${place.listener}].preRouting`, policies: preRouting }
+    ])
+    const recorder = this.#deps.recorderFor('', name, place.port)
+    return { name, port: place.port, ...this.#preRouting, recorder }
+  }
+
   route(spec: RouteSpec, place: RoutePlace): Route {
     const { port } = place
     const listener = this.#snapshot.binds[place.bind]!.listeners[place.listener]!
@@ -86,6 +105,7 @@ class Builder {
     const matches = spec.matches.map(compileMatch)
     const { names, requestHooks, responseHooks, settings } = this.#policies.chain(
       [
+        { path: 'gateway.policies', policies: this.#snapshot.gateway.policies },
         { path: `${listenerPath}.policies`, policies: listener.policies },
         { path: `${path}.policies`, policies: spec.policies }
       ],
@@ -107,7 +127,8 @@ class Builder {
       port,
       matches,
       requestHooks,
-      responseHooks,
+      // The phase that began first ends last.
+      responseHooks: joined(responseHooks, this.#preRouting.responseHooks),
       settings,
       serve: this.#serve(spec.backends, settings, `${path}.backends`),
       recorder: this.#deps.recorderFor(spec.name, listener.name, port)

@@ -78,7 +78,7 @@ export const REQUEST_ROOTS: Roots<Exchange> = {
   apiKey: open((ex) => ex.apiKey),
   basicAuth: { ...VARIABLES.basicAuth!, read: (ex) => ex.basicAuth ?? undefined },
   proxy: offer('proxy', {
-    listener: name((ex) => ex.route?.listener),
+    listener: name((ex) => ex.listener?.name),
     route: name((ex) => ex.route?.name)
   }),
   env: { ...VARIABLES.env!, read: () => ENVIRONMENT }
@@ -100,7 +100,7 @@ export const LOG_ROOTS: Roots<Exchange> = {
   ...RESPONSE_ROOTS,
   request: offer('request', { ...request, endTime: () => timestamp(performance.now()) }),
   proxy: offer('proxy', {
-    listener: name((ex) => ex.route?.listener),
+    listener: name((ex) => ex.listener?.name),
     route: name((ex) => ex.route?.name),
     upstreamDuration: (ex) => (ex.firstByteAt === 0 ? undefined : duration(ex.startedAt, ex.firstByteAt))
   })

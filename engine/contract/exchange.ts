@@ -6,7 +6,7 @@
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ErrorCode } from './errors.ts'
-import type { Route } from './route.ts'
+import type { Listener, Route } from './route.ts'
 import type { ClientStream, PendingAttempt, ServerStream } from './transport.ts'
 
 /** How a body is delimited on the wire it was received from. */
@@ -66,6 +66,7 @@ export class Exchange {
 
   // --- where it comes from and goes to ---
   readonly client: ClientStream
+  listener: Listener | null = null
   route: Route | null = null
   /** Index into route.matches of the match that was taken; -1 without a route. */
   matchIndex = -1

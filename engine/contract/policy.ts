@@ -11,7 +11,7 @@ export type Workshop = Omit<CompileContext, 'matches'>
 
 /** What a policy gets to work with when it is compiled for the routes of one configuration. */
 export interface CompileContext {
-  /** Matches of the route that the policy is compiled for. */
+  /** Matches of the route that the policy is compiled for; empty in the phase PreRouting, where there is none yet. */
   readonly matches: readonly CompiledMatch[]
   /**
    * State of this thread that survives a reload (caches of keys, of verified tokens): made on the first

@@ -13,7 +13,7 @@ import type {
 import type { Target } from '#engine/schema/net.ts'
 import type { File } from './file.ts'
 import { translateFrontend } from './file-frontend.ts'
-import { canonicalPolicies, type PolicyKey } from './file-policies.ts'
+import { canonicalPolicies, type PolicyKey, policyPhases } from './file-policies.ts'
 import { type Overrides, translateProcess } from './file-process.ts'
 import { defaultListenerName, defaultRouteName } from './walk.ts'
 
@@ -39,6 +39,7 @@ export function translate(file: File, options: TranslateOptions): SnapshotDraft 
   for (const backend of file.backends ?? []) translator.addBackend(backend)
   const binds = (file.binds ?? []).map((bind) => translator.bind(bind))
   return {
+    gateway: policyPhases(file.policies, options.keys),
     binds,
     backends: translator.backends,
     frontend: translateFrontend(file.frontendPolicies),
@@ -80,7 +81,7 @@ class Translator {
       name,
       hostname: file.hostname ?? '*',
       protocol: file.protocol ?? 'HTTP',
-      policies: canonicalPolicies(file.policies, this.#keys),
+      ...policyPhases(file.policies, this.#keys),
       routes: (file.routes ?? []).map((route, i) => this.#route(route, i, name, port))
     }
   }

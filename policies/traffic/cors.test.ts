@@ -190,7 +190,8 @@ test('wildcards stand for any part of the host', () => {
     ['https://*-preview-*.app.test', 'https://x-previe-y.app.test', false],
     ['https://*a*a.test', 'https://a.test', false],
     ['https://*ab*b.test', 'https://ab.test', false],
-    ['https://a*.test', 'https://a.test', true]
+    ['https://a*.test', 'https://a.test', true],
+    ['https://ab*b.test', 'https://ab.test', false]
   ] as const) {
     assert.equal(allows(pattern, origin), expected, `${pattern} ${origin}`)
   }
