@@ -3,6 +3,7 @@
  * in reverse). The only place that knows the order, so every line says why it stands where it does.
  */
 import type { Policy } from '#engine/contract/policy.ts'
+import { accessLog } from './frontend/access-log.ts'
 import { authorization } from './traffic/authorization.ts'
 import { cors } from './traffic/cors.ts'
 import { csrf } from './traffic/csrf.ts'
@@ -14,6 +15,7 @@ import { timeouts } from './traffic/timeouts.ts'
 import { urlRewrite } from './traffic/url-rewrite.ts'
 
 export const policies: readonly Policy[] = [
+  accessLog, // no hooks: it is asked when an exchange is over
   timeouts, // settings only: the clock of the exchange runs before any hook does
   cors, // preflights have no credentials: answered before any are asked for. Its response side marks every refusal below
   authorization, // who may pass, before anything is spent on the request or changed in it

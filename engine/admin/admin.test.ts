@@ -45,7 +45,7 @@ const snapshot: Snapshot = {
   version: 3,
   hash: '0123456789ab',
   acceptedAt: '2026-01-02T03:04:05.000Z',
-  gateway: { policies: {}, preRouting: {} },
+  gateway: { policies: {}, preRouting: {}, frontend: {} },
   binds: [
     {
       port: 8080,

@@ -1,5 +1,6 @@
 /** Policies of a route -> hooks and settings, each distinct configuration compiled once. */
 import { isDeepStrictEqual } from 'node:util'
+import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { Problem } from '#engine/contract/config-error.ts'
 import type { Compiled, Hook, RouteSettings } from '#engine/contract/filter.ts'
 import type { Policy, Workshop } from '#engine/contract/policy.ts'
@@ -65,6 +66,14 @@ export class PolicyCompiler {
       this.#problems.push({ path: pathOf(names[i]!), message: `${names[i]} ${NEEDS_ROUTE}` })
     })
     return hooksOf(forms)
+  }
+
+  /** How exchanges are logged where a frontend policy says so. */
+  frontend(policies: PolicySet): AccessLogPlan | null {
+    const forms = this.#policies
+      .filter((policy) => policy.section === 'frontend' && policies[policy.name] !== undefined)
+      .map((policy) => this.#compile(policy, policies[policy.name], [], `frontendPolicies.${policy.name}`))
+    return forms.find((form) => form.accessLog !== undefined)?.accessLog ?? null
   }
 
   #forms(levels: readonly Level[], matches: readonly CompiledMatch[]) {

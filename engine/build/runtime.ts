@@ -1,4 +1,5 @@
 /** Snapshot -> Runtime: what a worker executes until the next configuration replaces it whole. */
+import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { BackendContext, BackendKind, CompiledBackend, UpstreamClient } from '#engine/contract/backend.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
@@ -20,7 +21,7 @@ export interface RuntimeDeps {
   readonly backends: readonly BackendKind[]
   readonly upstream: UpstreamClient
   /** `route` is '' for exchanges that found none on the listener. */
-  readonly recorderFor: (route: string, listener: string, port: number) => Recorder
+  readonly recorderFor: (route: string, listener: string, port: number, log: AccessLogPlan | null) => Recorder
   /** Ends an exchange with the gateway's own reply. */
   readonly fail: (ex: Exchange, code: ErrorCode) => void
 }
@@ -64,6 +65,7 @@ export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
   return Object.freeze({
     snapshot,
     route: (ex: Exchange) => router.route(ex),
+    ...builder.unrouted(),
     describe: () => ({ version, hash, acceptedAt, routes: builder.routes })
   })
 }
@@ -74,6 +76,7 @@ class Builder {
   readonly #snapshot: Snapshot
   readonly #deps: RuntimeDeps
   readonly #policies: PolicyCompiler
+  readonly #log: AccessLogPlan | null
   /** Of the phase PreRouting, of the listener whose routes are being built. */
   #preRouting: Hooks = { requestHooks: null, responseHooks: null }
   /** By host rewriting mode and backend name. */
@@ -84,6 +87,12 @@ class Builder {
     this.#deps = deps
     const { maxBufferBytes } = snapshot.frontend.http
     this.#policies = new PolicyCompiler(deps.policies, { kept: deps.kept, maxBufferBytes }, this.problems)
+    this.#log = this.#policies.frontend(snapshot.gateway.frontend)
+  }
+
+  /** Without a plan for the log, the thread's own recorder of such exchanges does. */
+  unrouted(): { unrouted?: Recorder } {
+    return this.#log === null ? {} : { unrouted: this.#deps.recorderFor('', '', 0, this.#log) }
   }
 
   listener(place: ListenerPlace): ListenerParts {
@@ -93,7 +102,7 @@ class Builder {
       { path: 'gateway.preRouting', policies: gateway.preRouting },
       { path: `binds[${place.bind}].listeners[${place.listener}].preRouting`, policies: preRouting }
     ])
-    const recorder = this.#deps.recorderFor('', name, place.port)
+    const recorder = this.#deps.recorderFor('', name, place.port, this.#log)
     return { name, port: place.port, ...this.#preRouting, recorder }
   }
 
@@ -131,7 +140,7 @@ class Builder {
       responseHooks: joined(responseHooks, this.#preRouting.responseHooks),
       settings,
       serve: this.#serve(spec.backends, settings, `${path}.backends`),
-      recorder: this.#deps.recorderFor(spec.name, listener.name, port)
+      recorder: this.#deps.recorderFor(spec.name, listener.name, port, this.#log)
     })
   }
 

@@ -2,6 +2,7 @@
  * The compiled form of policies. A policy (what the user configures) compiles to hooks that run per
  * exchange, to settings that the engine reads, or to both.
  */
+import type { AccessLogPlan } from './access-log.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Run the next hook. */
@@ -41,4 +42,6 @@ export interface RouteSettings {
 export interface Compiled {
   readonly filter?: Filter
   readonly settings?: Partial<RouteSettings>
+  /** Of a frontend policy: how exchanges are logged. */
+  readonly accessLog?: AccessLogPlan
 }

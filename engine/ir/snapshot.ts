@@ -13,8 +13,8 @@ export interface Snapshot {
   readonly hash: string
   /** ISO time at which the source was accepted. */
   readonly acceptedAt: string
-  /** Traffic policies of the whole gateway: the least precise level. */
-  readonly gateway: PolicyPhases
+  /** Policies of the whole gateway: traffic policies, the least precise level of all, and frontend policies. */
+  readonly gateway: PolicyPhases & { readonly frontend: PolicySet }
   readonly binds: readonly Bind[]
   /** Backends by name; inline ones get a name made from their route ("default/route0/0"). */
   readonly backends: Readonly<Record<string, Backend>>

@@ -60,7 +60,11 @@ export function policyWarnings(
   const keys = policyKeys(cautious)
   const listeners = bindsOf(file).flatMap((bind) => bind.listeners)
   const places: Placed[] = [{ raw: file, path: [] }, ...listeners.flatMap((one) => [one, ...one.routes])]
-  return places.flatMap(policySetsOf).flatMap((set) => {
+  const sets: Placed[] = [
+    ...places.flatMap(policySetsOf),
+    { raw: objectOf(file.frontendPolicies), path: ['frontendPolicies'] }
+  ]
+  return sets.flatMap((set) => {
     const { policies: given, pathOf } = attachedTo([set], keys, schema)
     return cautious.flatMap((policy) => {
       const config = given[policy.name]

@@ -13,7 +13,7 @@ function build(policies: readonly Policy[]) {
     $schema: z.string().optional().describe('Where editors find this schema.'),
     config: processSchema.optional().describe('Settings of the process, read once at start.'),
     binds: binds.optional().describe('Ports, and what is served on them.'),
-    frontendPolicies: frontendSchema.optional().describe('How connections of clients are treated.'),
+    frontendPolicies: frontendSchema(policies).optional().describe('How connections of clients are treated.'),
     policies: sets.optional().describe('For all listeners; what a listener or route has itself wins.'),
     backends: backends.optional().describe('Named backends that routes refer to.'),
     ...refusedKeys('top-level key', NOT_HERE)

@@ -70,6 +70,7 @@ export function loadConfig(text: string, options: LoadOptions): LoadResult {
   if (problems.length > 0 || 'problems' in outcome) return fail(problems)
 
   const snapshot = translate(outcome.value, {
+    policies: options.policies,
     keys: policyKeys(options.policies),
     env,
     processors: options.processors ?? availableParallelism()

@@ -26,7 +26,7 @@ test('one set, or a list of sets with their phases', () => {
   if (!result.ok) assert.fail(formatErrors(result.errors))
   const { gateway, binds } = result.snapshot
   const headerModifiers = { request: { set: [{ name: 'a', value: '1' }] } }
-  assert.deepEqual(gateway, { policies: { headerModifiers }, preRouting: {} })
+  assert.deepEqual(gateway, { policies: { headerModifiers }, preRouting: {}, frontend: {} })
   const { policies: post, preRouting } = binds[0]!.listeners[0]!
   assert.deepEqual(Object.keys(post), ['headerModifiers', 'timeouts'])
   assert.deepEqual(preRouting, { csrf: {} })

@@ -1,4 +1,5 @@
 /** A validated file -> the Snapshot: names filled in, inline backends named, aliases resolved. */
+import type { Policy } from '#engine/contract/policy.ts'
 import type {
   Backend,
   Bind,
@@ -12,7 +13,7 @@ import type {
 } from '#engine/ir/snapshot.ts'
 import type { Target } from '#engine/schema/net.ts'
 import type { File } from './file.ts'
-import { translateFrontend } from './file-frontend.ts'
+import { frontendPolicies, translateFrontend } from './file-frontend.ts'
 import { canonicalPolicies, type PolicyKey, policyPhases } from './file-policies.ts'
 import { type Overrides, translateProcess } from './file-process.ts'
 import { defaultListenerName, defaultRouteName } from './walk.ts'
@@ -21,6 +22,7 @@ import { defaultListenerName, defaultRouteName } from './walk.ts'
 export type SnapshotDraft = Omit<Snapshot, 'version' | 'hash' | 'acceptedAt'>
 
 export interface TranslateOptions {
+  readonly policies: readonly Policy[]
   readonly keys: readonly PolicyKey[]
   readonly env: Overrides
   readonly processors: number
@@ -39,7 +41,10 @@ export function translate(file: File, options: TranslateOptions): SnapshotDraft 
   for (const backend of file.backends ?? []) translator.addBackend(backend)
   const binds = (file.binds ?? []).map((bind) => translator.bind(bind))
   return {
-    gateway: policyPhases(file.policies, options.keys),
+    gateway: {
+      ...policyPhases(file.policies, options.keys),
+      frontend: frontendPolicies(file.frontendPolicies, options.policies)
+    },
     binds,
     backends: translator.backends,
     frontend: translateFrontend(file.frontendPolicies),

@@ -19,8 +19,14 @@ export interface TestGateway {
   close(): Promise<void>
 }
 
-/** The access log is off unless the configuration's log level turns it on. Rejects with the mistakes of `yaml`. */
-export async function startGateway(yaml: string): Promise<TestGateway> {
+export interface TestLog {
+  readonly format: 'text' | 'json'
+  /** A file descriptor. */
+  readonly fd: number
+}
+
+/** The access log is off unless `log` says where it goes. Rejects with the mistakes of `yaml`. */
+export async function startGateway(yaml: string, log?: TestLog): Promise<TestGateway> {
   let version = 0
   let answer: (message: ToMain) => void = () => {}
   const first = snapshotOf(yaml, ++version)
@@ -28,7 +34,8 @@ export async function startGateway(yaml: string): Promise<TestGateway> {
     region: new SharedArrayBuffer(REGION_BYTES),
     worker: 0,
     announce: () => {},
-    logging: { level: 'warn', format: 'text' }
+    logging: { level: log === undefined ? 'warn' : 'info', format: log?.format ?? 'text' },
+    ...(log === undefined ? {} : { accessLogFd: log.fd })
   })
   const worker = new WorkerThread({
     worker: 0,

@@ -6,7 +6,7 @@ export function snapshotOf(binds: readonly Bind[], backends: Snapshot['backends'
     version: 1,
     hash: '000000000000',
     acceptedAt: '2025-01-01T00:00:00.000Z',
-    gateway: { policies: {}, preRouting: {} },
+    gateway: { policies: {}, preRouting: {}, frontend: {} },
     binds,
     backends,
     frontend: {
