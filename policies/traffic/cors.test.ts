@@ -197,6 +197,19 @@ test('wildcards stand for any part of the host', () => {
   }
 })
 
+test('one origin after another, each with its own answer', () => {
+  const compiled = compilePolicy(cors, { allowOrigins: ['https://*.a.test', APP] })
+  const origins = ['https://x.a.test', 'https://b.test', 'https://b.test', APP, 'https://x.a.test', '']
+  const allowed = origins.map((origin) => {
+    const ex = fakeExchange({ headers: from(origin) })
+    runRequest(compiled, ex)
+    ex.response = new HeaderBlock()
+    runResponse(compiled, ex)
+    return ex.response.has('access-control-allow-origin')
+  })
+  assert.deepEqual(allowed, [true, false, false, true, true, false])
+})
+
 test('a hook that changes Origin on its way changes nothing here', () => {
   const compiled = compilePolicy(cors, EXACT)
   const ex = fakeExchange({ headers: from(APP) })
