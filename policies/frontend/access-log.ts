@@ -52,6 +52,8 @@ const attributeName = () =>
     .regex(/^[!#-<>-[\]-~]+$/, 'must be printable ASCII without spaces, quotes, "=" and backslashes')
     .refine((name) => !LINE.includes(name), `${LINE.join(', ')} cannot be replaced`)
 
+const NAME = attributeName()
+
 interface Attribute {
   readonly name: string
   readonly expression: string
@@ -67,7 +69,7 @@ const addedMap = () =>
         context.addIssue({ code: 'custom', message: `must have 1 to ${ADDED_MAX} entries` })
       }
       for (const name of names) {
-        const problem = attributeName().safeParse(name).error?.issues[0]
+        const problem = NAME.safeParse(name).error?.issues[0]
         if (problem !== undefined) context.addIssue({ code: 'custom', path: [name], message: problem.message })
       }
     })
