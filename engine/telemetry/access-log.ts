@@ -115,7 +115,7 @@ export class AccessLog implements FieldSink {
   }
 
   #plain(name: string, value: FieldValue, skip: Skip): string {
-    return skip !== null && skip.has(name) ? '' : field(this.#format, name, value, NAME_CHARS_MAX)
+    return skip?.has(name) ? '' : field(this.#format, name, value, NAME_CHARS_MAX)
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { CONTINUE, STOP } from '#engine/contract/filter.ts'
+import { CONTINUE } from '#engine/contract/filter.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { type ExchangeOptions, fakeExchange } from '#engine/testing/exchange.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
