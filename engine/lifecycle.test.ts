@@ -2,7 +2,7 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Exchange } from './contract/exchange.ts'
-import { CONTINUE, STOP, type Verdict } from './contract/filter.ts'
+import { CONTINUE, type Hook, STOP, type Verdict } from './contract/filter.ts'
 import { llhttp } from './http/llhttp.ts'
 import { startOrigin, startScript, statuses } from './testing/origin.ts'
 import { exchangeRaw, rawClient, rawServer } from './testing/raw.ts'
@@ -101,6 +101,46 @@ describe('hooks', { timeout: 10_000 }, () => {
     client.close()
     stack.close()
     server.close()
+  })
+
+  it('of the phase PreRouting run first and once, may wait, and are followed by those of the route', async () => {
+    const seen: string[] = []
+    const note =
+      (name: string): Hook =>
+      (ex) => {
+        seen.push(`${name} ${ex.route === null ? 'no route' : 'route'}`)
+        return CONTINUE
+      }
+    const held = gate()
+    const origin = await startOrigin()
+    const stack = await startStack({
+      upstream: origin.port,
+      preRouting: { request: [note('a'), held.hook, note('b')] },
+      requestHooks: [note('c'), held.hook, note('d')]
+    })
+    const answer = exchangeRaw(stack.port, GET)
+    while (held.waiting === 0) await turn()
+    deepEqual(seen, ['a no route'])
+    held.open()
+    while (held.waiting === 0) await turn()
+    held.open()
+    deepEqual(statuses(await answer), [200])
+    deepEqual(seen, ['a no route', 'b no route', 'c route', 'd route'])
+    stack.close()
+    origin.close()
+  })
+
+  it('of the phase PreRouting see the answer where no route is found, and the listener records it', async () => {
+    const mark: Hook = (ex) => {
+      ex.response!.set('X-Pre', String(ex.status))
+      return CONTINUE
+    }
+    const go: Hook = () => CONTINUE
+    const preRouting = { request: [go], response: [mark] }
+    const stack = await startStack({ upstream: 1, preRouting, refuse: () => 'ROUTE_NOT_FOUND' })
+    match(await exchangeRaw(stack.port, GET), /^HTTP\/1\.1 404 [\s\S]*X-Pre: 404\r\n/)
+    equal((await stack.recorded(1))[0]?.error, 'ROUTE_NOT_FOUND')
+    stack.close()
   })
 
   it('a client that leaves while a hook waits ends the exchange: nothing goes upstream', async () => {

@@ -29,7 +29,7 @@ const WAITING = 2
 export interface LifecycleOptions {
   /** The Runtime in force; asked once per exchange, which keeps what it got. */
   readonly router: () => Router
-  /** Records exchanges that never got a route. */
+  /** Records exchanges that never got a listener, where the Runtime says nothing else (Router.unrouted). */
   readonly unrouted: Recorder
   readonly timers: TimerWheel
   /** A hook threw: a broken invariant, or an expression that should have been a value. */
@@ -51,8 +51,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
       this.fail(ex, code)
       return
     }
-    const { requestTimeoutMs } = ex.route!.settings
-    if (requestTimeoutMs > 0) this.#startTimer(ex, requestTimeoutMs)
+    if (ex.route !== null) this.#startRequestTimer(ex)
     this.#request(ex)
   }
 
@@ -61,10 +60,27 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   #request(ex: Exchange): void {
+    if (ex.route === null && !this.#preRoute(ex)) return
     const outcome = this.#runHooks(ex, ex.route!.requestHooks, STEP_REQUEST)
     if (outcome === WAITING) return
     if (outcome === STOP) this.#replyLocally(ex)
     else this.#serve(ex)
+  }
+
+  /** PreRouting hooks, then the route. False: they wait, or the exchange has its answer. */
+  #preRoute(ex: Exchange): boolean {
+    const listener = ex.listener!
+    const outcome = this.#runHooks(ex, listener.requestHooks, STEP_REQUEST)
+    if (outcome === WAITING) return false
+    const code = outcome === STOP ? null : listener.route(ex)
+    if (outcome === STOP) this.#replyLocally(ex)
+    else if (code !== null) this.fail(ex, code)
+    else {
+      ex.cursor = 0
+      this.#startRequestTimer(ex)
+      return true
+    }
+    return false
   }
 
   #serve(ex: Exchange): void {
@@ -140,8 +156,8 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   #respond(ex: Exchange): void {
-    const { route } = ex
-    if (route !== null && this.#runHooks(ex, route.responseHooks, STEP_RESPONSE) === WAITING) return
+    const owner = ex.route ?? ex.listener
+    if (owner !== null && this.#runHooks(ex, owner.responseHooks, STEP_RESPONSE) === WAITING) return
     this.#send(ex)
   }
 
@@ -288,9 +304,11 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     leaveTurn()
   }
 
-  #startTimer(ex: Exchange, timeoutMs: number): void {
+  #startRequestTimer(ex: Exchange): void {
+    const { requestTimeoutMs } = ex.route!.settings
+    if (requestTimeoutMs === 0) return
     ex.timer = new WheelTimer(() => this.#onTimeout(ex, 'REQUEST_TIMEOUT'))
-    this.#options.timers.arm(ex.timer, turnStartedAt, timeoutMs)
+    this.#options.timers.arm(ex.timer, turnStartedAt, requestTimeoutMs)
   }
 
   #dropServer(ex: Exchange): void {
@@ -313,8 +331,9 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     if (ex.step === STEP_RECORDED) return
     ex.step = STEP_RECORDED
     this.#stopTimers(ex)
-    if (ex.route === null) this.#options.unrouted.record(ex)
-    else ex.route.recorder.record(ex)
+    const owner = ex.route ?? ex.listener
+    if (owner !== null) owner.recorder.record(ex)
+    else (this.#options.router().unrouted ?? this.#options.unrouted).record(ex)
   }
 
   #stopTimers(ex: Exchange): void {

@@ -11,9 +11,11 @@ test('names and aliases are unique', () => {
 
 test('a policy is called as its file is, and every file is in the registry', () => {
   const kebab = (name: string) => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-  const files = readdirSync(new URL('traffic', import.meta.url)).filter((file) => !file.endsWith('.test.ts'))
-  const traffic = policies.filter((policy) => policy.section === 'traffic')
-  assert.deepEqual(files.toSorted(), traffic.map((policy) => `${kebab(policy.name)}.ts`).toSorted())
+  for (const section of ['traffic', 'frontend']) {
+    const files = readdirSync(new URL(section, import.meta.url)).filter((file) => !file.endsWith('.test.ts'))
+    const own = policies.filter((policy) => policy.section === section)
+    assert.deepEqual(files.toSorted(), own.map((policy) => `${kebab(policy.name)}.ts`).toSorted())
+  }
 })
 
 test('every schema can be written as JSON Schema, in the form that users write', () => {

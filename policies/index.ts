@@ -3,7 +3,10 @@
  * in reverse). The only place that knows the order, so every line says why it stands where it does.
  */
 import type { Policy } from '#engine/contract/policy.ts'
+import { accessLog } from './frontend/access-log.ts'
 import { authorization } from './traffic/authorization.ts'
+import { cors } from './traffic/cors.ts'
+import { csrf } from './traffic/csrf.ts'
 import { directResponse } from './traffic/direct-response.ts'
 import { headerModifiers } from './traffic/header-modifiers.ts'
 import { hostRewrite } from './traffic/host-rewrite.ts'
@@ -14,9 +17,12 @@ import { transformation } from './traffic/transformation.ts'
 import { urlRewrite } from './traffic/url-rewrite.ts'
 
 export const policies: readonly Policy[] = [
+  accessLog, // no hooks: it is asked when an exchange is over
   timeouts, // settings only: the clock of the exchange runs before any hook does
+  cors, // preflights have no credentials: answered before any are asked for. Its response side marks every refusal below
   jwtAuthentication, // who asks: whatever decides below may read its claims
   authorization, // who may pass, before anything is spent on the request or changed in it
+  csrf, // a forged request must spend nothing of an honest caller's, so before every limit
   transformation, // computed values; behind whoever may refuse, so that no refused request costs a buffered body
   headerModifiers, // fixed values; its response side sees every reply made below, redirects included
   hostRewrite, // settings only; a general rule for the host, so whatever names a host comes after it

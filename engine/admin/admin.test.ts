@@ -45,6 +45,7 @@ const snapshot: Snapshot = {
   version: 3,
   hash: '0123456789ab',
   acceptedAt: '2026-01-02T03:04:05.000Z',
+  gateway: { policies: {}, preRouting: {}, frontend: {} },
   binds: [
     {
       port: 8080,
@@ -55,6 +56,7 @@ const snapshot: Snapshot = {
           hostname: '*',
           protocol: 'HTTP',
           policies: {},
+          preRouting: {},
           routes: [
             {
               name: ROUTE,

@@ -1,5 +1,6 @@
 /** Policies of a route -> hooks and settings, each distinct configuration compiled once. */
 import { isDeepStrictEqual } from 'node:util'
+import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { Problem } from '#engine/contract/config-error.ts'
 import type { Background, Compiled, Hook, RouteSettings } from '#engine/contract/filter.ts'
 import type { Policy, Workshop } from '#engine/contract/policy.ts'
@@ -13,11 +14,16 @@ export interface Level {
   readonly policies: PolicySet
 }
 
-export interface RouteChain {
+/** Null where there are none. */
+export interface Hooks {
+  readonly requestHooks: readonly Hook[] | null
+  /** Last policy first. */
+  readonly responseHooks: readonly Hook[] | null
+}
+
+export interface RouteChain extends Hooks {
   /** Names in run order. */
   readonly names: readonly string[]
-  readonly requestHooks: readonly Hook[] | null
-  readonly responseHooks: readonly Hook[] | null
   readonly settings: RouteSettings
 }
 
@@ -58,6 +64,33 @@ export class PolicyCompiler {
 
   /** The chain of a route; `levels` come least precise first. */
   chain(levels: readonly Level[], matches: readonly CompiledMatch[]): RouteChain {
+    const { names, forms } = this.#forms(levels, matches)
+    return {
+      names,
+      ...hooksOf(forms, this.#collectors),
+      settings: Object.freeze(Object.assign(defaultSettings(), ...forms.map((form) => form.settings)))
+    }
+  }
+
+  /** The hooks of a listener that run before routing: of these levels too the least precise comes first. */
+  preRouting(levels: readonly Level[]): Hooks {
+    const { forms, names, pathOf } = this.#forms(levels, [])
+    forms.forEach(({ settings }, i) => {
+      if (settings === undefined) return
+      this.#problems.push({ path: pathOf(names[i]!), message: `${names[i]} ${NEEDS_ROUTE}` })
+    })
+    return hooksOf(forms, this.#collectors)
+  }
+
+  /** How exchanges are logged where a frontend policy says so. */
+  frontend(policies: PolicySet): AccessLogPlan | null {
+    const forms = this.#policies
+      .filter((policy) => policy.section === 'frontend' && policies[policy.name] !== undefined)
+      .map((policy) => this.#compile(policy, policies[policy.name], [], `frontendPolicies.${policy.name}`))
+    return forms.find((form) => form.accessLog !== undefined)?.accessLog ?? null
+  }
+
+  #forms(levels: readonly Level[], matches: readonly CompiledMatch[]) {
     const merged = mergePolicies(
       levels.map((level) => level.policies),
       this.#accumulating
@@ -66,12 +99,7 @@ export class PolicyCompiler {
     this.#refuseUnknown(merged, pathOf)
     const inOrder = this.#policies.filter((policy) => merged[policy.name] !== undefined)
     const forms = inOrder.map((policy) => this.#compile(policy, merged[policy.name], matches, pathOf(policy.name)))
-    return {
-      names: inOrder.map((policy) => policy.name),
-      requestHooks: orNull(hooksOf(forms, 'request', this.#collectors)),
-      responseHooks: orNull(hooksOf(forms.toReversed(), 'response', this.#collectors)),
-      settings: Object.freeze(Object.assign(defaultSettings(), ...forms.map((form) => form.settings)))
-    }
+    return { names: inOrder.map((policy) => policy.name), forms, pathOf }
   }
 
   #refuseUnknown(merged: PolicySet, pathOf: (name: string) => string): void {
@@ -101,12 +129,28 @@ export class PolicyCompiler {
   }
 }
 
+/** What is wrong with a policy in the phase PreRouting whose settings are read from the route. */
+export const NEEDS_ROUTE = 'is a setting of the route, which is not known in the phase PreRouting'
+
+function hooksOf(forms: readonly Compiled[], collectors: Collectors): Hooks {
+  return {
+    requestHooks: orNull(sideOf(forms, 'request', collectors)),
+    responseHooks: orNull(sideOf(forms.toReversed(), 'response', collectors))
+  }
+}
+
+/** One list after the other. */
+export function joined(first: readonly Hook[] | null, second: readonly Hook[] | null): readonly Hook[] | null {
+  if (first === null) return second
+  return second === null ? first : [...first, ...second]
+}
+
 function defaultSettings(): RouteSettings {
   return { requestTimeoutMs: 0, backendTimeoutMs: 0, hostRewrite: 'default' }
 }
 
 /** Hooks in run order, a collector before the first that reads the body. */
-function hooksOf(forms: readonly Compiled[], side: 'request' | 'response', collectors: Collectors): Hook[] {
+function sideOf(forms: readonly Compiled[], side: 'request' | 'response', collectors: Collectors): Hook[] {
   const hooks: Hook[] = []
   let isCollected = false
   for (const { filter } of forms) {

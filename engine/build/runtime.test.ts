@@ -91,11 +91,12 @@ test('one backend serves alone; the route knows its place', () => {
   assert.equal(ex.upstreamHost, 'b.example')
   assert.equal(ex.backend, 'b')
   const { name, listener, port, requestHooks, responseHooks } = ex.route!
+  assert.deepEqual([ex.listener!.name, ex.listener!.requestHooks, ex.listener!.responseHooks], ['web', null, null])
   assert.deepEqual(
     { name, listener, port, requestHooks, responseHooks },
     { name: 'r', listener: 'web', port: 80, requestHooks: null, responseHooks: null }
   )
-  assert.deepEqual(built.recorders, ['80 web r'])
+  assert.deepEqual(built.recorders, ['80 web ', '80 web r'])
 })
 
 test('several backends share by weight; weight zero gets nothing', () => {

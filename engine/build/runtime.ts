@@ -1,4 +1,5 @@
 /** Snapshot -> Runtime: what a worker executes until the next configuration replaces it whole. */
+import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { BackendContext, BackendKind, CompiledBackend, UpstreamClient } from '#engine/contract/backend.ts'
 import { collectRequest, collectResponse } from '#engine/contract/body.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
@@ -6,11 +7,11 @@ import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Background, RouteSettings } from '#engine/contract/filter.ts'
 import type { Policy, Workshop } from '#engine/contract/policy.ts'
-import type { Recorder, Route, Router } from '#engine/contract/route.ts'
+import type { ListenerParts, Recorder, Route, Router } from '#engine/contract/route.ts'
 import type { Backend, RouteMatch, RouteSpec, Snapshot, WeightedBackend } from '#engine/ir/snapshot.ts'
 import { compileMatch } from '#engine/routing/candidate.ts'
-import { buildRouter, type RoutePlace } from '#engine/routing/router.ts'
-import { PolicyCompiler } from './policies.ts'
+import { buildRouter, type ListenerPlace, type RoutePlace } from '#engine/routing/router.ts'
+import { type Hooks, joined, PolicyCompiler } from './policies.ts'
 import { weighted } from './weighted.ts'
 
 export interface RuntimeDeps {
@@ -20,7 +21,8 @@ export interface RuntimeDeps {
   readonly workshop: Omit<Workshop, 'maxBufferBytes'>
   readonly backends: readonly BackendKind[]
   readonly upstream: UpstreamClient
-  readonly recorderFor: (route: string, listener: string, port: number) => Recorder
+  /** `route` is '' for exchanges that found none on the listener. */
+  readonly recorderFor: (route: string, listener: string, port: number, log: AccessLogPlan | null) => Recorder
   /** Ends an exchange with the gateway's own reply. */
   readonly fail: (ex: Exchange, code: ErrorCode) => void
 }
@@ -53,13 +55,19 @@ export interface RouteDescription {
 /** Throws a ConfigError with every problem that shows only when the parts come together. */
 export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
   const builder = new Builder(snapshot, deps)
-  const router = buildRouter(snapshot.binds, (spec, place) => builder.route(spec, place), builder.problems)
+  const router = buildRouter(
+    snapshot.binds,
+    (place) => builder.listener(place),
+    (spec, place) => builder.route(spec, place),
+    builder.problems
+  )
   if (builder.problems.length > 0) throw new ConfigError(builder.problems)
   const { version, hash, acceptedAt } = snapshot
   return Object.freeze({
     snapshot,
     background: builder.background,
     route: (ex: Exchange) => router.route(ex),
+    ...builder.unrouted(),
     describe: () => ({ version, hash, acceptedAt, routes: builder.routes })
   })
 }
@@ -70,6 +78,9 @@ class Builder {
   readonly #snapshot: Snapshot
   readonly #deps: RuntimeDeps
   readonly #policies: PolicyCompiler
+  readonly #log: AccessLogPlan | null
+  /** Of the phase PreRouting, of the listener whose routes are being built. */
+  #preRouting: Hooks = { requestHooks: null, responseHooks: null }
   /** By host rewriting mode and backend name. */
   readonly #backends = new Map<string, CompiledBackend>()
 
@@ -83,10 +94,27 @@ class Builder {
     }
     const workshop = { ...deps.workshop, maxBufferBytes }
     this.#policies = new PolicyCompiler(deps.policies, workshop, collectors, this.problems)
+    this.#log = this.#policies.frontend(snapshot.gateway.frontend)
   }
 
   get background(): readonly Background[] {
     return this.#policies.background
+  }
+
+  /** Without a plan for the log, the thread's own recorder of such exchanges does. */
+  unrouted(): { unrouted?: Recorder } {
+    return this.#log === null ? {} : { unrouted: this.#deps.recorderFor('', '', 0, this.#log) }
+  }
+
+  listener(place: ListenerPlace): ListenerParts {
+    const { gateway, binds } = this.#snapshot
+    const { name, preRouting } = binds[place.bind]!.listeners[place.listener]!
+    this.#preRouting = this.#policies.preRouting([
+      { path: 'gateway.preRouting', policies: gateway.preRouting },
+      { path: `binds[${place.bind}].listeners[${place.listener}].preRouting`, policies: preRouting }
+    ])
+    const recorder = this.#deps.recorderFor('', name, place.port, this.#log)
+    return { name, port: place.port, ...this.#preRouting, recorder }
   }
 
   route(spec: RouteSpec, place: RoutePlace): Route {
@@ -97,6 +125,7 @@ class Builder {
     const matches = spec.matches.map(compileMatch)
     const { names, requestHooks, responseHooks, settings } = this.#policies.chain(
       [
+        { path: 'gateway.policies', policies: this.#snapshot.gateway.policies },
         { path: `${listenerPath}.policies`, policies: listener.policies },
         { path: `${path}.policies`, policies: spec.policies }
       ],
@@ -118,10 +147,11 @@ class Builder {
       port,
       matches,
       requestHooks,
-      responseHooks,
+      // The phase that began first ends last.
+      responseHooks: joined(responseHooks, this.#preRouting.responseHooks),
       settings,
       serve: this.#serve(spec.backends, settings, `${path}.backends`),
-      recorder: this.#deps.recorderFor(spec.name, listener.name, port)
+      recorder: this.#deps.recorderFor(spec.name, listener.name, port, this.#log)
     })
   }
 

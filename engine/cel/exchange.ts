@@ -1,7 +1,7 @@
 /** What expressions may read of an exchange, at each place where they run. */
 import { performance } from 'node:perf_hooks'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { Route } from '#engine/contract/route.ts'
+import type { ListenerParts, Route } from '#engine/contract/route.ts'
 import type { ClientStream } from '#engine/contract/transport.ts'
 import { HeaderFields } from './headers.ts'
 import type { Roots, Variable } from './roots.ts'
@@ -28,7 +28,8 @@ export type Facts = Pick<
   | 'firstByteAt'
 > & {
   readonly client: Pick<ClientStream, 'remoteAddress' | 'remotePort' | 'localPort' | 'httpVersion'>
-  readonly route: Pick<Route, 'name' | 'listener'> | null
+  readonly listener: Pick<ListenerParts, 'name'> | null
+  readonly route: Pick<Route, 'name'> | null
 }
 
 type Reader = (ex: Facts) => unknown
@@ -103,7 +104,7 @@ export const REQUEST_ROOTS: Roots<Facts> = {
   apiKey: open((ex) => ex.apiKey),
   basicAuth: { ...VARIABLES.basicAuth!, read: (ex) => ex.basicAuth ?? undefined },
   proxy: offer('proxy', {
-    listener: name((ex) => ex.route?.listener),
+    listener: name((ex) => ex.listener?.name),
     route: name((ex) => ex.route?.name)
   }),
   env: { ...VARIABLES.env!, read: () => ENVIRONMENT }
@@ -125,7 +126,7 @@ export const LOG_ROOTS: Roots<Facts> = {
   ...RESPONSE_ROOTS,
   request: offer('request', { ...request, endTime: () => timestamp(performance.now()) }),
   proxy: offer('proxy', {
-    listener: name((ex) => ex.route?.listener),
+    listener: name((ex) => ex.listener?.name),
     route: name((ex) => ex.route?.name),
     upstreamDuration: (ex) => (ex.firstByteAt === 0 ? undefined : duration(ex.startedAt, ex.firstByteAt))
   })

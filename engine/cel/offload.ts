@@ -78,7 +78,7 @@ async function runElsewhere(source: string, phase: Phase, ex: Facts, offload: Ru
 }
 
 function pack(ex: Facts): PackedFacts {
-  const { client, route } = ex
+  const { client, listener, route } = ex
   return {
     method: ex.method,
     authority: ex.authority,
@@ -102,7 +102,8 @@ function pack(ex: Facts): PackedFacts {
       localPort: client.localPort,
       httpVersion: client.httpVersion
     },
-    route: route === null ? null : { name: route.name, listener: route.listener }
+    listener: listener === null ? null : { name: listener.name },
+    route: route === null ? null : { name: route.name }
   }
 }
 

@@ -47,6 +47,7 @@ export const ERRORS = {
   JWT_SIGNATURE: row(401, 'policy', 'the signature of the token is not valid'),
   JWT_KEYS_UNAVAILABLE: row(503, 'policy', 'the keys of the token issuer are not available yet'),
   JWT_OVERLOAD: row(503, 'policy', 'too many tokens wait to be verified'),
+  CSRF_REFUSED: row(403, 'policy', 'this request comes from another site'),
   ADDRESS_REFUSED: row(403, 'policy', 'the destination address is not allowed'),
   LOOP_DETECTED: row(508, 'downstream', 'the request has been through this gateway already'),
   DNS_FAILURE: row(502, 'upstream', 'the name of the backend could not be resolved'),

@@ -7,7 +7,7 @@ import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { Collector } from './body.ts'
 import type { ErrorCode } from './errors.ts'
-import type { Route } from './route.ts'
+import type { Listener, Route } from './route.ts'
 import type { ClientStream, PendingAttempt, ServerStream } from './transport.ts'
 
 /** How a body is delimited on the wire it was received from. */
@@ -67,6 +67,7 @@ export class Exchange {
 
   // --- where it comes from and goes to ---
   readonly client: ClientStream
+  listener: Listener | null = null
   route: Route | null = null
   /** Index into route.matches of the match that was taken; -1 without a route. */
   matchIndex = -1
@@ -80,6 +81,8 @@ export class Exchange {
   /** Metadata of the API key that was presented, or null. */
   apiKey: Identity | null = null
   basicAuth: Identity | null = null
+  /** Origin header as it was received, where cors runs: hooks may change it before the response needs it. */
+  origin: string | null = null
   /** Header lines that held credentials and were taken out before SERVE, flat: name, value. Never printed. */
   credentials: readonly string[] | null = null
   /** The whole body, when a filter asked for it (Filter.buffers) and its end has arrived. */

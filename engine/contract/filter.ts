@@ -2,6 +2,7 @@
  * The compiled form of policies. A policy (what the user configures) compiles to hooks that run per
  * exchange, to settings that the engine reads, or to both.
  */
+import type { AccessLogPlan } from './access-log.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Run the next hook. */
@@ -50,4 +51,6 @@ export interface Compiled {
   readonly filter?: Filter
   readonly background?: Background
   readonly settings?: Partial<RouteSettings>
+  /** Of a frontend policy: how exchanges are logged. */
+  readonly accessLog?: AccessLogPlan
 }

@@ -11,7 +11,7 @@ export type Workshop = Omit<CompileContext, 'matches'>
 
 /** What a policy gets to work with when it is compiled for the routes of one configuration. */
 export interface CompileContext {
-  /** Matches of the route that the policy is compiled for. */
+  /** Matches of the route that the policy is compiled for; empty in the phase PreRouting, where there is none yet. */
   readonly matches: readonly CompiledMatch[]
   /**
    * State of this thread that survives a reload (caches of keys, of verified tokens): made on the first
@@ -78,6 +78,8 @@ export interface Policy {
   readonly resolve?: (config: never, sources: Sources) => unknown
   /** Policies of several levels add up: compile gets the list of their configurations, least precise first. */
   readonly accumulates?: true
+  /** What a valid configuration allows and its author probably did not mean: shown when it is loaded. */
+  readonly warnings?: (config: never) => readonly string[]
   /** Build time. `config` has passed `schema` and `resolve`. Throws an Error when it does not fit the context. */
   readonly compile: (config: never, context: CompileContext) => Compiled
 }

@@ -32,9 +32,37 @@ export interface CompiledMatch {
   readonly path: string
 }
 
-/** Finds the route of an exchange: sets ex.route and ex.matchIndex, or says why there is none. */
+/**
+ * A listener as a worker runs it. `route` finds the route of an exchange among its own: sets ex.route and
+ * ex.matchIndex, or says why there is none.
+ */
+export interface Listener extends ListenerParts {
+  route(ex: Exchange): ErrorCode | null
+  /** What the configuration needs beside requests: begun when it is put in force, ended when another one is. */
+  readonly background?: readonly Background[]
+}
+
+/** What a listener has beside its routes. */
+export interface ListenerParts {
+  readonly name: string
+  /** Port of the bind. */
+  readonly port: number
+  /** Of the phase PreRouting: they run before the route is chosen. Null when there are none. */
+  readonly requestHooks: readonly Hook[] | null
+  /** Of the phase PreRouting, for exchanges without a route: those of a route have them at their end. */
+  readonly responseHooks: readonly Hook[] | null
+  /** Records exchanges that got as far as the listener and no route. */
+  readonly recorder: Recorder
+}
+
+/**
+ * Finds the listener of an exchange (ex.listener) and its route (as Listener), or says why there is none.
+ * A listener with PreRouting request hooks leaves ex.route null: they run first, then Listener.route.
+ */
 export interface Router {
   route(ex: Exchange): ErrorCode | null
+  /** Records exchanges that got no listener. */
+  readonly unrouted?: Recorder
   /** What the configuration needs beside requests: begun when it is put in force, ended when another one is. */
   readonly background?: readonly Background[]
 }

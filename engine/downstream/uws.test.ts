@@ -26,7 +26,7 @@ test('every setting that it cannot honour is named with its value', () => {
   assert.deepEqual(unsupported(FITTING, []), [])
   const http = { ...FITTING.http, headersMax: 100, idleTimeoutMs: 600_000, headTimeoutMs: 30_000, headBytesMax: 70_000 }
   const faults = unsupported({ http, tcp: FRONTEND.tcp }, [
-    { name: 'l', hostname: '*', protocol: 'HTTP', policies: {}, routes: [] }
+    { name: 'l', hostname: '*', protocol: 'HTTP', policies: {}, preRouting: {}, routes: [] }
   ])
   for (const part of [
     'http1MaxHeaders = 100:',

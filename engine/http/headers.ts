@@ -101,7 +101,7 @@ export class HeaderBlock {
   remove(name: string): void {
     for (let i = this.find(name, 0); i >= 0; i = this.find(name, i + 1)) this.drop(i)
     const added = this.added
-    if (added === null) return
+    if (added === null || !hasName(added, name)) return
     const kept: string[] = []
     for (let j = 0; j < added.length; j += 2) {
       if (added[j]!.toLowerCase() !== name) kept.push(added[j]!, added[j + 1]!)
@@ -157,6 +157,14 @@ export function sameName(text: string, start: number, name: string): boolean {
     if (c !== name.charCodeAt(i)) return false
   }
   return true
+}
+
+/** Whether the flat list has a header called `name` (lower case). */
+function hasName(added: readonly string[], name: string): boolean {
+  for (let i = 0; i < added.length; i += 2) {
+    if (added[i]!.length === name.length && sameName(added[i]!, 0, name)) return true
+  }
+  return false
 }
 
 function isBlank(c: number): boolean {

@@ -13,11 +13,21 @@ export interface Snapshot {
   readonly hash: string
   /** ISO time at which the source was accepted. */
   readonly acceptedAt: string
+  /** Policies of the whole gateway: traffic policies, the least precise level of all, and frontend policies. */
+  readonly gateway: PolicyPhases & { readonly frontend: PolicySet }
   readonly binds: readonly Bind[]
   /** Backends by name; inline ones get a name made from their route ("default/route0/0"). */
   readonly backends: Readonly<Record<string, Backend>>
   readonly frontend: FrontendSettings
   readonly process: ProcessSettings
+}
+
+/** Policies of one attachment point by phase (spec 2.6, Traffic.phase). The phases merge separately. */
+export interface PolicyPhases {
+  /** PostRouting: the route is known. */
+  readonly policies: PolicySet
+  /** PreRouting: before the route is chosen. */
+  readonly preRouting: PolicySet
 }
 
 export interface Bind {
@@ -27,13 +37,11 @@ export interface Bind {
   readonly transport: 'auto' | 'node' | 'uws'
 }
 
-export interface Listener {
+export interface Listener extends PolicyPhases {
   readonly name: string
   /** Lower case; "*" for any, "*.example.com" for any name below, else exact. */
   readonly hostname: string
   readonly protocol: 'HTTP'
-  /** Traffic and backend policies attached to the listener. */
-  readonly policies: PolicySet
   readonly routes: readonly RouteSpec[]
 }
 

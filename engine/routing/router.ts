@@ -5,7 +5,7 @@
 import type { Problem } from '#engine/contract/config-error.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { Route, Router } from '#engine/contract/route.ts'
+import type { Listener, ListenerParts, Recorder, Route, Router } from '#engine/contract/route.ts'
 import { hostOf } from '#engine/http/authority.ts'
 import { compileCandidate, type MatchSpec, QueryMemo } from './candidate.ts'
 import { HostTable } from './hosts.ts'
@@ -26,30 +26,36 @@ export interface RouterRoute {
   readonly matches: readonly MatchSpec[]
 }
 
-/** Where a route stands in the configuration. */
-export interface RoutePlace {
+/** Where a listener stands in the configuration. */
+export interface ListenerPlace {
   readonly port: number
   readonly listener: number
-  readonly route: number
   readonly bind: number
+}
+
+/** Where a route stands in the configuration. */
+export interface RoutePlace extends ListenerPlace {
+  readonly route: number
 }
 
 /** Path tables to try in turn for a host, most specific host name first. */
 type Chain = readonly PathTable[]
 
 /**
- * Builds the router. `compileRoute` is called once per route of every listener. Problems (two
- * listeners for one host, expressions that do not compile) are appended to `problems`; the router
- * may only be used when there are none.
+ * Builds the router. `compileListener` is called once per listener, and then `compileRoute` once per route
+ * of it. Problems (two listeners for one host, expressions that do not compile) are appended to `problems`;
+ * the router may only be used when there are none.
  */
 export function buildRouter<R extends RouterRoute>(
   binds: readonly RouterBind<R>[],
+  compileListener: (place: ListenerPlace) => ListenerParts,
   compileRoute: (spec: R, place: RoutePlace) => Route,
   problems: Problem[]
 ): Router {
-  const ports = new Map<number, HostTable<HostTable<Chain>>>()
+  const ports: Ports = new Map()
+  const memo = new QueryMemo()
   binds.forEach((bind, b) => {
-    const listeners = ports.get(bind.port) ?? new HostTable<HostTable<Chain>>()
+    const listeners = ports.get(bind.port) ?? new HostTable<RoutedListener>()
     ports.set(bind.port, listeners)
     bind.listeners.forEach((listener, l) => {
       const path = `binds[${b}].listeners[${l}]`
@@ -57,8 +63,11 @@ export function buildRouter<R extends RouterRoute>(
         const message = `port ${bind.port} already has a listener for the host "${listener.hostname}"`
         problems.push({ path: `${path}.hostname`, message })
       }
-      const compile = (spec: R, route: number) => compileRoute(spec, { bind: b, listener: l, route, port: bind.port })
-      listeners.set(listener.hostname, buildHosts(listener.routes, compile, path, problems))
+      const place = { bind: b, listener: l, port: bind.port }
+      const parts = compileListener(place)
+      const compile = (spec: R, route: number) => compileRoute(spec, { ...place, route })
+      const hosts = buildHosts(listener.routes, compile, path, problems)
+      listeners.set(listener.hostname, new RoutedListener(parts, hosts, memo))
     })
   })
   return new PortRouter(ports)
@@ -90,11 +99,12 @@ function buildHosts<R extends RouterRoute>(
   return tables.map((_, hostname) => tables.covering(hostname))
 }
 
-class PortRouter implements Router {
-  readonly #ports: ReadonlyMap<number, HostTable<HostTable<Chain>>>
-  readonly #memo = new QueryMemo()
+type Ports = Map<number, HostTable<RoutedListener>>
 
-  constructor(ports: ReadonlyMap<number, HostTable<HostTable<Chain>>>) {
+class PortRouter implements Router {
+  readonly #ports: Ports
+
+  constructor(ports: Ports) {
     this.#ports = ports
   }
 
@@ -102,9 +112,39 @@ class PortRouter implements Router {
     const host = hostOf(ex.authority)
     // A bind on port 0 got its number from the kernel: it serves what no other bind does.
     const listeners = this.#ports.get(ex.client.localPort) ?? this.#ports.get(0)
-    const hosts = listeners?.find(host)
-    if (hosts === undefined) return 'LISTENER_NOT_FOUND'
-    const chain = hosts.find(host)
+    const listener = listeners?.find(host)
+    if (listener === undefined) return 'LISTENER_NOT_FOUND'
+    ex.listener = listener
+    return listener.requestHooks === null ? listener.match(ex, host) : null
+  }
+}
+
+class RoutedListener implements Listener {
+  readonly name: string
+  readonly port: number
+  readonly requestHooks: Listener['requestHooks']
+  readonly responseHooks: Listener['responseHooks']
+  readonly recorder: Recorder
+  readonly #hosts: HostTable<Chain>
+  readonly #memo: QueryMemo
+
+  constructor(parts: ListenerParts, hosts: HostTable<Chain>, memo: QueryMemo) {
+    this.name = parts.name
+    this.port = parts.port
+    this.requestHooks = parts.requestHooks
+    this.responseHooks = parts.responseHooks
+    this.recorder = parts.recorder
+    this.#hosts = hosts
+    this.#memo = memo
+  }
+
+  route(ex: Exchange): ErrorCode | null {
+    return this.match(ex, hostOf(ex.authority))
+  }
+
+  /** `host`: that of ex.authority, for whoever has it already. */
+  match(ex: Exchange, host: string): ErrorCode | null {
+    const chain = this.#hosts.find(host)
     if (chain !== undefined) {
       for (let i = 0; i < chain.length; i++) {
         const candidate = chain[i]!.find(ex, this.#memo)

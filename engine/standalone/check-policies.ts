@@ -1,13 +1,15 @@
 /** Policies that contradict each other, or that do not fit the routes they are attached to. */
+import { NEEDS_ROUTE } from '#engine/build/policies.ts'
+import type { Compiled } from '#engine/contract/filter.ts'
 import { IDLE, newKept } from '#engine/contract/kept.ts'
 import { FieldError, type Policy, type Sources } from '#engine/contract/policy.ts'
 import type { CompiledMatch } from '#engine/contract/route.ts'
 import type { PolicySet } from '#engine/ir/snapshot.ts'
 import type { FileSchema } from './file.ts'
-import { canonicalPolicies, type PolicyKey, policyKeys } from './file-policies.ts'
+import { canonicalPolicies, isPre, type PolicyKey, policyKeys } from './file-policies.ts'
 import type { Path, Problem } from './problems.ts'
 import type { Source } from './source.ts'
-import { bindsOf, objectOf, type Placed, type Raw } from './walk.ts'
+import { bindsOf, objectOf, type Placed, policySetsOf, type Raw } from './walk.ts'
 
 export interface PolicyParts {
   readonly policies: readonly Policy[]
@@ -27,100 +29,164 @@ export function checkPolicies(file: Raw, source: Source, parts: PolicyParts): Pr
   const report = (path: Path, message: string): void => {
     problems.push({ path, offset: source.locate(path, 'key'), message })
   }
-  for (const { listeners } of bindsOf(file)) {
-    for (const listener of listeners) {
-      checkRepeated(listener, keys, report)
-      const outer = attachedTo(listener, keys, parts, report)
-      for (const route of listener.routes) {
-        checkRepeated(route, keys, report)
-        compileAll(route.raw, [outer, attachedTo(route, keys, parts, report)], policies, done, report)
-      }
+  const at = (place: Placed, phase: Phase): Attached => {
+    const sets = policySetsOf(place).filter((set) => isPre(set.raw) === (phase === 'PreRouting'))
+    checkRepeated(sets, keys, report)
+    return resolved(attachedTo(sets, keys, parts.schema), parts, report)
+  }
+  const top = { raw: file, path: [] }
+  const gateway = { pre: at(top, 'PreRouting'), post: at(top, 'PostRouting') }
+  for (const listener of bindsOf(file).flatMap(({ listeners }) => listeners)) {
+    compileAll([], [gateway.pre, at(listener, 'PreRouting')], policies, done, report)
+    const outer = at(listener, 'PostRouting')
+    for (const route of listener.routes) {
+      refusePreRouting(route, report)
+      const matches = matchesOf(route.raw.matches)
+      const levels = [gateway.post, outer, at(route, 'PostRouting')]
+      if (matches !== null) compileAll(matches, levels, policies, done, report)
     }
   }
   return unique(problems)
 }
 
-/** The same thing said under two names: which one holds would be a guess. */
-function checkRepeated(
-  { raw, path }: Placed,
-  keys: readonly PolicyKey[],
-  report: (path: Path, message: string) => void
-) {
-  const given = objectOf(raw.policies)
-  const saidBy = new Map<string, string>()
-  for (const { key, policy, field } of keys) {
-    if (given[key] === undefined) continue
-    const hasFields = policy.aliases.some(({ wrap }) => wrap !== undefined)
-    const fields = field !== null ? [field] : hasFields ? Object.keys(objectOf(given[key])) : ['']
-    for (const name of fields) {
-      const slot = `${policy.name}.${name}`
-      const other = saidBy.get(slot)
-      if (other === undefined) saidBy.set(slot, key)
-      else report([...path, 'policies', key], `says again what ${other} says: keep one of them`)
+type Phase = 'PreRouting' | 'PostRouting'
+type Report = (path: Path, message: string) => void
+
+/** What policies of a file without mistakes have to say about their own configuration (Policy.warnings). */
+export function policyWarnings(
+  file: Raw,
+  source: Source,
+  policies: readonly Policy[],
+  schema: FileSchema['policies']
+): Problem[] {
+  const cautious = policies.filter((policy) => policy.warnings !== undefined)
+  const keys = policyKeys(cautious)
+  const listeners = bindsOf(file).flatMap((bind) => bind.listeners)
+  const places: Placed[] = [{ raw: file, path: [] }, ...listeners.flatMap((one) => [one, ...one.routes])]
+  const sets: Placed[] = [
+    ...places.flatMap(policySetsOf),
+    { raw: objectOf(file.frontendPolicies), path: ['frontendPolicies'] }
+  ]
+  return sets.flatMap((set) => {
+    const { policies: given, pathOf } = attachedTo([set], keys, schema)
+    return cautious.flatMap((policy) => {
+      const config = given[policy.name]
+      if (config === undefined) return []
+      const path = pathOf(policy.name)
+      return policy.warnings!(config as never).map((message) => ({ path, offset: source.locate(path, 'key'), message }))
+    })
+  })
+}
+
+function refusePreRouting(route: Placed, report: Report): void {
+  for (const { raw, path } of policySetsOf(route)) {
+    if (!isPre(raw)) continue
+    report(
+      [...path, 'phase'],
+      'PreRouting runs before a route is chosen: put these policies on the listener or at the top'
+    )
+  }
+}
+
+/** The same thing said under two names, or in two sets of a phase: which one holds would be a guess. */
+function checkRepeated(sets: readonly Placed[], keys: readonly PolicyKey[], report: Report): void {
+  const firstSetWith = new Map<string, Placed>()
+  for (const set of sets) {
+    const given = objectOf(set.raw)
+    const saidBy = new Map<string, string>()
+    for (const { key, policy, field } of keys) {
+      if (given[key] === undefined) continue
+      if ((firstSetWith.get(policy.name) ?? set) !== set) {
+        report([...set.path, key], `${policy.name} is in another set of this phase already: keep it in one of them`)
+      }
+      firstSetWith.set(policy.name, set)
+      const hasFields = policy.aliases.some(({ wrap }) => wrap !== undefined)
+      const fields = field !== null ? [field] : hasFields ? Object.keys(objectOf(given[key])) : ['']
+      for (const name of fields) {
+        const slot = `${policy.name}.${name}`
+        const other = saidBy.get(slot)
+        if (other === undefined) saidBy.set(slot, key)
+        else report([...set.path, key], `says again what ${other} says: keep one of them`)
+      }
     }
   }
 }
 
-/** Configurations that were compiled: that of a listener once, not for each of its routes (keys are costly). */
-type Done = WeakSet<object>
-
-/** Policies of one place, and the key in the file that each came from. */
+/** Policies of one place and phase, and the key in the file that each came from. */
 interface Attached {
   readonly policies: PolicySet
   readonly pathOf: (policy: string) => Path
 }
 
-function attachedTo(
-  { raw, path }: Placed,
-  keys: readonly PolicyKey[],
-  { policies, schema, sources }: PolicyParts,
-  report: (path: Path, message: string) => void
-): Attached {
-  const given = objectOf(raw.policies)
-  const sound: Record<string, unknown> = {}
-  for (const [key, config] of Object.entries(given)) {
-    const result = schema.shape[key]?.safeParse(config)
-    if (result?.success === true) sound[key] = result.data
+function attachedTo(sets: readonly Placed[], keys: readonly PolicyKey[], schema: FileSchema['policies']): Attached {
+  const policies: Record<string, unknown> = {}
+  for (const { raw } of sets) {
+    const sound: Record<string, unknown> = {}
+    for (const { key } of keys) {
+      if (raw[key] === undefined) continue
+      const result = schema.shape[key]?.safeParse(raw[key])
+      if (result?.success === true) sound[key] = result.data
+    }
+    Object.assign(policies, canonicalPolicies(sound, keys))
   }
-  const pathOf = (name: string): Path => {
-    const found = keys.find(({ key, policy }) => policy.name === name && given[key] !== undefined)
-    return [...path, 'policies', found?.key ?? name]
+  return {
+    policies,
+    pathOf: (name) => {
+      for (const { raw, path } of sets) {
+        const found = keys.find(({ key, policy }) => policy.name === name && raw[key] !== undefined)
+        if (found !== undefined) return [...path, found.key]
+      }
+      return []
+    }
   }
-  const canonical: Record<string, unknown> = { ...canonicalPolicies(sound, keys) }
+}
+
+/** What they refer to in its place. A policy that cannot be resolved is reported and left out. */
+function resolved(attached: Attached, { policies, sources }: PolicyParts, report: Report): Attached {
+  const { pathOf } = attached
+  const out: Record<string, unknown> = { ...attached.policies }
   for (const policy of policies) {
-    const config = canonical[policy.name]
+    const config = out[policy.name]
     if (config === undefined || policy.resolve === undefined) continue
     try {
-      canonical[policy.name] = policy.resolve(config as never, sources)
+      out[policy.name] = policy.resolve(config as never, sources)
     } catch (error) {
       const inside = error instanceof FieldError ? error.path : []
       report([...pathOf(policy.name), ...inside], (error as Error).message)
-      delete canonical[policy.name]
+      delete out[policy.name]
     }
   }
-  return { policies: canonical, pathOf }
+  return { policies: out, pathOf }
 }
 
+/** Configurations that were compiled: that of a listener once, not for each of its routes (keys are costly). */
+type Done = WeakSet<object>
+
+/** `levels` come least precise first. No matches: the phase PreRouting. */
 function compileAll(
-  route: Raw,
-  [outer, inner]: readonly [Attached, Attached],
+  matches: readonly CompiledMatch[],
+  levels: readonly Attached[],
   policies: readonly Policy[],
   done: Done,
-  report: (path: Path, message: string) => void
+  report: Report
 ): void {
-  const matches = matchesOf(route.matches)
-  if (matches === null) return
   // The size matters to hooks only, and none of them runs here.
   const context = { ...IDLE, kept: newKept(), maxBufferBytes: 0, matches }
   for (const policy of policies) {
-    const owner = inner.policies[policy.name] === undefined ? outer : inner
+    const owner = levels.findLast((level) => level.policies[policy.name] !== undefined)
+    if (owner === undefined) continue
     const config = owner.policies[policy.name]
-    if (config === undefined || done.has(Object(config))) continue
-    if (!policy.usesMatches) done.add(Object(config))
+    if (done.has(Object(config))) continue
+    // Before routing there are no matches, and settings are refused: that is another question.
+    if (!policy.usesMatches && matches.length > 0) done.add(Object(config))
+    let compiled: Compiled = {}
     try {
-      policy.compile((policy.accumulates ? [config] : config) as never, context)
+      compiled = policy.compile((policy.accumulates ? [config] : config) as never, context)
     } catch (error) {
       report(owner.pathOf(policy.name), (error as Error).message)
+    }
+    if (matches.length === 0 && compiled.settings !== undefined) {
+      report(owner.pathOf(policy.name), `${policy.name} ${NEEDS_ROUTE}`)
     }
   }
 }

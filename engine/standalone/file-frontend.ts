@@ -1,8 +1,9 @@
 /** The file's `frontendPolicies`: how connections of clients are treated (spec 2.6, Frontend). */
-import type { FrontendSettings } from '#engine/ir/snapshot.ts'
+import type { Policy } from '#engine/contract/policy.ts'
+import type { FrontendSettings, PolicySet } from '#engine/ir/snapshot.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
-import { refusedKeys, whole, z } from '#engine/schema/schema.ts'
+import { refused, refusedKeys, whole, type ZodType, z } from '#engine/schema/schema.ts'
 
 const KIB = 1024
 const BYTES_MAX = Number.MAX_SAFE_INTEGER
@@ -79,7 +80,7 @@ export function keepaliveTime(file: Record<string, unknown>): number | undefined
   return result.success ? (result.data ?? KEEPALIVE_DEFAULTS.time) : undefined
 }
 
-export const frontendSchema = z.strictObject({
+const base = z.strictObject({
   http: httpSchema.optional().describe('HTTP connections of clients.'),
   tcp: z
     .strictObject({
@@ -90,9 +91,25 @@ export const frontendSchema = z.strictObject({
       error: 'must have exactly one of keepalives, keepalive'
     })
     .optional()
-    .describe('TCP connections of clients.'),
-  ...refusedKeys('frontend policy', NOT_HERE)
+    .describe('TCP connections of clients.')
 })
+
+/** The settings above, and the frontend policies of the registry. */
+export function frontendSchema(policies: readonly Policy[]) {
+  const shape: Record<string, ZodType> = {}
+  for (const { name, schema, section } of policies) if (section === 'frontend') shape[name] = schema.optional()
+  for (const name of NOT_HERE) shape[name] ??= refused(`frontend policy '${name}'`)
+  return base.safeExtend(shape)
+}
+
+/** Validated `frontendPolicies` -> those that are policies of the registry. */
+export function frontendPolicies(
+  file: Readonly<Record<string, unknown>> | undefined,
+  policies: readonly Policy[]
+): PolicySet {
+  const own = policies.filter(({ name, section }) => section === 'frontend' && file?.[name] !== undefined)
+  return Object.fromEntries(own.map(({ name }) => [name, file![name]]))
+}
 
 export type HttpSetting = keyof typeof HTTP_DEFAULTS
 
@@ -102,7 +119,7 @@ export function httpSetting(file: Record<string, unknown>, key: HttpSetting): nu
   return result.success ? (result.data ?? HTTP_DEFAULTS[key]) : undefined
 }
 
-export function translateFrontend(file: z.output<typeof frontendSchema> | undefined): FrontendSettings {
+export function translateFrontend(file: z.output<typeof base> | undefined): FrontendSettings {
   const http = over(HTTP_DEFAULTS, file?.http)
   const keepalive = over(KEEPALIVE_DEFAULTS, file?.tcp?.keepalives ?? file?.tcp?.keepalive)
   return {

@@ -1,9 +1,9 @@
 /** The `policies` of a listener, route or backend: keys from the registry, real names and aliases. */
 import type { Policy, Sources } from '#engine/contract/policy.ts'
-import type { PolicySet } from '#engine/ir/snapshot.ts'
-import { refused, type ZodType, z } from '#engine/schema/schema.ts'
+import type { PolicyPhases, PolicySet } from '#engine/ir/snapshot.ts'
+import { list, refused, type ZodType, z } from '#engine/schema/schema.ts'
 
-/** Where policies are attached: routes stand for listeners too (spec 2.6, rules 2 and 3). */
+/** Where policies are attached: routes stand for listeners and the gateway too (spec 2.6, rules 2 and 3). */
 export type Attachment = 'route' | 'backend'
 
 /**
@@ -15,7 +15,7 @@ const KNOWN_NAMES = [
   ...['backendTunnel', 'basicAuth', 'basicAuthentication', 'buffer', 'cors', 'csrf', 'delay', 'directResponse'],
   ...['extAuth', 'extAuthz', 'extProc', 'headerModifiers', 'health', 'hostRewrite', 'http', 'inferenceRouting'],
   ...['jwtAuth', 'jwtAuthentication', 'localRateLimit', 'mcp', 'mcpAuthentication', 'mcpAuthorization'],
-  ...['mcpGuardrails', 'oidc', 'phase', 'rateLimit', 'remoteRateLimit', 'requestHeaderModifier', 'requestMirror'],
+  ...['mcpGuardrails', 'oidc', 'rateLimit', 'remoteRateLimit', 'requestHeaderModifier', 'requestMirror'],
   ...['requestRedirect', 'responseHeaderModifier', 'retry', 'sessionAffinity', 'tcp', 'timeout', 'timeouts', 'tls'],
   ...['transformation', 'transformations', 'tunnel', 'urlRewrite']
 ]
@@ -45,8 +45,24 @@ export function policySchema(policies: readonly Policy[], attachment: Attachment
       shape[name] = accepted ? schema.optional() : misplaced(policy, name)
     }
   }
+  if (attachment === 'route') shape.phase = phase()
   for (const name of KNOWN_NAMES) shape[name] ??= refused(`policy '${name}'`)
   return z.strictObject(shape)
+}
+
+/** Spec 2.6, Traffic. That a route cannot have PreRouting is said by check-policies.ts. */
+const phase = () =>
+  z
+    .enum(['PreRouting', 'PostRouting'])
+    .optional()
+    .describe('When these policies run. PreRouting: before the route is chosen. Default PostRouting.')
+
+/** Sets of one place that a listener or the gateway may have: one for each phase is enough. */
+const SETS_MAX = 16
+
+/** Of a listener or the gateway: one set, or a list of sets with their phases. */
+export function policySetsSchema<T extends ZodType>(set: T) {
+  return z.union([set, list(set, 1, SETS_MAX)])
 }
 
 function misplaced(policy: Policy, name: string): ZodType {
@@ -90,4 +106,24 @@ export function resolvePolicies(set: PolicySet, keys: readonly PolicyKey[], sour
     if (config !== undefined && policy.resolve !== undefined) out[key] = policy.resolve(config as never, sources)
   }
   return out
+}
+
+/** As canonicalPolicies, for one set or a list of them; check-policies.ts has seen that none says a thing twice. */
+export function policyPhases(
+  given: PolicySet | readonly PolicySet[] | undefined,
+  keys: readonly PolicyKey[]
+): PolicyPhases {
+  const sets = given === undefined ? [] : isList(given) ? given : [given]
+  const of = (isPreRouting: boolean): PolicySet =>
+    Object.assign({}, ...sets.filter((set) => isPre(set) === isPreRouting).map((set) => canonicalPolicies(set, keys)))
+  return { policies: of(false), preRouting: of(true) }
+}
+
+/** Whether a set, valid or not, is for the phase PreRouting. */
+export function isPre(set: PolicySet): boolean {
+  return set.phase === 'PreRouting'
+}
+
+function isList(given: PolicySet | readonly PolicySet[]): given is readonly PolicySet[] {
+  return Array.isArray(given)
 }

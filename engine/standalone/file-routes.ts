@@ -4,7 +4,7 @@ import { oneOf } from '#engine/schema/choice.ts'
 import { headerName, method, path, regexSource } from '#engine/schema/http.ts'
 import { cidr, host, hostname, port, target } from '#engine/schema/net.ts'
 import { list, name, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
-import { policySchema } from './file-policies.ts'
+import { policySchema, policySetsSchema } from './file-policies.ts'
 
 /** Spec section 8 bounds maps and lists of names with 64. */
 const NAMES_MAX = 64
@@ -62,6 +62,7 @@ const weight = () => whole(0, WEIGHT_MAX).optional().describe('Share of the traf
 /** The whole of what a file may have below `binds` and `backends`. */
 export function routeSchemas(policies: readonly Policy[]) {
   const onRoute = policySchema(policies, 'route').meta({ id: 'RoutePolicies' })
+  const sets = policySetsSchema(onRoute)
   const onBackend = policySchema(policies, 'backend').meta({ id: 'BackendPolicies' })
 
   const destination = oneOf(
@@ -87,7 +88,7 @@ export function routeSchemas(policies: readonly Policy[]) {
     name: name().optional().describe('Default listener0, listener1, ... in the order of the file.'),
     hostname: hostname().optional().describe('"example.com", "*.example.com", or "*" for every host. Default "*".'),
     protocol: z.enum(['HTTP'], { error: protocolMessage }).optional().describe('Default HTTP.'),
-    policies: onRoute.optional().describe('For all routes; what a route has itself wins.'),
+    policies: sets.optional().describe('For all routes; what a route has itself wins. A list: sets of both phases.'),
     routes: list(route, 0, ENTRIES_MAX).optional(),
     ...refusedKeys('listener setting', ['namespace', 'tcpRoutes', 'tls'])
   })
@@ -116,7 +117,8 @@ export function routeSchemas(policies: readonly Policy[]) {
   return {
     binds: list(bind, 0, ENTRIES_MAX),
     backends: list(backend, 0, ENTRIES_MAX),
-    policies: onRoute
+    policies: onRoute,
+    sets
   }
 }
 

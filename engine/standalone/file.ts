@@ -5,17 +5,16 @@ import { frontendSchema } from './file-frontend.ts'
 import { processSchema } from './file-process.ts'
 import { routeSchemas } from './file-routes.ts'
 
-const NOT_HERE = [
-  ...['gateways', 'llm', 'mcp', 'policies', 'routeGroups', 'routes', 'services', 'tcpRoutes', 'ui', 'workloads']
-]
+const NOT_HERE = [...['gateways', 'llm', 'mcp', 'routeGroups', 'routes', 'services', 'tcpRoutes', 'ui', 'workloads']]
 
 function build(policies: readonly Policy[]) {
-  const { binds, backends, policies: onRoute } = routeSchemas(policies)
+  const { binds, backends, policies: onRoute, sets } = routeSchemas(policies)
   const file = z.strictObject({
     $schema: z.string().optional().describe('Where editors find this schema.'),
     config: processSchema.optional().describe('Settings of the process, read once at start.'),
     binds: binds.optional().describe('Ports, and what is served on them.'),
-    frontendPolicies: frontendSchema.optional().describe('How connections of clients are treated.'),
+    frontendPolicies: frontendSchema(policies).optional().describe('How connections of clients are treated.'),
+    policies: sets.optional().describe('For all listeners; what a listener or route has itself wins.'),
     backends: backends.optional().describe('Named backends that routes refer to.'),
     ...refusedKeys('top-level key', NOT_HERE)
   })

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import type { Policy } from '#engine/contract/policy.ts'
-import { checkPolicies } from './check-policies.ts'
+import { checkPolicies, policyWarnings } from './check-policies.ts'
 import { checkFile } from './checks.ts'
 import type { Environment } from './expand.ts'
 import { validate } from './explain.ts'
@@ -17,7 +17,7 @@ import { FileSources, type ReadFile } from './file-sources.ts'
 import { type ConfigError, formatPath, type Problem, parsePath } from './problems.ts'
 import { readSource, type Source } from './source.ts'
 import { type SnapshotDraft, translate } from './translate.ts'
-import { objectOf, type Raw } from './walk.ts'
+import { objectOf } from './walk.ts'
 import { warningsOf } from './warnings.ts'
 
 export { type ConfigError, formatErrors } from './problems.ts'
@@ -89,6 +89,7 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
   if (problems.length > 0 || 'problems' in outcome) return fail(problems)
 
   const snapshot = translate(outcome.value, {
+    policies,
     keys: policyKeys(policies),
     sources,
     env,
@@ -98,14 +99,14 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
     const path = parsePath(text)
     return { path, offset: source.locate(path, 'key'), message }
   })
-  return late.length > 0 ? fail(late) : { ok: true, snapshot, warnings: collectWarnings(raw, source, options.file) }
+  if (late.length > 0) return fail(late)
+  const doubts = [...warningsOf(raw, source), ...policyWarnings(raw, source, options.policies, schema.policies)]
+  return { ok: true, snapshot, warnings: doubts.map((doubt) => warningText(doubt, source, options.file)) }
 }
 
-function collectWarnings(raw: Raw, source: Source, file: string): string[] {
-  return warningsOf(raw, source).map(({ offset, path, message }) => {
-    const { line, column } = source.position(offset)
-    return `${file}:${line}:${column}: ${path.length === 0 ? '' : `${formatPath(path)}: `}${message}`
-  })
+function warningText({ offset, path, message }: Problem, source: Source, file: string): string {
+  const { line, column } = source.position(offset)
+  return `${file}:${line}:${column}: ${path.length === 0 ? '' : `${formatPath(path)}: `}${message}`
 }
 
 /**

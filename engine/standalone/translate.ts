@@ -1,11 +1,11 @@
 /** A validated file -> the Snapshot: names filled in, inline backends named, aliases resolved. */
-
-import type { Sources } from '#engine/contract/policy.ts'
+import type { Policy, Sources } from '#engine/contract/policy.ts'
 import type {
   Backend,
   Bind,
   Listener,
   PathMatch,
+  PolicyPhases,
   PolicySet,
   RouteMatch,
   RouteSpec,
@@ -15,8 +15,8 @@ import type {
 } from '#engine/ir/snapshot.ts'
 import type { Target } from '#engine/schema/net.ts'
 import type { File } from './file.ts'
-import { translateFrontend } from './file-frontend.ts'
-import { canonicalPolicies, type PolicyKey, resolvePolicies } from './file-policies.ts'
+import { frontendPolicies, translateFrontend } from './file-frontend.ts'
+import { canonicalPolicies, type PolicyKey, policyPhases, resolvePolicies } from './file-policies.ts'
 import { type Overrides, translateProcess } from './file-process.ts'
 import { defaultListenerName, defaultRouteName } from './walk.ts'
 
@@ -24,6 +24,7 @@ import { defaultListenerName, defaultRouteName } from './walk.ts'
 export type SnapshotDraft = Omit<Snapshot, 'version' | 'hash' | 'acceptedAt'>
 
 export interface TranslateOptions {
+  readonly policies: readonly Policy[]
   readonly keys: readonly PolicyKey[]
   /** What policies refer to; everything that they name has been found there once (check-policies.ts). */
   readonly sources: Sources
@@ -44,6 +45,10 @@ export function translate(file: File, options: TranslateOptions): SnapshotDraft 
   for (const backend of file.backends ?? []) translator.addBackend(backend)
   const binds = (file.binds ?? []).map((bind) => translator.bind(bind))
   return {
+    gateway: {
+      ...translator.phases(file.policies),
+      frontend: frontendPolicies(file.frontendPolicies, options.policies)
+    },
     binds,
     backends: translator.backends,
     frontend: translateFrontend(file.frontendPolicies),
@@ -87,7 +92,7 @@ class Translator {
       name,
       hostname: file.hostname ?? '*',
       protocol: file.protocol ?? 'HTTP',
-      policies: this.#policies(file.policies),
+      ...this.phases(file.policies),
       routes: (file.routes ?? []).map((route, i) => this.#route(route, i, name, port))
     }
   }
@@ -98,15 +103,20 @@ class Translator {
       name,
       hostnames: file.hostnames ?? [],
       matches: translateMatches(file.matches),
-      policies: this.#policies(file.policies),
+      policies: this.#resolved(canonicalPolicies(file.policies, this.#keys)),
       backends: (file.backends ?? []).map((reference, i) =>
         this.#reference(reference, `${listener}/${name}/${i}`, port)
       )
     }
   }
 
-  #policies(set: FileListener['policies']): PolicySet {
-    return resolvePolicies(canonicalPolicies(set, this.#keys), this.#keys, this.#sources)
+  phases(sets: FileListener['policies']): PolicyPhases {
+    const { policies, preRouting } = policyPhases(sets, this.#keys)
+    return { policies: this.#resolved(policies), preRouting: this.#resolved(preRouting) }
+  }
+
+  #resolved(set: PolicySet): PolicySet {
+    return resolvePolicies(set, this.#keys, this.#sources)
   }
 
   #reference(file: FileReference, place: string, port: number): WeightedBackend {

@@ -60,6 +60,12 @@ export function bindsOf(file: Raw): PlacedBind[] {
   }))
 }
 
+/** The sets of policies of a place: one, or a list of them. */
+export function policySetsOf({ raw, path }: Placed): Placed[] {
+  const at = [...path, 'policies']
+  return Array.isArray(raw.policies) ? entriesOf(raw.policies, at) : [{ raw: objectOf(raw.policies), path: at }]
+}
+
 export function text(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }

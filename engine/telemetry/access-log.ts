@@ -4,9 +4,11 @@
  *
  * The query is never logged: API keys and session tokens travel in it. Neither is any header.
  */
+import type { AccessLogPlan, FieldSink } from '#engine/contract/access-log.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type FieldValue, field, type LogFormat, timestamp } from './escape.ts'
-import type { LineSink } from './line-sink.ts'
+import { ATOMIC_BYTES, type LineSink } from './line-sink.ts'
+import type { Metrics } from './metrics.ts'
 
 /**
  * Bounds of one field. Together they keep a line under 4096 bytes, which is what a pipe takes
@@ -14,55 +16,111 @@ import type { LineSink } from './line-sink.ts'
  */
 const PATH_CHARS_MAX = 1800
 const NAME_CHARS_MAX = 255
+/** One attribute of the configuration; together they get what the default fields leave of the line. */
+const ATTRIBUTE_CHARS_MAX = 1024
+/** What comes after the attributes: duration and the end of the line. */
+const END_CHARS_MAX = 48
 
-export class AccessLog {
+export class AccessLog implements FieldSink {
   /** False: no line is built. Read by every recorder, switched at run time. */
   enabled: boolean
   readonly #format: LogFormat
   readonly #sink: LineSink
+  readonly #metrics: Metrics
+  /** The line that is being built, while attributes are added to it. */
+  #line = ''
 
-  constructor(format: LogFormat, sink: LineSink, enabled: boolean) {
+  constructor(format: LogFormat, sink: LineSink, enabled: boolean, metrics: Metrics) {
     this.#format = format
     this.#sink = sink
+    this.#metrics = metrics
     this.enabled = enabled
   }
 
   /** The fields that are the same for every exchange of a route, made once per recorder. */
-  prefix(listener: string, route: string): string {
-    return this.#named('listener', listener) + this.#named('route', route)
+  prefix(listener: string, route: string, plan: AccessLogPlan | null): string {
+    const skip = plan === null ? null : plan.skip
+    return this.#named('listener', listener, skip) + this.#named('route', route, skip)
+  }
+
+  /** Whether the filter wants a line. Spec 2.6: only when it evaluates true, so not when it fails. */
+  wants(ex: Exchange, plan: AccessLogPlan): boolean {
+    if (plan.filter === null) return true
+    const verdict = plan.filter(ex)
+    if (verdict === null) this.#failed('filter', 1)
+    return verdict === true
   }
 
   /** Writes the line of an exchange that is over. `status` and `reason` as in the metrics; reason '' is left out. */
-  write(ex: Exchange, prefix: string, status: number, reason: string, durationMs: number): void {
-    const { client } = ex
+  write(
+    ex: Exchange,
+    prefix: string,
+    status: number,
+    reason: string,
+    durationMs: number,
+    plan: AccessLogPlan | null
+  ): void {
     const json = this.#format === 'json'
     let line = json ? `{"time":"${timestamp(Date.now())}","level":"info","target":"request"` : start()
-    line += prefix
-    if (ex.endpoint !== null) line += this.#named('endpoint', ex.endpoint)
-    if (ex.backend !== null) line += this.#named('backend', ex.backend)
-    line += this.#named('src.addr', address(client.remoteAddress, client.remotePort))
-    line += this.#named('http.method', ex.method)
-    line += this.#named('http.host', ex.authority)
-    line += field(this.#format, 'http.path', ex.originalPath, PATH_CHARS_MAX)
-    line += this.#named('http.version', `HTTP/${client.httpVersion}`)
-    line += this.#plain('http.status', status)
-    line += this.#named('reason', reason)
-    line += this.#plain('bytes.in', ex.bytesReceived)
-    line += this.#plain('bytes.out', ex.bytesSent)
-    if (ex.attempts > 1) line += this.#plain('retry.attempt', ex.attempts)
-    line += json ? `,"duration":${Math.round(durationMs * 1000) / 1000}}\n` : ` duration=${durationMs.toFixed(3)}ms\n`
-    this.#sink.append(line)
+    line += prefix + this.#fields(ex, status, reason, plan === null ? null : plan.skip)
+    if (plan !== null && plan.attributes !== null) line = this.#withAttributes(ex, line, plan.attributes)
+    if (plan === null || !plan.skip.has('duration')) {
+      line += json ? `,"duration":${Math.round(durationMs * 1000) / 1000}` : ` duration=${durationMs.toFixed(3)}ms`
+    }
+    this.#sink.append(json ? `${line}}\n` : `${line}\n`)
+  }
+
+  /** A field of the configuration, for AccessLogPlan.attributes. False: the line has no room for it. */
+  add(name: string, value: string | number | boolean | null): boolean {
+    const room = ATOMIC_BYTES - END_CHARS_MAX - this.#line.length
+    const text = field(this.#format, name, value, ATTRIBUTE_CHARS_MAX)
+    if (text.length > room) return false
+    this.#line += text
+    return true
+  }
+
+  #withAttributes(ex: Exchange, line: string, attributes: NonNullable<AccessLogPlan['attributes']>): string {
+    this.#line = line
+    const failed = attributes(ex, this)
+    if (failed > 0) this.#failed('attribute', failed)
+    return this.#line
+  }
+
+  #failed(part: 'filter' | 'attribute', count: number): void {
+    this.#metrics.counter('weir_access_log_failures_total', { part }).add(count)
+  }
+
+  #fields(ex: Exchange, status: number, reason: string, skip: Skip): string {
+    const { client } = ex
+    let out = ''
+    if (ex.endpoint !== null) out += this.#named('endpoint', ex.endpoint, skip)
+    if (ex.backend !== null) out += this.#named('backend', ex.backend, skip)
+    out += this.#named('src.addr', address(client.remoteAddress, client.remotePort), skip)
+    out += this.#named('http.method', ex.method, skip)
+    out += this.#named('http.host', ex.authority, skip)
+    if (skip === null || !skip.has('http.path'))
+      out += field(this.#format, 'http.path', ex.originalPath, PATH_CHARS_MAX)
+    out += this.#named('http.version', `HTTP/${client.httpVersion}`, skip)
+    out += this.#plain('http.status', status, skip)
+    out += this.#named('reason', reason, skip)
+    out += this.#plain('bytes.in', ex.bytesReceived, skip)
+    out += this.#plain('bytes.out', ex.bytesSent, skip)
+    if (ex.attempts > 1) out += this.#plain('retry.attempt', ex.attempts, skip)
+    return out
   }
 
   /** A field that is left out when empty. */
-  #named(name: string, value: string): string {
-    return value === '' ? '' : field(this.#format, name, value, NAME_CHARS_MAX)
+  #named(name: string, value: string, skip: Skip): string {
+    return value === '' ? '' : this.#plain(name, value, skip)
   }
 
-  #plain(name: string, value: FieldValue): string {
-    return field(this.#format, name, value, NAME_CHARS_MAX)
+  #plain(name: string, value: FieldValue, skip: Skip): string {
+    return skip?.has(name) ? '' : field(this.#format, name, value, NAME_CHARS_MAX)
   }
 }
+
+/** Names of default fields that the configuration leaves out; null for none. */
+type Skip = ReadonlySet<string> | null
 
 function start(): string {
   return `time=${timestamp(Date.now())} level=info target=request`

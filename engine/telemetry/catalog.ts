@@ -46,6 +46,10 @@ export const METRICS = {
     'quantile'
   ]),
   weir_access_log_dropped_total: counter('Access log lines dropped because the output did not keep up.', []),
+  weir_access_log_failures_total: counter(
+    'Expressions of the access log that failed: the line (filter) or the field (attribute) was left out.',
+    ['part']
+  ),
   weir_metrics_dropped_series_total: counter('Series that were not kept because the metrics region is full.', []),
   weir_config_reloads_total: counter('Configurations offered since the start.', ['result']),
   weir_config_last_success_timestamp_seconds: gauge('When the running configuration was accepted.', []),

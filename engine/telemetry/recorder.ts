@@ -6,6 +6,7 @@
  * string is built unless the access log is on.
  */
 import { performance } from 'node:perf_hooks'
+import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Recorder } from '#engine/contract/route.ts'
@@ -25,9 +26,17 @@ const REASON_INDEX = new Map<string, number>(REASONS.map((reason, i) => [reason,
 /** Combinations of method, status and reason per route and backend; what comes later is counted as "other". */
 const OUTCOMES_MAX = 128
 
+/** Names of the configuration; '' and 0 for what an exchange did not get to. */
+export interface RecorderPlace {
+  readonly route: string
+  readonly listener: string
+  readonly port: number
+}
+
 export class RouteRecorder implements Recorder {
   readonly #metrics: Metrics
   readonly #accessLog: AccessLog
+  readonly #plan: AccessLogPlan | null
   readonly #route: string
   readonly #listener: string
   readonly #port: string
@@ -37,7 +46,9 @@ export class RouteRecorder implements Recorder {
   #totals: RouteTotals | null = null
   #logPrefix: string | null = null
 
-  constructor(metrics: Metrics, accessLog: AccessLog, route: string, listener: string, port: number) {
+  constructor(metrics: Metrics, accessLog: AccessLog, plan: AccessLogPlan | null, place: RecorderPlace) {
+    const { route, listener, port } = place
+    this.#plan = plan
     this.#metrics = metrics
     this.#accessLog = accessLog
     this.#route = route
@@ -65,9 +76,11 @@ export class RouteRecorder implements Recorder {
   }
 
   #log(ex: Exchange, status: number, reason: number, durationMs: number): void {
-    this.#logPrefix ??= this.#accessLog.prefix(this.#listener, this.#route)
+    const plan = this.#plan
+    if (plan !== null && !this.#accessLog.wants(ex, plan)) return
+    this.#logPrefix ??= this.#accessLog.prefix(this.#listener, this.#route, plan)
     // The upstream's own answer is the rule; a line says a reason only when there is something to say.
-    this.#accessLog.write(ex, this.#logPrefix, status, reason === 0 ? '' : REASONS[reason]!, durationMs)
+    this.#accessLog.write(ex, this.#logPrefix, status, reason === 0 ? '' : REASONS[reason]!, durationMs, plan)
   }
 
   /** `backend` is a name from the configuration, so the number of these is bounded by it. */

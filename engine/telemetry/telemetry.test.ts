@@ -3,6 +3,7 @@ import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
+import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import { ERRORS } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { finishedExchange } from './exchange.fixture.ts'
@@ -260,4 +261,27 @@ test('lines that cannot be written are counted', async (t) => {
   telemetry.unrouted.record(finishedExchange())
   await telemetry.close()
   assert.equal(parseExposition(table.expose()).value('weir_access_log_dropped_total'), 2)
+})
+
+test('a plan says which exchanges are logged, and with what; its failures are counted', async (t) => {
+  const { telemetry, scrape, lines } = start(t)
+  const ex = finishedExchange()
+  const skip = new Set(['http.host', 'duration', 'listener'])
+  const verdicts = [true, false, null]
+  const attributes: AccessLogPlan['attributes'] = (_ex, into) => {
+    into.add('a', 'x y')
+    return into.add('long', '"'.repeat(5000)) ? 2 : 0
+  }
+  const plan: AccessLogPlan = { filter: () => verdicts.shift()!, skip, attributes }
+  const recorder = telemetry.recorderFor('r', 'main', 8080, plan)
+  for (let i = 0; i < 3; i++) recorder.record(ex)
+  const [line = '', ...more] = await lines()
+  assert.match(line, /target=request route=r [^=]*.* a="x y" long="(?:\\")+\.\.\."$/)
+  assert.doesNotMatch(line, /http\.host|duration|listener/)
+  assert.deepEqual(more, [])
+  const text = scrape()
+  assert.equal(text.value('weir_access_log_failures_total', { part: 'filter' }), 1)
+  assert.equal(text.value('weir_access_log_failures_total', { part: 'attribute' }), 2)
+  // They are exchanges all the same.
+  assert.equal(text.value('weir_requests_total', LABELS), 3)
 })

@@ -1,4 +1,5 @@
 /** All observability data of one worker thread: the parts, composed, under one roof. */
+import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { Recorder } from '#engine/contract/route.ts'
 import { AccessLog } from './access-log.ts'
 import { LineSink } from './line-sink.ts'
@@ -34,7 +35,7 @@ export interface Telemetry {
   readonly metrics: Metrics
   readonly upstream: UpstreamTelemetry
   /** The recorder of a route. Made at build time; series of the same names continue over reloads. */
-  recorderFor(route: string, listener: string, port: number): Recorder
+  recorderFor(route: string, listener: string, port: number, log?: AccessLogPlan | null): Recorder
   /** Records exchanges that found no route. */
   readonly unrouted: Recorder
   connectionOpened(port: number, transport: 'node' | 'uws'): void
@@ -55,15 +56,15 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   const metrics = new Metrics(options.region, options.announce)
   const logger = createLogger({ ...logging, fields: { worker } })
   const sink = createSink(options.accessLogFd ?? 1, metrics, logger)
-  const accessLog = new AccessLog(logging.format, sink, logger.enabled('info', 'request'))
+  const accessLog = new AccessLog(logging.format, sink, logger.enabled('info', 'request'), metrics)
   const loopDelay = new LoopDelay(metrics, worker)
   const connections = downstreamTelemetry(metrics)
   // For an exit that nobody announced, such as an uncaught exception.
   const onExit = () => sink.flushSync()
   process.on('exit', onExit)
 
-  const recorderFor = (route: string, listener: string, port: number) =>
-    new RouteRecorder(metrics, accessLog, route, listener, port)
+  const recorderFor = (route: string, listener: string, port: number, log: AccessLogPlan | null = null) =>
+    new RouteRecorder(metrics, accessLog, log, { route, listener, port })
 
   return {
     logger,

@@ -11,6 +11,13 @@ export interface NamedRoute extends RouterRoute {
 export function routerOf(binds: readonly RouterBind<NamedRoute>[], problems: Problem[] = []): Router {
   return buildRouter(
     binds,
+    ({ bind, listener, port }) => ({
+      name: binds[bind]!.listeners[listener]!.name,
+      port,
+      requestHooks: null,
+      responseHooks: null,
+      recorder: { record: () => {} }
+    }),
     (spec, place): Route => ({
       name: spec.name,
       listener: binds[place.bind]!.listeners[place.listener]!.name,

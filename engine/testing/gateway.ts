@@ -21,11 +21,21 @@ export interface TestGateway {
   close(): Promise<void>
 }
 
-/**
- * The access log is off unless the configuration's log level turns it on. `folder`: where relative paths begin.
- * Rejects with the mistakes of `yaml`.
- */
-export async function startGateway(yaml: string, folder?: string): Promise<TestGateway> {
+export interface TestLog {
+  readonly format: 'text' | 'json'
+  /** A file descriptor. */
+  readonly fd: number
+}
+
+export interface TestOptions {
+  /** Where the access log goes; it is off otherwise, unless the configuration's log level turns it on. */
+  readonly log?: TestLog
+  /** Where relative paths begin. */
+  readonly folder?: string
+}
+
+/** Rejects with the mistakes of `yaml`. */
+export async function startGateway(yaml: string, { log, folder }: TestOptions = {}): Promise<TestGateway> {
   let version = 0
   let answer: (message: ToMain) => void = () => {}
   const first = snapshotOf(yaml, ++version, folder)
@@ -33,7 +43,8 @@ export async function startGateway(yaml: string, folder?: string): Promise<TestG
     region: new SharedArrayBuffer(REGION_BYTES),
     worker: 0,
     announce: () => {},
-    logging: { level: 'warn', format: 'text' }
+    logging: { level: log === undefined ? 'warn' : 'info', format: log?.format ?? 'text' },
+    ...(log === undefined ? {} : { accessLogFd: log.fd })
   })
   const kept = newKept()
   const logged: string[] = []

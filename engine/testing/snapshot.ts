@@ -6,6 +6,7 @@ export function snapshotOf(binds: readonly Bind[], backends: Snapshot['backends'
     version: 1,
     hash: '000000000000',
     acceptedAt: '2025-01-01T00:00:00.000Z',
+    gateway: { policies: {}, preRouting: {}, frontend: {} },
     binds,
     backends,
     frontend: {
@@ -36,7 +37,7 @@ export function snapshotOf(binds: readonly Bind[], backends: Snapshot['backends'
 }
 
 export function bindOf(listeners: readonly Partial<Listener>[], port = 80): Bind {
-  const defaults = { hostname: '*', protocol: 'HTTP' as const, policies: {}, routes: [] }
+  const defaults = { hostname: '*', protocol: 'HTTP' as const, policies: {}, preRouting: {}, routes: [] }
   return { port, transport: 'auto', listeners: listeners.map((l, i) => ({ name: `listener${i}`, ...defaults, ...l })) }
 }
 

@@ -26,6 +26,8 @@ export interface StackOptions {
   settings?: Partial<RouteSettings>
   requestHooks?: readonly Hook[]
   responseHooks?: readonly Hook[]
+  /** Hooks of the phase PreRouting; the response hooks of the route come without them. */
+  preRouting?: { request: readonly Hook[]; response?: readonly Hook[] }
   connectTimeoutMs?: number
   idleTimeoutMs?: number
   poolMax?: number
@@ -136,6 +138,18 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 }
 
 function takeRoute(ex: Exchange, route: Route, options: StackOptions): ErrorCode | null {
+  const { preRouting } = options
+  if (preRouting !== undefined && ex.listener === null) {
+    ex.listener = {
+      name: 'test',
+      port: 0,
+      requestHooks: preRouting.request,
+      responseHooks: preRouting.response ?? null,
+      recorder: route.recorder,
+      route: () => takeRoute(ex, route, options)
+    }
+    return null
+  }
   const code = options.refuse?.(ex) ?? null
   if (code === null) {
     ex.route = route

@@ -47,10 +47,11 @@ export const port = () => z.int().min(1).max(65535)
 
 /**
  * Throws when the prefix is to be replaced but some match has none: only the route's matches say
- * what part of the path the prefix is.
+ * what part of the path the prefix is. Before routing (phase PreRouting) there is none.
  */
 export function checkPathModifier(modifier: PathModifier, context: CompileContext): void {
   if (modifier.prefix === undefined) return
+  if (context.matches.length === 0) throw new Error('path.prefix needs the match of a route, which is not known yet')
   const index = context.matches.findIndex((match) => match.kind !== 'prefix')
   if (index < 0) return
   const { kind, path } = context.matches[index]!

@@ -43,6 +43,9 @@ const fields = (side: Side) =>
       Array.isArray(config) ? config : Object.entries(config).map(([name, value]) => ({ name, value }))
     )
 
+/** Made once: a schema costs more to make than to use, and a file may have thousands of maps. */
+const NAME = headerName()
+
 /** Names of a map are checked here, so that the problem and not only "invalid key" is reported. */
 function checkMap(side: Side, map: Readonly<Record<string, string>>, context: z.RefinementCtx): void {
   const entries = Object.entries(map)
@@ -50,7 +53,7 @@ function checkMap(side: Side, map: Readonly<Record<string, string>>, context: z.
     context.addIssue({ code: 'custom', message: `must have 1 to ${FIELDS_MAX} entries` })
   }
   for (const [name, value] of entries) {
-    for (const { message } of headerName().safeParse(name).error?.issues ?? []) {
+    for (const { message } of NAME.safeParse(name).error?.issues ?? []) {
       context.addIssue({ code: 'custom', path: [name], message })
     }
     if (isBadHost(side, { name, value })) context.addIssue({ code: 'custom', path: [name], message: BAD_HOST })

@@ -228,7 +228,7 @@ test('Optional and Permissive', async (t) => {
 test('the example of the documentation does what it says', async (t) => {
   const folder = join(import.meta.dirname, '../../docs/examples')
   const text = readFileSync(join(folder, 'jwt-authentication.yaml'), 'utf8')
-  const weir = await startGateway(text, folder)
+  const weir = await startGateway(text, { folder })
   t.after(() => weir.close())
   assert.equal((await ask(weir, '')).status, 401)
   const answer = await ask(weir, /TOKEN=(\S+)/.exec(text)![1]!)

@@ -1,0 +1,20 @@
+/** What the policy accessLog compiles to, and telemetry carries out when an exchange is over. */
+import type { Exchange } from './exchange.ts'
+
+/** Where fields of a log line go. */
+export interface FieldSink {
+  /**
+   * `name` is printable ASCII without space, quote, "=" and backslash; `value` may be anything. False when the
+   * line has no room left for the field.
+   */
+  add(name: string, value: string | number | boolean | null): boolean
+}
+
+export interface AccessLogPlan {
+  /** Whether the exchange gets a line; null when that could not be told. No filter: all do. */
+  readonly filter: ((ex: Exchange) => boolean | null) | null
+  /** Default fields that are left out. */
+  readonly skip: ReadonlySet<string>
+  /** Adds the configured fields and returns how many of them failed. Null when there are none. */
+  readonly attributes: ((ex: Exchange, into: FieldSink) => number) | null
+}

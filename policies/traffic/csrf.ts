@@ -1,0 +1,75 @@
+/**
+ * spec.traffic.csrf: refuses requests that another site makes a browser send. Three rules of spec 2.6:
+ * methods that change nothing pass; so does a request without Sec-Fetch-Site and Origin, since no browser of
+ * today sends a cross-site request without both; of others Sec-Fetch-Site decides, and without it Origin
+ * against Host.
+ *
+ * Where the rules leave a choice it is made against the attacker: Origin "null" is nobody's, and two lines of
+ * one of these headers, which no browser sends, count as a value that is not known.
+ */
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { CONTINUE, type Compiled } from '#engine/contract/filter.ts'
+import type { Policy } from '#engine/contract/policy.ts'
+import { refuse } from '#engine/contract/refuse.ts'
+import { parseAuthority } from '#engine/http/authority.ts'
+import { list, z } from '#engine/schema/schema.ts'
+import { onlyValue } from '#policies/shared/only-value.ts'
+import { defaultPort, hostText, originSchema, originText, parseOrigin } from '#policies/shared/origin.ts'
+
+const schema = z.strictObject({
+  additionalOrigins: list(originSchema(), 1, 16)
+    .optional()
+    .describe('Other origins that may send requests: <scheme>://<host>, with :<port> unless it is that of the scheme.')
+})
+
+// --- build time ---
+
+function compile({ additionalOrigins = [] }: z.output<typeof schema>): Compiled {
+  const listed = new Set(additionalOrigins)
+  return {
+    filter: {
+      onRequest: (ex) => (isSafe(ex.method) || isOwn(ex, listed) ? CONTINUE : refuse(ex, 'CSRF_REFUSED'))
+    }
+  }
+}
+
+// --- request time ---
+
+function isSafe(method: string): boolean {
+  return method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
+}
+
+function isOwn(ex: Exchange, listed: ReadonlySet<string>): boolean {
+  const { request } = ex
+  const site = onlyValue(request, 'sec-fetch-site')
+  if (site === 'same-origin' || site === 'none') return true
+  const origin = onlyValue(request, 'origin')
+  if (origin === undefined) return site === undefined
+  if (origin === null) return false
+  return (site === undefined && isSame(origin, ex.authority)) || isListed(origin, listed)
+}
+
+/**
+ * Whether the origin has the host and port that the request was sent to. Not the scheme: behind something
+ * that ends TLS the origin is https and the request is not.
+ */
+function isSame(origin: string, authority: string): boolean {
+  if (authority === '') return false
+  const start = origin.length - authority.length
+  // As browsers write both, which is nearly always: no port that the scheme implies, lower case.
+  if (start === 8 && origin.startsWith('https://') && origin.endsWith(authority)) return true
+  if (start === 7 && origin.startsWith('http://') && origin.endsWith(authority)) return true
+  const from = parseOrigin(origin)
+  const to = parseAuthority(authority)
+  if (from === null || to === null) return false
+  return from.host === hostText(to.host) && from.port === (to.port ?? defaultPort(from.scheme))
+}
+
+function isListed(origin: string, listed: ReadonlySet<string>): boolean {
+  if (listed.size === 0) return false
+  if (listed.has(origin)) return true
+  const parsed = parseOrigin(origin)
+  return parsed !== null && listed.has(originText(parsed))
+}
+
+export const csrf: Policy = { name: 'csrf', section: 'traffic', schema, aliases: [], compile }
