@@ -7,12 +7,15 @@ import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 import { backends } from '#backends/index.ts'
 import { policies } from '#policies/index.ts'
 import { buildRuntime } from './build/runtime.ts'
+import { NO_BUCKETS } from './contract/buckets.ts'
 import { ConfigError, type Problem } from './contract/config-error.ts'
 import { newKept } from './contract/kept.ts'
 import { allowLargeHeads } from './downstream/uws-library.ts'
 import type { Snapshot } from './ir/snapshot.ts'
 import type { SnapshotDraft } from './standalone/load.ts'
 import { createTelemetry } from './telemetry/telemetry.ts'
+import { BucketTable } from './workers/bucket-table.ts'
+import { bucketsOf } from './workers/buckets.ts'
 import type { DemoData, ToMain, ToWorker, WorkerData } from './workers/messages.ts'
 import { SharedState } from './workers/shared.ts'
 import { WorkerThread } from './workers/worker.ts'
@@ -45,6 +48,7 @@ function check(draft: SnapshotDraft): readonly Problem[] {
         policies,
         kept: newKept(),
         failed() {},
+        buckets: NO_BUCKETS,
         backends,
         upstream: { endpoint: () => endpoint, send() {} },
         recorderFor: () => ({ record() {} }),
@@ -65,6 +69,7 @@ function startWorker(data: WorkerData): void {
   const announce = (series: unknown) => post({ kind: 'series', series })
   const telemetry = createTelemetry({ region, worker, announce, logging })
   const kept = newKept()
+  const buckets = bucketsOf(new BucketTable(data.buckets, { owner: worker }))
   const thread = new WorkerThread({
     worker,
     state: SharedState.attach(data.state),
@@ -82,6 +87,7 @@ function startWorker(data: WorkerData): void {
         policies,
         kept,
         failed: telemetry.expressionFailed,
+        buckets,
         backends,
         upstream,
         recorderFor: telemetry.recorderFor,

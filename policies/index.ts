@@ -7,6 +7,7 @@ import { authorization } from './traffic/authorization.ts'
 import { directResponse } from './traffic/direct-response.ts'
 import { headerModifiers } from './traffic/header-modifiers.ts'
 import { hostRewrite } from './traffic/host-rewrite.ts'
+import { rateLimit } from './traffic/rate-limit.ts'
 import { requestRedirect } from './traffic/request-redirect.ts'
 import { timeouts } from './traffic/timeouts.ts'
 import { transformation } from './traffic/transformation.ts'
@@ -15,6 +16,7 @@ import { urlRewrite } from './traffic/url-rewrite.ts'
 export const policies: readonly Policy[] = [
   timeouts, // settings only: the clock of the exchange runs before any hook does
   authorization, // who may pass, before anything is spent on the request or changed in it
+  rateLimit, // after who: callers that are refused above must not spend an honest caller's tokens
   transformation, // computed values; behind whoever may refuse, so that no refused request costs a buffered body
   headerModifiers, // fixed values; its response side sees every reply made below, redirects included
   hostRewrite, // settings only; a general rule for the host, so whatever names a host comes after it

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { backends as kinds } from '#backends/index.ts'
+import { NO_BUCKETS } from '#engine/contract/buckets.ts'
 import { ConfigError } from '#engine/contract/config-error.ts'
 import { CONTINUE, type Hook } from '#engine/contract/filter.ts'
 import { newKept } from '#engine/contract/kept.ts'
@@ -29,6 +30,7 @@ function build(snapshot: Snapshot, registry: readonly Policy[] = policies) {
     policies: registry,
     kept: newKept(),
     failed() {},
+    buckets: NO_BUCKETS,
     backends: kinds,
     upstream,
     recorderFor: (route, listener, port) => {

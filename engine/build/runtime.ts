@@ -20,6 +20,7 @@ export interface RuntimeDeps {
   readonly kept: Workshop['kept']
   /** Counts failed expressions. */
   readonly failed: Workshop['failed']
+  readonly buckets: Workshop['buckets']
   readonly backends: readonly BackendKind[]
   readonly upstream: UpstreamClient
   readonly recorderFor: (route: string, listener: string, port: number) => Recorder
@@ -77,12 +78,13 @@ class Builder {
   constructor(snapshot: Snapshot, deps: RuntimeDeps) {
     this.#snapshot = snapshot
     this.#deps = deps
+    const { kept, buckets, failed } = deps
     const { maxBufferBytes } = snapshot.frontend.http
     const collectors = {
       request: collectRequest(maxBufferBytes),
       response: collectResponse(maxBufferBytes, deps.fail)
     }
-    const workshop = { kept: deps.kept, failed: deps.failed, maxBufferBytes }
+    const workshop = { kept, buckets, failed, maxBufferBytes }
     this.#policies = new PolicyCompiler(deps.policies, workshop, collectors, this.problems)
   }
 
@@ -94,8 +96,8 @@ class Builder {
     const matches = spec.matches.map(compileMatch)
     const { names, requestHooks, responseHooks, settings } = this.#policies.chain(
       [
-        { path: `${listenerPath}.policies`, policies: listener.policies },
-        { path: `${path}.policies`, policies: spec.policies }
+        { path: `${listenerPath}.policies`, place: `${port} ${listener.name}`, policies: listener.policies },
+        { path: `${path}.policies`, place: `${port} ${listener.name} ${spec.name}`, policies: spec.policies }
       ],
       matches
     )

@@ -1,4 +1,5 @@
 /** Policies that contradict each other, or that do not fit the routes they are attached to. */
+import { NO_BUCKETS } from '#engine/contract/buckets.ts'
 import { newKept } from '#engine/contract/kept.ts'
 import type { Policy } from '#engine/contract/policy.ts'
 import type { CompiledMatch } from '#engine/contract/route.ts'
@@ -89,7 +90,14 @@ function compileAll(
   const matches = matchesOf(route.matches)
   if (matches === null) return
   // The size matters to hooks only, and none of them runs here.
-  const context = { kept: newKept(), failed: () => {}, maxBufferBytes: 0, matches }
+  const context = {
+    kept: newKept(),
+    failed: () => {},
+    buckets: NO_BUCKETS,
+    maxBufferBytes: 0,
+    matches,
+    place: ''
+  }
   for (const policy of policies) {
     const owner = inner.policies[policy.name] === undefined ? outer : inner
     const config = owner.policies[policy.name]

@@ -3,9 +3,12 @@ import { backends } from '#backends/index.ts'
 import { buildRuntime } from '#engine/build/runtime.ts'
 import { newKept } from '#engine/contract/kept.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
+import { monotonicClock } from '#engine/kit/monotonic.ts'
 import { formatErrors, loadConfig } from '#engine/standalone/load.ts'
 import { REGION_BYTES } from '#engine/telemetry/metrics.ts'
 import { createTelemetry } from '#engine/telemetry/telemetry.ts'
+import { BucketTable } from '#engine/workers/bucket-table.ts'
+import { bucketsOf } from '#engine/workers/buckets.ts'
 import type { ToMain } from '#engine/workers/messages.ts'
 import { SharedState } from '#engine/workers/shared.ts'
 import { WorkerThread } from '#engine/workers/worker.ts'
@@ -19,8 +22,11 @@ export interface TestGateway {
   close(): Promise<void>
 }
 
-/** The access log is off unless the configuration's log level turns it on. Rejects with the mistakes of `yaml`. */
-export async function startGateway(yaml: string): Promise<TestGateway> {
+/**
+ * The access log is off unless the configuration's log level turns it on. `clock`: of the token buckets, in
+ * milliseconds. Rejects with the mistakes of `yaml`.
+ */
+export async function startGateway(yaml: string, clock = monotonicClock()): Promise<TestGateway> {
   let version = 0
   let answer: (message: ToMain) => void = () => {}
   const first = snapshotOf(yaml, ++version)
@@ -30,6 +36,8 @@ export async function startGateway(yaml: string): Promise<TestGateway> {
     announce: () => {},
     logging: { level: 'warn', format: 'text' }
   })
+  const kept = newKept()
+  const buckets = bucketsOf(new BucketTable(BucketTable.create(), { owner: 0, clock }))
   const worker = new WorkerThread({
     worker: 0,
     state: SharedState.create(1),
@@ -45,8 +53,9 @@ export async function startGateway(yaml: string): Promise<TestGateway> {
     build: (snapshot, upstream, lifecycle) =>
       buildRuntime(snapshot, {
         policies,
-        kept: newKept(),
+        kept,
         failed() {},
+        buckets,
         backends,
         upstream,
         recorderFor: telemetry.recorderFor,
