@@ -13,6 +13,8 @@ import { allowLargeHeads } from './downstream/uws-library.ts'
 import type { Snapshot } from './ir/snapshot.ts'
 import type { SnapshotDraft } from './standalone/load.ts'
 import { createTelemetry } from './telemetry/telemetry.ts'
+import { BucketTable } from './workers/bucket-table.ts'
+import { bucketsOf } from './workers/buckets.ts'
 import type { DemoData, ToMain, ToWorker, WorkerData } from './workers/messages.ts'
 import { OffloadPool } from './workers/offload.ts'
 import { SharedState } from './workers/shared.ts'
@@ -67,6 +69,7 @@ function startWorker(data: WorkerData): void {
   const workshop = {
     kept: newKept(),
     offload: new OffloadPool(),
+    buckets: bucketsOf(new BucketTable(data.buckets, { owner: worker })),
     failed: telemetry.expressionFailed,
     log: (level: 'info' | 'warn' | 'error', message: string) => telemetry.logger.log(level, 'policies', message)
   }

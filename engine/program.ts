@@ -213,6 +213,7 @@ class Program {
       state: () => this.#state(),
       metrics: () => {
         this.#metrics.setWorkers(this.#supervisor.workers.filter(({ isServing }) => isServing).length)
+        this.#metrics.setBuckets(this.#supervisor.buckets.counts)
         return this.#metrics.expose()
       },
       setLogLevel: (level) => this.#setLevel(level),

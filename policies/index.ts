@@ -11,6 +11,7 @@ import { directResponse } from './traffic/direct-response.ts'
 import { headerModifiers } from './traffic/header-modifiers.ts'
 import { hostRewrite } from './traffic/host-rewrite.ts'
 import { jwtAuthentication } from './traffic/jwt-authentication.ts'
+import { rateLimit } from './traffic/rate-limit.ts'
 import { requestRedirect } from './traffic/request-redirect.ts'
 import { timeouts } from './traffic/timeouts.ts'
 import { transformation } from './traffic/transformation.ts'
@@ -23,6 +24,7 @@ export const policies: readonly Policy[] = [
   jwtAuthentication, // who asks: whatever decides below may read its claims
   authorization, // who may pass, before anything is spent on the request or changed in it
   csrf, // a forged request must spend nothing of an honest caller's, so before every limit
+  rateLimit, // after who: callers that are refused above must not spend an honest caller's tokens
   transformation, // computed values; behind whoever may refuse, so that no refused request costs a buffered body
   headerModifiers, // fixed values; its response side sees every reply made below, redirects included
   hostRewrite, // settings only; a general rule for the host, so whatever names a host comes after it

@@ -74,8 +74,8 @@ const BANS: readonly Ban[] = [
   },
   {
     pattern: /\bAtomics\b/g,
-    where: (path) => !/^(?:bench\/|engine\/workers\/shared(?:\.test)?\.ts$)/.test(path),
-    instead: 'memory shared between threads has one home: engine/workers/shared.ts'
+    where: (path) => !/^(?:bench\/|engine\/workers\/(?:shared|bucket-table)(?:\.test)?\.ts$)/.test(path),
+    instead: 'memory shared between threads has one home: engine/workers/shared.ts and bucket-table.ts'
   },
   {
     pattern: /\b(?:TODO|FIXME|XXX|HACK)\b/g,

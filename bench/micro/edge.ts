@@ -49,7 +49,7 @@ export function register(bench: Bench): void {
 }
 
 function compiled(policy: Policy, config: unknown): Compiled {
-  const context = { ...IDLE, kept: newKept(), maxBufferBytes: 0, matches: [] }
+  const context = { ...IDLE, kept: newKept(), maxBufferBytes: 0, matches: [], place: '' }
   return policy.compile(policy.schema.parse(config) as never, context)
 }
 

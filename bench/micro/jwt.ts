@@ -46,7 +46,7 @@ function prepare() {
   const { schema, resolve, compile } = jwtAuthentication
   const sources = { readFile: () => '' }
   const config = resolve!(schema.parse(CONFIG) as never, sources)
-  const compiled = compile(config as never, { ...IDLE, kept: newKept(), maxBufferBytes: 0, matches: [] })
+  const compiled = compile(config as never, { ...IDLE, kept: newKept(), maxBufferBytes: 0, matches: [], place: '' })
   const exchanges = () => Array.from({ length: BATCH + 1 }, () => exchangeWith(seen))
   return { hook: compiled.filter!.onRequest!, exchanges }
 }

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { Problem } from '#engine/contract/config-error.ts'
 import type { Background, Compiled, Hook, RouteSettings } from '#engine/contract/filter.ts'
-import type { Policy, Workshop } from '#engine/contract/policy.ts'
+import type { CompileContext, Policy, Workshop } from '#engine/contract/policy.ts'
 import type { CompiledMatch } from '#engine/contract/route.ts'
 import { mergePolicies } from '#engine/ir/merge.ts'
 import type { PolicySet } from '#engine/ir/snapshot.ts'
@@ -11,6 +11,8 @@ import type { PolicySet } from '#engine/ir/snapshot.ts'
 /** Policies of one attachment point and where it stands in the configuration. */
 export interface Level {
   readonly path: string
+  /** Names it over reloads, which may move it to another path. */
+  readonly place: string
   readonly policies: PolicySet
 }
 
@@ -32,6 +34,9 @@ export interface Collectors {
   readonly request: Hook
   readonly response: Hook
 }
+
+/** The part of CompileContext that is not the same for every policy. */
+type Where = Pick<CompileContext, 'matches' | 'place'>
 
 interface Entry {
   readonly config: unknown
@@ -86,7 +91,7 @@ export class PolicyCompiler {
   frontend(policies: PolicySet): AccessLogPlan | null {
     const forms = this.#policies
       .filter((policy) => policy.section === 'frontend' && policies[policy.name] !== undefined)
-      .map((policy) => this.#compile(policy, policies[policy.name], [], `frontendPolicies.${policy.name}`))
+      .map((policy) => this.#compile(policy, policies[policy.name], NOWHERE, `frontendPolicies.${policy.name}`))
     return forms.find((form) => form.accessLog !== undefined)?.accessLog ?? null
   }
 
@@ -95,10 +100,14 @@ export class PolicyCompiler {
       levels.map((level) => level.policies),
       this.#accumulating
     )
-    const pathOf = (name: string) => `${levels.findLast((level) => level.policies[name] !== undefined)!.path}.${name}`
+    const levelOf = (name: string) => levels.findLast((level) => level.policies[name] !== undefined)!
+    const pathOf = (name: string) => `${levelOf(name).path}.${name}`
     this.#refuseUnknown(merged, pathOf)
     const inOrder = this.#policies.filter((policy) => merged[policy.name] !== undefined)
-    const forms = inOrder.map((policy) => this.#compile(policy, merged[policy.name], matches, pathOf(policy.name)))
+    const forms = inOrder.map((policy) => {
+      const { name } = policy
+      return this.#compile(policy, merged[name], { matches, place: levelOf(name).place }, pathOf(name))
+    })
     return { names: inOrder.map((policy) => policy.name), forms, pathOf }
   }
 
@@ -112,15 +121,21 @@ export class PolicyCompiler {
     }
   }
 
-  #compile(policy: Policy, config: unknown, matches: readonly CompiledMatch[], path: string): Compiled {
-    const key = JSON.stringify([policy.name, config, policy.usesMatches ? matches : null])
+  #compile(policy: Policy, config: unknown, where: Where, path: string): Compiled {
+    const { matches, place } = where
+    const key = JSON.stringify([
+      policy.name,
+      config,
+      policy.usesMatches ? matches : null,
+      policy.usesPlace ? place : null
+    ])
     const entries = this.#done.get(key) ?? []
     // JSON shows secrets as "<redacted>", so equal text alone does not prove equal configurations.
     const done = entries.find((entry) => isDeepStrictEqual(entry.config, config))
     if (done !== undefined) return done.compiled
     let compiled: Compiled = {}
     try {
-      compiled = policy.compile(config as never, { ...this.#workshop, matches })
+      compiled = policy.compile(config as never, { ...this.#workshop, ...where })
     } catch (error) {
       this.#problems.push({ path, message: (error as Error).message })
     }
@@ -144,6 +159,9 @@ export function joined(first: readonly Hook[] | null, second: readonly Hook[] | 
   if (first === null) return second
   return second === null ? first : [...first, ...second]
 }
+
+/** For policies of no route. */
+const NOWHERE: Where = { matches: [], place: '' }
 
 function defaultSettings(): RouteSettings {
   return { requestTimeoutMs: 0, backendTimeoutMs: 0, hostRewrite: 'default' }

@@ -110,8 +110,12 @@ class Builder {
     const { gateway, binds } = this.#snapshot
     const { name, preRouting } = binds[place.bind]!.listeners[place.listener]!
     this.#preRouting = this.#policies.preRouting([
-      { path: 'gateway.preRouting', policies: gateway.preRouting },
-      { path: `binds[${place.bind}].listeners[${place.listener}].preRouting`, policies: preRouting }
+      { path: 'gateway.preRouting', place: 'pre', policies: gateway.preRouting },
+      {
+        path: `binds[${place.bind}].listeners[${place.listener}].preRouting`,
+        place: `pre ${place.port} ${name}`,
+        policies: preRouting
+      }
     ])
     const recorder = this.#deps.recorderFor('', name, place.port, this.#log)
     return { name, port: place.port, ...this.#preRouting, recorder }
@@ -125,9 +129,9 @@ class Builder {
     const matches = spec.matches.map(compileMatch)
     const { names, requestHooks, responseHooks, settings } = this.#policies.chain(
       [
-        { path: 'gateway.policies', policies: this.#snapshot.gateway.policies },
-        { path: `${listenerPath}.policies`, policies: listener.policies },
-        { path: `${path}.policies`, policies: spec.policies }
+        { path: 'gateway.policies', place: '', policies: this.#snapshot.gateway.policies },
+        { path: `${listenerPath}.policies`, place: `${port} ${listener.name}`, policies: listener.policies },
+        { path: `${path}.policies`, place: `${port} ${listener.name} ${spec.name}`, policies: spec.policies }
       ],
       matches
     )

@@ -50,6 +50,7 @@ export const ERRORS = {
   CSRF_REFUSED: row(403, 'policy', 'this request comes from another site'),
   ADDRESS_REFUSED: row(403, 'policy', 'the destination address is not allowed'),
   LOOP_DETECTED: row(508, 'downstream', 'the request has been through this gateway already'),
+  RATE_LIMITED: row(429, 'policy', 'rate limit exceeded'),
   DNS_FAILURE: row(502, 'upstream', 'the name of the backend could not be resolved'),
   CONNECT_FAILURE: row(502, 'upstream', 'the backend refused the connection'),
   CONNECT_TIMEOUT: row(504, 'upstream', 'the backend did not accept the connection in time'),

@@ -6,6 +6,7 @@
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { Collector } from './body.ts'
+import type { Meter, Quota } from './buckets.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Listener, Route } from './route.ts'
 import type { ClientStream, PendingAttempt, ServerStream } from './transport.ts'
@@ -85,6 +86,10 @@ export class Exchange {
   origin: string | null = null
   /** Header lines that held credentials and were taken out before SERVE, flat: name, value. Never printed. */
   credentials: readonly string[] | null = null
+  /** What the tightest rate limit says, or null. */
+  quota: Quota | null = null
+  /** Rate limits that wait to be charged with what the exchange costs (buckets.ts, charge), or null. */
+  meters: readonly Meter[] | null = null
   /** The whole body, when a filter asked for it (Filter.buffers) and its end has arrived. */
   requestBytes: Buffer | null = null
   responseBytes: Buffer | null = null

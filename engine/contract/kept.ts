@@ -1,3 +1,4 @@
+import { NO_BUCKETS } from './buckets.ts'
 import type { Workshop } from './policy.ts'
 
 /** A new store for what policies keep over reloads: one per thread. */
@@ -16,6 +17,7 @@ export function newKept(): Workshop['kept'] {
 /** For configurations that are only looked at: nothing of them runs. */
 export const IDLE: Omit<Workshop, 'maxBufferBytes' | 'kept'> = {
   offload: { run: () => Promise.reject(new Error('nothing runs here')) },
+  buckets: NO_BUCKETS,
   failed() {},
   log() {}
 }

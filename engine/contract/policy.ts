@@ -3,16 +3,21 @@
  * policies/index.ts lists them in run order; sources and build get that list as an argument.
  */
 import type { ZodType } from '#engine/schema/schema.ts'
+import type { Buckets } from './buckets.ts'
 import type { Compiled } from './filter.ts'
 import type { CompiledMatch } from './route.ts'
 
 /** What the engine lends to policies: the same for every policy of a configuration. */
-export type Workshop = Omit<CompileContext, 'matches'>
+export type Workshop = Omit<CompileContext, 'matches' | 'place'>
 
 /** What a policy gets to work with when it is compiled for the routes of one configuration. */
 export interface CompileContext {
   /** Matches of the route that the policy is compiled for; empty in the phase PreRouting, where there is none yet. */
   readonly matches: readonly CompiledMatch[]
+  /** Names the listener or route that the policy stands on; the same after a reload. For Policy.usesPlace. */
+  readonly place: string
+  /** Token buckets that all threads share and that survive a reload. */
+  readonly buckets: Buckets
   /**
    * State of this thread that survives a reload (caches of keys, of verified tokens): made on the first
    * call with that key, the same object ever after. `key` begins with the policy's name.
@@ -71,6 +76,8 @@ export interface Policy {
    * route, otherwise one compiled form serves every route with the same configuration.
    */
   readonly usesMatches?: true
+  /** Whether compile reads context.place: equal configurations in two places are two policies, with state each. */
+  readonly usesPlace?: true
   /**
    * Load time, main thread: replaces references (files) in a validated configuration by what they refer to.
    * Throws a FieldError that says where and why that is not possible. Must give the same for the same files.

@@ -7,7 +7,7 @@
  * (docs/design/008-header-table.md has the figures).
  */
 
-import { instantiate } from './webassembly.ts'
+import { body, type Code, I32, instantiate, PREAMBLE, section, signed, text, unsigned } from './webassembly.ts'
 
 /** Slots of the state, before the table: what the next execute() needs to know and what it leaves. */
 export const IN_HEAD = 0 // 0: fields are trailers, which go to JavaScript
@@ -55,9 +55,6 @@ export function makeHeaderTable(trailer: TrailerCallbacks): HeaderTable {
 
 // --- the module, in WebAssembly's own words (WebAssembly Core Specification 1.0, section 5) ---
 
-type Code = readonly number[]
-
-const I32 = 0x7f
 const RETURN: Code = [0x0f]
 const END: Code = [0x0b]
 
@@ -148,7 +145,7 @@ function assemble(): Uint8Array {
   const names = ['onField', 'onValue', 'onTarget', 'onSpan', 'onPoint']
   const exported = names.map((name, i) => [...text(name), 0x00, TRAILER_VALUE + 1 + i])
   return Uint8Array.from([
-    ...[0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0], // magic and version
+    ...PREAMBLE,
     ...section(1, [
       [0x60, 3, I32, I32, I32, 1, I32],
       [0x60, 1, I32, 1, I32]
@@ -163,31 +160,9 @@ function assemble(): Uint8Array {
     ),
     ...section(5, [[0x01, PAGES, PAGES]]),
     ...section(7, [...exported, [...text('memory'), 0x02, 0]]),
-    ...section(10, bodies.map(body))
+    ...section(
+      10,
+      bodies.map((code) => body([[2, I32]], code))
+    )
   ])
-}
-
-/** A function with two locals of type i32. */
-function body(code: Code): Code {
-  const bytes = [1, 2, I32, ...code, ...END]
-  return [...unsigned(bytes.length), ...bytes]
-}
-
-function section(id: number, entries: readonly Code[]): Code {
-  const bytes = [...unsigned(entries.length), ...entries.flat()]
-  return [id, ...unsigned(bytes.length), ...bytes]
-}
-
-function text(value: string): Code {
-  return [value.length, ...Buffer.from(value, 'latin1')]
-}
-
-/** LEB128. */
-function unsigned(value: number): Code {
-  return value < 128 ? [value] : [(value & 127) | 128, ...unsigned(value >>> 7)]
-}
-
-/** LEB128 of what fits in seven bits with its sign: -64 to 63. */
-function signed(value: number): Code {
-  return [value & 127]
 }

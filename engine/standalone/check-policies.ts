@@ -171,7 +171,7 @@ function compileAll(
   report: Report
 ): void {
   // The size matters to hooks only, and none of them runs here.
-  const context = { ...IDLE, kept: newKept(), maxBufferBytes: 0, matches }
+  const context = { ...IDLE, kept: newKept(), maxBufferBytes: 0, matches, place: '' }
   for (const policy of policies) {
     const owner = levels.findLast((level) => level.policies[policy.name] !== undefined)
     if (owner === undefined) continue

@@ -55,6 +55,11 @@ export const METRICS = {
   weir_config_last_success_timestamp_seconds: gauge('When the running configuration was accepted.', []),
   weir_workers: gauge('Worker threads that serve.', []),
   weir_worker_restarts_total: counter('Worker threads that died and were replaced.', []),
+  weir_rate_limit_callers_total: counter(
+    'Requests that had to share a rate limit bucket: their caller could not be told, or there was no room for it; and ' +
+      'buckets that were given away before they were full again.',
+    ['result']
+  ),
   weir_process_resident_memory_bytes: gauge('Resident memory of the process.', []),
   weir_process_cpu_seconds_total: counter('CPU time of the process, user and system.', []),
   weir_process_start_time_seconds: gauge('When the process started.', [])

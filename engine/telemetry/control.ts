@@ -5,6 +5,9 @@ import { MetricsTable } from './metrics-table.ts'
 /** The main thread has a handful of series; no need for a worker's region. */
 const REGION_BYTES = 16 * 1024
 
+const BUCKET_RESULTS = ['unknown', 'crowded', 'forgotten'] as const
+type BucketResult = (typeof BUCKET_RESULTS)[number]
+
 export interface ControlMetrics {
   /** Attach a worker's region when it starts, detach it when it has exited. */
   readonly table: MetricsTable
@@ -13,6 +16,8 @@ export interface ControlMetrics {
   /** Worker threads that serve now. */
   setWorkers(count: number): void
   workerRestarted(): void
+  /** What the table of rate limit buckets has counted since the start. */
+  setBuckets(counts: Readonly<Record<BucketResult, number>>): void
   /** Everything, in the Prometheus text format. */
   expose(): string
 }
@@ -33,6 +38,11 @@ export function createControlMetrics(version: string): ControlMetrics {
   const memory = own.gauge('weir_process_resident_memory_bytes', {})
   const cpu = own.counter('weir_process_cpu_seconds_total', {})
   let cpuSeconds = 0
+  const buckets = BUCKET_RESULTS.map((result) => ({
+    result,
+    counter: own.counter('weir_rate_limit_callers_total', { result }),
+    seen: 0
+  }))
 
   function measureProcess(): void {
     memory.set(process.memoryUsage.rss())
@@ -54,6 +64,13 @@ export function createControlMetrics(version: string): ControlMetrics {
     },
     setWorkers: (count) => workers.set(count),
     workerRestarted: () => restarts.add(1),
+    setBuckets: (counts) => {
+      for (const entry of buckets) {
+        // The table counts modulo 2^32.
+        entry.counter.add((counts[entry.result] - entry.seen) >>> 0)
+        entry.seen = counts[entry.result]
+      }
+    },
     expose: () => {
       measureProcess()
       return table.expose()

@@ -3,9 +3,12 @@ import { backends } from '#backends/index.ts'
 import { buildRuntime } from '#engine/build/runtime.ts'
 import { IDLE, newKept } from '#engine/contract/kept.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
+import { monotonicClock } from '#engine/kit/monotonic.ts'
 import { formatErrors, loadConfig } from '#engine/standalone/load.ts'
 import { REGION_BYTES } from '#engine/telemetry/metrics.ts'
 import { createTelemetry } from '#engine/telemetry/telemetry.ts'
+import { BucketTable } from '#engine/workers/bucket-table.ts'
+import { bucketsOf } from '#engine/workers/buckets.ts'
 import type { ToMain } from '#engine/workers/messages.ts'
 import { SharedState } from '#engine/workers/shared.ts'
 import { WorkerThread } from '#engine/workers/worker.ts'
@@ -32,10 +35,15 @@ export interface TestOptions {
   readonly log?: TestLog
   /** Where relative paths begin. */
   readonly folder?: string
+  /** Of the token buckets, in milliseconds. */
+  readonly clock?: () => number
 }
 
 /** Rejects with the mistakes of `yaml`. */
-export async function startGateway(yaml: string, { log, folder }: TestOptions = {}): Promise<TestGateway> {
+export async function startGateway(
+  yaml: string,
+  { log, folder, clock = monotonicClock() }: TestOptions = {}
+): Promise<TestGateway> {
   let version = 0
   let answer: (message: ToMain) => void = () => {}
   const first = snapshotOf(yaml, ++version, folder)
@@ -48,6 +56,7 @@ export async function startGateway(yaml: string, { log, folder }: TestOptions = 
   })
   const kept = newKept()
   const logged: string[] = []
+  const buckets = bucketsOf(new BucketTable(BucketTable.create(), { owner: 0, clock }))
   const worker = new WorkerThread({
     worker: 0,
     state: SharedState.create(1),
@@ -63,7 +72,7 @@ export async function startGateway(yaml: string, { log, folder }: TestOptions = 
     build: (snapshot, upstream, lifecycle) =>
       buildRuntime(snapshot, {
         policies,
-        workshop: { ...IDLE, kept, log: (level, message) => logged.push(`${level}: ${message}`) },
+        workshop: { ...IDLE, kept, buckets, log: (level, message) => logged.push(`${level}: ${message}`) },
         backends,
         upstream,
         recorderFor: telemetry.recorderFor,

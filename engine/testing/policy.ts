@@ -1,5 +1,6 @@
 /** What the tests of policies share: a configuration as the file gives it -> compiled form or problems. */
 
+import { NO_BUCKETS } from '#engine/contract/buckets.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Compiled, Verdict } from '#engine/contract/filter.ts'
 import { IDLE, newKept } from '#engine/contract/kept.ts'
@@ -12,14 +13,16 @@ const ALL: readonly CompiledMatch[] = [{ kind: 'prefix', path: '' }]
 export const failures: string[] = []
 
 /** Validates and compiles; throws what the schema or the policy throws. */
-export function compilePolicy(policy: Policy, config: unknown, matches = ALL): Compiled {
+export function compilePolicy(policy: Policy, config: unknown, matches = ALL, buckets = NO_BUCKETS): Compiled {
   const parsed = policy.schema.parse(config)
   return policy.compile((policy.accumulates ? [parsed] : parsed) as never, {
     ...IDLE,
     kept: newKept(),
     failed: (name) => failures.push(name),
+    buckets,
     maxBufferBytes: 2 << 20,
-    matches
+    matches,
+    place: '80 listener route'
   })
 }
 

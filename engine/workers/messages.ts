@@ -1,10 +1,13 @@
 /** What the main thread and its workers say to each other. */
+import type { SharedMemory } from '#engine/http/webassembly.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 
 /** Given to a worker when it starts. */
 export interface WorkerData {
   readonly worker: number
   readonly state: SharedArrayBuffer
+  /** The token buckets of the process (bucket-table.ts). */
+  readonly buckets: SharedMemory
   /** The worker's region for metric series. */
   readonly metrics: SharedArrayBuffer
   readonly logging: Snapshot['process']['logging']

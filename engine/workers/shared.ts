@@ -1,5 +1,6 @@
 /**
- * State of the whole process, shared by its threads: the only file that imports Atomics.
+ * State of the whole process, shared by its threads. Only this file and bucket-table.ts, which has more of it than
+ * flags and counts, use Atomics.
  * One Int32Array on a SharedArrayBuffer: process-wide flags first, then a row per worker.
  */
 

@@ -172,3 +172,9 @@ test('heaps share half of the memory, within bounds', () => {
   assert.equal(heapMbFor(1, 64 * gb), 4096)
   assert.ok(heapMbFor(1) >= 128)
 })
+
+test('a worker that dies while it holds the lock of the buckets leaves it open', async (t) => {
+  const watched = new Watched(t, 2)
+  assert.equal((await watched.supervisor.publish(snapshot('1:lock unlocked'))).ok, true)
+  assert.deepEqual(watched.dead, [1])
+})

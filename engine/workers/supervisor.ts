@@ -6,6 +6,7 @@ import { totalmem } from 'node:os'
 import { constrainedMemory } from 'node:process'
 import { Worker } from 'node:worker_threads'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
+import { BucketTable } from './bucket-table.ts'
 import type { OpenedBind, ToMain, ToWorker, WorkerData } from './messages.ts'
 import { SharedState } from './shared.ts'
 
@@ -82,6 +83,9 @@ interface Waiting {
 
 export class Supervisor {
   readonly state: SharedState
+  readonly #bucketMemory = BucketTable.create()
+  /** The main thread uses no bucket: it counts, and opens the lock of those who died. */
+  readonly buckets = new BucketTable(this.#bucketMemory, { owner: -1 })
   restarts = 0
   readonly #options: SupervisorOptions
   readonly #heapMb: number
@@ -201,7 +205,13 @@ export class Supervisor {
     const { entry, metricsBytes, onStart } = this.#options
     const metrics = new SharedArrayBuffer(metricsBytes)
     onStart(index, metrics)
-    const workerData: WorkerData = { worker: index, state: this.state.buffer, metrics, logging: this.#logging }
+    const workerData: WorkerData = {
+      worker: index,
+      state: this.state.buffer,
+      buckets: this.#bucketMemory,
+      metrics,
+      logging: this.#logging
+    }
     const resourceLimits = { maxOldGenerationSizeMb: this.#heapMb }
     return new Worker(entry, { workerData, resourceLimits, name: `weir-worker-${index}` })
   }
@@ -247,6 +257,7 @@ export class Supervisor {
   #onExit(seat: Seat, thread: Worker, reason: string): void {
     if (thread !== seat.thread) return
     this.state.setConnections(seat.index, 0)
+    this.buckets.release(seat.index)
     if (this.#stopping) {
       this.#markStopped(seat)
       return

@@ -4,11 +4,12 @@
  * number and a colon the words are for that seat only ("1:exit serve"), and the others serve.
  */
 import { parentPort, workerData } from 'node:worker_threads'
+import { BucketTable } from './bucket-table.ts'
 import type { ToMain, ToWorker, WorkerData } from './messages.ts'
 import { SharedState } from './shared.ts'
 
 const port = parentPort!
-const { worker, state: buffer } = workerData as WorkerData
+const { worker, state: buffer, buckets } = workerData as WorkerData
 const state = SharedState.attach(buffer)
 // The count of beats outlives a worker: here it says how many sat in the seat before.
 const generation = state.beats(worker)
@@ -22,6 +23,9 @@ const deeds: Record<string, (version: number) => void> = {
   serve,
   refuse: (version) => post({ kind: 'failed', version, message: `refused by worker ${worker}`, code: 'EADDRINUSE' }),
   exit: () => process.exit(7),
+  // Ends where it holds the lock of the buckets: the clock is read there.
+  lock: () => makeBucket(() => process.exit(7)),
+  unlocked: (version) => deeds[makeBucket(() => 0) >= 0 ? 'serve' : 'refuse']!(version),
   throw: () => {
     throw new Error('thrown on purpose')
   },
@@ -36,6 +40,11 @@ const deeds: Record<string, (version: number) => void> = {
     const kept: unknown[] = []
     for (;;) kept.push(new Array(1000).fill(kept.length))
   }
+}
+
+function makeBucket(clock: () => number): number {
+  const table = new BucketTable(buckets, { owner: worker, clock })
+  return table.findOrMake(1, 1, { amount: 1, capacity: 1, unitMs: 1, tagLow: 1, isShared: false })
 }
 
 function deedOf(hash: string): string {

@@ -28,7 +28,7 @@ function resolved(config: unknown, sources = NO_FILES): unknown {
 }
 
 function hook(config: unknown) {
-  const context = { ...IDLE, kept: newKept(), maxBufferBytes: 0, matches: [] }
+  const context = { ...IDLE, kept: newKept(), maxBufferBytes: 0, matches: [], place: '' }
   return jwtAuthentication.compile(resolved(config) as never, context).filter!.onRequest!
 }
 
@@ -106,7 +106,7 @@ test('keys at a URL: nothing is fetched until the configuration is in force, and
 })
 
 test('claims of the same token are the same over a reload', async () => {
-  const context = { ...IDLE, kept: newKept(), maxBufferBytes: 0, matches: [] }
+  const context = { ...IDLE, kept: newKept(), maxBufferBytes: 0, matches: [], place: '' }
   const text = await token(key)
   const claims = async () => {
     const ex = fakeExchange({ headers: [bearer(text)] })

@@ -1,0 +1,169 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { charge, type Limit, type LimitSpec } from '#engine/contract/buckets.ts'
+import { fakeExchange } from '#engine/testing/exchange.ts'
+import { LEVEL_MIN, PERIODS } from './bucket-cells.ts'
+import { BucketTable } from './bucket-table.ts'
+import { bucketsOf } from './buckets.ts'
+
+const SPEC: LimitSpec = { id: 'test', amount: 3, burst: 2, unitMs: 1_000, isKeyed: true }
+
+class World {
+  now = 5_000
+  readonly table: BucketTable
+
+  /** 64: small enough to be filled. */
+  constructor(buckets = 64) {
+    this.table = new BucketTable(BucketTable.create(buckets), { owner: 0, clock: () => this.now })
+  }
+
+  limit(spec: Partial<LimitSpec> = {}): Limit {
+    return bucketsOf(this.table).limit({ ...SPEC, ...spec })
+  }
+}
+
+/** How many of `tries` takes of one token are granted. */
+function granted(limit: Limit, caller: string | null, tries: number): number {
+  let count = 0
+  for (let i = 0; i < tries; i++) if (limit.take(caller, 1, 1) >= 0) count++
+  return count
+}
+
+test('full at first; each period that has begun since the first use adds its part, up to the capacity', () => {
+  const world = new World()
+  const limit = world.limit()
+  assert.equal(granted(limit, 'a', 10), 5)
+  world.now += 999
+  assert.equal(granted(limit, 'a', 10), 0)
+  world.now += 1
+  assert.equal(granted(limit, 'a', 10), 3)
+  world.now += 100_000
+  assert.equal(granted(limit, 'a', 10), 5)
+})
+
+test('what is left, and how long until there is more', () => {
+  const world = new World()
+  const limit = world.limit()
+  assert.deepEqual([limit.take('a', 1, 1), limit.waitMs, limit.capacity], [4, 1_000, 5])
+  world.now += 300
+  assert.deepEqual([limit.take('a', 1, 4), limit.waitMs], [0, 700])
+  assert.deepEqual([limit.take('a', 1, 1), limit.waitMs], [-1, 700])
+  assert.deepEqual([limit.take('a', 5, 5), limit.waitMs], [-1, 1_700])
+})
+
+test('callers do not spend each other’s tokens, nor those of unknown callers; limits neither', () => {
+  const world = new World()
+  const [one, other, wider] = [world.limit(), world.limit({ id: 'other' }), world.limit({ burst: 3 })]
+  assert.deepEqual(
+    [one, other, wider].map((limit) => granted(limit, 'a', 10)),
+    [5, 5, 6]
+  )
+  assert.deepEqual([granted(one, 'b', 10), granted(one, null, 10), granted(one, '', 10)], [5, 5, 0])
+  assert.equal(world.table.counts.unknown, 10)
+  assert.equal(granted(world.limit(), 'a', 10), 0, 'the same limit again has the same buckets')
+})
+
+test('debt is remembered: charged tokens are owed until periods have paid for them', () => {
+  const world = new World()
+  const limit = world.limit()
+  assert.equal(limit.take('a', 1, 0), 5)
+  limit.charge('a', 12)
+  assert.deepEqual([limit.take('a', 1, 0), limit.waitMs], [-1, 3_000])
+  world.now += 2_000
+  assert.equal(limit.take('a', 1, 0), -1)
+  world.now += 1_000
+  assert.equal(limit.take('a', 1, 0), 2)
+  limit.charge('a', 2_000_000_000)
+  limit.charge('a', 2_000_000_000)
+  assert.equal(limit.take('a', 1, 0), -1)
+  assert.equal(limit.waitMs, Math.ceil((1 - LEVEL_MIN) / 3) * 1_000, 'debt has an end')
+})
+
+test('an exchange is charged on every limit that counts its tokens', () => {
+  const world = new World()
+  const [all, own] = [world.limit({ id: 'all', isKeyed: false }), world.limit()]
+  const ex = fakeExchange()
+  charge(ex, 100)
+  ex.meters = [
+    { limit: all, caller: null },
+    { limit: own, caller: 'a' }
+  ]
+  charge(ex, 3)
+  assert.deepEqual([all.take(null, 1, 0), own.take('a', 1, 0), own.take('b', 1, 0)], [2, 2, 5])
+})
+
+test('what is given back is there again, and never more than the capacity', () => {
+  const world = new World()
+  const limit = world.limit()
+  granted(limit, 'a', 5)
+  limit.giveBack(limit.bucket, 1)
+  assert.equal(granted(limit, 'a', 5), 1)
+  world.now += 10_000
+  limit.giveBack(limit.bucket, 1)
+  assert.equal(granted(limit, 'a', 10), 5)
+})
+
+test('a clock that is a little behind another thread’s changes nothing', () => {
+  const world = new World()
+  const limit = world.limit()
+  granted(limit, 'a', 5)
+  world.now += 10_000
+  assert.equal(granted(limit, 'a', 4), 4)
+  world.now -= 9_000
+  assert.equal(granted(limit, 'a', 5), 1)
+  world.now += 9_500
+  assert.equal(granted(limit, 'a', 5), 0, 'the period that was paid is not paid again')
+})
+
+test('after more periods than are counted a bucket is filled too little, never too much, and recovers', () => {
+  const world = new World()
+  const limit = world.limit()
+  granted(limit, 'a', 5)
+  world.now += PERIODS * 1_000 + 999
+  assert.equal(granted(limit, 'a', 5), 0)
+  world.now += 1_000
+  assert.equal(granted(limit, 'a', 5), 3)
+})
+
+test('as a bucket in plain words, whatever happens in which order', () => {
+  const step = fc.record({
+    what: fc.constantFrom('take', 'charge', 'back', 'wait'),
+    caller: fc.constantFrom('a', 'b', null),
+    amount: fc.integer({ min: 0, max: 12 })
+  })
+  fc.assert(
+    fc.property(
+      fc.array(step, { maxLength: 60 }),
+      fc.nat(5),
+      fc.integer({ min: 1, max: 9 }),
+      (steps, burst, amount) => {
+        const world = new World()
+        const limit = world.limit({ amount, burst })
+        const model = new Map<string | null, { anchor: number; period: number; level: number }>()
+        for (const { what, caller, amount: count } of steps) {
+          if (what === 'wait') {
+            world.now += count * 250
+            continue
+          }
+          const bucket = model.get(caller) ?? { anchor: world.now, period: 0, level: amount + burst }
+          model.set(caller, bucket)
+          const period = Math.floor((world.now - bucket.anchor) / 1_000)
+          bucket.level = Math.min(amount + burst, bucket.level + (period - bucket.period) * amount)
+          bucket.period = period
+          if (what === 'charge') {
+            limit.charge(caller, count)
+            bucket.level -= count
+          } else {
+            const expected = bucket.level >= count ? bucket.level - count : -1
+            assert.equal(limit.take(caller, count, count), expected)
+            if (expected >= 0) bucket.level -= count
+            if (expected < 0 || what === 'take') continue
+            limit.giveBack(limit.bucket, count)
+            bucket.level += count
+          }
+        }
+      }
+    )
+  )
+})

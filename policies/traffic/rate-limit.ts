@@ -1,0 +1,177 @@
+/**
+ * spec.traffic.rateLimit: at most so many requests, or tokens of LLM answers, per period; for all callers
+ * together or for each by itself. The buckets are the process's: its workers enforce one limit exactly
+ * (docs/design/010-rate-limit.md).
+ */
+import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
+import { compileExpression, type Expression, expression } from '#engine/cel/expression.ts'
+import type { Limit, Meter } from '#engine/contract/buckets.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { CONTINUE, type Compiled, type Verdict } from '#engine/contract/filter.ts'
+import type { CompileContext, Policy } from '#engine/contract/policy.ts'
+import { refuse } from '#engine/contract/refuse.ts'
+import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
+import { duration } from '#engine/schema/duration.ts'
+import { list, refused, whole, z } from '#engine/schema/schema.ts'
+
+/** Keeps a bucket, burst included, and its debt within 32 bits. */
+const AMOUNT_MAX = 1_000_000_000
+const LIMITS_MAX = 16
+const UNITS_MS = { Seconds: 1_000, Minutes: 60_000, Hours: 3_600_000 } as const
+const KINDS = ['requests', 'tokens'] as const
+
+/** One limit, whichever way it was written. */
+interface LimitConfig {
+  readonly kind: (typeof KINDS)[number]
+  readonly amount: number
+  readonly burst: number
+  readonly unitMs: number
+  /** The expression that tells callers apart; undefined: they share one bucket. */
+  readonly caller: string | undefined
+}
+
+const key = () => expression(REQUEST_ROOTS).optional()
+
+const localLimit = () =>
+  oneOf(
+    { requests: whole(1, AMOUNT_MAX).optional(), tokens: whole(1, AMOUNT_MAX).optional() },
+    { unit: z.enum(['Seconds', 'Minutes', 'Hours']), burst: whole(0, AMOUNT_MAX).optional(), key: key() }
+  ).transform(
+    ({ requests, tokens, unit, burst = 0, key }): LimitConfig => ({
+      kind: tokens === undefined ? 'requests' : 'tokens',
+      amount: tokens ?? requests!,
+      burst,
+      unitMs: UNITS_MS[unit],
+      caller: key
+    })
+  )
+
+/** The file's other form: a bucket of maxTokens, full at first, that gets tokensPerFill every fillInterval. */
+const fillLimit = () =>
+  z
+    .strictObject({
+      maxTokens: whole(1, AMOUNT_MAX),
+      tokensPerFill: whole(1, AMOUNT_MAX),
+      fillInterval: duration().refine((ms) => ms > 0, 'must be longer than 0s'),
+      type: z.enum(KINDS).optional(),
+      key: key()
+    })
+    .refine(({ maxTokens, tokensPerFill }) => tokensPerFill <= maxTokens, {
+      path: ['tokensPerFill'],
+      error: 'must not be more than maxTokens: a bucket holds no more than that'
+    })
+    .transform(
+      ({ maxTokens, tokensPerFill, fillInterval, type = 'requests', key }): LimitConfig => ({
+        kind: type,
+        amount: tokensPerFill,
+        burst: maxTokens - tokensPerFill,
+        unitMs: fillInterval,
+        caller: key
+      })
+    )
+
+const schema = atLeastOne({
+  local: list(localLimit(), 1, LIMITS_MAX).optional(),
+  global: refused("'global' (a rate limit service)")
+})
+
+// --- build time ---
+
+interface CompiledLimit {
+  readonly limit: Limit
+  readonly isTokens: boolean
+  readonly caller: Expression | null
+}
+
+function compile({ local = [] }: z.output<typeof schema>, context: CompileContext): Compiled {
+  const limits = local.map((config, i) => compileLimit(config, ordinal(local, i), context))
+  const reads = limits.some(({ caller }) => caller?.needs.requestBody === true)
+  // Hooks run to their end before another exchange has its turn, so one list is enough for all.
+  const taken = new Int32Array(limits.length)
+  const onFailure = () => context.failed('rateLimit')
+  return {
+    filter: {
+      onRequest: (ex) => admit(ex, limits, taken, onFailure),
+      onResponse: (ex) => {
+        tell(ex)
+        return CONTINUE
+      },
+      ...(reads ? { buffers: { request: true } } : {})
+    }
+  }
+}
+
+function compileLimit(config: LimitConfig, same: number, { buckets, place }: CompileContext): CompiledLimit {
+  const { kind, amount, burst, unitMs, caller } = config
+  const id = JSON.stringify(['rateLimit', place, kind, caller ?? null, same])
+  return {
+    limit: buckets.limit({ id, amount, burst, unitMs, isKeyed: caller !== undefined }),
+    isTokens: kind === 'tokens',
+    caller: caller === undefined ? null : compileExpression(caller, REQUEST_ROOTS)
+  }
+}
+
+/** How many equal limits stand before it: its place in the list would change when another one is put in. */
+function ordinal(local: readonly LimitConfig[], at: number): number {
+  const text = JSON.stringify(local[at])
+  return local.slice(0, at).filter((other) => JSON.stringify(other) === text).length
+}
+
+// --- request time ---
+
+/** All limits must have room; when one has not, those before it get back what they gave. */
+function admit(ex: Exchange, limits: readonly CompiledLimit[], taken: Int32Array, failed: () => void): Verdict {
+  let meters: Meter[] | null = null
+  for (let i = 0; i < limits.length; i++) {
+    const { limit, isTokens, caller } = limits[i]!
+    const name = caller === null ? null : callerOf(caller, ex)
+    if (name === null && caller !== null) failed()
+    const left = limit.take(name, 1, isTokens ? 0 : 1)
+    const waitS = Math.max(1, Math.ceil(limit.waitMs / 1_000))
+    if (left < 0) {
+      for (let j = 0; j < i; j++) if (!limits[j]!.isTokens) limits[j]!.limit.giveBack(taken[j]!, 1)
+      ex.quota = { capacity: limit.capacity, left: 0, resetS: waitS }
+      return refuse(ex, 'RATE_LIMITED', ['Retry-After', String(waitS)])
+    }
+    taken[i] = limit.bucket
+    // One small object for the response, where it is written; it lives as long as the exchange.
+    if (isTighter(ex, left, waitS)) ex.quota = { capacity: limit.capacity, left, resetS: waitS }
+    if (!isTokens) continue
+    const meter = { limit, caller: name }
+    if (meters === null) meters = [meter]
+    else meters.push(meter)
+  }
+  if (meters !== null) ex.meters = meters
+  return CONTINUE
+}
+
+/** Fewer left is tighter; of two alike, the one that is so for longer. */
+function isTighter({ quota }: Exchange, left: number, waitS: number): boolean {
+  return quota === null || left < quota.left || (left === quota.left && waitS > quota.resetS)
+}
+
+/** What tells callers apart: text, a number or a boolean. Null, the unknown caller, for errors and all else. */
+function callerOf(program: Expression, ex: Exchange): string | null {
+  const value = program.run(ex)
+  if (typeof value === 'string') return value === '' ? null : value
+  return typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean' ? String(value) : null
+}
+
+/** What the upstream says about limits of its own stays as it is: a mixture of both would say nothing. */
+function tell({ quota, response }: Exchange): void {
+  if (quota === null || response === null) return
+  if (response.has('x-ratelimit-limit') || response.has('x-ratelimit-remaining') || response.has('x-ratelimit-reset'))
+    return
+  response.append('x-ratelimit-limit', String(quota.capacity))
+  response.append('x-ratelimit-remaining', String(quota.left))
+  response.append('x-ratelimit-reset', String(quota.resetS))
+}
+
+export const rateLimit: Policy = {
+  name: 'rateLimit',
+  section: 'traffic',
+  schema,
+  aliases: [{ name: 'localRateLimit', wrap: 'local', schema: list(fillLimit(), 1, LIMITS_MAX) }],
+  usesPlace: true,
+  compile
+}
