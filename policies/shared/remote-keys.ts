@@ -68,7 +68,7 @@ export class RemoteKeys implements KeySource {
       begin: () => {
         this.#ages.push(maxAgeMs)
         if (this.#fetching !== null) return
-        if (this.current === null) this.#fetch()
+        if (this.current === null) void this.#fetch()
         else this.#schedule()
       },
       end: () => {
