@@ -167,7 +167,7 @@ export function fits(key: VerificationKey, alg: string): boolean {
   return known !== undefined && known.kty === key.kty && known.crv === key.crv && (key.alg === null || key.alg === alg)
 }
 
-/** Off the event loop (libuv's threads; 50,000 RS256 a second in batches, docs/design/010-jwt.md). */
+/** Off the event loop (libuv's threads; 50,000 RS256 a second in batches, docs/design/009-jwt.md). */
 export function verifySignature(
   key: VerificationKey,
   alg: string,
