@@ -20,7 +20,10 @@ import type { Recorder, Router } from './contract/route.ts'
 import type { ClientEvents, ServerEvents } from './contract/transport.ts'
 import { httpDate } from './http/date.ts'
 import { HeaderBlock } from './http/headers.ts'
+import { chance } from './kit/chance.ts'
 import { type TimerWheel, WheelTimer } from './kit/timer-wheel.ts'
+import { Mirrors } from './mirrors.ts'
+import { Retries, type RetryObserver } from './retries.ts'
 import type { ReadSlot } from './socket/memory.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from './socket/wire.ts'
 
@@ -34,13 +37,21 @@ export interface LifecycleOptions {
   readonly timers: TimerWheel
   /** A hook threw: a broken invariant, or an expression that should have been a value. */
   readonly onBroken: (error: unknown) => void
+  readonly retries?: RetryObserver
+  /** 0 <= x < 1: jitter and shares. */
+  readonly random?: () => number
 }
 
 export class Lifecycle implements ClientEvents, ServerEvents {
   readonly #options: LifecycleOptions
+  readonly #retries: Retries
+  readonly #mirrors: Mirrors
 
   constructor(options: LifecycleOptions) {
+    const { timers, random = chance(), retries: observer = null } = options
     this.#options = options
+    this.#retries = new Retries({ timers, random, observer, attempt: (ex) => this.#attempt(ex) })
+    this.#mirrors = new Mirrors({ events: this, timers, random })
   }
 
   // --- REQUEST and SERVE ---
@@ -70,21 +81,29 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   #serve(ex: Exchange): void {
     ex.step = STEP_SERVE
     const route = ex.route!
-    const { backendTimeoutMs } = route.settings
+    if (route.retry !== null) this.#retries.begin(ex, route.retry)
+    if (route.mirrors !== null) this.#mirrors.begin(ex, route.mirrors)
+    this.#attempt(ex)
+  }
+
+  #attempt(ex: Exchange): void {
+    const { backendTimeoutMs } = ex.route!.settings
     if (backendTimeoutMs > 0) {
       ex.attemptTimer = new WheelTimer(() => this.#onTimeout(ex, 'UPSTREAM_TIMEOUT'))
       this.#options.timers.arm(ex.attemptTimer, turnStartedAt, backendTimeoutMs)
     }
-    route.serve(ex)
+    ex.route!.serve(ex)
   }
 
   onRequestBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
+    if (ex.copies !== null) ex.copies.body(chunk, start, end)
     if (ex.responseDone || ex.localReply !== null) return true
     const { server, requestCollector } = ex
     if (requestCollector !== null) {
       requestCollector.take(chunk, start, end)
       return true
     }
+    if (ex.retry !== null) ex.retry.keep(chunk, start, end)
     if (server !== null) {
       ex.bodySent = true
       return server.sendBody(chunk, start, end, slot)
@@ -96,11 +115,11 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   onRequestEnd(ex: Exchange, trailers: string): void {
+    // Kept also when they are sent: another attempt sends them again.
+    ex.requestTrailers = trailers
+    if (ex.copies !== null) ex.copies.end(trailers)
     if (ex.server !== null) ex.server.sendEnd(trailers)
-    else {
-      ex.requestTrailers = trailers
-      ex.requestCollector?.end()
-    }
+    else ex.requestCollector?.end()
   }
 
   onServerReady(ex: Exchange): void {
@@ -130,6 +149,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
 
   onResponse(ex: Exchange): void {
     ex.firstByteAt = turnStartedAt
+    if (ex.retry !== null && this.#retries.afterResponse(ex)) return
     this.#response(ex)
   }
 
@@ -279,12 +299,13 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   onServerFault(ex: Exchange, code: ErrorCode): void {
+    if (ex.retry !== null && this.#retries.afterFault(ex, code)) return
     this.fail(ex, code)
   }
 
   #onTimeout(ex: Exchange, code: ErrorCode): void {
     enterTurn()
-    this.fail(ex, code)
+    if (code !== 'UPSTREAM_TIMEOUT' || ex.retry === null || !this.#retries.afterFault(ex, code)) this.fail(ex, code)
     leaveTurn()
   }
 
@@ -313,6 +334,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     if (ex.step === STEP_RECORDED) return
     ex.step = STEP_RECORDED
     this.#stopTimers(ex)
+    if (ex.copies !== null) ex.copies.over()
     if (ex.route === null) this.#options.unrouted.record(ex)
     else ex.route.recorder.record(ex)
   }

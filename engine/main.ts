@@ -49,6 +49,7 @@ function check(draft: SnapshotDraft): readonly Problem[] {
         backends,
         upstream: { endpoint: () => endpoint, send() {} },
         recorderFor: () => ({ record() {} }),
+        mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
         fail() {}
       }
     )
@@ -88,6 +89,7 @@ function startWorker(data: WorkerData): void {
         backends,
         upstream,
         recorderFor: telemetry.recorderFor,
+        mirrorRecorderFor: telemetry.mirrorRecorderFor,
         fail: (ex, code) => lifecycle.fail(ex, code)
       })
   })

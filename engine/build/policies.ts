@@ -2,7 +2,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Problem } from '#engine/contract/config-error.ts'
 import type { Compiled, Hook, RouteSettings } from '#engine/contract/filter.ts'
+import type { MirrorPlan } from '#engine/contract/mirror.ts'
 import type { Policy, Workshop } from '#engine/contract/policy.ts'
+import type { RetryPlan } from '#engine/contract/retry.ts'
 import type { CompiledMatch } from '#engine/contract/route.ts'
 import { mergePolicies } from '#engine/ir/merge.ts'
 import type { PolicySet } from '#engine/ir/snapshot.ts'
@@ -19,6 +21,10 @@ export interface RouteChain {
   readonly requestHooks: readonly Hook[] | null
   readonly responseHooks: readonly Hook[] | null
   readonly settings: RouteSettings
+  readonly retry: RetryPlan | null
+  readonly mirrors: readonly MirrorPlan[]
+  /** Where the policy of that name stands in the configuration. */
+  readonly pathOf: (name: string) => string
 }
 
 /** The waiting step of each side. */
@@ -64,6 +70,9 @@ export class PolicyCompiler {
       names: inOrder.map((policy) => policy.name),
       requestHooks: orNull(hooksOf(forms, 'request', this.#collectors)),
       responseHooks: orNull(hooksOf(forms.toReversed(), 'response', this.#collectors)),
+      retry: forms.find((form) => form.retry !== undefined)?.retry ?? null,
+      mirrors: forms.flatMap((form) => form.mirrors ?? []),
+      pathOf,
       settings: Object.freeze(Object.assign(defaultSettings(), ...forms.map((form) => form.settings)))
     }
   }

@@ -3,6 +3,8 @@
  * exchange, to settings that the engine reads, or to both.
  */
 import type { Exchange } from './exchange.ts'
+import type { MirrorPlan } from './mirror.ts'
+import type { RetryPlan } from './retry.ts'
 
 /** Run the next hook. */
 export const CONTINUE = 0
@@ -41,4 +43,6 @@ export interface RouteSettings {
 export interface Compiled {
   readonly filter?: Filter
   readonly settings?: Partial<RouteSettings>
+  readonly retry?: RetryPlan
+  readonly mirrors?: readonly MirrorPlan[]
 }

@@ -5,6 +5,7 @@ import { IDLE, newKept } from '#engine/contract/kept.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { formatErrors, loadConfig } from '#engine/standalone/load.ts'
 import { REGION_BYTES } from '#engine/telemetry/metrics.ts'
+import { MetricsTable } from '#engine/telemetry/metrics-table.ts'
 import { createTelemetry } from '#engine/telemetry/telemetry.ts'
 import type { ToMain } from '#engine/workers/messages.ts'
 import { SharedState } from '#engine/workers/shared.ts'
@@ -14,6 +15,8 @@ import { policies } from '#policies/index.ts'
 export interface TestGateway {
   /** Of the first bind, whatever the configuration says: the system chooses. */
   readonly port: number
+  /** All metrics of the worker in the text format. */
+  metrics(): string
   /** Puts another configuration in force; rejects with the worker's message. */
   reload(yaml: string): Promise<void>
   close(): Promise<void>
@@ -24,10 +27,12 @@ export async function startGateway(yaml: string): Promise<TestGateway> {
   let version = 0
   let answer: (message: ToMain) => void = () => {}
   const first = snapshotOf(yaml, ++version)
+  const table = new MetricsTable()
+  const region = new SharedArrayBuffer(REGION_BYTES)
   const telemetry = createTelemetry({
-    region: new SharedArrayBuffer(REGION_BYTES),
+    region,
     worker: 0,
-    announce: () => {},
+    announce: table.attach('0', region),
     logging: { level: 'warn', format: 'text' }
   })
   const worker = new WorkerThread({
@@ -50,6 +55,7 @@ export async function startGateway(yaml: string): Promise<TestGateway> {
         backends,
         upstream,
         recorderFor: telemetry.recorderFor,
+        mirrorRecorderFor: telemetry.mirrorRecorderFor,
         fail: (ex, code) => lifecycle.fail(ex, code)
       })
   })
@@ -66,6 +72,7 @@ export async function startGateway(yaml: string): Promise<TestGateway> {
   const port = await publish(first)
   return {
     port,
+    metrics: () => table.expose(),
     async reload(next) {
       await publish(snapshotOf(next, ++version))
     },
