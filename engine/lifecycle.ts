@@ -5,10 +5,7 @@
  */
 import { ERRORS, type ErrorCode } from './contract/errors.ts'
 import {
-  BODY_LENGTH,
-  BODY_NONE,
   type Exchange,
-  type LocalReply,
   STEP_RECORDED,
   STEP_REQUEST,
   STEP_RESPONSE,
@@ -18,9 +15,12 @@ import {
 import { CONTINUE, type Hook, STOP } from './contract/filter.ts'
 import type { Recorder, Router } from './contract/route.ts'
 import type { ClientEvents, ServerEvents } from './contract/transport.ts'
-import { httpDate } from './http/date.ts'
-import { HeaderBlock } from './http/headers.ts'
+import type { HeaderBlock } from './http/headers.ts'
+import { chance } from './kit/chance.ts'
 import { type TimerWheel, WheelTimer } from './kit/timer-wheel.ts'
+import { buildReply, replyFor } from './local-reply.ts'
+import { Mirrors } from './mirrors.ts'
+import { Retries, type RetryObserver } from './retries.ts'
 import type { ReadSlot } from './socket/memory.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from './socket/wire.ts'
 
@@ -34,13 +34,21 @@ export interface LifecycleOptions {
   readonly timers: TimerWheel
   /** A hook threw: a broken invariant, or an expression that should have been a value. */
   readonly onBroken: (error: unknown) => void
+  readonly retries?: RetryObserver
+  /** 0 <= x < 1: jitter and shares. */
+  readonly random?: () => number
 }
 
 export class Lifecycle implements ClientEvents, ServerEvents {
   readonly #options: LifecycleOptions
+  readonly #retries: Retries
+  readonly #mirrors: Mirrors
 
   constructor(options: LifecycleOptions) {
+    const { timers, random = chance(), retries: observer = null } = options
     this.#options = options
+    this.#retries = new Retries({ timers, random, observer, attempt: (ex) => this.#attempt(ex) })
+    this.#mirrors = new Mirrors({ events: this, timers, random })
   }
 
   // --- REQUEST and SERVE ---
@@ -86,21 +94,29 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   #serve(ex: Exchange): void {
     ex.step = STEP_SERVE
     const route = ex.route!
-    const { backendTimeoutMs } = route.settings
+    if (route.retry !== null) this.#retries.begin(ex, route.retry)
+    if (route.mirrors !== null) this.#mirrors.begin(ex, route.mirrors)
+    this.#attempt(ex)
+  }
+
+  #attempt(ex: Exchange): void {
+    const { backendTimeoutMs } = ex.route!.settings
     if (backendTimeoutMs > 0) {
       ex.attemptTimer = new WheelTimer(() => this.#onTimeout(ex, 'UPSTREAM_TIMEOUT'))
       this.#options.timers.arm(ex.attemptTimer, turnStartedAt, backendTimeoutMs)
     }
-    route.serve(ex)
+    ex.route!.serve(ex)
   }
 
   onRequestBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
+    if (ex.copies !== null) ex.copies.body(chunk, start, end)
     if (ex.responseDone || ex.localReply !== null) return true
     const { server, requestCollector } = ex
     if (requestCollector !== null) {
       requestCollector.take(chunk, start, end)
       return true
     }
+    if (ex.retry !== null) ex.retry.keep(chunk, start, end)
     if (server !== null) {
       ex.bodySent = true
       return server.sendBody(chunk, start, end, slot)
@@ -112,11 +128,11 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   onRequestEnd(ex: Exchange, trailers: string): void {
+    // Kept also when they are sent: another attempt sends them again.
+    ex.requestTrailers = trailers
+    if (ex.copies !== null) ex.copies.end(trailers)
     if (ex.server !== null) ex.server.sendEnd(trailers)
-    else {
-      ex.requestTrailers = trailers
-      ex.requestCollector?.end()
-    }
+    else ex.requestCollector?.end()
   }
 
   onServerReady(ex: Exchange): void {
@@ -146,6 +162,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
 
   onResponse(ex: Exchange): void {
     ex.firstByteAt = turnStartedAt
+    if (ex.retry !== null && this.#retries.afterResponse(ex)) return
     this.#response(ex)
   }
 
@@ -239,13 +256,8 @@ export class Lifecycle implements ClientEvents, ServerEvents {
       ex.client.abort(ex)
       return
     }
-    this.#setReply(ex, code)
+    ex.localReply = replyFor(ex, code)
     this.#replyLocally(ex)
-  }
-
-  #setReply(ex: Exchange, code: ErrorCode): void {
-    const { status, message } = ERRORS[code]
-    ex.localReply = { status, body: `${message}\n`, contentType: null, headers: ex.refusalHeaders }
   }
 
   #replyLocally(ex: Exchange): void {
@@ -255,22 +267,8 @@ export class Lifecycle implements ClientEvents, ServerEvents {
       this.fail(ex, ex.error ?? 'INTERNAL')
       return
     }
-    this.#buildReply(ex, reply)
+    buildReply(ex, reply)
     this.#response(ex)
-  }
-
-  #buildReply(ex: Exchange, reply: LocalReply): void {
-    const block = new HeaderBlock()
-    block.receive('Date', httpDate())
-    const length = reply.body === null ? 0 : Buffer.byteLength(reply.body)
-    if (length > 0) block.receive('Content-Type', reply.contentType ?? 'text/plain; charset=utf-8')
-    if (reply.status !== 204 && reply.status !== 304) block.receive('Content-Length', String(length))
-    const { headers } = reply
-    if (headers !== null) for (let i = 0; i < headers.length; i += 2) block.receive(headers[i]!, headers[i + 1]!)
-    ex.status = reply.status
-    ex.response = block
-    ex.responseBody = length > 0 ? BODY_LENGTH : BODY_NONE
-    ex.responseLength = length
   }
 
   #sendLocalBody(ex: Exchange): void {
@@ -295,12 +293,13 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   onServerFault(ex: Exchange, code: ErrorCode): void {
+    if (ex.retry !== null && this.#retries.afterFault(ex, code)) return
     this.fail(ex, code)
   }
 
   #onTimeout(ex: Exchange, code: ErrorCode): void {
     enterTurn()
-    this.fail(ex, code)
+    if (code !== 'UPSTREAM_TIMEOUT' || ex.retry === null || !this.#retries.afterFault(ex, code)) this.fail(ex, code)
     leaveTurn()
   }
 
@@ -331,6 +330,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     if (ex.step === STEP_RECORDED) return
     ex.step = STEP_RECORDED
     this.#stopTimers(ex)
+    if (ex.copies !== null) ex.copies.over()
     const owner = ex.route ?? ex.listener
     if (owner !== null) owner.recorder.record(ex)
     else (this.#options.router().unrouted ?? this.#options.unrouted).record(ex)
@@ -389,8 +389,8 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   #failHook(ex: Exchange): void {
     ex.error ??= 'INTERNAL'
     this.#dropServer(ex)
-    this.#setReply(ex, 'INTERNAL')
-    this.#buildReply(ex, ex.localReply!)
+    ex.localReply = replyFor(ex, 'INTERNAL')
+    buildReply(ex, ex.localReply!)
     this.#send(ex)
   }
 }

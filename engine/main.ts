@@ -50,6 +50,7 @@ function check(draft: SnapshotDraft): readonly Problem[] {
         backends,
         upstream: { endpoint: () => endpoint, send() {} },
         recorderFor: () => ({ record() {} }),
+        mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
         fail() {}
       }
     )
@@ -92,6 +93,7 @@ function startWorker(data: WorkerData): void {
         backends,
         upstream,
         recorderFor: telemetry.recorderFor,
+        mirrorRecorderFor: telemetry.mirrorRecorderFor,
         fail: (ex, code) => lifecycle.fail(ex, code)
       })
   })

@@ -12,7 +12,9 @@ import { headerModifiers } from './traffic/header-modifiers.ts'
 import { hostRewrite } from './traffic/host-rewrite.ts'
 import { jwtAuthentication } from './traffic/jwt-authentication.ts'
 import { rateLimit } from './traffic/rate-limit.ts'
+import { requestMirror } from './traffic/request-mirror.ts'
 import { requestRedirect } from './traffic/request-redirect.ts'
+import { retry } from './traffic/retry.ts'
 import { timeouts } from './traffic/timeouts.ts'
 import { transformation } from './traffic/transformation.ts'
 import { urlRewrite } from './traffic/url-rewrite.ts'
@@ -20,6 +22,8 @@ import { urlRewrite } from './traffic/url-rewrite.ts'
 export const policies: readonly Policy[] = [
   accessLog, // no hooks: it is asked when an exchange is over
   timeouts, // settings only: the clock of the exchange runs before any hook does
+  retry, // settings only: what is done when the backend fails, after all hooks
+  requestMirror, // settings only: copies are made where the backend is called, so they are what hooks have made of the request
   cors, // preflights have no credentials: answered before any are asked for. Its response side marks every refusal below
   jwtAuthentication, // who asks: whatever decides below may read its claims
   authorization, // who may pass, before anything is spent on the request or changed in it

@@ -23,7 +23,10 @@ const LOOSE_FILES: Readonly<Record<string, string>> = {
   'engine/drain.ts': 'main',
   'engine/version.ts': 'main',
   'engine/weir.mjs': 'main',
-  'engine/lifecycle.ts': 'lifecycle'
+  'engine/lifecycle.ts': 'lifecycle',
+  'engine/local-reply.ts': 'lifecycle',
+  'engine/retries.ts': 'lifecycle',
+  'engine/mirrors.ts': 'lifecycle'
 }
 
 /** The composition root, and the registries that it alone may import. */

@@ -3,7 +3,9 @@ import { isDeepStrictEqual } from 'node:util'
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { Problem } from '#engine/contract/config-error.ts'
 import type { Background, Compiled, Hook, RouteSettings } from '#engine/contract/filter.ts'
+import type { MirrorPlan } from '#engine/contract/mirror.ts'
 import type { CompileContext, Policy, Workshop } from '#engine/contract/policy.ts'
+import type { RetryPlan } from '#engine/contract/retry.ts'
 import type { CompiledMatch } from '#engine/contract/route.ts'
 import { mergePolicies } from '#engine/ir/merge.ts'
 import type { PolicySet } from '#engine/ir/snapshot.ts'
@@ -27,6 +29,10 @@ export interface RouteChain extends Hooks {
   /** Names in run order. */
   readonly names: readonly string[]
   readonly settings: RouteSettings
+  readonly retry: RetryPlan | null
+  readonly mirrors: readonly MirrorPlan[]
+  /** Where the policy of that name stands in the configuration. */
+  readonly pathOf: (name: string) => string
 }
 
 /** The waiting step of each side. */
@@ -69,10 +75,13 @@ export class PolicyCompiler {
 
   /** The chain of a route; `levels` come least precise first. */
   chain(levels: readonly Level[], matches: readonly CompiledMatch[]): RouteChain {
-    const { names, forms } = this.#forms(levels, matches)
+    const { names, forms, pathOf } = this.#forms(levels, matches)
     return {
       names,
       ...hooksOf(forms, this.#collectors),
+      retry: forms.find((form) => form.retry !== undefined)?.retry ?? null,
+      mirrors: forms.flatMap((form) => form.mirrors ?? []),
+      pathOf,
       settings: Object.freeze(Object.assign(defaultSettings(), ...forms.map((form) => form.settings)))
     }
   }
@@ -80,8 +89,8 @@ export class PolicyCompiler {
   /** The hooks of a listener that run before routing: of these levels too the least precise comes first. */
   preRouting(levels: readonly Level[]): Hooks {
     const { forms, names, pathOf } = this.#forms(levels, [])
-    forms.forEach(({ settings }, i) => {
-      if (settings === undefined) return
+    forms.forEach((form, i) => {
+      if (!needsRoute(form)) return
       this.#problems.push({ path: pathOf(names[i]!), message: `${names[i]} ${NEEDS_ROUTE}` })
     })
     return hooksOf(forms, this.#collectors)
@@ -152,6 +161,11 @@ function hooksOf(forms: readonly Compiled[], collectors: Collectors): Hooks {
     requestHooks: orNull(sideOf(forms, 'request', collectors)),
     responseHooks: orNull(sideOf(forms.toReversed(), 'response', collectors))
   }
+}
+
+/** Whether the engine reads something of it from a route: hooks alone can run before there is one. */
+export function needsRoute({ settings, retry, mirrors }: Compiled): boolean {
+  return settings !== undefined || retry !== undefined || mirrors !== undefined
 }
 
 /** One list after the other. */

@@ -34,6 +34,7 @@ function build(snapshot: Snapshot, registry: readonly Policy[] = policies) {
       recorders.push(`${port} ${listener} ${route}`)
       return { record: () => {} }
     },
+    mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
     fail: (_ex, code) => failed.push(code)
   })
   return { runtime, upstream, failed, recorders }

@@ -6,9 +6,12 @@ import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Background, RouteSettings } from '#engine/contract/filter.ts'
+import type { MirrorPlan, MirrorRecorder, RouteMirror } from '#engine/contract/mirror.ts'
 import type { Policy, Workshop } from '#engine/contract/policy.ts'
+import type { RetryPlan, RouteRetry } from '#engine/contract/retry.ts'
 import type { ListenerParts, Recorder, Route, Router } from '#engine/contract/route.ts'
 import type { Backend, RouteMatch, RouteSpec, Snapshot, WeightedBackend } from '#engine/ir/snapshot.ts'
+import { RetryBudget } from '#engine/kit/retry-budget.ts'
 import { compileMatch } from '#engine/routing/candidate.ts'
 import { buildRouter, type ListenerPlace, type RoutePlace } from '#engine/routing/router.ts'
 import { type Hooks, joined, PolicyCompiler } from './policies.ts'
@@ -23,6 +26,8 @@ export interface RuntimeDeps {
   readonly upstream: UpstreamClient
   /** `route` is '' for exchanges that found none on the listener. */
   readonly recorderFor: (route: string, listener: string, port: number, log: AccessLogPlan | null) => Recorder
+  /** Records the copies that the mirrors of a route get. */
+  readonly mirrorRecorderFor: (route: string) => MirrorRecorder
   /** Ends an exchange with the gateway's own reply. */
   readonly fail: (ex: Exchange, code: ErrorCode) => void
 }
@@ -127,7 +132,7 @@ class Builder {
     const listenerPath = `binds[${place.bind}].listeners[${place.listener}]`
     const path = `${listenerPath}.routes[${place.route}]`
     const matches = spec.matches.map(compileMatch)
-    const { names, requestHooks, responseHooks, settings } = this.#policies.chain(
+    const { names, requestHooks, responseHooks, settings, retry, mirrors, pathOf } = this.#policies.chain(
       [
         { path: 'gateway.policies', place: '', policies: this.#snapshot.gateway.policies },
         { path: `${listenerPath}.policies`, place: `${port} ${listener.name}`, policies: listener.policies },
@@ -154,9 +159,35 @@ class Builder {
       // The phase that began first ends last.
       responseHooks: joined(responseHooks, this.#preRouting.responseHooks),
       settings,
+      retry: retry === null ? null : this.#retry(retry),
+      mirrors: this.#mirrors(mirrors, spec, settings, pathOf),
       serve: this.#serve(spec.backends, settings, `${path}.backends`),
       recorder: this.#deps.recorderFor(spec.name, listener.name, port, this.#log)
     })
+  }
+
+  #retry(plan: RetryPlan): RouteRetry {
+    const { maxBufferBytes } = this.#snapshot.frontend.http
+    return { plan, budget: new RetryBudget(plan.budget), bodyBytesMax: maxBufferBytes }
+  }
+
+  #mirrors(plans: readonly MirrorPlan[], ...rest: [RouteSpec, RouteSettings, (name: string) => string]) {
+    // Mirrors that get nothing are compiled too: a mistake in them should not wait for their turn.
+    const mirrors = plans.map((plan) => this.#mirror(plan, ...rest)).filter(({ share }) => share > 0)
+    return mirrors.length === 0 ? null : mirrors
+  }
+
+  #mirror(plan: MirrorPlan, spec: RouteSpec, settings: RouteSettings, pathOf: (name: string) => string): RouteMirror {
+    const { backend: given, share } = plan
+    const isNamed = typeof given === 'string'
+    // What the policy has written in itself is a backend like those of the configuration.
+    const backend = isNamed ? given : `${spec.name}/mirror`
+    const { serve } = isNamed
+      ? this.#backend({ backend, weight: 1, policies: {} }, settings, `${pathOf('requestMirror')}.backend`)
+      : this.#compileBackend(given as Backend, backend, settings)
+    const recorder = this.#deps.mirrorRecorderFor(spec.name)
+    const { maxBufferBytes } = this.#snapshot.frontend.http
+    return { backend, share, serve, recorder, waitingBytesMax: maxBufferBytes, load: { copies: 0 } }
   }
 
   #serve(references: readonly WeightedBackend[], settings: RouteSettings, path: string): Route['serve'] {

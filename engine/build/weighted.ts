@@ -15,7 +15,8 @@ export interface Choice {
  * Smooth weighted round robin: over any run of exchanges as long as the sum of the weights each
  * choice gets exactly its share, spread out evenly. No randomness, so no unlucky streaks. A choice that
  * cannot be reached is left out until it may be tried again, and the others share its part; when none
- * can be reached all take part, because trying beats refusing.
+ * can be reached all take part, because trying beats refusing. Another attempt of the same exchange goes to
+ * a choice that it has not tried, if there is one that can be reached.
  */
 export function weighted(choices: readonly Choice[]): Serve {
   const credits = choices.map(() => 0)
@@ -33,7 +34,19 @@ export function weighted(choices: readonly Choice[]): Serve {
     credits[best]! -= total
     return choices[best]!
   }
-  return (ex) => (turn(isUsable) ?? turn(always)!).serve(ex)
+  return (ex) => {
+    const { retry } = ex
+    if (retry === null) {
+      ;(turn(isUsable) ?? turn(always)!).serve(ex)
+      return
+    }
+    // What has failed this very exchange comes last. A closure for each retry, and none without the policy.
+    const { tried } = retry
+    const fresh = tried.length === 0 ? null : turn((choice) => !tried.includes(choice) && choice.isUsable())
+    const choice = fresh ?? turn(isUsable) ?? turn(always)!
+    tried.push(choice)
+    choice.serve(ex)
+  }
 }
 
 const isUsable = (choice: Choice): boolean => choice.isUsable()

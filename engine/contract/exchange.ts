@@ -8,6 +8,8 @@ import type { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { Collector } from './body.ts'
 import type { Meter, Quota } from './buckets.ts'
 import type { ErrorCode } from './errors.ts'
+import type { Copies } from './mirror.ts'
+import type { RetryState } from './retry.ts'
 import type { Listener, Route } from './route.ts'
 import type { ClientStream, PendingAttempt, ServerStream } from './transport.ts'
 
@@ -127,6 +129,11 @@ export class Exchange {
   attempts = 0
   /** Body bytes have gone to an upstream: the request cannot be sent again. */
   bodySent = false
+
+  /** What may be needed for another attempt; null when there will be none. */
+  retry: RetryState | null = null
+  /** Copies of the request for mirrors that still want its body, or null. */
+  copies: Copies | null = null
 
   // --- facts for RECORD ---
   /** Milliseconds of the monotonic clock (performance.now()). */

@@ -4,6 +4,8 @@
  */
 import type { AccessLogPlan } from './access-log.ts'
 import type { Exchange } from './exchange.ts'
+import type { MirrorPlan } from './mirror.ts'
+import type { RetryPlan } from './retry.ts'
 
 /** Run the next hook. */
 export const CONTINUE = 0
@@ -53,4 +55,6 @@ export interface Compiled {
   readonly settings?: Partial<RouteSettings>
   /** Of a frontend policy: how exchanges are logged. */
   readonly accessLog?: AccessLogPlan
+  readonly retry?: RetryPlan
+  readonly mirrors?: readonly MirrorPlan[]
 }

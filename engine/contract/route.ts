@@ -2,6 +2,8 @@
 import type { ErrorCode } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import type { Background, Hook, RouteSettings } from './filter.ts'
+import type { RouteMirror } from './mirror.ts'
+import type { RouteRetry } from './retry.ts'
 
 /** Where the observability data of one route goes; made by telemetry, called once per exchange. */
 export interface Recorder {
@@ -20,6 +22,10 @@ export interface Route {
   /** In run order, that is last policy first. */
   readonly responseHooks: readonly Hook[] | null
   readonly settings: RouteSettings
+  /** Null: an attempt that fails is the last one. */
+  readonly retry: RouteRetry | null
+  /** Null: nobody else gets a copy of the request. */
+  readonly mirrors: readonly RouteMirror[] | null
   /** Sends the exchange to its backend. */
   readonly serve: (ex: Exchange) => void
   readonly recorder: Recorder

@@ -25,6 +25,16 @@ export class HeaderBlock {
     this.added = null
   }
 
+  /** The same headers for a message of their own: what happens to one does not happen to the other. */
+  copy(): HeaderBlock {
+    const block = new HeaderBlock()
+    block.text = this.text
+    block.at = this.at.slice(0, this.count * SLOTS)
+    block.count = this.count
+    block.added = this.added === null ? null : this.added.slice()
+    return block
+  }
+
   /** Adds a line as if it had been received. For transports that get headers as strings. */
   receive(name: string, value: string): void {
     const start = this.text.length

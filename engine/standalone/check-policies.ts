@@ -1,5 +1,5 @@
 /** Policies that contradict each other, or that do not fit the routes they are attached to. */
-import { NEEDS_ROUTE } from '#engine/build/policies.ts'
+import { NEEDS_ROUTE, needsRoute } from '#engine/build/policies.ts'
 import type { Compiled } from '#engine/contract/filter.ts'
 import { IDLE, newKept } from '#engine/contract/kept.ts'
 import { FieldError, type Policy, type Sources } from '#engine/contract/policy.ts'
@@ -185,7 +185,7 @@ function compileAll(
     } catch (error) {
       report(owner.pathOf(policy.name), (error as Error).message)
     }
-    if (matches.length === 0 && compiled.settings !== undefined) {
+    if (matches.length === 0 && needsRoute(compiled)) {
       report(owner.pathOf(policy.name), `${policy.name} ${NEEDS_ROUTE}`)
     }
   }

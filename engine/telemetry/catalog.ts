@@ -40,6 +40,12 @@ export const METRICS = {
   weir_upstream_connections: gauge('Connections to backends that are open.', ['state']),
   weir_upstream_connects_total: counter('Attempts to connect to a backend.', ['result']),
   weir_upstream_retries_total: counter('Attempts after the first one of an exchange.', []),
+  weir_upstream_retries_refused_total: counter('Attempts not made because a retry budget was spent.', []),
+  weir_mirrored_requests_total: counter('Copies of requests for mirrors. result: answered, failed or dropped.', [
+    'route',
+    'backend',
+    'result'
+  ]),
   weir_expression_failures_total: counter('Expressions that failed, or gave what cannot be used.', ['policy']),
   weir_event_loop_delay_seconds: gauge('How late the event loop ran in the last sampling interval.', [
     'worker',

@@ -1,7 +1,9 @@
 /** All observability data of one worker thread: the parts, composed, under one roof. */
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
+import type { MirrorRecorder } from '#engine/contract/mirror.ts'
 import type { Recorder } from '#engine/contract/route.ts'
 import { AccessLog } from './access-log.ts'
+import { CopyRecorder } from './copy-recorder.ts'
 import { LineSink } from './line-sink.ts'
 import { createLogger, type Logger, type Logging } from './log.ts'
 import { LoopDelay } from './loop-delay.ts'
@@ -28,6 +30,8 @@ export interface UpstreamTelemetry {
   sample(counts: { readonly idle: number; readonly busy: number }): void
   /** An exchange starts another attempt. */
   retried(): void
+  /** An exchange would have started another attempt, but the retry budget of its route is spent. */
+  refused(): void
 }
 
 export interface Telemetry {
@@ -36,6 +40,8 @@ export interface Telemetry {
   readonly upstream: UpstreamTelemetry
   /** The recorder of a route. Made at build time; series of the same names continue over reloads. */
   recorderFor(route: string, listener: string, port: number, log?: AccessLogPlan | null): Recorder
+  /** The recorder of the copies that the mirrors of a route get. */
+  mirrorRecorderFor(route: string): MirrorRecorder
   /** Records exchanges that found no route. */
   readonly unrouted: Recorder
   connectionOpened(port: number, transport: 'node' | 'uws'): void
@@ -71,6 +77,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     metrics,
     upstream: upstreamTelemetry(metrics),
     recorderFor,
+    mirrorRecorderFor: (route) => new CopyRecorder(metrics, route),
     unrouted: recorderFor('', '', 0),
     connectionOpened: connections.opened,
     connectionClosed: connections.closed,
@@ -142,6 +149,7 @@ function upstreamTelemetry(metrics: Metrics): UpstreamTelemetry {
   const ok = metrics.counter('weir_upstream_connects_total', { result: 'ok' })
   const failed = metrics.counter('weir_upstream_connects_total', { result: 'failed' })
   const retries = metrics.counter('weir_upstream_retries_total', {})
+  const refused = metrics.counter('weir_upstream_retries_refused_total', {})
   return {
     connected: () => ok.add(1),
     connectFailed: () => failed.add(1),
@@ -149,6 +157,7 @@ function upstreamTelemetry(metrics: Metrics): UpstreamTelemetry {
       idle.set(counts.idle)
       busy.set(counts.busy)
     },
-    retried: () => retries.add(1)
+    retried: () => retries.add(1),
+    refused: () => refused.add(1)
   }
 }

@@ -26,6 +26,8 @@ export function routerOf(binds: readonly RouterBind<NamedRoute>[], problems: Pro
       requestHooks: null,
       responseHooks: null,
       settings: { requestTimeoutMs: 0, backendTimeoutMs: 0, hostRewrite: 'default' },
+      retry: null,
+      mirrors: null,
       serve: () => {},
       recorder: { record: () => {} }
     }),

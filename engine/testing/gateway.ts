@@ -6,6 +6,7 @@ import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { monotonicClock } from '#engine/kit/monotonic.ts'
 import { formatErrors, loadConfig } from '#engine/standalone/load.ts'
 import { REGION_BYTES } from '#engine/telemetry/metrics.ts'
+import { MetricsTable } from '#engine/telemetry/metrics-table.ts'
 import { createTelemetry } from '#engine/telemetry/telemetry.ts'
 import { BucketTable } from '#engine/workers/bucket-table.ts'
 import { bucketsOf } from '#engine/workers/buckets.ts'
@@ -17,6 +18,8 @@ import { policies } from '#policies/index.ts'
 export interface TestGateway {
   /** Of the first bind, whatever the configuration says: the system chooses. */
   readonly port: number
+  /** All metrics of the worker in the text format. */
+  metrics(): string
   /** Puts another configuration in force; rejects with the worker's message. */
   reload(yaml: string): Promise<void>
   /** What policies have written to the log: "level: message". */
@@ -47,10 +50,12 @@ export async function startGateway(
   let version = 0
   let answer: (message: ToMain) => void = () => {}
   const first = snapshotOf(yaml, ++version, folder)
+  const table = new MetricsTable()
+  const region = new SharedArrayBuffer(REGION_BYTES)
   const telemetry = createTelemetry({
-    region: new SharedArrayBuffer(REGION_BYTES),
+    region,
     worker: 0,
-    announce: () => {},
+    announce: table.attach('0', region),
     logging: { level: log === undefined ? 'warn' : 'info', format: log?.format ?? 'text' },
     ...(log === undefined ? {} : { accessLogFd: log.fd })
   })
@@ -76,6 +81,7 @@ export async function startGateway(
         backends,
         upstream,
         recorderFor: telemetry.recorderFor,
+        mirrorRecorderFor: telemetry.mirrorRecorderFor,
         fail: (ex, code) => lifecycle.fail(ex, code)
       })
   })
@@ -92,6 +98,7 @@ export async function startGateway(
   const port = await publish(first)
   return {
     port,
+    metrics: () => table.expose(),
     async reload(next) {
       await publish(snapshotOf(next, ++version, folder))
     },

@@ -51,6 +51,8 @@ export function takeMatch(ex: Exchange, matches: readonly CompiledMatch[], index
     requestHooks: null,
     responseHooks: null,
     settings: { requestTimeoutMs: 0, backendTimeoutMs: 0, hostRewrite: 'default' },
+    retry: null,
+    mirrors: null,
     serve: () => {},
     recorder: { record: () => {} }
   }

@@ -104,3 +104,16 @@ export async function rawServer(serve: (client: RawClient) => void): Promise<Raw
     }
   }
 }
+
+/** The content of the first message in `text`, which is whole and has a chunked body. */
+export function dechunk(text: string): string {
+  let at = text.indexOf('\r\n\r\n') + 4
+  let out = ''
+  for (;;) {
+    const end = text.indexOf('\r\n', at)
+    const length = Number.parseInt(text.slice(at, end), 16)
+    if (length === 0) return out
+    out += text.slice(end + 2, end + 2 + length)
+    at = end + 4 + length
+  }
+}

@@ -3,13 +3,16 @@ import type { Endpoint } from '#engine/contract/backend.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Hook, RouteSettings } from '#engine/contract/filter.ts'
+import type { RetryPlan, RouteRetry } from '#engine/contract/retry.ts'
 import type { Route } from '#engine/contract/route.ts'
 import { Crowd } from '#engine/downstream/crowd.ts'
 import { type DownstreamObserver, type OpenBind, openBind } from '#engine/downstream/listen.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
+import { RetryBudget } from '#engine/kit/retry-budget.ts'
 import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { Lifecycle } from '#engine/lifecycle.ts'
+import type { RetryObserver } from '#engine/retries.ts'
 import { openSockets } from '#engine/socket/layer.ts'
 import type { SocketLayer } from '#engine/socket/wire.ts'
 import { createUpstream, type Upstream } from '#engine/upstream/client.ts'
@@ -34,6 +37,12 @@ export interface StackOptions {
   requestsPerConnectionMax?: number
   /** Client connections; default: no bound. */
   clientsMax?: number
+  /** The route's plan for retries. */
+  retry?: RetryPlan
+  /** Timers on a clock of the test's own. */
+  timers?: TimerWheel
+  random?: () => number
+  retries?: RetryObserver
   /** Instead of the one route: an error, or null for the route. */
   refuse?: (ex: Exchange) => ErrorCode | null
 }
@@ -83,13 +92,15 @@ export const FRONTEND: FrontendSettings = {
 export async function startStack(options: StackOptions): Promise<Stack> {
   const parser = llhttp()
   const sockets = openSockets(parser.memory, options.sockets)
-  const timers = new TimerWheel()
+  const timers = options.timers ?? new TimerWheel()
   const log = new RecordLog()
   let route: Route
   const lifecycle = new Lifecycle({
     router: () => ({ route: (ex) => takeRoute(ex, route, options) }),
     unrouted: log,
     timers,
+    ...(options.random === undefined ? {} : { random: options.random }),
+    ...(options.retries === undefined ? {} : { retries: options.retries }),
     onBroken: (error) => {
       throw error
     }
@@ -167,9 +178,16 @@ function routeTo(endpoint: Endpoint, upstream: Upstream, log: RecordLog, options
     requestHooks: options.requestHooks ?? null,
     responseHooks: options.responseHooks ?? null,
     settings: { requestTimeoutMs: 0, backendTimeoutMs: 0, hostRewrite: 'none', ...options.settings },
+    retry: options.retry === undefined ? null : routeRetry(options.retry, options),
+    mirrors: null,
     serve: (ex) => upstream.send(ex, endpoint),
     recorder: log
   }
+}
+
+function routeRetry(plan: RetryPlan, options: StackOptions): RouteRetry {
+  const { maxBufferBytes } = { ...FRONTEND.http, ...options.http }
+  return { plan, budget: new RetryBudget(plan.budget), bodyBytesMax: maxBufferBytes }
 }
 
 function destinationOf(upstream: number | string) {

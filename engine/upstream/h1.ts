@@ -320,11 +320,6 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
   }
 }
 
-/** Methods that a client itself may repeat without asking (RFC 9110 section 9.2.2). */
-export function isIdempotent(method: string): boolean {
-  return method === 'GET' || method === 'HEAD' || method === 'PUT' || method === 'DELETE' || method === 'OPTIONS'
-}
-
 /** Whether nothing of the request is lost when it is sent once more. */
 export function isRepeatable(ex: Exchange): boolean {
   if (ex.requestBytes !== null) return true

@@ -9,6 +9,7 @@ import { type Llhttp, llhttp } from '#engine/http/llhttp.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { Lifecycle } from '#engine/lifecycle.ts'
+import type { RetryObserver } from '#engine/retries.ts'
 import { openSockets } from '#engine/socket/layer.ts'
 import type { SocketLayer } from '#engine/socket/wire.ts'
 import { createUpstream, type Upstream } from '#engine/upstream/client.ts'
@@ -35,7 +36,7 @@ export interface WorkerParts {
 export interface WorkerTelemetry {
   readonly unrouted: Recorder
   readonly downstream: DownstreamObserver
-  readonly upstream: UpstreamObserver
+  readonly upstream: UpstreamObserver & RetryObserver
   setLevel(level: string): void
   /** Called every BEAT_MS. */
   sample(counts: { idle: number; busy: number }): void
@@ -104,7 +105,8 @@ export class WorkerThread {
       router: () => this.#runtime,
       unrouted: telemetry.unrouted,
       timers: this.#timers,
-      onBroken: (error) => this.#panic(error)
+      onBroken: (error) => this.#panic(error),
+      retries: telemetry.upstream
     })
     this.#lifecycle = lifecycle
     this.#crowd = new Crowd(clientsMax(snapshot.process.workerThreads))

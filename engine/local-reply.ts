@@ -1,0 +1,26 @@
+/** Responses that the gateway makes itself: what an error code says, and the message that carries it. */
+import { ERRORS, type ErrorCode } from './contract/errors.ts'
+import { BODY_LENGTH, BODY_NONE, type Exchange, type LocalReply } from './contract/exchange.ts'
+import { httpDate } from './http/date.ts'
+import { HeaderBlock } from './http/headers.ts'
+
+/** The reply that `code` leads to. */
+export function replyFor(ex: Exchange, code: ErrorCode): LocalReply {
+  const { status, message } = ERRORS[code]
+  return { status, body: `${message}\n`, contentType: null, headers: ex.refusalHeaders }
+}
+
+/** Makes the response of ex out of the reply: status, fields and framing. */
+export function buildReply(ex: Exchange, reply: LocalReply): void {
+  const block = new HeaderBlock()
+  block.receive('Date', httpDate())
+  const length = reply.body === null ? 0 : Buffer.byteLength(reply.body)
+  if (length > 0) block.receive('Content-Type', reply.contentType ?? 'text/plain; charset=utf-8')
+  if (reply.status !== 204 && reply.status !== 304) block.receive('Content-Length', String(length))
+  const { headers } = reply
+  if (headers !== null) for (let i = 0; i < headers.length; i += 2) block.receive(headers[i]!, headers[i + 1]!)
+  ex.status = reply.status
+  ex.response = block
+  ex.responseBody = length > 0 ? BODY_LENGTH : BODY_NONE
+  ex.responseLength = length
+}

@@ -1,0 +1,234 @@
+/**
+ * Copies of requests for other backends (policy `requestMirror`). A copy is an exchange of its own whose
+ * client is this file: it feeds the body in as the mirror takes it, and drops what comes back. Nothing
+ * that happens to a copy is felt by the exchange it was made from: a mirror that is slow loses its copy.
+ */
+import { BODY_NONE, Exchange, STEP_RECORDED, STEP_SERVE } from './contract/exchange.ts'
+import type { Copies, RouteMirror } from './contract/mirror.ts'
+import type { Route } from './contract/route.ts'
+import type { ClientEvents, ClientStream, SpliceEnd } from './contract/transport.ts'
+import { type TimerWheel, WheelTimer } from './kit/timer-wheel.ts'
+import { enterTurn, leaveTurn, turnStartedAt } from './socket/wire.ts'
+
+/** Copies under way per mirror of a route and worker. */
+const COPIES_MAX = 256
+/** Body bytes that wait for all mirrors of a worker. */
+const WAITING_BYTES_MAX = 16 * 1024 * 1024
+/** For a copy whose route has no `timeouts.request`: a mirror that never answers must not hold it for ever. */
+const TIMEOUT_MS = 30_000
+
+export interface MirrorsOptions {
+  /** The lifecycle: copies pass through it like requests. */
+  readonly events: ClientEvents
+  readonly timers: TimerWheel
+  /** 0 <= x < 1. */
+  readonly random: () => number
+}
+
+export class Mirrors {
+  readonly #options: MirrorsOptions
+  /** Shared by all copies of the worker. */
+  readonly #waiting = { bytes: 0 }
+
+  constructor(options: MirrorsOptions) {
+    this.#options = options
+  }
+
+  /** Sends copies of ex, as its hooks have left it, to the mirrors that are due. */
+  begin(ex: Exchange, mirrors: readonly RouteMirror[]): void {
+    // What follows an upgrade is a conversation: there is nobody to hold a second one with.
+    if (ex.upgrade !== null) return
+    for (const mirror of mirrors) {
+      if (mirror.share < 1 && this.#options.random() >= mirror.share) continue
+      if (mirror.load.copies >= COPIES_MAX) {
+        mirror.recorder.dropped(mirror.backend)
+        continue
+      }
+      mirror.load.copies++
+      const copy = new Copy(ex, mirror, this.#waiting, this.#options)
+      if (ex.requestBody !== BODY_NONE) ex.copies = new Fan(copy, ex.copies)
+      copy.begin(ex)
+    }
+  }
+}
+
+/** One copy and those before it: a route has one mirror as a rule. */
+class Fan implements Copies {
+  readonly #one: Copies
+  readonly #others: Copies | null
+
+  constructor(one: Copies, others: Copies | null) {
+    this.#one = one
+    this.#others = others
+  }
+
+  body(chunk: Buffer, start: number, end: number): void {
+    this.#one.body(chunk, start, end)
+    this.#others?.body(chunk, start, end)
+  }
+
+  end(trailers: string): void {
+    this.#one.end(trailers)
+    this.#others?.end(trailers)
+  }
+
+  over(): void {
+    this.#one.over()
+    this.#others?.over()
+  }
+}
+
+class Copy implements Copies, ClientStream {
+  readonly remoteAddress: string
+  readonly remotePort: number
+  readonly localPort: number
+  readonly httpVersion: string
+  readonly #ex: Exchange
+  readonly #options: MirrorsOptions
+  readonly #shared: { bytes: number }
+  readonly #bytesMax: number
+  /** Body bytes that the mirror has not taken yet. */
+  #waiting: Buffer[] = []
+  #waitingBytes = 0
+  /** The mirror takes bytes now. */
+  #flows = false
+  /** Trailer lines; null: the body has not ended. */
+  #trailers: string | null = null
+
+  constructor(ex: Exchange, mirror: RouteMirror, shared: { bytes: number }, options: MirrorsOptions) {
+    const { client, method, path, query, authority, request, requestBody, requestLength } = ex
+    this.remoteAddress = client.remoteAddress
+    this.remotePort = client.remotePort
+    this.localPort = client.localPort
+    this.httpVersion = client.httpVersion
+    this.#options = options
+    this.#shared = shared
+    this.#bytesMax = mirror.waitingBytesMax
+    const headers = request.copy()
+    const copy = new Exchange(this, method, path, query, authority, headers, requestBody, requestLength, turnStartedAt)
+    // Nobody waits for a 100 here: the body comes when the client sends it.
+    copy.request.remove('expect')
+    copy.upstreamHost = ex.upstreamHost
+    copy.requestDone = requestBody === BODY_NONE
+    copy.route = this.#route(ex.route!, mirror)
+    this.#ex = copy
+  }
+
+  #route(route: Route, mirror: RouteMirror): Route {
+    // An object for each copy: only it knows what else ends with the copy. Routes without mirrors make none.
+    return {
+      ...route,
+      requestHooks: null,
+      responseHooks: null,
+      retry: null,
+      mirrors: null,
+      serve: mirror.serve,
+      recorder: { record: (copy) => this.#recorded(copy, mirror) }
+    }
+  }
+
+  begin(ex: Exchange): void {
+    const copy = this.#ex
+    const { timers } = this.#options
+    const mirror = copy.route!
+    copy.step = STEP_SERVE
+    copy.timer = new WheelTimer(() => this.#fail('REQUEST_TIMEOUT'))
+    timers.arm(copy.timer, turnStartedAt, mirror.settings.requestTimeoutMs || TIMEOUT_MS)
+    if (ex.requestBytes !== null) this.#add(ex.requestBytes)
+    else if (ex.heldRequest !== null) for (const piece of ex.heldRequest) this.#add(piece)
+    if (ex.requestDone) this.#trailers = ex.requestTrailers
+    if (!this.#isOver) mirror.serve(copy)
+  }
+
+  #recorded(copy: Exchange, mirror: RouteMirror): void {
+    mirror.load.copies--
+    this.#forget()
+    mirror.recorder.record(copy)
+  }
+
+  // --- the request, from the exchange that is copied ---
+
+  body(chunk: Buffer, start: number, end: number): void {
+    if (this.#isOver) return
+    this.#add(Buffer.from(chunk.subarray(start, end)))
+    if (this.#flows) this.#flush()
+  }
+
+  end(trailers: string): void {
+    if (this.#isOver || this.#trailers !== null) return
+    this.#trailers = trailers
+    if (this.#flows) this.#flush()
+  }
+
+  over(): void {
+    if (!this.#isOver && this.#trailers === null) this.#options.events.onClientFault(this.#ex, 'CLIENT_GONE')
+  }
+
+  get #isOver(): boolean {
+    return this.#ex.step === STEP_RECORDED
+  }
+
+  #add(piece: Buffer): void {
+    if (this.#isOver) return
+    this.#waiting.push(piece)
+    this.#waitingBytes += piece.length
+    this.#shared.bytes += piece.length
+    if (this.#waitingBytes > this.#bytesMax || this.#shared.bytes > WAITING_BYTES_MAX) this.#fail('UPSTREAM_OVERFLOW')
+  }
+
+  #flush(): void {
+    const { events } = this.#options
+    let taken = 0
+    while (this.#flows && taken < this.#waiting.length) {
+      const piece = this.#waiting[taken++]!
+      this.#waitingBytes -= piece.length
+      this.#shared.bytes -= piece.length
+      this.#flows = events.onRequestBody(this.#ex, piece, 0, piece.length, null)
+    }
+    // A fault on the way has emptied the list already.
+    this.#waiting.splice(0, taken)
+    if (!this.#flows || this.#trailers === null || this.#ex.requestDone) return
+    this.#ex.requestDone = true
+    events.onRequestEnd(this.#ex, this.#trailers)
+  }
+
+  #forget(): void {
+    this.#shared.bytes -= this.#waitingBytes
+    this.#waitingBytes = 0
+    this.#waiting = []
+    this.#flows = false
+  }
+
+  #fail(code: 'UPSTREAM_OVERFLOW' | 'REQUEST_TIMEOUT'): void {
+    enterTurn()
+    this.#options.events.onClientFault(this.#ex, code)
+    leaveTurn()
+  }
+
+  // --- what the lifecycle asks of a client ---
+
+  resumeBody(): void {
+    this.#flows = true
+    this.#flush()
+  }
+
+  pauseBody(): void {
+    this.#flows = false
+  }
+
+  sendBody(): boolean {
+    return true
+  }
+
+  sendInterim(): void {}
+
+  sendHead(): void {}
+
+  sendEnd(): void {}
+
+  abort(): void {}
+
+  splice(): SpliceEnd {
+    throw new Error('a copy asks for no upgrade')
+  }
+}
