@@ -67,9 +67,10 @@ function startWorker(data: WorkerData): void {
   const { worker, metrics: region, logging } = data
   const announce = (series: unknown) => post({ kind: 'series', series })
   const telemetry = createTelemetry({ region, worker, announce, logging })
+  const offload = new OffloadPool()
   const workshop = {
     kept: newKept(),
-    offload: new OffloadPool(),
+    offload,
     buckets: bucketsOf(new BucketTable(data.buckets, { owner: worker })),
     failed: telemetry.expressionFailed,
     log: (level: 'info' | 'warn' | 'error', message: string) => telemetry.logger.log(level, 'policies', message)
@@ -84,7 +85,11 @@ function startWorker(data: WorkerData): void {
       upstream: telemetry.upstream,
       setLevel: telemetry.setLogLevel,
       sample: telemetry.upstream.sample,
-      flush: () => telemetry.close()
+      flush: async () => {
+        // No exchange is left that could wait for it.
+        await offload.close()
+        await telemetry.close()
+      }
     },
     build: (snapshot: Snapshot, upstream, lifecycle) =>
       buildRuntime(snapshot, {

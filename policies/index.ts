@@ -4,7 +4,9 @@
  */
 import type { Policy } from '#engine/contract/policy.ts'
 import { accessLog } from './frontend/access-log.ts'
+import { apiKeyAuthentication } from './traffic/api-key-authentication.ts'
 import { authorization } from './traffic/authorization.ts'
+import { basicAuthentication } from './traffic/basic-authentication.ts'
 import { cors } from './traffic/cors.ts'
 import { csrf } from './traffic/csrf.ts'
 import { directResponse } from './traffic/direct-response.ts'
@@ -26,6 +28,8 @@ export const policies: readonly Policy[] = [
   requestMirror, // settings only: copies are made where the backend is called, so they are what hooks have made of the request
   cors, // preflights have no credentials: answered before any are asked for. Its response side marks every refusal below
   jwtAuthentication, // who asks: whatever decides below may read its claims
+  basicAuthentication, // who asks, by a password; behind tokens, which cost less
+  apiKeyAuthentication, // who asks, by a key; behind the two that claim the Authorization header by its scheme
   authorization, // who may pass, before anything is spent on the request or changed in it
   csrf, // a forged request must spend nothing of an honest caller's, so before every limit
   rateLimit, // after who: callers that are refused above must not spend an honest caller's tokens

@@ -263,7 +263,8 @@ function checkLongFiles(root: string, files: readonly string[]): Finding[] {
 
 /** Code that nothing leads to: what ships must be reached from a program, the rest at least from a test. */
 function checkDeadFiles(root: string, files: readonly string[]): Finding[] {
-  const sources = files.filter((file) => /\.(?:ts|mjs)$/.test(file) && !file.includes('/testdata/'))
+  // Declarations of packages that have no types are not imported: the type checker reads them all.
+  const sources = files.filter((file) => /(?<!\.d)\.(?:ts|mjs)$/.test(file) && !file.includes('/testdata/'))
   const named = files.includes('package.json') ? readText(root, 'package.json') : ''
   const programs = sources.filter(
     (file) => named.includes(file) || LISTED_FOLDERS.some((folder) => file.startsWith(folder))

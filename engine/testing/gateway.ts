@@ -11,6 +11,7 @@ import { createTelemetry } from '#engine/telemetry/telemetry.ts'
 import { BucketTable } from '#engine/workers/bucket-table.ts'
 import { bucketsOf } from '#engine/workers/buckets.ts'
 import type { ToMain } from '#engine/workers/messages.ts'
+import { OffloadPool } from '#engine/workers/offload.ts'
 import { SharedState } from '#engine/workers/shared.ts'
 import { WorkerThread } from '#engine/workers/worker.ts'
 import { policies } from '#policies/index.ts'
@@ -60,6 +61,7 @@ export async function startGateway(
     ...(log === undefined ? {} : { accessLogFd: log.fd })
   })
   const kept = newKept()
+  const offload = new OffloadPool()
   const logged: string[] = []
   const buckets = bucketsOf(new BucketTable(BucketTable.create(), { owner: 0, clock }))
   const worker = new WorkerThread({
@@ -77,7 +79,7 @@ export async function startGateway(
     build: (snapshot, upstream, lifecycle) =>
       buildRuntime(snapshot, {
         policies,
-        workshop: { ...IDLE, kept, buckets, log: (level, message) => logged.push(`${level}: ${message}`) },
+        workshop: { ...IDLE, kept, offload, buckets, log: (level, message) => logged.push(`${level}: ${message}`) },
         backends,
         upstream,
         recorderFor: telemetry.recorderFor,
@@ -105,6 +107,7 @@ export async function startGateway(
     logged,
     async close() {
       await ask({ kind: 'stop' })
+      await offload.close()
     }
   }
 }

@@ -1,8 +1,11 @@
 /** What the threads of the offload pool run (offload.ts): one row per job. */
 import { CEL_JOB, type CelJob, runCelJob } from '#engine/cel/offload.ts'
+import { PASSWORD_JOB, type PasswordJob } from '#engine/kit/password/job.ts'
+import { verifyPassword } from '#engine/kit/password/verify.ts'
 
 const JOBS = {
-  [CEL_JOB]: (argument: unknown) => runCelJob(argument as CelJob)
+  [CEL_JOB]: (argument: unknown) => runCelJob(argument as CelJob),
+  [PASSWORD_JOB]: (argument: unknown) => verifyPassword(argument as PasswordJob)
 } as const
 
 export type JobName = keyof typeof JOBS

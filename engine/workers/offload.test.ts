@@ -32,3 +32,23 @@ test('more than it can queue is refused, and what was queued is done', async (t)
   assert.equal(done + refused, 200)
   assert.ok(done >= 128 && refused > 0, `${done} done, ${refused} refused`)
 })
+
+test('a closed pool gives up what is under way, and starts nothing', async () => {
+  const pool = new OffloadPool()
+  // Cost 14: seconds, if it were waited for.
+  const hash = `$2y$14$${'a'.repeat(53)}`
+  const job = pool.run('password', { hash, password: 'x' })
+  const given = assert.rejects(job)
+  await pool.close()
+  await given
+  await assert.rejects(pool.run('password', { hash, password: 'x' }), /closed/)
+})
+
+test('a job that fails rejects, and the next one is done', async (t) => {
+  const pool = new OffloadPool()
+  t.after(() => pool.close())
+  await assert.rejects(pool.run('password', { hash: '$5$rounds', password: 'x' }))
+  await assert.rejects(pool.run('nothing', null))
+  const sha = { hash: '{SHA}nU4eI71bcnBGqeO0t9tXvY1u5oQ=', password: 'pass' }
+  assert.equal(await pool.run('password', sha), true)
+})

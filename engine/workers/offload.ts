@@ -17,8 +17,11 @@ const JOBS = import.meta.url.endsWith('.ts')
 
 export class OffloadPool implements Offload {
   #pool: Promise<Piscina> | null = null
+  #isClosed = false
 
   async run(job: string, argument: unknown): Promise<unknown> {
+    // A job that was waiting elsewhere must not start another thread, which would keep the process from ending.
+    if (this.#isClosed) throw new Error('the offload pool is closed')
     this.#pool ??= openPool()
     const pool = await this.#pool
     return await pool.run({ job: job as JobName, argument })
@@ -26,9 +29,8 @@ export class OffloadPool implements Offload {
 
   /** What is under way is given up. */
   async close(): Promise<void> {
-    const pool = this.#pool
-    this.#pool = null
-    await (await pool)?.destroy()
+    this.#isClosed = true
+    await (await this.#pool)?.destroy()
   }
 }
 

@@ -81,18 +81,31 @@ test('a query parameter: the others stay as they are', () => {
   assert.equal(find(at, [], '/p?token=a&token=b'), SEVERAL)
 })
 
-test('a cookie: the others stay', () => {
+test('a query parameter is decoded to bytes; what is no escape stands for itself', () => {
+  const at: Location = { kind: 'query', name: 'key' }
+  assert.equal(find(at, [], '/?key=%C3%A9%20+%'), '\xc3\xa9 +%')
+})
+
+test('a cookie: the others stay as they are', () => {
   const at: Location = { kind: 'cookie', name: 'jwt' }
   const [found, ex] = look(at, [
-    ['Cookie', 'a=1,2; jwt="x.y"; b=2'],
+    ['Cookie', 'z=0'],
+    ['Cookie', 'a=1,2; jwt="x.y";b=2 ; ; d'],
     ['Cookie', 'c=3']
   ])
-  assert.deepEqual([found, ex.request.lines()], ['x.y', 'cookie: a=1,2; b=2; c=3\r\n'])
+  assert.deepEqual([found, ex.request.lines()], ['x.y', 'cookie: z=0\r\ncookie: a=1,2;b=2 ; ; d\r\ncookie: c=3\r\n'])
   assert.equal(look(at, [['Cookie', 'jwt=x']])[1].request.lines(), '')
+  assert.equal(look(at, [['Cookie', 'jwt=x; b=2']])[1].request.lines(), 'cookie: b=2\r\n')
+  assert.equal(look(at, [['Cookie', 'b=2; jwt=x']])[1].request.lines(), 'cookie: b=2\r\n')
   for (const none of [[], [['Cookie', 'a=jwt=']], [['Cookie', 'jwt=']], [['Cookie', 'xjwt=1']]] as Headers[]) {
     assert.equal(find(at, none), null)
   }
   assert.equal(find(at, [['Cookie', 'jwt=a; jwt=b']]), SEVERAL)
+  const split = [
+    ['Cookie', 'jwt=a'],
+    ['Cookie', 'jwt=b']
+  ] as const
+  assert.equal(find(at, split), SEVERAL)
 })
 
 test('a second credential is added to the first', () => {

@@ -41,9 +41,9 @@ export const location = () =>
 export const BEARER: Location = { kind: 'header', name: 'authorization', prefix: 'Bearer ' }
 
 export interface Credential {
-  /** The credential without its prefix; null: there is none, or one with another prefix. */
+  /** The credential without its prefix, its bytes as latin1 text; null: there is none, or one with another prefix. */
   readonly find: (ex: Exchange) => string | typeof SEVERAL | null
-  /** Takes out what `find` found. It is kept in ex.credentials, for a backend that it may be passed on to. */
+  /** Takes out what `find` found; what stands around it stays as it was. It is kept in ex.credentials, for a backend that it may be passed on to. */
   readonly take: (ex: Exchange, found: string) => void
 }
 
@@ -100,29 +100,35 @@ function inQuery(name: string): Credential {
 }
 
 function inCookie(name: string): Credential {
-  const isIt = (pair: string) => pair.startsWith(`${name}=`)
+  const isIt = (pair: string) => pair.trimStart().startsWith(`${name}=`)
   return {
     find(ex) {
       if (!ex.request.has('cookie')) return null
-      return onlyOne(cookiesOf(ex).filter(isIt), (pair) => unquote(pair.slice(name.length + 1)))
+      const pairs = cookieLines(ex).flatMap((line) => line.split(';').filter(isIt))
+      return onlyOne(pairs, (pair) => unquote(pair.trim().slice(name.length + 1)))
     },
     take(ex, found) {
-      const rest = cookiesOf(ex).filter((pair) => !isIt(pair))
+      const lines = cookieLines(ex)
       ex.request.remove('cookie')
-      if (rest.length > 0) ex.request.append('cookie', rest.join('; '))
+      for (const line of lines) {
+        // Pairs and blanks that stay are those that were received (RFC 6265 section 5.4 has "; " between them).
+        const pairs = line.split(';')
+        const rest = pairs.filter((pair) => !isIt(pair))
+        if (rest.length < pairs.length && rest.join('').trim() === '') continue
+        ex.request.append('cookie', rest.length < pairs.length ? rest.join(';').trimStart() : line)
+      }
       keep(ex, 'authorization', `Bearer ${found}`)
     }
   }
 }
 
-/** All pairs of all Cookie lines: HTTP/2 clients may send one line per cookie (RFC 9113 section 8.2.3). */
-function cookiesOf(ex: Exchange): string[] {
-  const pairs: string[] = []
+/** HTTP/2 clients may send one line per cookie (RFC 9113 section 8.2.3). */
+function cookieLines(ex: Exchange): string[] {
+  const lines: string[] = []
   ex.request.forEach((name, value) => {
-    if (name.length !== 6 || name.toLowerCase() !== 'cookie') return
-    for (const pair of value.split(';')) if (pair.trim() !== '') pairs.push(pair.trim())
+    if (name.length === 6 && name.toLowerCase() === 'cookie') lines.push(value)
   })
-  return pairs
+  return lines
 }
 
 function onlyOne(all: readonly string[], read: (text: string) => string): string | typeof SEVERAL | null {
@@ -131,15 +137,10 @@ function onlyOne(all: readonly string[], read: (text: string) => string): string
   return value === '' ? null : value
 }
 
-/** A parameter that cannot be decoded is no credential that anybody would recognize. */
+/** Percent-decoded bytes as latin1 text, as headers are. What is no escape stands for itself. */
 function decodeQuery(text: string): string {
   if (!text.includes('%')) return text
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    // As received: whoever looks at it refuses it as malformed.
-    return text
-  }
+  return text.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 }
 
 function unquote(text: string): string {

@@ -1,0 +1,231 @@
+/**
+ * spec.traffic.basicAuthentication: callers show a user name and a password (spec 2.6, RFC 7617), compared with lines
+ * of an htpasswd file. The name is ex.basicAuth; neither it nor the password reaches the backend.
+ */
+import { hash as digestOf } from 'node:crypto'
+import { type Exchange, type Identity, STEP_REQUEST } from '#engine/contract/exchange.ts'
+import { CONTINUE, type Compiled, type Hook, STOP, type Verdict } from '#engine/contract/filter.ts'
+import { type CompileContext, FieldError, type Policy, type Sources } from '#engine/contract/policy.ts'
+import { refuse } from '#engine/contract/refuse.ts'
+import { collect, type HtpasswdEntry, type LineProblem, parseHtpasswd } from '#engine/kit/password/htpasswd.ts'
+import { isSha1, verifySha1 } from '#engine/kit/password/sha1.ts'
+import { reveal, type Secret, secret } from '#engine/kit/secret.ts'
+import { oneOf } from '#engine/schema/choice.ts'
+import { list, longString, says, shortString, z } from '#engine/schema/schema.ts'
+import { parseBasic } from '#policies/shared/basic-credentials.ts'
+import { type Credential, credentialAt, SEVERAL } from '#policies/shared/credential.ts'
+import { type Answer, PasswordDesk } from '#policies/shared/password-desk.ts'
+
+type Mode = 'Strict' | 'Optional'
+
+interface User {
+  readonly name: string
+  readonly hash: Secret
+}
+
+type GivenUsers = readonly User[] | { readonly file: string }
+
+interface Config<U = readonly User[]> {
+  readonly mode: Mode
+  readonly realm: string
+  readonly users: U
+}
+
+// --- schema ---
+
+const MODES = ['Strict', 'Optional', 'strict', 'optional'] as const
+/** Spec 2.6. */
+const USERS_MAX = 256
+/** Of a file, which is for longer lists than `users`. */
+const FILE_USERS_MAX = 10_000
+const FILE_CHARS_MAX = 1_000_000
+
+const usersOf = (entries: readonly HtpasswdEntry[]): User[] =>
+  entries.map(({ user, hash }) => ({ name: user, hash: secret(hash) }))
+
+const users = () =>
+  list(z.string().max(1024), 1, USERS_MAX).transform((lines, context): readonly User[] => {
+    const { entries, problems } = collect(lines)
+    for (const { line, message } of problems) context.addIssue({ code: 'custom', path: [line - 1], message })
+    return usersOf(entries)
+  })
+
+const fileText = () =>
+  z
+    .string()
+    .min(1)
+    .max(FILE_CHARS_MAX)
+    .transform((text, context): GivenUsers => {
+      const { entries, problems } = readFileText(text)
+      // All lines are one text: it has no places of its own.
+      if (problems.length > 0) context.addIssue({ code: 'custom', message: sayAll(problems) })
+      return usersOf(entries)
+    })
+
+const htpasswd = () =>
+  z.union([fileText(), z.strictObject({ file: longString() })], {
+    error: (issue) => {
+      if (issue.code !== 'invalid_union' || issue.input === undefined) return undefined
+      if (typeof issue.input === 'string') return issue.errors[0]?.[0]?.message
+      return 'must be lines of an htpasswd file, or { file: PATH }'
+    }
+  })
+
+const noSecrets = () =>
+  z
+    .strictObject({ name: shortString() })
+    .refine(
+      () => false,
+      'Kubernetes secrets cannot be read in this version: write users, or htpasswd with the lines or a file'
+    )
+
+const schema = oneOf(
+  { users: users().optional(), htpasswd: htpasswd().optional(), secretRef: noSecrets().optional() },
+  {
+    mode: z.enum(MODES).optional(),
+    realm: shortString()
+      .regex(/^[ -~]*$/, { error: says('must be visible ASCII characters and spaces') })
+      .optional()
+  }
+).transform(
+  ({ users: lines, htpasswd: file, mode = 'Strict', realm = 'Restricted' }): Config<GivenUsers> => ({
+    mode: mode.toLowerCase() === 'strict' ? 'Strict' : 'Optional',
+    realm,
+    users: lines ?? file!
+  })
+)
+
+function readFileText(text: string): ReturnType<typeof parseHtpasswd> {
+  const { entries, problems } = parseHtpasswd(text)
+  if (problems.length === 0 && entries.length === 0) problems.push({ line: 1, message: 'there is no user here' })
+  if (entries.length > FILE_USERS_MAX) {
+    problems.push({ line: 1, message: `there are ${entries.length} users; the limit is ${FILE_USERS_MAX}` })
+  }
+  return { entries, problems }
+}
+
+/** A few are enough to see what is the matter. */
+const SAID_MAX = 5
+
+function sayAll(problems: readonly LineProblem[]): string {
+  const said = problems.slice(0, SAID_MAX).map(({ line, message }) => `line ${line}: ${message}`)
+  const rest = problems.length - said.length
+  return said.join('; ') + (rest > 0 ? `; and ${rest} more` : '')
+}
+
+// --- load time ---
+
+function resolve(config: Config<GivenUsers>, sources: Sources): Config {
+  const { users: given } = config
+  if (!('file' in given)) return { ...config, users: given }
+  try {
+    const { entries, problems } = readFileText(sources.readFile(given.file))
+    if (problems.length > 0) throw new Error(`${given.file}: ${sayAll(problems)}`)
+    return { ...config, users: usersOf(entries) }
+  } catch (error) {
+    throw new FieldError(['htpasswd', 'file'], (error as Error).message)
+  }
+}
+
+// --- build time ---
+
+const PASSWORDS = 'basicAuthentication.passwords'
+const BUSY = ['Retry-After', '1'] as const
+
+/** What the hooks need of a user; looked up by the name's bytes as latin1 text. */
+interface Known {
+  readonly hash: string
+  readonly identity: Identity
+}
+
+function compile(config: Config, { kept, offload }: CompileContext): Compiled {
+  const known = new Map<string, Known>()
+  for (const { name, hash } of config.users) {
+    const identity = Object.freeze({ username: name })
+    known.set(Buffer.from(name).latin1Slice(), { hash: reveal(hash), identity })
+  }
+  const realm = config.realm.replace(/["\\]/g, '\\$&')
+  // RFC 7617 section 2.1: tells clients to encode as UTF-8.
+  const challenge = ['WWW-Authenticate', `Basic realm="${realm}", charset="UTF-8"`]
+  const desk = kept(PASSWORDS, () => new PasswordDesk(offload))
+  return { filter: { onRequest: authenticate(config.mode, new Users(known), desk, challenge) } }
+}
+
+class Users {
+  readonly #known: ReadonlyMap<string, Known>
+  readonly #hashes: readonly string[]
+  readonly #seed: string
+
+  constructor(known: ReadonlyMap<string, Known>) {
+    this.#known = known
+    this.#hashes = [...known.values()].map(({ hash }) => hash)
+    this.#seed = digestOf('sha256', this.#hashes.join('\n'))
+  }
+
+  find(name: string): Known | undefined {
+    return this.#known.get(name)
+  }
+
+  /**
+   * The hash that stands in for that of a user who is not there: that of another one, and of the same one for the
+   * same name, in every thread and after a restart. So the time says of no name whether it is known.
+   */
+  standIn(name: string): string {
+    const draw = Number.parseInt(digestOf('sha256', this.#seed + name).slice(0, 12), 16)
+    return this.#hashes[draw % this.#hashes.length]!
+  }
+}
+
+// --- request time ---
+
+const HEADER = { kind: 'header', name: 'authorization', prefix: 'Basic ' } as const
+
+function authenticate(mode: Mode, users: Users, desk: PasswordDesk, challenge: readonly string[]): Hook {
+  const credential = credentialAt(HEADER)
+  return (ex) => {
+    const text = credential.find(ex)
+    if (text === null) return mode === 'Strict' ? refuse(ex, 'BASIC_MISSING', challenge) : CONTINUE
+    if (text === SEVERAL) return refuse(ex, 'BASIC_REPEATED')
+    const given = parseBasic(text)
+    if (given === null) return refuse(ex, 'BASIC_INVALID', challenge)
+    const known = users.find(given.user)
+    const hash = known === undefined ? users.standIn(given.user) : known.hash
+    if (isSha1(hash)) return decide(ex, verifySha1(hash, given.password), known, text, credential, challenge)
+    // Asked for every name, because asking takes time too.
+    if (desk.remembers(hash, given.password) && known !== undefined) {
+      return decide(ex, true, known, text, credential, challenge)
+    }
+    const answer = desk.verify(given.user, hash, given.password)
+    if (answer === null) return refuse(ex, 'BASIC_OVERLOAD', BUSY)
+    // Only for a password that was not right lately: its hash is computed in another thread.
+    return answer.then((result) => {
+      // The client has gone or a timeout has answered: that answer is not to be changed.
+      if (ex.step !== STEP_REQUEST) return STOP
+      return decide(ex, result, known, text, credential, challenge)
+    })
+  }
+}
+
+function decide(
+  ex: Exchange,
+  answer: Answer,
+  known: Known | undefined,
+  text: string,
+  credential: Credential,
+  challenge: readonly string[]
+): Verdict {
+  if (answer === null) return refuse(ex, 'BASIC_OVERLOAD', BUSY)
+  if (!answer || known === undefined) return refuse(ex, 'BASIC_INVALID', challenge)
+  credential.take(ex, text)
+  ex.basicAuth = known.identity
+  return CONTINUE
+}
+
+export const basicAuthentication: Policy = {
+  name: 'basicAuthentication',
+  section: 'traffic',
+  schema,
+  aliases: [{ name: 'basicAuth' }],
+  resolve,
+  compile
+}
