@@ -34,6 +34,23 @@ test('the forms of a reference', () => {
   for (const [text, result] of table) assert.deepEqual(value(`k: ${text}`, ENV), { k: result }, text)
 })
 
+test('password hashes stand for themselves; what is only similar to one does not', () => {
+  const hashes = [
+    '$2y$05$.paP4xFss/eXtuGfkysCpOJn/Zn01JN10qDE.eWa9oSAX6q8Jpk.S',
+    '$2b$10$ApaP4xFss/eXtuGfkysCpOJn/Zn01JN10qDE.eWa9oSAX6q8Jpk.S',
+    '$apr1$A$K5F3CsqB3jIGQ3EPBCXgr.',
+    '$1$$LP5.V3ajGqHDdXW6XwZQy.',
+    '$6$rounds=1000$KwSop/31hp0kF3gF$A2wVRFc2SnvCwlYH5vLDbqlUhO74IZTLHV4bPw0CEEfCz2Yix784nRx5MEDmasja0USiLOpPLKHQgV'
+  ]
+  for (const hash of hashes) {
+    for (const text of [`u:${hash}`, `u:${hash.replaceAll('$', '$$$$')}`]) {
+      assert.deepEqual(value(`k: ["${text}", "$A"]`, ENV), { k: [`u:${hash}`, 'one'] }, text)
+    }
+  }
+  assert.deepEqual(value('k: $1$A', ENV), { k: '$1one' })
+  assert.deepEqual(value('k: $$apr1$$A$B_2', ENV), { k: '$apr1$Atwo' })
+})
+
 test('an unquoted value has the type that it would have in the file, a quoted one is text', () => {
   assert.deepEqual(
     value('[$PORT, ${PORT}0, "$PORT", \'$PORT\', !!str $PORT, $YES, ${X:-1.5}, ${X:-null}, x$PORT]', ENV),

@@ -1,5 +1,7 @@
 /**
- * Environment variables in a configuration file: $NAME, ${NAME}, ${NAME:-default}, and $$ for "$".
+ * Environment variables in a configuration file: $NAME, ${NAME}, ${NAME:-default}, and $$ for "$". Password
+ * hashes as crypt(3) writes them ($apr1$salt$digest) stand for themselves: lines of htpasswd are pasted as they are,
+ * and no part of one is called a variable that is not set.
  *
  * The text is masked before YAML sees it: every reference becomes as many neutral characters. So
  * positions stay those of the file, a value can never change the structure around it, and references
@@ -22,7 +24,9 @@ export type Expansion = { readonly value: string } | { readonly problem: string;
 const FIRST = '\ue000'
 const REST = '\ue001'
 const MASK = /\ue000\ue001*/g
-const REFERENCE = /\$\$|\$[A-Za-z_][A-Za-z0-9_]*|\$\{[^{}"'\n]*\}|\$\{|[\ue000\ue001]/g
+const REFERENCE =
+  /\$(?:2[aby]|apr1|[156])\$(?:rounds=\d{1,10}\$)?[./0-9A-Za-z]{0,16}\$[./0-9A-Za-z]{8,}|\$\$|\$[A-Za-z_][A-Za-z0-9_]*|\$\{[^{}"'\n]*\}|\$\{|[\ue000\ue001]/g
+const HASH = /^\$[0-9a-z]+\$./
 const BRACED = /^\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?\}$/
 /** In a default these would mean something to the reader that they do not mean here. */
 const ODD_DEFAULT = /[\\$]/
@@ -70,7 +74,7 @@ export function fill(masked: string, parts: readonly string[]): string {
 /** The value of a reference. */
 export function expand(reference: string, env: Environment): Expansion {
   if (reference === '$$') return { value: '$' }
-  if (!reference.startsWith('$')) return { value: reference }
+  if (!reference.startsWith('$') || HASH.test(reference)) return { value: reference }
   const [, braced, fallback] = BRACED.exec(reference) ?? []
   const name = reference.startsWith('${') ? braced : reference.slice(1)
   if (name === undefined) {

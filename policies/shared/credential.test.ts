@@ -30,6 +30,11 @@ test('the Authorization header, whatever the case of its scheme', () => {
   }
 })
 
+test('only the blanks of HTTP are blanks', () => {
+  assert.equal(find(BEARER, [['authorization', 'Bearer  \xa0abc']]), '\xa0abc')
+  assert.equal(find({ kind: 'cookie', name: 'k' }, [['cookie', 'a; k=b\xa0; \xa0k=c']]), 'b\xa0')
+})
+
 test('nothing, or something of another kind, is no credential and stays', () => {
   for (const value of ['', 'Basic abc', 'Bearer', 'Bearer ', 'Bearerabc', 'abc']) {
     const [found, ex] = look(BEARER, [['authorization', value]])

@@ -40,6 +40,8 @@ export const location = () =>
 /** RFC 6750 section 2.1. */
 export const BEARER: Location = { kind: 'header', name: 'authorization', prefix: 'Bearer ' }
 
+const SPACE = 32
+
 export interface Credential {
   /** The credential without its prefix, its bytes as latin1 text; null: there is none, or one with another prefix. */
   readonly find: (ex: Exchange) => string | typeof SEVERAL | null
@@ -65,8 +67,8 @@ function inHeader(name: string, prefix: string): Credential {
       if (value.length <= prefix.length) return null
       // As a rule it is written as configured; the scheme's case does not matter (RFC 9110 section 11.1).
       if (!value.startsWith(prefix) && value.slice(0, prefix.length).toLowerCase() !== lower) return null
-      return value.charCodeAt(prefix.length) === 32
-        ? value.slice(prefix.length).trimStart()
+      return value.charCodeAt(prefix.length) === SPACE
+        ? withoutBlanks(value.slice(prefix.length))
         : value.slice(prefix.length)
     },
     take(ex) {
@@ -100,12 +102,12 @@ function inQuery(name: string): Credential {
 }
 
 function inCookie(name: string): Credential {
-  const isIt = (pair: string) => pair.trimStart().startsWith(`${name}=`)
+  const isIt = (pair: string) => withoutBlanks(pair).startsWith(`${name}=`)
   return {
     find(ex) {
       if (!ex.request.has('cookie')) return null
       const pairs = cookieLines(ex).flatMap((line) => line.split(';').filter(isIt))
-      return onlyOne(pairs, (pair) => unquote(pair.trim().slice(name.length + 1)))
+      return onlyOne(pairs, (pair) => unquote(withoutBlanks(pair).slice(name.length + 1)))
     },
     take(ex, found) {
       const lines = cookieLines(ex)
@@ -114,8 +116,8 @@ function inCookie(name: string): Credential {
         // Pairs and blanks that stay are those that were received (RFC 6265 section 5.4 has "; " between them).
         const pairs = line.split(';')
         const rest = pairs.filter((pair) => !isIt(pair))
-        if (rest.length < pairs.length && rest.join('').trim() === '') continue
-        ex.request.append('cookie', rest.length < pairs.length ? rest.join(';').trimStart() : line)
+        if (rest.length < pairs.length && withoutBlanks(rest.join('')) === '') continue
+        ex.request.append('cookie', rest.length < pairs.length ? withoutBlanks(rest.join(';')) : line)
       }
       keep(ex, 'authorization', `Bearer ${found}`)
     }
@@ -141,6 +143,19 @@ function onlyOne(all: readonly string[], read: (text: string) => string): string
 function decodeQuery(text: string): string {
   if (!text.includes('%')) return text
   return text.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+}
+
+/** Only those of HTTP (RFC 9110 section 5.6.3): trim() knows many more, which are bytes of a credential here. */
+function withoutBlanks(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && isBlank(text.charCodeAt(start))) start++
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--
+  return text.slice(start, end)
+}
+
+function isBlank(c: number): boolean {
+  return c === SPACE || c === 9
 }
 
 function unquote(text: string): string {
