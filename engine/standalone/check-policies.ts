@@ -9,6 +9,19 @@ import type { Path, Problem } from './problems.ts'
 import type { Source } from './source.ts'
 import { bindsOf, objectOf, type Placed, type Raw } from './walk.ts'
 
+/** Policies that are given under two names. */
+export function checkNames(file: Raw, source: Source, policies: readonly Policy[]): Problem[] {
+  const keys = policyKeys(policies)
+  const { problems, report } = collector(source)
+  for (const { listeners } of bindsOf(file)) {
+    for (const listener of listeners) {
+      checkRepeated(listener, keys, report)
+      for (const route of listener.routes) checkRepeated(route, keys, report)
+    }
+  }
+  return problems
+}
+
 /**
  * Compiles the policies of every route once, as workers will: what they refuse is found here, where
  * it still has a line. Parts that have mistakes of their own are left out.
@@ -20,16 +33,11 @@ export function checkPolicies(
   schema: FileSchema['policies']
 ): Problem[] {
   const keys = policyKeys(policies)
-  const problems: Problem[] = []
-  const report = (path: Path, message: string): void => {
-    problems.push({ path, offset: source.locate(path, 'key'), message })
-  }
+  const { problems, report } = collector(source)
   for (const { listeners } of bindsOf(file)) {
     for (const listener of listeners) {
-      checkRepeated(listener, keys, report)
       const outer = attachedTo(listener, keys, schema)
       for (const route of listener.routes) {
-        checkRepeated(route, keys, report)
         compileAll(route.raw, [outer, attachedTo(route, keys, schema)], policies, report)
       }
     }
@@ -37,12 +45,18 @@ export function checkPolicies(
   return unique(problems)
 }
 
+type Report = (path: Path, message: string) => void
+
+function collector(source: Source): { readonly problems: Problem[]; readonly report: Report } {
+  const problems: Problem[] = []
+  const report: Report = (path, message) => {
+    problems.push({ path, offset: source.locate(path, 'key'), message })
+  }
+  return { problems, report }
+}
+
 /** The same thing said under two names: which one holds would be a guess. */
-function checkRepeated(
-  { raw, path }: Placed,
-  keys: readonly PolicyKey[],
-  report: (path: Path, message: string) => void
-) {
+function checkRepeated({ raw, path }: Placed, keys: readonly PolicyKey[], report: Report): void {
   const given = objectOf(raw.policies)
   const saidBy = new Map<string, string>()
   for (const { key, policy, field } of keys) {
@@ -84,7 +98,7 @@ function compileAll(
   route: Raw,
   [outer, inner]: readonly [Attached, Attached],
   policies: readonly Policy[],
-  report: (path: Path, message: string) => void
+  report: Report
 ): void {
   const matches = matchesOf(route.matches)
   if (matches === null) return

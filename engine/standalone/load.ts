@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import type { Policy } from '#engine/contract/policy.ts'
-import { checkPolicies } from './check-policies.ts'
+import { checkNames, checkPolicies } from './check-policies.ts'
 import { checkFile } from './checks.ts'
 import type { Environment } from './expand.ts'
 import { validate } from './explain.ts'
@@ -66,19 +66,27 @@ export function loadConfig(text: string, options: LoadOptions): LoadResult {
   const schema = fileSchema(options.policies)
   const outcome = validate(schema.file, source.value, source)
   if ('problems' in outcome) problems.push(...outcome.problems)
-  problems.push(...checkFile(raw, source, env), ...checkPolicies(raw, source, options.policies, schema.policies))
-  if (problems.length > 0 || 'problems' in outcome) return fail(problems)
+  problems.push(...checkFile(raw, source, env), ...checkNames(raw, source, options.policies))
+  const refused = () => checkPolicies(raw, source, options.policies, schema.policies)
+  if (problems.length > 0 || 'problems' in outcome) return fail([...problems, ...refused()])
 
   const snapshot = translate(outcome.value, {
     keys: policyKeys(options.policies),
     env,
     processors: options.processors ?? availableParallelism()
   })
-  const late = (options.check?.(snapshot) ?? []).map(({ path: text, message }): Problem => {
-    const path = parsePath(text)
-    return { path, offset: source.locate(path, 'key'), message }
-  })
-  return late.length > 0 ? fail(late) : { ok: true, snapshot, warnings: collectWarnings(raw, source, options.file) }
+  const late = options.check?.(snapshot)
+  // A Runtime that could be built has compiled every policy. One that could not says less of the place.
+  const early = late?.length === 0 ? [] : refused()
+  if (early.length > 0) return fail(early)
+  if (late !== undefined && late.length > 0) return fail(late.map((problem) => placed(problem, source)))
+  return { ok: true, snapshot, warnings: collectWarnings(raw, source, options.file) }
+}
+
+/** A problem of the Snapshot, where it stands in the file. */
+function placed({ path: text, message }: { readonly path: string; readonly message: string }, source: Source): Problem {
+  const path = parsePath(text)
+  return { path, offset: source.locate(path, 'key'), message }
 }
 
 function collectWarnings(raw: Raw, source: Source, file: string): string[] {
