@@ -30,10 +30,10 @@ export type Loaded =
   | { readonly ok: true; readonly draft: SnapshotDraft; readonly hash: string }
   | { readonly ok: false; readonly count: number; readonly text: string }
 
-/** Validates `text`; every mistake is in the result. */
-export function load(text: string, options: ControlOptions): Loaded {
+/** Validates `text`; every mistake is in the result. `before`: the configuration in force. */
+export function load(text: string, options: ControlOptions, before: Snapshot | null = null): Loaded {
   const { policies, name, env, check } = options
-  const result = loadConfig(text, { file: name, env, policies, check })
+  const result = loadConfig(text, { file: name, env, policies, check, before })
   if (!result.ok) return { ok: false, count: result.errors.length, text: formatErrors(result.errors) }
   for (const warning of result.warnings) options.log('warn', warning)
   return { ok: true, draft: result.snapshot, hash: hashOf(text) }
@@ -87,7 +87,7 @@ export class Control {
       this.#lastError = null
       return
     }
-    const loaded = load(text, this.#options)
+    const loaded = load(text, this.#options, this.#snapshot)
     if (!loaded.ok) {
       this.#refuse(`configuration refused, the one before stays in force:\n${loaded.text}`)
       return

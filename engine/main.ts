@@ -17,6 +17,9 @@ import type { DemoData, ToMain, ToWorker, WorkerData } from './workers/messages.
 import { SharedState } from './workers/shared.ts'
 import { WorkerThread } from './workers/worker.ts'
 
+/** What this thread keeps from one configuration to the next. */
+const kept = newKept()
+
 if (isMainThread) {
   allowLargeHeads()
   // Little survives a request: V8's helper threads take longer to wake than to collect what is left
@@ -43,7 +46,7 @@ function check(draft: SnapshotDraft): readonly Problem[] {
       { ...draft, version: 0, hash: '', acceptedAt: '' },
       {
         policies,
-        kept: newKept(),
+        kept,
         backends,
         upstream: { endpoint: () => endpoint, send() {} },
         recorderFor: () => ({ record() {} }),
@@ -63,7 +66,6 @@ function startWorker(data: WorkerData): void {
   const { worker, metrics: region, logging } = data
   const announce = (series: unknown) => post({ kind: 'series', series })
   const telemetry = createTelemetry({ region, worker, announce, logging })
-  const kept = newKept()
   const thread = new WorkerThread({
     worker,
     state: SharedState.attach(data.state),

@@ -6,10 +6,10 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { RouteSettings } from '#engine/contract/filter.ts'
 import type { Policy, Workshop } from '#engine/contract/policy.ts'
 import type { Recorder, Route, Router } from '#engine/contract/route.ts'
-import type { Backend, RouteMatch, RouteSpec, Snapshot, WeightedBackend } from '#engine/ir/snapshot.ts'
+import type { Backend, PolicySet, RouteMatch, RouteSpec, Snapshot, WeightedBackend } from '#engine/ir/snapshot.ts'
 import { compileMatch } from '#engine/routing/candidate.ts'
 import { buildRouter, type RoutePlace } from '#engine/routing/router.ts'
-import { PolicyCompiler } from './policies.ts'
+import { PolicyCompiler, type RouteChain } from './policies.ts'
 import { weighted } from './weighted.ts'
 
 export interface RuntimeDeps {
@@ -49,6 +49,13 @@ export interface RouteDescription {
   readonly backends: readonly { readonly backend: string; readonly weight: number }[]
 }
 
+/** The chain of a route, and what it was made for beside the route. */
+interface KnownChain {
+  readonly outer: PolicySet
+  readonly maxBufferBytes: number
+  readonly chain: RouteChain
+}
+
 /** Throws a ConfigError with every problem that shows only when the parts come together. */
 export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
   const builder = new Builder(snapshot, deps)
@@ -68,6 +75,7 @@ class Builder {
   readonly #snapshot: Snapshot
   readonly #deps: RuntimeDeps
   readonly #policies: PolicyCompiler
+  readonly #chains: WeakMap<RouteSpec, KnownChain>
   /** By host rewriting mode and backend name. */
   readonly #backends = new Map<string, CompiledBackend>()
 
@@ -75,6 +83,7 @@ class Builder {
     this.#snapshot = snapshot
     this.#deps = deps
     const { maxBufferBytes } = snapshot.frontend.http
+    this.#chains = deps.kept('build.chains', () => new WeakMap<RouteSpec, KnownChain>())
     this.#policies = new PolicyCompiler(deps.policies, { kept: deps.kept, maxBufferBytes }, this.problems)
   }
 
@@ -84,12 +93,14 @@ class Builder {
     const listenerPath = `binds[${place.bind}].listeners[${place.listener}]`
     const path = `${listenerPath}.routes[${place.route}]`
     const matches = spec.matches.map(compileMatch)
-    const { names, requestHooks, responseHooks, settings } = this.#policies.chain(
-      [
-        { path: `${listenerPath}.policies`, policies: listener.policies },
-        { path: `${path}.policies`, policies: spec.policies }
-      ],
-      matches
+    const { names, requestHooks, responseHooks, settings } = this.#chain(spec, listener.policies, () =>
+      this.#policies.chain(
+        [
+          { path: `${listenerPath}.policies`, policies: listener.policies },
+          { path: `${path}.policies`, policies: spec.policies }
+        ],
+        matches
+      )
     )
     this.routes.push({
       name: spec.name,
@@ -112,6 +123,17 @@ class Builder {
       serve: this.#serve(spec.backends, settings, `${path}.backends`),
       recorder: this.#deps.recorderFor(spec.name, listener.name, port)
     })
+  }
+
+  /** The chain of an unchanged route is the one it had: its policies have compiled, and keep no state in it. */
+  #chain(spec: RouteSpec, outer: PolicySet, make: () => RouteChain): RouteChain {
+    const { maxBufferBytes } = this.#snapshot.frontend.http
+    const before = this.#chains.get(spec)
+    if (before?.outer === outer && before.maxBufferBytes === maxBufferBytes) return before.chain
+    const problems = this.problems.length
+    const chain = make()
+    if (this.problems.length === problems) this.#chains.set(spec, { outer, maxBufferBytes, chain })
+    return chain
   }
 
   #serve(references: readonly WeightedBackend[], settings: RouteSettings, path: string): Route['serve'] {

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import type { Policy } from '#engine/contract/policy.ts'
+import { share } from '#engine/ir/share.ts'
 import { checkNames, checkPolicies } from './check-policies.ts'
 import { checkFile } from './checks.ts'
 import type { Environment } from './expand.ts'
@@ -30,6 +31,8 @@ export interface LoadOptions {
   readonly policies: readonly Policy[]
   /** Processors of the machine, of which workerThreads may be a share. */
   readonly processors?: number
+  /** The configuration in force: its unchanged parts become parts of the new one (share.ts). */
+  readonly before?: SnapshotDraft | null
   /** Finds what shows only when a Runtime is built; asked when all else is in order. Paths are the Snapshot's. */
   readonly check?: (draft: SnapshotDraft) => readonly { readonly path: string; readonly message: string }[]
 }
@@ -70,11 +73,12 @@ export function loadConfig(text: string, options: LoadOptions): LoadResult {
   const refused = () => checkPolicies(raw, source, options.policies, schema.policies)
   if (problems.length > 0 || 'problems' in outcome) return fail([...problems, ...refused()])
 
-  const snapshot = translate(outcome.value, {
+  const fresh = translate(outcome.value, {
     keys: policyKeys(options.policies),
     env,
     processors: options.processors ?? availableParallelism()
   })
+  const snapshot = share(options.before, fresh)
   const late = options.check?.(snapshot)
   // A Runtime that could be built has compiled every policy. One that could not says less of the place.
   const early = late?.length === 0 ? [] : refused()

@@ -30,6 +30,7 @@ export async function startGateway(yaml: string): Promise<TestGateway> {
     announce: () => {},
     logging: { level: 'warn', format: 'text' }
   })
+  const kept = newKept()
   const worker = new WorkerThread({
     worker: 0,
     state: SharedState.create(1),
@@ -45,7 +46,7 @@ export async function startGateway(yaml: string): Promise<TestGateway> {
     build: (snapshot, upstream, lifecycle) =>
       buildRuntime(snapshot, {
         policies,
-        kept: newKept(),
+        kept,
         backends,
         upstream,
         recorderFor: telemetry.recorderFor,

@@ -14,6 +14,7 @@ import type { SocketLayer } from '#engine/socket/wire.ts'
 import { createUpstream, type Upstream } from '#engine/upstream/client.ts'
 import type { UpstreamObserver } from '#engine/upstream/endpoint.ts'
 import type { OpenedBind, ToMain, ToWorker } from './messages.ts'
+import { unpack } from './parcel.ts'
 import type { SharedState } from './shared.ts'
 
 /** How often the worker shows that its event loop turns, and samples its gauges. */
@@ -48,6 +49,8 @@ export class WorkerThread {
   /** Closed by a reload; their last exchanges still run. */
   readonly #retired = new Set<OpenBind>()
   #served: Snapshot | null = null
+  /** The last that was sent, put in force or not: the next one is packed for it. */
+  #held: Snapshot | null = null
   #lifecycle: Lifecycle | null = null
   #upstream: Upstream | null = null
   #crowd: Crowd | null = null
@@ -67,7 +70,8 @@ export class WorkerThread {
 
   receive(message: ToWorker): void {
     if (message.kind === 'snapshot') {
-      const { snapshot } = message
+      const snapshot = unpack(this.#held, message.snapshot)
+      this.#held = snapshot
       this.#queue = this.#queue.then(() => this.#take(snapshot))
     } else if (message.kind === 'level') this.#parts.telemetry.setLevel(message.level)
     else if (message.kind === 'drain') this.#drain()
