@@ -5,7 +5,7 @@ import { ConfigError } from '#engine/contract/config-error.ts'
 import { CONTINUE, type Hook } from '#engine/contract/filter.ts'
 import { newKept } from '#engine/contract/kept.ts'
 import type { Policy } from '#engine/contract/policy.ts'
-import type { Snapshot, StaticBackend } from '#engine/ir/snapshot.ts'
+import type { RouteSpec, Snapshot, StaticBackend } from '#engine/ir/snapshot.ts'
 import { z } from '#engine/schema/schema.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { bindOf, routeOf, snapshotOf, toBackend } from '#engine/testing/snapshot.ts'
@@ -21,13 +21,13 @@ const host = (name: string, port = 80): StaticBackend => ({
   policies: {}
 })
 
-function build(snapshot: Snapshot, registry: readonly Policy[] = policies) {
+function build(snapshot: Snapshot, registry: readonly Policy[] = policies, kept = newKept()) {
   const upstream = fakeUpstream()
   const failed: string[] = []
   const recorders: string[] = []
   const runtime = buildRuntime(snapshot, {
     policies: registry,
-    kept: newKept(),
+    kept,
     backends: kinds,
     upstream,
     recorderFor: (route, listener, port) => {
@@ -251,4 +251,34 @@ test('the runtime is frozen and describes itself', () => {
       }
     ]
   })
+})
+
+test('a reload compiles the policies of changed routes only, and of all when something around them changes', () => {
+  const { policy, compiled } = tracer('one')
+  const kept = newKept()
+  const outer = {}
+  const [a, b] = ['a', 'b'].map((name) => routeOf({ name, policies: { one: name } }))
+  const run = (routes: RouteSpec[], policies = outer, maxBufferBytes = 1) => {
+    const snapshot = snapshotOf([bindOf([{ policies, routes }])])
+    const http = { ...snapshot.frontend.http, maxBufferBytes }
+    compiled.length = 0
+    build({ ...snapshot, frontend: { ...snapshot.frontend, http } }, [policy], kept)
+    return [...compiled]
+  }
+  assert.deepEqual(run([a!, b!]), ['a', 'b'])
+  assert.deepEqual(run([b!, a!, routeOf({ name: 'c', policies: { one: 'c' } })]), ['c'])
+  assert.deepEqual(run([a!, b!], { one: 'outer' }), ['a', 'b'])
+  assert.deepEqual(run([a!, b!], outer, 2), ['a', 'b'])
+})
+
+test('what a reload has refused is refused again', () => {
+  const refusing: Policy = {
+    ...tracer('one').policy,
+    compile: () => {
+      throw new Error('does not fit')
+    }
+  }
+  const kept = newKept()
+  const snapshot = snapshotOf([bindOf([{ routes: [routeOf({ policies: { one: 1 } })] }])])
+  for (let i = 0; i < 2; i++) assert.throws(() => build(snapshot, [refusing], kept), ConfigError)
 })

@@ -44,6 +44,8 @@ function sharedObject(before: Plain, next: Plain): Plain {
   const out: Plain = {}
   for (let i = 0; i < keys.length; i++) {
     const key = keys[i]!
+    // Setting it would set something else.
+    if (key === '__proto__') return next
     // The order of keys is that of header fields, so it counts.
     if (keysBefore[i] !== key) isSame = false
     out[key] = Object.hasOwn(before, key) ? shared(before[key], next[key]) : next[key]

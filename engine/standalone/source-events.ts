@@ -7,8 +7,8 @@
 import {
   type AliasEvent,
   COLLECTION_STYLE,
-  type Event,
   EVENT_ID,
+  type Event,
   getScalarValue,
   type MappingEvent,
   parseEvents,
@@ -49,11 +49,22 @@ export function readEvents(text: string, references: References, env: Environmen
 /**
  * What is seldom written and understood differently by parsers, some of it against YAML 1.2.2 (in brackets):
  * no UTF-8; a carriage return alone (5.4); directives, ends of documents and text behind a document's marker
- * (9.2); explicit keys (8.2.2); line breaks escaped in quotes, for which js-yaml drops empty lines (7.3.1); white
- * space at the end, which it takes for a line of a block (8.1.1.2).
+ * (9.2); keys that "?" introduces (8.2.2); lines that begin with ":" (7.4.2: js-yaml takes "{ a # b\n:c }"); line
+ * breaks escaped in quotes, for which js-yaml drops empty lines (7.3.1); white space at the end, which it
+ * takes for a line of a block (8.1.1.2).
  */
-const ODD_TEXT =
-  /\ufffd|\r(?!\n)|^(?:%|\.\.\.|--- *[^\s]| +(?:---|\.\.\.)\s)|(?:^|[\s,[{])\?\s|\\\r?\n|[ \t]$(?![^])/m
+const ODD_TEXT = new RegExp(
+  [
+    '\\ufffd',
+    '\\r(?!\\n)',
+    '^(?:%|\\.\\.\\.|--- *[^\\s]| +(?:---|\\.\\.\\.)\\s)',
+    '(?:^|[\\s,[{])\\?\\s',
+    '^[ \\t]*:',
+    '\\\\\\r?\\n',
+    '[ \\t]$(?![^])'
+  ].join('|'),
+  'm'
+)
 /** Tabs cannot indent (6.1), but for js-yaml they can where they separate as well; JSON may have them. */
 const TAB_INDENT = /^ *\t/m
 const JSON_BEGIN = /^\ufeff?[{[]/

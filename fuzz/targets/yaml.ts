@@ -11,10 +11,79 @@ import type { Source } from '#engine/standalone/source-shape.ts'
 
 export const name = 'yaml'
 export const dictionary = [
-  ...['\n', '\n  ', '\n    ', '\n- ', '\n  - ', '- ', ': ', ':\n', ':', ', ', ',', '{', '}', '[', ']', '? ', 'a: 1', 'b'],
-  ...['"', "'", "''", '\\n', '\\\n', ' #', '#c\n', '|\n', '|-\n', '>+\n', '>2-\n', '| #c\n', '\r\n', '\t', '\ufeff', '\0'],
-  ...['---', '...', '--- ', '%YAML 1.2\n', '%', '@', '`', '&a ', '*a', '&a\n', '!x ', '!!str ', '!', '<<: ', '~', 'null'],
-  ...['0o17', '0x1F', '1_000', '-0', '.inf', '-.INF', '.nan', '1e3', '+1.', 'yes', 'True', '2001-01-01', '$A', '$$', '${B}']
+  ...[
+    '\n',
+    '\n  ',
+    '\n    ',
+    '\n- ',
+    '\n  - ',
+    '- ',
+    ': ',
+    ':\n',
+    ':',
+    ', ',
+    ',',
+    '{',
+    '}',
+    '[',
+    ']',
+    '? ',
+    'a: 1',
+    'b'
+  ],
+  ...[
+    '"',
+    "'",
+    "''",
+    '\\n',
+    '\\\n',
+    ' #',
+    '#c\n',
+    '|\n',
+    '|-\n',
+    '>+\n',
+    '>2-\n',
+    '| #c\n',
+    '\r\n',
+    '\t',
+    '\ufeff',
+    '\0'
+  ],
+  ...[
+    '---',
+    '...',
+    '--- ',
+    '%YAML 1.2\n',
+    '%',
+    '@',
+    '`',
+    '&a ',
+    '*a',
+    '&a\n',
+    '!x ',
+    '!!str ',
+    '!',
+    '<<: ',
+    '~',
+    'null'
+  ],
+  ...[
+    '0o17',
+    '0x1F',
+    '1_000',
+    '-0',
+    '.inf',
+    '-.INF',
+    '.nan',
+    '1e3',
+    '+1.',
+    'yes',
+    'True',
+    '2001-01-01',
+    '$A',
+    '$$',
+    `\${B}`
+  ]
 ]
 
 const env = { A: '8080', B: '.inf' }
@@ -25,7 +94,7 @@ export function run(data: Buffer): void {
 
 /**
  * Mistakes that the thorough way sees in a comment where YAML 1.2.2 (6.7) has none:
- * "[ a: b\n# c\n]", and "a:\n# c\n  b\nc: 'd\n  e'".
+ * "[ a: b\n# c\n]", and in "a:\n#c d\n  e\n\nf: 'g h:i\n  j'".
  */
 const FALSE_ALARMS = /^(?:comments must be separated from other tokens|implicit keys need to be on a single line)/
 
