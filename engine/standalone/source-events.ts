@@ -21,6 +21,7 @@ import type { Path } from './problems.ts'
 import { ALIASED_VALUES_MAX, DEPTH_MAX, type Source, TEXT_LENGTH_MAX } from './source-shape.ts'
 
 const SPACE = 32
+const DASH = 45
 const LINE_FEED = 10
 
 type Collection = SequenceEvent | MappingEvent
@@ -66,7 +67,7 @@ const ODD_TEXT = new RegExp(
   'm'
 )
 /** Tabs cannot indent (6.1), but for js-yaml they can where they separate as well; JSON may have them. */
-const TAB_INDENT = /^ *\t/m
+const TAB_INDENT = /^[ -]*\t/m
 const JSON_BEGIN = /^\ufeff?[{[]/
 
 /** Null when the text is not YAML, or not to js-yaml. */
@@ -150,20 +151,26 @@ class Reader {
 
   #readPlain(event: Collection | ScalarEvent, depth: number): unknown {
     if (event.type === EVENT_ID.SCALAR) return this.#scalar(event)
-    const value = event.type === EVENT_ID.MAPPING ? this.#map(event, depth) : this.#list(depth)
+    const value = event.type === EVENT_ID.MAPPING ? this.#map(event, depth) : this.#list(event, depth)
     // The event that ends it.
     this.#next++
     this.#offset = event.start
     return value
   }
 
-  #list(depth: number): unknown[] {
+  #list({ style }: SequenceEvent, depth: number): unknown[] {
     const out: unknown[] = []
     const places: number[] = []
-    while (this.#events[this.#next]!.type !== EVENT_ID.POP) {
+    for (;;) {
+      const event = this.#events[this.#next]!
+      if (event.type === EVENT_ID.POP) break
       out.push(this.#read(depth + 1))
       // js-yaml does not say where an empty entry stands.
       if (this.#offset < 0) throw ODD
+      const { anchorStart } = event as Node
+      const start = anchorStart < 0 ? this.#offset : anchorStart - 1
+      // js-yaml also takes what stands behind an entry of several lines for an entry: "- {\n}- b".
+      if (style === COLLECTION_STYLE.BLOCK && out.length > 1 && !this.#isEntry(start)) throw ODD
       places.push(this.#offset)
     }
     this.#places.set(out, places)
@@ -233,6 +240,15 @@ class Reader {
     if (header < 0 || header >= valueStart || /^.[-+]?[0-9]/.test(this.#masked.slice(header, header + 3))) throw ODD
     this.#behind = valueEnd
     return header
+  }
+
+  /** Whether a dash introduces what begins at `start`, at the start of a line or behind other dashes. */
+  #isEntry(start: number): boolean {
+    let at = start - 1
+    while (/[ \r\n]/.test(this.#text.charAt(at))) at--
+    if (this.#text.charCodeAt(at) !== DASH) return false
+    while (this.#text.charCodeAt(at) === SPACE || this.#text.charCodeAt(at) === DASH) at--
+    return this.#text.charCodeAt(at) === LINE_FEED
   }
 
   #isFirstOnLine(offset: number): boolean {

@@ -92,6 +92,8 @@ test('what is odd or wrong is left to the thorough way', () => {
       'a: &x: 1',
       'a: &x{b: 1}',
       'a:\n- {} b: 1',
+      '- {\n  }- b',
+      '- \t&a x',
       'a: b: c',
       'a: "b',
       'a: [1',
