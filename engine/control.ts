@@ -35,10 +35,10 @@ export type Loaded = { readonly files: readonly ReadFile[] } & (
   | { readonly ok: false; readonly count: number; readonly text: string }
 )
 
-/** Validates `text`; every mistake is in the result. */
-export function load(text: string, options: ControlOptions): Loaded {
+/** Validates `text`; every mistake is in the result. `before`: the configuration in force. */
+export function load(text: string, options: ControlOptions, before: Snapshot | null = null): Loaded {
   const { policies, name, env, folder, check } = options
-  const result = loadConfig(text, { file: name, env, folder, policies, check })
+  const result = loadConfig(text, { file: name, env, folder, policies, check, before })
   const { files } = result
   if (!result.ok) return { ok: false, count: result.errors.length, text: formatErrors(result.errors), files }
   const { snapshot: draft, warnings } = result
@@ -91,7 +91,7 @@ export class Control {
 
   async #reload(text: string): Promise<void> {
     const { log } = this.#options
-    const loaded = load(text, this.#options)
+    const loaded = load(text, this.#options, this.#snapshot)
     this.onFiles(loaded.files, loaded.ok)
     if (loaded.ok && loaded.hash === this.#snapshot?.hash) {
       log('info', `configuration ${loaded.hash} is offered again: it is what runs`)

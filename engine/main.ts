@@ -20,6 +20,9 @@ import { OffloadPool } from './workers/offload.ts'
 import { SharedState } from './workers/shared.ts'
 import { WorkerThread } from './workers/worker.ts'
 
+/** What this thread keeps from one configuration to the next. */
+const kept = newKept()
+
 if (isMainThread) {
   allowLargeHeads()
   // Little survives a request: V8's helper threads take longer to wake than to collect what is left
@@ -46,7 +49,7 @@ function check(draft: SnapshotDraft): readonly Problem[] {
       { ...draft, version: 0, hash: '', acceptedAt: '' },
       {
         policies,
-        workshop: { ...IDLE, kept: newKept() },
+        workshop: { ...IDLE, kept },
         backends,
         upstream: { endpoint: () => endpoint, send() {} },
         recorderFor: () => ({ record() {} }),
@@ -69,7 +72,7 @@ function startWorker(data: WorkerData): void {
   const telemetry = createTelemetry({ region, worker, announce, logging })
   const offload = new OffloadPool()
   const workshop = {
-    kept: newKept(),
+    kept,
     offload,
     buckets: bucketsOf(new BucketTable(data.buckets, { owner: worker })),
     failed: telemetry.expressionFailed,

@@ -41,6 +41,7 @@ const DOORS: Readonly<Record<string, { readonly files: RegExp; readonly where: s
     where: 'engine/http/llhttp-binary.ts (its llhttp, nothing else)'
   },
   yaml: { files: /^engine\/standalone\//, where: 'engine/standalone' },
+  'js-yaml': { files: /^engine\/standalone\/source-events\.ts$/, where: 'engine/standalone/source-events.ts' },
   zod: { files: /^engine\/schema\//, where: 'engine/schema' },
   re2js: { files: /^engine\/kit\/pattern\.ts$/, where: 'engine/kit/pattern.ts' },
   piscina: { files: /^engine\/workers\/offload\.ts$/, where: 'engine/workers/offload.ts' },

@@ -33,6 +33,8 @@ export interface RouteChain extends Hooks {
   readonly mirrors: readonly MirrorPlan[]
   /** Where the policy of that name stands in the configuration. */
   readonly pathOf: (name: string) => string
+  /** Nothing begins or ends with a configuration: an unchanged route can keep the chain. */
+  readonly isLasting: boolean
 }
 
 /** The waiting step of each side. */
@@ -82,6 +84,7 @@ export class PolicyCompiler {
       retry: forms.find((form) => form.retry !== undefined)?.retry ?? null,
       mirrors: forms.flatMap((form) => form.mirrors ?? []),
       pathOf,
+      isLasting: forms.every((form) => form.background === undefined),
       settings: Object.freeze(Object.assign(defaultSettings(), ...forms.map((form) => form.settings)))
     }
   }

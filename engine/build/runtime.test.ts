@@ -5,7 +5,7 @@ import { ConfigError } from '#engine/contract/config-error.ts'
 import { CONTINUE, type Hook } from '#engine/contract/filter.ts'
 import { IDLE, newKept } from '#engine/contract/kept.ts'
 import type { Policy } from '#engine/contract/policy.ts'
-import type { Snapshot, StaticBackend } from '#engine/ir/snapshot.ts'
+import type { RouteSpec, Snapshot, StaticBackend } from '#engine/ir/snapshot.ts'
 import { z } from '#engine/schema/schema.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { bindOf, routeOf, snapshotOf, toBackend } from '#engine/testing/snapshot.ts'
@@ -21,13 +21,13 @@ const host = (name: string, port = 80): StaticBackend => ({
   policies: {}
 })
 
-function build(snapshot: Snapshot, registry: readonly Policy[] = policies) {
+function build(snapshot: Snapshot, registry: readonly Policy[] = policies, kept = newKept()) {
   const upstream = fakeUpstream()
   const failed: string[] = []
   const recorders: string[] = []
   const runtime = buildRuntime(snapshot, {
     policies: registry,
-    workshop: { ...IDLE, kept: newKept() },
+    workshop: { ...IDLE, kept },
     backends: kinds,
     upstream,
     recorderFor: (route, listener, port) => {
@@ -253,4 +253,50 @@ test('the runtime is frozen and describes itself', () => {
       }
     ]
   })
+})
+
+test('a reload compiles the policies of changed routes only, and of all when something around them changes', () => {
+  const { policy, compiled } = tracer('one')
+  const kept = newKept()
+  const outer = {}
+  const [a, b] = ['a', 'b'].map((name) => routeOf({ name, policies: { one: name } }))
+  const run = (routes: RouteSpec[], around = outer, maxBufferBytes = 1) => {
+    const snapshot = snapshotOf([bindOf([{ policies: around, routes }])])
+    const http = { ...snapshot.frontend.http, maxBufferBytes }
+    const gateway = { ...snapshot.gateway, policies: outer }
+    compiled.length = 0
+    build({ ...snapshot, gateway, frontend: { ...snapshot.frontend, http } }, [policy], kept)
+    return [...compiled]
+  }
+  assert.deepEqual(run([a!, b!]), ['a', 'b'])
+  assert.deepEqual(run([a!, b!, routeOf({ name: 'c', policies: { one: 'c' } })]), ['c'])
+  assert.deepEqual(run([a!, b!], { one: 'outer' }), ['a', 'b'])
+  assert.deepEqual(run([a!, b!], outer, 2), ['a', 'b'])
+})
+
+test('a policy that begins with its configuration is compiled with each', () => {
+  const { policy, compiled } = tracer('one')
+  const background: Policy = {
+    ...policy,
+    compile: (config: never, context) => ({
+      ...policy.compile(config, context),
+      background: { begin() {}, end() {} }
+    })
+  }
+  const kept = newKept()
+  const snapshot = snapshotOf([bindOf([{ routes: [routeOf({ policies: { one: 1 } })] }])])
+  for (let i = 0; i < 2; i++) assert.equal(build(snapshot, [background], kept).runtime.background!.length, 1)
+  assert.equal(compiled.length, 2)
+})
+
+test('what a reload has refused is refused again', () => {
+  const refusing: Policy = {
+    ...tracer('one').policy,
+    compile: () => {
+      throw new Error('does not fit')
+    }
+  }
+  const kept = newKept()
+  const snapshot = snapshotOf([bindOf([{ routes: [routeOf({ policies: { one: 1 } })] }])])
+  for (let i = 0; i < 2; i++) assert.throws(() => build(snapshot, [refusing], kept), ConfigError)
 })

@@ -9,12 +9,12 @@ import type { Background, RouteSettings } from '#engine/contract/filter.ts'
 import type { MirrorPlan, MirrorRecorder, RouteMirror } from '#engine/contract/mirror.ts'
 import type { Policy, Workshop } from '#engine/contract/policy.ts'
 import type { RetryPlan, RouteRetry } from '#engine/contract/retry.ts'
-import type { ListenerParts, Recorder, Route, Router } from '#engine/contract/route.ts'
+import type { CompiledMatch, ListenerParts, Recorder, Route, Router } from '#engine/contract/route.ts'
 import type { Backend, RouteMatch, RouteSpec, Snapshot, WeightedBackend } from '#engine/ir/snapshot.ts'
 import { RetryBudget } from '#engine/kit/retry-budget.ts'
 import { compileMatch } from '#engine/routing/candidate.ts'
 import { buildRouter, type ListenerPlace, type RoutePlace } from '#engine/routing/router.ts'
-import { type Hooks, joined, PolicyCompiler } from './policies.ts'
+import { type Hooks, joined, type Level, PolicyCompiler, type RouteChain } from './policies.ts'
 import { weighted } from './weighted.ts'
 
 export interface RuntimeDeps {
@@ -57,6 +57,13 @@ export interface RouteDescription {
   readonly backends: readonly { readonly backend: string; readonly weight: number }[]
 }
 
+/** The chain of a route, and what it was made for beside the route. */
+interface KnownChain {
+  readonly levels: readonly Level[]
+  readonly maxBufferBytes: number
+  readonly chain: RouteChain
+}
+
 /** Throws a ConfigError with every problem that shows only when the parts come together. */
 export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
   const builder = new Builder(snapshot, deps)
@@ -84,6 +91,7 @@ class Builder {
   readonly #deps: RuntimeDeps
   readonly #policies: PolicyCompiler
   readonly #log: AccessLogPlan | null
+  readonly #chains: WeakMap<RouteSpec, KnownChain>
   /** Of the phase PreRouting, of the listener whose routes are being built. */
   #preRouting: Hooks = { requestHooks: null, responseHooks: null }
   /** By host rewriting mode and backend name. */
@@ -98,6 +106,7 @@ class Builder {
       response: collectResponse(maxBufferBytes, deps.fail)
     }
     const workshop = { ...deps.workshop, maxBufferBytes }
+    this.#chains = workshop.kept('build.chains', () => new WeakMap<RouteSpec, KnownChain>())
     this.#policies = new PolicyCompiler(deps.policies, workshop, collectors, this.problems)
     this.#log = this.#policies.frontend(snapshot.gateway.frontend)
   }
@@ -132,7 +141,8 @@ class Builder {
     const listenerPath = `binds[${place.bind}].listeners[${place.listener}]`
     const path = `${listenerPath}.routes[${place.route}]`
     const matches = spec.matches.map(compileMatch)
-    const { names, requestHooks, responseHooks, settings, retry, mirrors, pathOf } = this.#policies.chain(
+    const { names, requestHooks, responseHooks, settings, retry, mirrors, pathOf } = this.#chain(
+      spec,
       [
         { path: 'gateway.policies', place: '', policies: this.#snapshot.gateway.policies },
         { path: `${listenerPath}.policies`, place: `${port} ${listener.name}`, policies: listener.policies },
@@ -164,6 +174,23 @@ class Builder {
       serve: this.#serve(spec.backends, settings, `${path}.backends`),
       recorder: this.#deps.recorderFor(spec.name, listener.name, port, this.#log)
     })
+  }
+
+  /** The chain of an unchanged route is the one it had: its policies have compiled, and keep no state in it. */
+  #chain(spec: RouteSpec, levels: readonly Level[], matches: readonly CompiledMatch[]): RouteChain {
+    const { maxBufferBytes } = this.#snapshot.frontend.http
+    const known = this.#chains.get(spec)
+    const isSame =
+      known?.maxBufferBytes === maxBufferBytes &&
+      levels.every(({ path, place, policies }, i) => {
+        const before = known.levels[i]!
+        return before.path === path && before.place === place && before.policies === policies
+      })
+    if (isSame) return known.chain
+    const problems = this.problems.length
+    const chain = this.#policies.chain(levels, matches)
+    if (chain.isLasting && this.problems.length === problems) this.#chains.set(spec, { levels, maxBufferBytes, chain })
+    return chain
   }
 
   #retry(plan: RetryPlan): RouteRetry {

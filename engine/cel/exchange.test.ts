@@ -68,3 +68,13 @@ test('a mistake is reported with its place, and a field that this version cannot
   assert.match(problem('request.method', REQUEST_ROOTS), /string, and bool is wanted/)
   assert.throws(() => compileExpression('1 +', REQUEST_ROOTS), /^Error: expression 1:4/)
 })
+
+test('a thread compiles an expression once for the same roots and the same result', () => {
+  const once = compileExpression('request.method == "A"', REQUEST_ROOTS, 'bool')
+  assert.equal(compileExpression('request.method == "A"', REQUEST_ROOTS, 'bool'), once)
+  assert.notEqual(compileExpression('request.method == "A"', REQUEST_ROOTS), once)
+  assert.notEqual(compileExpression('request.method == "A"', RESPONSE_ROOTS, 'bool'), once)
+  // What the schema has compiled is what runs.
+  assert.equal(expression(REQUEST_ROOTS, 'bool').safeParse('request.method == "B"').success, true)
+  assert.throws(() => compileExpression('request.method', REQUEST_ROOTS, 'number'), /string, and number is wanted/)
+})

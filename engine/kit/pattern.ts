@@ -4,6 +4,7 @@
  */
 import { RE2JS } from 're2js'
 import { deterministic } from './deterministic.ts'
+import { Lru } from './lru.ts'
 
 export interface Pattern {
   /** Whether the expression matches the whole text. */
@@ -17,10 +18,17 @@ export interface Pattern {
   replaceAll(text: string, by: string, unitsMax: number): string | null
 }
 
+/** By source: each is compiled when it is checked, when its route is built, and again with every reload. */
+const known = new Lru<string, Pattern>(4_096)
+
 /** Compiles an expression of RE2 syntax; throws an Error that says what is wrong with it. */
 export function compilePattern(source: string): Pattern {
+  const before = known.get(source)
+  if (before !== undefined) return before
   const fast = deterministic(source)
-  return fast === null ? new Re2(RE2JS.compile(source)) : new Deterministic(source, fast)
+  const pattern = fast === null ? new Re2(RE2JS.compile(source)) : new Deterministic(source, fast)
+  known.set(source, pattern)
+  return pattern
 }
 
 class Re2 implements Pattern {

@@ -17,6 +17,29 @@ export interface PolicyParts {
   readonly sources: Sources
 }
 
+/** Policies that are given twice, and phases where there are none. */
+export function checkNames(file: Raw, source: Source, policies: readonly Policy[]): Problem[] {
+  const keys = policyKeys(policies)
+  const problems: Problem[] = []
+  const report: Report = (path, message) => {
+    problems.push({ path, offset: source.locate(path, 'key'), message })
+  }
+  const listeners = bindsOf(file).flatMap((bind) => bind.listeners)
+  const routes = listeners.flatMap((listener) => listener.routes)
+  for (const place of [{ raw: file, path: [] }, ...listeners, ...routes]) {
+    const sets = policySetsOf(place)
+    for (const isFirst of [true, false]) {
+      checkRepeated(
+        sets.filter((set) => isPre(set.raw) === isFirst),
+        keys,
+        report
+      )
+    }
+  }
+  for (const route of routes) refusePreRouting(route, report)
+  return problems
+}
+
 /**
  * Resolves and compiles the policies of every route once, as workers will: what they refuse is found here,
  * where it still has a line. Parts that have mistakes of their own are left out.
@@ -31,7 +54,6 @@ export function checkPolicies(file: Raw, source: Source, parts: PolicyParts): Pr
   }
   const at = (place: Placed, phase: Phase): Attached => {
     const sets = policySetsOf(place).filter((set) => isPre(set.raw) === (phase === 'PreRouting'))
-    checkRepeated(sets, keys, report)
     return resolved(attachedTo(sets, keys, parts.schema), parts, report)
   }
   const top = { raw: file, path: [] }
@@ -40,7 +62,6 @@ export function checkPolicies(file: Raw, source: Source, parts: PolicyParts): Pr
     compileAll([], [gateway.pre, at(listener, 'PreRouting')], policies, done, report)
     const outer = at(listener, 'PostRouting')
     for (const route of listener.routes) {
-      refusePreRouting(route, report)
       const matches = matchesOf(route.raw.matches)
       const levels = [gateway.post, outer, at(route, 'PostRouting')]
       if (matches !== null) compileAll(matches, levels, policies, done, report)

@@ -45,6 +45,10 @@ export class References {
     this.#all = all
   }
 
+  get count(): number {
+    return this.#all.length
+  }
+
   /** References that begin in [from, to), in order. */
   within(from: number, to: number): readonly Reference[] {
     const first = this.#firstFrom(from)

@@ -3,6 +3,7 @@ import type { Policy } from '#engine/contract/policy.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { headerName, method, path, regexSource } from '#engine/schema/http.ts'
 import { cidr, host, hostname, port, target } from '#engine/schema/net.ts'
+import { remember } from '#engine/schema/remember.ts'
 import { list, name, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
 import { policySchema, policySetsSchema } from './file-policies.ts'
 
@@ -89,7 +90,7 @@ export function routeSchemas(policies: readonly Policy[]) {
     hostname: hostname().optional().describe('"example.com", "*.example.com", or "*" for every host. Default "*".'),
     protocol: z.enum(['HTTP'], { error: protocolMessage }).optional().describe('Default HTTP.'),
     policies: sets.optional().describe('For all routes; what a route has itself wins. A list: sets of both phases.'),
-    routes: list(route, 0, ENTRIES_MAX).optional(),
+    routes: list(remember(route), 0, ENTRIES_MAX).optional(),
     ...refusedKeys('listener setting', ['namespace', 'tcpRoutes', 'tls'])
   })
 

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import type { Policy } from '#engine/contract/policy.ts'
+import { z } from '#engine/schema/schema.ts'
 import { formatErrors, hashOf, loadConfig } from './load.ts'
 import { good, load, mistakes, POLICIES, warningsOf, withRoute } from './testing/fakes.ts'
 
@@ -209,4 +211,42 @@ test('5,000 routes load; the time is reported', (context) => {
   const { binds } = good(text)
   context.diagnostic(`${text.length} characters in ${Math.round(performance.now() - start)} ms`)
   assert.equal(binds[0]!.listeners[0]!.routes.length, 5000)
+})
+
+test('a good file is validated once and compiled by the check alone; a reload validates what has changed', () => {
+  const counts = { validated: 0, compiled: 0 }
+  const counting: Policy = {
+    name: 'counting',
+    section: 'traffic',
+    schema: z.string().superRefine(() => void counts.validated++),
+    aliases: [],
+    compile: () => {
+      counts.compiled++
+      return {}
+    }
+  }
+  const policies = [counting]
+  const options = { file: 'f', env: {}, policies, check: () => [] }
+  const text = (last: string) => `binds:\n- port: 80\n  listeners:\n  - routes:
+    - policies: { counting: one }\n    - policies: { counting: ${last} }`
+  const first = loadConfig(text('two'), options)
+  assert.ok(first.ok)
+  assert.deepEqual(counts, { validated: 2, compiled: 0 })
+  const second = loadConfig(text('three'), { ...options, before: first.snapshot })
+  assert.ok(second.ok)
+  assert.deepEqual(counts, { validated: 3, compiled: 0 })
+  const [before, after] = [first, second].map(({ snapshot }) => snapshot.binds[0]!.listeners[0]!.routes)
+  assert.equal(after![0], before![0])
+  assert.notDeepEqual(after![1], before![1])
+})
+
+test('what the check refuses has the place of what the policy itself says', () => {
+  const text = withRoute('matches: [{ path: { exact: /b } }], policies: { prefixOnly: x }')
+  const check = () => [{ path: 'binds[0].listeners[0].routes[0].policies.prefixOnly', message: 'says less' }]
+  const result = loadConfig(text, { file: 'f', env: {}, policies: POLICIES, check })
+  assert.ok(!result.ok)
+  assert.deepEqual(
+    result.errors.map(({ message }) => message),
+    ['needs prefix matches, not exact /b']
+  )
 })

@@ -6,7 +6,8 @@ import { createHash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import type { Policy } from '#engine/contract/policy.ts'
-import { checkPolicies, policyWarnings } from './check-policies.ts'
+import { share } from '#engine/ir/share.ts'
+import { checkNames, checkPolicies, policyWarnings } from './check-policies.ts'
 import { checkFile } from './checks.ts'
 import type { Environment } from './expand.ts'
 import { validate } from './explain.ts'
@@ -36,6 +37,8 @@ export interface LoadOptions {
   readonly folder?: string
   /** Text of the file at an absolute path; throws an Error. Default: reads it from the disk. */
   readonly readFile?: (path: string) => string
+  /** The configuration in force: its unchanged parts become parts of the new one (share.ts). */
+  readonly before?: SnapshotDraft | null
   /** Finds what shows only when a Runtime is built; asked when all else is in order. Paths are the Snapshot's. */
   readonly check?: (draft: SnapshotDraft) => readonly { readonly path: string; readonly message: string }[]
 }
@@ -84,24 +87,46 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
   const outcome = validate(schema.file, source.value, source)
   if ('problems' in outcome) problems.push(...outcome.problems)
   const { policies } = options
-  problems.push(...checkFile(raw, source, env))
-  problems.push(...checkPolicies(raw, source, { policies, schema: schema.policies, sources }))
-  if (problems.length > 0 || 'problems' in outcome) return fail(problems)
+  problems.push(...checkFile(raw, source, env), ...checkNames(raw, source, policies))
+  const refused = () => checkPolicies(raw, source, { policies, schema: schema.policies, sources })
+  if (problems.length > 0 || 'problems' in outcome) return fail([...problems, ...refused()])
 
-  const snapshot = translate(outcome.value, {
+  const fresh = translated(outcome.value, {
     policies,
     keys: policyKeys(policies),
     sources,
     env,
     processors: options.processors ?? availableParallelism()
   })
-  const late = (options.check?.(snapshot) ?? []).map(({ path: text, message }): Problem => {
-    const path = parsePath(text)
-    return { path, offset: source.locate(path, 'key'), message }
-  })
-  if (late.length > 0) return fail(late)
+  if (fresh instanceof Error) {
+    // A policy cannot be resolved: checkPolicies says it again, with the place.
+    const unresolved = refused()
+    if (unresolved.length > 0) return fail(unresolved)
+    throw fresh
+  }
+  const snapshot = share(options.before, fresh)
+  const late = options.check?.(snapshot)
+  // A Runtime that could be built has compiled every policy. One that could not says less of the place.
+  const early = late?.length === 0 ? [] : refused()
+  if (early.length > 0) return fail(early)
+  if (late !== undefined && late.length > 0) return fail(late.map((problem) => placed(problem, source)))
   const doubts = [...warningsOf(raw, source), ...policyWarnings(raw, source, options.policies, schema.policies)]
   return { ok: true, snapshot, warnings: doubts.map((doubt) => warningText(doubt, source, options.file)) }
+}
+
+/** The Snapshot, or why a reference cannot be resolved. */
+function translated(...[file, options]: Parameters<typeof translate>): SnapshotDraft | Error {
+  try {
+    return translate(file, options)
+  } catch (error) {
+    return error as Error
+  }
+}
+
+/** A problem of the Snapshot, where it stands in the file. */
+function placed({ path: text, message }: { readonly path: string; readonly message: string }, source: Source): Problem {
+  const path = parsePath(text)
+  return { path, offset: source.locate(path, 'key'), message }
 }
 
 function warningText({ offset, path, message }: Problem, source: Source, file: string): string {

@@ -104,6 +104,14 @@ test('what is given back is there again, and never more than the capacity', () =
   assert.equal(granted(limit, 'a', 10), 5)
 })
 
+test('a first use waits for the end of its own period, however long making the bucket took', () => {
+  let now = 5_000
+  const table = new BucketTable(BucketTable.create(64), { owner: 0, clock: () => (now += 0.25) })
+  const limit = bucketsOf(table).limit(SPEC)
+  assert.equal(limit.take('a', 1, 1), 4)
+  assert.ok(limit.waitMs > 990 && limit.waitMs <= 1_000, `${limit.waitMs} ms`)
+})
+
 test('a clock that is a little behind another thread’s changes nothing', () => {
   const world = new World()
   const limit = world.limit()

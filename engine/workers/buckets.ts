@@ -41,11 +41,12 @@ class SharedLimit implements Limit {
 
   take(caller: string | null, need: number, amount: number): number {
     const { cells, clock } = this.#table
-    const now = clock()
     if (caller === null && this.#isKeyed) this.#table.countUnknown()
     for (let i = 0; i < TRIES; i++) {
       const bucket = this.#find(caller)
       if (bucket < 0) break
+      // Read behind the making of a bucket: its first period has begun by then.
+      const now = clock()
       const slot = bucket >>> 8
       const address = this.#table.address(slot)
       const period = this.#table.period(slot, now)

@@ -1,6 +1,7 @@
 /** What the main thread and its workers say to each other. */
 import type { SharedMemory } from '#engine/http/webassembly.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
+import type { Parcel } from './parcel.ts'
 
 /** Given to a worker when it starts. */
 export interface WorkerData {
@@ -25,7 +26,8 @@ export interface OpenedBind {
 }
 
 export type ToWorker =
-  | { readonly kind: 'snapshot'; readonly snapshot: Snapshot }
+  /** Packed for what this worker was sent last (parcel.ts). */
+  | { readonly kind: 'snapshot'; readonly snapshot: Parcel }
   /** Another log level for this worker's access log. */
   | { readonly kind: 'level'; readonly level: string }
   /** First step of the end: take what waits, then no new connections. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { share } from '#engine/ir/share.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { formatErrors, loadConfig } from '#engine/standalone/load.ts'
 import { REGION_BYTES } from '#engine/telemetry/metrics.ts'
@@ -75,7 +76,8 @@ test(`no request is lost or answered wrongly over ${RELOADS} reloads under load`
   const { supervisor } = supervise(t, 2)
   const port = await freePort()
   const backendPort = await backend(t)
-  assert.equal((await supervisor.publish(snapshot(config(port, 'v1', backendPort), 1))).ok, true)
+  let last = snapshot(config(port, 'v1', backendPort), 1)
+  assert.equal((await supervisor.publish(last)).ok, true)
   const local = startPressure({
     port,
     connections: 4,
@@ -93,7 +95,8 @@ test(`no request is lost or answered wrongly over ${RELOADS} reloads under load`
   await Promise.all([local.more(50), proxied.more(50)])
   const before = local.answers() + proxied.answers()
   for (let version = 2; version <= RELOADS + 1; version++) {
-    const outcome = await supervisor.publish(snapshot(config(port, `v${version}`, backendPort), version))
+    last = share(last, snapshot(config(port, `v${version}`, backendPort), version))
+    const outcome = await supervisor.publish(last)
     assert.equal(outcome.ok, true)
   }
   const during = local.answers() + proxied.answers() - before
@@ -106,7 +109,10 @@ test('a worker that dies takes only its own exchanges with it, and is replaced',
   const { supervisor, death } = supervise(t, 2)
   const port = await freePort()
   const backendPort = await backend(t)
-  await supervisor.publish(snapshot(config(port, 'v1', backendPort), 1))
+  const first = snapshot(config(port, 'v1', backendPort), 1)
+  await supervisor.publish(first)
+  // A successor holds nothing of what the dead worker was sent in parts.
+  await supervisor.publish(share(first, snapshot(config(port, 'v2', backendPort), 2)))
   const load = startPressure({
     port,
     connections: 8,

@@ -8,6 +8,7 @@ import { Worker } from 'node:worker_threads'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { BucketTable } from './bucket-table.ts'
 import type { OpenedBind, ToMain, ToWorker, WorkerData } from './messages.ts'
+import { pack } from './parcel.ts'
 import { SharedState } from './shared.ts'
 
 /** Wait before a dead worker is replaced: none the first time, then doubling while deaths go on. */
@@ -67,6 +68,8 @@ interface Seat {
   silentFor: number
   /** Version of the snapshot it serves; 0: none yet. */
   version: number
+  /** What its thread was sent last. */
+  held: Snapshot | null
   /** Runs while the seat is empty, until the next worker starts. */
   pause: NodeJS.Timeout | null
   drained: boolean
@@ -136,7 +139,7 @@ export class Supervisor {
     return new Promise((done) => {
       const missing = new Set(this.#seats.map(({ index }) => index))
       this.#waiting = { snapshot, missing, deaths: new Map(), done }
-      this.#broadcast({ kind: 'snapshot', snapshot })
+      for (const seat of this.#seats) this.#give(seat, snapshot)
       // A worker that keeps dying gets its chance with the new snapshot now, not when its pause is over.
       for (const seat of this.#seats) if (seat.pause !== null) this.#replace(seat)
     })
@@ -180,6 +183,12 @@ export class Supervisor {
     this.#seats[worker]?.thread.terminate().catch(() => undefined)
   }
 
+  #give(seat: Seat, snapshot: Snapshot): void {
+    const message: ToWorker = { kind: 'snapshot', snapshot: pack(seat.held, snapshot) }
+    seat.thread.postMessage(message)
+    seat.held = snapshot
+  }
+
   #broadcast(message: ToWorker): void {
     for (const seat of this.#seats) seat.thread.postMessage(message)
   }
@@ -193,6 +202,7 @@ export class Supervisor {
       lastBeats: 0,
       silentFor: 0,
       version: 0,
+      held: null,
       pause: null,
       drained: false,
       stopped: false
@@ -287,11 +297,12 @@ export class Supervisor {
     if (seat.pause !== null) clearTimeout(seat.pause)
     seat.pause = null
     seat.thread = this.#start(seat.index)
+    seat.held = null
     seat.startedAt = performance.now()
     seat.silentFor = 0
     this.#listen(seat)
     const snapshot = this.#waiting?.snapshot ?? this.#snapshot
-    if (snapshot !== null) seat.thread.postMessage({ kind: 'snapshot', snapshot })
+    if (snapshot !== null) this.#give(seat, snapshot)
   }
 
   #checkHeartbeats(): void {

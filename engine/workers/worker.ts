@@ -15,6 +15,7 @@ import type { SocketLayer } from '#engine/socket/wire.ts'
 import { createUpstream, type Upstream } from '#engine/upstream/client.ts'
 import type { UpstreamObserver } from '#engine/upstream/endpoint.ts'
 import type { OpenedBind, ToMain, ToWorker } from './messages.ts'
+import { unpack } from './parcel.ts'
 import type { SharedState } from './shared.ts'
 
 /** How often the worker shows that its event loop turns, and samples its gauges. */
@@ -49,6 +50,8 @@ export class WorkerThread {
   /** Closed by a reload; their last exchanges still run. */
   readonly #retired = new Set<OpenBind>()
   #served: Snapshot | null = null
+  /** The last that was sent, put in force or not: the next one is packed for it. */
+  #held: Snapshot | null = null
   #lifecycle: Lifecycle | null = null
   #upstream: Upstream | null = null
   #crowd: Crowd | null = null
@@ -68,7 +71,8 @@ export class WorkerThread {
 
   receive(message: ToWorker): void {
     if (message.kind === 'snapshot') {
-      const { snapshot } = message
+      const snapshot = unpack(this.#held, message.snapshot)
+      this.#held = snapshot
       this.#queue = this.#queue.then(() => this.#take(snapshot))
     } else if (message.kind === 'level') this.#parts.telemetry.setLevel(message.level)
     else if (message.kind === 'drain') this.#drain()

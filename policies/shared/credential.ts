@@ -45,7 +45,10 @@ const SPACE = 32
 export interface Credential {
   /** The credential without its prefix, its bytes as latin1 text; null: there is none, or one with another prefix. */
   readonly find: (ex: Exchange) => string | typeof SEVERAL | null
-  /** Takes out what `find` found; what stands around it stays as it was. It is kept in ex.credentials, for a backend that it may be passed on to. */
+  /**
+   * Takes out what `find` found; what stands around it stays as it was. It is kept in ex.credentials, for a
+   * backend that it may be passed on to.
+   */
   readonly take: (ex: Exchange, found: string) => void
 }
 

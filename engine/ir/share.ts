@@ -1,0 +1,66 @@
+/**
+ * What two configurations have in common, found once: what stays the same over a reload becomes the same
+ * object, and whoever has made something of that object need not make it again.
+ */
+
+/**
+ * `next`, with every part that equals its counterpart in `before` replaced by it; `before` itself when all is
+ * equal. For plain data, which nobody may change afterwards. Entries of a list that have a name are
+ * compared with the entry of that name, others with the entry of their place.
+ */
+export function share<T>(before: unknown, next: T): T {
+  return shared(before, next) as T
+}
+
+function shared(before: unknown, next: unknown): unknown {
+  if (Object.is(before, next)) return before
+  if (typeof before !== 'object' || typeof next !== 'object' || before === null || next === null) return next
+  if (Array.isArray(next)) return Array.isArray(before) ? sharedList(before, next) : next
+  // What is neither a list nor a plain object (bytes, dates) is not looked into.
+  return isPlain(before) && isPlain(next) ? sharedObject(before, next) : next
+}
+
+function sharedList(before: readonly unknown[], next: readonly unknown[]): readonly unknown[] {
+  let byName: Map<unknown, unknown> | null = null
+  let isSame = before.length === next.length
+  const out = next.map((entry, i) => {
+    let other = before[i]
+    const name = nameOf(entry)
+    if (name !== undefined && nameOf(other) !== name) {
+      byName ??= new Map(before.map((candidate) => [nameOf(candidate), candidate]))
+      other = byName.get(name)
+    }
+    const made = shared(other, entry)
+    if (!Object.is(made, before[i])) isSame = false
+    return made
+  })
+  return isSame ? before : out
+}
+
+function sharedObject(before: Plain, next: Plain): Plain {
+  const keys = Object.keys(next)
+  const keysBefore = Object.keys(before)
+  let isSame = keys.length === keysBefore.length
+  const out: Plain = {}
+  for (let i = 0; i < keys.length; i++) {
+    const key = keys[i]!
+    // Setting it would set something else.
+    if (key === '__proto__') return next
+    // The order of keys is that of header fields, so it counts.
+    if (keysBefore[i] !== key) isSame = false
+    out[key] = Object.hasOwn(before, key) ? shared(before[key], next[key]) : next[key]
+    if (isSame && !Object.is(out[key], before[key])) isSame = false
+  }
+  return isSame ? before : out
+}
+
+type Plain = Record<string, unknown>
+
+function isPlain(value: object): value is Plain {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === Object.prototype || prototype === null
+}
+
+function nameOf(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? (value as { readonly name?: unknown }).name : undefined
+}

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { remember } from './remember.ts'
+import { z } from './schema.ts'
+
+function counted() {
+  const seen: unknown[] = []
+  const schema = z.strictObject({ a: z.unknown() }).superRefine((value, context) => {
+    seen.push(value.a)
+    if (value.a === 'bad') context.addIssue({ code: 'custom', message: 'is bad' })
+  })
+  return { seen, schema: z.array(remember(schema.transform(({ a }) => ({ made: a })))) }
+}
+
+test('what was found good is not looked at again, and has the same outcome', () => {
+  const { seen, schema } = counted()
+  const [first] = schema.parse([{ a: { b: [1] } }])
+  const [second, third] = schema.parse([{ a: { b: [1] } }, { a: { b: [2] } }])
+  assert.deepEqual([first, third], [{ made: { b: [1] } }, { made: { b: [2] } }])
+  assert.equal(second, first)
+  assert.equal(seen.length, 2)
+})
+
+test('mistakes are found every time', () => {
+  const { schema } = counted()
+  for (let i = 0; i < 2; i++) {
+    const issues = schema.safeParse([{ a: 1 }, { a: 'bad' }]).error?.issues
+    assert.deepEqual(
+      issues?.map(({ path, message }) => ({ path, message })),
+      [{ path: [1], message: 'is bad' }]
+    )
+  }
+})
+
+test('values that look alike in JSON stay apart', () => {
+  const { schema } = counted()
+  assert.deepEqual(schema.parse([{ a: null }]), [{ made: null }])
+  assert.deepEqual(schema.parse([{ a: Number.POSITIVE_INFINITY }]), [{ made: Number.POSITIVE_INFINITY }])
+  assert.deepEqual(schema.parse([{ a: '1' }, { a: 1 }]), [{ made: '1' }, { made: 1 }])
+  assert.equal(schema.safeParse(['x', null, 5]).success, false)
+})

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { share } from '#engine/ir/share.ts'
+import { bindOf, routeOf, snapshotOf } from '#engine/testing/snapshot.ts'
+import { pack, unpack } from './parcel.ts'
+
+const backend = (port: number) => ({ kind: 'static' as const, host: 'h', port, unixPath: null, policies: {} })
+
+const first = snapshotOf(
+  [bindOf([{ routes: [routeOf({ name: 'a' }), routeOf({ name: 'b' }), routeOf({ name: 'c' })] }])],
+  {
+    x: backend(1),
+    y: backend(2)
+  }
+)
+
+/** As it goes through a message. */
+const send = <T>(value: T): T => structuredClone(value)
+
+test('a worker that holds nothing gets everything', () => {
+  assert.deepEqual(unpack(null, send(pack(null, first))), first)
+})
+
+test('a change to one route sends that route; the others stay the same objects on both sides', () => {
+  const held = unpack(null, send(pack(null, first)))
+  const changed = { ...structuredClone(first), version: 2 }
+  const routes = [
+    routeOf({ name: 'c' }),
+    routeOf({ name: 'new' }),
+    routeOf({ name: 'b', hostnames: ['changed.example'] }),
+    routeOf({ name: 'a' })
+  ]
+  const bind = bindOf([{ routes }])
+  const next = share(first, { ...changed, binds: [bind], backends: { y: backend(3), x: backend(1) } })
+  const parcel = pack(first, next)
+  assert.deepEqual(
+    parcel.binds[0]!.listeners[0]!.routes.map((route) => (typeof route === 'number' ? route : route.name)),
+    [2, 'new', 'b', 0]
+  )
+  assert.deepEqual(parcel.backends, { y: backend(3), x: null })
+  const got = unpack(held, send(parcel))
+  assert.deepEqual(got, next)
+  const [oldRoutes, newRoutes] = [held, got].map(({ binds }) => binds[0]!.listeners[0]!.routes)
+  assert.equal(newRoutes![0], oldRoutes![2])
+  assert.equal(newRoutes![3], oldRoutes![0])
+  assert.equal(got.backends.x, held.backends.x)
+  assert.equal(got.binds[0]!.listeners[0]!.policies, held.binds[0]!.listeners[0]!.policies)
+})
