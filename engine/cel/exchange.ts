@@ -1,6 +1,6 @@
 /** What expressions may read of an exchange, at each place where they run. */
 import { performance } from 'node:perf_hooks'
-import type { Exchange } from '#engine/contract/exchange.ts'
+import { BODY_NONE, type BodyKind, type Exchange } from '#engine/contract/exchange.ts'
 import type { ListenerParts, Route } from '#engine/contract/route.ts'
 import type { ClientStream } from '#engine/contract/transport.ts'
 import { HeaderFields } from './headers.ts'
@@ -16,9 +16,11 @@ export type Facts = Pick<
   | 'originalPath'
   | 'query'
   | 'request'
+  | 'requestBody'
   | 'requestBytes'
   | 'status'
   | 'response'
+  | 'responseBody'
   | 'responseBytes'
   | 'jwt'
   | 'apiKey'
@@ -61,9 +63,9 @@ function duration(fromMs: number, toMs: number): Duration {
   return new Duration(BigInt(Math.round((toMs - fromMs) * NANOS_PER_MS)))
 }
 
-/** A body as text when it is UTF-8, else as bytes. */
-function bodyOf(bytes: Buffer | null): Value | undefined {
-  if (bytes === null) return undefined
+/** A body as text when it is UTF-8, else as bytes; '' where there is none. Undefined when it has not been collected. */
+function bodyOf(bytes: Buffer | null, kind: BodyKind): Value | undefined {
+  if (bytes === null) return kind === BODY_NONE ? '' : undefined
   const text = bytes.toString('utf8')
   return text.includes('\ufffd') ? bytes : text
 }
@@ -79,7 +81,7 @@ const request: Readers = {
   pathAndQuery: (ex) => ex.originalPath + ex.query,
   version: (ex) => `HTTP/${ex.client.httpVersion}`,
   headers: (ex) => new HeaderFields(ex.request),
-  body: (ex) => bodyOf(ex.requestBytes),
+  body: (ex) => bodyOf(ex.requestBytes, ex.requestBody),
   startTime: (ex) => timestamp(ex.startedAt)
 }
 
@@ -116,7 +118,7 @@ export const RESPONSE_ROOTS: Roots<Facts> = {
   response: offer('response', {
     code: (ex) => ex.status,
     headers: (ex) => (ex.response === null ? undefined : new HeaderFields(ex.response)),
-    body: (ex) => bodyOf(ex.responseBytes)
+    body: (ex) => (ex.response === null ? undefined : bodyOf(ex.responseBytes, ex.responseBody))
   }),
   backend: offer('backend', { name: (ex) => ex.backend ?? undefined })
 }

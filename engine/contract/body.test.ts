@@ -120,6 +120,24 @@ for (const [name, kind] of KINDS) {
       origin.close()
     })
 
+    it('what came while a hook ahead waited counts too', async () => {
+      const origin = await startOrigin()
+      const open: (() => void)[] = []
+      const wait: Hook = () => new Promise((resolve) => open.push(() => resolve(CONTINUE)))
+      const stack = await startStack({ upstream: origin.port, ...kind, requestHooks: [wait, collectRequest(MAX)] })
+      const client = await rawClient(stack.port)
+      client.send(post(`Content-Length: ${MAX}\r\n\r\n${'x'.repeat(MAX)}`))
+      const chunked = await rawClient(stack.port)
+      chunked.send(post(`Transfer-Encoding: chunked\r\n\r\n7d0\r\n${'x'.repeat(2000)}\r\n0\r\n\r\n`))
+      while (open.length < 2) await new Promise((resolve) => setImmediate(resolve))
+      for (const go of open) go()
+      assert.deepEqual([statuses(await client.untilEnd()), statuses(await chunked.untilEnd())], [[200], [413]])
+      assert.equal(origin.seen.length, 1)
+      for (const one of [client, chunked]) one.close()
+      stack.close()
+      origin.close()
+    })
+
     it('a body of exactly the limit passes', async () => {
       const origin = await startOrigin()
       const { stack } = await start(origin.port, { request: pass, response: pass })

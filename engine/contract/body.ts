@@ -50,6 +50,8 @@ export function collectRequest(bytesMax: number): Hook {
     // Refused before it comes: nothing of it is read.
     if (ex.requestLength > bytesMax) return refuse(ex, 'BODY_NOT_BUFFERED')
     const held = ex.heldRequest
+    // A hook ahead may have waited while more came than may be kept.
+    if (lengthOf(held) > bytesMax) return refuse(ex, 'BODY_NOT_BUFFERED')
     if (ex.requestDone) {
       keepRequest(ex, Buffer.concat(held ?? []))
       return CONTINUE
@@ -67,6 +69,12 @@ export function collectRequest(bytesMax: number): Hook {
       inviteBody(ex)
     })
   }
+}
+
+function lengthOf(pieces: readonly Buffer[] | null): number {
+  let length = 0
+  if (pieces !== null) for (const piece of pieces) length += piece.length
+  return length
 }
 
 /** The client may be waiting to be asked, or may have been paused. */
@@ -93,11 +101,11 @@ export function collectResponse(bytesMax: number, fail: Fail): Hook {
       return CONTINUE
     }
     if (ex.responseBody === BODY_NONE) return CONTINUE
-    if (ex.responseLength > bytesMax) {
+    const held = ex.heldResponse
+    if (ex.responseLength > bytesMax || lengthOf(held) > bytesMax) {
       fail(ex, 'RESPONSE_NOT_BUFFERED')
       return overtaken()
     }
-    const held = ex.heldResponse
     if (ex.heldTrailers !== null) {
       keepResponse(ex, Buffer.concat(held ?? []))
       return CONTINUE
@@ -149,6 +157,8 @@ export function replaceResponseBody(ex: Exchange, bytes: Buffer): void {
   if (response === null || hasNoContent(ex.status, ex.method)) return
   for (const name of [...DESCRIBES_BYTES, ...DESCRIBES_REPRESENTATION]) response.remove(name)
   response.append('Content-Length', String(bytes.length))
+  // It is no part of anything any more (RFC 9110 section 15.3.7).
+  if (ex.status === 206) ex.status = 200
   ex.responseBody = bytes.length === 0 ? BODY_NONE : BODY_LENGTH
   ex.responseLength = bytes.length
   if (ex.localReply === null) keepResponse(ex, bytes)
