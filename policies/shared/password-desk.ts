@@ -14,7 +14,7 @@ const REMEMBERED_MAX = 10_000
 const REMEMBERED_MS = 10 * 60_000
 /** Different passwords for one name that may wait at the same time: a person has one, whoever guesses has many. */
 const PER_NAME_MAX = 4
-/** All that may wait; with bcrypt of cost 10 the last of them waits ten seconds. */
+/** All that may wait; with bcrypt of cost 10 the last of them waits twelve seconds. */
 const WAITING_MAX = 64
 /** In the pool at the same time: what else needs it (expressions over bodies) waits for two at most. */
 const RUNNING_MAX = 2

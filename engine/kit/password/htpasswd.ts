@@ -16,9 +16,9 @@ export interface LineProblem {
 
 /** RFC 7617 sets no bound; a name of this many characters fits a log line. */
 export const USER_CHARS_MAX = 255
-/** 2.4 s of CPU time for one verification; each step doubles it (docs/design/014-passwords.md). */
+/** 4.4 s for one verification on a busy machine; each step doubles it (docs/design/014-passwords.md). */
 const BCRYPT_COST_MAX = 14
-/** 2.2 s. crypt(3) itself takes less than 1,000 for 1,000 and writes so into the hash. */
+/** 3.2 s, likewise. crypt(3) itself takes less than 1,000 for 1,000 and writes so into the hash. */
 const ROUNDS_MIN = 1000
 const ROUNDS_MAX = 500_000
 
