@@ -314,44 +314,6 @@ test('a new process takes the port while the old one drains, and no request fail
   assert.ok(bodies.has('old') && bodies.has('new'))
 })
 
-/** WEIR_TEST_RELOADS raises it; a thousand take about 10 s. */
-const RELOADS = Number(process.env.WEIR_TEST_RELOADS ?? 100)
-
-test('reloads under load lose no request, and each answer is of one configuration', async (t) => {
-  const port = await freePort()
-  const file = join(folder, 'under-load.yaml')
-  await writeFile(file, config(port, 'v0'))
-  const program = await started(runProgram(['-f', file]))
-  t.after(() => program.stop())
-  const agent = new Agent({ keepAlive: true, maxSockets: 8 })
-  t.after(() => agent.destroy())
-  let running = true
-  let served = 0
-  const wrong: unknown[] = []
-  const client = async (path: string, expected: RegExp) => {
-    while (running) {
-      const { status, body } = await fetchText(port, path, agent)
-      if (status === 200 && expected.test(body)) served++
-      else wrong.push([status, body])
-    }
-  }
-  const clients = [
-    ...Array.from({ length: 4 }, () => client('/version', /^v\d+$/)),
-    ...Array.from({ length: 4 }, () => client('/', /^from the backend$/))
-  ].map((done) => done.catch((error) => wrong.push(error)))
-  for (let i = 1; i <= RELOADS; i++) {
-    await writeFile(`${file}.new`, config(port, `v${i}`))
-    await rename(`${file}.new`, file)
-    program.signal('SIGHUP')
-    await program.said(/configuration \w+ in force/, i)
-  }
-  running = false
-  await Promise.all(clients)
-  assert.deepEqual(wrong, [])
-  assert.equal((await fetchText(port, '/version')).body, `v${RELOADS}`)
-  t.diagnostic(`${served} requests over ${RELOADS} reloads`)
-})
-
 test('without arguments the demonstration runs', async (t) => {
   const port = await freePort()
   const env = { PORT: String(port), ADMIN_ADDR: 'off', STATS_ADDR: 'off', READINESS_ADDR: 'off' }

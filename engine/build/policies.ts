@@ -190,12 +190,12 @@ function sideOf(forms: readonly Compiled[], side: 'request' | 'response', collec
   let isCollected = false
   for (const { filter } of forms) {
     const hook = side === 'request' ? filter?.onRequest : filter?.onResponse
-    if (hook === undefined) continue
+    // Also without a hook of this side: one of the response may read the request's body.
     if (filter?.buffers?.[side] === true && !isCollected) {
       hooks.push(collectors[side])
       isCollected = true
     }
-    hooks.push(hook)
+    if (hook !== undefined) hooks.push(hook)
   }
   return hooks
 }

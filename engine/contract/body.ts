@@ -139,8 +139,8 @@ function overtaken(): Promise<Verdict> {
 
 /** What described the bytes that are gone (RFC 9110 section 8, RFC 9530). */
 const DESCRIBES_BYTES = ['content-length', 'content-encoding', 'content-md5', 'digest', 'content-digest', 'repr-digest']
-/** Of responses only: a changed body is another representation, and parts of it cannot be asked for. */
-const DESCRIBES_REPRESENTATION = ['etag', 'accept-ranges', 'content-range']
+/** Of responses also: a changed body is another representation, and parts of it cannot be asked for. */
+const DESCRIBES_RESPONSE = [...DESCRIBES_BYTES, 'etag', 'accept-ranges', 'content-range']
 
 /** Sends `bytes` instead of the request's body, which has been collected or was none. */
 export function replaceRequestBody(ex: Exchange, bytes: Buffer): void {
@@ -155,7 +155,7 @@ export function replaceRequestBody(ex: Exchange, bytes: Buffer): void {
 export function replaceResponseBody(ex: Exchange, bytes: Buffer): void {
   const { response } = ex
   if (response === null || hasNoContent(ex.status, ex.method)) return
-  for (const name of [...DESCRIBES_BYTES, ...DESCRIBES_REPRESENTATION]) response.remove(name)
+  for (const name of DESCRIBES_RESPONSE) response.remove(name)
   response.append('Content-Length', String(bytes.length))
   // It is no part of anything any more (RFC 9110 section 15.3.7).
   if (ex.status === 206) ex.status = 200

@@ -25,7 +25,7 @@ export interface Filter {
   /** Response headers are complete (of the upstream or of a local reply); runs last filter first. */
   readonly onResponse?: Hook
   /**
-   * The hook of that side reads the whole body (ex.requestBytes, ex.responseBytes): the engine waits for
+   * A hook of the filter reads the whole body of that side (ex.requestBytes, ex.responseBytes): the engine waits for
    * its end before the hook runs, and not before the hooks ahead of it have let the exchange pass.
    */
   readonly buffers?: { readonly request?: boolean; readonly response?: boolean }

@@ -110,6 +110,7 @@ describe('bodies', () => {
       response: false
     })
     assert.deepEqual(buffers({ response: { body: '"x"' } }), { request: false, response: true })
+    assert.deepEqual(buffers({ response: { set: { a: 'request.body' } } }), { request: true, response: false })
   })
 })
 

@@ -25,6 +25,9 @@ interface Field {
   readonly value: string
 }
 
+/** Made once: a schema takes longer to make than a thousand names to check. */
+const NAME = headerName()
+
 /** A header name, or one of the side's pseudo headers where they can be set. */
 const target = (side: Side) =>
   z.string().superRefine((name, context) => {
@@ -34,16 +37,16 @@ const target = (side: Side) =>
       context.addIssue({ code: 'custom', message: `of the pseudo headers, only ${known.join(', ')} can be set here` })
       return
     }
-    for (const { message } of headerName().safeParse(name).error?.issues ?? []) {
+    for (const { message } of NAME.safeParse(name).error?.issues ?? []) {
       context.addIssue({ code: 'custom', message })
     }
   })
 
 /** A list of {name, value} as in the resource, or a map from name to expression. */
-const fields = (side: Side, name: () => z.ZodType<string>) =>
+const fields = (side: Side, name: z.ZodType<string>) =>
   z
     .union([
-      list(z.strictObject({ name: name(), value: expression(ROOTS[side]) }), 1, FIELDS_MAX),
+      list(z.strictObject({ name, value: expression(ROOTS[side]) }), 1, FIELDS_MAX),
       z
         .record(z.string(), expression(ROOTS[side]))
         .superRefine((map, context) => {
@@ -52,7 +55,7 @@ const fields = (side: Side, name: () => z.ZodType<string>) =>
             context.addIssue({ code: 'custom', message: `must have 1 to ${FIELDS_MAX} entries` })
           }
           for (const key of names) {
-            for (const { message } of name().safeParse(key).error?.issues ?? []) {
+            for (const { message } of name.safeParse(key).error?.issues ?? []) {
               context.addIssue({ code: 'custom', path: [key], message })
             }
           }
@@ -74,8 +77,8 @@ const removals = (side: Side) =>
 
 const transform = (side: Side) =>
   atLeastOne({
-    set: fields(side, () => target(side)).optional(),
-    add: fields(side, headerName).optional(),
+    set: fields(side, target(side)).optional(),
+    add: fields(side, NAME).optional(),
     remove: removals(side).optional(),
     body: expression(ROOTS[side]).optional()
   })
@@ -118,7 +121,10 @@ function compile({ request, response }: z.output<typeof schema>, { failed }: Com
     return CONTINUE
   }
   // A body that is replaced has to be out of the way first, whether or not the expression reads it.
-  const buffers = { request: readsOrReplaces(before), response: readsOrReplaces(after) }
+  const buffers = {
+    request: before?.body != null || programsOf(before, after).some(({ needs }) => needs.requestBody),
+    response: after?.body != null || programsOf(after).some(({ needs }) => needs.responseBody)
+  }
   return {
     filter: { ...(before === null ? {} : { onRequest }), ...(after === null ? {} : { onResponse }), buffers }
   }
@@ -139,10 +145,12 @@ function stepsOf(side: Side, { set = [], add = [], remove = [], body }: Transfor
   }
 }
 
-function readsOrReplaces(steps: Steps | null): boolean {
-  if (steps === null) return false
-  const programs = [...steps.set, ...steps.add].map((step) => step.program)
-  return steps.body !== null || programs.some(({ needs }) => needs.requestBody || needs.responseBody)
+function programsOf(...sides: readonly (Steps | null)[]): Expression[] {
+  return sides.flatMap((steps) => {
+    if (steps === null) return []
+    const { set, add, body } = steps
+    return [...set.map((step) => step.program), ...add.map((step) => step.program), ...(body === null ? [] : [body])]
+  })
 }
 
 // --- request time ---
