@@ -3,9 +3,9 @@ import { envoy } from './envoy.ts'
 import { haproxy } from './haproxy.ts'
 import { nginx } from './nginx.ts'
 import type { Peer } from './peer.ts'
-import { weir } from './weir.ts'
+import { weir, weirUws } from './weir.ts'
 
 /** Figures are given as ratios to this one. */
 export const REFERENCE = nginx.name
 
-export const PEERS: readonly Peer[] = [nginx, haproxy, envoy, weir]
+export const PEERS: readonly Peer[] = [nginx, haproxy, envoy, weir, weirUws]

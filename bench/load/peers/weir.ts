@@ -8,23 +8,42 @@ const SOURCE = fileURLToPath(import.meta.resolve('#engine/main.ts'))
 /** What `npm run build` makes: preferred, because it is what is shipped. */
 const BUNDLE = join(dirname(dirname(SOURCE)), 'dist', 'weir.mjs')
 
-export const weir: Peer = {
-  name: 'weir',
-  find() {
-    const entry = [BUNDLE, SOURCE].find((path) => existsSync(path))
-    if (entry === undefined) return { missing: 'neither the bundle nor engine/main.ts is there' }
-    return { program: process.execPath, args: ['--disable-warning=ExperimentalWarning', entry] }
-  },
-  version: (command) => versionOf(command, '--version'),
-  configure(setup) {
-    const path = join(setup.folder, 'weir.json')
-    writeFileSync(path, JSON.stringify(configuration(setup)))
-    return ['-f', path]
+/** Weir with its default transport, and with uWebSockets.js towards clients. */
+export const weir = peer('weir', {})
+export const weirUws = peer('weir-uws', {
+  transport: 'uws',
+  // What that library cannot change (docs/design/005-uws-transport.md).
+  frontendPolicies: {
+    http: { http1IdleTimeout: '12s', http1HeaderTimeout: '12s', http1MaxHeaders: 98 },
+    tcp: { keepalives: { time: '0s' } }
+  }
+})
+
+interface Variant {
+  readonly transport?: 'uws'
+  readonly frontendPolicies?: object
+}
+
+function peer(name: string, variant: Variant): Peer {
+  return {
+    name,
+    find() {
+      const entry = [BUNDLE, SOURCE].find((path) => existsSync(path))
+      if (entry === undefined) return { missing: 'neither the bundle nor engine/main.ts is there' }
+      return { program: process.execPath, args: ['--disable-warning=ExperimentalWarning', entry] }
+    },
+    version: (command) => versionOf(command, '--version'),
+    configure(setup) {
+      const path = join(setup.folder, 'weir.json')
+      writeFileSync(path, JSON.stringify(configuration(setup, variant)))
+      return ['-f', path]
+    }
   }
 }
 
 /** Level warn: access log lines are of level info. The ports of admin, stats and readiness stay closed. */
-function configuration({ port, upstreamPort, threads, routes }: Setup): object {
+function configuration({ port, upstreamPort, threads, routes }: Setup, variant: Variant): object {
+  const { transport = 'auto', frontendPolicies } = variant
   const backends = [{ host: `127.0.0.1:${upstreamPort}` }]
   const all = [{ name: 'all', backends }]
   const many = Array.from({ length: routes }, (_, i) => ({
@@ -40,6 +59,7 @@ function configuration({ port, upstreamPort, threads, routes }: Setup): object {
       workerThreads: threads,
       logging: { level: 'warn' }
     },
-    binds: [{ port, listeners: [{ name: 'bench', routes: routes === 0 ? all : many }] }]
+    ...(frontendPolicies === undefined ? {} : { frontendPolicies }),
+    binds: [{ port, transport, listeners: [{ name: 'bench', routes: routes === 0 ? all : many }] }]
   }
 }
