@@ -73,7 +73,15 @@ test('200 requests of every kind against the own backend, each answer checked', 
 test('every peer writes its configuration, for one worker and for many routes', () => {
   const folder = mkdtempSync(join(tmpdir(), 'weir-bench-test-'))
   for (const peer of PEERS) {
-    const args = peer.configure({ port: 1, upstreamPort: 2, threads: 1, routes: 3, connections: 64, folder })
+    const args = peer.configure({
+      port: 1,
+      upstreamPort: 2,
+      threads: 1,
+      routes: 3,
+      hasChain: true,
+      connections: 64,
+      folder
+    })
     assert.ok(
       args.some((arg) => arg.startsWith(folder)),
       peer.name

@@ -45,8 +45,8 @@ export async function startSubject(
   const own = join(folder, `${workload.name}-${peer.name}`)
   mkdirSync(own, { recursive: true })
   const port = await freePort()
-  const { threads, routes, connections } = workload
-  const args = peer.configure({ port, upstreamPort, threads, routes, connections, folder: own })
+  const { threads, routes, hasChain, connections } = workload
+  const args = peer.configure({ port, upstreamPort, threads, routes, hasChain, connections, folder: own })
   const process = await start({ program: command.program, args: [...command.args, ...args] }, cores)
   await untilReady(peer, process, port, workload)
   const pids = processTree(process.pid)

@@ -1,4 +1,5 @@
 /** The canonical workloads. Their names are stable: results are compared by them over the years. */
+import { CREDENTIALS } from '../chain.ts'
 import type { AnswerName } from './backend/answers.ts'
 import type { Job } from './generator/job.ts'
 import { routePath } from './peers/peer.ts'
@@ -16,6 +17,8 @@ export interface Workload {
   readonly requests: readonly string[]
   readonly threads: number
   readonly routes: number
+  /** The route has the policies of bench/chain.ts. */
+  readonly hasChain: boolean
   /** Only this peer; null: every peer that is installed. */
   readonly peer: string | null
   /** Ratios are to this workload of the same peer; null: to the reference peer on the same workload. */
@@ -28,6 +31,7 @@ const FILES_SPARE = 500
 /** Requests of the routes workloads go to this many routes in turn, spread over all. */
 const ROUTES_ASKED = 64
 
+const BEARER = 'Bearer 0123456789abcdef0123456789abcdef'
 const GET = request('GET /1k', '')
 const DEFAULTS = {
   mode: 'throughput',
@@ -37,6 +41,7 @@ const DEFAULTS = {
   requests: [GET],
   threads: 1,
   routes: 0,
+  hasChain: false,
   peer: null,
   base: null
 } as const
@@ -91,6 +96,7 @@ export const WORKLOADS: readonly Workload[] = [
     connections: IDLE_CONNECTIONS
   },
   ...[1, 100, 5000].map((routes) => routed(routes)),
+  ...[false, true].map((hasChain) => chained(hasChain)),
   ...[1, 2].map(
     (threads): Workload => ({
       ...DEFAULTS,
@@ -113,6 +119,20 @@ export function jobOf(workload: Workload): Pick<Job, 'connections' | 'fresh' | '
   return { connections: workload.connections, fresh: workload.fresh, requests: workload.requests }
 }
 
+/** The same requests with and without the policies. */
+function chained(hasChain: boolean): Workload {
+  return {
+    ...DEFAULTS,
+    name: hasChain ? 'chain-on' : 'chain-off',
+    group: 'chain',
+    about: `get-1k with a JWT, ${hasChain ? 'verified, three rules, a limit per caller, four header policies' : 'which nobody reads'}`,
+    requests: [request('GET /1k', '', '', CREDENTIALS)],
+    hasChain,
+    peer: 'weir',
+    base: 'chain-off'
+  }
+}
+
 function routed(routes: number): Workload {
   const step = routes / ROUTES_ASKED
   const requests = Array.from({ length: ROUTES_ASKED }, (_, i) =>
@@ -131,7 +151,7 @@ function routed(routes: number): Workload {
 }
 
 /** A whole request with ten header fields, `more` and the framing of its body aside. */
-function request(line: string, body: string, more = ''): string {
+function request(line: string, body: string, more = '', credentials = BEARER): string {
   const framing = body === '' ? '' : `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`
   return (
     `${line} HTTP/1.1\r\n` +
@@ -140,7 +160,7 @@ function request(line: string, body: string, more = ''): string {
     'Accept: application/json, text/plain, */*\r\n' +
     'Accept-Encoding: gzip, deflate, br\r\n' +
     'Accept-Language: en-GB,en;q=0.9\r\n' +
-    'Authorization: Bearer 0123456789abcdef0123456789abcdef\r\n' +
+    `Authorization: ${credentials}\r\n` +
     'Cookie: session=6c9b1f2e3d4a5b6c; theme=dark\r\n' +
     'Referer: https://bench.example.com/start\r\n' +
     'Cache-Control: no-cache\r\n' +

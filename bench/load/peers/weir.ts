@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { CHAIN } from '../../chain.ts'
 import { type Peer, routePath, type Setup } from './peer.ts'
 import { versionOf } from './program.ts'
 
@@ -42,10 +43,10 @@ function peer(name: string, variant: Variant): Peer {
 }
 
 /** Level warn: access log lines are of level info. The ports of admin, stats and readiness stay closed. */
-function configuration({ port, upstreamPort, threads, routes }: Setup, variant: Variant): object {
+function configuration({ port, upstreamPort, threads, routes, hasChain }: Setup, variant: Variant): object {
   const { transport = 'auto', frontendPolicies } = variant
   const backends = [{ host: `127.0.0.1:${upstreamPort}` }]
-  const all = [{ name: 'all', backends }]
+  const all = [{ name: 'all', ...(hasChain ? { policies: CHAIN } : {}), backends }]
   const many = Array.from({ length: routes }, (_, i) => ({
     name: `service-${i}`,
     matches: [{ path: { pathPrefix: routePath(i) } }],
