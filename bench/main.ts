@@ -33,7 +33,8 @@ async function main(options: Options): Promise<boolean> {
   const parts = new Set(options.parts)
   const micro = parts.has('micro') ? await runAllMicro(mode.micro) : []
   const gc = parts.has('gc') ? await runGate() : null
-  if (parts.has('gc')) console.log(`\n${gc === null ? 'gc: skipped, there is no committed number yet' : gateText(gc)}`)
+  if (parts.has('gc'))
+    console.log(`\n${gc === null ? 'gc: skipped, there is no committed number yet' : gc.map(gateText).join('\n')}`)
   const plan: Plan = { ...mode.load, rounds, only: options.only, peers: options.peers }
   const load = parts.has('load') ? await runAllLoad(plan) : []
   const document: Document = {
@@ -48,7 +49,7 @@ async function main(options: Options): Promise<boolean> {
     load
   }
   if (options.save) console.log(`\nsaved as bench/results/${save(document, RESULTS)}`)
-  return load.every(passed) && (gc?.passed ?? true)
+  return load.every(passed) && (gc?.every(({ passed }) => passed) ?? true)
 }
 
 async function runAllMicro(timing: MicroTiming): Promise<MicroRow[]> {

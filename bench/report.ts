@@ -15,7 +15,7 @@ export interface Document {
   /** Versions of the proxies that were measured. */
   readonly versions: Readonly<Record<string, string>>
   readonly micro: readonly MicroRow[]
-  readonly gc: GateResult | null
+  readonly gc: readonly GateResult[] | null
   readonly load: readonly Row[]
 }
 

@@ -8,9 +8,9 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 /** Short, because a body that leaves as text is garbage too, and would hide what a request adds. */
 const BODY = 'x'.repeat(64)
 const ANSWER = `HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nCache-Control: no-cache\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`
-const REQUEST =
+const requestWith = (credentials: string) =>
   'GET /bench HTTP/1.1\r\nHost: bench.example.com\r\nUser-Agent: bench\r\nAccept: */*\r\n' +
-  'Accept-Encoding: gzip\r\nAuthorization: Bearer 0123456789abcdef\r\nX-Request-Id: 7f3c2a10\r\n\r\n'
+  `Accept-Encoding: gzip\r\nAuthorization: ${credentials}\r\nX-Request-Id: 7f3c2a10\r\n\r\n`
 const HEAD_END = '\r\n\r\n'
 
 /** Answers every request with ANSWER, on a free port of 127.0.0.1; gives the port. */
@@ -32,8 +32,16 @@ function serve(): Promise<number> {
   })
 }
 
+interface Order {
+  readonly port: number
+  readonly connections: number
+  readonly count: number
+  readonly credentials: string
+}
+
 /** Sends `count` GETs over `connections` connections, one at a time on each. Rejects on any wrong answer. */
-function send(port: number, connections: number, count: number): Promise<void> {
+function send({ port, connections, count, credentials }: Order): Promise<void> {
+  const request = requestWith(credentials)
   let sent = 0
   let answered = 0
   const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -42,7 +50,7 @@ function send(port: number, connections: number, count: number): Promise<void> {
     const next = () => {
       if (sent === count) return
       sent++
-      socket.write(REQUEST, 'latin1')
+      socket.write(request, 'latin1')
     }
     let text = ''
     socket.on('connect', next)
@@ -68,10 +76,10 @@ function send(port: number, connections: number, count: number): Promise<void> {
   })
 }
 
-/** Messages from the gate: { port, connections, count }; answers 'done' or { failed }. */
+/** Messages from the gate: orders; answers 'done' or { failed }. */
 if (import.meta.main) {
-  process.on('message', ({ port, connections, count }: { port: number; connections: number; count: number }) => {
-    send(port, connections, count).then(
+  process.on('message', (order: Order) => {
+    send(order).then(
       () => process.send!('done'),
       (error: Error) => process.send!({ failed: error.message })
     )

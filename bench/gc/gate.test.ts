@@ -20,12 +20,12 @@ test('one closure and one promise more per request are seen in the bytes', async
 })
 
 test('the gate fails above its tolerance only, and asks for a lower number when there is one', () => {
-  const expected = { gets: 100_000, scavenges: 250, tolerance: 0.01 }
+  const expected = { course: 'plain', gets: 100_000, scavenges: 250, tolerance: 0.01 } as const
   const of = (scavenges: number) => judge({ scavenges, bytes: 2_100 * 100_000 }, expected)
   assert.equal(of(250).passed, true)
   assert.equal(of(252).passed, true)
   assert.equal(of(256).passed, false)
-  assert.match(gateText(of(256)), /^gc: 256 scavenges per 100000 GETs \(2100 bytes per GET\); 250 .* FAILED$/)
+  assert.match(gateText(of(256)), /^gc: plain: 256 scavenges per 100000 GETs \(2100 bytes per GET\); 250 .* FAILED$/)
   assert.match(gateText(of(240)), /ok; commit the lower number/)
 })
 

@@ -4,7 +4,7 @@
  * (docs/performance.md), so this is what may fail a change.
  *
  *   node bench/gc/gate.ts            compare with bench/gc/expected.json
- *   node bench/gc/gate.ts --update   write the measured number there
+ *   node bench/gc/gate.ts --update   write the measured numbers there
  *   node bench/gc/gate.ts --prove    show that one closure, and one promise, more per request is seen
  */
 import { type ChildProcess, fork } from 'node:child_process'
@@ -12,6 +12,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { CHAIN, CREDENTIALS } from '../chain.ts'
 import type { Extra, Garbage, SubjectArgs } from './subject.ts'
 
 /** 1 MB: the smallest young generation that V8 allows, so that every megabyte of garbage counts. */
@@ -31,12 +32,29 @@ export interface GateSize {
 
 export const FULL: GateSize = { warmup: 30_000, gets: 100_000 }
 
+/** What is measured: a route, and what a request carries to pass it. */
+export interface Course {
+  readonly name: 'plain' | 'chain'
+  readonly policies: object
+  readonly credentials: string
+}
+
+const PLAIN: Course = { name: 'plain', policies: {}, credentials: 'Bearer 0123456789abcdef' }
+const COURSES: readonly Course[] = [PLAIN, { name: 'chain', policies: CHAIN, credentials: CREDENTIALS }]
+
 /** What bench/gc/expected.json holds. */
-export interface ExpectedGarbage {
+interface ExpectedFile {
   readonly gets: number
-  readonly scavenges: number
-  /** Part of `scavenges` by which a run may exceed it. */
+  /** Part of the scavenges by which a run may exceed them. */
   readonly tolerance: number
+  readonly scavenges: { readonly [course in Course['name']]: number }
+}
+
+export interface ExpectedGarbage {
+  readonly course: Course['name']
+  readonly gets: number
+  readonly tolerance: number
+  readonly scavenges: number
 }
 
 export interface GateResult extends ExpectedGarbage {
@@ -55,18 +73,19 @@ export async function countGarbage(
   size: GateSize,
   module = GATEWAY,
   extra: Extra | null = null,
-  flags: readonly string[] = []
+  flags: readonly string[] = [],
+  { policies, credentials } = PLAIN
 ): Promise<Garbage> {
   const client = launch(new URL('./client.ts', import.meta.url), [], [])
   try {
     const { backendPort } = await answer<{ backendPort: number }>(client)
-    const args: SubjectArgs = { module, backendPort, extra }
+    const args: SubjectArgs = { module, backendPort, policies, extra }
     const subject = launch(new URL('./subject.ts', import.meta.url), [JSON.stringify(args)], [...FLAGS, ...flags])
     try {
       const { port } = await answer<{ port: number }>(subject)
-      await load(client, port, size.warmup)
+      await load(client, port, size.warmup, credentials)
       await ask<Garbage>(subject, 'count')
-      await load(client, port, size.gets)
+      await load(client, port, size.gets, credentials)
       return await ask<Garbage>(subject, 'count')
     } finally {
       await end(subject)
@@ -76,11 +95,16 @@ export async function countGarbage(
   }
 }
 
-/** Measures the gateway against the committed number; null when there is no number, or no gateway, yet. */
-export async function runGate(): Promise<GateResult | null> {
+/** Measures the gateway against the committed numbers; null when there are none, or no gateway, yet. */
+export async function runGate(): Promise<GateResult[] | null> {
   if (!existsSync(EXPECTED) || !existsSync(fileURLToPath(GATEWAY))) return null
-  const expected = JSON.parse(readFileSync(EXPECTED, 'utf8')) as ExpectedGarbage
-  return judge(await countGarbage({ ...FULL, gets: expected.gets }), expected)
+  const { gets, tolerance, scavenges } = JSON.parse(readFileSync(EXPECTED, 'utf8')) as ExpectedFile
+  const results: GateResult[] = []
+  for (const course of COURSES) {
+    const garbage = await countGarbage({ ...FULL, gets }, GATEWAY, null, [], course)
+    results.push(judge(garbage, { course: course.name, gets, tolerance, scavenges: scavenges[course.name] }))
+  }
+  return results
 }
 
 export function judge({ scavenges, bytes }: Garbage, expected: ExpectedGarbage): GateResult {
@@ -88,14 +112,14 @@ export function judge({ scavenges, bytes }: Garbage, expected: ExpectedGarbage):
   return { ...expected, measured: scavenges, bytesPerGet: Math.round(bytes / expected.gets), passed }
 }
 
-export function gateText({ gets, measured, bytesPerGet, scavenges, tolerance, passed }: GateResult): string {
+export function gateText({ course, gets, measured, bytesPerGet, scavenges, tolerance, passed }: GateResult): string {
   const allowed = `${scavenges} are expected, ${tolerance * 100} % more are allowed`
   const better = measured < scavenges * (1 - tolerance) ? '; commit the lower number (--update)' : ''
-  return `gc: ${measured} scavenges per ${gets} GETs (${bytesPerGet} bytes per GET); ${allowed}: ${passed ? 'ok' : 'FAILED'}${better}`
+  return `gc: ${course}: ${measured} scavenges per ${gets} GETs (${bytesPerGet} bytes per GET); ${allowed}: ${passed ? 'ok' : 'FAILED'}${better}`
 }
 
-async function load(client: ChildProcess, port: number, count: number): Promise<void> {
-  const reply = await ask<'done' | { failed: string }>(client, { port, connections: CONNECTIONS, count })
+async function load(client: ChildProcess, port: number, count: number, credentials: string): Promise<void> {
+  const reply = await ask<'done' | { failed: string }>(client, { port, connections: CONNECTIONS, count, credentials })
   if (reply !== 'done') throw new Error(`the garbage gate got a wrong answer: ${reply.failed}`)
 }
 
@@ -138,7 +162,7 @@ async function end(child: ChildProcess): Promise<void> {
 async function prove(): Promise<boolean> {
   const control = await countGarbage(FULL, GATEWAY, 'none')
   console.log(`one call, no allocation, more per request: ${control.scavenges} scavenges`)
-  const expected = { gets: FULL.gets, scavenges: control.scavenges, tolerance: TOLERANCE }
+  const expected = { course: PLAIN.name, gets: FULL.gets, scavenges: control.scavenges, tolerance: TOLERANCE }
   let seen = true
   for (const extra of ['closure', 'promise'] as const) {
     const { measured, passed } = judge(await countGarbage(FULL, GATEWAY, extra), expected)
@@ -153,13 +177,17 @@ async function main(): Promise<boolean> {
   const { values } = parseArgs({ options })
   if (values.prove === true) return prove()
   if (values.update === true) {
-    const { scavenges } = await countGarbage(FULL)
-    const expected: ExpectedGarbage = { gets: FULL.gets, scavenges, tolerance: TOLERANCE }
+    const counts: { [name: string]: number } = {}
+    for (const course of COURSES) {
+      counts[course.name] = (await countGarbage(FULL, GATEWAY, null, [], course)).scavenges
+    }
+    const expected = { gets: FULL.gets, tolerance: TOLERANCE, scavenges: counts }
     writeFileSync(EXPECTED, `${JSON.stringify(expected, null, 2)}\n`)
   }
-  const result = await runGate()
-  console.log(result === null ? 'gc: there is no committed number yet (--update writes one)' : gateText(result))
-  return result?.passed ?? false
+  const results = await runGate()
+  if (results === null) console.log('gc: there are no committed numbers yet (--update writes them)')
+  for (const result of results ?? []) console.log(gateText(result))
+  return results?.every(({ passed }) => passed) ?? false
 }
 
 if (import.meta.main && !(await main())) process.exitCode = 1

@@ -17,6 +17,8 @@ export interface SubjectArgs {
   /** URL of a module that exports startGateway. */
   readonly module: string
   readonly backendPort: number
+  /** Of the one route. */
+  readonly policies: object
   /** Null: the gateway as it is. */
   readonly extra: Extra | null
 }
@@ -44,10 +46,10 @@ function addGarbage(extra: Extra): void {
   }
 }
 
-function configuration(backendPort: number): string {
+function configuration(backendPort: number, policies: object): string {
   return JSON.stringify({
     config: { adminAddr: 'off', statsAddr: 'off', readinessAddr: 'off', logging: { level: 'warn' } },
-    binds: [{ port: 0, listeners: [{ routes: [{ backends: [{ host: `127.0.0.1:${backendPort}` }] }] }] }]
+    binds: [{ port: 0, listeners: [{ routes: [{ policies, backends: [{ host: `127.0.0.1:${backendPort}` }] }] }] }]
   })
 }
 
@@ -84,10 +86,10 @@ class GarbageCount {
 }
 
 /** Serves until the gate disconnects. Every message asks for the garbage since the last one. */
-async function serve({ module, backendPort, extra }: SubjectArgs): Promise<void> {
+async function serve({ module, backendPort, policies, extra }: SubjectArgs): Promise<void> {
   if (extra !== null) addGarbage(extra)
   const { startGateway } = (await import(module)) as { startGateway: StartGateway }
-  const gateway = await startGateway(configuration(backendPort))
+  const gateway = await startGateway(configuration(backendPort, policies))
   const count = new GarbageCount()
   count.start()
   process.on('message', () => {
