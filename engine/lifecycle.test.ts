@@ -3,6 +3,7 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Exchange } from './contract/exchange.ts'
 import { CONTINUE, type Hook, STOP, type Verdict } from './contract/filter.ts'
+import { answer } from './contract/refuse.ts'
 import { llhttp } from './http/llhttp.ts'
 import { startOrigin, startScript, statuses } from './testing/origin.ts'
 import { exchangeRaw, rawClient, rawServer } from './testing/raw.ts'
@@ -56,8 +57,8 @@ describe('hooks', { timeout: 10_000 }, () => {
         }
       ]
     })
-    const answer = await exchangeRaw(stack.port, GET)
-    match(answer, /^HTTP\/1\.1 403 [\s\S]*X-Why: test\r\n[\s\S]*X-Seen: first,second\r\n[\s\S]*\r\n\r\nno$/)
+    const received = await exchangeRaw(stack.port, GET)
+    match(received, /^HTTP\/1\.1 403 [\s\S]*X-Why: test\r\n[\s\S]*X-Seen: first,second\r\n[\s\S]*\r\n\r\nno$/)
     stack.close()
   })
 
@@ -169,6 +170,31 @@ describe('hooks', { timeout: 10_000 }, () => {
     held.open()
     await turns(5)
     equal(stack.records.length, 1)
+    stack.close()
+  })
+
+  it('a hook that was overtaken adds nothing to the answer, and does not hold it up', async () => {
+    const [late, held] = [gate(), gate()]
+    const refusing: Hook = async (ex) => {
+      await late.hook()
+      return answer(ex, { status: 401, body: 'late', contentType: null, headers: null })
+    }
+    const answering: Hook = () => {
+      // The timeout has answered: only now the first hook makes up its mind.
+      late.open()
+      return held.hook()
+    }
+    const stack = await startStack({
+      upstream: 1,
+      settings: { requestTimeoutMs: 50 },
+      requestHooks: [refusing],
+      responseHooks: [answering]
+    })
+    const client = exchangeRaw(stack.port, GET)
+    while (held.waiting === 0) await turn()
+    await turns(5)
+    held.open()
+    deepEqual(statuses(await client), [504])
     stack.close()
   })
 

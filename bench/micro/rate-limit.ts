@@ -44,7 +44,7 @@ export function register(bench: Bench): void {
 
 function addPolicy(times: (name: string, run: () => void) => void, name: string, buckets = NO_BUCKETS): void {
   const config = { local: [{ requests: AMOUNT, unit: 'Hours' }] }
-  const hook = compilePolicy(rateLimit, config, undefined, buckets).filter!.onRequest!
+  const hook = compilePolicy(rateLimit, config, undefined, { buckets }).filter!.onRequest!
   const ex = fakeExchange()
   times(name, () => {
     ex.quota = null

@@ -1,20 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fakeExchange } from '#engine/testing/exchange.ts'
+import { fakePool } from '#engine/testing/pool.ts'
 import { CelError, toJson, type Value } from './index.ts'
-import { CEL_JOB, type CelJob, evaluation, type Phase, runCelJob } from './offload.ts'
-
-/** A pool in this thread: what goes in and out is cloned, as between threads. */
-function pool() {
-  const jobs: CelJob[] = []
-  const run = (name: string, job: unknown): Promise<unknown> => {
-    assert.equal(name, CEL_JOB)
-    const cloned = structuredClone(job) as CelJob
-    jobs.push(cloned)
-    return Promise.resolve(structuredClone(runCelJob(cloned)))
-  }
-  return { jobs, run }
-}
+import { evaluation, type Phase } from './offload.ts'
 
 function exchange(body: string | null) {
   const ex = fakeExchange({
@@ -35,7 +24,7 @@ const LARGE = JSON.stringify({ items: Array.from({ length: 60_000 }, (_, i) => i
 const ALL = 'json(request.body).items.all(i, i >= 0)'
 
 test('an expression over a body leaves the thread when the body is large, and only then', async () => {
-  const { jobs, run } = pool()
+  const { jobs, run } = fakePool()
   const all = evaluation(ALL, 'request', 'bool', run)
   assert.equal(all.mayWait, true)
   assert.equal(all.run(exchange(SMALL)), true)
@@ -49,7 +38,7 @@ test('an expression over a body leaves the thread when the body is large, and on
 })
 
 test('it gives the same there as here', async () => {
-  const { jobs, run } = pool()
+  const { jobs, run } = fakePool()
   const sources = [
     'request.method + request.uri + request.version + request.host + request.pathAndQuery',
     'request.headers["x-tenant"].join("+")',
@@ -71,7 +60,7 @@ test('it gives the same there as here', async () => {
 })
 
 test('the response is there too, and one that was not is not', async () => {
-  const { run } = pool()
+  const { run } = fakePool()
   const source = 'response.code == 200 && response.headers.server == "x" && json(response.body).items.all(i, i >= 0)'
   const ex = exchange(null)
   ex.status = 200
@@ -83,7 +72,7 @@ test('the response is there too, and one that was not is not', async () => {
 const failure = (value: Value) => (value instanceof CelError ? value.message : 'no error')
 
 test('what fails there, or cannot run there, is a failed expression', async () => {
-  const { run } = pool()
+  const { run } = fakePool()
   const wrong = evaluation('json(request.body).items.map(i, i / 0)[0] == 1', 'request', 'bool', run)
   assert.match(failure(await wrong.run(exchange(LARGE))), /division by zero/)
   const full = evaluation(ALL, 'request', 'bool', () => Promise.reject(new Error('the pool is full')))

@@ -26,7 +26,7 @@ export interface CelJob {
 
 /** Plain data in, plain data out: what is no JSON value comes back as its JSON. */
 export type CelOutcome =
-  | { readonly value: string | number | boolean | null }
+  | { readonly value: string | number | boolean | null | Uint8Array }
   | { readonly json: string }
   | { readonly error: string }
 
@@ -135,7 +135,7 @@ export function runCelJob({ source, phase, facts }: CelJob): CelOutcome {
   const value = program.run(unpack(facts))
   if (value instanceof CelError) return { error: value.message }
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return { value }
-  if (typeof value === 'number') return { value }
+  if (typeof value === 'number' || value instanceof Uint8Array) return { value }
   const json = toJson(value)
   return typeof json === 'string' ? { json } : { error: json instanceof CelError ? json.message : 'no JSON value' }
 }

@@ -1,10 +1,9 @@
 /** What the tests of policies share: a configuration as the file gives it -> compiled form or problems. */
 
-import { NO_BUCKETS } from '#engine/contract/buckets.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Compiled, Verdict } from '#engine/contract/filter.ts'
 import { IDLE, newKept } from '#engine/contract/kept.ts'
-import type { Policy } from '#engine/contract/policy.ts'
+import type { CompileContext, Policy } from '#engine/contract/policy.ts'
 import type { CompiledMatch, Route } from '#engine/contract/route.ts'
 
 const ALL: readonly CompiledMatch[] = [{ kind: 'prefix', path: '' }]
@@ -12,17 +11,22 @@ const ALL: readonly CompiledMatch[] = [{ kind: 'prefix', path: '' }]
 /** Names of policies whose expressions failed, in order; tests empty it. */
 export const failures: string[] = []
 
-/** Validates and compiles; throws what the schema or the policy throws. */
-export function compilePolicy(policy: Policy, config: unknown, matches = ALL, buckets = NO_BUCKETS): Compiled {
+/** Validates and compiles, in a context of which `more` replaces parts; throws what the schema or the policy throws. */
+export function compilePolicy(
+  policy: Policy,
+  config: unknown,
+  matches = ALL,
+  more: Partial<CompileContext> = {}
+): Compiled {
   const parsed = policy.schema.parse(config)
   return policy.compile((policy.accumulates ? [parsed] : parsed) as never, {
     ...IDLE,
     kept: newKept(),
     failed: (name) => failures.push(name),
-    buckets,
     maxBufferBytes: 2 << 20,
     matches,
-    place: '80 listener route'
+    place: '80 listener route',
+    ...more
   })
 }
 
@@ -35,6 +39,11 @@ export function problemsOf(policy: Policy, config: unknown): string[] {
 /** Runs the request hook; hooks of the tested policies decide at once. */
 export function runRequest(compiled: Compiled, ex: Exchange): Verdict {
   return verdict(compiled.filter?.onRequest?.(ex))
+}
+
+/** As runResponse, for hooks that may wait. */
+export async function runResponseLater(compiled: Compiled, ex: Exchange): Promise<Verdict> {
+  return verdict(await compiled.filter?.onResponse?.(ex))
 }
 
 export function runResponse(compiled: Compiled, ex: Exchange): Verdict {

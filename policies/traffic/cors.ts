@@ -4,8 +4,9 @@
  * is, by an answer without CORS headers. What an upstream says about CORS is replaced, never doubled.
  */
 import type { Exchange, LocalReply } from '#engine/contract/exchange.ts'
-import { CONTINUE, type Compiled, STOP, type Verdict } from '#engine/contract/filter.ts'
+import { CONTINUE, type Compiled, type Verdict } from '#engine/contract/filter.ts'
 import type { Policy } from '#engine/contract/policy.ts'
+import { answer } from '#engine/contract/refuse.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { headerName, method } from '#engine/schema/http.ts'
@@ -149,8 +150,7 @@ function admit(ex: Exchange, plan: Plan): Verdict {
   if (wanted === undefined || wanted === '') return CONTINUE
   // Which of two origins or methods is meant would be a guess: answered, and nothing allowed.
   const isAllowed = origin !== null && wanted !== null && allows(plan, origin)
-  ex.localReply = new PreflightReply(isAllowed ? permissions(request, wanted, plan) : null)
-  return STOP
+  return answer(ex, new PreflightReply(isAllowed ? permissions(request, wanted, plan) : null))
 }
 
 function allows({ origins }: Plan, origin: string): boolean {

@@ -1,10 +1,12 @@
 /** spec.traffic.directResponse: the gateway answers itself. */
 import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
-import { compileExpression, expression } from '#engine/cel/expression.ts'
-import type { LocalReply } from '#engine/contract/exchange.ts'
-import { type Compiled, STOP } from '#engine/contract/filter.ts'
+import { expression } from '#engine/cel/expression.ts'
+import type { Value } from '#engine/cel/index.ts'
+import { evaluation } from '#engine/cel/offload.ts'
+import type { Exchange, LocalReply } from '#engine/contract/exchange.ts'
+import type { Compiled, Verdict } from '#engine/contract/filter.ts'
 import type { CompileContext, Policy } from '#engine/contract/policy.ts'
-import { refuse } from '#engine/contract/refuse.ts'
+import { answer, refuse } from '#engine/contract/refuse.ts'
 import { z } from '#engine/schema/schema.ts'
 import { textOf } from '#policies/shared/text.ts'
 
@@ -33,30 +35,20 @@ const schema = z
 function compile({ status, body, bodyExpression }: z.output<typeof schema>, context: CompileContext): Compiled {
   // One reply for all requests: nobody changes it.
   const fixed: LocalReply = { status, body: body ?? null, contentType: null, headers: null }
-  const program = bodyExpression === undefined ? null : compileExpression(bodyExpression, REQUEST_ROOTS)
-  if (program === null) {
-    return {
-      filter: {
-        // --- request time ---
-        onRequest: (ex) => {
-          ex.localReply = fixed
-          return STOP
-        }
-      }
-    }
+  if (bodyExpression === undefined) return { filter: { onRequest: (ex) => answer(ex, fixed) } }
+  const { failed, offload } = context
+  const text = evaluation(bodyExpression, 'request', 'any', (name, job) => offload.run(name, job))
+  const reply = (ex: Exchange, value: Value): Verdict => {
+    const body = textOf(value)
+    if (body !== null) return answer(ex, { status, body, contentType: null, headers: null })
+    failed('directResponse')
+    return refuse(ex, 'INTERNAL')
   }
+  if (!text.mayWait) return { filter: { onRequest: (ex) => reply(ex, text.run(ex) as Value) } }
   return {
     filter: {
-      onRequest: (ex) => {
-        const text = textOf(program.run(ex))
-        if (text === null) {
-          context.failed('directResponse')
-          return refuse(ex, 'INTERNAL')
-        }
-        ex.localReply = { status, body: text, contentType: null, headers: null }
-        return STOP
-      },
-      ...(program.needs.requestBody ? { buffers: { request: true } } : {})
+      onRequest: async (ex) => reply(ex, await text.run(ex)),
+      buffers: { request: true }
     }
   }
 }

@@ -22,7 +22,7 @@ class World {
 
   /** Runs requests of `tenant` through a policy with these limits. */
   policy(...local: readonly object[]): (tenant?: string) => Exchange {
-    const compiled = compilePolicy(rateLimit, { local }, undefined, this.buckets)
+    const compiled = compilePolicy(rateLimit, { local }, undefined, { buckets: this.buckets })
     return (tenant) => {
       const ex = fakeExchange({ headers: tenant === undefined ? [] : [['x-tenant', tenant]] })
       const verdict = runRequest(compiled, ex)

@@ -1,7 +1,8 @@
 /** spec.traffic.requestRedirect: sends the client to another URL. The query stays. */
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { type Compiled, STOP } from '#engine/contract/filter.ts'
+import type { Compiled } from '#engine/contract/filter.ts'
 import type { CompileContext, Policy } from '#engine/contract/policy.ts'
+import { answer } from '#engine/contract/refuse.ts'
 import { hostOf, portSuffix } from '#engine/http/authority.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { z } from '#engine/schema/schema.ts'
@@ -52,8 +53,7 @@ function compile(config: Config, context: CompileContext): Compiled {
         // The client's own path: a rewrite for the upstream is none of its business.
         const target = path === undefined ? ex.originalPath : modifyPath(path, ex.originalPath, ex)
         const location = origin(ex) + oneLeadingSlash(target) + ex.query
-        ex.localReply = { status, body: null, contentType: null, headers: ['location', location] }
-        return STOP
+        return answer(ex, { status, body: null, contentType: null, headers: ['location', location] })
       }
     }
   }

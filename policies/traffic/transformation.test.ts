@@ -3,7 +3,15 @@ import { beforeEach, describe, test } from 'node:test'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
-import { compilePolicy, failures, problemsOf, runRequest, runResponse } from '#engine/testing/policy.ts'
+import {
+  compilePolicy,
+  failures,
+  problemsOf,
+  runRequest,
+  runResponse,
+  runResponseLater
+} from '#engine/testing/policy.ts'
+import { fakePool } from '#engine/testing/pool.ts'
 import { transformation } from './transformation.ts'
 
 beforeEach(() => {
@@ -16,13 +24,24 @@ function request(config: object, ex = fakeExchange({ target: '/a?b=c', headers: 
 }
 
 function response(config: object, status = 200): Exchange {
+  const ex = answered(status)
+  runResponse(compilePolicy(transformation, { response: config }), ex)
+  return ex
+}
+
+function answered(status = 200): Exchange {
   const ex = fakeExchange()
   ex.status = status
   ex.response = new HeaderBlock()
   ex.response.receive('Server', 'x')
   ex.response.receive('ETag', '"1"')
   ex.responseBytes = Buffer.from('{"a":1}')
-  runResponse(compilePolicy(transformation, { response: config }), ex)
+  return ex
+}
+
+async function responseLater(config: object, ex = answered(), pool = fakePool()): Promise<Exchange> {
+  const compiled = compilePolicy(transformation, { response: config }, undefined, { offload: pool })
+  await runResponseLater(compiled, ex)
   return ex
 }
 
@@ -88,18 +107,43 @@ describe('pseudo headers', () => {
 })
 
 describe('bodies', () => {
-  test('the body is replaced and described anew', () => {
-    const ex = response({ body: '"n=" + string(json(response.body).a)' })
+  test('the body is replaced and described anew', async () => {
+    const ex = await responseLater({ body: '"n=" + string(json(response.body).a)' })
     assert.equal(String(ex.responseBytes), 'n=1')
     assert.deepEqual([ex.response!.get('content-length'), ex.response!.get('etag')], ['3', undefined])
     const sent = request({ body: '{"path": request.path}' })
     assert.deepEqual([String(sent.requestBytes), sent.request.get('content-length')], ['{"path":"/a"}', '13'])
   })
 
-  test('a body that cannot be computed stays, and is counted', () => {
-    const ex = response({ body: 'json(response.body).none' })
+  test('a body that cannot be computed stays, and is counted', async () => {
+    const ex = await responseLater({ body: 'json(response.body).none' })
     assert.deepEqual([String(ex.responseBytes), ex.response!.get('etag')], ['{"a":1}', '"1"'])
     assert.deepEqual(failures, ['transformation'])
+  })
+
+  const LARGE = JSON.stringify({ items: Array.from({ length: 60_000 }, (_, i) => i) })
+  const SUM = 'string(json(response.body).items.filter(i, i % 2 == 0).size())'
+
+  test('what is expensive for the body at hand is computed in another thread, in the same order', async () => {
+    const pool = fakePool()
+    const ex = answered()
+    ex.responseBytes = Buffer.from(LARGE)
+    await responseLater({ set: { first: '"1"', even: SUM, last: 'response.headers.even' }, body: SUM }, ex, pool)
+    assert.deepEqual([ex.response!.get('even'), ex.response!.get('last')], ['30000', '30000'])
+    assert.equal(String(ex.responseBytes), '30000')
+    assert.equal(pool.jobs.length, 2)
+    await responseLater({ body: 'bytes(response.body)' }, ex, pool)
+    assert.equal(String(ex.responseBytes), '30000')
+  })
+
+  test('a message that is not sent any more is left alone', async () => {
+    const ex = answered()
+    ex.responseBytes = Buffer.from(LARGE)
+    const timeout = new HeaderBlock()
+    const done = responseLater({ set: { even: SUM }, body: SUM }, ex)
+    ex.response = timeout
+    await done
+    assert.deepEqual([timeout.lines(), ex.responseBytes.length], ['', LARGE.length])
   })
 
   test('only who reads or replaces a body has it collected', () => {

@@ -3,11 +3,12 @@
  * An expression that fails changes nothing and is counted (weir_expression_failures_total).
  */
 import { REQUEST_ROOTS, RESPONSE_ROOTS } from '#engine/cel/exchange.ts'
-import { compileExpression, type Expression, expression } from '#engine/cel/expression.ts'
+import { expression } from '#engine/cel/expression.ts'
 import type { Value } from '#engine/cel/index.ts'
+import { type Evaluation, evaluation } from '#engine/cel/offload.ts'
 import { replaceRequestBody, replaceResponseBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { CONTINUE, type Compiled, type Hook } from '#engine/contract/filter.ts'
+import { CONTINUE, type Compiled, type Hook, type Verdict } from '#engine/contract/filter.ts'
 import type { CompileContext, Policy } from '#engine/contract/policy.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
@@ -75,7 +76,7 @@ const removals = (side: Side) =>
     FIELDS_MAX
   )
 
-const transform = (side: Side) =>
+const transformOf = (side: Side) =>
   atLeastOne({
     set: fields(side, target(side)).optional(),
     add: fields(side, NAME).optional(),
@@ -83,9 +84,9 @@ const transform = (side: Side) =>
     body: expression(ROOTS[side]).optional()
   })
 
-const schema = atLeastOne({ request: transform('request').optional(), response: transform('response').optional() })
+const schema = atLeastOne({ request: transformOf('request').optional(), response: transformOf('response').optional() })
 
-type Transform = z.output<ReturnType<typeof transform>>
+type Transform = z.output<ReturnType<typeof transformOf>>
 
 // --- build time ---
 
@@ -93,64 +94,73 @@ interface Step {
   readonly name: string
   /** In lower case. */
   readonly lower: string
-  readonly program: Expression
+  /** Fields of that name make way for it. */
+  readonly replaces: boolean
+  readonly value: Evaluation
   /** Sets a pseudo header; false when the value cannot be one. */
   readonly pseudo: Pseudo | null
 }
 
 interface Steps {
-  readonly set: readonly Step[]
-  readonly add: readonly Step[]
+  readonly fields: readonly Step[]
   readonly remove: readonly string[]
-  readonly body: Expression | null
+  readonly body: Evaluation | null
+  /** Writes the body of this side. */
+  readonly replaceBody: (ex: Exchange, bytes: Buffer) => void
+  readonly failed: () => void
 }
 
-function compile({ request, response }: z.output<typeof schema>, { failed }: CompileContext): Compiled {
-  const onFailure = () => failed('transformation')
-  const before = request === undefined ? null : stepsOf('request', request)
-  const after = response === undefined ? null : stepsOf('response', response)
-  const onRequest: Hook = (ex) => {
-    transformHeaders(ex, ex.request, before!, onFailure)
-    if (before!.body !== null) transformBody(ex, before!.body, replaceRequestBody, onFailure)
-    return CONTINUE
-  }
-  const onResponse: Hook = (ex) => {
-    if (ex.response === null) return CONTINUE
-    transformHeaders(ex, ex.response, after!, onFailure)
-    if (after!.body !== null) transformBody(ex, after!.body, replaceResponseBody, onFailure)
-    return CONTINUE
-  }
+function compile({ request, response }: z.output<typeof schema>, context: CompileContext): Compiled {
+  const before = request === undefined ? null : stepsOf('request', request, context)
+  const after = response === undefined ? null : stepsOf('response', response, context)
   // A body that is replaced has to be out of the way first, whether or not the expression reads it.
   const buffers = {
-    request: before?.body != null || programsOf(before, after).some(({ needs }) => needs.requestBody),
-    response: after?.body != null || programsOf(after).some(({ needs }) => needs.responseBody)
+    request: before?.body != null || valuesOf(before, after).some(({ program }) => program.needs.requestBody),
+    response: after?.body != null || valuesOf(after).some(({ program }) => program.needs.responseBody)
   }
-  return {
-    filter: { ...(before === null ? {} : { onRequest }), ...(after === null ? {} : { onResponse }), buffers }
-  }
+  const onRequest = before === null ? {} : { onRequest: hookOf(before, (ex) => ex.request) }
+  const onResponse = after === null ? {} : { onResponse: hookOf(after, (ex) => ex.response) }
+  return { filter: { ...onRequest, ...onResponse, buffers } }
 }
 
-function stepsOf(side: Side, { set = [], add = [], remove = [], body }: Transform): Steps {
-  const step = ({ name, value }: Field): Step => {
+function stepsOf(side: Side, { set = [], add = [], remove = [], body }: Transform, context: CompileContext): Steps {
+  const { failed, offload } = context
+  const evaluated = (source: string) => evaluation(source, side, 'any', (name, job) => offload.run(name, job))
+  const stepOf = ({ name, value }: Field, replaces: boolean): Step => {
     const lower = name.toLowerCase()
     // Host is written by the engine, once: it is the authority by another name.
     const pseudo = PSEUDO[side].get(lower === 'host' && side === 'request' ? ':authority' : name) ?? null
-    return { name, lower, program: compileExpression(value, ROOTS[side]), pseudo }
+    return { name, lower, replaces, value: evaluated(value), pseudo }
   }
   return {
-    set: set.map(step),
-    add: add.map(step),
+    fields: [...set.map((field) => stepOf(field, true)), ...add.map((field) => stepOf(field, false))],
     remove: remove.map((name) => name.toLowerCase()),
-    body: body === undefined ? null : compileExpression(body, ROOTS[side])
+    body: body === undefined ? null : evaluated(body),
+    replaceBody: side === 'request' ? replaceRequestBody : replaceResponseBody,
+    failed: () => failed('transformation')
   }
 }
 
-function programsOf(...sides: readonly (Steps | null)[]): Expression[] {
+function valuesOf(...sides: readonly (Steps | null)[]): Evaluation[] {
   return sides.flatMap((steps) => {
     if (steps === null) return []
-    const { set, add, body } = steps
-    return [...set.map((step) => step.program), ...add.map((step) => step.program), ...(body === null ? [] : [body])]
+    return [...steps.fields.map(({ value }) => value), ...(steps.body === null ? [] : [steps.body])]
   })
+}
+
+function hookOf(steps: Steps, blockOf: (ex: Exchange) => HeaderBlock | null): Hook {
+  if (valuesOf(steps).some(({ mayWait }) => mayWait)) {
+    return async (ex): Promise<Verdict> => {
+      const block = blockOf(ex)
+      if (block !== null) await transformLater(ex, block, steps, blockOf)
+      return CONTINUE
+    }
+  }
+  return (ex) => {
+    const block = blockOf(ex)
+    if (block !== null) transform(ex, block, steps)
+    return CONTINUE
+  }
 }
 
 // --- request time ---
@@ -158,23 +168,43 @@ function programsOf(...sides: readonly (Steps | null)[]): Expression[] {
 /** Tab, space to "~" and Latin-1: anything else would end the line, or be cut to an octet that does. */
 const FIELD_VALUE = /^[\t -~\x80-\xff]*$/
 
-function transformHeaders(ex: Exchange, block: HeaderBlock, { set, add, remove }: Steps, failed: () => void): void {
-  for (let i = 0; i < set.length; i++) {
-    const { lower, name, program, pseudo } = set[i]!
-    const value = fieldText(program.run(ex))
-    if (value === null || (pseudo !== null && !pseudo(ex, value))) failed()
-    else if (pseudo === null) {
-      block.remove(lower)
-      block.append(name, value)
-    }
-  }
-  for (let i = 0; i < add.length; i++) {
-    const { name, program, pseudo } = add[i]!
-    const value = fieldText(program.run(ex))
-    if (value === null || (pseudo !== null && !pseudo(ex, value))) failed()
-    else if (pseudo === null) block.append(name, value)
+/** Expressions see what those before them have written. None of them waits. */
+function transform(ex: Exchange, block: HeaderBlock, { fields, remove, body, replaceBody, failed }: Steps): void {
+  for (let i = 0; i < fields.length; i++) {
+    const step = fields[i]!
+    if (!writeField(ex, block, step, step.value.run(ex) as Value)) failed()
   }
   for (let i = 0; i < remove.length; i++) block.remove(remove[i]!)
+  if (body !== null && !writeBody(ex, replaceBody, body.run(ex) as Value)) failed()
+}
+
+/** As transform, for expressions over bodies: one that is expensive for the body at hand runs in another thread. */
+async function transformLater(
+  ex: Exchange,
+  block: HeaderBlock,
+  { fields, remove, body, replaceBody, failed }: Steps,
+  blockOf: (ex: Exchange) => HeaderBlock | null
+): Promise<void> {
+  for (const step of fields) {
+    const value = await step.value.run(ex)
+    // Answered meanwhile by something else: this message is not sent any more.
+    if (blockOf(ex) !== block) return
+    if (!writeField(ex, block, step, value)) failed()
+  }
+  for (const name of remove) block.remove(name)
+  if (body === null) return
+  const value = await body.run(ex)
+  if (blockOf(ex) === block && !writeBody(ex, replaceBody, value)) failed()
+}
+
+/** False: the value is none that a field can carry. */
+function writeField(ex: Exchange, block: HeaderBlock, step: Step, given: Value): boolean {
+  const value = fieldText(given)
+  if (value === null) return false
+  if (step.pseudo !== null) return step.pseudo(ex, value)
+  if (step.replaces) block.remove(step.lower)
+  block.append(step.name, value)
+  return true
 }
 
 /** The value as a field can carry it, or null. */
@@ -183,20 +213,16 @@ function fieldText(value: Value): string | null {
   return text !== null && FIELD_VALUE.test(text) ? text.trim() : null
 }
 
-function transformBody(
-  ex: Exchange,
-  program: Expression,
-  replace: (ex: Exchange, bytes: Buffer) => void,
-  failed: () => void
-): void {
-  const value = program.run(ex)
+/** False: the value is none that a body can be. */
+function writeBody(ex: Exchange, replace: Steps['replaceBody'], value: Value): boolean {
   if (value instanceof Uint8Array) {
     replace(ex, Buffer.from(value))
-    return
+    return true
   }
   const text = textOf(value)
-  if (text === null) failed()
-  else replace(ex, Buffer.from(text))
+  if (text === null) return false
+  replace(ex, Buffer.from(text))
+  return true
 }
 
 export const transformation: Policy = {
