@@ -12,7 +12,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { CHAIN, CREDENTIALS } from '../chain.ts'
+import { CHAIN, CREDENTIALS } from '#engine/testing/chain.ts'
 import type { Extra, Garbage, SubjectArgs } from './subject.ts'
 
 /** 1 MB: the smallest young generation that V8 allows, so that every megabyte of garbage counts. */

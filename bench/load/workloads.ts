@@ -1,5 +1,5 @@
 /** The canonical workloads. Their names are stable: results are compared by them over the years. */
-import { CREDENTIALS } from '../chain.ts'
+import { CREDENTIALS } from '#engine/testing/chain.ts'
 import type { AnswerName } from './backend/answers.ts'
 import type { Job } from './generator/job.ts'
 import { routePath } from './peers/peer.ts'
@@ -17,7 +17,7 @@ export interface Workload {
   readonly requests: readonly string[]
   readonly threads: number
   readonly routes: number
-  /** The route has the policies of bench/chain.ts. */
+  /** The route has the policies of engine/testing/chain.ts. */
   readonly hasChain: boolean
   /** Only this peer; null: every peer that is installed. */
   readonly peer: string | null

@@ -3,6 +3,7 @@ import type { Bench } from 'tinybench'
 import type { Hook } from '#engine/contract/filter.ts'
 import type { Policy } from '#engine/contract/policy.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
+import { HEADER_POLICIES, RULES } from '#engine/testing/chain.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { compilePolicy, takeMatch } from '#engine/testing/policy.ts'
 import { authorization } from '#policies/traffic/authorization.ts'
@@ -10,7 +11,6 @@ import { headerModifiers } from '#policies/traffic/header-modifiers.ts'
 import { hostRewrite } from '#policies/traffic/host-rewrite.ts'
 import { transformation } from '#policies/traffic/transformation.ts'
 import { urlRewrite } from '#policies/traffic/url-rewrite.ts'
-import { HEADER_POLICIES, RULES } from '../chain.ts'
 
 /** Requests per sample: one alone is shorter than the clock's resolution. */
 export const calls = 1000

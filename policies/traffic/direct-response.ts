@@ -47,6 +47,7 @@ function compile({ status, body, bodyExpression }: z.output<typeof schema>, cont
   if (!text.mayWait) return { filter: { onRequest: (ex) => reply(ex, text.run(ex) as Value) } }
   return {
     filter: {
+      // The body is here and may be large for the expression: then it waits for another thread.
       onRequest: async (ex) => reply(ex, await text.run(ex)),
       buffers: { request: true }
     }

@@ -7,7 +7,7 @@ export interface Setup {
   readonly threads: number
   /** 0: one route for everything. Otherwise that many, routePath(i) the prefix of each. */
   readonly routes: number
-  /** The one route has the policies of bench/chain.ts; of Weir only. */
+  /** The one route has the policies of engine/testing/chain.ts; of Weir only. */
   readonly hasChain: boolean
   /** Client connections that must fit. */
   readonly connections: number

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { CHAIN } from '../../chain.ts'
+import { CHAIN } from '#engine/testing/chain.ts'
 import { type Peer, routePath, type Setup } from './peer.ts'
 import { versionOf } from './program.ts'
 

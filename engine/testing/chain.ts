@@ -1,5 +1,5 @@
-/** A chain of policies as an API in front of a backend has it; what it costs is measured by the micro, gc and load parts. */
-import { hour, keySet, signingKey, token } from '#engine/testing/tokens.ts'
+/** A chain of policies as an API has it. What it costs is measured by the micro, gc and load parts of the bench. */
+import { hour, keySet, signingKey, token } from './tokens.ts'
 
 const key = signingKey('ES256')
 const CLAIMS = { aud: 'api', sub: 'alice', org: 'example', groups: ['dev', 'ops'], scope: 'read write' }
