@@ -3,12 +3,15 @@ import { type ZodType, z } from 'zod'
 
 export { type ZodType, z }
 
+/** With words of its own: keys of a map are checked where the words of the file's reader are not at hand. */
+const text = (max: number) => z.string().min(1, 'must not be empty').max(max, `must have at most ${max} characters`)
+
 /** Spec 2.1: length 1..256. */
-export const shortString = () => z.string().min(1).max(256)
+export const shortString = () => text(256)
 /** Spec 2.1: length 1..64. */
-export const tinyString = () => z.string().min(1).max(64)
+export const tinyString = () => text(64)
 /** Spec 2.1: length 1..1024. */
-export const longString = () => z.string().min(1).max(1024)
+export const longString = () => text(1024)
 
 /** The message for every wrong value of a schema; a value that is not there is still reported as missing. */
 export const says =

@@ -1,5 +1,5 @@
 /** Names of header fields that a policy may set, add or remove. */
-import { z } from '#engine/schema/schema.ts'
+import { shortString } from '#engine/schema/schema.ts'
 
 /** Per list (spec section 8, header transformations). */
 export const FIELDS_MAX = 16
@@ -17,10 +17,7 @@ const RESERVED = new Set([
 ])
 
 export const headerName = () =>
-  z
-    .string()
-    .min(1)
-    .max(256)
+  shortString()
     .regex(/^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/, 'is not a header name')
     .refine((name) => !RESERVED.has(name.toLowerCase()), {
       error: (issue) => `${String(issue.input).toLowerCase()} frames the message and cannot be modified`

@@ -4,7 +4,7 @@ import type { Policy } from '#engine/contract/policy.ts'
 import { parseAuthority } from '#engine/http/authority.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
-import { z } from '#engine/schema/schema.ts'
+import { list, z } from '#engine/schema/schema.ts'
 import { FIELDS_MAX, headerName } from '#policies/shared/field.ts'
 
 // Tab, space to "~", and Latin-1: a wider character would be cut to its last octet, which may be a line feed.
@@ -26,14 +26,13 @@ const BAD_HOST = 'host must be a host name or address, with or without ":port"'
 const fields = (side: Side) =>
   z
     .union([
-      z
-        .array(
-          z
-            .strictObject({ name: headerName(), value: headerValue() })
-            .refine((field) => !isBadHost(side, field), { path: ['value'], message: BAD_HOST })
-        )
-        .min(1)
-        .max(FIELDS_MAX),
+      list(
+        z
+          .strictObject({ name: headerName(), value: headerValue() })
+          .refine((field) => !isBadHost(side, field), { path: ['value'], message: BAD_HOST }),
+        1,
+        FIELDS_MAX
+      ),
       z
         .record(z.string(), headerValue())
         .superRefine((map, context) => checkMap(side, map, context))
@@ -69,14 +68,13 @@ function isHost(name: string): boolean {
 }
 
 const removals = (side: Side) =>
-  z
-    .array(
-      headerName().refine((name) => side === 'response' || !isHost(name), {
-        message: 'host cannot be removed: every request needs one'
-      })
-    )
-    .min(1)
-    .max(FIELDS_MAX)
+  list(
+    headerName().refine((name) => side === 'response' || !isHost(name), {
+      message: 'host cannot be removed: every request needs one'
+    }),
+    1,
+    FIELDS_MAX
+  )
 
 const modifier = (side: Side) =>
   atLeastOne({ add: fields(side).optional(), set: fields(side).optional(), remove: removals(side).optional() })

@@ -1,0 +1,65 @@
+/** Walks a table of the specification through the file's own validation: for tests of what is accepted and what is not. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { loadConfig } from '#engine/standalone/load.ts'
+import { policies } from '#policies/index.ts'
+
+/** Refused: the value, and how "path: message" of its one mistake begins, from the table's place on. */
+export type Row = readonly [
+  accepted: readonly unknown[],
+  refused: readonly (readonly [value: unknown, problem: string])[]
+]
+export type Table = Readonly<Record<string, Row>>
+
+export interface Place {
+  /** What stands before every path. */
+  readonly path: string
+  readonly file: (given: unknown) => object
+}
+
+export const ROUTE: Place = {
+  path: 'binds[0].listeners[0].routes[0].policies.',
+  file: (given) => ({ binds: [{ port: 80, listeners: [{ routes: [{ policies: given }] }] }] })
+}
+
+export const FRONTEND: Place = {
+  path: 'frontendPolicies.',
+  file: (given) => ({ frontendPolicies: given, binds: [] })
+}
+
+/** One test per row. */
+export function walk(table: Table, { path, file }: Place): void {
+  for (const [name, [accepted, refused]] of Object.entries(table)) {
+    test(name, () => {
+      for (const given of accepted) assert.deepEqual(fileProblems(file(given)), [], brief(given))
+      for (const [given, problem] of refused) {
+        const found = fileProblems(file(given))
+        assert.equal(found.length, 1, `${brief(given)}\n${found.join('\n')}`)
+        assert.ok(found[0]!.startsWith(path + problem), `${brief(given)}\n${found[0]}\n${path}${problem}`)
+      }
+    })
+  }
+}
+
+/** "path: message" of every mistake of a file, given as a value. */
+export function fileProblems(file: object): string[] {
+  // A dollar sign of a value would be a variable of the environment.
+  const text = JSON.stringify(file).replaceAll('$', '$$$$')
+  const result = loadConfig(text, { file: 'weir.yaml', env: {}, policies, processors: 1 })
+  return result.ok ? [] : result.errors.map(({ path, message }) => `${path}: ${message}`)
+}
+
+function brief(given: unknown): string {
+  return JSON.stringify(given).slice(0, 160)
+}
+
+// --- values at the edge of a constraint ---
+
+export const times = <T>(count: number, make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i))
+export const letters = (count: number) => 'a'.repeat(count)
+export const names = (count: number) => times(count, (i) => `x-${i}`)
+/** A CEL expression of so many characters. */
+export const cel = (count: number) => `"${letters(count - 2)}"`
+
+export const NAME_LONG = 'must have at most 256 characters'
+export const NO_DURATION = 'must be a duration such as "30s", "1m30s" or "250ms"'
