@@ -3,6 +3,7 @@
  * Transports call in with what happened on their side; nothing here knows a protocol or a policy.
  * docs/life-of-a-request.md tells the same story in words.
  */
+import { replyBytes } from './contract/body.ts'
 import { ERRORS, type ErrorCode } from './contract/errors.ts'
 import {
   type Exchange,
@@ -272,7 +273,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   #sendLocalBody(ex: Exchange): void {
-    const bytes = ex.responseBytes ?? Buffer.from(ex.localReply!.body ?? '')
+    const bytes = ex.responseBytes ?? replyBytes(ex.localReply!)
     if (bytes.length > 0) ex.client.sendBody(ex, bytes, 0, bytes.length, null)
     this.#finish(ex, '')
   }

@@ -6,7 +6,7 @@
 
 import { nearestWord } from '#engine/kit/nearest.ts'
 import type { Binary, Call, Expr, Fold, Index, Select } from './ast.ts'
-import { checkNames } from './check-names.ts'
+import { checkNames, isReadElsewhere } from './check-names.ts'
 import { binaryType } from './check-operator.ts'
 import { CostMeter } from './cost.ts'
 import { CelError, type Problem } from './errors.ts'
@@ -130,10 +130,14 @@ class Checker {
       if (field === undefined) {
         const from = node.kind === 'select' ? node.fieldAt : node.at
         const known = Object.keys(fields)
-        const near = nearestWord(name, known)
-        const hint = near === null ? `it has ${known.join(', ')}` : `did you mean ${JSON.stringify(near)}?`
         const owner = path.names.slice(0, i).join('.')
-        return this.#problem(from, node.end, `${owner} has no field ${JSON.stringify(name)}`, hint)
+        const isElsewhere = isReadElsewhere(path.names.slice(0, i + 1))
+        const near = isElsewhere ? null : nearestWord(name, known)
+        const hint = near === null ? `it has ${known.join(', ')}` : `did you mean ${JSON.stringify(near)}?`
+        const message = isElsewhere
+          ? `${owner}.${name} cannot be read here`
+          : `${owner} has no field ${JSON.stringify(name)}`
+        return this.#problem(from, node.end, message, hint)
       }
       variable = field
     }
@@ -145,12 +149,8 @@ class Checker {
   #unknown(path: Path): TypeName {
     const [name] = path.names as [string]
     const { at, end } = path.nodes[0]!
-    return this.#problem(
-      at,
-      end,
-      `no variable is called ${name}`,
-      checkNames(name, Object.keys(this.#environment.roots))
-    )
+    const message = isReadElsewhere([name]) ? `${name} cannot be read here` : `no variable is called ${name}`
+    return this.#problem(at, end, message, checkNames(name, Object.keys(this.#environment.roots)))
   }
 
   #selectOf(node: Select, scope: Scope | null): TypeName {

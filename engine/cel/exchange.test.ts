@@ -65,7 +65,17 @@ function problem(source: string, roots: typeof REQUEST_ROOTS): string {
 
 test('a mistake is reported with its place, and a field that this version cannot read is one', () => {
   assert.match(problem("request.header['a'] == 'b'", REQUEST_ROOTS), /^expression 1:9: .*did you mean "headers"/s)
-  assert.match(problem('source.spiffeId == "a"', REQUEST_ROOTS), /spiffeId/)
+  assert.match(
+    problem('source.spiffeId == "a"', REQUEST_ROOTS),
+    /source\.spiffeId cannot be read here; it has address, port/
+  )
+  assert.match(problem('extauthz.ok', REQUEST_ROOTS), /1:1: extauthz cannot be read here; known: request, source/)
+  assert.match(problem('response.code == 200', REQUEST_ROOTS), /1:1: response cannot be read here; known: request/)
+  assert.match(
+    problem('request.endTime == 1', RESPONSE_ROOTS),
+    /1:9: request\.endTime cannot be read here; it has method/
+  )
+  assert.match(problem('extauth.ok', REQUEST_ROOTS), /no variable is called extauth/)
   assert.match(problem('request.method', REQUEST_ROOTS), /string, and bool is wanted/)
   assert.throws(() => compileExpression('1 +', REQUEST_ROOTS), /^Error: expression 1:4/)
 })

@@ -5,7 +5,7 @@
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { hasNoContent } from '#engine/http/status.ts'
 import type { ErrorCode } from './errors.ts'
-import { BODY_LENGTH, BODY_NONE, type Exchange } from './exchange.ts'
+import { BODY_LENGTH, BODY_NONE, type Exchange, type LocalReply } from './exchange.ts'
 import { CONTINUE, type Hook, type Verdict } from './filter.ts'
 import { refuse } from './refuse.ts'
 
@@ -92,12 +92,17 @@ function keepRequest(ex: Exchange, bytes: Buffer): void {
   ex.heldRequest = bytes.length === 0 ? null : [bytes]
 }
 
+/** The body of the gateway's own reply. Nobody changes it: a fixed reply has the same bytes for every exchange. */
+export function replyBytes({ body }: LocalReply): Buffer {
+  return typeof body === 'object' && body !== null ? body : Buffer.from(body ?? '')
+}
+
 /** The response hook that waits for the body: ex.responseBytes is set when it lets the exchange pass. */
 export function collectResponse(bytesMax: number, fail: Fail): Hook {
   return (ex) => {
     if (ex.responseBytes !== null || hasNoContent(ex.status, ex.method)) return CONTINUE
     if (ex.localReply !== null) {
-      ex.responseBytes = Buffer.from(ex.localReply.body ?? '')
+      ex.responseBytes = replyBytes(ex.localReply)
       return CONTINUE
     }
     if (ex.responseBody === BODY_NONE) return CONTINUE

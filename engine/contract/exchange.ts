@@ -29,8 +29,8 @@ export const STEP_RECORDED = 4
 /** A response that the gateway makes itself. */
 export interface LocalReply {
   readonly status: number
-  /** Body text, or null for none. */
-  readonly body: string | null
+  /** Text, or bytes as they are sent; null for none. */
+  readonly body: string | Buffer | null
   /** Content type of the body; text/plain when null. */
   readonly contentType: string | null
   /** Further headers, flat: name, value, ... */

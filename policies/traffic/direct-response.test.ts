@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { STOP } from '#engine/contract/filter.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
+import { startGateway } from '#engine/testing/gateway.ts'
 import { compilePolicy, failures, problemsOf, runRequest } from '#engine/testing/policy.ts'
+import { exchangeRaw } from '#engine/testing/raw.ts'
 import { directResponse } from './direct-response.ts'
 
 test('the configured answer ends the exchange', () => {
@@ -51,4 +53,18 @@ test('the body can be computed; one that cannot is 500 and counted', () => {
   assert.deepEqual(problemsOf(directResponse, { status: 200, body: 'a', bodyExpression: '"b"' }), [
     ': must have at most one of body, bodyExpression'
   ])
+})
+
+test('bytes are sent as they are, also to hooks that read the answer', async (t) => {
+  const answer = 'directResponse: { status: 200, bodyExpression: "base64.decode(\'//4A\')" }'
+  const change = 'transformation: { response: { body: "response.body + b\'!\'" } }'
+  const route = (path: string, policies: string) =>
+    `{ matches: [{ path: { exact: ${path} } }], policies: { ${policies} } }`
+  const routes = `${route('/a', answer)}, ${route('/b', `${answer}, ${change}`)}`
+  const gateway = await startGateway(`binds: [{ port: 0, listeners: [{ routes: [${routes}] }] }]`)
+  t.after(() => gateway.close())
+  const ask = (path: string) =>
+    exchangeRaw(gateway.port, `GET ${path} HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n`)
+  assert.match(await ask('/a'), /Content-Type: application\/octet-stream\r\n[\s\S]*\r\n\r\n\xff\xfe\0$/)
+  assert.match(await ask('/b'), /Content-Length: 4\r\n[\s\S]*\r\n\r\n\xff\xfe\0!$/)
 })

@@ -15,6 +15,9 @@ const BODILESS = [204, 205, 304]
 
 const NO_BODY = 'a response with status 204, 205 or 304 has no body'
 
+/** Of a body that is no text; a policy for headers can say better. */
+const BYTES = 'application/octet-stream'
+
 const schema = z
   .strictObject({
     status: z.int().min(200).max(599),
@@ -39,6 +42,9 @@ function compile({ status, body, bodyExpression }: z.output<typeof schema>, cont
   const { failed, offload } = context
   const text = evaluation(bodyExpression, 'request', 'any', (name, job) => offload.run(name, job))
   const reply = (ex: Exchange, value: Value): Verdict => {
+    if (value instanceof Uint8Array) {
+      return answer(ex, { status, body: Buffer.from(value), contentType: BYTES, headers: null })
+    }
     const body = textOf(value)
     if (body !== null) return answer(ex, { status, body, contentType: null, headers: null })
     failed('directResponse')
