@@ -60,9 +60,19 @@ export function checkPathModifier(modifier: PathModifier, context: CompileContex
 
 // --- request time ---
 
-/** The path with the modification applied: begins with "/", and adds no octet that was in neither part. */
+/** Whether the path is below the prefix that the route was matched by: a policy may have changed it since. */
+export function isBelowMatch(path: string, ex: Exchange): boolean {
+  const prefix = ex.route!.matches[ex.matchIndex]!.path
+  return path.startsWith(prefix) && (path.length === prefix.length || path.charCodeAt(prefix.length) === 47)
+}
+
+/**
+ * The path with the modification applied: begins with "/", and adds no octet that was in neither part. One that has
+ * not the prefix stays as it is.
+ */
 export function modifyPath(modifier: PathModifier, path: string, ex: Exchange): string {
   if (modifier.full !== undefined) return modifier.full
+  if (!isBelowMatch(path, ex)) return path
   const replacement = modifier.prefix!
   // Without a final slash, so what is left is empty or begins with one.
   const rest = path.substring(ex.route!.matches[ex.matchIndex]!.path.length)

@@ -99,3 +99,16 @@ test('contradictions and odd values are refused', () => {
   const exact: CompiledMatch[] = [{ kind: 'exact', path: '/a' }]
   assert.throws(() => compilePolicy(requestRedirect, { path: { prefix: '/x' } }, exact), /matches\[0\] .* exact "\/a"/)
 })
+
+test('before routing the path was rewritten: the prefix of what was matched is replaced', () => {
+  const matches: CompiledMatch[] = [{ kind: 'prefix', path: '/v2' }]
+  const redirected = (target: string) => {
+    const ex = takeMatch(fakeExchange({ target }), matches)
+    ex.path = '/v2/a'
+    runRequest(compilePolicy(requestRedirect, { path: { prefix: '/new' } }, matches), ex)
+    return ex.localReply!.headers![1]
+  }
+  assert.equal(redirected('/longer/path?b=c'), '/new/a?b=c')
+  // A rewrite for the upstream of a path that has the prefix is none of the client's business.
+  assert.equal(redirected('/v2/own'), '/new/own')
+})

@@ -10,6 +10,7 @@ import {
   authorityText,
   checkPathModifier,
   hostText,
+  isBelowMatch,
   modifyPath,
   oneLeadingSlash,
   pathModifier,
@@ -50,13 +51,20 @@ function compile(config: Config, context: CompileContext): Compiled {
     filter: {
       // --- request time ---
       onRequest: (ex) => {
-        // The client's own path: a rewrite for the upstream is none of its business.
-        const target = path === undefined ? ex.originalPath : modifyPath(path, ex.originalPath, ex)
+        const target = path === undefined ? ex.originalPath : modifyPath(path, pathFor(ex), ex)
         const location = origin(ex) + oneLeadingSlash(target) + ex.query
         return answer(ex, { status, body: null, contentType: null, headers: ['location', location] })
       }
     }
   }
+}
+
+/**
+ * The client's own path: a rewrite for the upstream is none of its business. Where a rewrite before routing decided
+ * which route was taken, only the rewritten path has the prefix of its match.
+ */
+function pathFor(ex: Exchange): string {
+  return ex.route === null || isBelowMatch(ex.originalPath, ex) ? ex.originalPath : ex.path
 }
 
 /**

@@ -55,6 +55,20 @@ test('the prefix of the match that was taken is replaced', () => {
   assert.equal(ex.path, '/x/c')
 })
 
+test('a path that a policy ahead has changed keeps what is not the prefix', () => {
+  const matches = [prefixMatch('/api/v1')]
+  for (const [changed, result] of [
+    ['/abcdefghijk', '/abcdefghijk'],
+    ['/api/v10', '/api/v10'],
+    ['/api/v1/b', '/x/b']
+  ] as const) {
+    const ex = takeMatch(fakeExchange({ target: '/api/v1/a' }), matches)
+    ex.path = changed
+    runRequest(compilePolicy(urlRewrite, { path: { prefix: '/x' } }, matches), ex)
+    assert.equal(ex.path, result)
+  }
+})
+
 test('a prefix can only be replaced where every match has one', () => {
   const matches: CompiledMatch[] = [prefixMatch('/a'), { kind: 'regex', path: '/b.*' }]
   assert.throws(() => compilePolicy(urlRewrite, { path: { prefix: '/x' } }, matches), {
