@@ -32,7 +32,8 @@ function verifier(providers: readonly Provider[], more: Partial<VerifierOptions>
     providers,
     desk: new TokenDesk(),
     requiredClaims: ['exp'],
-    leewayMs: 60_000,
+    lateMs: 60_000,
+    earlyMs: 60_000,
     ...more
   })
 }
@@ -131,7 +132,11 @@ test('required claims and leeway are those of the configuration', async () => {
   assert.equal(await outcome(of({ requiredClaims: [] }), { exp: undefined }), 'ok')
   assert.equal(await outcome(of({ requiredClaims: ['sub', 'toString'] }), { sub: 'a' }), 'JWT_CLAIM_MISSING')
   assert.equal(await outcome(of({ requiredClaims: ['sub'] }), { sub: null }), 'JWT_CLAIM_MISSING')
-  assert.equal(await outcome(of({ leewayMs: 0 }), { exp: seconds(-1) }), 'JWT_EXPIRED')
+  const strict = of({ lateMs: 0 })
+  assert.equal(await outcome(strict, { exp: seconds(-1) }), 'JWT_EXPIRED')
+  assert.equal(await outcome(strict, { nbf: seconds(58), iat: seconds(58) }), 'ok')
+  assert.equal(await outcome(of({ earlyMs: 0 }), { exp: seconds(-58) }), 'ok')
+  assert.equal(await outcome(of({ earlyMs: 0 }), { iat: seconds(2) }), 'JWT_NOT_YET_VALID')
 })
 
 test('a verified token ends with its exp', async () => {

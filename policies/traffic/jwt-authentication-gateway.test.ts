@@ -111,6 +111,13 @@ for (const transport of ['node', 'uws']) {
       ],
       [bearer('a') + bearer('b'), 400, 'invalid_request', 'the request has more than one token where one belongs'],
       [bearer(await token(first, hour({ exp: 1 }))), 401, 'invalid_token', 'the token has expired'],
+      // Spec 5, rule 2: no leeway where none is configured.
+      [
+        bearer(await token(first, hour({ exp: Math.floor(Date.now() / 1000) - 1 }))),
+        401,
+        'invalid_token',
+        'the token has expired'
+      ],
       [bearer(await token(second)), 401, 'invalid_token', 'the issuer has no key that fits the token'],
       [bearer(await token(signingKey('ES256'))), 401, 'invalid_token', 'the signature of the token is not valid']
     ]
