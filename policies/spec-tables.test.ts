@@ -23,6 +23,7 @@ const plain = (count: number) => Object.fromEntries(times(count, (i) => [`x-${i}
 const fields = (count: number) => times(count, (i) => ({ name: `x-${i}`, value: '"v"' }))
 
 const SIXTEEN = 'must have 1 to 16 entries'
+const NO_PSEUDO = 'is a pseudo header: only set of a transformation can change one'
 const NO_NAME = 'is not a header name'
 
 /** The same for both sides, but for the word. */
@@ -49,6 +50,10 @@ const transform = (side: 'request' | 'response'): Table => {
         [of({ [key]: [{ name: letters(257), value: '"v"' }] }), `${at}.${key}[0].name: ${NAME_LONG}`],
         [of({ [key]: [{ name: 'a b', value: '"v"' }] }), `${at}.${key}[0].name: ${NO_NAME}`],
         [of({ [key]: [{ value: '"v"' }] }), `${at}.${key}[0].name: is required`],
+        [
+          of({ [key]: { ':scheme': '"v"' } }),
+          `${at}.${key}[":scheme"]: ${key === 'set' ? 'of the pseudo headers, only' : NO_PSEUDO}`
+        ],
         [of({ [key]: { 'a b': '"v"' } }), `${at}.${key}["a b"]: ${NO_NAME}`],
         [of({ [key]: { [letters(257)]: '"v"' } }), `${at}.${key}.${letters(257)}: ${NAME_LONG}`]
       ]
@@ -81,7 +86,8 @@ const transform = (side: 'request' | 'response'): Table => {
         [of({ remove: names(17) }), `${at}.remove: ${SIXTEEN}`],
         [of({ remove: [''] }), `${at}.remove[0]: must not be empty`],
         [of({ remove: [letters(257)] }), `${at}.remove[0]: ${NAME_LONG}`],
-        [of({ remove: ['a:b'] }), `${at}.remove[0]: ${NO_NAME}`]
+        [of({ remove: ['a:b'] }), `${at}.remove[0]: ${NO_NAME}`],
+        [of({ remove: [':path'] }), `${at}.remove[0]: ${NO_PSEUDO}`]
       ]
     ],
     [`${at}.body: CELExpression`]: [
@@ -297,6 +303,40 @@ test('policies of the specification that this version has not are refused by nam
   assert.deepEqual(fileProblems(ROUTE.file({ rateLimit: { global } })), [
     `${ROUTE.path}rateLimit.global: 'global' (a rate limit service) is not in this version of weir`
   ])
+})
+
+test('what is read from a route cannot be decided before routing (spec 2.6, phase)', () => {
+  for (const [key, config] of Object.entries({
+    timeouts: { request: '1s' },
+    timeout: { requestTimeout: '1s' },
+    retry: {},
+    hostRewrite: 'Auto',
+    requestMirror: { backend: { host: 'a:1' } },
+    urlRewrite: { authority: 'auto' }
+  })) {
+    const file = { binds: [{ port: 80, listeners: [{ policies: { phase: 'PreRouting', [key]: config } }] }] }
+    const [problem, ...more] = fileProblems(file)
+    assert.deepEqual(more, [])
+    assert.match(
+      problem!,
+      new RegExp(`^binds\\[0\\]\\.listeners\\[0\\]\\.policies\\.${key}: .* is a setting of the route`)
+    )
+  }
+})
+
+test('variables of expressions (spec 5, rule 5): read, or refused by name', () => {
+  const rule = (source: string) => fileProblems(ROUTE.file({ authorization: { rules: [source] } }))
+  for (const source of [
+    'jwt.sub == "a" && jwt.nested.key == "v" && "r" in jwt.roles && jwt.email.endsWith("@a.test")',
+    'request.path == "/" && source.address == "192.0.2.1" && apiKey.team == "a" && basicAuth.username == "b"'
+  ]) {
+    assert.deepEqual(rule(source), [])
+  }
+  for (const name of ['mcp', 'extauthz', 'llm', 'response', 'backend']) {
+    const [problem, ...more] = rule(`${name}.a == "b"`)
+    assert.deepEqual(more, [])
+    assert.ok(problem!.startsWith(`${ROUTE.path}authorization.rules[0]: expression 1:1: ${name} cannot be read here`))
+  }
 })
 
 test('each kind of policy has its places (spec 2.6, rules 4 to 6)', () => {

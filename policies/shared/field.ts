@@ -18,7 +18,13 @@ const RESERVED = new Set([
 
 export const headerName = () =>
   shortString()
-    .regex(/^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/, 'is not a header name')
+    .regex(/^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/, { error: ({ input }) => unfit(String(input)) })
     .refine((name) => !RESERVED.has(name.toLowerCase()), {
       error: (issue) => `${String(issue.input).toLowerCase()} frames the message and cannot be modified`
     })
+
+function unfit(name: string): string {
+  return name.startsWith(':')
+    ? 'is a pseudo header: only set of a transformation can change one'
+    : 'is not a header name'
+}

@@ -171,7 +171,7 @@ test('mistakes are named with their place', () => {
     [{ request: { set: { 'content-length': '"1"' } } }, /frames the message/],
     [{ request: { set: { ':scheme': '"https"' } } }, /only :method, :path, :authority can be set here/],
     [{ response: { set: { ':path': '"/"' } } }, /only :status can be set here/],
-    [{ request: { add: { ':path': '"/"' } } }, /is not a header name/],
+    [{ request: { add: { ':path': '"/"' } } }, /is a pseudo header: only set/],
     [{ request: { remove: ['Host'] } }, /host cannot be removed/],
     [{ request: { set: { a: 'request.pth' } } }, /^request\.set\.a: expression 1:9: .*did you mean "path"/],
     [{ request: { body: 'response.code' } }, /^request\.body: expression 1:1/],
