@@ -187,6 +187,13 @@ test('every policy has its example', () => {
   for (const { name } of policies) assert.ok(FILES.includes(`${kebab(name)}.yaml`), `docs/examples/${kebab(name)}.yaml`)
 })
 
+test('every policy and every name of it is in the documentation', () => {
+  const page = readFileSync(join(FOLDER, '../configuration.md'), 'utf8')
+  for (const { name, aliases } of policies) {
+    for (const one of [name, ...aliases.map((alias) => alias.name)]) assert.match(page, new RegExp(`\\b${one}\\b`))
+  }
+})
+
 test('the program accepts every example, and has no warning', async () => {
   for (const file of FILES) {
     const program = runProgram(['-f', join(FOLDER, file), '--validate-only'])

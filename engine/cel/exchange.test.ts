@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
@@ -88,4 +89,14 @@ test('a thread compiles an expression once for the same roots and the same resul
   // What the schema has compiled is what runs.
   assert.equal(expression(REQUEST_ROOTS, 'bool').safeParse('request.method == "B"').success, true)
   assert.throws(() => compileExpression('request.method', REQUEST_ROOTS, 'number'), /string, and number is wanted/)
+})
+
+test('the documentation has every variable with its fields', () => {
+  const lines = readFileSync(new URL('../../docs/cel.md', import.meta.url), 'utf8').split('\n')
+  for (const [name, { fields = {} }] of Object.entries(LOG_ROOTS)) {
+    const row = lines.find((line) => line.startsWith('| `') && line.split('|')[1]!.includes(`\`${name}\``))
+    for (const field of Object.keys(fields))
+      assert.match(row ?? '', new RegExp(`[\`.]${field}\\b|\`${field}\\.`), `${name}.${field}`)
+    assert.ok(row !== undefined, name)
+  }
 })
