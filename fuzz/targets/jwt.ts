@@ -32,7 +32,7 @@ const KEYS = readKeySet(
 ).keys
 
 const AUDIENCES = new Set(['a'])
-const RULES = { requiredClaims: ['exp', 'iss'], lateMs: 60_000, earlyMs: 60_000 }
+const RULES = { requiredClaims: ['exp', 'iss'], leewayMs: 60_000, earlyMs: 60_000 }
 const NOW = 1_700_000_000_000
 
 export function run(data: Buffer): void {
@@ -60,6 +60,6 @@ function check(text: string): void {
   for (const key of KEYS) if (fits(key, token.alg)) assert.ok(!/^(?:none|HS)/i.test(token.alg))
   hasAudience(token.claims, AUDIENCES)
   if (refusedClaims(token.claims, RULES, NOW) !== null) return
-  assert.ok(typeof claims.exp === 'number' && claims.exp * 1000 + RULES.lateMs > NOW)
+  assert.ok(typeof claims.exp === 'number' && claims.exp * 1000 + RULES.leewayMs > NOW)
   assert.ok(deadlineOf(token.claims, RULES) > NOW)
 }

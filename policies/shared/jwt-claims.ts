@@ -5,7 +5,7 @@ export interface ClaimRules {
   /** Names of claims that a token must have. */
   readonly requiredClaims: readonly string[]
   /** How long after its exp a token is still valid. */
-  readonly lateMs: number
+  readonly leewayMs: number
   /** How long before its nbf and iat it already is: the issuer's clock may be ahead. */
   readonly earlyMs: number
 }
@@ -19,15 +19,15 @@ export function refusedClaims(claims: Claims, rules: ClaimRules, now: number): E
   for (const name of rules.requiredClaims) {
     if (!Object.hasOwn(claims, name) || claims[name] === null) return 'JWT_CLAIM_MISSING'
   }
-  if (exp !== undefined && now >= exp * 1000 + rules.lateMs) return 'JWT_EXPIRED'
+  if (exp !== undefined && now >= exp * 1000 + rules.leewayMs) return 'JWT_EXPIRED'
   // A token from the future: the clocks differ by more than agreed, or somebody makes tokens in advance.
   if (nbf !== undefined && now < nbf * 1000 - rules.earlyMs) return 'JWT_NOT_YET_VALID'
   return iat !== undefined && now < iat * 1000 - rules.earlyMs ? 'JWT_NOT_YET_VALID' : null
 }
 
 /** Milliseconds since 1970 from which on the token is not valid any more. */
-export function deadlineOf(claims: Claims, { lateMs }: ClaimRules): number {
-  return typeof claims.exp === 'number' ? claims.exp * 1000 + lateMs : Number.POSITIVE_INFINITY
+export function deadlineOf(claims: Claims, { leewayMs }: ClaimRules): number {
+  return typeof claims.exp === 'number' ? claims.exp * 1000 + leewayMs : Number.POSITIVE_INFINITY
 }
 
 /** `audiences`: null for any. */

@@ -32,7 +32,7 @@ function verifier(providers: readonly Provider[], more: Partial<VerifierOptions>
     providers,
     desk: new TokenDesk(),
     requiredClaims: ['exp'],
-    lateMs: 60_000,
+    leewayMs: 60_000,
     earlyMs: 60_000,
     ...more
   })
@@ -132,7 +132,7 @@ test('required claims and leeway are those of the configuration', async () => {
   assert.equal(await outcome(of({ requiredClaims: [] }), { exp: undefined }), 'ok')
   assert.equal(await outcome(of({ requiredClaims: ['sub', 'toString'] }), { sub: 'a' }), 'JWT_CLAIM_MISSING')
   assert.equal(await outcome(of({ requiredClaims: ['sub'] }), { sub: null }), 'JWT_CLAIM_MISSING')
-  const strict = of({ lateMs: 0 })
+  const strict = of({ leewayMs: 0 })
   assert.equal(await outcome(strict, { exp: seconds(-1) }), 'JWT_EXPIRED')
   assert.equal(await outcome(strict, { nbf: seconds(58), iat: seconds(58) }), 'ok')
   assert.equal(await outcome(of({ earlyMs: 0 }), { exp: seconds(-58) }), 'ok')

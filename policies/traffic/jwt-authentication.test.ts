@@ -121,7 +121,14 @@ test('claims of the same token are the same over a reload', async () => {
 test('defaults, and the forms of file and resource', () => {
   const issuer = { issuer: ISSUER, audiences: null, keys: { kind: 'inline', text: KEYS } }
   const location = { kind: 'header', name: 'authorization', prefix: 'Bearer ' }
-  const defaults = { mode: 'Strict', issuers: [issuer], requiredClaims: ['exp'], lateMs: 0, earlyMs: 60_000, location }
+  const defaults = {
+    mode: 'Strict',
+    issuers: [issuer],
+    requiredClaims: ['exp'],
+    leewayMs: 0,
+    earlyMs: 60_000,
+    location
+  }
   assert.deepEqual(resolved(single()), defaults)
   assert.deepEqual(resolved(single({ jwks: { inline: KEYS } })), defaults)
   assert.deepEqual(resolved({ providers: [{ issuer: ISSUER, jwks: { inline: KEYS } }] }), defaults)
@@ -139,7 +146,7 @@ test('defaults, and the forms of file and resource', () => {
     mode: 'Optional',
     issuers: [{ issuer: ISSUER, audiences: ['x'], keys: { kind: 'url', url: more.jwks.url, cacheMs: 60_000 } }],
     requiredClaims: [],
-    lateMs: 2_000,
+    leewayMs: 2_000,
     earlyMs: 2_000,
     location: { kind: 'cookie', name: 'jwt' }
   })

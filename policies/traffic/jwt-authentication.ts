@@ -40,7 +40,7 @@ interface Config<K = Keys> {
   readonly mode: Mode
   readonly issuers: readonly Issuer<K>[]
   readonly requiredClaims: readonly string[]
-  readonly lateMs: number
+  readonly leewayMs: number
   readonly earlyMs: number
   readonly location: Location
 }
@@ -50,7 +50,7 @@ interface Config<K = Keys> {
 const MODES = ['Strict', 'Optional', 'Permissive', 'strict', 'optional', 'permissive'] as const
 const CACHE_MS = 300_000
 /** Spec section 5, rule 2: a token past its exp is not valid. */
-const LATE_MS = 0
+const LEEWAY_MS = 0
 /** The spec says nothing of nbf and iat, and clocks differ: a token is often used in the second it is made. */
 const EARLY_MS = 60_000
 /** Spec 2.6, remote: `jwksPath`. */
@@ -163,7 +163,7 @@ const schema = oneOf(
       mode: modeOf(given.mode ?? 'Strict'),
       issuers: several ?? [{ issuer: issuer!, audiences, keys: { ...jwks!, at: ['jwks'] } }],
       requiredClaims: given.jwtValidationOptions?.requiredClaims ?? ['exp'],
-      lateMs: given.leeway ?? LATE_MS,
+      leewayMs: given.leeway ?? LEEWAY_MS,
       earlyMs: given.leeway ?? EARLY_MS,
       location: given.location ?? BEARER
     }
@@ -225,7 +225,7 @@ function compile(config: Config, { kept, log }: CompileContext): Compiled {
     background.push(remote.use(given.cacheMs))
     return { issuer, audiences: allowed, keys: remote }
   })
-  const { mode, requiredClaims, lateMs, earlyMs } = config
+  const { mode, requiredClaims, leewayMs, earlyMs } = config
   // Everything that decides whether a token is valid, except keys: those have a fingerprint.
   const facts = config.issuers.map(({ issuer, audiences, keys: given }) => [
     issuer,
@@ -233,9 +233,9 @@ function compile(config: Config, { kept, log }: CompileContext): Compiled {
     given.kind,
     urlOf(given)
   ])
-  const id = hash('sha256', JSON.stringify([facts, requiredClaims, lateMs, earlyMs]), 'base64')
+  const id = hash('sha256', JSON.stringify([facts, requiredClaims, leewayMs, earlyMs]), 'base64')
   const desk = kept(TOKENS, () => new TokenDesk())
-  const verifier = new Verifier({ id, providers, desk, requiredClaims, lateMs, earlyMs })
+  const verifier = new Verifier({ id, providers, desk, requiredClaims, leewayMs, earlyMs })
   return {
     filter: { onRequest: authenticate(mode, credentialAt(config.location), verifier) },
     ...(background.length === 0 ? {} : { background: together(background) })
