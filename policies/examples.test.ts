@@ -1,4 +1,4 @@
-/** Every example of the documentation: accepted by the program, and driven with real requests, so that none goes stale. */
+/** Every example of the documentation is accepted by the program and driven with real requests: none goes stale. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -53,8 +53,10 @@ function header({ headers }: Seen, name: string): string | undefined {
   return i < 0 ? undefined : headers[i + 1]
 }
 
+type Drive = (t: TestContext) => Promise<void>
+
 /** Examples that are driven here. */
-const DRIVES: Readonly<Record<string, (t: TestContext) => Promise<void>>> = {
+const DRIVES: Readonly<Record<string, Drive>> = {
   async authorization(t) {
     const { ask } = await stand(t, 'authorization')
     const statuses = []

@@ -26,11 +26,17 @@ const SIXTEEN = 'must have 1 to 16 entries'
 const NO_PSEUDO = 'is a pseudo header: only set of a transformation can change one'
 const NO_NAME = 'is not a header name'
 
-/** The same for both sides, but for the word. */
-const transform = (side: 'request' | 'response'): Table => {
-  const at = `transformation.${side}`
-  const of = (given: object) => ({ transformation: { [side]: given } })
-  const list = (key: 'set' | 'add'): Table => ({
+type Side = 'request' | 'response'
+
+/** The path of one side, and a configuration of it. */
+const transformation = (side: Side) => ({
+  at: `transformation.${side}`,
+  of: (given: object) => ({ transformation: { [side]: given } })
+})
+
+const transformFields = (side: Side, key: 'set' | 'add'): Table => {
+  const { at, of } = transformation(side)
+  return {
     [`${at}.${key}: 1..16, as a list or as a map`]: [
       [of({ [key]: fields(1) }), of({ [key]: fields(16) }), of({ [key]: map(1) }), of({ [key]: map(16) })],
       [
@@ -71,10 +77,15 @@ const transform = (side: 'request' | 'response'): Table => {
         [of({ [key]: [{ name: 'a', value: '1', more: 1 }] }), `${at}.${key}[0].more: is not a known key`]
       ]
     ]
-  })
+  }
+}
+
+/** The same for both sides, but for the word. */
+const transform = (side: Side): Table => {
+  const { at, of } = transformation(side)
   return {
-    ...list('set'),
-    ...list('add'),
+    ...transformFields(side, 'set'),
+    ...transformFields(side, 'add'),
     [`${at}: at least one of set, add, remove, body`]: [
       [of({ body: '"v"' })],
       [[of({}), `${at}: must have at least one of set, add, remove, body`]]
@@ -101,7 +112,7 @@ const transform = (side: 'request' | 'response'): Table => {
   }
 }
 
-const modifiers = (side: 'request' | 'response'): Table => {
+const modifiers = (side: Side): Table => {
   const at = `headerModifiers.${side}`
   const of = (given: object) => ({ headerModifiers: { [side]: given } })
   const rows = (['set', 'add'] as const).map((key): [string, Row] => [

@@ -1,4 +1,4 @@
-/** Walks a table of the specification through the file's own validation: for tests of what is accepted and what is not. */
+/** Walks a table of the specification through the file's own validation: what is accepted, and what is not. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { loadConfig } from '#engine/standalone/load.ts'
