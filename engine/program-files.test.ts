@@ -1,5 +1,6 @@
 /** Files that a configuration refers to, and what must never be seen outside, in the whole program. */
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
@@ -153,4 +154,24 @@ test('no part of a token is seen in logs, error bodies or the dump of the config
   for (const part of [...parts, canary, Buffer.from(canary).toString('base64url')]) {
     assert.ok(!all.includes(part), `${part} is seen`)
   }
+})
+
+test('a pipe or a device instead of a file is refused, and stops nothing', { timeout: 30_000 }, async (t) => {
+  const path = folder(t)
+  const file = join(path, 'weir.yaml')
+  const port = await freePort()
+  writeFileSync(join(path, 'jwks.json'), keySet([first]))
+  execFileSync('mkfifo', [join(path, 'pipe')])
+  writeFileSync(file, config(port, '{ file: jwks.json }'))
+  const program = await started(t, '-f', file)
+  for (const [i, name] of ['pipe', '/dev/zero'].entries()) {
+    writeFileSync(file, config(port, `{ file: ${name} }`))
+    await program.said('it is not a regular file', i + 1)
+  }
+  // What was refused is watched, and so is a file that was good: whoever opens the pipe waits for ever.
+  renameSync(join(path, 'pipe'), join(path, 'jwks.json'))
+  writeFileSync(join(path, 'other.json'), keySet([second]))
+  writeFileSync(file, config(port, '{ file: other.json }'))
+  await program.said(/configuration [0-9a-f]{12} in force/)
+  assert.deepEqual([await status(port, first), await status(port, second)], [401, 200])
 })

@@ -68,6 +68,8 @@ export interface Declared {
   readonly pure: boolean
   /** Work grows with the size of arguments and result: it counts towards the cost. */
   readonly sized: boolean
+  /** Characters that one step pays for, as a power of two. */
+  readonly stepBits: number
   /** Steps of one call, when it is dearer than most: towards the cost of a run. */
   readonly steps: number
   /** Work for a constant argument, done once: gives the `run` to use instead, without `steps`. */
@@ -78,9 +80,13 @@ export interface Traits {
   readonly variadic?: true
   readonly impure?: true
   readonly sized?: true
+  readonly stepBits?: number
   readonly steps?: number
   readonly prepare?: Declared['prepare']
 }
+
+/** 256 characters: most functions go through them at memory speed. */
+const STEP_BITS = 8
 
 function declare<const A extends readonly Type[]>(
   name: string,
@@ -100,6 +106,7 @@ function declare<const A extends readonly Type[]>(
     variadic: traits.variadic === true,
     pure: traits.impure !== true,
     sized: traits.sized === true,
+    stepBits: traits.stepBits ?? STEP_BITS,
     steps: traits.steps ?? 0,
     prepare: traits.prepare ?? null
   }

@@ -1,6 +1,6 @@
 /** Calls: overloads are narrowed to those with the right number of arguments; a run picks by types. */
 import type { Call } from './ast.ts'
-import { CelError } from './errors.ts'
+import { CelError, COST } from './errors.ts'
 import { type Code, constant, dynamic, type Frame, type Plan } from './frame.ts'
 import { argType, type Declared, type Run, takes } from './functions.ts'
 import type { Planner } from './plan.ts'
@@ -89,13 +89,17 @@ function prepared({ prepare, args, run }: Declared, plans: readonly Plan[]): Run
   return prepare === null || value === undefined || !args[prepare.arg]!.is(value) ? run : prepare.make(value)
 }
 
-/** Calls, and charges for what is dear: fixed steps unless they were done ahead, the size of what goes in and out. */
-function pay(frame: Frame, { steps, sized, run }: Declared, used: Run, values: readonly Value[]): Value {
+/**
+ * Calls, and charges for what is dear: fixed steps unless they were done ahead, the size of what goes in and out. What
+ * is not paid for is not begun: a call can be longer than all the others together.
+ */
+function pay(frame: Frame, { steps, sized, stepBits, run }: Declared, used: Run, values: readonly Value[]): Value {
   if (used === run) frame.budget -= steps
   if (!sized) return used(...values)
-  for (let i = 0; i < values.length; i++) spend(frame, values[i]!)
+  for (let i = 0; i < values.length; i++) spend(frame, values[i]!, stepBits)
+  if (frame.budget < 0) return COST
   const result = used(...values)
-  spend(frame, result)
+  spend(frame, result, stepBits)
   return result
 }
 
@@ -103,9 +107,9 @@ function refuse(name: string, ...values: readonly Value[]): Value {
   return values.find((value) => value instanceof CelError) ?? noOverload(name, ...values)
 }
 
-/** A step for each 256 characters, or 8 elements, that a function goes through. */
-function spend(frame: Frame, value: Value): void {
-  if (typeof value === 'string') frame.budget -= value.length >> 8
+/** A step for each 2^stepBits characters, or 8 elements, that a function goes through. */
+function spend(frame: Frame, value: Value, stepBits: number): void {
+  if (typeof value === 'string') frame.budget -= value.length >> stepBits
   else if (Array.isArray(value)) frame.budget -= value.length >> 3
-  else if (value instanceof Uint8Array) frame.budget -= value.length >> 8
+  else if (value instanceof Uint8Array) frame.budget -= value.length >> stepBits
 }

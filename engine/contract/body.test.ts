@@ -173,6 +173,28 @@ for (const [name, kind] of KINDS) {
       origin.close()
     })
 
+    it('gives an upgrade no body: its bytes would be the first of the other protocol', async () => {
+      const heads: string[] = []
+      const server = await rawServer(async (client) => {
+        heads.push(await client.until('\r\n\r\n'))
+        client.send('HTTP/1.1 426 Upgrade Required\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')
+      })
+      const replace: Hook = (ex) => {
+        replaceRequestBody(ex, Buffer.from('GET /other HTTP/1.1'))
+        return CONTINUE
+      }
+      const { stack } = await start(server.port, { request: replace })
+      const client = await rawClient(stack.port)
+      const key = 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n'
+      client.send(`GET / HTTP/1.1\r\nHost: a\r\nConnection: upgrade\r\nUpgrade: websocket\r\n${key}\r\n`)
+      await client.until('\r\n\r\n')
+      client.close()
+      stack.close()
+      server.close()
+      assert.match(heads[0]!, /upgrade: websocket\r\n/i)
+      assert.doesNotMatch(heads[0]!, /content-length|other/i)
+    })
+
     it('a replaced request body is framed anew', async () => {
       const origin = await startOrigin()
       const replace: Hook = (ex) => {

@@ -147,8 +147,10 @@ const DESCRIBES_BYTES = ['content-length', 'content-encoding', 'content-md5', 'd
 /** Of responses also: a changed body is another representation, and parts of it cannot be asked for. */
 const DESCRIBES_RESPONSE = [...DESCRIBES_BYTES, 'etag', 'accept-ranges', 'content-range']
 
-/** Sends `bytes` instead of the request's body, which has been collected or was none. */
+/** Sends `bytes` instead of the request's body, which has been collected or was none. Not where there can be none. */
 export function replaceRequestBody(ex: Exchange, bytes: Buffer): void {
+  // Behind the head of an upgrade comes the other protocol: who switches at once reads a body as its first bytes.
+  if (ex.upgrade !== null) return
   for (const name of DESCRIBES_BYTES) ex.request.remove(name)
   ex.request.append('Content-Length', String(bytes.length))
   ex.requestBody = bytes.length === 0 ? BODY_NONE : BODY_LENGTH

@@ -1,5 +1,5 @@
 /** Reads a configuration from a file or pipe, and says in words why it cannot. */
-import { closeSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from 'node:fs'
 
 /** 5,000 routes with policies are 2 MB. What is longer is no configuration (/dev/zero never ends). */
 export const CONFIG_BYTES_MAX = 64 * 1024 * 1024
@@ -23,10 +23,35 @@ export function readConfig(from: string | number): string {
 
 /** The text of a file that a configuration refers to. Throws the system's error, or one that says it in words. */
 export function readReference(path: string): string {
-  const stat = statSync(path)
-  // Opening a pipe would wait for whoever writes into it; a folder has its own words.
+  return readRegular(path, REFERENCE_BYTES_MAX)
+}
+
+/** As readConfig and readReference, for looking again at a path that may lead to something else by now. */
+export function readAgain(path: string): string {
+  return readRegular(path, CONFIG_BYTES_MAX)
+}
+
+/** Only regular files: others may have no end, and whoever opens a pipe waits for somebody who writes into it. */
+function readRegular(path: string, bytesMax: number): string {
+  // Opening a device may already do something, so it is looked at before; and again what has been opened.
+  checkRegular(statSync(path), bytesMax)
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    checkRegular(fstatSync(file), bytesMax)
+    return readText(file, bytesMax, { message: tooLongText(bytesMax) })
+  } finally {
+    closeSync(file)
+  }
+}
+
+function checkRegular(stat: Stats, bytesMax: number): void {
+  // A folder has its own words, when it is read.
   if (!stat.isFile() && !stat.isDirectory()) throw new Error('it is not a regular file')
-  return readText(path, REFERENCE_BYTES_MAX, { message: `it is longer than ${REFERENCE_BYTES_MAX >> 20} MiB` })
+  if (stat.isFile() && stat.size > bytesMax) throw new Error(tooLongText(bytesMax))
+}
+
+function tooLongText(bytesMax: number): string {
+  return `it is longer than ${bytesMax >> 20} MiB`
 }
 
 /** `tooLong`: properties of the Error for what has more than `bytesMax` bytes. */

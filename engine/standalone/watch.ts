@@ -8,7 +8,7 @@ import { createHash } from 'node:crypto'
 import { type FSWatcher, realpathSync, watch } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { ReadFile } from './file-sources.ts'
-import { readConfig } from './read.ts'
+import { readAgain } from './read.ts'
 
 /** Writers that truncate and write, or replace several links, are given this long to finish. */
 const DEBOUNCE_MS = 50
@@ -148,7 +148,7 @@ class Watcher implements FileWatch {
 /** The file's text, or null when it is not there or cannot be read (yet). */
 function readText(path: string): string | null {
   try {
-    return readConfig(path)
+    return readAgain(path)
   } catch {
     // Between removal and replacement there is no file; a change is reported once there is one.
     return null

@@ -50,6 +50,8 @@ export interface Credential {
    * backend that it may be passed on to.
    */
   readonly take: (ex: Exchange, found: string) => void
+  /** Takes out whatever is there, of a request that is refused: expressions of the access log read what is left. */
+  readonly hide: (ex: Exchange) => void
 }
 
 export function credentialAt(at: Location): Credential {
@@ -81,23 +83,28 @@ function inHeader(name: string, prefix: string): Credential {
       if (i >= 0) request.drop(i)
       if (request.added !== null) request.remove(name)
       keep(ex, name, value)
-    }
+    },
+    hide: (ex) => ex.request.remove(name)
   }
 }
 
 function inQuery(name: string): Credential {
   const isIt = (part: string) => part.length > name.length && part.startsWith(name) && part[name.length] === '='
+  const hide = (ex: Exchange) => {
+    const rest = ex.query
+      .slice(1)
+      .split('&')
+      .filter((part) => !isIt(part))
+    ex.query = rest.length === 0 ? '' : `?${rest.join('&')}`
+  }
   return {
     find(ex) {
       if (!ex.query.includes(name)) return null
       return onlyOne(ex.query.slice(1).split('&').filter(isIt), (part) => decodeQuery(part.slice(name.length + 1)))
     },
+    hide,
     take(ex, found) {
-      const rest = ex.query
-        .slice(1)
-        .split('&')
-        .filter((part) => !isIt(part))
-      ex.query = rest.length === 0 ? '' : `?${rest.join('&')}`
+      hide(ex)
       // No header held it; a backend that it is passed on to expects it here.
       keep(ex, 'authorization', `Bearer ${found}`)
     }
@@ -106,22 +113,26 @@ function inQuery(name: string): Credential {
 
 function inCookie(name: string): Credential {
   const isIt = (pair: string) => withoutBlanks(pair).startsWith(`${name}=`)
+  const hide = (ex: Exchange) => {
+    const lines = cookieLines(ex)
+    ex.request.remove('cookie')
+    for (const line of lines) {
+      // Pairs and blanks that stay are those that were received (RFC 6265 section 5.4 has "; " between them).
+      const pairs = line.split(';')
+      const rest = pairs.filter((pair) => !isIt(pair))
+      if (rest.length < pairs.length && withoutBlanks(rest.join('')) === '') continue
+      ex.request.append('cookie', rest.length < pairs.length ? withoutBlanks(rest.join(';')) : line)
+    }
+  }
   return {
     find(ex) {
       if (!ex.request.has('cookie')) return null
       const pairs = cookieLines(ex).flatMap((line) => line.split(';').filter(isIt))
       return onlyOne(pairs, (pair) => unquote(withoutBlanks(pair).slice(name.length + 1)))
     },
+    hide,
     take(ex, found) {
-      const lines = cookieLines(ex)
-      ex.request.remove('cookie')
-      for (const line of lines) {
-        // Pairs and blanks that stay are those that were received (RFC 6265 section 5.4 has "; " between them).
-        const pairs = line.split(';')
-        const rest = pairs.filter((pair) => !isIt(pair))
-        if (rest.length < pairs.length && withoutBlanks(rest.join('')) === '') continue
-        ex.request.append('cookie', rest.length < pairs.length ? withoutBlanks(rest.join(';')) : line)
-      }
+      hide(ex)
       keep(ex, 'authorization', `Bearer ${found}`)
     }
   }

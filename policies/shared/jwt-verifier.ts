@@ -28,7 +28,7 @@ export interface Provider {
 /** What verifiers of one thread share, and what survives a reload. */
 export class TokenDesk {
   readonly tokens = new VerifiedTokens()
-  /** By cache key: the same token is verified once, however many requests bring it. */
+  /** By cache key and keys: the same token is verified once, however many requests bring it. */
   readonly underWay = new Map<string, Promise<VerifiedToken | ErrorCode>>()
   readonly queue: WorkQueue
 
@@ -86,14 +86,16 @@ export class Verifier {
 
   #verify(token: string, key: string): ErrorCode | Promise<Identity | ErrorCode> {
     const { underWay } = this.#desk
-    let answer = underWay.get(key)
+    // Configurations that differ in nothing but their keys share a cache key, and not what they are about to find out.
+    const flight = this.#options.providers.reduce((text, { keys }) => `${text} ${keys.current?.fingerprint}`, key)
+    let answer = underWay.get(flight)
     if (answer === undefined) {
       const parsed = parseToken(token)
       if (parsed === null) return 'JWT_MALFORMED'
       const found = this.#candidates(parsed)
       if (typeof found === 'string') return found
-      answer = this.#settle(parsed, found, token.length, key).finally(() => underWay.delete(key))
-      underWay.set(key, answer)
+      answer = this.#settle(parsed, found, token.length, key).finally(() => underWay.delete(flight))
+      underWay.set(flight, answer)
     }
     return answer.then((outcome) => (typeof outcome === 'string' ? outcome : outcome.claims))
   }
@@ -156,6 +158,8 @@ export class Verifier {
     if (!(await verified)) return { answer: 'JWT_SIGNATURE', isFinal: kid !== null && named.length > 0 }
     const claims = freeze(token.claims)
     const deadline = deadlineOf(claims, this.#options)
+    // Keys may have been fetched, and others may have been in front: seconds that count.
+    if (this.#now() >= deadline) return { answer: 'JWT_EXPIRED', isFinal: true }
     return { answer: { claims, deadline, provider, fingerprint, chars }, isFinal: true }
   }
 }

@@ -187,3 +187,12 @@ test('ended while a fetch is under way: nothing follows it', async () => {
   await world.answer(setOf('a'))
   assert.equal(world.timer, null)
 })
+
+test('keys that may be a year old are not fetched without a pause', async () => {
+  const world = new World()
+  const remote = new KeySources(world).remote(URL_GIVEN)
+  remote.use(365 * 86_400_000).begin()
+  await world.answer(setOf('a'))
+  // What setTimeout takes; it makes one millisecond of what is longer.
+  assert.ok(world.timer!.at < 2 ** 31, String(world.timer!.at))
+})

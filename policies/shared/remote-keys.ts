@@ -16,6 +16,8 @@ const COOL_DOWN_MS = 10_000
 const UNKNOWN_MS = 60_000
 const UNKNOWN_MAX = 1_000
 const REFRESH_MS_MIN = 1_000
+/** 24 days: a longer timer of Node's strikes after a millisecond, and then again and again. */
+const REFRESH_MS_MAX = 2 ** 31 - 1
 
 /** What the world gives: a test has its own. */
 export interface KeyWorld {
@@ -136,7 +138,7 @@ export class RemoteKeys implements KeySource {
   #schedule(): void {
     this.#callOff()
     if (this.#ages.length === 0) return
-    const age = Math.max(REFRESH_MS_MIN, Math.min(...this.#ages))
+    const age = Math.max(REFRESH_MS_MIN, Math.min(REFRESH_MS_MAX, ...this.#ages))
     const retry = Math.min(age, RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(this.#failures - 1, 20))
     // Between 75 and 95 %: threads and replicas that began together do not ask together.
     const ms = ((this.#failures > 0 ? retry : age) * (75 + randomInt(21))) / 100

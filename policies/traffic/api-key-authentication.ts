@@ -120,10 +120,17 @@ function authenticate(
   return (ex) => {
     const found = credential.find(ex)
     if (found === null) return mode === 'Strict' ? refuse(ex, 'API_KEY_MISSING', challenge) : CONTINUE
-    if (found === SEVERAL) return refuse(ex, 'API_KEY_REPEATED')
+    if (found === SEVERAL) {
+      credential.hide(ex)
+      return refuse(ex, 'API_KEY_REPEATED')
+    }
     // Looked up by what no client can compute: how long that takes says nothing about the keys.
     const metadata = known.get(keyed.of(digestOf('sha256', Buffer.from(found, 'latin1'))))
-    if (metadata === undefined) return refuse(ex, 'API_KEY_INVALID', challenge)
+    if (metadata === undefined) {
+      // It may be right elsewhere, or by all but one character.
+      credential.hide(ex)
+      return refuse(ex, 'API_KEY_INVALID', challenge)
+    }
     credential.take(ex, found)
     ex.apiKey = metadata
     return CONTINUE

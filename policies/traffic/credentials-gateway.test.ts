@@ -1,12 +1,13 @@
 /** basicAuthentication and apiKeyAuthentication through a running gateway, over real connections. */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { startGateway, type TestGateway } from '#engine/testing/gateway.ts'
 import { exchangeRaw, rawServer } from '#engine/testing/raw.ts'
+import { keySet, signingKey } from '#engine/testing/tokens.ts'
 
 interface Vector {
   readonly made: string
@@ -137,6 +138,33 @@ test('users in a file; the file changes', async (t) => {
     assert.doesNotMatch(error.message, /swordfish/)
     return true
   })
+})
+
+test('a key or token that is refused is not in the access log, whatever the log is told to write', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'weir-refused-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'access.log')
+  const add = { uri: 'request.uri', headers: 'request.headers', cookie: 'request.headers["cookie"]' }
+  const places = [{ queryParameter: { name: 'k' } }, { header: { name: 'x-k' } }, { cookie: { name: 'k' } }]
+  for (const location of places) {
+    const jwtAuth = { issuer: 'a', jwks: keySet([signingKey('ES256')]), location }
+    for (const policy of [{ apiKey: { keys: [{ key: 'canary' }], location } }, { jwtAuth }]) {
+      const yaml = JSON.parse(config(1, policy)) as object
+      const log = { format: 'json', fd: openSync(path, 'a') } as const
+      const weir = await startGateway(JSON.stringify({ ...yaml, frontendPolicies: { accessLog: { add } } }), { log })
+      for (const times of [1, 2]) {
+        const key = times === 1 ? 'canary-x' : 'canary'
+        const target = `/?a=1${`&k=${key}`.repeat('queryParameter' in location ? times : 0)}`
+        const name = 'header' in location ? `X-K: ${key}\r\n` : 'cookie' in location ? `Cookie: k=${key}\r\n` : ''
+        const { status } = await ask(weir, name.repeat(times), target)
+        assert.equal(status, times === 1 ? 401 : 400)
+      }
+      await weir.close()
+    }
+  }
+  const text = readFileSync(path, 'utf8')
+  assert.equal(text.split('"http.status":4').length, 13)
+  assert.doesNotMatch(text, /canary/)
 })
 
 test('many at once: each gets an answer, and who is known meanwhile is not made to wait', async (t) => {

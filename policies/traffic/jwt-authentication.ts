@@ -286,7 +286,7 @@ function authenticate(mode: Mode, credential: Credential, verifier: Verifier) {
   }
 }
 
-/** A token that is not valid is nobody's: it stays where it is, for whoever understands it. */
+/** In mode Permissive a token that is not valid is nobody's: it stays where it is, for whoever understands it. */
 function decide(
   ex: Exchange,
   token: string,
@@ -295,7 +295,10 @@ function decide(
   credential: Credential
 ): Verdict {
   if (typeof answer === 'string') {
-    return mode === 'Permissive' ? CONTINUE : refuse(ex, answer, CHALLENGES.get(answer) ?? null)
+    if (mode === 'Permissive') return CONTINUE
+    // One for another audience works there.
+    credential.hide(ex)
+    return refuse(ex, answer, CHALLENGES.get(answer) ?? null)
   }
   credential.take(ex, token)
   ex.jwt = answer
