@@ -1,5 +1,5 @@
 /** What a schema found wrong -> problems that say what is allowed, in the words of the file. */
-import { isRefused, type ZodType, type z } from '#engine/schema/schema.ts'
+import { isRefused, isUnsaid, type ZodType, type z } from '#engine/schema/schema.ts'
 import { formatPath, type Path, type Problem } from './problems.ts'
 import { type Source, UNREADABLE } from './source.ts'
 import { nearest, wordHint } from './suggest.ts'
@@ -43,7 +43,7 @@ function problemsOf(
   known: WeakMap<readonly string[], readonly string[]>
 ): Problem[] {
   const path = [...base, ...issue.path]
-  if (issue.input === UNREADABLE) return []
+  if (issue.input === UNREADABLE || isUnsaid(issue)) return []
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
       path: [...path, key],
@@ -64,7 +64,7 @@ function problemsOf(
 
 /** Whether a branch of a union was the wrong one altogether, so that its other mistakes say nothing. */
 function isAboutWhole(issue: Issue): boolean {
-  return issue.path.length === 0 && issue.code !== 'unrecognized_keys'
+  return issue.path.length === 0 && issue.code !== 'unrecognized_keys' && !isUnsaid(issue)
 }
 
 function hintOf(issue: Issue): string | undefined {

@@ -17,6 +17,21 @@ test('ten mistakes give ten messages in one run, in the order of the file', () =
   assert.equal(result.errors.length, 10)
 })
 
+test('a fault of a schema refuses the file and ends nothing', () => {
+  const faulty: Policy = {
+    ...POLICIES[0]!,
+    name: 'faulty',
+    aliases: [],
+    schema: z.string().transform(() => {
+      throw new TypeError('x is undefined')
+    })
+  }
+  const text = withRoute('policies: { faulty: "a" }')
+  const result = loadConfig(text, { file: 'a.yaml', env: {}, policies: [...POLICIES, faulty] })
+  assert.ok(!result.ok)
+  assert.match(formatErrors(result.errors), /^a.yaml:1:1: weir cannot read this file, .* \(TypeError: x is undefined\)/)
+})
+
 test('a file with everything becomes the Snapshot', () => {
   const snapshot = good(testdata('everything.yaml'), { CHECKOUT_PORT: '8443' })
   assert.deepEqual(snapshot, JSON.parse(testdata('everything.json')))
