@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
@@ -78,4 +79,27 @@ test('a thread compiles an expression once for the same roots and the same resul
   // What the schema has compiled is what runs.
   assert.equal(expression(REQUEST_ROOTS, 'bool').safeParse('request.method == "B"').success, true)
   assert.throws(() => compileExpression('request.method', REQUEST_ROOTS, 'number'), /string, and number is wanted/)
+})
+
+/** "request.method" and the like, or "jwt" where the fields are the user's own. */
+function namesOf(roots: typeof REQUEST_ROOTS): string[] {
+  return Object.entries(roots).flatMap(([name, { fields }]) => {
+    if (fields === undefined) return [name]
+    return Object.entries(fields).flatMap(([field, { fields: inner }]) =>
+      inner === undefined ? `${name}.${field}` : Object.keys(inner).map((last) => `${name}.${field}.${last}`)
+    )
+  })
+}
+
+test('the table of docs/cel.md has every variable, and no other', () => {
+  const page = readFileSync(new URL('../../docs/cel.md', import.meta.url), 'utf8')
+  const table = page.slice(page.indexOf('## Variables'), page.indexOf('## How it behaves'))
+  const rows = [...table.matchAll(/^\| `(\w+)` \| (.*?) \|/gm)].flatMap(([, name, fields]) => {
+    const given = [...fields!.matchAll(/`([\w.]+)`/g)].map(([, field]) => `${name}.${field}`)
+    return name === 'apiKey' || given.length === 0 ? [name!] : given
+  })
+  assert.deepEqual(rows.sort(), namesOf(RESPONSE_ROOTS).sort())
+  const more = namesOf(LOG_ROOTS).filter((name) => !rows.includes(name))
+  assert.deepEqual(more, ['request.endTime', 'proxy.upstreamDuration'])
+  for (const name of more) assert.ok(table.includes(`\`${name}\``), name)
 })
