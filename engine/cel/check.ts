@@ -149,8 +149,12 @@ class Checker {
   #unknown(path: Path): TypeName {
     const [name] = path.names as [string]
     const { at, end } = path.nodes[0]!
-    const message = isReadElsewhere([name]) ? `${name} cannot be read here` : `no variable is called ${name}`
-    return this.#problem(at, end, message, checkNames(name, Object.keys(this.#environment.roots)))
+    const hint = checkNames(name, Object.keys(this.#environment.roots))
+    if (isReadElsewhere([name])) return this.#problem(at, end, `${name} cannot be read here`, hint)
+    // `x-env: prod` in the file is an expression and no text.
+    const quoted =
+      path.nodes.length === 1 && hint?.startsWith('known') ? `a text needs quotes of its own; ${hint}` : hint
+    return this.#problem(at, end, `no variable is called ${name}`, quoted)
   }
 
   #selectOf(node: Select, scope: Scope | null): TypeName {
@@ -182,7 +186,12 @@ class Checker {
 
   #binary(node: Binary, scope: Scope | null): TypeName {
     const left = this.type(node.left, scope)
+    const found = this.problems.length
     const right = this.type(node.right, scope)
+    const [problem] = this.problems.slice(found)
+    const name = problem === undefined ? null : hyphened(node)
+    // `headers.x-team` is a subtraction: that there is no variable `team` is not what is wrong with it.
+    if (name !== null) this.problems[found] = { ...problem!, hint: `- is minus; a name with - is written ["${name}"]` }
     const result = binaryType(node.op, left, right)
     if (result.type !== null) return result.type
     return this.#problem(node.opAt, node.opAt + node.op.length, result.message)
@@ -337,4 +346,10 @@ const VALUE_TYPES: Readonly<Record<string, TypeName>> = { null_type: 'null' }
 function valueType(value: Parameters<typeof typeName>[0]): TypeName {
   const name = typeName(value)
   return VALUE_TYPES[name] ?? (name as TypeName)
+}
+
+/** `a.x-b` without blanks: the name that may have been meant, x-b. */
+function hyphened({ op, opAt, left, right }: Binary): string | null {
+  if (op !== '-' || left.kind !== 'select' || right.kind !== 'ident') return null
+  return left.end === opAt && right.at === opAt + 1 ? `${left.field}-${right.name}` : null
 }

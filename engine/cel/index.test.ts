@@ -25,6 +25,16 @@ function run(source: string, context: object, roots: Roots = VARIABLES): Value {
 describe('a mistake is named with its place and its remedy', () => {
   const CASES: readonly (readonly [source: string, complaint: string])[] = [
     ['request.header["a"] == "b"', 'header: request has no field "header"; did you mean "headers"?'],
+    [
+      'request.headers.x-team == "a"',
+      'team: no variable is called team; - is minus; a name with - is written ["x-team"]'
+    ],
+    ['request.path == "/" and true', 'and: expected an operator or the end, found "and"; write &&'],
+    [
+      'somebody',
+      'somebody: no variable is called somebody; a text needs quotes of its own; ' +
+        `known: ${Object.keys(VARIABLES).slice(0, 16).join(', ')}${Object.keys(VARIABLES).length > 16 ? ', ...' : ''}`
+    ],
     ['requst.path == "/"', 'requst: no variable is called requst; did you mean request?'],
     ['request.path.startWith("/")', 'startWith: no function is called startWith; did you mean startsWith?'],
     ['request.path.startsWith()', 'startsWith: startsWith() takes 1 argument'],

@@ -28,6 +28,9 @@ export function parse(source: string): Expr {
   return parser.whole()
 }
 
+/** What other languages write for an operator. */
+const OPERATORS: Readonly<Record<string, string>> = { and: '&&', or: '||', is: '==' }
+
 class Parser {
   readonly #lexer: Lexer
   #depth = 0
@@ -263,7 +266,9 @@ class Parser {
   #unexpected(wanted: string): never {
     const { kind, start, end, source } = this.#lexer
     const found = kind === 'end' ? 'the end' : JSON.stringify(source.slice(start, end))
-    throw new Refusal(start, Math.max(1, end - start), `expected ${wanted}, found ${found}`)
+    const operator = OPERATORS[source.slice(start, end)]
+    const hint = operator === undefined ? undefined : `write ${operator}`
+    throw new Refusal(start, Math.max(1, end - start), `expected ${wanted}, found ${found}`, hint)
   }
 
   #tooDeep(at: number): never {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { atLeastOne, oneOf } from './choice.ts'
-import { refusedKeys, z } from './schema.ts'
+import { isUnsaid, refusedKeys, z } from './schema.ts'
 
 const messages = (schema: z.ZodType, value: unknown) =>
-  (schema.safeParse(value).error?.issues ?? []).map((i) => i.message)
+  (schema.safeParse(value).error?.issues ?? []).filter((i) => !isUnsaid(i)).map((i) => i.message)
 
 test('exactly one', () => {
   const schema = oneOf(
@@ -22,6 +22,13 @@ test('at least one', () => {
   const schema = atLeastOne({ a: z.string().optional(), b: z.string().optional() })
   assert.deepEqual(schema.parse({ a: '1', b: '2' }), { a: '1', b: '2' })
   assert.deepEqual(messages(schema, {}), ['must have at least one of a, b'])
+})
+
+test('a transform never sees an object whose choice was not made, even when the reason is a misspelt key', () => {
+  const schema = oneOf({ a: z.string().optional() }).transform(({ a }) => a!.length)
+  assert.deepEqual(messages(schema, { aa: '1' }), ['Unrecognized key: "aa"'])
+  const some = atLeastOne({ b: z.string().optional() }).transform(({ b }) => b!.length)
+  assert.deepEqual(messages(some, { bb: '1' }), ['Unrecognized key: "bb"'])
 })
 
 test('editors are told', () => {

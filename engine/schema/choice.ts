@@ -1,5 +1,5 @@
 /** Objects that need exactly one, or at least one, of some keys: how the spec spells a choice. */
-import { isRefused, z } from './schema.ts'
+import { isRefused, UNSAID, z } from './schema.ts'
 
 type Optional = Record<string, z.ZodOptional>
 type Shape = Record<string, z.ZodType>
@@ -9,13 +9,10 @@ export function oneOf<C extends Optional, O extends Shape = Record<never, never>
   const names = namesOf(choices)
   return z
     .strictObject({ ...choices, ...(others as O) })
-    .refine((value) => count(value, names) === 1, {
-      when: isSound,
-      error: (issue) => {
-        const given = names.filter((name) => (issue.input as Shape)[name] !== undefined)
-        const also = given.length === 0 ? '' : `, not ${given.join(' and ')}`
-        return `must have exactly one of ${names.join(', ')}${also}`
-      }
+    .check((payload) => {
+      const given = names.filter((name) => (payload.value as Shape)[name] !== undefined)
+      const also = given.length === 0 ? '' : `, not ${given.join(' and ')}`
+      if (given.length !== 1) report(payload, `must have exactly one of ${names.join(', ')}${also}`)
     })
     .meta({ oneOf: names.map((name) => ({ required: [name] })) })
 }
@@ -25,23 +22,23 @@ export function atLeastOne<S extends Optional>(shape: S) {
   const names = namesOf(shape)
   return z
     .strictObject(shape)
-    .refine((value) => count(value, names) > 0, {
-      when: isSound,
-      error: `must have at least one of ${names.join(', ')}`
+    .check((payload) => {
+      const has = names.some((name) => (payload.value as Shape)[name] !== undefined)
+      if (!has) report(payload, `must have at least one of ${names.join(', ')}`)
     })
     .meta({ minProperties: 1 })
 }
 
-/** A key that is misspelt is one mistake: that a choice is missing because of it is no second one. */
-function isSound(payload: { readonly issues: readonly unknown[] }): boolean {
-  return payload.issues.length === 0
+/**
+ * A key that is misspelt is one mistake: that a choice is missing because of it is no second one. It is an
+ * issue all the same, because zod hands objects whose only fault is an unknown key to their transform.
+ */
+function report(payload: z.core.ParsePayload, message: string): void {
+  const params = payload.issues.length === 0 ? {} : UNSAID
+  payload.issues.push({ code: 'custom', message, params, input: payload.value })
 }
 
 /** Refused keys are no choice: they exist to be refused by name. */
 function namesOf(shape: Optional): string[] {
   return Object.keys(shape).filter((name) => !isRefused(shape[name]!))
-}
-
-function count(value: object, names: readonly string[]): number {
-  return names.filter((name) => (value as Record<string, unknown>)[name] !== undefined).length
 }

@@ -51,3 +51,10 @@ export function isRefused(schema: z.core.$ZodType): boolean {
   const { def } = (schema as z.core.$ZodTypes)._zod
   return def.type === 'optional' && (def.innerType as z.core.$ZodTypes)._zod.def.type === 'never'
 }
+
+/** `params` of an issue that only follows from another one: it makes the value invalid, and is not told. */
+export const UNSAID = { unsaid: true }
+
+export function isUnsaid(issue: z.core.$ZodIssue): boolean {
+  return issue.code === 'custom' && issue.params === UNSAID
+}

@@ -1,5 +1,5 @@
 /** What a schema found wrong -> problems that say what is allowed, in the words of the file. */
-import { isRefused, type ZodType, type z } from '#engine/schema/schema.ts'
+import { isRefused, isUnsaid, type ZodType, type z } from '#engine/schema/schema.ts'
 import { formatPath, type Path, type Problem } from './problems.ts'
 import { type Source, UNREADABLE } from './source.ts'
 import { nearest, wordHint } from './suggest.ts'
@@ -43,7 +43,7 @@ function problemsOf(
   known: WeakMap<readonly string[], readonly string[]>
 ): Problem[] {
   const path = [...base, ...issue.path]
-  if (issue.input === UNREADABLE) return []
+  if (issue.input === UNREADABLE || isUnsaid(issue)) return []
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
       path: [...path, key],
@@ -64,7 +64,7 @@ function problemsOf(
 
 /** Whether a branch of a union was the wrong one altogether, so that its other mistakes say nothing. */
 function isAboutWhole(issue: Issue): boolean {
-  return issue.path.length === 0 && issue.code !== 'unrecognized_keys'
+  return issue.path.length === 0 && issue.code !== 'unrecognized_keys' && !isUnsaid(issue)
 }
 
 function hintOf(issue: Issue): string | undefined {
@@ -97,7 +97,7 @@ function messageOf(issue: RawIssue): string | undefined {
   if (issue.input === undefined) return 'is required'
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${KINDS[issue.expected] ?? issue.expected}, not ${describe(issue.input)}${quotesHint(issue)}`
+      return `must be ${KINDS[issue.expected] ?? issue.expected}${parts(issue)}, not ${describe(issue.input)}${remedy(issue)}`
     case 'invalid_value':
       return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.join(', ')}`
     case 'too_small':
@@ -122,9 +122,18 @@ function amount(origin: string, bound: string, limit: number | bigint): string {
   return origin === 'array' ? `have ${bound} ${limit} entries` : `be ${bound} ${limit}`
 }
 
-function quotesHint(issue: RawIssue & { code: 'invalid_type' }): string {
-  const isScalar = typeof issue.input === 'number' || typeof issue.input === 'boolean'
-  return issue.expected === 'string' && isScalar ? ': put it in quotes' : ''
+/** Objects with more keys than this are known by their name. */
+const PARTS_MAX = 8
+
+function parts({ expected, inst }: RawIssue & { code: 'invalid_type' }): string {
+  const keys = expected === 'object' ? knownKeys(inst) : []
+  return keys.length === 0 || keys.length > PARTS_MAX ? '' : ` with ${keys.join(', ')}`
+}
+
+function remedy({ expected, input }: RawIssue & { code: 'invalid_type' }): string {
+  if (input === null) return ''
+  if (expected === 'array') return ': put it in brackets'
+  return expected === 'string' && typeof input !== 'object' ? ': put it in quotes' : ''
 }
 
 /** Texts are not shown: they may be secrets. */

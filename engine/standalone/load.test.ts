@@ -17,6 +17,21 @@ test('ten mistakes give ten messages in one run, in the order of the file', () =
   assert.equal(result.errors.length, 10)
 })
 
+test('a fault of a schema refuses the file and ends nothing', () => {
+  const faulty: Policy = {
+    ...POLICIES[0]!,
+    name: 'faulty',
+    aliases: [],
+    schema: z.string().transform(() => {
+      throw new TypeError('x is undefined')
+    })
+  }
+  const text = withRoute('policies: { faulty: "a" }')
+  const result = loadConfig(text, { file: 'a.yaml', env: {}, policies: [...POLICIES, faulty] })
+  assert.ok(!result.ok)
+  assert.match(formatErrors(result.errors), /^a.yaml:1:1: weir cannot read this file, .* \(TypeError: x is undefined\)/)
+})
+
 test('a file with everything becomes the Snapshot', () => {
   const snapshot = good(testdata('everything.yaml'), { CHECKOUT_PORT: '8443' })
   assert.deepEqual(snapshot, JSON.parse(testdata('everything.json')))
@@ -156,7 +171,7 @@ test('policies are compiled against their routes, so what they refuse has a line
   assert.deepEqual(problems, [
     '4:17: binds[0].listeners[0].policies.prefixOnly: needs prefix matches, not exact /b',
     '9:19: binds[0].listeners[0].routes[2].policies.prefixOnly: needs prefix matches, not exact /c',
-    '9:44: binds[0].listeners[0].routes[2].policies.timeouts: must be an object, not 5',
+    '9:44: binds[0].listeners[0].routes[2].policies.timeouts: must be an object with request, not 5',
     '10:27: binds[0].listeners[0].routes[3].matches[0].path.nonsense: is not a known key'
   ])
 })
@@ -194,6 +209,12 @@ test('what is probably not meant is a warning', () => {
     'weir.yaml:1:101: binds[0].listeners[0].routes[0].hostnames[2]: ' +
       '"a.com" is never a host of this listener, which serves "*.a.com"'
   ])
+})
+
+test('a star at the end of a prefix is a warning: it would match nothing that was meant', () => {
+  const warnings = warningsOf(withRoute('matches: [{ path: { pathPrefix: /a } }, { path: { pathPrefix: "/a/*" } }]'))
+  assert.equal(warnings.length, 1)
+  assert.match(warnings[0]!, /routes\[0\]\.matches\[1\]\.path\.pathPrefix: the star is taken literally/)
 })
 
 test('the hash is the beginning of the SHA-256 of the text', () => {

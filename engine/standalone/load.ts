@@ -55,9 +55,21 @@ type LoadOutcome =
 /** Never throws, whatever the text is. Errors come in the order of the file. */
 export function loadConfig(text: string, options: LoadOptions): LoadResult {
   const sources = new FileSources(resolve(options.folder ?? '.'), options.readFile)
-  const outcome = loadWith(text, options, sources)
-  return { ...outcome, files: sources.files }
+  return { ...soundly(text, options, sources), files: sources.files }
 }
+
+/** Refuses a file over which weir itself stumbles: a reload must never end what runs. */
+function soundly(text: string, options: LoadOptions, sources: FileSources): LoadOutcome {
+  try {
+    return loadWith(text, options, sources)
+  } catch (error) {
+    const message = `${FAULT} (${error}): please report it`
+    return { ok: false, errors: [{ file: options.file, line: 1, column: 1, path: '', message }] }
+  }
+}
+
+/** How the message begins that is about weir and not about the file. */
+export const FAULT = 'weir cannot read this file, which is a fault of weir'
 
 function loadWith(text: string, options: LoadOptions, sources: FileSources): LoadOutcome {
   const source = readSource(text, options.env)

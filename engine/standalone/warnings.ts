@@ -1,7 +1,7 @@
 /** What is allowed and yet probably not meant. */
 import type { Problem } from './problems.ts'
 import type { Source } from './source.ts'
-import { bindsOf, type Raw, text } from './walk.ts'
+import { bindsOf, objectOf, type Placed, type Raw, text } from './walk.ts'
 
 /** What nothing at run time could tell (docs/design/005-uws-transport.md). */
 const UWS =
@@ -21,6 +21,7 @@ export function warningsOf(file: Raw, source: Source): Problem[] {
   for (const listener of binds.flatMap((bind) => bind.listeners)) {
     const outer = text(listener.raw.hostname) ?? '*'
     for (const route of listener.routes) {
+      warnings.push(...stars(route, source))
       const hostnames = Array.isArray(route.raw.hostnames) ? route.raw.hostnames : []
       hostnames.forEach((inner: unknown, i) => {
         if (typeof inner !== 'string' || overlap(outer.toLowerCase(), inner.toLowerCase())) return
@@ -31,6 +32,18 @@ export function warningsOf(file: Raw, source: Source): Problem[] {
     }
   }
   return warnings
+}
+
+/** Other gateways' files end a prefix with a star, which is a character of the path here. */
+function stars({ raw, path }: Placed, source: Source): Problem[] {
+  const matches: unknown[] = Array.isArray(raw.matches) ? raw.matches : []
+  return matches.flatMap((match, i) => {
+    const given = text(objectOf(objectOf(match).path).pathPrefix)
+    if (given === undefined || !given.endsWith('*')) return []
+    const place = [...path, 'matches', i, 'path', 'pathPrefix']
+    const message = 'the star is taken literally: a prefix covers what is below it without one'
+    return [{ path: place, offset: source.locate(place, 'value'), message }]
+  })
 }
 
 /** Whether some host is covered by both. */

@@ -168,6 +168,7 @@ describe('configuration', () => {
       [{ users: [line, 'bob:hunter2'] }, /^users\.1: has none of the known hashes/],
       [{ users: [line, 'hunter2'] }, /^users\.1: must be "user:hash"$/],
       [{ users: [line, `b:${BCRYPT}`, line] }, /^users\.2: is about the same user as line 1$/],
+      [{ htpasswd: 'users.htpasswd' }, /^htpasswd: line 1: must be "user:hash"; a file is written \{ file: PATH \}$/],
       [{ users: [''] }, /^users\.0: must be "user:hash"$/],
       [{ users: [line.replace('$05$', '$20$')] }, /^users\.0: has a bcrypt cost of 20; 4 to 14/],
       [{ htpasswd: `# x\n${line}\nb:hunter2\n` }, /^htpasswd: line 3: has none of the known hashes/],

@@ -62,11 +62,16 @@ const fileText = () =>
       return usersOf(entries)
     })
 
+/** A single word is the name of a file, written where the lines belong. */
+function orFile(text: string): string {
+  return /^[^\s:]+$/.test(text) ? '; a file is written { file: PATH }' : ''
+}
+
 const htpasswd = () =>
   z.union([fileText(), z.strictObject({ file: longString() })], {
     error: (issue) => {
       if (issue.code !== 'invalid_union' || issue.input === undefined) return undefined
-      if (typeof issue.input === 'string') return issue.errors[0]?.[0]?.message
+      if (typeof issue.input === 'string') return `${issue.errors[0]?.[0]?.message}${orFile(issue.input)}`
       return 'must be lines of an htpasswd file, or { file: PATH }'
     }
   })

@@ -211,6 +211,10 @@ test('every constraint is a mistake with its place', () => {
       single({ jwks: { file: 'a', cacheDuration: '1m' } }),
       'jwks.cacheDuration: belongs to url: only what is fetched has an age'
     ],
+    [
+      single({ jwks: 'keys.json' }),
+      'jwks: the key set is not JSON; a file is written { file: PATH }, an address { url: URL }'
+    ],
     [single({ jwks: { file: '/a' } }), 'jwks.file: cannot read /a: there are no files here'],
     [remote({ jwksPath: '' }), 'jwks.remote.jwksPath: must not be empty'],
     [remote({ jwksPath: 'x'.repeat(2001) }), 'jwks.remote.jwksPath: must have at most 2000 characters'],

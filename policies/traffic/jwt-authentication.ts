@@ -63,7 +63,9 @@ const inlineKeys = () =>
     .max(KEY_SET_CHARS_MAX)
     .superRefine((text, context) => {
       const problem = keySetProblem(text)
-      if (problem !== null) context.addIssue({ code: 'custom', message: problem })
+      // A key set begins with a brace; what does not is the name of a file, or an address.
+      const hint = text.trimStart().startsWith('{') ? '' : '; a file is written { file: PATH }, an address { url: URL }'
+      if (problem !== null) context.addIssue({ code: 'custom', message: problem + hint })
     })
 
 const URL_EXPECTED = 'must be an http:// or https:// URL without user name and fragment'
