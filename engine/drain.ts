@@ -13,12 +13,16 @@ export interface DrainOptions {
   readonly log: (level: 'info' | 'warn', message: string) => void
 }
 
+/** A timer that is set for longer rings at once; the specification allows a year. */
+const TIMER_MS_MAX = 2 ** 31 - 1
+
 /** Resolves when every worker has gone: as soon as nothing is left, at the latest at the deadline. */
 export async function drain(supervisor: Supervisor, options: DrainOptions): Promise<void> {
-  const { minMs, maxMs, log } = options
+  const minMs = Math.min(options.minMs, TIMER_MS_MAX)
+  const maxMs = Math.min(options.maxMs, TIMER_MS_MAX)
   supervisor.state.setDraining()
   if (minMs > 0) await new Promise((resolve) => setTimeout(resolve, minMs))
-  await Promise.race([supervisor.drain(), deadline(supervisor, Math.max(maxMs - minMs, 0), log)])
+  await Promise.race([supervisor.drain(), deadline(supervisor, Math.max(maxMs - minMs, 0), options.log)])
   await supervisor.stop()
 }
 

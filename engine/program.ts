@@ -11,7 +11,7 @@ import { Control, type ControlOptions, type Loaded, load } from './control.ts'
 import { drain } from './drain.ts'
 import { defaultConfig } from './standalone/default.ts'
 import type { SnapshotDraft } from './standalone/load.ts'
-import { explainUnreadable, readConfig } from './standalone/read.ts'
+import { explainUnreadable, readAgain, readConfig } from './standalone/read.ts'
 import { WatchedFiles, watchFile } from './standalone/watch.ts'
 import { type ControlMetrics, createControlMetrics } from './telemetry/control.ts'
 import { createLogger, type Logger } from './telemetry/log.ts'
@@ -268,7 +268,7 @@ class Program {
     }
     try {
       // A text from the command line stays as it is; what it refers to may have changed.
-      void this.#control.reload(path === null ? this.#source.text : readConfig(path))
+      void this.#control.reload(path === null ? this.#source.text : readAgain(path))
     } catch (error) {
       this.#logger.log(
         'error',

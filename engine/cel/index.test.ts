@@ -256,9 +256,8 @@ describe('cost', () => {
       'jwt.groups.exists(g, jwt.groups.map(h, h) != jwt.groups.map(h, h))'
     ]
     for (const source of dear) {
-      const startedAt = performance.now()
-      assert.ok(run(source, context) instanceof CelError, source)
-      assert.ok(performance.now() - startedAt < 500, source)
+      const result = run(source, context)
+      assert.ok(result instanceof CelError && result.code === 'cost', source)
     }
     assert.equal(run('jwt.groups.exists(g, g.matches("^x"))', context), false)
   })
