@@ -88,7 +88,7 @@ describe('hooks', { timeout: 10_000 }, () => {
   it('a hook that waited in vain does not hurry the one that followed it', async () => {
     const server = await startScript('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello')
     const held = gate()
-    const settings = { backendTimeoutMs: 50 }
+    const settings = { backendTimeoutMs: 300 }
     const stack = await startStack({ upstream: server.port, settings, responseHooks: [held.hook] })
     const client = await rawClient(stack.port)
     client.send(GET)
