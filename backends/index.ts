@@ -2,5 +2,6 @@
 import type { BackendKind } from '#engine/contract/backend.ts'
 import { dynamicBackend } from './http/dynamic.ts'
 import { staticBackend } from './http/static.ts'
+import { aiBackend } from './llm/backend.ts'
 
-export const backends: readonly BackendKind[] = [staticBackend, dynamicBackend]
+export const backends: readonly BackendKind[] = [staticBackend, dynamicBackend, aiBackend]

@@ -7,6 +7,7 @@ import { replyBytes } from './contract/body.ts'
 import { ERRORS, type ErrorCode } from './contract/errors.ts'
 import {
   type Exchange,
+  type LocalReply,
   STEP_RECORDED,
   STEP_REQUEST,
   STEP_RESPONSE,
@@ -18,12 +19,14 @@ import type { Recorder, Router } from './contract/route.ts'
 import type { ClientEvents, ServerEvents } from './contract/transport.ts'
 import type { HeaderBlock } from './http/headers.ts'
 import { chance } from './kit/chance.ts'
-import { type TimerWheel, WheelTimer } from './kit/timer-wheel.ts'
+import type { TimerWheel } from './kit/timer-wheel.ts'
 import { buildReply, replyFor } from './local-reply.ts'
 import { Mirrors } from './mirrors.ts'
 import { Retries, type RetryObserver } from './retries.ts'
 import type { ReadSlot } from './socket/memory.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from './socket/wire.ts'
+import { spliceExchange } from './splice.ts'
+import { Timeouts } from './timeouts.ts'
 
 const WAITING = 2
 
@@ -44,11 +47,13 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   readonly #options: LifecycleOptions
   readonly #retries: Retries
   readonly #mirrors: Mirrors
+  readonly #timeouts: Timeouts
 
   constructor(options: LifecycleOptions) {
     const { timers, random = chance(), retries: observer = null } = options
     this.#options = options
     this.#retries = new Retries({ timers, random, observer, attempt: (ex) => this.#attempt(ex) })
+    this.#timeouts = new Timeouts(timers, (ex, code) => this.#onTimeout(ex, code))
     this.#mirrors = new Mirrors({ events: this, timers, random })
   }
 
@@ -60,7 +65,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
       this.fail(ex, code)
       return
     }
-    if (ex.route !== null) this.#startRequestTimer(ex)
+    if (ex.route !== null) this.#timeouts.startRequest(ex)
     this.#request(ex)
   }
 
@@ -86,7 +91,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     else if (code !== null) this.fail(ex, code)
     else {
       ex.cursor = 0
-      this.#startRequestTimer(ex)
+      this.#timeouts.startRequest(ex)
       return true
     }
     return false
@@ -101,11 +106,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   #attempt(ex: Exchange): void {
-    const { backendTimeoutMs } = ex.route!.settings
-    if (backendTimeoutMs > 0) {
-      ex.attemptTimer = new WheelTimer(() => this.#onTimeout(ex, 'UPSTREAM_TIMEOUT'))
-      this.#options.timers.arm(ex.attemptTimer, turnStartedAt, backendTimeoutMs)
-    }
+    this.#timeouts.startAttempt(ex)
     ex.route!.serve(ex)
   }
 
@@ -174,6 +175,12 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   #respond(ex: Exchange): void {
+    const verdict = ex.answerHook === null ? CONTINUE : ex.answerHook(ex)
+    ex.answerHook = null
+    if (typeof verdict !== 'number') {
+      this.#wait(ex, verdict, STEP_RESPONSE)
+      return
+    }
     const owner = ex.route ?? ex.listener
     if (owner !== null && this.#runHooks(ex, owner.responseHooks, STEP_RESPONSE) === WAITING) return
     this.#send(ex)
@@ -197,6 +204,12 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   onResponseBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
+    if (ex.tap === null) return this.#responseBody(ex, chunk, start, end, slot)
+    const bytes = ex.tap.body(ex, chunk, start, end)
+    return bytes === null || this.#responseBody(ex, bytes, 0, bytes.length, null)
+  }
+
+  #responseBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
     if (ex.step === STEP_SENDING) return ex.client.sendBody(ex, chunk, start, end, slot)
     if (ex.step !== STEP_RESPONSE) return true
     if (ex.responseCollector !== null) {
@@ -210,6 +223,8 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   onResponseEnd(ex: Exchange, trailers: string): void {
+    const rest = ex.tap === null ? null : ex.tap.end(ex)
+    if (rest !== null) this.#responseBody(ex, rest, 0, rest.length, null)
     if (ex.step === STEP_SENDING) this.#finish(ex, trailers)
     else if (ex.step === STEP_RESPONSE) {
       ex.heldTrailers = trailers
@@ -228,20 +243,9 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   #splice(ex: Exchange): void {
-    const server = ex.server!.splice()
-    const client = ex.client.splice(ex)
-    ex.server = null
     // Timeouts are for requests; what follows has no end that could be late.
-    this.#stopTimers(ex)
-    let open = 2
-    const closed = () => {
-      if (--open > 0) return
-      ex.bytesReceived = client.bytes
-      ex.bytesSent = server.bytes
-      this.#record(ex)
-    }
-    client.join(server, closed)
-    server.join(client, closed)
+    this.#timeouts.stop(ex)
+    spliceExchange(ex, () => this.#record(ex))
   }
 
   // --- the replies that are made here ---
@@ -252,12 +256,26 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     ex.error ??= code
     this.#dropServer(ex)
     if (ex.step === STEP_SENDING) {
+      const last = ex.tap === null ? null : ex.tap.fault(ex, code)
+      if (last !== null) {
+        ex.client.sendBody(ex, last, 0, last.length, null)
+        this.#finish(ex, '')
+        return
+      }
       ex.responseDone = true
       this.#record(ex)
       ex.client.abort(ex)
       return
     }
     ex.localReply = replyFor(ex, code)
+    this.#replyLocally(ex)
+  }
+
+  /** Ends ex, which has no response yet, with `reply`. */
+  reply(ex: Exchange, reply: LocalReply): void {
+    if (ex.step > STEP_SERVE) return
+    this.#dropServer(ex)
+    ex.localReply = reply
     this.#replyLocally(ex)
   }
 
@@ -299,16 +317,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   #onTimeout(ex: Exchange, code: ErrorCode): void {
-    enterTurn()
     if (code !== 'UPSTREAM_TIMEOUT' || ex.retry === null || !this.#retries.afterFault(ex, code)) this.fail(ex, code)
-    leaveTurn()
-  }
-
-  #startRequestTimer(ex: Exchange): void {
-    const { requestTimeoutMs } = ex.route!.settings
-    if (requestTimeoutMs === 0) return
-    ex.timer = new WheelTimer(() => this.#onTimeout(ex, 'REQUEST_TIMEOUT'))
-    this.#options.timers.arm(ex.timer, turnStartedAt, requestTimeoutMs)
   }
 
   #dropServer(ex: Exchange): void {
@@ -319,6 +328,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     ex.heldResponse = null
     ex.requestCollector = null
     ex.responseCollector = null
+    ex.answerHook = null
     // What was collected of the backend's answer is not the body of the gateway's own.
     ex.responseBytes = null
     server?.abort()
@@ -330,17 +340,12 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   #record(ex: Exchange): void {
     if (ex.step === STEP_RECORDED) return
     ex.step = STEP_RECORDED
-    this.#stopTimers(ex)
+    this.#timeouts.stop(ex)
     if (ex.copies !== null) ex.copies.over()
+    if (ex.onOver !== null) ex.onOver(ex)
     const owner = ex.route ?? ex.listener
     if (owner !== null) owner.recorder.record(ex)
     else (this.#options.router().unrouted ?? this.#options.unrouted).record(ex)
-  }
-
-  #stopTimers(ex: Exchange): void {
-    const { timers } = this.#options
-    if (ex.timer !== null) timers.remove(ex.timer)
-    if (ex.attemptTimer !== null) timers.remove(ex.attemptTimer)
   }
 
   // --- hooks ---
@@ -364,24 +369,22 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     // The client may have gone, or a timeout or fault may have answered, while the hook waited. In the
     // response step that answer is in the same step again; only request hooks make replies of their own.
     const isOver = () => ex.step !== step || (step === STEP_RESPONSE && ex.localReply !== reply)
+    const resume = (proceed: () => void) => {
+      ex.waiting = false
+      if (isOver()) return
+      enterTurn()
+      proceed()
+      leaveTurn()
+    }
     ex.waiting = true
     verdict.then(
       (decided) => {
-        ex.waiting = false
-        if (isOver()) return
-        enterTurn()
-        if (step === STEP_RESPONSE) this.#respond(ex)
-        else if (decided === STOP) this.#replyLocally(ex)
-        else this.#request(ex)
-        leaveTurn()
+        if (step === STEP_RESPONSE) resume(() => this.#respond(ex))
+        else resume(() => (decided === STOP ? this.#replyLocally(ex) : this.#request(ex)))
       },
       (error: unknown) => {
-        ex.waiting = false
         this.#options.onBroken(error)
-        if (isOver()) return
-        enterTurn()
-        this.#failHook(ex)
-        leaveTurn()
+        resume(() => this.#failHook(ex))
       }
     )
   }

@@ -54,7 +54,8 @@ function check(draft: SnapshotDraft): readonly Problem[] {
         upstream: { endpoint: () => endpoint, send() {} },
         recorderFor: () => ({ record() {} }),
         mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
-        fail() {}
+        fail() {},
+        reply() {}
       }
     )
     return []
@@ -102,7 +103,8 @@ function startWorker(data: WorkerData): void {
         upstream,
         recorderFor: telemetry.recorderFor,
         mirrorRecorderFor: telemetry.mirrorRecorderFor,
-        fail: (ex, code) => lifecycle.fail(ex, code)
+        fail: (ex, code) => lifecycle.fail(ex, code),
+        reply: (ex, reply) => lifecycle.reply(ex, reply)
       })
   })
   port.on('message', (message: ToWorker) => thread.receive(message))

@@ -126,6 +126,7 @@ export class Retries {
     if (ex.attemptTimer !== null) this.#options.timers.remove(ex.attemptTimer)
     ex.status = 0
     ex.response = null
+    ex.answerHook = null
     ex.responseBody = BODY_NONE
     ex.responseLength = 0
     ex.firstByteAt = 0
@@ -146,6 +147,7 @@ export class Retries {
 function isRetryable(ex: Exchange, code: ErrorCode, codes: ReadonlySet<number>): boolean {
   switch (code) {
     case 'CONNECT_FAILURE':
+    case 'UPSTREAM_TLS':
     case 'CONNECT_TIMEOUT':
     case 'DNS_FAILURE':
       return true

@@ -169,6 +169,7 @@ const DRIVEN: Readonly<Record<string, string>> = {
   cors: 'traffic/cors.test.ts',
   csrf: 'traffic/csrf.test.ts',
   edge: 'edge-example.test.ts',
+  llm: '../backends/llm/backend.test.ts',
   'jwt-authentication': 'traffic/jwt-authentication-gateway.test.ts',
   'pre-routing': '../engine/build/phases.test.ts',
   'rate-limit': 'traffic/rate-limit.test.ts',

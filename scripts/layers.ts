@@ -26,7 +26,9 @@ const LOOSE_FILES: Readonly<Record<string, string>> = {
   'engine/lifecycle.ts': 'lifecycle',
   'engine/local-reply.ts': 'lifecycle',
   'engine/retries.ts': 'lifecycle',
-  'engine/mirrors.ts': 'lifecycle'
+  'engine/mirrors.ts': 'lifecycle',
+  'engine/splice.ts': 'lifecycle',
+  'engine/timeouts.ts': 'lifecycle'
 }
 
 /** The composition root, and the registries that it alone may import. */

@@ -14,7 +14,9 @@ function compiled(hostRewrite: BackendContext['hostRewrite'] = 'default') {
     hostRewrite,
     connectTimeoutMs: 7,
     upstream,
-    fail: (_ex, code) => failed.push(code)
+    fail: (_ex, code) => failed.push(code),
+    reply() {},
+    maxBufferBytes: 0
   })
   const request = (authority: string, via: readonly string[] = []) => {
     const ex = fakeExchange({ authority, headers: via.map((value) => ['Via', value] as const) })
@@ -38,7 +40,7 @@ test('the request names the destination; the address guard is on', () => {
     ]
   )
   for (const { options } of upstream.endpoints) {
-    assert.deepEqual(options, { guarded: true, allow: ['10.0.0.0/8'], connectTimeoutMs: 7 })
+    assert.deepEqual(options, { guarded: true, allow: ['10.0.0.0/8'], connectTimeoutMs: 7, tls: null })
   }
 })
 

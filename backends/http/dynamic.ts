@@ -23,7 +23,7 @@ const VIA = `1.1 ${PSEUDONYM}`
 function compile(backend: DynamicBackend, context: BackendContext): CompiledBackend {
   const { name, upstream, connectTimeoutMs, fail } = context
   // Names of private and metadata addresses resolve too: the guard looks at the address dialled.
-  const options = { guarded: true, allow: backend.allowAddresses, connectTimeoutMs }
+  const options = { guarded: true, allow: backend.allowAddresses, connectTimeoutMs, tls: null }
   const isAuto = context.hostRewrite === 'auto'
   const endpoints = new Lru<string, Endpoint>(ENDPOINTS_MAX)
 

@@ -16,7 +16,7 @@ function serve(
 ) {
   const upstream = fakeUpstream()
   const fail = () => assert.fail('a static backend always has somewhere to send')
-  const context = { name: 'b', hostRewrite, connectTimeoutMs: 7, upstream, fail }
+  const context = { name: 'b', hostRewrite, connectTimeoutMs: 7, upstream, fail, reply: fail, maxBufferBytes: 0 }
   const ex = fakeExchange()
   ex.upstreamHost = upstreamHost
   staticBackend.compile(backend as never, context).serve(ex)
@@ -30,7 +30,7 @@ test('the configured destination is dialled, unguarded, with the configured pati
   assert.deepEqual(upstream.endpoints, [
     {
       destination: { host: 'b.example', port: 8080, unixPath: null },
-      options: { guarded: false, allow: [], connectTimeoutMs: 7 }
+      options: { guarded: false, allow: [], connectTimeoutMs: 7, tls: null }
     }
   ])
   assert.deepEqual(upstream.sent, ['b.example:8080'])
@@ -62,7 +62,15 @@ test('is out of reach while its endpoint is', () => {
     }
   })
   const fail = () => assert.fail('nothing is sent')
-  const context = { name: 'b', hostRewrite: 'none', connectTimeoutMs: 7, upstream, fail } as const
+  const context = {
+    name: 'b',
+    hostRewrite: 'none',
+    connectTimeoutMs: 7,
+    upstream,
+    fail,
+    reply: fail,
+    maxBufferBytes: 0
+  } as const
   const { isUsable } = staticBackend.compile(hostname as never, context)
   assert.equal(isUsable(), true)
   usable = false

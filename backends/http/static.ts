@@ -8,7 +8,10 @@ function compile(backend: StaticBackend, context: BackendContext): CompiledBacke
   const { name, upstream, connectTimeoutMs } = context
   const { host, port, unixPath } = backend
   // The address comes from the configuration, so it needs no guard.
-  const endpoint = upstream.endpoint({ host, port, unixPath }, { guarded: false, allow: [], connectTimeoutMs })
+  const endpoint = upstream.endpoint(
+    { host, port, unixPath },
+    { guarded: false, allow: [], connectTimeoutMs, tls: null }
+  )
   const auto = context.hostRewrite === 'auto' || (context.hostRewrite === 'default' && endpoint.isHostname)
   // A unix socket has no host to send; whatever the client asked for passes.
   const rewritten = auto && endpoint.hostHeader !== '' ? endpoint.hostHeader : null

@@ -78,7 +78,8 @@ function build(snapshot: Snapshot, kept: ReturnType<typeof newKept>): void {
     upstream: fakeUpstream(),
     recorderFor: () => recorder,
     mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
-    fail() {}
+    fail() {},
+    reply() {}
   })
 }
 

@@ -35,7 +35,8 @@ function build(snapshot: Snapshot, registry: readonly Policy[] = policies, kept 
       return { record: () => {} }
     },
     mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
-    fail: (_ex, code) => failed.push(code)
+    fail: (_ex, code) => failed.push(code),
+    reply() {}
   })
   return { runtime, upstream, failed, recorders }
 }

@@ -1,10 +1,10 @@
 /** Snapshot -> Runtime: what a worker executes until the next configuration replaces it whole. */
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
-import type { BackendContext, BackendKind, CompiledBackend, UpstreamClient } from '#engine/contract/backend.ts'
+import type { BackendKind, CompiledBackend, UpstreamClient } from '#engine/contract/backend.ts'
 import { collectRequest, collectResponse } from '#engine/contract/body.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
-import type { Exchange } from '#engine/contract/exchange.ts'
+import type { Exchange, LocalReply } from '#engine/contract/exchange.ts'
 import type { Background, RouteSettings } from '#engine/contract/filter.ts'
 import type { MirrorPlan, MirrorRecorder, RouteMirror } from '#engine/contract/mirror.ts'
 import type { Policy, Workshop } from '#engine/contract/policy.ts'
@@ -30,6 +30,7 @@ export interface RuntimeDeps {
   readonly mirrorRecorderFor: (route: string) => MirrorRecorder
   /** Ends an exchange with the gateway's own reply. */
   readonly fail: (ex: Exchange, code: ErrorCode) => void
+  readonly reply: (ex: Exchange, reply: LocalReply) => void
 }
 
 export interface Runtime extends Router {
@@ -150,6 +151,7 @@ class Builder {
       ],
       matches
     )
+    const { serve, retry: backendRetry } = this.#serve(spec.backends, settings, `${path}.backends`)
     this.routes.push({
       name: spec.name,
       listener: listener.name,
@@ -169,9 +171,9 @@ class Builder {
       // The phase that began first ends last.
       responseHooks: joined(responseHooks, this.#preRouting.responseHooks),
       settings,
-      retry: retry === null ? null : this.#retry(retry),
+      retry: this.#retry(retry ?? backendRetry),
       mirrors: this.#mirrors(mirrors, spec, settings, pathOf),
-      serve: this.#serve(spec.backends, settings, `${path}.backends`),
+      serve,
       recorder: this.#deps.recorderFor(spec.name, listener.name, port, this.#log)
     })
   }
@@ -193,7 +195,8 @@ class Builder {
     return chain
   }
 
-  #retry(plan: RetryPlan): RouteRetry {
+  #retry(plan: RetryPlan | null): RouteRetry | null {
+    if (plan === null) return null
     const { maxBufferBytes } = this.#snapshot.frontend.http
     return { plan, budget: new RetryBudget(plan.budget), bodyBytesMax: maxBufferBytes }
   }
@@ -217,17 +220,16 @@ class Builder {
     return { backend, share, serve, recorder, waitingBytesMax: maxBufferBytes, load: { copies: 0 } }
   }
 
-  #serve(references: readonly WeightedBackend[], settings: RouteSettings, path: string): Route['serve'] {
+  /** Sends to one of the backends; with the plan of the first that has one for trying again. */
+  #serve(references: readonly WeightedBackend[], settings: RouteSettings, path: string) {
     // References of weight zero are compiled too: a mistake in them should not wait for their turn.
     const choices = references
-      .map((reference, i) => {
-        const { isUsable, serve } = this.#backend(reference, settings, `${path}[${i}]`)
-        return { weight: reference.weight, isUsable, serve }
-      })
+      .map((reference, i) => ({ weight: reference.weight, ...this.#backend(reference, settings, `${path}[${i}]`) }))
       .filter((choice) => choice.weight > 0)
     const { fail } = this.#deps
-    if (choices.length === 0) return (ex) => fail(ex, 'NO_BACKEND')
-    return choices.length === 1 ? choices[0]!.serve : weighted(choices)
+    const retry = choices.find((choice) => choice.retry != null)?.retry ?? null
+    if (choices.length === 0) return { serve: (ex: Exchange) => fail(ex, 'NO_BACKEND'), retry }
+    return { serve: choices.length === 1 ? choices[0]!.serve : weighted(choices), retry }
   }
 
   #backend(reference: WeightedBackend, settings: RouteSettings, path: string): CompiledBackend {
@@ -246,11 +248,13 @@ class Builder {
   }
 
   #compileBackend(backend: Backend, name: string, settings: RouteSettings): CompiledBackend {
-    const { upstream, fail } = this.#deps
+    const { upstream, fail, reply } = this.#deps
     const kind = this.#deps.backends.find((known) => known.kind === backend.kind)
     if (kind === undefined) return this.#refuse(`backends.${name}`, `there is no kind of backend "${backend.kind}"`)
     const { connectTimeoutMs } = this.#snapshot.process.upstream
-    const context: BackendContext = { name, hostRewrite: settings.hostRewrite, connectTimeoutMs, upstream, fail }
+    const { maxBufferBytes } = this.#snapshot.frontend.http
+    const { hostRewrite } = settings
+    const context = { name, hostRewrite, connectTimeoutMs, maxBufferBytes, upstream, fail, reply }
     return kind.compile(backend as never, context)
   }
 

@@ -1,7 +1,9 @@
 /** What a kind of backend compiles to, and what it gets to work with. */
+import type { TlsSettings } from '#engine/socket/tls.ts'
 import type { ErrorCode } from './errors.ts'
-import type { Exchange } from './exchange.ts'
+import type { Exchange, LocalReply } from './exchange.ts'
 import type { RouteSettings } from './filter.ts'
+import type { RetryPlan } from './retry.ts'
 
 /** One upstream destination: a name or address with a port, or a unix socket. */
 export interface Destination {
@@ -28,6 +30,8 @@ export interface EndpointOptions {
   /** CIDR ranges that a guarded endpoint may dial nevertheless. */
   readonly allow: readonly string[]
   readonly connectTimeoutMs: number
+  /** Null: clear text. */
+  readonly tls: TlsSettings | null
 }
 
 /** Opaque to everybody but engine/upstream. */
@@ -41,6 +45,16 @@ export interface Endpoint {
   readonly isHostname: boolean
 }
 
+/** Stands between an upstream's response and the client: what the client gets is what it returns. */
+export interface ResponseTap {
+  /** For bytes [start, end) of `chunk`, valid during the call only. Null: nothing to send yet. */
+  body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null
+  /** The upstream's response is complete. Null: nothing more to send. */
+  end(ex: Exchange): Buffer | null
+  /** It broke off: what tells the client so in its own terms and ends the response; null: the connection says it. */
+  fault(ex: Exchange, code: ErrorCode): Buffer | null
+}
+
 /** What a backend may use when it is compiled for the routes of one configuration. */
 export interface BackendContext {
   /** Key of the backend in the Snapshot. */
@@ -50,11 +64,17 @@ export interface BackendContext {
   readonly upstream: UpstreamClient
   /** Ends an exchange that cannot be sent anywhere with the gateway's own reply. */
   readonly fail: (ex: Exchange, code: ErrorCode) => void
+  /** Ends an exchange that has no response yet with `reply`. */
+  readonly reply: (ex: Exchange, reply: LocalReply) => void
+  /** Longest body that may be kept whole. */
+  readonly maxBufferBytes: number
 }
 
 export interface CompiledBackend {
   /** False while nothing of it can be reached: another backend of the route is the better choice. */
   readonly isUsable: () => boolean
+  /** How routes to it try again that do not say so themselves; null: they do not. */
+  readonly retry?: RetryPlan | null
   /** Sends the exchange, or fails it; sets ex.backend. */
   readonly serve: (ex: Exchange) => void
 }

@@ -60,6 +60,11 @@ export const ERRORS = {
   RATE_LIMITED: row(429, 'policy', 'rate limit exceeded'),
   DNS_FAILURE: row(502, 'upstream', 'the name of the backend could not be resolved'),
   CONNECT_FAILURE: row(502, 'upstream', 'the backend refused the connection'),
+  UPSTREAM_TLS: row(
+    502,
+    'upstream',
+    'no TLS connection to the backend: its certificate or its protocol is not acceptable'
+  ),
   CONNECT_TIMEOUT: row(504, 'upstream', 'the backend did not accept the connection in time'),
   UPSTREAM_RESET: row(502, 'upstream', 'the backend closed the connection before it answered'),
   UPSTREAM_PROTOCOL: row(502, 'upstream', 'the backend answered with something that is not valid HTTP'),

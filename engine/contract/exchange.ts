@@ -5,9 +5,11 @@
  */
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { WheelTimer } from '#engine/kit/timer-wheel.ts'
+import type { ResponseTap } from './backend.ts'
 import type { Collector } from './body.ts'
 import type { Meter, Quota } from './buckets.ts'
 import type { ErrorCode } from './errors.ts'
+import type { Hook } from './filter.ts'
 import type { Copies } from './mirror.ts'
 import type { RetryState } from './retry.ts'
 import type { Listener, Route } from './route.ts'
@@ -98,6 +100,15 @@ export class Exchange {
   /** Takes the body while a filter waits for its end (body.ts). */
   requestCollector: Collector | null = null
   responseCollector: Collector | null = null
+
+  /** The backend's own look at the response, ahead of all response hooks; taken when it has run (backend.ts). */
+  answerHook: Hook | null = null
+  /** Translates the bytes of the response on their way, or null. */
+  tap: ResponseTap | null = null
+  /** For the backend: called once, when the exchange is about to be recorded, however it ended. */
+  onOver: ((ex: Exchange) => void) | null = null
+  /** What a model was asked and has answered, as far as it is known; null where none is asked. */
+  llm: Identity | null = null
 
   // --- progress ---
   step: number = STEP_REQUEST

@@ -75,7 +75,7 @@ export interface WeightedBackend {
   readonly policies: PolicySet
 }
 
-export type Backend = StaticBackend | DynamicBackend
+export type Backend = StaticBackend | DynamicBackend | AiBackend
 
 export interface StaticBackend {
   readonly kind: 'static'
@@ -92,6 +92,38 @@ export interface DynamicBackend {
   /** CIDR ranges allowed in spite of the address guard. */
   readonly allowAddresses: readonly string[]
   readonly policies: PolicySet
+}
+
+/** Models of LLM providers (spec 2.4). */
+export interface AiBackend {
+  readonly kind: 'ai'
+  /** In order of priority; the providers of one group are equal. Names are unique over all groups. */
+  readonly groups: readonly (readonly AiProvider[])[]
+  /** What is spoken on paths that end with `suffix` ('*': all others), longest first. */
+  readonly routes: readonly { readonly suffix: string; readonly type: AiRouteType }[]
+  /** The client's name of a model -> the provider's. */
+  readonly modelAliases: Readonly<Record<string, string>>
+  /** What happens to fields that the provider's format cannot say. */
+  readonly unsupported: 'refuse' | 'drop'
+  readonly policies: PolicySet
+}
+
+export type AiRouteType = 'Completions' | 'Messages' | 'Responses' | 'GenerateContent' | 'Passthrough'
+
+export interface AiProvider {
+  readonly name: string
+  readonly type: 'openai' | 'anthropic' | 'gemini' | 'custom'
+  /** Instead of the one that the request names; null: the request's. */
+  readonly model: string | null
+  /** Null: the provider's own. */
+  readonly host: string | null
+  readonly port: number | null
+  readonly path: string | null
+  /** Formats of a custom provider, the preferred first. */
+  readonly formats: readonly ('completions' | 'messages' | 'responses')[]
+  readonly hasTls: boolean
+  /** Null: the client's credential passes. */
+  readonly key: string | null
 }
 
 /** Connection-level settings of spec 2.6 Frontend; units are milliseconds and bytes. */

@@ -3,8 +3,10 @@ import { createServer, connect as netConnect, type Socket } from 'node:net'
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import { listenWith } from './listen.ts'
 import { READ_BYTES, type ReadMemory, type ReadSlot } from './memory.ts'
+import type { TlsClient } from './tls.ts'
 import {
   type Address,
+  type Connected,
   enterTurn,
   type KeepAlive,
   leaveTurn,
@@ -17,7 +19,7 @@ import {
   type WireOwner
 } from './wire.ts'
 
-class NetWire implements Wire {
+export class NetWire implements Wire {
   owner: WireOwner = NOBODY
   bulk = false
   readonly remoteAddress: string
@@ -148,7 +150,8 @@ export function netSockets(memory: ReadMemory): SocketLayer {
       })
       return listenWith(server, port, (_, taken) => server.on('connection', taken))
     },
-    connect(address: Address, done: (code: string | null, wire: Wire | null) => void) {
+    connect(address: Address, done: Connected, tls: TlsClient | null = null) {
+      if (tls !== null) return tls.connect(memory, address, done)
       const where = 'unixPath' in address ? { path: address.unixPath } : { host: address.ip, port: address.port }
       const socket = netConnect({ ...where, allowHalfOpen: true })
       const failed = (error: NodeJS.ErrnoException) => {

@@ -8,6 +8,7 @@ import { newOutbox, RawWire, type Shared } from './raw-wire.ts'
 import {
   type Acceptor,
   type Address,
+  type Connected,
   enterTurn,
   type KeepAlive,
   leaveTurn,
@@ -21,7 +22,8 @@ export function rawSockets(handles: Handles, memory: ReadMemory): SocketLayer {
   return {
     kind: 'handles',
     listen: (port, keepalive, accept) => listen(port, keepalive, accept, shared),
-    connect: (address, done) => connect(address, done, shared)
+    connect: (address, done, tls = null) =>
+      tls === null ? connect(address, done, shared) : tls.connect(memory, address, done)
   }
 }
 
@@ -51,7 +53,7 @@ async function listen(
   })
 }
 
-function connect(address: Address, done: (code: string | null, wire: Wire | null) => void, shared: Shared): () => void {
+function connect(address: Address, done: Connected, shared: Shared): () => void {
   const { handles } = shared
   let settled = false
   const isUnix = 'unixPath' in address

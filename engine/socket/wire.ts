@@ -7,6 +7,7 @@
  */
 import { performance } from 'node:perf_hooks'
 import type { ReadSlot } from './memory.ts'
+import type { TlsClient } from './tls.ts'
 
 export interface WireOwner {
   /** Bytes [start, end) of the read memory. `slot` is set when they stay valid for lent writes. */
@@ -62,13 +63,16 @@ export type Address =
   | { readonly ip: string; readonly port: number; readonly family: 4 | 6 }
   | { readonly unixPath: string }
 
+/** A connected wire, or an error code. */
+export type Connected = (code: string | null, wire: Wire | null) => void
+
 export interface SocketLayer {
   /** Named in the start-up line and in docs: 'handles' or 'net'. */
   readonly kind: 'handles' | 'net'
   /** Listens with SO_REUSEPORT on every address of the host. Rejects with the system's error. */
   listen(port: number, keepalive: KeepAlive, accept: (wire: Wire) => void): Promise<Acceptor>
-  /** Calls back once with a connected wire, or with an error code. Returns a function that gives up. */
-  connect(address: Address, done: (code: string | null, wire: Wire | null) => void): () => void
+  /** Calls back once. Returns a function that gives up. */
+  connect(address: Address, done: Connected, tls?: TlsClient | null): () => void
 }
 
 /** Text leaves before the turn ends when it gets this long: only then is it known whether the peer reads. */

@@ -5,6 +5,7 @@ import { headerName, method, path, regexSource } from '#engine/schema/http.ts'
 import { cidr, host, hostname, port, target } from '#engine/schema/net.ts'
 import { remember } from '#engine/schema/remember.ts'
 import { list, name, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
+import { aiSchema } from './file-ai.ts'
 import { policySchema, policySetsSchema } from './file-policies.ts'
 
 /** Spec section 8 bounds maps and lists of names with 64. */
@@ -71,7 +72,8 @@ export function routeSchemas(policies: readonly Policy[]) {
       host: target().optional().describe('"host:port", "[address]:port" or "unix:/path".'),
       backend: name().optional().describe('Name of one of the backends at the top of the file.'),
       dynamic: dynamicSchema().optional(),
-      ...refusedKeys('backend kind', ['ai', 'aws', 'internal', 'invalid', 'mcp', 'routeGroup', 'service'])
+      ai: aiSchema().optional().describe('Models of LLM providers.'),
+      ...refusedKeys('backend kind', ['aws', 'internal', 'invalid', 'mcp', 'routeGroup', 'service'])
     },
     { weight: weight(), policies: onBackend.optional() }
   )
@@ -110,7 +112,8 @@ export function routeSchemas(policies: readonly Policy[]) {
       static: z.strictObject({ host: host(), port: port() }).optional().describe('One host and port.'),
       dynamic: dynamicSchema().optional(),
       dynamicForwardProxy: dynamicSchema().optional().describe('Another name of dynamic.'),
-      ...refusedKeys('backend kind', ['a2a', 'ai', 'aws', 'internal', 'mcp', 'service'])
+      ai: aiSchema().optional().describe('Models of LLM providers.'),
+      ...refusedKeys('backend kind', ['a2a', 'aws', 'internal', 'mcp', 'service'])
     },
     { name: name(), policies: onBackend.optional() }
   )

@@ -192,11 +192,10 @@ test('what other gateways have is refused by name', () => {
       listener(`protocol: ${protocol}`),
       new RegExp(`: protocol ${protocol.toUpperCase()} is not in this version of weir; only HTTP is$`)
     ]),
-    ...['mcp', 'ai', 'service', 'aws', 'internal', 'routeGroup'].map((kind): [string, RegExp] => [
+    ...['mcp', 'service', 'aws', 'internal', 'routeGroup'].map((kind): [string, RegExp] => [
       withRoute(`backends: [{ ${kind}: {} }]`),
       new RegExp(`: backend kind '${kind}' is not in this version of weir$`)
     ]),
-    ['backends: [{ name: a, ai: {} }]', /: backend kind 'ai' is not in this version/],
     [http('http2FrameSize: 1'), /: frontend setting 'http2FrameSize' is not in this version/],
     ...['tls', 'accessLog', 'tracing', 'networkAuthorization', 'proxyProtocol', 'connect'].map(
       (key): [string, RegExp] => [

@@ -15,6 +15,7 @@ import type {
 } from '#engine/ir/snapshot.ts'
 import type { Target } from '#engine/schema/net.ts'
 import type { File } from './file.ts'
+import { translateAi } from './file-ai.ts'
 import { frontendPolicies, translateFrontend } from './file-frontend.ts'
 import { canonicalPolicies, type PolicyKey, policyPhases, resolvePolicies } from './file-policies.ts'
 import { type Overrides, translateProcess } from './file-process.ts'
@@ -69,6 +70,10 @@ class Translator {
 
   addBackend(file: FileBackend): void {
     const policies = canonicalPolicies(file.policies, this.#keys)
+    if (file.ai !== undefined) {
+      this.backends[file.name] = translateAi(file.ai, policies)
+      return
+    }
     const dynamic = file.dynamic ?? file.dynamicForwardProxy
     const target = file.host ?? (file.static && { ...file.static, unixPath: null })
     this.backends[file.name] =
@@ -125,12 +130,11 @@ class Translator {
   }
 
   /** Names of backends have no slash, so only listeners of the same name on two ports could collide. */
-  #inline({ host, dynamic }: FileReference, place: string, port: number): string {
+  #inline({ host, dynamic, ai }: FileReference, place: string, port: number): string {
     const name = Object.hasOwn(this.backends, place) ? `${port}/${place}` : place
-    this.backends[name] =
-      host === undefined
-        ? { kind: 'dynamic', allowAddresses: dynamic?.allowAddresses ?? [], policies: {} }
-        : staticBackend(host, {})
+    if (ai !== undefined) this.backends[name] = translateAi(ai, {})
+    else if (host !== undefined) this.backends[name] = staticBackend(host, {})
+    else this.backends[name] = { kind: 'dynamic', allowAddresses: dynamic?.allowAddresses ?? [], policies: {} }
     return name
   }
 }

@@ -5,17 +5,27 @@
  * The query is never logged: API keys and session tokens travel in it. Neither is any header.
  */
 import type { AccessLogPlan, FieldSink } from '#engine/contract/access-log.ts'
-import type { Exchange } from '#engine/contract/exchange.ts'
+import type { Exchange, Identity } from '#engine/contract/exchange.ts'
 import { type FieldValue, field, type LogFormat, timestamp } from './escape.ts'
 import { ATOMIC_BYTES, type LineSink } from './line-sink.ts'
 import type { Metrics } from './metrics.ts'
 
 /**
  * Bounds of one field. Together they keep a line under 4096 bytes, which is what a pipe takes
- * without splitting it (line-sink.ts): one path, seven names, and about 400 bytes of fixed text.
+ * without splitting it (line-sink.ts): one path, seven names, two models, and about 700 bytes of fixed text.
  */
-const PATH_CHARS_MAX = 1800
+const PATH_CHARS_MAX = 1200
 const NAME_CHARS_MAX = 255
+const MODEL_CHARS_MAX = 128
+/** Name in the log, and in ex.llm. */
+const MODEL_FIELDS = [
+  ['gen_ai.provider.name', 'provider'],
+  ['gen_ai.request.model', 'requestModel'],
+  ['gen_ai.response.model', 'responseModel'],
+  ['gen_ai.usage.input_tokens', 'inputTokens'],
+  ['gen_ai.usage.output_tokens', 'outputTokens']
+] as const
+
 /** One attribute of the configuration; together they get what the default fields leave of the line. */
 const ATTRIBUTE_CHARS_MAX = 1024
 /** What comes after the attributes: duration and the end of the line. */
@@ -86,6 +96,17 @@ export class AccessLog implements FieldSink {
     return this.#line
   }
 
+  /** As the OpenTelemetry GenAI conventions name them. */
+  #model(llm: Identity, skip: Skip): string {
+    let out = ''
+    for (const [name, key] of MODEL_FIELDS) {
+      const value = llm[key]
+      if (typeof value === 'string') out += this.#named(name, value.slice(0, MODEL_CHARS_MAX), skip)
+      else if (typeof value === 'number') out += this.#plain(name, value, skip)
+    }
+    return out
+  }
+
   #failed(part: 'filter' | 'attribute', count: number): void {
     this.#metrics.counter('weir_access_log_failures_total', { part }).add(count)
   }
@@ -106,6 +127,7 @@ export class AccessLog implements FieldSink {
     out += this.#plain('bytes.in', ex.bytesReceived, skip)
     out += this.#plain('bytes.out', ex.bytesSent, skip)
     if (ex.attempts > 1) out += this.#plain('retry.attempt', ex.attempts, skip)
+    if (ex.llm !== null) out += this.#model(ex.llm, skip)
     return out
   }
 

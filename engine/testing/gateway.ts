@@ -84,7 +84,8 @@ export async function startGateway(
         upstream,
         recorderFor: telemetry.recorderFor,
         mirrorRecorderFor: telemetry.mirrorRecorderFor,
-        fail: (ex, code) => lifecycle.fail(ex, code)
+        fail: (ex, code) => lifecycle.fail(ex, code),
+        reply: (ex, reply) => lifecycle.reply(ex, reply)
       })
   })
   const ask = (message: Parameters<WorkerThread['receive']>[0]): Promise<ToMain> =>

@@ -14,6 +14,7 @@ import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { Lifecycle } from '#engine/lifecycle.ts'
 import type { RetryObserver } from '#engine/retries.ts'
 import { openSockets } from '#engine/socket/layer.ts'
+import type { TlsSettings } from '#engine/socket/tls.ts'
 import type { SocketLayer } from '#engine/socket/wire.ts'
 import { createUpstream, type Upstream } from '#engine/upstream/client.ts'
 
@@ -32,6 +33,7 @@ export interface StackOptions {
   /** Hooks of the phase PreRouting; the response hooks of the route come without them. */
   preRouting?: { request: readonly Hook[]; response?: readonly Hook[] }
   connectTimeoutMs?: number
+  tls?: TlsSettings
   idleTimeoutMs?: number
   poolMax?: number
   requestsPerConnectionMax?: number
@@ -118,7 +120,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const endpoint = upstream.endpoint(destinationOf(options.upstream), {
     guarded: false,
     allow: [],
-    connectTimeoutMs: options.connectTimeoutMs ?? 5_000
+    connectTimeoutMs: options.connectTimeoutMs ?? 5_000,
+    tls: options.tls ?? null
   })
   route = routeTo(endpoint, upstream, log, options)
   const connections = { opened: 0, closed: 0 }

@@ -107,7 +107,7 @@ function bench(addresses: Record<string, Behaviour>, options: { poolMax?: number
   const resolver = new Resolver('a.test', () => Promise.resolve({ addresses: found, ttlMs: 60_000 }))
   const endpoint = new EndpointState(
     { host: 'a.test', port: 80, unixPath: null },
-    { guarded: options.guarded ?? false, allow: [], connectTimeoutMs: 1_000 },
+    { guarded: options.guarded ?? false, allow: [], connectTimeoutMs: 1_000, tls: null },
     {
       sockets,
       llhttp: llhttp(),

@@ -10,7 +10,8 @@ import type { PendingAttempt, ServerEvents } from '#engine/contract/transport.ts
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import { isIdempotent } from '#engine/http/method.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
-import { enterTurn, leaveTurn, type SocketLayer, type Wire } from '#engine/socket/wire.ts'
+import { TlsClient } from '#engine/socket/tls.ts'
+import { type Connected, enterTurn, leaveTurn, type SocketLayer, type Wire } from '#engine/socket/wire.ts'
 import { addressGuard } from './guard.ts'
 import { Http1Upstream, isRepeatable } from './h1.ts'
 import { Pool, type PoolOwner } from './pool.ts'
@@ -82,6 +83,7 @@ export class EndpointState implements Endpoint, PoolOwner {
   readonly #destination: Destination
   readonly #options: EndpointOptions
   readonly #resolver: Resolver | null
+  readonly #tls: TlsClient | null
   readonly #mayDial: ((ip: string) => boolean) | null
   readonly #shared: UpstreamShared
 
@@ -92,10 +94,12 @@ export class EndpointState implements Endpoint, PoolOwner {
     this.#options = options
     this.#shared = shared
     this.#resolver = unixPath === null ? (resolver ?? new Resolver(host)) : null
+    this.#tls = options.tls === null ? null : new TlsClient(options.tls)
     this.#mayDial = options.guarded ? addressGuard(options.allow) : null
     const bracketed = literal === 6 ? `[${host}]` : host
     this.name = unixPath === null ? `${bracketed}:${port}` : `unix:${unixPath}`
-    this.hostHeader = unixPath !== null ? 'localhost' : port === 80 ? bracketed : `${bracketed}:${port}`
+    this.hostHeader =
+      unixPath !== null ? 'localhost' : port === (options.tls === null ? 80 : 443) ? bracketed : `${bracketed}:${port}`
     this.isHostname = unixPath === null && literal === 0
     if (unixPath !== null) this.#pools = [new Pool(this, { unixPath })]
   }
@@ -244,11 +248,12 @@ export class EndpointState implements Endpoint, PoolOwner {
     attempt.ex.endpoint = pool.label
     this.timers.arm(attempt.timer, performance.now(), this.#options.connectTimeoutMs)
     attempt.pool = pool
-    attempt.giveUp = this.#shared.sockets.connect(pool.address, (code, wire) => {
+    const done: Connected = (code, wire) => {
       attempt.pool = null
       if (wire !== null) this.#connected(attempt, pool, wire)
       else this.#connectFailed(attempt, pool, code ?? 'EIO')
-    })
+    }
+    attempt.giveUp = this.#shared.sockets.connect(pool.address, done, this.#tls)
   }
 
   #connected(attempt: Attempt, pool: Pool, wire: Wire): void {
@@ -270,7 +275,7 @@ export class EndpointState implements Endpoint, PoolOwner {
     if (attempt.cancelled) return
     // Nothing was sent: the next address may always be tried.
     if (attempt.ex.attempts < ATTEMPTS_MAX && this.#pick(attempt.tried) !== null) this.#dial(attempt)
-    else this.#report(attempt, code === 'ETIMEDOUT' ? 'CONNECT_TIMEOUT' : 'CONNECT_FAILURE')
+    else this.#report(attempt, codeOf(code))
   }
 
   #report(attempt: Attempt, code: ErrorCode): void {
@@ -339,6 +344,12 @@ export class EndpointState implements Endpoint, PoolOwner {
   closeIdle(): void {
     for (const pool of this.#pools) pool.closeIdle()
   }
+}
+
+/** Codes of the system (E...) are about reaching the server; the others are what TLS finds wrong with it. */
+function codeOf(code: string): ErrorCode {
+  if (code === 'ETIMEDOUT') return 'CONNECT_TIMEOUT'
+  return /^E(?!RR_|PROTO)/.test(code) ? 'CONNECT_FAILURE' : 'UPSTREAM_TLS'
 }
 
 function isBetter(pool: Pool, best: Pool): boolean {

@@ -1,0 +1,244 @@
+/** Models of LLM providers: a request is read, a provider chosen, what it is sent written, its answer translated. */
+import type { BackendContext, BackendKind, CompiledBackend, Endpoint } from '#engine/contract/backend.ts'
+import { collectRequest } from '#engine/contract/body.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { CONTINUE, type Hook, type Verdict } from '#engine/contract/filter.ts'
+import type { RetryPlan } from '#engine/contract/retry.ts'
+import type { AiBackend, AiProvider } from '#engine/ir/snapshot.ts'
+import { chance } from '#engine/kit/chance.ts'
+import { Answers, settle } from './answer.ts'
+import { choose, retryAfterMs, Seat } from './balancer.ts'
+import type { FormatName } from './conversation.ts'
+import { FormatError } from './format.ts'
+import { FORMATS, spokenTo } from './matrix.ts'
+import { authorize, type Provider, providerOf } from './providers.ts'
+import { type ChatRequest, modelFor, type Order, readChat, writeChat } from './request.ts'
+import type { ChatTap } from './stream.ts'
+
+const FORMAT_OF = {
+  Completions: 'completions',
+  Messages: 'messages',
+  Responses: 'responses',
+  GenerateContent: 'gemini',
+  Passthrough: null
+} as const satisfies Record<string, FormatName | null>
+
+/** Fields that are named in a response. */
+const DROPPED_MAX = 32
+const FIELD_CHARS_MAX = 128
+
+/** Whether another provider may do better. */
+const isFailure = (status: number): boolean => status === 429 || status >= 500
+
+interface Choice {
+  readonly given: AiProvider
+  readonly provider: Provider
+  readonly endpoint: Endpoint
+}
+
+/** One exchange, while it is tried at one provider after the other. */
+class Attempts {
+  /** Null: it passes through. */
+  readonly chat: ChatRequest | null
+  readonly tried: Seat<Choice>[] = []
+  /** Where it is being tried. */
+  seat: Seat<Choice> | null = null
+  startedAt = 0
+  tap: ChatTap | null = null
+  /** Fields that the provider has not been told of. */
+  dropped: readonly string[] = []
+
+  constructor(chat: ChatRequest | null) {
+    this.chat = chat
+  }
+}
+
+class Service implements CompiledBackend {
+  readonly retry: RetryPlan | null
+  readonly #backend: AiBackend
+  readonly #context: BackendContext
+  readonly #random = chance()
+  readonly #groups: readonly (readonly Seat<Choice>[])[]
+  readonly #total: number
+  readonly #collect: Hook
+  readonly #answers: Answers
+  readonly #attempts = new WeakMap<Exchange, Attempts>()
+
+  constructor(backend: AiBackend, context: BackendContext) {
+    this.#backend = backend
+    this.#context = context
+    this.#groups = backend.groups.map((group) => group.map((given) => new Seat(choiceOf(given, context))))
+    this.#total = this.#groups.flat().length
+    this.#collect = collectRequest(context.maxBufferBytes)
+    this.#answers = new Answers(context)
+    this.retry = this.#total === 1 ? null : this.#failover()
+  }
+
+  readonly isUsable = (): boolean =>
+    this.#groups.some((group) => group.some(({ provider }) => provider.endpoint.usable))
+
+  /** Once per attempt. */
+  readonly serve = (ex: Exchange): void => {
+    const known = this.#attempts.get(ex)
+    if (known !== undefined) {
+      this.#again(ex, known)
+      return
+    }
+    ex.backend = this.#context.name
+    const verdict = this.#collect(ex)
+    if (typeof verdict === 'number') this.#begin(ex, verdict)
+    else void verdict.then((decided) => this.#begin(ex, decided))
+  }
+
+  /** The body is here, or will not be. */
+  #begin(ex: Exchange, verdict: Verdict): void {
+    // A timeout may have answered meanwhile, or the client may have gone.
+    if (ex.response !== null || ex.responseDone) return
+    if (verdict !== CONTINUE) {
+      this.#context.fail(ex, ex.error ?? 'INTERNAL')
+      return
+    }
+    const { routes } = this.#backend
+    const type = routes.find(({ suffix }) => suffix === '*' || ex.path.endsWith(suffix))?.type ?? 'Completions'
+    const client = FORMAT_OF[type]
+    this.#try(ex, client, () => {
+      const bytes = ex.requestBytes ?? Buffer.alloc(0)
+      const state = new Attempts(client === null ? null : readChat(client, bytes, ex.path, ex.query))
+      this.#attempts.set(ex, state)
+      ex.onOver = () => over(ex, state)
+      this.#next(ex, state)
+    })
+  }
+
+  /** Does `step`; what is wrong with the client's request is told in its own terms. */
+  #try(ex: Exchange, client: FormatName | null, step: () => void): void {
+    try {
+      step()
+    } catch (error) {
+      if (!(error instanceof FormatError) || client === null) throw error
+      this.#refuse(ex, client, error.field, error.message)
+    }
+  }
+
+  /** The attempt before this one has failed. */
+  #again(ex: Exchange, state: Attempts): void {
+    const { seat } = state
+    if (seat !== null) {
+      seat.pending--
+      state.seat = null
+      // A provider that has answered has been noted, and may have said for how long it rests.
+      if (seat.restsUntil <= performance.now()) seat.failed(performance.now(), null, this.#random())
+    }
+    this.#try(ex, state.chat?.client ?? null, () => this.#next(ex, state))
+  }
+
+  #next(ex: Exchange, state: Attempts): void {
+    // Who tries again more often than there are providers begins anew.
+    if (state.tried.length === this.#total) state.tried.length = 0
+    const seat = choose(this.#groups, state.tried, performance.now(), this.#random)!
+    const { given, provider, endpoint } = seat.provider
+    state.tried.push(seat)
+    ex.upstreamHost = endpoint.hostHeader
+    const { chat } = state
+    if (chat === null) authorize(ex.request, provider, given.key)
+    else if (!this.#write(ex, state, chat, this.#orderOf(chat, seat.provider))) return
+    state.seat = seat
+    state.startedAt = performance.now()
+    seat.pending++
+    ex.answerHook = (answered) => this.#answered(answered, state)
+    this.#context.upstream.send(ex, endpoint)
+  }
+
+  #orderOf(chat: ChatRequest, { given, provider }: Choice): Order {
+    const { model, path, key } = given
+    const format = spokenTo(provider, chat.client)
+    return { provider, format, model: modelFor(chat, model, this.#backend.modelAliases), path, key }
+  }
+
+  /** False: the client has been told why not. */
+  #write(ex: Exchange, state: Attempts, chat: ChatRequest, order: Order): boolean {
+    ex.llm = { provider: order.provider.name, requestModel: order.model, streaming: chat.isStreamed }
+    const { fields } = writeChat(ex, chat, order)
+    if (fields.length > 0 && this.#backend.unsupported === 'refuse') {
+      const why = `cannot be carried to ${order.provider.name}: leave it out, or set unsupported: drop`
+      this.#refuse(ex, chat.client, fields[0]!, why)
+      return false
+    }
+    state.dropped = fields
+    return true
+  }
+
+  #refuse(ex: Exchange, client: FormatName, field: string, why: string): void {
+    const message = field === '' ? why : `${field}: ${why}`
+    const param = field === '' ? null : field
+    const error = FORMATS[client]!.writeError({ status: 400, type: 'invalidRequest', message, code: null, param })
+    const body = JSON.stringify(error)
+    this.#context.reply(ex, { status: 400, body, contentType: 'application/json', headers: null })
+  }
+
+  // --- the answer ---
+
+  #answered(ex: Exchange, state: Attempts): Verdict | Promise<Verdict> {
+    const seat = state.seat!
+    seat.pending--
+    state.seat = null
+    if (isFailure(ex.status)) this.#noteFailure(ex, seat)
+    else seat.succeeded(performance.now() - state.startedAt)
+    const { chat, dropped } = state
+    if (chat === null) return CONTINUE
+    if (dropped.length > 0) ex.response!.set('x-weir-dropped', listOf(dropped))
+    const { format } = this.#orderOf(chat, seat.provider)
+    return this.#answers.translate(ex, chat, format, (tap) => {
+      state.tap = tap
+    })
+  }
+
+  #noteFailure(ex: Exchange, seat: Seat<Choice>): void {
+    const askedMs = retryAfterMs(ex.response?.get('retry-after'), Date.now())
+    seat.failed(performance.now(), askedMs, this.#random())
+  }
+
+  /** Each other provider once, before the client has got anything. */
+  #failover(): RetryPlan {
+    return {
+      attempts: this.#total - 1,
+      codes: new Set([502, 503, 504]),
+      backoffMs: 0,
+      precondition: null,
+      condition: (ex) => {
+        const seat = this.#attempts.get(ex)?.seat ?? null
+        if (seat === null || !isFailure(ex.status)) return false
+        this.#noteFailure(ex, seat)
+        return true
+      },
+      // What may follow is bounded already, by the number of providers and by how long they rest.
+      budget: { percent: 100, minPerSecond: 100 }
+    }
+  }
+}
+
+function choiceOf(given: AiProvider, { upstream, connectTimeoutMs }: BackendContext): Choice {
+  const provider = providerOf(given)
+  const host = given.host ?? provider.host
+  const port = given.port ?? (given.hasTls ? 443 : 80)
+  const tls = given.hasTls ? { serverName: host, ca: null } : null
+  // The address comes from the configuration, so it needs no guard.
+  const options = { guarded: false, allow: [], connectTimeoutMs, tls }
+  return { given, provider, endpoint: upstream.endpoint({ host, port, unixPath: null }, options) }
+}
+
+function over(ex: Exchange, { seat, tap }: Attempts): void {
+  if (seat !== null) seat.pending--
+  if (tap !== null) settle(ex, tap.cost.usage, tap.cost.model)
+}
+
+/** Names of JSON fields may hold anything; a header field may not. */
+function listOf(fields: readonly string[]): string {
+  const names = fields.slice(0, DROPPED_MAX).map((field) => field.slice(0, FIELD_CHARS_MAX))
+  const text = names.join(', ').replace(/[^\t -~]/g, '?')
+  return fields.length > DROPPED_MAX ? `${text}, and ${fields.length - DROPPED_MAX} more` : text
+}
+
+const compile = (backend: AiBackend, context: BackendContext): CompiledBackend => new Service(backend, context)
+
+export const aiBackend: BackendKind = { kind: 'ai', compile }

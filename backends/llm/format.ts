@@ -1,0 +1,80 @@
+/** What a wire format of chat has to offer: reading into a conversation, and writing from one. */
+import type { Answer, ChatError, ChatEvent, Conversation, FormatName, JsonObject } from './conversation.ts'
+
+/**
+ * A message that does not follow its format. `field`: path in the body ("messages[2].content[0].type"), "" for
+ * the whole.
+ * Of a request: 400 with both; of an answer: 502.
+ */
+export class FormatError extends Error {
+  readonly field: string
+
+  constructor(field: string, message: string) {
+    super(message)
+    this.field = field
+  }
+}
+
+/** What a writer could not say in its format. Nothing is dropped unless it stands here. */
+export class Losses {
+  readonly #fields = new Set<string>()
+
+  /** Paths in the client's request, or in the provider's answer, in order, each once. */
+  get fields(): string[] {
+    return [...this.#fields]
+  }
+
+  add(field: string): void {
+    this.#fields.add(field)
+  }
+}
+
+/** What of the request decides how its answer is written. */
+export interface Asked {
+  /** The model by the name that the client used. */
+  readonly model: string
+  /** The client asked for usage at the end of the stream (completions only). */
+  readonly wantsUsage: boolean
+  /** Milliseconds since 1970, of the request: for formats that tell when an answer was made. */
+  readonly at: number
+  /** A fresh id without prefix, for answers whose provider gives none. */
+  readonly id: string
+}
+
+/** One event of a stream as its framing gives it: an SSE event, or an event-stream message (Converse). */
+export interface WireEvent {
+  /** SSE `event`, or `:event-type`; "" when there is none. */
+  readonly name: string
+  /** SSE `data`, or the payload: JSON text, or "[DONE]". */
+  readonly data: string
+}
+
+/** Wire events in, what they say out. One per answer. */
+export interface StreamReader {
+  /** Throws FormatError. */
+  read(event: WireEvent): readonly ChatEvent[]
+}
+
+/** What is said in, wire text out: whole SSE events. One per answer. */
+export interface StreamWriter {
+  /** "" when the format has nothing to say for it. */
+  write(event: ChatEvent): string
+}
+
+export interface ChatFormat {
+  readonly name: FormatName
+  /** Throws FormatError. `isStreamed` where the format says it by the path (Gemini, Converse); else null. */
+  readRequest(
+    body: JsonObject,
+    from: { readonly model: string | null; readonly isStreamed: boolean | null }
+  ): Conversation
+  /** What the format cannot say is added to `losses`, by its path in the format that it came in where that is known. */
+  writeRequest(conversation: Conversation, losses: Losses): JsonObject
+  readAnswer(body: JsonObject): Answer
+  writeAnswer(answer: Answer, asked: Asked, losses: Losses): JsonObject
+  streamReader(): StreamReader
+  streamWriter(asked: Asked): StreamWriter
+  /** `body` as it came, JSON or not. Never throws. */
+  readError(status: number, body: string): ChatError
+  writeError(error: ChatError): JsonObject
+}

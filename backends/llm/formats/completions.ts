@@ -1,0 +1,23 @@
+/**
+ * OpenAI's Chat Completions (POST /v1/chat/completions), as clients speak it and as OpenAI, Azure, vLLM, SGLang,
+ * Ollama, LiteLLM and others serve it. Fields are OpenAI's ("Create chat completion", "The chat completion object",
+ * "The chat completion chunk object" of its API reference); what others add is named where it is read.
+ */
+import type { ChatFormat } from '#backends/llm/format.ts'
+import { readAnswer, writeAnswer } from './completions/answer.ts'
+import { readError, writeError } from './completions/errors.ts'
+import { readRequest, writeRequest } from './completions/request.ts'
+import { streamReader } from './completions/stream-read.ts'
+import { streamWriter } from './completions/stream-write.ts'
+
+export const completions: ChatFormat = {
+  name: 'completions',
+  readRequest,
+  writeRequest,
+  readAnswer,
+  writeAnswer,
+  streamReader,
+  streamWriter,
+  readError,
+  writeError
+}

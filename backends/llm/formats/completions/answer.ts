@@ -1,0 +1,177 @@
+/** Answers (OpenAI API reference, "The chat completion object"). */
+import type {
+  Choice,
+  Json,
+  JsonObject,
+  OpaquePart,
+  Part,
+  ThinkingPart,
+  ToolCallPart
+} from '#backends/llm/conversation.ts'
+import { Fields, isObject } from '#backends/llm/fields.ts'
+import type { Asked, ChatFormat, Losses } from '#backends/llm/format.ts'
+import { isLegacy, isOpaqueCall, readCalls, writeCalls } from './calls.ts'
+import { readContent, readPart, writePart } from './parts.ts'
+import { type Draft, draft, giveBack, isString, type Notes, restOf, type Wording, wordingOf } from './rest.ts'
+import { hasRefusal, readStop, writeStop } from './stop.ts'
+import { readThinking, writeThinking } from './thinking.ts'
+import { readUsage, writeUsage } from './usage.ts'
+
+// --- reading ---
+
+export const readAnswer: ChatFormat['readAnswer'] = (value) => {
+  const notes: Notes = { rest: new Map(), wording: new Map() }
+  const body = Fields.of(value, '')
+  body.any('object')
+  body.list('choices')
+  const usage = body.optionalObject('usage')
+  const answer = {
+    id: body.optionalString('id') ?? '',
+    model: body.optionalString('model') ?? '',
+    created: body.count('created'),
+    choices: body.objects('choices').map((choice, i) => readChoice(choice, i, notes)),
+    usage: usage === null ? null : readUsage(usage.value, 'usage'),
+    serviceTier: body.optionalString('service_tier')
+  }
+  if (usage !== null) leaveUsage(usage, notes)
+  body.leaveRest(notes.rest)
+  return { ...answer, rest: restOf(notes) }
+}
+
+const COUNTS = ['prompt_tokens', 'completion_tokens', 'total_tokens']
+
+/** What usage says beside what readUsage knows. */
+function leaveUsage(usage: Fields, notes: Notes): void {
+  for (const name of COUNTS) usage.any(name)
+  const prompt = usage.optionalObject('prompt_tokens_details')
+  for (const name of ['cached_tokens', 'audio_tokens', 'cache_write_tokens', 'cache_creation_token_details']) {
+    prompt?.any(name)
+  }
+  prompt?.leaveRest(notes.rest)
+  const completion = usage.optionalObject('completion_tokens_details')
+  for (const name of ['reasoning_tokens', 'audio_tokens']) completion?.any(name)
+  completion?.leaveRest(notes.rest)
+  usage.leaveRest(notes.rest)
+}
+
+function readChoice(choice: Fields, i: number, notes: Notes): Choice {
+  choice.any('index')
+  const message = choice.object('message')
+  message.any('role')
+  const thinking = readThinking(message, notes)
+  // Nothing said is "" for some servers, and null for OpenAI.
+  const content = readContent(message, notes).filter((part) => part.kind !== 'text' || part.text !== '')
+  const refusal = message.optionalString('refusal')
+  const refusals: Part[] = refusal ? [{ kind: 'refusal', text: refusal }] : []
+  const images = message.objects('images').map((image) => readPart(image, notes))
+  const calls = readCalls(message, String(i), notes)
+  const parts = [...thinking, ...content, ...refusals, ...images, ...calls, ...fragments(message)]
+  message.leaveRest(notes.rest)
+  const logprobs = readLogprobs(choice, notes)
+  const sequence = isString(choice.value.stop_reason) ? choice.optionalString('stop_reason') : null
+  const word = choice.optionalString('finish_reason') ?? 'stop'
+  choice.leaveRest(notes.rest)
+  const stop = readStop(word, hasRefusal(parts), sequence)
+  return { parts, stop, stopSequence: stop === 'stopSequence' ? sequence : null, logprobs }
+}
+
+/** Fields of the message that are parts only here: each is an opaque part with that field. */
+export const FRAGMENTS = ['audio', 'annotations'] as const
+
+function fragments(message: Fields): OpaquePart[] {
+  const parts: OpaquePart[] = []
+  for (const name of FRAGMENTS) {
+    const value = message.any(name)
+    if (value === null || (Array.isArray(value) && value.length === 0)) continue
+    parts.push({ kind: 'opaque', format: 'completions', value: { [name]: value } })
+  }
+  return parts
+}
+
+function readLogprobs(choice: Fields, notes: Notes): Json {
+  const logprobs = choice.optionalObject('logprobs')
+  if (logprobs === null) return null
+  const content = logprobs.optionalList('content')
+  // Of a refusal when there is no content; of both, one stays in rest.
+  if (content === null) return logprobs.optionalList('refusal')
+  logprobs.leaveRest(notes.rest)
+  return content
+}
+
+// --- writing ---
+
+export const writeAnswer: ChatFormat['writeAnswer'] = (answer, asked, losses) => {
+  const wording = wordingOf(answer.rest)
+  const body: Draft = {
+    ...headOf(answer, asked),
+    object: 'chat.completion',
+    choices: answer.choices.map((choice, i) => writeChoice(choice, i, wording, losses))
+  }
+  if (answer.usage !== null) body.usage = writeUsage(answer.usage)
+  if (answer.serviceTier !== null) body.service_tier = answer.serviceTier
+  giveBack(answer.rest, body, losses)
+  return body as JsonObject
+}
+
+/** What every answer and every chunk begins with. */
+export function headOf(
+  answer: { readonly id: string; readonly created: number },
+  asked: Asked
+): { readonly id: string; readonly created: number; readonly model: string } {
+  return {
+    id: answer.id === '' ? `chatcmpl-${asked.id}` : answer.id,
+    created: answer.created === 0 ? Math.floor(asked.at / 1000) : answer.created,
+    model: asked.model
+  }
+}
+
+function writeChoice(choice: Choice, index: number, wording: Wording, losses: Losses): Draft {
+  const path = `choices[${index}]`
+  const thinking: ThinkingPart[] = []
+  const calls: (ToolCallPart | OpaquePart)[] = []
+  let content: string | null = null
+  let refusal: string | null = null
+  const others: Draft = {}
+  for (const [i, part] of choice.parts.entries()) {
+    if (part.kind === 'thinking') thinking.push(part)
+    else if (part.kind === 'text') content = (content ?? '') + part.text
+    else if (part.kind === 'refusal') refusal = (refusal ?? '') + part.text
+    else if (part.kind === 'toolCall' || isOpaqueCall(part)) calls.push(part)
+    else if (!addOther(part, others)) losses.add(`${path}.message.content[${i}]`)
+  }
+  const message: Draft = { role: 'assistant', content, refusal, ...others }
+  writeThinking(thinking, message, `${path}.message`, wording)
+  writeCalls(calls, message, `${path}.message`, wording)
+  if (choice.stop === 'pause') losses.add(`${path}.finish_reason`)
+  return draft({
+    index,
+    message,
+    logprobs: writeLogprobs(choice.logprobs, content === null && refusal !== null),
+    finish_reason: writeStop(choice.stop, refusal !== null, calls.some(isLegacyCall)),
+    // vLLM's field: OpenAI does not tell which sequence it was.
+    stop_reason: choice.stopSequence
+  })
+}
+
+export function isLegacyCall(part: Part): boolean {
+  return part.kind === 'toolCall' && isLegacy(part.id)
+}
+
+/** Images as LiteLLM and OpenRouter have them, and fields of this format. False when it is neither. */
+export function addOther(part: Part, message: Draft): boolean {
+  if (part.kind === 'image') {
+    const image = writePart(part, '', new Map())
+    if (image === null) return false
+    if (Array.isArray(message.images)) message.images.push(image)
+    else message.images = [image]
+    return true
+  }
+  if (part.kind !== 'opaque' || part.format !== 'completions' || !isObject(part.value)) return false
+  Object.assign(message, part.value)
+  return true
+}
+
+export function writeLogprobs(logprobs: Json, isOfRefusal: boolean): Json {
+  if (logprobs === null) return null
+  return isOfRefusal ? { content: null, refusal: logprobs } : { content: logprobs, refusal: null }
+}

@@ -1,0 +1,122 @@
+/** Errors: {error: {message, type, code, param}} (OpenAI, "Error codes"), and what compatible servers make of it. */
+import type { ChatError, ErrorType, Json, JsonObject } from '#backends/llm/conversation.ts'
+import { isObject } from '#backends/llm/fields.ts'
+import { isString } from './rest.ts'
+
+/** Characters of a message that is no JSON. */
+const MESSAGE_MAX = 2000
+
+/** Words of `code` and `type` that say more than the status. */
+const BY_WORD: ReadonlyMap<string, ErrorType> = new Map([
+  ['insufficient_quota', 'quota'],
+  ['billing_hard_limit_reached', 'quota'],
+  ['billing_not_active', 'quota'],
+  ['content_filter', 'filter'],
+  ['content_policy_violation', 'filter'],
+  ['moderation_blocked', 'filter'],
+  ['invalid_api_key', 'authentication'],
+  ['authentication_error', 'authentication'],
+  ['permission_error', 'permission'],
+  ['model_not_found', 'notFound'],
+  ['not_found_error', 'notFound'],
+  ['NotFoundError', 'notFound'],
+  ['request_too_large', 'tooLarge'],
+  ['rate_limit_exceeded', 'rateLimit'],
+  ['rate_limit_error', 'rateLimit'],
+  ['tokens', 'rateLimit'],
+  ['requests', 'rateLimit'],
+  ['overloaded_error', 'overloaded'],
+  ['timeout_error', 'timeout'],
+  ['invalid_request_error', 'invalidRequest'],
+  ['BadRequestError', 'invalidRequest']
+])
+
+const BY_STATUS: ReadonlyMap<number, ErrorType> = new Map([
+  [401, 'authentication'],
+  [402, 'quota'],
+  [403, 'permission'],
+  [404, 'notFound'],
+  [408, 'timeout'],
+  [413, 'tooLarge'],
+  [429, 'rateLimit'],
+  [503, 'overloaded'],
+  [504, 'timeout'],
+  [529, 'overloaded']
+])
+
+const WORDS: { readonly [type in ErrorType]: { readonly type: string; readonly code: string | null; status: number } } =
+  {
+    invalidRequest: { type: 'invalid_request_error', code: null, status: 400 },
+    authentication: { type: 'authentication_error', code: null, status: 401 },
+    permission: { type: 'permission_error', code: null, status: 403 },
+    notFound: { type: 'not_found_error', code: null, status: 404 },
+    tooLarge: { type: 'request_too_large', code: null, status: 413 },
+    rateLimit: { type: 'rate_limit_error', code: 'rate_limit_exceeded', status: 429 },
+    quota: { type: 'insufficient_quota', code: 'insufficient_quota', status: 429 },
+    overloaded: { type: 'overloaded_error', code: null, status: 503 },
+    timeout: { type: 'timeout_error', code: null, status: 504 },
+    filter: { type: 'invalid_request_error', code: 'content_filter', status: 400 },
+    internal: { type: 'server_error', code: null, status: 500 }
+  }
+
+export function readError(status: number, body: string): ChatError {
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    value = null // Not JSON: a page of some proxy, told as it is.
+  }
+  // Google's compatible endpoint wraps it in a list.
+  const whole = (Array.isArray(value) ? value[0] : value) as Json | undefined
+  const told = isObject(whole) ? errorOf(whole, status) : null
+  if (told !== null) return told
+  const message = isString(whole) && whole !== '' ? whole : body.trim()
+  return errorFrom({ message: message === '' ? `status ${status}` : message.slice(0, MESSAGE_MAX) }, status)
+}
+
+/** The error that `whole` tells; null when it tells none. FastAPI servers have `detail`, older vLLM no `error`. */
+function errorOf(whole: JsonObject, status: number): ChatError | null {
+  const error = whole.error ?? null
+  if (isObject(error)) return errorFrom(error, status)
+  if (isString(error)) return errorFrom({ message: error }, status)
+  if (isString(whole.message)) return errorFrom(whole, status)
+  const detail = whole.detail ?? null
+  if (isString(detail)) return errorFrom({ message: detail }, status)
+  return detail === null ? null : errorFrom({ message: JSON.stringify(detail).slice(0, MESSAGE_MAX) }, status)
+}
+
+/** `status`: null in a stream, where only the error itself can tell. */
+export function errorFrom(error: JsonObject, status: number | null): ChatError {
+  const code = error.code ?? null
+  const word = isString(error.type) ? error.type : ''
+  const named = (isString(code) ? BY_WORD.get(code) : undefined) ?? specific(word)
+  const known = status ?? statusOf(code)
+  const type = named ?? (known === null ? undefined : BY_STATUS.get(known)) ?? BY_WORD.get(word) ?? general(known)
+  return {
+    status: known ?? WORDS[type].status,
+    type,
+    message: isString(error.message) ? error.message : '',
+    code: isString(code) ? code : null,
+    param: isString(error.param) ? error.param : null
+  }
+}
+
+/** OpenAI says invalid_request_error of nearly everything: the status knows better. */
+function specific(word: string): ErrorType | undefined {
+  const type = BY_WORD.get(word)
+  return type === 'invalidRequest' ? undefined : type
+}
+
+/** Of the numbers that vLLM and OpenRouter have for codes. */
+function statusOf(code: Json): number | null {
+  return typeof code === 'number' && Number.isInteger(code) && code >= 400 && code <= 599 ? code : null
+}
+
+function general(status: number | null): ErrorType {
+  return status !== null && status >= 400 && status < 500 ? 'invalidRequest' : 'internal'
+}
+
+export function writeError(error: ChatError): JsonObject {
+  const { type, code } = WORDS[error.type]
+  return { error: { message: error.message, type, param: error.param, code: error.code ?? code } }
+}

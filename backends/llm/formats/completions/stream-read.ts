@@ -1,0 +1,287 @@
+/** Chunks as events (OpenAI API reference, "The chat completion chunk object"). */
+import type { ChatEvent, Json, JsonObject, Part } from '#backends/llm/conversation.ts'
+import { Fields, isObject } from '#backends/llm/fields.ts'
+import { FormatError, type StreamReader, type WireEvent } from '#backends/llm/format.ts'
+import { errorFrom } from './errors.ts'
+import { readPart } from './parts.ts'
+import { isString } from './rest.ts'
+import { readStop } from './stop.ts'
+import { StreamCalls } from './stream-calls.ts'
+import { readBlock, thought } from './thinking.ts'
+import { readUsage } from './usage.ts'
+
+/** OpenAI allows 128. */
+const CHOICES_MAX = 1024
+
+interface OpenChoice {
+  readonly index: number
+  open: 'text' | 'thinking' | 'refusal' | null
+  /** Thoughts of the open part as far as reasoning_content told them. */
+  thoughts: string
+  readonly calls: StreamCalls
+  hasRefused: boolean
+  isStopped: boolean
+  /** For the next delta. */
+  logprobs: Json[] | null
+  audio: { [name: string]: Json } | null
+  annotations: Json[]
+}
+
+export function streamReader(): StreamReader {
+  return new Reader()
+}
+
+class Reader implements StreamReader {
+  readonly #choices = new Map<number, OpenChoice>()
+  #hasStarted = false
+  #isOver = false
+  #tier: string | null = null
+
+  read(event: WireEvent): readonly ChatEvent[] {
+    if (this.#isOver || event.data === '') return []
+    if (event.data === '[DONE]') return this.#done()
+    const value = parse(event.data)
+    const error = value.error ?? (event.name === 'error' || value.object === 'error' ? value : null)
+    if (error !== null) {
+      this.#isOver = true
+      return [{ kind: 'error', error: errorFrom(isObject(error) ? error : { message: error }, null) }]
+    }
+    const events: ChatEvent[] = []
+    const choices = value.choices ?? []
+    if (!Array.isArray(choices)) throw new FormatError('choices', 'must be a list')
+    const usage = value.usage ?? null
+    // Azure begins with a chunk that only tells what its filters think of the prompt.
+    if (!this.#hasStarted && (choices.length > 0 || usage !== null)) events.push(this.#start(value))
+    if (isString(value.service_tier)) this.#tier = value.service_tier
+    for (const choice of choices as readonly Json[]) this.#readChoice(choice, events)
+    if (isObject(usage)) events.push({ kind: 'usage', usage: readUsage(usage, 'usage'), serviceTier: this.#tier })
+    else if (usage !== null) throw new FormatError('usage', 'must be an object')
+    return events
+  }
+
+  #start(value: JsonObject): ChatEvent {
+    this.#hasStarted = true
+    const { id, model, created } = value
+    return {
+      kind: 'start',
+      id: isString(id) ? id : '',
+      model: isString(model) ? model : '',
+      created: typeof created === 'number' ? created : 0,
+      usage: null
+    }
+  }
+
+  #done(): ChatEvent[] {
+    this.#isOver = true
+    const events: ChatEvent[] = []
+    for (const choice of this.#choices.values()) {
+      if (!choice.isStopped) stop(choice, 'stop', null, events)
+    }
+    events.push({ kind: 'done' })
+    return events
+  }
+
+  #readChoice(value: Json, events: ChatEvent[]): void {
+    if (!isObject(value)) throw new FormatError('choices[0]', 'must be an object')
+    const choice = this.#choice(value.index ?? 0)
+    const delta = value.delta ?? null
+    const word = textOf(value, 'finish_reason', choice, '')
+    addLogprobs(value.logprobs ?? null, choice)
+    if (delta !== null) {
+      if (!isObject(delta)) throw new FormatError(`choices[${choice.index}].delta`, 'must be an object')
+      readDelta(delta, choice, events)
+    }
+    if (word === '' || choice.isStopped) return
+    const sequence = value.stop_reason ?? null
+    stop(choice, word, isString(sequence) ? sequence : null, events)
+  }
+
+  #choice(index: Json): OpenChoice {
+    if (typeof index !== 'number' || !Number.isInteger(index) || index < 0 || index >= CHOICES_MAX) {
+      throw new FormatError('choices[0].index', `must be a whole number below ${CHOICES_MAX}`)
+    }
+    const known = this.#choices.get(index)
+    if (known !== undefined) return known
+    const choice: OpenChoice = {
+      index,
+      open: null,
+      thoughts: '',
+      calls: new StreamCalls(index),
+      hasRefused: false,
+      isStopped: false,
+      logprobs: null,
+      audio: null,
+      annotations: []
+    }
+    this.#choices.set(index, choice)
+    return choice
+  }
+}
+
+function parse(data: string): JsonObject {
+  let value: unknown
+  try {
+    value = JSON.parse(data)
+  } catch {
+    value = null // Told below, with everything else that is no object.
+  }
+  if (isObject(value as Json)) return value as JsonObject
+  throw new FormatError('', 'must be a JSON object')
+}
+
+function textOf(value: JsonObject, name: string, choice: OpenChoice, at: string): string {
+  const text = value[name] ?? ''
+  if (isString(text)) return text
+  throw new FormatError(`choices[${choice.index}].${at}${name}`, 'must be a string')
+}
+
+function listOf(value: JsonObject, name: string, choice: OpenChoice): readonly Json[] {
+  const list = value[name] ?? null
+  if (list === null) return NONE
+  if (Array.isArray(list)) return list as readonly Json[]
+  throw new FormatError(`choices[${choice.index}].delta.${name}`, 'must be a list')
+}
+
+const NONE: readonly Json[] = []
+
+function addLogprobs(value: Json, choice: OpenChoice): void {
+  if (!isObject(value)) return
+  for (const list of [value.content, value.refusal]) {
+    if (!Array.isArray(list) || list.length === 0) continue
+    choice.logprobs ??= []
+    for (const entry of list as readonly Json[]) choice.logprobs.push(entry)
+  }
+}
+
+function readDelta(delta: JsonObject, choice: OpenChoice, events: ChatEvent[]): void {
+  const before = events.length
+  const reasoning = textOf(delta, 'reasoning_content', choice, 'delta.') || reasoningOf(delta)
+  if (reasoning !== '') {
+    say('thinking', reasoning, choice, events)
+    choice.thoughts += reasoning
+  }
+  for (const [i, block] of listOf(delta, 'thinking_blocks', choice).entries()) {
+    const fields = Fields.of(block, `choices[${choice.index}].delta.thinking_blocks[${i}]`)
+    readThoughts(fields, reasoning !== '', choice, events)
+  }
+  const content = textOf(delta, 'content', choice, 'delta.')
+  if (content !== '') say('text', content, choice, events)
+  const refusal = textOf(delta, 'refusal', choice, 'delta.')
+  if (refusal !== '') {
+    choice.hasRefused = true
+    say('refusal', refusal, choice, events)
+  }
+  for (const [i, image] of listOf(delta, 'images', choice).entries()) {
+    const notes = { rest: new Map<string, Json>(), wording: new Map<string, Json>() }
+    whole(readPart(Fields.of(image, `choices[${choice.index}].delta.images[${i}]`), notes), choice, events)
+  }
+  for (const call of listOf(delta, 'tool_calls', choice)) {
+    endPart(choice, events)
+    choice.calls.read(call, events)
+  }
+  if ((delta.function_call ?? null) !== null) {
+    endPart(choice, events)
+    choice.calls.readLegacy(delta.function_call ?? null, events)
+  }
+  for (const annotation of listOf(delta, 'annotations', choice)) choice.annotations.push(annotation)
+  if (isObject(delta.audio)) choice.audio = grownAudio(choice.audio ?? {}, delta.audio)
+  if (choice.logprobs !== null) giveLogprobs(choice, events, before)
+  if (choice.isStopped && events.length > before) {
+    throw new FormatError(`choices[${choice.index}].delta`, 'goes on after finish_reason')
+  }
+}
+
+/** vLLM's and Ollama's name for it. */
+function reasoningOf(delta: JsonObject): string {
+  const reasoning = delta.reasoning
+  return isString(reasoning) ? reasoning : ''
+}
+
+/**
+ * A block is one of three: the whole of what reasoning_content has told before (LiteLLM since 2026), the same piece
+ * as the reasoning_content beside it (before), or a piece of its own.
+ */
+function readThoughts(block: Fields, isBeside: boolean, choice: OpenChoice, events: ChatEvent[]): void {
+  const part = readBlock(block, { rest: new Map(), wording: new Map() })
+  if (part === null) return
+  if (part.isRedacted) {
+    whole(part, choice, events)
+    return
+  }
+  const isTold = choice.open === 'thinking' && part.text === choice.thoughts && part.text !== ''
+  if (!isBeside && !isTold) {
+    if (part.text !== '') say('thinking', part.text, choice, events)
+    else if (choice.open !== 'thinking') open('thinking', choice, events)
+  }
+  if (part.signature !== null) events.push({ kind: 'signature', choice: choice.index, signature: part.signature })
+  if (part.signature !== null || (isTold && !isBeside)) endPart(choice, events)
+}
+
+function open(kind: 'text' | 'thinking' | 'refusal', choice: OpenChoice, events: ChatEvent[]): void {
+  endPart(choice, events)
+  choice.calls.end(events)
+  choice.open = kind
+  choice.thoughts = ''
+  const part: Part =
+    kind === 'text' ? { kind, text: '', cache: null } : kind === 'refusal' ? { kind, text: '' } : thought('')
+  events.push({ kind: 'begin', choice: choice.index, part })
+}
+
+function say(kind: 'text' | 'thinking' | 'refusal', text: string, choice: OpenChoice, events: ChatEvent[]): void {
+  if (choice.open !== kind) open(kind, choice, events)
+  events.push({ kind: 'delta', choice: choice.index, text, logprobs: null })
+}
+
+/** A part that comes complete. */
+function whole(part: Part, choice: OpenChoice, events: ChatEvent[]): void {
+  endPart(choice, events)
+  choice.calls.end(events)
+  events.push({ kind: 'begin', choice: choice.index, part }, { kind: 'end', choice: choice.index })
+}
+
+function endPart(choice: OpenChoice, events: ChatEvent[]): void {
+  if (choice.open === null) return
+  choice.open = null
+  events.push({ kind: 'end', choice: choice.index })
+}
+
+/** To the first delta of this chunk; they wait when there is none. */
+function giveLogprobs(choice: OpenChoice, events: ChatEvent[], from: number): void {
+  for (let i = from; i < events.length; i++) {
+    const event = events[i]!
+    if (event.kind !== 'delta') continue
+    events[i] = { ...event, logprobs: choice.logprobs }
+    choice.logprobs = null
+    return
+  }
+}
+
+/** Data and transcript come in pieces. */
+function grownAudio(audio: { [name: string]: Json }, more: JsonObject): { [name: string]: Json } {
+  for (const name of ['id', 'data', 'transcript', 'expires_at']) {
+    const value = more[name] ?? null
+    const old = audio[name]
+    const grows = (name === 'data' || name === 'transcript') && isString(old) && isString(value)
+    if (value !== null) audio[name] = grows ? old + value : value
+  }
+  return audio
+}
+
+function stop(choice: OpenChoice, word: string, sequence: string | null, events: ChatEvent[]): void {
+  const { index, logprobs } = choice
+  choice.isStopped = true
+  // Of tokens that have no text, at the very end.
+  if (logprobs !== null && (choice.open !== null || choice.calls.isOpen)) {
+    events.push({ kind: 'delta', choice: index, text: '', logprobs })
+  }
+  endPart(choice, events)
+  choice.calls.end(events)
+  if (choice.audio !== null) whole(fragment('audio', choice.audio), choice, events)
+  if (choice.annotations.length > 0) whole(fragment('annotations', choice.annotations), choice, events)
+  const reason = readStop(word, choice.hasRefused, sequence)
+  events.push({ kind: 'stop', choice: index, stop: reason, stopSequence: reason === 'stopSequence' ? sequence : null })
+}
+
+function fragment(name: string, value: Json): Part {
+  return { kind: 'opaque', format: 'completions', value: { [name]: value } }
+}

@@ -1,0 +1,228 @@
+/** Events as chunks (OpenAI API reference, "The chat completion chunk object"). */
+import type { ChatEvent, Json, Part, ThinkingPart, Usage } from '#backends/llm/conversation.ts'
+import type { Asked, StreamWriter } from '#backends/llm/format.ts'
+import { addOther, headOf, isLegacyCall, writeLogprobs } from './answer.ts'
+import { extraContent, isOpaqueCall } from './calls.ts'
+import { writeError } from './errors.ts'
+import type { Draft } from './rest.ts'
+import { writeStop } from './stop.ts'
+import { writeBlock } from './thinking.ts'
+import { writeUsage } from './usage.ts'
+
+interface OpenChoice {
+  part: Part | null
+  /** Of the open part, when it is thinking. */
+  text: string
+  /** Calls begun so far; the open one is the last. */
+  calls: number
+  /** Arguments of the open call have been written. */
+  hasArguments: boolean
+  /** The open call is a function_call. */
+  isLegacy: boolean
+  hasLegacyCall: boolean
+  hasRefused: boolean
+  /** Thoughts that are told by reasoning_content alone, until others follow. */
+  pending: ThinkingPart | null
+  hasBlocks: boolean
+}
+
+type Of<K extends ChatEvent['kind']> = Extract<ChatEvent, { readonly kind: K }>
+
+export function streamWriter(asked: Asked): StreamWriter {
+  return new Writer(asked)
+}
+
+class Writer implements StreamWriter {
+  readonly #asked: Asked
+  readonly #choices: (OpenChoice | undefined)[] = []
+  /** Of every chunk, up to its choices; and what follows them. */
+  #head = ''
+  readonly #tail: string
+  #usage: Usage | null = null
+  #tier: string | null = null
+  #isOver = false
+
+  constructor(asked: Asked) {
+    this.#asked = asked
+    // "All other chunks will also include a usage field, but with a null value."
+    this.#tail = asked.wantsUsage ? '],"usage":null}\n\n' : ']}\n\n'
+    this.#begin('', 0)
+  }
+
+  write(event: ChatEvent): string {
+    if (this.#isOver) return ''
+    switch (event.kind) {
+      case 'start':
+        this.#begin(event.id, event.created)
+        this.#usage = event.usage
+        return ''
+      case 'begin':
+        return this.#beginPart(event)
+      case 'delta':
+        return this.#delta(event)
+      case 'signature':
+        return this.#sign(event)
+      case 'end':
+        return this.#end(event.choice)
+      case 'stop':
+        return this.#stop(event)
+      case 'usage':
+        this.#usage = event.usage
+        this.#tier = event.serviceTier ?? this.#tier
+        return ''
+      case 'error':
+        this.#isOver = true
+        return `data: ${JSON.stringify(writeError(event.error))}\n\n`
+      case 'done':
+        this.#isOver = true
+        return `${this.#usageChunk()}data: [DONE]\n\n`
+    }
+  }
+
+  #begin(id: string, created: number): void {
+    const head = { ...headOf({ id, created }, this.#asked), object: 'chat.completion.chunk' }
+    this.#head = `data: ${JSON.stringify(head).slice(0, -1)},"choices":[`
+  }
+
+  #chunk(choice: number, delta: string, end: string): string {
+    return `${this.#head}{"index":${choice},"delta":${delta},${end}}${this.#tail}`
+  }
+
+  #say(choice: number, delta: Draft): string {
+    return this.#chunk(choice, JSON.stringify(delta), '"finish_reason":null')
+  }
+
+  /** The choice, and its first chunk when there was none yet. */
+  #open(index: number): { readonly open: OpenChoice; readonly first: string } {
+    const known = this.#choices[index]
+    if (known !== undefined) return { open: known, first: '' }
+    const open: OpenChoice = {
+      part: null,
+      text: '',
+      calls: 0,
+      hasArguments: false,
+      isLegacy: false,
+      hasLegacyCall: false,
+      hasRefused: false,
+      pending: null,
+      hasBlocks: false
+    }
+    this.#choices[index] = open
+    return { open, first: this.#say(index, { role: 'assistant', content: '' }) }
+  }
+
+  #beginPart({ choice, part }: Of<'begin'>): string {
+    const { open, first } = this.#open(choice)
+    open.part = part
+    open.text = ''
+    open.hasArguments = false
+    if (part.kind === 'text' || part.kind === 'thinking' || part.kind === 'refusal') {
+      if (part.kind === 'refusal') open.hasRefused = true
+      return first + this.#content(choice, open, part.text, null)
+    }
+    if (part.kind === 'toolCall') {
+      const call = this.#beginCall(choice, open, part)
+      return first + call + this.#content(choice, open, part.arguments, null)
+    }
+    if (isOpaqueCall(part)) {
+      open.calls++
+      return first + this.#say(choice, { tool_calls: [{ ...part.value, index: open.calls - 1 }] })
+    }
+    const delta: Draft = {}
+    return addOther(part, delta) ? first + this.#say(choice, delta) : first
+  }
+
+  #beginCall(choice: number, open: OpenChoice, part: Extract<Part, { kind: 'toolCall' }>): string {
+    const named = { name: part.name, arguments: '' }
+    open.isLegacy = isLegacyCall(part) && !open.hasLegacyCall
+    if (open.isLegacy) {
+      open.hasLegacyCall = true
+      return this.#say(choice, { function_call: named })
+    }
+    const call: Draft = { index: open.calls, id: part.id, type: 'function', function: named }
+    if (part.signature !== null) call.extra_content = extraContent(part.signature)
+    open.calls++
+    return this.#say(choice, { tool_calls: [call] })
+  }
+
+  #delta({ choice, text, logprobs }: Of<'delta'>): string {
+    const open = this.#choices[choice]
+    return open === undefined ? '' : this.#content(choice, open, text, logprobs)
+  }
+
+  /** More of the open part. */
+  #content(choice: number, open: OpenChoice, text: string, logprobs: Json): string {
+    const { part } = open
+    if (part === null || (text === '' && logprobs === null)) return ''
+    const quoted = JSON.stringify(text)
+    const end = logprobs === null ? GOES_ON : logprobsEnd(logprobs, part.kind === 'refusal')
+    if (part.kind === 'toolCall') {
+      open.hasArguments = true
+      if (open.isLegacy) return this.#chunk(choice, `{"function_call":{"arguments":${quoted}}}`, end)
+      const call = `{"tool_calls":[{"index":${open.calls - 1},"function":{"arguments":${quoted}}}]}`
+      return this.#chunk(choice, call, end)
+    }
+    if (part.kind === 'thinking') {
+      const blocks = this.#flush(choice, open)
+      open.text += text
+      return blocks + this.#chunk(choice, `{"reasoning_content":${quoted}}`, end)
+    }
+    return this.#chunk(choice, part.kind === 'refusal' ? `{"refusal":${quoted}}` : `{"content":${quoted}}`, end)
+  }
+
+  /** The block of thoughts before, which others turn out to follow. */
+  #flush(choice: number, open: OpenChoice): string {
+    if (open.pending === null) return ''
+    const block = writeBlock(open.pending)
+    open.pending = null
+    open.hasBlocks = true
+    return this.#say(choice, { thinking_blocks: [block] })
+  }
+
+  #sign({ choice, signature }: Of<'signature'>): string {
+    const open = this.#choices[choice]
+    if (open?.part?.kind === 'thinking') open.part = { ...open.part, signature }
+    if (open?.part?.kind !== 'toolCall' || open.isLegacy) return ''
+    return this.#say(choice, { tool_calls: [{ index: open.calls - 1, extra_content: extraContent(signature) }] })
+  }
+
+  #end(choice: number): string {
+    const open = this.#choices[choice]
+    const part = open?.part ?? null
+    if (open === undefined || part === null) return ''
+    const isBare = part.kind === 'toolCall' && !open.hasArguments
+    const last = isBare ? this.#content(choice, open, '{}', null) : ''
+    open.part = null
+    if (part.kind !== 'thinking') return last
+    const thoughts = { ...part, text: open.text }
+    const isAlone = part.signature === null && !part.isRedacted
+    if (isAlone && open.text === '') return ''
+    const blocks = this.#flush(choice, open)
+    if (isAlone && !open.hasBlocks) {
+      open.pending = thoughts
+      return blocks
+    }
+    open.hasBlocks = true
+    // As LiteLLM has it: the whole block once it is complete, after its text came as reasoning_content.
+    return blocks + this.#say(choice, { thinking_blocks: [writeBlock(thoughts)] })
+  }
+
+  #stop({ choice, stop, stopSequence }: Of<'stop'>): string {
+    const { open, first } = this.#open(choice)
+    const word = JSON.stringify(writeStop(stop, open.hasRefused, open.hasLegacyCall))
+    const sequence = stopSequence === null ? '' : `,"stop_reason":${JSON.stringify(stopSequence)}`
+    return first + this.#chunk(choice, '{}', `"finish_reason":${word}${sequence}`)
+  }
+
+  #usageChunk(): string {
+    if (!this.#asked.wantsUsage || this.#usage === null) return ''
+    const tier = this.#tier === null ? '' : `,"service_tier":${JSON.stringify(this.#tier)}`
+    return `${this.#head}],"usage":${JSON.stringify(writeUsage(this.#usage))}${tier}}\n\n`
+  }
+}
+
+const GOES_ON = '"finish_reason":null'
+
+function logprobsEnd(logprobs: Json, isOfRefusal: boolean): string {
+  return `"logprobs":${JSON.stringify(writeLogprobs(logprobs, isOfRefusal))},${GOES_ON}`
+}

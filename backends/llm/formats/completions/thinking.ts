@@ -1,0 +1,92 @@
+/**
+ * Thoughts in messages: `reasoning_content` (DeepSeek, "Thinking mode"; vLLM, "Reasoning outputs", which calls it
+ * `reasoning` too), and `thinking_blocks` (LiteLLM, "Reasoning content"), which carry signatures.
+ */
+import type { Json, ThinkingPart } from '#backends/llm/conversation.ts'
+import type { Fields } from '#backends/llm/fields.ts'
+import { FormatError } from '#backends/llm/format.ts'
+import { openSignature, sealSignature } from '#backends/llm/signature.ts'
+import { type Draft, isString, type Notes, type Wording } from './rest.ts'
+
+/** Blocks are Anthropic's, and so are signatures in them that nobody sealed. */
+const BLOCKS = 'messages'
+
+export function thought(text: string): ThinkingPart {
+  return { kind: 'thinking', text, signature: null, isRedacted: false }
+}
+
+export function readThinking(message: Fields, notes: Notes): ThinkingPart[] {
+  let reasoning = message.optionalString('reasoning_content')
+  if (reasoning === null && isString(message.value.reasoning)) {
+    reasoning = message.optionalString('reasoning')
+    notes.wording.set(message.at('reasoning'), true)
+  }
+  if (message.any('thinking_blocks') === null) return reasoning === null ? [] : [thought(reasoning)]
+  const parts: ThinkingPart[] = []
+  for (const block of message.objects('thinking_blocks')) {
+    const part = readBlock(block, notes)
+    if (part === null) throw new FormatError(block.at('type'), 'must be thinking or redacted_thinking')
+    parts.push(part)
+  }
+  const shown = textOf(parts)
+  if (reasoning === shown && reasoning !== '') {
+    if (!needsBlocks(parts)) notes.wording.set(message.at('thinking_blocks'), 'both')
+    return parts
+  }
+  notes.wording.set(message.at('thinking_blocks'), 'only')
+  if (reasoning !== null) {
+    const name = notes.wording.delete(message.at('reasoning')) ? 'reasoning' : 'reasoning_content'
+    notes.rest.set(message.at(name), reasoning)
+  }
+  return parts
+}
+
+/** One of `thinking_blocks`; null when its type is not known. */
+export function readBlock(block: Fields, notes: Notes): ThinkingPart | null {
+  const type = block.string('type')
+  if (type === 'redacted_thinking') {
+    const signature = openSignature(block.string('data'), BLOCKS)
+    block.leaveRest(notes.rest)
+    return { kind: 'thinking', text: '', signature, isRedacted: true }
+  }
+  if (type !== 'thinking') return null
+  const text = block.optionalString('thinking') ?? ''
+  const signature = block.optionalString('signature')
+  block.leaveRest(notes.rest)
+  if (signature === '') notes.wording.set(block.at('signature'), '')
+  return { kind: 'thinking', text, signature: signature ? openSignature(signature, BLOCKS) : null, isRedacted: false }
+}
+
+/** Whether `reasoning_content` alone cannot say them. */
+export function needsBlocks(parts: readonly ThinkingPart[]): boolean {
+  return parts.length > 1 || parts.some((part) => part.signature !== null || part.isRedacted)
+}
+
+function textOf(parts: readonly ThinkingPart[]): string {
+  return parts.map((part) => part.text).join('')
+}
+
+/** Adds the thoughts to `message`, which is at `path`. */
+export function writeThinking(parts: readonly ThinkingPart[], message: Draft, path: string, wording: Wording): void {
+  const how = wording.get(`${path}.thinking_blocks`)
+  if (parts.length === 0 && how === undefined) return
+  const shown = textOf(parts)
+  const hasBlocks = how !== undefined || needsBlocks(parts)
+  if (how !== 'only' && (shown !== '' || !hasBlocks)) {
+    message[wording.has(`${path}.reasoning`) ? 'reasoning' : 'reasoning_content'] = shown
+  }
+  if (!hasBlocks) return
+  message.thinking_blocks = parts.map((part, i) => {
+    const block = writeBlock(part)
+    if (part.signature === null && wording.has(`${path}.thinking_blocks[${i}].signature`)) block.signature = ''
+    return block
+  })
+}
+
+export function writeBlock(part: ThinkingPart): Draft {
+  const seal: Json = part.signature === null ? null : sealSignature(part.signature, BLOCKS)
+  if (part.isRedacted) return { type: 'redacted_thinking', data: seal ?? '' }
+  return seal === null
+    ? { type: 'thinking', thinking: part.text }
+    : { type: 'thinking', thinking: part.text, signature: seal }
+}

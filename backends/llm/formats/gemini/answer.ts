@@ -1,0 +1,164 @@
+/** Google's GenerateContentResponse, whole. Source: ai.google.dev, "Generating content" reference. */
+import type { Answer, Choice, Json, JsonObject, Part, StopReason } from '#backends/llm/conversation.ts'
+import { compact, type Fields } from '#backends/llm/fields.ts'
+import type { Asked, Losses } from '#backends/llm/format.ts'
+import { readLogprobs, writeLogprobs } from './logprobs.ts'
+import { Calls, readPart } from './read-parts.ts'
+import { restore } from './rest.ts'
+import { leaveSplits, readUsage, writeUsage } from './usage.ts'
+import { idTag, message, messages, optionalMessage, optionalNumber } from './wire.ts'
+import { type PartsWriter, type Writable, writePart } from './write-parts.ts'
+
+/** All that is documented; what is not, is `error`. */
+const REASONS: ReadonlyMap<string, StopReason> = new Map([
+  ['STOP', 'end'],
+  ['MAX_TOKENS', 'length'],
+  ['SAFETY', 'filter'],
+  ['RECITATION', 'filter'],
+  ['LANGUAGE', 'error'],
+  ['OTHER', 'error'],
+  ['BLOCKLIST', 'filter'],
+  ['PROHIBITED_CONTENT', 'filter'],
+  ['SPII', 'filter'],
+  ['MALFORMED_FUNCTION_CALL', 'error'],
+  ['IMAGE_SAFETY', 'filter'],
+  ['UNEXPECTED_TOOL_CALL', 'error'],
+  ['TOO_MANY_TOOL_CALLS', 'error'],
+  ['IMAGE_PROHIBITED_CONTENT', 'filter'],
+  ['NO_IMAGE', 'error'],
+  ['IMAGE_RECITATION', 'filter'],
+  ['IMAGE_OTHER', 'error'],
+  ['CONTINUATION', 'pause'],
+  ['FINISH_REASON_UNSPECIFIED', 'error']
+])
+
+const WORDS: { readonly [stop in StopReason]: string } = {
+  end: 'STOP',
+  length: 'MAX_TOKENS',
+  stopSequence: 'STOP',
+  tools: 'STOP',
+  filter: 'SAFETY',
+  refusal: 'SAFETY',
+  pause: 'CONTINUATION',
+  contextWindow: 'MAX_TOKENS',
+  error: 'OTHER'
+}
+
+export function stopOf(reason: string | null, hasCalls: boolean): StopReason {
+  const stop = reason === null ? 'end' : (REASONS.get(reason) ?? 'error')
+  return stop === 'end' && hasCalls ? 'tools' : stop
+}
+
+/** `isBroken`: a call could not be written, which is how Google says so. */
+export function reasonOf(stop: StopReason, isBroken: boolean): string {
+  return isBroken && stop === 'tools' ? 'MALFORMED_FUNCTION_CALL' : WORDS[stop]
+}
+
+export function readAnswer(body: JsonObject): Answer {
+  const rest = new Map<string, Json>()
+  const fields = message(body, '')
+  const id = fields.optionalString('responseId') ?? ''
+  const model = fields.optionalString('modelVersion') ?? ''
+  const calls = new Calls(idTag(id))
+  const choices: Choice[] = []
+  for (const candidate of messages(fields, 'candidates')) choices.push(readCandidate(candidate, calls, rest))
+  const usage = optionalMessage(fields, 'usageMetadata')
+  const created = readTime(fields)
+  const serviceTier = usage?.optionalString('serviceTier') ?? null
+  const counted = usage === null ? null : readUsage(usage)
+  if (usage !== null && counted !== null) leaveSplits(usage, counted, rest)
+  if (choices.length === 0 && isBlocked(fields)) {
+    choices.push({ parts: [], stop: 'filter', stopSequence: null, logprobs: null })
+  }
+  fields.leaveRest(rest)
+  return { id, model, created, choices, usage: counted, serviceTier, rest: { format: 'gemini', fields: rest } }
+}
+
+/** The prompt was refused: there are no candidates, and never will be. The feedback itself stays in rest. */
+export function isBlocked(fields: Fields): boolean {
+  const feedback = fields.value.promptFeedback
+  return feedback !== undefined && feedback !== null && message(feedback, 'promptFeedback').any('blockReason') !== null
+}
+
+/** Seconds since 1970; 0 when the answer does not say, as the Gemini API's does not. */
+export function readTime(fields: Fields): number {
+  const time = Date.parse(fields.optionalString('createTime') ?? '')
+  return Number.isNaN(time) ? 0 : Math.floor(time / 1000)
+}
+
+function readCandidate(candidate: Fields, calls: Calls, rest: Map<string, Json>): Choice {
+  optionalNumber(candidate, 'index')
+  const parts: Part[] = []
+  const content = optionalMessage(candidate, 'content')
+  if (content !== null) {
+    content.optionalString('role')
+    for (const part of messages(content, 'parts')) addPart(parts, readPart(part, calls, rest))
+    content.leaveRest(rest)
+  }
+  const reason = candidate.optionalString('finishReason')
+  const hasCalls = parts.some((part) => part.kind === 'toolCall')
+  const stop = stopOf(reason, hasCalls)
+  if (reason !== null && reason !== reasonOf(stop, false)) rest.set(candidate.at('finishReason'), reason)
+  const logprobs = readLogprobs(candidate, rest)
+  candidate.leaveRest(rest)
+  return { parts, stop, stopSequence: null, logprobs }
+}
+
+/** Empty text says nothing, and a seal on it belongs to the part before, as streams send it. */
+function addPart(parts: Part[], read: readonly Part[]): void {
+  for (const part of read) {
+    const last = parts[parts.length - 1]
+    if (part.kind === 'text' && part.text === '') continue
+    const isSeal = part.kind === 'thinking' && part.text === '' && last !== undefined
+    parts.push(isSeal && isSealable(last) ? { ...part, isRedacted: true } : part)
+  }
+}
+
+/** Text and media take the seal that follows them. */
+export function isSealable(part: Part): boolean {
+  return part.kind !== 'thinking' && part.kind !== 'toolCall' && part.kind !== 'opaque' && part.kind !== 'toolResult'
+}
+
+export function writeAnswer(answer: Answer, asked: Asked, losses: Losses): JsonObject {
+  const isGemini = answer.rest.format === 'gemini'
+  const isBlocked = isGemini && answer.rest.fields.has('promptFeedback') && answer.choices.every(isNothing)
+  const toolUse = isGemini ? answer.rest.fields.get('usageMetadata.toolUsePromptTokenCount') : 0
+  const { usage } = answer
+  if (usage !== null && usage.cacheWrite5m > 0) losses.add('usage.cacheWrite5m')
+  if (usage !== null && usage.cacheWrite1h > 0) losses.add('usage.cacheWrite1h')
+  if (usage === null && answer.serviceTier !== null) losses.add('serviceTier')
+  const body = compact({
+    candidates: isBlocked ? null : answer.choices.map((choice, i) => writeCandidate(choice, i, isGemini, losses)),
+    usageMetadata: usage === null ? null : writeUsage(usage, answer.serviceTier, Number(toolUse ?? 0)),
+    modelVersion: asked.model,
+    createTime: writeTime(answer.created),
+    responseId: answer.id === '' ? asked.id : answer.id
+  })
+  restore(body as Writable, answer.rest, losses)
+  return body
+}
+
+const isNothing = (choice: Choice) => choice.parts.length === 0 && choice.stop === 'filter'
+
+/** RFC 3339; null when the time is not known. */
+export function writeTime(created: number): string | null {
+  const time = new Date(created * 1000)
+  return created > 0 && !Number.isNaN(time.getTime()) ? time.toISOString() : null
+}
+
+function writeCandidate(choice: Choice, index: number, isGemini: boolean, losses: Losses): JsonObject {
+  const writer: PartsWriter = { isForProvider: false, isGemini, losses, names: new Map() }
+  const parts: Writable[] = []
+  const path = `choices[${index}]`
+  let isBroken = false
+  for (const [i, part] of choice.parts.entries()) {
+    const before = parts.length
+    writePart(part, `${path}.parts[${i}]`, parts, writer)
+    if (part.kind === 'toolCall' && parts.length === before) isBroken = true
+  }
+  if (choice.stopSequence !== null) losses.add(`${path}.stopSequence`)
+  const logprobsResult = choice.logprobs === null ? null : writeLogprobs(choice.logprobs)
+  if (choice.logprobs !== null && logprobsResult === null) losses.add(`${path}.logprobs`)
+  const content = { role: 'model', parts }
+  return compact({ content, finishReason: reasonOf(choice.stop, isBroken), index, logprobsResult })
+}

@@ -1,0 +1,104 @@
+/** The answer of POST /v1/messages, and an answer as one (Messages API, "Message"). */
+import type { Answer, Json, JsonObject, Part } from '#backends/llm/conversation.ts'
+import { compact, Fields } from '#backends/llm/fields.ts'
+import type { ChatFormat } from '#backends/llm/format.ts'
+import { sealSignature } from '#backends/llm/signature.ts'
+import { readContent } from './blocks.ts'
+import { parsedArguments, thinkingBlock, writeBlock } from './blocks-write.ts'
+import { choicePath, pathOf } from './paths.ts'
+import { RestWriter, type Writable } from './rest.ts'
+import { loseAudio, readAnswerTier, readStop, readUsage, writeAnswerTier, writeStop, writeUsage } from './usage.ts'
+
+export const readAnswer: ChatFormat['readAnswer'] = (body): Answer => {
+  const message = Fields.of(body, '')
+  const rest = new Map<string, Json>()
+  const usage = message.optionalObject('usage')
+  const reason = message.optionalString('stop_reason')
+  const stop = readStop(reason)
+  message.any('type')
+  message.any('role')
+  const answer: Answer = {
+    id: message.optionalString('id') ?? '',
+    model: message.optionalString('model') ?? '',
+    created: 0,
+    choices: [
+      {
+        parts: readContent(message.list('content'), 'content', rest),
+        stop,
+        stopSequence: message.optionalString('stop_sequence'),
+        logprobs: null
+      }
+    ],
+    usage: usage === null ? null : readUsage(usage),
+    serviceTier: readAnswerTier(usage?.optionalString('service_tier') ?? null),
+    rest: { format: 'messages', fields: rest }
+  }
+  // A word that the stop reasons of the contract do not have.
+  if (reason !== null && reason !== writeStop(stop, false)) rest.set('stop_reason', reason)
+  usage?.leaveRest(rest)
+  message.leaveRest(rest)
+  return answer
+}
+
+export const writeAnswer: ChatFormat['writeAnswer'] = (answer, asked, losses): JsonObject => {
+  const { choices, usage } = answer
+  const from = answer.rest.format
+  const rest = new RestWriter(answer.rest, losses)
+  const choice = choices[0]
+  for (let i = 1; i < choices.length; i++) losses.add(choicePath(from, i))
+  if (choice !== undefined && choice.logprobs !== null) losses.add(`${choicePath(from, 0)}.logprobs`)
+  if (choice?.stop === 'error') losses.add(`${choicePath(from, 0)}.finish_reason`)
+  const tier = answer.serviceTier
+  if (tier !== null && writeAnswerTier(tier) === null) losses.add(pathOf(from, 'serviceTier'))
+  loseAudio(usage, from, losses)
+  const parts = choice?.parts ?? []
+  const content: Json[] = []
+  const scene = { rest, losses }
+  parts.forEach((part, i) => {
+    const lossPath = `${choicePath(from, 0)}.content[${i}]`
+    const block = writePart(part, `content[${content.length}]`, lossPath, content, scene)
+    if (block !== null) content.push(block)
+    if (part.kind === 'toolCall' && part.signature !== null) content.push(callSealBlock(part.signature))
+  })
+  const hasRefusal = parts.some((part) => part.kind === 'refusal')
+  const body: Writable = {
+    id: answer.id === '' ? `msg_${asked.id}` : answer.id,
+    type: 'message',
+    role: 'assistant',
+    model: asked.model,
+    content,
+    stop_reason: rest.take('stop_reason') ?? writeStop(choice?.stop ?? 'end', hasRefusal),
+    stop_sequence: choice?.stopSequence ?? null,
+    usage: rest.place('usage', writeUsage(usage, tier))
+  }
+  rest.place('', body)
+  rest.finish()
+  return body
+}
+
+type Scene = Parameters<typeof writeBlock>[4]
+
+/** As in a request, but thoughts of all providers are said, and there is nothing to see, hear or run in an answer. */
+function writePart(part: Part, path: string, lossPath: string, list: Json[], scene: Scene): JsonObject | null {
+  switch (part.kind) {
+    case 'thinking':
+      return scene.rest.place(path, thinkingBlock(part, part.signature))
+    case 'toolCall': {
+      const input = parsedArguments(part.arguments, lossPath, scene)
+      return scene.rest.place(path, { ...compact({ type: 'tool_use', id: part.id, name: part.name, input }) })
+    }
+    case 'text':
+    case 'refusal':
+      return scene.rest.place(path, { type: 'text', text: part.text })
+    case 'opaque':
+      return writeBlock(part, path, lossPath, list, scene)
+    default:
+      scene.losses.add(lossPath)
+      return null
+  }
+}
+
+/** See CALL_SEAL. */
+export function callSealBlock(signature: Parameters<typeof sealSignature>[0]): JsonObject {
+  return { type: 'redacted_thinking', data: `call.${sealSignature(signature, 'messages')}` }
+}

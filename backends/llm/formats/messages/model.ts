@@ -1,0 +1,53 @@
+/** What differs between Claude models, told by their names as the API, Vertex AI, Foundry and Bedrock spell them. */
+
+const NAME = /claude-(?:([a-z]+)-)?(\d{1,2})(?:[-.](\d{1,2})(?!\d))?(?!\d)/
+
+interface Generation {
+  readonly family: string | null
+  /** 4.5 as 405. Null: a Claude without a number, or no Claude. */
+  readonly version: number | null
+  readonly isClaude: boolean
+}
+
+function generationOf(model: string): Generation {
+  const match = NAME.exec(model)
+  if (match === null) return { family: null, version: null, isClaude: model.includes('claude') }
+  return { family: match[1] ?? null, version: Number(match[2]) * 100 + Number(match[3] ?? 0), isClaude: true }
+}
+
+/**
+ * max_tokens when the caller set no limit: the largest that the API takes of the model ("Models overview", Max
+ * output), as the other formats' default is the model's own limit. 64,000 where only newer models are concerned,
+ * which all take it, and 4096, which every Claude takes, for names without a version.
+ */
+export function maxTokensOf(model: string): number {
+  const { family, version } = generationOf(model)
+  if (version === null || version < 305) return 4096
+  if (version < 307) return 8192
+  if (family === 'opus' && version >= 400) {
+    if (version >= 406) return 128_000
+    if (version < 405) return 32_000
+  }
+  return 64_000
+}
+
+/**
+ * How the model is told to think ("Troubleshooting thinking"): `adaptive` with an effort since 4.6, a `budget` before
+ * and on servers of other models that speak the format; models before 3.7 do not think.
+ */
+export function thinkingOf(model: string): 'adaptive' | 'budget' | 'none' {
+  const { version, isClaude } = generationOf(model)
+  if (version === null) return isClaude ? 'adaptive' : 'budget'
+  if (version >= 406) return 'adaptive'
+  return version >= 307 ? 'budget' : 'none'
+}
+
+/** Since 4.7, temperature, top_p and top_k other than their defaults are refused ("What's new in Claude 4.7"). */
+export function takesSampling(model: string): boolean {
+  return (generationOf(model).version ?? 0) < 407
+}
+
+/** Since 4.8, messages of the role `system` are taken ("Mid-conversation system messages"). */
+export function takesSystemTurns(model: string): boolean {
+  return (generationOf(model).version ?? 0) >= 408
+}

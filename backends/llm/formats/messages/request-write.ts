@@ -1,0 +1,249 @@
+/** A conversation as the body of POST /v1/messages (Messages API, "Create a Message"). */
+import type { Conversation, FormatName, Json, JsonObject, Part, Tool, Turn } from '#backends/llm/conversation.ts'
+import { budgetOf, effortOf } from '#backends/llm/effort.ts'
+import { compact } from '#backends/llm/fields.ts'
+import type { ChatFormat, Losses } from '#backends/llm/format.ts'
+import { cacheMark, shortened, writeBlock, writePlain } from './blocks-write.ts'
+import { maxTokensOf, takesSampling, takesSystemTurns, thinkingOf } from './model.ts'
+import { partPath, pathOf, turnPath } from './paths.ts'
+import { RestWriter, type Writable } from './rest.ts'
+
+const BUDGET_MIN = 1024
+
+interface Scene {
+  readonly conversation: Conversation
+  readonly from: FormatName
+  readonly rest: RestWriter
+  readonly losses: Losses
+}
+
+/** `max_tokens` is required: see maxTokensOf for what is written when the caller set no limit. */
+export const writeRequest: ChatFormat['writeRequest'] = (conversation, losses): JsonObject => {
+  const rest = new RestWriter(conversation.rest, losses)
+  const scene: Scene = { conversation, from: conversation.rest.format, rest, losses }
+  const { sampling } = conversation
+  const maxTokens = sampling.maxTokens ?? maxTokensOf(conversation.model)
+  const output = writeOutput(scene)
+  const body: Writable = {
+    ...compact({
+      model: conversation.model,
+      max_tokens: maxTokens,
+      system: writePlain(conversation.system, 'system', 'system', scene),
+      messages: rest.isOwn ? ownMessages(scene) : foreignMessages(scene),
+      tools: conversation.tools.length === 0 ? null : writeTools(scene),
+      tool_choice: writeToolChoice(scene),
+      ...writeSampling(scene),
+      thinking: rest.isOwn ? ownThinking(scene, output) : foreignThinking(scene, output, maxTokens),
+      output_config: output,
+      metadata: writeMetadata(scene),
+      service_tier: writeTier(scene),
+      stream: conversation.isStreamed ? true : null
+    })
+  }
+  rest.place('', body)
+  rest.finish()
+  return shorten(body)
+}
+
+/** Drops the objects that were only there for rest to be put into, and writes plain text as strings. */
+function shorten(body: Writable): JsonObject {
+  const output = body.output_config as Writable | undefined
+  if (output !== undefined && isEmpty(output.format)) delete output.format
+  for (const name of ['output_config', 'metadata']) if (isEmpty(body[name])) delete body[name]
+  if (body.system !== undefined) body.system = shortened(body.system)
+  for (const message of body.messages as readonly Writable[]) {
+    const content = message.content
+    if (!Array.isArray(content)) continue
+    message.content = shortened(content as Json)
+    for (const block of content as readonly Writable[]) {
+      if (block.type === 'tool_result' && block.content !== undefined) block.content = shortened(block.content)
+    }
+  }
+  return body
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length === 0
+}
+
+/** As they came. */
+function ownMessages(scene: Scene): Json {
+  return scene.rest.list('messages', scene.conversation.turns, ({ role, parts }, path) => {
+    const at = `${path}.content`
+    const content = scene.rest.list(at, parts, (part, block, list) => writeBlock(part, block, block, list, scene))
+    return scene.rest.place(path, role === 'system' && parts.length === 0 ? { role } : { role, content })
+  })
+}
+
+/** Turns of one role in a row become one message, in which results of tools come first, as the API wants it. */
+function foreignMessages(scene: Scene): Json {
+  const { turns } = scene.conversation
+  const messages: { role: Turn['role']; results: Json[]; others: Json[] }[] = []
+  let isTaken = false
+  for (let i = 0; i < turns.length; i++) {
+    const turn = turns[i]!
+    // Told once for all in a row.
+    if (turn.role === 'system' && turns[i - 1]?.role !== 'system') isTaken = isSystemTaken(scene, i)
+    if (turn.role === 'system' && !isTaken) {
+      scene.losses.add(turnPath(scene.from, i))
+      continue
+    }
+    const results: Json[] = []
+    const others: Json[] = []
+    turn.parts.forEach((part, j) => {
+      const list = part.kind === 'toolResult' ? results : others
+      const block = foreignBlock(part, turn.role, partPath(scene.from, i, j), list, scene)
+      if (block !== null) list.push(block)
+    })
+    if (results.length + others.length === 0) continue
+    const last = messages.at(-1)
+    if (last?.role === turn.role) {
+      for (const block of results) last.results.push(block)
+      for (const block of others) last.others.push(block)
+    } else {
+      messages.push({ role: turn.role, results, others })
+    }
+  }
+  return messages.map(({ role, results, others }) => ({ role, content: [...results, ...others] }))
+}
+
+function foreignBlock(part: Part, role: Turn['role'], lossPath: string, list: Json[], scene: Scene): JsonObject | null {
+  const isMedia = part.kind === 'image' || part.kind === 'document'
+  const isSaid = role === 'user' || (role === 'assistant' && !isMedia) || part.kind === 'text'
+  if (isSaid) return writeBlock(part, lossPath, lossPath, list, scene)
+  scene.losses.add(lossPath)
+  return null
+}
+
+/**
+ * A system message must follow the user's and precede the assistant's, or be the last; older models take none
+ * ("Mid-conversation system messages"). `i`: the first of those in a row.
+ */
+function isSystemTaken(scene: Scene, i: number): boolean {
+  const { model, turns } = scene.conversation
+  if (!takesSystemTurns(model)) return false
+  let after = i + 1
+  while (turns[after]?.role === 'system') after++
+  return turns[i - 1]?.role === 'user' && (turns[after]?.role ?? 'assistant') === 'assistant'
+}
+
+function writeTools(scene: Scene): Json {
+  return scene.rest.list('tools', scene.conversation.tools, (tool, path, _, i) => {
+    if (tool.native === null) return scene.rest.place(path, writeTool(tool, scene.rest.isOwn))
+    if (tool.native.format === 'messages') return tool.native.value
+    scene.losses.add(`tools[${i}]`)
+    return null
+  })
+}
+
+function writeTool({ name, description, schema, strict, cache }: Tool, isOwn: boolean): Writable {
+  // The API wants the type, which other formats leave out for functions without parameters.
+  const input = isOwn || Object.hasOwn(schema, 'type') ? schema : { type: 'object', ...schema }
+  return { ...compact({ name, description, input_schema: input, strict, cache_control: cacheMark(cache) }) }
+}
+
+function writeToolChoice({ conversation, rest }: Scene): Json {
+  const { toolChoice, tools } = conversation
+  if (toolChoice === null) return null
+  const { kind, name, parallel } = toolChoice
+  // Without tools the API takes no choice, and there is none to make.
+  if (!rest.isOwn && tools.length === 0 && (kind === 'auto' || kind === 'none')) return null
+  const isSingle = parallel === null || (kind === 'none' && !rest.isOwn) ? null : !parallel
+  return rest.place('tool_choice', {
+    ...compact({ type: kind, name: kind === 'tool' ? name : null, disable_parallel_tool_use: isSingle })
+  })
+}
+
+/** The range of temperature is 0 to 1: a higher one is a loss, as the same number means another thing. */
+function writeSampling({ conversation, from, rest, losses }: Scene): JsonObject {
+  const { temperature, topP, topK, stop, ...other } = conversation.sampling
+  const isTaken = rest.isOwn || takesSampling(conversation.model)
+  const lossOf = (field: Parameters<typeof pathOf>[1], isLost: boolean) => {
+    if (isLost) losses.add(pathOf(from, field))
+    return isLost
+  }
+  const isHot = lossOf(
+    'temperature',
+    !rest.isOwn && temperature !== null && (temperature > 1 || !(isTaken || temperature === 1))
+  )
+  const isTopPLost = lossOf('topP', !isTaken && topP !== null && topP !== 1)
+  const isTopKLost = lossOf('topK', !isTaken && topK !== null)
+  lossOf('seed', other.seed !== null)
+  lossOf('frequencyPenalty', (other.frequencyPenalty ?? 0) !== 0)
+  lossOf('presencePenalty', (other.presencePenalty ?? 0) !== 0)
+  lossOf('count', (other.count ?? 1) !== 1)
+  lossOf('topLogprobs', other.topLogprobs !== null)
+  return {
+    temperature: isHot || !isTaken ? null : temperature,
+    top_p: isTopPLost || !isTaken ? null : topP,
+    top_k: isTopKLost ? null : topK,
+    stop_sequences: stop.length === 0 ? null : stop
+  }
+}
+
+function ownThinking({ conversation, rest }: Scene, output: Writable): Json {
+  const { thinking } = conversation
+  if (thinking === null) return null
+  const { mode, effort, budgetTokens, isShown } = thinking
+  if (effort !== null) output.effort = effort
+  if (mode === 'on' && budgetTokens === null) return null
+  return rest.place('thinking', {
+    ...compact({
+      type: mode === 'on' ? 'enabled' : mode === 'off' ? 'disabled' : 'adaptive',
+      budget_tokens: budgetTokens,
+      display: isShown === null ? null : isShown ? 'summarized' : 'omitted'
+    })
+  })
+}
+
+/** By what the model takes: an effort and adaptive thinking, or a budget, which must lie under max_tokens. */
+function foreignThinking({ conversation, from, losses }: Scene, output: Writable, maxTokens: number): Json {
+  const { thinking, model } = conversation
+  const way = thinkingOf(model)
+  if (thinking === null || (thinking.mode === 'off' && way === 'none')) return null
+  const { mode, effort, budgetTokens, isShown } = thinking
+  if (mode === 'off') return { type: 'disabled' }
+  if (way === 'adaptive') {
+    const word = effort ?? (budgetTokens === null ? null : effortOf(budgetTokens))
+    if (word !== null) output.effort = word === 'minimal' ? 'low' : word
+    return compact({ type: 'adaptive', display: isShown === null ? null : isShown ? 'summarized' : 'omitted' })
+  }
+  const budget = Math.min(Math.max(budgetTokens ?? budgetOf(effort ?? 'medium'), BUDGET_MIN), maxTokens - 1)
+  if (way === 'none' || budget < BUDGET_MIN) {
+    losses.add(pathOf(from, 'thinking'))
+    return null
+  }
+  return compact({ type: 'enabled', budget_tokens: budget, display: isShown === false ? 'omitted' : null })
+}
+
+/**
+ * `output_config`. A schema's name is a label that the model does not need, and the API is always strict. JSON without
+ * a schema is a loss: the API has no such mode.
+ */
+function writeOutput({ conversation, from, rest, losses }: Scene): Writable {
+  const { output } = conversation
+  const config = rest.place('output_config', {} as Writable)
+  if (output?.kind === 'json') losses.add(pathOf(from, 'output'))
+  if (output?.kind !== 'schema') return config
+  const { description, schema } = output
+  const isDescribed = description === null || Object.hasOwn(schema, 'description')
+  config.format = rest.place('output_config.format', {
+    type: 'json_schema',
+    schema: isDescribed ? schema : { ...schema, description }
+  })
+  return config
+}
+
+function writeMetadata({ conversation, rest, losses }: Scene): Json {
+  for (const name of Object.keys(conversation.metadata ?? {})) losses.add(`metadata.${name}`)
+  return rest.place('metadata', { ...compact({ user_id: conversation.user }) })
+}
+
+/** `auto`, or only standard capacity. Other formats' words for more or less than that are a loss. */
+function writeTier({ conversation, from, rest, losses }: Scene): Json {
+  const tier = conversation.serviceTier
+  if (tier === 'default') return 'standard_only'
+  if (tier === null || tier === 'auto' || rest.isOwn) return tier
+  losses.add(pathOf(from, 'serviceTier'))
+  return null
+}

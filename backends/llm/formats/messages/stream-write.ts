@@ -1,0 +1,199 @@
+/** Chat events as the server-sent events of POST /v1/messages ("Streaming messages"). */
+import type { ChatEvent, Json, JsonObject, Part, Signature, Usage } from '#backends/llm/conversation.ts'
+import type { Asked, StreamWriter } from '#backends/llm/format.ts'
+import { callSealBlock } from './answer.ts'
+import { CITATIONS } from './blocks.ts'
+import { thinkingBlock } from './blocks-write.ts'
+import { writeError } from './errors.ts'
+import { writeStop, writeUsage } from './usage.ts'
+
+type Event<K extends ChatEvent['kind']> = Extract<ChatEvent, { readonly kind: K }>
+
+/** Deltas are written by the tail of what `head` begins: only the text itself is printed for each. */
+const TAIL = '}}\n\n'
+
+export class MessagesWriter implements StreamWriter {
+  readonly #asked: Asked
+  #index = -1
+  /** The part that is being told; null for what this format does not say. */
+  #part: Part | null = null
+  #head = ''
+  #signature: Signature | null = null
+  /** The end of a text, which its citations may follow. */
+  #isStopHeld = false
+  #hasRefusal = false
+  #stop: Event<'stop'> | null = null
+  #usage: Usage | null = null
+  #tier: string | null = null
+
+  constructor(asked: Asked) {
+    this.#asked = asked
+  }
+
+  /** Of several choices the first is told. */
+  write(event: ChatEvent): string {
+    switch (event.kind) {
+      case 'start':
+        return this.#start(event)
+      case 'begin':
+        return event.choice === 0 ? this.#begin(event.part) : ''
+      case 'delta':
+        if (event.choice !== 0 || this.#head === '' || event.text === '') return ''
+        return this.#head + JSON.stringify(event.text) + TAIL
+      case 'signature':
+        if (event.choice === 0) this.#signature = event.signature
+        return ''
+      case 'end':
+        return event.choice === 0 ? this.#end() : ''
+      case 'stop':
+        if (event.choice === 0) this.#stop = event
+        return ''
+      case 'usage':
+        this.#usage = event.usage
+        this.#tier = event.serviceTier ?? this.#tier
+        return ''
+      case 'error':
+        return eventText('error', writeError(event.error))
+      case 'done':
+        return this.#done()
+    }
+  }
+
+  #start({ id, usage }: Event<'start'>): string {
+    this.#usage = usage
+    const message = {
+      id: id === '' ? `msg_${this.#asked.id}` : id,
+      type: 'message',
+      role: 'assistant',
+      model: this.#asked.model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: writeUsage(usage, null)
+    }
+    return eventText('message_start', { message })
+  }
+
+  #begin(part: Part): string {
+    if (part.kind === 'opaque' && part.format === 'messages' && part.value.type === CITATIONS) {
+      this.#part = null
+      return this.#isStopHeld ? this.#citations(part.value.citations ?? []) + this.#release() : ''
+    }
+    if (!isSaid(part)) {
+      this.#part = null
+      return ''
+    }
+    const before = this.#release()
+    this.#part = part
+    this.#head = ''
+    this.#signature = part.kind === 'thinking' || part.kind === 'toolCall' ? part.signature : null
+    switch (part.kind) {
+      case 'text':
+      case 'refusal':
+        this.#hasRefusal ||= part.kind === 'refusal'
+        return before + this.#open({ type: 'text', text: '' }, 'text_delta', 'text') + this.#delta(part.text)
+      case 'thinking':
+        // Redacted thoughts are all signature, which may come only at their end.
+        if (part.isRedacted) return before
+        return (
+          before +
+          this.#open({ type: 'thinking', thinking: '', signature: '' }, 'thinking_delta', 'thinking') +
+          this.#delta(part.text)
+        )
+      case 'toolCall': {
+        const block = { type: 'tool_use', id: part.id, name: part.name, input: {} }
+        return before + this.#open(block, 'input_json_delta', 'partial_json') + this.#delta(part.arguments)
+      }
+      default:
+        return before + (part.kind === 'opaque' ? this.#opaque(part.value) : '')
+    }
+  }
+
+  #open(block: JsonObject, delta: string, field: string): string {
+    const text = this.#openBlock(block)
+    this.#head = `${deltaHead(this.#index)}{"type":"${delta}","${field}":`
+    return text
+  }
+
+  #openBlock(block: JsonObject): string {
+    this.#index++
+    return eventText('content_block_start', { index: this.#index, content_block: block })
+  }
+
+  #delta(text: string): string {
+    return text === '' ? '' : this.#head + JSON.stringify(text) + TAIL
+  }
+
+  /** Inputs of tools that the provider runs come as a delta, as the API sends them. */
+  #opaque(value: JsonObject): string {
+    if (value.type !== 'server_tool_use' && value.type !== 'mcp_tool_use') return this.#openBlock(value)
+    const text = this.#openBlock({ ...value, input: {} })
+    const delta = { type: 'input_json_delta', partial_json: JSON.stringify(value.input ?? {}) }
+    return `${text}${deltaHead(this.#index)}${JSON.stringify(delta)}}\n\n`
+  }
+
+  #citations(citations: Json): string {
+    let text = ''
+    if (!Array.isArray(citations)) return text
+    for (const citation of citations as readonly Json[]) {
+      text += `${deltaHead(this.#index)}${JSON.stringify({ type: 'citations_delta', citation })}}\n\n`
+    }
+    return text
+  }
+
+  #end(): string {
+    const part = this.#part
+    this.#part = null
+    this.#head = ''
+    if (part === null) return ''
+    if (part.kind === 'text' || part.kind === 'refusal') {
+      this.#isStopHeld = true
+      return ''
+    }
+    if (part.kind === 'thinking') return this.#endThinking(part)
+    const sealed = part.kind === 'toolCall' ? this.#signature : null
+    return this.#blockStop() + (sealed === null ? '' : this.#openBlock(callSealBlock(sealed)) + this.#blockStop())
+  }
+
+  #endThinking(part: Extract<Part, { kind: 'thinking' }>): string {
+    const block = thinkingBlock(part, this.#signature)
+    if (part.isRedacted) return this.#openBlock(block) + this.#blockStop()
+    if (this.#signature === null) return this.#blockStop()
+    const delta = { type: 'signature_delta', signature: block.signature }
+    return `${deltaHead(this.#index)}${JSON.stringify(delta)}}\n\n${this.#blockStop()}`
+  }
+
+  #blockStop(): string {
+    return eventText('content_block_stop', { index: this.#index })
+  }
+
+  #release(): string {
+    if (!this.#isStopHeld) return ''
+    this.#isStopHeld = false
+    return this.#blockStop()
+  }
+
+  /** The totals are told once, when all of them are known: other providers tell them after the stop. */
+  #done(): string {
+    const delta = {
+      stop_reason: writeStop(this.#stop?.stop ?? 'end', this.#hasRefusal),
+      stop_sequence: this.#stop?.stopSequence ?? null
+    }
+    const usage = writeUsage(this.#usage, this.#tier)
+    return this.#release() + eventText('message_delta', { delta, usage }) + eventText('message_stop', {})
+  }
+}
+
+/** Answers have no media and no results of tools, and no blocks of other formats. */
+function isSaid(part: Part): boolean {
+  if (part.kind === 'opaque') return part.format === 'messages'
+  return part.kind === 'text' || part.kind === 'refusal' || part.kind === 'thinking' || part.kind === 'toolCall'
+}
+
+function deltaHead(index: number): string {
+  return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${index},"delta":`
+}
+
+function eventText(type: string, value: JsonObject): string {
+  return `event: ${type}\ndata: ${JSON.stringify({ type, ...value })}\n\n`
+}

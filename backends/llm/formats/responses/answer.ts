@@ -1,0 +1,197 @@
+/** The response object (API reference, "The response object") as an answer, and back. */
+import type { Answer, Choice, Json, JsonObject, Part, StopReason } from '#backends/llm/conversation.ts'
+import { Fields } from '#backends/llm/fields.ts'
+import type { Asked, Losses } from '#backends/llm/format.ts'
+import type { Left } from './extras.ts'
+import { Extras, keepOwn, newLeft, restOf } from './extras.ts'
+import type { Item } from './items.ts'
+import { opaque, readItem } from './items.ts'
+import { head, outcome } from './response.ts'
+import { readUsage, writeUsage } from './usage.ts'
+import { answerItem, isText, itemId, outputContent, outputMessage, sealAnswer } from './write-answer-items.ts'
+
+export function readAnswer(body: JsonObject): Answer {
+  const fields = Fields.of(body, '')
+  const left = newLeft()
+  const { parts, logprobs } = readOutput(fields, left)
+  const stop = readStop(fields, left, completedStop(parts))
+  const answer: Answer = {
+    id: fields.optionalString('id') ?? '',
+    model: fields.optionalString('model') ?? '',
+    created: fields.count('created_at'),
+    choices: [{ parts, stop, stopSequence: null, logprobs }],
+    usage: readUsage(fields.optionalObject('usage'), left),
+    serviceTier: fields.optionalString('service_tier'),
+    rest: restOf(left)
+  }
+  fields.any('object')
+  fields.any('output_text') // Added by the SDK: the texts once more.
+  keepOwn(left, fields, ECHOES)
+  fields.leaveRest(left.fields)
+  return answer
+}
+
+/** What an answer repeats of its request, and when it was done. */
+const ECHOES = [
+  'background',
+  'completed_at',
+  'conversation',
+  'frequency_penalty',
+  'instructions',
+  'max_output_tokens',
+  'max_tool_calls',
+  'metadata',
+  'parallel_tool_calls',
+  'presence_penalty',
+  'previous_response_id',
+  'prompt',
+  'prompt_cache_key',
+  'prompt_cache_options',
+  'prompt_cache_retention',
+  'reasoning',
+  'safety_identifier',
+  'store',
+  'temperature',
+  'text',
+  'tool_choice',
+  'tools',
+  'top_logprobs',
+  'top_p',
+  'truncation',
+  'user'
+]
+
+function readOutput(fields: Fields, left: Left): { parts: Part[]; logprobs: Json | null } {
+  const parts: Part[] = []
+  const logprobs: Json[] = []
+  for (const field of fields.objects('output')) {
+    const item = readOutputItem(field, left)
+    const last = parts.at(-1)
+    if (item.kind === 'seal' && last?.kind === 'toolCall' && last.signature === null) {
+      parts[parts.length - 1] = { ...last, signature: item.signature }
+    } else if (item.kind === 'message') {
+      for (const part of item.parts) parts.push(part)
+      // Written as one message for each.
+      if (item.parts.length !== 1) left.own.set(`${field.path}#parts`, item.parts.length)
+      left.own.delete(`${field.path}#list`) // Content of answers is always a list.
+      takeLogprobs(field, logprobs)
+    } else {
+      parts.push(item.part)
+    }
+  }
+  return { parts, logprobs: logprobs.length === 0 ? null : logprobs }
+}
+
+/** Results in an answer are those of tools that the provider has run. */
+export function readOutputItem(item: Fields, left: Left): Item {
+  if (item.value.type !== 'function_call_output') return readItem(item, left)
+  return { kind: 'part', role: 'assistant', part: opaque(item.value) }
+}
+
+function takeLogprobs(item: Fields, all: Json[]): void {
+  if (!Array.isArray(item.value.content)) return
+  for (const part of item.objects('content')) for (const entry of part.optionalList('logprobs') ?? []) all.push(entry)
+}
+
+/** `completed`: why it ended if it is complete. */
+export function readStop(fields: Fields, left: Left, completed: StopReason): StopReason {
+  const status = fields.optionalString('status') ?? 'completed'
+  const details = fields.optionalObject('incomplete_details')
+  const error = fields.any('error')
+  if (error !== null) left.fields.set('error', error)
+  if (status === 'incomplete') {
+    const reason = details?.optionalString('reason') ?? null
+    if (details !== null) left.own.set('incomplete_details', details.value)
+    return reason === 'content_filter' ? 'filter' : 'length'
+  }
+  if (status !== 'completed') {
+    left.own.set('status', status)
+    // Under way in the background: it has to be asked for again.
+    return status === 'queued' || status === 'in_progress' ? 'pause' : 'error'
+  }
+  return completed
+}
+
+function isRefusal(part: Part): boolean {
+  return part.kind === 'refusal'
+}
+
+function completedStop(parts: readonly Part[]): StopReason {
+  if (parts.some((part) => part.kind === 'toolCall')) return 'tools'
+  return parts.some(isRefusal) ? 'refusal' : 'end'
+}
+
+export function writeAnswer(answer: Answer, asked: Asked, losses: Losses): JsonObject {
+  const extras = new Extras(answer.rest)
+  const choice = answer.choices[0] ?? NOTHING
+  for (let i = 1; i < answer.choices.length; i++) losses.add(`choices[${i}]`)
+  if (!extras.isOwn) for (const path of answer.rest.fields.keys()) losses.add(path)
+  const { status, incomplete, error } = outcome(choice.stop, choice.parts.some(isRefusal))
+  return extras.whole('', {
+    ...head(answer, asked),
+    status,
+    incomplete_details: incomplete === null ? null : { reason: incomplete },
+    error,
+    output: writeOutput(choice, status === 'incomplete', asked, extras, losses),
+    service_tier: answer.serviceTier,
+    usage: writeUsage(answer.usage, extras)
+  })
+}
+
+const NOTHING: Choice = { parts: [], stop: 'end', stopSequence: null, logprobs: null }
+
+/** `isCut`: the last item is not complete. */
+function writeOutput(choice: Choice, isCut: boolean, asked: Asked, extras: Extras, losses: Losses): JsonObject[] {
+  const items: JsonObject[] = []
+  // Those of an answer of this format are in its `own`, each with its text.
+  let logprobs = extras.hasOwn ? null : choice.logprobs
+  let i = 0
+  while (true) {
+    const path = `output[${items.length}]`
+    const run = messageAt(choice.parts, i, extras.mark(path, 'parts'))
+    const part = choice.parts[i]
+    if (run === null && part === undefined) break
+    const next = i + (run?.length ?? 1)
+    const status = isCut && next === choice.parts.length ? 'incomplete' : 'completed'
+    if (run === null) {
+      writePart(part!, `parts[${i}]`, status, asked, items, extras, losses)
+    } else {
+      const content = run.map((text, j) =>
+        outputContent(text, `${path}.content[${j}]`, j === 0 ? logprobs : null, extras)
+      )
+      if (content[0]?.type === 'output_text') logprobs = null
+      items.push(outputMessage(itemId(asked, 'message', items.length), path, content, status, extras))
+    }
+    i = next
+  }
+  if (logprobs !== null) losses.add('logprobs')
+  return items
+}
+
+/** The texts of the message that begins at `i`, one unless the mark says how many; null: there is no message. */
+function messageAt(parts: readonly Part[], i: number, mark: Json): readonly Part[] | null {
+  const count = typeof mark === 'number' ? mark : 1
+  const run = parts.slice(i, i + count)
+  if (run.length === count && run.every(isText)) return run
+  const part = parts[i]
+  return part !== undefined && isText(part) ? [part] : null
+}
+
+function writePart(
+  part: Part,
+  at: string,
+  status: string,
+  asked: Asked,
+  items: JsonObject[],
+  extras: Extras,
+  losses: Losses
+): void {
+  const item = answerItem(part, `output[${items.length}]`, status, asked, items.length, extras)
+  if (item === null) {
+    losses.add(at)
+    return
+  }
+  items.push(item)
+  const seal = sealAnswer(part, `output[${items.length}]`, asked, items.length, extras)
+  if (seal !== null) items.push(seal)
+}

@@ -1,0 +1,42 @@
+/** Tokens as the Responses API counts them (API reference, `usage` of the response object). */
+import type { JsonObject, Usage } from '#backends/llm/conversation.ts'
+import type { Fields } from '#backends/llm/fields.ts'
+import type { Extras, Left } from './extras.ts'
+
+export function readUsage(usage: Fields | null, left: Left | null): Usage | null {
+  if (usage === null) return null
+  const input = usage.optionalObject('input_tokens_details')
+  const output = usage.optionalObject('output_tokens_details')
+  const read: Usage = {
+    input: usage.count('input_tokens'),
+    cacheRead: input?.count('cached_tokens') ?? 0,
+    // One price for all times.
+    cacheWrite5m: input?.count('cache_write_tokens') ?? 0,
+    cacheWrite1h: 0,
+    inputAudio: input?.count('audio_tokens') ?? 0,
+    output: usage.count('output_tokens'),
+    reasoning: output?.count('reasoning_tokens') ?? 0,
+    outputAudio: output?.count('audio_tokens') ?? 0
+  }
+  usage.any('total_tokens')
+  if (left !== null) for (const object of [usage, input, output]) object?.leaveRest(left.own)
+  return read
+}
+
+export function writeUsage(usage: Usage | null, extras: Extras): JsonObject | null {
+  if (usage === null) return null
+  return extras.object('usage', {
+    input_tokens: usage.input,
+    input_tokens_details: extras.object('usage.input_tokens_details', {
+      cached_tokens: usage.cacheRead,
+      cache_write_tokens: usage.cacheWrite5m + usage.cacheWrite1h,
+      audio_tokens: usage.inputAudio === 0 ? null : usage.inputAudio
+    }),
+    output_tokens: usage.output,
+    output_tokens_details: extras.object('usage.output_tokens_details', {
+      reasoning_tokens: usage.reasoning,
+      audio_tokens: usage.outputAudio === 0 ? null : usage.outputAudio
+    }),
+    total_tokens: usage.input + usage.output
+  })
+}

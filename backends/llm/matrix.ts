@@ -1,0 +1,15 @@
+/** Which format reaches a provider: its own where the client speaks it, else the one that it prefers. */
+import type { FormatName } from './conversation.ts'
+import type { ChatFormat } from './format.ts'
+import { completions } from './formats/completions.ts'
+import { gemini } from './formats/gemini.ts'
+import { messages } from './formats/messages.ts'
+import { responses } from './formats/responses.ts'
+import type { Provider } from './providers.ts'
+
+export const FORMATS: Readonly<Partial<Record<FormatName, ChatFormat>>> = { completions, gemini, messages, responses }
+
+/** The format that `provider` is sent for a client that speaks `client`. */
+export function spokenTo(provider: Provider, client: FormatName): FormatName {
+  return provider.formats.includes(client) ? client : provider.formats[0]!
+}

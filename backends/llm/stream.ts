@@ -1,0 +1,103 @@
+/** Streams of events from a provider to a client: read for what they cost, and translated where they must be. */
+import type { ResponseTap } from '#engine/contract/backend.ts'
+import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { type SseEvent, SseReader, SseTooLong } from '#engine/http/sse.ts'
+import type { ChatError, ChatEvent, Usage } from './conversation.ts'
+import { type ChatFormat, FormatError, type StreamReader, type StreamWriter } from './format.ts'
+
+export interface StreamParties {
+  /** What the provider speaks. */
+  readonly from: ChatFormat
+  readonly writer: StreamWriter
+  /** Same format on both sides: events pass as they are. */
+  readonly isNative: boolean
+  /** Native completions whose client has not asked for the usage chunk that Weir has asked for. */
+  readonly hidesUsage: boolean
+}
+
+export class ChatTap implements ResponseTap {
+  readonly #parties: StreamParties
+  readonly #reader: StreamReader
+  readonly #sse = new SseReader()
+  #usage: Usage | null = null
+  #model: string | null = null
+  /** The answer has ended, or has been ended: what comes now says nothing. */
+  #isOver = false
+
+  constructor(parties: StreamParties) {
+    this.#parties = parties
+    this.#reader = parties.from.streamReader()
+  }
+
+  body(_ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
+    if (this.#isOver) return null
+    const { isNative, hidesUsage } = this.#parties
+    const events: SseEvent[] = []
+    try {
+      this.#sse.push(chunk, start, end, events)
+      let text = ''
+      for (const event of events) text += this.#translate(event)
+      // Bytes that pass as they are are copied: the read buffer is only lent.
+      if (isNative && !hidesUsage) return Buffer.from(chunk.subarray(start, end))
+      return text === '' ? null : Buffer.from(text)
+    } catch (error) {
+      if (error instanceof FormatError || error instanceof SseTooLong) return this.#break(malformed(error))
+      throw error
+    }
+  }
+
+  end(): Buffer | null {
+    if (this.#isOver) return null
+    return this.#break({ ...BROKEN, message: 'the provider ended its answer before it was complete' })
+  }
+
+  fault(_ex: Exchange, code: ErrorCode): Buffer | null {
+    if (this.#isOver) return null
+    return this.#break({ ...BROKEN, message: ERRORS[code].message })
+  }
+
+  #translate(event: SseEvent): string {
+    if (this.#isOver) return ''
+    const { isNative, hidesUsage, writer } = this.#parties
+    const said = this.#reader.read(event)
+    let text = ''
+    for (const one of said) {
+      this.#note(one)
+      if (!isNative) text += writer.write(one)
+    }
+    if (!isNative) return text
+    return hidesUsage && said.length > 0 && said.every(({ kind }) => kind === 'usage') ? '' : frame(event)
+  }
+
+  #note(event: ChatEvent): void {
+    if (event.kind === 'usage') this.#usage = event.usage
+    else if (event.kind === 'start') {
+      this.#usage = event.usage
+      this.#model = event.model
+    } else if (event.kind === 'done' || event.kind === 'error') this.#isOver = true
+  }
+
+  /** Ends the client's stream with an error in its own words. */
+  #break(error: ChatError): Buffer | null {
+    this.#isOver = true
+    const text = this.#parties.writer.write({ kind: 'error', error })
+    return text === '' ? null : Buffer.from(text)
+  }
+
+  /** What the answer has cost, as far as the provider has said it. */
+  get cost(): { readonly usage: Usage | null; readonly model: string | null } {
+    return { usage: this.#usage, model: this.#model }
+  }
+}
+
+const BROKEN: ChatError = { status: 502, type: 'internal', message: '', code: null, param: null }
+
+function malformed(error: Error): ChatError {
+  return { ...BROKEN, message: `the provider's answer cannot be read: ${error.message}` }
+}
+
+function frame({ name, data }: SseEvent): string {
+  const lines = data.includes('\n') ? data.replaceAll('\n', '\ndata: ') : data
+  return name === '' ? `data: ${lines}\n\n` : `event: ${name}\ndata: ${lines}\n\n`
+}
