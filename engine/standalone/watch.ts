@@ -11,7 +11,7 @@ import type { ReadFile } from './file-sources.ts'
 import { readAgain } from './read.ts'
 
 /** Writers that truncate and write, or replace several links, are given this long to finish. */
-const DEBOUNCE_MS = 50
+const DEBOUNCE_MS = 20
 /** For file systems without events (NFS, some containers); reading 1 MB takes about a millisecond. */
 const POLL_MS = 2_000
 const POLL_MS_MIN = 1_000
