@@ -7,7 +7,9 @@ import { HeaderBlock } from './http/headers.ts'
 /** The reply that `code` leads to. */
 export function replyFor(ex: Exchange, code: ErrorCode): LocalReply {
   const { status, message } = ERRORS[code]
-  return { status, body: `${message}\n`, contentType: null, headers: ex.refusalHeaders }
+  const { dialect, refusalHeaders: headers } = ex
+  if (dialect !== null) return { status, body: dialect(status, message), contentType: 'application/json', headers }
+  return { status, body: `${message}\n`, contentType: null, headers }
 }
 
 /** Makes the response of ex out of the reply: status, fields and framing. */

@@ -123,6 +123,25 @@ test('requests that are none are refused in the words of their format', async (t
   equal(provider.asked.length, 0)
 })
 
+test("the gateway's own errors are in the client's terms as well", async (t) => {
+  const nobody = await startModels()
+  nobody.close()
+  const { ask } = await gateway(t, {
+    provider: { openai: {}, host: '127.0.0.1', port: nobody.port },
+    routes: { '/messages': 'Messages', '/raw': 'Passthrough' }
+  })
+  const completions = await ask('/v1/chat/completions', ASK)
+  equal(completions.status, 502)
+  equal(
+    ((await completions.json()) as { error: { message: string } }).error.message,
+    'the backend refused the connection'
+  )
+  const messages = await ask('/v1/messages', { ...ASK, max_tokens: 5 })
+  const body = (await messages.json()) as { type: string; error: { type: string } }
+  deepEqual([messages.status, body.type, body.error.type], [502, 'error', 'api_error'])
+  equal(await (await ask('/raw', ASK)).text(), 'the backend refused the connection\n')
+})
+
 for (const kind of ['openai', 'anthropic'] as const) {
   test(`a stream of ${kind} that breaks off ends with an error event, well formed`, async (t) => {
     const provider = await models(t)

@@ -8,7 +8,7 @@ import type { AiBackend, AiProvider } from '#engine/ir/snapshot.ts'
 import { chance } from '#engine/kit/chance.ts'
 import { Answers, settle } from './answer.ts'
 import { choose, retryAfterMs, Seat } from './balancer.ts'
-import type { FormatName } from './conversation.ts'
+import type { ErrorType, FormatName } from './conversation.ts'
 import { FormatError } from './format.ts'
 import { FORMATS, spokenTo } from './matrix.ts'
 import { authorize, type Provider, providerOf } from './providers.ts'
@@ -26,6 +26,14 @@ const FORMAT_OF = {
 /** Fields that are named in a response. */
 const DROPPED_MAX = 32
 const FIELD_CHARS_MAX = 128
+
+/** Of the gateway's own errors, once a backend is asked. */
+const ERROR_TYPES: Readonly<Record<number, ErrorType>> = {
+  408: 'timeout',
+  413: 'tooLarge',
+  503: 'overloaded',
+  504: 'timeout'
+}
 
 /** Whether another provider may do better. */
 const isFailure = (status: number): boolean => status === 429 || status >= 500
@@ -85,22 +93,27 @@ class Service implements CompiledBackend {
       return
     }
     ex.backend = this.#context.name
+    const client = this.#clientFormat(ex.path)
+    if (client !== null) ex.dialect = (status, message) => errorText(client, status, message, null)
     const verdict = this.#collect(ex)
-    if (typeof verdict === 'number') this.#begin(ex, verdict)
-    else void verdict.then((decided) => this.#begin(ex, decided))
+    if (typeof verdict === 'number') this.#begin(ex, client, verdict)
+    else void verdict.then((decided) => this.#begin(ex, client, decided))
+  }
+
+  /** What is spoken at `path`; null: nothing that is read here. */
+  #clientFormat(path: string): FormatName | null {
+    const route = this.#backend.routes.find(({ suffix }) => suffix === '*' || path.endsWith(suffix))
+    return FORMAT_OF[route?.type ?? 'Completions']
   }
 
   /** The body is here, or will not be. */
-  #begin(ex: Exchange, verdict: Verdict): void {
+  #begin(ex: Exchange, client: FormatName | null, verdict: Verdict): void {
     // A timeout may have answered meanwhile, or the client may have gone.
     if (ex.response !== null || ex.responseDone) return
     if (verdict !== CONTINUE) {
       this.#context.fail(ex, ex.error ?? 'INTERNAL')
       return
     }
-    const { routes } = this.#backend
-    const type = routes.find(({ suffix }) => suffix === '*' || ex.path.endsWith(suffix))?.type ?? 'Completions'
-    const client = FORMAT_OF[type]
     this.#try(ex, client, () => {
       const bytes = ex.requestBytes ?? Buffer.alloc(0)
       const state = new Attempts(client === null ? null : readChat(client, bytes, ex.path, ex.query))
@@ -170,9 +183,7 @@ class Service implements CompiledBackend {
 
   #refuse(ex: Exchange, client: FormatName, field: string, why: string): void {
     const message = field === '' ? why : `${field}: ${why}`
-    const param = field === '' ? null : field
-    const error = FORMATS[client]!.writeError({ status: 400, type: 'invalidRequest', message, code: null, param })
-    const body = JSON.stringify(error)
+    const body = errorText(client, 400, message, field === '' ? null : field)
     this.#context.reply(ex, { status: 400, body, contentType: 'application/json', headers: null })
   }
 
@@ -215,6 +226,11 @@ class Service implements CompiledBackend {
       budget: { percent: 100, minPerSecond: 100 }
     }
   }
+}
+
+function errorText(client: FormatName, status: number, message: string, param: string | null): string {
+  const type = status === 400 ? 'invalidRequest' : (ERROR_TYPES[status] ?? 'internal')
+  return JSON.stringify(FORMATS[client]!.writeError({ status, type, message, code: null, param }))
 }
 
 function choiceOf(given: AiProvider, { upstream, connectTimeoutMs }: BackendContext): Choice {

@@ -105,6 +105,8 @@ export class Exchange {
   answerHook: Hook | null = null
   /** Translates the bytes of the response on their way, or null. */
   tap: ResponseTap | null = null
+  /** How the client wants to be told of an error: status and message -> JSON. Null: as text. */
+  dialect: ((status: number, message: string) => string) | null = null
   /** For the backend: called once, when the exchange is about to be recorded, however it ended. */
   onOver: ((ex: Exchange) => void) | null = null
   /** What a model was asked and has answered, as far as it is known; null where none is asked. */
