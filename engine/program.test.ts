@@ -295,9 +295,17 @@ test('a new process takes the port while the old one drains, and no request fail
   let running = true
   const failures: unknown[] = []
   const bodies = new Set<string>()
+  // A connection that the kernel had queued for the listener that closes is reset before anybody accepts it
+  // (README, "Operation"; about 1 in 40,000 under churn): nothing was sent, so a client may connect again.
+  let queued = 0
+  const ask = () =>
+    fetchText(port, '/version', agent).catch((error: NodeJS.ErrnoException) => {
+      if (error.syscall !== 'connect' || ++queued > 1) throw error
+      return fetchText(port, '/version', agent)
+    })
   const client = async () => {
     while (running) {
-      const { status, body } = await fetchText(port, '/version', agent)
+      const { status, body } = await ask()
       bodies.add(body)
       if (status !== 200) failures.push(status)
     }
