@@ -5,7 +5,7 @@ import { charge } from '#engine/contract/buckets.ts'
 import { BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Hook, type Verdict } from '#engine/contract/filter.ts'
 import type { FormatName, Usage } from './conversation.ts'
-import { FormatError, Losses } from './format.ts'
+import { Losses, reasonOf } from './format.ts'
 import { FORMATS } from './matrix.ts'
 import { askedOf, type ChatRequest } from './request.ts'
 import { ChatTap } from './stream.ts'
@@ -69,11 +69,10 @@ function translateWhole(ex: Exchange, chat: ChatRequest, format: FormatName, byt
     settle(ex, answer.usage, answer.model)
     if (format !== chat.client) writeBody(ex, to.writeAnswer(answer, askedOf(chat), new Losses()))
   } catch (error) {
-    if (!(error instanceof FormatError || error instanceof SyntaxError)) throw error
     // What is of the client's own format it may judge by itself.
     if (format === chat.client) return
     ex.status = 502
-    const message = `the provider's answer cannot be read: ${error.message}`
+    const message = `the provider's answer cannot be read: ${reasonOf(error)}`
     writeBody(ex, to.writeError({ status: 502, type: 'internal', message, code: null, param: null }))
   }
 }

@@ -123,6 +123,41 @@ test('requests that are none are refused in the words of their format', async (t
   equal(provider.asked.length, 0)
 })
 
+test('bodies without bottom and names that are none end as errors, at the client and at the provider', async (t) => {
+  const provider = await models(t)
+  const deep = '['.repeat(200_000) + ']'.repeat(200_000)
+  const routes = { ':generateContent': 'GenerateContent', '*': 'Completions' }
+  const { ask } = await gateway(t, {
+    provider: { openai: { model: 'x' }, host: '127.0.0.1', port: provider.port },
+    routes
+  })
+  const tools = `[{"type":"function","function":{"name":"a","parameters":{"a":${deep}}}}]`
+  const cases: [string, string, RegExp][] = [
+    ['/v1/chat/completions', `{"model":"m","messages":[],"metadata":${deep}}`, /nested too deeply/],
+    [
+      '/v1/chat/completions',
+      `{"model":"m","messages":[{"role":"user","content":"x"}],"tools":${tools}}`,
+      /nested too deeply/
+    ],
+    ['/v1beta/models/%zz:generateContent', '{"contents":[]}', /percent-encoding/]
+  ]
+  for (const [path, body, wanted] of cases) {
+    const answer = await ask(path, body)
+    equal(answer.status, 400)
+    match(await answer.text(), wanted)
+  }
+  provider.instead = (_, response) => {
+    const call = `{"id":"c","type":"function","function":{"name":"f","arguments":"{\\"a\\":${deep}}"}}`
+    const message = `{"role":"assistant","content":null,"tool_calls":[${call}]}`
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(`{"id":"a","model":"m","choices":[{"index":0,"message":${message},"finish_reason":"tool_calls"}]}`)
+    return true
+  }
+  const answer = await ask('/v1beta/models/m:generateContent', '{"contents":[{"parts":[{"text":"x"}]}]}')
+  equal(answer.status, 200)
+  match(await answer.text(), /MALFORMED_FUNCTION_CALL/)
+})
+
 test("the gateway's own errors are in the client's terms as well", async (t) => {
   const nobody = await startModels()
   nobody.close()

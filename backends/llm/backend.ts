@@ -128,8 +128,11 @@ class Service implements CompiledBackend {
     try {
       step()
     } catch (error) {
-      if (!(error instanceof FormatError) || client === null) throw error
-      this.#refuse(ex, client, error.field, error.message)
+      // Nobody above waits for what is thrown behind a body, and the process must outlive every body.
+      if (client === null) this.#context.fail(ex, 'INTERNAL')
+      else if (error instanceof FormatError) this.#refuse(ex, client, error.field, error.message)
+      else if (error instanceof RangeError) this.#refuse(ex, client, '', 'the body is nested too deeply')
+      else this.#context.fail(ex, 'INTERNAL')
     }
   }
 

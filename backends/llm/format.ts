@@ -15,6 +15,13 @@ export class FormatError extends Error {
   }
 }
 
+/** Of a FormatError or a SyntaxError it is what is wrong; of others, such as a stack that is used up, it is no use. */
+export function reasonOf(error: unknown): string {
+  return error instanceof FormatError || error instanceof SyntaxError
+    ? error.message
+    : 'it is not what its format allows'
+}
+
 /** What a writer could not say in its format. Nothing is dropped unless it stands here. */
 export class Losses {
   readonly #fields = new Set<string>()

@@ -33,12 +33,20 @@ export function readChat(client: FormatName, bytes: Buffer, path: string, query:
   const fromPath = client === 'gemini' ? GEMINI_PATH.exec(path) : null
   if (client === 'gemini' && fromPath === null)
     throw new FormatError('', 'the path must end with /models/MODEL:generateContent')
-  const model = fromPath === null ? body.model : decodeURIComponent(fromPath[1]!)
+  const model = fromPath === null ? body.model : decoded(fromPath[1]!)
   if (typeof model !== 'string' || model === '') throw new FormatError('model', 'is required, and must be a string')
   const isStreamed = fromPath === null ? body.stream === true : fromPath[2] === 'streamGenerateContent'
   const options = body.stream_options
   const wantsUsage = isObject(options) && options.include_usage === true
   return { client, body, model, isStreamed, wantsUsage, query, conversation: null }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new FormatError('', 'the name of the model in the path is not valid percent-encoding')
+  }
 }
 
 function parseBody(bytes: Buffer): JsonObject {

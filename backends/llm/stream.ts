@@ -4,7 +4,7 @@ import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type SseEvent, SseReader, SseTooLong } from '#engine/http/sse.ts'
 import type { ChatError, ChatEvent, Usage } from './conversation.ts'
-import { type ChatFormat, FormatError, type StreamReader, type StreamWriter } from './format.ts'
+import { type ChatFormat, reasonOf, type StreamReader, type StreamWriter } from './format.ts'
 
 export interface StreamParties {
   /** What the provider speaks. */
@@ -31,19 +31,19 @@ export class ChatTap implements ResponseTap {
   }
 
   body(_ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
-    if (this.#isOver) return null
     const { isNative, hidesUsage } = this.#parties
+    const passes = isNative && !hidesUsage
+    if (this.#isOver && !passes) return null
     const events: SseEvent[] = []
     try {
       this.#sse.push(chunk, start, end, events)
       let text = ''
       for (const event of events) text += this.#translate(event)
       // Bytes that pass as they are are copied: the read buffer is only lent.
-      if (isNative && !hidesUsage) return Buffer.from(chunk.subarray(start, end))
+      if (passes) return Buffer.from(chunk.subarray(start, end))
       return text === '' ? null : Buffer.from(text)
     } catch (error) {
-      if (error instanceof FormatError || error instanceof SseTooLong) return this.#break(malformed(error))
-      throw error
+      return this.#isOver ? null : this.#break(malformed(error))
     }
   }
 
@@ -67,7 +67,8 @@ export class ChatTap implements ResponseTap {
       if (!isNative) text += writer.write(one)
     }
     if (!isNative) return text
-    return hidesUsage && said.length > 0 && said.every(({ kind }) => kind === 'usage') ? '' : frame(event)
+    if (!hidesUsage) return ''
+    return said.length > 0 && said.every(({ kind }) => kind === 'usage') ? '' : frame(event)
   }
 
   #note(event: ChatEvent): void {
@@ -93,8 +94,9 @@ export class ChatTap implements ResponseTap {
 
 const BROKEN: ChatError = { status: 502, type: 'internal', message: '', code: null, param: null }
 
-function malformed(error: Error): ChatError {
-  return { ...BROKEN, message: `the provider's answer cannot be read: ${error.message}` }
+function malformed(error: unknown): ChatError {
+  const why = error instanceof SseTooLong ? error.message : reasonOf(error)
+  return { ...BROKEN, message: `the provider's answer cannot be read: ${why}` }
 }
 
 function frame({ name, data }: SseEvent): string {
