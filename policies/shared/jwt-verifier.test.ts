@@ -147,8 +147,7 @@ test('a verified token ends with its exp', async () => {
   now += 3_600_000 + 58_000
   assert.equal(typeof checks.check(text), 'object')
   now += 3_000
-  assert.equal(checks.check(text), 'JWT_EXPIRED')
-  assert.equal(checks.check(text), 'JWT_EXPIRED')
+  for (const _ of 'ab') assert.equal(checks.check(text), 'JWT_EXPIRED')
 })
 
 test('a verified token ends with the keys that it was verified with', async () => {
@@ -156,6 +155,8 @@ test('a verified token ends with the keys that it was verified with', async () =
   const checks = verifier([provider(source)])
   const text = await token(key, hour(), { kid: 'a' })
   assert.equal(typeof (await checks.check(text)), 'object')
+  // Twice more: it is among the recent ones now.
+  for (const _ of 'ab') assert.equal(typeof checks.check(text), 'object')
   source.current = setOf([other, { kid: 'a' }])
   assert.equal(await checks.check(text), 'JWT_SIGNATURE')
   source.current = setOf([key, { kid: 'a' }])

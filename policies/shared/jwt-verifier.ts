@@ -8,6 +8,7 @@ import type { Identity } from '#engine/contract/exchange.ts'
 import { type ClaimRules, deadlineOf, hasAudience, refusedClaims } from './jwt-claims.ts'
 import { fits, type KeySet, type VerificationKey, verifySignature } from './jwt-keys.ts'
 import { type ParsedToken, parseToken, TOKEN_CHARS_MAX } from './jwt-token.ts'
+import { RecentTokens } from './recent-tokens.ts'
 import type { KeySource } from './remote-keys.ts'
 import { type VerifiedToken, VerifiedTokens } from './verified-tokens.ts'
 import { WorkQueue } from './work-queue.ts'
@@ -57,6 +58,7 @@ export class Verifier {
   readonly #id: string
   readonly #desk: TokenDesk
   readonly #now: () => number
+  readonly #recent = new RecentTokens<VerifiedToken>()
 
   constructor(options: VerifierOptions) {
     this.#options = options
@@ -68,20 +70,30 @@ export class Verifier {
   /** A promise only when the signature has to be verified. */
   check(token: string): Identity | ErrorCode | Promise<Identity | ErrorCode> {
     if (token.length > TOKEN_CHARS_MAX) return 'JWT_MALFORMED'
+    const recent = this.#recent.get(token)
+    if (recent !== undefined && this.#isStanding(recent)) return recent.claims
     // The hash and not the token: a dump of the memory has no list of tokens that still work.
     const key = hash('sha256', this.#id + token, 'base64')
     const { tokens } = this.#desk
     const known = tokens.get(key)
     if (known !== undefined) {
-      // The source's keys of now: others than those it was verified with revoke it.
-      if (this.#options.providers[known.provider]!.keys.current?.fingerprint !== known.fingerprint) tokens.delete(key)
-      else if (this.#now() < known.deadline) return known.claims
-      else {
-        tokens.delete(key)
-        return 'JWT_EXPIRED'
+      if (this.#isStanding(known)) {
+        this.#recent.set(token, known)
+        return known.claims
       }
+      tokens.delete(key)
+      if (this.#hasItsKeys(known)) return 'JWT_EXPIRED'
     }
     return this.#verify(token, key)
+  }
+
+  #isStanding(known: VerifiedToken): boolean {
+    return this.#hasItsKeys(known) && this.#now() < known.deadline
+  }
+
+  /** The source's keys of now: others than those it was verified with revoke it. */
+  #hasItsKeys({ provider, fingerprint }: VerifiedToken): boolean {
+    return this.#options.providers[provider]!.keys.current?.fingerprint === fingerprint
   }
 
   #verify(token: string, key: string): ErrorCode | Promise<Identity | ErrorCode> {
