@@ -91,7 +91,7 @@ export class RawWire implements Wire {
   }
 
   get remoteAddress(): string {
-    return plainAddress(this.#peer().address ?? '')
+    return this.#peer().address ?? ''
   }
 
   get remotePort(): number {
@@ -102,6 +102,7 @@ export class RawWire implements Wire {
     if (this.#remote === null) {
       this.#remote = {}
       if (!this.#dead) this.#handle.getpeername?.(this.#remote)
+      this.#remote.address = plainAddress(this.#remote.address ?? '')
     }
     return this.#remote
   }

@@ -3,6 +3,7 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { headerName } from '#engine/schema/http.ts'
 import { tinyString, z } from '#engine/schema/schema.ts'
+import { withoutBlanks } from './text.ts'
 
 export type Location =
   | { readonly kind: 'header'; readonly name: string; readonly prefix: string }
@@ -157,19 +158,6 @@ function onlyOne(all: readonly string[], read: (text: string) => string): string
 function decodeQuery(text: string): string {
   if (!text.includes('%')) return text
   return text.replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
-}
-
-/** Only those of HTTP (RFC 9110 section 5.6.3): trim() knows many more, which are bytes of a credential here. */
-function withoutBlanks(text: string): string {
-  let start = 0
-  let end = text.length
-  while (start < end && isBlank(text.charCodeAt(start))) start++
-  while (end > start && isBlank(text.charCodeAt(end - 1))) end--
-  return text.slice(start, end)
-}
-
-function isBlank(c: number): boolean {
-  return c === SPACE || c === 9
 }
 
 function unquote(text: string): string {

@@ -8,3 +8,16 @@ export function textOf(value: Value): string | null {
   const json = toJson(value)
   return typeof json === 'string' ? json : null
 }
+
+/** Only those of HTTP (RFC 9110 section 5.6.3): trim() knows many more, which are octets of a value here. */
+export function withoutBlanks(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && isBlank(text.charCodeAt(start))) start++
+  while (end > start && isBlank(text.charCodeAt(end - 1))) end--
+  return text.slice(start, end)
+}
+
+function isBlank(c: number): boolean {
+  return c === 32 || c === 9
+}

@@ -15,7 +15,7 @@ import { atLeastOne } from '#engine/schema/choice.ts'
 import { list, z } from '#engine/schema/schema.ts'
 import { FIELDS_MAX, headerName } from '#policies/shared/field.ts'
 import { type Pseudo, REQUEST_PSEUDO, RESPONSE_PSEUDO } from '#policies/shared/pseudo.ts'
-import { textOf } from '#policies/shared/text.ts'
+import { textOf, withoutBlanks } from '#policies/shared/text.ts'
 
 type Side = 'request' | 'response'
 const ROOTS = { request: REQUEST_ROOTS, response: RESPONSE_ROOTS } as const
@@ -165,9 +165,6 @@ function hookOf(steps: Steps, blockOf: (ex: Exchange) => HeaderBlock | null): Ho
 
 // --- request time ---
 
-/** Tab, space to "~" and Latin-1: anything else would end the line, or be cut to an octet that does. */
-const FIELD_VALUE = /^[\t -~\x80-\xff]*$/
-
 /** Expressions see what those before them have written. None of them waits. */
 function transform(ex: Exchange, block: HeaderBlock, { fields, remove, body, replaceBody, failed }: Steps): void {
   for (let i = 0; i < fields.length; i++) {
@@ -210,7 +207,16 @@ function writeField(ex: Exchange, block: HeaderBlock, step: Step, given: Value):
 /** The value as a field can carry it, or null. */
 function fieldText(value: Value): string | null {
   const text = textOf(value)
-  return text !== null && FIELD_VALUE.test(text) ? text.trim() : null
+  return text !== null && isFieldValue(text) ? withoutBlanks(text) : null
+}
+
+/** Tab, space to "~" and Latin-1: anything else would end the line, or be cut to an octet that does. */
+function isFieldValue(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i)
+    if ((c < 32 && c !== 9) || c === 127 || c > 255) return false
+  }
+  return true
 }
 
 /** False: the value is none that a body can be. */
