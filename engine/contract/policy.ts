@@ -60,6 +60,8 @@ export class FieldError extends Error {
   }
 }
 
+export type Identity = 'jwt' | 'apiKey' | 'basicAuth'
+
 export interface Policy {
   /** Canonical name: the field of spec 2.6 (camelCase). Also the file's name. */
   readonly name: string
@@ -87,6 +89,10 @@ export interface Policy {
   readonly accumulates?: true
   /** What a valid configuration allows and its author probably did not mean: shown when it is loaded. */
   readonly warnings?: (config: never) => readonly string[]
+  /** The variable of expressions that is there only behind this policy: whom it has found. */
+  readonly identifies?: Identity
+  /** Sources of the expressions in a valid configuration that are wrong without the variables they read. */
+  readonly expressions?: (config: never) => readonly string[]
   /** Build time. `config` has passed `schema` and `resolve`. Throws an Error when it does not fit the context. */
   readonly compile: (config: never, context: CompileContext) => Compiled
 }

@@ -73,32 +73,6 @@ export function checkPolicies(file: Raw, source: Source, parts: PolicyParts): Pr
 type Phase = 'PreRouting' | 'PostRouting'
 type Report = (path: Path, message: string) => void
 
-/** What policies of a file without mistakes have to say about their own configuration (Policy.warnings). */
-export function policyWarnings(
-  file: Raw,
-  source: Source,
-  policies: readonly Policy[],
-  schema: FileSchema['policies']
-): Problem[] {
-  const cautious = policies.filter((policy) => policy.warnings !== undefined)
-  const keys = policyKeys(cautious)
-  const listeners = bindsOf(file).flatMap((bind) => bind.listeners)
-  const places: Placed[] = [{ raw: file, path: [] }, ...listeners.flatMap((one) => [one, ...one.routes])]
-  const sets: Placed[] = [
-    ...places.flatMap(policySetsOf),
-    { raw: objectOf(file.frontendPolicies), path: ['frontendPolicies'] }
-  ]
-  return sets.flatMap((set) => {
-    const { policies: given, pathOf } = attachedTo([set], keys, schema)
-    return cautious.flatMap((policy) => {
-      const config = given[policy.name]
-      if (config === undefined) return []
-      const path = pathOf(policy.name)
-      return policy.warnings!(config as never).map((message) => ({ path, offset: source.locate(path, 'key'), message }))
-    })
-  })
-}
-
 function refusePreRouting(route: Placed, report: Report): void {
   for (const { raw, path } of policySetsOf(route)) {
     if (!isPre(raw)) continue
@@ -134,12 +108,12 @@ function checkRepeated(sets: readonly Placed[], keys: readonly PolicyKey[], repo
 }
 
 /** Policies of one place and phase, and the key in the file that each came from. */
-interface Attached {
+export interface Attached {
   readonly policies: PolicySet
   readonly pathOf: (policy: string) => Path
 }
 
-function attachedTo(sets: readonly Placed[], keys: readonly PolicyKey[], schema: FileSchema['policies']): Attached {
+export function attachedTo(sets: readonly Placed[], keys: readonly PolicyKey[], schema: FileSchema['policies']): Attached {
   const policies: Record<string, unknown> = {}
   for (const { raw } of sets) {
     const sound: Record<string, unknown> = {}

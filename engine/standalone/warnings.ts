@@ -1,7 +1,7 @@
 /** What is allowed and yet probably not meant. */
 import type { Problem } from './problems.ts'
 import type { Source } from './source.ts'
-import { bindsOf, objectOf, type Placed, type Raw, text } from './walk.ts'
+import { bindsOf, objectOf, type Placed, policySetsOf, type Raw, text } from './walk.ts'
 
 /** What nothing at run time could tell (docs/design/005-uws-transport.md). */
 const UWS =
@@ -21,7 +21,7 @@ export function warningsOf(file: Raw, source: Source): Problem[] {
   for (const listener of binds.flatMap((bind) => bind.listeners)) {
     const outer = text(listener.raw.hostname) ?? '*'
     for (const route of listener.routes) {
-      warnings.push(...stars(route, source))
+      warnings.push(...stars(route, source), ...answered(route, source))
       const hostnames = Array.isArray(route.raw.hostnames) ? route.raw.hostnames : []
       hostnames.forEach((inner: unknown, i) => {
         if (typeof inner !== 'string' || overlap(outer.toLowerCase(), inner.toLowerCase())) return
@@ -45,6 +45,18 @@ function stars({ raw, path }: Placed, source: Source): Problem[] {
     return [{ path: place, offset: source.locate(place, 'value'), message }]
   })
 }
+
+/** A policy of the route that answers every request leaves nothing for its backends. */
+function answered(route: Placed, source: Source): Problem[] {
+  if (!Array.isArray(route.raw.backends) || route.raw.backends.length === 0) return []
+  const path = [...route.path, 'backends']
+  const policies = policySetsOf(route).flatMap(({ raw }) => ANSWERS.filter((name) => raw[name] !== undefined))
+  return policies.slice(0, 1).map((name) => {
+    return { path, offset: source.locate(path, 'key'), message: `are never asked: ${name} answers every request` }
+  })
+}
+
+const ANSWERS = ['directResponse', 'requestRedirect']
 
 /** Whether some host is covered by both. */
 function overlap(a: string, b: string): boolean {

@@ -142,5 +142,6 @@ export const apiKeyAuthentication: Policy = {
   section: 'traffic',
   schema,
   aliases: [{ name: 'apiKey' }],
+  identifies: 'apiKey',
   compile
 }

@@ -116,5 +116,6 @@ export const authorization: Policy = {
   schema,
   aliases: [],
   accumulates: true,
+  expressions: (rules: readonly Rule[]) => rules.flatMap(({ expressions }) => expressions),
   compile
 }

@@ -231,6 +231,7 @@ export const basicAuthentication: Policy = {
   section: 'traffic',
   schema,
   aliases: [{ name: 'basicAuth' }],
+  identifies: 'basicAuth',
   resolve,
   compile
 }

@@ -102,7 +102,7 @@ test('keys at a URL: nothing is fetched until the configuration is in force, and
   const config = { issuer: ISSUER, jwks: { url: 'http://127.0.0.1:1/keys' } }
   const { outcome, ex } = await ask(config, bearer(await token(key)))
   const code: ErrorCode = 'JWT_KEYS_UNAVAILABLE'
-  assert.deepEqual([outcome, ex.refusalHeaders, ERRORS[code].status], [code, null, 503])
+  assert.deepEqual([outcome, ex.refusalHeaders, ERRORS[code].status], [code, ['Retry-After', '1'], 503])
 })
 
 test('claims of the same token are the same over a reload', async () => {

@@ -259,6 +259,9 @@ function together(parts: readonly Background[]): Background {
 const REALM = 'Bearer realm="Restricted"'
 const NO_TOKEN = ['WWW-Authenticate', REALM] as const
 
+/** Neither is the client's fault, and both pass. */
+const LATER = ['Retry-After', '1'] as const
+
 /** Headers of a refusal by its code; made once, and of nothing that a client has sent. */
 const CHALLENGES: ReadonlyMap<ErrorCode, readonly string[]> = new Map(
   (Object.keys(ERRORS) as ErrorCode[])
@@ -300,7 +303,7 @@ function decide(
     if (mode === 'Permissive') return CONTINUE
     // One for another audience works there.
     credential.hide(ex)
-    return refuse(ex, answer, CHALLENGES.get(answer) ?? null)
+    return refuse(ex, answer, CHALLENGES.get(answer) ?? LATER)
   }
   credential.take(ex, token)
   ex.jwt = answer
@@ -312,6 +315,7 @@ export const jwtAuthentication: Policy = {
   section: 'traffic',
   schema,
   aliases: [{ name: 'jwtAuth' }],
+  identifies: 'jwt',
   resolve,
   compile
 }

@@ -173,5 +173,6 @@ export const rateLimit: Policy = {
   schema,
   aliases: [{ name: 'localRateLimit', wrap: 'local', schema: list(fillLimit(), 1, LIMITS_MAX) }],
   usesPlace: true,
+  expressions: ({ local = [] }: z.output<typeof schema>) => local.flatMap(({ caller }) => caller ?? []),
   compile
 }

@@ -32,10 +32,17 @@ function compile({ request, backendRequest }: z.output<typeof schema>): Compiled
   }
 }
 
+function warnings({ request, backendRequest }: z.output<typeof schema>): string[] {
+  // 0 is no limit.
+  if (request === undefined || backendRequest === undefined || request === 0 || backendRequest <= request) return []
+  return ['backendRequest is longer than request, so it never ends an attempt: the whole exchange ends before']
+}
+
 export const timeouts: Policy = {
   name: 'timeouts',
   section: 'traffic',
   schema,
   aliases: [{ name: 'timeout', schema: alias }],
+  warnings,
   compile
 }

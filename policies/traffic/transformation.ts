@@ -231,10 +231,18 @@ function writeBody(ex: Exchange, replace: Steps['replaceBody'], value: Value): b
   return true
 }
 
+function expressions({ request, response }: z.output<typeof schema>): string[] {
+  return [request, response].flatMap((side) => {
+    const { set = [], add = [], body } = side ?? {}
+    return [...set, ...add].map(({ value }) => value).concat(body ?? [])
+  })
+}
+
 export const transformation: Policy = {
   name: 'transformation',
   section: 'traffic',
   schema,
   aliases: [{ name: 'transformations' }],
+  expressions,
   compile
 }

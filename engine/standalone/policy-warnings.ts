@@ -1,0 +1,99 @@
+/** What policies allow and their author probably did not mean: in themselves, and together. */
+import { LOG_ROOTS } from '#engine/cel/exchange.ts'
+import { compileExpression } from '#engine/cel/expression.ts'
+import type { Policy } from '#engine/contract/policy.ts'
+import { attachedTo } from './check-policies.ts'
+import type { FileSchema } from './file.ts'
+import { type PolicyKey, policyKeys } from './file-policies.ts'
+import type { Problem } from './problems.ts'
+import type { Source } from './source.ts'
+import { bindsOf, objectOf, type Placed, policySetsOf, type Raw } from './walk.ts'
+
+/** For a file without mistakes. */
+export function policyWarnings(
+  file: Raw,
+  source: Source,
+  policies: readonly Policy[],
+  schema: FileSchema['policies']
+): Problem[] {
+  return new Doubts(file, source, policies, schema).run()
+}
+
+/** One key of a set, as it was read: with a thousand routes, reading all of them once more would be felt. */
+interface Given {
+  readonly policy: Policy
+  readonly set: Placed
+  readonly key: string
+}
+
+class Doubts {
+  readonly #problems: Problem[] = []
+  readonly #file: Raw
+  readonly #source: Source
+  readonly #policies: readonly Policy[]
+  readonly #keys: readonly PolicyKey[]
+  readonly #schema: FileSchema['policies']
+
+  constructor(file: Raw, source: Source, policies: readonly Policy[], schema: FileSchema['policies']) {
+    this.#file = file
+    this.#source = source
+    this.#schema = schema
+    this.#policies = policies.filter(({ warnings, identifies, expressions }) => warnings ?? identifies ?? expressions)
+    this.#keys = policyKeys(this.#policies)
+  }
+
+  run(): Problem[] {
+    const top = this.#given({ raw: this.#file, path: [] })
+    const listeners = bindsOf(this.#file)
+      .flatMap((bind) => bind.listeners)
+      .map((listener) => ({ own: this.#given(listener), routes: listener.routes.map((route) => this.#given(route)) }))
+    const frontend = this.#inSet({ raw: objectOf(this.#file.frontendPolicies), path: ['frontendPolicies'] })
+    const below = listeners.map(({ own, routes }) => [...own, ...routes.flat()])
+    this.#doubt(top, below.flat())
+    listeners.forEach(({ own, routes }, i) => {
+      this.#doubt(own, [...top, ...below[i]!])
+      for (const route of routes) this.#doubt(route, [...top, ...own])
+    })
+    this.#doubt(frontend, [])
+    return this.#problems
+  }
+
+  #given(place: Placed): Given[] {
+    return policySetsOf(place).flatMap((set) => this.#inSet(set))
+  }
+
+  #inSet(set: Placed): Given[] {
+    return this.#keys.flatMap(({ key, policy }) => (set.raw[key] === undefined ? [] : [{ policy, set, key }]))
+  }
+
+  /** `others`: what stands above or below `place`, and so may run before it for some request. */
+  #doubt(place: readonly Given[], others: readonly Given[]): void {
+    for (const given of place) {
+      const { policy } = given
+      const config = policy.warnings === undefined ? undefined : this.#configOf(given)
+      if (config !== undefined) for (const message of policy.warnings!(config)) this.#report(given, message)
+      if (policy.expressions !== undefined) this.#doubtIdentities(given, [...place, ...others])
+    }
+  }
+
+  #doubtIdentities(given: Given, all: readonly Given[]): void {
+    for (const { identifies, name } of this.#policies) {
+      if (identifies === undefined || all.some(({ policy }) => policy.identifies === identifies)) continue
+      if (!JSON.stringify(given.set.raw[given.key]).includes(identifies)) continue
+      const config = this.#configOf(given)
+      const sources = config === undefined ? [] : given.policy.expressions!(config)
+      if (!sources.some((source) => compileExpression(source, LOG_ROOTS).needs.reads(identifies))) continue
+      this.#report(given, `reads ${identifies}, which is never there without ${name}`)
+    }
+  }
+
+  #configOf({ policy, set, key }: Given): never | undefined {
+    const keys = this.#keys.filter((known) => known.key === key)
+    return attachedTo([set], keys, this.#schema).policies[policy.name] as never | undefined
+  }
+
+  #report({ set, key }: Given, message: string): void {
+    const path = [...set.path, key]
+    this.#problems.push({ path, offset: this.#source.locate(path, 'key'), message })
+  }
+}

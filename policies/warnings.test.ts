@@ -1,0 +1,86 @@
+/** What the policies of one file have to say about each other: with the registry that users have. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { loadConfig } from '#engine/standalone/load.ts'
+import { policies } from './index.ts'
+
+const KEY = 'apiKey: { keys: [{ key: secret }] }'
+const ISSUER = 'jwtAuth: { issuer: a, jwks: { url: "https://a.example/keys" }, mode: Optional }'
+
+interface Parts {
+  readonly top?: string
+  readonly listener?: string
+  readonly route?: string
+  readonly other?: string
+}
+
+function warnings({ top = '{}', listener = '{}', route = '{}', other = '{}' }: Parts): string[] {
+  const text = `policies: ${top}
+binds:
+- port: 3000
+  listeners:
+  - policies: ${listener}
+    routes:
+    - policies: ${route}
+      backends: [{ host: "a:1" }]
+    - policies: ${other}
+      backends: [{ host: "a:1" }]
+`
+  const options = { file: 'f.yaml', folder: '.', env: {}, policies, processors: 2 }
+  const result = loadConfig(text, options)
+  assert.ok(result.ok, JSON.stringify(result))
+  return [...result.warnings]
+}
+
+test('a rule over somebody whom no policy identifies', () => {
+  const rule = 'authorization: { rules: ["jwt.sub == \'ann\'"] }'
+  const said = (line: number, place: string, root: string, policy: string) =>
+    `f.yaml:${line}: ${place}: reads ${root}, which is never there without ${policy}`
+  const plain = (text: string) => text.replace(/^(f\.yaml:\d+):\d+/, '$1')
+  assert.deepEqual(warnings({ route: `{ ${rule} }` }).map(plain), [
+    said(7, 'binds[0].listeners[0].routes[0].policies.authorization', 'jwt', 'jwtAuthentication')
+  ])
+  assert.deepEqual(warnings({ top: `[{ ${rule} }]` }).map(plain), [
+    said(1, 'policies[0].authorization', 'jwt', 'jwtAuthentication')
+  ])
+  // A route beside it helps nobody.
+  assert.equal(warnings({ route: `{ ${rule} }`, other: `{ ${ISSUER} }` }).length, 1)
+  const limit = 'localRateLimit: [{ maxTokens: 1, tokensPerFill: 1, fillInterval: 1s, key: apiKey.team }]'
+  assert.deepEqual(warnings({ listener: `{ ${limit} }` }).map(plain), [
+    said(5, 'binds[0].listeners[0].policies.localRateLimit', 'apiKey', 'apiKeyAuthentication')
+  ])
+  const header = 'transformations: { response: { set: { x-user: basicAuth.username } } }'
+  assert.deepEqual(warnings({ route: `{ ${header}, ${ISSUER}, ${KEY} }` }).map(plain), [
+    said(7, 'binds[0].listeners[0].routes[0].policies.transformations', 'basicAuth', 'basicAuthentication')
+  ])
+})
+
+test('nothing is said where somebody may be identified', () => {
+  const rule = 'authorization: { rules: ["jwt.sub == \'ann\' || apiKey.team == \'a\'"] }'
+  const both = `${ISSUER}, ${KEY}`
+  const quiet: Parts[] = [
+    { route: `{ ${rule}, ${both} }` },
+    { top: `{ ${both} }`, route: `{ ${rule} }` },
+    { listener: `[{ phase: PreRouting, ${both} }]`, route: `{ ${rule} }` },
+    // It holds for a route that identifies, and refuses on the other.
+    { listener: `{ ${rule} }`, other: `{ ${both} }` },
+    // No variable of that name.
+    { route: '{ authorization: { rules: ["request.headers[\'jwt\'] == \'apiKey\'", "[1].all(jwt, jwt > 0)"] } }' }
+  ]
+  for (const parts of quiet) assert.deepEqual(warnings(parts), [], JSON.stringify(parts))
+})
+
+test('backends that are never asked, and an attempt that may last longer than all of them', () => {
+  const doubts = warnings({
+    route: '{ directResponse: { status: 200 } }',
+    other: '{ requestRedirect: { scheme: https }, timeout: { requestTimeout: 1s, backendRequestTimeout: 2s } }'
+  })
+  assert.deepEqual(doubts, [
+    'f.yaml:8:7: binds[0].listeners[0].routes[0].backends: are never asked: directResponse answers every request',
+    'f.yaml:10:7: binds[0].listeners[0].routes[1].backends: are never asked: requestRedirect answers every request',
+    'f.yaml:9:55: binds[0].listeners[0].routes[1].policies.timeout: backendRequest is longer than request, so it ' +
+      'never ends an attempt: the whole exchange ends before'
+  ])
+  const fine = ['1s, backendRequestTimeout: 1s', '0s, backendRequestTimeout: 2s', '1s']
+  for (const text of fine) assert.deepEqual(warnings({ route: `{ timeout: { requestTimeout: ${text} } }` }), [], text)
+})
