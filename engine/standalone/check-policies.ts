@@ -113,7 +113,11 @@ export interface Attached {
   readonly pathOf: (policy: string) => Path
 }
 
-export function attachedTo(sets: readonly Placed[], keys: readonly PolicyKey[], schema: FileSchema['policies']): Attached {
+export function attachedTo(
+  sets: readonly Placed[],
+  keys: readonly PolicyKey[],
+  schema: FileSchema['policies']
+): Attached {
   const policies: Record<string, unknown> = {}
   for (const { raw } of sets) {
     const sound: Record<string, unknown> = {}

@@ -5,7 +5,7 @@ import { headerName, method, path, regexSource } from '#engine/schema/http.ts'
 import { cidr, host, hostname, port, target } from '#engine/schema/net.ts'
 import { remember } from '#engine/schema/remember.ts'
 import { list, name, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
-import { aiSchema } from './file-ai.ts'
+import { aiSchema } from './ai/index.ts'
 import { policySchema, policySetsSchema } from './file-policies.ts'
 
 /** Spec section 8 bounds maps and lists of names with 64. */

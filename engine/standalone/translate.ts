@@ -14,8 +14,8 @@ import type {
   WeightedBackend
 } from '#engine/ir/snapshot.ts'
 import type { Target } from '#engine/schema/net.ts'
+import { translateAi } from './ai/index.ts'
 import type { File } from './file.ts'
-import { translateAi } from './file-ai.ts'
 import { frontendPolicies, translateFrontend } from './file-frontend.ts'
 import { canonicalPolicies, type PolicyKey, policyPhases, resolvePolicies } from './file-policies.ts'
 import { type Overrides, translateProcess } from './file-process.ts'

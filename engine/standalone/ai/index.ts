@@ -1,0 +1,53 @@
+/** The file's `ai` backends (spec 2.4, and of BackendAI what acts already): schema, and its form in the Snapshot. */
+import type { AiBackend, PolicySet } from '#engine/ir/snapshot.ts'
+import { oneOf } from '#engine/schema/choice.ts'
+import { list, name, refusedKeys, shortString, z } from '#engine/schema/schema.ts'
+import { type FileProvider, provider, providerOf } from './providers.ts'
+import { routes, translateRoutes } from './routes.ts'
+
+/** Spec section 8. */
+const GROUPS_MAX = 32
+const PROVIDERS_MAX = 32
+const ALIASES_MAX = 64
+
+export const aiSchema = () =>
+  oneOf(
+    {
+      provider: provider().optional().describe('The only provider.'),
+      groups: list(z.strictObject({ providers: list(provider({ name: name() }), 1, PROVIDERS_MAX) }), 1, GROUPS_MAX)
+        .optional()
+        .describe('Providers in order of priority; those of one group are equal.')
+    },
+    {
+      routes: routes().optional(),
+      modelAliases: z
+        .record(z.string().min(1).max(256), shortString())
+        .refine((map) => Object.keys(map).length <= ALIASES_MAX, `must have at most ${ALIASES_MAX} entries`)
+        .optional()
+        .describe("The client's name of a model -> the provider's."),
+      unsupported: z
+        .enum(['refuse', 'drop'])
+        .optional()
+        .describe('What happens to fields that the provider cannot be told. Default refuse: 400 that names them.'),
+      ...refusedKeys('LLM setting', ['defaults', 'overrides', 'prompt', 'promptCaching', 'promptGuard'])
+    }
+  ).check(({ value, issues }) => {
+    const names = (value.groups ?? []).flatMap(({ providers }) =>
+      providers.map((given) => (given as FileProvider).name!)
+    )
+    const twice = names.find((one, i) => names.indexOf(one) < i)
+    if (twice === undefined) return
+    issues.push({ code: 'custom', path: ['groups'], message: `two providers are called ${twice}`, input: value })
+  })
+
+export function translateAi(file: z.output<ReturnType<typeof aiSchema>>, policies: PolicySet): AiBackend {
+  const groups = file.provider === undefined ? file.groups!.map(({ providers }) => providers) : [[file.provider]]
+  return {
+    kind: 'ai',
+    groups: groups.map((providers) => providers.map((given) => providerOf(given as FileProvider))),
+    routes: translateRoutes(file.routes ?? {}),
+    modelAliases: file.modelAliases ?? {},
+    unsupported: file.unsupported ?? 'refuse',
+    policies
+  }
+}

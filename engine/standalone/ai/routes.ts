@@ -1,0 +1,28 @@
+/** What is spoken where (spec 2.6, BackendAI.routes). */
+import type { AiBackend, AiRouteType } from '#engine/ir/snapshot.ts'
+import { z } from '#engine/schema/schema.ts'
+
+const ROUTES_MAX = 64
+const SUFFIX_MAX = 1024
+
+const ROUTE_TYPES = ['Completions', 'Messages', 'Responses', 'GenerateContent', 'Passthrough'] as const
+const LATER_TYPES: readonly string[] = ['AnthropicTokenCount', 'Embeddings', 'Models', 'Realtime']
+
+const routeType = z.enum(ROUTE_TYPES, {
+  error: ({ input }) =>
+    typeof input === 'string' && LATER_TYPES.includes(input)
+      ? `the route type ${input} is not in this version of weir`
+      : `must be one of ${ROUTE_TYPES.join(', ')}`
+})
+
+export const routes = () =>
+  z
+    .record(z.string().min(1).max(SUFFIX_MAX), routeType)
+    .refine((map) => Object.keys(map).length <= ROUTES_MAX, `must have at most ${ROUTES_MAX} entries`)
+    .describe('Path suffix, or * -> what is spoken there. Default: Completions everywhere.')
+
+/** The longest suffix decides; "*" is for what no other ends with. */
+export function translateRoutes(given: Readonly<Record<string, AiRouteType>>): AiBackend['routes'] {
+  const list = Object.entries(given).map(([suffix, type]) => ({ suffix, type }))
+  return list.sort((a, b) => Number(a.suffix === '*') - Number(b.suffix === '*') || b.suffix.length - a.suffix.length)
+}
