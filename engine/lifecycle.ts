@@ -204,8 +204,8 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   onResponseBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
-    if (ex.tap === null) return this.#responseBody(ex, chunk, start, end, slot)
-    const bytes = ex.tap.body(ex, chunk, start, end)
+    const bytes = ex.tap === null ? chunk : ex.tap.body(ex, chunk, start, end)
+    if (bytes === chunk) return this.#responseBody(ex, chunk, start, end, slot)
     return bytes === null || this.#responseBody(ex, bytes, 0, bytes.length, null)
   }
 

@@ -7,8 +7,9 @@ import { CONTINUE, type Hook, type Verdict } from '#engine/contract/filter.ts'
 import type { FormatName, Usage } from './conversation.ts'
 import { Losses, reasonOf } from './format.ts'
 import { FORMATS } from './matrix.ts'
+import { nativeTap } from './native-tap.ts'
 import { askedOf, type ChatRequest } from './request.ts'
-import { ChatTap } from './stream.ts'
+import { ChatTap, type CostTap } from './stream.ts'
 
 export class Answers {
   readonly #collect: Hook
@@ -22,7 +23,7 @@ export class Answers {
     ex: Exchange,
     chat: ChatRequest,
     format: FormatName,
-    streamed: (tap: ChatTap) => void
+    streamed: (tap: CostTap) => void
   ): Verdict | Promise<Verdict> {
     const isStream = /^text\/event-stream\b/i.test(ex.response!.get('content-type') ?? '')
     if (isStream && ex.status < 300) {
@@ -43,11 +44,13 @@ export class Answers {
   }
 }
 
-function stream(ex: Exchange, chat: ChatRequest, format: FormatName): ChatTap {
+function stream(ex: Exchange, chat: ChatRequest, format: FormatName): CostTap {
   const isNative = format === chat.client
   const hidesUsage = isNative && format === 'completions' && !chat.wantsUsage
-  const writer = FORMATS[chat.client]!.streamWriter(askedOf(chat))
-  const tap = new ChatTap({ from: FORMATS[format]!, writer, isNative, hidesUsage })
+  const from = FORMATS[format]!
+  const writer = () => FORMATS[chat.client]!.streamWriter(askedOf(chat))
+  const native = isNative ? nativeTap({ format, reader: from.streamReader(), writer, hidesUsage }) : null
+  const tap = native ?? new ChatTap({ from, writer: writer(), isNative, hidesUsage })
   ex.tap = tap
   if (!isNative || hidesUsage) {
     ex.response!.remove('content-length')

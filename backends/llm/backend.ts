@@ -13,7 +13,7 @@ import { FormatError } from './format.ts'
 import { FORMATS, spokenTo } from './matrix.ts'
 import { authorize, type Provider, providerOf } from './providers.ts'
 import { type ChatRequest, modelFor, type Order, readChat, writeChat } from './request.ts'
-import type { ChatTap } from './stream.ts'
+import type { CostTap } from './stream.ts'
 
 const FORMAT_OF = {
   Completions: 'completions',
@@ -52,7 +52,7 @@ class Attempts {
   /** Where it is being tried. */
   seat: Seat<Choice> | null = null
   startedAt = 0
-  tap: ChatTap | null = null
+  tap: CostTap | null = null
   /** Fields that the provider has not been told of. */
   dropped: readonly string[] = []
 

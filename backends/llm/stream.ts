@@ -16,14 +16,31 @@ export interface StreamParties {
   readonly hidesUsage: boolean
 }
 
-export class ChatTap implements ResponseTap {
+/** What an answer has cost, as far as the provider has said it. */
+export class Cost {
+  usage: Usage | null = null
+  model: string | null = null
+  /** The answer has ended, or has been ended: what comes now says nothing. */
+  isOver = false
+
+  note(event: ChatEvent): void {
+    if (event.kind === 'usage') this.usage = event.usage
+    else if (event.kind === 'start') {
+      this.usage = event.usage
+      this.model = event.model
+    } else if (event.kind === 'done' || event.kind === 'error') this.isOver = true
+  }
+}
+
+export interface CostTap extends ResponseTap {
+  readonly cost: Cost
+}
+
+export class ChatTap implements CostTap {
+  readonly cost = new Cost()
   readonly #parties: StreamParties
   readonly #reader: StreamReader
   readonly #sse = new SseReader()
-  #usage: Usage | null = null
-  #model: string | null = null
-  /** The answer has ended, or has been ended: what comes now says nothing. */
-  #isOver = false
 
   constructor(parties: StreamParties) {
     this.#parties = parties
@@ -33,7 +50,7 @@ export class ChatTap implements ResponseTap {
   body(_ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
     const { isNative, hidesUsage } = this.#parties
     const passes = isNative && !hidesUsage
-    if (this.#isOver && !passes) return null
+    if (this.cost.isOver && !passes) return null
     const events: SseEvent[] = []
     try {
       this.#sse.push(chunk, start, end, events)
@@ -43,27 +60,27 @@ export class ChatTap implements ResponseTap {
       if (passes) return Buffer.from(chunk.subarray(start, end))
       return text === '' ? null : Buffer.from(text)
     } catch (error) {
-      return this.#isOver ? null : this.#break(malformed(error))
+      return this.cost.isOver ? null : this.#break(malformed(error))
     }
   }
 
   end(): Buffer | null {
-    if (this.#isOver) return null
+    if (this.cost.isOver) return null
     return this.#break({ ...BROKEN, message: 'the provider ended its answer before it was complete' })
   }
 
   fault(_ex: Exchange, code: ErrorCode): Buffer | null {
-    if (this.#isOver) return null
+    if (this.cost.isOver) return null
     return this.#break({ ...BROKEN, message: ERRORS[code].message })
   }
 
   #translate(event: SseEvent): string {
-    if (this.#isOver) return ''
+    if (this.cost.isOver) return ''
     const { isNative, hidesUsage, writer } = this.#parties
     const said = this.#reader.read(event)
     let text = ''
     for (const one of said) {
-      this.#note(one)
+      this.cost.note(one)
       if (!isNative) text += writer.write(one)
     }
     if (!isNative) return text
@@ -71,28 +88,15 @@ export class ChatTap implements ResponseTap {
     return said.length > 0 && said.every(({ kind }) => kind === 'usage') ? '' : frame(event)
   }
 
-  #note(event: ChatEvent): void {
-    if (event.kind === 'usage') this.#usage = event.usage
-    else if (event.kind === 'start') {
-      this.#usage = event.usage
-      this.#model = event.model
-    } else if (event.kind === 'done' || event.kind === 'error') this.#isOver = true
-  }
-
   /** Ends the client's stream with an error in its own words. */
   #break(error: ChatError): Buffer | null {
-    this.#isOver = true
+    this.cost.isOver = true
     const text = this.#parties.writer.write({ kind: 'error', error })
     return text === '' ? null : Buffer.from(text)
   }
-
-  /** What the answer has cost, as far as the provider has said it. */
-  get cost(): { readonly usage: Usage | null; readonly model: string | null } {
-    return { usage: this.#usage, model: this.#model }
-  }
 }
 
-const BROKEN: ChatError = { status: 502, type: 'internal', message: '', code: null, param: null }
+export const BROKEN: ChatError = { status: 502, type: 'internal', message: '', code: null, param: null }
 
 function malformed(error: unknown): ChatError {
   const why = error instanceof SseTooLong ? error.message : reasonOf(error)

@@ -47,7 +47,7 @@ export interface Endpoint {
 
 /** Stands between an upstream's response and the client: what the client gets is what it returns. */
 export interface ResponseTap {
-  /** For bytes [start, end) of `chunk`, valid during the call only. Null: nothing to send yet. */
+  /** For bytes [start, end) of `chunk`, valid during the call only. Null: nothing to send yet; `chunk`: just these. */
   body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null
   /** The upstream's response is complete. Null: nothing more to send. */
   end(ex: Exchange): Buffer | null
