@@ -14,13 +14,13 @@ import {
   STEP_SENDING,
   STEP_SERVE
 } from './contract/exchange.ts'
-import { CONTINUE, type Hook, STOP } from './contract/filter.ts'
+import { CONTINUE, type Hook, LATER, STOP } from './contract/filter.ts'
 import type { Recorder, Router } from './contract/route.ts'
 import type { ClientEvents, ServerEvents } from './contract/transport.ts'
 import type { HeaderBlock } from './http/headers.ts'
 import { chance } from './kit/chance.ts'
 import type { TimerWheel } from './kit/timer-wheel.ts'
-import { buildReply, replyFor } from './local-reply.ts'
+import { buildReply, dropServer, replyFor } from './local-reply.ts'
 import { Mirrors } from './mirrors.ts'
 import { Retries, type RetryObserver } from './retries.ts'
 import type { ReadSlot } from './socket/memory.ts'
@@ -174,9 +174,16 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     this.#respond(ex)
   }
 
+  /** Only a backend's answer waits; the gateway's own may have taken its place meanwhile. */
+  readonly #proceed = (ex: Exchange): void => {
+    if (ex.step === STEP_RESPONSE && ex.localReply === null) this.#respond(ex)
+  }
+
   #respond(ex: Exchange): void {
-    const verdict = ex.answerHook === null ? CONTINUE : ex.answerHook(ex)
+    const { answerHook } = ex
     ex.answerHook = null
+    const verdict = answerHook === null ? CONTINUE : answerHook(ex, this.#proceed)
+    if (verdict === LATER) return
     if (typeof verdict !== 'number') {
       this.#wait(ex, verdict, STEP_RESPONSE)
       return
@@ -254,7 +261,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   fail(ex: Exchange, code: ErrorCode): void {
     if (ex.step === STEP_RECORDED) return
     ex.error ??= code
-    this.#dropServer(ex)
+    dropServer(ex)
     if (ex.step === STEP_SENDING) {
       const last = ex.tap === null ? null : ex.tap.fault(ex, code)
       if (last !== null) {
@@ -274,7 +281,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   /** Ends ex, which has no response yet, with `reply`. */
   reply(ex: Exchange, reply: LocalReply): void {
     if (ex.step > STEP_SERVE) return
-    this.#dropServer(ex)
+    dropServer(ex)
     ex.localReply = reply
     this.#replyLocally(ex)
   }
@@ -307,7 +314,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     ex.error ??= code
     ex.status ||= ERRORS.CLIENT_GONE.status
     ex.responseDone = true
-    this.#dropServer(ex)
+    dropServer(ex)
     this.#record(ex)
   }
 
@@ -318,21 +325,6 @@ export class Lifecycle implements ClientEvents, ServerEvents {
 
   #onTimeout(ex: Exchange, code: ErrorCode): void {
     if (code !== 'UPSTREAM_TIMEOUT' || ex.retry === null || !this.#retries.afterFault(ex, code)) this.fail(ex, code)
-  }
-
-  #dropServer(ex: Exchange): void {
-    const { server, pending } = ex
-    ex.server = null
-    ex.pending = null
-    ex.heldRequest = null
-    ex.heldResponse = null
-    ex.requestCollector = null
-    ex.responseCollector = null
-    ex.answerHook = null
-    // What was collected of the backend's answer is not the body of the gateway's own.
-    ex.responseBytes = null
-    server?.abort()
-    pending?.abort()
   }
 
   // --- RECORD ---
@@ -392,7 +384,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   /** A hook broke. Its reply goes out without further response hooks: they might break again. */
   #failHook(ex: Exchange): void {
     ex.error ??= 'INTERNAL'
-    this.#dropServer(ex)
+    dropServer(ex)
     ex.localReply = replyFor(ex, 'INTERNAL')
     buildReply(ex, ex.localReply!)
     this.#send(ex)

@@ -26,3 +26,19 @@ export function buildReply(ex: Exchange, reply: LocalReply): void {
   ex.responseBody = length > 0 ? BODY_LENGTH : BODY_NONE
   ex.responseLength = length
 }
+
+/** What `ex` waits for or holds of its backend goes: the gateway answers itself. */
+export function dropServer(ex: Exchange): void {
+  const { server, pending } = ex
+  ex.server = null
+  ex.pending = null
+  ex.heldRequest = null
+  ex.heldResponse = null
+  ex.requestCollector = null
+  ex.responseCollector = null
+  ex.answerHook = null
+  // What was collected of the backend's answer is not the body of the gateway's own.
+  ex.responseBytes = null
+  server?.abort()
+  pending?.abort()
+}

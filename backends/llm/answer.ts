@@ -1,46 +1,69 @@
 /** A provider's answer on its way to the client: whole, streamed, or an error; as it is, or in the client's format. */
 import type { BackendContext } from '#engine/contract/backend.ts'
-import { collectResponse, replaceResponseBody } from '#engine/contract/body.ts'
+import { replaceResponseBody, whenResponse } from '#engine/contract/body.ts'
 import { charge } from '#engine/contract/buckets.ts'
 import { BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
-import { CONTINUE, type Hook, type Verdict } from '#engine/contract/filter.ts'
+import { type AnswerHook, CONTINUE } from '#engine/contract/filter.ts'
 import type { FormatName, Usage } from './conversation.ts'
-import { Losses, reasonOf } from './format.ts'
+import { FormatError, Losses, reasonOf } from './format.ts'
 import { FORMATS } from './matrix.ts'
 import { nativeTap } from './native-tap.ts'
 import { askedOf, type ChatRequest } from './request.ts'
 import { ChatTap, type CostTap } from './stream.ts'
 
-export class Answers {
-  readonly #collect: Hook
+export type Proceed = Parameters<AnswerHook>[1]
 
-  constructor({ maxBufferBytes, fail }: BackendContext) {
-    this.#collect = collectResponse(maxBufferBytes, fail)
+/** What is to happen to one answer. */
+export interface Translation {
+  readonly chat: ChatRequest
+  /** What the provider speaks. */
+  readonly format: FormatName
+  readonly proceed: Proceed
+  /** Told of the tap of an answer that comes as events. */
+  readonly streamed: (tap: CostTap) => void
+}
+
+export class Answers {
+  readonly #context: BackendContext
+
+  constructor(context: BackendContext) {
+    this.#context = context
   }
 
-  /** `format`: what the provider speaks. `streamed` is told of the tap of an answer that comes as events. */
-  translate(
-    ex: Exchange,
-    chat: ChatRequest,
-    format: FormatName,
-    streamed: (tap: CostTap) => void
-  ): Verdict | Promise<Verdict> {
+  translate(ex: Exchange, { chat, format, proceed, streamed }: Translation): ReturnType<AnswerHook> {
     const isStream = /^text\/event-stream\b/i.test(ex.response!.get('content-type') ?? '')
     if (isStream && ex.status < 300) {
       streamed(stream(ex, chat, format))
       return CONTINUE
     }
     if (format === chat.client && ex.status >= 300) return CONTINUE
-    const collected = this.#collect(ex)
-    const convert = (): Verdict => {
-      const bytes = ex.responseBytes
-      if (bytes !== null) {
-        if (ex.status >= 300) translateError(ex, chat, format, bytes)
-        else translateWhole(ex, chat, format, bytes)
-      }
-      return CONTINUE
-    }
-    return typeof collected === 'number' ? convert() : collected.then(convert)
+    const { maxBufferBytes, fail } = this.#context
+    const verdict = whenResponse(ex, maxBufferBytes, fail, () => {
+      convert(ex, chat, format)
+      proceed(ex)
+    })
+    if (verdict === CONTINUE) convert(ex, chat, format)
+    return verdict
+  }
+}
+
+/** The whole body is here. */
+function convert(ex: Exchange, chat: ChatRequest, format: FormatName): void {
+  const bytes = ex.responseBytes
+  if (bytes === null) return
+  if (ex.status >= 300) translateError(ex, chat, format, bytes)
+  else if (format === chat.client) readCost(ex, format, bytes)
+  else translateWhole(ex, chat, format, bytes)
+}
+
+/** Of an answer that goes to the client as it is. */
+function readCost(ex: Exchange, format: FormatName, bytes: Buffer): void {
+  try {
+    const { usage, model } = FORMATS[format]!.readCost(JSON.parse(bytes.toString()))
+    settle(ex, usage, model)
+  } catch (error) {
+    // What is of the client's own format it may judge by itself.
+    if (!(error instanceof FormatError) && !(error instanceof SyntaxError)) throw error
   }
 }
 
@@ -70,10 +93,8 @@ function translateWhole(ex: Exchange, chat: ChatRequest, format: FormatName, byt
   try {
     const answer = FORMATS[format]!.readAnswer(JSON.parse(bytes.toString()))
     settle(ex, answer.usage, answer.model)
-    if (format !== chat.client) writeBody(ex, to.writeAnswer(answer, askedOf(chat), new Losses()))
+    writeBody(ex, to.writeAnswer(answer, askedOf(chat), new Losses()))
   } catch (error) {
-    // What is of the client's own format it may judge by itself.
-    if (format === chat.client) return
     ex.status = 502
     const message = `the provider's answer cannot be read: ${reasonOf(error)}`
     writeBody(ex, to.writeError({ status: 502, type: 'internal', message, code: null, param: null }))
@@ -87,13 +108,18 @@ function writeBody(ex: Exchange, body: object): void {
 
 /** The answer's cost is known: for logs, and for limits that count tokens. */
 export function settle(ex: Exchange, usage: Usage | null, model: string | null): void {
-  const { input = 0, output = 0, cacheRead = 0, reasoning = 0 } = usage ?? {}
+  const said = ex.llm
+  // Written out: an object that is put together of others costs 4 us, as much as the parsing of an answer.
   ex.llm = {
-    ...ex.llm,
+    provider: said?.provider,
+    requestModel: said?.requestModel,
+    streaming: said?.streaming,
     responseModel: model ?? undefined,
-    ...(usage === null ? {} : { inputTokens: input, outputTokens: output, totalTokens: input + output }),
-    cachedInputTokens: cacheRead,
-    reasoningTokens: reasoning
+    inputTokens: usage?.input,
+    outputTokens: usage?.output,
+    totalTokens: usage === null ? undefined : usage.input + usage.output,
+    cachedInputTokens: usage?.cacheRead ?? 0,
+    reasoningTokens: usage?.reasoning ?? 0
   }
-  if (usage !== null) charge(ex, input + output)
+  if (usage !== null) charge(ex, usage.input + usage.output)
 }

@@ -1,12 +1,12 @@
 /** Models of LLM providers: a request is read, a provider chosen, what it is sent written, its answer translated. */
 import type { BackendContext, BackendKind, CompiledBackend, Endpoint } from '#engine/contract/backend.ts'
-import { collectRequest } from '#engine/contract/body.ts'
+import { whenRequest } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { CONTINUE, type Hook, type Verdict } from '#engine/contract/filter.ts'
+import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import type { RetryPlan } from '#engine/contract/retry.ts'
 import type { AiBackend, AiProvider } from '#engine/ir/snapshot.ts'
 import { chance } from '#engine/kit/chance.ts'
-import { Answers, settle } from './answer.ts'
+import { Answers, type Proceed, settle } from './answer.ts'
 import { choose, retryAfterMs, Seat } from './balancer.ts'
 import type { ErrorType, FormatName } from './conversation.ts'
 import { FormatError } from './format.ts'
@@ -68,7 +68,6 @@ class Service implements CompiledBackend {
   readonly #random = chance()
   readonly #groups: readonly (readonly Seat<Choice>[])[]
   readonly #total: number
-  readonly #collect: Hook
   readonly #answers: Answers
   readonly #attempts = new WeakMap<Exchange, Attempts>()
 
@@ -77,7 +76,6 @@ class Service implements CompiledBackend {
     this.#context = context
     this.#groups = backend.groups.map((group) => group.map((given) => new Seat(choiceOf(given, context))))
     this.#total = this.#groups.flat().length
-    this.#collect = collectRequest(context.maxBufferBytes)
     this.#answers = new Answers(context)
     this.retry = this.#total === 1 ? null : this.#failover()
   }
@@ -95,9 +93,7 @@ class Service implements CompiledBackend {
     ex.backend = this.#context.name
     const client = this.#clientFormat(ex.path)
     if (client !== null) ex.dialect = (status, message) => errorText(client, status, message, null)
-    const verdict = this.#collect(ex)
-    if (typeof verdict === 'number') this.#begin(ex, client, verdict)
-    else void verdict.then((decided) => this.#begin(ex, client, decided))
+    whenRequest(ex, this.#context.maxBufferBytes, (verdict) => this.#begin(ex, client, verdict))
   }
 
   /** What is spoken at `path`; null: nothing that is read here. */
@@ -161,7 +157,7 @@ class Service implements CompiledBackend {
     state.seat = seat
     state.startedAt = performance.now()
     seat.pending++
-    ex.answerHook = (answered) => this.#answered(answered, state)
+    ex.answerHook = (answered, proceed) => this.#answered(answered, state, proceed)
     this.#context.upstream.send(ex, endpoint)
   }
 
@@ -192,7 +188,7 @@ class Service implements CompiledBackend {
 
   // --- the answer ---
 
-  #answered(ex: Exchange, state: Attempts): Verdict | Promise<Verdict> {
+  #answered(ex: Exchange, state: Attempts, proceed: Proceed): ReturnType<AnswerHook> {
     const seat = state.seat!
     seat.pending--
     state.seat = null
@@ -202,9 +198,10 @@ class Service implements CompiledBackend {
     if (chat === null) return CONTINUE
     if (dropped.length > 0) ex.response!.set('x-weir-dropped', listOf(dropped))
     const { format } = this.#orderOf(chat, seat.provider)
-    return this.#answers.translate(ex, chat, format, (tap) => {
+    const streamed = (tap: CostTap): void => {
       state.tap = tap
-    })
+    }
+    return this.#answers.translate(ex, { chat, format, proceed, streamed })
   }
 
   #noteFailure(ex: Exchange, seat: Seat<Choice>): void {

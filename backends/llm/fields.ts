@@ -12,12 +12,21 @@ export function isObject(value: Json | undefined): value is JsonObject {
 /** An object at `path` ("" for the body). Null and absent fields are the same, as they are for all providers. */
 export class Fields {
   readonly value: JsonObject
-  readonly path: string
-  readonly #asked = new Set<string>()
+  /** Objects have few fields: to search a list of their names is cheaper than to keep a set. */
+  readonly #asked: string[] = []
+  readonly #outer: Fields | null
+  readonly #place: string
 
-  constructor(value: JsonObject, path: string) {
+  /** `place`: the path; where there is an `outer`, the path in it. */
+  constructor(value: JsonObject, place: string, outer: Fields | null = null) {
     this.value = value
-    this.path = path
+    this.#place = place
+    this.#outer = outer
+  }
+
+  /** Made when it is asked for: of most objects nobody does. */
+  get path(): string {
+    return this.#outer === null ? this.#place : this.#outer.at(this.#place)
   }
 
   /** `value` as an object at `path`; throws when it is none. */
@@ -32,7 +41,7 @@ export class Fields {
 
   /** Any value; null when it is absent. */
   any(name: string): Json {
-    this.#asked.add(name)
+    this.#asked.push(name)
     return this.value[name] ?? null
   }
 
@@ -76,7 +85,9 @@ export class Fields {
 
   optionalObject(name: string): Fields | null {
     const value = this.any(name)
-    return value === null ? null : Fields.of(value, this.at(name))
+    if (value === null) return null
+    if (isObject(value)) return new Fields(value, name, this)
+    throw new FormatError(this.at(name), 'must be an object')
   }
 
   list(name: string): readonly Json[] {
@@ -91,13 +102,17 @@ export class Fields {
 
   /** The objects of a list, [] when it is absent. */
   objects(name: string): Fields[] {
-    return (this.optionalList(name) ?? []).map((item, i) => Fields.of(item, `${this.at(name)}[${i}]`))
+    return (this.optionalList(name) ?? []).map((item, i) => {
+      if (isObject(item)) return new Fields(item, `${name}[${i}]`, this)
+      throw new FormatError(`${this.at(name)}[${i}]`, 'must be an object')
+    })
   }
 
   /** Adds what nobody has asked for to `rest`, by path. Null says nothing, and is left out. */
   leaveRest(rest: Map<string, Json>): void {
-    for (const [name, value] of Object.entries(this.value)) {
-      if (value !== null && !this.#asked.has(name)) rest.set(this.at(name), value)
+    for (const name of Object.keys(this.value)) {
+      const value = this.value[name]!
+      if (value !== null && !this.#asked.includes(name)) rest.set(this.at(name), value)
     }
   }
 

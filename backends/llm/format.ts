@@ -78,6 +78,8 @@ export interface ChatFormat {
   /** What the format cannot say is added to `losses`, by its path in the format that it came in where that is known. */
   writeRequest(conversation: Conversation, losses: Losses): JsonObject
   readAnswer(body: JsonObject): Answer
+  /** Of readAnswer what an answer that is passed on as it is has cost. Throws FormatError. */
+  readCost(body: JsonObject): Pick<Answer, 'usage' | 'model'>
   writeAnswer(answer: Answer, asked: Asked, losses: Losses): JsonObject
   streamReader(): StreamReader
   streamWriter(asked: Asked): StreamWriter

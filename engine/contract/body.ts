@@ -6,7 +6,7 @@ import { HeaderBlock } from '#engine/http/headers.ts'
 import { hasNoContent } from '#engine/http/status.ts'
 import type { ErrorCode } from './errors.ts'
 import { BODY_LENGTH, BODY_NONE, type Exchange, type LocalReply } from './exchange.ts'
-import { CONTINUE, type Hook, type Verdict } from './filter.ts'
+import { CONTINUE, type Hook, LATER, STOP, type Verdict } from './filter.ts'
 import { refuse } from './refuse.ts'
 
 /** Ends an exchange with the gateway's own reply. */
@@ -39,36 +39,51 @@ export class Collector {
   }
 
   end(): void {
-    if (this.#length <= this.#max) this.#done(Buffer.concat(this.#pieces))
+    if (this.#length > this.#max) return
+    // One piece is the rule: it is a copy already.
+    this.#done(this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces))
   }
 }
 
 /** The request hook that waits for the body: ex.requestBytes is set when it lets the exchange pass. */
 export function collectRequest(bytesMax: number): Hook {
   return (ex) => {
-    if (ex.requestBytes !== null || ex.requestBody === BODY_NONE || ex.upgrade !== null) return CONTINUE
-    // Refused before it comes: nothing of it is read.
-    if (ex.requestLength > bytesMax) return refuse(ex, 'BODY_NOT_BUFFERED')
-    const held = ex.heldRequest
-    // A hook ahead may have waited while more came than may be kept.
-    if (lengthOf(held) > bytesMax) return refuse(ex, 'BODY_NOT_BUFFERED')
-    if (ex.requestDone) {
-      keepRequest(ex, Buffer.concat(held ?? []))
-      return CONTINUE
-    }
-    return new Promise<Verdict>((resolve) => {
-      ex.heldRequest = null
-      ex.requestCollector = new Collector(bytesMax, held, (bytes) => {
-        ex.requestCollector = null
-        if (bytes === null) resolve(refuse(ex, 'BODY_NOT_BUFFERED'))
-        else {
-          keepRequest(ex, bytes)
-          resolve(CONTINUE)
-        }
-      })
-      inviteBody(ex)
-    })
+    const verdict = requestSoFar(ex, bytesMax)
+    return verdict === LATER ? new Promise<Verdict>((resolve) => gatherRequest(ex, bytesMax, resolve)) : verdict
   }
+}
+
+/** The same for a backend: `then` is called at once, or in the turn of the body's last byte. */
+export function whenRequest(ex: Exchange, bytesMax: number, then: (verdict: Verdict) => void): void {
+  const verdict = requestSoFar(ex, bytesMax)
+  if (verdict === LATER) gatherRequest(ex, bytesMax, then)
+  else then(verdict)
+}
+
+function requestSoFar(ex: Exchange, bytesMax: number): Verdict | typeof LATER {
+  if (ex.requestBytes !== null || ex.requestBody === BODY_NONE || ex.upgrade !== null) return CONTINUE
+  // Refused before it comes: nothing of it is read.
+  if (ex.requestLength > bytesMax) return refuse(ex, 'BODY_NOT_BUFFERED')
+  const held = ex.heldRequest
+  // A hook ahead may have waited while more came than may be kept.
+  if (lengthOf(held) > bytesMax) return refuse(ex, 'BODY_NOT_BUFFERED')
+  if (!ex.requestDone) return LATER
+  keepRequest(ex, Buffer.concat(held ?? []))
+  return CONTINUE
+}
+
+function gatherRequest(ex: Exchange, bytesMax: number, then: (verdict: Verdict) => void): void {
+  const held = ex.heldRequest
+  ex.heldRequest = null
+  ex.requestCollector = new Collector(bytesMax, held, (bytes) => {
+    ex.requestCollector = null
+    if (bytes === null) then(refuse(ex, 'BODY_NOT_BUFFERED'))
+    else {
+      keepRequest(ex, bytes)
+      then(CONTINUE)
+    }
+  })
+  inviteBody(ex)
 }
 
 function lengthOf(pieces: readonly Buffer[] | null): number {
@@ -100,44 +115,62 @@ export function replyBytes({ body }: LocalReply): Buffer {
 /** The response hook that waits for the body: ex.responseBytes is set when it lets the exchange pass. */
 export function collectResponse(bytesMax: number, fail: Fail): Hook {
   return (ex) => {
-    if (ex.responseBytes !== null || hasNoContent(ex.status, ex.method)) return CONTINUE
-    if (ex.localReply !== null) {
-      ex.responseBytes = replyBytes(ex.localReply)
-      return CONTINUE
-    }
-    if (ex.responseBody === BODY_NONE) return CONTINUE
-    const held = ex.heldResponse
-    if (ex.responseLength > bytesMax || lengthOf(held) > bytesMax) {
-      fail(ex, 'RESPONSE_NOT_BUFFERED')
-      return overtaken()
-    }
-    if (ex.heldTrailers !== null) {
-      keepResponse(ex, Buffer.concat(held ?? []))
-      return CONTINUE
-    }
+    const verdict = responseSoFar(ex, bytesMax, fail)
+    if (verdict === CONTINUE) return CONTINUE
+    // What is decided for an exchange that has been answered meanwhile does not matter any more.
     return new Promise<Verdict>((resolve) => {
-      ex.heldResponse = null
-      ex.responseCollector = new Collector(bytesMax, held, (bytes) => {
-        ex.responseCollector = null
-        if (bytes === null) fail(ex, 'RESPONSE_NOT_BUFFERED')
-        else {
-          keepResponse(ex, bytes)
-          resolve(CONTINUE)
-        }
-      })
-      ex.server?.resumeBody()
+      if (verdict === LATER) gatherResponse(ex, bytesMax, fail, () => resolve(CONTINUE))
     })
   }
+}
+
+/** The same for a backend: CONTINUE when the body is here, else `then` is called in the turn of its last byte. */
+export function whenResponse(
+  ex: Exchange,
+  bytesMax: number,
+  fail: Fail,
+  then: () => void
+): typeof CONTINUE | typeof LATER {
+  const verdict = responseSoFar(ex, bytesMax, fail)
+  if (verdict === LATER) gatherResponse(ex, bytesMax, fail, then)
+  return verdict === CONTINUE ? CONTINUE : LATER
+}
+
+/** STOP: it is too long, and the exchange has been answered. */
+function responseSoFar(ex: Exchange, bytesMax: number, fail: Fail): Verdict | typeof LATER {
+  if (ex.responseBytes !== null || hasNoContent(ex.status, ex.method)) return CONTINUE
+  if (ex.localReply !== null) {
+    ex.responseBytes = replyBytes(ex.localReply)
+    return CONTINUE
+  }
+  if (ex.responseBody === BODY_NONE) return CONTINUE
+  const held = ex.heldResponse
+  if (ex.responseLength > bytesMax || lengthOf(held) > bytesMax) {
+    fail(ex, 'RESPONSE_NOT_BUFFERED')
+    return STOP
+  }
+  if (ex.heldTrailers === null) return LATER
+  keepResponse(ex, Buffer.concat(held ?? []))
+  return CONTINUE
+}
+
+function gatherResponse(ex: Exchange, bytesMax: number, fail: Fail, then: () => void): void {
+  const held = ex.heldResponse
+  ex.heldResponse = null
+  ex.responseCollector = new Collector(bytesMax, held, (bytes) => {
+    ex.responseCollector = null
+    if (bytes === null) fail(ex, 'RESPONSE_NOT_BUFFERED')
+    else {
+      keepResponse(ex, bytes)
+      then()
+    }
+  })
+  ex.server?.resumeBody()
 }
 
 function keepResponse(ex: Exchange, bytes: Buffer): void {
   ex.responseBytes = bytes
   ex.heldResponse = bytes.length === 0 ? null : [bytes]
-}
-
-/** For a hook whose exchange has been answered meanwhile: what it decides does not matter any more. */
-function overtaken(): Promise<Verdict> {
-  return new Promise(() => {})
 }
 
 // --- replacing ---

@@ -9,7 +9,7 @@ import type { ResponseTap } from './backend.ts'
 import type { Collector } from './body.ts'
 import type { Meter, Quota } from './buckets.ts'
 import type { ErrorCode } from './errors.ts'
-import type { Hook } from './filter.ts'
+import type { AnswerHook } from './filter.ts'
 import type { Copies } from './mirror.ts'
 import type { RetryState } from './retry.ts'
 import type { Listener, Route } from './route.ts'
@@ -102,7 +102,7 @@ export class Exchange {
   responseCollector: Collector | null = null
 
   /** The backend's own look at the response, ahead of all response hooks; taken when it has run (backend.ts). */
-  answerHook: Hook | null = null
+  answerHook: AnswerHook | null = null
   /** Translates the bytes of the response on their way, or null. */
   tap: ResponseTap | null = null
   /** How the client wants to be told of an error: status and message -> JSON. Null: as text. */

@@ -4,7 +4,7 @@
  * "The chat completion chunk object" of its API reference); what others add is named where it is read.
  */
 import type { ChatFormat } from '#backends/llm/format.ts'
-import { readAnswer, writeAnswer } from './completions/answer.ts'
+import { readAnswer, readCost, writeAnswer } from './completions/answer.ts'
 import { readError, writeError } from './completions/errors.ts'
 import { readRequest, writeRequest } from './completions/request.ts'
 import { streamReader } from './completions/stream-read.ts'
@@ -15,6 +15,7 @@ export const completions: ChatFormat = {
   readRequest,
   writeRequest,
   readAnswer,
+  readCost,
   writeAnswer,
   streamReader,
   streamWriter,

@@ -4,7 +4,7 @@
  * Sources: ai.google.dev, "Generating content" reference; cloud.google.com, "Generate content with the Gemini API".
  */
 import type { ChatFormat } from '#backends/llm/format.ts'
-import { readAnswer, writeAnswer } from './gemini/answer.ts'
+import { readAnswer, readCost, writeAnswer } from './gemini/answer.ts'
 import { readError, writeError } from './gemini/error.ts'
 import { readRequest } from './gemini/read-request.ts'
 import { GeminiReader } from './gemini/stream-reader.ts'
@@ -16,6 +16,7 @@ export const gemini: ChatFormat = {
   readRequest,
   writeRequest,
   readAnswer,
+  readCost,
   writeAnswer,
   streamReader: () => new GeminiReader(),
   streamWriter: (asked) => new GeminiWriter(asked),

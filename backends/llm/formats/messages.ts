@@ -1,6 +1,6 @@
 /** Anthropic's Messages API (POST /v1/messages), as Anthropic, Vertex AI and Microsoft Foundry serve it. */
 import type { ChatFormat } from '#backends/llm/format.ts'
-import { readAnswer, writeAnswer } from './messages/answer.ts'
+import { readAnswer, readCost, writeAnswer } from './messages/answer.ts'
 import { readError, writeError } from './messages/errors.ts'
 import { readRequest } from './messages/request-read.ts'
 import { writeRequest } from './messages/request-write.ts'
@@ -12,6 +12,7 @@ export const messages: ChatFormat = {
   readRequest,
   writeRequest,
   readAnswer,
+  readCost,
   writeAnswer,
   streamReader: () => new MessagesReader(),
   streamWriter: (asked) => new MessagesWriter(asked),

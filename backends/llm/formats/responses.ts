@@ -4,7 +4,7 @@
  * can, nor the gateway.
  */
 import type { ChatFormat } from '#backends/llm/format.ts'
-import { readAnswer, writeAnswer } from './responses/answer.ts'
+import { readAnswer, readCost, writeAnswer } from './responses/answer.ts'
 import { readError, writeError } from './responses/errors.ts'
 import { readRequest } from './responses/read-request.ts'
 import { streamReader } from './responses/stream-read.ts'
@@ -16,6 +16,7 @@ export const responses: ChatFormat = {
   readRequest,
   writeRequest,
   readAnswer,
+  readCost,
   writeAnswer,
   streamReader,
   streamWriter,

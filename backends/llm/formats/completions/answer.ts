@@ -38,6 +38,13 @@ export const readAnswer: ChatFormat['readAnswer'] = (value) => {
   return { ...answer, rest: restOf(notes) }
 }
 
+export const readCost: ChatFormat['readCost'] = (value) => {
+  const body = Fields.of(value, '')
+  const usage = body.optionalObject('usage')
+  const model = body.optionalString('model')
+  return { usage: usage === null ? null : readUsage(usage.value, 'usage'), model: model ?? '' }
+}
+
 const COUNTS = ['prompt_tokens', 'completion_tokens', 'total_tokens']
 
 /** What usage says beside what readUsage knows. */

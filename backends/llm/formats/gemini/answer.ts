@@ -74,6 +74,12 @@ export function readAnswer(body: JsonObject): Answer {
   return { id, model, created, choices, usage: counted, serviceTier, rest: { format: 'gemini', fields: rest } }
 }
 
+export function readCost(body: JsonObject): Pick<Answer, 'usage' | 'model'> {
+  const fields = message(body, '')
+  const usage = optionalMessage(fields, 'usageMetadata')
+  return { usage: usage === null ? null : readUsage(usage), model: fields.optionalString('modelVersion') ?? '' }
+}
+
 /** The prompt was refused: there are no candidates, and never will be. The feedback itself stays in rest. */
 export function isBlocked(fields: Fields): boolean {
   const feedback = fields.value.promptFeedback

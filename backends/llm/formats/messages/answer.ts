@@ -40,6 +40,12 @@ export const readAnswer: ChatFormat['readAnswer'] = (body): Answer => {
   return answer
 }
 
+export const readCost: ChatFormat['readCost'] = (body) => {
+  const message = Fields.of(body, '')
+  const usage = message.optionalObject('usage')
+  return { usage: usage === null ? null : readUsage(usage), model: message.optionalString('model') ?? '' }
+}
+
 export const writeAnswer: ChatFormat['writeAnswer'] = (answer, asked, losses): JsonObject => {
   const { choices, usage } = answer
   const from = answer.rest.format

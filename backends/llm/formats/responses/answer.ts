@@ -31,6 +31,12 @@ export function readAnswer(body: JsonObject): Answer {
   return answer
 }
 
+export function readCost(body: JsonObject): Pick<Answer, 'usage' | 'model'> {
+  const fields = Fields.of(body, '')
+  const usage = readUsage(fields.optionalObject('usage'), null)
+  return { usage, model: fields.optionalString('model') ?? '' }
+}
+
 /** What an answer repeats of its request, and when it was done. */
 const ECHOES = [
   'background',
