@@ -275,7 +275,7 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
       return
     }
     this.#responseDone = false
-    const refused = new Exchange(this, '', '/', '', '', this.#block, BODY_NONE, 0, turnStartedAt)
+    const refused = new Exchange(this, '', '', '', '', this.#block, BODY_NONE, 0, turnStartedAt)
     this.#ex = refused
     this.#server.events.onRefused(refused, code)
   }

@@ -104,7 +104,7 @@ export class UwsStream implements RequestOwner {
   #refuse(code: ErrorCode, method: string): void {
     this.#isClosing = true
     this.#isRefused = true
-    const ex = new Exchange(this, method, '/', '', '', new HeaderBlock(), BODY_NONE, 0, turnStartedAt)
+    const ex = new Exchange(this, method, '', '', '', new HeaderBlock(), BODY_NONE, 0, turnStartedAt)
     this.#ex = ex
     setImmediate(() => {
       enterTurn()

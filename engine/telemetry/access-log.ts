@@ -119,7 +119,8 @@ export class AccessLog implements FieldSink {
     out += this.#named('src.addr', address(client.remoteAddress, client.remotePort), skip)
     out += this.#named('http.method', ex.method, skip)
     out += this.#named('http.host', ex.authority, skip)
-    if (skip === null || !skip.has('http.path'))
+    // What was refused before its target was read has none.
+    if (ex.originalPath !== '' && (skip === null || !skip.has('http.path')))
       out += field(this.#format, 'http.path', ex.originalPath, PATH_CHARS_MAX)
     out += this.#named('http.version', `HTTP/${client.httpVersion}`, skip)
     out += this.#plain('http.status', status, skip)

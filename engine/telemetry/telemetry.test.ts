@@ -172,6 +172,12 @@ test('a text line has the fields in order, without the query', async (t) => {
   )
 })
 
+test('a request that was refused before its target was read has no method, host or path', async (t) => {
+  const { telemetry, lines } = start(t, 'text')
+  telemetry.recorderFor('r', 'main', 8080).record(finishedExchange({ method: '', authority: '', path: '' }))
+  assert.match((await lines())[0]!, / src\.addr=192\.0\.2\.7:40000 http\.version=HTTP\/1\.1 http\.status=/)
+})
+
 test('a JSON line has the same fields, typed', async (t) => {
   const { telemetry, lines } = start(t, 'json')
   const ex = finishedExchange({ query: '?api_key=sk-canary' })
