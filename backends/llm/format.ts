@@ -17,9 +17,8 @@ export class FormatError extends Error {
 
 /** Of a FormatError or a SyntaxError it is what is wrong; of others, such as a stack that is used up, it is no use. */
 export function reasonOf(error: unknown): string {
-  return error instanceof FormatError || error instanceof SyntaxError
-    ? error.message
-    : 'it is not what its format allows'
+  if (error instanceof FormatError) return error.field === '' ? error.message : `${error.field}: ${error.message}`
+  return error instanceof SyntaxError ? error.message : 'it is not what its format allows'
 }
 
 /** What a writer could not say in its format. Nothing is dropped unless it stands here. */
@@ -60,6 +59,8 @@ export interface WireEvent {
 export interface StreamReader {
   /** Throws FormatError. */
   read(event: WireEvent): readonly ChatEvent[]
+  /** Fields of the answer so far that no event tells, by their path there, each once. */
+  readonly lost?: Iterable<string>
 }
 
 /** What is said in, wire text out: whole SSE events. One per answer. */
@@ -82,7 +83,8 @@ export interface ChatFormat {
   readCost(body: JsonObject): Pick<Answer, 'usage' | 'model'>
   writeAnswer(answer: Answer, asked: Asked, losses: Losses): JsonObject
   streamReader(): StreamReader
-  streamWriter(asked: Asked): StreamWriter
+  /** `losses`: as of writeAnswer, by the path in an answer of the writer's own format where there is no other. */
+  streamWriter(asked: Asked, losses?: Losses): StreamWriter
   /** `body` as it came, JSON or not. Never throws. */
   readError(status: number, body: string): ChatError
   writeError(error: ChatError): JsonObject

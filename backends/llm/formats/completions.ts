@@ -5,10 +5,10 @@
  */
 import type { ChatFormat } from '#backends/llm/format.ts'
 import { readAnswer, readCost, writeAnswer } from './completions/answer.ts'
-import { readError, writeError } from './completions/errors.ts'
 import { readRequest, writeRequest } from './completions/request.ts'
 import { streamReader } from './completions/stream-read.ts'
 import { streamWriter } from './completions/stream-write.ts'
+import { readError, writeError } from './openai-errors.ts'
 
 export const completions: ChatFormat = {
   name: 'completions',

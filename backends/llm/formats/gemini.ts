@@ -19,7 +19,7 @@ export const gemini: ChatFormat = {
   readCost,
   writeAnswer,
   streamReader: () => new GeminiReader(),
-  streamWriter: (asked) => new GeminiWriter(asked),
+  streamWriter: (asked, losses) => new GeminiWriter(asked, losses),
   readError,
   writeError
 }

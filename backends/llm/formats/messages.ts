@@ -15,7 +15,7 @@ export const messages: ChatFormat = {
   readCost,
   writeAnswer,
   streamReader: () => new MessagesReader(),
-  streamWriter: (asked) => new MessagesWriter(asked),
+  streamWriter: (asked, losses) => new MessagesWriter(asked, losses),
   readError,
   writeError
 }

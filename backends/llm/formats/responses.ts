@@ -4,8 +4,8 @@
  * can, nor the gateway.
  */
 import type { ChatFormat } from '#backends/llm/format.ts'
+import { readError, writeError } from './openai-errors.ts'
 import { readAnswer, readCost, writeAnswer } from './responses/answer.ts'
-import { readError, writeError } from './responses/errors.ts'
 import { readRequest } from './responses/read-request.ts'
 import { streamReader } from './responses/stream-read.ts'
 import { streamWriter } from './responses/stream-write.ts'

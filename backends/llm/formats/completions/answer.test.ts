@@ -276,7 +276,7 @@ const ERRORS: readonly (readonly [
   [422, '{"detail":[{"loc":["body"],"msg":"x"}]}', 'invalidRequest', '[{"loc":["body"],"msg":"x"}]', null],
   [429, '[{"error":{"code":429,"message":"Exhausted","status":"RESOURCE_EXHAUSTED"}}]', 'rateLimit', 'Exhausted', null],
   [502, '<html>Bad Gateway</html>', 'internal', '<html>Bad Gateway</html>', null],
-  [504, '', 'timeout', 'status 504', null],
+  [504, '', 'timeout', 'The provider answered with status 504.', null],
   [413, 'null', 'tooLarge', 'null', null]
 ]
 

@@ -2,7 +2,7 @@
 import type { ChatEvent, Json, JsonObject, Part } from '#backends/llm/conversation.ts'
 import { Fields, isObject } from '#backends/llm/fields.ts'
 import { FormatError, type StreamReader, type WireEvent } from '#backends/llm/format.ts'
-import { errorFrom } from './errors.ts'
+import { errorFrom } from '#backends/llm/formats/openai-errors.ts'
 import { readPart } from './parts.ts'
 import { isString } from './rest.ts'
 import { readStop } from './stop.ts'

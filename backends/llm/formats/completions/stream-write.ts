@@ -1,9 +1,10 @@
 /** Events as chunks (OpenAI API reference, "The chat completion chunk object"). */
 import type { ChatEvent, Json, Part, ThinkingPart, Usage } from '#backends/llm/conversation.ts'
-import type { Asked, StreamWriter } from '#backends/llm/format.ts'
+import { lostPart } from '#backends/llm/dropped.ts'
+import { type Asked, Losses, type StreamWriter } from '#backends/llm/format.ts'
+import { writeError } from '#backends/llm/formats/openai-errors.ts'
 import { addOther, headOf, isLegacyCall, writeLogprobs } from './answer.ts'
 import { extraContent, isOpaqueCall } from './calls.ts'
-import { writeError } from './errors.ts'
 import type { Draft } from './rest.ts'
 import { writeStop } from './stop.ts'
 import { writeBlock } from './thinking.ts'
@@ -28,12 +29,13 @@ interface OpenChoice {
 
 type Of<K extends ChatEvent['kind']> = Extract<ChatEvent, { readonly kind: K }>
 
-export function streamWriter(asked: Asked): StreamWriter {
-  return new Writer(asked)
+export function streamWriter(asked: Asked, losses = new Losses()): StreamWriter {
+  return new Writer(asked, losses)
 }
 
 class Writer implements StreamWriter {
   readonly #asked: Asked
+  readonly #losses: Losses
   readonly #choices: (OpenChoice | undefined)[] = []
   /** Of every chunk, up to its choices; and what follows them. */
   #head = ''
@@ -42,8 +44,9 @@ class Writer implements StreamWriter {
   #tier: string | null = null
   #isOver = false
 
-  constructor(asked: Asked) {
+  constructor(asked: Asked, losses: Losses) {
     this.#asked = asked
+    this.#losses = losses
     // "All other chunks will also include a usage field, but with a null value."
     this.#tail = asked.wantsUsage ? '],"usage":null}\n\n' : ']}\n\n'
     this.#begin('', 0)
@@ -129,7 +132,9 @@ class Writer implements StreamWriter {
       return first + this.#say(choice, { tool_calls: [{ ...part.value, index: open.calls - 1 }] })
     }
     const delta: Draft = {}
-    return addOther(part, delta) ? first + this.#say(choice, delta) : first
+    if (addOther(part, delta)) return first + this.#say(choice, delta)
+    this.#losses.add(lostPart(choice, part))
+    return first
   }
 
   #beginCall(choice: number, open: OpenChoice, part: Extract<Part, { kind: 'toolCall' }>): string {
@@ -209,6 +214,7 @@ class Writer implements StreamWriter {
 
   #stop({ choice, stop, stopSequence }: Of<'stop'>): string {
     const { open, first } = this.#open(choice)
+    if (stop === 'pause') this.#losses.add(`choices[${choice}].finish_reason`)
     const word = JSON.stringify(writeStop(stop, open.hasRefused, open.hasLegacyCall))
     const sequence = stopSequence === null ? '' : `,"stop_reason":${JSON.stringify(stopSequence)}`
     return first + this.#chunk(choice, '{}', `"finish_reason":${word}${sequence}`)

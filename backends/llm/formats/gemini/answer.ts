@@ -29,6 +29,8 @@ const REASONS: ReadonlyMap<string, StopReason> = new Map([
   ['IMAGE_RECITATION', 'filter'],
   ['IMAGE_OTHER', 'error'],
   ['CONTINUATION', 'pause'],
+  // Vertex AI only ("GenerateContentResponse", FinishReason).
+  ['MODEL_ARMOR', 'filter'],
   ['FINISH_REASON_UNSPECIFIED', 'error']
 ])
 

@@ -5,7 +5,7 @@
  */
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
 import { compact, type Fields, isObject } from '#backends/llm/fields.ts'
-import { count, message, messages, optionalMessage, optionalNumber } from './wire.ts'
+import { count, messages, optionalMessage, optionalNumber } from './wire.ts'
 
 /** OpenAI's entries; null when there is no result. */
 export function readLogprobs(candidate: Fields, rest: Map<string, Json>): Json[] | null {
@@ -42,7 +42,11 @@ export function writeLogprobs(logprobs: Json): JsonObject | null {
   return compact({ topCandidates: hasTops ? topCandidates : null, chosenCandidates: entries.map(candidate) })
 }
 
-function candidate(item: JsonObject): JsonObject {
-  const fields = message(item, '')
-  return compact({ token: fields.any('token'), tokenId: fields.any('tokenId'), logProbability: fields.any('logprob') })
+/** Servers that send other types than OpenAI documents are no reason to send them on. */
+function candidate({ token, token_id: id, logprob }: JsonObject): JsonObject {
+  return compact({
+    token: typeof token === 'string' ? token : null,
+    tokenId: typeof id === 'number' && Number.isInteger(id) ? id : null,
+    logProbability: typeof logprob === 'number' ? logprob : null
+  })
 }

@@ -14,6 +14,9 @@ import { Calls, readPart } from './read-parts.ts'
 import { readUsage } from './usage.ts'
 import { count, idTag, message, messages, optionalMessage } from './wire.ts'
 
+/** A provider that makes up names is not remembered for all of them. */
+const LOST_MAX = 64
+
 interface Reading {
   /** A call whose arguments come bit by bit. */
   partial: PartialCall | null
@@ -25,7 +28,13 @@ interface Reading {
   isStopped: boolean
 }
 
+/** Of a candidate: what events tell, and what counts what is counted otherwise. */
+const TOLD: ReadonlySet<string> = new Set([
+  ...['index', 'content', 'finishReason', 'finishMessage', 'logprobsResult', 'avgLogprobs', 'tokenCount']
+])
+
 export class GeminiReader implements StreamReader {
+  readonly lost = new Set<string>()
   #calls: Calls | null = null
   readonly #choices = new Map<number, Reading>()
   #usage: Usage | null = null
@@ -88,6 +97,9 @@ export class GeminiReader implements StreamReader {
     if (choice === undefined) {
       choice = { partial: null, open: null, isSealable: false, hasCalls: false, isStopped: false }
       this.#choices.set(index, choice)
+    }
+    for (const name of Object.keys(candidate.value)) {
+      if (!TOLD.has(name) && this.lost.size < LOST_MAX) this.lost.add(`candidates[${index}].${name}`)
     }
     const from = this.#events.length
     const content = optionalMessage(candidate, 'content')

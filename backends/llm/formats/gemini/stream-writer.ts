@@ -3,6 +3,7 @@
  * with the end, so that a broken stream does not look like a finished one.
  */
 import type { ChatEvent, Json, Part, Signature, StopReason, Usage } from '#backends/llm/conversation.ts'
+import { lostPart } from '#backends/llm/dropped.ts'
 import { type Asked, Losses, type StreamWriter } from '#backends/llm/format.ts'
 import { reasonOf, writeTime } from './answer.ts'
 import { writeError } from './error.ts'
@@ -23,14 +24,16 @@ interface Writing {
 
 export class GeminiWriter implements StreamWriter {
   readonly #asked: Asked
+  readonly #losses: Losses
   readonly #choices = new Map<number, Writing>()
   readonly #stops: { readonly choice: number; readonly stop: StopReason }[] = []
   #usage: Usage | null = null
   #serviceTier: string | null = null
   #tail = ''
 
-  constructor(asked: Asked) {
+  constructor(asked: Asked, losses = new Losses()) {
     this.#asked = asked
+    this.#losses = losses
     this.#setTail('', 0)
   }
 
@@ -51,6 +54,7 @@ export class GeminiWriter implements StreamWriter {
         return this.#end(event.choice)
       case 'stop':
         this.#stops.push({ choice: event.choice, stop: event.stop })
+        if (event.stopSequence !== null) this.#losses.add(`choices[${event.choice}].stopSequence`)
         return ''
       case 'usage':
         this.#usage = event.usage
@@ -91,7 +95,9 @@ export class GeminiWriter implements StreamWriter {
     choice.arguments = part.kind === 'toolCall' && part.arguments !== '' ? [part.arguments] : []
     if (part.kind === 'toolCall' || part.kind === 'thinking' || part.kind === 'text' || part.kind === 'refusal')
       return ''
-    return this.#chunk(this.#whole(part), null, index)
+    const whole = this.#whole(part)
+    if (whole === '') this.#losses.add(lostPart(index, part))
+    return this.#chunk(whole, null, index)
   }
 
   #delta(text: string, logprobs: Json | null, index: number): string {

@@ -60,7 +60,7 @@ const OLD_MODEL = /gemini-(?:1|2)(?:\.|-)/
 
 /**
  * From Gemini 3 on, a turn's first call must bear a signature ("Thought signatures"). Calls that another model made
- * have none; this word in its place is what gateways and SDKs send, and attribute to that page.
+ * have none; this word in its place is what that page's questions and answers give for the history of another model.
  */
 function excuse(turn: Turn, parts: Writable[], from: number, model: string): void {
   if (OLD_MODEL.test(model) || !model.includes('gemini') || !turn.parts.some((part) => part.kind === 'toolCall')) return

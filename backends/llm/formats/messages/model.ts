@@ -17,18 +17,15 @@ function generationOf(model: string): Generation {
 
 /**
  * max_tokens when the caller set no limit: the largest that the API takes of the model ("Models overview", Max
- * output), as the other formats' default is the model's own limit. 64,000 where only newer models are concerned,
- * which all take it, and 4096, which every Claude takes, for names without a version.
+ * output), as the other formats' default is the model's own limit: 128,000 since 4.6, 64,000 since 3.7 but for Opus 4
+ * and 4.1. 4096, which every Claude takes, for names without a version.
  */
 export function maxTokensOf(model: string): number {
   const { family, version } = generationOf(model)
   if (version === null || version < 305) return 4096
   if (version < 307) return 8192
-  if (family === 'opus' && version >= 400) {
-    if (version >= 406) return 128_000
-    if (version < 405) return 32_000
-  }
-  return 64_000
+  if (version >= 406) return 128_000
+  return family === 'opus' && version >= 400 && version < 405 ? 32_000 : 64_000
 }
 
 /**
@@ -42,12 +39,12 @@ export function thinkingOf(model: string): 'adaptive' | 'budget' | 'none' {
   return version >= 307 ? 'budget' : 'none'
 }
 
-/** Since 4.7, temperature, top_p and top_k other than their defaults are refused ("What's new in Claude 4.7"). */
+/** Since 4.7 all but the defaults of temperature, top_p and top_k is 400 ("Claude Opus 4.7", "Claude Sonnet 5"). */
 export function takesSampling(model: string): boolean {
   return (generationOf(model).version ?? 0) < 407
 }
 
-/** Since 4.8, messages of the role `system` are taken ("Mid-conversation system messages"). */
+/** Since Opus 4.8, and Sonnet 5, messages of the role `system` are taken ("Mid-conversation system messages"). */
 export function takesSystemTurns(model: string): boolean {
   return (generationOf(model).version ?? 0) >= 408
 }

@@ -98,6 +98,9 @@ test('max_tokens is what the model can, when the caller set no limit', () => {
     ['claude-opus-4-5', 64_000],
     ['claude-opus-4-7', 128_000],
     ['claude-opus-5', 128_000],
+    ['claude-sonnet-4-6', 128_000],
+    ['claude-haiku-5-5', 128_000],
+    ['claude-fable-5-1', 128_000],
     ['claude-sonnet-4-20250514', 64_000],
     ['claude-haiku-4-5-20251001', 64_000],
     ['kimi-k2', 4096]

@@ -1,6 +1,7 @@
 /** Chat events as the server-sent events of POST /v1/messages ("Streaming messages"). */
 import type { ChatEvent, Json, JsonObject, Part, Signature, Usage } from '#backends/llm/conversation.ts'
-import type { Asked, StreamWriter } from '#backends/llm/format.ts'
+import { lostPart } from '#backends/llm/dropped.ts'
+import { type Asked, Losses, type StreamWriter } from '#backends/llm/format.ts'
 import { callSealBlock } from './answer.ts'
 import { CITATIONS } from './blocks.ts'
 import { thinkingBlock } from './blocks-write.ts'
@@ -14,6 +15,7 @@ const TAIL = '}}\n\n'
 
 export class MessagesWriter implements StreamWriter {
   readonly #asked: Asked
+  readonly #losses: Losses
   #index = -1
   /** The part that is being told; null for what this format does not say. */
   #part: Part | null = null
@@ -26,18 +28,21 @@ export class MessagesWriter implements StreamWriter {
   #usage: Usage | null = null
   #tier: string | null = null
 
-  constructor(asked: Asked) {
+  constructor(asked: Asked, losses = new Losses()) {
     this.#asked = asked
+    this.#losses = losses
   }
 
   /** Of several choices the first is told. */
   write(event: ChatEvent): string {
+    if ('choice' in event && event.choice !== 0) this.#losses.add(`choices[${event.choice}]`)
     switch (event.kind) {
       case 'start':
         return this.#start(event)
       case 'begin':
         return event.choice === 0 ? this.#begin(event.part) : ''
       case 'delta':
+        if (event.logprobs !== null) this.#losses.add('choices[0].logprobs')
         if (event.choice !== 0 || this.#head === '' || event.text === '') return ''
         return this.#head + JSON.stringify(event.text) + TAIL
       case 'signature':
@@ -81,6 +86,7 @@ export class MessagesWriter implements StreamWriter {
     }
     if (!isSaid(part)) {
       this.#part = null
+      this.#losses.add(lostPart(0, part))
       return ''
     }
     const before = this.#release()

@@ -3,8 +3,8 @@ import type { ChatEvent, Json, JsonObject, Part } from '#backends/llm/conversati
 import { Fields, isObject } from '#backends/llm/fields.ts'
 import type { StreamReader, WireEvent } from '#backends/llm/format.ts'
 import { FormatError } from '#backends/llm/format.ts'
+import { errorFrom } from '#backends/llm/formats/openai-errors.ts'
 import { readOutputItem, readStop } from './answer.ts'
-import { errorOf } from './errors.ts'
 import { newLeft } from './extras.ts'
 import { GAP } from './items.ts'
 import { readUsage } from './usage.ts'
@@ -25,6 +25,7 @@ interface Open {
 type Textual = Extract<Part, { readonly kind: 'text' | 'refusal' | 'thinking' | 'toolCall' }>
 
 class Reader implements StreamReader {
+  readonly #left = newLeft()
   #out: ChatEvent[] = []
   #isStarted = false
   #isOver = false
@@ -36,6 +37,10 @@ class Reader implements StreamReader {
   readonly #done = new Set<number>()
   #hasCall = false
   #hasRefusal = false
+
+  get lost(): Iterable<string> {
+    return this.#left.fields.keys()
+  }
 
   read(event: WireEvent): readonly ChatEvent[] {
     if (this.#isOver || event.data === '[DONE]' || event.data === '') return []
@@ -204,7 +209,7 @@ class Reader implements StreamReader {
       this.#whole(value)
       return
     }
-    const item = readOutputItem(Fields.of(value, 'item'), newLeft())
+    const item = readOutputItem(Fields.of(value, 'item'), this.#left)
     const parts = item.kind === 'message' ? item.parts : [item.part]
     const last = parts[open.count - 1]
     if (open.isPart && last !== undefined && last.kind !== 'opaque') {
@@ -219,7 +224,7 @@ class Reader implements StreamReader {
   }
 
   #whole(value: Json): void {
-    const item = readOutputItem(Fields.of(value, 'item'), newLeft())
+    const item = readOutputItem(Fields.of(value, 'item'), this.#left)
     if (item.kind === 'seal' && this.#isHeld) {
       this.#out.push({ kind: 'signature', choice: 0, signature: item.signature })
       this.#release()
@@ -256,7 +261,7 @@ class Reader implements StreamReader {
     const status = response.optionalString('status')
     if (status === 'failed') {
       const error = response.any('error')
-      this.#out.push({ kind: 'error', error: errorOf(isObject(error) ? error : {}, null) })
+      this.#out.push({ kind: 'error', error: errorFrom(isObject(error) ? error : {}, null) })
       return
     }
     const stop = readStop(response, newLeft(), this.#hasCall ? 'tools' : this.#hasRefusal ? 'refusal' : 'end')
@@ -272,7 +277,7 @@ class Reader implements StreamReader {
     this.#isOver = true
     const status = typeof data.status === 'number' ? data.status : null
     const { type: _, ...flat } = data
-    this.#out.push({ kind: 'error', error: errorOf(isObject(data.error) ? data.error : flat, status) })
+    this.#out.push({ kind: 'error', error: errorFrom(isObject(data.error) ? data.error : flat, status) })
   }
 }
 

@@ -3,8 +3,9 @@
  * needs them: every item and content part is added and done, all events are numbered, and the last has the whole.
  */
 import type { ChatError, ChatEvent, Json, JsonObject, Part, StopReason, Usage } from '#backends/llm/conversation.ts'
-import type { Asked, StreamWriter } from '#backends/llm/format.ts'
-import { failure, streamError } from './errors.ts'
+import { lostPart } from '#backends/llm/dropped.ts'
+import { type Asked, Losses, type StreamWriter } from '#backends/llm/format.ts'
+import { failure, streamError } from '#backends/llm/formats/openai-errors.ts'
 import { Extras } from './extras.ts'
 import { head, outcome } from './response.ts'
 import { writeUsage } from './usage.ts'
@@ -29,6 +30,7 @@ interface Open {
 
 class Writer implements StreamWriter {
   readonly #asked: Asked
+  readonly #losses: Losses
   readonly #items: JsonObject[] = []
   #head: JsonObject | null = null
   #number = 0
@@ -39,13 +41,18 @@ class Writer implements StreamWriter {
   #serviceTier: string | null = null
   #isOver = false
 
-  constructor(asked: Asked) {
+  constructor(asked: Asked, losses: Losses) {
     this.#asked = asked
+    this.#losses = losses
   }
 
   write(event: ChatEvent): string {
     // A client of this API has asked for one answer, and gets one.
-    if (this.#isOver || ('choice' in event && event.choice !== 0)) return ''
+    if (this.#isOver) return ''
+    if ('choice' in event && event.choice !== 0) {
+      this.#losses.add(`choices[${event.choice}]`)
+      return ''
+    }
     switch (event.kind) {
       case 'delta':
         return this.#delta(event.text, event.logprobs)
@@ -90,7 +97,9 @@ class Writer implements StreamWriter {
     if (part.kind === 'thinking') return before + this.#beginItem(part, 'reasoning', 'reasoning_summary_text')
     if (part.kind === 'toolCall') return before + this.#beginItem(part, 'function_call', 'function_call_arguments')
     const item = answerItem(part, '', 'completed', this.#asked, this.#items.length, NONE)
-    return item === null ? before : before + this.#added(item) + this.#done(item)
+    if (item !== null) return before + this.#added(item) + this.#done(item)
+    this.#losses.add(lostPart(0, part))
+    return before
   }
 
   #beginText(part: TextualPart): string {
@@ -248,6 +257,6 @@ function summaryPlace(open: Open, index: number, text: string): JsonObject {
   return { item_id: open.id, output_index: index, summary_index: 0, part: { type: 'summary_text', text } }
 }
 
-export function streamWriter(asked: Asked): StreamWriter {
-  return new Writer(asked)
+export function streamWriter(asked: Asked, losses = new Losses()): StreamWriter {
+  return new Writer(asked, losses)
 }

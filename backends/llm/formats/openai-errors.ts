@@ -1,7 +1,9 @@
-/** Errors: {error: {message, type, code, param}} (OpenAI, "Error codes"), and what compatible servers make of it. */
+/**
+ * Errors of OpenAI's APIs, chat completions and responses alike: {error: {message, type, code, param}} (guide "Error
+ * codes"; the `error` event and failed responses of "Responses"), and what compatible servers make of it.
+ */
 import type { ChatError, ErrorType, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/fields.ts'
-import { isString } from './rest.ts'
 
 /** Characters of a message that is no JSON. */
 const MESSAGE_MAX = 2000
@@ -13,6 +15,9 @@ const BY_WORD: ReadonlyMap<string, ErrorType> = new Map([
   ['billing_not_active', 'quota'],
   ['content_filter', 'filter'],
   ['content_policy_violation', 'filter'],
+  ['content_filter_error', 'filter'],
+  ['image_content_policy_violation', 'filter'],
+  ['bio_policy', 'filter'],
   ['moderation_blocked', 'filter'],
   ['invalid_api_key', 'authentication'],
   ['authentication_error', 'authentication'],
@@ -26,7 +31,15 @@ const BY_WORD: ReadonlyMap<string, ErrorType> = new Map([
   ['tokens', 'rateLimit'],
   ['requests', 'rateLimit'],
   ['overloaded_error', 'overloaded'],
+  ['server_is_overloaded', 'overloaded'],
+  ['service_unavailable_error', 'overloaded'],
+  ['slow_down', 'overloaded'],
   ['timeout_error', 'timeout'],
+  ['timeout', 'timeout'],
+  ['vector_store_timeout', 'timeout'],
+  ['server_error', 'internal'],
+  ['invalid_prompt', 'invalidRequest'],
+  ['context_length_exceeded', 'invalidRequest'],
   ['invalid_request_error', 'invalidRequest'],
   ['BadRequestError', 'invalidRequest']
 ])
@@ -71,7 +84,10 @@ export function readError(status: number, body: string): ChatError {
   const told = isObject(whole) ? errorOf(whole, status) : null
   if (told !== null) return told
   const message = isString(whole) && whole !== '' ? whole : body.trim()
-  return errorFrom({ message: message === '' ? `status ${status}` : message.slice(0, MESSAGE_MAX) }, status)
+  return errorFrom(
+    { message: message === '' ? `The provider answered with status ${status}.` : message.slice(0, MESSAGE_MAX) },
+    status
+  )
 }
 
 /** The error that `whole` tells; null when it tells none. FastAPI servers have `detail`, older vLLM no `error`. */
@@ -89,22 +105,26 @@ function errorOf(whole: JsonObject, status: number): ChatError | null {
 export function errorFrom(error: JsonObject, status: number | null): ChatError {
   const code = error.code ?? null
   const word = isString(error.type) ? error.type : ''
-  const named = (isString(code) ? BY_WORD.get(code) : undefined) ?? specific(word)
+  const named = specific(isString(code) ? code : '') ?? specific(word)
   const known = status ?? statusOf(code)
-  const type = named ?? (known === null ? undefined : BY_STATUS.get(known)) ?? BY_WORD.get(word) ?? general(known)
+  const type = named ?? (known === null ? undefined : BY_STATUS.get(known)) ?? vague(code, word) ?? general(known)
   return {
     status: known ?? WORDS[type].status,
     type,
-    message: isString(error.message) ? error.message : '',
-    code: isString(code) ? code : null,
+    message: isString(error.message) && error.message !== '' ? error.message : 'The provider gave no reason.',
+    code: isString(code) && code !== '' ? code : null,
     param: isString(error.param) ? error.param : null
   }
 }
 
-/** OpenAI says invalid_request_error of nearly everything: the status knows better. */
+/** OpenAI says invalid_request_error of nearly everything, and servers server_error: the status knows better. */
 function specific(word: string): ErrorType | undefined {
   const type = BY_WORD.get(word)
-  return type === 'invalidRequest' ? undefined : type
+  return type === 'invalidRequest' || type === 'internal' ? undefined : type
+}
+
+function vague(code: Json, word: string): ErrorType | undefined {
+  return (isString(code) ? BY_WORD.get(code) : undefined) ?? BY_WORD.get(word)
 }
 
 /** Of the numbers that vLLM and OpenRouter have for codes. */
@@ -119,4 +139,21 @@ function general(status: number | null): ErrorType {
 export function writeError(error: ChatError): JsonObject {
   const { type, code } = WORDS[error.type]
   return { error: { message: error.message, type, param: error.param, code: error.code ?? code } }
+}
+
+/** The fields of an `error` event of responses. */
+export function streamError(error: ChatError): JsonObject {
+  const { type, code } = WORDS[error.type]
+  return { code: error.code ?? code ?? type, message: error.message, param: error.param }
+}
+
+/** The `error` of a failed response, whose codes are a closed list (ResponseError). */
+export function failure(error: ChatError): JsonObject {
+  const { type, message } = error
+  if (type === 'rateLimit' || type === 'quota') return { code: 'rate_limit_exceeded', message }
+  return { code: type === 'invalidRequest' || type === 'filter' ? 'invalid_prompt' : 'server_error', message }
+}
+
+function isString(value: Json | undefined): value is string {
+  return typeof value === 'string'
 }
