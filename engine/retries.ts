@@ -117,7 +117,9 @@ export class Retries {
 
   /** Gives the attempt up and makes the exchange what it was before it. */
   #rewind(ex: Exchange, state: RetryState): void {
-    const { server, pending } = ex
+    const { server, pending, onRetry } = ex
+    ex.onRetry = null
+    if (onRetry !== null) onRetry(ex)
     ex.server = null
     ex.pending = null
     // A response that is not taken is not read to its end either: the connection is closed.

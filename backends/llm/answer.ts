@@ -5,9 +5,11 @@ import { charge } from '#engine/contract/buckets.ts'
 import { BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE } from '#engine/contract/filter.ts'
 import type { FormatName, Usage } from './conversation.ts'
+import { DROPPED, listOf } from './dropped.ts'
 import { FormatError, Losses, reasonOf } from './format.ts'
 import { FORMATS } from './matrix.ts'
 import { nativeTap } from './native-tap.ts'
+import { type Silence, WatchedTap } from './pulse.ts'
 import { askedOf, type ChatRequest } from './request.ts'
 import { ChatTap, type CostTap } from './stream.ts'
 
@@ -25,35 +27,67 @@ export interface Translation {
 
 export class Answers {
   readonly #context: BackendContext
+  readonly #silence: Silence
 
-  constructor(context: BackendContext) {
+  constructor(context: BackendContext, silence: Silence) {
     this.#context = context
+    this.#silence = silence
   }
 
   translate(ex: Exchange, { chat, format, proceed, streamed }: Translation): ReturnType<AnswerHook> {
-    const isStream = /^text\/event-stream\b/i.test(ex.response!.get('content-type') ?? '')
-    if (isStream && ex.status < 300) {
-      streamed(stream(ex, chat, format))
+    const response = ex.response!
+    const isNative = format === chat.client
+    // Between the provider and this gateway, as the client's are between the client and the gateway.
+    response.remove('set-cookie')
+    const isCoded = (response.get('content-encoding') ?? 'identity').toLowerCase() !== 'identity'
+    // Of its own format a client may undo what nobody asked for: it passes, and is not counted.
+    if (isCoded && isNative && ex.status < 300) return CONTINUE
+    const why = unreadable(ex.status, isCoded && !isNative)
+    const { maxBufferBytes, fail } = this.#context
+    if (why === null && ex.status < 300 && /^text\/event-stream\b/i.test(response.get('content-type') ?? '')) {
+      const tap = new WatchedTap(
+        tapOf(chat, format, () => fail(ex, 'UPSTREAM_PROTOCOL')),
+        this.#silence,
+        ex,
+        fail
+      )
+      stream(ex, tap)
+      streamed(tap)
       return CONTINUE
     }
-    if (format === chat.client && ex.status >= 300) return CONTINUE
-    const { maxBufferBytes, fail } = this.#context
+    if (why === null && isNative && ex.status >= 300) return CONTINUE
     const verdict = whenResponse(ex, maxBufferBytes, fail, () => {
-      convert(ex, chat, format)
+      convert(ex, chat, format, why)
       proceed(ex)
     })
-    if (verdict === CONTINUE) convert(ex, chat, format)
+    if (verdict === CONTINUE) convert(ex, chat, format, why)
     return verdict
   }
 }
 
+/** Why the answer cannot be one that a client understands; null: it may be. */
+function unreadable(status: number, isCoded: boolean): string | null {
+  // A client that followed would go around this gateway, with its credential.
+  if (status >= 300 && status < 400) return 'it sends the request elsewhere'
+  return isCoded ? 'it is compressed, although identity was asked for' : null
+}
+
 /** The whole body is here. */
-function convert(ex: Exchange, chat: ChatRequest, format: FormatName): void {
+function convert(ex: Exchange, chat: ChatRequest, format: FormatName, why: string | null): void {
   const bytes = ex.responseBytes
-  if (bytes === null) return
-  if (ex.status >= 300) translateError(ex, chat, format, bytes)
+  if (why !== null) refuse(ex, chat, why)
+  else if (bytes === null) return
+  else if (ex.status >= 300) translateError(ex, chat, format, bytes)
   else if (format === chat.client) readCost(ex, format, bytes)
   else translateWhole(ex, chat, format, bytes)
+}
+
+function refuse(ex: Exchange, chat: ChatRequest, why: string): void {
+  ex.status = 502
+  ex.response!.remove('location')
+  const message = `the provider's answer cannot be read: ${why}`
+  const error = { status: 502, type: 'internal', message, code: null, param: null } as const
+  writeBody(ex, FORMATS[chat.client]!.writeError(error))
 }
 
 /** Of an answer that goes to the client as it is. */
@@ -67,20 +101,22 @@ function readCost(ex: Exchange, format: FormatName, bytes: Buffer): void {
   }
 }
 
-function stream(ex: Exchange, chat: ChatRequest, format: FormatName): CostTap {
+function tapOf(chat: ChatRequest, format: FormatName, giveUp: () => void): CostTap {
   const isNative = format === chat.client
   const hidesUsage = isNative && format === 'completions' && !chat.wantsUsage
   const from = FORMATS[format]!
-  const writer = () => FORMATS[chat.client]!.streamWriter(askedOf(chat))
+  const losses = new Losses()
+  const writer = () => FORMATS[chat.client]!.streamWriter(askedOf(chat), losses)
   const native = isNative ? nativeTap({ format, reader: from.streamReader(), writer, hidesUsage }) : null
-  const tap = native ?? new ChatTap({ from, writer: writer(), isNative, hidesUsage })
+  return native ?? new ChatTap({ from, writer: writer(), losses, isNative, giveUp })
+}
+
+function stream(ex: Exchange, tap: CostTap): void {
   ex.tap = tap
-  if (!isNative || hidesUsage) {
-    ex.response!.remove('content-length')
-    ex.responseBody = BODY_STREAM
-    ex.responseLength = 0
-  }
-  return tap
+  // An error, or a comment, may make any stream longer than the provider has said.
+  ex.response!.remove('content-length')
+  ex.responseBody = BODY_STREAM
+  ex.responseLength = 0
 }
 
 function translateError(ex: Exchange, chat: ChatRequest, format: FormatName, bytes: Buffer): void {
@@ -89,16 +125,19 @@ function translateError(ex: Exchange, chat: ChatRequest, format: FormatName, byt
 }
 
 function translateWhole(ex: Exchange, chat: ChatRequest, format: FormatName, bytes: Buffer): void {
-  const to = FORMATS[chat.client]!
+  const losses = new Losses()
   try {
     const answer = FORMATS[format]!.readAnswer(JSON.parse(bytes.toString()))
     settle(ex, answer.usage, answer.model)
-    writeBody(ex, to.writeAnswer(answer, askedOf(chat), new Losses()))
+    writeBody(ex, FORMATS[chat.client]!.writeAnswer(answer, askedOf(chat), losses))
   } catch (error) {
-    ex.status = 502
-    const message = `the provider's answer cannot be read: ${reasonOf(error)}`
-    writeBody(ex, to.writeError({ status: 502, type: 'internal', message, code: null, param: null }))
+    refuse(ex, chat, reasonOf(error))
+    return
   }
+  if (losses.fields.length === 0) return
+  const before = ex.response!.get(DROPPED)
+  const now = listOf(losses.fields)
+  ex.response!.set(DROPPED, before === undefined ? now : `${before}, ${now}`)
 }
 
 function writeBody(ex: Exchange, body: object): void {

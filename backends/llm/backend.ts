@@ -1,16 +1,20 @@
 /** Models of LLM providers: a request is read, a provider chosen, what it is sent written, its answer translated. */
 import type { BackendContext, BackendKind, CompiledBackend, Endpoint } from '#engine/contract/backend.ts'
 import { whenRequest } from '#engine/contract/body.ts'
+import { ERRORS } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import type { RetryPlan } from '#engine/contract/retry.ts'
 import type { AiBackend, AiProvider } from '#engine/ir/snapshot.ts'
 import { chance } from '#engine/kit/chance.ts'
 import { Answers, type Proceed, settle } from './answer.ts'
-import { choose, retryAfterMs, Seat } from './balancer.ts'
+import { choose, retryAfterMs, Seat, Turn } from './balancer.ts'
 import type { ErrorType, FormatName } from './conversation.ts'
+import { DROPPED, listOf } from './dropped.ts'
 import { FormatError } from './format.ts'
 import { FORMATS, spokenTo } from './matrix.ts'
+import { Original } from './original.ts'
+import { tidyCredentials } from './own-key.ts'
 import { authorize, type Provider, providerOf } from './providers.ts'
 import { type ChatRequest, modelFor, type Order, readChat, writeChat } from './request.ts'
 import type { CostTap } from './stream.ts'
@@ -22,10 +26,6 @@ const FORMAT_OF = {
   GenerateContent: 'gemini',
   Passthrough: null
 } as const satisfies Record<string, FormatName | null>
-
-/** Fields that are named in a response. */
-const DROPPED_MAX = 32
-const FIELD_CHARS_MAX = 128
 
 /** Of the gateway's own errors, once a backend is asked. */
 const ERROR_TYPES: Readonly<Record<number, ErrorType>> = {
@@ -49,15 +49,17 @@ class Attempts {
   /** Null: it passes through. */
   readonly chat: ChatRequest | null
   readonly tried: Seat<Choice>[] = []
+  /** Null: it will not be tried again. */
+  readonly original: Original | null
   /** Where it is being tried. */
-  seat: Seat<Choice> | null = null
-  startedAt = 0
+  turn: Turn<Choice> | null = null
   tap: CostTap | null = null
   /** Fields that the provider has not been told of. */
   dropped: readonly string[] = []
 
-  constructor(chat: ChatRequest | null) {
+  constructor(chat: ChatRequest | null, original: Original | null) {
     this.chat = chat
+    this.original = original
   }
 }
 
@@ -76,7 +78,7 @@ class Service implements CompiledBackend {
     this.#context = context
     this.#groups = backend.groups.map((group) => group.map((given) => new Seat(choiceOf(given, context))))
     this.#total = this.#groups.flat().length
-    this.#answers = new Answers(context)
+    this.#answers = new Answers(context, backend.silence)
     this.retry = this.#total === 1 ? null : this.#failover()
   }
 
@@ -87,7 +89,7 @@ class Service implements CompiledBackend {
   readonly serve = (ex: Exchange): void => {
     const known = this.#attempts.get(ex)
     if (known !== undefined) {
-      this.#again(ex, known)
+      this.#try(ex, known.chat?.client ?? null, () => this.#next(ex, known))
       return
     }
     ex.backend = this.#context.name
@@ -112,9 +114,11 @@ class Service implements CompiledBackend {
     }
     this.#try(ex, client, () => {
       const bytes = ex.requestBytes ?? Buffer.alloc(0)
-      const state = new Attempts(client === null ? null : readChat(client, bytes, ex.path, ex.query))
+      tidyCredentials(ex)
+      const chat = client === null ? null : readChat(client, bytes, ex.path, ex.query)
+      const state = new Attempts(chat, ex.retry === null ? null : new Original(ex))
       this.#attempts.set(ex, state)
-      ex.onOver = () => over(ex, state)
+      ex.onOver = () => this.#over(ex, state)
       this.#next(ex, state)
     })
   }
@@ -132,18 +136,6 @@ class Service implements CompiledBackend {
     }
   }
 
-  /** The attempt before this one has failed. */
-  #again(ex: Exchange, state: Attempts): void {
-    const { seat } = state
-    if (seat !== null) {
-      seat.pending--
-      state.seat = null
-      // A provider that has answered has been noted, and may have said for how long it rests.
-      if (seat.restsUntil <= performance.now()) seat.failed(performance.now(), null, this.#random())
-    }
-    this.#try(ex, state.chat?.client ?? null, () => this.#next(ex, state))
-  }
-
   #next(ex: Exchange, state: Attempts): void {
     // Who tries again more often than there are providers begins anew.
     if (state.tried.length === this.#total) state.tried.length = 0
@@ -154,9 +146,8 @@ class Service implements CompiledBackend {
     const { chat } = state
     if (chat === null) authorize(ex.request, provider, given.key)
     else if (!this.#write(ex, state, chat, this.#orderOf(chat, seat.provider))) return
-    state.seat = seat
-    state.startedAt = performance.now()
-    seat.pending++
+    state.turn = new Turn(seat, performance.now())
+    ex.onRetry = () => this.#givenUp(ex, state)
     ex.answerHook = (answered, proceed) => this.#answered(answered, state, proceed)
     this.#context.upstream.send(ex, endpoint)
   }
@@ -189,24 +180,44 @@ class Service implements CompiledBackend {
   // --- the answer ---
 
   #answered(ex: Exchange, state: Attempts, proceed: Proceed): ReturnType<AnswerHook> {
-    const seat = state.seat!
-    seat.pending--
-    state.seat = null
-    if (isFailure(ex.status)) this.#noteFailure(ex, seat)
-    else seat.succeeded(performance.now() - state.startedAt)
+    const turn = state.turn!
+    this.#note(ex, turn)
     const { chat, dropped } = state
     if (chat === null) return CONTINUE
-    if (dropped.length > 0) ex.response!.set('x-weir-dropped', listOf(dropped))
-    const { format } = this.#orderOf(chat, seat.provider)
+    if (dropped.length > 0) ex.response!.set(DROPPED, listOf(dropped))
+    const { format } = this.#orderOf(chat, turn.seat.provider)
     const streamed = (tap: CostTap): void => {
       state.tap = tap
     }
     return this.#answers.translate(ex, { chat, format, proceed, streamed })
   }
 
-  #noteFailure(ex: Exchange, seat: Seat<Choice>): void {
-    const askedMs = retryAfterMs(ex.response?.get('retry-after'), Date.now())
-    seat.failed(performance.now(), askedMs, this.#random())
+  /** How the attempt went, as far as the head of its answer can tell. */
+  #note(ex: Exchange, turn: Turn<Choice>): void {
+    if (ex.response === null || isFailure(ex.status)) {
+      const askedMs = retryAfterMs(ex.response?.get('retry-after'), Date.now())
+      turn.failed(performance.now(), askedMs, this.#random())
+    } else turn.succeeded(performance.now())
+  }
+
+  /** Another attempt follows, here or at another backend of the route. */
+  #givenUp(ex: Exchange, { turn, original }: Attempts): void {
+    if (turn !== null) this.#note(ex, turn)
+    original?.restore(ex)
+  }
+
+  #over(ex: Exchange, { turn, tap }: Attempts): void {
+    if (turn !== null) {
+      // Also when the time for the request was over before it answered.
+      const isFault = ex.error !== null && ERRORS[ex.error].source !== 'downstream'
+      if (isFault) turn.failed(performance.now(), null, this.#random())
+      else turn.left()
+      // It had answered, and then broke off.
+      if (tap?.cost.hasBroken) turn.seat.failed(performance.now(), null, this.#random())
+    }
+    if (tap === null) return
+    tap.stop?.()
+    settle(ex, tap.cost.usage, tap.cost.model)
   }
 
   /** Each other provider once, before the client has got anything. */
@@ -216,12 +227,7 @@ class Service implements CompiledBackend {
       codes: new Set([502, 503, 504]),
       backoffMs: 0,
       precondition: null,
-      condition: (ex) => {
-        const seat = this.#attempts.get(ex)?.seat ?? null
-        if (seat === null || !isFailure(ex.status)) return false
-        this.#noteFailure(ex, seat)
-        return true
-      },
+      condition: (ex) => this.#attempts.get(ex)?.turn != null && isFailure(ex.status),
       // What may follow is bounded already, by the number of providers and by how long they rest.
       budget: { percent: 100, minPerSecond: 100 }
     }
@@ -241,18 +247,6 @@ function choiceOf(given: AiProvider, { upstream, connectTimeoutMs }: BackendCont
   // The address comes from the configuration, so it needs no guard.
   const options = { guarded: false, allow: [], connectTimeoutMs, tls }
   return { given, provider, endpoint: upstream.endpoint({ host, port, unixPath: null }, options) }
-}
-
-function over(ex: Exchange, { seat, tap }: Attempts): void {
-  if (seat !== null) seat.pending--
-  if (tap !== null) settle(ex, tap.cost.usage, tap.cost.model)
-}
-
-/** Names of JSON fields may hold anything; a header field may not. */
-function listOf(fields: readonly string[]): string {
-  const names = fields.slice(0, DROPPED_MAX).map((field) => field.slice(0, FIELD_CHARS_MAX))
-  const text = names.join(', ').replace(/[^\t -~]/g, '?')
-  return fields.length > DROPPED_MAX ? `${text}, and ${fields.length - DROPPED_MAX} more` : text
 }
 
 const compile = (backend: AiBackend, context: BackendContext): CompiledBackend => new Service(backend, context)

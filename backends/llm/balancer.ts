@@ -1,6 +1,7 @@
 /**
  * Which provider is asked next: the first group that has one which is not resting; in it the better of two taken
- * by latency and what is under way. One that has failed rests: longer each time, or for as long as it says.
+ * by latency and what is under way. One that has failed rests: longer each time, or for as long as it says. When it
+ * comes back it gets one request at a time, until one succeeds.
  */
 
 const REST_FIRST_MS = 1_000
@@ -13,7 +14,10 @@ const ALPHA = 0.3
 /** A provider as the balancer sees it. */
 export class Seat<T> {
   readonly provider: T
+  /** Attempts without an answer yet. */
   pending = 0
+  /** Those of them that began after a failure. */
+  probes = 0
   #latencyMs = 0
   #failures = 0
   #restsUntil = 0
@@ -26,9 +30,18 @@ export class Seat<T> {
     return this.#restsUntil
   }
 
+  get hasFailed(): boolean {
+    return this.#failures > 0
+  }
+
   /** Lower is better. */
   get load(): number {
     return (1 + this.pending) * Math.max(this.#latencyMs, 1)
+  }
+
+  /** False while it rests, and while somebody tries whether it is back. */
+  isOpen(nowMs: number): boolean {
+    return this.#failures === 0 || (this.#restsUntil <= nowMs && this.probes === 0)
   }
 
   succeeded(latencyMs: number): void {
@@ -41,9 +54,42 @@ export class Seat<T> {
   failed(nowMs: number, askedMs: number | null, random: number): void {
     const own = Math.min(REST_FIRST_MS * 2 ** Math.min(this.#failures, 10), REST_MAX_MS)
     this.#failures++
-    // Jitter, or all workers would come back at once.
-    const rest = askedMs === null ? own * (0.5 + random / 2) : Math.min(askedMs, RETRY_AFTER_MAX_MS) * (1 + random / 10)
+    // Jitter, or all workers would come back at once. Who asks for nothing has not said anything.
+    const rest = askedMs ? Math.min(askedMs, RETRY_AFTER_MAX_MS) * (1 + random / 10) : own * (0.5 + random / 2)
     this.#restsUntil = nowMs + rest
+  }
+}
+
+/** One attempt at a provider, from when it is chosen until it is known how it went: told once, later words are void. */
+export class Turn<T> {
+  readonly seat: Seat<T>
+  readonly #startedAt: number
+  readonly #isProbe: boolean
+  #isOver = false
+
+  constructor(seat: Seat<T>, nowMs: number) {
+    this.seat = seat
+    this.#startedAt = nowMs
+    this.#isProbe = seat.hasFailed
+    seat.pending++
+    if (this.#isProbe) seat.probes++
+  }
+
+  succeeded(nowMs: number): void {
+    if (this.left()) this.seat.succeeded(nowMs - this.#startedAt)
+  }
+
+  failed(nowMs: number, askedMs: number | null, random: number): void {
+    if (this.left()) this.seat.failed(nowMs, askedMs, random)
+  }
+
+  /** Nobody will know how it would have gone: the client has left. False: it was known. */
+  left(): boolean {
+    if (this.#isOver) return false
+    this.#isOver = true
+    this.seat.pending--
+    if (this.#isProbe) this.seat.probes--
+    return true
   }
 }
 
@@ -56,10 +102,10 @@ export function choose<T>(
 ): Seat<T> | null {
   let soonest: Seat<T> | null = null
   for (const group of groups) {
-    const open = group.filter((seat) => !tried.includes(seat))
-    const awake = open.filter((seat) => seat.restsUntil <= nowMs)
-    if (awake.length > 0) return betterOf(awake, random)
-    for (const seat of open) if (soonest === null || seat.restsUntil < soonest.restsUntil) soonest = seat
+    const left = group.filter((seat) => !tried.includes(seat))
+    const open = left.filter((seat) => seat.isOpen(nowMs))
+    if (open.length > 0) return betterOf(open, random)
+    for (const seat of left) if (soonest === null || seat.restsUntil < soonest.restsUntil) soonest = seat
   }
   return soonest
 }
@@ -73,10 +119,16 @@ function betterOf<T>(seats: readonly Seat<T>[], random: () => number): Seat<T> {
   return a.load <= b.load ? a : b
 }
 
-/** Milliseconds that a Retry-After field asks for (RFC 9110 section 10.2.3), in seconds or as a date; null for none. */
+/** The three forms of an HTTP-date begin with the name of a day (RFC 9110 section 5.6.7). */
+const DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /
+
+/**
+ * Milliseconds that a Retry-After field asks for (RFC 9110 section 10.2.3), in seconds or as a date; null for none, and
+ * for what is neither: Date.parse alone takes "-5" for a day of May.
+ */
 export function retryAfterMs(value: string | undefined, nowMs: number): number | null {
   if (value === undefined) return null
-  if (/^\d{1,9}(?:\.\d+)?$/.test(value)) return Number(value) * 1000
-  const at = Date.parse(value)
+  if (/^\d{1,9}(?:\.\d{1,9})?$/.test(value)) return Number(value) * 1000
+  const at = DATE.test(value) ? Date.parse(value) : Number.NaN
   return Number.isNaN(at) ? null : Math.max(at - nowMs, 0)
 }

@@ -5,10 +5,11 @@
  */
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { SSE_EVENT_BYTES_MAX, type SseEvent, SseReader } from '#engine/http/sse.ts'
+import { type SseEvent, SseReader } from '#engine/http/sse.ts'
 import type { ChatError, FormatName } from './conversation.ts'
+import { EventBytes } from './event-bytes.ts'
 import { FormatError, type StreamReader, type StreamWriter } from './format.ts'
-import { BROKEN, Cost, type CostTap } from './stream.ts'
+import { BROKEN, Cost, type CostTap, isJson, LINE_ENDS, NOTHING } from './stream.ts'
 
 /**
  * What an event that matters has in it. Inside of a JSON string the quotes would be escaped, so none is missed, and
@@ -35,92 +36,63 @@ export function nativeTap(parties: NativeParties): CostTap | null {
   return marks === undefined ? null : new NativeTap(parties, marks)
 }
 
-const LF = 10
-const CR = 13
-/** One byte less than the longest empty line with the end of the line before it. */
-const SEAM_BYTES = 3
-/** Bytes held that long have no end: nothing in them will be found. */
-const TAIL_BYTES_MAX = SSE_EVENT_BYTES_MAX
-
 class NativeTap implements CostTap {
   readonly cost = new Cost()
   readonly #parties: NativeParties
   readonly #marks: RegExp
-  /** Of an event that has begun. When usage is hidden they wait here, otherwise they have gone on already. */
-  #tail: Buffer[] = []
-  #tailBytes = 0
+  readonly #bytes = new EventBytes()
   /** The first event tells the model. */
   #isFirst = true
+  /** It has said something that is not known here: perhaps its end. */
+  #isUnread = false
 
   constructor(parties: NativeParties, marks: RegExp) {
     this.#parties = parties
     this.#marks = marks
   }
 
-  body(_ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
-    if (this.cost.isOver && this.#tailBytes === 0) return chunk
-    const { hidesUsage } = this.#parties
-    const piece = chunk.subarray(start, end)
-    const cut = Math.max(boundaryIn(piece), this.#seamIn(piece))
-    if (cut < 0) {
-      this.#keep(piece)
-      return hidesUsage ? null : chunk
-    }
-    const events = this.#tailBytes === 0 ? piece.subarray(0, cut) : this.#joined(piece.subarray(0, cut))
-    if (cut < piece.length) this.#keep(piece.subarray(cut))
-    const left = this.#look(events)
-    if (!hidesUsage) return chunk
-    // Bytes that go on as they are are copied: the read buffer is only lent.
-    return left.length === 0 ? null : Buffer.from(left)
+  get isBetween(): boolean {
+    return this.#bytes.isBetween
   }
 
+  body(_ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
+    const whole = this.#bytes.take(chunk, start, end)
+    if (whole === null || !this.#bytes.isBetween) return whole
+    const events = whole === chunk ? chunk.subarray(start, end) : whole
+    const left = this.#look(events)
+    if (left === events) return whole
+    return left.length === 0 ? null : left
+  }
+
+  /** The last event may lack its empty line; half an event is for nobody. */
   end(): Buffer | null {
-    const rest = this.#tailBytes === 0 ? null : this.#look(this.#joined(Buffer.alloc(0)))
-    const held = rest !== null && this.#parties.hidesUsage && rest.length > 0 ? Buffer.from(rest) : null
-    if (this.cost.isOver) return held
-    const last = this.#break('the provider ended its answer before it was complete')
-    return held === null || last === null ? (held ?? last) : Buffer.concat([held, last])
+    const rest = this.#bytes.rest()
+    const left = rest === null ? null : this.#look(Buffer.concat([rest, LINE_ENDS]))
+    if (this.cost.isOver || this.#isUnread || !this.isBetween) return left === null || left.length === 0 ? null : left
+    return this.#break('the provider ended its answer before it was complete')
   }
 
   fault(_ex: Exchange, code: ErrorCode): Buffer | null {
-    return this.cost.isOver ? null : this.#break(ERRORS[code].message)
+    if (!this.isBetween) return null
+    if (this.cost.isOver) return NOTHING
+    const text = this.#break(ERRORS[code].message)
+    this.cost.hasBroken = ERRORS[code].source === 'upstream'
+    return text
   }
 
-  #keep(piece: Buffer): void {
-    if (this.#tailBytes + piece.length > TAIL_BYTES_MAX) {
-      this.cost.isOver = true
-      return
-    }
-    this.#tail.push(Buffer.from(piece))
-    this.#tailBytes += piece.length
-  }
-
-  /** Where an empty line ends that began in the tail, or -1. */
-  #seamIn(piece: Buffer): number {
-    if (this.#tailBytes === 0) return -1
-    const before = this.#tail.at(-1)!.subarray(-SEAM_BYTES)
-    const end = lastAfter(Buffer.concat([before, piece.subarray(0, SEAM_BYTES)]), '\n\n', '\r\n\r\n')
-    return end > before.length ? end - before.length : -1
-  }
-
-  #joined(piece: Buffer): Buffer {
-    const all = Buffer.concat([...this.#tail, piece])
-    this.#tail = []
-    this.#tailBytes = 0
-    return all
-  }
-
-  /** Reads what matters of whole events. Answers them without those that the client has not asked for. */
+  /** Reads what matters of whole events. Answers them (a copy, when there are fewer) without those nobody asked for. */
   #look(events: Buffer): Buffer {
     if (!this.#isFirst && !this.#marks.test(events.latin1Slice())) return events
     const kept: Buffer[] = []
+    let isLess = false
     for (let at = 0; at < events.length; ) {
       const end = at + Math.max(firstBoundaryIn(events, at), 1)
       const event = events.subarray(at, end)
-      if (!this.#read(event)) kept.push(event)
+      if (this.#read(event)) isLess = true
+      else kept.push(event)
       at = end
     }
-    return Buffer.concat(kept)
+    return isLess ? Buffer.concat(kept) : events
   }
 
   /** True: it says nothing but the usage, and nobody has asked. */
@@ -138,7 +110,10 @@ class NativeTap implements CostTap {
       return hidesUsage && said.length > 0 && said.every(({ kind }) => kind === 'usage')
     } catch (error) {
       // The client may understand what is not understood here: it is its own format.
-      if (error instanceof FormatError) return false
+      if (error instanceof FormatError) {
+        if (events.some(({ data }) => isJson(data))) this.#isUnread = true
+        return false
+      }
       throw error
     }
   }
@@ -146,29 +121,11 @@ class NativeTap implements CostTap {
   /** Ends the client's stream with an error in its own words. */
   #break(message: string): Buffer | null {
     this.cost.isOver = true
+    this.cost.hasBroken = true
     const error: ChatError = { ...BROKEN, message }
     const text = this.#parties.writer().write({ kind: 'error', error })
     return text === '' ? null : Buffer.from(text)
   }
-}
-
-/** Behind the last empty line, or -1. A chunk ends with one, as a rule. */
-function boundaryIn(piece: Buffer): number {
-  const { length } = piece
-  if (length >= 2 && piece[length - 1] === LF && (piece[length - 2] === LF || endsWithCrLf(piece))) return length
-  return lastAfter(piece, '\n\n', '\r\n\r\n')
-}
-
-function lastAfter(piece: Buffer, ...marks: readonly string[]): number {
-  return marks.reduce((end, mark) => {
-    const at = piece.lastIndexOf(mark, undefined, 'latin1')
-    return at < 0 ? end : Math.max(end, at + mark.length)
-  }, -1)
-}
-
-function endsWithCrLf(piece: Buffer): boolean {
-  const { length } = piece
-  return length >= 4 && piece[length - 2] === CR && piece[length - 3] === LF && piece[length - 4] === CR
 }
 
 /** Bytes from `at` to behind the next empty line, or to the end. */

@@ -4,17 +4,25 @@ import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type SseEvent, SseReader, SseTooLong } from '#engine/http/sse.ts'
 import type { ChatError, ChatEvent, Usage } from './conversation.ts'
-import { type ChatFormat, reasonOf, type StreamReader, type StreamWriter } from './format.ts'
+import { droppedComment } from './dropped.ts'
+import { EventBytes } from './event-bytes.ts'
+import { type ChatFormat, type Losses, reasonOf, type StreamReader, type StreamWriter } from './format.ts'
+import { Order } from './order.ts'
 
 export interface StreamParties {
   /** What the provider speaks. */
   readonly from: ChatFormat
   readonly writer: StreamWriter
+  /** What the writer could not say: told in a comment ahead of the end. */
+  readonly losses: Losses
   /** Same format on both sides: events pass as they are. */
   readonly isNative: boolean
-  /** Native completions whose client has not asked for the usage chunk that Weir has asked for. */
-  readonly hidesUsage: boolean
+  /** The answer cannot be read: the provider need not go on. */
+  readonly giveUp?: () => void
 }
+
+/** Errors that say something of the provider, and not of what it was asked. */
+const OF_PROVIDER: ReadonlySet<ChatError['type']> = new Set(['rateLimit', 'quota', 'overloaded', 'timeout', 'internal'])
 
 /** What an answer has cost, as far as the provider has said it. */
 export class Cost {
@@ -22,77 +30,162 @@ export class Cost {
   model: string | null = null
   /** The answer has ended, or has been ended: what comes now says nothing. */
   isOver = false
+  /** The provider has begun to answer, and failed. */
+  hasBroken = false
 
   note(event: ChatEvent): void {
     if (event.kind === 'usage') this.usage = event.usage
     else if (event.kind === 'start') {
       this.usage = event.usage
       this.model = event.model
-    } else if (event.kind === 'done' || event.kind === 'error') this.isOver = true
+    } else if (event.kind === 'done') this.isOver = true
+    else if (event.kind === 'error') {
+      this.isOver = true
+      this.hasBroken = OF_PROVIDER.has(event.error.type)
+    }
   }
 }
 
 export interface CostTap extends ResponseTap {
   readonly cost: Cost
+  /** Whether something may be put behind what has been passed: never within an event. */
+  readonly isBetween: boolean
+  /** The exchange is over. */
+  stop?(): void
 }
+
+export const LINE_ENDS = Buffer.from('\n\n')
+/** For the end of an answer that was complete before its connection was. */
+export const NOTHING = Buffer.alloc(0)
 
 export class ChatTap implements CostTap {
   readonly cost = new Cost()
   readonly #parties: StreamParties
   readonly #reader: StreamReader
   readonly #sse = new SseReader()
+  readonly #order = new Order()
+  /** Of a native stream. */
+  readonly #bytes: EventBytes | null
+  /** Native, and has said something that is not known here. */
+  #isUnread = false
+  /** Native, and too long to be read. */
+  #isDeaf = false
+  /** The error that ends it cannot be told. */
+  #isAbrupt = false
 
   constructor(parties: StreamParties) {
     this.#parties = parties
     this.#reader = parties.from.streamReader()
+    this.#bytes = parties.isNative ? new EventBytes() : null
+  }
+
+  get isBetween(): boolean {
+    return this.#bytes === null || this.#bytes.isBetween
   }
 
   body(_ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
-    const { isNative, hidesUsage } = this.#parties
-    const passes = isNative && !hidesUsage
-    if (this.cost.isOver && !passes) return null
-    const events: SseEvent[] = []
-    try {
-      this.#sse.push(chunk, start, end, events)
-      let text = ''
-      for (const event of events) text += this.#translate(event)
-      // Bytes that pass as they are are copied: the read buffer is only lent.
-      if (passes) return Buffer.from(chunk.subarray(start, end))
-      return text === '' ? null : Buffer.from(text)
-    } catch (error) {
-      return this.cost.isOver ? null : this.#break(malformed(error))
-    }
+    if (this.#bytes === null) return this.#translated(chunk, start, end)
+    this.#read(chunk, start, end)
+    return this.#bytes.take(chunk, start, end)
   }
 
+  /** The last event may lack its empty line. */
   end(): Buffer | null {
-    if (this.cost.isOver) return null
-    return this.#break({ ...BROKEN, message: 'the provider ended its answer before it was complete' })
+    let last: Buffer | null = null
+    if (this.#bytes === null) last = this.#translated(LINE_ENDS, 0, LINE_ENDS.length)
+    else {
+      const held = this.#bytes.rest()
+      this.#read(LINE_ENDS, 0, LINE_ENDS.length)
+      // Half an event is for nobody.
+      if (held !== null && (this.cost.isOver || this.#isUnread)) last = Buffer.concat([held, LINE_ENDS])
+    }
+    if (this.cost.isOver || this.#isUnread) return last
+    const error = this.#break({ ...BROKEN, message: 'the provider ended its answer before it was complete' })
+    return last === null || error === null ? (last ?? error) : Buffer.concat([last, error])
   }
 
   fault(_ex: Exchange, code: ErrorCode): Buffer | null {
+    if (this.#isAbrupt || !this.isBetween) return null
+    if (this.cost.isOver) return NOTHING
+    const { message, source } = ERRORS[code]
+    const text = this.#break({ ...BROKEN, message })
+    this.cost.hasBroken = source === 'upstream'
+    return text
+  }
+
+  /** Of a native stream, whose events pass as they are: reading them is for the gateway alone. */
+  #read(chunk: Buffer, start: number, end: number): void {
+    if (this.#isDeaf) return
+    const events: SseEvent[] = []
+    try {
+      this.#sse.push(chunk, start, end, events)
+    } catch {
+      this.#isDeaf = true
+      this.#isUnread = true
+    }
+    for (const event of events) for (const one of this.#heard(event)) this.cost.note(one)
+  }
+
+  /** What is of the client's own format it may judge by itself. */
+  #heard(event: SseEvent): readonly ChatEvent[] {
+    try {
+      return this.#reader.read(event)
+    } catch {
+      // News that are not known here may be the end of the answer; what is no JSON is nothing.
+      if (isJson(event.data)) this.#isUnread = true
+      return []
+    }
+  }
+
+  #translated(chunk: Buffer, start: number, end: number): Buffer | null {
     if (this.cost.isOver) return null
-    return this.#break({ ...BROKEN, message: ERRORS[code].message })
+    const events: SseEvent[] = []
+    let text = ''
+    try {
+      this.#sse.push(chunk, start, end, events)
+      for (const event of events) text += this.#translate(event)
+    } catch (error) {
+      const last = this.#break(malformed(error))
+      if (this.#parties.giveUp !== undefined) queueMicrotask(this.#parties.giveUp)
+      // What came before it in the same piece is the client's.
+      return last === null ? Buffer.from(text) : Buffer.concat([Buffer.from(text), last])
+    }
+    return text === '' ? null : Buffer.from(text)
   }
 
   #translate(event: SseEvent): string {
-    if (this.cost.isOver) return ''
-    const { isNative, hidesUsage, writer } = this.#parties
-    const said = this.#reader.read(event)
     let text = ''
-    for (const one of said) {
+    for (const one of this.cost.isOver ? [] : this.#reader.read(event)) {
+      if (!this.#order.admits(one)) continue
       this.cost.note(one)
-      if (!isNative) text += writer.write(one)
+      if (one.kind === 'done') text += this.#beforeDone()
+      text += this.#parties.writer.write(one)
     }
-    if (!isNative) return text
-    if (!hidesUsage) return ''
-    return said.length > 0 && said.every(({ kind }) => kind === 'usage') ? '' : frame(event)
+    return text
+  }
+
+  /** Reasons to stop that the provider has not given, and what could not be said. */
+  #beforeDone(): string {
+    const { writer, losses } = this.#parties
+    let text = ''
+    for (const choice of this.#order.unstopped)
+      text += writer.write({ kind: 'stop', choice, stop: 'end', stopSequence: null })
+    for (const field of this.#reader.lost ?? []) losses.add(field)
+    return text + droppedComment(losses.fields)
   }
 
   /** Ends the client's stream with an error in its own words. */
   #break(error: ChatError): Buffer | null {
     this.cost.isOver = true
-    const text = this.#parties.writer.write({ kind: 'error', error })
-    return text === '' ? null : Buffer.from(text)
+    this.cost.hasBroken = true
+    try {
+      const text = this.#parties.writer.write({ kind: 'error', error })
+      return text === '' ? null : Buffer.from(text)
+    } catch {
+      // What has been collected is too deep to be written: the connection says it.
+      this.#isAbrupt = true
+      return null
+    }
   }
 }
 
@@ -103,7 +196,11 @@ function malformed(error: unknown): ChatError {
   return { ...BROKEN, message: `the provider's answer cannot be read: ${why}` }
 }
 
-function frame({ name, data }: SseEvent): string {
-  const lines = data.includes('\n') ? data.replaceAll('\n', '\ndata: ') : data
-  return name === '' ? `data: ${lines}\n\n` : `event: ${name}\ndata: ${lines}\n\n`
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false // As good an answer as true.
+  }
 }

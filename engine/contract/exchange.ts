@@ -107,6 +107,11 @@ export class Exchange {
   tap: ResponseTap | null = null
   /** How the client wants to be told of an error: status and message -> JSON. Null: as text. */
   dialect: ((status: number, message: string) => string) | null = null
+  /**
+   * For the backend: called when the attempt at hand is given up for another one, its response still in its place.
+   * Whatever it did to the request for its own endpoint it takes back: the next attempt may be another backend's.
+   */
+  onRetry: ((ex: Exchange) => void) | null = null
   /** For the backend: called once, when the exchange is about to be recorded, however it ended. */
   onOver: ((ex: Exchange) => void) | null = null
   /** What a model was asked and has answered, as far as it is known; null where none is asked. */

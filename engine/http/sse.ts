@@ -15,6 +15,9 @@ const CR = 13
 /** An event of a model is some KB; images in base64 are a few MB. */
 export const SSE_EVENT_BYTES_MAX = 32 * 1024 * 1024
 
+/** What joining one more line costs beside its text: an event of empty lines is long too. */
+const LINE_BYTES = 32
+
 /** Thrown by push: an event is longer than SSE_EVENT_BYTES_MAX. */
 export class SseTooLong extends Error {}
 
@@ -27,6 +30,8 @@ export class SseReader {
   #isFirst = true
   #name = ''
   #data: string | null = null
+  /** Data lines of the event so far. */
+  #lineCount = 0
 
   /** Adds the events that bytes [start, end) complete to `events`. */
   push(chunk: Buffer, start: number, end: number, events: SseEvent[]): void {
@@ -84,6 +89,7 @@ export class SseReader {
       if (this.#data !== null) events.push({ name: this.#name, data: this.#data })
       this.#name = ''
       this.#data = null
+      this.#lineCount = 0
       return
     }
     if (text.startsWith('data', start)) {
@@ -94,7 +100,9 @@ export class SseReader {
 
   #add(value: string): void {
     this.#data = this.#data === null ? value : `${this.#data}\n${value}`
-    if (this.#data.length > SSE_EVENT_BYTES_MAX) throw new SseTooLong('the event is too long')
+    this.#lineCount++
+    if (this.#data.length + this.#lineCount * LINE_BYTES > SSE_EVENT_BYTES_MAX)
+      throw new SseTooLong('the event is too long')
   }
 }
 

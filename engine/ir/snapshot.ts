@@ -105,6 +105,8 @@ export interface AiBackend {
   readonly modelAliases: Readonly<Record<string, string>>
   /** What happens to fields that the provider's format cannot say. */
   readonly unsupported: 'refuse' | 'drop'
+  /** Of streams: when clients get a comment, and when a provider is given up; milliseconds, 0: never. */
+  readonly silence: { readonly keepaliveMs: number; readonly stallMs: number }
   readonly policies: PolicySet
 }
 

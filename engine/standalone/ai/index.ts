@@ -4,6 +4,7 @@ import { oneOf } from '#engine/schema/choice.ts'
 import { list, name, refusedKeys, shortString, z } from '#engine/schema/schema.ts'
 import { type FileProvider, provider, providerOf } from './providers.ts'
 import { routes, translateRoutes } from './routes.ts'
+import { silenceOf, streams } from './streams.ts'
 
 /** Spec section 8. */
 const GROUPS_MAX = 32
@@ -29,6 +30,7 @@ export const aiSchema = () =>
         .enum(['refuse', 'drop'])
         .optional()
         .describe('What happens to fields that the provider cannot be told. Default refuse: 400 that names them.'),
+      streams: streams().optional(),
       ...refusedKeys('LLM setting', ['defaults', 'overrides', 'prompt', 'promptCaching', 'promptGuard'])
     }
   ).check(({ value, issues }) => {
@@ -48,6 +50,7 @@ export function translateAi(file: z.output<ReturnType<typeof aiSchema>>, policie
     routes: translateRoutes(file.routes ?? {}),
     modelAliases: file.modelAliases ?? {},
     unsupported: file.unsupported ?? 'refuse',
+    silence: silenceOf(file.streams),
     policies
   }
 }

@@ -1,0 +1,246 @@
+/** Several providers, one request: what each of them gets to see, and who is asked while one is failing. */
+import { deepEqual, doesNotMatch, equal, match } from 'node:assert/strict'
+import { once } from 'node:events'
+import { type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { type TestContext, test } from 'node:test'
+import { startGateway } from '#engine/testing/gateway.ts'
+import { type Models, startModels } from '#engine/testing/models.ts'
+import { choose, retryAfterMs, Seat, Turn } from './balancer.ts'
+
+const ASK = { model: 'm1', messages: [{ role: 'user', content: 'Hi' }] }
+
+async function models(t: TestContext): Promise<Models> {
+  const started = await startModels()
+  t.after(() => started.close())
+  return started
+}
+
+async function gateway(t: TestContext, backends: readonly object[], policies: object = {}) {
+  const started = await startGateway(
+    JSON.stringify({
+      config: { adminAddr: 'off', statsAddr: 'off', readinessAddr: 'off', logging: { level: 'warn' } },
+      binds: [{ port: 0, listeners: [{ routes: [{ policies, backends }] }] }]
+    })
+  )
+  t.after(() => started.close())
+  const ask = (path: string, body: unknown = ASK, headers: Record<string, string> = {}) =>
+    fetch(`http://127.0.0.1:${started.port}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body)
+    })
+  return { port: started.port, ask }
+}
+
+const at = (kind: string, { port }: Models, name: string, key?: string) => ({
+  name,
+  [kind]: {},
+  host: '127.0.0.1',
+  port,
+  ...(key === undefined ? {} : { policies: { auth: { key } } })
+})
+
+const refusing = (provider: Models, status = 503, headers: Record<string, string> = {}) => {
+  provider.instead = (_, response) => {
+    response.writeHead(status, headers).end('{}')
+    return true
+  }
+}
+
+test('the second provider sees nothing that was written for the first: no key, no field, no format', async (t) => {
+  const [first, second] = [await models(t), await models(t)]
+  refusing(first)
+  const groups = [
+    { providers: [at('anthropic', first, 'a', 'sk-of-the-first')] },
+    { providers: [at('openai', second, 'b')] }
+  ]
+  const { ask } = await gateway(t, [{ ai: { groups } }])
+  const own = { ...ASK, user: 'someone', temperature: 0.5 }
+  equal((await ask('/v1/chat/completions', own)).status, 200)
+  equal(first.asked[0]?.headers['x-api-key'], 'sk-of-the-first')
+  const { headers, path, body } = second.asked[0]!
+  doesNotMatch(JSON.stringify(headers), /sk-of-the-first|anthropic/)
+  deepEqual([headers.authorization, path], [undefined, '/v1/chat/completions'])
+  // The client's own body, not that which was translated for the first.
+  deepEqual(body, own)
+  await ask('/v1/chat/completions', own, { authorization: 'Bearer sk-of-the-client' })
+  equal(second.asked[1]?.headers.authorization, 'Bearer sk-of-the-client')
+  doesNotMatch(JSON.stringify(first.asked), /sk-of-the-client/)
+})
+
+test('a backend that is no model gets the request of the client, and no key of a provider', async (t) => {
+  const [provider, other] = [await models(t), await models(t)]
+  refusing(provider)
+  other.instead = (_, response) => {
+    response.end('other')
+    return true
+  }
+  const ai = { provider: at('anthropic', provider, 'x', 'sk-of-the-provider') }
+  const { name: _, ...only } = ai.provider
+  const backends = [
+    { weight: 1, ai: { provider: only } },
+    { weight: 1, host: `127.0.0.1:${other.port}` }
+  ]
+  const { ask } = await gateway(t, backends, { retry: { attempts: 2, codes: [503] } })
+  for (let i = 0; i < 2; i++) equal(await (await ask('/v1/chat/completions?x=1')).text(), 'other')
+  equal(provider.asked.length >= 1, true)
+  for (const { headers, path, body } of other.asked) {
+    doesNotMatch(JSON.stringify(headers), /sk-of-the-provider|anthropic/)
+    deepEqual([path, body], ['/v1/chat/completions?x=1', ASK])
+  }
+})
+
+test("a client's key in the query, and what is no key of a provider, stay away from a provider with its own", async (t) => {
+  const provider = await models(t)
+  const routes = { '*': 'GenerateContent' }
+  const configured = await gateway(t, [
+    {
+      ai: { routes, provider: { gemini: {}, host: '127.0.0.1', port: provider.port, policies: { auth: { key: 'k' } } } }
+    }
+  ])
+  const contents = { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] }
+  const path = '/v1beta/models/m:generateContent'
+  await configured.ask(`${path}?key=sk-client&prettyPrint=false`, contents)
+  deepEqual([provider.asked[0]?.path, provider.asked[0]?.headers['x-goog-api-key']], [`${path}?prettyPrint=false`, 'k'])
+  const open = await gateway(t, [{ ai: { routes, provider: { gemini: {}, host: '127.0.0.1', port: provider.port } } }])
+  await open.ask('/v1beta/models/m:streamGenerateContent?alt=sse&key=sk-client', contents)
+  equal(provider.asked[1]?.headers['x-goog-api-key'], 'sk-client')
+  doesNotMatch(provider.asked[1]?.path ?? '', /sk-client/)
+  await open.ask(path, contents, { authorization: 'Basic dXNlcjpwYXNz' })
+  doesNotMatch(JSON.stringify(provider.asked[2]?.headers), /dXNlcjpwYXNz/)
+})
+
+test('how long a provider wants to be left alone is heard with every status', async (t) => {
+  const [first, second] = [await models(t), await models(t)]
+  for (const status of [429, 500, 503]) {
+    refusing(first, status, { 'retry-after': '60' })
+    const groups = [{ providers: [at('openai', first, 'a')] }, { providers: [at('openai', second, 'b')] }]
+    const { ask } = await gateway(t, [{ ai: { groups } }])
+    first.asked.length = 0
+    equal((await ask('/v1/chat/completions')).status, 200)
+    // Ten seconds later it would be asked again, had it not said a minute.
+    const real = performance.now.bind(performance)
+    const later = t.mock.method(performance, 'now', () => real() + 10_000)
+    equal((await ask('/v1/chat/completions')).status, 200)
+    later.mock.restore()
+    equal(first.asked.length, 1, String(status))
+  }
+})
+
+test('a client that leaves while the second provider thinks ends that work, and the first is not asked again', async (t) => {
+  const [first, second] = [await models(t), await models(t)]
+  refusing(first)
+  const [asked, gone] = [Promise.withResolvers<ServerResponse>(), Promise.withResolvers<void>()]
+  second.instead = (_, response) => {
+    response.on('close', () => gone.resolve())
+    asked.resolve(response)
+    return true
+  }
+  const groups = [{ providers: [at('openai', first, 'a')] }, { providers: [at('openai', second, 'b')] }]
+  const { port, ask } = await gateway(t, [{ ai: { groups } }])
+  const client = request({ port, host: '127.0.0.1', method: 'POST', path: '/v1/chat/completions' })
+  client.on('error', () => undefined)
+  client.end(JSON.stringify(ASK))
+  await asked.promise
+  client.destroy()
+  await gone.promise
+  deepEqual([first.asked.length, second.asked.length], [1, 1])
+  second.instead = null
+  equal((await ask('/v1/chat/completions')).status, 200)
+})
+
+test('a provider that hangs is left after the time for one attempt', async (t) => {
+  const [first, second] = [await models(t), await models(t)]
+  first.instead = () => true
+  const groups = [{ providers: [at('openai', first, 'a')] }, { providers: [at('anthropic', second, 'b')] }]
+  const { ask } = await gateway(t, [{ ai: { groups } }], { timeouts: { backendRequest: '100ms' } })
+  equal((await ask('/v1/chat/completions')).status, 200)
+  deepEqual([first.asked.length, second.asked.length], [1, 1])
+})
+
+test('a stream that breaks off counts against its provider', async (t) => {
+  const [first, second] = [await models(t), await models(t)]
+  first.instead = (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end('data: {"id":"c","model":"m","choices":[{"index":0,"delta":{"content":"a"}}]}\n\n')
+    return true
+  }
+  const groups = [{ providers: [at('openai', first, 'a')] }, { providers: [at('openai', second, 'b')] }]
+  const { ask } = await gateway(t, [{ ai: { groups } }])
+  match(await (await ask('/v1/chat/completions', { ...ASK, stream: true })).text(), /before it was complete/)
+  doesNotMatch(await (await ask('/v1/chat/completions', { ...ASK, stream: true })).text(), /"error"/)
+  deepEqual([first.asked.length, second.asked.length], [1, 1])
+})
+
+test('bodies that come slowly, or never, are not sent anywhere', async (t) => {
+  const provider = await models(t)
+  const { port, ask } = await gateway(t, [{ ai: { provider: { openai: {}, host: '127.0.0.1', port: provider.port } } }])
+  const slow = request({ port, host: '127.0.0.1', method: 'POST', path: '/v1/chat/completions' })
+  slow.on('error', () => undefined)
+  slow.write('{"model":"m1",')
+  equal((await ask('/v1/chat/completions')).status, 200)
+  slow.end('"messages":[{"role":"user","content":"Hi"}]}')
+  const [answer] = (await once(slow, 'response')) as [IncomingMessage]
+  equal(answer.statusCode, 200)
+  const half = request({ port, host: '127.0.0.1', method: 'POST', path: '/v1/chat/completions' })
+  half.on('error', () => undefined)
+  half.write('{"model":"m1",')
+  await new Promise((resolve) => half.on('socket', (socket) => socket.once('connect', resolve)))
+  half.destroy()
+  equal((await ask('/v1/chat/completions')).status, 200)
+  equal(provider.asked.length, 3)
+})
+
+// --- the balancer itself ---
+
+test('who comes back from rest gets one request at a time, until one succeeds', () => {
+  const [a, b] = [new Seat('a'), new Seat('b')]
+  const groups = [[a], [b]]
+  const next = (now: number) => choose(groups, [], now, () => 0)?.provider
+  new Turn(a, 0).failed(0, null, 0)
+  deepEqual([next(1), next(499), next(500)], ['b', 'b', 'a'])
+  const probe = new Turn(a, 600)
+  deepEqual([next(600), next(90_000)], ['b', 'b'])
+  // The client of the probe has left: nobody knows, and the next one finds out.
+  probe.left()
+  equal(next(700), 'a')
+  const second = new Turn(a, 700)
+  second.failed(700, null, 0)
+  deepEqual([next(1699), next(1700)], ['b', 'a'])
+  const third = new Turn(a, 1700)
+  third.succeeded(1750)
+  new Turn(a, 1760)
+  deepEqual([next(1770), a.probes, a.pending], ['a', 0, 1])
+})
+
+test('an attempt is counted once, however often it is told how it went', () => {
+  const seat = new Seat('a')
+  const turn = new Turn(seat, 0)
+  turn.failed(0, null, 0)
+  turn.failed(0, 300_000, 0)
+  turn.succeeded(5)
+  deepEqual([seat.pending, seat.restsUntil, turn.left()], [0, 500, false])
+})
+
+test('a Retry-After that is none is not heard, and one of zero is no permission to come back at once', () => {
+  const now = Date.parse('Wed, 21 Oct 2026 07:28:00 GMT')
+  const cases: [string | undefined, number | null][] = [
+    [undefined, null],
+    ['', null],
+    ['-5', null],
+    ['1e9', null],
+    ['99999999999999999999', null],
+    ['7, 8', null],
+    ['2026', 2_026_000],
+    ['0.5', 500],
+    ['Wed, 21 Oct 2026 07:28:30 GMT', 30_000],
+    ['Wed, 21 Oct 2015 07:28:00 GMT', 0],
+    ['Wed, 99 Oct 2026 07:28:00 GMT', null]
+  ]
+  for (const [value, wanted] of cases) equal(retryAfterMs(value, now), wanted, value)
+  const seat = new Seat('a')
+  seat.failed(0, 0, 0)
+  equal(seat.restsUntil, 500)
+  seat.failed(0, 9e15, 0)
+  equal(seat.restsUntil, 300_000)
+})

@@ -1,0 +1,37 @@
+/**
+ * A request as the client sent it, for the attempts after the first: what was written for one provider (its key, its
+ * fields, its format) must never reach another, nor a backend that is no model at all.
+ */
+import type { BodyKind, Exchange } from '#engine/contract/exchange.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
+
+export class Original {
+  readonly #method: string
+  readonly #path: string
+  readonly #query: string
+  readonly #fields: HeaderBlock
+  readonly #body: BodyKind
+  readonly #length: number
+  readonly #bytes: Buffer | null
+
+  constructor(ex: Exchange) {
+    this.#method = ex.method
+    this.#path = ex.path
+    this.#query = ex.query
+    this.#fields = ex.request.copy()
+    this.#body = ex.requestBody
+    this.#length = ex.requestLength
+    this.#bytes = ex.requestBytes
+  }
+
+  restore(ex: Exchange): void {
+    ex.method = this.#method
+    ex.path = this.#path
+    ex.query = this.#query
+    ex.request = this.#fields.copy()
+    ex.requestBody = this.#body
+    ex.requestLength = this.#length
+    ex.requestBytes = this.#bytes
+    ex.llm = null
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * Silence in streams: clients hear a comment when there was nothing else for a while (proxies between end connections
+ * that say nothing), and a provider that says nothing for long is given up. A client that does not read is not the
+ * provider's silence: nothing is read from a provider whose client is behind.
+ */
+import type { ErrorCode } from '#engine/contract/errors.ts'
+import { type Exchange, STEP_SENDING } from '#engine/contract/exchange.ts'
+import { TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
+import { enterTurn, leaveTurn } from '#engine/socket/wire.ts'
+import type { Cost, CostTap } from './stream.ts'
+
+/** Milliseconds; 0: never. */
+export interface Silence {
+  /** Of the client's stream, before it gets a comment. */
+  readonly keepaliveMs: number
+  /** Of the provider, before its stream is ended. */
+  readonly stallMs: number
+}
+
+/** Comments are for nobody (WHATWG HTML, section 9.2.7, recommends one every 15 seconds or so). */
+export const KEEPALIVE = Buffer.from(': keepalive\n\n')
+
+const TIMERS = new TimerWheel()
+
+/** A tap whose silence is noticed until it is stopped. `fail` ends the response. */
+export class WatchedTap implements CostTap {
+  readonly cost: Cost
+  readonly #tap: CostTap
+  readonly #pulse: Pulse
+
+  constructor(tap: CostTap, silence: Silence, ex: Exchange, fail: (ex: Exchange, code: ErrorCode) => void) {
+    this.cost = tap.cost
+    this.#tap = tap
+    const isBetween = () => !tap.cost.isOver && tap.isBetween
+    this.#pulse = new Pulse(silence, ex, isBetween, () => fail(ex, 'UPSTREAM_TIMEOUT'))
+  }
+
+  get isBetween(): boolean {
+    return this.#tap.isBetween
+  }
+
+  body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
+    const bytes = this.#tap.body(ex, chunk, start, end)
+    this.#pulse.heard(bytes !== null)
+    return bytes
+  }
+
+  end(ex: Exchange): Buffer | null {
+    return this.#tap.end(ex)
+  }
+
+  fault(ex: Exchange, code: ErrorCode): Buffer | null {
+    return this.#tap.fault(ex, code)
+  }
+
+  stop(): void {
+    this.#pulse.stop()
+  }
+}
+
+class Pulse {
+  readonly #silence: Silence
+  readonly #ex: Exchange
+  /** Whether a comment may be written now. */
+  readonly #isBetween: () => boolean
+  readonly #stalled: () => void
+  readonly #timer = new WheelTimer(() => this.#beat())
+  #heardAt: number
+  #saidAt: number
+
+  constructor(silence: Silence, ex: Exchange, isBetween: () => boolean, stalled: () => void) {
+    this.#silence = silence
+    this.#ex = ex
+    this.#isBetween = isBetween
+    this.#stalled = stalled
+    this.#heardAt = performance.now()
+    this.#saidAt = this.#heardAt
+    this.#arm(this.#heardAt)
+  }
+
+  /** The provider has sent something; `said`: and so has the gateway. */
+  heard(said: boolean): void {
+    this.#heardAt = performance.now()
+    if (said) this.#saidAt = this.#heardAt
+  }
+
+  stop(): void {
+    TIMERS.remove(this.#timer)
+  }
+
+  #arm(now: number): void {
+    const { keepaliveMs, stallMs } = this.#silence
+    const comment = keepaliveMs === 0 ? Number.POSITIVE_INFINITY : this.#saidAt + keepaliveMs
+    const stall = stallMs === 0 ? Number.POSITIVE_INFINITY : this.#heardAt + stallMs
+    const next = Math.min(comment, stall)
+    if (next !== Number.POSITIVE_INFINITY) TIMERS.arm(this.#timer, now, Math.max(next - now, 1))
+  }
+
+  #beat(): void {
+    enterTurn()
+    const now = performance.now()
+    const { keepaliveMs, stallMs } = this.#silence
+    const isSilent = stallMs > 0 && now - this.#heardAt >= stallMs
+    let hasRoom = true
+    if (isSilent || (keepaliveMs > 0 && now - this.#saidAt >= keepaliveMs)) {
+      hasRoom = this.#comment()
+      this.#saidAt = now
+    }
+    if (!hasRoom) this.#heardAt = now
+    if (isSilent && hasRoom) this.#stalled()
+    else this.#arm(now)
+    leaveTurn()
+  }
+
+  /** False: the client is behind, or the response has not begun, since a policy still looks at its head. */
+  #comment(): boolean {
+    const ex = this.#ex
+    if (ex.step !== STEP_SENDING) return false
+    return !this.#isBetween() || ex.client.sendBody(ex, KEEPALIVE, 0, KEEPALIVE.length, null)
+  }
+}
