@@ -1,0 +1,156 @@
+/**
+ * What the fuzz targets llm-* have in common: an input is read as a request, an answer, an error and a stream of one
+ * format. Reading throws FormatError or nothing else (RangeError for what is nested without bottom, which the backend
+ * tells); what is accepted can be written in every format, is JSON, and a stream says the same however it is cut.
+ */
+import assert from 'node:assert/strict'
+import type { ChatEvent, Json, JsonObject } from '#backends/llm/conversation.ts'
+import { isObject } from '#backends/llm/fields.ts'
+import { type Asked, type ChatFormat, FormatError, Losses } from '#backends/llm/format.ts'
+import { FORMATS } from '#backends/llm/matrix.ts'
+import { Order } from '#backends/llm/order.ts'
+import { ChatTap } from '#backends/llm/stream.ts'
+import { bentJson } from '#engine/testing/bent-json.ts'
+import { parseEvents } from '#engine/testing/sse.ts'
+
+const ASKED: Asked = { model: 'alias', wantsUsage: true, at: 0, id: 'fresh' }
+const ALL = Object.values(FORMATS) as readonly ChatFormat[]
+const NO_EXCHANGE = {} as never
+
+export const WORDS = [
+  ...[
+    '"index":',
+    '1e9',
+    '-1',
+    '"id":',
+    '"type":',
+    'null',
+    '""',
+    '[]',
+    '{}',
+    '"__proto__":',
+    '"constructor":',
+    '\\ud800'
+  ],
+  ...['"role":"assistant"', '"role":"user"', '"content":', '"text":', '"name":', '"arguments":"{}"', '"usage":'],
+  ...[
+    'data: ',
+    'event: error\n',
+    '\n\n',
+    'data: [DONE]\n\n',
+    '"error":{"message":"m"}',
+    '"stream":true',
+    'messages[0].a'
+  ]
+]
+
+/** What `step` returns; null when it says that its input does not follow the format. */
+function tried<T>(step: () => T): T | null {
+  try {
+    return step()
+  } catch (error) {
+    if (error instanceof FormatError || error instanceof RangeError) return null
+    throw error
+  }
+}
+
+/** `seeds`: a request, an answer and a stream that are right; the input says as well how they are bent. */
+export function attack(format: ChatFormat, data: Buffer, [request, answer, stream]: readonly string[]): void {
+  bend(format, data, request!, answer!, stream!)
+  const text = data.toString()
+  readErrors(format, text)
+  const body = bodyOf(text)
+  if (body !== null) {
+    requests(format, body)
+    answers(format, body)
+  }
+  // A stream of one event, too: mutations of an answer are rarely framed.
+  streams(format, data)
+  if (body !== null) streams(format, Buffer.from(`data: ${JSON.stringify(body)}\n\n`))
+  assert.equal(({} as Record<string, unknown>).polluted, undefined)
+}
+
+function bend(format: ChatFormat, data: Buffer, request: string, answer: string, stream: string): void {
+  const asked = bentJson(request, data) as Json
+  if (isObject(asked)) requests(format, asked)
+  const answered = bentJson(answer, data) as Json
+  if (isObject(answered)) answers(format, answered)
+  const whole = parseEvents(stream).map(({ name, data: text }) => [name, text === '[DONE]' ? text : JSON.parse(text)])
+  const events = bentJson(JSON.stringify(whole), data)
+  if (!Array.isArray(events)) return
+  const wire = (events as Json[]).map((event) => {
+    const [name, told] = Array.isArray(event) ? (event as Json[]) : ['', event]
+    const line = typeof name === 'string' && /^[\w.]+$/.test(name) ? `event: ${name}\n` : ''
+    return `${line}data: ${told === '[DONE]' ? told : JSON.stringify(told ?? null)}\n\n`
+  })
+  streams(format, Buffer.from(wire.join('')))
+}
+
+function bodyOf(text: string): JsonObject | null {
+  const value = tried(() => {
+    try {
+      return JSON.parse(text) as Json
+    } catch (error) {
+      if (error instanceof SyntaxError) return null
+      throw error
+    }
+  })
+  return isObject(value ?? undefined) ? (value as JsonObject) : null
+}
+
+function requests(format: ChatFormat, body: JsonObject): void {
+  const from = { model: 'm', isStreamed: format.name === 'gemini' ? false : null }
+  const conversation = tried(() => format.readRequest(body, from))
+  if (conversation === null) return
+  for (const to of ALL) {
+    const written = tried(() => JSON.stringify(to.writeRequest(conversation, new Losses())))
+    if (written === null) continue
+    // The format that it came in reads again what was written of it.
+    if (to === format) format.readRequest(JSON.parse(written) as JsonObject, from)
+  }
+}
+
+function answers(format: ChatFormat, body: JsonObject): void {
+  const answer = tried(() => format.readAnswer(body))
+  if (answer === null) return
+  for (const to of ALL) {
+    const written = tried(() => JSON.stringify(to.writeAnswer(answer, ASKED, new Losses())))
+    if (written !== null) to.readAnswer(JSON.parse(written) as JsonObject)
+  }
+}
+
+function readErrors(format: ChatFormat, text: string): void {
+  const error = format.readError(500, text)
+  assert.equal(typeof error.message, 'string')
+  for (const to of ALL) assert.ok(JSON.stringify(to.writeError(error)).length > 0)
+}
+
+function streams(format: ChatFormat, wire: Buffer): void {
+  for (const to of ALL) {
+    const whole = tapped(format, to, wire, wire.length)
+    assert.equal(tapped(format, to, wire, 7), whole, `${format.name} to ${to.name}, cut`)
+    if (to === format) continue
+    const reader = to.streamReader()
+    const order = new Order()
+    const events: ChatEvent[] = parseEvents(whole).flatMap((event) => reader.read(event))
+    const told = events.filter((event) => order.admits(event))
+    const last = told.at(-1)?.kind
+    // Usage may be told once more behind the end.
+    assert.ok(last === 'error' || last === 'done' || last === 'usage', `${format.name} to ${to.name} ends with ${last}`)
+  }
+}
+
+/** Streams that pass as they are are not compared: all of them is what they say. */
+function tapped(from: ChatFormat, to: ChatFormat, wire: Buffer, size: number): string {
+  const losses = new Losses()
+  const writer = to.streamWriter(ASKED, losses)
+  const tap = new ChatTap({ from, writer, losses, isNative: from === to })
+  const pieces: (Buffer | null)[] = []
+  for (let at = 0; at < wire.length; at += size) {
+    const end = Math.min(at + size, wire.length)
+    const bytes = tap.body(NO_EXCHANGE, wire, at, end)
+    pieces.push(bytes === wire ? wire.subarray(at, end) : bytes)
+  }
+  pieces.push(tap.end())
+  return Buffer.concat(pieces.filter((piece) => piece !== null)).toString()
+}
