@@ -13,8 +13,12 @@ export function restore(body: Writable, rest: Rest, losses: Losses): void {
 
 const STEP = /([^.[\]]+)|\[(\d+)\]/g
 
+/** A field whose name is empty has no place that its path could tell. */
+const NAMELESS = /^$|^\.|\.\.|\.$|\.\[/
+
 /** False when a list on the way is not long enough: what the field belonged to is gone. */
 function put(body: Writable, path: string, value: Json): boolean {
+  if (NAMELESS.test(path)) return false
   const steps = [...path.matchAll(STEP)].map((step) => step[1] ?? Number(step[2]))
   const last = steps.pop()
   let at: Json | undefined = body
