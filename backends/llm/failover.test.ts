@@ -149,6 +149,33 @@ test('a client that leaves while the second provider thinks ends that work, and 
   equal((await ask('/v1/chat/completions')).status, 200)
 })
 
+test('who leaves while a provider is being tried again does not keep it from being tried', async (t) => {
+  const [first, second] = [await models(t), await models(t)]
+  refusing(first)
+  const groups = [{ providers: [at('openai', first, 'a')] }, { providers: [at('openai', second, 'b')] }]
+  const { port, ask } = await gateway(t, [{ ai: { groups } }])
+  equal((await ask('/v1/chat/completions')).status, 200)
+  const real = performance.now.bind(performance)
+  t.mock.method(performance, 'now', () => real() + 2_000)
+  const [asked, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  first.instead = (_, response) => {
+    response.on('close', () => gone.resolve())
+    asked.resolve()
+    return true
+  }
+  const client = request({ port, host: '127.0.0.1', method: 'POST', path: '/v1/chat/completions' })
+  client.on('error', () => undefined)
+  client.end(JSON.stringify(ASK))
+  await asked.promise
+  // While it is being tried, others go elsewhere.
+  equal((await ask('/v1/chat/completions')).status, 200)
+  client.destroy()
+  await gone.promise
+  first.instead = null
+  equal((await ask('/v1/chat/completions')).status, 200)
+  deepEqual([first.asked.length, second.asked.length], [3, 2])
+})
+
 test('a provider that hangs is left after the time for one attempt', async (t) => {
   const [first, second] = [await models(t), await models(t)]
   first.instead = () => true
