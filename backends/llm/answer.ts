@@ -1,14 +1,15 @@
 /** A provider's answer on its way to the client: whole, streamed, or an error; as it is, or in the client's format. */
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceResponseBody, whenResponse } from '#engine/contract/body.ts'
-import { charge } from '#engine/contract/buckets.ts'
 import { BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE } from '#engine/contract/filter.ts'
-import type { FormatName, Usage } from './conversation.ts'
+import type { FormatName } from './conversation.ts'
 import { FormatError, Losses, reasonOf } from './format.ts'
 import { FORMATS } from './matrix.ts'
 import { nativeTap } from './native-tap.ts'
+import { NotedTap } from './noted-tap.ts'
 import { askedOf, type ChatRequest } from './request.ts'
+import { settle } from './said.ts'
 import { ChatTap, type CostTap } from './stream.ts'
 
 export type Proceed = Parameters<AnswerHook>[1]
@@ -51,6 +52,7 @@ export class Answers {
 function convert(ex: Exchange, chat: ChatRequest, format: FormatName): void {
   const bytes = ex.responseBytes
   if (bytes === null) return
+  if (ex.status < 300) chat.noted?.whole(format, bytes)
   if (ex.status >= 300) translateError(ex, chat, format, bytes)
   else if (format === chat.client) readCost(ex, format, bytes)
   else translateWhole(ex, chat, format, bytes)
@@ -60,7 +62,7 @@ function convert(ex: Exchange, chat: ChatRequest, format: FormatName): void {
 function readCost(ex: Exchange, format: FormatName, bytes: Buffer): void {
   try {
     const { usage, model } = FORMATS[format]!.readCost(JSON.parse(bytes.toString()))
-    settle(ex, usage, model)
+    settle(ex, { usage, model })
   } catch (error) {
     // What is of the client's own format it may judge by itself.
     if (!(error instanceof FormatError) && !(error instanceof SyntaxError)) throw error
@@ -74,7 +76,7 @@ function stream(ex: Exchange, chat: ChatRequest, format: FormatName): CostTap {
   const writer = () => FORMATS[chat.client]!.streamWriter(askedOf(chat))
   const native = isNative ? nativeTap({ format, reader: from.streamReader(), writer, hidesUsage }) : null
   const tap = native ?? new ChatTap({ from, writer: writer(), isNative, hidesUsage })
-  ex.tap = tap
+  ex.tap = chat.noted === null ? tap : new NotedTap(tap, chat.noted, format)
   if (!isNative || hidesUsage) {
     ex.response!.remove('content-length')
     ex.responseBody = BODY_STREAM
@@ -92,7 +94,7 @@ function translateWhole(ex: Exchange, chat: ChatRequest, format: FormatName, byt
   const to = FORMATS[chat.client]!
   try {
     const answer = FORMATS[format]!.readAnswer(JSON.parse(bytes.toString()))
-    settle(ex, answer.usage, answer.model)
+    settle(ex, answer)
     writeBody(ex, to.writeAnswer(answer, askedOf(chat), new Losses()))
   } catch (error) {
     ex.status = 502
@@ -104,22 +106,4 @@ function translateWhole(ex: Exchange, chat: ChatRequest, format: FormatName, byt
 function writeBody(ex: Exchange, body: object): void {
   replaceResponseBody(ex, Buffer.from(JSON.stringify(body)))
   ex.response!.set('Content-Type', 'application/json')
-}
-
-/** The answer's cost is known: for logs, and for limits that count tokens. */
-export function settle(ex: Exchange, usage: Usage | null, model: string | null): void {
-  const said = ex.llm
-  // Written out: an object that is put together of others costs 4 us, as much as the parsing of an answer.
-  ex.llm = {
-    provider: said?.provider,
-    requestModel: said?.requestModel,
-    streaming: said?.streaming,
-    responseModel: model ?? undefined,
-    inputTokens: usage?.input,
-    outputTokens: usage?.output,
-    totalTokens: usage === null ? undefined : usage.input + usage.output,
-    cachedInputTokens: usage?.cacheRead ?? 0,
-    reasoningTokens: usage?.reasoning ?? 0
-  }
-  if (usage !== null) charge(ex, usage.input + usage.output)
 }

@@ -6,13 +6,14 @@ import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter
 import type { RetryPlan } from '#engine/contract/retry.ts'
 import type { AiBackend, AiProvider } from '#engine/ir/snapshot.ts'
 import { chance } from '#engine/kit/chance.ts'
-import { Answers, type Proceed, settle } from './answer.ts'
+import { Answers, type Proceed } from './answer.ts'
 import { choose, retryAfterMs, Seat } from './balancer.ts'
 import type { ErrorType, FormatName } from './conversation.ts'
 import { FormatError } from './format.ts'
 import { FORMATS, spokenTo } from './matrix.ts'
 import { authorize, type Provider, providerOf } from './providers.ts'
 import { type ChatRequest, modelFor, type Order, readChat, writeChat } from './request.ts'
+import { begin, settle } from './said.ts'
 import type { CostTap } from './stream.ts'
 
 const FORMAT_OF = {
@@ -91,6 +92,7 @@ class Service implements CompiledBackend {
       return
     }
     ex.backend = this.#context.name
+    ex.backendKind = 'ai'
     const client = this.#clientFormat(ex.path)
     if (client !== null) ex.dialect = (status, message) => errorText(client, status, message, null)
     whenRequest(ex, this.#context.maxBufferBytes, (verdict) => this.#begin(ex, client, verdict))
@@ -169,7 +171,7 @@ class Service implements CompiledBackend {
 
   /** False: the client has been told why not. */
   #write(ex: Exchange, state: Attempts, chat: ChatRequest, order: Order): boolean {
-    ex.llm = { provider: order.provider.name, requestModel: order.model, streaming: chat.isStreamed }
+    begin(ex, chat, order.provider.name, order.model, this.#context.keepsAnswers === true)
     const { fields } = writeChat(ex, chat, order)
     if (fields.length > 0 && this.#backend.unsupported === 'refuse') {
       const why = `cannot be carried to ${order.provider.name}: leave it out, or set unsupported: drop`
@@ -245,7 +247,7 @@ function choiceOf(given: AiProvider, { upstream, connectTimeoutMs }: BackendCont
 
 function over(ex: Exchange, { seat, tap }: Attempts): void {
   if (seat !== null) seat.pending--
-  if (tap !== null) settle(ex, tap.cost.usage, tap.cost.model)
+  if (tap !== null) settle(ex, tap.cost)
 }
 
 /** Names of JSON fields may hold anything; a header field may not. */

@@ -20,15 +20,25 @@ export interface StreamParties {
 export class Cost {
   usage: Usage | null = null
   model: string | null = null
+  serviceTier: string | null = null
+  errorType: string | null = null
   /** The answer has ended, or has been ended: what comes now says nothing. */
   isOver = false
 
   note(event: ChatEvent): void {
-    if (event.kind === 'usage') this.usage = event.usage
-    else if (event.kind === 'start') {
+    if (event.kind === 'usage') {
+      this.usage = event.usage
+      this.serviceTier = event.serviceTier
+    } else if (event.kind === 'start') {
       this.usage = event.usage
       this.model = event.model
-    } else if (event.kind === 'done' || event.kind === 'error') this.isOver = true
+    } else if (event.kind === 'done') this.isOver = true
+    else if (event.kind === 'error') this.fail(event.error)
+  }
+
+  fail({ type }: ChatError): void {
+    this.isOver = true
+    this.errorType = type
   }
 }
 
@@ -90,7 +100,7 @@ export class ChatTap implements CostTap {
 
   /** Ends the client's stream with an error in its own words. */
   #break(error: ChatError): Buffer | null {
-    this.cost.isOver = true
+    this.cost.fail(error)
     const text = this.#parties.writer.write({ kind: 'error', error })
     return text === '' ? null : Buffer.from(text)
   }

@@ -73,6 +73,10 @@ test('a mistake is reported with its place, and a field that this version cannot
   assert.match(problem('extauthz.ok', REQUEST_ROOTS), /1:1: extauthz cannot be read here; known: request, source/)
   assert.match(problem('response.code == 200', REQUEST_ROOTS), /1:1: response cannot be read here; known: request/)
   assert.match(
+    problem("llm.provider == 'a'", REQUEST_ROOTS),
+    /llm cannot be read here; .*; llm is there once a backend/
+  )
+  assert.match(
     problem('request.endTime == 1', RESPONSE_ROOTS),
     /1:9: request\.endTime cannot be read here; it has method/
   )
@@ -110,6 +114,11 @@ test('the table of docs/cel.md has every variable, and no other', () => {
   })
   assert.deepEqual(rows.sort(), namesOf(RESPONSE_ROOTS).sort())
   const more = namesOf(LOG_ROOTS).filter((name) => !rows.includes(name))
-  assert.deepEqual(more, ['request.endTime', 'proxy.upstreamDuration'])
+  assert.deepEqual(more, [
+    'request.endTime',
+    'proxy.upstreamDuration',
+    'llm.timeToFirstToken',
+    'llm.timePerOutputToken'
+  ])
   for (const name of more) assert.ok(table.includes(`\`${name}\``), name)
 })
