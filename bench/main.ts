@@ -4,6 +4,7 @@ import { gateText, runGate } from './gc/gate.ts'
 import { type Plan, type Row, runLoad } from './load/load.ts'
 import { cpuModel } from './load/machine.ts'
 import { PEERS } from './load/peers/index.ts'
+import { runSoak, soakText } from './load/soak.ts'
 import { WORKLOADS } from './load/workloads.ts'
 import { type MicroRow, type MicroTiming, microFiles, runMicro } from './micro.ts'
 import { HELP, type Options, parseOptions } from './options.ts'
@@ -28,6 +29,11 @@ const QUICK: Mode = {
 
 /** Gives whether everything passed. */
 async function main(options: Options): Promise<boolean> {
+  if (options.soak !== null) {
+    const soaks = await runSoak(options.soak)
+    console.log(soaks.map(soakText).join('\n'))
+    return soaks.every(({ faults }) => faults === 0)
+  }
   const mode = options.quick ? QUICK : FULL
   const rounds = options.rounds ?? mode.load.rounds
   const parts = new Set(options.parts)
