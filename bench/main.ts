@@ -21,7 +21,7 @@ const FULL: Mode = {
   micro: { ms: 500, warmupMs: 100, iterations: 64 },
   load: { rounds: 5, settleMs: 4000, warmupMs: 1000, windowMs: 4000 }
 }
-/** All within two minutes, with three proxies installed. */
+/** All within some minutes, with three proxies installed. */
 const QUICK: Mode = {
   micro: { ms: 50, warmupMs: 20, iterations: 16 },
   load: { rounds: 2, settleMs: 700, warmupMs: 100, windowMs: 300 }

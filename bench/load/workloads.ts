@@ -65,7 +65,7 @@ const asks = (stream: boolean, more = '') =>
     more
   )
 
-/** Clients that speak chat completions to a provider that does, or to one of Anthropic's; and the same as plain HTTP. */
+/** Clients of chat completions, to a provider that speaks them, or to one of Anthropic; and the same as plain HTTP. */
 const MODEL_WORKLOADS: readonly Workload[] = (
   [
     ['plain', null],
