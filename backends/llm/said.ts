@@ -121,6 +121,10 @@ export class Noted implements ModelContent {
     return this.#answer
   }
 
+  serviceTier(): string | undefined {
+    return this.#read()?.serviceTier ?? undefined
+  }
+
   params(): Value | undefined {
     return paramsOf(this.#chat)
   }

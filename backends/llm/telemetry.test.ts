@@ -143,6 +143,29 @@ test('an answer that is endless is noted down up to a bound, and only where some
   }
 })
 
+test('the tier that has served an answer is known, whole or streamed', async (t) => {
+  const { models, ask, lines } = await start(t, 'openai', { add: { tier: 'llm.serviceTier' } })
+  const head = { id: 'c', model: 'm', service_tier: 'flex' }
+  const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
+  models.instead = ({ body }, response) => {
+    if (body.stream === true) {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.end(`data: ${JSON.stringify({ ...head, choices: [], usage })}\n\ndata: [DONE]\n\n`)
+    } else {
+      const choices = [{ index: 0, message: { role: 'assistant', content: 'a' }, finish_reason: 'stop' }]
+      response.writeHead(200, { 'content-type': 'application/json' })
+      response.end(JSON.stringify({ ...head, object: 'chat.completion', choices, usage }))
+    }
+    return true
+  }
+  await (await ask(ASK)).text()
+  await (await ask({ ...ASK, stream: true })).text()
+  deepEqual(
+    (await lines()).map(({ tier }) => tier),
+    ['flex', 'flex']
+  )
+})
+
 test('the request side has no llm, and is told where it is', async (t) => {
   const policies = { authorization: { rules: ["llm.requestModel == 'm1'"] } }
   await rejects(start(t, 'openai', { policies }), /llm cannot be read here; .*llm is there once a backend is asked/)

@@ -4,6 +4,7 @@ import { BODY_NONE, type BodyKind, type Exchange } from '#engine/contract/exchan
 import { firstTokenMs, perTokenMs } from '#engine/contract/model-use.ts'
 import type { ListenerParts, Route } from '#engine/contract/route.ts'
 import type { ClientStream } from '#engine/contract/transport.ts'
+import { secret } from '#engine/kit/secret.ts'
 import { HeaderFields } from './headers.ts'
 import type { Roots, Variable } from './roots.ts'
 import { Duration, Timestamp, type Value } from './values.ts'
@@ -26,6 +27,8 @@ export type Facts = Pick<
   | 'jwt'
   | 'apiKey'
   | 'basicAuth'
+  | 'rawToken'
+  | 'rawKey'
   | 'backend'
   | 'backendKind'
   | 'llm'
@@ -51,8 +54,19 @@ function offer(name: string, readers: Readers): Variable<Facts> {
 }
 
 /** A variable with any fields, which is not there as long as its policy has not found it. */
-function open(read: (ex: Facts) => object | null): Variable<Facts> {
-  return { type: 'map', read: (ex) => read(ex) ?? undefined }
+function open(read: (ex: Facts) => object | null, fields: Variable<Facts>['fields'] = {}): Variable<Facts> {
+  return { type: 'map', read: (ex) => read(ex) ?? undefined, fields, isOpen: true }
+}
+
+/** What prints as <redacted> and must be asked for by `.unredacted()`. */
+function credential(read: (ex: Facts) => string | null): Variable<Facts> {
+  return {
+    type: 'dyn',
+    read: (ex) => {
+      const text = read(ex)
+      return text === null ? undefined : secret(text)
+    }
+  }
 }
 
 const NANOS_PER_MS = 1_000_000
@@ -111,13 +125,14 @@ const backend: Readers = {
 
 /** What stands in the facts under the same name. */
 const MODEL_FIELDS = [
-  ...(['streaming', 'requestModel', 'responseModel', 'provider', 'serviceTier'] as const),
+  ...(['streaming', 'requestModel', 'responseModel', 'provider'] as const),
   ...(['inputTokens', 'outputTokens', 'totalTokens'] as const),
   ...(['cachedInputTokens', 'cacheCreationInputTokens', 'reasoningTokens'] as const)
 ]
 
 const llm: Readers = {
   ...Object.fromEntries(MODEL_FIELDS.map((field): [string, Reader] => [field, (ex) => ex.llm?.[field]])),
+  serviceTier: (ex) => ex.llm?.serviceTier ?? ex.llm?.content?.serviceTier(),
   prompt: (ex) => ex.llm?.content?.prompt(),
   completion: (ex) => ex.llm?.content?.completion(),
   toolCalls: (ex) => ex.llm?.content?.toolCalls(),
@@ -150,8 +165,9 @@ export const REQUEST_ROOTS: Roots<Facts> = {
     rawPort: (ex) => ex.client.remotePort
   }),
   destination: offer('destination', { port: (ex) => ex.client.localPort }),
-  jwt: open((ex) => ex.jwt),
-  apiKey: open((ex) => ex.apiKey),
+  // Claims and metadata are shared by many requests: what is of this one stands beside them.
+  jwt: open((ex) => ex.jwt, { rawToken: credential((ex) => ex.rawToken) }),
+  apiKey: open((ex) => ex.apiKey, { key: credential((ex) => ex.rawKey) }),
   basicAuth: { ...VARIABLES.basicAuth!, read: (ex) => ex.basicAuth ?? undefined },
   proxy: offer('proxy', proxy),
   env: { ...VARIABLES.env!, read: () => ENVIRONMENT }

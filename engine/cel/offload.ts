@@ -32,7 +32,7 @@ export type CelOutcome =
   | { readonly error: string }
 
 const CONTENT = ['prompt', 'completion', 'toolCalls', 'params'] as const
-type PackedContent = { [K in (typeof CONTENT)[number]]?: Said | undefined }
+type PackedContent = { [K in (typeof CONTENT)[number]]?: Said | undefined } & { serviceTier?: string | undefined }
 
 type PackedFacts = Omit<Facts, 'request' | 'response' | 'llm'> & {
   readonly llm: (Omit<ModelUse, 'content'> & { readonly content: PackedContent }) | null
@@ -87,6 +87,7 @@ function contentOf(content: ModelContent | undefined, needs: Needs): PackedConte
   const packed: PackedContent = {}
   if (content === undefined) return packed
   for (const part of CONTENT) if (needs.reads(`llm.${part}`)) packed[part] = content[part]()
+  if (needs.reads('llm.serviceTier')) packed.serviceTier = content.serviceTier()
   return packed
 }
 
@@ -107,6 +108,8 @@ function pack(ex: Facts, needs: Needs): PackedFacts {
     jwt: ex.jwt,
     apiKey: ex.apiKey,
     basicAuth: ex.basicAuth,
+    rawToken: needs.reads('jwt.rawToken') ? ex.rawToken : null,
+    rawKey: needs.reads('apiKey.key') ? ex.rawKey : null,
     backend: ex.backend,
     backendKind: ex.backendKind,
     llm: ex.llm === null ? null : { ...ex.llm, content: contentOf(ex.llm.content, needs) },
@@ -174,7 +177,8 @@ function unpackContent(packed: PackedContent): ModelContent {
     prompt: () => packed.prompt,
     completion: () => packed.completion,
     toolCalls: () => packed.toolCalls,
-    params: () => packed.params
+    params: () => packed.params,
+    serviceTier: () => packed.serviceTier
   }
 }
 

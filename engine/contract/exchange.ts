@@ -87,6 +87,9 @@ export class Exchange {
   /** Metadata of the API key that was presented, or null. */
   apiKey: Identity | null = null
   basicAuth: Identity | null = null
+  /** The verified token and the API key themselves, for expressions that ask for them; never printed. */
+  rawToken: string | null = null
+  rawKey: string | null = null
   /** Origin header as it was received, where cors runs: hooks may change it before the response needs it. */
   origin: string | null = null
   /** Header lines that held credentials and were taken out before SERVE, flat: name, value. Never printed. */

@@ -16,6 +16,8 @@ export interface ModelContent {
   toolCalls(): Said | undefined
   /** Sampling settings of the request by their OpenTelemetry names: temperature, max_tokens, ... */
   params(): Said | undefined
+  /** Of a whole answer; streams tell it in ModelUse. */
+  serviceTier(): string | undefined
 }
 
 /** Of the last attempt. A new object per attempt; its backend fills it in as it learns more. */
