@@ -20,6 +20,39 @@ interface Call {
   arguments: string
 }
 
+/** What a stream has said. */
+class Pieces {
+  readonly calls: Call[] = []
+  readonly #texts = new Map<number, string>()
+  /** What deltas of a choice belong to. */
+  readonly #open = new Map<number, Part['kind']>()
+  #chars = 0
+
+  keep(event: ChatEvent): void {
+    if (event.kind === 'begin') {
+      const { part, choice } = event
+      if (this.#open.has(choice) || this.#open.size < NOTED_PARTS_MAX) this.#open.set(choice, part.kind)
+      if (part.kind === 'toolCall' && this.calls.length < NOTED_PARTS_MAX)
+        this.calls.push({ id: part.id, name: part.name, arguments: '' })
+    } else if (event.kind === 'delta') this.#keepText(event.choice, event.text)
+  }
+
+  /** A text per choice. */
+  completion(): string[] {
+    return [...this.#texts].sort(([a], [b]) => a - b).map(([, text]) => text)
+  }
+
+  #keepText(choice: number, given: string): void {
+    const text = given.slice(0, NOTED_CHARS_MAX - this.#chars)
+    this.#chars += text.length
+    const kind = this.#open.get(choice)
+    if (kind === 'text' && (this.#texts.has(choice) || this.#texts.size < NOTED_PARTS_MAX))
+      this.#texts.set(choice, (this.#texts.get(choice) ?? '') + text)
+    const call = this.calls.at(-1)
+    if (kind === 'toolCall' && call !== undefined) call.arguments += text
+  }
+}
+
 /** The answer of one attempt, as far as it is known. */
 export class Noted implements ModelContent {
   /** What a stream says is noted down. */
@@ -34,11 +67,8 @@ export class Noted implements ModelContent {
   #answer: Answer | null = null
   /** What a stream has said is told when it is over: before that it would be a part of it. */
   #isOver = false
-  readonly #texts = new Map<number, string>()
-  readonly #calls: Call[] = []
-  /** What deltas of a choice belong to. */
-  readonly #open = new Map<number, Part['kind']>()
-  #chars = 0
+  /** Null as long as nothing is noted down: most requests need none of it. */
+  #pieces: Pieces | null = null
 
   constructor(chat: ChatRequest, keeps: boolean) {
     this.#chat = chat
@@ -67,22 +97,8 @@ export class Noted implements ModelContent {
 
   /** An event of a stream. */
   keep(event: ChatEvent): void {
-    if (event.kind === 'begin') {
-      const { part, choice } = event
-      this.#open.set(choice, part.kind)
-      if (part.kind === 'toolCall' && this.#calls.length < NOTED_PARTS_MAX)
-        this.#calls.push({ id: part.id, name: part.name, arguments: '' })
-    } else if (event.kind === 'delta') this.#keepText(event.choice, event.text)
-  }
-
-  #keepText(choice: number, given: string): void {
-    const text = given.slice(0, NOTED_CHARS_MAX - this.#chars)
-    this.#chars += text.length
-    const kind = this.#open.get(choice)
-    if (kind === 'text' && (this.#texts.has(choice) || this.#texts.size < NOTED_PARTS_MAX))
-      this.#texts.set(choice, (this.#texts.get(choice) ?? '') + text)
-    const call = this.#calls.at(-1)
-    if (kind === 'toolCall' && call !== undefined) call.arguments += text
+    this.#pieces ??= new Pieces()
+    this.#pieces.keep(event)
   }
 
   // --- when an expression asks ---
@@ -98,12 +114,12 @@ export class Noted implements ModelContent {
   completion(): Value | undefined {
     const answer = this.#read()
     if (answer !== null) return answer.choices.map(({ parts }) => textOf(parts))
-    return this.keeps && this.#isOver ? [...this.#texts].sort(([a], [b]) => a - b).map(([, text]) => text) : undefined
+    return this.keeps && this.#isOver ? (this.#pieces?.completion() ?? []) : undefined
   }
 
   toolCalls(): Value | undefined {
     const answer = this.#read()
-    if (answer === null) return this.keeps && this.#isOver ? this.#calls : undefined
+    if (answer === null) return this.keeps && this.#isOver ? (this.#pieces?.calls ?? []) : undefined
     return answer.choices.flatMap(({ parts }) =>
       parts.flatMap((part) => (part.kind === 'toolCall' ? [callOf(part)] : []))
     )
