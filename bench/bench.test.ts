@@ -79,6 +79,7 @@ test('every peer writes its configuration, for one worker and for many routes', 
       threads: 1,
       routes: 3,
       hasChain: true,
+      model: null,
       connections: 64,
       folder
     })

@@ -4,6 +4,7 @@ import { gateText, runGate } from './gc/gate.ts'
 import { type Plan, type Row, runLoad } from './load/load.ts'
 import { cpuModel } from './load/machine.ts'
 import { PEERS } from './load/peers/index.ts'
+import { runSoak, soakText } from './load/soak.ts'
 import { WORKLOADS } from './load/workloads.ts'
 import { type MicroRow, type MicroTiming, microFiles, runMicro } from './micro.ts'
 import { HELP, type Options, parseOptions } from './options.ts'
@@ -20,7 +21,7 @@ const FULL: Mode = {
   micro: { ms: 500, warmupMs: 100, iterations: 64 },
   load: { rounds: 5, settleMs: 4000, warmupMs: 1000, windowMs: 4000 }
 }
-/** All within two minutes, with three proxies installed. */
+/** All within some minutes, with three proxies installed. */
 const QUICK: Mode = {
   micro: { ms: 50, warmupMs: 20, iterations: 16 },
   load: { rounds: 2, settleMs: 700, warmupMs: 100, windowMs: 300 }
@@ -28,6 +29,11 @@ const QUICK: Mode = {
 
 /** Gives whether everything passed. */
 async function main(options: Options): Promise<boolean> {
+  if (options.soak !== null) {
+    const soaks = await runSoak(options.soak)
+    console.log(soaks.map(soakText).join('\n'))
+    return soaks.every(({ faults }) => faults === 0)
+  }
   const mode = options.quick ? QUICK : FULL
   const rounds = options.rounds ?? mode.load.rounds
   const parts = new Set(options.parts)

@@ -6,7 +6,16 @@ const KNOWN = { workloads: ['get-1k', 'sse-200'], peers: ['nginx', 'weir'] }
 const parse = (...args: string[]) => parseOptions(args, KNOWN)
 
 test('without options everything runs and is saved', () => {
-  const expected = { action: 'run', quick: false, parts: PARTS, only: [], peers: [], rounds: null, save: true }
+  const expected = {
+    action: 'run',
+    quick: false,
+    parts: PARTS,
+    only: [],
+    peers: [],
+    rounds: null,
+    save: true,
+    soak: null
+  }
   assert.deepEqual(parse(), expected)
 })
 

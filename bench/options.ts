@@ -6,11 +6,12 @@ export const HELP = `Usage: npm run bench -- [options]
 Runs three parts: micro (time per call of hot functions), gc (garbage per request), load (Weir
 and every proxy that is installed, on the canonical workloads). Without options: all three.
 
-  --quick          everything within two minutes; figures are rougher
+  --quick          everything within some minutes; figures are rougher
   --part NAMES     only these parts: micro, gc, load
   --only NAMES     only these workloads, and no other part (see --list)
   --peers NAMES    only these proxies: nginx, haproxy, envoy, weir
   --rounds N       interleaved rounds per workload (5; quick: 2)
+  --soak N         instead of all that: N chat requests through Weir, and what its memory does
   --no-save        write no file to bench/results
   --list           the workloads
   --help           this text
@@ -33,6 +34,8 @@ export interface Options {
   /** Null: what the mode takes. */
   readonly rounds: number | null
   readonly save: boolean
+  /** Null: no soak. */
+  readonly soak: number | null
 }
 
 export interface Known {
@@ -50,6 +53,7 @@ export function parseOptions(args: readonly string[], known: Known): Options {
       only: { type: 'string', default: '' },
       peers: { type: 'string', default: '' },
       rounds: { type: 'string' },
+      soak: { type: 'string' },
       'no-save': { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false }
@@ -65,7 +69,8 @@ export function parseOptions(args: readonly string[], known: Known): Options {
     only,
     peers: names('--peers', values.peers, known.peers),
     rounds: values.rounds === undefined ? null : count('--rounds', values.rounds),
-    save: !values['no-save']
+    save: !values['no-save'],
+    soak: values.soak === undefined ? null : count('--soak', values.soak, 9_999_999)
   }
 }
 
@@ -76,7 +81,8 @@ function names(option: string, text: string, allowed: readonly string[]): string
   return list
 }
 
-function count(option: string, text: string): number {
-  if (!/^[1-9]\d{0,2}$/.test(text)) throw new Error(`${option}: ${text} is not a number from 1 to 999`)
-  return Number(text)
+function count(option: string, text: string, max = 999): number {
+  const number = /^[1-9]\d{0,6}$/.test(text) ? Number(text) : 0
+  if (number < 1 || number > max) throw new Error(`${option}: ${text} is not a number from 1 to ${max}`)
+  return number
 }

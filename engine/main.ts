@@ -37,7 +37,7 @@ if (isMainThread) {
   const data = workerData as WorkerData | DemoData
   if ('demo' in data) {
     const { startDemo } = await import('./standalone/demo.ts')
-    parentPort!.postMessage(await startDemo())
+    parentPort!.postMessage((await startDemo()).port)
   } else startWorker(data)
 }
 

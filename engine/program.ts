@@ -191,7 +191,7 @@ class Program {
     if (!this.#source.isDefault) return
     const at = `http://localhost:${binds[0]?.port}`
     process.stdout.write(
-      `\nThe built-in demonstration runs. Try:\n\n  curl ${at}/\n  curl -d hello ${at}/demo/echo\n  curl -N ${at}/demo/stream\n\n`
+      `\nThe built-in demonstration runs. Try:\n\n  curl ${at}/\n  curl -d hello ${at}/demo/echo\n  curl -N ${at}/demo/stream\n  curl ${at}/v1/chat/completions -d '{"model":"demo","messages":[{"role":"user","content":"Hi"}]}'\n\n`
     )
   }
 

@@ -45,6 +45,7 @@ function compile(backend: DynamicBackend, context: BackendContext): CompiledBack
     isUsable: () => true,
     serve: (ex) => {
       ex.backend = name
+      ex.backendKind = 'dynamic'
       if (ex.request.getAll('via')?.includes(PSEUDONYM) === true) {
         fail(ex, 'LOOP_DETECTED')
         return

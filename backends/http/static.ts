@@ -20,6 +20,7 @@ function compile(backend: StaticBackend, context: BackendContext): CompiledBacke
     isUsable: () => endpoint.usable,
     serve: (ex) => {
       ex.backend = name
+      ex.backendKind = 'static'
       // A policy that named the host has decided (spec 2.6, hostRewrite).
       if (ex.upstreamHost === null) ex.upstreamHost = rewritten
       // Also when the endpoint is ejected: with no other choice, trying beats refusing.

@@ -1,16 +1,17 @@
 /** A provider's answer on its way to the client: whole, streamed, or an error; as it is, or in the client's format. */
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceResponseBody, whenResponse } from '#engine/contract/body.ts'
-import { charge } from '#engine/contract/buckets.ts'
 import { BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE } from '#engine/contract/filter.ts'
-import type { FormatName, Usage } from './conversation.ts'
+import type { FormatName } from './conversation.ts'
 import { DROPPED, listOf } from './dropped.ts'
 import { FormatError, Losses, reasonOf } from './format.ts'
 import { FORMATS } from './matrix.ts'
 import { nativeTap } from './native-tap.ts'
+import { NotedTap } from './noted-tap.ts'
 import { type Silence, WatchedTap } from './pulse.ts'
 import { askedOf, type ChatRequest } from './request.ts'
+import { settle } from './said.ts'
 import { ChatTap, type CostTap } from './stream.ts'
 
 export type Proceed = Parameters<AnswerHook>[1]
@@ -51,7 +52,7 @@ export class Answers {
         ex,
         fail
       )
-      stream(ex, tap)
+      stream(ex, chat, format, tap)
       streamed(tap)
       return CONTINUE
     }
@@ -75,6 +76,7 @@ function unreadable(status: number, isCoded: boolean): string | null {
 /** The whole body is here. */
 function convert(ex: Exchange, chat: ChatRequest, format: FormatName, why: string | null): void {
   const bytes = ex.responseBytes
+  if (bytes !== null && ex.status < 300) chat.noted?.whole(format, bytes)
   if (why !== null) refuse(ex, chat, why)
   else if (bytes === null) return
   else if (ex.status >= 300) translateError(ex, chat, format, bytes)
@@ -94,7 +96,7 @@ function refuse(ex: Exchange, chat: ChatRequest, why: string): void {
 function readCost(ex: Exchange, format: FormatName, bytes: Buffer): void {
   try {
     const { usage, model } = FORMATS[format]!.readCost(JSON.parse(bytes.toString()))
-    settle(ex, usage, model)
+    settle(ex, { usage, model })
   } catch (error) {
     // What is of the client's own format it may judge by itself.
     if (!(error instanceof FormatError) && !(error instanceof SyntaxError)) throw error
@@ -111,8 +113,8 @@ function tapOf(chat: ChatRequest, format: FormatName, giveUp: () => void): CostT
   return native ?? new ChatTap({ from, writer: writer(), losses, isNative, giveUp })
 }
 
-function stream(ex: Exchange, tap: CostTap): void {
-  ex.tap = tap
+function stream(ex: Exchange, chat: ChatRequest, format: FormatName, tap: CostTap): void {
+  ex.tap = chat.noted === null ? tap : new NotedTap(tap, chat.noted, format)
   // An error, or a comment, may make any stream longer than the provider has said.
   ex.response!.remove('content-length')
   ex.responseBody = BODY_STREAM
@@ -128,7 +130,7 @@ function translateWhole(ex: Exchange, chat: ChatRequest, format: FormatName, byt
   const losses = new Losses()
   try {
     const answer = FORMATS[format]!.readAnswer(JSON.parse(bytes.toString()))
-    settle(ex, answer.usage, answer.model)
+    settle(ex, answer)
     writeBody(ex, FORMATS[chat.client]!.writeAnswer(answer, askedOf(chat), losses))
   } catch (error) {
     refuse(ex, chat, reasonOf(error))
@@ -143,22 +145,4 @@ function translateWhole(ex: Exchange, chat: ChatRequest, format: FormatName, byt
 function writeBody(ex: Exchange, body: object): void {
   replaceResponseBody(ex, Buffer.from(JSON.stringify(body)))
   ex.response!.set('Content-Type', 'application/json')
-}
-
-/** The answer's cost is known: for logs, and for limits that count tokens. */
-export function settle(ex: Exchange, usage: Usage | null, model: string | null): void {
-  const said = ex.llm
-  // Written out: an object that is put together of others costs 4 us, as much as the parsing of an answer.
-  ex.llm = {
-    provider: said?.provider,
-    requestModel: said?.requestModel,
-    streaming: said?.streaming,
-    responseModel: model ?? undefined,
-    inputTokens: usage?.input,
-    outputTokens: usage?.output,
-    totalTokens: usage === null ? undefined : usage.input + usage.output,
-    cachedInputTokens: usage?.cacheRead ?? 0,
-    reasoningTokens: usage?.reasoning ?? 0
-  }
-  if (usage !== null) charge(ex, usage.input + usage.output)
 }

@@ -7,7 +7,7 @@ import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter
 import type { RetryPlan } from '#engine/contract/retry.ts'
 import type { AiBackend, AiProvider } from '#engine/ir/snapshot.ts'
 import { chance } from '#engine/kit/chance.ts'
-import { Answers, type Proceed, settle } from './answer.ts'
+import { Answers, type Proceed } from './answer.ts'
 import { choose, retryAfterMs, Seat, Turn } from './balancer.ts'
 import type { ErrorType, FormatName } from './conversation.ts'
 import { DROPPED, listOf } from './dropped.ts'
@@ -17,6 +17,7 @@ import { Original } from './original.ts'
 import { tidyCredentials } from './own-key.ts'
 import { authorize, type Provider, providerOf } from './providers.ts'
 import { type ChatRequest, modelFor, type Order, readChat, writeChat } from './request.ts'
+import { begin, settle } from './said.ts'
 import type { CostTap } from './stream.ts'
 
 const FORMAT_OF = {
@@ -93,6 +94,7 @@ class Service implements CompiledBackend {
       return
     }
     ex.backend = this.#context.name
+    ex.backendKind = 'ai'
     const client = this.#clientFormat(ex.path)
     if (client !== null) ex.dialect = (status, message) => errorText(client, status, message, null)
     whenRequest(ex, this.#context.maxBufferBytes, (verdict) => this.#begin(ex, client, verdict))
@@ -160,7 +162,7 @@ class Service implements CompiledBackend {
 
   /** False: the client has been told why not. */
   #write(ex: Exchange, state: Attempts, chat: ChatRequest, order: Order): boolean {
-    ex.llm = { provider: order.provider.name, requestModel: order.model, streaming: chat.isStreamed }
+    begin(ex, chat, order.provider.name, order.model, this.#context.keepsAnswers === true)
     const { fields } = writeChat(ex, chat, order)
     if (fields.length > 0 && this.#backend.unsupported === 'refuse') {
       const why = `cannot be carried to ${order.provider.name}: leave it out, or set unsupported: drop`
@@ -217,7 +219,7 @@ class Service implements CompiledBackend {
     }
     if (tap === null) return
     tap.stop?.()
-    settle(ex, tap.cost.usage, tap.cost.model)
+    settle(ex, tap.cost)
   }
 
   /** Each other provider once, before the client has got anything. */

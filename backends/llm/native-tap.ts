@@ -120,9 +120,9 @@ class NativeTap implements CostTap {
 
   /** Ends the client's stream with an error in its own words. */
   #break(message: string): Buffer | null {
-    this.cost.isOver = true
     this.cost.hasBroken = true
     const error: ChatError = { ...BROKEN, message }
+    this.cost.fail(error)
     const text = this.#parties.writer().write({ kind: 'error', error })
     return text === '' ? null : Buffer.from(text)
   }

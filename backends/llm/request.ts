@@ -8,6 +8,7 @@ import { isObject } from './fields.ts'
 import { type Asked, FormatError, Losses } from './format.ts'
 import { FORMATS } from './matrix.ts'
 import { authorize, type Provider } from './providers.ts'
+import type { Noted } from './said.ts'
 
 /** Fields of one vendor's clients that mean nothing to another's servers. */
 const VENDOR_FIELDS = /^(?:openai-|anthropic-|x-stainless-|x-goog-)/
@@ -25,6 +26,8 @@ export interface ChatRequest {
   readonly query: string
   /** Made when the first provider needs another format. */
   conversation: Conversation | null
+  /** What the attempt that is under way has answered. */
+  noted: Noted | null
 }
 
 /** Throws FormatError. `bytes`: the body as it came. */
@@ -38,7 +41,7 @@ export function readChat(client: FormatName, bytes: Buffer, path: string, query:
   const isStreamed = fromPath === null ? body.stream === true : fromPath[2] === 'streamGenerateContent'
   const options = body.stream_options
   const wantsUsage = isObject(options) && options.include_usage === true
-  return { client, body, model, isStreamed, wantsUsage, query, conversation: null }
+  return { client, body, model, isStreamed, wantsUsage, query, conversation: null, noted: null }
 }
 
 function decoded(text: string): string {

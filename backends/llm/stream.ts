@@ -28,21 +28,30 @@ const OF_PROVIDER: ReadonlySet<ChatError['type']> = new Set(['rateLimit', 'quota
 export class Cost {
   usage: Usage | null = null
   model: string | null = null
+  serviceTier: string | null = null
+  errorType: string | null = null
   /** The answer has ended, or has been ended: what comes now says nothing. */
   isOver = false
   /** The provider has begun to answer, and failed. */
   hasBroken = false
 
   note(event: ChatEvent): void {
-    if (event.kind === 'usage') this.usage = event.usage
-    else if (event.kind === 'start') {
+    if (event.kind === 'usage') {
+      this.usage = event.usage
+      this.serviceTier = event.serviceTier
+    } else if (event.kind === 'start') {
       this.usage = event.usage
       this.model = event.model
     } else if (event.kind === 'done') this.isOver = true
     else if (event.kind === 'error') {
-      this.isOver = true
+      this.fail(event.error)
       this.hasBroken = OF_PROVIDER.has(event.error.type)
     }
+  }
+
+  fail({ type }: ChatError): void {
+    this.isOver = true
+    this.errorType = type
   }
 }
 
@@ -176,7 +185,7 @@ export class ChatTap implements CostTap {
 
   /** Ends the client's stream with an error in its own words. */
   #break(error: ChatError): Buffer | null {
-    this.cost.isOver = true
+    this.cost.fail(error)
     this.cost.hasBroken = true
     try {
       const text = this.#parties.writer.write({ kind: 'error', error })

@@ -3,8 +3,8 @@
  * is not the bench's. It stays for many runs: compiled code is then warm in each. Every message is an
  * Order, every answer a Report.
  */
-import { ANSWERS, type AnswerName } from './backend/answers.ts'
 import { usageOf } from './cpu.ts'
+import { type ExpectedName, expectedOf } from './expected.ts'
 import { runClosed } from './generator/closed.ts'
 import { runHold } from './generator/hold.ts'
 import type { Expected, Job, Outcome, Usage } from './generator/job.ts'
@@ -12,8 +12,8 @@ import { runOpen } from './generator/open.ts'
 
 export interface Order {
   readonly job: Job
-  /** Which of the backend's answers every request must get, with status 200. */
-  readonly answer: AnswerName
+  /** What every request must get. */
+  readonly answer: ExpectedName
   /** Processes whose CPU time and memory are read at both ends of the window. */
   readonly pids: readonly number[]
 }
@@ -28,7 +28,7 @@ const RUNS: { [mode in Job['mode']]: (job: Job, expected: Expected, observe: () 
 
 async function obey({ job, answer, pids }: Order): Promise<Report> {
   try {
-    const expected = { status: 200, body: ANSWERS[answer] }
+    const expected = expectedOf(answer)
     return { outcome: await RUNS[job.mode](job, expected, () => usageOf(pids)) }
   } catch (error) {
     // For example: the process under test has ended and can no longer be observed.

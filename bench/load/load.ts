@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PACED } from './backend/answers.ts'
 import { type Backend, startBackend } from './backend.ts'
 import type { Faults, Latency, Outcome } from './generator/job.ts'
 import { type Generator, startGenerator } from './generator.ts'
@@ -104,7 +105,7 @@ async function runGroup(workloads: readonly Workload[], plan: Plan, backend: Bac
   try {
     for (const workload of workloads) {
       for (const peer of peersOf(workload, plan)) {
-        const upstream = workload.answer === 'events' ? backend.streamPort : backend.fixedPort
+        const upstream = PACED.has(workload.answer) ? backend.streamPort : backend.fixedPort
         subjects.push(await startSubject(peer, workload, upstream, placement(workload.threads).proxy, folder))
       }
     }

@@ -2,8 +2,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'
-import { ANSWERS } from './backend/answers.ts'
 import { processTree, usageOf } from './cpu.ts'
+import { type ExpectedName, expectedOf } from './expected.ts'
 import type { Order } from './generate.ts'
 import { runClosed } from './generator/closed.ts'
 import type { Job } from './generator/job.ts'
@@ -45,8 +45,8 @@ export async function startSubject(
   const own = join(folder, `${workload.name}-${peer.name}`)
   mkdirSync(own, { recursive: true })
   const port = await freePort()
-  const { threads, routes, hasChain, connections } = workload
-  const args = peer.configure({ port, upstreamPort, threads, routes, hasChain, connections, folder: own })
+  const { threads, routes, hasChain, connections, model } = workload
+  const args = peer.configure({ port, upstreamPort, threads, routes, hasChain, connections, model, folder: own })
   const process = await start({ program: command.program, args: [...command.args, ...args] }, cores)
   await untilReady(peer, process, port, workload)
   const pids = processTree(process.pid)
@@ -54,15 +54,21 @@ export async function startSubject(
     peer: peer.name,
     workload,
     emptyRssBytes: usageOf(pids).rssBytes,
-    order: (timing) => ({ job: { ...jobOf(workload), port, ...timing }, answer: workload.answer, pids }),
+    order: (timing) => ({ job: { ...jobOf(workload), port, ...timing }, answer: answerOf(peer, workload), pids }),
     stop: process.stop
   }
+}
+
+/** What `peer` makes of the backend's answer: only Weir translates. */
+function answerOf(peer: Peer, { answer, model }: Workload): ExpectedName {
+  if (model !== 'converted' || !peer.translates) return answer
+  return answer === 'chat' ? 'convertedChat' : 'convertedEvents'
 }
 
 async function untilReady(peer: Peer, process: Running, port: number, workload: Workload): Promise<void> {
   const timing = { mode: 'closed', warmupMs: 0, windowMs: 0, count: 1, rate: 0, graceMs: 2_000 } as const
   const job: Job = { ...jobOf(workload), connections: 1, port, ...timing }
-  const expected = { status: 200, body: ANSWERS[workload.answer] }
+  const expected = expectedOf(answerOf(peer, workload))
   const deadline = Date.now() + READY_MS_MAX
   for (;;) {
     const { answers, faults } = await runClosed(job, expected, () => ({ cpuNs: 0, rssBytes: 0 }))

@@ -1,6 +1,7 @@
 /** The canonical workloads. Their names are stable: results are compared by them over the years. */
 import { CREDENTIALS } from '#engine/testing/chain.ts'
 import type { AnswerName } from './backend/answers.ts'
+import { CHAT_PATH } from './backend/models.ts'
 import type { Job } from './generator/job.ts'
 import { routePath } from './peers/peer.ts'
 
@@ -19,6 +20,8 @@ export interface Workload {
   readonly routes: number
   /** The route has the policies of engine/testing/chain.ts. */
   readonly hasChain: boolean
+  /** Clients ask models; null: nothing but HTTP. */
+  readonly model: 'native' | 'converted' | null
   /** Only this peer; null: every peer that is installed. */
   readonly peer: string | null
   /** Ratios are to this workload of the same peer; null: to the reference peer on the same workload. */
@@ -42,9 +45,70 @@ const DEFAULTS = {
   threads: 1,
   routes: 0,
   hasChain: false,
+  model: null,
   peer: null,
   base: null
 } as const
+
+const asks = (stream: boolean, more = '') =>
+  request(
+    `POST ${CHAT_PATH}`,
+    JSON.stringify({
+      model: 'm',
+      max_tokens: 1000,
+      ...(stream ? { stream, stream_options: { include_usage: true } } : {}),
+      messages: [
+        { role: 'system', content: 'You are a helpful assistant. '.repeat(8) },
+        { role: 'user', content: 'What is the capital of France? '.repeat(16) }
+      ]
+    }),
+    more
+  )
+
+/** Clients of chat completions, to a provider that speaks them, or to one of Anthropic; and the same as plain HTTP. */
+const MODEL_WORKLOADS: readonly Workload[] = (
+  [
+    ['plain', null],
+    ['native', 'native'],
+    ['converted', 'converted']
+  ] as const
+).flatMap(([name, model]): Workload[] => {
+  const tokens = model === null ? 'as plain HTTP' : `${name}, with its tokens counted`
+  const stream = { ...DEFAULTS, model, requests: [asks(true)], answer: 'chatEvents', connections: 200 } as const
+  return [
+    {
+      ...DEFAULTS,
+      name: `chat-${name}`,
+      group: 'chat',
+      about: `chat completion, 1 KB answer, ${tokens}`,
+      model,
+      answer: 'chat',
+      requests: [asks(false)]
+    },
+    {
+      ...stream,
+      name: `chat-stream-${name}`,
+      group: 'chat-stream',
+      about: `200 streams of 50 pieces every 10 ms, ${tokens}; figures per stream`
+    },
+    {
+      ...stream,
+      name: `chat-stream-512-${name}`,
+      group: 'chat-stream-512',
+      about: `as chat-stream, 512 at a time, ${tokens}`,
+      connections: 512
+    },
+    {
+      ...stream,
+      name: `chat-first-${name}`,
+      group: 'chat-first',
+      about: `a stream that is there at once, 4 connections, ${tokens}: latency added`,
+      requests: [asks(true, 'X-Bench: stream\r\n')],
+      answer: 'chatAtOnce',
+      connections: 4
+    }
+  ]
+})
 
 export const WORKLOADS: readonly Workload[] = [
   {
@@ -97,6 +161,7 @@ export const WORKLOADS: readonly Workload[] = [
   },
   ...[1, 100, 5000].map((routes) => routed(routes)),
   ...[false, true].map((hasChain) => chained(hasChain)),
+  ...MODEL_WORKLOADS,
   ...[1, 2].map(
     (threads): Workload => ({
       ...DEFAULTS,

@@ -254,7 +254,8 @@ class Builder {
     const { connectTimeoutMs } = this.#snapshot.process.upstream
     const { maxBufferBytes } = this.#snapshot.frontend.http
     const { hostRewrite } = settings
-    const context = { name, hostRewrite, connectTimeoutMs, maxBufferBytes, upstream, fail, reply }
+    const keepsAnswers = this.#log?.readsAnswers === true
+    const context = { name, hostRewrite, connectTimeoutMs, maxBufferBytes, upstream, fail, reply, keepsAnswers }
     return kind.compile(backend as never, context)
   }
 

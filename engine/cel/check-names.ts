@@ -11,8 +11,13 @@ export function checkNames(name: string, known: readonly string[]): string | und
   const near = isReadElsewhere([name]) ? null : nearestWord(name, known)
   if (near !== null) return `did you mean ${near}?`
   const shown = known.slice(0, LISTED_MAX).join(', ')
-  return `known: ${shown}${known.length > LISTED_MAX ? ', ...' : ''}`
+  const place = LATER[name] === undefined ? '' : `; ${name} ${LATER[name]}`
+  return `known: ${shown}${known.length > LISTED_MAX ? ', ...' : ''}${place}`
 }
+
+const ANSWERED = 'is there once a backend is asked: in response parts, retry.condition and the access log'
+/** Where those variables are that some places do not have yet. */
+const LATER: Readonly<Record<string, string | undefined>> = { response: ANSWERED, backend: ANSWERED, llm: ANSWERED }
 
 /** Whether a gateway has a variable or field of that name, and only this place or this version cannot read it. */
 export function isReadElsewhere(path: readonly string[]): boolean {

@@ -125,8 +125,9 @@ class Checker {
       const { fields, type } = variable
       const name = path.names[i]!
       const node = path.nodes[i]!
-      if (fields === undefined) return this.#selectType(path.nodes.at(-1)!, i === path.names.length - 1 ? type : 'dyn')
-      const field = Object.hasOwn(fields, name) ? fields[name] : undefined
+      const field = fields !== undefined && Object.hasOwn(fields, name) ? fields[name] : undefined
+      if (fields === undefined || (field === undefined && variable.isOpen))
+        return this.#selectType(path.nodes.at(-1)!, i === path.names.length - 1 ? type : 'dyn')
       if (field === undefined) {
         const from = node.kind === 'select' ? node.fieldAt : node.at
         const known = Object.keys(fields)

@@ -38,6 +38,31 @@ test('what no policy has found is not there', () => {
   assert.equal(read('jwt.sub + basicAuth.username + jwt.realm.roles[0]'), 'alicebobadmin')
 })
 
+test('a token and a key are secrets beside what is known of them, and print as none', () => {
+  const read = (source: string) => compileExpression(source, REQUEST_ROOTS).run(ex)
+  assert.equal(read('has(jwt.rawToken) || has(apiKey.key)'), false)
+  ex.jwt = Object.freeze({ sub: 'alice' })
+  ex.rawToken = 'canary-token'
+  ex.apiKey = { team: 'blue' }
+  ex.rawKey = 'canary-key'
+  assert.equal(
+    read("jwt.sub + apiKey.team + jwt.rawToken.unredacted() + apiKey['key'].unredacted()"),
+    'alicebluecanary-tokencanary-key'
+  )
+  assert.equal(read('has(jwt.rawToken) && has(apiKey.key) && !has(jwt.other)'), true)
+  // A secret is no text, and equals none.
+  assert.equal(read("jwt.rawToken == 'canary-token'"), false)
+  assert.ok(read("jwt.rawToken + ''") instanceof CelError)
+  for (const source of [
+    'toJson(jwt)',
+    'toJson(variables())',
+    'toJson(apiKey)',
+    'string(jwt.rawToken)',
+    'toJson([jwt.rawToken])'
+  ])
+    assert.doesNotMatch(JSON.stringify(read(source)), /canary/, source)
+})
+
 test('a body is text, or bytes when it is not UTF-8', () => {
   const read = (source: string) => compileExpression(source, REQUEST_ROOTS).run(ex)
   ex.requestBytes = Buffer.from('{"model":"größer"}')
@@ -73,6 +98,10 @@ test('a mistake is reported with its place, and a field that this version cannot
   assert.match(problem('extauthz.ok', REQUEST_ROOTS), /1:1: extauthz cannot be read here; known: request, source/)
   assert.match(problem('response.code == 200', REQUEST_ROOTS), /1:1: response cannot be read here; known: request/)
   assert.match(
+    problem("llm.provider == 'a'", REQUEST_ROOTS),
+    /llm cannot be read here; .*; llm is there once a backend/
+  )
+  assert.match(
     problem('request.endTime == 1', RESPONSE_ROOTS),
     /1:9: request\.endTime cannot be read here; it has method/
   )
@@ -106,10 +135,15 @@ test('the table of docs/cel.md has every variable, and no other', () => {
   const table = page.slice(page.indexOf('## Variables'), page.indexOf('## How it behaves'))
   const rows = [...table.matchAll(/^\| `(\w+)` \| (.*?) \|/gm)].flatMap(([, name, fields]) => {
     const given = [...fields!.matchAll(/`([\w.]+)`/g)].map(([, field]) => `${name}.${field}`)
-    return name === 'apiKey' || given.length === 0 ? [name!] : given
+    return given.length === 0 ? [name!] : given
   })
   assert.deepEqual(rows.sort(), namesOf(RESPONSE_ROOTS).sort())
   const more = namesOf(LOG_ROOTS).filter((name) => !rows.includes(name))
-  assert.deepEqual(more, ['request.endTime', 'proxy.upstreamDuration'])
+  assert.deepEqual(more, [
+    'request.endTime',
+    'proxy.upstreamDuration',
+    'llm.timeToFirstToken',
+    'llm.timePerOutputToken'
+  ])
   for (const name of more) assert.ok(table.includes(`\`${name}\``), name)
 })

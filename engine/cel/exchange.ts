@@ -1,8 +1,10 @@
 /** What expressions may read of an exchange, at each place where they run. */
 import { performance } from 'node:perf_hooks'
 import { BODY_NONE, type BodyKind, type Exchange } from '#engine/contract/exchange.ts'
+import { firstTokenMs, perTokenMs } from '#engine/contract/model-use.ts'
 import type { ListenerParts, Route } from '#engine/contract/route.ts'
 import type { ClientStream } from '#engine/contract/transport.ts'
+import { secret } from '#engine/kit/secret.ts'
 import { HeaderFields } from './headers.ts'
 import type { Roots, Variable } from './roots.ts'
 import { Duration, Timestamp, type Value } from './values.ts'
@@ -25,12 +27,16 @@ export type Facts = Pick<
   | 'jwt'
   | 'apiKey'
   | 'basicAuth'
+  | 'rawToken'
+  | 'rawKey'
   | 'backend'
+  | 'backendKind'
+  | 'llm'
   | 'startedAt'
   | 'firstByteAt'
 > & {
   readonly client: Pick<ClientStream, 'remoteAddress' | 'remotePort' | 'localPort' | 'httpVersion'>
-  readonly listener: Pick<ListenerParts, 'name'> | null
+  readonly listener: Pick<ListenerParts, 'name' | 'port'> | null
   readonly route: Pick<Route, 'name'> | null
 }
 
@@ -48,8 +54,19 @@ function offer(name: string, readers: Readers): Variable<Facts> {
 }
 
 /** A variable with any fields, which is not there as long as its policy has not found it. */
-function open(read: (ex: Facts) => object | null): Variable<Facts> {
-  return { type: 'map', read: (ex) => read(ex) ?? undefined }
+function open(read: (ex: Facts) => object | null, fields: Variable<Facts>['fields'] = {}): Variable<Facts> {
+  return { type: 'map', read: (ex) => read(ex) ?? undefined, fields, isOpen: true }
+}
+
+/** What prints as <redacted> and must be asked for by `.unredacted()`. */
+function credential(read: (ex: Facts) => string | null): Variable<Facts> {
+  return {
+    type: 'dyn',
+    read: (ex) => {
+      const text = read(ex)
+      return text === null ? undefined : secret(text)
+    }
+  }
 }
 
 const NANOS_PER_MS = 1_000_000
@@ -91,6 +108,46 @@ const name = (read: Reader): Variable<Facts> => ({
   fields: { name: { type: 'string', read } }
 })
 
+const proxy: Readers = {
+  bind: (ex) => (ex.listener === null ? undefined : `bind/${ex.listener.port}`),
+  listener: name((ex) => ex.listener?.name),
+  route: name((ex) => ex.route?.name)
+}
+
+/** Kinds of backends, and what is spoken to them (reference 3.2). */
+const PROTOCOLS: Readonly<Record<string, string>> = { ai: 'llm', mcp: 'mcp' }
+
+const backend: Readers = {
+  name: (ex) => ex.backend ?? undefined,
+  type: (ex) => ex.backendKind ?? undefined,
+  protocol: (ex) => (ex.backendKind === null ? undefined : (PROTOCOLS[ex.backendKind] ?? 'http'))
+}
+
+/** What stands in the facts under the same name. */
+const MODEL_FIELDS = [
+  ...(['streaming', 'requestModel', 'responseModel', 'provider'] as const),
+  ...(['inputTokens', 'outputTokens', 'totalTokens'] as const),
+  ...(['cachedInputTokens', 'cacheCreationInputTokens', 'reasoningTokens'] as const)
+]
+
+const llm: Readers = {
+  ...Object.fromEntries(MODEL_FIELDS.map((field): [string, Reader] => [field, (ex) => ex.llm?.[field]])),
+  serviceTier: (ex) => ex.llm?.serviceTier ?? ex.llm?.content?.serviceTier(),
+  prompt: (ex) => ex.llm?.content?.prompt(),
+  completion: (ex) => ex.llm?.content?.completion(),
+  toolCalls: (ex) => ex.llm?.content?.toolCalls(),
+  params: (ex) => ex.llm?.content?.params()
+}
+
+/** When the answer is over, with the times of a streamed one. */
+const llmAtLast: Readers = {
+  ...llm,
+  timeToFirstToken: (ex) => span(ex.llm === null ? undefined : firstTokenMs(ex.llm, ex.startedAt)),
+  timePerOutputToken: (ex) => span(ex.llm === null ? undefined : perTokenMs(ex.llm))
+}
+
+const span = (ms: number | undefined): Duration | undefined => (ms === undefined ? undefined : duration(0, ms))
+
 const ENVIRONMENT = {
   podName: process.env.POD_NAME,
   namespace: process.env.NAMESPACE,
@@ -100,15 +157,19 @@ const ENVIRONMENT = {
 /** Before a backend is chosen: authorization, rate limits, transformation of requests. */
 export const REQUEST_ROOTS: Roots<Facts> = {
   request: offer('request', request),
-  source: offer('source', { address: (ex) => ex.client.remoteAddress, port: (ex) => ex.client.remotePort }),
-  destination: offer('destination', { port: (ex) => ex.client.localPort }),
-  jwt: open((ex) => ex.jwt),
-  apiKey: open((ex) => ex.apiKey),
-  basicAuth: { ...VARIABLES.basicAuth!, read: (ex) => ex.basicAuth ?? undefined },
-  proxy: offer('proxy', {
-    listener: name((ex) => ex.listener?.name),
-    route: name((ex) => ex.route?.name)
+  // Nothing stands between the connection and the client that could tell another address.
+  source: offer('source', {
+    address: (ex) => ex.client.remoteAddress,
+    port: (ex) => ex.client.remotePort,
+    rawAddress: (ex) => ex.client.remoteAddress,
+    rawPort: (ex) => ex.client.remotePort
   }),
+  destination: offer('destination', { port: (ex) => ex.client.localPort }),
+  // Claims and metadata are shared by many requests: what is of this one stands beside them.
+  jwt: open((ex) => ex.jwt, { rawToken: credential((ex) => ex.rawToken) }),
+  apiKey: open((ex) => ex.apiKey, { key: credential((ex) => ex.rawKey) }),
+  basicAuth: { ...VARIABLES.basicAuth!, read: (ex) => ex.basicAuth ?? undefined },
+  proxy: offer('proxy', proxy),
   env: { ...VARIABLES.env!, read: () => ENVIRONMENT }
 }
 
@@ -120,16 +181,17 @@ export const RESPONSE_ROOTS: Roots<Facts> = {
     headers: (ex) => (ex.response === null ? undefined : new HeaderFields(ex.response)),
     body: (ex) => (ex.response === null ? undefined : bodyOf(ex.responseBytes, ex.responseBody))
   }),
-  backend: offer('backend', { name: (ex) => ex.backend ?? undefined })
+  backend: offer('backend', backend),
+  llm: offer('llm', llm)
 }
 
 /** When the exchange is over. */
 export const LOG_ROOTS: Roots<Facts> = {
   ...RESPONSE_ROOTS,
   request: offer('request', { ...request, endTime: () => timestamp(performance.now()) }),
+  llm: offer('llm', llmAtLast),
   proxy: offer('proxy', {
-    listener: name((ex) => ex.listener?.name),
-    route: name((ex) => ex.route?.name),
+    ...proxy,
     upstreamDuration: (ex) => (ex.firstByteAt === 0 ? undefined : duration(ex.startedAt, ex.firstByteAt))
   })
 }

@@ -3,11 +3,12 @@
  * makes them expensive, and never otherwise. docs/design/007-cel.md has the threshold and its measurement.
  */
 import { performance } from 'node:perf_hooks'
+import type { ModelContent, ModelUse, Said } from '#engine/contract/model-use.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import type { Facts } from './exchange.ts'
 import { LOG_ROOTS, REQUEST_ROOTS, RESPONSE_ROOTS } from './exchange.ts'
 import { compileExpression, type Expression } from './expression.ts'
-import { CelError, toJson, type Value, type Wanted } from './index.ts'
+import { CelError, type Needs, toJson, type Value, type Wanted } from './index.ts'
 
 /** Where the expression runs: which variables there are. */
 export type Phase = 'request' | 'response' | 'log'
@@ -30,7 +31,11 @@ export type CelOutcome =
   | { readonly json: string }
   | { readonly error: string }
 
-type PackedFacts = Omit<Facts, 'request' | 'response'> & {
+const CONTENT = ['prompt', 'completion', 'toolCalls', 'params'] as const
+type PackedContent = { [K in (typeof CONTENT)[number]]?: Said | undefined } & { serviceTier?: string | undefined }
+
+type PackedFacts = Omit<Facts, 'request' | 'response' | 'llm'> & {
+  readonly llm: (Omit<ModelUse, 'content'> & { readonly content: PackedContent }) | null
   /** Flat: name, value, ... */
   readonly requestLines: readonly string[]
   readonly responseLines: readonly string[] | null
@@ -59,13 +64,13 @@ export function evaluation(source: string, phase: Phase, wanted: Wanted, offload
     mayWait,
     run(ex) {
       const bytes = (ex.requestBytes?.length ?? 0) + (ex.responseBytes?.length ?? 0)
-      return cost.mayBeExpensive(bytes) ? runElsewhere(program.source, phase, ex, offload) : program.run(ex)
+      return cost.mayBeExpensive(bytes) ? runElsewhere(program, phase, ex, offload) : program.run(ex)
     }
   }
 }
 
-async function runElsewhere(source: string, phase: Phase, ex: Facts, offload: RunJob): Promise<Value> {
-  const job: CelJob = { source, phase, facts: pack(ex) }
+async function runElsewhere({ source, needs }: Expression, phase: Phase, ex: Facts, offload: RunJob): Promise<Value> {
+  const job: CelJob = { source, phase, facts: pack(ex, needs) }
   let outcome: CelOutcome
   try {
     outcome = (await offload(CEL_JOB, job)) as CelOutcome
@@ -77,7 +82,16 @@ async function runElsewhere(source: string, phase: Phase, ex: Facts, offload: Ru
   return 'json' in outcome ? (JSON.parse(outcome.json) as Value) : outcome.value
 }
 
-function pack(ex: Facts): PackedFacts {
+/** What was said travels as the data that the expression reads. */
+function contentOf(content: ModelContent | undefined, needs: Needs): PackedContent {
+  const packed: PackedContent = {}
+  if (content === undefined) return packed
+  for (const part of CONTENT) if (needs.reads(`llm.${part}`)) packed[part] = content[part]()
+  if (needs.reads('llm.serviceTier')) packed.serviceTier = content.serviceTier()
+  return packed
+}
+
+function pack(ex: Facts, needs: Needs): PackedFacts {
   const { client, listener, route } = ex
   return {
     method: ex.method,
@@ -94,7 +108,11 @@ function pack(ex: Facts): PackedFacts {
     jwt: ex.jwt,
     apiKey: ex.apiKey,
     basicAuth: ex.basicAuth,
+    rawToken: needs.reads('jwt.rawToken') ? ex.rawToken : null,
+    rawKey: needs.reads('apiKey.key') ? ex.rawKey : null,
     backend: ex.backend,
+    backendKind: ex.backendKind,
+    llm: ex.llm === null ? null : { ...ex.llm, content: contentOf(ex.llm.content, needs) },
     // Each thread counts from its own start.
     startedAt: ex.startedAt + performance.timeOrigin,
     firstByteAt: ex.firstByteAt === 0 ? 0 : ex.firstByteAt + performance.timeOrigin,
@@ -104,7 +122,7 @@ function pack(ex: Facts): PackedFacts {
       localPort: client.localPort,
       httpVersion: client.httpVersion
     },
-    listener: listener === null ? null : { name: listener.name },
+    listener: listener === null ? null : { name: listener.name, port: listener.port },
     route: route === null ? null : { name: route.name }
   }
 }
@@ -140,9 +158,10 @@ export function runCelJob({ source, phase, facts }: CelJob): CelOutcome {
   return typeof json === 'string' ? { json } : { error: json instanceof CelError ? json.message : 'no JSON value' }
 }
 
-function unpack({ requestLines, responseLines, ...rest }: PackedFacts): Facts {
+function unpack({ requestLines, responseLines, llm, ...rest }: PackedFacts): Facts {
   return {
     ...rest,
+    llm: llm === null ? null : { ...llm, content: unpackContent(llm.content) },
     startedAt: rest.startedAt - performance.timeOrigin,
     firstByteAt: rest.firstByteAt === 0 ? 0 : rest.firstByteAt - performance.timeOrigin,
     request: blockOf(requestLines),
@@ -150,6 +169,16 @@ function unpack({ requestLines, responseLines, ...rest }: PackedFacts): Facts {
     // Cloning makes plain byte arrays of Buffers.
     requestBytes: bufferOf(rest.requestBytes),
     responseBytes: bufferOf(rest.responseBytes)
+  }
+}
+
+function unpackContent(packed: PackedContent): ModelContent {
+  return {
+    prompt: () => packed.prompt,
+    completion: () => packed.completion,
+    toolCalls: () => packed.toolCalls,
+    params: () => packed.params,
+    serviceTier: () => packed.serviceTier
   }
 }
 

@@ -106,8 +106,7 @@ export class Planner {
 
   #select(node: Select, scope: Scope | null): Plan {
     const { field, optional, test } = node
-    const path = pathOf(node)
-    const isLocal = path === null || (!path.absolute && lookup(scope, path.names[0]!) !== null)
+    const isLocal = isOfMacro(node, scope)
     const declared = isLocal ? null : this.#variable(node)
     if (declared !== null && test) return dynamic(testCode(declared.code))
     if (declared !== null && optional) return dynamic((frame) => optionally(declared.code(frame)))
@@ -137,6 +136,9 @@ export class Planner {
   }
 
   #index(node: Index, scope: Scope | null): Plan {
+    // The same as a select: a declared field may not be in its variable's value.
+    const declared = node.optional || isOfMacro(node, scope) ? null : this.#variable(node)
+    if (declared !== null) return declared
     const operand = this.plan(node.operand, scope)
     const index = this.plan(node.index, scope)
     const { code } = operand
@@ -284,12 +286,19 @@ export class Planner {
   }
 }
 
+/** Whether it is no path, or one from a variable of a macro on. */
+function isOfMacro(node: Expr, scope: Scope | null): boolean {
+  const path = pathOf(node)
+  return path === null || (!path.absolute && lookup(scope, path.names[0]!) !== null)
+}
+
 const NOTHING = Object.freeze({})
 /** Steps for computing a constant: what needs more is left to the run. */
 const CONSTANT_BUDGET = 10_000
 
 function readCode(variable: Variable, reader: Reader, missing: CelError): Code {
-  if (variable.fields !== undefined) return (frame) => wholeOf(frame.context, variable, reader) ?? missing
+  if (variable.fields !== undefined && !variable.isOpen)
+    return (frame) => wholeOf(frame.context, variable, reader) ?? missing
   return (frame) => {
     const value = reader(frame.context)
     return value === undefined ? missing : (value as Value)

@@ -8,6 +8,8 @@ export interface Variable<C = object> {
   readonly type: TypeName
   /** Known fields. With them, any other field is a mistake that is found when the expression is compiled. */
   readonly fields?: Readonly<Record<string, Variable<C>>>
+  /** Beside `fields` it has whatever its value has. Taken whole, it is that value, without them. */
+  readonly isOpen?: true
   /**
    * The value, or undefined when there is none now. Must not throw. Without it, the property of the
    * variable's name is read: of the context for a variable, of its parent's value for a field.
@@ -69,5 +71,7 @@ export class Whole extends Fields {
 export function wholeOf(context: object, variable: Variable, reader: Reader): Value | undefined {
   const value = reader(context)
   if (value === undefined) return undefined
-  return variable.fields === undefined ? (value as Value) : new Whole(context, variable.fields, reader)
+  return variable.fields === undefined || variable.isOpen
+    ? (value as Value)
+    : new Whole(context, variable.fields, reader)
 }

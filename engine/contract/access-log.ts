@@ -17,4 +17,6 @@ export interface AccessLogPlan {
   readonly skip: ReadonlySet<string>
   /** Adds the configured fields and returns how many of them failed. Null when there are none. */
   readonly attributes: ((ex: Exchange, into: FieldSink) => number) | null
+  /** It reads what models answered: llm.completion or llm.toolCalls. */
+  readonly readsAnswers: boolean
 }

@@ -68,6 +68,8 @@ export interface BackendContext {
   readonly reply: (ex: Exchange, reply: LocalReply) => void
   /** Longest body that may be kept whole. */
   readonly maxBufferBytes: number
+  /** Somebody reads what models answer when the exchange is over (llm.completion): streams are to be noted down. */
+  readonly keepsAnswers?: boolean
 }
 
 export interface CompiledBackend {

@@ -11,6 +11,7 @@ import type { Meter, Quota } from './buckets.ts'
 import type { ErrorCode } from './errors.ts'
 import type { AnswerHook } from './filter.ts'
 import type { Copies } from './mirror.ts'
+import type { ModelUse } from './model-use.ts'
 import type { RetryState } from './retry.ts'
 import type { Listener, Route } from './route.ts'
 import type { ClientStream, PendingAttempt, ServerStream } from './transport.ts'
@@ -86,6 +87,9 @@ export class Exchange {
   /** Metadata of the API key that was presented, or null. */
   apiKey: Identity | null = null
   basicAuth: Identity | null = null
+  /** The verified token and the API key themselves, for expressions that ask for them; never printed. */
+  rawToken: string | null = null
+  rawKey: string | null = null
   /** Origin header as it was received, where cors runs: hooks may change it before the response needs it. */
   origin: string | null = null
   /** Header lines that held credentials and were taken out before SERVE, flat: name, value. Never printed. */
@@ -115,7 +119,7 @@ export class Exchange {
   /** For the backend: called once, when the exchange is about to be recorded, however it ended. */
   onOver: ((ex: Exchange) => void) | null = null
   /** What a model was asked and has answered, as far as it is known; null where none is asked. */
-  llm: Identity | null = null
+  llm: ModelUse | null = null
 
   // --- progress ---
   step: number = STEP_REQUEST
@@ -162,6 +166,8 @@ export class Exchange {
   bytesSent = 0
   /** Name of the backend that served it, or null. */
   backend: string | null = null
+  /** The kind of that backend (BackendKind.kind), or null. */
+  backendKind: string | null = null
   /** ip:port (or unix path) of the endpoint that was tried last, or null. */
   endpoint: string | null = null
 

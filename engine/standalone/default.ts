@@ -24,6 +24,11 @@ binds:
               curl -N http://localhost:${port}/demo/stream     server-sent events, passed on as they come
               curl -i http://localhost:${port}/old/place       a redirect
 
+            A model that needs no key, for the SDKs of OpenAI (base URL http://localhost:${port}/v1), Anthropic and
+            Google (http://localhost:${port}), streamed or not. What it says is always the same:
+
+              curl http://localhost:${port}/v1/chat/completions -d '{"model":"demo","messages":[{"role":"user","content":"Hi"}]}'
+
             Routes, workers and the running configuration: http://localhost:15000/ui/
             Your own configuration: weir -f config.yaml
     - name: moved
@@ -41,5 +46,18 @@ binds:
         responseHeaderModifier: { set: { x-served-by: weir } }
       backends:
       - host: 127.0.0.1:${demoPort}
+    - name: models
+      matches:
+      - path: { pathPrefix: /v1 }
+      - path: { pathPrefix: /v1beta }
+      backends:
+      - ai:
+          provider: { openai: {}, host: 127.0.0.1, port: ${demoPort} }
+          routes:
+            /messages: Messages
+            /responses: Responses
+            ":generateContent": GenerateContent
+            ":streamGenerateContent": GenerateContent
+            "*": Completions
 `
 }

@@ -2,20 +2,37 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import { eventText, mockAnswer } from './models/answers.ts'
 
 const EVENTS = 5
 const EVENT_PAUSE_MS = 300
 const ECHO_BYTES_MAX = 64 * 1024
+/** Between the pieces of a model's answer: long enough to be seen. */
+const PIECE_PAUSE_MS = 50
+const PROMPT_BYTES_MAX = 2 * 1024 * 1024
 const BYTES_MAX = 64 * 1024 * 1024
 
-/** Starts it on a free port of 127.0.0.1. Resolves with the port. */
-export async function startDemo(): Promise<number> {
+export interface Demo {
+  readonly port: number
+  close(): void
+}
+
+/** Starts it on a free port of 127.0.0.1. */
+export async function startDemo(): Promise<Demo> {
   const server = createServer((request, response) => {
     serve(request, response).catch(() => response.destroy())
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  return (server.address() as AddressInfo).port
+  const { port } = server.address() as AddressInfo
+  return {
+    port,
+    close: () => {
+      server.close()
+      server.closeAllConnections()
+    }
+  }
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -23,6 +40,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
   if (path === '/hello') reply(response, 200, 'text/plain', 'Hello from the demo backend.\n')
   else if (path === '/echo') await echo(request, response)
   else if (path === '/stream') stream(response)
+  else if (path.startsWith('/v1')) await model(path, request, response)
   else if (path.startsWith('/bytes/')) bytes(response, Number(path.slice('/bytes/'.length)))
   else reply(response, 404, 'text/plain', 'The demo backend has /hello, /echo, /stream and /bytes/N.\n')
 }
@@ -33,16 +51,56 @@ function reply(response: ServerResponse, status: number, type: string, body: str
 }
 
 async function echo(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  let body = ''
-  for await (const chunk of request) {
-    body += String(chunk)
-    if (body.length > ECHO_BYTES_MAX) {
-      reply(response, 413, 'text/plain', `echo takes at most ${ECHO_BYTES_MAX} bytes\n`)
-      return
-    }
+  const body = await textOf(request, ECHO_BYTES_MAX)
+  if (body === null) {
+    reply(response, 413, 'text/plain', `echo takes at most ${ECHO_BYTES_MAX} bytes\n`)
+    return
   }
   const { method, url, headers } = request
   reply(response, 200, 'application/json', `${JSON.stringify({ method, url, headers, body }, null, 2)}\n`)
+}
+
+/** The body; null: it is longer than that. */
+async function textOf(request: IncomingMessage, bytesMax: number): Promise<string | null> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    // Read to its end: a request that is given up takes its response with it.
+    if (bytes <= bytesMax) chunks.push(chunk)
+  }
+  return bytes > bytesMax ? null : Buffer.concat(chunks).toString()
+}
+
+/** A provider of models without a model. */
+async function model(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const text = await textOf(request, PROMPT_BYTES_MAX)
+  const answer = text === null ? null : mockAnswer(path, parsed(text))
+  if (answer === null) {
+    const [status, message] = text === null ? [413, 'the prompt is too long'] : [404, `nothing is at ${path}`]
+    reply(response, status, 'application/json', JSON.stringify({ error: { message, type: 'invalid_request_error' } }))
+    return
+  }
+  if (answer.events === null) {
+    reply(response, answer.status, 'application/json', JSON.stringify(answer.whole))
+    return
+  }
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' })
+  for (const event of answer.events) {
+    if (response.destroyed) return
+    response.write(eventText(event))
+    await pause(PIECE_PAUSE_MS)
+  }
+  response.end()
+}
+
+/** Null: no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
 }
 
 function stream(response: ServerResponse): void {

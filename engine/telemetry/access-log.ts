@@ -5,26 +5,35 @@
  * The query is never logged: API keys and session tokens travel in it. Neither is any header.
  */
 import type { AccessLogPlan, FieldSink } from '#engine/contract/access-log.ts'
-import type { Exchange, Identity } from '#engine/contract/exchange.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import type { ModelUse } from '#engine/contract/model-use.ts'
 import { type FieldValue, field, type LogFormat, timestamp } from './escape.ts'
 import { ATOMIC_BYTES, type LineSink } from './line-sink.ts'
 import type { Metrics } from './metrics.ts'
 
 /**
  * Bounds of one field. Together they keep a line under 4096 bytes, which is what a pipe takes
- * without splitting it (line-sink.ts): one path, seven names, two models, and about 700 bytes of fixed text.
+ * without splitting it (line-sink.ts): one path, seven names, and about 700 bytes of fixed text; beside models, whose
+ * fields need 900 bytes, a shorter path.
  */
 const PATH_CHARS_MAX = 1200
+const MODEL_PATH_CHARS_MAX = 300
 const NAME_CHARS_MAX = 255
 const MODEL_CHARS_MAX = 128
-/** Name in the log, and in ex.llm. */
+/** Name in the log (OpenTelemetry GenAI conventions, in the order of the reference), and in ex.llm. */
 const MODEL_FIELDS = [
+  ['gen_ai.operation.name', 'operation'],
   ['gen_ai.provider.name', 'provider'],
   ['gen_ai.request.model', 'requestModel'],
   ['gen_ai.response.model', 'responseModel'],
   ['gen_ai.usage.input_tokens', 'inputTokens'],
-  ['gen_ai.usage.output_tokens', 'outputTokens']
+  ['gen_ai.usage.cache_creation.input_tokens', 'cacheCreationInputTokens'],
+  ['gen_ai.usage.cache_read.input_tokens', 'cachedInputTokens'],
+  ['gen_ai.usage.output_tokens', 'outputTokens'],
+  ['gen_ai.usage.reasoning.output_tokens', 'reasoningTokens']
 ] as const
+/** Parts of the numbers beside them: said when there is something to say. */
+const MODEL_DETAILS: ReadonlySet<string> = new Set(['cacheCreationInputTokens', 'cachedInputTokens', 'reasoningTokens'])
 
 /** One attribute of the configuration; together they get what the default fields leave of the line. */
 const ATTRIBUTE_CHARS_MAX = 1024
@@ -97,12 +106,12 @@ export class AccessLog implements FieldSink {
   }
 
   /** As the OpenTelemetry GenAI conventions name them. */
-  #model(llm: Identity, skip: Skip): string {
+  #model(llm: ModelUse, skip: Skip): string {
     let out = ''
     for (const [name, key] of MODEL_FIELDS) {
       const value = llm[key]
       if (typeof value === 'string') out += this.#named(name, value.slice(0, MODEL_CHARS_MAX), skip)
-      else if (typeof value === 'number') out += this.#plain(name, value, skip)
+      else if (value !== undefined && (value !== 0 || !MODEL_DETAILS.has(key))) out += this.#plain(name, value, skip)
     }
     return out
   }
@@ -120,8 +129,9 @@ export class AccessLog implements FieldSink {
     out += this.#named('http.method', ex.method, skip)
     out += this.#named('http.host', ex.authority, skip)
     // What was refused before its target was read has none.
+    const pathMax = ex.llm === null ? PATH_CHARS_MAX : MODEL_PATH_CHARS_MAX
     if (ex.originalPath !== '' && (skip === null || !skip.has('http.path')))
-      out += field(this.#format, 'http.path', ex.originalPath, PATH_CHARS_MAX)
+      out += field(this.#format, 'http.path', ex.originalPath, pathMax)
     out += this.#named('http.version', `HTTP/${client.httpVersion}`, skip)
     out += this.#plain('http.status', status, skip)
     out += this.#named('reason', reason, skip)

@@ -3,11 +3,34 @@
  * prints read the same row, so a histogram's buckets or a help text exist once.
  *
  * Label values are names from the configuration or members of a small fixed set; nothing that a
- * client sends (host, path, header, unknown method) becomes a label, so that a scan cannot fill memory.
+ * client sends (host, path, header, unknown method) becomes a label, so that a scan cannot fill memory. Names of
+ * models are bounded by model-metrics.ts.
  */
 
 /** Upper bounds in seconds, 1 ms to 80 s; the bucket above the last one is implied. */
 const DURATION_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80] as const
+
+/** The conventions for generative AI say which (gen-ai-metrics, ExplicitBucketBoundaries). Tokens: */
+const TOKEN_BOUNDS = [
+  ...([1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144] as const),
+  ...([1_048_576, 4_194_304, 16_777_216, 67_108_864] as const)
+]
+/** Seconds of whole operations, */
+const OPERATION_BOUNDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92]
+/** until the first token, */
+const FIRST_TOKEN_BOUNDS = [
+  ...([0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10] as const)
+]
+/** and per token after it. */
+const PER_TOKEN_BOUNDS = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5]
+
+const MODEL_LABELS = [
+  'route',
+  'gen_ai_operation_name',
+  'gen_ai_provider_name',
+  'gen_ai_request_model',
+  'gen_ai_response_model'
+] as const
 
 export interface MetricRow {
   readonly type: 'counter' | 'gauge' | 'histogram'
@@ -33,6 +56,26 @@ export const METRICS = {
     'route',
     'backend'
   ]),
+  gen_ai_client_token_usage: histogram(
+    'Tokens of answers of models. gen_ai_token_type: input or output.',
+    [...MODEL_LABELS, 'gen_ai_token_type'],
+    TOKEN_BOUNDS
+  ),
+  gen_ai_client_operation_duration_seconds: histogram(
+    'From the request to the last byte of a model\'s answer. error_type: "" for success.',
+    [...MODEL_LABELS, 'error_type'],
+    OPERATION_BOUNDS
+  ),
+  gen_ai_server_time_to_first_token_seconds: histogram(
+    'From the request to the first piece of a streamed answer.',
+    MODEL_LABELS,
+    FIRST_TOKEN_BOUNDS
+  ),
+  gen_ai_server_time_per_output_token_seconds: histogram(
+    'Per token after the first one of a streamed answer.',
+    MODEL_LABELS,
+    PER_TOKEN_BOUNDS
+  ),
   weir_request_bytes_total: counter('Bytes received from clients.', ['route']),
   weir_response_bytes_total: counter('Bytes sent to clients.', ['route']),
   weir_downstream_connections: gauge('Client connections that are open.', ['port', 'transport']),
@@ -95,6 +138,10 @@ function gauge<const L extends readonly string[]>(help: string, labels: L) {
   return { type: 'gauge', help, labels } as const
 }
 
-function histogram<const L extends readonly string[]>(help: string, labels: L) {
-  return { type: 'histogram', help, labels, bounds: DURATION_BOUNDS } as const
+function histogram<const L extends readonly string[]>(
+  help: string,
+  labels: L,
+  bounds: readonly number[] = DURATION_BOUNDS
+) {
+  return { type: 'histogram', help, labels, bounds } as const
 }

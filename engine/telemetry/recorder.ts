@@ -12,6 +12,7 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Recorder } from '#engine/contract/route.ts'
 import type { AccessLog } from './access-log.ts'
 import type { Counter, Histogram, Metrics } from './metrics.ts'
+import type { ModelMetrics } from './model-metrics.ts'
 
 /**
  * Methods that are a label value; any other token is "other" (RFC 9110 section 9.3, RFC 5789).
@@ -33,9 +34,17 @@ export interface RecorderPlace {
   readonly port: number
 }
 
+/** What all recorders of a worker write to. */
+export interface RecorderParts {
+  readonly metrics: Metrics
+  readonly accessLog: AccessLog
+  readonly models: ModelMetrics
+}
+
 export class RouteRecorder implements Recorder {
   readonly #metrics: Metrics
   readonly #accessLog: AccessLog
+  readonly #models: ModelMetrics
   readonly #plan: AccessLogPlan | null
   readonly #route: string
   readonly #listener: string
@@ -46,8 +55,10 @@ export class RouteRecorder implements Recorder {
   #totals: RouteTotals | null = null
   #logPrefix: string | null = null
 
-  constructor(metrics: Metrics, accessLog: AccessLog, plan: AccessLogPlan | null, place: RecorderPlace) {
+  constructor(parts: RecorderParts, plan: AccessLogPlan | null, place: RecorderPlace) {
     const { route, listener, port } = place
+    const { metrics, accessLog, models } = parts
+    this.#models = models
     this.#plan = plan
     this.#metrics = metrics
     this.#accessLog = accessLog
@@ -72,6 +83,7 @@ export class RouteRecorder implements Recorder {
     const series = last !== null && last.backend === backend ? last : this.#select(backend)
     series.count(METHOD_INDEX.get(ex.method) ?? 0, status, reason)
     if (ex.firstByteAt !== 0) series.firstByte(ex.firstByteAt - ex.startedAt)
+    if (ex.llm !== null) this.#models.record(ex, this.#route, status, durationMs)
     if (this.#accessLog.enabled) this.#log(ex, status, reason, durationMs)
   }
 

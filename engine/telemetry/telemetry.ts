@@ -8,6 +8,7 @@ import { LineSink } from './line-sink.ts'
 import { createLogger, type Logger, type Logging } from './log.ts'
 import { LoopDelay } from './loop-delay.ts'
 import { type Counter, type Gauge, Metrics, type SeriesAnnouncement } from './metrics.ts'
+import { ModelMetrics } from './model-metrics.ts'
 import { RouteRecorder } from './recorder.ts'
 
 export interface TelemetryOptions {
@@ -63,6 +64,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   const logger = createLogger({ ...logging, fields: { worker } })
   const sink = createSink(options.accessLogFd ?? 1, metrics, logger)
   const accessLog = new AccessLog(logging.format, sink, logger.enabled('info', 'request'), metrics)
+  const parts = { metrics, accessLog, models: new ModelMetrics(metrics) }
   const loopDelay = new LoopDelay(metrics, worker)
   const connections = downstreamTelemetry(metrics)
   // For an exit that nobody announced, such as an uncaught exception.
@@ -70,7 +72,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   process.on('exit', onExit)
 
   const recorderFor = (route: string, listener: string, port: number, log: AccessLogPlan | null = null) =>
-    new RouteRecorder(metrics, accessLog, log, { route, listener, port })
+    new RouteRecorder(parts, log, { route, listener, port })
 
   return {
     logger,

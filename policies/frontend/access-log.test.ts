@@ -18,7 +18,8 @@ function exchange(headers: ExchangeOptions['headers'] = []): Exchange {
   const ex = fakeExchange({ target: '/a?b=c', headers })
   ex.status = 200
   ex.jwt = { sub: 'ann', roles: ['dev', 'ops'], realm: { deep: { x: 1 } }, 'odd key="x"\n': 1 }
-  ex.apiKey = { name: 'k1', key: secret('s3cret') } as never
+  ex.apiKey = { name: 'k1', seal: secret('s3cret') } as never
+  ex.rawKey = 's3cret'
   return ex
 }
 
@@ -119,7 +120,8 @@ test('secrets and headers that hold credentials are not printed', () => {
   assert.doesNotMatch(JSON.stringify(fields), /s3cret/)
   assert.equal(fields['lines.accept'], 'text/html')
   assert.equal(fields['lines.authorization'], '<redacted>')
-  assert.equal(fields.map, '{"name":"k1","key":"<redacted>"}')
+  assert.equal(fields.map, '{"name":"k1","seal":"<redacted>"}')
+  assert.equal(fields.key, '<redacted>')
 })
 
 test('the filter: true, false, and neither', () => {

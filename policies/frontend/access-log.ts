@@ -29,7 +29,10 @@ const REDACTED = '<redacted>'
 const LINE = ['time', 'level', 'target']
 const DEFAULTS = [
   ...['listener', 'route', 'endpoint', 'backend', 'src.addr', 'http.method', 'http.host', 'http.path', 'http.version'],
-  ...['http.status', 'reason', 'bytes.in', 'bytes.out', 'retry.attempt', 'duration']
+  ...['http.status', 'reason', 'bytes.in', 'bytes.out', 'retry.attempt'],
+  ...['gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.model', 'gen_ai.response.model'],
+  ...['gen_ai.usage.input_tokens', 'gen_ai.usage.cache_creation.input_tokens', 'gen_ai.usage.cache_read.input_tokens'],
+  ...['gen_ai.usage.output_tokens', 'gen_ai.usage.reasoning.output_tokens', 'duration']
 ]
 /** Fields of a map that hold credentials, whoever names the map. One that is named itself is meant. */
 const SENSITIVE = new Set([
@@ -127,7 +130,10 @@ function compile({ filter, add, remove }: Config): Compiled {
     filter: condition === null ? null : (ex) => decide(condition, ex),
     // A field that is added under the name of a default one takes its place.
     skip: new Set([...remove, ...add.map(({ name }) => name)]),
-    attributes: fields.length === 0 ? null : (ex, into) => write(fields, ex, into)
+    attributes: fields.length === 0 ? null : (ex, into) => write(fields, ex, into),
+    readsAnswers: [...fields.map(({ program }) => program), ...(condition === null ? [] : [condition])].some(
+      ({ needs }) => needs.reads('llm.completion') || needs.reads('llm.toolCalls')
+    )
   }
   return { accessLog: plan }
 }

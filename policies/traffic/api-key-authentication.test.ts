@@ -31,6 +31,7 @@ describe('requests', () => {
   test('a key opens the door: its metadata is known, the line is gone and kept aside', () => {
     const [verdict, ex] = ask({ keys: KEYS }, bearer('first-key'))
     assert.deepEqual([verdict, ex.apiKey], [CONTINUE, { team: 'blue', limits: [1, 2] }])
+    assert.notEqual(ex.rawKey, null)
     assert.deepEqual([ex.request.lines(), ex.credentials], ['a: 1\r\n', ['authorization', 'Bearer first-key']])
   })
 

@@ -133,6 +133,7 @@ function authenticate(
     }
     credential.take(ex, found)
     ex.apiKey = metadata
+    ex.rawKey = found
     return CONTINUE
   }
 }

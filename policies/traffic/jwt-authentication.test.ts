@@ -46,6 +46,7 @@ test('a valid token: its claims are known, the header is kept aside', async () =
   const text = await token(key, hour({ sub: 'alice' }), { kid: 'a' })
   const { outcome, ex } = await ask(single(), ['a', '1'], bearer(text))
   assert.deepEqual([outcome, ex.jwt!.sub, ex.request.lines()], ['ok', 'alice', 'a: 1\r\n'])
+  assert.equal(ex.rawToken?.split('.').length, 3)
   assert.deepEqual(ex.credentials, ['authorization', `Bearer ${text}`])
 })
 

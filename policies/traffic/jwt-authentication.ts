@@ -307,6 +307,7 @@ function decide(
   }
   credential.take(ex, token)
   ex.jwt = answer
+  ex.rawToken = token
   return CONTINUE
 }
 

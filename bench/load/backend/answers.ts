@@ -1,5 +1,7 @@
 /** The fixed answers of the canonical backend: made here for the backend, and for whoever checks them. */
 
+import { CHAT, CHAT_EVENTS } from './models.ts'
+
 export const EVENTS = 50
 /** Time between two events of one stream. */
 export const EVENT_INTERVAL_MS = 10
@@ -27,10 +29,19 @@ export const ANSWERS = {
   /** GET /1m */
   megabyte: numbered(1024 * 1024),
   /** GET /sse */
-  events: Buffer.from(EVENT_TEXTS.join(''), 'latin1')
+  events: Buffer.from(EVENT_TEXTS.join(''), 'latin1'),
+  /** POST /v1/chat/completions */
+  chat: CHAT,
+  /** The same as events, each as it is due. */
+  chatEvents: Buffer.from(CHAT_EVENTS.join(''), 'latin1'),
+  /** The same, all at once. */
+  chatAtOnce: Buffer.from(CHAT_EVENTS.join(''), 'latin1')
 } as const
 
 export type AnswerName = keyof typeof ANSWERS
+
+/** What the own server sends, each event when it is due. */
+export const PACED: ReadonlySet<AnswerName> = new Set(['events', 'chatEvents'])
 
 /** Text of `bytes` bytes (a multiple of 64) in which every 64 bytes differ; needs no escapes in nginx's file. */
 function numbered(bytes: number): Buffer {

@@ -2,6 +2,7 @@
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ANSWER_HEADERS, ANSWERS } from './answers.ts'
+import { CHAT, CHAT_EVENTS, CHAT_PATH, MESSAGE, MESSAGE_EVENTS, MESSAGES_PATH } from './models.ts'
 
 /** Writes what nginx needs into `folder`; gives the path of its configuration. */
 export function writeBackend(folder: string, port: number): string {
@@ -40,8 +41,35 @@ ${headers.replaceAll('      ', '    ')}
     default_type text/plain;
     location / { return 200 '${ANSWERS.kilobyte.toString('latin1')}'; }
     location = /4k { default_type application/json; return 200 '${ANSWERS.accepted.toString('latin1')}'; }
+    location = ${CHAT_PATH} {
+      # Asked for by the request's own field: nginx does not read bodies.
+      if ($http_x_bench) { rewrite ^ /chat-events last; }
+      default_type application/json;
+      return 200 '${CHAT.toString('latin1')}';
+    }
+    location = ${MESSAGES_PATH} {
+      if ($http_x_bench) { rewrite ^ /message-events last; }
+      default_type application/json;
+      return 200 '${MESSAGE.toString('latin1')}';
+    }
+    location = /chat-events { default_type text/event-stream; ${returned('chat', CHAT_EVENTS)} }
+    location = /message-events { default_type text/event-stream; ${returned('message', MESSAGE_EVENTS)} }
     location = /1m { root ${folder}; default_type application/octet-stream; }
   }
 }
 `
+}
+
+/** nginx takes no longer word in its configuration. */
+const WORD_CHARS_MAX = 4000
+
+/** Directives that answer with `texts`, joined. */
+function returned(name: string, texts: readonly string[]): string {
+  const words = ['']
+  for (const text of texts) {
+    if (words.at(-1)!.length + text.length > WORD_CHARS_MAX) words.push('')
+    words.push(words.pop()! + text)
+  }
+  const sets = words.map((word, i) => `set $${name}_${i} '${word}';`)
+  return `${sets.join(' ')} return 200 "${words.map((_, i) => `$${name}_${i}`).join('')}";`
 }

@@ -6,13 +6,20 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { ANSWER_HEADERS, ANSWERS, EVENT_INTERVAL_MS, EVENT_TEXTS } from './answers.ts'
+import { CHAT_EVENTS, CHAT_PATH, MESSAGE_EVENTS, MESSAGES_PATH } from './models.ts'
 
 /** Longer heads do not come from the generator. */
 const HEAD_BYTES_MAX = 64 * 1024
 /** One timer serves all streams; each has its phase, so that they do not all write at once. */
 const TICK_MS = 1
 
-const CHUNKS = EVENT_TEXTS.map((text) => `${text.length.toString(16)}\r\n${text}\r\n`)
+const chunked = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
+/** By path. */
+const STREAMS: Readonly<Record<string, readonly string[]>> = {
+  '/sse': EVENT_TEXTS.map(chunked),
+  [CHAT_PATH]: CHAT_EVENTS.map(chunked),
+  [MESSAGES_PATH]: MESSAGE_EVENTS.map(chunked)
+}
 const STREAM_HEAD = `${head('text/event-stream')}Transfer-Encoding: chunked\r\n\r\n`
 const FIXED: Readonly<Record<string, Buffer>> = {
   '/4k': fixed('application/json', ANSWERS.accepted),
@@ -21,6 +28,7 @@ const FIXED: Readonly<Record<string, Buffer>> = {
 const OTHERWISE = fixed('text/plain', ANSWERS.kilobyte)
 
 interface Stream {
+  readonly chunks: readonly string[]
   readonly socket: Socket
   readonly done: () => void
   next: number
@@ -48,6 +56,8 @@ class Connection {
   #text = ''
   /** Bytes of a request body that are still to come. */
   #bodyLeft = 0
+  /** Of the request whose body is to come. */
+  #path = ''
   #streaming = false
 
   constructor(socket: Socket, streams: Set<Stream>) {
@@ -62,7 +72,7 @@ class Connection {
         const taken = Math.min(this.#bodyLeft, this.#text.length)
         this.#bodyLeft -= taken
         this.#text = this.#text.slice(taken)
-        if (this.#bodyLeft === 0) this.#answer('/4k')
+        if (this.#bodyLeft === 0) this.#answer(this.#path)
         continue
       }
       const end = this.#text.indexOf('\r\n\r\n')
@@ -79,18 +89,21 @@ class Connection {
   #onRequest(request: string): void {
     const path = request.slice(request.indexOf(' ') + 1, request.indexOf(' HTTP/'))
     this.#bodyLeft = Number(/\r\ncontent-length: *(\d+)/i.exec(request)?.[1] ?? 0)
-    if (path === '/sse') this.#stream()
-    else if (this.#bodyLeft === 0) this.#answer(path)
+    this.#path = path
+    if (this.#bodyLeft === 0) this.#answer(path)
   }
 
   #answer(path: string): void {
-    this.#socket.write(FIXED[path] ?? OTHERWISE)
+    const chunks = STREAMS[path]
+    if (chunks === undefined) this.#socket.write(FIXED[path] ?? OTHERWISE)
+    else this.#stream(chunks)
   }
 
-  #stream(): void {
+  #stream(chunks: readonly string[]): void {
     this.#streaming = true
     this.#socket.write(STREAM_HEAD, 'latin1')
     const stream: Stream = {
+      chunks,
       socket: this.#socket,
       next: 0,
       dueMs: performance.now(),
@@ -111,12 +124,12 @@ function advance(streams: Set<Stream>): void {
       streams.delete(stream)
       continue
     }
-    while (stream.next < CHUNKS.length && stream.dueMs <= now) {
-      stream.socket.write(CHUNKS[stream.next]!, 'latin1')
+    while (stream.next < stream.chunks.length && stream.dueMs <= now) {
+      stream.socket.write(stream.chunks[stream.next]!, 'latin1')
       stream.next++
       stream.dueMs += EVENT_INTERVAL_MS
     }
-    if (stream.next < CHUNKS.length) continue
+    if (stream.next < stream.chunks.length) continue
     streams.delete(stream)
     stream.socket.write('0\r\n\r\n', 'latin1')
     stream.done()

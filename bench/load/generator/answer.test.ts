@@ -61,3 +61,24 @@ test('wrong answers are told apart', () => {
   assert.equal(read('HTTP/1.1 200 OK\r\n\r\n'), 'framing')
   assert.equal(read(`HTTP/1.1 200 OK\r\nX: ${'x'.repeat(20_000)}`), 'framing')
 })
+
+test('parts that may differ are not compared, and everything around them is', () => {
+  const text = (body: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  const readSplit = (body: string, at: number): Reading => {
+    const reader = new AnswerReader({
+      status: 200,
+      body: Buffer.from(BODY),
+      unlike: [
+        [1, 3],
+        [7, 9]
+      ]
+    })
+    const [head, tail] = [text(body).slice(0, -at), text(body).slice(-at)]
+    const first = reader.read(Buffer.from(head), 0, head.length)
+    return first === MORE ? reader.read(Buffer.from(tail), 0, tail.length) : first
+  }
+  for (let at = 1; at < BODY.length; at++) {
+    assert.equal(readSplit('hXXlo, XXteway', at), DONE, `split ${at} from the end`)
+    assert.equal(readSplit('hXXlo, XXteXay', at), 'body', `split ${at} from the end`)
+  }
+})

@@ -43,6 +43,8 @@ export type Faults = { [kind in Fault]?: number }
 export interface Expected {
   readonly status: number
   readonly body: Buffer
+  /** Parts of it that may be anything of that length, in order: [start, end). */
+  readonly unlike?: readonly (readonly [start: number, end: number])[]
 }
 
 /** State of the observed processes at one moment. */

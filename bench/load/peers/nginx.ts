@@ -23,7 +23,7 @@ export const nginx: Peer = {
  * The settings that an operator who cares would make: keepalive to the backend and no answer ever
  * written to disk. Event streams are not buffered, or they would not be streams.
  */
-function configuration({ port, upstreamPort, threads, connections, folder }: Setup): string {
+function configuration({ port, upstreamPort, threads, connections, model, folder }: Setup): string {
   return `
 daemon off;
 worker_processes ${threads};
@@ -52,7 +52,7 @@ http {
     listen 127.0.0.1:${port} backlog=4096${threads > 1 ? ' reuseport' : ''};
     location / { proxy_pass http://backend; }
     location = /sse { proxy_pass http://backend; proxy_buffering off; }
-  }
+${model === null ? '' : '    location /v1/ { proxy_pass http://backend; proxy_buffering off; }\n'}  }
 }
 `
 }

@@ -9,6 +9,8 @@ export interface Setup {
   readonly routes: number
   /** The one route has the policies of engine/testing/chain.ts; of Weir only. */
   readonly hasChain: boolean
+  /** Clients speak chat completions; of Weir, the backend is a provider that does too, or one of Anthropic's. */
+  readonly model: 'native' | 'converted' | null
   /** Client connections that must fit. */
   readonly connections: number
   /** An empty folder for the configuration and whatever else the program writes. */
@@ -22,6 +24,8 @@ export interface Command {
 
 export interface Peer {
   readonly name: string
+  /** It reads what it passes on to models. */
+  readonly translates?: true
   /** What to run, or, for the reader, why it cannot be run here. */
   find(): Command | { readonly missing: string }
   /** What the program says about its version. */

@@ -28,6 +28,7 @@ interface Variant {
 function peer(name: string, variant: Variant): Peer {
   return {
     name,
+    translates: true,
     find() {
       const entry = [BUNDLE, SOURCE].find((path) => existsSync(path))
       if (entry === undefined) return { missing: 'neither the bundle nor engine/main.ts is there' }
@@ -43,9 +44,10 @@ function peer(name: string, variant: Variant): Peer {
 }
 
 /** Level warn: access log lines are of level info. The ports of admin, stats and readiness stay closed. */
-function configuration({ port, upstreamPort, threads, routes, hasChain }: Setup, variant: Variant): object {
+function configuration({ port, upstreamPort, threads, routes, hasChain, model }: Setup, variant: Variant): object {
   const { transport = 'auto', frontendPolicies } = variant
-  const backends = [{ host: `127.0.0.1:${upstreamPort}` }]
+  const provider = { [model === 'converted' ? 'anthropic' : 'openai']: {}, host: '127.0.0.1', port: upstreamPort }
+  const backends = model === null ? [{ host: `127.0.0.1:${upstreamPort}` }] : [{ ai: { provider } }]
   const all = [{ name: 'all', ...(hasChain ? { policies: CHAIN } : {}), backends }]
   const many = Array.from({ length: routes }, (_, i) => ({
     name: `service-${i}`,

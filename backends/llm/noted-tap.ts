@@ -1,0 +1,56 @@
+/**
+ * Notes when a streamed answer begins and goes on, and what it says where somebody will ask. It stands around the tap
+ * that translates, and changes nothing.
+ */
+import type { ResponseTap } from '#engine/contract/backend.ts'
+import type { ErrorCode } from '#engine/contract/errors.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { type SseEvent, SseReader } from '#engine/http/sse.ts'
+import { turnStartedAt } from '#engine/socket/wire.ts'
+import type { FormatName } from './conversation.ts'
+import type { StreamReader } from './format.ts'
+import { FORMATS } from './matrix.ts'
+import type { Noted } from './said.ts'
+
+/** A piece of an answer in any of the formats: a field that holds text, and some, or a call. */
+const CONTENT =
+  /"(?:content|reasoning_content|reasoning|text|thinking|partial_json|arguments|delta|refusal)"\s*:\s*"[^"]|"functionCall"|"tool_use"|"function_call"/
+
+export class NotedTap implements ResponseTap {
+  readonly #inner: ResponseTap
+  readonly #noted: Noted
+  /** Null: nobody asks for what is said. */
+  #reader: StreamReader | null
+  readonly #sse = new SseReader()
+
+  constructor(inner: ResponseTap, noted: Noted, format: FormatName) {
+    this.#inner = inner
+    this.#noted = noted
+    this.#reader = noted.keeps ? FORMATS[format]!.streamReader() : null
+  }
+
+  body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
+    if (this.#reader !== null) this.#read(this.#reader, chunk, start, end)
+    if (this.#noted.hasBegun || CONTENT.test(chunk.latin1Slice(start, end))) this.#noted.heard(turnStartedAt)
+    return this.#inner.body(ex, chunk, start, end)
+  }
+
+  end(ex: Exchange): Buffer | null {
+    return this.#inner.end(ex)
+  }
+
+  fault(ex: Exchange, code: ErrorCode): Buffer | null {
+    return this.#inner.fault(ex, code)
+  }
+
+  #read(reader: StreamReader, chunk: Buffer, start: number, end: number): void {
+    const events: SseEvent[] = []
+    try {
+      this.#sse.push(chunk, start, end, events)
+      for (const event of events) for (const said of reader.read(event)) this.#noted.keep(said)
+    } catch {
+      // What cannot be read is the other tap's to tell; what was noted until here stays.
+      this.#reader = null
+    }
+  }
+}

@@ -1,0 +1,58 @@
+/** What one exchange asked of a model and what came of it: for expressions, logs and metrics. */
+
+/** JSON as expressions read it. */
+export type Said = readonly unknown[] | Readonly<Record<string, unknown>>
+
+/**
+ * What was said, worked out when somebody asks, from what the backend holds anyway. Undefined: not known here. Must
+ * not throw.
+ */
+export interface ModelContent {
+  /** Messages in order: { role, content }, content as text. */
+  prompt(): Said | undefined
+  /** Text of each answer. */
+  completion(): Said | undefined
+  /** { id, name, arguments }, arguments as JSON text. */
+  toolCalls(): Said | undefined
+  /** Sampling settings of the request by their OpenTelemetry names: temperature, max_tokens, ... */
+  params(): Said | undefined
+  /** Of a whole answer; streams tell it in ModelUse. */
+  serviceTier(): string | undefined
+}
+
+/** Of the last attempt. A new object per attempt; its backend fills it in as it learns more. */
+export interface ModelUse {
+  /** gen_ai.provider.name of the OpenTelemetry GenAI conventions. */
+  readonly provider?: string | undefined
+  /** gen_ai.operation.name. */
+  readonly operation?: string | undefined
+  /** By the provider's name for it. */
+  readonly requestModel?: string | undefined
+  readonly responseModel?: string | undefined
+  readonly streaming?: boolean | undefined
+  /** Tokens. Input with what was read from and written to caches, output with reasoning. */
+  readonly inputTokens?: number | undefined
+  readonly outputTokens?: number | undefined
+  readonly totalTokens?: number | undefined
+  readonly cachedInputTokens?: number | undefined
+  readonly cacheCreationInputTokens?: number | undefined
+  readonly reasoningTokens?: number | undefined
+  readonly serviceTier?: string | undefined
+  /** Of a streamed answer: milliseconds of the monotonic clock when its first and its last piece came. */
+  readonly firstTokenAt?: number | undefined
+  readonly lastTokenAt?: number | undefined
+  /** error.type, where the answer says by itself that it failed. */
+  readonly errorType?: string | undefined
+  readonly content?: ModelContent | undefined
+}
+
+/** Milliseconds from the request to the first piece of a streamed answer; undefined: it was none. */
+export function firstTokenMs({ firstTokenAt }: ModelUse, startedAt: number): number | undefined {
+  return firstTokenAt === undefined ? undefined : firstTokenAt - startedAt
+}
+
+/** Milliseconds per token after the first one, of a streamed answer (OpenTelemetry: time per output token). */
+export function perTokenMs({ firstTokenAt, lastTokenAt, outputTokens = 0 }: ModelUse): number | undefined {
+  if (firstTokenAt === undefined || lastTokenAt === undefined || outputTokens < 2) return undefined
+  return (lastTokenAt - firstTokenAt) / (outputTokens - 1)
+}

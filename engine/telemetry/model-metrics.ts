@@ -1,0 +1,134 @@
+/**
+ * Metrics of exchanges with models, by the OpenTelemetry semantic conventions for generative AI (gen-ai-metrics), with
+ * names as Prometheus writes them: dots become underscores, seconds are named.
+ *
+ * Clients choose names of models. A name becomes a label value once a provider has answered to it, and only so many of
+ * them, per route and in all: whatever else is asked for is counted under "other".
+ */
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { firstTokenMs, type ModelUse, perTokenMs } from '#engine/contract/model-use.ts'
+import type { Histogram, Metrics } from './metrics.ts'
+
+/** Pairs of models with labels of their own: per worker, and per route. */
+const MODELS_MAX = 256
+const ROUTE_MODELS_MAX = 64
+/** Error types of one pair; the rest share the conventions' word for it. */
+const ERROR_TYPES_MAX = 24
+const MODEL_CHARS_MAX = 128
+const OTHER = 'other'
+const OTHER_ERROR = '_OTHER'
+
+interface Labels {
+  readonly route: string
+  readonly gen_ai_operation_name: string
+  readonly gen_ai_provider_name: string
+  readonly gen_ai_request_model: string
+  readonly gen_ai_response_model: string
+}
+
+/** The series of one pair of models on one route. Each histogram is made with its first value. */
+class ModelSeries {
+  readonly #metrics: Metrics
+  readonly #labels: Labels
+  readonly #durations = new Map<string, Histogram>()
+  #input: Histogram | null = null
+  #output: Histogram | null = null
+  #firstToken: Histogram | null = null
+  #perToken: Histogram | null = null
+
+  constructor(metrics: Metrics, labels: Labels) {
+    this.#metrics = metrics
+    this.#labels = labels
+  }
+
+  observe(llm: ModelUse, startedAt: number, durationMs: number, errorType: string): void {
+    this.#duration(errorType).observe(durationMs / 1000)
+    const { inputTokens, outputTokens } = llm
+    if (inputTokens !== undefined) {
+      this.#input ??= this.#tokens('input')
+      this.#input.observe(inputTokens)
+    }
+    if (outputTokens !== undefined) {
+      this.#output ??= this.#tokens('output')
+      this.#output.observe(outputTokens)
+    }
+    const first = firstTokenMs(llm, startedAt)
+    if (first === undefined || errorType !== '') return
+    this.#firstToken ??= this.#metrics.histogram('gen_ai_server_time_to_first_token_seconds', this.#labels)
+    this.#firstToken.observe(first / 1000)
+    const each = perTokenMs(llm)
+    if (each === undefined) return
+    this.#perToken ??= this.#metrics.histogram('gen_ai_server_time_per_output_token_seconds', this.#labels)
+    this.#perToken.observe(each / 1000)
+  }
+
+  #tokens(type: 'input' | 'output'): Histogram {
+    return this.#metrics.histogram('gen_ai_client_token_usage', { ...this.#labels, gen_ai_token_type: type })
+  }
+
+  #duration(errorType: string): Histogram {
+    const known = this.#durations.get(errorType)
+    if (known !== undefined) return known
+    if (errorType !== OTHER_ERROR && this.#durations.size >= ERROR_TYPES_MAX) return this.#duration(OTHER_ERROR)
+    const labels = { ...this.#labels, error_type: errorType }
+    const made = this.#metrics.histogram('gen_ai_client_operation_duration_seconds', labels)
+    this.#durations.set(errorType, made)
+    return made
+  }
+}
+
+/** Of one worker. */
+export class ModelMetrics {
+  readonly #metrics: Metrics
+  readonly #series = new Map<string, ModelSeries>()
+  /** Pairs that have labels of their own, by route. */
+  readonly #pairs = new Map<string, number>()
+  /** Models that a provider has answered to: failures may be told by name. As many as there are pairs, at most. */
+  readonly #answered = new Set<string>()
+  #total = 0
+
+  constructor(metrics: Metrics) {
+    this.#metrics = metrics
+  }
+
+  /** `status` of the exchange; ex.llm is there. */
+  record(ex: Exchange, route: string, status: number, durationMs: number): void {
+    const llm = ex.llm!
+    const errorType = llm.errorType ?? ex.error ?? (status >= 400 ? String(status) : '')
+    this.#of(route, llm, errorType === '').observe(llm, ex.startedAt, durationMs, errorType)
+  }
+
+  #of(route: string, llm: ModelUse, isGood: boolean): ModelSeries {
+    const { operation = '', provider = '' } = llm
+    const asked = (llm.requestModel ?? '').slice(0, MODEL_CHARS_MAX)
+    const answered = (llm.responseModel ?? '').slice(0, MODEL_CHARS_MAX)
+    // No name of a model or route can be taken for two: JSON keeps them apart.
+    const key = JSON.stringify([route, operation, provider, asked, answered])
+    const known = this.#series.get(key)
+    if (known !== undefined) return known
+    const ofRoute = this.#pairs.get(route) ?? 0
+    const askedKey = JSON.stringify([route, provider, asked])
+    const isNamed = isGood || this.#answered.has(askedKey)
+    if (!isNamed || ofRoute >= ROUTE_MODELS_MAX || this.#total >= MODELS_MAX) {
+      // Route, operation and provider are the configuration's, so that these are few.
+      const rest = JSON.stringify([route, operation, provider])
+      return this.#series.get(rest) ?? this.#make(rest, route, operation, provider, OTHER, OTHER)
+    }
+    this.#answered.add(askedKey)
+    this.#pairs.set(route, ofRoute + 1)
+    this.#total++
+    return this.#make(key, route, operation, provider, asked, answered)
+  }
+
+  #make(key: string, route: string, operation: string, provider: string, asked: string, answered: string): ModelSeries {
+    const series = new ModelSeries(this.#metrics, {
+      route,
+      gen_ai_operation_name: operation,
+      gen_ai_provider_name: provider,
+      gen_ai_request_model: asked,
+      gen_ai_response_model: answered
+    })
+    this.#series.set(key, series)
+    return series
+  }
+}

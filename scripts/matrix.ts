@@ -1,0 +1,162 @@
+/**
+ * What is carried between the formats of clients and of providers, as a table: npm run matrix prints it, and
+ * npm run matrix -- --write puts it into docs/llm-matrix.md. Every cell is what a golden has just done: a request is
+ * read, written for the provider and read again there; an answer of the mock provider takes the way back.
+ */
+import { writeFileSync } from 'node:fs'
+import type { Answer, FormatName } from '#backends/llm/conversation.ts'
+import { type ChatFormat, FormatError, Losses } from '#backends/llm/format.ts'
+import { FORMATS } from '#backends/llm/matrix.ts'
+import { mockAnswer } from '#engine/standalone/models/answers.ts'
+import { assemble } from '#engine/testing/assemble.ts'
+import { type Client, FEATURES, type Feature, SMALLEST } from './matrix-goldens.ts'
+
+export const MATRIX_FILE = new URL('../docs/llm-matrix.md', import.meta.url)
+
+const CLIENTS: readonly Client[] = ['completions', 'messages', 'responses', 'gemini']
+const ASKED = { model: 'm', wantsUsage: true, at: 0, id: 'id' }
+/** As Weir asks for it. */
+const STREAMED = { stream: true, stream_options: { include_usage: true } }
+/** Where the mock provider has a format. */
+const PATHS: Readonly<Record<Client, readonly [whole: string, streamed: string]>> = {
+  completions: ['/v1/chat/completions', '/v1/chat/completions'],
+  messages: ['/v1/messages', '/v1/messages'],
+  responses: ['/v1/responses', '/v1/responses'],
+  gemini: ['/v1beta/models/m:generateContent', '/v1beta/models/m:streamGenerateContent']
+}
+
+/** What may stand in a cell. */
+export type Cell = 'native' | 'converted' | 'not needed' | 'refused' | 'none' | 'LOST'
+
+/** What becomes of a feature on the way from a client to a provider. */
+export function requestCell(client: Client, provider: FormatName, { goldens, has, isHint }: Feature): Cell {
+  const golden = goldens[client]
+  if (golden === undefined) return 'none'
+  const from = formatOf(client)
+  const body = { ...SMALLEST[client], ...golden }
+  const conversation = from.readRequest(body, { model: 'm', isStreamed: false })
+  if (!has(conversation)) return 'LOST'
+  if (client === provider) return 'native'
+  const losses = new Losses()
+  try {
+    const written = formatOf(provider).writeRequest(conversation, losses)
+    if (losses.fields.length > 0) return 'refused'
+    if (has(formatOf(provider).readRequest(written, { model: 'm', isStreamed: false }))) return 'converted'
+    return isHint ? 'not needed' : 'LOST'
+  } catch (error) {
+    if (error instanceof FormatError) return 'refused'
+    throw error
+  }
+}
+
+type Way = 'answer' | 'tool call' | 'stream' | 'streamed tool call' | 'error'
+const WAYS: readonly Way[] = ['answer', 'tool call', 'stream', 'streamed tool call', 'error']
+
+/** What becomes of an answer on the way back. None: the mock provider does not speak the format. */
+export function answerCell(client: Client, provider: FormatName, way: Way): Cell {
+  const path = PATHS[provider as Client]
+  if (path === undefined) return 'none'
+  const [from, to] = [formatOf(provider), formatOf(client)]
+  const name = client === provider ? 'native' : 'converted'
+  if (way === 'error') {
+    const answer = mockAnswer(path[0].replace('/m:', '/error-429:'), { model: 'error-429' })!
+    const said = from.readError(answer.status, JSON.stringify(answer.whole))
+    const told = to.readError(answer.status, JSON.stringify(to.writeError(said)))
+    return told.type === 'rateLimit' && told.message === said.message ? name : 'LOST'
+  }
+  const hasTool = way.endsWith('tool call')
+  const isStreamed = way.startsWith('stream')
+  const tools = FEATURES.find((feature) => feature.name === 'tools')!.goldens[provider as Client]!
+  const body = {
+    model: 'm',
+    ...SMALLEST[provider as Client],
+    ...(hasTool ? tools : {}),
+    ...(isStreamed ? STREAMED : {})
+  }
+  const answer = mockAnswer(path[isStreamed ? 1 : 0], body)!
+  const got = isStreamed ? throughStream(answer.events!, from, to) : throughWhole(answer.whole, from, to)
+  return isGood(got, hasTool) ? name : 'LOST'
+}
+
+function throughWhole(whole: object, from: ChatFormat, to: ChatFormat): Answer {
+  const answer = from.readAnswer(JSON.parse(JSON.stringify(whole)))
+  return to.readAnswer(to.writeAnswer(answer, ASKED, new Losses()))
+}
+
+function throughStream(events: NonNullable<ReturnType<typeof mockAnswer>>['events'], from: ChatFormat, to: ChatFormat) {
+  const [reader, writer, client] = [from.streamReader(), to.streamWriter(ASKED), to.streamReader()]
+  const text = (events ?? [])
+    .flatMap(([name, data]) => reader.read({ name: name ?? '', data: data === '[DONE]' ? data : JSON.stringify(data) }))
+    .map((event) => writer.write(event))
+    .join('')
+  const heard = text.split('\n\n').filter((event) => event !== '')
+  return assemble(
+    heard.flatMap((event) => {
+      const name = /^event: (.*)$/m.exec(event)?.[1] ?? ''
+      return client.read({ name, data: /^data: (.*)$/m.exec(event)![1]! })
+    }),
+    to.name
+  )
+}
+
+/** What the mock provider always says. */
+function isGood({ choices, usage }: Answer, hasTool: boolean): boolean {
+  const parts = choices[0]?.parts ?? []
+  const text = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('')
+  const call = parts.find((part) => part.kind === 'toolCall')
+  const said = hasTool ? call?.name === 'f' && /"city":\s*"Paris"/.test(call.arguments) : text === 'Hello, world'
+  return said && usage?.input === 12 && usage.output === 7 && usage.cacheRead === 4
+}
+
+function formatOf(name: FormatName): ChatFormat {
+  const format = FORMATS[name]
+  if (format === undefined) throw new Error(`no format is called ${name}`)
+  return format
+}
+
+const signOf = (cell: Cell): string => (cell === 'none' ? '-' : cell)
+
+function tableOf(client: Client): string {
+  const providers = Object.keys(FORMATS) as FormatName[]
+  const row = (name: string, cells: readonly Cell[]) => `| ${name} | ${cells.map(signOf).join(' | ')} |`
+  const requests = FEATURES.filter(({ goldens }) => goldens[client] !== undefined).map((feature) =>
+    row(
+      feature.name,
+      providers.map((provider) => requestCell(client, provider, feature))
+    )
+  )
+  const answers = WAYS.map((way) =>
+    row(
+      way,
+      providers.map((provider) => answerCell(client, provider, way))
+    )
+  )
+  return [
+    `## Clients that speak ${client}`,
+    '',
+    `| | ${providers.join(' | ')} |`,
+    `|---|${providers.map(() => '---').join('|')}|`,
+    ...requests,
+    ...answers
+  ].join('\n')
+}
+
+export function matrix(): string {
+  const head = `# Formats of clients and of providers
+
+Written by \`npm run matrix -- --write\`, which runs a golden for every cell (scripts/matrix.ts): requests are read,
+written for the provider and read again there; answers, streams and errors of the mock provider take the way back, with
+their usage. A test holds this page to that.
+
+\`native\`: the same format on both sides, the bytes pass. \`converted\`: it arrives in the provider's own words.
+\`refused\`: the provider's format cannot say it, so that it is a 400 that names the field, or left out and listed where
+the backend says \`unsupported: drop\`. \`not needed\`: a hint, to providers that do it unasked. \`-\`: the mock
+provider has no such answer. Features that a client's format cannot say have no row. Which providers speak which
+formats: [models](configuration.md#models).`
+  return `${[head, ...CLIENTS.map(tableOf)].join('\n\n')}\n`
+}
+
+if (import.meta.main) {
+  if (process.argv.includes('--write')) writeFileSync(MATRIX_FILE, matrix())
+  else process.stdout.write(matrix())
+}
