@@ -78,12 +78,12 @@ class NativeTap implements CostTap {
     const rest = this.#tailBytes === 0 ? null : this.#look(this.#joined(Buffer.alloc(0)))
     const held = rest !== null && this.#parties.hidesUsage && rest.length > 0 ? Buffer.from(rest) : null
     if (this.cost.isOver) return held
-    const last = this.#break('the provider ended its answer before it was complete')
+    const last = this.breakOff({ ...BROKEN, message: 'the provider ended its answer before it was complete' })
     return held === null || last === null ? (held ?? last) : Buffer.concat([held, last])
   }
 
   fault(_ex: Exchange, code: ErrorCode): Buffer | null {
-    return this.cost.isOver ? null : this.#break(ERRORS[code].message)
+    return this.breakOff({ ...BROKEN, message: ERRORS[code].message })
   }
 
   #keep(piece: Buffer): void {
@@ -143,10 +143,9 @@ class NativeTap implements CostTap {
     }
   }
 
-  /** Ends the client's stream with an error in its own words. */
-  #break(message: string): Buffer | null {
+  breakOff(error: ChatError): Buffer | null {
+    if (this.cost.isOver) return null
     this.cost.isOver = true
-    const error: ChatError = { ...BROKEN, message }
     const text = this.#parties.writer().write({ kind: 'error', error })
     return text === '' ? null : Buffer.from(text)
   }

@@ -34,6 +34,8 @@ export class Cost {
 
 export interface CostTap extends ResponseTap {
   readonly cost: Cost
+  /** Ends the client's stream with an error in its own words, unless it has ended. */
+  breakOff(error: ChatError): Buffer | null
 }
 
 export class ChatTap implements CostTap {
@@ -88,6 +90,10 @@ export class ChatTap implements CostTap {
     return said.length > 0 && said.every(({ kind }) => kind === 'usage') ? '' : frame(event)
   }
 
+  breakOff(error: ChatError): Buffer | null {
+    return this.cost.isOver ? null : this.#break(error)
+  }
+
   /** Ends the client's stream with an error in its own words. */
   #break(error: ChatError): Buffer | null {
     this.cost.isOver = true
@@ -103,7 +109,7 @@ function malformed(error: unknown): ChatError {
   return { ...BROKEN, message: `the provider's answer cannot be read: ${why}` }
 }
 
-function frame({ name, data }: SseEvent): string {
+export function frame({ name, data }: SseEvent): string {
   const lines = data.includes('\n') ? data.replaceAll('\n', '\ndata: ') : data
   return name === '' ? `data: ${lines}\n\n` : `event: ${name}\ndata: ${lines}\n\n`
 }

@@ -4,7 +4,7 @@
  */
 import { maskText, type RuleSet, rulesOf, spansOf } from './rules.ts'
 import { maskJsonText, StreamJson } from './stream-json.ts'
-import { type Slot, textsOf } from './texts.ts'
+import { isObject, type Slot, stripLogprobs, textsOf } from './texts.ts'
 
 export const SCAN_JOB = 'scan'
 
@@ -34,16 +34,22 @@ export interface ScanResult {
   readonly isHit: boolean
   /** Of `tell`. */
   readonly messages: readonly Message[]
+  /** Why nothing can be said of the body, or null. */
+  readonly problem: string | null
 }
 
-const NOTHING: ScanResult = { bytes: null, isHit: false, messages: [] }
+export const NOTHING: ScanResult = { bytes: null, isHit: false, messages: [], problem: null }
 
 /**
  * Throws SyntaxError when the body is no JSON, or when a text that replaces arguments is none; RangeError when it is
  * nested too deeply, or when there are more or fewer texts than were told.
  */
 export function runScanJob({ bytes, roots, role, step }: ScanJob): ScanResult {
-  const body: unknown = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
+  const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
+  const body: unknown = JSON.parse(json)
+  if (!isObject(body)) return { ...NOTHING, problem: 'the body is no JSON object' }
+  // Others may read the first of them, which nobody here has seen.
+  if (colonsIn(json) !== entriesOf(body)) return { ...NOTHING, problem: 'a field of the body comes twice' }
   const slots = textsOf(body, roots, role)
   if (step.kind === 'tell') {
     return { ...NOTHING, messages: slots.map(({ role: by, text }) => ({ role: by, content: text })) }
@@ -65,7 +71,38 @@ export function runScanJob({ bytes, roots, role, step }: ScanJob): ScanResult {
   return isChanged ? { ...NOTHING, isHit: true, bytes: written(body) } : NOTHING
 }
 
-function written(body: unknown): Uint8Array {
+const QUOTE = 34
+const COLON = 58
+const BACKSLASH = 92
+
+/** Outside of strings: one for each field of each object. */
+function colonsIn(json: string): number {
+  let count = 0
+  for (let i = 0; i < json.length; i++) {
+    const code = json.charCodeAt(i)
+    if (code === COLON) count++
+    else if (code === QUOTE) {
+      i++
+      for (let unit = json.charCodeAt(i); unit !== QUOTE; unit = json.charCodeAt(++i)) if (unit === BACKSLASH) i++
+    }
+  }
+  return count
+}
+
+function entriesOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  let count = 0
+  if (Array.isArray(value)) {
+    for (const item of value) count += entriesOf(item)
+    return count
+  }
+  for (const one of Object.values(value)) count += 1 + entriesOf(one)
+  return count
+}
+
+/** A body of which something has been masked. */
+function written(body: object): Uint8Array {
+  stripLogprobs(body)
   return Buffer.from(JSON.stringify(body))
 }
 

@@ -11,7 +11,7 @@ export const HOLD_UNITS_MAX = 4096
 /** What \b and the checks of numbers look back at. */
 const CONTEXT_UNITS = 2
 
-/** What arrives in pieces and is guarded: plain text, or JSON (stream-json.ts). Positions are UTF-16 units of all of it. */
+/** What arrives in pieces: plain text, or JSON (stream-json.ts). Positions are UTF-16 units of all of it. */
 export interface Arriving {
   /** Everything before is decided. */
   readonly decided: number

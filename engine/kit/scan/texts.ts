@@ -14,7 +14,7 @@ const STRUCTURE: ReadonlySet<string> = new Set(
   signature thoughtSignature thought_signature encrypted_content encrypted_index encrypted_stdout redactedContent
   cache_control cachePoint prompt_cache_breakpoint extra_content obfuscation
   finish_reason finishReason stop_reason stop_sequence safetyRatings safety_ratings logprobs logprobsResult
-  language outcome`.split(/\s+/)
+  language outcome jsonPath`.split(/\s+/)
 )
 /** JSON as text. */
 const JSON_TEXTS: ReadonlySet<string> = new Set(['arguments', 'partial_json'])
@@ -45,7 +45,7 @@ export function isObject(value: unknown): value is Holder {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The texts below the fields `roots` of `body`. `role`: of who says so nowhere. Throws RangeError when it is too deep. */
+/** The texts below the fields `roots` of `body`. `role`: of who says so nowhere. RangeError when it is too deep. */
 export function textsOf(body: unknown, roots: readonly string[], role: string): Slot[] {
   const slots: Slot[] = []
   if (!isObject(body)) return slots
@@ -61,6 +61,7 @@ export function textsOf(body: unknown, roots: readonly string[], role: string): 
 /** All texts of a value that has no roots, such as a part of an event. */
 export function textsBelow(holder: object, key: string, role: string): Slot[] {
   const slots: Slot[] = []
+  if (STRUCTURE.has(key)) return slots
   visit(holder as Holder, key, (holder as Holder)[key], { role, path: key, isStructural: false }, slots)
   return slots
 }
@@ -122,4 +123,20 @@ function valueSlot(holder: Holder, key: string, value: Holder, { role, path }: P
 /** Defined and not assigned: a field may be called __proto__. */
 function put(holder: Holder, key: string, value: unknown): void {
   Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true })
+}
+
+/** Log probabilities name the tokens of the text. False: there were none. */
+export function stripLogprobs(value: object): boolean {
+  let isStripped = false
+  const holder = value as { [name: string]: unknown }
+  for (const name of Object.keys(holder)) {
+    const one = holder[name]
+    if (typeof one !== 'object' || one === null) continue
+    if (name === 'logprobs' || name === 'logprobsResult') {
+      if (Array.isArray(one) && one.length === 0) continue
+      holder[name] = Array.isArray(one) ? [] : null
+      isStripped = true
+    } else if (stripLogprobs(one)) isStripped = true
+  }
+  return isStripped
 }
