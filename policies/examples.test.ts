@@ -171,6 +171,7 @@ const DRIVEN: Readonly<Record<string, string>> = {
   edge: 'edge-example.test.ts',
   llm: '../backends/llm/backend.test.ts',
   'jwt-authentication': 'traffic/jwt-authentication-gateway.test.ts',
+  'prompt-guard': '../backends/llm/guards/example.test.ts',
   'pre-routing': '../engine/build/phases.test.ts',
   'rate-limit': 'traffic/rate-limit.test.ts',
   'request-mirror': 'traffic/request-mirror.test.ts',

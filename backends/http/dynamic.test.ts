@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BackendContext } from '#engine/contract/backend.ts'
+import { IDLE } from '#engine/contract/kept.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { fakeUpstream } from '#engine/testing/upstream.ts'
 import { dynamicBackend } from './dynamic.ts'
@@ -16,6 +17,7 @@ function compiled(hostRewrite: BackendContext['hostRewrite'] = 'default') {
     upstream,
     fail: (_ex, code) => failed.push(code),
     reply() {},
+    offload: IDLE.offload,
     maxBufferBytes: 0
   })
   const request = (authority: string, via: readonly string[] = []) => {

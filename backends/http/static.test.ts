@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BackendContext } from '#engine/contract/backend.ts'
+import { IDLE } from '#engine/contract/kept.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { fakeUpstream } from '#engine/testing/upstream.ts'
 import { staticBackend } from './static.ts'
@@ -16,7 +17,16 @@ function serve(
 ) {
   const upstream = fakeUpstream()
   const fail = () => assert.fail('a static backend always has somewhere to send')
-  const context = { name: 'b', hostRewrite, connectTimeoutMs: 7, upstream, fail, reply: fail, maxBufferBytes: 0 }
+  const context = {
+    name: 'b',
+    hostRewrite,
+    connectTimeoutMs: 7,
+    upstream,
+    fail,
+    reply: fail,
+    offload: IDLE.offload,
+    maxBufferBytes: 0
+  }
   const ex = fakeExchange()
   ex.upstreamHost = upstreamHost
   staticBackend.compile(backend as never, context).serve(ex)
@@ -69,6 +79,7 @@ test('is out of reach while its endpoint is', () => {
     upstream,
     fail,
     reply: fail,
+    offload: IDLE.offload,
     maxBufferBytes: 0
   } as const
   const { isUsable } = staticBackend.compile(hostname as never, context)

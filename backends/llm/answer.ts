@@ -2,10 +2,14 @@
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceResponseBody, whenResponse } from '#engine/contract/body.ts'
 import { BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
-import { type AnswerHook, CONTINUE } from '#engine/contract/filter.ts'
+import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
+import { SseReader } from '#engine/http/sse.ts'
+import type { AiRejection } from '#engine/ir/snapshot.ts'
 import type { FormatName } from './conversation.ts'
 import { DROPPED, listOf } from './dropped.ts'
 import { FormatError, Losses, reasonOf } from './format.ts'
+import type { Guards } from './guards/guards.ts'
+import { rejectionBody } from './guards/rejection.ts'
 import { FORMATS } from './matrix.ts'
 import { nativeTap } from './native-tap.ts'
 import { NotedTap } from './noted-tap.ts'
@@ -28,35 +32,34 @@ export interface Translation {
 
 export class Answers {
   readonly #context: BackendContext
+  readonly #guards: Guards
   readonly #silence: Silence
 
-  constructor(context: BackendContext, silence: Silence) {
+  constructor(context: BackendContext, guards: Guards, silence: Silence) {
     this.#context = context
+    this.#guards = guards
     this.#silence = silence
   }
 
-  translate(ex: Exchange, { chat, format, proceed, streamed }: Translation): ReturnType<AnswerHook> {
+  translate(ex: Exchange, translation: Translation): ReturnType<AnswerHook> {
+    const { chat, format, proceed, streamed } = translation
     const response = ex.response!
     const isNative = format === chat.client
     // Between the provider and this gateway, as the client's are between the client and the gateway.
     response.remove('set-cookie')
     const isCoded = (response.get('content-encoding') ?? 'identity').toLowerCase() !== 'identity'
+    const isGuarded = this.#guards.guardsAnswers && ex.status < 300
     // Of its own format a client may undo what nobody asked for: it passes, and is not counted.
-    if (isCoded && isNative && ex.status < 300) return CONTINUE
-    const why = unreadable(ex.status, isCoded && !isNative)
-    const { maxBufferBytes, fail } = this.#context
-    if (why === null && ex.status < 300 && /^text\/event-stream\b/i.test(response.get('content-type') ?? '')) {
-      const tap = new WatchedTap(
-        tapOf(chat, format, () => fail(ex, 'UPSTREAM_PROTOCOL')),
-        this.#silence,
-        ex,
-        fail
-      )
-      stream(ex, chat, format, tap)
-      streamed(tap)
+    if (isCoded && isNative && ex.status < 300 && !isGuarded) return CONTINUE
+    const why = unreadable(ex.status, isCoded && (isGuarded || !isNative))
+    const isStream = /^text\/event-stream\b/i.test(response.get('content-type') ?? '')
+    if (why === null && isStream && ex.status < 300 && !(isGuarded && this.#guards.needsWhole)) {
+      streamed(this.#stream(ex, chat, format, isGuarded))
       return CONTINUE
     }
+    if (why === null && isGuarded) return this.#guarded(ex, translation, isStream)
     if (why === null && isNative && ex.status >= 300) return CONTINUE
+    const { maxBufferBytes, fail } = this.#context
     const verdict = whenResponse(ex, maxBufferBytes, fail, () => {
       convert(ex, chat, format, why)
       proceed(ex)
@@ -64,6 +67,55 @@ export class Answers {
     if (verdict === CONTINUE) convert(ex, chat, format, why)
     return verdict
   }
+
+  #stream(ex: Exchange, chat: ChatRequest, format: FormatName, isGuarded: boolean): CostTap {
+    const { fail } = this.#context
+    // What is noted down is what the client gets.
+    const noted = tapOf(chat, format, () => fail(ex, 'UPSTREAM_PROTOCOL'))
+    const seen = isGuarded ? this.#guards.tap(format, noted, new SseReader()) : noted
+    const tap = new WatchedTap(seen, this.#silence, ex, fail)
+    ex.tap = tap
+    asStream(ex)
+    return tap
+  }
+
+  /** The answer is kept until the guards have seen all of it. */
+  async #guarded(ex: Exchange, { chat, format, streamed }: Translation, isStream: boolean): Promise<Verdict> {
+    const { maxBufferBytes, fail } = this.#context
+    await new Promise<void>((resolve) => {
+      if (whenResponse(ex, maxBufferBytes, fail, resolve) === CONTINUE) resolve()
+    })
+    const given = ex.responseBytes ?? Buffer.alloc(0)
+    const refused = await this.#guards.answer(ex, format, isStream ? new SseReader() : null)
+    // A timeout may have answered meanwhile, or the client may have gone.
+    if (ex.localReply !== null || ex.responseDone) return CONTINUE
+    if (refused !== null) {
+      // It has been paid for all the same.
+      if (isStream) streamed(heldStream(ex, chat, format, given).tap)
+      else readCost(ex, format, given)
+      writeRejection(ex, chat, refused)
+    } else if (isStream) {
+      const { tap, bytes } = heldStream(ex, chat, format, ex.responseBytes ?? given)
+      streamed(tap)
+      replaceResponseBody(ex, bytes)
+    } else convert(ex, chat, format, null)
+    return CONTINUE
+  }
+}
+
+/** A stream that has been kept, as the client gets it. */
+function heldStream(ex: Exchange, chat: ChatRequest, format: FormatName, given: Buffer) {
+  const tap = tapOf(chat, format, () => {})
+  const pieces = [tap.body(ex, given, 0, given.length), tap.end(ex)]
+  return { tap, bytes: Buffer.concat(pieces.filter((piece) => piece !== null)) }
+}
+
+function writeRejection(ex: Exchange, { client }: ChatRequest, refused: AiRejection): void {
+  const { body, contentType } = rejectionBody(client, refused)
+  ex.error ??= 'FORBIDDEN'
+  ex.status = refused.status
+  replaceResponseBody(ex, Buffer.from(body))
+  ex.response!.set('Content-Type', contentType)
 }
 
 /** Why the answer cannot be one that a client understands; null: it may be. */
@@ -110,12 +162,12 @@ function tapOf(chat: ChatRequest, format: FormatName, giveUp: () => void): CostT
   const losses = new Losses()
   const writer = () => FORMATS[chat.client]!.streamWriter(askedOf(chat), losses)
   const native = isNative ? nativeTap({ format, reader: from.streamReader(), writer, hidesUsage }) : null
-  return native ?? new ChatTap({ from, writer: writer(), losses, isNative, giveUp })
+  const tap = native ?? new ChatTap({ from, writer: writer(), losses, isNative, giveUp })
+  return chat.noted === null ? tap : new NotedTap(tap, chat.noted, format)
 }
 
-function stream(ex: Exchange, chat: ChatRequest, format: FormatName, tap: CostTap): void {
-  ex.tap = chat.noted === null ? tap : new NotedTap(tap, chat.noted, format)
-  // An error, or a comment, may make any stream longer than the provider has said.
+/** Nobody knows yet how long it will be. */
+function asStream(ex: Exchange): void {
   ex.response!.remove('content-length')
   ex.responseBody = BODY_STREAM
   ex.responseLength = 0

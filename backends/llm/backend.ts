@@ -5,13 +5,15 @@ import { ERRORS } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import type { RetryPlan } from '#engine/contract/retry.ts'
-import type { AiBackend, AiProvider } from '#engine/ir/snapshot.ts'
+import type { AiBackend, AiProvider, AiRejection } from '#engine/ir/snapshot.ts'
 import { chance } from '#engine/kit/chance.ts'
 import { Answers, type Proceed } from './answer.ts'
 import { choose, retryAfterMs, Seat, Turn } from './balancer.ts'
 import type { ErrorType, FormatName } from './conversation.ts'
 import { DROPPED, listOf } from './dropped.ts'
 import { FormatError } from './format.ts'
+import { Guards } from './guards/guards.ts'
+import { rejectionBody } from './guards/rejection.ts'
 import { FORMATS, spokenTo } from './matrix.ts'
 import { Original } from './original.ts'
 import { tidyCredentials } from './own-key.ts'
@@ -72,6 +74,7 @@ class Service implements CompiledBackend {
   readonly #groups: readonly (readonly Seat<Choice>[])[]
   readonly #total: number
   readonly #answers: Answers
+  readonly #guards: Guards
   readonly #attempts = new WeakMap<Exchange, Attempts>()
 
   constructor(backend: AiBackend, context: BackendContext) {
@@ -79,7 +82,8 @@ class Service implements CompiledBackend {
     this.#context = context
     this.#groups = backend.groups.map((group) => group.map((given) => new Seat(choiceOf(given, context))))
     this.#total = this.#groups.flat().length
-    this.#answers = new Answers(context, backend.silence)
+    this.#guards = new Guards(backend.promptGuard, context)
+    this.#answers = new Answers(context, this.#guards, backend.silence)
     this.retry = this.#total === 1 ? null : this.#failover()
   }
 
@@ -114,6 +118,16 @@ class Service implements CompiledBackend {
       this.#context.fail(ex, ex.error ?? 'INTERNAL')
       return
     }
+    if (client === null || !this.#guards.guardsRequests) this.#start(ex, client)
+    else {
+      this.#guards.request(ex, client, (refused) => {
+        if (refused === null) this.#start(ex, client)
+        else this.#reject(ex, client, refused)
+      })
+    }
+  }
+
+  #start(ex: Exchange, client: FormatName | null): void {
     this.#try(ex, client, () => {
       const bytes = ex.requestBytes ?? Buffer.alloc(0)
       tidyCredentials(ex)
@@ -177,6 +191,12 @@ class Service implements CompiledBackend {
     const message = field === '' ? why : `${field}: ${why}`
     const body = errorText(client, 400, message, field === '' ? null : field)
     this.#context.reply(ex, { status: 400, body, contentType: 'application/json', headers: null })
+  }
+
+  /** A guard has found something. */
+  #reject(ex: Exchange, client: FormatName, reply: AiRejection): void {
+    ex.error = reply.status === 503 ? 'NO_BACKEND' : 'FORBIDDEN'
+    this.#context.reply(ex, { status: reply.status, ...rejectionBody(client, reply), headers: null })
   }
 
   // --- the answer ---

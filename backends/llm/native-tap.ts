@@ -69,13 +69,13 @@ class NativeTap implements CostTap {
     const rest = this.#bytes.rest()
     const left = rest === null ? null : this.#look(Buffer.concat([rest, LINE_ENDS]))
     if (this.cost.isOver || this.#isUnread || !this.isBetween) return left === null || left.length === 0 ? null : left
-    return this.#break('the provider ended its answer before it was complete')
+    return this.#break({ ...BROKEN, message: 'the provider ended its answer before it was complete' })
   }
 
   fault(_ex: Exchange, code: ErrorCode): Buffer | null {
     if (!this.isBetween) return null
     if (this.cost.isOver) return NOTHING
-    const text = this.#break(ERRORS[code].message)
+    const text = this.#break({ ...BROKEN, message: ERRORS[code].message })
     this.cost.hasBroken = ERRORS[code].source === 'upstream'
     return text
   }
@@ -118,10 +118,16 @@ class NativeTap implements CostTap {
     }
   }
 
+  breakOff(error: ChatError): Buffer | null {
+    if (this.cost.isOver || !this.isBetween) return null
+    const text = this.#break(error)
+    this.cost.hasBroken = false
+    return text
+  }
+
   /** Ends the client's stream with an error in its own words. */
-  #break(message: string): Buffer | null {
+  #break(error: ChatError): Buffer | null {
     this.cost.hasBroken = true
-    const error: ChatError = { ...BROKEN, message }
     this.cost.fail(error)
     const text = this.#parties.writer().write({ kind: 'error', error })
     return text === '' ? null : Buffer.from(text)

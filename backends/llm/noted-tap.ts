@@ -2,31 +2,41 @@
  * Notes when a streamed answer begins and goes on, and what it says where somebody will ask. It stands around the tap
  * that translates, and changes nothing.
  */
-import type { ResponseTap } from '#engine/contract/backend.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type SseEvent, SseReader } from '#engine/http/sse.ts'
 import { turnStartedAt } from '#engine/socket/wire.ts'
-import type { FormatName } from './conversation.ts'
+import type { ChatError, FormatName } from './conversation.ts'
 import type { StreamReader } from './format.ts'
 import { FORMATS } from './matrix.ts'
 import type { Noted } from './said.ts'
+import type { Cost, CostTap } from './stream.ts'
 
 /** A piece of an answer in any of the formats: a field that holds text, and some, or a call. */
 const CONTENT =
   /"(?:content|reasoning_content|reasoning|text|thinking|partial_json|arguments|delta|refusal)"\s*:\s*"[^"]|"functionCall"|"tool_use"|"function_call"/
 
-export class NotedTap implements ResponseTap {
-  readonly #inner: ResponseTap
+export class NotedTap implements CostTap {
+  readonly cost: Cost
+  readonly #inner: CostTap
   readonly #noted: Noted
   /** Null: nobody asks for what is said. */
   #reader: StreamReader | null
   readonly #sse = new SseReader()
 
-  constructor(inner: ResponseTap, noted: Noted, format: FormatName) {
+  constructor(inner: CostTap, noted: Noted, format: FormatName) {
     this.#inner = inner
+    this.cost = inner.cost
     this.#noted = noted
     this.#reader = noted.keeps ? FORMATS[format]!.streamReader() : null
+  }
+
+  get isBetween(): boolean {
+    return this.#inner.isBetween
+  }
+
+  breakOff(error: ChatError): Buffer | null {
+    return this.#inner.breakOff(error)
   }
 
   body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {

@@ -7,6 +7,7 @@ import type { ErrorCode } from '#engine/contract/errors.ts'
 import { type Exchange, STEP_SENDING } from '#engine/contract/exchange.ts'
 import { TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/wire.ts'
+import type { ChatError } from './conversation.ts'
 import type { Cost, CostTap } from './stream.ts'
 
 /** Milliseconds; 0: never. */
@@ -51,6 +52,10 @@ export class WatchedTap implements CostTap {
 
   fault(ex: Exchange, code: ErrorCode): Buffer | null {
     return this.#tap.fault(ex, code)
+  }
+
+  breakOff(error: ChatError): Buffer | null {
+    return this.#tap.breakOff(error)
   }
 
   stop(): void {

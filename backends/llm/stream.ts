@@ -59,6 +59,8 @@ export interface CostTap extends ResponseTap {
   readonly cost: Cost
   /** Whether something may be put behind what has been passed: never within an event. */
   readonly isBetween: boolean
+  /** Ends the client's stream with an error in its own words, unless it has ended. The provider is not to blame. */
+  breakOff(error: ChatError): Buffer | null
   /** The exchange is over. */
   stop?(): void
 }
@@ -183,6 +185,13 @@ export class ChatTap implements CostTap {
     return text + droppedComment(losses.fields)
   }
 
+  breakOff(error: ChatError): Buffer | null {
+    if (this.cost.isOver || !this.isBetween) return null
+    const text = this.#break(error)
+    this.cost.hasBroken = false
+    return text
+  }
+
   /** Ends the client's stream with an error in its own words. */
   #break(error: ChatError): Buffer | null {
     this.cost.fail(error)
@@ -212,4 +221,9 @@ export function isJson(text: string): boolean {
   } catch {
     return false // As good an answer as true.
   }
+}
+
+export function frame({ name, data }: SseEvent): string {
+  const lines = data.includes('\n') ? data.replaceAll('\n', '\ndata: ') : data
+  return name === '' ? `data: ${lines}\n\n` : `event: ${name}\ndata: ${lines}\n\n`
 }

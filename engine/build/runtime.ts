@@ -248,14 +248,16 @@ class Builder {
   }
 
   #compileBackend(backend: Backend, name: string, settings: RouteSettings): CompiledBackend {
-    const { upstream, fail, reply } = this.#deps
+    const { upstream, fail, reply, workshop } = this.#deps
+    const { offload } = workshop
     const kind = this.#deps.backends.find((known) => known.kind === backend.kind)
     if (kind === undefined) return this.#refuse(`backends.${name}`, `there is no kind of backend "${backend.kind}"`)
     const { connectTimeoutMs } = this.#snapshot.process.upstream
     const { maxBufferBytes } = this.#snapshot.frontend.http
     const { hostRewrite } = settings
     const keepsAnswers = this.#log?.readsAnswers === true
-    const context = { name, hostRewrite, connectTimeoutMs, maxBufferBytes, upstream, fail, reply, keepsAnswers }
+    const lent = { upstream, offload, fail, reply }
+    const context = { name, hostRewrite, connectTimeoutMs, maxBufferBytes, ...lent, keepsAnswers }
     return kind.compile(backend as never, context)
   }
 

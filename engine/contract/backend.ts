@@ -3,6 +3,7 @@ import type { TlsSettings } from '#engine/socket/tls.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Exchange, LocalReply } from './exchange.ts'
 import type { RouteSettings } from './filter.ts'
+import type { Offload } from './policy.ts'
 import type { RetryPlan } from './retry.ts'
 
 /** One upstream destination: a name or address with a port, or a unix socket. */
@@ -66,6 +67,8 @@ export interface BackendContext {
   readonly fail: (ex: Exchange, code: ErrorCode) => void
   /** Ends an exchange that has no response yet with `reply`. */
   readonly reply: (ex: Exchange, reply: LocalReply) => void
+  /** Runs work that is too slow for an event loop in a thread of its own. */
+  readonly offload: Offload
   /** Longest body that may be kept whole. */
   readonly maxBufferBytes: number
   /** Somebody reads what models answer when the exchange is over (llm.completion): streams are to be noted down. */

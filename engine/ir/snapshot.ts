@@ -2,6 +2,7 @@
  * The internal representation: what both sources (file, Kubernetes) translate to and what every
  * worker builds its Runtime from. Plain data, structured-clone safe, no references left to resolve.
  */
+import type { RuleSet } from '#engine/kit/scan/rules.ts'
 
 /** Policies of one attachment point: canonical policy name -> validated configuration of that policy. */
 export type PolicySet = Readonly<Record<string, unknown>>
@@ -107,7 +108,51 @@ export interface AiBackend {
   readonly unsupported: 'refuse' | 'drop'
   /** Of streams: when clients get a comment, and when a provider is given up; milliseconds, 0: never. */
   readonly silence: { readonly keepaliveMs: number; readonly stallMs: number }
+  readonly promptGuard: AiGuards
   readonly policies: PolicySet
+}
+
+/** Spec 2.6, AIPromptGuard: in the order in which they act. */
+export interface AiGuards {
+  readonly request: readonly AiGuard[]
+  readonly response: readonly AiGuard[]
+}
+
+export type AiGuard = AiRegexGuard | AiWebhookGuard | AiModerationGuard
+
+/** What a client gets when a guard rejects. */
+export interface AiRejection {
+  readonly status: number
+  readonly message: string
+}
+
+export interface AiRegexGuard {
+  readonly kind: 'regex'
+  readonly rules: RuleSet
+  readonly action: 'mask' | 'reject'
+  readonly reply: AiRejection
+}
+
+export interface AiWebhookGuard {
+  readonly kind: 'webhook'
+  /** Scheme, host and port. */
+  readonly origin: string
+  /** Header fields of the client that are sent along: name in lower case; values that match. */
+  readonly forward: readonly { readonly name: string; readonly value: ValueMatch }[]
+  readonly failOpen: boolean
+  readonly timeoutMs: number
+  readonly reply: AiRejection
+}
+
+export interface AiModerationGuard {
+  readonly kind: 'moderation'
+  readonly origin: string
+  readonly path: string
+  readonly model: string
+  readonly key: string | null
+  readonly failOpen: boolean
+  readonly timeoutMs: number
+  readonly reply: AiRejection
 }
 
 export type AiRouteType = 'Completions' | 'Messages' | 'Responses' | 'GenerateContent' | 'Passthrough'

@@ -18,6 +18,38 @@ export interface Pattern {
   replaceAll(text: string, by: string, unitsMax: number): string | null
 }
 
+/** One instruction of a compiled expression, as RE2's compiler numbers them. */
+interface Instruction {
+  readonly op: number
+  readonly out: number
+  /** The other way of a fork. */
+  readonly arg: number
+  matchRune(rune: number): boolean
+}
+
+/** An expression as a machine: what a search in text that is still arriving needs (scan/live.ts). */
+export interface Machine {
+  readonly inst: readonly Instruction[]
+  readonly start: number
+}
+
+/** Operations of `Instruction`; all others read one character. */
+export const OPS = { alt: 1, altMatch: 2, capture: 3, emptyWidth: 4, fail: 5, match: 6, nop: 7 } as const
+
+/** The first match at or behind `from`, as [start, end) in UTF-16 units; null when there is none. */
+export type Find = (text: string, from: number) => readonly [number, number] | null
+
+/** How to find matches one after the other, and the machine that does. Throws like compilePattern. */
+export function searchOf(source: string): { readonly find: Find; readonly machine: Machine } {
+  const pattern = RE2JS.compile(source)
+  const machine: Machine = pattern.re2Input.prog
+  const find: Find = (text, from) => {
+    const matcher = pattern.matcher(text)
+    return matcher.find(from) ? [matcher.start(), matcher.end()] : null
+  }
+  return { find, machine }
+}
+
 /** By source: each is compiled when it is checked, when its route is built, and again with every reload. */
 const known = new Lru<string, Pattern>(4_096)
 

@@ -2,6 +2,7 @@
 import type { AiBackend, PolicySet } from '#engine/ir/snapshot.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { list, name, refusedKeys, shortString, z } from '#engine/schema/schema.ts'
+import { promptGuard, translateGuards, unguardedRoute } from './guards.ts'
 import { type FileProvider, provider, providerOf } from './providers.ts'
 import { routes, translateRoutes } from './routes.ts'
 import { silenceOf, streams } from './streams.ts'
@@ -31,9 +32,15 @@ export const aiSchema = () =>
         .optional()
         .describe('What happens to fields that the provider cannot be told. Default refuse: 400 that names them.'),
       streams: streams().optional(),
-      ...refusedKeys('LLM setting', ['defaults', 'overrides', 'prompt', 'promptCaching', 'promptGuard'])
+      promptGuard: promptGuard().optional().describe('What may not be asked or answered: masked or rejected.'),
+      ...refusedKeys('LLM setting', ['defaults', 'overrides', 'prompt', 'promptCaching'])
     }
   ).check(({ value, issues }) => {
+    const unguarded = value.promptGuard === undefined ? null : unguardedRoute(value.routes ?? {})
+    if (unguarded !== null) {
+      const message = `prompt guards cannot see what passes as ${unguarded[1]} (route ${unguarded[0]})`
+      issues.push({ code: 'custom', path: ['promptGuard'], message, input: value.promptGuard })
+    }
     const names = (value.groups ?? []).flatMap(({ providers }) =>
       providers.map((given) => (given as FileProvider).name!)
     )
@@ -51,6 +58,7 @@ export function translateAi(file: z.output<ReturnType<typeof aiSchema>>, policie
     modelAliases: file.modelAliases ?? {},
     unsupported: file.unsupported ?? 'refuse',
     silence: silenceOf(file.streams),
+    promptGuard: translateGuards(file.promptGuard),
     policies
   }
 }

@@ -1,0 +1,117 @@
+/** The prompt guards of one backend: what they do to a request, to an answer, and to a stream. */
+import type { FormatName } from '#backends/llm/conversation.ts'
+import type { WireEvent } from '#backends/llm/format.ts'
+import { type CostTap, frame } from '#backends/llm/stream.ts'
+import type { BackendContext } from '#engine/contract/backend.ts'
+import { replaceRequestBody, replaceResponseBody } from '#engine/contract/body.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import type { AiGuards, AiRegexGuard, AiRejection } from '#engine/ir/snapshot.ts'
+import { eventsOf, guardHeld } from './held-stream.ts'
+import { whileOpen } from './remote.ts'
+import { StreamGuard, StreamGuards } from './stream-guard.ts'
+import { type Framing, GuardTap } from './tap.ts'
+import { ANSWERED, ASKED, guardBody, type Scan, scanIn } from './whole.ts'
+
+/** What may stand before a list. */
+const LEAD_BYTES = 64
+
+const DOWN: AiRejection = { status: 503, message: 'a prompt guard cannot be reached' }
+
+export class Guards {
+  readonly #guards: AiGuards
+  readonly #context: BackendContext
+  readonly #scan: Scan
+
+  constructor(guards: AiGuards, context: BackendContext) {
+    this.#guards = guards
+    this.#context = context
+    this.#scan = scanIn(context)
+  }
+
+  get guardsRequests(): boolean {
+    return this.#guards.request.length > 0
+  }
+
+  get guardsAnswers(): boolean {
+    return this.#guards.response.length > 0
+  }
+
+  /** A service judges whole answers: streams are kept until it has. */
+  get needsWhole(): boolean {
+    return this.#guards.response.some(({ kind }) => kind !== 'regex')
+  }
+
+  /** Calls `then` when the body may go on, masked where it has to be; null, or why it may not. */
+  request(ex: Exchange, client: FormatName, then: (refused: AiRejection | null) => void): void {
+    const body = { bytes: ex.requestBytes ?? Buffer.alloc(0), roots: ASKED[client], side: 'request' } as const
+    const judged = whileOpen(ex, (call) => guardBody(this.#guards.request, body, this.#scan, call))
+    judged.then(
+      (outcome) => {
+        if (isOver(ex)) return
+        if (outcome.kind === 'pass' && outcome.isChanged) replaceRequestBody(ex, outcome.bytes)
+        then(outcome.kind === 'reject' ? outcome.reply : null)
+      },
+      // Whoever reads it next tells what is wrong with a body that is no JSON.
+      (error: unknown) => {
+        if (!isOver(ex)) then(error instanceof SyntaxError ? null : refusalOf(error, 400))
+      }
+    )
+  }
+
+  /**
+   * The whole answer in ex.responseBytes, masked where it has to be. Null, or why the client does not get it.
+   * `framing`: of a stream that has been kept, which is server-sent events afterwards.
+   */
+  async answer(ex: Exchange, format: FormatName, framing: Framing | null): Promise<AiRejection | null> {
+    const bytes = ex.responseBytes
+    if (bytes === null) return null
+    try {
+      return await whileOpen(ex, async (call) => {
+        const isList = framing === null && bytes.subarray(0, LEAD_BYTES).toString().trimStart().startsWith('[')
+        if (framing !== null || isList) {
+          const events = framing === null ? itemsOf(bytes) : eventsOf(bytes, framing)
+          const held = await guardHeld(this.#guards.response, format, events, call)
+          if (isOver(ex)) return null
+          if (held === 'down') return DOWN
+          if ('reply' in held) return held.reply
+          const items = held.events.map(({ data }) => data)
+          replaceResponseBody(ex, Buffer.from(isList ? `[${items.join(',\n')}]` : held.events.map(frame).join('')))
+          return null
+        }
+        const body = { bytes, roots: ANSWERED[format], side: 'response' } as const
+        const outcome = await guardBody(this.#guards.response, body, this.#scan, call)
+        if (isOver(ex)) return null
+        if (outcome.kind === 'reject') return outcome.reply
+        if (outcome.isChanged) replaceResponseBody(ex, outcome.bytes)
+        return null
+      })
+    } catch (error) {
+      return refusalOf(error, 502)
+    }
+  }
+
+  /** The tap of a stream whose guards need no service. */
+  tap(format: FormatName, inner: CostTap, framing: Framing): CostTap {
+    const some = this.#guards.response.filter((guard): guard is AiRegexGuard => guard.kind === 'regex')
+    const guards = new StreamGuards(some.map((guard) => new StreamGuard(format, guard)))
+    return new GuardTap({ framing, inner, guards, fail: this.#context.fail })
+  }
+}
+
+/** Another answer has taken the place of the provider's, or nobody waits for one. */
+function isOver(ex: Exchange): boolean {
+  return ex.localReply !== null || ex.responseDone
+}
+
+/** Gemini without alt=sse: the events of a stream are the items of a list. */
+function itemsOf(bytes: Buffer): WireEvent[] {
+  const items = JSON.parse(bytes.toString()) as readonly unknown[]
+  return items.map((item) => ({ name: '', data: JSON.stringify(item) }))
+}
+
+/** What cannot be looked through does not pass. Nothing of the body is told. */
+function refusalOf(error: unknown, status: number): AiRejection {
+  if (error instanceof RangeError) return { status, message: 'the body is nested too deeply' }
+  if (error instanceof SyntaxError) return { status, message: 'the body is not valid JSON' }
+  return { status: 503, message: 'the body cannot be looked through now' }
+}

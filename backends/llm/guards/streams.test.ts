@@ -1,0 +1,178 @@
+/** Prompt guards over streams of every format, at every split. */
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
+import { test } from 'node:test'
+import {
+  ARGS,
+  CHAT,
+  chat,
+  DIALECTS,
+  dataOf,
+  MASKED,
+  MASKED_ARGS,
+  regex,
+  SSN,
+  split,
+  sse,
+  stand,
+  TEXT
+} from './guards.fixture.ts'
+
+test('streams of every format, at every split of text and arguments: masked, and every event is there', async (t) => {
+  for (const { path, provider, events, read } of DIALECTS) {
+    const { models, ask } = await stand(t, { response: [regex()] }, provider)
+    for (let at = 0; at <= Math.max(TEXT.length, ARGS.length); at += 1) {
+      const sent = events(split(TEXT, at), split(ARGS, at))
+      models.instead = (_, response) => {
+        response.setHeader('content-type', 'text/event-stream').end(sse(sent))
+        return true
+      }
+      const got = await ask(path, {
+        ...chat('hi', { stream: true }),
+        max_tokens: 5,
+        input: 'hi',
+        contents: [{ parts: [{ text: 'hi' }] }]
+      })
+      const text = await got.text()
+      const data = dataOf(text)
+      deepEqual(read(data), [MASKED, MASKED_ARGS], `${path} ${at}`)
+      equal(data.length, sent.filter(([, one]) => one !== '[DONE]').length)
+      for (const leak of [SSN, '6789', 'a@b'])
+        ok(!text.replaceAll(`"odd":"${SSN}"`, '').includes(leak), `${path} ${at}: ${text}`)
+      ok(!path.endsWith('completions') || text.endsWith('data: [DONE]\n\n'))
+    }
+  }
+})
+
+test('at every split of the bytes', async (t) => {
+  for (const { path, provider, events, read } of DIALECTS) {
+    const { models, ask } = await stand(t, { response: [regex()] }, provider)
+    const bytes = Buffer.from(sse(events(split(TEXT, 14), split(ARGS, 12))))
+    for (let at = 1; at < bytes.length; at += 13) {
+      models.instead = (_, response) => {
+        response.setHeader('content-type', 'text/event-stream')
+        response.write(bytes.subarray(0, at), () => response.end(bytes.subarray(at)))
+        return true
+      }
+      const got = await ask(path, {
+        ...chat('hi', { stream: true }),
+        max_tokens: 5,
+        input: 'hi',
+        contents: [{ parts: [{ text: 'hi' }] }]
+      })
+      deepEqual(read(dataOf(await got.text())), [MASKED, MASKED_ARGS], `${path} ${at}`)
+    }
+  }
+})
+
+test('translated streams are masked too', async (t) => {
+  const [completions, messages] = DIALECTS
+  for (const [from, to] of [
+    [completions!, messages!],
+    [messages!, completions!]
+  ] as const) {
+    const { models, ask } = await stand(t, { response: [regex()] }, from.provider)
+    models.instead = (_, response) => {
+      response.setHeader('content-type', 'text/event-stream').end(sse(from.events(split(TEXT, 13), split(ARGS, 13))))
+      return true
+    }
+    const got = await ask(to.path, { ...chat('hi', { stream: true }), max_tokens: 5 })
+    deepEqual(to.read(dataOf(await got.text())), [MASKED, MASKED_ARGS])
+  }
+})
+
+test('a stream with nothing in it has the bytes that the provider sent', async (t) => {
+  for (const { path, provider, events } of DIALECTS) {
+    const { models, ask } = await stand(t, { response: [regex()] }, provider)
+    const text = sse(events(['Hello, ', '1234 wörld'], ['{"a":', '1.0}']))
+    models.instead = (_, response) => {
+      response.setHeader('content-type', 'text/event-stream').end(text)
+      return true
+    }
+    const got = await ask(path, {
+      ...chat('hi', { stream: true, stream_options: { include_usage: true } }),
+      max_tokens: 5,
+      input: 'hi',
+      contents: [{ parts: [{ text: 'hi' }] }]
+    })
+    equal(await got.text(), text, path)
+  }
+})
+
+test('a stream is rejected in its middle with an error of its dialect, and the provider is left', async (t) => {
+  for (const { path, provider, events } of DIALECTS) {
+    const { models, ask } = await stand(
+      t,
+      { response: [{ ...regex({ action: 'Reject' }), response: { message: 'not this' } }] },
+      provider
+    )
+    let gone: () => void = () => {}
+    const left = new Promise<void>((resolve) => {
+      gone = resolve
+    })
+    const [first, ...rest] = events(['Hello there. ', `It is ${SSN} `, 'and more'], ['{}'])
+    models.instead = (_, response) => {
+      // It never ends by itself.
+      response.on('close', gone)
+      response.setHeader('content-type', 'text/event-stream').write(sse([first!, ...rest.slice(0, 4)]))
+      return true
+    }
+    const got = await ask(path, {
+      ...chat('hi', { stream: true }),
+      max_tokens: 5,
+      input: 'hi',
+      contents: [{ parts: [{ text: 'hi' }] }]
+    })
+    const text = await got.text()
+    equal(got.status, 200)
+    match(text, /not this/, path)
+    ok(!text.replaceAll(`"odd":"${SSN}"`, '').includes(SSN))
+    equal(typeof dataOf(text).at(-1), 'object')
+    await left
+  }
+})
+
+test('text goes on at once while nothing can have begun in it', async (t) => {
+  const { models, ask } = await stand(t, { response: [regex()] })
+  let more: ServerResponse | null = null
+  const events = DIALECTS[0]!.events(['Hello there! ', 'bye'], ['{}'])
+  models.instead = (_, response) => {
+    more = response
+    response.setHeader('content-type', 'text/event-stream').write(sse(events.slice(0, 1)))
+    return true
+  }
+  const got = await ask(CHAT, chat('hi', { stream: true }))
+  const reader = got.body!.getReader()
+  match(new TextDecoder().decode((await reader.read()).value), /Hello there! /)
+  more!.end(sse(events.slice(1)))
+  await reader.cancel()
+})
+
+test('a text that may go on does not hold back another one of the same choice for long', async (t) => {
+  const { models, ask } = await stand(t, { response: [regex()] })
+  const chunk = (delta: object) =>
+    [
+      null,
+      {
+        id: 'x',
+        object: 'chat.completion.chunk',
+        created: 1,
+        model: 'm',
+        choices: [{ index: 0, delta, finish_reason: null }]
+      }
+    ] as const
+  let more: ServerResponse | null = null
+  models.instead = (_, response) => {
+    more = response
+    response.setHeader('content-type', 'text/event-stream')
+    response.write(sse([chunk({ reasoning_content: 'thinking of 123-45' }), chunk({ content: 'Hello there! ' })]))
+    return true
+  }
+  const got = await ask(CHAT, chat('hi', { stream: true }))
+  const reader = got.body!.getReader()
+  let text = ''
+  while (!text.includes('Hello there! ')) text += new TextDecoder().decode((await reader.read()).value)
+  match(text, /thinking of 123-45/)
+  more!.end()
+  await reader.cancel()
+})

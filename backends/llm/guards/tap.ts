@@ -1,0 +1,98 @@
+/** A guarded stream on its way to the client: what guards have let go passes the tap that is there anyway. */
+
+import type { ChatError } from '#backends/llm/conversation.ts'
+import { reasonOf, type WireEvent } from '#backends/llm/format.ts'
+import { BROKEN, type Cost, type CostTap, frame } from '#backends/llm/stream.ts'
+import type { Fail } from '#engine/contract/body.ts'
+import type { ErrorCode } from '#engine/contract/errors.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { SseTooLong } from '#engine/http/sse.ts'
+import { rejectionError } from './rejection.ts'
+import { Rejected, type StreamGuards } from './stream-guard.ts'
+
+/** Events out of a provider's bytes. */
+export interface Framing {
+  push(chunk: Buffer, start: number, end: number, events: WireEvent[]): void
+}
+
+export interface GuardTapOptions {
+  /** How the provider frames its events. */
+  readonly framing: Framing
+  /** Gets what guards have let go as server-sent events, whatever the provider's framing is. */
+  readonly inner: CostTap
+  readonly guards: StreamGuards
+  readonly fail: Fail
+}
+
+export class GuardTap implements CostTap {
+  readonly cost: Cost
+  readonly #options: GuardTapOptions
+  /** Why nothing goes on any more. */
+  #error: ChatError | null = null
+
+  constructor(options: GuardTapOptions) {
+    this.#options = options
+    this.cost = options.inner.cost
+  }
+
+  get isBetween(): boolean {
+    return this.#options.inner.isBetween
+  }
+
+  body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
+    if (this.#error !== null) return null
+    const events: WireEvent[] = []
+    const ready: WireEvent[] = []
+    try {
+      this.#options.framing.push(chunk, start, end, events)
+      for (const event of events) ready.push(...this.#options.guards.push(event))
+    } catch (error) {
+      this.#error = this.#errorOf(error)
+      // Not in the middle of what the provider is saying: this ends its connection, so that nothing more is spent.
+      queueMicrotask(() => this.#options.fail(ex, 'FORBIDDEN'))
+    }
+    return this.#pass(ex, ready)
+  }
+
+  end(ex: Exchange): Buffer | null {
+    const { inner } = this.#options
+    if (this.#error !== null) return inner.breakOff(this.#error)
+    return joined(this.#rest(ex), this.#error === null ? inner.end(ex) : inner.breakOff(this.#error))
+  }
+
+  fault(ex: Exchange, code: ErrorCode): Buffer | null {
+    const { inner } = this.#options
+    if (this.#error !== null) return inner.breakOff(this.#error)
+    return joined(this.#rest(ex), this.#error === null ? inner.fault(ex, code) : inner.breakOff(this.#error))
+  }
+
+  breakOff(error: ChatError): Buffer | null {
+    return this.#options.inner.breakOff(error)
+  }
+
+  /** What is still held, now that no more text can make it a match. */
+  #rest(ex: Exchange): Buffer | null {
+    try {
+      return this.#pass(ex, this.#options.guards.end())
+    } catch (error) {
+      this.#error = this.#errorOf(error)
+      return null
+    }
+  }
+
+  #errorOf(error: unknown): ChatError {
+    if (error instanceof Rejected) return rejectionError(error.reply)
+    const why = error instanceof SseTooLong ? error.message : reasonOf(error)
+    return { ...BROKEN, message: `the provider's answer cannot be read: ${why}` }
+  }
+
+  #pass(ex: Exchange, events: readonly WireEvent[]): Buffer | null {
+    if (events.length === 0) return null
+    const bytes = Buffer.from(events.map(frame).join(''))
+    return this.#options.inner.body(ex, bytes, 0, bytes.length)
+  }
+}
+
+function joined(first: Buffer | null, last: Buffer | null): Buffer | null {
+  return first === null || last === null ? (first ?? last) : Buffer.concat([first, last])
+}

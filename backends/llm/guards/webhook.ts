@@ -1,0 +1,77 @@
+/**
+ * A service of the user's that passes, rejects or rewrites texts: POST /request and /response. What it is told and may
+ * answer is described in docs/configuration.md ("Prompt guards"); other gateways speak the same.
+ */
+import type { HeaderBlock } from '#engine/http/headers.ts'
+import type { AiRejection, AiWebhookGuard } from '#engine/ir/snapshot.ts'
+import { compilePattern } from '#engine/kit/pattern.ts'
+import type { Message } from '#engine/kit/scan/job.ts'
+import { isObject } from '#engine/kit/scan/texts.ts'
+import { type Call, GuardDown, post } from './remote.ts'
+import type { Body, Verdict } from './whole.ts'
+
+/** Rejects with GuardDown. */
+export async function askWebhook(
+  guard: AiWebhookGuard,
+  side: Body['side'],
+  messages: readonly Message[],
+  call: Call
+): Promise<Verdict> {
+  const body =
+    side === 'request' ? { body: { messages } } : { body: { choices: messages.map((message) => ({ message })) } }
+  const headers = forwarded(guard.forward, call.ex.request)
+  const { origin, timeoutMs } = guard
+  const answer = await post({ url: `${origin}/${side}`, headers, body, timeoutMs }, call)
+  return verdictOf(isObject(answer) ? answer.action : null, side, guard.reply)
+}
+
+function verdictOf(action: unknown, side: Body['side'], given: AiRejection): Verdict {
+  if (!isObject(action)) throw new GuardDown('the guard answers without an action')
+  const { body, status_code: status } = action
+  if (isObject(body))
+    return { kind: 'replace', texts: textsOf(side === 'request' ? body.messages : body.choices, side) }
+  if (typeof body === 'string' || status !== undefined) return { kind: 'reject', reply: rejection(body, status, given) }
+  if (body === undefined) return { kind: 'pass' }
+  throw new GuardDown('the guard answers with an unknown action')
+}
+
+function textsOf(list: unknown, side: Body['side']): string[] {
+  if (!Array.isArray(list)) throw new GuardDown('the guard masks nothing that it was told')
+  return list.map((item: unknown) => {
+    const message = side === 'response' && isObject(item) ? item.message : item
+    if (isObject(message) && typeof message.content === 'string') return message.content
+    throw new GuardDown('the guard answers with a message that has no text')
+  })
+}
+
+/** What it says itself goes before what the configuration says. */
+function rejection(body: unknown, status: unknown, given: AiRejection): AiRejection {
+  const isStatus = typeof status === 'number' && Number.isInteger(status) && status >= 200 && status <= 599
+  return { status: isStatus ? status : given.status, message: typeof body === 'string' ? body : given.message }
+}
+
+/** What frames the request, or belongs to a connection, is this call's own. */
+const OWN_FIELDS = new Set([
+  'content-length',
+  'content-type',
+  'transfer-encoding',
+  'connection',
+  'host',
+  'accept',
+  'expect',
+  'upgrade',
+  'keep-alive',
+  'te',
+  'trailer'
+])
+
+function forwarded(wanted: AiWebhookGuard['forward'], request: HeaderBlock): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const { name, value } of wanted) {
+    const given = OWN_FIELDS.has(name) ? undefined : request.getAll(name)
+    if (given === undefined) continue
+    const matches = 'exact' in value ? given === value.exact : compilePattern(value.regex).matches(given)
+    if (matches) headers[name] = given
+  }
+  return headers
+}

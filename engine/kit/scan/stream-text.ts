@@ -1,0 +1,138 @@
+/**
+ * A text that arrives in pieces, searched as it comes. What is decided of it is what a search of the whole text would
+ * say, and it is decided as early as it can be: text waits only while a match that more text could begin, end or
+ * change may have begun in it (live.ts), and never for more than HOLD_UNITS_MAX: then what is there is taken as it is.
+ */
+import { Live } from './live.ts'
+import { addSpan, join, type Rule, render, type Span } from './rules.ts'
+
+/** UTF-16 units. Longer matches of expressions without end are masked in parts, or not found, in streams. */
+export const HOLD_UNITS_MAX = 4096
+/** What \b and the checks of numbers look back at. */
+const CONTEXT_UNITS = 2
+
+/** What arrives in pieces: plain text, or JSON (stream-json.ts). Positions are UTF-16 units of all of it. */
+export interface Arriving {
+  /** Everything before is decided. */
+  readonly decided: number
+  /** Something has been found. */
+  readonly isHit: boolean
+  push(piece: string): void
+  /** No more comes: all is decided. */
+  end(): void
+  /** `piece` as it may go out. Pieces are asked for in order, each once it is decided. */
+  take(piece: string): string
+}
+
+export class StreamText implements Arriving {
+  readonly #rules: readonly Rule[]
+  readonly #live: readonly Live[]
+  /** From where each rule searches on: the end of its last match. */
+  readonly #from: number[]
+  /** Text from #base on. */
+  #buffer = ''
+  #base = 0
+  #fed = 0
+  #taken = 0
+  decided = 0
+  isHit = false
+  /** Matches that have not been taken yet, in order. */
+  readonly spans: Span[] = []
+
+  constructor(rules: readonly Rule[]) {
+    this.#rules = rules
+    this.#live = rules.map(({ shape }) => new Live(shape()))
+    this.#from = rules.map(() => 0)
+  }
+
+  push(piece: string): void {
+    this.#buffer += piece
+    const end = this.#base + this.#buffer.length
+    while (this.#fed < end) {
+      const rune = this.#buffer.codePointAt(this.#fed - this.#base)!
+      const isHalf = rune >= 0xd800 && rune <= 0xdbff
+      if (isHalf && this.#fed + 1 === end) break
+      for (const live of this.#live) live.read(rune, this.#fed)
+      this.#fed += rune > 0xffff ? 2 : 1
+      if (this.#fed - this.decided > HOLD_UNITS_MAX) this.#limit()
+    }
+    this.#decide(this.#earliest())
+    this.#trim()
+  }
+
+  end(): void {
+    const end = this.#base + this.#buffer.length
+    // Half a character, which has been waiting for the other half.
+    if (this.#fed < end)
+      for (const live of this.#live) live.read(this.#buffer.charCodeAt(this.#fed - this.#base), this.#fed)
+    this.#fed = end
+    for (const live of this.#live) live.reset()
+    this.#decide(this.#fed)
+    this.#trim()
+  }
+
+  take(piece: string): string {
+    const text = render(piece, this.#taken, this.spans)
+    this.#taken += piece.length
+    this.drop(this.#taken)
+    return text
+  }
+
+  /** Forgets spans that end at `position` or before. */
+  drop(position: number): void {
+    let count = 0
+    while (count < this.spans.length && this.spans[count]!.end <= position) count++
+    if (count > 0) this.spans.splice(0, count)
+  }
+
+  #earliest(): number {
+    let earliest = this.#fed
+    for (const live of this.#live) earliest = Math.min(earliest, live.earliest(this.#fed))
+    return earliest
+  }
+
+  /** It waits for too long. By position and not by piece: however the text is cut, the same comes out. */
+  #limit(): void {
+    const earliest = this.#earliest()
+    if (this.#fed - earliest <= HOLD_UNITS_MAX) {
+      this.#decide(earliest)
+      return
+    }
+    for (const live of this.#live) live.reset()
+    this.#decide(this.#fed, this.#buffer.slice(0, this.#fed - this.#base))
+  }
+
+  #decide(until: number, text: string = this.#buffer): void {
+    if (until <= this.decided) return
+    const found: Span[] = []
+    for (let i = 0; i < this.#rules.length; i++) {
+      const live = this.#live[i]!
+      if (live.accepted < 0 || live.accepted >= until) continue
+      this.#search(i, until, text, found)
+      live.take(until)
+    }
+    for (const span of join(found)) addSpan(this.spans, span)
+    if (found.length > 0) this.isHit = true
+    this.decided = until
+  }
+
+  #search(i: number, until: number, text: string, found: Span[]): void {
+    const { find, mask } = this.#rules[i]!
+    let from = Math.max(this.#from[i]!, this.decided)
+    while (from < until) {
+      const match = find(text, from - this.#base)
+      if (match === null || this.#base + match[0] >= until) break
+      found.push({ start: this.#base + match[0], end: this.#base + match[1], by: mask })
+      from = this.#base + match[1]
+    }
+    this.#from[i] = from
+  }
+
+  #trim(): void {
+    const from = this.decided - CONTEXT_UNITS
+    // Not for every piece: cutting costs what is left.
+    if (from - this.#base < this.#buffer.length / 2) return
+    this.#buffer = this.#buffer.slice(from - this.#base)
+    this.#base = from
+  }
+}
