@@ -16,7 +16,16 @@ function serve(
 ) {
   const upstream = fakeUpstream()
   const fail = () => assert.fail('a static backend always has somewhere to send')
-  const context = { name: 'b', hostRewrite, connectTimeoutMs: 7, upstream, fail, reply: fail, maxBufferBytes: 0 }
+  const context = {
+    name: 'b',
+    hostRewrite,
+    connectTimeoutMs: 7,
+    upstream,
+    fail,
+    reply: fail,
+    maxBufferBytes: 0,
+    log() {}
+  }
   const ex = fakeExchange()
   ex.upstreamHost = upstreamHost
   staticBackend.compile(backend as never, context).serve(ex)
@@ -69,7 +78,8 @@ test('is out of reach while its endpoint is', () => {
     upstream,
     fail,
     reply: fail,
-    maxBufferBytes: 0
+    maxBufferBytes: 0,
+    log() {}
   } as const
   const { isUsable } = staticBackend.compile(hostname as never, context)
   assert.equal(isUsable(), true)

@@ -6,6 +6,7 @@ import { BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE } from '#engine/contract/filter.ts'
 import type { FormatName, Usage } from './conversation.ts'
 import { FormatError, Losses, reasonOf } from './format.ts'
+import { type Framing, framingOf } from './framing.ts'
 import { FORMATS } from './matrix.ts'
 import { nativeTap } from './native-tap.ts'
 import { askedOf, type ChatRequest } from './request.ts'
@@ -31,9 +32,9 @@ export class Answers {
   }
 
   translate(ex: Exchange, { chat, format, proceed, streamed }: Translation): ReturnType<AnswerHook> {
-    const isStream = /^text\/event-stream\b/i.test(ex.response!.get('content-type') ?? '')
-    if (isStream && ex.status < 300) {
-      streamed(stream(ex, chat, format))
+    const framing = ex.status < 300 ? framingOf(ex.response!.get('content-type') ?? '') : null
+    if (framing !== null) {
+      streamed(stream(ex, chat, format, framing))
       return CONTINUE
     }
     if (format === chat.client && ex.status >= 300) return CONTINUE
@@ -67,14 +68,15 @@ function readCost(ex: Exchange, format: FormatName, bytes: Buffer): void {
   }
 }
 
-function stream(ex: Exchange, chat: ChatRequest, format: FormatName): CostTap {
+function stream(ex: Exchange, chat: ChatRequest, format: FormatName, framing: Framing): CostTap {
   const isNative = format === chat.client
   const hidesUsage = isNative && format === 'completions' && !chat.wantsUsage
   const from = FORMATS[format]!
   const writer = () => FORMATS[chat.client]!.streamWriter(askedOf(chat))
   const native = isNative ? nativeTap({ format, reader: from.streamReader(), writer, hidesUsage }) : null
-  const tap = native ?? new ChatTap({ from, writer: writer(), isNative, hidesUsage })
+  const tap = native ?? new ChatTap({ from, framing, writer: writer(), isNative, hidesUsage })
   ex.tap = tap
+  if (!isNative) ex.response!.set('Content-Type', 'text/event-stream')
   if (!isNative || hidesUsage) {
     ex.response!.remove('content-length')
     ex.responseBody = BODY_STREAM
@@ -114,7 +116,7 @@ export function settle(ex: Exchange, usage: Usage | null, model: string | null):
     provider: said?.provider,
     requestModel: said?.requestModel,
     streaming: said?.streaming,
-    responseModel: model ?? undefined,
+    responseModel: model || undefined,
     inputTokens: usage?.input,
     outputTokens: usage?.output,
     totalTokens: usage === null ? undefined : usage.input + usage.output,

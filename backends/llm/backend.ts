@@ -7,11 +7,13 @@ import type { RetryPlan } from '#engine/contract/retry.ts'
 import type { AiBackend, AiProvider } from '#engine/ir/snapshot.ts'
 import { chance } from '#engine/kit/chance.ts'
 import { Answers, type Proceed, settle } from './answer.ts'
+import { type Authority, authorityOf } from './auth/authority.ts'
+import { type ClientKeys, clientKeys, NO_KEYS } from './auth/client-key.ts'
 import { choose, retryAfterMs, Seat } from './balancer.ts'
 import type { ErrorType, FormatName } from './conversation.ts'
 import { FormatError } from './format.ts'
 import { FORMATS, spokenTo } from './matrix.ts'
-import { authorize, type Provider, providerOf } from './providers.ts'
+import { type Provider, providerOf } from './providers/index.ts'
 import { type ChatRequest, modelFor, type Order, readChat, writeChat } from './request.ts'
 import type { CostTap } from './stream.ts'
 
@@ -42,6 +44,7 @@ interface Choice {
   readonly given: AiProvider
   readonly provider: Provider
   readonly endpoint: Endpoint
+  readonly authority: Authority
 }
 
 /** One exchange, while it is tried at one provider after the other. */
@@ -52,12 +55,17 @@ class Attempts {
   /** Where it is being tried. */
   seat: Seat<Choice> | null = null
   startedAt = 0
+  /** Rises with each attempt. */
+  turn = 0
   tap: CostTap | null = null
   /** Fields that the provider has not been told of. */
   dropped: readonly string[] = []
+  /** What the client came with: an attempt leaves other keys in the request. */
+  readonly keys: ClientKeys
 
-  constructor(chat: ChatRequest | null) {
+  constructor(chat: ChatRequest | null, keys: ClientKeys) {
     this.chat = chat
+    this.keys = keys
   }
 }
 
@@ -68,6 +76,7 @@ class Service implements CompiledBackend {
   readonly #random = chance()
   readonly #groups: readonly (readonly Seat<Choice>[])[]
   readonly #total: number
+  readonly #wantsClient: boolean
   readonly #answers: Answers
   readonly #attempts = new WeakMap<Exchange, Attempts>()
 
@@ -76,6 +85,7 @@ class Service implements CompiledBackend {
     this.#context = context
     this.#groups = backend.groups.map((group) => group.map((given) => new Seat(choiceOf(given, context))))
     this.#total = this.#groups.flat().length
+    this.#wantsClient = this.#groups.flat().some(({ provider }) => provider.authority.wantsClient)
     this.#answers = new Answers(context)
     this.retry = this.#total === 1 ? null : this.#failover()
   }
@@ -112,7 +122,8 @@ class Service implements CompiledBackend {
     }
     this.#try(ex, client, () => {
       const bytes = ex.requestBytes ?? Buffer.alloc(0)
-      const state = new Attempts(client === null ? null : readChat(client, bytes, ex.path, ex.query))
+      const chat = client === null ? null : readChat(client, bytes, ex.path, ex.query)
+      const state = new Attempts(chat, this.#wantsClient ? clientKeys(ex) : NO_KEYS)
       this.#attempts.set(ex, state)
       ex.onOver = () => over(ex, state)
       this.#next(ex, state)
@@ -148,23 +159,46 @@ class Service implements CompiledBackend {
     // Who tries again more often than there are providers begins anew.
     if (state.tried.length === this.#total) state.tried.length = 0
     const seat = choose(this.#groups, state.tried, performance.now(), this.#random)!
-    const { given, provider, endpoint } = seat.provider
+    const { endpoint, authority } = seat.provider
     state.tried.push(seat)
     ex.upstreamHost = endpoint.hostHeader
     const { chat } = state
-    if (chat === null) authorize(ex.request, provider, given.key)
-    else if (!this.#write(ex, state, chat, this.#orderOf(chat, seat.provider))) return
+    if (chat !== null && !this.#write(ex, state, chat, this.#orderOf(chat, seat.provider))) return
     state.seat = seat
-    state.startedAt = performance.now()
+    state.turn++
     seat.pending++
+    const waiting = authority.authorize(ex, state.keys)
+    if (waiting === null) this.#send(ex, state, seat)
+    else this.#sendLater(ex, state, seat, waiting)
+  }
+
+  #send(ex: Exchange, state: Attempts, seat: Seat<Choice>): void {
+    state.startedAt = performance.now()
     ex.answerHook = (answered, proceed) => this.#answered(answered, state, proceed)
-    this.#context.upstream.send(ex, endpoint)
+    this.#context.upstream.send(ex, seat.provider.endpoint)
+  }
+
+  /** A token has to be fetched first; without one the next provider is asked. */
+  #sendLater(ex: Exchange, state: Attempts, seat: Seat<Choice>, waiting: Promise<void>): void {
+    const { turn } = state
+    // Meanwhile a timeout may have answered or begun another attempt, or the client may have gone.
+    const isCurrent = () => state.turn === turn && state.seat === seat && ex.response === null && !ex.responseDone
+    const without = () => {
+      if (!isCurrent()) return
+      seat.pending--
+      state.seat = null
+      seat.failed(performance.now(), null, this.#random())
+      if (state.tried.length === this.#total) this.#context.fail(ex, 'BACKEND_CREDENTIALS')
+      else this.#try(ex, state.chat?.client ?? null, () => this.#next(ex, state))
+    }
+    void waiting.then(() => {
+      if (isCurrent()) this.#send(ex, state, seat)
+    }, without)
   }
 
   #orderOf(chat: ChatRequest, { given, provider }: Choice): Order {
-    const { model, path, key } = given
-    const format = spokenTo(provider, chat.client)
-    return { provider, format, model: modelFor(chat, model, this.#backend.modelAliases), path, key }
+    const model = modelFor(chat, given.model, this.#backend.modelAliases)
+    return { provider, format: spokenTo(provider, chat.client, model), model, path: given.path }
   }
 
   /** False: the client has been told why not. */
@@ -192,6 +226,7 @@ class Service implements CompiledBackend {
     const seat = state.seat!
     seat.pending--
     state.seat = null
+    if (ex.status === 401 || ex.status === 403) seat.provider.authority.refused()
     if (isFailure(ex.status)) this.#noteFailure(ex, seat)
     else seat.succeeded(performance.now() - state.startedAt)
     const { chat, dropped } = state
@@ -233,14 +268,21 @@ function errorText(client: FormatName, status: number, message: string, param: s
   return JSON.stringify(FORMATS[client]!.writeError({ status, type, message, code: null, param }))
 }
 
-function choiceOf(given: AiProvider, { upstream, connectTimeoutMs }: BackendContext): Choice {
+function choiceOf(given: AiProvider, context: BackendContext): Choice {
+  const { upstream, connectTimeoutMs } = context
   const provider = providerOf(given)
   const host = given.host ?? provider.host
   const port = given.port ?? (given.hasTls ? 443 : 80)
   const tls = given.hasTls ? { serverName: host, ca: null } : null
   // The address comes from the configuration, so it needs no guard.
   const options = { guarded: false, allow: [], connectTimeoutMs, tls }
-  return { given, provider, endpoint: upstream.endpoint({ host, port, unixPath: null }, options) }
+  const endpoint = upstream.endpoint({ host, port, unixPath: null }, options)
+  return {
+    given,
+    provider,
+    endpoint,
+    authority: authorityOf(given.auth, { provider, cloud: given.cloud, host }, context)
+  }
 }
 
 function over(ex: Exchange, { seat, tap }: Attempts): void {

@@ -2,13 +2,15 @@
 import type { ResponseTap } from '#engine/contract/backend.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { type SseEvent, SseReader, SseTooLong } from '#engine/http/sse.ts'
+import { SseTooLong } from '#engine/http/sse.ts'
 import type { ChatError, ChatEvent, Usage } from './conversation.ts'
-import { type ChatFormat, reasonOf, type StreamReader, type StreamWriter } from './format.ts'
+import { type ChatFormat, reasonOf, type StreamReader, type StreamWriter, type WireEvent } from './format.ts'
+import type { Framing } from './framing.ts'
 
 export interface StreamParties {
   /** What the provider speaks. */
   readonly from: ChatFormat
+  readonly framing: Framing
   readonly writer: StreamWriter
   /** Same format on both sides: events pass as they are. */
   readonly isNative: boolean
@@ -40,7 +42,6 @@ export class ChatTap implements CostTap {
   readonly cost = new Cost()
   readonly #parties: StreamParties
   readonly #reader: StreamReader
-  readonly #sse = new SseReader()
 
   constructor(parties: StreamParties) {
     this.#parties = parties
@@ -48,12 +49,12 @@ export class ChatTap implements CostTap {
   }
 
   body(_ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
-    const { isNative, hidesUsage } = this.#parties
+    const { isNative, hidesUsage, framing } = this.#parties
     const passes = isNative && !hidesUsage
     if (this.cost.isOver && !passes) return null
-    const events: SseEvent[] = []
+    const events: WireEvent[] = []
     try {
-      this.#sse.push(chunk, start, end, events)
+      framing.push(chunk, start, end, events)
       let text = ''
       for (const event of events) text += this.#translate(event)
       // Bytes that pass as they are are copied: the read buffer is only lent.
@@ -74,7 +75,7 @@ export class ChatTap implements CostTap {
     return this.#break({ ...BROKEN, message: ERRORS[code].message })
   }
 
-  #translate(event: SseEvent): string {
+  #translate(event: WireEvent): string {
     if (this.cost.isOver) return ''
     const { isNative, hidesUsage, writer } = this.#parties
     const said = this.#reader.read(event)
@@ -103,7 +104,7 @@ function malformed(error: unknown): ChatError {
   return { ...BROKEN, message: `the provider's answer cannot be read: ${why}` }
 }
 
-function frame({ name, data }: SseEvent): string {
+function frame({ name, data }: WireEvent): string {
   const lines = data.includes('\n') ? data.replaceAll('\n', '\ndata: ') : data
   return name === '' ? `data: ${lines}\n\n` : `event: ${name}\ndata: ${lines}\n\n`
 }

@@ -248,13 +248,13 @@ class Builder {
   }
 
   #compileBackend(backend: Backend, name: string, settings: RouteSettings): CompiledBackend {
-    const { upstream, fail, reply } = this.#deps
+    const { upstream, fail, reply, workshop } = this.#deps
     const kind = this.#deps.backends.find((known) => known.kind === backend.kind)
     if (kind === undefined) return this.#refuse(`backends.${name}`, `there is no kind of backend "${backend.kind}"`)
     const { connectTimeoutMs } = this.#snapshot.process.upstream
     const { maxBufferBytes } = this.#snapshot.frontend.http
     const { hostRewrite } = settings
-    const context = { name, hostRewrite, connectTimeoutMs, maxBufferBytes, upstream, fail, reply }
+    const context = { name, hostRewrite, connectTimeoutMs, maxBufferBytes, upstream, fail, reply, log: workshop.log }
     return kind.compile(backend as never, context)
   }
 

@@ -68,6 +68,8 @@ export interface BackendContext {
   readonly reply: (ex: Exchange, reply: LocalReply) => void
   /** Longest body that may be kept whole. */
   readonly maxBufferBytes: number
+  /** To the log of the process, for what no exchange can tell. Never anything secret. */
+  readonly log: (level: 'info' | 'warn' | 'error', message: string) => void
 }
 
 export interface CompiledBackend {

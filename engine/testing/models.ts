@@ -1,20 +1,22 @@
 /**
- * A provider of models for tests: it speaks the wire formats of OpenAI (chat completions), Anthropic and Gemini as
+ * A provider of models for tests: it speaks the wire formats of OpenAI (chat completions), Anthropic, Gemini and Bedrock as
  * their documentation shows them, streamed and not. It answers "Hello, world" in two pieces, or with a call of the
  * first tool that it is given, and always with the same usage: 12 tokens in, 4 of them cached, and 7 out.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { type Body, PIECES, TOOL_ARGUMENTS } from './models-answer.ts'
+import { answerConverse } from './models-converse.ts'
 
-/** Whatever JSON came; tests look into it. */
-// biome-ignore lint/suspicious/noExplicitAny: a shape for each format would be the code that is tested
-export type Body = any
+export { PIECES, TOOL_ARGUMENTS } from './models-answer.ts'
 
 export interface Asked {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   readonly body: Body
+  /** The body as it came. */
+  readonly bytes: Buffer
 }
 
 export interface Models {
@@ -34,11 +36,9 @@ export async function startModels(): Promise<Models> {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      const one = {
-        path: request.url ?? '',
-        headers: request.headers,
-        body: JSON.parse(Buffer.concat(chunks).toString())
-      }
+      const bytes = Buffer.concat(chunks)
+      const body = bytes.length === 0 ? {} : JSON.parse(bytes.toString())
+      const one = { path: request.url ?? '', headers: request.headers, body, bytes }
       asked.push(one)
       if (models.instead?.(one, response) !== true) answer(one, response)
     })
@@ -53,12 +53,16 @@ export async function startModels(): Promise<Models> {
   return models
 }
 
+/** Azure's and Vertex AI's paths end like those of the formats that they speak. */
 function answer({ path, body }: Asked, response: ServerResponse): void {
-  if (path.startsWith('/v1/chat/completions'))
-    send(response, body.stream === true, completion(body), completionEvents(body))
-  else if (path.startsWith('/v1/messages')) send(response, body.stream === true, message(body), messageEvents(body))
+  const name = path.split('?')[0]!
+  if (name.endsWith('/chat/completions')) send(response, body.stream === true, completion(body), completionEvents(body))
+  else if (name.startsWith('/v1/messages')) send(response, body.stream === true, message(body), messageEvents(body))
+  else if (name.endsWith(':rawPredict')) send(response, false, message(body), [])
+  else if (name.endsWith(':streamRawPredict')) send(response, true, {}, messageEvents(body))
   else if (path.includes(':streamGenerateContent')) send(response, true, {}, geminiEvents(body))
   else if (path.includes(':generateContent')) send(response, false, gemini(body), [])
+  else if (/^\/model\/[^/]+\/converse(?:-stream)?$/.test(name)) answerConverse(name, body, response)
   else {
     response.statusCode = 404
     send(response, false, { error: { message: `no such path: ${path}`, type: 'invalid_request_error' } }, [])
@@ -78,9 +82,6 @@ function send(response: ServerResponse, isStreamed: boolean, whole: object, even
   }
   response.end()
 }
-
-export const PIECES = ['Hello, ', 'world'] as const
-export const TOOL_ARGUMENTS = '{"city":"Paris"}'
 
 // --- OpenAI, chat completions ---
 

@@ -9,7 +9,7 @@
  *   `status: "success"` of tool results, objects without members, spaces in the text of an output schema.
  */
 import type { ChatFormat } from '#backends/llm/format.ts'
-import { readAnswer, writeAnswer } from './converse/answer.ts'
+import { readAnswer, readCost, writeAnswer } from './converse/answer.ts'
 import { readError, writeError } from './converse/errors.ts'
 import { readRequest } from './converse/read-request.ts'
 import { streamReader } from './converse/read-stream.ts'
@@ -23,6 +23,7 @@ export const converse: ChatFormat = {
   readRequest,
   writeRequest,
   readAnswer,
+  readCost,
   writeAnswer,
   streamReader,
   streamWriter,

@@ -67,6 +67,12 @@ export function readAnswer(body: JsonObject): Answer {
   return answer
 }
 
+/** The model is in the request's path, and not told again. */
+export function readCost(body: JsonObject): Pick<Answer, 'usage' | 'model'> {
+  const usage = new Fields(body, '').optionalObject('usage')
+  return { usage: usage === null ? null : readUsage(usage), model: '' }
+}
+
 /** Tools of other formats under the names that the request had for them. */
 export function withOwnName(part: Part): Part {
   return part.kind === 'toolCall' ? { ...part, name: fromWireToolName(part.name) } : part
