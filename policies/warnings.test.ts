@@ -56,7 +56,7 @@ test('a rule over somebody whom no policy identifies', () => {
 })
 
 test('nothing is said where somebody may be identified', () => {
-  const rule = 'authorization: { rules: ["jwt.sub == \'ann\' || apiKey.team == \'a\'"] }'
+  const rule = "authorization: { rules: [\"jwt.sub == 'ann' || apiKey.team == 'a'\"] }"
   const both = `${ISSUER}, ${KEY}`
   const quiet: Parts[] = [
     { route: `{ ${rule}, ${both} }` },

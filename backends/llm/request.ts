@@ -74,7 +74,10 @@ export interface Order {
   readonly path: string | null
 }
 
-/** Makes ex the request that the provider of `order` gets, but for who asks. Returns what could not be said; throws FormatError. */
+/**
+ * Makes ex the request that the provider of `order` gets, but for who asks. Returns what could not be said; throws
+ * FormatError.
+ */
 export function writeChat(ex: Exchange, chat: ChatRequest, { provider, format, model, path }: Order): Losses {
   const losses = new Losses()
   const isNative = format === chat.client

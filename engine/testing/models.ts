@@ -1,7 +1,8 @@
 /**
- * A provider of models for tests: it speaks the wire formats of OpenAI (chat completions), Anthropic, Gemini and Bedrock as
- * their documentation shows them, streamed and not. It answers "Hello, world" in two pieces, or with a call of the
- * first tool that it is given, and always with the same usage: 12 tokens in, 4 of them cached, and 7 out.
+ * A provider of models for tests: it speaks the wire formats of OpenAI (chat completions), Anthropic, Gemini and
+ * Bedrock as their documentation shows them, streamed and not. It answers "Hello, world" in two pieces, or with a call
+ * of the first tool that it is given, and always with the same usage: 12 tokens in, 4 of them cached, and
+ * 7 out.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -24,6 +25,8 @@ export interface Models {
   readonly asked: Asked[]
   /** Answers instead of the usual, when it returns true. */
   instead: ((asked: Asked, response: ServerResponse) => boolean) | null
+  /** The usual answer, for who has looked at the request first. */
+  answer(asked: Asked, response: ServerResponse): void
   close(): void
 }
 
@@ -31,7 +34,7 @@ type Wire = readonly (readonly [event: string | null, data: object | '[DONE]'])[
 
 export async function startModels(): Promise<Models> {
   const asked: Asked[] = []
-  const models = { port: 0, asked, instead: null as Models['instead'], close: () => {} }
+  const models = { port: 0, asked, instead: null as Models['instead'], answer, close: () => {} }
   const server = createServer((request: IncomingMessage, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))

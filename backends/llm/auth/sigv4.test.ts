@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { createHash, createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { SignatureV4 } from '@smithy/signature-v4'
 import fc from 'fast-check'
+import { Sha256 } from '#engine/testing/aws.ts'
 import { createSigner, hashOf, type SignableRequest, signingKey } from './sigv4.ts'
 
 /** Credentials, time and scope of AWS's published test suite (aws-sig-v4-test-suite). */
@@ -65,28 +65,6 @@ test('a session token is sent and signed, and what the client sent under these n
   ] as const
   assert.deepEqual(sign({ ...GET, headers: sent }, temporary, AT), headers)
 })
-
-/** Node's hashes behind the interface that the reference wants. */
-class Sha256 {
-  readonly #hash
-  constructor(secret?: string | ArrayBuffer | ArrayBufferView) {
-    this.#hash = secret === undefined ? createHash('sha256') : createHmac('sha256', bytesOf(secret))
-  }
-  update(data: string | Uint8Array): void {
-    this.#hash.update(data)
-  }
-  digest(): Promise<Uint8Array> {
-    return Promise.resolve(new Uint8Array(this.#hash.digest()))
-  }
-  reset(): void {
-    throw new Error('not needed')
-  }
-}
-
-function bytesOf(data: string | ArrayBuffer | ArrayBufferView): Buffer {
-  if (typeof data === 'string') return Buffer.from(data)
-  return ArrayBuffer.isView(data) ? Buffer.from(data.buffer, data.byteOffset, data.byteLength) : Buffer.from(data)
-}
 
 test("signs as AWS's own library does: any path, query, header and time", async () => {
   const sign = createSigner('us-west-2', 'bedrock')
