@@ -10,9 +10,13 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { BedrockRuntimeClient, ConverseCommand, ConverseStreamCommand } from '@aws-sdk/client-bedrock-runtime'
 import { NodeHttpHandler } from '@smithy/node-http-handler'
+import { redact } from '#engine/admin/redact.ts'
+import type { AiBackend } from '#engine/ir/snapshot.ts'
+import { formatErrors, loadConfig } from '#engine/standalone/load.ts'
 import { type AwsKeys, refuseAs, signatureProblem } from '#engine/testing/aws.ts'
 import { startGateway, type TestOptions } from '#engine/testing/gateway.ts'
 import { type Asked, type Models, startModels } from '#engine/testing/models.ts'
+import { policies as registry } from '#policies/index.ts'
 
 const KEYS: AwsKeys = { accessKeyId: 'AKIAEXAMPLE', secretAccessKey: 'canary-of-aws', sessionToken: 'canary-session' }
 const ASK = { model: 'anthropic.claude-v1:0', messages: [{ role: 'user', content: 'Hi' }] }
@@ -24,14 +28,14 @@ async function models(t: TestContext): Promise<Models> {
   return started
 }
 
+const fileOf = (ai: object, policies: object = {}) =>
+  JSON.stringify({
+    config: { adminAddr: 'off', statsAddr: 'off', readinessAddr: 'off', logging: { level: 'warn' } },
+    binds: [{ port: 0, listeners: [{ routes: [{ policies, backends: [{ ai }] }] }] }]
+  })
+
 async function gateway(t: TestContext, ai: object, policies: object = {}, options: TestOptions = {}) {
-  const started = await startGateway(
-    JSON.stringify({
-      config: { adminAddr: 'off', statsAddr: 'off', readinessAddr: 'off', logging: { level: 'warn' } },
-      binds: [{ port: 0, listeners: [{ routes: [{ policies, backends: [{ ai }] }] }] }]
-    }),
-    options
-  )
+  const started = await startGateway(fileOf(ai, policies), options)
   t.after(() => started.close())
   const ask = (path: string, body: object, headers: Record<string, string> = {}) =>
     fetch(`http://127.0.0.1:${started.port}${path}`, {
@@ -118,6 +122,9 @@ test('requests to Bedrock are signed: the path, the body as sent, and nothing of
   const { headers, body } = mock.asked.at(-1)!
   equal(JSON.stringify(headers).includes('of-the-client'), false)
   deepEqual(body.guardrailConfig, { guardrailIdentifier: 'g-1', guardrailVersion: '3' })
+  // Longer than what is hashed in this thread.
+  const long = { ...ASK, messages: [{ role: 'user', content: 'x'.repeat(1_200_000) }] }
+  equal((await ask(CHAT, long)).status, 200)
   // Passed through: the client's method, path, query and body are what is signed.
   await ask('/raw?b=2&a=%C3%A9', { odd: true }, strange)
   deepEqual(problems, [])
@@ -182,9 +189,12 @@ test('the default chain: credentials are fetched once for all who wait, and agai
   })
   const problems = checkSignatures(mock, KEYS, (asked, response) => mock.answer(asked, response))
   const ai = { provider: { bedrock: { region: 'eu-west-1' }, ...there(mock) } }
-  const { ask } = await gateway(t, ai)
+  const { ask, reload } = await gateway(t, ai)
   const answers = await Promise.all([1, 2, 3].map(() => ask(CHAT, ASK)))
   deepEqual([answers.map(({ status }) => status), problems, calls], [[200, 200, 200], [], 1])
+  await reload(fileOf(ai))
+  equal((await ask(CHAT, ASK)).status, 200)
+  equal(calls, 1)
   // Of another gateway, so that what follows does not depend on the one above: a life that is over at once.
   life = 1
   const short = await gateway(t, ai)
@@ -290,6 +300,60 @@ test("a client's own key goes where the provider reads it; Basic is no key", asy
   }
 })
 
+test('a key in the query is one as well, and goes on as none', async (t) => {
+  const mock = await models(t)
+  const path = '/v1beta/models/m:generateContent'
+  const routes = { '/raw': 'Passthrough', '*': 'GenerateContent' }
+  const body = { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] }
+  const own = await gateway(t, { provider: { gemini: {}, ...there(mock) }, routes })
+  const fixed = await gateway(t, {
+    provider: { gemini: {}, ...there(mock), policies: { auth: { key: 'fixed' } } },
+    routes
+  })
+  const cases: [typeof own, string, string, string | undefined][] = [
+    [own, `${path}?key=mine&x=1`, `${path}?x=1`, 'mine'],
+    [own, `${path}?x=1&key=a%0d%0ab:c`, `${path}?x=1`, undefined],
+    [fixed, `${path}?key=mine`, path, 'fixed'],
+    [fixed, '/raw?key=mine&key=again&monkey=1', '/raw?monkey=1', 'fixed']
+  ]
+  for (const [{ ask }, asked, wanted, key] of cases) {
+    await (await ask(asked, body)).text()
+    const { path: got, headers } = mock.asked.at(-1)!
+    deepEqual([got, headers['x-goog-api-key']], [wanted, key])
+  }
+})
+
+test('Azure tells of its filters before it begins, and Google refuses in its own words', async (t) => {
+  const mock = await models(t)
+  const chunk = (more: object) =>
+    `data: ${JSON.stringify({ id: '', object: '', created: 0, model: '', choices: [], ...more })}\n\n`
+  const delta = (said: object, finish_reason: string | null = null) =>
+    chunk({ id: 'c', model: 'gpt', choices: [{ index: 0, delta: said, finish_reason }] })
+  mock.instead = ({ path }, response) => {
+    if (path.endsWith('rawPredict')) {
+      response.writeHead(429, { 'content-type': 'application/json' })
+      response.end('{"error":{"code":429,"message":"Quota exceeded","status":"RESOURCE_EXHAUSTED"}}')
+      return true
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(chunk({ prompt_filter_results: [{ prompt_index: 0 }] }))
+    response.write(delta({ role: 'assistant', content: '' }) + delta({ content: 'Hi' }) + delta({}, 'stop'))
+    response.end(`${chunk({ usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 } })}data: [DONE]\n\n`)
+    return true
+  }
+  const routes = { '*': 'Messages' }
+  const azure = await gateway(t, { provider: { azureopenai: { endpoint: 'a' }, ...there(mock) }, routes })
+  const streamed = await (await azure.ask('/v1/messages', { ...ASK, max_tokens: 5, stream: true })).text()
+  match(streamed, /"text":"Hi"[\s\S]*"stop_reason":"end_turn"[\s\S]*"output_tokens":1[\s\S]*message_stop/)
+  equal(streamed.includes('event: error'), false)
+  const vertexai = { projectId: 'p', region: 'global', model: 'claude-x' }
+  const passthrough = { auth: { passthrough: {} } }
+  const vertex = await gateway(t, { provider: { vertexai, ...there(mock), policies: passthrough } })
+  const refused = await vertex.ask(CHAT, ASK)
+  equal(refused.status, 429)
+  match(await refused.text(), /^\{"error":\{"message":"Quota exceeded"/)
+})
+
 test('what a policy has taken out is passed on only where the configuration says so', async (t) => {
   const mock = await models(t)
   const policies = { apiKeyAuthentication: { keys: [{ key: 'team-key' }] } }
@@ -347,6 +411,35 @@ test('secrets are neither in the log nor in an error', async (t) => {
   while (readFileSync(file, 'utf8') === '') await new Promise((resolve) => setImmediate(resolve))
   equal(/canary|AKIA/.test(seen + readFileSync(file, 'utf8')), false)
   ok(answer.status === 403)
+})
+
+test('the configuration that people may read has no secret in it, and the neutral names are understood', () => {
+  const providers = [
+    { name: 'a', typeD: {}, policies: { auth: { cloudD: aws(KEYS).auth.aws } } },
+    { name: 'b', typeA: {}, policies: { auth: { key: 'canary-key' } } },
+    {
+      name: 'c',
+      typeCCloud: { projectId: 'p', region: 'global' },
+      policies: { auth: { cloudC: { type: 'IdToken', audience: 'a', credential: { inline: '{"a":"canary"}' } } } }
+    },
+    { name: 'd', typeAHosted: { endpoint: 'a.example:8443' } }
+  ]
+  const options = { file: 'f', env: {}, policies: registry, folder: '.' }
+  const loaded = loadConfig(fileOf({ groups: [{ providers }] }).replace('"port":0', '"port":1'), options)
+  ok(loaded.ok, loaded.ok ? '' : formatErrors(loaded.errors))
+  const shown = JSON.stringify(redact(loaded.snapshot))
+  equal(shown.includes('canary'), false, shown)
+  match(shown, /"kind":"aws"/)
+  const [ai] = Object.values(loaded.snapshot.backends) as AiBackend[]
+  deepEqual(
+    ai!.groups[0]!.map(({ type, auth, host, port }) => [type, auth.kind, host, port]),
+    [
+      ['bedrock', 'aws', null, null],
+      ['openai', 'key', null, null],
+      ['vertexai', 'gcp', null, null],
+      ['azureopenai', 'client', 'a.example', 8443]
+    ]
+  )
 })
 
 test('mistakes are told with their place', async (t) => {

@@ -65,12 +65,12 @@ function decoded(text: string): string {
 }
 
 /** A query without what only says who asks, or to which version of Azure's API. */
-export function withoutKeys(query: string): string {
-  if (!/[?&](?:key|api-version)=/.test(query)) return query
-  const rest = query
-    .slice(1)
-    .split('&')
-    .filter((part) => !/^(?:key|api-version)=/.test(part))
+export const withoutKeys = (query: string): string => without(query, ['key', 'api-version'])
+
+function without(query: string, names: readonly string[]): string {
+  if (!names.some((name) => query.includes(`${name}=`))) return query
+  const parts = query.slice(1).split('&')
+  const rest = parts.filter((part) => !names.some((name) => part.startsWith(`${name}=`)))
   return rest.length === 0 ? '' : `?${rest.join('&')}`
 }
 
@@ -78,13 +78,18 @@ export function withoutKeys(query: string): string {
 const SIGNATURE_FIELDS = ['x-amz-date', 'x-amz-security-token', 'x-amz-content-sha256'] as const
 
 /** Takes out whatever says who asks: the client's own, and what the provider of an earlier attempt was shown. */
-export function removeKeys(ex: Exchange): void {
+export function removeKeys(ex: Exchange, { keyParameter }: Provider): void {
   for (const name of KEY_FIELDS) ex.request.remove(name)
   for (const name of SIGNATURE_FIELDS) ex.request.remove(name)
+  if (keyParameter !== undefined) ex.query = without(ex.query, [keyParameter])
 }
+
+/** What may stand in a header line; a client's key may have been percent-encoded in a query. */
+const LINE = /^[\t -~\u0080-\u00ff]+$/
 
 /** Puts `key` where `provider` reads it. A key with a scheme ("Basic ...") is the whole line. */
 export function putKey(ex: Exchange, provider: Provider, key: string): void {
+  if (!LINE.test(key)) return
   const field = provider.keyField(key)
   const isWhole = field !== 'authorization' || key.includes(' ')
   ex.request.append(field, isWhole ? key : `Bearer ${key}`)

@@ -11,5 +11,6 @@ export const gemini: Provider = {
   target: (_, model, isStreamed) => `/v1beta/models/${segment(model)}:${methodOf(isStreamed)}`,
   // Access tokens of Google begin with ya29.
   keyField: (key) => (key.startsWith('ya29.') || isJwt(key) ? 'authorization' : 'x-goog-api-key'),
+  keyParameter: 'key',
   fields: []
 }

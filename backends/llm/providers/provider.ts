@@ -11,6 +11,8 @@ export interface Provider {
   target(format: FormatName, model: string, isStreamed: boolean): string
   /** Field that carries `key`. */
   keyField(key: string): KeyField
+  /** Parameter of the query that carries a key as well. */
+  readonly keyParameter?: string
   /** Further fields, flat: name, value, ... */
   readonly fields: readonly string[]
   /** Where its API is not quite the format's: the body as it wants it. Absent: as the format has it. */

@@ -31,6 +31,7 @@ export function vertexai({ projectId, region }: { readonly projectId: string; re
     },
     // Keys of the express mode are Google's API keys; all else are access tokens.
     keyField: (key) => (/^(?:AIza|AQ\.)/.test(key) ? 'x-goog-api-key' : 'authorization'),
+    keyParameter: 'key',
     fields: [],
     adapt: (format, body) => (format === 'messages' ? withoutModel(body) : body)
   }

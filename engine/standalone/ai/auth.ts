@@ -2,6 +2,7 @@
 import type { AiAuth } from '#engine/ir/snapshot.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { oneOf } from '#engine/schema/choice.ts'
+import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
 import { longString, refusedKeys, shortString, z } from '#engine/schema/schema.ts'
 
 /** Spec 2.6. */
@@ -70,28 +71,31 @@ const secretRef = (instead: string) =>
   z.never({ error: `is for resources of Kubernetes: a file has ${instead}, which may come from a variable` }).optional()
 
 export const auth = () =>
-  oneOf({
-    key: z
-      .string()
-      .min(1)
-      .max(KEY_CHARS_MAX)
-      .regex(/^[!-~](?:[ -~]*[!-~])?$/, 'must be visible ASCII characters, without spaces around them')
-      .optional()
-      .describe('Sent in the place where the provider wants it.'),
-    passthrough: z
-      .strictObject({})
-      .optional()
-      .describe("The client's own credential, also the one that a policy of the gateway has taken out."),
-    aws: aws().optional().describe('Signature Version 4. Without keys: the default chain of AWS.'),
-    gcp: gcp().optional().describe('Tokens of Google. Without a credential: its application default credentials.'),
-    ...refusedKeys('backend authentication', ['azure']),
-    secretRef: secretRef('key')
-  })
+  oneOf(
+    withNeutralNames({
+      key: z
+        .string()
+        .min(1)
+        .max(KEY_CHARS_MAX)
+        .regex(/^[!-~](?:[ -~]*[!-~])?$/, 'must be visible ASCII characters, without spaces around them')
+        .optional()
+        .describe('Sent in the place where the provider wants it.'),
+      passthrough: z
+        .strictObject({})
+        .optional()
+        .describe("The client's own credential, also the one that a policy of the gateway has taken out."),
+      aws: aws().optional().describe('Signature Version 4. Without keys: the default chain of AWS.'),
+      gcp: gcp().optional().describe('Tokens of Google. Without a credential: its application default credentials.'),
+      ...refusedKeys('backend authentication', ['azure']),
+      secretRef: secretRef('key')
+    })
+  )
 
 export type FileAuth = z.output<ReturnType<typeof auth>>
 
 /** Null: the provider's default. */
-export function authOf(file: FileAuth | undefined): AiAuth | null {
+export function authOf(given: FileAuth | undefined): AiAuth | null {
+  const file = given === undefined ? undefined : realKeys(given)
   if (file?.key !== undefined) return { kind: 'key', key: secret(file.key) }
   if (file?.passthrough !== undefined) return { kind: 'passthrough' }
   if (file?.aws !== undefined) return awsOf(file.aws)

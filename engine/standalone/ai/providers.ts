@@ -3,6 +3,7 @@ import { parseAuthority } from '#engine/http/authority.ts'
 import type { AiAuth, AiCloud, AiProvider } from '#engine/ir/snapshot.ts'
 import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
 import { path } from '#engine/schema/http.ts'
+import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
 import { host, port } from '#engine/schema/net.ts'
 import { list, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
 import { auth, authOf, awsRegion, type FileAuth } from './auth.ts'
@@ -61,7 +62,7 @@ const bedrock = () =>
 /** What one provider says, beside its name. */
 export const provider = (others: Record<string, z.ZodType> = {}) =>
   oneOf(
-    {
+    withNeutralNames({
       openai: model().optional(),
       azureopenai: azureopenai().optional(),
       anthropic: model().optional(),
@@ -75,7 +76,7 @@ export const provider = (others: Record<string, z.ZodType> = {}) =>
         })
         .optional()
         .describe('A server that speaks the formats of OpenAI or Anthropic: vLLM, Ollama, SGLang. Needs a host.')
-    },
+    }),
     {
       host: host().optional().describe("Default: the provider's own."),
       port: port().optional().describe('Default 443, without TLS 80.'),
@@ -115,7 +116,8 @@ interface ProviderFields {
   readonly custom?: (Named & { readonly formats?: AiProvider['formats'] | undefined }) | undefined
 }
 
-export function providerOf(file: ProviderFields): AiProvider {
+export function providerOf(given: ProviderFields): AiProvider {
+  const file = realKeys(given)
   const type = TYPES.find((kind) => file[kind] !== undefined)!
   const { azureopenai } = file
   const own = azureopenai === undefined ? null : azureopenai.endpoint
