@@ -8,202 +8,38 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { BedrockRuntimeClient, ConverseCommand, ConverseStreamCommand } from '@aws-sdk/client-bedrock-runtime'
-import { NodeHttpHandler } from '@smithy/node-http-handler'
 import { redact } from '#engine/admin/redact.ts'
 import type { AiBackend } from '#engine/ir/snapshot.ts'
 import { formatErrors, loadConfig } from '#engine/standalone/load.ts'
-import { type AwsKeys, refuseAs, signatureProblem } from '#engine/testing/aws.ts'
-import { startGateway, type TestOptions } from '#engine/testing/gateway.ts'
-import { type Asked, type Models, startModels } from '#engine/testing/models.ts'
+import { refuseAs } from '#engine/testing/aws.ts'
+import { startGateway } from '#engine/testing/gateway.ts'
+import { ASK, aws, CHAT, environment, fileOf, gateway, KEYS, models, there } from '#engine/testing/llm.ts'
+import type { Models } from '#engine/testing/models.ts'
 import { policies as registry } from '#policies/index.ts'
 
-const KEYS: AwsKeys = { accessKeyId: 'AKIAEXAMPLE', secretAccessKey: 'canary-of-aws', sessionToken: 'canary-session' }
-const ASK = { model: 'anthropic.claude-v1:0', messages: [{ role: 'user', content: 'Hi' }] }
-const CHAT = '/v1/chat/completions'
-
-async function models(t: TestContext): Promise<Models> {
-  const started = await startModels()
-  t.after(() => started.close())
-  return started
-}
-
-const fileOf = (ai: object, policies: object = {}) =>
-  JSON.stringify({
-    config: { adminAddr: 'off', statsAddr: 'off', readinessAddr: 'off', logging: { level: 'warn' } },
-    binds: [{ port: 0, listeners: [{ routes: [{ policies, backends: [{ ai }] }] }] }]
-  })
-
-async function gateway(t: TestContext, ai: object, policies: object = {}, options: TestOptions = {}) {
-  const started = await startGateway(fileOf(ai, policies), options)
-  t.after(() => started.close())
-  const ask = (path: string, body: object, headers: Record<string, string> = {}) =>
-    fetch(`http://127.0.0.1:${started.port}${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(body)
-    })
-  return { ...started, ask }
-}
-
-/** From here on the mock takes only what is signed with `keys` for eu-west-1; tells why it refused. */
-function checkSignatures(mock: Models, keys: AwsKeys, answer: (asked: Asked, response: ServerResponse) => void) {
-  const problems: string[] = []
-  mock.instead = (asked, response) => {
-    void signatureProblem(asked, keys, 'eu-west-1', 'bedrock').then((problem) => {
-      if (problem === null) return answer(asked, response)
-      problems.push(problem)
-      refuseAs(response, 'InvalidSignatureException', 'The request signature does not match')
-    })
-    return true
-  }
-  return problems
-}
-
-const there = ({ port }: Models) => ({ host: '127.0.0.1', port })
-const aws = ({ accessKeyId, secretAccessKey, sessionToken }: AwsKeys) => ({
-  auth: { aws: { accessKeyId, secretAccessKey, sessionToken } }
-})
-
-test("AWS's own client is answered by the mock, and signs as the mock checks it: both are right", async (t) => {
-  const mock = await models(t)
-  const problems = checkSignatures(mock, KEYS, (asked, response) => mock.answer(asked, response))
-  const clientOf = (credentials: AwsKeys) =>
-    new BedrockRuntimeClient({
-      region: 'eu-west-1',
-      endpoint: `http://127.0.0.1:${mock.port}`,
-      maxAttempts: 1,
-      requestHandler: new NodeHttpHandler(),
-      credentials
-    })
-  const client = clientOf(KEYS)
-  const input = {
-    modelId: 'arn:aws:bedrock:eu-west-1:1:p/x',
-    messages: [{ role: 'user' as const, content: [{ text: 'Hi' }] }]
-  }
-  const { output, usage } = await client.send(new ConverseCommand(input))
-  deepEqual([output?.message?.content?.[0]?.text, usage?.totalTokens], ['Hello, world', 19])
-  let text = ''
-  const { stream } = await client.send(new ConverseStreamCommand(input))
-  for await (const event of stream!) text += event.contentBlockDelta?.delta?.text ?? ''
-  deepEqual([text, problems], ['Hello, world', []])
-  const stranger = clientOf({ ...KEYS, secretAccessKey: 'other' })
-  await rejects(stranger.send(new ConverseCommand(input)), { name: 'InvalidSignatureException' })
-  client.destroy()
-  stranger.destroy()
-})
-
-test('requests to Bedrock are signed: the path, the body as sent, and nothing of the client', async (t) => {
-  const mock = await models(t)
-  const problems = checkSignatures(mock, KEYS, (asked, response) => mock.answer(asked, response))
-  const guardrail = { identifier: 'g-1', version: '3' }
-  const { ask } = await gateway(t, {
-    provider: { bedrock: { region: 'eu-west-1', guardrail }, ...there(mock), policies: aws(KEYS) },
-    routes: { '/raw': 'Passthrough', '*': 'Completions' }
-  })
-  const strange = {
-    authorization: 'Bearer of-the-client',
-    'x-amz-security-token': 'of-the-client',
-    'x-amz-odd': 'of-the-client',
-    'x-amzn-bedrock-trace': 'of-the-client'
-  }
-  for (const model of ['us.claude-v1:0', "arn:aws:bedrock:eu-west-1:1:profile/a b(c)'d*é", 'ü~%2F..']) {
-    for (const stream of [false, true]) {
-      const answer = await ask(
-        CHAT,
-        { ...ASK, model, stream, messages: [{ role: 'user', content: 'é\u{1F600}' }] },
-        strange
-      )
-      equal(answer.headers.get('content-type')?.split(';')[0], stream ? 'text/event-stream' : 'application/json')
-      match(await answer.text(), /Hello, /)
-    }
-    deepEqual(problems, [], model)
-  }
-  const { headers, body } = mock.asked.at(-1)!
-  equal(JSON.stringify(headers).includes('of-the-client'), false)
-  deepEqual(body.guardrailConfig, { guardrailIdentifier: 'g-1', guardrailVersion: '3' })
-  // Longer than what is hashed in this thread.
-  const long = { ...ASK, messages: [{ role: 'user', content: 'x'.repeat(1_200_000) }] }
-  equal((await ask(CHAT, long)).status, 200)
-  // Passed through: the client's method, path, query and body are what is signed.
-  await ask('/raw?b=2&a=%C3%A9', { odd: true }, strange)
-  deepEqual(problems, [])
-})
-
-test('a signature that does not fit is told in the words of the client', async (t) => {
-  const mock = await models(t)
-  const problems = checkSignatures(mock, { ...KEYS, secretAccessKey: 'other' }, (asked, response) =>
-    mock.answer(asked, response)
-  )
-  const { ask } = await gateway(t, {
-    provider: { bedrock: { region: 'eu-west-1' }, ...there(mock), policies: aws(KEYS) }
-  })
-  const answer = await ask(CHAT, ASK)
-  equal(answer.status, 403)
-  match(await answer.text(), /^\{"error":\{"message":"The request signature does not match"/)
-  deepEqual(problems, ['the signature does not fit'])
-})
-
-test('Bedrock that breaks in the middle of a stream, or of a message, ends it as a well-formed error', async (t) => {
-  const mock = await models(t)
-  const { ask } = await gateway(t, { provider: { bedrock: {}, ...there(mock), policies: aws(KEYS) } })
-  const whole = await fetch(`http://127.0.0.1:${mock.port}/model/m/converse-stream`, { method: 'POST', body: '{}' })
-  const wire = Buffer.from(await whole.arrayBuffer())
-  const broken = Buffer.from(wire)
-  broken[wire.length - 6] = broken[wire.length - 6]! ^ 1
-  let sent = wire
-  mock.instead = (_, response) => {
-    response.writeHead(200, { 'content-type': 'application/vnd.amazon.eventstream' }).end(sent)
-    return true
-  }
-  for (const bytes of [wire.subarray(0, 300), wire.subarray(0, 8), broken, Buffer.alloc(64, 255), Buffer.alloc(0)]) {
-    sent = bytes
-    const text = await (await ask(CHAT, { ...ASK, stream: true })).text()
-    match(text, /data: \{"error":\{[^\n]*\}\n\n(?:data: \[DONE\]\n\n)?$/)
-  }
-  sent = wire
-  match(await (await ask(CHAT, { ...ASK, stream: true })).text(), /"finish_reason":"stop"[^\n]*\n\ndata: \[DONE\]\n\n$/)
-})
-
-test('the default chain: credentials are fetched once for all who wait, and again before they end', async (t) => {
-  const mock = await models(t)
-  let current = KEYS
-  let life = 3_600_000
-  let calls = 0
-  const container = createServer((_, response) => {
-    calls++
-    const { accessKeyId: AccessKeyId, secretAccessKey: SecretAccessKey, sessionToken: Token } = current
-    const Expiration = new Date(Date.now() + life).toISOString()
-    response.end(JSON.stringify({ AccessKeyId, SecretAccessKey, Token, Expiration }))
-  })
-  container.listen(0, '127.0.0.1')
-  await once(container, 'listening')
+async function vertexWith(t: TestContext, mock: Models, answer: (response: ServerResponse) => void) {
+  const tokens = createServer((_, response) => answer(response))
+  tokens.listen(0, '127.0.0.1')
+  await once(tokens, 'listening')
   t.after(() => {
-    container.close()
-    container.closeAllConnections()
+    tokens.close()
+    tokens.closeAllConnections()
   })
-  environment(t, {
-    AWS_CONTAINER_CREDENTIALS_FULL_URI: `http://127.0.0.1:${(container.address() as AddressInfo).port}/`,
-    AWS_CONFIG_FILE: '/nowhere',
-    AWS_SHARED_CREDENTIALS_FILE: '/nowhere'
+  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const inline = JSON.stringify({
+    type: 'service_account',
+    client_email: 'me@p',
+    private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
+    token_uri: `http://127.0.0.1:${(tokens.address() as AddressInfo).port}/`
   })
-  const problems = checkSignatures(mock, KEYS, (asked, response) => mock.answer(asked, response))
-  const ai = { provider: { bedrock: { region: 'eu-west-1' }, ...there(mock) } }
-  const { ask, reload } = await gateway(t, ai)
-  const answers = await Promise.all([1, 2, 3].map(() => ask(CHAT, ASK)))
-  deepEqual([answers.map(({ status }) => status), problems, calls], [[200, 200, 200], [], 1])
-  await reload(fileOf(ai))
-  equal((await ask(CHAT, ASK)).status, 200)
-  equal(calls, 1)
-  // Of another gateway, so that what follows does not depend on the one above: a life that is over at once.
-  life = 1
-  const short = await gateway(t, ai)
-  equal((await short.ask(CHAT, ASK)).status, 200)
-  current = { ...KEYS, accessKeyId: 'ASIANEXT' }
-  checkSignatures(mock, current, (asked, response) => mock.answer(asked, response))
-  equal((await short.ask(CHAT, ASK)).status, 200)
-  equal(calls, 3)
-})
+  return {
+    vertexai: { projectId: 'p', region: 'global', model: 'gemini-3' },
+    ...there(mock),
+    policies: { auth: { gcp: { credential: { inline } } } }
+  }
+}
+
+const JWT = 'eyJhbGciOiJub25lIn0.e30.c2ln'
 
 test('without credentials the next provider is asked; without another the client is told, and nobody a secret', async (t) => {
   const mock = await models(t)
@@ -223,40 +59,59 @@ test('without credentials the next provider is asked; without another the client
   deepEqual([type, error], ['error', { type: 'overloaded_error', message }])
 })
 
+test('who gives up while a token is fetched is sent nowhere, and a retry is sent once', async (t) => {
+  const mock = await models(t)
+  const held: ServerResponse[] = []
+  let came = Promise.withResolvers<void>()
+  const provider = await vertexWith(t, mock, (response) => {
+    held.push(response)
+    came.resolve()
+  })
+  const policies = {
+    timeouts: { backendRequest: '50ms', request: '250ms' },
+    retry: { attempts: 1, codes: [504] }
+  }
+  const { ask } = await gateway(t, { provider }, policies)
+  const late = await ask(CHAT, ASK)
+  equal(late.status, 504)
+  match(await late.text(), /^\{"error":\{/)
+  held.shift()!.end('{"access_token":"ya29.x","expires_in":3600}')
+  // It has arrived: no request waits any more, and only this one is sent.
+  equal((await ask(CHAT, ASK)).status, 200)
+  equal(mock.asked.length, 1)
+  const second = await vertexWith(t, mock, (response) => {
+    held.push(response)
+    came.resolve()
+  })
+  came = Promise.withResolvers<void>()
+  const patient = await gateway(t, { provider: second })
+  const controller = new AbortController()
+  const gone = fetch(`http://127.0.0.1:${patient.port}${CHAT}`, {
+    method: 'POST',
+    body: JSON.stringify(ASK),
+    signal: controller.signal
+  })
+  await came.promise
+  controller.abort()
+  await rejects(gone)
+  held.shift()!.end('{"access_token":"ya29.x","expires_in":3600}')
+  equal((await patient.ask(CHAT, ASK)).status, 200)
+  equal(mock.asked.length, 2)
+})
+
 test('Vertex AI gets a token of the service account, fetched once', async (t) => {
   const mock = await models(t)
   let calls = 0
-  const tokens = createServer((_, response) => {
+  const provider = await vertexWith(t, mock, (response) => {
     response.end(JSON.stringify({ access_token: `ya29.${++calls}`, expires_in: 3600 }))
   })
-  tokens.listen(0, '127.0.0.1')
-  await once(tokens, 'listening')
-  t.after(() => {
-    tokens.close()
-    tokens.closeAllConnections()
-  })
-  const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
-  const inline = JSON.stringify({
-    type: 'service_account',
-    client_email: 'me@p',
-    private_key: privateKey.export({ type: 'pkcs8', format: 'pem' }),
-    token_uri: `http://127.0.0.1:${(tokens.address() as AddressInfo).port}/`
-  })
-  const { ask } = await gateway(t, {
-    provider: {
-      vertexai: { projectId: 'p', region: 'global', model: 'gemini-3' },
-      ...there(mock),
-      policies: { auth: { gcp: { credential: { inline } } } }
-    }
-  })
+  const { ask } = await gateway(t, { provider })
   for (const _ of [1, 2]) equal((await ask(CHAT, ASK, { authorization: 'Bearer of-the-client' })).status, 200)
   deepEqual(
     mock.asked.map(({ headers }) => headers.authorization),
     ['Bearer ya29.1', 'Bearer ya29.1']
   )
 })
-
-const JWT = 'eyJhbGciOiJub25lIn0.e30.c2ln'
 
 test("a client's own key goes where the provider reads it; Basic is no key", async (t) => {
   const mock = await models(t)
@@ -467,18 +322,6 @@ test('mistakes are told with their place', async (t) => {
   ]
   for (const [ai, wanted] of cases) await rejects(gateway(t, ai), wanted, JSON.stringify(ai))
 })
-
-/** Sets variables of the process until the end of the test. */
-function environment(t: TestContext, variables: Record<string, string>): void {
-  for (const [name, value] of Object.entries(variables)) {
-    const before = process.env[name]
-    process.env[name] = value
-    t.after(() => {
-      if (before === undefined) delete process.env[name]
-      else process.env[name] = before
-    })
-  }
-}
 
 test('the example of the documentation: one model in three clouds', async (t) => {
   const mock = await models(t)
