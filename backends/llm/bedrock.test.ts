@@ -153,18 +153,30 @@ test('the default chain: credentials are fetched once for all who wait, and agai
   })
   const problems = checkSignatures(mock, KEYS, (asked, response) => mock.answer(asked, response))
   const ai = { provider: { bedrock: { region: 'eu-west-1' }, ...there(mock) } }
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
   const { ask, reload } = await gateway(t, ai)
   const answers = await Promise.all([1, 2, 3].map(() => ask(CHAT, ASK)))
   deepEqual([answers.map(({ status }) => status), problems, calls], [[200, 200, 200], [], 1])
   await reload(fileOf(ai))
   equal((await ask(CHAT, ASK)).status, 200)
   equal(calls, 1)
+  // Withdrawn ahead of time: what was refused is fetched again, if it is not new.
+  const renewed = { ...KEYS, accessKeyId: 'ASIARENEWED' }
+  current = renewed
+  checkSignatures(mock, renewed, (asked, response) => mock.answer(asked, response))
+  equal((await ask(CHAT, ASK)).status, 403)
+  equal((await ask(CHAT, ASK)).status, 403)
+  t.mock.timers.tick(31_000)
+  equal((await ask(CHAT, ASK)).status, 403)
+  equal((await ask(CHAT, ASK)).status, 200)
+  equal(calls, 2)
   // Of another gateway, so that what follows does not depend on the one above: a life that is over at once.
   life = 1
   const short = await gateway(t, ai)
   equal((await short.ask(CHAT, ASK)).status, 200)
+  t.mock.timers.tick(2)
   current = { ...KEYS, accessKeyId: 'ASIANEXT' }
   checkSignatures(mock, current, (asked, response) => mock.answer(asked, response))
   equal((await short.ask(CHAT, ASK)).status, 200)
-  equal(calls, 3)
+  equal(calls, 4)
 })

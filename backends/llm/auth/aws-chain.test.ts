@@ -70,6 +70,12 @@ test('a web identity is exchanged at STS of the region', async () => {
     RoleSessionName: 'weir',
     WebIdentityToken: 'jwt-canary'
   })
+  const home = homeWith({
+    config: `[profile eks]\nrole_arn = arn:aws:iam::2:role/q\nweb_identity_token_file = ${file}\n`
+  })
+  const named = worldOf({ AWS_PROFILE: 'eks' }, home, { 'https://sts.us-east-1.amazonaws.com/': xml })
+  deepEqual(await defaultCredentials(named), FOUND)
+  equal(new URLSearchParams(named.asked[0]!.body).get('RoleArn'), 'arn:aws:iam::2:role/q')
   // It is configured: the machine's own role is not what is meant when it fails.
   const down = worldOf(env)
   await rejects(defaultCredentials(down), /cannot be reached/)
