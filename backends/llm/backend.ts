@@ -6,6 +6,7 @@ import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter
 import type { RetryPlan } from '#engine/contract/retry.ts'
 import type { AiBackend, AiProvider } from '#engine/ir/snapshot.ts'
 import { chance } from '#engine/kit/chance.ts'
+import { enterTurn, leaveTurn } from '#engine/socket/wire.ts'
 import { Answers, type Proceed, settle } from './answer.ts'
 import { type Authority, authorityOf } from './auth/authority.ts'
 import { type ClientKeys, clientKeys, NO_KEYS } from './auth/client-key.ts'
@@ -184,16 +185,22 @@ class Service implements CompiledBackend {
     // Meanwhile a timeout may have answered or begun another attempt, or the client may have gone.
     const isCurrent = () => state.turn === turn && state.seat === seat && ex.response === null && !ex.responseDone
     const without = () => {
-      if (!isCurrent()) return
       seat.pending--
       state.seat = null
       seat.failed(performance.now(), null, this.#random())
       if (state.tried.length === this.#total) this.#context.fail(ex, 'BACKEND_CREDENTIALS')
       else this.#try(ex, state.chat?.client ?? null, () => this.#next(ex, state))
     }
-    void waiting.then(() => {
-      if (isCurrent()) this.#send(ex, state, seat)
-    }, without)
+    // A turn of its own: timers begin at its start, and the last one may be long over.
+    const inTurn = (step: () => void) => () => {
+      enterTurn()
+      if (isCurrent()) step()
+      leaveTurn()
+    }
+    void waiting.then(
+      inTurn(() => this.#send(ex, state, seat)),
+      inTurn(without)
+    )
   }
 
   #orderOf(chat: ChatRequest, { given, provider }: Choice): Order {

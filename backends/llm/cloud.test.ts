@@ -99,22 +99,6 @@ test('who gives up while a token is fetched is sent nowhere, and a retry is sent
   equal(mock.asked.length, 2)
 })
 
-test('an attempt that was given up while it waited is not made when the token comes after all', async (t) => {
-  const mock = await models(t)
-  const came = Promise.withResolvers<ServerResponse>()
-  const provider = await vertexWith(t, mock, came.resolve)
-  const policies = { timeouts: { backendRequest: '500ms' }, retry: { attempts: 1, codes: [504] } }
-  const { ask, metrics } = await gateway(t, { provider }, policies)
-  const answer = ask(CHAT, ASK)
-  const tokens = await came.promise
-  while (!/^weir_upstream_retries_total(?:\{[^\n]*)? 1$/m.test(metrics()))
-    await new Promise((resolve) => setImmediate(resolve))
-  tokens.end('{"access_token":"ya29.x","expires_in":3600}')
-  equal((await answer).status, 200)
-  equal((await ask(CHAT, ASK)).status, 200)
-  equal(mock.asked.length, 2)
-})
-
 test('Vertex AI gets a token of the service account, fetched once', async (t) => {
   const mock = await models(t)
   let calls = 0
