@@ -18,7 +18,8 @@ function compiled(hostRewrite: BackendContext['hostRewrite'] = 'default') {
     fail: (_ex, code) => failed.push(code),
     reply() {},
     offload: IDLE.offload,
-    maxBufferBytes: 0
+    maxBufferBytes: 0,
+    log() {}
   })
   const request = (authority: string, via: readonly string[] = []) => {
     const ex = fakeExchange({ authority, headers: via.map((value) => ['Via', value] as const) })

@@ -25,7 +25,8 @@ function serve(
     fail,
     reply: fail,
     offload: IDLE.offload,
-    maxBufferBytes: 0
+    maxBufferBytes: 0,
+    log() {}
   }
   const ex = fakeExchange()
   ex.upstreamHost = upstreamHost
@@ -80,7 +81,8 @@ test('is out of reach while its endpoint is', () => {
     fail,
     reply: fail,
     offload: IDLE.offload,
-    maxBufferBytes: 0
+    maxBufferBytes: 0,
+    log() {}
   } as const
   const { isUsable } = staticBackend.compile(hostname as never, context)
   assert.equal(isUsable(), true)

@@ -8,6 +8,7 @@ import type { AiRejection } from '#engine/ir/snapshot.ts'
 import type { FormatName } from './conversation.ts'
 import { DROPPED, listOf } from './dropped.ts'
 import { FormatError, Losses, reasonOf } from './format.ts'
+import { type Framing, framingOf } from './framing.ts'
 import type { Guards } from './guards/guards.ts'
 import { rejectionBody } from './guards/rejection.ts'
 import { FORMATS } from './matrix.ts'
@@ -52,12 +53,12 @@ export class Answers {
     // Of its own format a client may undo what nobody asked for: it passes, and is not counted.
     if (isCoded && isNative && ex.status < 300 && !isGuarded) return CONTINUE
     const why = unreadable(ex.status, isCoded && (isGuarded || !isNative))
-    const isStream = /^text\/event-stream\b/i.test(response.get('content-type') ?? '')
-    if (why === null && isStream && ex.status < 300 && !(isGuarded && this.#guards.needsWhole)) {
-      streamed(this.#stream(ex, chat, format, isGuarded))
+    const framing = ex.status < 300 ? framingOf(response.get('content-type') ?? '') : null
+    if (why === null && framing !== null && !(isGuarded && this.#guards.needsWhole)) {
+      streamed(this.#stream(ex, chat, format, framing, isGuarded))
       return CONTINUE
     }
-    if (why === null && isGuarded) return this.#guarded(ex, translation, isStream)
+    if (why === null && isGuarded) return this.#guarded(ex, translation, framing)
     if (why === null && isNative && ex.status >= 300) return CONTINUE
     const { maxBufferBytes, fail } = this.#context
     const verdict = whenResponse(ex, maxBufferBytes, fail, () => {
@@ -68,34 +69,35 @@ export class Answers {
     return verdict
   }
 
-  #stream(ex: Exchange, chat: ChatRequest, format: FormatName, isGuarded: boolean): CostTap {
+  #stream(ex: Exchange, chat: ChatRequest, format: FormatName, framing: Framing, isGuarded: boolean): CostTap {
     const { fail } = this.#context
     // What is noted down is what the client gets.
-    const noted = tapOf(chat, format, () => fail(ex, 'UPSTREAM_PROTOCOL'))
-    const seen = isGuarded ? this.#guards.tap(format, noted, new SseReader()) : noted
+    const inner = isGuarded ? events : framedAs(ex)
+    const noted = tapOf(chat, format, inner, () => fail(ex, 'UPSTREAM_PROTOCOL'))
+    const seen = isGuarded ? this.#guards.tap(format, noted, framing) : noted
     const tap = new WatchedTap(seen, this.#silence, ex, fail)
     ex.tap = tap
-    asStream(ex)
+    asStream(ex, format === chat.client)
     return tap
   }
 
   /** The answer is kept until the guards have seen all of it. */
-  async #guarded(ex: Exchange, { chat, format, streamed }: Translation, isStream: boolean): Promise<Verdict> {
+  async #guarded(ex: Exchange, { chat, format, streamed }: Translation, framing: Framing | null): Promise<Verdict> {
     const { maxBufferBytes, fail } = this.#context
     await new Promise<void>((resolve) => {
       if (whenResponse(ex, maxBufferBytes, fail, resolve) === CONTINUE) resolve()
     })
     const given = ex.responseBytes ?? Buffer.alloc(0)
-    const refused = await this.#guards.answer(ex, format, isStream ? new SseReader() : null)
+    const refused = await this.#guards.answer(ex, format, framing)
     // A timeout may have answered meanwhile, or the client may have gone.
     if (ex.localReply !== null || ex.responseDone) return CONTINUE
     if (refused !== null) {
       // It has been paid for all the same.
-      if (isStream) streamed(heldStream(ex, chat, format, given).tap)
+      if (framing !== null) streamed(heldStream(ex, chat, format, given, framedAs(ex)).tap)
       else readCost(ex, format, given)
       writeRejection(ex, chat, refused)
-    } else if (isStream) {
-      const { tap, bytes } = heldStream(ex, chat, format, ex.responseBytes ?? given)
+    } else if (framing !== null) {
+      const { tap, bytes } = heldStream(ex, chat, format, ex.responseBytes ?? given, events)
       streamed(tap)
       replaceResponseBody(ex, bytes)
     } else convert(ex, chat, format, null)
@@ -103,9 +105,18 @@ export class Answers {
   }
 }
 
+/** What guards let go are server-sent events, whatever came. */
+const events = (): Framing => new SseReader()
+
+/** As the answer says that it is framed. */
+function framedAs(ex: Exchange): () => Framing {
+  const type = ex.response!.get('content-type') ?? ''
+  return () => framingOf(type) ?? events()
+}
+
 /** A stream that has been kept, as the client gets it. */
-function heldStream(ex: Exchange, chat: ChatRequest, format: FormatName, given: Buffer) {
-  const tap = tapOf(chat, format, () => {})
+function heldStream(ex: Exchange, chat: ChatRequest, format: FormatName, given: Buffer, framing: () => Framing) {
+  const tap = tapOf(chat, format, framing, () => {})
   const pieces = [tap.body(ex, given, 0, given.length), tap.end(ex)]
   return { tap, bytes: Buffer.concat(pieces.filter((piece) => piece !== null)) }
 }
@@ -155,19 +166,21 @@ function readCost(ex: Exchange, format: FormatName, bytes: Buffer): void {
   }
 }
 
-function tapOf(chat: ChatRequest, format: FormatName, giveUp: () => void): CostTap {
+/** `framing`: makes readers of the bytes that the tap will get. */
+function tapOf(chat: ChatRequest, format: FormatName, framing: () => Framing, giveUp: () => void): CostTap {
   const isNative = format === chat.client
   const hidesUsage = isNative && format === 'completions' && !chat.wantsUsage
   const from = FORMATS[format]!
   const losses = new Losses()
   const writer = () => FORMATS[chat.client]!.streamWriter(askedOf(chat), losses)
   const native = isNative ? nativeTap({ format, reader: from.streamReader(), writer, hidesUsage }) : null
-  const tap = native ?? new ChatTap({ from, writer: writer(), losses, isNative, giveUp })
-  return chat.noted === null ? tap : new NotedTap(tap, chat.noted, format)
+  const tap = native ?? new ChatTap({ from, framing: framing(), writer: writer(), losses, isNative, giveUp })
+  return chat.noted === null ? tap : new NotedTap(tap, chat.noted, format, framing())
 }
 
 /** Nobody knows yet how long it will be. */
-function asStream(ex: Exchange): void {
+function asStream(ex: Exchange, isNative: boolean): void {
+  if (!isNative) ex.response!.set('Content-Type', 'text/event-stream')
   ex.response!.remove('content-length')
   ex.responseBody = BODY_STREAM
   ex.responseLength = 0

@@ -267,7 +267,7 @@ test('aliases name models, pass-through changes nothing, and mistakes of the con
       {
         providers: [
           { name: 'a', openai: {} },
-          { name: 'a', bedrock: {} },
+          { name: 'a', azureopenai: {} },
           { name: 'b', custom: {} }
         ]
       }
@@ -277,7 +277,7 @@ test('aliases name models, pass-through changes nothing, and mistakes of the con
   }
   await rejects(gateway(t, wrong), (error: Error) => {
     for (const part of [
-      /bedrock/,
+      /endpoint: is required/,
       /host: is required for a custom/,
       /Embeddings is not in this version/,
       /promptGuard/

@@ -7,7 +7,10 @@ import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter
 import type { RetryPlan } from '#engine/contract/retry.ts'
 import type { AiBackend, AiProvider, AiRejection } from '#engine/ir/snapshot.ts'
 import { chance } from '#engine/kit/chance.ts'
+import { enterTurn, leaveTurn } from '#engine/socket/wire.ts'
 import { Answers, type Proceed } from './answer.ts'
+import { type Authority, authorityOf } from './auth/authority.ts'
+import { type ClientKeys, clientKeys, NO_KEYS } from './auth/client-key.ts'
 import { choose, retryAfterMs, Seat, Turn } from './balancer.ts'
 import type { ErrorType, FormatName } from './conversation.ts'
 import { DROPPED, listOf } from './dropped.ts'
@@ -16,8 +19,7 @@ import { Guards } from './guards/guards.ts'
 import { rejectionBody } from './guards/rejection.ts'
 import { FORMATS, spokenTo } from './matrix.ts'
 import { Original } from './original.ts'
-import { tidyCredentials } from './own-key.ts'
-import { authorize, type Provider, providerOf } from './providers.ts'
+import { type Provider, providerOf } from './providers/index.ts'
 import { type ChatRequest, modelFor, type Order, readChat, writeChat } from './request.ts'
 import { begin, settle } from './said.ts'
 import type { CostTap } from './stream.ts'
@@ -45,6 +47,7 @@ interface Choice {
   readonly given: AiProvider
   readonly provider: Provider
   readonly endpoint: Endpoint
+  readonly authority: Authority
 }
 
 /** One exchange, while it is tried at one provider after the other. */
@@ -59,10 +62,13 @@ class Attempts {
   tap: CostTap | null = null
   /** Fields that the provider has not been told of. */
   dropped: readonly string[] = []
+  /** What the client came with: an attempt leaves other keys in the request. */
+  readonly keys: ClientKeys
 
-  constructor(chat: ChatRequest | null, original: Original | null) {
+  constructor(chat: ChatRequest | null, original: Original | null, keys: ClientKeys) {
     this.chat = chat
     this.original = original
+    this.keys = keys
   }
 }
 
@@ -73,6 +79,7 @@ class Service implements CompiledBackend {
   readonly #random = chance()
   readonly #groups: readonly (readonly Seat<Choice>[])[]
   readonly #total: number
+  readonly #wantsClient: boolean
   readonly #answers: Answers
   readonly #guards: Guards
   readonly #attempts = new WeakMap<Exchange, Attempts>()
@@ -82,6 +89,7 @@ class Service implements CompiledBackend {
     this.#context = context
     this.#groups = backend.groups.map((group) => group.map((given) => new Seat(choiceOf(given, context))))
     this.#total = this.#groups.flat().length
+    this.#wantsClient = this.#groups.flat().some(({ provider }) => provider.authority.wantsClient)
     this.#guards = new Guards(backend.promptGuard, context)
     this.#answers = new Answers(context, this.#guards, backend.silence)
     this.retry = this.#total === 1 ? null : this.#failover()
@@ -130,9 +138,9 @@ class Service implements CompiledBackend {
   #start(ex: Exchange, client: FormatName | null): void {
     this.#try(ex, client, () => {
       const bytes = ex.requestBytes ?? Buffer.alloc(0)
-      tidyCredentials(ex)
       const chat = client === null ? null : readChat(client, bytes, ex.path, ex.query)
-      const state = new Attempts(chat, ex.retry === null ? null : new Original(ex))
+      const keys = this.#wantsClient ? clientKeys(ex) : NO_KEYS
+      const state = new Attempts(chat, ex.retry === null ? null : new Original(ex), keys)
       this.#attempts.set(ex, state)
       ex.onOver = () => this.#over(ex, state)
       this.#next(ex, state)
@@ -156,22 +164,48 @@ class Service implements CompiledBackend {
     // Who tries again more often than there are providers begins anew.
     if (state.tried.length === this.#total) state.tried.length = 0
     const seat = choose(this.#groups, state.tried, performance.now(), this.#random)!
-    const { given, provider, endpoint } = seat.provider
+    const { endpoint, authority } = seat.provider
     state.tried.push(seat)
     ex.upstreamHost = endpoint.hostHeader
     const { chat } = state
-    if (chat === null) authorize(ex.request, provider, given.key)
-    else if (!this.#write(ex, state, chat, this.#orderOf(chat, seat.provider))) return
-    state.turn = new Turn(seat, performance.now())
+    if (chat !== null && !this.#write(ex, state, chat, this.#orderOf(chat, seat.provider))) return
+    const turn = new Turn(seat, performance.now())
+    state.turn = turn
     ex.onRetry = () => this.#givenUp(ex, state)
+    const waiting = authority.authorize(ex, state.keys)
+    if (waiting === null) this.#send(ex, state, endpoint)
+    else this.#sendLater(ex, state, turn, waiting)
+  }
+
+  #send(ex: Exchange, state: Attempts, endpoint: Endpoint): void {
     ex.answerHook = (answered, proceed) => this.#answered(answered, state, proceed)
     this.#context.upstream.send(ex, endpoint)
   }
 
+  /** A token has to be fetched first; without one the next provider is asked. */
+  #sendLater(ex: Exchange, state: Attempts, turn: Turn<Choice>, waiting: Promise<void>): void {
+    // Meanwhile a timeout may have answered or begun another attempt, or the client may have gone.
+    const isCurrent = () => state.turn === turn && ex.response === null && !ex.responseDone
+    const without = () => {
+      turn.failed(performance.now(), null, this.#random())
+      if (state.tried.length === this.#total) this.#context.fail(ex, 'BACKEND_CREDENTIALS')
+      else this.#try(ex, state.chat?.client ?? null, () => this.#next(ex, state))
+    }
+    // A turn of its own: timers begin at its start, and the last one may be long over.
+    const inTurn = (step: () => void) => () => {
+      enterTurn()
+      if (isCurrent()) step()
+      leaveTurn()
+    }
+    void waiting.then(
+      inTurn(() => this.#send(ex, state, turn.seat.provider.endpoint)),
+      inTurn(without)
+    )
+  }
+
   #orderOf(chat: ChatRequest, { given, provider }: Choice): Order {
-    const { model, path, key } = given
-    const format = spokenTo(provider, chat.client)
-    return { provider, format, model: modelFor(chat, model, this.#backend.modelAliases), path, key }
+    const model = modelFor(chat, given.model, this.#backend.modelAliases)
+    return { provider, format: spokenTo(provider, chat.client, model), model, path: given.path }
   }
 
   /** False: the client has been told why not. */
@@ -204,6 +238,7 @@ class Service implements CompiledBackend {
   #answered(ex: Exchange, state: Attempts, proceed: Proceed): ReturnType<AnswerHook> {
     const turn = state.turn!
     this.#note(ex, turn)
+    if (ex.status === 401 || ex.status === 403) turn.seat.provider.authority.refused()
     const { chat, dropped } = state
     if (chat === null) return CONTINUE
     if (dropped.length > 0) ex.response!.set(DROPPED, listOf(dropped))
@@ -261,14 +296,21 @@ function errorText(client: FormatName, status: number, message: string, param: s
   return JSON.stringify(FORMATS[client]!.writeError({ status, type, message, code: null, param }))
 }
 
-function choiceOf(given: AiProvider, { upstream, connectTimeoutMs }: BackendContext): Choice {
+function choiceOf(given: AiProvider, context: BackendContext): Choice {
+  const { upstream, connectTimeoutMs } = context
   const provider = providerOf(given)
   const host = given.host ?? provider.host
   const port = given.port ?? (given.hasTls ? 443 : 80)
   const tls = given.hasTls ? { serverName: host, ca: null } : null
   // The address comes from the configuration, so it needs no guard.
   const options = { guarded: false, allow: [], connectTimeoutMs, tls }
-  return { given, provider, endpoint: upstream.endpoint({ host, port, unixPath: null }, options) }
+  const endpoint = upstream.endpoint({ host, port, unixPath: null }, options)
+  return {
+    given,
+    provider,
+    endpoint,
+    authority: authorityOf(given.auth, { provider, cloud: given.cloud, host }, context)
+  }
 }
 
 const compile = (backend: AiBackend, context: BackendContext): CompiledBackend => new Service(backend, context)

@@ -60,6 +60,8 @@ export interface TextPart {
   readonly kind: 'text'
   readonly text: string
   readonly cache: CacheMark | null
+  /** Of a tool's result: the text is JSON that its format carried as JSON (Converse's `json`), not as text. */
+  readonly isJson?: true
 }
 
 /** Everything up to and with the part that bears it may be cached by the provider. */

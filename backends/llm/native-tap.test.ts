@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { SseReader } from '#engine/http/sse.ts'
 import type { FormatName, Usage } from './conversation.ts'
 import { Losses } from './format.ts'
 import { FORMATS } from './matrix.ts'
@@ -103,7 +104,13 @@ for (const format of ['completions', 'messages', 'responses'] as const) {
     for (const end of ['\n', '\r\n']) {
       const wire = wireOf(format, end)
       const from = FORMATS[format]!
-      const chat = new ChatTap({ from, writer: from.streamWriter(ASKED), losses: new Losses(), isNative: true })
+      const chat = new ChatTap({
+        from,
+        framing: new SseReader(),
+        writer: from.streamWriter(ASKED),
+        losses: new Losses(),
+        isNative: true
+      })
       const { usage } = passed(chat, wire, [])
       assert.ok(usage !== null && usage.input + usage.output === 19, JSON.stringify(usage))
       for (let cut = 0; cut <= wire.length; cut++) {

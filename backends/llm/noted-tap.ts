@@ -4,10 +4,10 @@
  */
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { type SseEvent, SseReader } from '#engine/http/sse.ts'
 import { turnStartedAt } from '#engine/socket/wire.ts'
 import type { ChatError, FormatName } from './conversation.ts'
-import type { StreamReader } from './format.ts'
+import type { StreamReader, WireEvent } from './format.ts'
+import type { Framing } from './framing.ts'
 import { FORMATS } from './matrix.ts'
 import type { Noted } from './said.ts'
 import type { Cost, CostTap } from './stream.ts'
@@ -22,9 +22,10 @@ export class NotedTap implements CostTap {
   readonly #noted: Noted
   /** Null: nobody asks for what is said. */
   #reader: StreamReader | null
-  readonly #sse = new SseReader()
+  readonly #framing: Framing
 
-  constructor(inner: CostTap, noted: Noted, format: FormatName) {
+  constructor(inner: CostTap, noted: Noted, format: FormatName, framing: Framing) {
+    this.#framing = framing
     this.#inner = inner
     this.cost = inner.cost
     this.#noted = noted
@@ -54,9 +55,9 @@ export class NotedTap implements CostTap {
   }
 
   #read(reader: StreamReader, chunk: Buffer, start: number, end: number): void {
-    const events: SseEvent[] = []
+    const events: WireEvent[] = []
     try {
-      this.#sse.push(chunk, start, end, events)
+      this.#framing.push(chunk, start, end, events)
       for (const event of events) for (const said of reader.read(event)) this.#noted.keep(said)
     } catch {
       // What cannot be read is the other tap's to tell; what was noted until here stays.

@@ -3,15 +3,16 @@
 import { replaceRequestBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { AiBackend } from '#engine/ir/snapshot.ts'
+import { withoutKeys } from './auth/client-key.ts'
 import type { Conversation, FormatName, Json, JsonObject } from './conversation.ts'
 import { isObject } from './fields.ts'
 import { type Asked, FormatError, Losses } from './format.ts'
 import { FORMATS } from './matrix.ts'
-import { authorize, type Provider } from './providers.ts'
+import type { Provider } from './providers/index.ts'
 import type { Noted } from './said.ts'
 
 /** Fields of one vendor's clients that mean nothing to another's servers. */
-const VENDOR_FIELDS = /^(?:openai-|anthropic-|x-stainless-|x-goog-)/
+const VENDOR_FIELDS = /^(?:openai-|anthropic-|x-stainless-|x-goog-|x-amz)/
 const GEMINI_PATH = /\/models\/([^/:]+):(streamGenerateContent|generateContent)$/
 
 /** One request, as all attempts of it see it. */
@@ -74,21 +75,23 @@ export interface Order {
   readonly format: FormatName
   readonly model: string
   readonly path: string | null
-  readonly key: string | null
 }
 
-/** Makes ex the request that the provider of `order` gets. Returns what could not be said; throws FormatError. */
-export function writeChat(ex: Exchange, chat: ChatRequest, { provider, format, model, path, key }: Order): Losses {
+/**
+ * Makes ex the request that the provider of `order` gets, but for who asks. Returns what could not be said; throws
+ * FormatError.
+ */
+export function writeChat(ex: Exchange, chat: ChatRequest, { provider, format, model, path }: Order): Losses {
   const losses = new Losses()
   const isNative = format === chat.client
-  const body = isNative ? nativeBody(chat, format, model) : convertedBody(chat, format, model, losses)
+  const given = isNative ? nativeBody(chat, format, model) : convertedBody(chat, format, model, losses)
+  const body = provider.adapt === undefined ? given : provider.adapt(format, given ?? chat.body)
   if (body !== null) replaceRequestBody(ex, Buffer.from(JSON.stringify(body)))
   const [target, query = ''] = (path ?? provider.target(format, model, chat.isStreamed)).split('?')
   ex.method = 'POST'
   ex.path = target!
-  ex.query = query !== '' ? `?${query}` : isNative ? chat.query : ''
+  ex.query = query !== '' ? `?${query}` : isNative ? withoutKeys(chat.query) : ''
   writeFields(ex, isNative)
-  authorize(ex.request, provider, key)
   for (let i = 0; i < provider.fields.length; i += 2) {
     if (ex.request.get(provider.fields[i]!) === undefined)
       ex.request.append(provider.fields[i]!, provider.fields[i + 1]!)

@@ -7,7 +7,37 @@ import OpenAI from 'openai'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { type Models, startModels, TOOL_ARGUMENTS } from '#engine/testing/models.ts'
 
-const PROVIDERS = ['openai', 'anthropic', 'gemini'] as const
+/** What is configured for each; models of the clouds decide what is spoken to them. */
+const CONFIGS = {
+  openai: { openai: {} },
+  anthropic: { anthropic: {} },
+  gemini: { gemini: {} },
+  azure: { azureopenai: { endpoint: 'https://name.openai.azure.com/' } },
+  'azure-dated': { azureopenai: { endpoint: 'name', deploymentName: 'mine', apiVersion: '2024-10-21' } },
+  'vertex-gemini': { vertexai: { projectId: 'p', region: 'global', model: 'gemini-3-pro' } },
+  'vertex-claude': { vertexai: { projectId: 'p', region: 'us-east5', model: 'claude-sonnet-4-5-20250929' } },
+  'vertex-other': { vertexai: { projectId: 'p', region: 'us-central1', model: 'meta/llama-4' } },
+  bedrock: { bedrock: { region: 'eu-west-1', model: 'eu.anthropic.claude-sonnet-4-5-20250929-v1:0' } }
+} as const
+type Provider = keyof typeof CONFIGS
+const PROVIDERS = Object.keys(CONFIGS) as Provider[]
+/** Paths that the mock gets, for a streamed answer and for one in one piece; null: as the client's. */
+const CLAUDE = '/v1/projects/p/locations/us-east5/publishers/anthropic/models/claude-sonnet-4-5@20250929'
+const PATHS: Readonly<Record<Provider, readonly string[]>> = {
+  openai: ['/v1/chat/completions', '/v1/chat/completions'],
+  anthropic: ['/v1/messages', '/v1/messages'],
+  gemini: ['/v1beta/models/m1:generateContent', '/v1beta/models/m1:streamGenerateContent?alt=sse'],
+  azure: ['/openai/v1/chat/completions', '/openai/v1/chat/completions'],
+  'azure-dated': Array(2).fill('/openai/deployments/mine/chat/completions?api-version=2024-10-21'),
+  'vertex-gemini': ['generateContent', 'streamGenerateContent?alt=sse'].map(
+    (method) => `/v1/projects/p/locations/global/publishers/google/models/gemini-3-pro:${method}`
+  ),
+  'vertex-claude': [`${CLAUDE}:rawPredict`, `${CLAUDE}:streamRawPredict`],
+  'vertex-other': Array(2).fill('/v1/projects/p/locations/us-central1/endpoints/openapi/chat/completions'),
+  bedrock: ['converse', 'converse-stream'].map(
+    (method) => `/model/eu.anthropic.claude-sonnet-4-5-20250929-v1%3A0/${method}`
+  )
+}
 const SCHEMA = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] } as const
 
 let models: Models
@@ -21,12 +51,17 @@ before(async () => {
     '/responses': 'Responses',
     '*': 'GenerateContent'
   }
-  const route = (provider: string) => ({
+  const route = (provider: Provider) => ({
     matches: [{ path: { pathPrefix: `/${provider}` } }],
     backends: [
       {
         ai: {
-          provider: { [provider]: {}, host: '127.0.0.1', port: models.port, policies: { auth: { key: 'sk-test' } } },
+          provider: {
+            ...CONFIGS[provider],
+            host: '127.0.0.1',
+            port: models.port,
+            policies: { auth: { key: 'sk-test' } }
+          },
           routes
         }
       }
@@ -124,6 +159,16 @@ for (const provider of PROVIDERS) {
       let text = ''
       for await (const chunk of await google().models.generateContentStream(request)) text += chunk.text ?? ''
       equal(text, 'Hello, world')
+    })
+
+    test('the provider is asked where it listens', async () => {
+      await openai().chat.completions.create(ask)
+      equal(models.asked.at(-1)?.path, PATHS[provider][0])
+      for await (const _ of await openai().chat.completions.create({ ...ask, stream: true }));
+      equal(models.asked.at(-1)?.path, PATHS[provider][1])
+      const { anthropic_version: version = null, model = null } = models.asked.at(-1)!.body
+      if (provider === 'vertex-claude') deepEqual([version, model], ['vertex-2023-10-16', null])
+      else equal(version, null)
     })
 
     test("the provider gets the configured key, and none of the client's", () => {

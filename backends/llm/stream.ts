@@ -2,16 +2,25 @@
 import type { ResponseTap } from '#engine/contract/backend.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { type SseEvent, SseReader, SseTooLong } from '#engine/http/sse.ts'
+import { SseTooLong } from '#engine/http/sse.ts'
 import type { ChatError, ChatEvent, Usage } from './conversation.ts'
 import { droppedComment } from './dropped.ts'
 import { EventBytes } from './event-bytes.ts'
-import { type ChatFormat, type Losses, reasonOf, type StreamReader, type StreamWriter } from './format.ts'
+import {
+  type ChatFormat,
+  type Losses,
+  reasonOf,
+  type StreamReader,
+  type StreamWriter,
+  type WireEvent
+} from './format.ts'
+import type { Framing } from './framing.ts'
 import { Order } from './order.ts'
 
 export interface StreamParties {
   /** What the provider speaks. */
   readonly from: ChatFormat
+  readonly framing: Framing
   readonly writer: StreamWriter
   /** What the writer could not say: told in a comment ahead of the end. */
   readonly losses: Losses
@@ -73,7 +82,6 @@ export class ChatTap implements CostTap {
   readonly cost = new Cost()
   readonly #parties: StreamParties
   readonly #reader: StreamReader
-  readonly #sse = new SseReader()
   readonly #order = new Order()
   /** Of a native stream. */
   readonly #bytes: EventBytes | null
@@ -127,9 +135,9 @@ export class ChatTap implements CostTap {
   /** Of a native stream, whose events pass as they are: reading them is for the gateway alone. */
   #read(chunk: Buffer, start: number, end: number): void {
     if (this.#isDeaf) return
-    const events: SseEvent[] = []
+    const events: WireEvent[] = []
     try {
-      this.#sse.push(chunk, start, end, events)
+      this.#parties.framing.push(chunk, start, end, events)
     } catch {
       this.#isDeaf = true
       this.#isUnread = true
@@ -138,7 +146,7 @@ export class ChatTap implements CostTap {
   }
 
   /** What is of the client's own format it may judge by itself. */
-  #heard(event: SseEvent): readonly ChatEvent[] {
+  #heard(event: WireEvent): readonly ChatEvent[] {
     try {
       return this.#reader.read(event)
     } catch {
@@ -150,10 +158,10 @@ export class ChatTap implements CostTap {
 
   #translated(chunk: Buffer, start: number, end: number): Buffer | null {
     if (this.cost.isOver) return null
-    const events: SseEvent[] = []
+    const events: WireEvent[] = []
     let text = ''
     try {
-      this.#sse.push(chunk, start, end, events)
+      this.#parties.framing.push(chunk, start, end, events)
       for (const event of events) text += this.#translate(event)
     } catch (error) {
       const last = this.#break(malformed(error))
@@ -164,7 +172,7 @@ export class ChatTap implements CostTap {
     return text === '' ? null : Buffer.from(text)
   }
 
-  #translate(event: SseEvent): string {
+  #translate(event: WireEvent): string {
     let text = ''
     for (const one of this.cost.isOver ? [] : this.#reader.read(event)) {
       if (!this.#order.admits(one)) continue
@@ -223,7 +231,7 @@ export function isJson(text: string): boolean {
   }
 }
 
-export function frame({ name, data }: SseEvent): string {
+export function frame({ name, data }: WireEvent): string {
   const lines = data.includes('\n') ? data.replaceAll('\n', '\ndata: ') : data
   return name === '' ? `data: ${lines}\n\n` : `event: ${name}\ndata: ${lines}\n\n`
 }

@@ -8,7 +8,9 @@ import fc from 'fast-check'
 import { assemble } from '#engine/testing/assemble.ts'
 import { parseEvents } from '#engine/testing/sse.ts'
 import type { Answer, ChatEvent, FormatName, Json, Part, StopReason, Usage } from './conversation.ts'
+import { frameEvents } from './event-stream.ts'
 import { type Asked, type ChatFormat, Losses } from './format.ts'
+import { framingOf } from './framing.ts'
 import { FORMATS } from './matrix.ts'
 import { ChatTap } from './stream.ts'
 
@@ -16,6 +18,8 @@ import { ChatTap } from './stream.ts'
 const NO_EXCHANGE = {} as never
 const ASKED: Asked = { model: 'alias', wantsUsage: true, at: 1_700_000_000_000, id: 'fresh' }
 const FROM = Object.values(FORMATS) as readonly ChatFormat[]
+/** No client speaks Converse. */
+const TO = FROM.filter((format) => format.name !== 'converse')
 
 /** Tells `answer` as events, each content in pieces. */
 function told(answer: Answer, size: number): ChatEvent[] {
@@ -47,18 +51,22 @@ const written = (format: ChatFormat, answer: Answer) => {
   return format.readAnswer(JSON.parse(JSON.stringify(body)))
 }
 
-const wireOf = (format: ChatFormat, answer: Answer, size: number): string => {
+const wireOf = (format: ChatFormat, answer: Answer, size: number): Buffer => {
   const writer = format.streamWriter(ASKED)
-  return told(answer, size)
+  const text = told(answer, size)
     .map((event) => writer.write(event))
     .join('')
+  return format.name === 'converse' ? frameEvents(text) : Buffer.from(text)
 }
+
+const framing = (format: ChatFormat) =>
+  framingOf(format.name === 'converse' ? 'application/vnd.amazon.eventstream' : 'text/event-stream')!
 
 /** What a client of `to` gets for bytes of `from` that are cut at `cuts`. */
 function tapped(from: ChatFormat, to: ChatFormat, wire: Buffer, cuts: readonly number[]): string {
   const losses = new Losses()
   const writer = to.streamWriter(ASKED, losses)
-  const tap = new ChatTap({ from, writer, losses, isNative: from === to })
+  const tap = new ChatTap({ from, framing: framing(from), writer, losses, isNative: from === to })
   const pieces: Buffer[] = []
   let start = 0
   for (const cut of [...cuts, wire.length]) {
@@ -120,14 +128,14 @@ const answers = fc
     return { id: 'id_1', model: 'm', created: 1_700_000_000, choices, usage: counted, serviceTier: null, rest }
   })
 
-const pairs = FROM.flatMap((from) => FROM.map((to) => [from, to] as const))
+const pairs = FROM.flatMap((from) => TO.map((to) => [from, to] as const))
 
 for (const [from, to] of pairs) {
   test(`${from.name} for a client of ${to.name}: streamed is unstreamed, cut anywhere`, () => {
     const places = fc.array(fc.nat(1_000_000), { maxLength: 12 })
     fc.assert(
       fc.property(answers, fc.integer({ min: 1, max: 9 }), places, (answer, size, at) => {
-        const wire = Buffer.from(wireOf(from, answer, size))
+        const wire = wireOf(from, answer, size)
         const cuts = [...new Set(at.map((place) => place % wire.length))].sort((a, b) => a - b)
         const got = tapped(from, to, wire, cuts)
         const reader = to.streamReader()
@@ -175,7 +183,7 @@ function placesOf(wire: Buffer): number[] {
 
 test('a small stream may be cut after each of its bytes, and each may come alone', () => {
   for (const [from, to] of pairs) {
-    const wire = Buffer.from(wireOf(from, SMALL, 1))
+    const wire = wireOf(from, SMALL, 1)
     const whole = tapped(from, to, wire, [])
     ok(whole.length > 0)
     for (const cut of placesOf(wire)) deepEqual(tapped(from, to, wire, [cut]), whole)
@@ -185,7 +193,7 @@ test('a small stream may be cut after each of its bytes, and each may come alone
 
 test('cut off after any of its bytes, a stream ends as its client can read: with an error, or done', () => {
   for (const [from, to] of pairs) {
-    const wire = Buffer.from(wireOf(from, SMALL, 1))
+    const wire = wireOf(from, SMALL, 1)
     for (const end of [0, ...placesOf(wire)]) {
       const got = tapped(from, to, wire.subarray(0, end), [])
       match(got, /\n\n$/)

@@ -73,6 +73,8 @@ export interface BackendContext {
   readonly maxBufferBytes: number
   /** Somebody reads what models answer when the exchange is over (llm.completion): streams are to be noted down. */
   readonly keepsAnswers?: boolean
+  /** To the log of the process, for what no exchange can tell. Never anything secret. */
+  readonly log: (level: 'info' | 'warn' | 'error', message: string) => void
 }
 
 export interface CompiledBackend {

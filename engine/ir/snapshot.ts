@@ -3,6 +3,7 @@
  * worker builds its Runtime from. Plain data, structured-clone safe, no references left to resolve.
  */
 import type { RuleSet } from '#engine/kit/scan/rules.ts'
+import type { Secret } from '#engine/kit/secret.ts'
 
 /** Policies of one attachment point: canonical policy name -> validated configuration of that policy. */
 export type PolicySet = Readonly<Record<string, unknown>>
@@ -159,7 +160,7 @@ export type AiRouteType = 'Completions' | 'Messages' | 'Responses' | 'GenerateCo
 
 export interface AiProvider {
   readonly name: string
-  readonly type: 'openai' | 'anthropic' | 'gemini' | 'custom'
+  readonly type: 'openai' | 'azureopenai' | 'anthropic' | 'gemini' | 'vertexai' | 'bedrock' | 'custom'
   /** Instead of the one that the request names; null: the request's. */
   readonly model: string | null
   /** Null: the provider's own. */
@@ -169,9 +170,45 @@ export interface AiProvider {
   /** Formats of a custom provider, the preferred first. */
   readonly formats: readonly ('completions' | 'messages' | 'responses')[]
   readonly hasTls: boolean
-  /** Null: the client's credential passes. */
-  readonly key: string | null
+  /** What a provider in somebody's cloud needs to know besides; null: nothing. */
+  readonly cloud: AiCloud | null
+  readonly auth: AiAuth
 }
+
+export type AiCloud =
+  /** `apiVersion`: "v1", "preview" or a date. */
+  | { readonly kind: 'azureopenai'; readonly apiVersion: string }
+  | { readonly kind: 'vertexai'; readonly projectId: string; readonly region: string }
+  | {
+      readonly kind: 'bedrock'
+      readonly region: string
+      readonly guardrail: { readonly identifier: string; readonly version: string } | null
+    }
+
+/** How a provider is shown who asks (spec 2.6, BackendAuth). */
+export type AiAuth =
+  /** The client's own credential, unless a policy of the gateway has taken it. */
+  | { readonly kind: 'client' }
+  /** The client's own credential, also the one that a policy has taken. */
+  | { readonly kind: 'passthrough' }
+  | { readonly kind: 'key'; readonly key: Secret }
+  /** `keys` null: the default chain of AWS. `region` null: the provider's. */
+  | {
+      readonly kind: 'aws'
+      readonly keys: {
+        readonly accessKeyId: string
+        readonly secretAccessKey: Secret
+        readonly sessionToken: Secret | null
+      } | null
+      readonly region: string | null
+    }
+  /** `audience` null: https:// and the provider's host. `credential` null: the default of Google's libraries. */
+  | {
+      readonly kind: 'gcp'
+      readonly token: 'access' | 'id'
+      readonly audience: string | null
+      readonly credential: { readonly file: string } | { readonly json: Secret } | null
+    }
 
 /** Connection-level settings of spec 2.6 Frontend; units are milliseconds and bytes. */
 export interface FrontendSettings {

@@ -1,4 +1,5 @@
 /** Objects that need exactly one, or at least one, of some keys: how the spec spells a choice. */
+import { realName } from './names.ts'
 import { isRefused, UNSAID, z } from './schema.ts'
 
 type Optional = Record<string, z.ZodOptional>
@@ -7,12 +8,14 @@ type Shape = Record<string, z.ZodType>
 /** A strict object that must have exactly one of the keys of `choices`, and may have those of `others`. */
 export function oneOf<C extends Optional, O extends Shape = Record<never, never>>(choices: C, others?: O) {
   const names = namesOf(choices)
+  // Neutral words are understood, and not proposed.
+  const shown = names.filter((name) => realName(name) === name).join(', ')
   return z
     .strictObject({ ...choices, ...(others as O) })
     .check((payload) => {
       const given = names.filter((name) => (payload.value as Shape)[name] !== undefined)
       const also = given.length === 0 ? '' : `, not ${given.join(' and ')}`
-      if (given.length !== 1) report(payload, `must have exactly one of ${names.join(', ')}${also}`)
+      if (given.length !== 1) report(payload, `must have exactly one of ${shown}${also}`)
     })
     .meta({ oneOf: names.map((name) => ({ required: [name] })) })
 }

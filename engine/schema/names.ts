@@ -20,3 +20,16 @@ export const REAL_NAMES: Readonly<Record<string, string>> = {
 export function realName(word: string): string {
   return Object.hasOwn(REAL_NAMES, word) ? REAL_NAMES[word]! : word
 }
+
+/** `shape`, where each key may also be written as its neutral word. Whoever reads the output calls realKeys. */
+export function withNeutralNames<S extends Readonly<Record<string, unknown>>>(shape: S): S {
+  const neutral = Object.entries(REAL_NAMES).flatMap(([word, real]) =>
+    Object.hasOwn(shape, real) ? [[word, shape[real]] as const] : []
+  )
+  return { ...shape, ...Object.fromEntries(neutral) }
+}
+
+/** The same with canonical keys. */
+export function realKeys<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [realName(key), inner])) as T
+}

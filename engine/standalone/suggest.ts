@@ -12,6 +12,7 @@ export function nearest(word: string, words: readonly string[]): string | null {
 export function wordHint(word: string, words: readonly string[]): string | undefined {
   if (words.length === 0) return undefined
   const near = nearest(word, words)
-  const allowed = `allowed: ${words.join(', ')}`
+  // Neutral words are understood, and not proposed.
+  const allowed = `allowed: ${words.filter((known) => realName(known) === known).join(', ')}`
   return near === null ? allowed : `did you mean "${near}"? ${allowed}`
 }

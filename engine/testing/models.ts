@@ -1,12 +1,14 @@
 /**
  * A provider of models for tests, on a port of its own: what engine/standalone/models answers, and a record of what it
- * was asked.
+ * was asked; and Bedrock's Converse, whose streams are bytes.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { eventText, mockAnswer } from '#engine/standalone/models/answers.ts'
 import type { Body } from '#engine/standalone/models/wire.ts'
+
+import { answerConverse } from './models-converse.ts'
 
 export { type Body, PIECES, TOOL_ARGUMENTS } from '#engine/standalone/models/wire.ts'
 
@@ -23,12 +25,14 @@ export interface Models {
   readonly asked: Asked[]
   /** Answers instead of the usual, when it returns true. */
   instead: ((asked: Asked, response: ServerResponse) => boolean) | null
+  /** The usual answer, for who has looked at the request first. */
+  answer(asked: Asked, response: ServerResponse): void
   close(): void
 }
 
 export async function startModels(): Promise<Models> {
   const asked: Asked[] = []
-  const models = { port: 0, asked, instead: null as Models['instead'], close: () => {} }
+  const models = { port: 0, asked, instead: null as Models['instead'], answer, close: () => {} }
   const server = createServer((request: IncomingMessage, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -50,7 +54,13 @@ export async function startModels(): Promise<Models> {
   return models
 }
 
+/** Azure's and Vertex AI's paths end like those of the formats that they speak. */
 function answer({ path, body }: Asked, response: ServerResponse): void {
+  const name = path.split('?')[0]!
+  if (/^\/model\/[^/]+\/converse(?:-stream)?$/.test(name)) {
+    answerConverse(name, body, response)
+    return
+  }
   const found = mockAnswer(path, body)
   if (found === null) {
     const error = { message: `no such path: ${path}`, type: 'invalid_request_error' }

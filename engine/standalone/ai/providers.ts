@@ -1,32 +1,82 @@
 /** The providers of an `ai` backend (spec 2.4). */
-import type { AiProvider } from '#engine/ir/snapshot.ts'
+import { parseAuthority } from '#engine/http/authority.ts'
+import type { AiAuth, AiCloud, AiProvider } from '#engine/ir/snapshot.ts'
 import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
 import { path } from '#engine/schema/http.ts'
+import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
 import { host, port } from '#engine/schema/net.ts'
-import { list, refusedKeys, shortString, z } from '#engine/schema/schema.ts'
-import { auth } from './auth.ts'
+import { list, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
+import { auth, authOf, awsRegion, type FileAuth } from './auth.ts'
 
-const model = () =>
-  z.strictObject({ model: shortString().optional().describe('Instead of the one that the request names.') })
+const named = () => shortString().optional().describe('Instead of the one that the request names.')
+const model = () => z.strictObject({ model: named() })
 
 const FORMATS = ['completions', 'messages', 'responses'] as const
+const TYPES = ['openai', 'azureopenai', 'anthropic', 'gemini', 'vertexai', 'bedrock', 'custom'] as const
+
+const ENDPOINT_EXPECTED = 'must be the host of a resource, such as "name.openai.azure.com", without a path'
+
+/** Spec 2.4: a scheme is stripped. */
+const endpoint = () =>
+  shortString().transform((text, context): { readonly host: string; readonly port: number | null } => {
+    const authority = parseAuthority(text.replace(/^https?:\/\//i, '').replace(/\/$/, ''))
+    if (authority !== null) return { host: authority.host.toLowerCase(), port: authority.port }
+    context.addIssue({ code: 'custom', message: ENDPOINT_EXPECTED })
+    return z.NEVER
+  })
+
+const azureopenai = () =>
+  z
+    .strictObject({
+      endpoint: endpoint().describe('Host of the resource: name.openai.azure.com.'),
+      deploymentName: shortString().optional().describe('Instead of the model that the request names.'),
+      apiVersion: tinyString()
+        .regex(/^(?:v1|preview|\d{4}-\d{2}-\d{2}(?:-preview)?)$/, 'must be v1, preview or a date such as 2024-10-21')
+        .optional()
+        .describe('Default v1.')
+    })
+    .refine(({ apiVersion = 'v1', deploymentName }) => apiVersion === 'v1' || deploymentName !== undefined, {
+      path: ['deploymentName'],
+      error: 'is required when apiVersion is not v1'
+    })
+
+const vertexai = () =>
+  z.strictObject({
+    model: named(),
+    projectId: tinyString().regex(/^[a-z0-9][a-z0-9.:-]*$/, 'must be the id of a project: letters, digits and "-"'),
+    region: tinyString()
+      .regex(/^[a-z0-9-]+$/, 'must have only lower-case letters, digits and "-"')
+      .describe('A location such as us-central1, or global.')
+  })
+
+const bedrock = () =>
+  z.strictObject({
+    model: named(),
+    region: awsRegion().optional().describe('Default us-east-1.'),
+    guardrail: z
+      .strictObject({ identifier: shortString(), version: shortString() })
+      .optional()
+      .describe('A guardrail of Bedrock that requests and answers go through.')
+  })
 
 /** What one provider says, beside its name. */
 export const provider = (others: Record<string, z.ZodType> = {}) =>
   oneOf(
-    {
+    withNeutralNames({
       openai: model().optional(),
+      azureopenai: azureopenai().optional(),
       anthropic: model().optional(),
       gemini: model().optional(),
+      vertexai: vertexai().optional(),
+      bedrock: bedrock().optional(),
       custom: z
         .strictObject({
           model: shortString().optional(),
           formats: list(z.enum(FORMATS), 1, FORMATS.length).optional().describe('Default completions.')
         })
         .optional()
-        .describe('A server that speaks the formats of OpenAI or Anthropic: vLLM, Ollama, SGLang. Needs a host.'),
-      ...refusedKeys('provider', ['azureopenai', 'bedrock', 'vertexai'])
-    },
+        .describe('A server that speaks the formats of OpenAI or Anthropic: vLLM, Ollama, SGLang. Needs a host.')
+    }),
     {
       host: host().optional().describe("Default: the provider's own."),
       port: port().optional().describe('Default 443, without TLS 80.'),
@@ -47,34 +97,56 @@ export const provider = (others: Record<string, z.ZodType> = {}) =>
 
 export type FileProvider = z.output<ReturnType<typeof provider>> & { readonly name?: string }
 
+interface Named {
+  readonly model?: string | undefined
+}
+
 interface ProviderFields {
   readonly name?: string | undefined
   readonly host?: string | undefined
   readonly port?: number | undefined
   readonly path?: string | undefined
-  readonly policies?:
-    | { readonly auth?: { readonly key?: string | undefined } | undefined; readonly tls?: object | undefined }
-    | undefined
-  readonly openai?: { readonly model?: string | undefined } | undefined
-  readonly anthropic?: { readonly model?: string | undefined } | undefined
-  readonly gemini?: { readonly model?: string | undefined } | undefined
-  readonly custom?:
-    | { readonly model?: string | undefined; readonly formats?: AiProvider['formats'] | undefined }
-    | undefined
+  readonly policies?: { readonly auth?: FileAuth | undefined; readonly tls?: object | undefined } | undefined
+  readonly openai?: Named | undefined
+  readonly azureopenai?: z.output<ReturnType<typeof azureopenai>> | undefined
+  readonly anthropic?: Named | undefined
+  readonly gemini?: Named | undefined
+  readonly vertexai?: z.output<ReturnType<typeof vertexai>> | undefined
+  readonly bedrock?: z.output<ReturnType<typeof bedrock>> | undefined
+  readonly custom?: (Named & { readonly formats?: AiProvider['formats'] | undefined }) | undefined
 }
 
-export function providerOf(file: ProviderFields): AiProvider {
-  const type = (['openai', 'anthropic', 'gemini', 'custom'] as const).find((kind) => file[kind] !== undefined)!
+export function providerOf(given: ProviderFields): AiProvider {
+  const file = realKeys(given)
+  const type = TYPES.find((kind) => file[kind] !== undefined)!
+  const { azureopenai } = file
+  const own = azureopenai === undefined ? null : azureopenai.endpoint
   return {
     name: file.name ?? type,
     type,
-    model: file[type]?.model ?? null,
-    host: file.host ?? null,
-    port: file.port ?? null,
+    model: azureopenai?.deploymentName ?? (file[type] as Named).model ?? null,
+    host: file.host ?? own?.host ?? null,
+    port: file.port ?? (file.host === undefined ? (own?.port ?? null) : null),
     path: file.path ?? null,
     formats: file.custom?.formats ?? ['completions'],
     // The providers' own hosts are reached over TLS only; a host that is given says so itself.
     hasTls: file.host === undefined || file.policies?.tls !== undefined,
-    key: file.policies?.auth?.key ?? null
+    cloud: cloudOf(file),
+    auth: authOf(file.policies?.auth) ?? DEFAULT_AUTH[type] ?? { kind: 'client' }
   }
+}
+
+/** Clients have no credentials of the clouds: who configures one of these means the gateway's own. */
+const DEFAULT_AUTH: { readonly [type in AiProvider['type']]?: AiAuth } = {
+  vertexai: { kind: 'gcp', token: 'access', audience: null, credential: null },
+  bedrock: { kind: 'aws', keys: null, region: null }
+}
+
+function cloudOf({ azureopenai, vertexai, bedrock }: ProviderFields): AiCloud | null {
+  if (azureopenai !== undefined) return { kind: 'azureopenai', apiVersion: azureopenai.apiVersion ?? 'v1' }
+  if (vertexai !== undefined) {
+    return { kind: 'vertexai', projectId: vertexai.projectId, region: vertexai.region }
+  }
+  if (bedrock === undefined) return null
+  return { kind: 'bedrock', region: bedrock.region ?? 'us-east-1', guardrail: bedrock.guardrail ?? null }
 }

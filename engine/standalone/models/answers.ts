@@ -25,6 +25,16 @@ const FORMATS: readonly (readonly [suffix: RegExp, Format])[] = [
   [/\/responses$/, { whole: (body) => response(body), events: responseEvents, error: openaiError, isStreamed: byBody }],
   [/\/messages$/, { whole: message, events: messageEvents, error: anthropicError, isStreamed: byBody }],
   [
+    // Vertex AI's paths of Claude.
+    /:(?:rawPredict|streamRawPredict)$/,
+    {
+      whole: message,
+      events: messageEvents,
+      error: anthropicError,
+      isStreamed: (path) => path.endsWith(':streamRawPredict')
+    }
+  ],
+  [
     /:(?:generateContent|streamGenerateContent)$/,
     {
       whole: (body) => gemini(body),

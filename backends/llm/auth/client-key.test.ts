@@ -1,0 +1,35 @@
+/** What of a request is a credential, and what may stand in a header line. */
+import { deepEqual } from 'node:assert/strict'
+import { test } from 'node:test'
+import { openai } from '#backends/llm/providers/openai.ts'
+import { fakeExchange } from '#engine/testing/exchange.ts'
+import { clientKeys, putKey, removeKeys, withoutKeys } from './client-key.ts'
+
+test('what policies have taken out is told apart, whatever header it stood in', () => {
+  const ex = fakeExchange()
+  ex.request.append('Authorization', 'Basic dTpw')
+  ex.credentials = ['X-Team-Key', 'secret', 'authorization', 'Bearer jwt']
+  const { standing, taken } = clientKeys(ex)
+  deepEqual(standing, { key: null, other: 'Basic dTpw' })
+  deepEqual(taken, { key: 'secret', other: null })
+  removeKeys(ex, openai)
+  deepEqual(ex.request.get('authorization'), undefined)
+})
+
+test('no key begins another line of the request', () => {
+  const ex = fakeExchange()
+  for (const key of ['a\r\nx: y', 'a\nb', 'a\0', '', '\u0100']) putKey(ex, openai, key)
+  deepEqual(ex.request.added, null)
+  putKey(ex, openai, 'a')
+  deepEqual(ex.request.added, ['authorization', 'Bearer a'])
+})
+
+test('only whole parameters are taken out of a query', () => {
+  const cases: [string, string][] = [
+    ['', ''],
+    ['?key=a', ''],
+    ['?monkey=1&key=a&keys=2', '?monkey=1&keys=2'],
+    ['?api-version=2024-10-21&a', '?a']
+  ]
+  for (const [query, wanted] of cases) deepEqual(withoutKeys(query), wanted)
+})

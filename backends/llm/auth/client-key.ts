@@ -1,0 +1,96 @@
+/** The credential that a client came with, for a provider that wants the client's own. */
+
+import { KEY_FIELDS, type KeyField, type Provider } from '#backends/llm/providers/provider.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+
+export interface ClientKey {
+  /** A key or token without its scheme; null: there is none. */
+  readonly key: string | null
+  /** An Authorization of another scheme than Bearer (Basic), as it came: no provider of models takes it for a key. */
+  readonly other: string | null
+}
+
+export interface ClientKeys {
+  /** What stands in the request: no policy of the gateway has claimed it. */
+  readonly standing: ClientKey
+  /** What a policy of the gateway has taken out. */
+  readonly taken: ClientKey
+}
+
+const NONE: ClientKey = { key: null, other: null }
+export const NO_KEYS: ClientKeys = { standing: NONE, taken: NONE }
+
+/** Of a request that nothing has been taken out of, nor put into, for a provider. */
+export function clientKeys(ex: Exchange): ClientKeys {
+  const inFields = ofLines(KEY_FIELDS.flatMap((name) => lineOf(name, ex.request.get(name))))
+  const fromQuery = inFields.key === null ? queryKey(ex.query) : null
+  return {
+    standing: fromQuery === null ? inFields : { key: fromQuery, other: null },
+    taken: ex.credentials === null ? NONE : ofLines(ex.credentials)
+  }
+}
+
+function lineOf(name: KeyField, value: string | undefined): string[] {
+  return value === undefined || value === '' ? [] : [name, value]
+}
+
+/** `lines`: flat, name, value, ... */
+function ofLines(lines: readonly string[]): ClientKey {
+  let other: string | null = null
+  for (let i = 0; i < lines.length; i += 2) {
+    const value = lines[i + 1]!
+    const bare = value.replace(/^bearer +/i, '')
+    if (lines[i]!.toLowerCase() !== 'authorization' || bare !== value || !value.includes(' ')) {
+      return { key: bare, other: null }
+    }
+    other ??= value
+  }
+  return { key: null, other }
+}
+
+/** Gemini's clients may say it as ?key=. */
+function queryKey(query: string): string | null {
+  const value = /[?&]key=([^&]+)/.exec(query)?.[1]
+  if (value === undefined) return null
+  const text = decoded(value)
+  return /^[!-~]+$/.test(text) ? text : null
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return ''
+  }
+}
+
+/** A query without what only says who asks, or to which version of Azure's API. */
+export const withoutKeys = (query: string): string => without(query, ['key', 'api-version'])
+
+function without(query: string, names: readonly string[]): string {
+  if (!names.some((name) => query.includes(`${name}=`))) return query
+  const parts = query.slice(1).split('&')
+  const rest = parts.filter((part) => !names.some((name) => part.startsWith(`${name}=`)))
+  return rest.length === 0 ? '' : `?${rest.join('&')}`
+}
+
+/** What the signature of an earlier attempt, or of the client, has left. */
+const SIGNATURE_FIELDS = ['x-amz-date', 'x-amz-security-token', 'x-amz-content-sha256'] as const
+
+/** Takes out whatever says who asks: the client's own, and what the provider of an earlier attempt was shown. */
+export function removeKeys(ex: Exchange, { keyParameter }: Provider): void {
+  for (const name of KEY_FIELDS) ex.request.remove(name)
+  for (const name of SIGNATURE_FIELDS) ex.request.remove(name)
+  if (keyParameter !== undefined) ex.query = without(ex.query, [keyParameter])
+}
+
+/** What may stand in a header line; a client's key may have been percent-encoded in a query. */
+const LINE = /^[\t -~\u0080-\u00ff]+$/
+
+/** Puts `key` where `provider` reads it. A key with a scheme ("Basic ...") is the whole line. */
+export function putKey(ex: Exchange, provider: Provider, key: string): void {
+  if (!LINE.test(key)) return
+  const field = provider.keyField(key)
+  const isWhole = field !== 'authorization' || key.includes(' ')
+  ex.request.append(field, isWhole ? key : `Bearer ${key}`)
+}

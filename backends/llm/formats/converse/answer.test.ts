@@ -1,0 +1,333 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import type { Answer, ChatEvent, JsonObject, Part, StopReason, Usage } from '#backends/llm/conversation.ts'
+import { type Asked, FormatError, Losses } from '#backends/llm/format.ts'
+import { converse } from '#backends/llm/formats/converse.ts'
+import { assemble } from '#engine/testing/assemble.ts'
+
+const ASKED: Asked = { model: 'm', wantsUsage: true, at: 0, id: 'i' }
+const say = (name: string, value: JsonObject) => ({ name, data: JSON.stringify(value) })
+const write = (answer: Answer): { body: JsonObject; losses: string[] } => {
+  const losses = new Losses()
+  return { body: converse.writeAnswer(answer, ASKED, losses), losses: losses.fields }
+}
+const readAll = (events: readonly { name: string; data: string }[]): ChatEvent[] => {
+  const reader = converse.streamReader()
+  return events.flatMap((event) => reader.read(event))
+}
+
+/** The response of the API reference's example, with every field that there is. */
+const BODY: JsonObject = {
+  output: {
+    message: {
+      role: 'assistant',
+      content: [
+        { reasoningContent: { reasoningText: { text: 'hm', signature: 'c2ln' } } },
+        { reasoningContent: { redactedContent: 'AAEC' } },
+        { text: 'hello' },
+        { citationsContent: { content: [{ text: 'a' }], citations: [{ title: 't' }] } },
+        { toolUse: { toolUseId: 't1', name: 'f', input: { a: 1 } } },
+        { toolUse: { toolUseId: 't2', name: 'nova_grounding', input: {}, type: 'server_tool_use' } },
+        { toolResult: { toolUseId: 't2', type: 'nova_grounding_result', content: [{ json: {} }] } },
+        { image: { format: 'png', source: { bytes: 'AA==' } } }
+      ]
+    }
+  },
+  stopReason: 'stop_sequence',
+  usage: {
+    inputTokens: 3,
+    outputTokens: 5,
+    totalTokens: 118,
+    cacheReadInputTokens: 80,
+    cacheWriteInputTokens: 30,
+    cacheDetails: [
+      { ttl: '1h', inputTokens: 20 },
+      { ttl: '5m', inputTokens: 10 }
+    ]
+  },
+  metrics: { latencyMs: 12 },
+  additionalModelResponseFields: { stop_sequence: 'END', other: 1 },
+  trace: { guardrail: { actionReason: 'r' }, promptRouter: { invokedModelId: 'x' } },
+  performanceConfig: { latency: 'standard' },
+  serviceTier: { type: 'flex' }
+}
+
+test('an answer is read, and written as it was', () => {
+  const answer = converse.readAnswer(BODY)
+  assert.deepEqual(write(answer), { body: BODY, losses: [] })
+  assert.deepEqual(
+    [answer.choices[0]?.stop, answer.choices[0]?.stopSequence, answer.serviceTier],
+    ['stopSequence', 'END', 'flex']
+  )
+  assert.deepEqual(
+    [...answer.rest.fields.keys()],
+    ['additionalModelResponseFields', 'metrics', 'trace', 'performanceConfig']
+  )
+})
+
+test('usage: cached tokens are part of the input, by their time to live', () => {
+  const usage = (value: JsonObject) => converse.readAnswer({ ...BODY, usage: value }).usage
+  const expected: Usage = {
+    input: 113,
+    cacheRead: 80,
+    cacheWrite5m: 10,
+    cacheWrite1h: 20,
+    inputAudio: 0,
+    output: 5,
+    reasoning: 0,
+    outputAudio: 0
+  }
+  assert.deepEqual(converse.readAnswer(BODY).usage, expected)
+  assert.deepEqual(usage({ inputTokens: 3, outputTokens: 5, totalTokens: 8 }), {
+    ...expected,
+    input: 3,
+    cacheRead: 0,
+    cacheWrite5m: 0,
+    cacheWrite1h: 0
+  })
+  const untold = usage({ inputTokens: 3, outputTokens: 5, totalTokens: 18, cacheWriteInputTokens: 10 })
+  assert.deepEqual([untold?.input, untold?.cacheWrite5m, untold?.cacheWrite1h], [13, 10, 0])
+})
+
+test('stop reasons', () => {
+  const stops: [word: string, stop: StopReason][] = [
+    ['end_turn', 'end'],
+    ['tool_use', 'tools'],
+    ['max_tokens', 'length'],
+    ['stop_sequence', 'stopSequence'],
+    ['guardrail_intervened', 'filter'],
+    ['content_filtered', 'filter'],
+    ['malformed_model_output', 'error'],
+    ['malformed_tool_use', 'error'],
+    ['model_context_window_exceeded', 'contextWindow'],
+    ['one of tomorrow', 'end']
+  ]
+  for (const [word, stop] of stops) {
+    const body = { ...BODY, stopReason: word, additionalModelResponseFields: null }
+    const answer = converse.readAnswer(body)
+    assert.equal(answer.choices[0]?.stop, stop)
+    assert.equal(write(answer).body.stopReason, word)
+    assert.deepEqual(readAll([say('messageStop', { stopReason: word })]), [
+      { kind: 'stop', choice: 0, stop, stopSequence: null }
+    ])
+  }
+})
+
+test('what an answer of another format has and Converse has not', () => {
+  const call = {
+    kind: 'toolCall',
+    id: 'i',
+    name: 'f',
+    arguments: '{"cut',
+    signature: { format: 'gemini', data: 's' },
+    cache: null
+  } as const
+  const choice = { parts: [call], stop: 'pause', stopSequence: null, logprobs: [] } as const
+  const { body, losses } = write({
+    ...converse.readAnswer(BODY),
+    choices: [choice, choice],
+    usage: { ...converse.readAnswer(BODY).usage!, reasoning: 3 },
+    rest: { format: 'gemini', fields: new Map([['x', 1]]) }
+  })
+  assert.deepEqual(losses, [
+    'content[0].signature',
+    'choices[1]',
+    'choices[0].logprobs',
+    'stop_reason',
+    'usage.reasoning',
+    'x'
+  ])
+  const message = (body.output as { message: { content: JsonObject[] } }).message
+  assert.deepEqual(message.content[0]?.toolUse, { toolUseId: 'i', name: 'f', input: '{"cut' })
+})
+
+test("other formats' signatures travel sealed, and escaped tool names come back", () => {
+  const parts: Part[] = [
+    { kind: 'thinking', text: 'hm', signature: { format: 'gemini', data: 's' }, isRedacted: false },
+    { kind: 'thinking', text: '', signature: { format: 'messages', data: 's' }, isRedacted: true }
+  ]
+  const answer: Answer = {
+    ...converse.readAnswer(BODY),
+    choices: [{ parts, stop: 'end', stopSequence: null, logprobs: null }]
+  }
+  assert.deepEqual(converse.readAnswer(write(answer).body).choices[0]?.parts, parts)
+  const use = { toolUseId: 'i', name: 'weir--files-2eread' }
+  const called = converse.readAnswer({
+    ...BODY,
+    output: { message: { content: [{ toolUse: { ...use, input: {} } }] } }
+  })
+  assert.equal((called.choices[0]!.parts[0] as { name: string }).name, 'files.read')
+  const [begin] = readAll([say('contentBlockStart', { contentBlockIndex: 0, start: { toolUse: use } })])
+  assert.equal((begin as { part: { name: string } }).part.name, 'files.read')
+})
+
+test('a stream as Bedrock sends it', () => {
+  const delta = (contentBlockIndex: number, value: JsonObject) =>
+    say('contentBlockDelta', { contentBlockIndex, delta: value, p: 'abc' })
+  const stop = (contentBlockIndex: number) => say('contentBlockStop', { contentBlockIndex })
+  const events = readAll([
+    say('messageStart', { role: 'assistant' }),
+    delta(0, { reasoningContent: { text: 'h' } }),
+    delta(0, { reasoningContent: { text: 'm' } }),
+    delta(0, { reasoningContent: { signature: 'c2' } }),
+    delta(0, { reasoningContent: { signature: 'ln' } }),
+    stop(0),
+    delta(1, { reasoningContent: { redactedContent: 'AA==' } }),
+    delta(1, { reasoningContent: { redactedContent: 'AQ==' } }),
+    stop(1),
+    delta(2, { text: 'hel' }),
+    delta(2, { text: 'lo' }),
+    delta(2, { citation: { title: 't' } }),
+    stop(2),
+    say('contentBlockStart', { contentBlockIndex: 3, start: { toolUse: { toolUseId: 't1', name: 'f' } } }),
+    delta(3, { toolUse: { input: '{"a"' } }),
+    delta(3, { toolUse: { input: ':1}' } }),
+    stop(3),
+    say('contentBlockStart', { contentBlockIndex: 4, start: { toolUse: { toolUseId: 't2', name: 'g' } } }),
+    stop(4),
+    say('contentBlockStart', { contentBlockIndex: 5, start: { toolResult: { toolUseId: 't3', type: 'x' } } }),
+    delta(5, { toolResult: [{ text: 'r' }] }),
+    stop(5),
+    say('contentBlockStart', { contentBlockIndex: 6, start: { image: { format: 'png' } } }),
+    delta(6, { image: { source: { bytes: 'AA==' } } }),
+    delta(6, { image: { source: { bytes: 'AQI=' } } }),
+    stop(6),
+    say('messageStop', { stopReason: 'tool_use' }),
+    say('metadata', { usage: BODY.usage!, metrics: { latencyMs: 1 }, serviceTier: { type: 'flex' } })
+  ])
+  assert.equal(events.at(-1)?.kind, 'done')
+  const answer = assemble(events, 'converse')
+  const call = { kind: 'toolCall', signature: null, cache: null } as const
+  const opaque = { kind: 'opaque', format: 'converse' } as const
+  assert.deepEqual(answer.choices[0]?.parts, [
+    { kind: 'thinking', text: 'hm', signature: { format: 'converse', data: 'c2ln' }, isRedacted: false },
+    { kind: 'thinking', text: '', signature: { format: 'converse', data: 'AAE=' }, isRedacted: true },
+    { kind: 'text', text: 'hello', cache: null },
+    { ...opaque, value: { citationsContent: { citations: [{ title: 't' }] } } },
+    { ...call, id: 't1', name: 'f', arguments: '{"a":1}' },
+    { ...call, id: 't2', name: 'g', arguments: '{}' },
+    { ...opaque, value: { toolResult: { toolUseId: 't3', type: 'x', content: [{ text: 'r' }] } } },
+    {
+      kind: 'image',
+      source: { kind: 'base64', data: 'AAEC' },
+      mediaType: 'image/png',
+      name: null,
+      detail: null,
+      cache: null
+    }
+  ])
+  assert.deepEqual([answer.usage, answer.serviceTier], [converse.readAnswer(BODY).usage, 'flex'])
+})
+
+test('exceptions are errors, in the stream and alone', () => {
+  const [event] = readAll([say('throttlingException', { message: 'slow down' })])
+  const error = {
+    status: 429,
+    type: 'rateLimit',
+    message: 'slow down',
+    code: 'throttlingException',
+    param: null
+  } as const
+  assert.deepEqual(event, { kind: 'error', error })
+  const [other] = readAll([{ name: 'error', data: '{"code":"Boom","message":"it broke"}' }])
+  assert.deepEqual(other, {
+    kind: 'error',
+    error: { status: 500, type: 'internal', message: 'it broke', code: 'Boom', param: null }
+  })
+  assert.equal(
+    converse.streamWriter(ASKED).write({ kind: 'error', error }),
+    '{"throttlingException":{"message":"slow down"}}\n'
+  )
+
+  const statuses: [status: number, type: string][] = [
+    [400, 'invalidRequest'],
+    [401, 'authentication'],
+    [403, 'permission'],
+    [404, 'notFound'],
+    [408, 'timeout'],
+    [413, 'tooLarge'],
+    [424, 'internal'],
+    [429, 'rateLimit'],
+    [500, 'internal'],
+    [503, 'overloaded'],
+    [504, 'timeout']
+  ]
+  for (const [status, type] of statuses) {
+    assert.deepEqual(converse.readError(status, '{"message":"m"}'), {
+      status,
+      type,
+      message: 'm',
+      code: null,
+      param: null
+    })
+  }
+  assert.equal(
+    converse.readError(400, '{"Message":"m","__type":"com.amazon#ServiceQuotaExceededException:x"}').type,
+    'quota'
+  )
+  for (const body of ['', '<html>', '[]', 'null', '{"message":3}'])
+    assert.equal(converse.readError(502, body).message, body)
+  assert.deepEqual(converse.writeError({ ...error, code: null }), {
+    message: 'slow down',
+    __type: 'ThrottlingException'
+  })
+  const read = converse.readError(
+    429,
+    JSON.stringify(converse.writeError({ ...error, code: 'modelNotReadyException' }))
+  )
+  assert.deepEqual([read.type, read.code], ['overloaded', 'ModelNotReadyException'])
+})
+
+test('a part that begins with its content loses nothing, further choices are left out', () => {
+  const writer = converse.streamWriter(ASKED)
+  const signature = { format: 'converse', data: 'c2ln' } as const
+  const text = writer.write({
+    kind: 'begin',
+    choice: 0,
+    part: { kind: 'thinking', text: 'hm', signature, isRedacted: false }
+  })
+  const deltas = text.split('\n').filter((line) => line !== '')
+  assert.deepEqual(
+    deltas.map((line) => (JSON.parse(line) as { contentBlockDelta: { delta: JsonObject } }).contentBlockDelta.delta),
+    [{ reasoningContent: { text: 'hm' } }, { reasoningContent: { signature: 'c2ln' } }]
+  )
+  assert.equal(writer.write({ kind: 'delta', choice: 1, text: 'other', logprobs: null }), '')
+})
+
+test('streams that are wrong are FormatErrors', () => {
+  const wrong: [name: string, value: string][] = [
+    ['contentBlockDelta', '{'],
+    ['contentBlockDelta', '{"contentBlockIndex":0}'],
+    ['contentBlockDelta', '{"contentBlockIndex":0,"delta":{"toolUse":{"input":"{"}}}'],
+    ['contentBlockDelta', '{"contentBlockIndex":"0","delta":{"text":"a"}}'],
+    ['contentBlockStart', '{"contentBlockIndex":0,"start":{"toolUse":{"name":"f"}}}'],
+    ['messageStop', '[]'],
+    ['metadata', '{"usage":{"inputTokens":"many"}}']
+  ]
+  for (const [name, data] of wrong) assert.throws(() => readAll([{ name, data }]), FormatError, data)
+  assert.deepEqual(readAll([{ name: 'somethingNew', data: 'whatever' }]), [])
+  fc.assert(
+    fc.property(
+      fc.constantFrom(
+        'contentBlockStart',
+        'contentBlockDelta',
+        'contentBlockStop',
+        'messageStop',
+        'metadata',
+        'xException'
+      ),
+      fc.json(),
+      (name, data) => {
+        try {
+          readAll([
+            { name, data },
+            { name: 'contentBlockStop', data }
+          ])
+        } catch (error) {
+          assert.ok(error instanceof FormatError)
+        }
+      }
+    )
+  )
+})

@@ -1,0 +1,86 @@
+/** How much to think, as each family of models takes it. */
+import type { Conversation, JsonObject, Thinking } from '#backends/llm/conversation.ts'
+import { budgetOf, effortOf } from '#backends/llm/effort.ts'
+import { claudeThinkingField, claudeVersion, type Family } from './models.ts'
+
+export interface ThinkingFields {
+  /** Of additionalModelRequestFields. */
+  readonly additional: JsonObject
+  /** Of outputConfig: low, medium, high, xhigh, max. */
+  readonly effort: string | null
+  readonly isLost: boolean
+}
+
+const NOTHING: ThinkingFields = { additional: {}, effort: null, isLost: false }
+const LOST: ThinkingFields = { ...NOTHING, isLost: true }
+/** Claude's smallest budget. */
+const BUDGET_MIN = 1024
+/** From Claude 4.6 the model decides by itself how much; from 4.7 it takes no budget ("Adaptive thinking"). */
+const ADAPTIVE_FROM = 406
+const NO_BUDGET_FROM = 407
+
+/** As Converse said it itself: nothing is translated. */
+export function sameThinking(thinking: Thinking, family: Family): ThinkingFields {
+  const { mode, effort, budgetTokens } = thinking
+  if (family === 'nova') {
+    const config = mode === 'off' ? { type: 'disabled' } : { type: 'enabled', maxReasoningEffort: novaEffort(thinking) }
+    return { ...NOTHING, additional: { reasoningConfig: config } }
+  }
+  if (family === 'gptOss') return effort === null ? NOTHING : { ...NOTHING, additional: { reasoning_effort: effort } }
+  if (family !== 'claude') return { ...NOTHING, effort }
+  if (mode === 'on' && budgetTokens === null) return { ...NOTHING, effort }
+  const type = mode === 'on' ? 'enabled' : mode === 'off' ? 'disabled' : 'adaptive'
+  return { ...NOTHING, additional: { thinking: claudeThinkingField(thinking, type) }, effort }
+}
+
+/** As another format said it. */
+export function otherThinking(thinking: Thinking, family: Family, conversation: Conversation): ThinkingFields {
+  const { mode, effort, budgetTokens } = thinking
+  if (family === 'claude') return claude(thinking, conversation)
+  const hasWord = effort !== null || budgetTokens !== null
+  const word = clamped(effort ?? effortOf(budgetTokens ?? 0), ['low', 'medium', 'high'])
+  if (family === 'nova') {
+    if (!conversation.model.includes('nova-2')) return mode === 'off' ? NOTHING : LOST
+    return sameThinking(hasWord && mode !== 'off' ? { ...thinking, effort: word } : thinking, family)
+  }
+  // Neither can these be told not to think, nor to think as they like.
+  if (mode === 'off' || !hasWord) return mode === 'adaptive' ? NOTHING : LOST
+  if (family === 'gptOss') return { ...NOTHING, additional: { reasoning_effort: word } }
+  return { ...NOTHING, effort: effort === null ? word : outputEffort(effort) }
+}
+
+function claude(thinking: Thinking, { model, sampling }: Conversation): ThinkingFields {
+  const { mode, effort, budgetTokens } = thinking
+  if (mode === 'off') return { ...NOTHING, additional: { thinking: { type: 'disabled' } } }
+  const version = claudeVersion(model)
+  const wantsBudget = mode === 'on' && (budgetTokens !== null || version < ADAPTIVE_FROM)
+  const word = effort === null ? null : outputEffort(effort)
+  if (mode === 'adaptive' && version >= ADAPTIVE_FROM) {
+    return { ...NOTHING, additional: { thinking: claudeThinkingField(thinking, 'adaptive') }, effort: word }
+  }
+  if (version >= NO_BUDGET_FROM || !(wantsBudget || mode === 'adaptive')) {
+    const asked = word ?? (budgetTokens === null ? null : effortOf(budgetTokens))
+    return { ...NOTHING, additional: { thinking: claudeThinkingField(thinking, 'adaptive') }, effort: asked }
+  }
+  const wanted = Math.max(BUDGET_MIN, budgetTokens ?? budgetOf(effort ?? 'medium'))
+  // The budget is part of maxTokens, and must be smaller.
+  const budget = sampling.maxTokens === null ? wanted : Math.min(wanted, sampling.maxTokens - 1)
+  if (budget < BUDGET_MIN) return LOST
+  const field = claudeThinkingField({ ...thinking, budgetTokens: budget }, 'enabled')
+  return { ...NOTHING, additional: { thinking: field } }
+}
+
+function novaEffort(thinking: Thinking): string {
+  return thinking.effort ?? (thinking.budgetTokens === null ? 'medium' : effortOf(thinking.budgetTokens))
+}
+
+function outputEffort(effort: string): string {
+  return clamped(effort, ['low', 'medium', 'high', 'xhigh', 'max'])
+}
+
+/** `effort`, or the nearest of `words` (in rising order). */
+function clamped(effort: string, words: readonly string[]): string {
+  if (words.includes(effort)) return effort
+  if (effort === 'minimal') return words[0]!
+  return effort === 'xhigh' || effort === 'max' ? words.at(-1)! : 'medium'
+}

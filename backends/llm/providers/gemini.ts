@@ -1,0 +1,16 @@
+/** Gemini API (Google AI for Developers, API reference). */
+import { isJwt, type Provider, segment } from './provider.ts'
+
+/** How generateContent is called for an answer in one piece, and in events. */
+export const methodOf = (isStreamed: boolean) => (isStreamed ? 'streamGenerateContent?alt=sse' : 'generateContent')
+
+export const gemini: Provider = {
+  name: 'gcp.gemini',
+  host: 'generativelanguage.googleapis.com',
+  formats: () => ['gemini'],
+  target: (_, model, isStreamed) => `/v1beta/models/${segment(model)}:${methodOf(isStreamed)}`,
+  // Access tokens of Google begin with ya29.
+  keyField: (key) => (key.startsWith('ya29.') || isJwt(key) ? 'authorization' : 'x-goog-api-key'),
+  keyParameter: 'key',
+  fields: []
+}

@@ -1,0 +1,37 @@
+/** What the gateway knows of an LLM provider: where it is, what it speaks, and how it wants to be shown a key. */
+import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
+
+export interface Provider {
+  /** As telemetry says it (OpenTelemetry GenAI conventions, gen_ai.provider.name). */
+  readonly name: string
+  readonly host: string
+  /** Spoken there with `model`, the preferred first. */
+  formats(model: string): readonly FormatName[]
+  /** Path and query of the API for a format. `model` is not yet encoded. */
+  target(format: FormatName, model: string, isStreamed: boolean): string
+  /** Field that carries `key`. */
+  keyField(key: string): KeyField
+  /** Parameter of the query that carries a key as well. */
+  readonly keyParameter?: string
+  /** Further fields, flat: name, value, ... */
+  readonly fields: readonly string[]
+  /** Where its API is not quite the format's: the body as it wants it. Absent: as the format has it. */
+  readonly adapt?: (format: FormatName, body: JsonObject) => JsonObject
+}
+
+/** All that carry keys of any provider: a client's own goes to the field that its provider reads. */
+export const KEY_FIELDS = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key'] as const
+export type KeyField = (typeof KEY_FIELDS)[number]
+
+/** A JSON Web Token (RFC 7519), as identity providers give them out: no key of a provider looks like one. */
+export function isJwt(key: string): boolean {
+  return key.startsWith('eyJ') && key.split('.', 4).length === 3
+}
+
+/** One path segment, percent-encoded (RFC 3986): all but unreserved characters, as AWS signs it. */
+export function segment(text: string): string {
+  return encodeURIComponent(text.toWellFormed()).replaceAll(
+    /[!'()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`
+  )
+}

@@ -1,0 +1,69 @@
+/**
+ * Models on Vertex AI: Google's by generateContent, Anthropic's by rawPredict, others by the OpenAI-compatible
+ * endpoint. Sources: "Generate content with the Gemini API in Vertex AI", "Request predictions with Claude models",
+ * "OpenAI compatibility" and "Locations" of Google Cloud's documentation.
+ */
+import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
+import { methodOf } from './gemini.ts'
+import { type Provider, segment } from './provider.ts'
+
+type Publisher = 'google' | 'anthropic' | 'other'
+
+const FORMAT: Readonly<Record<Publisher, FormatName>> = {
+  google: 'gemini',
+  anthropic: 'messages',
+  other: 'completions'
+}
+/** Instead of the header and of the body's model. */
+const ANTHROPIC_VERSION = 'vertex-2023-10-16'
+
+export function vertexai({ projectId, region }: { readonly projectId: string; readonly region: string }): Provider {
+  const place = `/v1/projects/${segment(projectId)}/locations/${region}`
+  return {
+    name: 'gcp.vertex_ai',
+    host: hostOf(region),
+    formats: (model) => [FORMAT[publisherOf(model)]],
+    target: (format, model, isStreamed) => {
+      if (format === 'completions') return `${place}/endpoints/openapi/chat/completions`
+      if (format === 'gemini') return `${place}/publishers/google/models/${nameOf(model)}:${methodOf(isStreamed)}`
+      const method = isStreamed ? 'streamRawPredict' : 'rawPredict'
+      return `${place}/publishers/anthropic/models/${datedName(model)}:${method}`
+    },
+    // Keys of the express mode are Google's API keys; all else are access tokens.
+    keyField: (key) => (/^(?:AIza|AQ\.)/.test(key) ? 'x-goog-api-key' : 'authorization'),
+    keyParameter: 'key',
+    fields: [],
+    adapt: (format, body) => (format === 'messages' ? withoutModel(body) : body)
+  }
+}
+
+/** The one that stands for all regions, two multi-regions, and regions. */
+function hostOf(region: string): string {
+  if (region === 'global') return 'aiplatform.googleapis.com'
+  if (region === 'us' || region === 'eu') return `aiplatform.${region}.rep.googleapis.com`
+  return `${region}-aiplatform.googleapis.com`
+}
+
+/** Names may be "publishers/google/models/x" or "google/x", as Google's own clients take them. */
+function publisherOf(model: string): Publisher {
+  const [publisher, name] = partsOf(model)
+  if (publisher === 'google' || publisher === 'anthropic') return publisher
+  if (publisher !== '') return 'other'
+  if (name.startsWith('claude')) return 'anthropic'
+  return /^(?:gemini|gemma|learnlm)/.test(name) ? 'google' : 'other'
+}
+
+function partsOf(model: string): [publisher: string, name: string] {
+  const long = /^(?:publishers\/)?([^/]+)\/(?:models\/)?([^/]+)$/.exec(model)
+  return long === null ? ['', model] : [long[1]!, long[2]!]
+}
+
+const nameOf = (model: string) => segment(partsOf(model)[1])
+
+/** Anthropic writes claude-x-20250929 where Vertex AI writes claude-x@20250929. */
+const datedName = (model: string) => nameOf(partsOf(model)[1].replace(/-(\d{8})$/, '@$1')).replace('%40', '@')
+
+function withoutModel(body: JsonObject): JsonObject {
+  const { model: _, ...rest } = body
+  return { anthropic_version: ANTHROPIC_VERSION, ...rest }
+}
