@@ -10,6 +10,7 @@ import { type Framing, framingOf } from './framing.ts'
 import { FORMATS } from './matrix.ts'
 import { nativeTap } from './native-tap.ts'
 import { askedOf, type ChatRequest } from './request.ts'
+import type { Operation } from './routes/operation.ts'
 import { ChatTap, type CostTap } from './stream.ts'
 
 export type Proceed = Parameters<AnswerHook>[1]
@@ -38,21 +39,37 @@ export class Answers {
       return CONTINUE
     }
     if (format === chat.client && ex.status >= 300) return CONTINUE
+    return this.#whole(ex, proceed, (bytes) => convert(ex, chat, format, bytes))
+  }
+
+  /** Of what is no chat. */
+  tell(ex: Exchange, operation: Operation, proceed: Proceed): ReturnType<AnswerHook> {
+    const { client, spoken, read } = operation
+    const isError = ex.status >= 300
+    if (read === null || (isError && client === spoken)) return CONTINUE
+    return this.#whole(ex, proceed, (bytes) => {
+      if (isError) translateError(ex, client, spoken, bytes)
+      else tellWhole(ex, operation, bytes)
+    })
+  }
+
+  #whole(ex: Exchange, proceed: Proceed, translate: (bytes: Buffer) => void): ReturnType<AnswerHook> {
     const { maxBufferBytes, fail } = this.#context
+    const done = (): void => {
+      if (ex.responseBytes !== null) translate(ex.responseBytes)
+    }
     const verdict = whenResponse(ex, maxBufferBytes, fail, () => {
-      convert(ex, chat, format)
+      done()
       proceed(ex)
     })
-    if (verdict === CONTINUE) convert(ex, chat, format)
+    if (verdict === CONTINUE) done()
     return verdict
   }
 }
 
 /** The whole body is here. */
-function convert(ex: Exchange, chat: ChatRequest, format: FormatName): void {
-  const bytes = ex.responseBytes
-  if (bytes === null) return
-  if (ex.status >= 300) translateError(ex, chat, format, bytes)
+function convert(ex: Exchange, chat: ChatRequest, format: FormatName, bytes: Buffer): void {
+  if (ex.status >= 300) translateError(ex, chat.client, format, bytes)
   else if (format === chat.client) readCost(ex, format, bytes)
   else translateWhole(ex, chat, format, bytes)
 }
@@ -85,9 +102,19 @@ function stream(ex: Exchange, chat: ChatRequest, format: FormatName, framing: Fr
   return tap
 }
 
-function translateError(ex: Exchange, chat: ChatRequest, format: FormatName, bytes: Buffer): void {
+function translateError(ex: Exchange, client: FormatName, format: FormatName, bytes: Buffer): void {
   const error = FORMATS[format]!.readError(ex.status, bytes.toString())
-  writeBody(ex, FORMATS[chat.client]!.writeError(error))
+  writeBody(ex, FORMATS[client]!.writeError(error))
+}
+
+function tellWhole(ex: Exchange, { client, spoken, read }: Operation, bytes: Buffer): void {
+  try {
+    const { body, usage } = read!(JSON.parse(bytes.toString()))
+    if (usage !== null) settle(ex, usage, null)
+    if (body !== null) writeBody(ex, body)
+  } catch (error) {
+    if (client !== spoken) refuseAnswer(ex, client, error)
+  }
 }
 
 function translateWhole(ex: Exchange, chat: ChatRequest, format: FormatName, bytes: Buffer): void {
@@ -97,10 +124,14 @@ function translateWhole(ex: Exchange, chat: ChatRequest, format: FormatName, byt
     settle(ex, answer.usage, answer.model)
     writeBody(ex, to.writeAnswer(answer, askedOf(chat), new Losses()))
   } catch (error) {
-    ex.status = 502
-    const message = `the provider's answer cannot be read: ${reasonOf(error)}`
-    writeBody(ex, to.writeError({ status: 502, type: 'internal', message, code: null, param: null }))
+    refuseAnswer(ex, chat.client, error)
   }
+}
+
+function refuseAnswer(ex: Exchange, client: FormatName, why: unknown): void {
+  ex.status = 502
+  const message = `the provider's answer cannot be read: ${reasonOf(why)}`
+  writeBody(ex, FORMATS[client]!.writeError({ status: 502, type: 'internal', message, code: null, param: null }))
 }
 
 function writeBody(ex: Exchange, body: object): void {

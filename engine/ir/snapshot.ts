@@ -102,14 +102,58 @@ export interface AiBackend {
   readonly groups: readonly (readonly AiProvider[])[]
   /** What is spoken on paths that end with `suffix` ('*': all others), longest first. */
   readonly routes: readonly { readonly suffix: string; readonly type: AiRouteType }[]
-  /** The client's name of a model -> the provider's. */
+  /** The client's name of a model, or a pattern with one star -> the provider's. */
   readonly modelAliases: Readonly<Record<string, string>>
   /** What happens to fields that the provider's format cannot say. */
   readonly unsupported: 'refuse' | 'drop'
   readonly policies: PolicySet
 }
 
-export type AiRouteType = 'Completions' | 'Messages' | 'Responses' | 'GenerateContent' | 'Passthrough'
+export type AiRouteType =
+  | 'Completions'
+  | 'Messages'
+  | 'Responses'
+  | 'GenerateContent'
+  | 'Passthrough'
+  | 'Embeddings'
+  | 'AnthropicTokenCount'
+  | 'GeminiTokenCount'
+  | 'Models'
+  | 'Realtime'
+
+/** How requests are changed before they are sent (spec 2.6, BackendAI). */
+export interface AiEdits {
+  /** Fields of the body of a chat request that take the place of what the client said. */
+  readonly overrides: readonly AiField[]
+  /** Fields that are sent where the client said nothing. */
+  readonly defaults: readonly AiField[]
+  readonly prompt: AiPrompt | null
+  readonly caching: AiCaching | null
+}
+
+export interface AiField {
+  readonly field: string
+  /** JSON. */
+  readonly value: unknown
+}
+
+export interface AiPrompt {
+  readonly prepend: readonly AiMessage[]
+  readonly append: readonly AiMessage[]
+}
+
+export interface AiMessage {
+  readonly role: 'system' | 'developer' | 'user' | 'assistant'
+  readonly content: string
+}
+
+export interface AiCaching {
+  readonly cacheSystem: boolean
+  readonly cacheMessages: boolean
+  readonly cacheTools: boolean
+  /** A shorter beginning is not marked. */
+  readonly minTokens: number
+}
 
 export interface AiProvider {
   readonly name: string
@@ -126,6 +170,12 @@ export interface AiProvider {
   /** What a provider in somebody's cloud needs to know besides; null: nothing. */
   readonly cloud: AiCloud | null
   readonly auth: AiAuth
+  /** Those of the backend, as far as the provider has none of its own. */
+  readonly edits: AiEdits
+  /** Instead of the backend's; null: those. */
+  readonly modelAliases: AiBackend['modelAliases'] | null
+  /** Instead of the first part of the provider's own paths ("/v1"); null: that. */
+  readonly pathPrefix: string | null
 }
 
 export type AiCloud =
