@@ -76,7 +76,7 @@ export interface WeightedBackend {
   readonly policies: PolicySet
 }
 
-export type Backend = StaticBackend | DynamicBackend | AiBackend
+export type Backend = StaticBackend | DynamicBackend | AiBackend | ModelsBackend
 
 export interface StaticBackend {
   readonly kind: 'static'
@@ -106,6 +106,27 @@ export interface AiBackend {
   readonly modelAliases: Readonly<Record<string, string>>
   /** What happens to fields that the provider's format cannot say. */
   readonly unsupported: 'refuse' | 'drop'
+  readonly policies: PolicySet
+}
+
+/** Models by the names that clients use: the one that a request names decides which of the backends it gets. */
+export interface ModelsBackend {
+  readonly kind: 'models'
+  readonly models: readonly {
+    /** Exact, or a pattern with one star at its beginning or end. */
+    readonly name: string
+    /** Clients may name it, and see it in lists. */
+    readonly isPublic: boolean
+    readonly backend: AiBackend
+  }[]
+  /** Names that stand for one of several models, by weight. */
+  readonly splits: readonly {
+    readonly name: string
+    readonly targets: readonly { readonly weight: number; readonly backend: AiBackend }[]
+  }[]
+  /** The client's name -> a name of the above. */
+  readonly aliases: Readonly<Record<string, string>>
+  readonly routes: AiBackend['routes']
   readonly policies: PolicySet
 }
 
