@@ -1,8 +1,8 @@
 /** Models of many providers behind one route: whoever is named in a request is asked. */
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
-import { collectRequest } from '#engine/contract/body.ts'
+import { whenRequest } from '#engine/contract/body.ts'
 import { BODY_NONE, type Exchange } from '#engine/contract/exchange.ts'
-import { CONTINUE, type Hook, type Verdict } from '#engine/contract/filter.ts'
+import { CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import type { RetryPlan } from '#engine/contract/retry.ts'
 import type { AiBackend, AiRouteType, ModelsBackend } from '#engine/ir/snapshot.ts'
 import { chance } from '#engine/kit/chance.ts'
@@ -38,7 +38,6 @@ class Dispatcher implements CompiledBackend {
   readonly #aliases: ReadonlyMap<string, string>
   readonly #listed: readonly string[]
   readonly #services: readonly CompiledBackend[]
-  readonly #collect: Hook
   readonly #random = chance()
   /** Who serves an exchange, for all its attempts. */
   readonly #chosen = new WeakMap<Exchange, CompiledBackend>()
@@ -61,7 +60,6 @@ class Dispatcher implements CompiledBackend {
     this.#aliases = new Map(Object.entries(backend.aliases))
     const named = models.flatMap(({ name, isPublic }) => (isPublic && !name.includes('*') ? [name] : []))
     this.#listed = [...new Set([...this.#aliases.keys(), ...this.#splits.keys(), ...named])]
-    this.#collect = collectRequest(context.maxBufferBytes)
     this.retry = this.#plan()
   }
 
@@ -81,9 +79,7 @@ class Dispatcher implements CompiledBackend {
       listModels(ex, this.#context, client as ListClient, this.#listed)
       return
     }
-    const verdict = this.#collect(ex)
-    if (typeof verdict === 'number') this.#begin(ex, type, client, verdict)
-    else void verdict.then((decided) => this.#begin(ex, type, client, decided))
+    whenRequest(ex, this.#context.maxBufferBytes, (verdict) => this.#begin(ex, type, client, verdict))
   }
 
   /** The body is here, or will not be. */
