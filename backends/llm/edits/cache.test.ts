@@ -1,10 +1,12 @@
 /** Where cache marks are put, and where they are not. */
-import { deepEqual, equal } from 'node:assert/strict'
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import OpenAI from 'openai'
 import type { JsonObject } from '#backends/llm/conversation.ts'
 import { at, gateway, provider } from '#backends/llm/testing/gateway.ts'
+import { loadConfig } from '#engine/standalone/load.ts'
 import type { Body } from '#engine/testing/models-answer.ts'
+import { policies } from '#policies/index.ts'
 import { cached } from './cache.ts'
 
 const ALL = { cacheSystem: true, cacheMessages: true, cacheTools: true, minTokens: 0 }
@@ -153,4 +155,37 @@ test('requests are marked for Claude, native and translated, and for nobody else
   deepEqual([seen.odd, seen.system[0].cache_control], [1, MARK])
   await post('/v1/messages', { ...body, system: 'Short' })
   deepEqual(models.asked.at(-1)!.body, { ...body, system: 'Short' })
+})
+
+test('a configuration whose marks nobody would read is warned of', () => {
+  const warnings = (file: object): string[] => {
+    const result = loadConfig(JSON.stringify(file), { file: 'f', env: {}, policies, folder: '.', processors: 1 })
+    ok(result.ok)
+    return result.warnings.filter((text) => text.includes('promptCaching')).map((text) => text.replace(/^\S+ /, ''))
+  }
+  const backend = (ai: object) => warnings({ backends: [{ name: 'b', ai: { promptCaching: {}, ...ai } }] })
+  deepEqual(backend({ provider: { anthropic: {} } }), [])
+  deepEqual(backend({ provider: { custom: { formats: ['completions', 'messages'] }, host: 'a' } }), [])
+  match(
+    backend({ provider: { openai: {} } })[0]!,
+    /^backends\[0\].ai.promptCaching: has no effect: openai has no marks/
+  )
+  match(backend({ provider: { custom: {}, host: 'a' } })[0]!, /custom without messages/)
+  const groups = (...kinds: string[]) => ({
+    groups: kinds.map((kind) => ({ providers: [{ name: kind, [kind]: {} }] }))
+  })
+  deepEqual([backend(groups('gemini', 'anthropic')).length, backend(groups('gemini', 'openai')).length], [0, 1])
+  const own = { policies: { ai: { promptCaching: {} } } }
+  const providers = [
+    { name: 'a', gemini: {}, ...own },
+    { name: 'b', anthropic: {}, ...own }
+  ]
+  const listeners = [{ routes: [{ backends: [{ ai: { groups: [{ providers }] } }] }] }]
+  match(
+    warnings({ binds: [{ port: 1, listeners }] }).join(),
+    /providers\[0\].policies.ai.promptCaching: has no effect: gemini/
+  )
+  const model = (provider: string) => ({ name: provider, provider, promptCaching: {} })
+  const told = warnings({ llm: { models: [model('anthropic'), model('groq')] } })
+  equal(told.length === 1 && told[0]!.startsWith('llm.models[1].promptCaching: has no effect: groq'), true)
 })
