@@ -298,6 +298,10 @@ test('mistakes are told with their place, and what is not honoured by its name',
     errors({ ...MODELS, port: 8080 }, { binds: [{ port: 8080, listeners: [{}] }] })[0]!,
     /^llm.port: port 8080 is already the port of/
   )
+  const twice = { timeouts: { request: '1s' }, timeout: { requestTimeout: '1s' } }
+  match(errors({ ...MODELS, policies: twice })[0]!, /^llm.policies.timeout/)
+  const doubtful = load({ ...MODELS, policies: { authorization: { rules: ['jwt.sub == "a"'] } } })
+  match(doubtful.ok ? doubtful.warnings.join() : '', /llm.policies.authorization: reads jwt/)
   match(errors({ ...MODELS, policies: { rateLimt: {} } })[0]!, /^llm.policies.rateLimt: is not a known key/)
 })
 
