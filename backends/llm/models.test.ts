@@ -227,6 +227,35 @@ test('other paths: embeddings, counts and what else names a model', async (t) =>
   }
 })
 
+test('the clouds: addresses, and what each needs', () => {
+  const params = { azureResourceName: 'Res', azureApiVersion: '2024-10-21', model: 'dep' }
+  const result = load({
+    models: [
+      { name: 'a', provider: 'azure', params },
+      { name: 'v', provider: 'vertex', params: { vertexProject: 'p', vertexRegion: 'us-central1' } },
+      { name: 'b', provider: 'bedrock', params: { awsRegion: 'eu-west-1', model: 'm' } }
+    ]
+  })
+  ok(result.ok)
+  const backend = result.snapshot.backends['llm/models']!
+  ok(backend.kind === 'models')
+  const [azure, vertex, bedrock] = backend.models.map(({ backend: { groups } }) => groups[0]![0]!)
+  deepEqual(
+    [azure!.host, azure!.model, azure!.cloud],
+    ['res.openai.azure.com', 'dep', { kind: 'azureopenai', apiVersion: '2024-10-21' }]
+  )
+  deepEqual(vertex!.cloud, { kind: 'vertexai', projectId: 'p', region: 'us-central1' })
+  deepEqual([bedrock!.model, bedrock!.auth.kind], ['m', 'aws'])
+  const errors = (provider: string, given: object): string[] => {
+    const refused = load({ models: [{ name: 'a', provider, params: given }] })
+    return refused.ok ? [] : refused.errors.map(({ path, message }) => `${path}: ${message}`)
+  }
+  deepEqual(errors('vertex', { vertexRegion: 'r' }), ['llm.models[0].provider: needs params.vertexProject'])
+  deepEqual(errors('openai', { awsRegion: 'r' }), ['llm.models[0].params.awsRegion: is for bedrock only'])
+  match(errors('azure', { azureResourceName: 'a', azureApiVersion: '2024-10-21' })[0]!, /needs params.model/)
+  match(errors('azure', { azureResourceName: 'a/b' })[0]!, /azureResourceName: must match/)
+})
+
 function load(llm: object, more: object = {}) {
   const options = { file: 'f', env: {}, policies, folder: '.', processors: 1 }
   return loadConfig(JSON.stringify({ ...more, llm }), options)

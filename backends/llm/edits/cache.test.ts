@@ -186,6 +186,6 @@ test('a configuration whose marks nobody would read is warned of', () => {
     /providers\[0\].policies.ai.promptCaching: has no effect: gemini/
   )
   const model = (provider: string) => ({ name: provider, provider, promptCaching: {} })
-  const told = warnings({ llm: { models: [model('anthropic'), model('groq')] } })
+  const told = warnings({ llm: { models: [model('anthropic'), model('groq'), model('bedrock')] } })
   equal(told.length === 1 && told[0]!.startsWith('llm.models[1].promptCaching: has no effect: groq'), true)
 })

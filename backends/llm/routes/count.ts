@@ -75,7 +75,8 @@ export class Count implements Operation {
     const isNative = format === client
     const losses = new Losses()
     const { prompt } = to.given.edits
-    const body = isNative ? this.#native(model, prompt) : this.#converted(format, model, prompt, losses)
+    const counted = isNative ? this.#native(model, prompt) : this.#converted(format, model, prompt, losses)
+    const body = to.given.type === 'vertexai' && format === 'gemini' ? flat(counted ?? this.#body) : counted
     replaceRequestBody(ex, body === null ? this.#bytes : Buffer.from(JSON.stringify(body)))
     const target = beside(to, format, model, ENDS[format])
     address(ex, to.provider, { target, query: isNative ? this.#query : '', isNative })
@@ -129,6 +130,12 @@ export class Count implements Operation {
     if (total === null) throw new FormatError(TOTALS[this.#spoken], 'is missing')
     return { body: this.client === 'messages' ? { input_tokens: total } : { totalTokens: total }, usage: null }
   }
+}
+
+/** Vertex AI takes the parts of the request side by side. */
+function flat(body: JsonObject): JsonObject {
+  const { generateContentRequest: inner } = body
+  return isObject(inner) ? without(inner, 'model') : body
 }
 
 function without(body: JsonObject, field: string): JsonObject {

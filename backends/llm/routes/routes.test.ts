@@ -314,3 +314,29 @@ test('realtime: a provider that has none refuses the upgrade', async (t) => {
   ok(response.statusCode === 400 && models.asked.length === 0)
   response.resume()
 })
+
+test('counting in the clouds', async (t) => {
+  const models = await provider(t)
+  const count = async (cloud: object, model: string) => {
+    const policies = { auth: { key: 'sk-canary' } }
+    const one = { ...cloud, host: '127.0.0.1', port: models.port, policies }
+    const { base } = await gateway(t, { provider: one, routes: ROUTES })
+    const messages = [{ role: 'user' as const, content: 'Hi' }]
+    return (await anthropic(base).messages.countTokens({ model, messages })).input_tokens
+  }
+  answers(models, '/count-tokens', () => ({ inputTokens: 17 }))
+  equal(await count({ bedrock: {} }, 'anthropic.claude-x'), 17)
+  const bedrock = models.asked.at(-1)!
+  equal(bedrock.path, '/model/anthropic.claude-x/count-tokens')
+  deepEqual(bedrock.body.input.converse.messages, [{ role: 'user', content: [{ text: 'Hi' }] }])
+  answers(models, ':countTokens', () => ({ totalTokens: 18 }))
+  const vertexai = { projectId: 'p', region: 'r' }
+  equal(await count({ vertexai }, 'gemini-x'), 18)
+  deepEqual(models.asked.at(-1)!.body, { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] })
+  await rejects(count({ vertexai }, 'claude-x'), /gcp.vertex_ai has no such API/)
+  const { ask } = await gateway(t, { provider: { vertexai, host: '127.0.0.1', port: models.port }, routes: ROUTES })
+  for (const path of ['/v1/embeddings', '/v1/models']) {
+    const refused = await ask(path, path.endsWith('models') ? undefined : { model: 'gemini-e', input: 'a' })
+    equal(refused.status, 400, path)
+  }
+})

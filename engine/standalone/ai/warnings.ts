@@ -5,6 +5,9 @@ import { entriesOf, objectOf, type Placed, type Raw } from '#engine/standalone/w
 /** Providers whose formats have no marks of a cache: they keep prompts as they see fit. */
 const WITHOUT_MARKS: readonly string[] = ['openai', 'openAI', 'azureopenai', 'gemini']
 
+/** By the names that `llm` has. */
+const WITH_MARKS: ReadonlySet<string> = new Set(['anthropic', 'bedrock', 'vertex', 'vertexai'])
+
 /** Of `ai` backends, wherever they stand, and of `llm`. */
 export function uselessCaching(file: Raw, routes: readonly Placed[]): { path: Placed['path']; message: string }[] {
   const references = routes.flatMap(({ raw, path }) => entriesOf(raw.backends, [...path, 'backends']))
@@ -48,6 +51,6 @@ function withoutMarks(provider: Raw): string | null {
 
 function inModel({ raw, path }: Placed): ReturnType<typeof report> {
   const { provider, promptCaching } = raw
-  if (promptCaching === undefined || typeof provider !== 'string' || provider === 'anthropic') return []
+  if (promptCaching === undefined || typeof provider !== 'string' || WITH_MARKS.has(provider)) return []
   return report(path, provider)
 }

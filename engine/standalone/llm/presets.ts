@@ -23,7 +23,12 @@ export const KINDS = {
   openai: 'openai',
   openAI: 'openai',
   anthropic: 'anthropic',
-  gemini: 'gemini'
+  gemini: 'gemini',
+  azure: 'azureopenai',
+  azureopenai: 'azureopenai',
+  vertex: 'vertexai',
+  vertexai: 'vertexai',
+  bedrock: 'bedrock'
 } as const
 
 export type Preset = keyof typeof PRESETS
@@ -31,4 +36,8 @@ export type Kind = keyof typeof KINDS
 
 export function isPreset(name: string): name is Preset {
   return Object.hasOwn(PRESETS, name)
+}
+
+export function isKind(name: string): name is Kind {
+  return Object.hasOwn(KINDS, name)
 }

@@ -3,11 +3,22 @@
 import { oneOf } from '#engine/schema/choice.ts'
 import { path } from '#engine/schema/http.ts'
 import { host, port } from '#engine/schema/net.ts'
-import { list, name, refusedKeys, says, shortString, whole, type ZodType, z } from '#engine/schema/schema.ts'
+import {
+  list,
+  name,
+  refusedKeys,
+  says,
+  shortString,
+  tinyString,
+  whole,
+  type ZodType,
+  z
+} from '#engine/schema/schema.ts'
+import { awsRegion } from '#engine/standalone/ai/auth.ts'
 import { edits, type FileEdits } from '#engine/standalone/ai/edits.ts'
 import { serving } from './find.ts'
 import { LLM_PORT } from './port.ts'
-import { KINDS, PRESETS } from './presets.ts'
+import { isKind, KINDS, PRESETS } from './presets.ts'
 
 const MODELS_MAX = 1024
 const PROVIDERS_MAX = 256
@@ -19,7 +30,7 @@ const PRIORITY_MAX = 1_000_000
 const FORMATS = ['completions', 'messages', 'responses'] as const
 
 const PROVIDER_NAMES = [...Object.keys(KINDS), ...Object.keys(PRESETS)] as [string, ...string[]]
-const LATER: readonly string[] = ['azure', 'bedrock', 'copilot', 'vertex', 'azureopenai', 'vertexai']
+const LATER: readonly string[] = ['copilot']
 
 /** Exact, or with one star at its beginning or end. */
 const pattern = () => shortString().regex(/^(?:\*?[^*]+|[^*]+\*|\*)$/, 'may have one star, at its beginning or end')
@@ -57,6 +68,8 @@ const baseUrl = () =>
     .regex(BASE_URL, BASE_URL_EXPECTED)
     .refine((text) => !BASE_URL.test(text) || URL.canParse(text), BASE_URL_EXPECTED)
 
+const named = (pattern: RegExp) => tinyString().regex(pattern, `must match ${pattern.source}`).optional()
+
 const params = () =>
   z
     .strictObject({
@@ -72,18 +85,12 @@ const params = () =>
       port: port().optional().describe('Of host.'),
       path: path().optional().describe("Of the API, whole; default: the provider's own."),
       pathPrefix: path().optional().describe('Instead of the version at the beginning of the path ("/v1").'),
-      ...refusedKeys('parameter', [
-        'awsRegion',
-        'azureApiVersion',
-        'azureProjectName',
-        'azureResourceName',
-        'azureResourceType',
-        'hostOverride',
-        'pathOverride',
-        'tokenize',
-        'vertexProject',
-        'vertexRegion'
-      ])
+      awsRegion: awsRegion().optional().describe('Of bedrock. Default us-east-1.'),
+      azureResourceName: named(/^[A-Za-z0-9-]+$/).describe('Of azure: the first part of its host.'),
+      azureApiVersion: named(/^(?:v1|preview|\d{4}-\d{2}-\d{2}(?:-preview)?)$/).describe('Of azure. Default v1.'),
+      vertexProject: named(/^[a-z0-9][a-z0-9.:-]*$/).describe('Of vertex.'),
+      vertexRegion: named(/^[a-z0-9-]+$/).describe('Of vertex.'),
+      ...refusedKeys('parameter', ['azureProjectName', 'azureResourceType', 'hostOverride', 'pathOverride', 'tokenize'])
     })
     .check(({ value, issues }) => {
       const clash = (['host', 'port', 'path', 'pathPrefix'] as const).find((key) => value[key] !== undefined)
@@ -219,6 +226,11 @@ export interface LlmParams {
   readonly port?: number | undefined
   readonly path?: string | undefined
   readonly pathPrefix?: string | undefined
+  readonly awsRegion?: string | undefined
+  readonly azureResourceName?: string | undefined
+  readonly azureApiVersion?: string | undefined
+  readonly vertexProject?: string | undefined
+  readonly vertexRegion?: string | undefined
 }
 
 export interface LlmChanges {
@@ -289,6 +301,15 @@ function checkReferences({ providers = [], models, virtualModels = [] }: LlmFile
   })
 }
 
+/** Parameters of one provider each, and whether it needs them. */
+const CLOUD_PARAMS = [
+  ['awsRegion', 'bedrock', false],
+  ['azureResourceName', 'azureopenai', true],
+  ['azureApiVersion', 'azureopenai', false],
+  ['vertexProject', 'vertexai', true],
+  ['vertexRegion', 'vertexai', true]
+] as const
+
 function checkAddress(
   provider: LlmChoice,
   params: LlmParams | undefined,
@@ -296,6 +317,16 @@ function checkAddress(
   report: Report
 ): void {
   const isCustom = typeof provider === 'object' && provider.custom !== undefined
+  const kind = typeof provider === 'string' && isKind(provider) ? KINDS[provider] : null
+  for (const [key, owner, isNeeded] of CLOUD_PARAMS) {
+    const isGiven = params?.[key] !== undefined
+    if (isGiven && kind !== owner) report([...at, 'params', key], `is for ${owner} only`)
+    else if (isNeeded && !isGiven && kind === owner) report([...at, 'provider'], `needs params.${key}`)
+  }
+  const isDated = (params?.azureApiVersion ?? 'v1') !== 'v1'
+  if (kind === 'azureopenai' && isDated && params?.model === undefined) {
+    report([...at, 'params', 'azureApiVersion'], 'needs params.model, the name of the deployment')
+  }
   if (isCustom && params?.baseUrl === undefined && params?.host === undefined) {
     report([...at, 'provider', 'custom'], 'needs params.baseUrl or params.host')
   }

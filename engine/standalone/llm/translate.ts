@@ -119,12 +119,21 @@ function fileProvider(choice: LlmProvider['provider'], params: LlmParams) {
       ? { custom: { ...named, formats: choice.custom!.formats } }
       : isPresetName
         ? { custom: named }
-        : { [KINDS[choice as Kind]]: named }
+        : { [KINDS[choice as Kind]]: { ...named, ...cloudOf(KINDS[choice as Kind], params) } }
   const address = addressOf({ ...params, baseUrl: params.baseUrl ?? preset })
   const auth = apiKey === undefined ? undefined : { key: apiKey }
   const { hasTls, pathPrefix, ...place } = address
   const policies = { auth, tls: hasTls ? {} : undefined }
   return { file: { ...kind, ...place, path: params.path, policies }, pathPrefix: params.pathPrefix ?? pathPrefix }
+}
+
+/** What a provider in somebody's cloud needs besides. */
+function cloudOf(kind: (typeof KINDS)[Kind], params: LlmParams): object {
+  if (kind === 'bedrock') return { region: params.awsRegion }
+  if (kind === 'vertexai') return { projectId: params.vertexProject, region: params.vertexRegion }
+  if (kind !== 'azureopenai') return {}
+  const endpoint = { host: `${params.azureResourceName!.toLowerCase()}.openai.azure.com`, port: null }
+  return { endpoint, deploymentName: params.model, apiVersion: params.azureApiVersion }
 }
 
 interface Place {
