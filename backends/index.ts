@@ -3,5 +3,6 @@ import type { BackendKind } from '#engine/contract/backend.ts'
 import { dynamicBackend } from './http/dynamic.ts'
 import { staticBackend } from './http/static.ts'
 import { aiBackend } from './llm/backend.ts'
+import { modelsBackend } from './llm/models.ts'
 
-export const backends: readonly BackendKind[] = [staticBackend, dynamicBackend, aiBackend]
+export const backends: readonly BackendKind[] = [staticBackend, dynamicBackend, aiBackend, modelsBackend]

@@ -171,6 +171,7 @@ const DRIVEN: Readonly<Record<string, string>> = {
   edge: 'edge-example.test.ts',
   llm: '../backends/llm/backend.test.ts',
   'llm-clouds': '../backends/llm/cloud.test.ts',
+  'llm-shortcut': '../backends/llm/models.test.ts',
   'jwt-authentication': 'traffic/jwt-authentication-gateway.test.ts',
   'prompt-guard': '../backends/llm/guards/example.test.ts',
   'pre-routing': '../engine/build/phases.test.ts',

@@ -9,7 +9,8 @@ import { policies } from './index.ts'
 
 const FOLDER = fileURLToPath(new URL('../docs/examples/', import.meta.url))
 /** Where names are the user's own, so that another name is no mistake. */
-const FREE = /\.(set|add)\.(?!\d)|\.metadata\b|\.ai\.(?:routes|modelAliases)\./
+const FREE =
+  /\.(set|add)\.(?!\d)|\.metadata\b|\.(?:ai|llm)\.(?:routes|modelAliases)\.|\.models\.\d+\.(?:defaults|overrides)\./
 
 type Json = null | string | number | boolean | Json[] | { [key: string]: Json }
 

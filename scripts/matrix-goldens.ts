@@ -224,7 +224,8 @@ const SETTING_FEATURES: readonly Feature[] = [
   },
   {
     name: 'user',
-    has: ({ user }) => user === 'u1',
+    // Bedrock has it among what requests are found again by.
+    has: ({ user, metadata }) => user === 'u1' || metadata?.user === 'u1',
     goldens: {
       completions: { safety_identifier: 'u1' },
       messages: { metadata: { user_id: 'u1' } },

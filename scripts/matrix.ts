@@ -3,12 +3,14 @@
  * npm run matrix -- --write puts it into docs/llm-matrix.md. Every cell is what a golden has just done: a request is
  * read, written for the provider and read again there; an answer of the mock provider takes the way back.
  */
+
 import { writeFileSync } from 'node:fs'
 import type { Answer, FormatName } from '#backends/llm/conversation.ts'
 import { type ChatFormat, FormatError, Losses } from '#backends/llm/format.ts'
 import { FORMATS } from '#backends/llm/matrix.ts'
 import { mockAnswer } from '#engine/standalone/models/answers.ts'
 import { assemble } from '#engine/testing/assemble.ts'
+import { CONVERSE_BUSY, converseAnswer } from '#engine/testing/models-converse.ts'
 import { type Client, FEATURES, type Feature, SMALLEST } from './matrix-goldens.ts'
 
 export const MATRIX_FILE = new URL('../docs/llm-matrix.md', import.meta.url)
@@ -52,30 +54,35 @@ export function requestCell(client: Client, provider: FormatName, { goldens, has
 type Way = 'answer' | 'tool call' | 'stream' | 'streamed tool call' | 'error'
 const WAYS: readonly Way[] = ['answer', 'tool call', 'stream', 'streamed tool call', 'error']
 
-/** What becomes of an answer on the way back. None: the mock provider does not speak the format. */
+/** What becomes of an answer on the way back. */
 export function answerCell(client: Client, provider: FormatName, way: Way): Cell {
-  const path = PATHS[provider as Client]
-  if (path === undefined) return 'none'
   const [from, to] = [formatOf(provider), formatOf(client)]
   const name = client === provider ? 'native' : 'converted'
+  const answer = answerOf(provider, way)
   if (way === 'error') {
-    const answer = mockAnswer(path[0].replace('/m:', '/error-429:'), { model: 'error-429' })!
     const said = from.readError(answer.status, JSON.stringify(answer.whole))
     const told = to.readError(answer.status, JSON.stringify(to.writeError(said)))
     return told.type === 'rateLimit' && told.message === said.message ? name : 'LOST'
   }
+  const isStreamed = way.startsWith('stream')
+  const got = isStreamed ? throughStream(answer.events!, from, to) : throughWhole(answer.whole, from, to)
+  return isGood(got, way.endsWith('tool call')) ? name : 'LOST'
+}
+
+/** What the mock provider says. */
+function answerOf(provider: FormatName, way: Way) {
   const hasTool = way.endsWith('tool call')
   const isStreamed = way.startsWith('stream')
-  const tools = FEATURES.find((feature) => feature.name === 'tools')!.goldens[provider as Client]!
-  const body = {
-    model: 'm',
-    ...SMALLEST[provider as Client],
-    ...(hasTool ? tools : {}),
-    ...(isStreamed ? STREAMED : {})
+  if (provider === 'converse') {
+    if (way === 'error') return CONVERSE_BUSY
+    return converseAnswer(hasTool ? { toolConfig: { tools: [{ toolSpec: { name: 'f' } }] } } : {}, isStreamed)
   }
-  const answer = mockAnswer(path[isStreamed ? 1 : 0], body)!
-  const got = isStreamed ? throughStream(answer.events!, from, to) : throughWhole(answer.whole, from, to)
-  return isGood(got, hasTool) ? name : 'LOST'
+  const client = provider as Client
+  const path = PATHS[client]!
+  if (way === 'error') return mockAnswer(path[0].replace('/m:', '/error-429:'), { model: 'error-429' })!
+  const tools = FEATURES.find((feature) => feature.name === 'tools')!.goldens[client]!
+  const body = { model: 'm', ...SMALLEST[client], ...(hasTool ? tools : {}), ...(isStreamed ? STREAMED : {}) }
+  return mockAnswer(path[isStreamed ? 1 : 0], body)!
 }
 
 function throughWhole(whole: object, from: ChatFormat, to: ChatFormat): Answer {
@@ -83,9 +90,11 @@ function throughWhole(whole: object, from: ChatFormat, to: ChatFormat): Answer {
   return to.readAnswer(to.writeAnswer(answer, ASKED, new Losses()))
 }
 
-function throughStream(events: NonNullable<ReturnType<typeof mockAnswer>>['events'], from: ChatFormat, to: ChatFormat) {
+type Events = readonly (readonly [name: string | null, data: object | '[DONE]'])[]
+
+function throughStream(events: Events, from: ChatFormat, to: ChatFormat): Answer {
   const [reader, writer, client] = [from.streamReader(), to.streamWriter(ASKED), to.streamReader()]
-  const text = (events ?? [])
+  const text = events
     .flatMap(([name, data]) => reader.read({ name: name ?? '', data: data === '[DONE]' ? data : JSON.stringify(data) }))
     .map((event) => writer.write(event))
     .join('')

@@ -16,6 +16,7 @@ import { nativeTap } from './native-tap.ts'
 import { NotedTap } from './noted-tap.ts'
 import { type Silence, WatchedTap } from './pulse.ts'
 import { askedOf, type ChatRequest } from './request.ts'
+import type { Operation } from './routes/operation.ts'
 import { settle } from './said.ts'
 import { ChatTap, type CostTap } from './stream.ts'
 
@@ -60,12 +61,29 @@ export class Answers {
     }
     if (why === null && isGuarded) return this.#guarded(ex, translation, framing)
     if (why === null && isNative && ex.status >= 300) return CONTINUE
+    return this.#whole(ex, proceed, () => convert(ex, chat, format, why))
+  }
+
+  /** Of what is no chat. */
+  tell(ex: Exchange, operation: Operation, proceed: Proceed): ReturnType<AnswerHook> {
+    const { client, spoken, read } = operation
+    const isError = ex.status >= 300
+    if (read === null || (isError && client === spoken)) return CONTINUE
+    return this.#whole(ex, proceed, () => {
+      const bytes = ex.responseBytes
+      if (bytes === null) return
+      if (isError) translateError(ex, client, spoken, bytes)
+      else tellWhole(ex, operation, bytes)
+    })
+  }
+
+  #whole(ex: Exchange, proceed: Proceed, translate: () => void): ReturnType<AnswerHook> {
     const { maxBufferBytes, fail } = this.#context
     const verdict = whenResponse(ex, maxBufferBytes, fail, () => {
-      convert(ex, chat, format, why)
+      translate()
       proceed(ex)
     })
-    if (verdict === CONTINUE) convert(ex, chat, format, why)
+    if (verdict === CONTINUE) translate()
     return verdict
   }
 
@@ -140,19 +158,19 @@ function unreadable(status: number, isCoded: boolean): string | null {
 function convert(ex: Exchange, chat: ChatRequest, format: FormatName, why: string | null): void {
   const bytes = ex.responseBytes
   if (bytes !== null && ex.status < 300) chat.noted?.whole(format, bytes)
-  if (why !== null) refuse(ex, chat, why)
+  if (why !== null) refuse(ex, chat.client, why)
   else if (bytes === null) return
-  else if (ex.status >= 300) translateError(ex, chat, format, bytes)
+  else if (ex.status >= 300) translateError(ex, chat.client, format, bytes)
   else if (format === chat.client) readCost(ex, format, bytes)
   else translateWhole(ex, chat, format, bytes)
 }
 
-function refuse(ex: Exchange, chat: ChatRequest, why: string): void {
+function refuse(ex: Exchange, client: FormatName, why: string): void {
   ex.status = 502
   ex.response!.remove('location')
   const message = `the provider's answer cannot be read: ${why}`
   const error = { status: 502, type: 'internal', message, code: null, param: null } as const
-  writeBody(ex, FORMATS[chat.client]!.writeError(error))
+  writeBody(ex, FORMATS[client]!.writeError(error))
 }
 
 /** Of an answer that goes to the client as it is. */
@@ -186,9 +204,19 @@ function asStream(ex: Exchange, isNative: boolean): void {
   ex.responseLength = 0
 }
 
-function translateError(ex: Exchange, chat: ChatRequest, format: FormatName, bytes: Buffer): void {
+function translateError(ex: Exchange, client: FormatName, format: FormatName, bytes: Buffer): void {
   const error = FORMATS[format]!.readError(ex.status, bytes.toString())
-  writeBody(ex, FORMATS[chat.client]!.writeError(error))
+  writeBody(ex, FORMATS[client]!.writeError(error))
+}
+
+function tellWhole(ex: Exchange, { client, spoken, read }: Operation, bytes: Buffer): void {
+  try {
+    const { body, usage } = read!(JSON.parse(bytes.toString()))
+    if (usage !== null) settle(ex, { usage, model: null })
+    if (body !== null) writeBody(ex, body)
+  } catch (error) {
+    if (client !== spoken) refuse(ex, client, reasonOf(error))
+  }
 }
 
 function translateWhole(ex: Exchange, chat: ChatRequest, format: FormatName, bytes: Buffer): void {
@@ -198,7 +226,7 @@ function translateWhole(ex: Exchange, chat: ChatRequest, format: FormatName, byt
     settle(ex, answer)
     writeBody(ex, FORMATS[chat.client]!.writeAnswer(answer, askedOf(chat), losses))
   } catch (error) {
-    refuse(ex, chat, reasonOf(error))
+    refuse(ex, chat.client, reasonOf(error))
     return
   }
   if (losses.fields.length === 0) return

@@ -272,14 +272,14 @@ test('aliases name models, pass-through changes nothing, and mistakes of the con
         ]
       }
     ],
-    routes: { '/e': 'Embeddings' },
+    routes: { '/e': 'Telepathy' },
     promptGuard: {}
   }
   await rejects(gateway(t, wrong), (error: Error) => {
     for (const part of [
       /endpoint: is required/,
       /host: is required for a custom/,
-      /Embeddings is not in this version/,
+      /must be one of Completions, .*Passthrough/,
       /promptGuard/
     ]) {
       match(error.message, part)

@@ -5,40 +5,30 @@ import { ERRORS } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import type { RetryPlan } from '#engine/contract/retry.ts'
-import type { AiBackend, AiProvider, AiRejection } from '#engine/ir/snapshot.ts'
+import type { AiBackend, AiProvider, AiRejection, AiRouteType } from '#engine/ir/snapshot.ts'
 import { chance } from '#engine/kit/chance.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/wire.ts'
 import { Answers, type Proceed } from './answer.ts'
 import { type Authority, authorityOf } from './auth/authority.ts'
 import { type ClientKeys, clientKeys, NO_KEYS } from './auth/client-key.ts'
 import { choose, retryAfterMs, Seat, Turn } from './balancer.ts'
-import type { ErrorType, FormatName } from './conversation.ts'
+import type { FormatName } from './conversation.ts'
 import { DROPPED, listOf } from './dropped.ts'
+import { edited, withModel } from './edits/edit.ts'
+import { Names } from './edits/names.ts'
 import { FormatError } from './format.ts'
 import { Guards } from './guards/guards.ts'
 import { rejectionBody } from './guards/rejection.ts'
-import { FORMATS, spokenTo } from './matrix.ts'
+import { spokenTo } from './matrix.ts'
 import { Original } from './original.ts'
+import { errorText, listModels } from './own-replies.ts'
 import { type Provider, providerOf } from './providers/index.ts'
 import { type ChatRequest, modelFor, type Order, readChat, writeChat } from './request.ts'
-import { begin, settle } from './said.ts'
+import { clientOf, isChat, operationOf, routeTypeOf } from './routes/index.ts'
+import { type ListClient, namedModels } from './routes/models.ts'
+import type { Operation } from './routes/operation.ts'
+import { begin, beginOperation, settle } from './said.ts'
 import type { CostTap } from './stream.ts'
-
-const FORMAT_OF = {
-  Completions: 'completions',
-  Messages: 'messages',
-  Responses: 'responses',
-  GenerateContent: 'gemini',
-  Passthrough: null
-} as const satisfies Record<string, FormatName | null>
-
-/** Of the gateway's own errors, once a backend is asked. */
-const ERROR_TYPES: Readonly<Record<number, ErrorType>> = {
-  408: 'timeout',
-  413: 'tooLarge',
-  503: 'overloaded',
-  504: 'timeout'
-}
 
 /** Whether another provider may do better. */
 const isFailure = (status: number): boolean => status === 429 || status >= 500
@@ -48,12 +38,25 @@ interface Choice {
   readonly provider: Provider
   readonly endpoint: Endpoint
   readonly authority: Authority
+  readonly aliases: Names<string>
+}
+
+/** What is asked: at most one of them; neither passes through. */
+interface Asked {
+  readonly chat: ChatRequest | null
+  readonly operation: Operation | null
 }
 
 /** One exchange, while it is tried at one provider after the other. */
 class Attempts {
-  /** Null: it passes through. */
+  /** Format of the client; null: none that is known. */
+  readonly client: FormatName | null
+  /** As it came; null: it is no chat. */
   readonly chat: ChatRequest | null
+  /** Null: it is a chat, or passes through. */
+  readonly operation: Operation | null
+  /** The chat as the provider that is tried gets it, ahead of translation. */
+  sent: ChatRequest | null = null
   readonly tried: Seat<Choice>[] = []
   /** Null: it will not be tried again. */
   readonly original: Original | null
@@ -65,8 +68,10 @@ class Attempts {
   /** What the client came with: an attempt leaves other keys in the request. */
   readonly keys: ClientKeys
 
-  constructor(chat: ChatRequest | null, original: Original | null, keys: ClientKeys) {
-    this.chat = chat
+  constructor(client: FormatName | null, asked: Asked, original: Original | null, keys: ClientKeys) {
+    this.client = client
+    this.chat = asked.chat
+    this.operation = asked.operation
     this.original = original
     this.keys = keys
   }
@@ -82,12 +87,15 @@ class Service implements CompiledBackend {
   readonly #wantsClient: boolean
   readonly #answers: Answers
   readonly #guards: Guards
+  /** Of the models that the configuration names. */
+  readonly #names: readonly string[]
   readonly #attempts = new WeakMap<Exchange, Attempts>()
 
   constructor(backend: AiBackend, context: BackendContext) {
     this.#backend = backend
     this.#context = context
-    this.#groups = backend.groups.map((group) => group.map((given) => new Seat(choiceOf(given, context))))
+    this.#groups = backend.groups.map((group) => group.map((given) => new Seat(choiceOf(given, backend, context))))
+    this.#names = namedModels(backend)
     this.#total = this.#groups.flat().length
     this.#wantsClient = this.#groups.flat().some(({ provider }) => provider.authority.wantsClient)
     this.#guards = new Guards(backend.promptGuard, context)
@@ -102,45 +110,48 @@ class Service implements CompiledBackend {
   readonly serve = (ex: Exchange): void => {
     const known = this.#attempts.get(ex)
     if (known !== undefined) {
-      this.#try(ex, known.chat?.client ?? null, () => this.#next(ex, known))
+      this.#try(ex, known.client, () => this.#next(ex, known))
       return
     }
     ex.backend = this.#context.name
     ex.backendKind = 'ai'
-    const client = this.#clientFormat(ex.path)
+    const type = routeTypeOf(this.#backend.routes, ex.path)
+    const client = clientOf(type, ex)
     if (client !== null) ex.dialect = (status, message) => errorText(client, status, message, null)
-    whenRequest(ex, this.#context.maxBufferBytes, (verdict) => this.#begin(ex, client, verdict))
-  }
-
-  /** What is spoken at `path`; null: nothing that is read here. */
-  #clientFormat(path: string): FormatName | null {
-    const route = this.#backend.routes.find(({ suffix }) => suffix === '*' || path.endsWith(suffix))
-    return FORMAT_OF[route?.type ?? 'Completions']
+    if (type === 'Models' && this.#names.length > 0) {
+      listModels(ex, this.#context, client as ListClient, this.#names)
+      return
+    }
+    whenRequest(ex, this.#context.maxBufferBytes, (verdict) => this.#begin(ex, type, verdict))
   }
 
   /** The body is here, or will not be. */
-  #begin(ex: Exchange, client: FormatName | null, verdict: Verdict): void {
+  #begin(ex: Exchange, type: AiRouteType, verdict: Verdict): void {
     // A timeout may have answered meanwhile, or the client may have gone.
     if (ex.response !== null || ex.responseDone) return
     if (verdict !== CONTINUE) {
       this.#context.fail(ex, ex.error ?? 'INTERNAL')
       return
     }
-    if (client === null || !this.#guards.guardsRequests) this.#start(ex, client)
+    const client = clientOf(type, ex)
+    if (client === null || !isChat(type) || !this.#guards.guardsRequests) this.#start(ex, type, client)
     else {
       this.#guards.request(ex, client, (refused) => {
-        if (refused === null) this.#start(ex, client)
+        if (refused === null) this.#start(ex, type, client)
         else this.#reject(ex, client, refused)
       })
     }
   }
 
-  #start(ex: Exchange, client: FormatName | null): void {
+  #start(ex: Exchange, type: AiRouteType, client: FormatName | null): void {
     this.#try(ex, client, () => {
       const bytes = ex.requestBytes ?? Buffer.alloc(0)
-      const chat = client === null ? null : readChat(client, bytes, ex.path, ex.query)
+      const operation = isChat(type) ? null : operationOf(type, ex, bytes)
+      const isRead = client !== null && operation === null
+      const chat = isRead ? readChat(client, bytes, ex.path, ex.query) : null
       const keys = this.#wantsClient ? clientKeys(ex) : NO_KEYS
-      const state = new Attempts(chat, ex.retry === null ? null : new Original(ex), keys)
+      const original = ex.retry === null ? null : new Original(ex)
+      const state = new Attempts(client, { chat, operation }, original, keys)
       this.#attempts.set(ex, state)
       ex.onOver = () => this.#over(ex, state)
       this.#next(ex, state)
@@ -167,8 +178,8 @@ class Service implements CompiledBackend {
     const { endpoint, authority } = seat.provider
     state.tried.push(seat)
     ex.upstreamHost = endpoint.hostHeader
-    const { chat } = state
-    if (chat !== null && !this.#write(ex, state, chat, this.#orderOf(chat, seat.provider))) return
+    if (state.chat !== null && !this.#writeEdited(ex, state, state.chat, seat.provider)) return
+    if (state.operation !== null && !this.#operate(ex, state, state.operation, seat.provider)) return
     const turn = new Turn(seat, performance.now())
     state.turn = turn
     ex.onRetry = () => this.#givenUp(ex, state)
@@ -189,7 +200,7 @@ class Service implements CompiledBackend {
     const without = () => {
       turn.failed(performance.now(), null, this.#random())
       if (state.tried.length === this.#total) this.#context.fail(ex, 'BACKEND_CREDENTIALS')
-      else this.#try(ex, state.chat?.client ?? null, () => this.#next(ex, state))
+      else this.#try(ex, state.client, () => this.#next(ex, state))
     }
     // A turn of its own: timers begin at its start, and the last one may be long over.
     const inTurn = (step: () => void) => () => {
@@ -203,22 +214,51 @@ class Service implements CompiledBackend {
     )
   }
 
-  #orderOf(chat: ChatRequest, { given, provider }: Choice): Order {
-    const model = modelFor(chat, given.model, this.#backend.modelAliases)
-    return { provider, format: spokenTo(provider, chat.client, model), model, path: given.path }
+  #orderOf(chat: ChatRequest, { given, provider, aliases }: Choice): Order {
+    const { path, pathPrefix, edits } = given
+    const model = modelFor(chat.model, given.model, aliases)
+    return { provider, format: spokenTo(provider, chat.client, model), model, path, pathPrefix, caching: edits.caching }
+  }
+
+  /** False: the client has been told why not. */
+  #writeEdited(ex: Exchange, state: Attempts, chat: ChatRequest, choice: Choice): boolean {
+    const { format } = this.#orderOf(withModel(chat, choice.given.edits), choice)
+    const sent = edited(chat, choice.given.edits, format)
+    state.sent = sent
+    return this.#write(ex, state, sent, this.#orderOf(sent, choice))
+  }
+
+  /** False: the client has been told why not. */
+  #operate(ex: Exchange, state: Attempts, operation: Operation, choice: Choice): boolean {
+    const { given, provider, aliases } = choice
+    const model = (name: string) => modelFor(name, given.model, aliases)
+    const fields = operation.write(ex, { given, provider, model })
+    const { name } = provider
+    beginOperation(ex, operation, name, operation.model === '' ? undefined : model(operation.model))
+    return !this.#isRefused(ex, state, fields, { name, client: operation.client, isStrict: operation.isStrict })
   }
 
   /** False: the client has been told why not. */
   #write(ex: Exchange, state: Attempts, chat: ChatRequest, order: Order): boolean {
     begin(ex, chat, order.provider.name, order.model, this.#context.keepsAnswers === true)
     const { fields } = writeChat(ex, chat, order)
-    if (fields.length > 0 && this.#backend.unsupported === 'refuse') {
-      const why = `cannot be carried to ${order.provider.name}: leave it out, or set unsupported: drop`
-      this.#refuse(ex, chat.client, fields[0]!, why)
-      return false
+    return !this.#isRefused(ex, state, fields, { name: order.provider.name, client: chat.client, isStrict: true })
+  }
+
+  /** Because of `fields`, which the provider called `name` has not been told. */
+  #isRefused(
+    ex: Exchange,
+    state: Attempts,
+    fields: readonly string[],
+    { name, client, isStrict }: { readonly name: string; readonly client: FormatName; readonly isStrict: boolean }
+  ): boolean {
+    if (fields.length > 0 && isStrict && this.#backend.unsupported === 'refuse') {
+      const why = `cannot be carried to ${name}: leave it out, or set unsupported: drop`
+      this.#refuse(ex, client, fields[0]!, why)
+      return true
     }
     state.dropped = fields
-    return true
+    return false
   }
 
   #refuse(ex: Exchange, client: FormatName, field: string, why: string): void {
@@ -239,9 +279,10 @@ class Service implements CompiledBackend {
     const turn = state.turn!
     this.#note(ex, turn)
     if (ex.status === 401 || ex.status === 403) turn.seat.provider.authority.refused()
-    const { chat, dropped } = state
-    if (chat === null) return CONTINUE
+    const { sent: chat, operation, dropped } = state
     if (dropped.length > 0) ex.response!.set(DROPPED, listOf(dropped))
+    if (operation !== null) return this.#answers.tell(ex, operation, proceed)
+    if (chat === null) return CONTINUE
     const { format } = this.#orderOf(chat, turn.seat.provider)
     const streamed = (tap: CostTap): void => {
       state.tap = tap
@@ -291,12 +332,7 @@ class Service implements CompiledBackend {
   }
 }
 
-function errorText(client: FormatName, status: number, message: string, param: string | null): string {
-  const type = status === 400 ? 'invalidRequest' : (ERROR_TYPES[status] ?? 'internal')
-  return JSON.stringify(FORMATS[client]!.writeError({ status, type, message, code: null, param }))
-}
-
-function choiceOf(given: AiProvider, context: BackendContext): Choice {
+function choiceOf(given: AiProvider, backend: AiBackend, context: BackendContext): Choice {
   const { upstream, connectTimeoutMs } = context
   const provider = providerOf(given)
   const host = given.host ?? provider.host
@@ -309,6 +345,7 @@ function choiceOf(given: AiProvider, context: BackendContext): Choice {
     given,
     provider,
     endpoint,
+    aliases: new Names(Object.entries(given.modelAliases ?? backend.modelAliases)),
     authority: authorityOf(given.auth, { provider, cloud: given.cloud, host }, context)
   }
 }

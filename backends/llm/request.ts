@@ -2,9 +2,12 @@
 
 import { replaceRequestBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { AiBackend } from '#engine/ir/snapshot.ts'
+import type { AiCaching } from '#engine/ir/snapshot.ts'
 import { withoutKeys } from './auth/client-key.ts'
 import type { Conversation, FormatName, Json, JsonObject } from './conversation.ts'
+import { cached } from './edits/cache.ts'
+import { modelOf } from './edits/edit.ts'
+import type { Names } from './edits/names.ts'
 import { isObject } from './fields.ts'
 import { type Asked, FormatError, Losses } from './format.ts'
 import { FORMATS } from './matrix.ts'
@@ -19,12 +22,16 @@ const GEMINI_PATH = /\/models\/([^/:]+):(streamGenerateContent|generateContent)$
 export interface ChatRequest {
   readonly client: FormatName
   readonly body: JsonObject
-  /** By the client's name. */
+  /** The body as it came. */
+  readonly bytes: Buffer
+  /** By the client's name; "" when it names none. */
   readonly model: string
   readonly isStreamed: boolean
   /** Asked of completions only; other formats always tell. */
   readonly wantsUsage: boolean
   readonly query: string
+  /** The client's own bytes will not do: the configuration has changed `body`. */
+  readonly isEdited: boolean
   /** Made when the first provider needs another format. */
   conversation: Conversation | null
   /** What the attempt that is under way has answered. */
@@ -37,15 +44,16 @@ export function readChat(client: FormatName, bytes: Buffer, path: string, query:
   const fromPath = client === 'gemini' ? GEMINI_PATH.exec(path) : null
   if (client === 'gemini' && fromPath === null)
     throw new FormatError('', 'the path must end with /models/MODEL:generateContent')
-  const model = fromPath === null ? body.model : decoded(fromPath[1]!)
-  if (typeof model !== 'string' || model === '') throw new FormatError('model', 'is required, and must be a string')
+  const model = fromPath === null ? modelOf(body) : decoded(fromPath[1]!)
   const isStreamed = fromPath === null ? body.stream === true : fromPath[2] === 'streamGenerateContent'
   const options = body.stream_options
   const wantsUsage = isObject(options) && options.include_usage === true
-  return { client, body, model, isStreamed, wantsUsage, query, conversation: null, noted: null }
+  const facts = { client, body, bytes, model, isStreamed, wantsUsage, query }
+  return { ...facts, isEdited: false, conversation: null, noted: null }
 }
 
-function decoded(text: string): string {
+/** A name in a path. Throws FormatError. */
+export function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -53,7 +61,19 @@ function decoded(text: string): string {
   }
 }
 
-function parseBody(bytes: Buffer): JsonObject {
+/** Bodies that have been read already, to find out who is to serve them (models.ts). */
+const known = new WeakMap<Buffer, JsonObject>()
+
+/** Throws FormatError. What it gives is kept as long as `bytes` are. */
+export function readAhead(bytes: Buffer): JsonObject {
+  const body = parseBody(bytes)
+  known.set(bytes, body)
+  return body
+}
+
+export function parseBody(bytes: Buffer): JsonObject {
+  const read = known.get(bytes)
+  if (read !== undefined) return read
   let value: Json
   try {
     value = JSON.parse(bytes.toString()) as Json
@@ -65,9 +85,10 @@ function parseBody(bytes: Buffer): JsonObject {
 }
 
 /** The provider's name for the model that the client asks for. */
-export function modelFor(chat: ChatRequest, fixed: string | null, aliases: AiBackend['modelAliases']): string {
+export function modelFor(model: string, fixed: string | null, aliases: Names<string>): string {
   if (fixed !== null) return fixed
-  return Object.hasOwn(aliases, chat.model) ? aliases[chat.model]! : chat.model
+  if (model === '') throw new FormatError('model', 'is required, and must be a string')
+  return aliases.find(model) ?? model
 }
 
 export interface Order {
@@ -75,35 +96,63 @@ export interface Order {
   readonly format: FormatName
   readonly model: string
   readonly path: string | null
+  /** Instead of the first part of the provider's own paths; null: that. */
+  readonly pathPrefix: string | null
+  readonly caching: AiCaching | null
 }
 
 /**
  * Makes ex the request that the provider of `order` gets, but for who asks. Returns what could not be said; throws
  * FormatError.
  */
-export function writeChat(ex: Exchange, chat: ChatRequest, { provider, format, model, path }: Order): Losses {
+export function writeChat(ex: Exchange, chat: ChatRequest, order: Order): Losses {
+  const { provider, format, model, path, pathPrefix, caching } = order
   const losses = new Losses()
   const isNative = format === chat.client
-  const given = isNative ? nativeBody(chat, format, model) : convertedBody(chat, format, model, losses)
-  const body = provider.adapt === undefined ? given : provider.adapt(format, given ?? chat.body)
-  if (body !== null) replaceRequestBody(ex, Buffer.from(JSON.stringify(body)))
-  const [target, query = ''] = (path ?? provider.target(format, model, chat.isStreamed)).split('?')
+  const body = isNative ? nativeBody(chat, format, model) : convertedBody(chat, format, model, losses)
+  const marked = caching === null ? body : cached(format, model, body ?? chat.body, caching)
+  const sent = provider.adapt === undefined ? marked : provider.adapt(format, marked ?? chat.body)
+  const isOwn = sent === null || (sent === chat.body && !chat.isEdited)
+  if (!isOwn) replaceRequestBody(ex, Buffer.from(JSON.stringify(sent)))
+  // An attempt before this one may have sent another body.
+  else if (ex.requestBytes !== chat.bytes) replaceRequestBody(ex, chat.bytes)
+  const target = path ?? prefixed(provider.target(format, model, chat.isStreamed), pathPrefix)
+  address(ex, provider, { target, query: isNative ? chat.query : '', isNative })
+  return losses
+}
+
+/** The provider's own path below another prefix than "/v1" or "/v1beta". */
+export function prefixed(target: string, prefix: string | null): string {
+  return prefix === null ? target : target.replace(/^\/v1(?:beta)?(?=\/)/, () => prefix)
+}
+
+interface Address {
+  /** Path, and query where the API needs one. */
+  readonly target: string
+  /** Where the target has none. */
+  readonly query: string
+  /** The provider speaks what the client spoke. */
+  readonly isNative: boolean
+}
+
+/** Where `ex` goes; who asks is for the provider's authority to show. */
+export function address(ex: Exchange, provider: Provider, to: Address): void {
+  const [path, query = ''] = to.target.split('?')
   ex.method = 'POST'
-  ex.path = target!
-  ex.query = query !== '' ? `?${query}` : isNative ? withoutKeys(chat.query) : ''
-  writeFields(ex, isNative)
+  ex.path = path!
+  ex.query = query !== '' ? `?${query}` : withoutKeys(to.query)
+  writeFields(ex, to.isNative)
   for (let i = 0; i < provider.fields.length; i += 2) {
     if (ex.request.get(provider.fields[i]!) === undefined)
       ex.request.append(provider.fields[i]!, provider.fields[i + 1]!)
   }
-  return losses
 }
 
 /** Null: the client's own bytes will do. */
 function nativeBody(chat: ChatRequest, format: FormatName, model: string): JsonObject | null {
   const asksUsage = format === 'completions' && chat.isStreamed && !chat.wantsUsage
   const renames = format !== 'gemini' && model !== chat.model
-  if (!asksUsage && !renames) return null
+  if (!asksUsage && !renames) return chat.isEdited ? chat.body : null
   const options = chat.body.stream_options
   return {
     ...chat.body,
@@ -114,7 +163,9 @@ function nativeBody(chat: ChatRequest, format: FormatName, model: string): JsonO
 
 function convertedBody(chat: ChatRequest, format: FormatName, model: string, losses: Losses): JsonObject {
   const from = { model: chat.model, isStreamed: chat.client === 'gemini' ? chat.isStreamed : null }
-  chat.conversation ??= FORMATS[chat.client]!.readRequest(chat.body, from)
+  // Where the client names no model, the provider's own does.
+  const body = chat.model === '' ? { ...chat.body, model } : chat.body
+  chat.conversation ??= FORMATS[chat.client]!.readRequest(body, from)
   return FORMATS[format]!.writeRequest({ ...chat.conversation, model }, losses)
 }
 

@@ -9,6 +9,7 @@ import type { Answer, ChatEvent, Conversation, FormatName, Part, Turn, Usage } f
 import { isObject } from './fields.ts'
 import { FORMATS } from './matrix.ts'
 import type { ChatRequest } from './request.ts'
+import type { Operation } from './routes/operation.ts'
 
 /** Characters of an answer that are noted down from a stream, over all its parts; and parts. */
 const NOTED_CHARS_MAX = 64 * 1024
@@ -208,6 +209,11 @@ export function begin(ex: Exchange, chat: ChatRequest, provider: string, model: 
   chat.noted = content
   const operation = OPERATIONS[chat.client] ?? 'chat'
   ex.llm = { provider, operation, requestModel: model, streaming: chat.isStreamed, content }
+}
+
+/** As begin, for what is no chat. */
+export function beginOperation(ex: Exchange, { operation }: Operation, provider: string, model?: string): void {
+  ex.llm = { provider, operation, requestModel: model }
 }
 
 interface Cost {

@@ -77,7 +77,7 @@ export interface WeightedBackend {
   readonly policies: PolicySet
 }
 
-export type Backend = StaticBackend | DynamicBackend | AiBackend
+export type Backend = StaticBackend | DynamicBackend | AiBackend | ModelsBackend
 
 export interface StaticBackend {
   readonly kind: 'static'
@@ -103,7 +103,7 @@ export interface AiBackend {
   readonly groups: readonly (readonly AiProvider[])[]
   /** What is spoken on paths that end with `suffix` ('*': all others), longest first. */
   readonly routes: readonly { readonly suffix: string; readonly type: AiRouteType }[]
-  /** The client's name of a model -> the provider's. */
+  /** The client's name of a model, or a pattern with one star -> the provider's. */
   readonly modelAliases: Readonly<Record<string, string>>
   /** What happens to fields that the provider's format cannot say. */
   readonly unsupported: 'refuse' | 'drop'
@@ -156,7 +156,72 @@ export interface AiModerationGuard {
   readonly reply: AiRejection
 }
 
-export type AiRouteType = 'Completions' | 'Messages' | 'Responses' | 'GenerateContent' | 'Passthrough'
+/** Models by the names that clients use: the one that a request names decides which of the backends it gets. */
+export interface ModelsBackend {
+  readonly kind: 'models'
+  readonly models: readonly {
+    /** Exact, or a pattern with one star at its beginning or end. */
+    readonly name: string
+    /** Clients may name it, and see it in lists. */
+    readonly isPublic: boolean
+    readonly backend: AiBackend
+  }[]
+  /** Names that stand for one of several models, by weight. */
+  readonly splits: readonly {
+    readonly name: string
+    readonly targets: readonly { readonly weight: number; readonly backend: AiBackend }[]
+  }[]
+  /** The client's name -> a name of the above. */
+  readonly aliases: Readonly<Record<string, string>>
+  readonly routes: AiBackend['routes']
+  readonly policies: PolicySet
+}
+
+export type AiRouteType =
+  | 'Completions'
+  | 'Messages'
+  | 'Responses'
+  | 'GenerateContent'
+  | 'Passthrough'
+  | 'Embeddings'
+  | 'AnthropicTokenCount'
+  | 'GeminiTokenCount'
+  | 'Models'
+  | 'Realtime'
+
+/** How requests are changed before they are sent (spec 2.6, BackendAI). */
+export interface AiEdits {
+  /** Fields of the body of a chat request that take the place of what the client said. */
+  readonly overrides: readonly AiField[]
+  /** Fields that are sent where the client said nothing. */
+  readonly defaults: readonly AiField[]
+  readonly prompt: AiPrompt | null
+  readonly caching: AiCaching | null
+}
+
+export interface AiField {
+  readonly field: string
+  /** JSON. */
+  readonly value: unknown
+}
+
+export interface AiPrompt {
+  readonly prepend: readonly AiMessage[]
+  readonly append: readonly AiMessage[]
+}
+
+export interface AiMessage {
+  readonly role: 'system' | 'developer' | 'user' | 'assistant'
+  readonly content: string
+}
+
+export interface AiCaching {
+  readonly cacheSystem: boolean
+  readonly cacheMessages: boolean
+  readonly cacheTools: boolean
+  /** A shorter beginning is not marked. */
+  readonly minTokens: number
+}
 
 export interface AiProvider {
   readonly name: string
@@ -173,6 +238,12 @@ export interface AiProvider {
   /** What a provider in somebody's cloud needs to know besides; null: nothing. */
   readonly cloud: AiCloud | null
   readonly auth: AiAuth
+  /** Those of the backend, as far as the provider has none of its own. */
+  readonly edits: AiEdits
+  /** Instead of the backend's; null: those. */
+  readonly modelAliases: AiBackend['modelAliases'] | null
+  /** Instead of the first part of the provider's own paths ("/v1"); null: that. */
+  readonly pathPrefix: string | null
 }
 
 export type AiCloud =

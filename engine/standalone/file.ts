@@ -4,8 +4,9 @@ import { refusedKeys, z } from '#engine/schema/schema.ts'
 import { frontendSchema } from './file-frontend.ts'
 import { processSchema } from './file-process.ts'
 import { routeSchemas } from './file-routes.ts'
+import { llmSchema } from './llm/schema.ts'
 
-const NOT_HERE = [...['gateways', 'llm', 'mcp', 'routeGroups', 'routes', 'services', 'tcpRoutes', 'ui', 'workloads']]
+const NOT_HERE = [...['gateways', 'mcp', 'routeGroups', 'routes', 'services', 'tcpRoutes', 'ui', 'workloads']]
 
 function build(policies: readonly Policy[]) {
   const { binds, backends, policies: onRoute, sets } = routeSchemas(policies)
@@ -15,6 +16,7 @@ function build(policies: readonly Policy[]) {
     binds: binds.optional().describe('Ports, and what is served on them.'),
     frontendPolicies: frontendSchema(policies).optional().describe('How connections of clients are treated.'),
     policies: sets.optional().describe('For all listeners; what a listener or route has itself wins.'),
+    llm: llmSchema(sets).optional().describe('Models of LLM providers on a port of their own, in short.'),
     backends: backends.optional().describe('Named backends that routes refer to.'),
     ...refusedKeys('top-level key', NOT_HERE)
   })

@@ -185,7 +185,7 @@ for (const [name, [accepted, refused]] of Object.entries(LIMITS)) {
 
 test('what other gateways have is refused by name', () => {
   const names: [file: string, message: RegExp][] = [
-    ...['gateways', 'routes', 'tcpRoutes', 'llm', 'mcp', 'ui', 'services', 'workloads', 'routeGroups'].map(
+    ...['gateways', 'routes', 'tcpRoutes', 'mcp', 'ui', 'services', 'workloads', 'routeGroups'].map(
       (key): [string, RegExp] => [`${key}: []`, new RegExp(`: top-level key '${key}' is not in this version of weir$`)]
     ),
     ...['HTTPS', 'TLS', 'TCP', 'HBONE', 'https'].map((protocol): [string, RegExp] => [
@@ -215,7 +215,7 @@ test('what other gateways have is refused by name', () => {
 
 test('refused keys are never suggested', () => {
   assert.deepEqual(hints('gatewayz: 1\nbackend: []'), [
-    'allowed: $schema, config, binds, frontendPolicies, policies, backends',
-    'did you mean "backends"? allowed: $schema, config, binds, frontendPolicies, policies, backends'
+    'allowed: $schema, config, binds, frontendPolicies, policies, llm, backends',
+    'did you mean "backends"? allowed: $schema, config, binds, frontendPolicies, policies, llm, backends'
   ])
 })

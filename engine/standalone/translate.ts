@@ -19,6 +19,7 @@ import type { File } from './file.ts'
 import { frontendPolicies, translateFrontend } from './file-frontend.ts'
 import { canonicalPolicies, type PolicyKey, policyPhases, resolvePolicies } from './file-policies.ts'
 import { type Overrides, translateProcess } from './file-process.ts'
+import { LLM_BACKEND, llmBackend, llmBind } from './llm/translate.ts'
 import { defaultListenerName, defaultRouteName } from './walk.ts'
 
 /** What a source gives; version, hash and time are those of the moment it is accepted. */
@@ -45,6 +46,7 @@ export function translate(file: File, options: TranslateOptions): SnapshotDraft 
   const translator = new Translator(options)
   for (const backend of file.backends ?? []) translator.addBackend(backend)
   const binds = (file.binds ?? []).map((bind) => translator.bind(bind))
+  if (file.llm !== undefined) binds.push(translator.llm(file.llm))
   return {
     gateway: {
       ...translator.phases(file.policies),
@@ -88,6 +90,11 @@ class Translator {
       transport: file.transport ?? 'auto',
       listeners: file.listeners.map((listener) => this.#listener(listener, file.port))
     }
+  }
+
+  llm(file: NonNullable<File['llm']>): Bind {
+    this.backends[LLM_BACKEND] = llmBackend(file, {})
+    return llmBind(file, this.phases(file.policies))
   }
 
   #listener(file: FileListener, port: number): Listener {

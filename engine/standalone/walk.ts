@@ -2,6 +2,7 @@
  * A file as it was read, before and in spite of validation: mistakes that take two places to see are
  * reported in the same run as those that a schema sees, so what is looked at here may be anything.
  */
+import { LLM_PORT } from './llm/port.ts'
 import type { Path } from './problems.ts'
 
 export type Raw = Record<string, unknown>
@@ -44,7 +45,7 @@ export const defaultRouteName = (indexInListener: number): string => `route${ind
 
 export function bindsOf(file: Raw): PlacedBind[] {
   let listeners = 0
-  return entriesOf(file.binds, ['binds']).map((bind) => ({
+  const binds = entriesOf(file.binds, ['binds']).map((bind) => ({
     ...bind,
     listeners: entriesOf(bind.raw.listeners, [...bind.path, 'listeners']).map((listener) => {
       const unnamed = defaultListenerName(listeners++)
@@ -58,6 +59,18 @@ export function bindsOf(file: Raw): PlacedBind[] {
       }
     })
   }))
+  return file.llm === undefined ? binds : [...binds, llmBindOf(objectOf(file.llm))]
+}
+
+/** What `llm` stands for: a bind with one listener, which has its policies, and one route. */
+function llmBindOf(raw: Raw): PlacedBind {
+  const path = ['llm']
+  const route = { raw: {}, path, name: 'llm' }
+  return {
+    raw: { port: raw.port ?? LLM_PORT },
+    path,
+    listeners: [{ raw: { policies: raw.policies }, path, name: 'llm', routes: [route] }]
+  }
 }
 
 /** The sets of policies of a place: one, or a list of them. */

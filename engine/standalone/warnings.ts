@@ -1,4 +1,5 @@
 /** What is allowed and yet probably not meant. */
+import { uselessCaching } from './ai/warnings.ts'
 import type { Problem } from './problems.ts'
 import type { Source } from './source.ts'
 import { bindsOf, objectOf, type Placed, policySetsOf, type Raw, text } from './walk.ts'
@@ -18,7 +19,12 @@ export function warningsOf(file: Raw, source: Source): Problem[] {
     const place = [...path, 'transport']
     warnings.push({ path: place, offset: source.locate(place, 'value'), message: UWS })
   }
-  for (const listener of binds.flatMap((bind) => bind.listeners)) {
+  const listeners = binds.flatMap((bind) => bind.listeners)
+  const routes = listeners.flatMap((listener) => listener.routes)
+  for (const { path, message } of uselessCaching(file, routes)) {
+    warnings.push({ path, offset: source.locate(path, 'key'), message })
+  }
+  for (const listener of listeners) {
     const outer = text(listener.raw.hostname) ?? '*'
     for (const route of listener.routes) {
       warnings.push(...stars(route, source), ...answered(route, source))

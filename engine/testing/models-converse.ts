@@ -18,6 +18,14 @@ export function answerConverse(path: string, body: Body, response: ServerRespons
   response.end()
 }
 
+/** The same for who needs no server: as mockAnswer of the other formats. Without events where it is not streamed. */
+export function converseAnswer(body: Body, isStreamed: boolean) {
+  return { status: 200, whole: whole(body), events: isStreamed ? events(body) : null }
+}
+
+/** Bedrock's errors ("Common errors" of its API reference): a body with a message. */
+export const CONVERSE_BUSY = { status: 429, whole: { message: 'Too many requests, please wait.' }, events: null }
+
 const toolOf = (body: Body): string | undefined => body.toolConfig?.tools?.[0]?.toolSpec?.name
 
 function whole(body: Body): object {

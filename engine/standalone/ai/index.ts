@@ -1,7 +1,8 @@
 /** The file's `ai` backends (spec 2.4, and of BackendAI what acts already): schema, and its form in the Snapshot. */
 import type { AiBackend, PolicySet } from '#engine/ir/snapshot.ts'
 import { oneOf } from '#engine/schema/choice.ts'
-import { list, name, refusedKeys, shortString, z } from '#engine/schema/schema.ts'
+import { list, name, z } from '#engine/schema/schema.ts'
+import { edits } from './edits.ts'
 import { promptGuard, translateGuards, unguardedRoute } from './guards.ts'
 import { type FileProvider, provider, providerOf } from './providers.ts'
 import { routes, translateRoutes } from './routes.ts'
@@ -10,7 +11,6 @@ import { silenceOf, streams } from './streams.ts'
 /** Spec section 8. */
 const GROUPS_MAX = 32
 const PROVIDERS_MAX = 32
-const ALIASES_MAX = 64
 
 export const aiSchema = () =>
   oneOf(
@@ -22,18 +22,13 @@ export const aiSchema = () =>
     },
     {
       routes: routes().optional(),
-      modelAliases: z
-        .record(z.string().min(1).max(256), shortString())
-        .refine((map) => Object.keys(map).length <= ALIASES_MAX, `must have at most ${ALIASES_MAX} entries`)
-        .optional()
-        .describe("The client's name of a model -> the provider's."),
+      ...edits(),
       unsupported: z
         .enum(['refuse', 'drop'])
         .optional()
         .describe('What happens to fields that the provider cannot be told. Default refuse: 400 that names them.'),
       streams: streams().optional(),
-      promptGuard: promptGuard().optional().describe('What may not be asked or answered: masked or rejected.'),
-      ...refusedKeys('LLM setting', ['defaults', 'overrides', 'prompt', 'promptCaching'])
+      promptGuard: promptGuard().optional().describe('What may not be asked or answered: masked or rejected.')
     }
   ).check(({ value, issues }) => {
     const unguarded = value.promptGuard === undefined ? null : unguardedRoute(value.routes ?? {})
@@ -53,7 +48,7 @@ export function translateAi(file: z.output<ReturnType<typeof aiSchema>>, policie
   const groups = file.provider === undefined ? file.groups!.map(({ providers }) => providers) : [[file.provider]]
   return {
     kind: 'ai',
-    groups: groups.map((providers) => providers.map((given) => providerOf(given as FileProvider))),
+    groups: groups.map((providers) => providers.map((given) => providerOf(given as FileProvider, file))),
     routes: translateRoutes(file.routes ?? {}),
     modelAliases: file.modelAliases ?? {},
     unsupported: file.unsupported ?? 'refuse',

@@ -7,6 +7,7 @@ import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
 import { host, port } from '#engine/schema/net.ts'
 import { list, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
 import { auth, authOf, awsRegion, type FileAuth } from './auth.ts'
+import { edits, editsOf, type FileEdits, overriddenModel } from './edits.ts'
 
 const named = () => shortString().optional().describe('Instead of the one that the request names.')
 const model = () => z.strictObject({ model: named() })
@@ -84,7 +85,10 @@ export const provider = (others: Record<string, z.ZodType> = {}) =>
       policies: atLeastOne({
         auth: auth().optional(),
         tls: z.strictObject({}).optional().describe('TLS to a host that is given here.'),
-        ...refusedKeys('provider policy', ['ai', 'http', 'tcp'])
+        ai: atLeastOne({ ...edits(), ...refusedKeys('LLM setting of a provider', ['promptGuard', 'routes']) })
+          .optional()
+          .describe('What is changed in requests to this provider: each setting instead of that of the backend.'),
+        ...refusedKeys('provider policy', ['http', 'tcp'])
       }).optional(),
       ...others
     }
@@ -106,7 +110,9 @@ interface ProviderFields {
   readonly host?: string | undefined
   readonly port?: number | undefined
   readonly path?: string | undefined
-  readonly policies?: { readonly auth?: FileAuth | undefined; readonly tls?: object | undefined } | undefined
+  readonly policies?:
+    | { readonly auth?: FileAuth | undefined; readonly tls?: object | undefined; readonly ai?: FileEdits | undefined }
+    | undefined
   readonly openai?: Named | undefined
   readonly azureopenai?: z.output<ReturnType<typeof azureopenai>> | undefined
   readonly anthropic?: Named | undefined
@@ -116,15 +122,17 @@ interface ProviderFields {
   readonly custom?: (Named & { readonly formats?: AiProvider['formats'] | undefined }) | undefined
 }
 
-export function providerOf(given: ProviderFields): AiProvider {
+/** `outer`: what the backend says of requests to all its providers. */
+export function providerOf(given: ProviderFields, outer: FileEdits): AiProvider {
   const file = realKeys(given)
   const type = TYPES.find((kind) => file[kind] !== undefined)!
   const { azureopenai } = file
+  const changes = file.policies?.ai ?? {}
   const own = azureopenai === undefined ? null : azureopenai.endpoint
   return {
     name: file.name ?? type,
     type,
-    model: azureopenai?.deploymentName ?? (file[type] as Named).model ?? null,
+    model: overriddenModel(changes, outer) ?? azureopenai?.deploymentName ?? (file[type] as Named).model ?? null,
     host: file.host ?? own?.host ?? null,
     port: file.port ?? (file.host === undefined ? (own?.port ?? null) : null),
     path: file.path ?? null,
@@ -132,7 +140,10 @@ export function providerOf(given: ProviderFields): AiProvider {
     // The providers' own hosts are reached over TLS only; a host that is given says so itself.
     hasTls: file.host === undefined || file.policies?.tls !== undefined,
     cloud: cloudOf(file),
-    auth: authOf(file.policies?.auth) ?? DEFAULT_AUTH[type] ?? { kind: 'client' }
+    auth: authOf(file.policies?.auth) ?? DEFAULT_AUTH[type] ?? { kind: 'client' },
+    edits: editsOf(changes, outer),
+    modelAliases: changes.modelAliases ?? null,
+    pathPrefix: null
   }
 }
 

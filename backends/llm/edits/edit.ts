@@ -1,0 +1,50 @@
+/** What the configuration changes in a client's request before it is read: overrides, defaults, then messages. */
+import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
+import { isObject } from '#backends/llm/fields.ts'
+import { FormatError } from '#backends/llm/format.ts'
+import type { ChatRequest } from '#backends/llm/request.ts'
+import type { AiEdits, AiField } from '#engine/ir/snapshot.ts'
+import { enrich } from './prompt.ts'
+
+/** `chat` as `edits` want it for a provider that speaks `spoken`; the same when nothing changes. Throws FormatError. */
+export function edited(chat: ChatRequest, edits: AiEdits, spoken: FormatName): ChatRequest {
+  const { overrides, defaults, prompt } = edits
+  if (overrides.length === 0 && defaults.length === 0 && prompt === null) return chat
+  const { client } = chat
+  let body = withFields(chat.body, overrides, defaults)
+  if (prompt !== null) body = enrich(client, spoken, body, prompt)
+  const options = body.stream_options
+  return {
+    ...chat,
+    body,
+    // Gemini's path says both, whatever stands in the body.
+    model: client === 'gemini' ? chat.model : modelOf(body),
+    isStreamed: client === 'gemini' ? chat.isStreamed : body.stream === true,
+    wantsUsage: isObject(options) && options.include_usage === true,
+    isEdited: true,
+    conversation: null
+  }
+}
+
+/** `chat` with the model that `edits` give to who names none: which format is spoken may depend on it. */
+export function withModel(chat: ChatRequest, { defaults }: AiEdits): ChatRequest {
+  if (chat.model !== '') return chat
+  const model = defaults.find(({ field }) => field === 'model')?.value
+  return typeof model === 'string' ? { ...chat, model } : chat
+}
+
+/** Null says nothing to any provider: a default takes its place. Entries are defined: "__proto__" is data. */
+function withFields(body: JsonObject, overrides: readonly AiField[], defaults: readonly AiField[]): JsonObject {
+  if (overrides.length === 0 && defaults.length === 0) return body
+  const fields = new Map<string, Json>(Object.entries(body))
+  for (const { field, value } of overrides) fields.set(field, value as Json)
+  for (const { field, value } of defaults) if ((fields.get(field) ?? null) === null) fields.set(field, value as Json)
+  return Object.fromEntries(fields)
+}
+
+/** "" when it is absent: the provider may have one of its own. */
+export function modelOf({ model = null }: JsonObject): string {
+  if (model === null) return ''
+  if (typeof model !== 'string' || model === '') throw new FormatError('model', 'is required, and must be a string')
+  return model
+}

@@ -1,0 +1,27 @@
+/** Patterns of model names: an exact name, or one star at its beginning or end, or the star alone. */
+
+/** What belongs to the name that fits best: the exact one, else the longest pattern, else the first of those. */
+export class Names<T> {
+  readonly #exact = new Map<string, T>()
+  /** Longest first. */
+  readonly #patterns: { readonly text: string; readonly isPrefix: boolean; readonly value: T }[] = []
+
+  constructor(entries: Iterable<readonly [name: string, value: T]>) {
+    for (const [name, value] of entries) {
+      const isPrefix = name.endsWith('*')
+      if (isPrefix) this.#patterns.push({ text: name.slice(0, -1), isPrefix, value })
+      else if (name.startsWith('*')) this.#patterns.push({ text: name.slice(1), isPrefix, value })
+      else if (!this.#exact.has(name)) this.#exact.set(name, value)
+    }
+    this.#patterns.sort((a, b) => b.text.length - a.text.length)
+  }
+
+  find(name: string): T | undefined {
+    const exact = this.#exact.get(name)
+    if (exact !== undefined) return exact
+    for (const { text, isPrefix, value } of this.#patterns) {
+      if (isPrefix ? name.startsWith(text) : name.endsWith(text)) return value
+    }
+    return undefined
+  }
+}

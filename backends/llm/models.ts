@@ -1,0 +1,174 @@
+/** Models of many providers behind one route: whoever is named in a request is asked. */
+import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
+import { whenRequest } from '#engine/contract/body.ts'
+import { BODY_NONE, type Exchange } from '#engine/contract/exchange.ts'
+import { CONTINUE, type Verdict } from '#engine/contract/filter.ts'
+import type { RetryPlan } from '#engine/contract/retry.ts'
+import type { AiBackend, AiRouteType, ModelsBackend } from '#engine/ir/snapshot.ts'
+import { chance } from '#engine/kit/chance.ts'
+import { aiBackend } from './backend.ts'
+import type { FormatName } from './conversation.ts'
+import { modelOf } from './edits/edit.ts'
+import { Names } from './edits/names.ts'
+import { FormatError } from './format.ts'
+import { FORMATS } from './matrix.ts'
+import { listModels } from './own-replies.ts'
+import { decoded, readAhead } from './request.ts'
+import { clientOf, routeTypeOf } from './routes/index.ts'
+import type { ListClient } from './routes/models.ts'
+
+/** Gemini's clients name the model in the path. */
+const IN_PATH = /\/models\/([^/:]+):[A-Za-z]+$/
+
+interface Model {
+  readonly isPublic: boolean
+  readonly service: CompiledBackend
+}
+
+interface Split {
+  readonly targets: readonly { readonly weight: number; readonly service: CompiledBackend }[]
+  readonly total: number
+}
+
+class Dispatcher implements CompiledBackend {
+  readonly retry: RetryPlan | null
+  readonly #context: BackendContext
+  readonly #routes: ModelsBackend['routes']
+  readonly #names: Names<Model>
+  readonly #splits: ReadonlyMap<string, Split>
+  readonly #aliases: ReadonlyMap<string, string>
+  readonly #listed: readonly string[]
+  readonly #services: readonly CompiledBackend[]
+  readonly #random = chance()
+  /** Who serves an exchange, for all its attempts. */
+  readonly #chosen = new WeakMap<Exchange, CompiledBackend>()
+
+  constructor(backend: ModelsBackend, context: BackendContext) {
+    this.#context = context
+    this.#routes = backend.routes
+    const serviceOf = (name: string, ai: AiBackend) =>
+      aiBackend.compile(ai as never, { ...context, name: `llm/${name}` })
+    const models = backend.models.map(({ name, isPublic, backend: ai }) => {
+      return { name, isPublic, service: serviceOf(name, ai) }
+    })
+    const splits = backend.splits.map(({ name, targets }) => {
+      const all = targets.map(({ weight, backend: ai }) => ({ weight, service: serviceOf(name, ai) }))
+      return [name, { targets: all, total: all.reduce((sum, { weight }) => sum + weight, 0) }] as const
+    })
+    this.#services = [...models, ...splits.flatMap(([, { targets }]) => targets)].map(({ service }) => service)
+    this.#names = new Names(models.map((model) => [model.name, model]))
+    this.#splits = new Map(splits)
+    this.#aliases = new Map(Object.entries(backend.aliases))
+    const named = models.flatMap(({ name, isPublic }) => (isPublic && !name.includes('*') ? [name] : []))
+    this.#listed = [...new Set([...this.#aliases.keys(), ...this.#splits.keys(), ...named])]
+    this.retry = this.#plan()
+  }
+
+  readonly isUsable = (): boolean => this.#services.some(({ isUsable }) => isUsable())
+
+  /** Once per attempt. */
+  readonly serve = (ex: Exchange): void => {
+    const known = this.#chosen.get(ex)
+    if (known !== undefined) {
+      known.serve(ex)
+      return
+    }
+    ex.backend = this.#context.name
+    const type = routeTypeOf(this.#routes, ex.path)
+    const client = clientOf(type, ex) ?? 'completions'
+    if (type === 'Models') {
+      listModels(ex, this.#context, client as ListClient, this.#listed)
+      return
+    }
+    whenRequest(ex, this.#context.maxBufferBytes, (verdict) => this.#begin(ex, type, client, verdict))
+  }
+
+  /** The body is here, or will not be. */
+  #begin(ex: Exchange, type: AiRouteType, client: FormatName, verdict: Verdict): void {
+    // A timeout may have answered meanwhile, or the client may have gone.
+    if (ex.response !== null || ex.responseDone) return
+    if (verdict !== CONTINUE) {
+      this.#context.fail(ex, ex.error ?? 'INTERNAL')
+      return
+    }
+    try {
+      this.#choose(ex, modelIn(ex, type), client)
+    } catch (error) {
+      // Nobody above waits for what is thrown behind a body.
+      if (error instanceof FormatError) this.#refuse(ex, client, 400, error)
+      else if (error instanceof RangeError) this.#refuse(ex, client, 400, new FormatError('', TOO_DEEP))
+      else this.#context.fail(ex, 'INTERNAL')
+    }
+  }
+
+  #choose(ex: Exchange, model: string, client: FormatName): void {
+    const service = this.#serviceFor(model)
+    if (service === null) {
+      this.#refuse(ex, client, 404, new FormatError('model', 'there is no such model here'))
+      return
+    }
+    this.#chosen.set(ex, service)
+    // The plan is that of the model with the most providers: this one may have fewer.
+    const { retry } = ex
+    if (retry !== null && retry.route.plan === this.retry) {
+      retry.count = this.retry.attempts - (service.retry?.attempts ?? 0)
+    }
+    service.serve(ex)
+  }
+
+  #serviceFor(asked: string): CompiledBackend | null {
+    const alias = this.#aliases.get(asked)
+    const name = alias ?? asked
+    const split = this.#splits.get(name)
+    if (split !== undefined) return this.#pick(split)
+    const model = this.#names.find(name)
+    // An alias may show what is hidden otherwise.
+    return model !== undefined && (model.isPublic || alias !== undefined) ? model.service : null
+  }
+
+  #pick({ targets, total }: Split): CompiledBackend {
+    let left = this.#random() * total
+    for (const { weight, service } of targets) {
+      left -= weight
+      if (left < 0) return service
+    }
+    return targets[0]!.service
+  }
+
+  #refuse(ex: Exchange, client: FormatName, status: 400 | 404, { field, message }: FormatError): void {
+    const type = status === 404 ? 'notFound' : 'invalidRequest'
+    const text = field === '' || status === 404 ? message : `${field}: ${message}`
+    const code = status === 404 ? 'model_not_found' : null
+    const body = FORMATS[client]!.writeError({ status, type, message: text, code, param: field || null })
+    const reply = { status, body: JSON.stringify(body), contentType: 'application/json', headers: null }
+    this.#context.reply(ex, reply)
+  }
+
+  /** One for all models; null when none of them has more than one provider. */
+  #plan(): RetryPlan | null {
+    const plans = this.#services.flatMap(({ retry }) => (retry == null ? [] : [retry]))
+    if (plans.length === 0) return null
+    return {
+      ...plans[0]!,
+      attempts: Math.max(...plans.map(({ attempts }) => attempts)),
+      condition: (ex) => this.#chosen.get(ex)?.retry?.condition?.(ex) ?? false
+    }
+  }
+}
+
+const TOO_DEEP = 'the body is nested too deeply'
+
+/** "" when the request names none. Throws FormatError. */
+function modelIn(ex: Exchange, type: AiRouteType): string {
+  if (type === 'Realtime') return new URLSearchParams(ex.query).get('model') ?? ''
+  const inPath = IN_PATH.exec(ex.path)
+  if (inPath !== null) return decoded(inPath[1]!)
+  if (type === 'Passthrough' && ex.requestBody === BODY_NONE) {
+    throw new FormatError('', 'nothing is served at this path')
+  }
+  return modelOf(readAhead(ex.requestBytes ?? Buffer.alloc(0)))
+}
+
+const compile = (backend: ModelsBackend, context: BackendContext): CompiledBackend => new Dispatcher(backend, context)
+
+export const modelsBackend: BackendKind = { kind: 'models', compile }

@@ -1,0 +1,56 @@
+/** Which route type is served how, where it is no chat; and how a client of each is told of errors. */
+import type { FormatName } from '#backends/llm/conversation.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import type { AiRouteType } from '#engine/ir/snapshot.ts'
+import { Count } from './count.ts'
+import { Embeddings, embeddingsClient } from './embeddings.ts'
+import { listClient, ProviderModels } from './models.ts'
+import type { Operation } from './operation.ts'
+import { Realtime } from './realtime.ts'
+
+/** The client's format on routes of chat; null: nothing is read there. */
+const CHAT = {
+  Completions: 'completions',
+  Messages: 'messages',
+  Responses: 'responses',
+  GenerateContent: 'gemini',
+  Passthrough: null
+} as const satisfies Partial<Record<AiRouteType, FormatName | null>>
+
+type ChatType = keyof typeof CHAT
+export type OtherType = Exclude<AiRouteType, ChatType>
+
+export const isChat = (type: AiRouteType): type is ChatType => Object.hasOwn(CHAT, type)
+
+/** The format in which the client is told of errors; null: none that is known. */
+export function clientOf(type: AiRouteType, ex: Exchange): FormatName | null {
+  if (isChat(type)) return CHAT[type]
+  if (type === 'AnthropicTokenCount') return 'messages'
+  if (type === 'GeminiTokenCount') return 'gemini'
+  if (type === 'Embeddings') return embeddingsClient(ex.path)
+  return type === 'Models' ? listClient(ex) : 'completions'
+}
+
+/** Throws FormatError. `bytes`: the body. */
+export function operationOf(type: OtherType, ex: Exchange, bytes: Buffer): Operation {
+  if (type === 'AnthropicTokenCount') return new Count('messages', bytes, ex.path, ex.query)
+  if (type === 'GeminiTokenCount') return new Count('gemini', bytes, ex.path, ex.query)
+  if (type === 'Embeddings') return new Embeddings(bytes, ex.path, ex.query)
+  return type === 'Models' ? new ProviderModels(ex) : new Realtime(ex)
+}
+
+/** What is spoken at `path`: the first that fits of `routes`, which has the longest first. */
+export function routeTypeOf(
+  routes: readonly { readonly suffix: string; readonly type: AiRouteType }[],
+  path: string
+): AiRouteType {
+  const route = routes.find(
+    ({ suffix, type }) => suffix === '*' || path.endsWith(suffix) || isOneModel(path, suffix, type)
+  )
+  return route?.type ?? 'Completions'
+}
+
+/** A list of models also has its entries: /v1/models/NAME. */
+function isOneModel(path: string, suffix: string, type: AiRouteType): boolean {
+  return type === 'Models' && suffix.endsWith('/models') && path.includes(`${suffix}/`) && !path.includes(':')
+}

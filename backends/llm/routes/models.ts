@@ -1,0 +1,121 @@
+/**
+ * Lists of models: those that the configuration names, or else the provider's own; as OpenAI's, Anthropic's or
+ * Gemini's clients read them. Sources: OpenAI, "Models"; Anthropic, "List Models"; ai.google.dev, "Models".
+ */
+import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
+import { Fields } from '#backends/llm/fields.ts'
+import { FormatError } from '#backends/llm/format.ts'
+import { address } from '#backends/llm/request.ts'
+import { BODY_NONE, type Exchange } from '#engine/contract/exchange.ts'
+import type { AiBackend } from '#engine/ir/snapshot.ts'
+import { beside, type Operation, type Recipient, spokenOf, type Told } from './operation.ts'
+
+/** Whose list a client expects, by the format that its errors are told in. */
+export type ListClient = 'completions' | 'messages' | 'gemini'
+
+/** What a provider lists as many as possible for. */
+const WHOLE = { completions: '', responses: '', messages: '?limit=1000', gemini: '?pageSize=1000' } as const
+const ONE = /\/models\/(.+)$/
+/** Of what the configuration lists: it does not say when a model was made. */
+const EPOCH = '1970-01-01T00:00:00Z'
+
+/** Anthropic's clients send their version with every request, and Gemini's path is their own. */
+export function listClient({ path, request }: Exchange): ListClient {
+  if (/\/v1beta\/models(?:\/|$)/.test(path)) return 'gemini'
+  return request.get('anthropic-version') === undefined ? 'completions' : 'messages'
+}
+
+/** Names that clients may use, as far as `backend` says them; patterns name nothing. */
+export function namedModels({ groups, modelAliases }: AiBackend): readonly string[] {
+  const fixed = groups.flat().flatMap(({ model }) => (model === null ? [] : [model]))
+  return [...new Set([...Object.keys(modelAliases), ...fixed])].filter((name) => !name.includes('*'))
+}
+
+/** The list, or the one model that the path ends with; null: there is no such model. */
+export function listing(client: ListClient, path: string, names: readonly string[], owner: string): JsonObject | null {
+  const one = ONE.exec(path)?.[1]
+  if (one === undefined)
+    return list(
+      client,
+      names.map((name) => entry(client, name, owner))
+    )
+  const wanted = decodedOrRaw(one)
+  return names.includes(wanted) ? entry(client, wanted, owner) : null
+}
+
+function decodedOrRaw(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+function entry(client: ListClient, name: string, owner: string): JsonObject {
+  if (client === 'messages') return { type: 'model', id: name, display_name: name, created_at: EPOCH }
+  if (client === 'gemini') {
+    const methods = ['generateContent', 'countTokens', 'embedContent']
+    return { name: `models/${name}`, displayName: name, supportedGenerationMethods: methods }
+  }
+  return { id: name, object: 'model', created: 0, owned_by: owner }
+}
+
+function list(client: ListClient, data: readonly JsonObject[]): JsonObject {
+  if (client === 'gemini') return { models: data }
+  if (client === 'completions') return { object: 'list', data }
+  return { data, has_more: false, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null }
+}
+
+/** The provider's own list. */
+export class ProviderModels implements Operation {
+  readonly client: ListClient
+  readonly isStrict = false
+  readonly model = ''
+  readonly #one: string | null
+  readonly #query: string
+  #spoken: ListClient | 'responses' = 'completions'
+  #owner = ''
+
+  constructor(ex: Exchange) {
+    this.client = listClient(ex)
+    this.#query = ex.query
+    this.#one = ONE.exec(ex.path)?.[1] ?? null
+  }
+
+  get spoken(): FormatName {
+    return this.#spoken
+  }
+
+  write(ex: Exchange, to: Recipient): readonly string[] {
+    const { provider } = to
+    const formats = ['gemini', this.client, 'completions', 'responses', 'messages'] as const
+    this.#spoken = spokenOf(to, '', formats, 'has no list of its models')
+    if (to.given.type === 'vertexai') throw new FormatError('', `${provider.name} has no list of its models`)
+    this.#owner = provider.name
+    const isNative = this.#isNative
+    const end = this.#spoken === 'gemini' ? ':generateContent' : '/models'
+    const base = beside(to, this.#spoken, '', end).replace(/\/?:generateContent$|\/deployments\/[^/]*/, '')
+    const target = this.#one === null ? base : `${base}/${this.#one}`
+    const query = isNative ? this.#query : this.#one === null ? WHOLE[this.#spoken] : ''
+    address(ex, provider, { target, query, isNative })
+    ex.method = 'GET'
+    ex.requestBody = BODY_NONE
+    ex.request.remove('content-type')
+    return []
+  }
+
+  get #isNative(): boolean {
+    return this.client === (this.#spoken === 'responses' ? 'completions' : this.#spoken)
+  }
+
+  readonly read = (body: Json): Told => {
+    if (this.#isNative) return { body: null, usage: null }
+    const answer = Fields.of(body, '')
+    const name = (one: Fields): string =>
+      this.#spoken === 'gemini' ? one.string('name').replace(/^models\//, '') : one.string('id')
+    const told = (one: Fields): JsonObject => entry(this.client, name(one), this.#owner)
+    if (this.#one !== null) return { body: told(answer), usage: null }
+    const models = answer.objects(this.#spoken === 'gemini' ? 'models' : 'data')
+    return { body: list(this.client, models.map(told)), usage: null }
+  }
+}

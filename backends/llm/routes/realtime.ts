@@ -1,0 +1,60 @@
+/**
+ * OpenAI's Realtime API over WebSocket: the upgrade goes to the provider with its key and its name of the model, and
+ * what follows is a pipe. Source: OpenAI, "Realtime API with WebSocket".
+ */
+import { FormatError } from '#backends/llm/format.ts'
+import { address } from '#backends/llm/request.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
+import { beside, type Operation, type Recipient, spokenOf } from './operation.ts'
+
+/** How a page in a browser shows its key: it can set no Authorization. */
+const KEY_PROTOCOL = 'openai-insecure-api-key.'
+
+export class Realtime implements Operation {
+  readonly client = 'completions'
+  readonly spoken = 'completions'
+  readonly isStrict = true
+  readonly model: string
+  readonly read = null
+  readonly #query: URLSearchParams
+
+  /** Throws FormatError. */
+  constructor({ upgrade, query, request }: Exchange) {
+    if (upgrade !== 'websocket') throw new FormatError('', 'the realtime API is spoken over a WebSocket')
+    this.#query = new URLSearchParams(query)
+    this.model = this.#query.get('model') ?? ''
+    showKey(request)
+  }
+
+  write(ex: Exchange, to: Recipient): readonly string[] {
+    const format = spokenOf(to, this.model, ['completions', 'responses'] as const, 'has no realtime API')
+    const query = new URLSearchParams(this.#query)
+    // A call that exists already has its model.
+    if (!query.has('call_id') && query.get('intent') !== 'transcription') query.set('model', to.model(this.model))
+    const target = beside(to, format, this.model, '/realtime')
+    const text = query.toString()
+    const joint = target.includes('?') ? '&' : '?'
+    address(ex, to.provider, { target: text === '' ? target : `${target}${joint}${text}`, query: '', isNative: true })
+    ex.method = 'GET'
+    for (const name of ['content-type', 'accept-encoding']) ex.request.remove(name)
+    return []
+  }
+}
+
+/** A key among the protocols that a client offers becomes the credential that it is. */
+function showKey(request: HeaderBlock): void {
+  const { credential, rest } = split(request.get('sec-websocket-protocol') ?? '')
+  if (credential === null) return
+  if (request.get('authorization') === undefined) request.append('Authorization', `Bearer ${credential}`)
+  if (rest === '') request.remove('sec-websocket-protocol')
+  else request.set('Sec-WebSocket-Protocol', rest)
+}
+
+/** The key among the protocols that a client offers, and the others. */
+function split(offered: string): { readonly credential: string | null; readonly rest: string } {
+  const names = offered.split(',').map((name) => name.trim())
+  const key = names.find((name) => name.startsWith(KEY_PROTOCOL))
+  const rest = names.filter((name) => !name.startsWith(KEY_PROTOCOL)).join(', ')
+  return { credential: key === undefined ? null : key.slice(KEY_PROTOCOL.length), rest }
+}

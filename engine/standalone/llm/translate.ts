@@ -1,0 +1,167 @@
+/** The file's `llm` -> one bind, one route and one backend of models. */
+
+import type { AiBackend, AiProvider, Bind, ModelsBackend, PolicyPhases, PolicySet } from '#engine/ir/snapshot.ts'
+import { editsOf, type FileEdits, overriddenModel } from '#engine/standalone/ai/edits.ts'
+import { providerOf } from '#engine/standalone/ai/providers.ts'
+import { translateRoutes } from '#engine/standalone/ai/routes.ts'
+import { silenceOf } from '#engine/standalone/ai/streams.ts'
+import { serving } from './find.ts'
+import { LLM_PORT } from './port.ts'
+import { isPreset, KINDS, type Kind, PRESETS } from './presets.ts'
+import type { LlmChanges, LlmFile, LlmModel, LlmParams, LlmProvider } from './schema.ts'
+
+/** No name of a backend in the file has a slash. */
+export const LLM_BACKEND = 'llm/models'
+
+const ROUTES = translateRoutes({
+  '/chat/completions': 'Completions',
+  '/messages': 'Messages',
+  '/messages/count_tokens': 'AnthropicTokenCount',
+  '/responses': 'Responses',
+  '/embeddings': 'Embeddings',
+  '/models': 'Models',
+  '/realtime': 'Realtime',
+  ':generateContent': 'GenerateContent',
+  ':streamGenerateContent': 'GenerateContent',
+  ':countTokens': 'GeminiTokenCount',
+  ':embedContent': 'Embeddings',
+  ':batchEmbedContents': 'Embeddings',
+  '*': 'Passthrough'
+})
+
+export function llmBind(file: LlmFile, phases: PolicyPhases): Bind {
+  const everything = { path: { prefix: '/' }, headers: [], query: [] }
+  const backends = [{ backend: LLM_BACKEND, weight: 1, policies: {} }]
+  const route = { name: 'llm', hostnames: [], matches: [everything], policies: {}, backends }
+  const listener = { name: 'llm', hostname: '*', protocol: 'HTTP' as const, ...phases, routes: [route] }
+  return { port: file.port ?? LLM_PORT, transport: 'auto', listeners: [listener] }
+}
+
+/** The shortcut has no guards: `guardrails` is refused by name. */
+const NO_GUARDS: AiBackend['promptGuard'] = { request: [], response: [] }
+
+export function llmBackend(file: LlmFile, policies: PolicySet): ModelsBackend {
+  const providers = new Map((file.providers ?? []).map((provider) => [provider.name, provider]))
+  const reached = file.models.map((model) => reach(model, providers))
+  const backend = (groups: AiBackend['groups']): AiBackend => ({
+    kind: 'ai',
+    groups,
+    routes: ROUTES,
+    // A name that only stands for another is not what a provider knows.
+    modelAliases: file.modelAliases ?? {},
+    unsupported: file.unsupported ?? 'refuse',
+    silence: silenceOf(),
+    promptGuard: NO_GUARDS,
+    policies: {}
+  })
+  const models = file.models.map(({ name, visibility = 'public' }, i) => {
+    return { name, isPublic: visibility === 'public', backend: backend([[reached[i]!]]) }
+  })
+  const failovers = (file.virtualModels ?? []).flatMap(({ name, routing: { failover } }) =>
+    failover === undefined ? [] : [{ name, isPublic: true, backend: backend(groupsOf(failover.targets, reached)) }]
+  )
+  const splits = (file.virtualModels ?? []).flatMap(({ name, routing: { weighted } }) => {
+    const targets = (weighted?.targets ?? []).map(({ model, weight = 1 }) => {
+      return { weight, backend: backend(groupsOf([{ model }], reached)) }
+    })
+    return weighted === undefined ? [] : [{ name, targets }]
+  })
+  return {
+    kind: 'models',
+    models: [...models, ...failovers],
+    splits,
+    aliases: file.modelAliases ?? {},
+    routes: ROUTES,
+    policies
+  }
+}
+
+type Targets = readonly { readonly model: string; readonly priority?: number | undefined }[]
+
+/** By priority, the lowest number first. Names of providers are unique over all groups. */
+function groupsOf(targets: Targets, reached: readonly AiProvider[]): AiProvider[][] {
+  const groups = new Map<number, AiProvider[]>()
+  targets.forEach(({ model, priority = 0 }, i) => {
+    const provider = serving(reached, model)!
+    // Where the provider is told no other name, it is told the one that the target has in the file.
+    const named = { ...provider, name: `${model}/${i}`, model: provider.model ?? model }
+    const group = groups.get(priority)
+    if (group === undefined) groups.set(priority, [named])
+    else group.push(named)
+  })
+  return [...groups].sort(([a], [b]) => a - b).map(([, group]) => group)
+}
+
+/** The provider of a model, with everything that it says, or that the one says which it refers to. */
+function reach(model: LlmModel, providers: ReadonlyMap<string, LlmProvider>): AiProvider {
+  const { provider: choice } = model
+  const outer = typeof choice === 'object' && choice.reference !== undefined ? providers.get(choice.reference)! : null
+  const params: LlmParams = { ...outer?.params, ...defined(model.params ?? {}) }
+  const own: FileEdits = { ...changesOf(model), prompt: model.prompt }
+  const shared = changesOf(outer?.defaults ?? {})
+  const { file, pathPrefix } = fileProvider(outer?.provider ?? choice, params)
+  const provider = providerOf({ ...file, name: model.name }, {})
+  return {
+    ...provider,
+    model: overriddenModel(own, shared) ?? provider.model,
+    edits: editsOf(own, shared),
+    pathPrefix
+  }
+}
+
+function changesOf({ defaults, overrides, promptCaching }: LlmChanges): FileEdits {
+  const list = (map: Readonly<Record<string, unknown>> | undefined) =>
+    map === undefined ? undefined : Object.entries(map).map(([field, value]) => ({ field, value }))
+  return { defaults: list(defaults), overrides: list(overrides), promptCaching }
+}
+
+/** As an `ai` backend would say it; and where its paths begin. */
+function fileProvider(choice: LlmProvider['provider'], params: LlmParams) {
+  const isPresetName = typeof choice === 'string' && isPreset(choice)
+  const preset = isPresetName && params.host === undefined ? PRESETS[choice] : undefined
+  const { model, apiKey } = params
+  const named = { model }
+  const kind =
+    typeof choice !== 'string'
+      ? { custom: { ...named, formats: choice.custom!.formats } }
+      : isPresetName
+        ? { custom: named }
+        : { [KINDS[choice as Kind]]: { ...named, ...cloudOf(KINDS[choice as Kind], params) } }
+  const address = addressOf({ ...params, baseUrl: params.baseUrl ?? preset })
+  const auth = apiKey === undefined ? undefined : { key: apiKey }
+  const { hasTls, pathPrefix, ...place } = address
+  const policies = { auth, tls: hasTls ? {} : undefined }
+  return { file: { ...kind, ...place, path: params.path, policies }, pathPrefix: params.pathPrefix ?? pathPrefix }
+}
+
+/** What a provider in somebody's cloud needs besides. */
+function cloudOf(kind: (typeof KINDS)[Kind], params: LlmParams): object {
+  if (kind === 'bedrock') return { region: params.awsRegion }
+  if (kind === 'vertexai') return { projectId: params.vertexProject, region: params.vertexRegion }
+  if (kind !== 'azureopenai') return {}
+  const endpoint = { host: `${params.azureResourceName!.toLowerCase()}.openai.azure.com`, port: null }
+  return { endpoint, deploymentName: params.model, apiVersion: params.azureApiVersion }
+}
+
+interface Place {
+  readonly host?: string | undefined
+  readonly port?: number | undefined
+  readonly hasTls: boolean
+  readonly pathPrefix: string | null
+}
+
+function addressOf({ baseUrl, host, port }: LlmParams): Place {
+  if (baseUrl === undefined) return { host, port, hasTls: false, pathPrefix: null }
+  const url = new URL(baseUrl)
+  const path = url.pathname.replace(/\/+$/, '')
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? undefined : Number(url.port),
+    hasTls: url.protocol === 'https:',
+    pathPrefix: path === '' ? null : path
+  }
+}
+
+function defined<T extends object>(fields: T): Partial<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>
+}
