@@ -159,8 +159,8 @@ their usage. A test holds this page to that.
 
 \`native\`: the same format on both sides, the bytes pass. \`converted\`: it arrives in the provider's own words.
 \`refused\`: the provider's format cannot say it, so that it is a 400 that names the field, or left out and listed where
-the backend says \`unsupported: drop\`. \`not needed\`: a hint, to providers that do it unasked. Features that a client's format cannot say have
-no row. Which providers speak which formats: [models](configuration.md#models).`
+the backend says \`unsupported: drop\`. \`not needed\`: a hint, to providers that do it unasked. Features that
+a client's format cannot say have no row. Which providers speak which formats: [models](configuration.md#models).`
   return `${[head, ...CLIENTS.map(tableOf)].join('\n\n')}\n`
 }
 

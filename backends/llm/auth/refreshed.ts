@@ -47,7 +47,7 @@ export class Refreshed<T> {
     const now = this.#world.now()
     const current = this.#current
     if (current !== null && now < current.endsAt) {
-      if (now >= current.refreshAt && this.#pending === null && now >= this.#pausedUntil) this.#begin(false)
+      if (now >= current.refreshAt && this.#pending === null && now >= this.#pausedUntil) void this.#begin(false)
       return current.value
     }
     if (this.#pending !== null) return this.#pending

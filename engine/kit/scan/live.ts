@@ -134,9 +134,12 @@ export class Live {
     return this.#atEnd >= 0 && this.#atEnd < run ? this.#atEnd : run
   }
 
-  /** What began before `position` has been looked at. */
-  take(position: number): void {
-    this.accepted = this.#latest >= position ? position : -1
+  /**
+   * What began before `position` has been looked at. `next`: a match that begins there or later, or -1: its run may
+   * have been dropped for one that began earlier, and that an assertion or the match before it has undone since.
+   */
+  take(position: number, next: number): void {
+    this.accepted = this.#latest >= position ? position : next
   }
 
   /** Forgets what has begun. */

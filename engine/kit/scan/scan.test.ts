@@ -189,6 +189,13 @@ describe('streams', () => {
     for (let size = 1; size < 12; size++) equal(streamed(cutAt(sample, size), all), maskText(sample, all))
   })
 
+  test('a match whose run gave way to one that began earlier, which was none', () => {
+    const rules = by('a[^a]*?a', '\\Baa*?b', 'a')
+    equal(maskText('aaba', rules), '<masked><masked>')
+    for (let size = 1; size < 4; size++) equal(streamed(cutAt('aaba', size), rules), '<masked><masked>')
+    for (let size = 1; size < 8; size++) equal(streamed(cutAt('aaaaaa🙂', size), by('.{1,3}a| ')), '<masked><masked>🙂')
+  })
+
   test('any text, any expression, any cut', () => {
     const atom = fc.constantFrom('a', 'b', '1', '.', '\\d', '\\w', '[ab1]', '\\b', '^', '$', ' ', '[^a]', '\\B')
     const sign = fc.constantFrom('', '', '', '?', '*', '+', '{2}', '{1,3}', '*?')

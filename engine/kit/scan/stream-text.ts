@@ -108,24 +108,31 @@ export class StreamText implements Arriving {
     for (let i = 0; i < this.#rules.length; i++) {
       const live = this.#live[i]!
       if (live.accepted < 0 || live.accepted >= until) continue
-      this.#search(i, until, text, found)
-      live.take(until)
+      live.take(until, this.#search(i, until, text, found))
     }
     for (const span of join(found)) addSpan(this.spans, span)
     if (found.length > 0) this.isHit = true
     this.decided = until
   }
 
-  #search(i: number, until: number, text: string, found: Span[]): void {
+  /** Where the next match begins that is there already, at `until` or later; -1: none is known. */
+  #search(i: number, until: number, text: string, found: Span[]): number {
     const { find, mask } = this.#rules[i]!
     let from = Math.max(this.#from[i]!, this.decided)
-    while (from < until) {
+    let next = -1
+    for (;;) {
       const match = find(text, from - this.#base)
-      if (match === null || this.#base + match[0] >= until) break
-      found.push({ start: this.#base + match[0], end: this.#base + match[1], by: mask })
+      if (match === null) break
+      const start = this.#base + match[0]
+      if (start >= until) {
+        next = start
+        break
+      }
       from = this.#base + match[1]
+      found.push({ start, end: from, by: mask })
     }
     this.#from[i] = from
+    return next
   }
 
   #trim(): void {
