@@ -49,6 +49,7 @@ interface Asked {
 
 /** One exchange, while it is tried at one provider after the other. */
 class Attempts {
+  readonly by: CompiledBackend
   /** Format of the client; null: none that is known. */
   readonly client: FormatName | null
   /** As it came; null: it is no chat. */
@@ -68,7 +69,14 @@ class Attempts {
   /** What the client came with: an attempt leaves other keys in the request. */
   readonly keys: ClientKeys
 
-  constructor(client: FormatName | null, asked: Asked, original: Original | null, keys: ClientKeys) {
+  constructor(
+    by: CompiledBackend,
+    client: FormatName | null,
+    asked: Asked,
+    original: Original | null,
+    keys: ClientKeys
+  ) {
+    this.by = by
     this.client = client
     this.chat = asked.chat
     this.operation = asked.operation
@@ -89,7 +97,6 @@ class Service implements CompiledBackend {
   readonly #guards: Guards
   /** Of the models that the configuration names. */
   readonly #names: readonly string[]
-  readonly #attempts = new WeakMap<Exchange, Attempts>()
 
   constructor(backend: AiBackend, context: BackendContext) {
     this.#backend = backend
@@ -108,8 +115,8 @@ class Service implements CompiledBackend {
 
   /** Once per attempt. */
   readonly serve = (ex: Exchange): void => {
-    const known = this.#attempts.get(ex)
-    if (known !== undefined) {
+    const known = this.#attemptsOf(ex)
+    if (known !== null) {
       this.#try(ex, known.client, () => this.#next(ex, known))
       return
     }
@@ -123,6 +130,11 @@ class Service implements CompiledBackend {
       return
     }
     whenRequest(ex, this.#context.maxBufferBytes, (verdict) => this.#begin(ex, type, verdict))
+  }
+
+  /** Null: it has not been tried here. */
+  #attemptsOf({ serving }: Exchange): Attempts | null {
+    return serving instanceof Attempts && serving.by === this ? serving : null
   }
 
   /** The body is here, or will not be. */
@@ -151,8 +163,8 @@ class Service implements CompiledBackend {
       const chat = isRead ? readChat(client, bytes, ex.path, ex.query) : null
       const keys = this.#wantsClient ? clientKeys(ex) : NO_KEYS
       const original = ex.retry === null ? null : new Original(ex)
-      const state = new Attempts(client, { chat, operation }, original, keys)
-      this.#attempts.set(ex, state)
+      const state = new Attempts(this, client, { chat, operation }, original, keys)
+      ex.serving = state
       ex.onOver = () => this.#over(ex, state)
       this.#next(ex, state)
     })
@@ -325,7 +337,7 @@ class Service implements CompiledBackend {
       codes: new Set([502, 503, 504]),
       backoffMs: 0,
       precondition: null,
-      condition: (ex) => this.#attempts.get(ex)?.turn != null && isFailure(ex.status),
+      condition: (ex) => this.#attemptsOf(ex)?.turn != null && isFailure(ex.status),
       // What may follow is bounded already, by the number of providers and by how long they rest.
       budget: { percent: 100, minPerSecond: 100 }
     }

@@ -40,8 +40,6 @@ class Dispatcher implements CompiledBackend {
   readonly #listed: readonly string[]
   readonly #services: readonly CompiledBackend[]
   readonly #random = chance()
-  /** Who serves an exchange, for all its attempts. */
-  readonly #chosen = new WeakMap<Exchange, CompiledBackend>()
 
   constructor(backend: ModelsBackend, context: BackendContext) {
     this.#context = context
@@ -68,9 +66,10 @@ class Dispatcher implements CompiledBackend {
 
   /** Once per attempt. */
   readonly serve = (ex: Exchange): void => {
-    const known = this.#chosen.get(ex)
-    if (known !== undefined) {
-      known.serve(ex)
+    const { serving } = ex
+    // Who was chosen serves all attempts.
+    if (serving !== null && this.#services.includes(serving.by)) {
+      serving.by.serve(ex)
       return
     }
     ex.backend = this.#context.name
@@ -107,7 +106,6 @@ class Dispatcher implements CompiledBackend {
       this.#refuse(ex, client, 404, new FormatError('model', 'there is no such model here'))
       return
     }
-    this.#chosen.set(ex, service)
     // The plan is that of the model with the most providers: this one may have fewer.
     const { retry } = ex
     if (retry !== null && retry.route.plan === this.retry) {
@@ -151,7 +149,7 @@ class Dispatcher implements CompiledBackend {
     return {
       ...plans[0]!,
       attempts: Math.max(...plans.map(({ attempts }) => attempts)),
-      condition: (ex) => this.#chosen.get(ex)?.retry?.condition?.(ex) ?? false
+      condition: (ex) => ex.serving?.by.retry?.condition?.(ex) ?? false
     }
   }
 }

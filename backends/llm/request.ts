@@ -171,11 +171,13 @@ function convertedBody(chat: ChatRequest, format: FormatName, model: string, los
 
 function writeFields(ex: Exchange, isNative: boolean): void {
   const { request } = ex
-  const vendor: string[] = []
-  request.forEach((name) => {
-    if (!isNative && VENDOR_FIELDS.test(name.toLowerCase())) vendor.push(name)
-  })
-  for (const name of vendor) request.remove(name.toLowerCase())
+  if (!isNative) {
+    const vendor: string[] = []
+    request.forEach((name) => {
+      if (VENDOR_FIELDS.test(name.toLowerCase())) vendor.push(name)
+    })
+    for (const name of vendor) request.remove(name.toLowerCase())
+  }
   // Cookies are between the client and this gateway, and a compressed answer could not be read.
   request.remove('cookie')
   request.set('Accept-Encoding', 'identity')

@@ -5,7 +5,7 @@
  */
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { WheelTimer } from '#engine/kit/timer-wheel.ts'
-import type { ResponseTap } from './backend.ts'
+import type { CompiledBackend, ResponseTap } from './backend.ts'
 import type { Collector } from './body.ts'
 import type { Meter, Quota } from './buckets.ts'
 import type { ErrorCode } from './errors.ts'
@@ -116,6 +116,8 @@ export class Exchange {
    * Whatever it did to the request for its own endpoint it takes back: the next attempt may be another backend's.
    */
   onRetry: ((ex: Exchange) => void) | null = null
+  /** What a backend keeps of it from one attempt to the next, and whose it is. A WeakMap would cost a microsecond. */
+  serving: { readonly by: CompiledBackend } | null = null
   /** For the backend: called once, when the exchange is about to be recorded, however it ended. */
   onOver: ((ex: Exchange) => void) | null = null
   /** What a model was asked and has answered, as far as it is known; null where none is asked. */
