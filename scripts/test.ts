@@ -1,6 +1,7 @@
 /**
  * `npm test`: types, format and lint, floating promises, house rules and layers, all at once; then
- * every *.test.ts under node's own test runner, whose summary is the last thing printed.
+ * every *.test.ts under node's own test runner: those of units in two processes, the others in one each. The last
+ * line says how many there were.
  * `npm test -- path/to/one.test.ts ...` runs only those tests.
  */
 import { spawn } from 'node:child_process'
@@ -12,6 +13,14 @@ import { isTest, listFiles, ROOT } from './files.ts'
 const TEST_CONCURRENCY = 2
 /** For one file: a hang, even a busy loop, becomes a failure that names it. */
 const TEST_TIMEOUT_MS = 120_000
+
+/**
+ * Files that may share a process: nothing in them starts a program or a thread, or changes what the process has for
+ * all. A process of its own for each of them costs as much as all their tests.
+ */
+const SHARED =
+  /^(?:backends|engine\/(?:admin|build|cel|contract|http|ir|kit|schema|standalone|telemetry)|policies\/\w+)\//
+const ALONE = /program/
 
 interface Check {
   readonly name: string
@@ -48,13 +57,24 @@ function checks(): Check[] {
 /** oxlint looks for its type-aware half in the PATH; npm sets that, a direct call does not. */
 const env = { ...process.env, PATH: `${join(ROOT, 'node_modules', '.bin')}${delimiter}${process.env.PATH ?? ''}` }
 
+const TEST_ARGS = ['--disable-warning=ExperimentalWarning', '--test', `--test-timeout=${TEST_TIMEOUT_MS}`]
+const TAP = '--test-reporter=tap'
+
 /** Runs the node that runs this, so that every step has the pinned version. Killed by a signal: code 1. */
-function runNode(args: readonly string[], stdio: 'pipe' | 'inherit'): Promise<Outcome> {
+function runNode(args: readonly string[], how: 'pipe' | 'tee' | 'inherit'): Promise<Outcome> {
+  const stdio = how === 'inherit' ? how : 'pipe'
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', stdio, stdio] })
     const chunks: Buffer[] = []
-    child.stdout?.on('data', (chunk: Buffer) => chunks.push(chunk))
-    child.stderr?.on('data', (chunk: Buffer) => chunks.push(chunk))
+    for (const [stream, own] of [
+      [child.stdout, process.stdout],
+      [child.stderr, process.stderr]
+    ] as const) {
+      stream?.on('data', (chunk: Buffer) => {
+        chunks.push(chunk)
+        if (how === 'tee') own.write(chunk)
+      })
+    }
     child.once('error', reject)
     child.once('close', (code) => resolve({ code: code ?? 1, output: Buffer.concat(chunks).toString() }))
   })
@@ -71,14 +91,41 @@ async function runCheck({ name, args }: Check): Promise<string | null> {
   return name
 }
 
+/** Runs files in one process. The number of tests that passed; null when one did not, and then all is printed. */
+async function runShared(files: readonly string[]): Promise<number | null> {
+  const { code, output } = await runNode([...TEST_ARGS, '--experimental-test-isolation=none', TAP, ...files], 'pipe')
+  if (code !== 0) console.log(output.trimEnd())
+  return code === 0 ? countOf(output) : null
+}
+
+/** Of the summary of a run. */
+function countOf(output: string): number {
+  return Number(/^# pass (\d+)$/m.exec(output)?.[1] ?? 0)
+}
+
 async function main(asked: readonly string[]): Promise<void> {
-  const wanted = asked.length > 0 ? asked : listFiles(ROOT).filter(isTest)
-  const results = asked.length > 0 ? [] : await Promise.all(checks().map(runCheck))
-  const failed = results.filter((name) => name !== null)
-  const args = ['--disable-warning=ExperimentalWarning', '--test', `--test-timeout=${TEST_TIMEOUT_MS}`]
-  const { code } = await runNode([...args, `--test-concurrency=${TEST_CONCURRENCY}`, ...wanted], 'inherit')
+  if (asked.length > 0) {
+    const { code } = await runNode([...TEST_ARGS, ...asked], 'inherit')
+    if (code !== 0) process.exitCode = 1
+    return
+  }
+  const failed = (await Promise.all(checks().map(runCheck))).filter((name) => name !== null)
+  const files = listFiles(ROOT).filter(isTest)
+  const isShared = (file: string) => SHARED.test(file) && !ALONE.test(file)
+  const shared = files.filter(isShared)
+  const halves = [0, 1].map((half) => runShared(shared.filter((_, i) => i % 2 === half)))
+  const counts = await Promise.all(halves)
+  const alone = await runAlone(files.filter((file) => !isShared(file)))
   if (failed.length > 0) console.error(`failed before the tests: ${failed.join(', ')} (see above)`)
-  if (failed.length > 0 || code !== 0) process.exitCode = 1
+  if (counts.includes(null)) console.error('tests failed in a shared process (see above)')
+  if (failed.length > 0 || counts.includes(null) || alone === null) process.exitCode = 1
+  else console.log(`all ${counts.concat(alone).reduce<number>((sum, count) => sum + (count ?? 0), 0)} tests passed`)
+}
+
+/** As runShared, a process for each file, printed as they end. */
+async function runAlone(files: readonly string[]): Promise<number | null> {
+  const { code, output } = await runNode([...TEST_ARGS, `--test-concurrency=${TEST_CONCURRENCY}`, TAP, ...files], 'tee')
+  return code === 0 ? countOf(output) : null
 }
 
 await main(process.argv.slice(2))

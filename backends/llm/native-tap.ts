@@ -58,7 +58,11 @@ class NativeTap implements CostTap {
   body(_ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
     const whole = this.#bytes.take(chunk, start, end)
     if (whole === null || !this.#bytes.isBetween) return whole
-    const events = whole === chunk ? chunk.subarray(start, end) : whole
+    const isChunk = whole === chunk
+    // Most events are only looked at as text: a view of the bytes would cost as much again.
+    const text = isChunk ? chunk.latin1Slice(start, end) : whole.latin1Slice()
+    if (!this.#isFirst && !this.#marks.test(text)) return whole
+    const events = isChunk ? chunk.subarray(start, end) : whole
     const left = this.#look(events)
     if (left === events) return whole
     return left.length === 0 ? null : left
@@ -82,7 +86,6 @@ class NativeTap implements CostTap {
 
   /** Reads what matters of whole events. Answers them (a copy, when there are fewer) without those nobody asked for. */
   #look(events: Buffer): Buffer {
-    if (!this.#isFirst && !this.#marks.test(events.latin1Slice())) return events
     const kept: Buffer[] = []
     let isLess = false
     for (let at = 0; at < events.length; ) {

@@ -6,7 +6,7 @@
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import { type Exchange, STEP_SENDING } from '#engine/contract/exchange.ts'
 import { TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/wire.ts'
+import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/wire.ts'
 import type { ChatError } from './conversation.ts'
 import type { Cost, CostTap } from './stream.ts'
 
@@ -85,7 +85,7 @@ class Pulse {
 
   /** The provider has sent something; `said`: and so has the gateway. */
   heard(said: boolean): void {
-    this.#heardAt = performance.now()
+    this.#heardAt = turnStartedAt
     if (said) this.#saidAt = this.#heardAt
   }
 
