@@ -26,6 +26,10 @@ test('a moderation has a key or nothing to show: what it would ignore is refused
     const found = withAuth({ [kind]: {} })
     deepEqual(found, [`${where}.${kind}: authentication of a moderation '${kind}' is not in this version of weir`])
   }
+  const hurried = { openAIModeration: { timeout: '0s' } }
+  deepEqual(inAi({ provider: PROVIDER, promptGuard: { request: [hurried] } }), [
+    'ai.promptGuard.request[0].openAIModeration.timeout: must be longer than nothing: no answer comes in no time'
+  ])
   match(withAuth({ secretRef: { name: 'x' } })[0]!, /secretRef: is for resources of Kubernetes/)
 })
 

@@ -43,7 +43,10 @@ const failing = {
     .enum(['FailClosed', 'FailOpen'])
     .optional()
     .describe('What happens when it cannot be asked. Default FailClosed: 503.'),
-  timeout: duration().optional().describe('Default 10s.')
+  timeout: duration()
+    .refine((ms) => ms > 0, 'must be longer than nothing: no answer comes in no time')
+    .optional()
+    .describe('Default 10s.')
 }
 
 const headerMatch = () =>
