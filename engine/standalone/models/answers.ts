@@ -1,9 +1,9 @@
 /**
  * A provider of models without a model: it speaks the wire formats of OpenAI (chat completions, responses), Anthropic
  * and Gemini as their documentation shows them, streamed and not. It says "Hello, world" in two pieces, or calls the
- * first tool that it is given, and always counts the same: 12 tokens in, 4 of them cached, and 7 out. It has embeddings,
- * counts and lists of models too. A model called error-429 answers with that status. The demonstration and the tests
- * are served by it.
+ * first tool that it is given, and always counts the same: 12 tokens in, 4 of them cached, and 7 out. It has
+ * embeddings, counts and lists of models too. A model called error-429 answers with that status. The demonstration and
+ * the tests are served by it.
  */
 import { completion, completionEvents, openaiError } from './completions.ts'
 import { gemini, geminiError, geminiEvents } from './gemini.ts'
