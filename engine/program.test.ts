@@ -107,7 +107,7 @@ test('a port that is taken is a clear start error', async (t) => {
   const program = runProgram(['-c', config(port, 'x')])
   t.after(() => program.stop())
   assert.equal(await program.exited(), 1)
-  assert.match(program.output, /EADDRINUSE.*binds\[\]\.port/)
+  assert.match(program.output, /EADDRINUSE.*binds\[\]\.port, llm\.port/)
 })
 
 test('a changed file is put in force, a broken one is refused and the old one stays', async (t) => {

@@ -319,7 +319,7 @@ class Program {
 
 function explainStart(message: string, code: string | null): string {
   if (code === 'EADDRINUSE')
-    return `${message}. Stop what listens there, or choose another port (binds[].port; PORT for the demonstration)`
+    return `${message}. Stop what listens there, or choose another port (binds[].port, llm.port; PORT for the demonstration)`
   if (code === 'EACCES')
     return `${message}. Ports below 1024 need privileges: choose another port or grant CAP_NET_BIND_SERVICE`
   return message

@@ -11,7 +11,16 @@ export function oneOf<C extends Optional, O extends Shape = Record<never, never>
   // Neutral words are understood, and not proposed.
   const shown = names.filter((name) => realName(name) === name).join(', ')
   return z
-    .strictObject({ ...choices, ...(others as O) })
+    .strictObject(
+      { ...choices, ...(others as O) },
+      {
+        // The name of a choice alone is a frequent mistake; other texts are not shown.
+        error: ({ code, input }) =>
+          code === 'invalid_type' && typeof input === 'string' && names.includes(input)
+            ? `must be an object, such as { ${input}: ... }, not a text`
+            : undefined
+      }
+    )
     .check((payload) => {
       const given = names.filter((name) => (payload.value as Shape)[name] !== undefined)
       const also = given.length === 0 ? '' : `, not ${given.join(' and ')}`

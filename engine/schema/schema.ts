@@ -39,7 +39,8 @@ export const name = () =>
   )
 
 /** A key that users know from the spec or from other gateways, and that weir does not have (yet). */
-export const refused = (what: string) => z.never({ error: `${what} is not in this version of weir` }).optional()
+export const refused = (what: string, instead?: string) =>
+  z.never({ error: `${what} is not in this version of weir${instead === undefined ? '' : `; ${instead}`}` }).optional()
 
 /** One refused key per name; `what` goes before the name in the message ("policy"). */
 export function refusedKeys(what: string, names: readonly string[]): Record<string, ReturnType<typeof refused>> {

@@ -58,6 +58,12 @@ binds:
             /responses: Responses
             ":generateContent": GenerateContent
             ":streamGenerateContent": GenerateContent
+            /embeddings: Embeddings
+            ":embedContent": Embeddings
+            ":batchEmbedContents": Embeddings
+            /count_tokens: AnthropicTokenCount
+            ":countTokens": GeminiTokenCount
+            /models: Models
             "*": Completions
 `
 }

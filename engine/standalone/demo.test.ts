@@ -32,6 +32,25 @@ test('the demonstration has a model for every SDK, streamed or not, and it fails
   equal(called.content[0]?.type === 'tool_use' && called.content[0].name, 'weather')
   const google = new GoogleGenAI({ apiKey: 'none', httpOptions: { baseUrl: at } })
   equal((await google.models.generateContent({ model: 'demo', contents: 'Hi' })).text, 'Hello, world')
+  deepEqual(
+    (await openai.models.list()).data.map(({ id }) => id),
+    ['demo']
+  )
+  const embedded = await openai.embeddings.create({ model: 'demo', input: ['Hi', 'there'] })
+  deepEqual(
+    embedded.data.map(({ embedding }) => embedding),
+    [
+      [0.5, -0.25, 0.125],
+      [0.5, -0.25, 0.125]
+    ]
+  )
+  equal((await anthropic.messages.countTokens({ model: 'demo', messages })).input_tokens, 12)
+  equal((await google.models.countTokens({ model: 'demo', contents: 'Hi' })).totalTokens, 12)
+  const { embeddings } = await google.models.embedContent({ model: 'demo', contents: ['Hi', 'there'] })
+  deepEqual(
+    embeddings?.map(({ values }) => values?.length),
+    [3, 3]
+  )
   const failed = await fetch(`${at}/v1/messages`, {
     method: 'POST',
     body: JSON.stringify({ model: 'error-529', max_tokens: 1, messages })

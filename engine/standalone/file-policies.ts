@@ -20,6 +20,15 @@ const KNOWN_NAMES = [
   ...['transformation', 'transformations', 'tunnel', 'urlRewrite']
 ]
 
+/** Where that stands which acts on models. */
+const OF_MODELS: Readonly<Record<string, string>> = {
+  ai: "what it says of models stands in the backend's ai itself",
+  auth: 'for models it is policies.auth of the provider',
+  backendAuth: 'for models it is policies.auth of the provider',
+  backendTLS: 'for models it is policies.tls of the provider',
+  tls: 'for models it is policies.tls of the provider'
+}
+
 /** A name that the file accepts for a policy. */
 export interface PolicyKey {
   readonly key: string
@@ -46,7 +55,7 @@ export function policySchema(policies: readonly Policy[], attachment: Attachment
     }
   }
   if (attachment === 'route') shape.phase = phase()
-  for (const name of KNOWN_NAMES) shape[name] ??= refused(`policy '${name}'`)
+  for (const name of KNOWN_NAMES) shape[name] ??= refused(`policy '${name}'`, OF_MODELS[name])
   return z.strictObject(shape)
 }
 

@@ -134,13 +134,18 @@ test('policies that are not here are refused by name, slips are corrected', () =
     'retry',
     'requestMirror',
     'oidc',
-    'backendTLS',
-    'ai',
     'a2a',
     'mcpAuthorization',
     'urlRewrite'
   ]) {
     assert.equal(at(name), `policy '${name}' is not in this version of weir`)
+  }
+  for (const [name, instead] of [
+    ['ai', "what it says of models stands in the backend's ai itself"],
+    ['backendAuth', 'for models it is policies.auth of the provider'],
+    ['backendTLS', 'for models it is policies.tls of the provider']
+  ]) {
+    assert.equal(at(name!), `policy '${name}' is not in this version of weir; ${instead}`)
   }
   assert.equal(at('timeoutz'), 'is not a known key')
   assert.equal(

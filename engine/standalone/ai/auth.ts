@@ -3,7 +3,7 @@ import type { AiAuth } from '#engine/ir/snapshot.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
-import { longString, refusedKeys, shortString, z } from '#engine/schema/schema.ts'
+import { longString, refusedKeys, says, shortString, z } from '#engine/schema/schema.ts'
 
 /** Spec 2.6. */
 const KEY_CHARS_MAX = 2_048
@@ -70,16 +70,26 @@ const isIdToken = (type: string | undefined) => type === 'IdToken' || type === '
 const secretRef = (instead: string) =>
   z.never({ error: `is for resources of Kubernetes: a file has ${instead}, which may come from a variable` }).optional()
 
+/** A key that goes into a header line. */
+export const authKey = (max = KEY_CHARS_MAX) =>
+  z
+    .string({ error: says('must be text: $NAME takes it from the environment') })
+    .min(1)
+    .max(max)
+    .regex(/^[!-~](?:[ -~]*[!-~])?$/, 'must be visible ASCII characters, without spaces around them')
+
+/** What has only one key to show. */
+export const keyOnly = () =>
+  oneOf({
+    key: authKey().optional().describe('Sent as a bearer token.'),
+    ...refusedKeys('authentication of a moderation', ['aws', 'azure', 'cloudC', 'cloudD', 'gcp', 'passthrough']),
+    secretRef: secretRef('key')
+  })
+
 export const auth = () =>
   oneOf(
     withNeutralNames({
-      key: z
-        .string()
-        .min(1)
-        .max(KEY_CHARS_MAX)
-        .regex(/^[!-~](?:[ -~]*[!-~])?$/, 'must be visible ASCII characters, without spaces around them')
-        .optional()
-        .describe('Sent in the place where the provider wants it.'),
+      key: authKey().optional().describe('Sent in the place where the provider wants it.'),
       passthrough: z
         .strictObject({})
         .optional()

@@ -6,7 +6,8 @@ import { duration } from '#engine/schema/duration.ts'
 import { headerName, path, regexSource } from '#engine/schema/http.ts'
 import { host, port, target } from '#engine/schema/net.ts'
 import { list, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
-import { auth } from './auth.ts'
+import { keyOnly } from './auth.ts'
+import { tls } from './tls.ts'
 
 /** Spec section 8. */
 const GUARDS_MAX = 8
@@ -42,7 +43,10 @@ const failing = {
     .enum(['FailClosed', 'FailOpen'])
     .optional()
     .describe('What happens when it cannot be asked. Default FailClosed: 503.'),
-  timeout: duration().optional().describe('Default 10s.')
+  timeout: duration()
+    .refine((ms) => ms > 0, 'must be longer than nothing: no answer comes in no time')
+    .optional()
+    .describe('Default 10s.')
 }
 
 const headerMatch = () =>
@@ -70,8 +74,8 @@ const moderation = () =>
     port: port().optional().describe('Default 443, without TLS 80.'),
     path: path().optional().describe('Default /v1/moderations.'),
     policies: atLeastOne({
-      auth: auth().optional(),
-      tls: z.strictObject({}).optional().describe('TLS to a host that is given here.'),
+      auth: keyOnly().optional(),
+      tls: tls().optional().describe('TLS to a host that is given here.'),
       ...refusedKeys('moderation policy', ['http', 'tcp'])
     }).optional(),
     ...failing
@@ -141,7 +145,7 @@ function translate(file: FileGuard, message: string): AiGuard {
     origin: originOf(hasTls ? 'https' : 'http', place),
     path: own ?? '/v1/moderations',
     model: model ?? 'omni-moderation-latest',
-    key: (policies?.auth as { readonly key?: string } | undefined)?.key ?? null,
+    key: policies?.auth?.key ?? null,
     ...common
   }
 }

@@ -33,15 +33,20 @@ export const aiSchema = () =>
   ).check(({ value, issues }) => {
     const unguarded = value.promptGuard === undefined ? null : unguardedRoute(value.routes ?? {})
     if (unguarded !== null) {
-      const message = `prompt guards cannot see what passes as ${unguarded[1]} (route ${unguarded[0]})`
+      const message = `prompt guards cannot see what passes as ${unguarded[1]} (route ${unguarded[0]}); that needs a backend without them`
       issues.push({ code: 'custom', path: ['promptGuard'], message, input: value.promptGuard })
     }
-    const names = (value.groups ?? []).flatMap(({ providers }) =>
-      providers.map((given) => (given as FileProvider).name!)
-    )
-    const twice = names.find((one, i) => names.indexOf(one) < i)
-    if (twice === undefined) return
-    issues.push({ code: 'custom', path: ['groups'], message: `two providers are called ${twice}`, input: value })
+    const names = new Set<string>()
+    ;(value.groups ?? []).forEach(({ providers }, group) => {
+      providers.forEach((given, i) => {
+        const { name: called = '' } = given as FileProvider
+        const path = ['groups', group, 'providers', i, 'name']
+        if (names.has(called)) {
+          issues.push({ code: 'custom', path, message: `two providers are called ${called}`, input: called })
+        }
+        names.add(called)
+      })
+    })
   })
 
 export function translateAi(file: z.output<ReturnType<typeof aiSchema>>, policies: PolicySet): AiBackend {

@@ -8,6 +8,7 @@ import { host, port } from '#engine/schema/net.ts'
 import { list, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
 import { auth, authOf, awsRegion, type FileAuth } from './auth.ts'
 import { edits, editsOf, type FileEdits, overriddenModel } from './edits.ts'
+import { tls } from './tls.ts'
 
 const named = () => shortString().optional().describe('Instead of the one that the request names.')
 const model = () => z.strictObject({ model: named() })
@@ -84,7 +85,7 @@ export const provider = (others: Record<string, z.ZodType> = {}) =>
       path: path().optional().describe("Of the API; default: the provider's own."),
       policies: atLeastOne({
         auth: auth().optional(),
-        tls: z.strictObject({}).optional().describe('TLS to a host that is given here.'),
+        tls: tls().optional().describe('TLS to a host that is given here.'),
         ai: atLeastOne({ ...edits(), ...refusedKeys('LLM setting of a provider', ['promptGuard', 'routes']) })
           .optional()
           .describe('What is changed in requests to this provider: each setting instead of that of the backend.'),

@@ -14,8 +14,9 @@ import {
   type ZodType,
   z
 } from '#engine/schema/schema.ts'
-import { awsRegion } from '#engine/standalone/ai/auth.ts'
+import { authKey, awsRegion } from '#engine/standalone/ai/auth.ts'
 import { edits, type FileEdits } from '#engine/standalone/ai/edits.ts'
+import { nearest } from '#engine/standalone/suggest.ts'
 import { serving } from './find.ts'
 import { LLM_PORT } from './port.ts'
 import { isKind, KINDS, PRESETS } from './presets.ts'
@@ -25,6 +26,7 @@ const PROVIDERS_MAX = 256
 const TARGETS_MAX = 32
 const FIELDS_MAX = 64
 const ALIASES_MAX = 1024
+const API_KEY_CHARS_MAX = 16_384
 const WEIGHT_MAX = 1_000_000
 const PRIORITY_MAX = 1_000_000
 const FORMATS = ['completions', 'messages', 'responses'] as const
@@ -35,28 +37,33 @@ const LATER: readonly string[] = ['copilot']
 /** Exact, or with one star at its beginning or end. */
 const pattern = () => shortString().regex(/^(?:\*?[^*]+|[^*]+\*|\*)$/, 'may have one star, at its beginning or end')
 
-const providerName = () =>
-  z.enum(PROVIDER_NAMES, {
-    error: ({ input }) =>
-      typeof input === 'string' && LATER.includes(input)
-        ? `provider '${input}' is not in this version of weir's llm`
-        : `must be one of ${PROVIDER_NAMES.join(', ')}, or { custom } or { reference }`
-  })
+/** Neither a name nor an object of the file. */
+function wrongChoice(input: unknown): string | undefined {
+  if (input === undefined) return undefined
+  if (typeof input === 'string' && LATER.includes(input))
+    return `provider '${input}' is not in this version of weir's llm`
+  const near = typeof input === 'string' ? nearest(input, PROVIDER_NAMES) : null
+  const hint = near === null ? '' : `; did you mean "${near}"?`
+  return `must be one of ${PROVIDER_NAMES.join(', ')}, or { custom } or { reference }${hint}`
+}
 
 const choice = () =>
-  z.union([
-    providerName(),
-    oneOf({
-      custom: z
-        .strictObject({
-          formats: list(z.enum(FORMATS), 1, FORMATS.length).optional().describe('Default completions.')
-        })
-        .optional()
-        .describe('A server that speaks formats of OpenAI or Anthropic. Needs params.baseUrl or params.host.'),
-      reference: name().optional().describe('One of llm.providers.'),
-      ...refusedKeys('provider of llm', LATER)
-    })
-  ])
+  z.union(
+    [
+      z.enum(PROVIDER_NAMES),
+      oneOf({
+        custom: z
+          .strictObject({
+            formats: list(z.enum(FORMATS), 1, FORMATS.length).optional().describe('Default completions.')
+          })
+          .optional()
+          .describe('A server that speaks formats of OpenAI or Anthropic. Needs params.baseUrl or params.host.'),
+        reference: name().optional().describe('One of llm.providers.'),
+        ...refusedKeys('provider of llm', LATER)
+      })
+    ],
+    { error: ({ input }) => wrongChoice(input) }
+  )
 
 const BASE_URL = /^https?:\/\/(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?(?:\/[!-"$->@-~]*)?$/
 const BASE_URL_EXPECTED = 'must be "http://host:port/path" or "https://host/path", without user, query and fragment'
@@ -74,12 +81,7 @@ const params = () =>
   z
     .strictObject({
       model: shortString().optional().describe("The provider's name of the model. Default: the client's."),
-      apiKey: z
-        .string({ error: says('must be text: $NAME takes it from the environment') })
-        .min(1)
-        .max(16_384)
-        .optional()
-        .describe("Default: the client's own credential."),
+      apiKey: authKey(API_KEY_CHARS_MAX).optional().describe("Default: the client's own credential."),
       baseUrl: baseUrl().optional().describe("Where the provider's API is, up to its version: https://host/v1."),
       host: host().optional().describe('Instead of baseUrl: the host, without TLS.'),
       port: port().optional().describe('Of host.'),
@@ -268,7 +270,10 @@ export interface LlmVirtual {
 
 type Report = (at: readonly (string | number)[], message: string) => void
 
-function checkReferences({ providers = [], models, virtualModels = [] }: LlmFile, report: Report): void {
+function checkReferences(
+  { providers = [], models, virtualModels = [], modelAliases = {} }: LlmFile,
+  report: Report
+): void {
   const known = new Set<string>()
   providers.forEach(({ name, provider, params }, i) => {
     if (known.has(name)) report(['providers', i, 'name'], `there is already a provider "${name}"`)
@@ -299,6 +304,10 @@ function checkReferences({ providers = [], models, virtualModels = [] }: LlmFile
       else if (serving(models, model) === undefined) report(path, `no model of llm.models serves "${model}"`)
     })
   })
+  for (const [alias, model] of Object.entries(modelAliases)) {
+    const isServed = serving(models, model) !== undefined || virtualModels.some(({ name }) => name === model)
+    if (!isServed) report(['modelAliases', alias], `no model of llm.models or llm.virtualModels serves "${model}"`)
+  }
 }
 
 /** Parameters of one provider each, and whether it needs them. */

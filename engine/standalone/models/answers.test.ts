@@ -85,3 +85,31 @@ test('generateContent', async () => {
     (error: unknown) => error instanceof ApiError && error.status === 404
   )
 })
+
+test('embeddings, counts and lists of models', async () => {
+  const vector = [0.5, -0.25, 0.125]
+  const one = await openai().embeddings.create({ model: 'm', input: 'Hi' })
+  deepEqual([one.data.map(({ embedding }) => embedding), one.model], [[vector], 'm'])
+  const tokens = await openai().embeddings.create({ model: 'm', input: [1, 2], encoding_format: 'float' })
+  deepEqual(
+    tokens.data.map(({ embedding }) => embedding),
+    [vector]
+  )
+  await rejects(openai().embeddings.create({ model: 'error-429', input: 'Hi' }), OpenAI.RateLimitError)
+  const messages = [{ role: 'user' as const, content: 'Hi' }]
+  equal((await anthropic().messages.countTokens({ model: 'm', messages })).input_tokens, 12)
+  equal((await google().models.countTokens({ model: 'm', contents: 'Hi' })).totalTokens, 12)
+  const { embeddings } = await google().models.embedContent({ model: 'm', contents: ['a', 'b'] })
+  deepEqual(
+    embeddings?.map(({ values }) => values),
+    [vector, vector]
+  )
+  equal((await openai().responses.inputTokens.count({ model: 'm', input: 'Hi' })).input_tokens, 12)
+  deepEqual(
+    (await openai().models.list()).data.map(({ id }) => id),
+    ['demo']
+  )
+  const names: (string | undefined)[] = []
+  for await (const { name } of await google().models.list()) names.push(name)
+  deepEqual(names, ['models/demo'])
+})

@@ -1,12 +1,14 @@
 /**
  * A provider of models without a model: it speaks the wire formats of OpenAI (chat completions, responses), Anthropic
  * and Gemini as their documentation shows them, streamed and not. It says "Hello, world" in two pieces, or calls the
- * first tool that it is given, and always counts the same: 12 tokens in, 4 of them cached, and 7 out. A model called
- * error-429 answers with that status. The demonstration and the tests are served by it.
+ * first tool that it is given, and always counts the same: 12 tokens in, 4 of them cached, and 7 out. It has
+ * embeddings, counts and lists of models too. A model called error-429 answers with that status. The demonstration and
+ * the tests are served by it.
  */
 import { completion, completionEvents, openaiError } from './completions.ts'
 import { gemini, geminiError, geminiEvents } from './gemini.ts'
 import { anthropicError, message, messageEvents } from './messages.ts'
+import * as others from './others.ts'
 import { response, responseEvents } from './responses.ts'
 import type { Body, MockAnswer, Wire } from './wire.ts'
 
@@ -45,17 +47,44 @@ const FORMATS: readonly (readonly [suffix: RegExp, Format])[] = [
   ]
 ]
 
+type Whole = readonly [suffix: RegExp, whole: Format['whole'], error: Format['error']]
+
+/** What is never streamed. */
+const WHOLE: readonly Whole[] = [
+  [/\/embeddings$/, others.embeddings, openaiError],
+  [/\/responses\/input_tokens$/, others.inputTokens, openaiError],
+  [/\/messages\/count_tokens$/, others.countTokens, anthropicError],
+  [/:countTokens$/, others.geminiCount, geminiError],
+  [/:embedContent$/, others.embedContent, geminiError],
+  [/:batchEmbedContents$/, others.batchEmbedContents, geminiError]
+]
+
+/** These come without a body. */
+const LISTS: readonly (readonly [suffix: RegExp, whole: () => object])[] = [
+  [/\/v1beta\/models$/, others.geminiModels],
+  [/\/models$/, others.openaiModels]
+]
+
 /** `target`: path, with or without a query. `body`: JSON, whatever it is. Null: no format lives there. */
 export function mockAnswer(target: string, body: Body): MockAnswer | null {
   const path = target.split('?')[0]!
-  const format = FORMATS.find(([suffix]) => suffix.test(path))?.[1]
-  if (format === undefined) return null
+  const list = LISTS.find(([suffix]) => suffix.test(path))
+  if (list !== undefined) return { status: 200, whole: list[1](), events: null }
+  const format = formatOf(path)
+  if (format === null) return null
   if (typeof body !== 'object' || body === null) return refused(format, 400, 'the body must be a JSON object')
   const model = modelOf(path, body)
   const failing = /^error-([45]\d\d)$/.exec(model)
   if (failing !== null) return refused(format, Number(failing[1]), `the model ${model} always fails`)
   const isStreamed = format.isStreamed(path, body)
   return { status: 200, whole: isStreamed ? {} : format.whole(body), events: isStreamed ? format.events(body) : null }
+}
+
+function formatOf(path: string): Format | null {
+  const chat = FORMATS.find(([suffix]) => suffix.test(path))
+  if (chat !== undefined) return chat[1]
+  const [, whole, error] = WHOLE.find(([suffix]) => suffix.test(path)) ?? []
+  return whole === undefined || error === undefined ? null : { whole, error, events: () => [], isStreamed: () => false }
 }
 
 function refused(format: Format, status: number, why: string): MockAnswer {

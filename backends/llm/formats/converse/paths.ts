@@ -34,7 +34,13 @@ const OPENAI = {
 }
 
 const PATHS: { readonly [format in FormatName]: Paths } = {
-  completions: { ...OPENAI, output: 'response_format', thinking: 'reasoning_effort', turns: 'messages' },
+  completions: {
+    ...OPENAI,
+    topLogprobs: 'logprobs',
+    output: 'response_format',
+    thinking: 'reasoning_effort',
+    turns: 'messages'
+  },
   responses: { ...OPENAI, output: 'text.format', thinking: 'reasoning', turns: 'input' },
   messages: {
     ...OPENAI,

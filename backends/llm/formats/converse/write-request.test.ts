@@ -95,7 +95,7 @@ test('what Converse cannot say is told by its path', () => {
     [{ turns: [user({ kind: 'opaque', format: 'completions', value: {} })] }, ['messages[0].content[0]']],
     [
       { sampling: { ...read({}).sampling, seed: 1, count: 2, topLogprobs: 0, frequencyPenalty: 1, topK: 3 } },
-      ['seed', 'frequency_penalty', 'n', 'top_logprobs']
+      ['seed', 'frequency_penalty', 'n', 'logprobs']
     ],
     [{ sampling: { ...read({}).sampling, topK: 3 } }, ['top_k'], 'meta.llama3'],
     [{ output: { kind: 'json' } }, ['response_format']],

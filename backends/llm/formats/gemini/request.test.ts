@@ -138,6 +138,30 @@ test('fields of the wrong type are told by their path', () => {
   }
 })
 
+test("what is lost is told in the words of the client's format", () => {
+  const said = {
+    system: [{ kind: 'text' as const, text: 's', cache }],
+    turns: [{ role: 'user' as const, parts: [{ kind: 'text' as const, text: 't', cache }] }],
+    toolChoice: { kind: 'auto' as const, name: null, parallel: false },
+    user: 'u'
+  }
+  const lost = (format: 'messages' | 'responses' | 'converse') =>
+    write(foreign({ ...said, rest: { format, fields: new Map<string, Json>() } })).losses
+  assert.deepEqual(lost('messages'), [
+    'messages[0].content[0].cache_control',
+    'system[0].cache_control',
+    'metadata.user_id',
+    'tool_choice.disable_parallel_tool_use'
+  ])
+  assert.deepEqual(lost('responses'), [
+    'input[0].content[0].cache_control',
+    'input.cache_control',
+    'user',
+    'parallel_tool_calls'
+  ])
+  assert.deepEqual(lost('converse').slice(0, 2), ['messages[0].content[0].cachePoint', 'system[0].cachePoint'])
+})
+
 test('what is nested too deeply is refused', () => {
   let deep: JsonObject = {}
   for (let i = 0; i < 100_000; i++) deep = { items: deep }
@@ -147,7 +171,7 @@ test('what is nested too deeply is refused', () => {
   refused(user({ functionResponse: { name: 'f', response: deep } }))
   const args = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
   const { body, losses } = write(foreign({ turns: [{ role: 'assistant', parts: [call('a', args)] }] }))
-  assert.deepEqual([body, losses], [{}, ['turns[0].parts[0].arguments']])
+  assert.deepEqual([body, losses], [{}, ['messages[0].content[0].arguments']])
 })
 
 test('rest goes nowhere but into the body', () => {
@@ -296,19 +320,19 @@ test('what Gemini cannot say is a loss', () => {
     })
   )
   assert.deepEqual(losses, [
-    'turns[0].role',
-    'turns[1].parts[0].signature',
-    'turns[1].parts[1]',
-    'turns[1].parts[2].arguments',
-    'turns[2].parts[0]',
-    'turns[2].parts[1].cache',
-    'turns[2].parts[1].detail',
-    'system[0].cache',
+    'messages[0].role',
+    'messages[1].content[0].signature',
+    'messages[1].content[1]',
+    'messages[1].content[2].arguments',
+    'messages[2].content[0]',
+    'messages[2].content[1].cache_control',
+    'messages[2].content[1].detail',
+    'messages.cache_control',
     'user',
     'metadata',
     'tools[0]',
-    'toolChoice.parallel',
-    'serviceTier',
+    'parallel_tool_calls',
+    'service_tier',
     'logit_bias'
   ])
   assert.deepEqual(body.contents, [
@@ -339,7 +363,7 @@ test('thinking is a level from Gemini 3 on, and a budget before', () => {
     const { body, losses } = write(foreign({ model, thinking: thinking(fields) }))
     assert.deepEqual([body.generationConfig, losses], [{ thinkingConfig: expected }, []])
   }
-  assert.deepEqual(write(foreign({ thinking: thinking({ effort: 'odd' }) })).losses, ['thinking.effort'])
+  assert.deepEqual(write(foreign({ thinking: thinking({ effort: 'odd' }) })).losses, ['reasoning_effort'])
 })
 
 test('shapes of output, strict tools and tiers of other formats', () => {

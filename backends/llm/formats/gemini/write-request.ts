@@ -5,7 +5,6 @@ import type {
   JsonObject,
   OutputShape,
   Sampling,
-  Thinking,
   Tool,
   ToolChoice,
   Turn
@@ -13,26 +12,28 @@ import type {
 import { budgetOf } from '#backends/llm/effort.ts'
 import { compact } from '#backends/llm/fields.ts'
 import type { Losses } from '#backends/llm/format.ts'
+import { cachePath, partPath, pathsOf, systemPath, turnPath } from './paths.ts'
 import { hasNoArguments } from './read-request.ts'
 import { restore } from './rest.ts'
 import { sourceOf } from './schema.ts'
 import { type PartsWriter, type Writable, writePart } from './write-parts.ts'
 
 export function writeRequest(conversation: Conversation, losses: Losses): JsonObject {
-  const isGemini = conversation.rest.format === 'gemini'
+  const from = conversation.rest.format
+  const isGemini = from === 'gemini'
   const contents = writeTurns(conversation, isGemini, losses)
   for (const [i, part] of conversation.system.entries()) {
-    if (part.cache !== null) losses.add(`system[${i}].cache`)
+    if (part.cache !== null) losses.add(cachePath(from, systemPath(from, i)))
   }
-  if (conversation.user !== null) losses.add('user')
-  if (conversation.metadata !== null) losses.add('metadata')
+  if (conversation.user !== null) losses.add(pathsOf(from).user)
+  if (conversation.metadata !== null) losses.add(pathsOf(from).metadata)
   const system = conversation.system.map((part): JsonObject => ({ text: part.text }))
   const body = compact({
     systemInstruction: system.length > 0 ? { parts: system } : null,
     contents: contents.length > 0 ? contents : null,
-    tools: conversation.tools.length > 0 ? writeTools(conversation.tools, losses) : null,
+    tools: conversation.tools.length > 0 ? writeTools(conversation, losses) : null,
     toolConfig: writeToolChoice(conversation, losses),
-    generationConfig: writeConfig(conversation, isGemini, losses),
+    generationConfig: writeConfig(conversation, losses),
     serviceTier: writeTier(conversation, isGemini, losses)
   })
   restore(body as Writable, conversation.rest, losses)
@@ -40,16 +41,17 @@ export function writeRequest(conversation: Conversation, losses: Losses): JsonOb
 }
 
 function writeTurns(conversation: Conversation, isGemini: boolean, losses: Losses): JsonObject[] {
-  const writer: PartsWriter = { isForProvider: true, isGemini, losses, names: new Map() }
+  const { format } = conversation.rest
+  const writer: PartsWriter = { isForProvider: true, isGemini, format, losses, names: new Map() }
   const contents: { role: string; parts: Writable[] }[] = []
   for (const [i, turn] of conversation.turns.entries()) {
-    if (turn.role === 'system') losses.add(`turns[${i}].role`)
+    if (turn.role === 'system') losses.add(`${turnPath(format, i)}.role`)
     const role = turn.role === 'assistant' ? 'model' : 'user'
     const last = contents[contents.length - 1]
     // Results of parallel calls are wanted in one content, and other formats send one turn for each.
     const parts = !isGemini && last?.role === role ? last.parts : []
     const before = parts.length
-    for (const [j, part] of turn.parts.entries()) writePart(part, `turns[${i}].parts[${j}]`, parts, writer)
+    for (const [j, part] of turn.parts.entries()) writePart(part, partPath(format, i, j), parts, writer)
     if (!isGemini && role === 'model') excuse(turn, parts, before, conversation.model)
     if (parts !== last?.parts && (isGemini || parts.length > 0)) contents.push({ role, parts })
   }
@@ -68,11 +70,11 @@ function excuse(turn: Turn, parts: Writable[], from: number, model: string): voi
   if (first !== undefined) first.thoughtSignature ??= 'skip_thought_signature_validator'
 }
 
-function writeTools(tools: readonly Tool[], losses: Losses): JsonObject[] {
+function writeTools({ tools, rest }: Conversation, losses: Losses): JsonObject[] {
   const entries: JsonObject[] = []
   let row: JsonObject[] | null = null
   for (const [i, tool] of tools.entries()) {
-    if (tool.cache !== null) losses.add(`tools[${i}].cache`)
+    if (tool.cache !== null) losses.add(cachePath(rest.format, `tools[${i}]`))
     if (tool.native !== null) {
       if (tool.native.format !== 'gemini') {
         losses.add(`tools[${i}]`)
@@ -106,7 +108,7 @@ const MODES = { auto: 'AUTO', any: 'ANY', none: 'NONE', tool: 'ANY' } as const
 /** Schemas are enforced in modes ANY and VALIDATED: a strict tool wants the latter where calls are free. */
 function writeToolChoice(conversation: Conversation, losses: Losses): JsonObject | null {
   const choice: ToolChoice | null = conversation.toolChoice
-  if (choice?.parallel === false) losses.add('toolChoice.parallel')
+  if (choice?.parallel === false) losses.add(pathsOf(conversation.rest.format).parallel)
   const isStrict = conversation.tools.some((tool) => tool.strict === true && tool.native === null)
   const isFree = choice === null || choice.kind === 'auto'
   if (isFree && isStrict) return { functionCallingConfig: { mode: 'VALIDATED' } }
@@ -115,12 +117,11 @@ function writeToolChoice(conversation: Conversation, losses: Losses): JsonObject
   return { functionCallingConfig: compact({ mode: MODES[choice.kind], allowedFunctionNames }) }
 }
 
-function writeConfig(conversation: Conversation, isGemini: boolean, losses: Losses): JsonObject | null {
+function writeConfig(conversation: Conversation, losses: Losses): JsonObject | null {
   const config = compact({
     ...writeSampling(conversation.sampling),
     ...writeOutput(conversation.output),
-    thinkingConfig:
-      conversation.thinking === null ? null : writeThinking(conversation.thinking, conversation.model, isGemini, losses)
+    thinkingConfig: writeThinking(conversation, losses)
   })
   return Object.keys(config).length > 0 ? config : null
 }
@@ -164,10 +165,13 @@ const LEVELS: ReadonlyMap<string, string> = new Map([
 /** Of what a word may become: more than some models take is an error there ("Gemini thinking", budgets). */
 const BUDGET_MAX = 24_576
 
-function writeThinking(thinking: Thinking, model: string, isGemini: boolean, losses: Losses): JsonObject {
+function writeThinking({ thinking, model, rest }: Conversation, losses: Losses): JsonObject | null {
+  if (thinking === null) return null
   const { mode, effort, budgetTokens } = thinking
+  const from = rest.format
+  const isGemini = from === 'gemini'
   const level = effort === null ? null : (LEVELS.get(effort) ?? null)
-  if (effort !== null && level === null) losses.add('thinking.effort')
+  if (effort !== null && level === null) losses.add(pathsOf(from).thinking)
   const budget = mode === 'off' ? 0 : (budgetTokens ?? (mode === 'adaptive' && level === null ? -1 : null))
   const both = { includeThoughts: thinking.isShown, thinkingBudget: budget, thinkingLevel: level }
   if (isGemini) return compact(mode === 'adaptive' ? { ...both, thinkingBudget: -1 } : both)
@@ -190,6 +194,6 @@ function writeTier(conversation: Conversation, isGemini: boolean, losses: Losses
   const tier = conversation.serviceTier
   if (tier === null || isGemini) return tier
   const known = TIERS.get(tier)
-  if (known === undefined) losses.add('serviceTier')
+  if (known === undefined) losses.add(pathsOf(conversation.rest.format).serviceTier)
   return known ?? null
 }

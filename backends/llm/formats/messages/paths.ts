@@ -21,7 +21,7 @@ const CONFIG = 'generationConfig'
 
 const PATHS: { readonly [format in FormatName]: { readonly [field in Field]: string } } = {
   messages: { ...OPENAI, thinking: 'thinking', output: 'output_config.format' },
-  completions: { ...OPENAI, thinking: 'reasoning_effort', output: 'response_format' },
+  completions: { ...OPENAI, topLogprobs: 'logprobs', thinking: 'reasoning_effort', output: 'response_format' },
   responses: { ...OPENAI, thinking: 'reasoning', output: 'text.format' },
   gemini: {
     temperature: `${CONFIG}.temperature`,

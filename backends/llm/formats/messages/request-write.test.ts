@@ -205,7 +205,7 @@ const LOST: readonly (readonly [change: Partial<Conversation>, losses: readonly 
   ],
   [
     { sampling: { ...SAMPLING, seed: 0, frequencyPenalty: 1, presencePenalty: 1, count: 2, topLogprobs: 0 } },
-    ['seed', 'frequency_penalty', 'presence_penalty', 'n', 'top_logprobs']
+    ['seed', 'frequency_penalty', 'presence_penalty', 'n', 'logprobs']
   ],
   [{ output: { kind: 'json' } }, ['response_format']],
   [{ metadata: { a: 'b' } }, ['metadata.a']],

@@ -1,0 +1,79 @@
+/** What people get wrong in a file with models: what they are told, and where. */
+import { deepEqual, match } from 'node:assert/strict'
+import { test } from 'node:test'
+import { loadConfig } from '#engine/standalone/load.ts'
+import { policies } from '#policies/index.ts'
+
+function mistakes(config: object): string[] {
+  const options = { file: 'f', env: {}, policies, folder: '.', processors: 1 }
+  const result = loadConfig(JSON.stringify(config), options)
+  return result.ok ? [] : result.errors.map(({ path, message }) => `${path}: ${message}`)
+}
+
+function inAi(ai: object): string[] {
+  const found = mistakes({ binds: [{ port: 1, listeners: [{ routes: [{ backends: [{ ai }] }] }] }] })
+  return found.map((text) => text.replace('binds[0].listeners[0].routes[0].backends[0].', ''))
+}
+
+const PROVIDER = { openai: {} }
+
+test('a moderation has a key or nothing to show: what it would ignore is refused by name', () => {
+  const withAuth = (auth: object) =>
+    inAi({ provider: PROVIDER, promptGuard: { request: [{ openAIModeration: { policies: { auth } } }] } })
+  const where = 'ai.promptGuard.request[0].openAIModeration.policies.auth'
+  deepEqual(withAuth({ key: 'sk' }), [])
+  for (const kind of ['passthrough', 'aws', 'gcp']) {
+    const found = withAuth({ [kind]: {} })
+    deepEqual(found, [`${where}.${kind}: authentication of a moderation '${kind}' is not in this version of weir`])
+  }
+  const hurried = { openAIModeration: { timeout: '0s' } }
+  deepEqual(inAi({ provider: PROVIDER, promptGuard: { request: [hurried] } }), [
+    'ai.promptGuard.request[0].openAIModeration.timeout: must be longer than nothing: no answer comes in no time'
+  ])
+  match(withAuth({ secretRef: { name: 'x' } })[0]!, /secretRef: is for resources of Kubernetes/)
+})
+
+test('settings of TLS are refused by name', () => {
+  const found = inAi({
+    provider: { custom: {}, host: 'a', policies: { tls: { sni: 'a', insecureSkipVerify: 'All' } } }
+  })
+  deepEqual(found, [
+    "ai.provider.policies.tls.sni: TLS setting 'sni' is not in this version of weir",
+    "ai.provider.policies.tls.insecureSkipVerify: TLS setting 'insecureSkipVerify' is not in this version of weir"
+  ])
+})
+
+test('each second provider of a name is told where it stands', () => {
+  const group = (...names: string[]) => ({ providers: names.map((name) => ({ name, openai: {} })) })
+  deepEqual(inAi({ groups: [group('a', 'b'), group('c', 'a'), group('b')] }), [
+    'ai.groups[1].providers[1].name: two providers are called a',
+    'ai.groups[2].providers[0].name: two providers are called b'
+  ])
+})
+
+test('a provider that is only a word, and guards that see nothing, are told with what to do', () => {
+  deepEqual(inAi({ provider: 'openai' }), ['ai.provider: must be an object, such as { openai: ... }, not a text'])
+  deepEqual(inAi({ provider: 'sk-secret' }), ['ai.provider: must be an object, not a text'])
+  const promptGuard = { request: [{ regex: { builtins: ['Ssn'] } }] }
+  deepEqual(inAi({ provider: PROVIDER, routes: { '/e': 'Embeddings' }, promptGuard }), [
+    'ai.promptGuard: prompt guards cannot see what passes as Embeddings (route /e); that needs a backend without them'
+  ])
+})
+
+test('llm: an unknown provider, a key with line ends, an alias of nothing', () => {
+  const found = (more: object) => mistakes({ llm: { models: [{ name: 'a', provider: 'openai', ...more }] } })
+  match(found({ provider: 'antropic' })[0]!, /must be one of openai, .* \{ reference \}; did you mean "anthropic"\?$/)
+  match(found({ provider: 7 })[0]!, /^llm.models\[0\].provider: must be one of openai, .* or \{ reference \}$/)
+  deepEqual(found({ provider: 'copilot' }), [
+    "llm.models[0].provider: provider 'copilot' is not in this version of weir's llm"
+  ])
+  deepEqual(found({ params: { apiKey: 'a\r\nx-admin: yes' } }), [
+    'llm.models[0].params.apiKey: must be visible ASCII characters, without spaces around them'
+  ])
+  const models = [{ name: 'a', provider: 'openai' }]
+  const virtualModels = [{ name: 'v', routing: { weighted: { targets: [{ model: 'a' }] } } }]
+  deepEqual(mistakes({ llm: { models, virtualModels, modelAliases: { x: 'v', y: 'a' } } }), [])
+  deepEqual(mistakes({ llm: { models, virtualModels, modelAliases: { x: 'nothing' } } }), [
+    'llm.modelAliases.x: no model of llm.models or llm.virtualModels serves "nothing"'
+  ])
+})
