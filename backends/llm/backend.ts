@@ -5,12 +5,13 @@ import { ERRORS } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import type { RetryPlan } from '#engine/contract/retry.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { AiBackend, AiProvider, AiRejection, AiRouteType } from '#engine/ir/snapshot.ts'
 import { chance } from '#engine/kit/chance.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/wire.ts'
 import { Answers, type Proceed } from './answer.ts'
 import { type Authority, authorityOf } from './auth/authority.ts'
-import { type ClientKeys, clientKeys, NO_KEYS } from './auth/client-key.ts'
+import { type ClientKeys, clientKeys, NO_KEYS, withoutKey } from './auth/client-key.ts'
 import { choose, retryAfterMs, Seat, Turn } from './balancer.ts'
 import type { FormatName } from './conversation.ts'
 import { DROPPED, listOf } from './dropped.ts'
@@ -69,6 +70,8 @@ class Attempts {
   dropped: readonly string[] = []
   /** What the client came with: an attempt leaves other keys in the request. */
   readonly keys: ClientKeys
+  /** The client's fields, where a guard is told of them when the answer is there. */
+  fields: HeaderBlock | null = null
 
   constructor(
     by: CompiledBackend,
@@ -169,9 +172,12 @@ class Service implements CompiledBackend {
       const isRead = client !== null && operation === null
       const chat = isRead ? readChat(client, bytes, ex.path, ex.query) : null
       const keys = this.#wantsClient ? clientKeys(ex) : NO_KEYS
+      // What passes through has its own query, and a key in it was the client's.
+      if (client === null) ex.query = withoutKey(ex.query)
       const original = ex.retry === null && this.#total === 1 ? null : new Original(ex)
       const state = new Attempts(this, client, { chat, operation }, original, keys)
       ex.serving = state
+      if (this.#guards.forwardsFields) state.fields = ex.request.copy()
       ex.onOver = () => this.#over(ex, state)
       this.#next(ex, state)
     })
@@ -313,7 +319,7 @@ class Service implements CompiledBackend {
     const streamed = (tap: CostTap): void => {
       state.tap = tap
     }
-    return this.#answers.translate(ex, { chat, format, proceed, streamed })
+    return this.#answers.translate(ex, { chat, format, proceed, fields: state.fields, streamed })
   }
 
   /** How the attempt went, as far as the head of its answer can tell. */
