@@ -3,6 +3,7 @@ import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceResponseBody, whenResponse } from '#engine/contract/body.ts'
 import { BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
 import { SseReader } from '#engine/http/sse.ts'
 import type { AiRejection } from '#engine/ir/snapshot.ts'
 import type { FormatName } from './conversation.ts'
@@ -28,6 +29,8 @@ export interface Translation {
   /** What the provider speaks. */
   readonly format: FormatName
   readonly proceed: Proceed
+  /** What the client sent; null: those of the exchange will do. */
+  readonly fields: HeaderBlock | null
   /** Told of the tap of an answer that comes as events. */
   readonly streamed: (tap: CostTap) => void
 }
@@ -100,13 +103,17 @@ export class Answers {
   }
 
   /** The answer is kept until the guards have seen all of it. */
-  async #guarded(ex: Exchange, { chat, format, streamed }: Translation, framing: Framing | null): Promise<Verdict> {
+  async #guarded(
+    ex: Exchange,
+    { chat, format, fields, streamed }: Translation,
+    framing: Framing | null
+  ): Promise<Verdict> {
     const { maxBufferBytes, fail } = this.#context
     await new Promise<void>((resolve) => {
       if (whenResponse(ex, maxBufferBytes, fail, resolve) === CONTINUE) resolve()
     })
     const given = ex.responseBytes ?? Buffer.alloc(0)
-    const refused = await this.#guards.answer(ex, format, framing)
+    const refused = await this.#guards.answer(ex, format, framing, fields ?? ex.request)
     // A timeout may have answered meanwhile, or the client may have gone.
     if (ex.localReply !== null || ex.responseDone) return CONTINUE
     if (refused !== null) {

@@ -5,12 +5,13 @@ import { ERRORS } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import type { RetryPlan } from '#engine/contract/retry.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { AiBackend, AiProvider, AiRejection, AiRouteType } from '#engine/ir/snapshot.ts'
 import { chance } from '#engine/kit/chance.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/wire.ts'
 import { Answers, type Proceed } from './answer.ts'
 import { type Authority, authorityOf } from './auth/authority.ts'
-import { type ClientKeys, clientKeys, NO_KEYS } from './auth/client-key.ts'
+import { type ClientKeys, clientKeys, NO_KEYS, withoutKey } from './auth/client-key.ts'
 import { choose, retryAfterMs, Seat, Turn } from './balancer.ts'
 import type { FormatName } from './conversation.ts'
 import { DROPPED, listOf } from './dropped.ts'
@@ -22,6 +23,7 @@ import { rejectionBody } from './guards/rejection.ts'
 import { spokenTo } from './matrix.ts'
 import { Original } from './original.ts'
 import { errorText, listModels } from './own-replies.ts'
+import { goesOn, prepare, prepared } from './preparations.ts'
 import { type Provider, providerOf } from './providers/index.ts'
 import { type ChatRequest, modelFor, type Order, readChat, writeChat } from './request.ts'
 import { clientOf, isChat, operationOf, routeTypeOf } from './routes/index.ts'
@@ -68,6 +70,8 @@ class Attempts {
   dropped: readonly string[] = []
   /** What the client came with: an attempt leaves other keys in the request. */
   readonly keys: ClientKeys
+  /** The client's fields, where a guard is told of them when the answer is there. */
+  fields: HeaderBlock | null = null
 
   constructor(
     by: CompiledBackend,
@@ -120,6 +124,7 @@ class Service implements CompiledBackend {
       this.#try(ex, known.client, () => this.#next(ex, known))
       return
     }
+    if (goesOn(ex, this)) return
     ex.backend = this.#context.name
     ex.backendKind = 'ai'
     const type = routeTypeOf(this.#backend.routes, ex.path)
@@ -129,6 +134,7 @@ class Service implements CompiledBackend {
       listModels(ex, this.#context, client as ListClient, this.#names)
       return
     }
+    prepare(ex, this)
     whenRequest(ex, this.#context.maxBufferBytes, (verdict) => this.#begin(ex, type, verdict))
   }
 
@@ -156,15 +162,22 @@ class Service implements CompiledBackend {
   }
 
   #start(ex: Exchange, type: AiRouteType, client: FormatName | null): void {
+    prepared(ex, () => this.#first(ex, type, client))
+  }
+
+  #first(ex: Exchange, type: AiRouteType, client: FormatName | null): void {
     this.#try(ex, client, () => {
       const bytes = ex.requestBytes ?? Buffer.alloc(0)
       const operation = isChat(type) ? null : operationOf(type, ex, bytes)
       const isRead = client !== null && operation === null
       const chat = isRead ? readChat(client, bytes, ex.path, ex.query) : null
       const keys = this.#wantsClient ? clientKeys(ex) : NO_KEYS
-      const original = ex.retry === null ? null : new Original(ex)
+      // What passes through has its own query, and a key in it was the client's.
+      if (client === null) ex.query = withoutKey(ex.query)
+      const original = ex.retry === null && this.#total === 1 ? null : new Original(ex)
       const state = new Attempts(this, client, { chat, operation }, original, keys)
       ex.serving = state
+      if (this.#guards.forwardsFields) state.fields = ex.request.copy()
       ex.onOver = () => this.#over(ex, state)
       this.#next(ex, state)
     })
@@ -206,23 +219,30 @@ class Service implements CompiledBackend {
   }
 
   /** A token has to be fetched first; without one the next provider is asked. */
-  #sendLater(ex: Exchange, state: Attempts, turn: Turn<Choice>, waiting: Promise<void>): void {
+  #sendLater(ex: Exchange, state: Attempts, turn: Turn<Choice>, waiting: Promise<() => void>): void {
     // Meanwhile a timeout may have answered or begun another attempt, or the client may have gone.
     const isCurrent = () => state.turn === turn && ex.response === null && !ex.responseDone
     const without = () => {
       turn.failed(performance.now(), null, this.#random())
       if (state.tried.length === this.#total) this.#context.fail(ex, 'BACKEND_CREDENTIALS')
-      else this.#try(ex, state.client, () => this.#next(ex, state))
+      else {
+        state.original?.restore(ex)
+        this.#try(ex, state.client, () => this.#next(ex, state))
+      }
     }
     // A turn of its own: timers begin at its start, and the last one may be long over.
-    const inTurn = (step: () => void) => () => {
+    const inTurn = (step: () => void): void => {
       enterTurn()
       if (isCurrent()) step()
       leaveTurn()
     }
+    const send = (show: () => void) => {
+      show()
+      this.#send(ex, state, turn.seat.provider.endpoint)
+    }
     void waiting.then(
-      inTurn(() => this.#send(ex, state, turn.seat.provider.endpoint)),
-      inTurn(without)
+      (show) => inTurn(() => this.#try(ex, state.client, () => send(show))),
+      () => inTurn(without)
     )
   }
 
@@ -299,7 +319,7 @@ class Service implements CompiledBackend {
     const streamed = (tap: CostTap): void => {
       state.tap = tap
     }
-    return this.#answers.translate(ex, { chat, format, proceed, streamed })
+    return this.#answers.translate(ex, { chat, format, proceed, fields: state.fields, streamed })
   }
 
   /** How the attempt went, as far as the head of its answer can tell. */
@@ -311,9 +331,11 @@ class Service implements CompiledBackend {
   }
 
   /** Another attempt follows, here or at another backend of the route. */
-  #givenUp(ex: Exchange, { turn, original }: Attempts): void {
-    if (turn !== null) this.#note(ex, turn)
-    original?.restore(ex)
+  #givenUp(ex: Exchange, state: Attempts): void {
+    if (state.turn !== null) this.#note(ex, state.turn)
+    // Nothing that this attempt still waits for may send it: the next one may come after a pause.
+    state.turn = null
+    state.original?.restore(ex)
   }
 
   #over(ex: Exchange, { turn, tap }: Attempts): void {

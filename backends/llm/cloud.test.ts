@@ -165,11 +165,16 @@ test('a key in the query is one as well, and goes on as none', async (t) => {
     provider: { gemini: {}, ...there(mock), policies: { auth: { key: 'fixed' } } },
     routes
   })
+  const other = await gateway(t, {
+    provider: { openai: {}, ...there(mock), policies: { auth: { key: 'k' } } },
+    routes
+  })
   const cases: [typeof own, string, string, string | undefined][] = [
     [own, `${path}?key=mine&x=1`, `${path}?x=1`, 'mine'],
     [own, `${path}?x=1&key=a%0d%0ab:c`, `${path}?x=1`, undefined],
     [fixed, `${path}?key=mine`, path, 'fixed'],
-    [fixed, '/raw?key=mine&key=again&monkey=1', '/raw?monkey=1', 'fixed']
+    [fixed, '/raw?key=mine&key=again&monkey=1', '/raw?monkey=1', 'fixed'],
+    [other, '/raw?key=mine&monkey=1', '/raw?monkey=1', undefined]
   ]
   for (const [{ ask }, asked, wanted, key] of cases) {
     await (await ask(asked, body)).text()

@@ -13,6 +13,7 @@ import { Names } from './edits/names.ts'
 import { FormatError } from './format.ts'
 import { FORMATS } from './matrix.ts'
 import { listModels } from './own-replies.ts'
+import { goesOn, prepare, prepared } from './preparations.ts'
 import { decoded, readAhead } from './request.ts'
 import { clientOf, routeTypeOf } from './routes/index.ts'
 import type { ListClient } from './routes/models.ts'
@@ -72,6 +73,7 @@ class Dispatcher implements CompiledBackend {
       serving.by.serve(ex)
       return
     }
+    if (goesOn(ex, this)) return
     ex.backend = this.#context.name
     const type = routeTypeOf(this.#routes, ex.path)
     const client = clientOf(type, ex) ?? 'completions'
@@ -79,6 +81,7 @@ class Dispatcher implements CompiledBackend {
       listModels(ex, this.#context, client as ListClient, this.#listed)
       return
     }
+    prepare(ex, this)
     whenRequest(ex, this.#context.maxBufferBytes, (verdict) => this.#begin(ex, type, client, verdict))
   }
 
@@ -90,6 +93,10 @@ class Dispatcher implements CompiledBackend {
       this.#context.fail(ex, ex.error ?? 'INTERNAL')
       return
     }
+    prepared(ex, () => this.#first(ex, type, client))
+  }
+
+  #first(ex: Exchange, type: AiRouteType, client: FormatName): void {
     try {
       this.#choose(ex, modelIn(ex, type), client)
     } catch (error) {

@@ -32,6 +32,8 @@ export class Original {
     ex.requestBody = this.#body
     ex.requestLength = this.#length
     ex.requestBytes = this.#bytes
+    // What waits for a connection is what the attempt has written, not sent yet.
+    if (this.#bytes !== null) ex.heldRequest = this.#bytes.length === 0 ? null : [this.#bytes]
     ex.llm = null
   }
 }

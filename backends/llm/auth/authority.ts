@@ -18,9 +18,10 @@ export interface Authority {
   readonly wantsClient: boolean
   /**
    * Shows in ex.request who asks, and nobody else. Method, path, query, host and body are what will be sent. Null:
-   * done; a promise only where something has to be fetched first: rejects when that fails.
+   * done; a promise only where something has to be fetched first: of what then does it, for who still wants it (another
+   * provider may be tried meanwhile, and must not be shown what was fetched for this one). Rejects when that fails.
    */
-  readonly authorize: (ex: Exchange, client: ClientKeys) => Promise<void> | null
+  readonly authorize: (ex: Exchange, client: ClientKeys) => Promise<() => void> | null
   /** The provider answered 401 or 403. */
   readonly refused: () => void
 }
@@ -81,16 +82,17 @@ function passing(provider: Provider, kind: 'client' | 'passthrough'): Authority 
 // --- what has to be fetched ---
 
 function bearing(provider: Provider, tokens: Refreshed<string>): Authority {
-  const put = (ex: Exchange, token: string): null => {
+  const put = (ex: Exchange, token: string): void => {
     removeKeys(ex, provider)
     ex.request.append('authorization', `Bearer ${token}`)
-    return null
   }
   return {
     wantsClient: false,
     authorize(ex) {
       const token = tokens.get()
-      return typeof token === 'string' ? put(ex, token) : token.then((late) => void put(ex, late))
+      if (typeof token !== 'string') return token.then((late) => () => put(ex, late))
+      put(ex, token)
+      return null
     },
     refused: () => tokens.refused()
   }
@@ -105,7 +107,7 @@ function signing(provider: Provider, sign: Signer, credentials: Credentials | Re
       const known = isFetched ? credentials.get() : credentials
       const hash = payloadHash(ex.requestBytes)
       if (known instanceof Promise || hash instanceof Promise) {
-        return Promise.all([known, hash]).then((late) => signRequest(ex, sign, ...late))
+        return Promise.all([known, hash]).then((late) => () => signRequest(ex, sign, ...late))
       }
       signRequest(ex, sign, known, hash)
       return null

@@ -67,6 +67,8 @@ function decoded(text: string): string {
 /** A query without what only says who asks, or to which version of Azure's API. */
 export const withoutKeys = (query: string): string => without(query, ['key', 'api-version'])
 
+export const withoutKey = (query: string): string => without(query, ['key'])
+
 function without(query: string, names: readonly string[]): string {
   if (!names.some((name) => query.includes(`${name}=`))) return query
   const parts = query.slice(1).split('&')

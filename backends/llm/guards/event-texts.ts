@@ -3,7 +3,8 @@
  * the formats' own streaming references; what an event has beside them is looked through as in a whole answer.
  */
 import type { FormatName } from '#backends/llm/conversation.ts'
-import type { WireEvent } from '#backends/llm/format.ts'
+import { FormatError, type WireEvent } from '#backends/llm/format.ts'
+import { hasTwins } from '#engine/kit/scan/job.ts'
 import { isObject, type Slot, textsBelow, textsOf } from '#engine/kit/scan/texts.ts'
 
 export interface Piece {
@@ -26,9 +27,15 @@ const NONE: EventTexts = { pieces: [], ends: [] }
 const ALL = ['']
 const ROLE = 'assistant'
 
-/** `value`: what the event's data is as JSON; null when it is none ("[DONE]"). */
-export function eventTexts(format: FormatName, { name }: WireEvent, value: unknown): EventTexts {
-  return isObject(value) ? READERS[format](value, name) : { pieces: [], ends: ALL }
+/** `value`: what the event's data is as JSON; null when it is none ("[DONE]"). Throws FormatError. */
+export function eventTexts(format: FormatName, { name, data }: WireEvent, value: unknown): EventTexts {
+  if (isObject(value)) {
+    if (hasTwins(data, value)) throw new FormatError('', 'a field of an event comes twice')
+    return READERS[format](value, name)
+  }
+  // All texts of a format are in objects: what is in another value nobody has looked through.
+  if (data !== '' && data.trim() !== '[DONE]') throw new FormatError('', 'an event is no JSON object')
+  return { pieces: [], ends: ALL }
 }
 
 function whole(slots: readonly Slot[]): Piece[] {

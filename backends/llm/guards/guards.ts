@@ -1,10 +1,11 @@
 /** The prompt guards of one backend: what they do to a request, to an answer, and to a stream. */
 import type { FormatName } from '#backends/llm/conversation.ts'
-import type { WireEvent } from '#backends/llm/format.ts'
+import { FormatError, type WireEvent } from '#backends/llm/format.ts'
 import { type CostTap, frame } from '#backends/llm/stream.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceRequestBody, replaceResponseBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { AiGuards, AiRegexGuard, AiRejection } from '#engine/ir/snapshot.ts'
 import { eventsOf, guardHeld } from './held-stream.ts'
 import { whileOpen } from './remote.ts'
@@ -41,10 +42,15 @@ export class Guards {
     return this.#guards.response.some(({ kind }) => kind !== 'regex')
   }
 
+  /** A service that judges answers is told some of the client's fields. */
+  get forwardsFields(): boolean {
+    return this.#guards.response.some((guard) => guard.kind === 'webhook' && guard.forward.length > 0)
+  }
+
   /** Calls `then` when the body may go on, masked where it has to be; null, or why it may not. */
   request(ex: Exchange, client: FormatName, then: (refused: AiRejection | null) => void): void {
     const body = { bytes: ex.requestBytes ?? Buffer.alloc(0), roots: ASKED[client], side: 'request' } as const
-    const judged = whileOpen(ex, (call) => guardBody(this.#guards.request, body, this.#scan, call))
+    const judged = whileOpen(ex, ex.request, (call) => guardBody(this.#guards.request, body, this.#scan, call))
     judged.then(
       (outcome) => {
         if (isOver(ex)) return
@@ -60,13 +66,18 @@ export class Guards {
 
   /**
    * The whole answer in ex.responseBytes, masked where it has to be. Null, or why the client does not get it.
-   * `framing`: of a stream that has been kept, which is server-sent events afterwards.
+   * `framing`: of a stream that has been kept, which is server-sent events afterwards. `fields`: of the client.
    */
-  async answer(ex: Exchange, format: FormatName, framing: Framing | null): Promise<AiRejection | null> {
+  async answer(
+    ex: Exchange,
+    format: FormatName,
+    framing: Framing | null,
+    fields: HeaderBlock
+  ): Promise<AiRejection | null> {
     const bytes = ex.responseBytes
     if (bytes === null) return null
     try {
-      return await whileOpen(ex, async (call) => {
+      return await whileOpen(ex, fields, async (call) => {
         const isList = framing === null && bytes.subarray(0, LEAD_BYTES).toString().trimStart().startsWith('[')
         if (framing !== null || isList) {
           const events = framing === null ? itemsOf(bytes) : eventsOf(bytes, framing)
@@ -113,5 +124,6 @@ function itemsOf(bytes: Buffer): WireEvent[] {
 function refusalOf(error: unknown, status: number): AiRejection {
   if (error instanceof RangeError) return { status, message: 'the body is nested too deeply' }
   if (error instanceof SyntaxError) return { status, message: 'the body is not valid JSON' }
+  if (error instanceof FormatError) return { status, message: error.message }
   return { status: 503, message: 'the body cannot be looked through now' }
 }

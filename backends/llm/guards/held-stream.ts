@@ -4,6 +4,7 @@
  */
 import type { FormatName } from '#backends/llm/conversation.ts'
 import type { WireEvent } from '#backends/llm/format.ts'
+import { LINE_ENDS } from '#backends/llm/stream.ts'
 import type { AiGuard, AiRejection } from '#engine/ir/snapshot.ts'
 import { isObject, stripLogprobs } from '#engine/kit/scan/texts.ts'
 import { eventTexts, type Piece } from './event-texts.ts'
@@ -17,6 +18,8 @@ export type HeldOutcome = { readonly events: readonly WireEvent[] } | { readonly
 export function eventsOf(bytes: Buffer, framing: Framing): WireEvent[] {
   const events: WireEvent[] = []
   framing.push(bytes, 0, bytes.length, events)
+  // The last may lack its empty line.
+  framing.push(LINE_ENDS, 0, LINE_ENDS.length, events)
   return events
 }
 

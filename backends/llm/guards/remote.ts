@@ -3,13 +3,15 @@
  * engine's upstream client, which carries exchanges and their bodies as streams (docs/design/017-prompt-guards.md).
  */
 import type { Exchange } from '#engine/contract/exchange.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
 
 /** The answer may hold all texts again, and be masked: longer ones are none. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
 /** Of one exchange. */
 export interface Call {
-  readonly ex: Exchange
+  /** As the client sent them: those of the exchange have the key of a provider, once it has been asked. */
+  readonly fields: HeaderBlock
   /** Set off when the client has gone. */
   readonly signal: AbortSignal
 }
@@ -59,7 +61,7 @@ async function textOf({ body }: Response): Promise<string> {
 }
 
 /** Runs `work` with a signal that is set off when `ex` is over before it is done. */
-export async function whileOpen<T>(ex: Exchange, work: (call: Call) => Promise<T>): Promise<T> {
+export async function whileOpen<T>(ex: Exchange, fields: HeaderBlock, work: (call: Call) => Promise<T>): Promise<T> {
   const controller = new AbortController()
   const { onOver } = ex
   ex.onOver = (over) => {
@@ -67,7 +69,7 @@ export async function whileOpen<T>(ex: Exchange, work: (call: Call) => Promise<T
     onOver?.(over)
   }
   try {
-    return await work({ ex, signal: controller.signal })
+    return await work({ fields, signal: controller.signal })
   } finally {
     ex.onOver = onOver
   }

@@ -104,6 +104,24 @@ test('requests of every format: every text is masked, and nothing else is touche
   }
 })
 
+test('arguments are looked through where a server has them as a value, whatever the names in it', async (t) => {
+  const { models, ask } = await stand(t, { request: [regex()] })
+  const called = (given: unknown) => ({
+    role: 'assistant',
+    tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: given } }]
+  })
+  for (const [given, wanted] of [
+    [
+      { name: SSN, id: [SSN] },
+      { name: '<SSN>', id: ['<SSN>'] }
+    ],
+    [[{ url: SSN }], [{ url: '<SSN>' }]]
+  ]) {
+    await ask(CHAT, { model: 'm', messages: [called(given)] })
+    deepEqual(models.asked.at(-1)!.body.messages, [called(wanted)])
+  }
+})
+
 test('a rejected request is an error in the words of its format, and nobody else hears of it', async (t) => {
   const { models, ask } = await stand(t, { request: [regex({ action: 'Reject' })] })
   for (const [path, wanted] of [

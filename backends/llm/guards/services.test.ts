@@ -86,6 +86,19 @@ test('webhook on requests: pass, mask, reject, and the headers it may see', asyn
   equal(models.asked.length, before)
 })
 
+test('a webhook on answers gets what the client sent, and no key of a provider', async (t) => {
+  const asked = await service(t)
+  const all = { value: { regex: '.*' } }
+  const names = ['authorization', 'x-api-key', 'anthropic-version', 'x-team', 'cookie']
+  const forward = names.map((name) => ({ name, ...all }))
+  const provider = { anthropic: {}, policies: { auth: { key: 'canary-of-provider' } } }
+  const { ask } = await stand(t, { response: [hook(asked.port, { forwardHeaderMatches: forward })] }, provider)
+  const sent = { authorization: 'Bearer of-the-client', 'x-team': 'blue', cookie: 'a=b' }
+  equal((await ask(CHAT, chat('hi', { max_tokens: 5 }), sent)).status, 200)
+  const { headers } = asked.seen[0]!
+  deepEqual(Object.fromEntries(names.flatMap((name) => (name in headers ? [[name, headers[name]]] : []))), sent)
+})
+
 test('webhook on answers, whole and streamed', async (t) => {
   const asked = await service(t)
   for (const { path, provider, events, read } of DIALECTS) {

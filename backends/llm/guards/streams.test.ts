@@ -176,3 +176,39 @@ test('a text that may go on does not hold back another one of the same choice fo
   more!.end()
   await reader.cancel()
 })
+
+const TWINS = `{"choices":[{"delta":{"content":"${SSN}","content":"x"}}]}`
+
+test('an event that nobody can look through does not pass', async (t) => {
+  for (const data of [SSN, JSON.stringify(SSN), `[{"a":"${SSN}"}]`, `{"choices":[{"delta":{"content":"${SSN}`, TWINS]) {
+    for (const end of ['', '\n\n']) {
+      const { models, ask } = await stand(t, { response: [regex()] })
+      models.instead = (_, response) => {
+        response.setHeader('content-type', 'text/event-stream').end(`data: ${data}${end}`)
+        return true
+      }
+      const text = await (await ask(CHAT, chat('hi', { stream: true }))).text()
+      equal(text.includes(SSN), false, text)
+      match(text, /cannot be read|before it was complete/)
+    }
+  }
+})
+
+test('the last event of a guarded stream may lack its empty line', async (t) => {
+  for (const { path, provider, events, read } of DIALECTS) {
+    const { models, ask } = await stand(t, { response: [regex()] }, provider)
+    models.instead = (_, response) => {
+      response.setHeader('content-type', 'text/event-stream').end(sse(events([TEXT], [ARGS])).trimEnd())
+      return true
+    }
+    const body = {
+      ...chat('hi', { stream: true }),
+      max_tokens: 5,
+      input: 'hi',
+      contents: [{ parts: [{ text: 'hi' }] }]
+    }
+    const text = await (await ask(path, body)).text()
+    deepEqual(read(dataOf(text)), [MASKED, MASKED_ARGS], path)
+    equal(text.includes('before it was complete'), false, text)
+  }
+})

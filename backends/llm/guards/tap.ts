@@ -2,7 +2,7 @@
 
 import type { ChatError } from '#backends/llm/conversation.ts'
 import { reasonOf, type WireEvent } from '#backends/llm/format.ts'
-import { BROKEN, type Cost, type CostTap, frame } from '#backends/llm/stream.ts'
+import { BROKEN, type Cost, type CostTap, frame, LINE_ENDS } from '#backends/llm/stream.ts'
 import type { Fail } from '#engine/contract/body.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
@@ -41,6 +41,13 @@ export class GuardTap implements CostTap {
 
   body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
     if (this.#error !== null) return null
+    const passed = this.#read(ex, chunk, start, end)
+    // Not in the middle of what the provider is saying: this ends its connection, so that nothing more is spent.
+    if (this.#error !== null) queueMicrotask(() => this.#options.fail(ex, 'FORBIDDEN'))
+    return passed
+  }
+
+  #read(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
     const events: WireEvent[] = []
     const ready: WireEvent[] = []
     try {
@@ -48,8 +55,6 @@ export class GuardTap implements CostTap {
       for (const event of events) ready.push(...this.#options.guards.push(event))
     } catch (error) {
       this.#error = this.#errorOf(error)
-      // Not in the middle of what the provider is saying: this ends its connection, so that nothing more is spent.
-      queueMicrotask(() => this.#options.fail(ex, 'FORBIDDEN'))
     }
     return this.#pass(ex, ready)
   }
@@ -57,7 +62,11 @@ export class GuardTap implements CostTap {
   end(ex: Exchange): Buffer | null {
     const { inner } = this.#options
     if (this.#error !== null) return inner.breakOff(this.#error)
-    return joined(this.#rest(ex), this.#error === null ? inner.end(ex) : inner.breakOff(this.#error))
+    // The last event may lack its empty line. What is left of half an event can neither be read nor looked through.
+    const last = this.#read(ex, LINE_ENDS, 0, LINE_ENDS.length)
+    if (this.#error !== null) return joined(last, inner.breakOff(this.#error))
+    const rest = joined(last, this.#rest(ex))
+    return joined(rest, this.#error === null ? inner.end(ex) : inner.breakOff(this.#error))
   }
 
   fault(ex: Exchange, code: ErrorCode): Buffer | null {

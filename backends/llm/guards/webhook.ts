@@ -19,7 +19,7 @@ export async function askWebhook(
 ): Promise<Verdict> {
   const body =
     side === 'request' ? { body: { messages } } : { body: { choices: messages.map((message) => ({ message })) } }
-  const headers = forwarded(guard.forward, call.ex.request)
+  const headers = forwarded(guard.forward, call.fields)
   const { origin, timeoutMs } = guard
   const answer = await post({ url: `${origin}/${side}`, headers, body, timeoutMs }, call)
   return verdictOf(isObject(answer) ? answer.action : null, side, guard.reply)

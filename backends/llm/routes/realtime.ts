@@ -24,6 +24,8 @@ export class Realtime implements Operation {
     if (upgrade !== 'websocket') throw new FormatError('', 'the realtime API is spoken over a WebSocket')
     this.#query = new URLSearchParams(query)
     this.model = this.#query.get('model') ?? ''
+    // A credential, as elsewhere.
+    this.#query.delete('key')
     showKey(request)
   }
 

@@ -291,7 +291,7 @@ test("realtime: a page's key is among its protocols, and is a credential like an
   const protocols = ['realtime', 'openai-insecure-api-key.of-the-page', 'openai-beta.realtime-v1']
   for (const more of [{}, KEY]) {
     const { base } = await gateway(t, { provider: at('openai', models, more), routes: ROUTES })
-    const socket = new WebSocket(`${base.replace('http', 'ws')}/v1/realtime?model=live&x=1`, protocols)
+    const socket = new WebSocket(`${base.replace('http', 'ws')}/v1/realtime?model=live&key=of-the-query&x=1`, protocols)
     await once(socket, 'message')
     equal(socket.protocol, 'realtime')
     socket.terminate()

@@ -48,8 +48,7 @@ export function runScanJob({ bytes, roots, role, step }: ScanJob): ScanResult {
   const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
   const body: unknown = JSON.parse(json)
   if (!isObject(body)) return { ...NOTHING, problem: 'the body is no JSON object' }
-  // Others may read the first of them, which nobody here has seen.
-  if (colonsIn(json) !== entriesOf(body)) return { ...NOTHING, problem: 'a field of the body comes twice' }
+  if (hasTwins(json, body)) return { ...NOTHING, problem: 'a field of the body comes twice' }
   const slots = textsOf(body, roots, role)
   if (step.kind === 'tell') {
     return { ...NOTHING, messages: slots.map(({ role: by, text }) => ({ role: by, content: text })) }
@@ -74,6 +73,11 @@ export function runScanJob({ bytes, roots, role, step }: ScanJob): ScanResult {
 const QUOTE = 34
 const COLON = 58
 const BACKSLASH = 92
+
+/** A field of `json`, which is `value`, comes twice: others may read the first, which nobody here has seen. */
+export function hasTwins(json: string, value: unknown): boolean {
+  return colonsIn(json) !== entriesOf(value)
+}
 
 /** Outside of strings: one for each field of each object. */
 function colonsIn(json: string): number {

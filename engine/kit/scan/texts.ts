@@ -18,8 +18,8 @@ const STRUCTURE: ReadonlySet<string> = new Set(
 )
 /** JSON as text. */
 const JSON_TEXTS: ReadonlySet<string> = new Set(['arguments', 'partial_json'])
-/** JSON as a value, where it is an object. */
-const JSON_VALUES: ReadonlySet<string> = new Set(['input', 'args', 'response', 'json'])
+/** JSON as a value, where it is an object or a list; some servers have `arguments` so. */
+const JSON_VALUES: ReadonlySet<string> = new Set(['input', 'args', 'arguments', 'response', 'json'])
 /** A document in clear text, and everything else in base64, have the same field. */
 const DATA = 'data'
 
@@ -92,7 +92,7 @@ function visit(holder: Holder, key: string, value: unknown, place: Place, slots:
     const one = object[name]
     const at = { role, path: `${place.path}.${name}`, isStructural: isStructure(object, name) }
     if (at.isStructural) continue
-    if (JSON_VALUES.has(name) && isObject(one)) slots.push(valueSlot(object, name, one, at))
+    if (JSON_VALUES.has(name) && typeof one === 'object' && one !== null) slots.push(valueSlot(object, name, one, at))
     else visit(object, name, one, TOOL_PLACES.has(name) ? { ...at, role: 'tool' } : at, slots)
   }
 }
@@ -115,7 +115,7 @@ function slotOf(holder: Holder, key: string, text: string, isJson: boolean, { ro
   return { role, isJson, text, path, set: (changed) => put(holder, key, changed) }
 }
 
-function valueSlot(holder: Holder, key: string, value: Holder, { role, path }: Place): Slot {
+function valueSlot(holder: Holder, key: string, value: object, { role, path }: Place): Slot {
   const text = JSON.stringify(value)
   return { role, isJson: true, text, path, set: (changed) => put(holder, key, JSON.parse(changed)) }
 }
