@@ -60,6 +60,8 @@ class Attempts {
   readonly operation: Operation | null
   /** The chat as the provider that is tried gets it, ahead of translation. */
   sent: ChatRequest | null = null
+  /** What that provider speaks, once it has been sent. */
+  format: FormatName | null = null
   readonly tried: Seat<Choice>[] = []
   /** Null: it will not be tried again. */
   readonly original: Original | null
@@ -254,10 +256,13 @@ class Service implements CompiledBackend {
 
   /** False: the client has been told why not. */
   #writeEdited(ex: Exchange, state: Attempts, chat: ChatRequest, choice: Choice): boolean {
-    const { format } = this.#orderOf(withModel(chat, choice.given.edits), choice)
-    const sent = edited(chat, choice.given.edits, format)
+    const { edits } = choice.given
+    const first = this.#orderOf(withModel(chat, edits), choice)
+    const sent = edited(chat, edits, first.format)
+    const order = sent === chat ? first : this.#orderOf(sent, choice)
     state.sent = sent
-    return this.#write(ex, state, sent, this.#orderOf(sent, choice))
+    state.format = order.format
+    return this.#write(ex, state, sent, order)
   }
 
   /** False: the client has been told why not. */
@@ -311,11 +316,10 @@ class Service implements CompiledBackend {
     const turn = state.turn!
     this.#note(ex, turn)
     if (ex.status === 401 || ex.status === 403) turn.seat.provider.authority.refused()
-    const { sent: chat, operation, dropped } = state
+    const { sent: chat, format, operation, dropped } = state
     if (dropped.length > 0) ex.response!.set(DROPPED, listOf(dropped))
     if (operation !== null) return this.#answers.tell(ex, operation, proceed)
-    if (chat === null) return CONTINUE
-    const { format } = this.#orderOf(chat, turn.seat.provider)
+    if (chat === null || format === null) return CONTINUE
     const streamed = (tap: CostTap): void => {
       state.tap = tap
     }

@@ -69,9 +69,11 @@ test('a session token is sent and signed, and what the client sent under these n
 test("signs as AWS's own library does: any path, query, header and time", async () => {
   const sign = createSigner('us-west-2', 'bedrock')
   const segment = fc.constantFrom('model', 'us.anthropic.claude-3%3A0', 'arn%3Aaws%3Abedrock', 'a b', "!'()*", '~', 'é')
+  // Parameters are properties of a plain object in AWS's library: it loses this one.
+  const parameter = fc.string({ minLength: 1 }).filter((name) => name !== '__proto__')
   const request = fc.record({
     path: fc.array(segment, { maxLength: 4 }).map((parts) => `/${parts.map(encodeURI).join('/')}`),
-    query: fc.dictionary(fc.string({ minLength: 1 }), fc.string(), { maxKeys: 4, noNullPrototype: true }),
+    query: fc.dictionary(parameter, fc.string(), { maxKeys: 4, noNullPrototype: true }),
     contentType: fc.constantFrom('application/json', ' text/plain;  charset=utf-8 '),
     body: fc.string(),
     token: fc.option(fc.constant('session')),
