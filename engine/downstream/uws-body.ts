@@ -4,7 +4,7 @@ import type { HttpResponse } from './uws-library.ts'
 export class BodyWriter {
   /** The client does not read as fast as we write. */
   isCongested = false
-  /** Copies of bytes that wait: for the end of the turn, or for the client. Bounded: the upstream is stopped. */
+  /** Copies of bytes that wait: for the end of the round, or for the client. Bounded: the upstream is stopped. */
   #held: Buffer[] = []
   /** Bytes of a sized body that the library has taken. */
   #offset = 0

@@ -18,7 +18,7 @@ import { drain, type HttpRequest, type HttpResponse, primePause, reopen, restart
 import { type RequestOwner, readRequest } from './uws-request.ts'
 import { type Handshake, switchToWebSocket } from './uws-websocket.ts'
 
-/** Pieces of a streamed body up to this size are collected and leave together when the turn ends. */
+/** Pieces of a streamed body up to this size are collected and leave together when the round ends. */
 const SMALL_BYTES = 16 * 1024
 /** The library's clock runs for 8 to 12 s: restarted this often, it never strikes before ours does. */
 const RESTART_MS = 4_000
@@ -212,7 +212,7 @@ export class UwsStream implements RequestOwner {
     this.#write(null)
   }
 
-  /** End of the turn: what has been collected leaves. */
+  /** End of the round: what has been collected leaves. */
   flush(): void {
     if (!this.#isLive || this.#isEnding) return
     if (this.#body.isHolding || (this.#kind === BODY_LENGTH && !this.#headSent)) this.#write(null)

@@ -9,8 +9,8 @@ import {
   markDirty,
   NOBODY,
   plainAddress,
+  roundsEnded,
   TEXT_WAITING_MAX,
-  turnsEnded,
   type Wire,
   type WireOwner
 } from './wire.ts'
@@ -45,23 +45,23 @@ export interface Shared {
   outbox: Outbox
 }
 
-/** Memory in which the wires of a turn gather what they send. */
+/** Memory in which the wires of a round gather what they send. */
 interface Outbox {
   readonly bytes: Buffer
   used: number
-  /** The turn (turnsEnded) that `used` belongs to. */
-  turn: number
+  /** The round (roundsEnded) that `used` belongs to. */
+  round: number
 }
 
 export function newOutbox(): Outbox {
-  return { bytes: Buffer.allocUnsafeSlow(OUTBOX_BYTES), used: 0, turn: -1 }
+  return { bytes: Buffer.allocUnsafeSlow(OUTBOX_BYTES), used: 0, round: -1 }
 }
 
 export class RawWire implements Wire {
   owner: WireOwner = NOBODY
   bulk = false
   #out = ''
-  /** Region of the outbox that is ours in this turn and stands before #out; -1: none. */
+  /** Region of the outbox that is ours in this round and stands before #out; -1: none. */
   #boxStart = -1
   #boxEnd = -1
   #pending = 0
@@ -167,11 +167,11 @@ export class RawWire implements Wire {
     this.#send(slot === null ? Buffer.from(bytes) : bytes, slot)
   }
 
-  /** Moves #out and the chunk to our region of the outbox. False: no room there in this turn. */
+  /** Moves #out and the chunk to our region of the outbox. False: no room there in this round. */
   #gather(chunk: Buffer, start: number, end: number): boolean {
     const { outbox } = this.#shared
-    if (outbox.turn !== turnsEnded) {
-      outbox.turn = turnsEnded
+    if (outbox.round !== roundsEnded) {
+      outbox.round = roundsEnded
       outbox.used = 0
     }
     // The region can only grow while nobody else has taken the memory behind it.

@@ -306,8 +306,27 @@ for (const kind of ['handles', 'net'] as const) {
   })
 }
 
-describe('turns', () => {
-  it('a flush may cause further turns and writes: nothing is flushed twice or forgotten', () => {
+describe('rounds', () => {
+  it('all turns of one round leave together, and so many wires at once', async () => {
+    const flushed: number[] = []
+    const write = (count: number) => {
+      for (let i = 0; i < count; i++) {
+        enterTurn()
+        markDirty({ flush: () => flushed.push(i) })
+        leaveTurn()
+      }
+    }
+    write(63)
+    equal(flushed.length, 0)
+    await new Promise((resolve) => setImmediate(resolve))
+    equal(flushed.length, 63)
+    write(65)
+    equal(flushed.length, 63 + 64)
+    await new Promise((resolve) => setImmediate(resolve))
+    equal(flushed.length, 63 + 65)
+  })
+
+  it('a flush may cause further turns and writes: nothing is flushed twice or forgotten', async () => {
     const flushed: string[] = []
     const late = { flush: () => flushed.push('late') }
     const first = {
@@ -322,6 +341,7 @@ describe('turns', () => {
     markDirty(first)
     markDirty({ flush: () => flushed.push('second') })
     leaveTurn()
+    await new Promise((resolve) => setImmediate(resolve))
     deepEqual(flushed, ['first', 'second', 'late'])
   })
 })

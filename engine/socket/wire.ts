@@ -3,7 +3,7 @@
  * node:net (net.ts). Same contract, same tests (wire.test.ts).
  *
  * Reading: bytes lie in the thread's read memory and are valid during onRead only.
- * Writing: what is written during one turn leaves together, when the turn ends.
+ * Writing: what is written during one round leaves together, when the round ends.
  */
 import { performance } from 'node:perf_hooks'
 import type { ReadSlot } from './memory.ts'
@@ -75,10 +75,10 @@ export interface SocketLayer {
   connect(address: Address, done: Connected, tls?: TlsClient | null): () => void
 }
 
-/** Text leaves before the turn ends when it gets this long: only then is it known whether the peer reads. */
+/** Text leaves before the round ends when it gets this long: only then is it known whether the peer reads. */
 export const TEXT_WAITING_MAX = 64 * 1024
 
-// --- turns: writes of one event leave together ---
+// --- a turn is one event; what the turns of one poll have written leaves together: a round ---
 
 /** Something with text to send. */
 interface Dirty {
@@ -89,26 +89,44 @@ const dirty: (Dirty | null)[] = []
 let dirtyCount = 0
 let depth = 0
 let scheduled = false
+let isRoundOpen = false
+
+/**
+ * So many wires with something to send end a round at once: what waits is bounded, and so is the time that the first of
+ * them waits for the last. Measured in docs/design/006-how-bytes-leave.md.
+ */
+const ROUND_MAX = 64
 
 /** Milliseconds of performance.now() at the start of the running turn: one clock read per event. */
 export let turnStartedAt = performance.now()
 
-/** Rises when everything written in a turn has left: memory lent for that turn is free again. */
-export let turnsEnded = 0
+/** Rises when everything written in a round has left: memory lent for that round is free again. */
+export let roundsEnded = 0
 
 export function enterTurn(): void {
   if (depth++ === 0) turnStartedAt = performance.now()
 }
 
 export function leaveTurn(): void {
-  if (--depth === 0 && dirtyCount > 0) flushDirty()
+  if (--depth > 0 || dirtyCount === 0) return
+  if (dirtyCount >= ROUND_MAX) flushDirty()
+  else if (!isRoundOpen) {
+    isRoundOpen = true
+    // The loop comes to it behind all events of the poll that reported this one.
+    setImmediate(endRound)
+  }
 }
 
-/** Remembers that `wire` has something to send when the turn ends. */
+function endRound(): void {
+  isRoundOpen = false
+  if (dirtyCount > 0) flushDirty()
+}
+
+/** Remembers that `wire` has something to send when the round ends. */
 export function markDirty(wire: Dirty): void {
   dirty[dirtyCount++] = wire
   if (depth > 0 || scheduled) return
-  // Not inside a socket event (a timer, a promise): the next microtask is the end of the turn.
+  // Not inside a socket event (a timer, a promise): the next microtask is the end of the round.
   scheduled = true
   queueMicrotask(flushScheduled)
 }
@@ -127,7 +145,7 @@ function flushDirty(): void {
     wire.flush()
   }
   dirtyCount = 0
-  turnsEnded++
+  roundsEnded++
   depth--
 }
 
