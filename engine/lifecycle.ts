@@ -24,7 +24,7 @@ import { buildReply, dropServer, replyFor } from './local-reply.ts'
 import { Mirrors } from './mirrors.ts'
 import { Retries, type RetryObserver } from './retries.ts'
 import type { ReadSlot } from './socket/memory.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from './socket/wire.ts'
+import { enterTurn, leaveTurn, turnStartedAt } from './socket/round.ts'
 import { spliceExchange } from './splice.ts'
 import { Timeouts } from './timeouts.ts'
 

@@ -8,7 +8,7 @@ import type { Copies, RouteMirror } from './contract/mirror.ts'
 import type { Route } from './contract/route.ts'
 import type { ClientEvents, ClientStream, SpliceEnd } from './contract/transport.ts'
 import { type TimerWheel, WheelTimer } from './kit/timer-wheel.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from './socket/wire.ts'
+import { enterTurn, leaveTurn, turnStartedAt } from './socket/round.ts'
 
 /** Copies under way per mirror of a route and worker. */
 const COPIES_MAX = 256

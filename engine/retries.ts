@@ -9,7 +9,7 @@ import { RetryState, type RouteRetry } from './contract/retry.ts'
 import type { PendingAttempt } from './contract/transport.ts'
 import { isIdempotent } from './http/method.ts'
 import { type TimerWheel, WheelTimer } from './kit/timer-wheel.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from './socket/wire.ts'
+import { enterTurn, leaveTurn, turnStartedAt } from './socket/round.ts'
 
 /** The pause stops growing at this many times its first bound. */
 const BACKOFF_GROWTH_MAX = 10

@@ -2,7 +2,7 @@
 import type { ErrorCode } from './contract/errors.ts'
 import type { Exchange } from './contract/exchange.ts'
 import { type TimerWheel, WheelTimer } from './kit/timer-wheel.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from './socket/wire.ts'
+import { enterTurn, leaveTurn, turnStartedAt } from './socket/round.ts'
 
 export class Timeouts {
   readonly #timers: TimerWheel

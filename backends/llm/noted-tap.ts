@@ -4,7 +4,7 @@
  */
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { turnStartedAt } from '#engine/socket/wire.ts'
+import { turnStartedAt } from '#engine/socket/round.ts'
 import type { ChatError, FormatName } from './conversation.ts'
 import type { StreamReader, WireEvent } from './format.ts'
 import type { Framing } from './framing.ts'

@@ -6,7 +6,7 @@
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import { type Exchange, STEP_SENDING } from '#engine/contract/exchange.ts'
 import { TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/wire.ts'
+import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
 import type { ChatError } from './conversation.ts'
 import type { Cost, CostTap } from './stream.ts'
 

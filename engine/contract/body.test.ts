@@ -1,13 +1,15 @@
 /** Whole bodies in a running stack: collected, bounded, replaced, given up. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { HeaderBlock } from '#engine/http/headers.ts'
 import { UWS } from '#engine/http/limits.ts'
 import { startOrigin, statuses } from '#engine/testing/origin.ts'
 import { exchangeRaw, rawClient, rawServer } from '#engine/testing/raw.ts'
 import { type Stack, type StackOptions, startStack } from '#engine/testing/stack.ts'
-import { collectRequest, collectResponse, replaceRequestBody, replaceResponseBody } from './body.ts'
-import type { Exchange } from './exchange.ts'
-import { CONTINUE, type Hook } from './filter.ts'
+import { collectRequest, collectResponse, replaceRequestBody, replaceResponseBody, whenResponse } from './body.ts'
+import { BODY_LENGTH, BODY_NONE, Exchange } from './exchange.ts'
+import { CONTINUE, type Hook, LATER } from './filter.ts'
+import type { ClientStream } from './transport.ts'
 
 const MAX = 1000
 
@@ -20,6 +22,43 @@ const KINDS: readonly (readonly [name: string, options: Omit<StackOptions, 'upst
   ['net', { sockets: 'net' }],
   ['uws', { transport: 'uws', http: HTTP, tcp: TCP }]
 ]
+
+describe('an answer that a backend waits for', () => {
+  /** An exchange whose answer has just come to its end. */
+  function answered(told: string[]): Exchange {
+    const ex = new Exchange({} as ClientStream, 'GET', '/', '', 'a.test', new HeaderBlock(), BODY_NONE, 0, 0)
+    ex.response = new HeaderBlock()
+    ex.responseBody = BODY_LENGTH
+    ex.responseLength = 2
+    ex.onOver = () => told.push('over')
+    const fail = () => told.push('fail')
+    assert.equal(
+      whenResponse(ex, MAX, fail, () => told.push(`read ${ex.responseBytes}`)),
+      LATER
+    )
+    ex.responseCollector!.take(Buffer.from('ok'), 0, 2)
+    ex.responseCollector!.end()
+    return ex
+  }
+
+  it('is read at the end of the round', async () => {
+    const told: string[] = []
+    const ex = answered(told)
+    assert.deepEqual(told, [])
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual(told, ['read ok'])
+    ex.onOver!(ex)
+    assert.deepEqual(told, ['read ok', 'over'])
+  })
+
+  it('is read all the same, and once, when the client leaves before that', async () => {
+    const told: string[] = []
+    const ex = answered(told)
+    ex.onOver!(ex)
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual(told, ['read ok', 'over'])
+  })
+})
 
 for (const [name, kind] of KINDS) {
   describe(`bodies, over ${name}`, { timeout: 20_000 }, () => {

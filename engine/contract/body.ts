@@ -4,6 +4,7 @@
  */
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { hasNoContent } from '#engine/http/status.ts'
+import { atRoundEnd } from '#engine/socket/round.ts'
 import type { ErrorCode } from './errors.ts'
 import { BODY_LENGTH, BODY_NONE, type Exchange, type LocalReply } from './exchange.ts'
 import { CONTINUE, type Hook, LATER, STOP, type Verdict } from './filter.ts'
@@ -53,10 +54,10 @@ export function collectRequest(bytesMax: number): Hook {
   }
 }
 
-/** The same for a backend: `then` is called at once, or in the turn of the body's last byte. */
+/** The same for a backend: `then` is called at once, or at the end of the round of the body's last byte. */
 export function whenRequest(ex: Exchange, bytesMax: number, then: (verdict: Verdict) => void): void {
   const verdict = requestSoFar(ex, bytesMax)
-  if (verdict === LATER) gatherRequest(ex, bytesMax, then)
+  if (verdict === LATER) gatherRequest(ex, bytesMax, (known) => atRoundEnd(() => then(known)))
   else then(verdict)
 }
 
@@ -124,7 +125,10 @@ export function collectResponse(bytesMax: number, fail: Fail): Hook {
   }
 }
 
-/** The same for a backend: CONTINUE when the body is here, else `then` is called in the turn of its last byte. */
+/**
+ * The same for a backend: CONTINUE when the body is here; else `then` is called at the end of the round of its last byte,
+ * or when the exchange is over before that: what has been answered is to be accounted for in any case.
+ */
 export function whenResponse(
   ex: Exchange,
   bytesMax: number,
@@ -132,8 +136,24 @@ export function whenResponse(
   then: () => void
 ): typeof CONTINUE | typeof LATER {
   const verdict = responseSoFar(ex, bytesMax, fail)
-  if (verdict === LATER) gatherResponse(ex, bytesMax, fail, then)
+  if (verdict === LATER) gatherResponse(ex, bytesMax, fail, () => atRoundEndOf(ex, then))
   return verdict === CONTINUE ? CONTINUE : LATER
+}
+
+function atRoundEndOf(ex: Exchange, then: () => void): void {
+  const { onOver } = ex
+  let isDue = true
+  const step = (): void => {
+    if (!isDue) return
+    isDue = false
+    ex.onOver = onOver
+    then()
+  }
+  ex.onOver = (over) => {
+    step()
+    onOver?.(over)
+  }
+  atRoundEnd(step)
 }
 
 /** STOP: it is too long, and the exchange has been answered. */

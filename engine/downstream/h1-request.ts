@@ -13,7 +13,7 @@ import {
   type Parser
 } from '#engine/http/llhttp.ts'
 import { isAuthority, parseTarget } from '#engine/http/target.ts'
-import { turnStartedAt } from '#engine/socket/wire.ts'
+import { turnStartedAt } from '#engine/socket/round.ts'
 
 /**
  * Decides what llhttp leaves open: Host, target, coding, version, Expect, Upgrade. `framing` is that of

@@ -23,7 +23,8 @@ import type { FrontendSettings } from '#engine/ir/snapshot.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { PipeEnd } from '#engine/socket/pipe.ts'
-import { enterTurn, leaveTurn, turnStartedAt, type Wire, type WireOwner } from '#engine/socket/wire.ts'
+import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import type { Wire, WireOwner } from '#engine/socket/wire.ts'
 import { codeOfFault, readRequest } from './h1-request.ts'
 
 /** Bytes a client may send ahead (pipelining) before we stop reading. */

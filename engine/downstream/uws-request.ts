@@ -7,7 +7,7 @@ import { takeFraming } from '#engine/http/fields.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { isAuthority, parseTarget } from '#engine/http/target.ts'
 import type { FrontendSettings } from '#engine/ir/snapshot.ts'
-import { turnStartedAt } from '#engine/socket/wire.ts'
+import { turnStartedAt } from '#engine/socket/round.ts'
 import type { HttpRequest } from './uws-library.ts'
 
 const KNOWN_METHODS = new Set(METHODS)

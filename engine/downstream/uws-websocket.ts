@@ -21,7 +21,7 @@ import {
 } from '#engine/http/websocket.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/wire.ts'
+import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
 import { linesWithout } from './uws-head.ts'
 import type { HttpResponse, us_socket_context_t, WebSocket } from './uws-library.ts'
 

@@ -4,7 +4,7 @@
  */
 import { beyondUws } from '#engine/http/limits.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/wire.ts'
+import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import type { DownstreamContext, OpenBind } from './listen.ts'
 import type { HttpResponse, LoadedUws, TemplatedApp, Uws, us_listen_socket, us_socket } from './uws-library.ts'
 import { type UwsServer, UwsStream } from './uws-stream.ts'

@@ -3,14 +3,12 @@ import { createServer, connect as netConnect, type Socket } from 'node:net'
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import { listenWith } from './listen.ts'
 import { READ_BYTES, type ReadMemory, type ReadSlot } from './memory.ts'
+import { enterTurn, leaveTurn, markDirty } from './round.ts'
 import type { TlsClient } from './tls.ts'
 import {
   type Address,
   type Connected,
-  enterTurn,
   type KeepAlive,
-  leaveTurn,
-  markDirty,
   NOBODY,
   plainAddress,
   type SocketLayer,

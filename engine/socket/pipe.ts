@@ -1,7 +1,8 @@
 /** One end of a byte pipe: a wire whose bytes pass through unread, with backpressure both ways. */
 import { FLUSH_MS, keepLingering, stopLingering } from './linger.ts'
 import type { ReadSlot } from './memory.ts'
-import { enterTurn, leaveTurn, type Wire, type WireOwner } from './wire.ts'
+import { enterTurn, leaveTurn } from './round.ts'
+import type { Wire, WireOwner } from './wire.ts'
 
 /** The other end, as a pipe sees it. */
 interface Peer {

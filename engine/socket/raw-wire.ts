@@ -3,17 +3,8 @@ import { getSystemErrorName } from 'node:util'
 import { EOF, type Handle, type Handles, STATE_ASYNC, STATE_READ, type WriteRequest } from './handles.ts'
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import { READ_BYTES, type ReadMemory, type ReadSlot } from './memory.ts'
-import {
-  enterTurn,
-  leaveTurn,
-  markDirty,
-  NOBODY,
-  plainAddress,
-  roundsEnded,
-  TEXT_WAITING_MAX,
-  type Wire,
-  type WireOwner
-} from './wire.ts'
+import { enterTurn, leaveTurn, markDirty, roundsEnded } from './round.ts'
+import { NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
 
 /**
  * How bytes leave, by size: the shortest as one latin1 string with the text around them, the longest

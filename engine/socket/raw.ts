@@ -5,16 +5,8 @@ import type { Handle, Handles } from './handles.ts'
 import { listenWith } from './listen.ts'
 import type { ReadMemory } from './memory.ts'
 import { newOutbox, RawWire, type Shared } from './raw-wire.ts'
-import {
-  type Acceptor,
-  type Address,
-  type Connected,
-  enterTurn,
-  type KeepAlive,
-  leaveTurn,
-  type SocketLayer,
-  type Wire
-} from './wire.ts'
+import { enterTurn, leaveTurn } from './round.ts'
+import type { Acceptor, Address, Connected, KeepAlive, SocketLayer, Wire } from './wire.ts'
 
 /** A socket layer over `handles` that reads into `memory`. */
 export function rawSockets(handles: Handles, memory: ReadMemory): SocketLayer {

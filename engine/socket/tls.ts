@@ -5,7 +5,8 @@
 import { connect, createSecureContext, type SecureContext } from 'node:tls'
 import type { ReadMemory } from './memory.ts'
 import { NetWire } from './net.ts'
-import { type Address, type Connected, enterTurn, leaveTurn } from './wire.ts'
+import { enterTurn, leaveTurn } from './round.ts'
+import type { Address, Connected } from './wire.ts'
 
 export interface TlsSettings {
   /** Name in the certificate, and in SNI. */

@@ -9,7 +9,8 @@ import { llhttp } from '#engine/http/llhttp.ts'
 import { type RawClient, rawClient, rawServer } from '#engine/testing/raw.ts'
 import { openSockets } from './layer.ts'
 import { keepLingering, stopLingering } from './linger.ts'
-import { enterTurn, leaveTurn, markDirty, type Wire, type WireOwner } from './wire.ts'
+import { enterTurn, leaveTurn, markDirty } from './round.ts'
+import type { Wire, WireOwner } from './wire.ts'
 
 const { memory } = llhttp()
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))

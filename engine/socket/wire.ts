@@ -5,7 +5,6 @@
  * Reading: bytes lie in the thread's read memory and are valid during onRead only.
  * Writing: what is written during one round leaves together, when the round ends.
  */
-import { performance } from 'node:perf_hooks'
 import type { ReadSlot } from './memory.ts'
 import type { TlsClient } from './tls.ts'
 
@@ -77,77 +76,6 @@ export interface SocketLayer {
 
 /** Text leaves before the round ends when it gets this long: only then is it known whether the peer reads. */
 export const TEXT_WAITING_MAX = 64 * 1024
-
-// --- a turn is one event; what the turns of one poll have written leaves together: a round ---
-
-/** Something with text to send. */
-interface Dirty {
-  flush(): void
-}
-
-const dirty: (Dirty | null)[] = []
-let dirtyCount = 0
-let depth = 0
-let scheduled = false
-let isRoundOpen = false
-
-/**
- * So many wires with something to send end a round at once: what waits is bounded, and so is the time that the first of
- * them waits for the last. Measured in docs/design/006-how-bytes-leave.md.
- */
-const ROUND_MAX = 64
-
-/** Milliseconds of performance.now() at the start of the running turn: one clock read per event. */
-export let turnStartedAt = performance.now()
-
-/** Rises when everything written in a round has left: memory lent for that round is free again. */
-export let roundsEnded = 0
-
-export function enterTurn(): void {
-  if (depth++ === 0) turnStartedAt = performance.now()
-}
-
-export function leaveTurn(): void {
-  if (--depth > 0 || dirtyCount === 0) return
-  if (dirtyCount >= ROUND_MAX) flushDirty()
-  else if (!isRoundOpen) {
-    isRoundOpen = true
-    // The loop comes to it behind all events of the poll that reported this one.
-    setImmediate(endRound)
-  }
-}
-
-function endRound(): void {
-  isRoundOpen = false
-  if (dirtyCount > 0) flushDirty()
-}
-
-/** Remembers that `wire` has something to send when the round ends. */
-export function markDirty(wire: Dirty): void {
-  dirty[dirtyCount++] = wire
-  if (depth > 0 || scheduled) return
-  // Not inside a socket event (a timer, a promise): the next microtask is the end of the round.
-  scheduled = true
-  queueMicrotask(flushScheduled)
-}
-
-function flushScheduled(): void {
-  scheduled = false
-  if (dirtyCount > 0) flushDirty()
-}
-
-function flushDirty(): void {
-  // A flush may fail and cause turns and writes of its own: they join the same loop.
-  depth++
-  for (let i = 0; i < dirtyCount; i++) {
-    const wire = dirty[i]!
-    dirty[i] = null
-    wire.flush()
-  }
-  dirtyCount = 0
-  roundsEnded++
-  depth--
-}
 
 /** An owner for wires that nobody listens to any more. */
 export const NOBODY: WireOwner = {

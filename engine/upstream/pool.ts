@@ -4,7 +4,8 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ServerEvents } from '#engine/contract/transport.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
-import { type Address, turnStartedAt } from '#engine/socket/wire.ts'
+import { turnStartedAt } from '#engine/socket/round.ts'
+import type { Address } from '#engine/socket/wire.ts'
 import type { Home, Http1Upstream } from './h1.ts'
 
 /** First ejection after a failed connect; doubles up to the maximum with each further failure. */

@@ -1,6 +1,6 @@
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { it, mock } from 'node:test'
-import { enterTurn, leaveTurn } from '#engine/socket/wire.ts'
+import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import { Resolver } from './resolver.ts'
 
 const A = [{ ip: '192.0.2.1', family: 4 as const }]

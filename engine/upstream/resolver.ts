@@ -5,7 +5,7 @@
  */
 import { lookup, resolve4, resolve6 } from 'node:dns/promises'
 import { isIP } from 'node:net'
-import { turnStartedAt } from '#engine/socket/wire.ts'
+import { turnStartedAt } from '#engine/socket/round.ts'
 
 export interface Resolved {
   readonly ip: string

@@ -1,0 +1,102 @@
+/**
+ * Turns and rounds. A turn is one event: one read, one timer. A round is all events that one poll reported. What reads
+ * and writes nothing can wait for its end (`atRoundEnd`), and what has been written leaves behind that, wire after wire:
+ * code that runs many times in a row stays in the processor's caches, and a peer is woken once
+ * (docs/design/006-how-bytes-leave.md).
+ */
+import { performance } from 'node:perf_hooks'
+
+/** Something with text to send. */
+interface Dirty {
+  flush(): void
+}
+
+/**
+ * So many wires with something to send, or steps, end a round at once: what waits is bounded, and so is the time that
+ * the first of them waits for the last.
+ */
+const ROUND_MAX = 64
+
+const steps: (() => void)[] = []
+const dirty: (Dirty | null)[] = []
+let dirtyCount = 0
+let depth = 0
+let isMicrotaskDue = false
+let isRoundOpen = false
+
+/** Milliseconds of performance.now() at the start of the running turn: one clock read per event. */
+export let turnStartedAt = performance.now()
+
+/** Rises when everything written in a round has left: memory lent for that round is free again. */
+export let roundsEnded = 0
+
+export function enterTurn(): void {
+  if (depth++ === 0) turnStartedAt = performance.now()
+}
+
+export function leaveTurn(): void {
+  if (--depth > 0) return
+  const waiting = dirtyCount + steps.length
+  if (waiting >= ROUND_MAX) endRound()
+  else if (waiting > 0) openRound()
+}
+
+/** Does `step` when the events of this poll are through, in a turn. It must not throw. */
+export function atRoundEnd(step: () => void): void {
+  steps.push(step)
+  // Within a turn its end looks after the round.
+  if (depth === 0) openRound()
+}
+
+/** Remembers that `wire` has something to send when the round ends. */
+export function markDirty(wire: Dirty): void {
+  dirty[dirtyCount++] = wire
+  if (depth > 0 || isMicrotaskDue) return
+  // Not inside a socket event (a promise, say): the next microtask is the end of the round.
+  isMicrotaskDue = true
+  queueMicrotask(flushDue)
+}
+
+function openRound(): void {
+  if (isRoundOpen) return
+  isRoundOpen = true
+  // The loop comes to it behind all events of the poll that reported this one.
+  setImmediate(closeRound)
+}
+
+function closeRound(): void {
+  isRoundOpen = false
+  endRound()
+}
+
+function endRound(): void {
+  if (steps.length > 0) takeSteps()
+  if (dirtyCount > 0) flushDirty()
+}
+
+/** A step may cause further ones: they belong to the same round. */
+function takeSteps(): void {
+  depth++
+  turnStartedAt = performance.now()
+  for (let i = 0; i < steps.length; i++) steps[i]!()
+  steps.length = 0
+  depth--
+}
+
+function flushDue(): void {
+  isMicrotaskDue = false
+  if (dirtyCount > 0) flushDirty()
+}
+
+function flushDirty(): void {
+  // A flush may fail and cause turns and writes of its own: they join the same loop.
+  depth++
+  for (let i = 0; i < dirtyCount; i++) {
+    const wire = dirty[i]!
+    dirty[i] = null
+    wire.flush()
+  }
+  dirtyCount = 0
+  roundsEnded++
+  depth--
+}
