@@ -27,6 +27,7 @@ describe('an answer that a backend waits for', () => {
   /** An exchange whose answer has just come to its end. */
   function answered(told: string[]): Exchange {
     const ex = new Exchange({} as ClientStream, 'GET', '/', '', 'a.test', new HeaderBlock(), BODY_NONE, 0, 0)
+    ex.status = 200
     ex.response = new HeaderBlock()
     ex.responseBody = BODY_LENGTH
     ex.responseLength = 2

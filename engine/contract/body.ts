@@ -126,8 +126,8 @@ export function collectResponse(bytesMax: number, fail: Fail): Hook {
 }
 
 /**
- * The same for a backend: CONTINUE when the body is here; else `then` is called at the end of the round of its last byte,
- * or when the exchange is over before that: what has been answered is to be accounted for in any case.
+ * The same for a backend: CONTINUE when the body is here; else `then` is called at the end of the round of its last
+ * byte, or when the exchange is over before that: what has been answered is to be accounted for in any case.
  */
 export function whenResponse(
   ex: Exchange,

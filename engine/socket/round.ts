@@ -1,7 +1,7 @@
 /**
- * Turns and rounds. A turn is one event: one read, one timer. A round is all events that one poll reported. What reads
- * and writes nothing can wait for its end (`atRoundEnd`), and what has been written leaves behind that, wire after wire:
- * code that runs many times in a row stays in the processor's caches, and a peer is woken once
+ * Turns and rounds. A turn is one event: one read, one timer. A round is all events that one poll reported. What
+ * neither reads nor writes can wait for its end (`atRoundEnd`), and what has been written leaves behind that, wire after
+ * wire: code that runs many times in a row stays in the processor's caches, and a peer is woken once
  * (docs/design/006-how-bytes-leave.md).
  */
 import { performance } from 'node:perf_hooks'
