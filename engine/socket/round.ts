@@ -1,6 +1,6 @@
 /**
- * Turns and rounds. A turn is one event: one read, one timer. A round is all events that one poll reported. What
- * neither reads nor writes can wait for its end (`atRoundEnd`), and what has been written leaves behind that, wire after
+ * Turns and rounds. A turn is one event: one read, one timer. A round is all events of one poll. What neither reads
+ * nor writes can wait for its end (`atRoundEnd`), and what has been written leaves behind that, wire after
  * wire: code that runs many times in a row stays in the processor's caches, and a peer is woken once
  * (docs/design/006-how-bytes-leave.md).
  */
