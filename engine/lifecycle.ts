@@ -44,6 +44,7 @@ export interface LifecycleOptions {
 }
 
 export class Lifecycle implements ClientEvents, ServerEvents {
+  readonly timers: TimerWheel
   readonly #options: LifecycleOptions
   readonly #retries: Retries
   readonly #mirrors: Mirrors
@@ -51,6 +52,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
 
   constructor(options: LifecycleOptions) {
     const { timers, random = chance(), retries: observer = null } = options
+    this.timers = timers
     this.#options = options
     this.#retries = new Retries({ timers, random, observer, attempt: (ex) => this.#attempt(ex) })
     this.#timeouts = new Timeouts(timers, (ex, code) => this.#onTimeout(ex, code))

@@ -8,8 +8,10 @@ import { backends } from '#backends/index.ts'
 import { policies } from '#policies/index.ts'
 import { buildRuntime } from './build/runtime.ts'
 import { ConfigError, type Problem } from './contract/config-error.ts'
+import { NOBODY_ASKS } from './contract/in-process.ts'
 import { IDLE, newKept } from './contract/kept.ts'
 import { allowLargeHeads } from './downstream/uws-library.ts'
+import { inProcess } from './in-process.ts'
 import type { Snapshot } from './ir/snapshot.ts'
 import type { SnapshotDraft } from './standalone/load.ts'
 import { createTelemetry } from './telemetry/telemetry.ts'
@@ -55,7 +57,8 @@ function check(draft: SnapshotDraft): readonly Problem[] {
         recorderFor: () => ({ record() {} }),
         mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
         fail() {},
-        reply() {}
+        reply() {},
+        inProcess: NOBODY_ASKS
       }
     )
     return []
@@ -104,7 +107,8 @@ function startWorker(data: WorkerData): void {
         recorderFor: telemetry.recorderFor,
         mirrorRecorderFor: telemetry.mirrorRecorderFor,
         fail: (ex, code) => lifecycle.fail(ex, code),
-        reply: (ex, reply) => lifecycle.reply(ex, reply)
+        reply: (ex, reply) => lifecycle.reply(ex, reply),
+        inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers })
       })
   })
   port.on('message', (message: ToWorker) => thread.receive(message))

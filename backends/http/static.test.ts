@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BackendContext } from '#engine/contract/backend.ts'
+import { NOBODY_ASKS } from '#engine/contract/in-process.ts'
 import { IDLE } from '#engine/contract/kept.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { fakeUpstream } from '#engine/testing/upstream.ts'
@@ -24,6 +25,7 @@ function serve(
     upstream,
     fail,
     reply: fail,
+    inProcess: NOBODY_ASKS,
     offload: IDLE.offload,
     maxBufferBytes: 0,
     log() {}
@@ -80,6 +82,7 @@ test('is out of reach while its endpoint is', () => {
     upstream,
     fail,
     reply: fail,
+    inProcess: NOBODY_ASKS,
     offload: IDLE.offload,
     maxBufferBytes: 0,
     log() {}

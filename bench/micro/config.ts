@@ -1,7 +1,9 @@
 /** What a configuration of 1,000 routes costs the main thread and a worker: first load, and one changed route. */
+
 import type { Bench } from 'tinybench'
 import { backends } from '#backends/index.ts'
 import { buildRuntime } from '#engine/build/runtime.ts'
+import { NOBODY_ASKS } from '#engine/contract/in-process.ts'
 import { IDLE, newKept } from '#engine/contract/kept.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { References } from '#engine/standalone/expand.ts'
@@ -79,7 +81,8 @@ function build(snapshot: Snapshot, kept: ReturnType<typeof newKept>): void {
     recorderFor: () => recorder,
     mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
     fail() {},
-    reply() {}
+    reply() {},
+    inProcess: NOBODY_ASKS
   })
 }
 

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { backends as kinds } from '#backends/index.ts'
 import { ConfigError } from '#engine/contract/config-error.ts'
 import { CONTINUE, type Hook } from '#engine/contract/filter.ts'
+import { NOBODY_ASKS } from '#engine/contract/in-process.ts'
 import { IDLE, newKept } from '#engine/contract/kept.ts'
 import type { Policy } from '#engine/contract/policy.ts'
 import type { RouteSpec, Snapshot, StaticBackend } from '#engine/ir/snapshot.ts'
@@ -36,7 +37,8 @@ function build(snapshot: Snapshot, registry: readonly Policy[] = policies, kept 
     },
     mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
     fail: (_ex, code) => failed.push(code),
-    reply() {}
+    reply() {},
+    inProcess: NOBODY_ASKS
   })
   return { runtime, upstream, failed, recorders }
 }

@@ -6,6 +6,7 @@ import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange, LocalReply } from '#engine/contract/exchange.ts'
 import type { Background, RouteSettings } from '#engine/contract/filter.ts'
+import type { InProcess } from '#engine/contract/in-process.ts'
 import type { MirrorPlan, MirrorRecorder, RouteMirror } from '#engine/contract/mirror.ts'
 import type { Policy, Workshop } from '#engine/contract/policy.ts'
 import type { RetryPlan, RouteRetry } from '#engine/contract/retry.ts'
@@ -31,6 +32,7 @@ export interface RuntimeDeps {
   /** Ends an exchange with the gateway's own reply. */
   readonly fail: (ex: Exchange, code: ErrorCode) => void
   readonly reply: (ex: Exchange, reply: LocalReply) => void
+  readonly inProcess: InProcess
 }
 
 export interface Runtime extends Router {
@@ -248,7 +250,7 @@ class Builder {
   }
 
   #compileBackend(backend: Backend, name: string, settings: RouteSettings): CompiledBackend {
-    const { upstream, fail, reply, workshop } = this.#deps
+    const { upstream, fail, reply, inProcess, workshop } = this.#deps
     const { log, offload } = workshop
     const kind = this.#deps.backends.find((known) => known.kind === backend.kind)
     if (kind === undefined) return this.#refuse(`backends.${name}`, `there is no kind of backend "${backend.kind}"`)
@@ -256,7 +258,7 @@ class Builder {
     const { maxBufferBytes } = this.#snapshot.frontend.http
     const { hostRewrite } = settings
     const keepsAnswers = this.#log?.readsAnswers === true
-    const lent = { upstream, offload, fail, reply, log }
+    const lent = { upstream, offload, fail, reply, inProcess, log }
     const context = { name, hostRewrite, connectTimeoutMs, maxBufferBytes, ...lent, keepsAnswers }
     return kind.compile(backend as never, context)
   }

@@ -3,6 +3,7 @@ import type { TlsSettings } from '#engine/socket/tls.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Exchange, LocalReply } from './exchange.ts'
 import type { RouteSettings } from './filter.ts'
+import type { InProcess } from './in-process.ts'
 import type { Offload } from './policy.ts'
 import type { RetryPlan } from './retry.ts'
 
@@ -67,6 +68,7 @@ export interface BackendContext {
   readonly fail: (ex: Exchange, code: ErrorCode) => void
   /** Ends an exchange that has no response yet with `reply`. */
   readonly reply: (ex: Exchange, reply: LocalReply) => void
+  readonly inProcess: InProcess
   /** Runs work that is too slow for an event loop in a thread of its own. */
   readonly offload: Offload
   /** Longest body that may be kept whole. */

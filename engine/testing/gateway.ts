@@ -2,6 +2,7 @@
 import { backends } from '#backends/index.ts'
 import { buildRuntime } from '#engine/build/runtime.ts'
 import { IDLE, newKept } from '#engine/contract/kept.ts'
+import { inProcess } from '#engine/in-process.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { monotonicClock } from '#engine/kit/monotonic.ts'
 import { formatErrors, loadConfig } from '#engine/standalone/load.ts'
@@ -85,7 +86,8 @@ export async function startGateway(
         recorderFor: telemetry.recorderFor,
         mirrorRecorderFor: telemetry.mirrorRecorderFor,
         fail: (ex, code) => lifecycle.fail(ex, code),
-        reply: (ex, reply) => lifecycle.reply(ex, reply)
+        reply: (ex, reply) => lifecycle.reply(ex, reply),
+        inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers })
       })
   })
   const ask = (message: Parameters<WorkerThread['receive']>[0]): Promise<ToMain> =>

@@ -45,6 +45,8 @@ export interface StackOptions {
   timers?: TimerWheel
   random?: () => number
   retries?: RetryObserver
+  /** Instead of the endpoint. */
+  serve?: (ex: Exchange) => void
   /** Instead of the one route: an error, or null for the route. */
   refuse?: (ex: Exchange) => ErrorCode | null
 }
@@ -63,6 +65,7 @@ export interface Recorded {
 export interface Stack {
   readonly port: number
   readonly bind: OpenBind
+  readonly lifecycle: Lifecycle
   readonly upstream: Upstream
   readonly records: Recorded[]
   readonly endpoint: Endpoint
@@ -137,6 +140,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   return {
     port: bind.port,
     bind,
+    lifecycle,
     upstream,
     endpoint,
     records: log.records,
@@ -183,7 +187,7 @@ function routeTo(endpoint: Endpoint, upstream: Upstream, log: RecordLog, options
     settings: { requestTimeoutMs: 0, backendTimeoutMs: 0, hostRewrite: 'none', ...options.settings },
     retry: options.retry === undefined ? null : routeRetry(options.retry, options),
     mirrors: null,
-    serve: (ex) => upstream.send(ex, endpoint),
+    serve: options.serve ?? ((ex) => upstream.send(ex, endpoint)),
     recorder: log
   }
 }

@@ -1,0 +1,71 @@
+/** Requests and answers of the gateway's own: a backend that speaks a protocol makes both, and the engine carries them. */
+import type { HeaderBlock } from '#engine/http/headers.ts'
+import type { Endpoint } from './backend.ts'
+import type { ErrorCode } from './errors.ts'
+import type { Exchange } from './exchange.ts'
+
+/** A request that the gateway asks by itself. */
+export interface CallRequest {
+  readonly method: string
+  readonly path: string
+  /** With its leading "?", or "". */
+  readonly query: string
+  /** Host and the framing of the body are added. */
+  readonly headers: HeaderBlock
+  readonly body: Buffer | null
+  /** Milliseconds until the last byte of the answer; 0: however long it takes. */
+  readonly timeoutMs: number
+}
+
+/** What becomes of it. Called in turns; after `end` or `failed` nothing follows. */
+export interface CallEvents {
+  head(status: number, headers: HeaderBlock): void
+  /** Bytes [start, end) of `chunk`, valid during the call only. False: stop until Call.resume(). */
+  body(chunk: Buffer, start: number, end: number): boolean
+  end(): void
+  /** Before or within the answer. */
+  failed(code: ErrorCode): void
+}
+
+export interface Call {
+  /** Gives it up: the connection is closed, and nothing more is told. */
+  abort(): void
+  resume(): void
+}
+
+/** An answer that the gateway writes by itself, piece by piece. */
+export interface Answer {
+  /** False: stop until AnswerEvents.writable. The bytes are copied or sent before it returns. */
+  write(bytes: Buffer): boolean
+  /** Nothing more comes. */
+  end(): void
+  /** It cannot be completed: the client is shown so. */
+  fail(code: ErrorCode): void
+}
+
+export interface AnswerEvents {
+  writable(): void
+  /** The client has left, or a timeout has ended the exchange: nothing more is sent. Not called after `end` or `fail`. */
+  gone(): void
+}
+
+/** What the engine lends to backends that ask and answer by themselves. */
+export interface InProcess {
+  /** Sends `request` to `endpoint`, over its pool. */
+  call(endpoint: Endpoint, request: CallRequest, events: CallEvents): Call
+  /**
+   * Begins the answer of ex, whose request is here whole, with status and headers; response hooks see it. Not twice. Its
+   * length is not known ahead: what is known whole is for BackendContext.reply.
+   */
+  answer(ex: Exchange, status: number, headers: HeaderBlock, events: AnswerEvents): Answer
+}
+
+/** Where configurations are only looked at: nothing is served, so nobody asks. */
+export const NOBODY_ASKS: InProcess = {
+  call() {
+    throw new Error('nothing is served here')
+  },
+  answer() {
+    throw new Error('nothing is served here')
+  }
+}

@@ -1,0 +1,218 @@
+/**
+ * The engine's side of requests and answers of the gateway's own (contract/in-process.ts): a call is an exchange whose
+ * client is this file, an answer one whose server is. Pools, limits, hooks and back-pressure are those of any exchange.
+ */
+import type { Endpoint, UpstreamClient } from './contract/backend.ts'
+import type { ErrorCode } from './contract/errors.ts'
+import { BODY_LENGTH, BODY_NONE, BODY_STREAM, Exchange, STEP_RECORDED, STEP_SERVE } from './contract/exchange.ts'
+import type { Answer, AnswerEvents, Call, CallEvents, CallRequest, InProcess } from './contract/in-process.ts'
+import type { Route } from './contract/route.ts'
+import type { ClientEvents, ClientStream, ServerEvents, ServerStream, SpliceEnd } from './contract/transport.ts'
+import type { HeaderBlock } from './http/headers.ts'
+import { type TimerWheel, WheelTimer } from './kit/timer-wheel.ts'
+import { enterTurn, leaveTurn, turnStartedAt } from './socket/round.ts'
+
+export interface InProcessOptions {
+  /** The lifecycle. */
+  readonly events: ClientEvents & ServerEvents & { fail(ex: Exchange, code: ErrorCode): void }
+  readonly upstream: UpstreamClient
+  readonly timers: TimerWheel
+}
+
+export function inProcess(options: InProcessOptions): InProcess {
+  return {
+    call(endpoint, request, events) {
+      const call = new InnerClient(endpoint, request, events, options)
+      call.begin()
+      return call
+    },
+    answer(ex, status, headers, events) {
+      const answer = new InnerServer(ex, events, options.events)
+      answer.begin(status, headers)
+      return answer
+    }
+  }
+}
+
+/** Work outside of a turn (a promise, a message of another thread) gets one, so that what it writes leaves. */
+function inTurn(step: () => void): void {
+  enterTurn()
+  step()
+  leaveTurn()
+}
+
+const RECORDER = { record() {} }
+const ROUTE: Omit<Route, 'serve'> = {
+  name: '',
+  listener: '',
+  port: 0,
+  matches: [],
+  requestHooks: null,
+  responseHooks: null,
+  settings: { requestTimeoutMs: 0, backendTimeoutMs: 0, hostRewrite: 'auto' },
+  retry: null,
+  mirrors: null,
+  recorder: RECORDER
+}
+
+class InnerClient implements Call, ClientStream {
+  readonly remoteAddress = '127.0.0.1'
+  readonly remotePort = 0
+  readonly localPort = 0
+  readonly httpVersion = '1.1'
+  readonly #options: InProcessOptions
+  readonly #events: CallEvents
+  readonly #ex: Exchange
+  readonly #timeoutMs: number
+  #isOver = false
+
+  constructor(endpoint: Endpoint, request: CallRequest, events: CallEvents, options: InProcessOptions) {
+    const { method, path, query, headers, body, timeoutMs } = request
+    const kind = body === null || body.length === 0 ? BODY_NONE : BODY_LENGTH
+    const length = body?.length ?? 0
+    const ex = new Exchange(this, method, path, query, endpoint.hostHeader, headers, kind, length, turnStartedAt)
+    headers.remove('content-length')
+    if (kind === BODY_LENGTH) {
+      headers.append('Content-Length', String(length))
+      ex.requestBytes = body
+      ex.heldRequest = [body!]
+    }
+    ex.requestDone = true
+    ex.upstreamHost = endpoint.hostHeader
+    ex.route = {
+      ...ROUTE,
+      serve: (own) => options.upstream.send(own, endpoint),
+      recorder: { record: () => this.#over() }
+    }
+    ex.step = STEP_SERVE
+    this.#ex = ex
+    this.#events = events
+    this.#options = options
+    this.#timeoutMs = timeoutMs
+  }
+
+  begin(): void {
+    const ex = this.#ex
+    inTurn(() => {
+      if (this.#timeoutMs > 0) {
+        ex.timer = new WheelTimer(() => inTurn(() => this.#options.events.fail(ex, 'UPSTREAM_TIMEOUT')))
+        this.#options.timers.arm(ex.timer, turnStartedAt, this.#timeoutMs)
+      }
+      ex.route!.serve(ex)
+    })
+  }
+
+  /** Also of the lifecycle, when the answer broke off: that has been told by then (#over). */
+  abort(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    inTurn(() => this.#options.events.onClientFault(this.#ex, 'CLIENT_GONE'))
+  }
+
+  resume(): void {
+    if (!this.#isOver) inTurn(() => this.#options.events.onClientWritable(this.#ex))
+  }
+
+  /** The engine's own reply to a fault says why there is no answer. */
+  #over(): void {
+    if (this.#isOver || this.#ex.error === null) return
+    this.#isOver = true
+    this.#events.failed(this.#ex.error)
+  }
+
+  sendHead({ status, response, localReply }: Exchange): void {
+    if (!this.#isOver && localReply === null) this.#events.head(status, response!)
+  }
+
+  sendBody({ localReply }: Exchange, chunk: Buffer, start: number, end: number): boolean {
+    return this.#isOver || localReply !== null || this.#events.body(chunk, start, end)
+  }
+
+  sendEnd(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#events.end()
+  }
+
+  sendInterim(): void {}
+
+  pauseBody(): void {}
+
+  resumeBody(): void {}
+
+  splice(): SpliceEnd {
+    throw new Error('a call asks for no upgrade')
+  }
+}
+
+class InnerServer implements Answer, ServerStream {
+  readonly #ex: Exchange
+  readonly #events: AnswerEvents
+  readonly #lifecycle: InProcessOptions['events']
+  #isOver = false
+
+  constructor(ex: Exchange, events: AnswerEvents, lifecycle: InProcessOptions['events']) {
+    this.#ex = ex
+    this.#events = events
+    this.#lifecycle = lifecycle
+  }
+
+  begin(status: number, headers: HeaderBlock): void {
+    const ex = this.#ex
+    if (ex.step >= STEP_RECORDED || ex.response !== null) {
+      this.#isOver = true
+      return
+    }
+    ex.server = this
+    ex.status = status
+    ex.response = headers
+    ex.responseBody = BODY_STREAM
+    ex.responseLength = 0
+    inTurn(() => this.#lifecycle.onResponse(ex))
+  }
+
+  write(bytes: Buffer): boolean {
+    if (this.#isOver) return true
+    let hasRoom = true
+    inTurn(() => {
+      hasRoom = this.#lifecycle.onResponseBody(this.#ex, bytes, 0, bytes.length, null)
+    })
+    return hasRoom
+  }
+
+  end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    inTurn(() => this.#lifecycle.onResponseEnd(this.#ex, ''))
+  }
+
+  fail(code: ErrorCode): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    inTurn(() => this.#lifecycle.onServerFault(this.#ex, code))
+  }
+
+  // --- what the lifecycle asks of a server ---
+
+  abort(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#events.gone()
+  }
+
+  resumeBody(): void {
+    if (!this.#isOver) this.#events.writable()
+  }
+
+  pauseBody(): void {}
+
+  sendBody(): boolean {
+    return true
+  }
+
+  sendEnd(): void {}
+
+  splice(): SpliceEnd {
+    throw new Error('an answer switches no protocol')
+  }
+}
