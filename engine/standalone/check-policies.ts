@@ -37,6 +37,9 @@ export function checkNames(file: Raw, source: Source, policies: readonly Policy[
     }
   }
   for (const route of routes) refusePreRouting(route, report)
+  for (const { raw, path } of [...listeners, ...routes].flatMap(policySetsOf)) {
+    if (raw.targetRefs !== undefined) report([...path, 'targetRefs'], 'is for policies at the top of the file')
+  }
   return problems
 }
 

@@ -109,6 +109,11 @@ export function editsOf(own: FileEdits, outer: FileEdits): AiEdits {
   }
 }
 
+/** Setting by setting, what `own` says, else what `outer` says. */
+export function withOuter(own: FileEdits, outer: FileEdits): FileEdits {
+  return { ...defined(outer), ...defined(own) }
+}
+
 /** The model that an override names, or null. */
 export function overriddenModel(own: FileEdits, outer: FileEdits): string | null {
   const { overrides } = { ...defined(outer), ...defined(own) }

@@ -99,7 +99,7 @@ export const promptGuard = () =>
     response: list(responseGuard(), 1, GUARDS_MAX).optional().describe('Over what models answer, in this order.')
   })
 
-type FileGuards = z.output<ReturnType<typeof promptGuard>>
+export type FileGuards = z.output<ReturnType<typeof promptGuard>>
 type FileGuard = NonNullable<FileGuards['request']>[number]
 
 /** What is spoken there has texts that guards can see; Models has none at all. */

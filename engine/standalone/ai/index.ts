@@ -2,8 +2,9 @@
 import type { AiBackend, PolicySet } from '#engine/ir/snapshot.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { list, name, z } from '#engine/schema/schema.ts'
-import { edits } from './edits.ts'
+import { edits, withOuter } from './edits.ts'
 import { promptGuard, translateGuards, unguardedRoute } from './guards.ts'
+import type { ModelPolicies } from './policies.ts'
 import { type FileProvider, provider, providerOf } from './providers.ts'
 import { routes, translateRoutes } from './routes.ts'
 import { silenceOf, streams } from './streams.ts'
@@ -49,16 +50,30 @@ export const aiSchema = () =>
     })
   })
 
-export function translateAi(file: z.output<ReturnType<typeof aiSchema>>, policies: PolicySet): AiBackend {
+/** `outer`: what policies say for all providers of the backend; what the backend itself says wins. */
+export function translateAi(
+  file: z.output<ReturnType<typeof aiSchema>>,
+  policies: PolicySet,
+  outer: ModelPolicies = {}
+): AiBackend {
   const groups = file.provider === undefined ? file.groups!.map(({ providers }) => providers) : [[file.provider]]
+  const { ai = {} } = outer
+  const changes = withOuter(file, ai)
   return {
     kind: 'ai',
-    groups: groups.map((providers) => providers.map((given) => providerOf(given as FileProvider, file))),
-    routes: translateRoutes(file.routes ?? {}),
-    modelAliases: file.modelAliases ?? {},
+    groups: groups.map((providers) =>
+      providers.map((given) => providerOf(withPolicies(given as FileProvider, outer), changes))
+    ),
+    routes: translateRoutes(file.routes ?? ai.routes ?? {}),
+    modelAliases: changes.modelAliases ?? {},
     unsupported: file.unsupported ?? 'refuse',
     silence: silenceOf(file.streams),
-    promptGuard: translateGuards(file.promptGuard),
+    promptGuard: translateGuards(file.promptGuard ?? ai.promptGuard),
     policies
   }
+}
+
+function withPolicies(given: FileProvider, { auth, tls }: ModelPolicies): FileProvider {
+  const own = given.policies
+  return { ...given, policies: { ...own, auth: own?.auth ?? auth, tls: own?.tls ?? tls } } as FileProvider
 }
