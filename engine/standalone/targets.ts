@@ -1,6 +1,6 @@
 /**
  * Policies that say themselves where they stand (spec 2.6, `targetRefs`): each is put where it points before the file
- * is validated, so that it is checked and merged like what is written there. Messages name the place where it was written.
+ * is validated, so it is checked and merged like what is written there. Messages name the place where it was written.
  */
 import { MODEL_KEYS } from './ai/policies.ts'
 import { validate } from './explain.ts'
