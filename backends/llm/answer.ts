@@ -76,7 +76,8 @@ export class Answers {
   /** Of what is no chat. */
   tell(ex: Exchange, operation: Operation, proceed: Proceed): ReturnType<AnswerHook> {
     ex.response?.remove('set-cookie')
-    const { client, spoken, read } = operation
+    const { client, spoken, read, listen } = operation
+    if (ex.status === 101 && listen !== undefined) ex.tap = listen(ex)
     const isError = ex.status >= 300
     if (read === null || (isError && client === spoken)) return CONTINUE
     return this.#whole(ex, proceed, () => {

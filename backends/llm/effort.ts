@@ -21,8 +21,8 @@ export function budgetOf(effort: string): number {
 const BUDGET_MIN = 1024
 
 /**
- * How much of max_tokens, which thoughts and answer share, may be thoughts: the rest is the answer's. The shares are those
- * that OpenRouter documents ("Reasoning Tokens", effort levels).
+ * How much of max_tokens, which thoughts and answer share, may be thoughts: the rest is the answer's. The shares are
+ * those that OpenRouter documents ("Reasoning Tokens", effort levels).
  */
 const SHARES: Readonly<Record<string, number>> = {
   minimal: 0.1,

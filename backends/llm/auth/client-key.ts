@@ -83,8 +83,8 @@ const SIGNATURE_FIELDS = ['x-amz-date', 'x-amz-security-token', 'x-amz-content-s
 const OTHER_KEYS = ['ocp-apim-subscription-key', 'ocp-apim-subscription-region'] as const
 
 /**
- * Whose account it is, beside the key (OpenAI, "Authentication"; Google, "System parameters"): with a key of the gateway a
- * client could choose what is billed.
+ * Whose account it is, beside the key (OpenAI, "Authentication"; Google, "System parameters"): with a key of the
+ * gateway a client could choose what is billed.
  */
 const ACCOUNT_FIELDS = [
   ...['openai-organization', 'openai-project'],
@@ -92,8 +92,8 @@ const ACCOUNT_FIELDS = [
 ] as const
 
 /**
- * Takes out whatever says who asks: the client's own, and what the provider of an earlier attempt was shown. `stays`: of
- * what is no key, all that goes with the client's own (`passthrough`), its account (`client`), or nothing.
+ * Takes out whatever says who asks: the client's own, and what the provider of an earlier attempt was shown. `stays`:
+ * of what is no key, all that goes with the client's own (`passthrough`), its account (`client`), or nothing.
  */
 export function removeKeys(
   ex: Exchange,

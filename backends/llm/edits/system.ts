@@ -1,6 +1,7 @@
 /**
- * Instructions by the name that some format has for them (Anthropic's `system`, Gemini's `systemInstruction`, `instructions`
- * of Responses), in the format that a client speaks: `defaults` and `overrides` say them once for all clients (spec 2.6).
+ * Instructions by the name that some format has for them (Anthropic's `system`, Gemini's `systemInstruction`,
+ * `instructions` of Responses), in the format that a client speaks: `defaults` and `overrides` say them once for all
+ * clients (spec 2.6).
  */
 import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/fields.ts'
@@ -22,8 +23,8 @@ const ROLES = new Set<Json | undefined>(['system', 'developer'])
 const isInstruction = (message: Json): boolean => isObject(message) && ROLES.has(message.role)
 
 /**
- * `body` with the instructions that `value` says: instead of the client's, or only where it has none. The same `body` where
- * they stay; null: `value` says none.
+ * `body` with the instructions that `value` says: instead of the client's, or only where it has none. The same `body`
+ * where they stay; null: `value` says none.
  */
 export function withSystem(client: FormatName, body: JsonObject, value: unknown, replaces: boolean): JsonObject | null {
   const texts = textsOf(value)
