@@ -215,6 +215,31 @@ binds:
     await rejects(gateway.reload(named('anny')), /requestMirror.backend: there is no backend "anny"/)
   })
 
+  it('a mirror that leads back here ends after one round, and is logged once', async (t) => {
+    const primary = await startOrigin()
+    const file = (port: number) => `
+binds:
+  - port: 0
+    listeners:
+      - routes:
+          - name: r
+            policies: { requestMirror: { backend: { host: "127.0.0.1:${port}" } } }
+            backends: [{ host: 127.0.0.1:${primary.port} }]
+`
+    const gateway = await startGateway(file(1))
+    t.after(async () => {
+      await gateway.close()
+      primary.close()
+    })
+    await gateway.reload(file(gateway.port))
+    for (let i = 1; i <= 3; i++) {
+      match(await exchangeRaw(gateway.port, GET), /^HTTP\/1.1 200/)
+      await counted(gateway, `r/mirror answered ${i}`)
+      await counted(gateway, `r/mirror dropped ${i}`)
+    }
+    equal(gateway.logged.filter((line) => line.includes('leads back here')).length, 1)
+  })
+
   it('an upgrade is not mirrored', async (t) => {
     const { gateway, shadow } = await start(t)
     const upgrade = GET.replace('Connection: close', 'Connection: upgrade\r\nUpgrade: echo')

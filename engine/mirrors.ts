@@ -7,6 +7,7 @@ import { BODY_NONE, Exchange, STEP_RECORDED, STEP_SERVE } from './contract/excha
 import type { Copies, RouteMirror } from './contract/mirror.ts'
 import type { Route } from './contract/route.ts'
 import type { ClientEvents, ClientStream, SpliceEnd } from './contract/transport.ts'
+import { COPY_VIA, isCopyEnough } from './http/via.ts'
 import { type TimerWheel, WheelTimer } from './kit/timer-wheel.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from './socket/round.ts'
 
@@ -38,6 +39,10 @@ export class Mirrors {
   begin(ex: Exchange, mirrors: readonly RouteMirror[]): void {
     // What follows an upgrade is a conversation: there is nobody to hold a second one with.
     if (ex.upgrade !== null) return
+    if (isCopyEnough(ex.request)) {
+      for (const mirror of mirrors) mirror.looped()
+      return
+    }
     for (const mirror of mirrors) {
       if (mirror.share < 1 && this.#options.random() >= mirror.share) continue
       if (mirror.load.copies >= COPIES_MAX) {
@@ -108,6 +113,8 @@ class Copy implements Copies, ClientStream {
     const copy = new Exchange(this, method, path, query, authority, headers, requestBody, requestLength, turnStartedAt)
     // Nobody waits for a 100 here: the body comes when the client sends it.
     copy.request.remove('expect')
+    // A mirror may lead back here, and its copies would be copied without end.
+    copy.request.append('Via', COPY_VIA)
     copy.upstreamHost = ex.upstreamHost
     copy.requestDone = requestBody === BODY_NONE
     copy.route = this.#route(ex.route!, mirror)

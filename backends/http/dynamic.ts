@@ -1,8 +1,7 @@
 /** A forward proxy: the destination is the one that the request names (spec 2.3, dynamicForwardProxy). */
-import { createHash } from 'node:crypto'
-import { hostname } from 'node:os'
 import type { BackendContext, BackendKind, CompiledBackend, Endpoint } from '#engine/contract/backend.ts'
 import { parseAuthority } from '#engine/http/authority.ts'
+import { hasBeenHere, VIA } from '#engine/http/via.ts'
 import type { DynamicBackend } from '#engine/ir/snapshot.ts'
 import { Lru } from '#engine/kit/lru.ts'
 
@@ -10,13 +9,6 @@ import { Lru } from '#engine/kit/lru.ts'
 const ENDPOINTS_MAX = 1024
 /** Requests arrive by plain HTTP. */
 const PORT_DEFAULT = 80
-
-/**
- * How this process calls itself in Via (RFC 9110 section 7.6.3): the same in all of its threads, another in each
- * process. A client may name this very gateway as destination, and then only this ends the circle.
- */
-const PSEUDONYM = `weir-${createHash('sha256').update(`${hostname()} ${process.pid}`).digest('hex').slice(0, 16)}`
-const VIA = `1.1 ${PSEUDONYM}`
 
 // --- build time ---
 
@@ -46,7 +38,8 @@ function compile(backend: DynamicBackend, context: BackendContext): CompiledBack
     serve: (ex) => {
       ex.backend = name
       ex.backendKind = 'dynamic'
-      if (ex.request.getAll('via')?.includes(PSEUDONYM) === true) {
+      // A client may name this very gateway as destination, and then only this ends the circle.
+      if (hasBeenHere(ex.request)) {
         fail(ex, 'LOOP_DETECTED')
         return
       }

@@ -67,9 +67,17 @@ export class Answers {
     return this.#whole(ex, proceed, () => convert(ex, chat, format, why))
   }
 
+  /** Of what nobody reads. */
+  pass({ response }: Exchange): ReturnType<AnswerHook> {
+    response?.remove('set-cookie')
+    return CONTINUE
+  }
+
   /** Of what is no chat. */
   tell(ex: Exchange, operation: Operation, proceed: Proceed): ReturnType<AnswerHook> {
-    const { client, spoken, read } = operation
+    ex.response?.remove('set-cookie')
+    const { client, spoken, read, listen } = operation
+    if (ex.status === 101 && listen !== undefined) ex.tap = listen(ex)
     const isError = ex.status >= 300
     if (read === null || (isError && client === spoken)) return CONTINUE
     return this.#whole(ex, proceed, () => {

@@ -319,7 +319,7 @@ class Service implements CompiledBackend {
     const { sent: chat, format, operation, dropped } = state
     if (dropped.length > 0) ex.response!.set(DROPPED, listOf(dropped))
     if (operation !== null) return this.#answers.tell(ex, operation, proceed)
-    if (chat === null || format === null) return CONTINUE
+    if (chat === null || format === null) return this.#answers.pass(ex)
     const streamed = (tap: CostTap): void => {
       state.tap = tap
     }

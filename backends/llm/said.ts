@@ -224,7 +224,14 @@ interface Cost {
 }
 
 /** The answer's cost is known: for logs, and for limits that count tokens. */
-export function settle(ex: Exchange, { usage, model, serviceTier, errorType }: Cost): void {
+export function settle(ex: Exchange, cost: Cost): void {
+  const { usage } = cost
+  note(ex, cost)
+  if (usage !== null) charge(ex, usage.input + usage.output)
+}
+
+/** What is known of the answer's cost, for logs alone. */
+export function note(ex: Exchange, { usage, model, serviceTier, errorType }: Cost): void {
   const { llm } = ex
   const noted = llm?.content instanceof Noted ? llm.content : null
   noted?.over()
@@ -247,5 +254,4 @@ export function settle(ex: Exchange, { usage, model, serviceTier, errorType }: C
     firstTokenAt: noted?.hasBegun ? noted.firstTokenAt : undefined,
     lastTokenAt: noted?.hasBegun ? noted.lastTokenAt : undefined
   }
-  if (usage !== null) charge(ex, usage.input + usage.output)
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { budgetOf, effortOf } from './effort.ts'
+import { budgetOf, budgetWithin, effortOf } from './effort.ts'
 import { openSignature, sealSignature } from './signature.ts'
 
 test('a signature passes through its own format as it is, and through another sealed', () => {
@@ -21,4 +21,22 @@ test('what only looks like a sealed one is a signature of the format itself', ()
 test('efforts are budgets and back', () => {
   for (const effort of ['low', 'medium', 'high'] as const) assert.equal(effortOf(budgetOf(effort)), effort)
   assert.equal(budgetOf('unheard of'), budgetOf('medium'))
+})
+
+test('a budget for thoughts leaves room for the answer', () => {
+  const within = (effort: string | null, budgetTokens: number | null, maxTokens: number) =>
+    budgetWithin({ effort, budgetTokens }, maxTokens)
+  assert.equal(within('high', null, 64_000), 24_576)
+  assert.equal(within('high', null, 4096), 3276)
+  assert.equal(within('medium', null, 4096), 2048)
+  assert.equal(within('low', null, 4096), 1024)
+  assert.equal(within('max', null, 64_000), 60_800)
+  assert.equal(within('xhigh', null, 32_000), 30_400)
+  assert.equal(within('unheard of', null, 4096), 2048)
+  // A number that fits is what was asked for.
+  assert.equal(within(null, 4000, 4096), 4000)
+  assert.equal(within(null, 8192, 4096), 3276)
+  assert.equal(within(null, 1, 4096), 1024)
+  assert.equal(within('high', null, 1024), null)
+  assert.equal(within('high', null, 1025), 1024)
 })

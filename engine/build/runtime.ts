@@ -60,6 +60,8 @@ export interface RouteDescription {
   readonly backends: readonly { readonly backend: string; readonly weight: number }[]
 }
 
+const LEADS_BACK = 'leads back here: copies that return are not copied again'
+
 /** The chain of a route, and what it was made for beside the route. */
 interface KnownChain {
   readonly levels: readonly Level[]
@@ -219,7 +221,13 @@ class Builder {
       : this.#compileBackend(given as Backend, backend, settings)
     const recorder = this.#deps.mirrorRecorderFor(spec.name)
     const { maxBufferBytes } = this.#snapshot.frontend.http
-    return { backend, share, serve, recorder, waitingBytesMax: maxBufferBytes, load: { copies: 0 } }
+    let isTold = false
+    const looped = (): void => {
+      recorder.dropped(backend)
+      if (!isTold) this.#deps.workshop.log('warn', `route ${spec.name}: the mirror ${backend} ${LEADS_BACK}`)
+      isTold = true
+    }
+    return { backend, share, serve, recorder, looped, waitingBytesMax: maxBufferBytes, load: { copies: 0 } }
   }
 
   /** Sends to one of the backends; with the plan of the first that has one for trying again. */

@@ -35,7 +35,7 @@ export type Facts = Pick<
   | 'startedAt'
   | 'firstByteAt'
 > & {
-  readonly client: Pick<ClientStream, 'remoteAddress' | 'remotePort' | 'localPort' | 'httpVersion'>
+  readonly client: Pick<ClientStream, 'remoteAddress' | 'remotePort' | 'localAddress' | 'localPort' | 'httpVersion'>
   readonly listener: Pick<ListenerParts, 'name' | 'port'> | null
   readonly route: Pick<Route, 'name'> | null
 }
@@ -164,7 +164,10 @@ export const REQUEST_ROOTS: Roots<Facts> = {
     rawAddress: (ex) => ex.client.remoteAddress,
     rawPort: (ex) => ex.client.remotePort
   }),
-  destination: offer('destination', { port: (ex) => ex.client.localPort }),
+  destination: offer('destination', {
+    address: (ex) => ex.client.localAddress || undefined,
+    port: (ex) => ex.client.localPort
+  }),
   // Claims and metadata are shared by many requests: what is of this one stands beside them.
   jwt: open((ex) => ex.jwt, { rawToken: credential((ex) => ex.rawToken) }),
   apiKey: open((ex) => ex.apiKey, { key: credential((ex) => ex.rawKey) }),

@@ -119,6 +119,7 @@ function pack(ex: Facts, needs: Needs): PackedFacts {
     client: {
       remoteAddress: client.remoteAddress,
       remotePort: client.remotePort,
+      ...(needs.reads('destination.address') ? { localAddress: client.localAddress ?? '' } : {}),
       localPort: client.localPort,
       httpVersion: client.httpVersion
     },

@@ -47,7 +47,10 @@ export interface Endpoint {
   readonly isHostname: boolean
 }
 
-/** Stands between an upstream's response and the client: what the client gets is what it returns. */
+/**
+ * Stands between an upstream's response and the client: what the client gets is what it returns. Behind a 101 it only
+ * listens: what it returns is not looked at.
+ */
 export interface ResponseTap {
   /** For bytes [start, end) of `chunk`, valid during the call only. Null: nothing to send yet; `chunk`: just these. */
   body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null

@@ -51,7 +51,7 @@ export interface Quota {
   readonly resetS: number
 }
 
-/** Charges `tokens` to every limit that counts the tokens of this exchange. Called once, when the cost is known. */
+/** Charges `tokens` to every limit that counts the tokens of this exchange: each once, when they are known. */
 export function charge(ex: Exchange, tokens: number): void {
   const { meters } = ex
   if (meters === null) return

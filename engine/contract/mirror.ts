@@ -19,6 +19,8 @@ export interface RouteMirror {
   readonly recorder: MirrorRecorder
   /** Largest part of one body that may wait for the mirror. */
   readonly waitingBytesMax: number
+  /** A request was not copied, because it is a copy that has come back. */
+  readonly looped: () => void
   /** Copies under way in this worker. */
   readonly load: { copies: number }
 }

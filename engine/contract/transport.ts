@@ -14,6 +14,8 @@ export interface ClientStream {
   /** Remote ip, without port. */
   readonly remoteAddress: string
   readonly remotePort: number
+  /** Ip that the client has connected to; absent or '' where the transport cannot tell. */
+  readonly localAddress?: string
   readonly localPort: number
   /** '1.0', '1.1' or '2'. */
   readonly httpVersion: string

@@ -105,6 +105,10 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
     return this.#wire.remotePort
   }
 
+  get localAddress(): string {
+    return this.#wire.localAddress
+  }
+
   get localPort(): number {
     return this.#server.port
   }

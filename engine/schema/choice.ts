@@ -1,6 +1,7 @@
 /** Objects that need exactly one, or at least one, of some keys: how the spec spells a choice. */
 import { realName } from './names.ts'
 import { isRefused, UNSAID, z } from './schema.ts'
+import { together } from './together.ts'
 
 type Optional = Record<string, z.ZodOptional>
 type Shape = Record<string, z.ZodType>
@@ -21,11 +22,13 @@ export function oneOf<C extends Optional, O extends Shape = Record<never, never>
             : undefined
       }
     )
-    .check((payload) => {
-      const given = names.filter((name) => (payload.value as Shape)[name] !== undefined)
-      const also = given.length === 0 ? '' : `, not ${given.join(' and ')}`
-      if (given.length !== 1) report(payload, `must have exactly one of ${shown}${also}`)
-    })
+    .check(
+      together([], (payload) => {
+        const given = names.filter((name) => (payload.value as Shape)[name] !== undefined)
+        const also = given.length === 0 ? '' : `, not ${given.join(' and ')}`
+        if (given.length !== 1) report(payload, `must have exactly one of ${shown}${also}`, given.length === 0)
+      })
+    )
     .meta({ oneOf: names.map((name) => ({ required: [name] })) })
 }
 
@@ -34,10 +37,12 @@ export function atLeastOne<S extends Optional>(shape: S) {
   const names = namesOf(shape)
   return z
     .strictObject(shape)
-    .check((payload) => {
-      const has = names.some((name) => (payload.value as Shape)[name] !== undefined)
-      if (!has) report(payload, `must have at least one of ${names.join(', ')}`)
-    })
+    .check(
+      together([], (payload) => {
+        const has = names.some((name) => (payload.value as Shape)[name] !== undefined)
+        if (!has) report(payload, `must have at least one of ${names.join(', ')}`, true)
+      })
+    )
     .meta({ minProperties: 1 })
 }
 
@@ -45,9 +50,15 @@ export function atLeastOne<S extends Optional>(shape: S) {
  * A key that is misspelt is one mistake: that a choice is missing because of it is no second one. It is an
  * issue all the same, because zod hands objects whose only fault is an unknown key to their transform.
  */
-function report(payload: z.core.ParsePayload, message: string): void {
-  const params = payload.issues.length === 0 ? {} : UNSAID
+function report(payload: z.core.ParsePayload, message: string, isMissing: boolean): void {
+  const params = isMissing && payload.issues.some(isAboutKey) ? UNSAID : {}
   payload.issues.push({ code: 'custom', message, params, input: payload.value })
+}
+
+/** Of a key that is not known, or refused by name. */
+function isAboutKey({ code, path = [], ...issue }: z.core.$ZodRawIssue): boolean {
+  if (code === 'unrecognized_keys') return path.length === 0
+  return path.length === 1 && code === 'invalid_type' && 'expected' in issue && issue.expected === 'never'
 }
 
 /** Refused keys are no choice: they exist to be refused by name. */

@@ -16,6 +16,7 @@ export interface Handle {
   setNoDelay?(on: boolean): number
   setKeepAlive?(on: boolean, delaySeconds: number): number
   getpeername?(out: { address?: string; port?: number }): number
+  getsockname?(out: { address?: string; port?: number }): number
   connect(request: ConnectRequest, address: string, port?: number): number
   connect6?(request: ConnectRequest, address: string, port: number): number
   reset?(done?: () => void): number

@@ -45,6 +45,10 @@ export class NetWire implements Wire {
     })
   }
 
+  get localAddress(): string {
+    return plainAddress(this.#socket.localAddress ?? '')
+  }
+
   get congested(): boolean {
     return this.#socket.writableNeedDrain
   }

@@ -17,6 +17,7 @@ function fakeWire(done: string[], name: string): Wire & { congested: boolean } {
     bulk: false,
     congested: false,
     remoteAddress: '',
+    localAddress: '',
     remotePort: 0,
     write() {},
     writeBytes() {},

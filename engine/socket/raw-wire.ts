@@ -89,6 +89,13 @@ export class RawWire implements Wire {
     return this.#peer().port ?? 0
   }
 
+  /** Asked of the kernel each time: few expressions want it. */
+  get localAddress(): string {
+    const own: { address?: string } = {}
+    if (!this.#dead) this.#handle.getsockname?.(own)
+    return plainAddress(own.address ?? '')
+  }
+
   #peer(): { address?: string; port?: number } {
     if (this.#remote === null) {
       this.#remote = {}

@@ -23,6 +23,8 @@ export interface Wire {
   owner: WireOwner
   readonly remoteAddress: string
   readonly remotePort: number
+  /** Own ip of the connection; '' when it is not known. */
+  readonly localAddress: string
   /** Some written bytes wait for the peer: stop producing until onDrain. */
   readonly congested: boolean
   /** A long body is being read: the wire may read into a slot of its own. */

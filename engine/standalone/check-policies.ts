@@ -9,7 +9,7 @@ import type { FileSchema } from './file.ts'
 import { canonicalPolicies, isPre, type PolicyKey, policyKeys } from './file-policies.ts'
 import type { Path, Problem } from './problems.ts'
 import type { Source } from './source.ts'
-import { bindsOf, objectOf, type Placed, policySetsOf, type Raw } from './walk.ts'
+import { bindsOf, entriesOf, objectOf, type Placed, policySetsOf, type Raw } from './walk.ts'
 
 export interface PolicyParts {
   readonly policies: readonly Policy[]
@@ -37,6 +37,9 @@ export function checkNames(file: Raw, source: Source, policies: readonly Policy[
     }
   }
   for (const route of routes) refusePreRouting(route, report)
+  for (const { raw, path } of [...listeners, ...routes].flatMap(policySetsOf)) {
+    if (raw.targetRefs !== undefined) report([...path, 'targetRefs'], 'is for policies at the top of the file')
+  }
   return problems
 }
 
@@ -48,7 +51,8 @@ export function checkPolicies(file: Raw, source: Source, parts: PolicyParts): Pr
   const { policies } = parts
   const keys = policyKeys(policies)
   const problems: Problem[] = []
-  const done: Done = new WeakSet()
+  const done: Seen['done'] = new WeakSet()
+  const backends = new Set(entriesOf(file.backends, ['backends']).map(({ raw }) => raw.name))
   const report = (path: Path, message: string): void => {
     problems.push({ path, offset: source.locate(path, 'key'), message })
   }
@@ -59,12 +63,12 @@ export function checkPolicies(file: Raw, source: Source, parts: PolicyParts): Pr
   const top = { raw: file, path: [] }
   const gateway = { pre: at(top, 'PreRouting'), post: at(top, 'PostRouting') }
   for (const listener of bindsOf(file).flatMap(({ listeners }) => listeners)) {
-    compileAll([], [gateway.pre, at(listener, 'PreRouting')], policies, done, report)
+    compileAll([], [gateway.pre, at(listener, 'PreRouting')], policies, { done, backends, report })
     const outer = at(listener, 'PostRouting')
     for (const route of listener.routes) {
       const matches = matchesOf(route.raw.matches)
       const levels = [gateway.post, outer, at(route, 'PostRouting')]
-      if (matches !== null) compileAll(matches, levels, policies, done, report)
+      if (matches !== null) compileAll(matches, levels, policies, { done, backends, report })
     }
   }
   return unique(problems)
@@ -158,16 +162,20 @@ function resolved(attached: Attached, { policies, sources }: PolicyParts, report
   return { policies: out, pathOf }
 }
 
-/** Configurations that were compiled: that of a listener once, not for each of its routes (keys are costly). */
-type Done = WeakSet<object>
+interface Seen {
+  /** Configurations that were compiled: that of a listener once, not for each of its routes (keys are costly). */
+  readonly done: WeakSet<object>
+  /** Names. */
+  readonly backends: ReadonlySet<unknown>
+  readonly report: Report
+}
 
 /** `levels` come least precise first. No matches: the phase PreRouting. */
 function compileAll(
   matches: readonly CompiledMatch[],
   levels: readonly Attached[],
   policies: readonly Policy[],
-  done: Done,
-  report: Report
+  { done, backends, report }: Seen
 ): void {
   // The size matters to hooks only, and none of them runs here.
   const context = { ...IDLE, kept: newKept(), maxBufferBytes: 0, matches, place: '' }
@@ -183,6 +191,10 @@ function compileAll(
       compiled = policy.compile((policy.accumulates ? [config] : config) as never, context)
     } catch (error) {
       report(owner.pathOf(policy.name), (error as Error).message)
+    }
+    for (const { backend } of compiled.mirrors ?? []) {
+      if (typeof backend !== 'string' || backends.has(backend)) continue
+      report([...owner.pathOf(policy.name), 'backend'], `there is no backend "${backend}" at the top of the file`)
     }
     if (matches.length === 0 && needsRoute(compiled)) {
       report(owner.pathOf(policy.name), `${policy.name} ${NEEDS_ROUTE}`)

@@ -64,7 +64,9 @@ function problemsOf(
 
 /** Whether a branch of a union was the wrong one altogether, so that its other mistakes say nothing. */
 function isAboutWhole(issue: Issue): boolean {
-  return issue.path.length === 0 && issue.code !== 'unrecognized_keys' && !isUnsaid(issue)
+  // What a check says of several fields is about an object, as it should be.
+  const isOfFields = issue.code === 'custom' && typeof issue.input === 'object'
+  return issue.path.length === 0 && issue.code !== 'unrecognized_keys' && !isOfFields && !isUnsaid(issue)
 }
 
 function hintOf(issue: Issue): string | undefined {

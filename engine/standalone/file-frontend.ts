@@ -4,6 +4,7 @@ import type { FrontendSettings, PolicySet } from '#engine/ir/snapshot.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { refused, refusedKeys, whole, type ZodType, z } from '#engine/schema/schema.ts'
+import { sound } from '#engine/schema/together.ts'
 
 const KIB = 1024
 const BYTES_MAX = Number.MAX_SAFE_INTEGER
@@ -88,6 +89,7 @@ const base = z.strictObject({
       keepalive: keepaliveSchema.optional().describe('Another name of keepalives.')
     })
     .refine(({ keepalives, keepalive }) => (keepalives === undefined) !== (keepalive === undefined), {
+      when: sound(),
       error: 'must have exactly one of keepalives, keepalive'
     })
     .optional()

@@ -2,6 +2,8 @@
 import type { Policy, Sources } from '#engine/contract/policy.ts'
 import type { PolicyPhases, PolicySet } from '#engine/ir/snapshot.ts'
 import { list, refused, type ZodType, z } from '#engine/schema/schema.ts'
+import { modelPolicies } from './ai/policies.ts'
+import { targetKeys } from './target-refs.ts'
 
 /** Where policies are attached: routes stand for listeners and the gateway too (spec 2.6, rules 2 and 3). */
 export type Attachment = 'route' | 'backend'
@@ -19,15 +21,6 @@ const KNOWN_NAMES = [
   ...['requestRedirect', 'responseHeaderModifier', 'retry', 'sessionAffinity', 'tcp', 'timeout', 'timeouts', 'tls'],
   ...['transformation', 'transformations', 'tunnel', 'urlRewrite']
 ]
-
-/** Where that stands which acts on models. */
-const OF_MODELS: Readonly<Record<string, string>> = {
-  ai: "what it says of models stands in the backend's ai itself",
-  auth: 'for models it is policies.auth of the provider',
-  backendAuth: 'for models it is policies.auth of the provider',
-  backendTLS: 'for models it is policies.tls of the provider',
-  tls: 'for models it is policies.tls of the provider'
-}
 
 /** A name that the file accepts for a policy. */
 export interface PolicyKey {
@@ -54,8 +47,9 @@ export function policySchema(policies: readonly Policy[], attachment: Attachment
       shape[name] = accepted ? schema.optional() : misplaced(policy, name)
     }
   }
-  if (attachment === 'route') shape.phase = phase()
-  for (const name of KNOWN_NAMES) shape[name] ??= refused(`policy '${name}'`, OF_MODELS[name])
+  if (attachment === 'route') Object.assign(shape, { phase: phase(), ...targetKeys() })
+  for (const [name, schema] of Object.entries(modelPolicies())) shape[name] ??= schema
+  for (const name of KNOWN_NAMES) shape[name] ??= refused(`policy '${name}'`)
   return z.strictObject(shape)
 }
 
@@ -66,8 +60,8 @@ const phase = () =>
     .optional()
     .describe('When these policies run. PreRouting: before the route is chosen. Default PostRouting.')
 
-/** Sets of one place that a listener or the gateway may have: one for each phase is enough. */
-const SETS_MAX = 16
+/** Sets of one place: one for each phase is enough, but the top of the file has those with targets too. */
+const SETS_MAX = 64
 
 /** Of a listener or the gateway: one set, or a list of sets with their phases. */
 export function policySetsSchema<T extends ZodType>(set: T) {

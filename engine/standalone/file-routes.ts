@@ -84,7 +84,8 @@ export function routeSchemas(policies: readonly Policy[]) {
     matches: list(matchSchema, 0, ENTRIES_MAX).optional().describe('Any of them. Default: every path.'),
     policies: onRoute.optional(),
     backends: list(destination, 0, ENTRIES_MAX).optional(),
-    ...refusedKeys('route setting', ['gateways', 'namespace', 'ruleName'])
+    ruleName: name().optional().describe('Name of the rule that this route is, for sectionName of policies.'),
+    ...refusedKeys('route setting', ['gateways', 'namespace'])
   })
 
   const listener = z.strictObject({

@@ -15,7 +15,9 @@ function build(policies: readonly Policy[]) {
     config: processSchema.optional().describe('Settings of the process, read once at start.'),
     binds: binds.optional().describe('Ports, and what is served on them.'),
     frontendPolicies: frontendSchema(policies).optional().describe('How connections of clients are treated.'),
-    policies: sets.optional().describe('For all listeners; what a listener or route has itself wins.'),
+    policies: sets
+      .optional()
+      .describe('For all listeners, or for their targets; what a listener or route has itself wins.'),
     llm: llmSchema(sets).optional().describe('Models of LLM providers on a port of their own, in short.'),
     backends: backends.optional().describe('Named backends that routes refer to.'),
     ...refusedKeys('top-level key', NOT_HERE)

@@ -7,6 +7,7 @@ import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import type { Policy } from '#engine/contract/policy.ts'
 import { share } from '#engine/ir/share.ts'
+import { checkModelPolicies } from './ai/check.ts'
 import { checkNames, checkPolicies } from './check-policies.ts'
 import { checkFile } from './checks.ts'
 import type { Environment } from './expand.ts'
@@ -17,7 +18,8 @@ import { readOverrides } from './file-process.ts'
 import { FileSources, type ReadFile } from './file-sources.ts'
 import { policyWarnings } from './policy-warnings.ts'
 import { type ConfigError, formatPath, type Problem, parsePath } from './problems.ts'
-import { readSource, type Source } from './source.ts'
+import { readSource } from './source.ts'
+import { type PlacedSource, placeTargeted } from './targets.ts'
 import { type SnapshotDraft, translate } from './translate.ts'
 import { objectOf } from './walk.ts'
 import { warningsOf } from './warnings.ts'
@@ -73,11 +75,11 @@ function soundly(text: string, options: LoadOptions, sources: FileSources): Load
 export const FAULT = 'weir cannot read this file, which is a fault of weir'
 
 function loadWith(text: string, options: LoadOptions, sources: FileSources): LoadOutcome {
-  const source = readSource(text, options.env)
+  const source = placeTargeted(readSource(text, options.env))
   const place = (offset: number) => ({ file: options.file, ...source.position(offset) })
   const fail = (problems: readonly Problem[]): LoadOutcome => ({
     ok: false,
-    errors: problems
+    errors: once(problems, source)
       .toSorted((a, b) => a.offset - b.offset)
       .map(({ path, offset, message, hint }) => ({
         ...place(offset),
@@ -101,6 +103,7 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
   if ('problems' in outcome) problems.push(...outcome.problems)
   const { policies } = options
   problems.push(...checkFile(raw, source, env), ...checkNames(raw, source, policies))
+  problems.push(...checkModelPolicies(raw, source))
   const refused = () => checkPolicies(raw, source, { policies, schema: schema.policies, sources })
   if (problems.length > 0 || 'problems' in outcome) return fail([...problems, ...refused()])
 
@@ -124,7 +127,19 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
   if (early.length > 0) return fail(early)
   if (late !== undefined && late.length > 0) return fail(late.map((problem) => placed(problem, source)))
   const doubts = [...warningsOf(raw, source), ...policyWarnings(raw, source, options.policies, schema.policies)]
-  return { ok: true, snapshot, warnings: doubts.map((doubt) => warningText(doubt, source, options.file)) }
+  return { ok: true, snapshot, warnings: once(doubts, source).map((doubt) => warningText(doubt, source, options.file)) }
+}
+
+/** By the paths of the file as it was written. A policy with several targets is checked at each of them. */
+function once(problems: readonly Problem[], { originOf }: PlacedSource): Problem[] {
+  const seen = new Set<string>()
+  return problems.flatMap((problem) => {
+    const path = originOf(problem.path)
+    const key = `${formatPath(path)} ${problem.message}`
+    if (seen.has(key)) return []
+    seen.add(key)
+    return [{ ...problem, path }]
+  })
 }
 
 /** The Snapshot, or why a reference cannot be resolved. */
@@ -137,12 +152,15 @@ function translated(...[file, options]: Parameters<typeof translate>): SnapshotD
 }
 
 /** A problem of the Snapshot, where it stands in the file. */
-function placed({ path: text, message }: { readonly path: string; readonly message: string }, source: Source): Problem {
+function placed(
+  { path: text, message }: { readonly path: string; readonly message: string },
+  source: PlacedSource
+): Problem {
   const path = parsePath(text)
   return { path, offset: source.locate(path, 'key'), message }
 }
 
-function warningText({ offset, path, message }: Problem, source: Source, file: string): string {
+function warningText({ offset, path, message }: Problem, source: PlacedSource, file: string): string {
   const { line, column } = source.position(offset)
   return `${file}:${line}:${column}: ${path.length === 0 ? '' : `${formatPath(path)}: `}${message}`
 }

@@ -49,7 +49,7 @@ test('one policy has one place in a phase', () => {
   const message = `${AT}[1].csrf: csrf is in another set of this phase already: keep it in one of them`
   assert.deepEqual(twice('', ''), [message])
   assert.deepEqual(twice('phase: PreRouting,', 'phase: PreRouting,'), [message])
-  assert.deepEqual(problems(withListener('[]')), [`${AT}: must have 1 to 16 entries`])
+  assert.deepEqual(problems(withListener('[]')), [`${AT}: must have 1 to 64 entries`])
 })
 
 test('settings of a route have no place before it is known', () => {

@@ -19,6 +19,8 @@ export function policyWarnings(
   return new Doubts(file, source, policies, schema).run()
 }
 
+const ADDRESS = 'destination.address'
+
 /** One key of a set, as it was read: with a thousand routes, reading all of them once more would be felt. */
 interface Given {
   readonly policy: Policy
@@ -55,6 +57,7 @@ class Doubts {
       for (const route of routes) this.#doubt(route, [...top, ...own])
     })
     this.#doubt(frontend, [])
+    this.#doubtAddresses([...top, ...frontend])
     return this.#problems
   }
 
@@ -74,6 +77,24 @@ class Doubts {
       if (config !== undefined) for (const message of policy.warnings!(config)) this.#report(given, message)
       if (policy.expressions !== undefined) this.#doubtIdentities(given, [...place, ...others])
     }
+  }
+
+  /** Of binds whose transport does not say what a client has connected to. `everywhere`: what acts on all of them. */
+  #doubtAddresses(everywhere: readonly Given[]): void {
+    const binds = bindsOf(this.#file).filter(({ raw }) => raw.transport === 'uws')
+    if (binds.length === 0) return
+    const places = binds.flatMap(({ listeners }) => listeners.flatMap((one) => [one, ...one.routes]))
+    for (const given of [...everywhere, ...places.flatMap((place) => this.#given(place))]) {
+      if (!this.#reads(given, ADDRESS)) continue
+      this.#report(given, `reads ${ADDRESS}, which is never there on a bind with transport uws: use node`)
+    }
+  }
+
+  #reads({ policy, set, key }: Given, variable: string): boolean {
+    if (policy.expressions === undefined || !JSON.stringify(set.raw[key]).includes('destination')) return false
+    const config = this.#configOf({ policy, set, key })
+    const sources = config === undefined ? [] : policy.expressions(config)
+    return sources.some((source) => compileExpression(source, LOG_ROOTS).needs.reads(variable))
   }
 
   #doubtIdentities(given: Given, all: readonly Given[]): void {

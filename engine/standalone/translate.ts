@@ -15,6 +15,7 @@ import type {
 } from '#engine/ir/snapshot.ts'
 import type { Target } from '#engine/schema/net.ts'
 import { translateAi } from './ai/index.ts'
+import { mergedModelPolicies } from './ai/policies.ts'
 import type { File } from './file.ts'
 import { frontendPolicies, translateFrontend } from './file-frontend.ts'
 import { canonicalPolicies, type PolicyKey, policyPhases, resolvePolicies } from './file-policies.ts'
@@ -43,7 +44,7 @@ type FileReference = NonNullable<FileRoute['backends']>[number]
 type FileBackend = NonNullable<File['backends']>[number]
 
 export function translate(file: File, options: TranslateOptions): SnapshotDraft {
-  const translator = new Translator(options)
+  const translator = new Translator(file.policies, options)
   for (const backend of file.backends ?? []) translator.addBackend(backend)
   const binds = (file.binds ?? []).map((bind) => translator.bind(bind))
   if (file.llm !== undefined) binds.push(translator.llm(file.llm))
@@ -59,21 +60,33 @@ export function translate(file: File, options: TranslateOptions): SnapshotDraft 
   }
 }
 
+/** Where a route stands. */
+interface Around {
+  readonly listener: string
+  readonly port: number
+  /** Policies around it, least precise first. */
+  readonly levels: readonly File['policies'][]
+}
+
 class Translator {
   readonly backends: Record<string, Backend> = {}
   readonly #keys: readonly PolicyKey[]
   readonly #sources: Sources
+  readonly #gateway: File['policies']
+  readonly #files = new Map<string, FileBackend>()
   #listeners = 0
 
-  constructor({ keys, sources }: TranslateOptions) {
+  constructor(gateway: File['policies'], { keys, sources }: TranslateOptions) {
+    this.#gateway = gateway
     this.#keys = keys
     this.#sources = sources
   }
 
   addBackend(file: FileBackend): void {
     const policies = canonicalPolicies(file.policies, this.#keys)
+    this.#files.set(file.name, file)
     if (file.ai !== undefined) {
-      this.backends[file.name] = translateAi(file.ai, policies)
+      this.backends[file.name] = translateAi(file.ai, policies, mergedModelPolicies([file.policies]))
       return
     }
     const dynamic = file.dynamic ?? file.dynamicForwardProxy
@@ -100,24 +113,26 @@ class Translator {
   #listener(file: FileListener, port: number): Listener {
     const unnamed = defaultListenerName(this.#listeners++)
     const name = file.name ?? unnamed
+    const levels = [this.#gateway, file.policies]
     return {
       name,
       hostname: file.hostname ?? '*',
       protocol: file.protocol ?? 'HTTP',
       ...this.phases(file.policies),
-      routes: (file.routes ?? []).map((route, i) => this.#route(route, i, name, port))
+      routes: (file.routes ?? []).map((route, i) => this.#route(route, i, { listener: name, port, levels }))
     }
   }
 
-  #route(file: FileRoute, index: number, listener: string, port: number): RouteSpec {
+  #route(file: FileRoute, index: number, { listener, port, levels }: Around): RouteSpec {
     const name = file.name ?? defaultRouteName(index)
+    const around = { listener, port, levels: [...levels, file.policies] }
     return {
       name,
       hostnames: file.hostnames ?? [],
       matches: translateMatches(file.matches),
       policies: this.#resolved(canonicalPolicies(file.policies, this.#keys)),
       backends: (file.backends ?? []).map((reference, i) =>
-        this.#reference(reference, `${listener}/${name}/${i}`, port)
+        this.#reference(reference, `${listener}/${name}/${i}`, around)
       )
     }
   }
@@ -131,17 +146,36 @@ class Translator {
     return resolvePolicies(set, this.#keys, this.#sources)
   }
 
-  #reference(file: FileReference, place: string, port: number): WeightedBackend {
-    const backend = file.backend ?? this.#inline(file, place, port)
+  #reference(file: FileReference, place: string, around: Around): WeightedBackend {
+    const backend = this.#named(file, place, around) ?? this.#inline(file, place, around)
     return { backend, weight: file.weight ?? 1, policies: canonicalPolicies(file.policies, this.#keys) }
   }
 
+  /** Of a backend by name. Models of which more is said around it are a backend of this route's own. */
+  #named(file: FileReference, place: string, around: Around): string | undefined {
+    const named = file.backend === undefined ? undefined : this.#files.get(file.backend)
+    if (named?.ai === undefined) return file.backend
+    const outer = [...around.levels, named.policies, file.policies]
+    const policies = mergedModelPolicies(outer)
+    const hasMore = Object.entries(policies).some(
+      ([field, value]) => mergedModelPolicies([named.policies])[field as keyof typeof policies] !== value
+    )
+    return hasMore ? this.#own(place, around, translateAi(named.ai, {}, policies)) : file.backend
+  }
+
+  #inline(file: FileReference, place: string, around: Around): string {
+    const { host, dynamic, ai } = file
+    const outer = mergedModelPolicies([...around.levels, file.policies])
+    if (ai !== undefined) return this.#own(place, around, translateAi(ai, {}, outer))
+    if (host !== undefined) return this.#own(place, around, staticBackend(host, {}))
+    const allowAddresses = dynamic?.allowAddresses ?? []
+    return this.#own(place, around, { kind: 'dynamic', allowAddresses, policies: {} })
+  }
+
   /** Names of backends have no slash, so only listeners of the same name on two ports could collide. */
-  #inline({ host, dynamic, ai }: FileReference, place: string, port: number): string {
+  #own(place: string, { port }: Around, backend: Backend): string {
     const name = Object.hasOwn(this.backends, place) ? `${port}/${place}` : place
-    if (ai !== undefined) this.backends[name] = translateAi(ai, {})
-    else if (host !== undefined) this.backends[name] = staticBackend(host, {})
-    else this.backends[name] = { kind: 'dynamic', allowAddresses: dynamic?.allowAddresses ?? [], policies: {} }
+    this.backends[name] = backend
     return name
   }
 }

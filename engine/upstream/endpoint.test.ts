@@ -18,6 +18,7 @@ class FakeWire implements Wire {
   owner = NOBODY
   bulk = false
   readonly remoteAddress = ''
+  readonly localAddress = ''
   readonly remotePort = 0
   readonly congested = false
   written = ''

@@ -15,6 +15,7 @@ import type { Policy } from '#engine/contract/policy.ts'
 import { isSecret } from '#engine/kit/secret.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { list, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
+import { sound } from '#engine/schema/together.ts'
 
 /** The spec sets no upper bound for what is added; 64 is that of its maps. */
 const ADDED_MAX = 64
@@ -105,6 +106,7 @@ const schema = z
     ...refusedKeys('access log setting', ['database', 'otlp'])
   })
   .refine(({ add, remove, attributes }) => attributes === undefined || (add === undefined && remove === undefined), {
+    when: sound(),
     path: ['attributes'],
     error: 'says add and remove in another way: keep one of them'
   })

@@ -12,6 +12,7 @@ import type { CompileContext, Policy } from '#engine/contract/policy.ts'
 import { refuse } from '#engine/contract/refuse.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { list, says, z } from '#engine/schema/schema.ts'
+import { sound } from '#engine/schema/together.ts'
 
 type Action = 'Allow' | 'Deny' | 'Require'
 
@@ -44,6 +45,7 @@ const schema = oneOf(
   { action: z.enum(['Allow', 'Deny', 'Require']).optional() }
 )
   .refine(({ action, rules }) => action === undefined || rules === undefined, {
+    when: sound(),
     path: ['action'],
     error: 'belongs to policy: each of the rules says its own'
   })

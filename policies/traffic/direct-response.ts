@@ -8,6 +8,7 @@ import type { Compiled, Verdict } from '#engine/contract/filter.ts'
 import type { CompileContext, Policy } from '#engine/contract/policy.ts'
 import { answer, refuse } from '#engine/contract/refuse.ts'
 import { z } from '#engine/schema/schema.ts'
+import { sound } from '#engine/schema/together.ts'
 import { textOf } from '#policies/shared/text.ts'
 
 /** Statuses whose responses end after the header section (RFC 9110 section 6.4.1). */
@@ -24,12 +25,18 @@ const schema = z
     body: z.string().min(1).max(4096).optional(),
     bodyExpression: expression(REQUEST_ROOTS).optional()
   })
-  .refine(({ status, body }) => body === undefined || !BODILESS.includes(status), { path: ['body'], message: NO_BODY })
+  .refine(({ status, body }) => body === undefined || !BODILESS.includes(status), {
+    path: ['body'],
+    message: NO_BODY,
+    when: sound('status')
+  })
   .refine(({ status, bodyExpression }) => bodyExpression === undefined || !BODILESS.includes(status), {
+    when: sound('status'),
     path: ['bodyExpression'],
     message: NO_BODY
   })
   .refine(({ body, bodyExpression }) => body === undefined || bodyExpression === undefined, {
+    when: sound(),
     message: 'must have at most one of body, bodyExpression'
   })
 

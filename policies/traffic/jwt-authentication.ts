@@ -11,6 +11,7 @@ import { refuse } from '#engine/contract/refuse.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { list, longString, says, shortString, whole, z } from '#engine/schema/schema.ts'
+import { sound } from '#engine/schema/together.ts'
 import { BEARER, type Credential, credentialAt, type Location, location, SEVERAL } from '#policies/shared/credential.ts'
 import { KEY_SET_CHARS_MAX, readKeySet, readPublicKeySet } from '#policies/shared/jwt-keys.ts'
 import { type Provider, TokenDesk, Verifier } from '#policies/shared/jwt-verifier.ts'
@@ -107,6 +108,7 @@ const keysObject = () =>
     { cacheDuration: duration().optional() }
   )
     .refine(({ url, cacheDuration }) => cacheDuration === undefined || url !== undefined, {
+      when: sound(),
       path: ['cacheDuration'],
       error: 'belongs to url: only what is fetched has an age'
     })
@@ -145,12 +147,18 @@ const schema = oneOf(
     jwtValidationOptions: z.strictObject({ requiredClaims: list(shortString(), 0, 64).optional() }).optional()
   }
 )
-  .refine(({ issuer, jwks }) => issuer === undefined || jwks !== undefined, { path: ['jwks'], error: 'is required' })
+  .refine(({ issuer, jwks }) => issuer === undefined || jwks !== undefined, {
+    path: ['jwks'],
+    error: 'is required',
+    when: sound()
+  })
   .refine(({ issuer, jwks }) => issuer !== undefined || jwks === undefined, {
+    when: sound(),
     path: ['jwks'],
     error: 'belongs to issuer: each of the providers says its own'
   })
   .refine(({ issuer, audiences }) => issuer !== undefined || audiences === undefined, {
+    when: sound(),
     path: ['audiences'],
     error: 'belongs to issuer: each of the providers says its own'
   })

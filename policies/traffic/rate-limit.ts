@@ -13,6 +13,7 @@ import { refuse } from '#engine/contract/refuse.ts'
 import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { list, refused, whole, z } from '#engine/schema/schema.ts'
+import { sound } from '#engine/schema/together.ts'
 
 /** Keeps a bucket, burst included, and its debt within 32 bits. */
 const AMOUNT_MAX = 1_000_000_000
@@ -57,6 +58,7 @@ const fillLimit = () =>
       key: key()
     })
     .refine(({ maxTokens, tokensPerFill }) => tokensPerFill <= maxTokens, {
+      when: sound('maxTokens', 'tokensPerFill'),
       path: ['tokensPerFill'],
       error: 'must not be more than maxTokens: a bucket holds no more than that'
     })

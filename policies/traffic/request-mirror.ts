@@ -9,6 +9,7 @@ import type { StaticBackend } from '#engine/ir/snapshot.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { target } from '#engine/schema/net.ts'
 import { list, name, says, whole, z } from '#engine/schema/schema.ts'
+import { sound } from '#engine/schema/together.ts'
 
 /** Gateway API: any positive number; a share needs no finer one. */
 const DENOMINATOR_MAX = 1_000_000
@@ -25,6 +26,7 @@ const fraction = z
     denominator: whole(1, DENOMINATOR_MAX).optional().describe('Default 100.')
   })
   .refine(({ numerator, denominator = DENOMINATOR_DEFAULT }) => numerator <= denominator, {
+    when: sound('numerator', 'denominator'),
     path: ['numerator'],
     error: 'must not be more than the denominator'
   })
@@ -49,6 +51,7 @@ const mirror = oneOf(
   }
 )
   .refine((given) => [given.percentage, given.percent, given.fraction].filter((one) => one !== undefined).length <= 1, {
+    when: sound(),
     error: 'must have at most one of percentage, percent, fraction'
   })
   .transform(

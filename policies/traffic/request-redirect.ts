@@ -6,6 +6,7 @@ import { answer } from '#engine/contract/refuse.ts'
 import { hostOf, portSuffix } from '#engine/http/authority.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { z } from '#engine/schema/schema.ts'
+import { sound } from '#engine/schema/together.ts'
 import {
   authorityText,
   checkPathModifier,
@@ -33,6 +34,7 @@ const schema = z
     status: z.literal([301, 302, 303, 307, 308]).default(302)
   })
   .refine((config) => config.authority === undefined || (config.hostname ?? config.port) === undefined, {
+    when: sound(),
     path: ['authority'],
     message: 'authority says what hostname and port say: give one or the other'
   })

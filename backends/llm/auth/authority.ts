@@ -69,7 +69,7 @@ function passing(provider: Provider, kind: 'client' | 'passthrough'): Authority 
     authorize(ex, { standing, taken }) {
       const isEmpty = standing.key === null && standing.other === null
       const { key, other } = isEmpty && kind === 'passthrough' ? taken : standing
-      removeKeys(ex, provider)
+      removeKeys(ex, provider, kind)
       if (key !== null) putKey(ex, provider, key)
       // Only a server of one's own may want a user name and a password, and only who says so sends them on.
       else if (other !== null && kind === 'passthrough' && provider.name === 'custom') putKey(ex, provider, other)

@@ -79,10 +79,33 @@ function without(query: string, names: readonly string[]): string {
 /** What the signature of an earlier attempt, or of the client, has left. */
 const SIGNATURE_FIELDS = ['x-amz-date', 'x-amz-security-token', 'x-amz-content-sha256'] as const
 
-/** Takes out whatever says who asks: the client's own, and what the provider of an earlier attempt was shown. */
-export function removeKeys(ex: Exchange, { keyParameter }: Provider): void {
+/** Keys of vendors that no provider here reads (Azure AI services, "Authenticate requests"). */
+const OTHER_KEYS = ['ocp-apim-subscription-key', 'ocp-apim-subscription-region'] as const
+
+/**
+ * Whose account it is, beside the key (OpenAI, "Authentication"; Google, "System parameters"): with a key of the
+ * gateway a client could choose what is billed.
+ */
+const ACCOUNT_FIELDS = [
+  ...['openai-organization', 'openai-project'],
+  ...['x-goog-user-project', 'x-goog-iam-authorization-token', 'x-goog-iam-authority-selector']
+] as const
+
+/**
+ * Takes out whatever says who asks: the client's own, and what the provider of an earlier attempt was shown. `stays`:
+ * of what is no key, all that goes with the client's own (`passthrough`), its account (`client`), or nothing.
+ */
+export function removeKeys(
+  ex: Exchange,
+  { keyParameter }: Provider,
+  stays: 'passthrough' | 'client' | 'nothing' = 'nothing'
+): void {
   for (const name of KEY_FIELDS) ex.request.remove(name)
   for (const name of SIGNATURE_FIELDS) ex.request.remove(name)
+  for (const name of OTHER_KEYS) ex.request.remove(name)
+  if (stays === 'nothing') for (const name of ACCOUNT_FIELDS) ex.request.remove(name)
+  // Cookies are between the client and this gateway.
+  if (stays !== 'passthrough') ex.request.remove('cookie')
   if (keyParameter !== undefined) ex.query = without(ex.query, [keyParameter])
 }
 

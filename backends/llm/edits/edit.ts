@@ -5,13 +5,14 @@ import { FormatError } from '#backends/llm/format.ts'
 import type { ChatRequest } from '#backends/llm/request.ts'
 import type { AiEdits, AiField } from '#engine/ir/snapshot.ts'
 import { enrich } from './prompt.ts'
+import { isForeignSystem, withSystem } from './system.ts'
 
 /** `chat` as `edits` want it for a provider that speaks `spoken`; the same when nothing changes. Throws FormatError. */
 export function edited(chat: ChatRequest, edits: AiEdits, spoken: FormatName): ChatRequest {
   const { overrides, defaults, prompt } = edits
   if (overrides.length === 0 && defaults.length === 0 && prompt === null) return chat
   const { client } = chat
-  let body = withFields(chat.body, overrides, defaults)
+  let body = withFields(client, chat.body, overrides, defaults)
   if (prompt !== null) body = enrich(client, spoken, body, prompt)
   const options = body.stream_options
   return {
@@ -34,11 +35,24 @@ export function withModel(chat: ChatRequest, { defaults }: AiEdits): ChatRequest
 }
 
 /** Null says nothing to any provider: a default takes its place. Entries are defined: "__proto__" is data. */
-function withFields(body: JsonObject, overrides: readonly AiField[], defaults: readonly AiField[]): JsonObject {
-  if (overrides.length === 0 && defaults.length === 0) return body
+function withFields(
+  client: FormatName,
+  given: JsonObject,
+  overrides: readonly AiField[],
+  defaults: readonly AiField[]
+): JsonObject {
+  if (overrides.length === 0 && defaults.length === 0) return given
+  let body = given
+  const foreign = (field: string, value: unknown, replaces: boolean): boolean => {
+    const instructed = isForeignSystem(client, field) ? withSystem(client, body, value, replaces) : null
+    body = instructed ?? body
+    return instructed !== null
+  }
+  const isNative = (replaces: boolean) => (given: AiField) => !foreign(given.field, given.value, replaces)
+  const [replacing, filling] = [overrides.filter(isNative(true)), defaults.filter(isNative(false))]
   const fields = new Map<string, Json>(Object.entries(body))
-  for (const { field, value } of overrides) fields.set(field, value as Json)
-  for (const { field, value } of defaults) if ((fields.get(field) ?? null) === null) fields.set(field, value as Json)
+  for (const { field, value } of replacing) fields.set(field, value as Json)
+  for (const { field, value } of filling) if ((fields.get(field) ?? null) === null) fields.set(field, value as Json)
   return Object.fromEntries(fields)
 }
 

@@ -17,13 +17,17 @@ export function enrich(client: FormatName, spoken: FormatName, body: JsonObject,
 }
 
 function around(own: readonly Json[], { prepend, append }: AiPrompt, hasEnd: boolean): Json[] {
-  const before = prepend.map(plain)
-  if (hasEnd) return [...before, ...own, ...append.map(plain)]
-  const all = [...before, ...own]
-  const first = all.findIndex((message) => !isObject(message) || !INSTRUCTING.has(message.role))
-  const at = first < 0 ? all.length : first
-  const instructions = append.filter(isSystem).map(plain)
-  return [...all.slice(0, at), ...instructions, ...all.slice(at), ...append.filter(isTurn).map(plain)]
+  if (hasEnd) return [...prepend.map(plain), ...own, ...append.map(plain)]
+  // Nor is there a place for instructions behind a first turn, so the client's own go before the turns of `prepend`.
+  const first = own.findIndex((message) => !isObject(message) || !INSTRUCTING.has(message.role))
+  const at = first < 0 ? own.length : first
+  const instructions = [
+    ...prepend.filter(isSystem).map(plain),
+    ...own.slice(0, at),
+    ...append.filter(isSystem).map(plain)
+  ]
+  const turns = [...prepend.filter(isTurn).map(plain), ...own.slice(at), ...append.filter(isTurn).map(plain)]
+  return [...instructions, ...turns]
 }
 
 const INSTRUCTING = new Set<Json | undefined>(['system', 'developer'])

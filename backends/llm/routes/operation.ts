@@ -3,6 +3,7 @@ import type { FormatName, Json, JsonObject, Usage } from '#backends/llm/conversa
 import { FormatError } from '#backends/llm/format.ts'
 import type { Provider } from '#backends/llm/providers/index.ts'
 import { prefixed } from '#backends/llm/request.ts'
+import type { ResponseTap } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { AiProvider } from '#engine/ir/snapshot.ts'
 
@@ -35,6 +36,8 @@ export interface Operation {
   readonly operation?: string
   /** Makes ex the request for `to`. Returns the fields that it cannot be told; throws FormatError. */
   write(ex: Exchange, to: Recipient): readonly string[]
+  /** Of an upgraded connection: hears what the provider sends over it, without changing it. */
+  readonly listen?: (ex: Exchange) => ResponseTap
   /** Of a whole answer of success; null: it is not looked at. Throws when it cannot be read. */
   readonly read: ((body: Json) => Told) | null
 }

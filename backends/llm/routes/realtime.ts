@@ -1,12 +1,14 @@
 /**
  * OpenAI's Realtime API over WebSocket: the upgrade goes to the provider with its key and its name of the model, and
- * what follows is a pipe. Source: OpenAI, "Realtime API with WebSocket".
+ * what follows is a pipe, of which one side is heard (realtime-usage.ts). Source: OpenAI, "Realtime API with
+ * WebSocket".
  */
 import { FormatError } from '#backends/llm/format.ts'
 import { address } from '#backends/llm/request.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { beside, type Operation, type Recipient, spokenOf } from './operation.ts'
+import { RealtimeTap } from './realtime-usage.ts'
 
 /** How a page in a browser shows its key: it can set no Authorization. */
 const KEY_PROTOCOL = 'openai-insecure-api-key.'
@@ -17,6 +19,8 @@ export class Realtime implements Operation {
   readonly isStrict = true
   readonly model: string
   readonly read = null
+  readonly operation = 'realtime'
+  readonly listen = (ex: Exchange) => new RealtimeTap(ex)
   readonly #query: URLSearchParams
 
   /** Throws FormatError. */
@@ -40,6 +44,8 @@ export class Realtime implements Operation {
     address(ex, to.provider, { target: text === '' ? target : `${target}${joint}${text}`, query: '', isNative: true })
     ex.method = 'GET'
     for (const name of ['content-type', 'accept-encoding']) ex.request.remove(name)
+    // Compressed messages (RFC 7692) could not be read for what they cost.
+    ex.request.remove('sec-websocket-extensions')
     return []
   }
 }

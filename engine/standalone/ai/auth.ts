@@ -4,6 +4,7 @@ import { secret } from '#engine/kit/secret.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
 import { longString, refusedKeys, says, shortString, z } from '#engine/schema/schema.ts'
+import { sound } from '#engine/schema/together.ts'
 
 /** Spec 2.6. */
 const KEY_CHARS_MAX = 2_048
@@ -38,9 +39,11 @@ const aws = () =>
       secretRef: secretRef('accessKeyId and secretAccessKey')
     })
     .refine(({ accessKeyId, secretAccessKey }) => (accessKeyId === undefined) === (secretAccessKey === undefined), {
+      when: sound('accessKeyId', 'secretAccessKey'),
       error: 'accessKeyId and secretAccessKey belong together'
     })
     .refine(({ sessionToken, accessKeyId }) => sessionToken === undefined || accessKeyId !== undefined, {
+      when: sound(),
       path: ['sessionToken'],
       error: 'is only used with accessKeyId and secretAccessKey'
     })
@@ -61,6 +64,7 @@ const gcp = () =>
       }).optional()
     })
     .refine(({ type, audience }) => audience === undefined || isIdToken(type), {
+      when: sound('type'),
       path: ['audience'],
       error: 'is only used with type IdToken'
     })

@@ -2,6 +2,7 @@
 import type { AiBackend, AiEdits, AiField, AiMessage } from '#engine/ir/snapshot.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { list, says, shortString, whole, z } from '#engine/schema/schema.ts'
+import { together } from '#engine/schema/together.ts'
 
 /** Spec 2.6. */
 const FIELDS_MAX = 64
@@ -22,11 +23,13 @@ const fields = () =>
         field: shortString().describe('A key of the JSON body.'),
         value: z.json({ error: says('must be JSON') }).describe('Any JSON.')
       })
-      .check(({ value: { field, value }, issues }) => {
-        const type = Object.hasOwn(TYPES, field) ? TYPES[field] : undefined
-        if (type === undefined || typeof value === type) return
-        issues.push({ code: 'custom', path: ['value'], message: `must be a ${type} for ${field}`, input: value })
-      }),
+      .check(
+        together<AiField>(['field', 'value'], ({ value: { field, value }, issues }) => {
+          const type = Object.hasOwn(TYPES, field) ? TYPES[field] : undefined
+          if (type === undefined || typeof value === type) return
+          issues.push({ code: 'custom', path: ['value'], message: `must be a ${type} for ${field}`, input: value })
+        })
+      ),
     1,
     FIELDS_MAX
   )
@@ -107,6 +110,11 @@ export function editsOf(own: FileEdits, outer: FileEdits): AiEdits {
             minTokens: promptCaching.minTokens ?? 1024
           }
   }
+}
+
+/** Setting by setting, what `own` says, else what `outer` says. */
+export function withOuter(own: FileEdits, outer: FileEdits): FileEdits {
+  return { ...defined(outer), ...defined(own) }
 }
 
 /** The model that an override names, or null. */

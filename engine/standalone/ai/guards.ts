@@ -6,6 +6,7 @@ import { duration } from '#engine/schema/duration.ts'
 import { headerName, path, regexSource } from '#engine/schema/http.ts'
 import { host, port, target } from '#engine/schema/net.ts'
 import { list, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
+import { sound } from '#engine/schema/together.ts'
 import { keyOnly } from './auth.ts'
 import { tls } from './tls.ts'
 
@@ -35,6 +36,7 @@ const regex = () =>
       action: z.enum(['Mask', 'Reject']).optional().describe('Default Mask.')
     })
     .refine(({ builtins, matches }) => builtins !== undefined || matches !== undefined, {
+      when: sound(),
       error: 'must have at least one of builtins, matches'
     })
 
@@ -99,7 +101,7 @@ export const promptGuard = () =>
     response: list(responseGuard(), 1, GUARDS_MAX).optional().describe('Over what models answer, in this order.')
   })
 
-type FileGuards = z.output<ReturnType<typeof promptGuard>>
+export type FileGuards = z.output<ReturnType<typeof promptGuard>>
 type FileGuard = NonNullable<FileGuards['request']>[number]
 
 /** What is spoken there has texts that guards can see; Models has none at all. */

@@ -2,10 +2,13 @@
 import type { AiBackend, PolicySet } from '#engine/ir/snapshot.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { list, name, z } from '#engine/schema/schema.ts'
-import { edits } from './edits.ts'
-import { promptGuard, translateGuards, unguardedRoute } from './guards.ts'
+import { together } from '#engine/schema/together.ts'
+import { entriesOf, type Raw } from '#engine/standalone/walk.ts'
+import { edits, withOuter } from './edits.ts'
+import { type FileGuards, promptGuard, translateGuards, unguardedRoute } from './guards.ts'
+import type { ModelPolicies } from './policies.ts'
 import { type FileProvider, provider, providerOf } from './providers.ts'
-import { routes, translateRoutes } from './routes.ts'
+import { type FileRoutes, routes, translateRoutes } from './routes.ts'
 import { silenceOf, streams } from './streams.ts'
 
 /** Spec section 8. */
@@ -30,35 +33,60 @@ export const aiSchema = () =>
       streams: streams().optional(),
       promptGuard: promptGuard().optional().describe('What may not be asked or answered: masked or rejected.')
     }
-  ).check(({ value, issues }) => {
-    const unguarded = value.promptGuard === undefined ? null : unguardedRoute(value.routes ?? {})
-    if (unguarded !== null) {
-      const message = `prompt guards cannot see what passes as ${unguarded[1]} (route ${unguarded[0]}); that needs a backend without them`
-      issues.push({ code: 'custom', path: ['promptGuard'], message, input: value.promptGuard })
-    }
-    const names = new Set<string>()
-    ;(value.groups ?? []).forEach(({ providers }, group) => {
-      providers.forEach((given, i) => {
-        const { name: called = '' } = given as FileProvider
-        const path = ['groups', group, 'providers', i, 'name']
-        if (names.has(called)) {
-          issues.push({ code: 'custom', path, message: `two providers are called ${called}`, input: called })
-        }
-        names.add(called)
+  )
+    .check(
+      together<FileAi>(['promptGuard', 'routes'], ({ value, issues }) => {
+        const unguarded = value.promptGuard === undefined ? null : unguardedRoute(value.routes ?? {})
+        if (unguarded === null) return
+        const message = `prompt guards cannot see what passes as ${unguarded[1]} (route ${unguarded[0]}); that needs a backend without them`
+        issues.push({ code: 'custom', path: ['promptGuard'], message, input: value.promptGuard })
       })
-    })
-  })
+    )
+    .check(
+      together<Raw>([], ({ value, issues }) => {
+        const names = new Set<unknown>()
+        for (const group of entriesOf(value.groups, ['groups'])) {
+          for (const { raw, path } of entriesOf(group.raw.providers, [...group.path, 'providers'])) {
+            const { name: called } = raw
+            if (names.has(called)) {
+              const at = [...path, 'name']
+              issues.push({ code: 'custom', path: at, message: `two providers are called ${called}`, input: called })
+            }
+            if (typeof called === 'string') names.add(called)
+          }
+        }
+      })
+    )
 
-export function translateAi(file: z.output<ReturnType<typeof aiSchema>>, policies: PolicySet): AiBackend {
+interface FileAi {
+  readonly promptGuard?: FileGuards | undefined
+  readonly routes?: FileRoutes | undefined
+}
+
+/** `outer`: what policies say for all providers of the backend; what the backend itself says wins. */
+export function translateAi(
+  file: z.output<ReturnType<typeof aiSchema>>,
+  policies: PolicySet,
+  outer: ModelPolicies = {}
+): AiBackend {
   const groups = file.provider === undefined ? file.groups!.map(({ providers }) => providers) : [[file.provider]]
+  const { ai = {} } = outer
+  const changes = withOuter(file, ai)
   return {
     kind: 'ai',
-    groups: groups.map((providers) => providers.map((given) => providerOf(given as FileProvider, file))),
-    routes: translateRoutes(file.routes ?? {}),
-    modelAliases: file.modelAliases ?? {},
+    groups: groups.map((providers) =>
+      providers.map((given) => providerOf(withPolicies(given as FileProvider, outer), changes))
+    ),
+    routes: translateRoutes(file.routes ?? ai.routes ?? {}),
+    modelAliases: changes.modelAliases ?? {},
     unsupported: file.unsupported ?? 'refuse',
     silence: silenceOf(file.streams),
-    promptGuard: translateGuards(file.promptGuard),
+    promptGuard: translateGuards(file.promptGuard ?? ai.promptGuard),
     policies
   }
+}
+
+function withPolicies(given: FileProvider, { auth, tls }: ModelPolicies): FileProvider {
+  const own = given.policies
+  return { ...given, policies: { ...own, auth: own?.auth ?? auth, tls: own?.tls ?? tls } } as FileProvider
 }

@@ -6,6 +6,7 @@ import { path } from '#engine/schema/http.ts'
 import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
 import { host, port } from '#engine/schema/net.ts'
 import { list, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
+import { sound } from '#engine/schema/together.ts'
 import { auth, authOf, awsRegion, type FileAuth } from './auth.ts'
 import { edits, editsOf, type FileEdits, overriddenModel } from './edits.ts'
 import { tls } from './tls.ts'
@@ -38,6 +39,7 @@ const azureopenai = () =>
         .describe('Default v1.')
     })
     .refine(({ apiVersion = 'v1', deploymentName }) => apiVersion === 'v1' || deploymentName !== undefined, {
+      when: sound('apiVersion'),
       path: ['deploymentName'],
       error: 'is required when apiVersion is not v1'
     })
@@ -97,7 +99,7 @@ export const provider = (others: Record<string, z.ZodType> = {}) =>
     (given) =>
       (given as { custom?: unknown; host?: string }).custom === undefined ||
       (given as { host?: string }).host !== undefined,
-    { path: ['host'], error: 'is required for a custom provider' }
+    { path: ['host'], error: 'is required for a custom provider', when: sound() }
   )
 
 export type FileProvider = z.output<ReturnType<typeof provider>> & { readonly name?: string }

@@ -26,8 +26,10 @@ export const routes = () =>
     .refine((map) => Object.keys(map).length <= ROUTES_MAX, `must have at most ${ROUTES_MAX} entries`)
     .describe('Path suffix, or * -> what is spoken there. Default: Completions everywhere.')
 
+export type FileRoutes = Readonly<Record<string, AiRouteType>>
+
 /** The longest suffix decides; "*" is for what no other ends with. */
-export function translateRoutes(given: Readonly<Record<string, AiRouteType>>): AiBackend['routes'] {
+export function translateRoutes(given: FileRoutes): AiBackend['routes'] {
   const list = Object.entries(given).map(([suffix, type]) => ({ suffix, type }))
   return list.sort((a, b) => Number(a.suffix === '*') - Number(b.suffix === '*') || b.suffix.length - a.suffix.length)
 }

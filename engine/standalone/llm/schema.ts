@@ -14,12 +14,14 @@ import {
   type ZodType,
   z
 } from '#engine/schema/schema.ts'
+import { together } from '#engine/schema/together.ts'
 import { authKey, awsRegion } from '#engine/standalone/ai/auth.ts'
 import { edits, type FileEdits } from '#engine/standalone/ai/edits.ts'
 import { nearest } from '#engine/standalone/suggest.ts'
 import { serving } from './find.ts'
 import { LLM_PORT } from './port.ts'
 import { isKind, KINDS, PRESETS } from './presets.ts'
+import { soundParts } from './sound.ts'
 
 const MODELS_MAX = 1024
 const PROVIDERS_MAX = 256
@@ -94,14 +96,16 @@ const params = () =>
       vertexRegion: named(/^[a-z0-9-]+$/).describe('Of vertex.'),
       ...refusedKeys('parameter', ['azureProjectName', 'azureResourceType', 'hostOverride', 'pathOverride', 'tokenize'])
     })
-    .check(({ value, issues }) => {
-      const clash = (['host', 'port', 'path', 'pathPrefix'] as const).find((key) => value[key] !== undefined)
-      const report = (key: string, message: string): void => {
-        issues.push({ code: 'custom', path: [key], message, input: value })
-      }
-      if (value.baseUrl !== undefined && clash !== undefined) report(clash, 'says again what baseUrl says')
-      else if (value.host === undefined && value.port !== undefined) report('port', 'needs a host')
-    })
+    .check(
+      together<LlmParams>([], ({ value, issues }) => {
+        const clash = (['host', 'port', 'path', 'pathPrefix'] as const).find((key) => value[key] !== undefined)
+        const report = (key: string, message: string): void => {
+          issues.push({ code: 'custom', path: [key], message, input: value })
+        }
+        if (value.baseUrl !== undefined && clash !== undefined) report(clash, 'says again what baseUrl says')
+        else if (value.host === undefined && value.port !== undefined) report('port', 'needs a host')
+      })
+    )
 
 /** Fields of the body by name, as other gateways' files have them. */
 const fields = () =>
@@ -196,12 +200,14 @@ export const llmSchema = <T extends ZodType>(policySets: T) =>
         .describe('What happens to fields that a provider cannot be told. Default refuse: 400 that names them.'),
       ...refusedKeys('llm setting', ['gateways', 'tls'])
     })
-    .check(({ value, issues }) => {
-      const report = (at: readonly (string | number)[], message: string): void => {
-        issues.push({ code: 'custom', path: [...at], message, input: value })
-      }
-      checkReferences(value as LlmFile, report)
-    })
+    .check(
+      together<object>([], ({ value, issues }) => {
+        const report = (at: readonly (string | number)[], message: string): void => {
+          issues.push({ code: 'custom', path: [...at], message, input: value })
+        }
+        checkReferences(soundParts(value, issues), report)
+      })
+    )
 
 /** As the schema gives it. */
 export interface LlmFile {

@@ -1,6 +1,7 @@
 /** How much to think, as each family of models takes it. */
 import type { Conversation, JsonObject, Thinking } from '#backends/llm/conversation.ts'
-import { budgetOf, effortOf } from '#backends/llm/effort.ts'
+import { budgetWithin, effortOf } from '#backends/llm/effort.ts'
+import { maxTokensOf } from '#backends/llm/formats/messages/model.ts'
 import { claudeThinkingField, claudeVersion, type Family } from './models.ts'
 
 export interface ThinkingFields {
@@ -13,8 +14,6 @@ export interface ThinkingFields {
 
 const NOTHING: ThinkingFields = { additional: {}, effort: null, isLost: false }
 const LOST: ThinkingFields = { ...NOTHING, isLost: true }
-/** Claude's smallest budget. */
-const BUDGET_MIN = 1024
 /** From Claude 4.6 the model decides by itself how much; from 4.7 it takes no budget ("Adaptive thinking"). */
 const ADAPTIVE_FROM = 406
 const NO_BUDGET_FROM = 407
@@ -62,10 +61,9 @@ function claude(thinking: Thinking, { model, sampling }: Conversation): Thinking
     const asked = word ?? (budgetTokens === null ? null : effortOf(budgetTokens))
     return { ...NOTHING, additional: { thinking: claudeThinkingField(thinking, 'adaptive') }, effort: asked }
   }
-  const wanted = Math.max(BUDGET_MIN, budgetTokens ?? budgetOf(effort ?? 'medium'))
-  // The budget is part of maxTokens, and must be smaller.
-  const budget = sampling.maxTokens === null ? wanted : Math.min(wanted, sampling.maxTokens - 1)
-  if (budget < BUDGET_MIN) return LOST
+  // The budget is part of maxTokens, which is the model's own when it is not given.
+  const budget = budgetWithin(thinking, sampling.maxTokens ?? maxTokensOf(model))
+  if (budget === null) return LOST
   const field = claudeThinkingField({ ...thinking, budgetTokens: budget }, 'enabled')
   return { ...NOTHING, additional: { thinking: field } }
 }

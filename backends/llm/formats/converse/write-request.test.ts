@@ -141,7 +141,7 @@ test('thinking, by family', () => {
     undefined,
     []
   ])
-  assert.deepEqual(think({ effort: 'high' }, CLAUDE, 4000)[0], { thinking: { type: 'enabled', budget_tokens: 3999 } })
+  assert.deepEqual(think({ effort: 'high' }, CLAUDE, 4000)[0], { thinking: { type: 'enabled', budget_tokens: 3200 } })
   assert.deepEqual(think({ effort: 'high' }, CLAUDE, 1000)[2], ['reasoning_effort'])
   assert.deepEqual(think({ budgetTokens: 5000 }, NEWEST), [
     { thinking: { type: 'adaptive' } },

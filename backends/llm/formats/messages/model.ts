@@ -18,10 +18,12 @@ function generationOf(model: string): Generation {
 /**
  * max_tokens when the caller set no limit: the largest that the API takes of the model ("Models overview", Max
  * output), as the other formats' default is the model's own limit: 128,000 since 4.6, 64,000 since 3.7 but for Opus 4
- * and 4.1. 4096, which every Claude takes, for names without a version.
+ * and 4.1. 4096, which every Claude takes, for names without a version; but a Claude that is told to think (`thinks`)
+ * is told so as since 4.6 (thinkingOf), and thoughts are part of max_tokens: 64,000, which all of those take.
  */
-export function maxTokensOf(model: string): number {
-  const { family, version } = generationOf(model)
+export function maxTokensOf(model: string, thinks = false): number {
+  const { family, version, isClaude } = generationOf(model)
+  if (version === null && isClaude && thinks) return 64_000
   if (version === null || version < 305) return 4096
   if (version < 307) return 8192
   if (version >= 406) return 128_000

@@ -107,6 +107,9 @@ test('max_tokens is what the model can, when the caller set no limit', () => {
   ]
   for (const [model, limit] of limits) assert.equal(other({ model })[0].max_tokens, limit, model)
   assert.equal(other({ sampling: { ...SAMPLING, maxTokens: 7 } })[0].max_tokens, 7)
+  const thinking = { mode: 'on', effort: 'high', budgetTokens: null, isShown: null } as const
+  assert.equal(other({ model: 'claude-next', thinking })[0].max_tokens, 64_000)
+  assert.equal(other({ model: 'claude-next' })[0].max_tokens, 4096)
 })
 
 test('thinking is told in the way of the model', () => {
@@ -123,8 +126,10 @@ test('thinking is told in the way of the model', () => {
   const enabled = (budget: number) => ({ type: 'enabled', budget_tokens: budget })
   assert.deepEqual(think(old, { effort: 'low' }), [enabled(1024), undefined, []])
   assert.deepEqual(think(old, { budgetTokens: 5000, isShown: true }), [enabled(5000), undefined, []])
-  assert.deepEqual(think(old, { budgetTokens: 5000 }, 2000), [enabled(1999), undefined, []])
+  assert.deepEqual(think(old, { budgetTokens: 5000 }, 2000), [enabled(1600), undefined, []])
   assert.deepEqual(think(old, { effort: 'high' }, 1024), [undefined, undefined, ['reasoning_effort']])
+  // A server of other models, whose largest answer nobody documents: most of what there is, and some for the answer.
+  assert.deepEqual(think('kimi-k2', { effort: 'high' }), [enabled(3276), undefined, []])
   assert.deepEqual(think(old, { mode: 'off' }), [{ type: 'disabled' }, undefined, []])
   assert.deepEqual(think('claude-3-5-sonnet', { mode: 'off' }), [undefined, undefined, []])
   assert.deepEqual(think('claude-3-5-sonnet', { effort: 'low' }), [undefined, undefined, ['reasoning_effort']])

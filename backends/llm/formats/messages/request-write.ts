@@ -1,14 +1,12 @@
 /** A conversation as the body of POST /v1/messages (Messages API, "Create a Message"). */
 import type { Conversation, FormatName, Json, JsonObject, Part, Tool, Turn } from '#backends/llm/conversation.ts'
-import { budgetOf, effortOf } from '#backends/llm/effort.ts'
+import { budgetWithin, effortOf } from '#backends/llm/effort.ts'
 import { compact } from '#backends/llm/fields.ts'
 import type { ChatFormat, Losses } from '#backends/llm/format.ts'
 import { cacheMark, shortened, writeBlock, writePlain } from './blocks-write.ts'
 import { maxTokensOf, takesSampling, takesSystemTurns, thinkingOf } from './model.ts'
 import { partPath, pathOf, turnPath } from './paths.ts'
 import { RestWriter, type Writable } from './rest.ts'
-
-const BUDGET_MIN = 1024
 
 interface Scene {
   readonly conversation: Conversation
@@ -22,7 +20,8 @@ export const writeRequest: ChatFormat['writeRequest'] = (conversation, losses): 
   const rest = new RestWriter(conversation.rest, losses)
   const scene: Scene = { conversation, from: conversation.rest.format, rest, losses }
   const { sampling } = conversation
-  const maxTokens = sampling.maxTokens ?? maxTokensOf(conversation.model)
+  const thinks = (conversation.thinking?.mode ?? 'off') !== 'off'
+  const maxTokens = sampling.maxTokens ?? maxTokensOf(conversation.model, thinks)
   const output = writeOutput(scene)
   const body: Writable = {
     ...compact({
@@ -208,8 +207,8 @@ function foreignThinking({ conversation, from, losses }: Scene, output: Writable
     if (word !== null) output.effort = word === 'minimal' ? 'low' : word
     return compact({ type: 'adaptive', display: isShown === null ? null : isShown ? 'summarized' : 'omitted' })
   }
-  const budget = Math.min(Math.max(budgetTokens ?? budgetOf(effort ?? 'medium'), BUDGET_MIN), maxTokens - 1)
-  if (way === 'none' || budget < BUDGET_MIN) {
+  const budget = budgetWithin(thinking, maxTokens)
+  if (way === 'none' || budget === null) {
     losses.add(pathOf(from, 'thinking'))
     return null
   }

@@ -1,0 +1,155 @@
+/**
+ * What a session of the Realtime API costs: read from the events that the provider sends, which pass as they are. What
+ * clients send costs nothing by itself and is not read. Source: OpenAI, API reference "Realtime", server event
+ * `response.done`, `response.usage`; frames: RFC 6455.
+ */
+import type { Json, Usage } from '#backends/llm/conversation.ts'
+import { isObject } from '#backends/llm/fields.ts'
+import { note } from '#backends/llm/said.ts'
+import type { ResponseTap } from '#engine/contract/backend.ts'
+import { charge } from '#engine/contract/buckets.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { FrameDecoder, type FrameHandler } from '#engine/http/websocket.ts'
+
+/** Longer messages are not read: an event with a whole answer is text and, at most, ids of audio. */
+const MESSAGE_BYTES_MAX = 1024 * 1024
+
+const DONE = '"response.done"'
+const NONE = Buffer.alloc(0)
+
+/** Texts of messages that say how a response has ended. Keeps one message at most, and none that came in one piece. */
+export class DoneEvents implements FrameHandler {
+  readonly #found: (event: Json) => void
+  /** The message under way, with room to grow: pieces may be single bytes. */
+  #held: Buffer = NONE
+  #bytes = 0
+
+  constructor(found: (event: Json) => void) {
+    this.#found = found
+  }
+
+  onMessage(isText: boolean, chunk: Buffer, start: number, end: number, first: boolean, last: boolean): void {
+    if (first) this.#forget()
+    if (!isText) return
+    if (first && last) {
+      if (end - start <= MESSAGE_BYTES_MAX) this.#read(chunk.subarray(start, end))
+      return
+    }
+    const bytes = this.#bytes + end - start
+    if (bytes <= MESSAGE_BYTES_MAX) this.#hold(chunk, start, end)
+    else this.#held = NONE
+    this.#bytes = bytes
+    if (!last) return
+    if (bytes <= MESSAGE_BYTES_MAX) this.#read(this.#held.subarray(0, bytes))
+    this.#forget()
+  }
+
+  #hold(chunk: Buffer, start: number, end: number): void {
+    const bytes = this.#bytes + end - start
+    if (bytes > this.#held.length) {
+      const roomier = Buffer.allocUnsafe(Math.max(bytes, 2 * this.#held.length, 1024))
+      this.#held.copy(roomier, 0, 0, this.#bytes)
+      this.#held = roomier
+    }
+    chunk.copy(this.#held, this.#bytes, start, end)
+  }
+
+  onPing(): void {}
+
+  onClose(): void {
+    this.#forget()
+  }
+
+  #forget(): void {
+    this.#held = NONE
+    this.#bytes = 0
+  }
+
+  #read(message: Buffer): void {
+    // Most are pieces of audio, and long: only what may be worth it is parsed.
+    if (!message.includes(DONE)) return
+    try {
+      this.#found(JSON.parse(message.toString()) as Json)
+    } catch {
+      // It goes to a client that may understand it.
+      this.#forget()
+    }
+  }
+}
+
+/** Of an event `response.done`; null: it is another, or says nothing of what it cost. */
+export function usageOf(event: Json): Usage | null {
+  if (!isObject(event) || event.type !== 'response.done' || !isObject(event.response)) return null
+  const { usage } = event.response
+  if (!isObject(usage)) return null
+  const input = partOf(usage, 'input_token_details')
+  const output = partOf(usage, 'output_token_details')
+  const cached = partOf(input, 'cached_tokens_details')
+  return {
+    input: count(usage, 'input_tokens'),
+    cacheRead: count(input, 'cached_tokens'),
+    cacheWrite5m: 0,
+    cacheWrite1h: 0,
+    // Of audio that was kept the price is that of what was kept.
+    inputAudio: Math.max(0, count(input, 'audio_tokens') - count(cached, 'audio_tokens')),
+    output: count(usage, 'output_tokens'),
+    reasoning: 0,
+    outputAudio: count(output, 'audio_tokens')
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+function partOf(value: Fields, key: string): Fields {
+  const part = value[key]
+  return typeof part === 'object' && part !== null ? (part as Fields) : {}
+}
+
+function count(value: Fields, key: string): number {
+  const given = value[key]
+  return typeof given === 'number' && Number.isSafeInteger(given) && given > 0 ? given : 0
+}
+
+function sum(a: Usage, b: Usage): Usage {
+  return {
+    input: a.input + b.input,
+    cacheRead: a.cacheRead + b.cacheRead,
+    cacheWrite5m: 0,
+    cacheWrite1h: 0,
+    inputAudio: a.inputAudio + b.inputAudio,
+    output: a.output + b.output,
+    reasoning: 0,
+    outputAudio: a.outputAudio + b.outputAudio
+  }
+}
+
+/** Counts the responses of a session: limits are charged with each as it ends, logs and metrics get the sum. */
+export class RealtimeTap implements ResponseTap {
+  readonly #decoder: FrameDecoder
+
+  constructor(ex: Exchange) {
+    let total: Usage | null = null
+    const found = (event: Json): void => {
+      const usage = usageOf(event)
+      if (usage === null) return
+      total = total === null ? usage : sum(total, usage)
+      note(ex, { usage: total, model: null })
+      charge(ex, usage.input + usage.output)
+    }
+    this.#decoder = new FrameDecoder(new DoneEvents(found))
+  }
+
+  /** Frames that nobody can read (masked, compressed) end the reading, and go on like others. */
+  body(_ex: Exchange, chunk: Buffer, start: number, end: number): Buffer {
+    this.#decoder.execute(chunk, start, end)
+    return chunk
+  }
+
+  end(): null {
+    return null
+  }
+
+  fault(): null {
+    return null
+  }
+}

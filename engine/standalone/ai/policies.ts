@@ -1,0 +1,68 @@
+/**
+ * Policies of backends that act on models (spec 2.3, BackendFull; 2.6, rule 3): what the gateway, a listener, a route,
+ * a backend or its reference says for all providers of an `ai` backend.
+ */
+import { atLeastOne } from '#engine/schema/choice.ts'
+import { refusedKeys, type z } from '#engine/schema/schema.ts'
+import { auth, type FileAuth } from './auth.ts'
+import { edits, type FileEdits } from './edits.ts'
+import { type FileGuards, promptGuard } from './guards.ts'
+import { type FileRoutes, routes } from './routes.ts'
+import { tls } from './tls.ts'
+
+const settings = () =>
+  atLeastOne({
+    ...edits(),
+    routes: routes().optional(),
+    promptGuard: promptGuard().optional().describe('What may not be asked or answered: masked or rejected.'),
+    ...refusedKeys('LLM setting of a policy', ['provider', 'groups', 'streams', 'unsupported'])
+  }).meta({ id: 'ModelSettings' })
+
+// One of each, so that the JSON Schema has them once.
+const SETTINGS = settings()
+const AUTH = auth().meta({ id: 'BackendAuthentication' })
+const TLS = tls().meta({ id: 'BackendTls' })
+
+/** Names in a file -> the field of BackendFull. */
+export const MODEL_KEYS = {
+  ai: 'ai',
+  auth: 'auth',
+  backendAuth: 'auth',
+  tls: 'tls',
+  backendTLS: 'tls'
+} as const
+
+export type ModelKey = keyof typeof MODEL_KEYS
+
+/** By the names that a file may use. */
+export function modelPolicies(): { [key in ModelKey]: z.ZodOptional } {
+  const shown = AUTH.optional().describe('How providers of models are shown who asks.')
+  const secured = TLS.optional().describe('TLS to hosts of providers that are given in the file.')
+  return {
+    ai: SETTINGS.optional().describe('Settings of models, for backends that have none of their own.'),
+    auth: shown,
+    backendAuth: shown,
+    tls: secured,
+    backendTLS: secured
+  }
+}
+
+export interface ModelPolicies {
+  readonly ai?: (FileEdits & { readonly routes?: FileRoutes; readonly promptGuard?: FileGuards }) | undefined
+  readonly auth?: FileAuth | undefined
+  readonly tls?: object | undefined
+}
+
+/** Of a validated set, by the names of a file; undefined: nothing. */
+function modelPoliciesOf(set: Readonly<Record<string, unknown>> | undefined): ModelPolicies {
+  const out: Record<string, unknown> = {}
+  for (const [key, field] of Object.entries(MODEL_KEYS)) if (set?.[key] !== undefined) out[field] = set[key]
+  return out
+}
+
+type Sets = Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[] | undefined
+
+/** Field by field the last of `levels` that says it: they come least precise first (spec 2.6, rules 1 and 3). */
+export function mergedModelPolicies(levels: readonly Sets[]): ModelPolicies {
+  return Object.assign({}, ...levels.flat().map((set) => modelPoliciesOf(set as Readonly<Record<string, unknown>>)))
+}

@@ -1,0 +1,265 @@
+/**
+ * Policies that say themselves where they stand (spec 2.6, `targetRefs`): each is put where it points before the file
+ * is validated, so it is checked and merged like what is written there. Messages name the place where it was written.
+ */
+import { MODEL_KEYS } from './ai/policies.ts'
+import { validate } from './explain.ts'
+import type { Path, Problem } from './problems.ts'
+import type { Source } from './source.ts'
+import { nearest } from './suggest.ts'
+import { type Target, targetRefs } from './target-refs.ts'
+import { bindsOf, entriesOf, objectOf, type Placed, type PlacedRoute, policySetsOf, type Raw, text } from './walk.ts'
+
+/** A file in which every policy stands where it acts. */
+export interface PlacedSource extends Source {
+  /** Where in the file as it was written that stands which is at `path` now. */
+  readonly originOf: (path: Path) => Path
+}
+
+export function placeTargeted(source: Source): PlacedSource {
+  const file = objectOf(source.value)
+  const sets = policySetsOf({ raw: file, path: [] })
+  const isTargeted = sets.some(({ raw }) => raw.targetRefs !== undefined)
+  return isTargeted ? new Placing(source, file, sets).run() : { ...bound(source), originOf: (path) => path }
+}
+
+const bound = (source: Source): Source => ({
+  value: source.value,
+  problems: source.problems,
+  broken: source.broken,
+  warnings: source.warnings,
+  locate: (path, what) => source.locate(path, what),
+  position: (offset) => source.position(offset)
+})
+
+/** A set and one of its targets. */
+interface Aim {
+  readonly set: Placed
+  readonly target: Target
+  /** Of the target. */
+  readonly path: Path
+}
+
+class Placing {
+  readonly #source: Source
+  readonly #file: Raw
+  readonly #sets: readonly Placed[]
+  /** The file that is made: what is changed in it is copied first. */
+  readonly #made: { file: unknown }
+  readonly #copied = new Set<unknown>()
+  readonly #problems: Problem[] = []
+  /** The later ones are the more exact. */
+  readonly #origins: { readonly at: Path; readonly from: Path }[] = []
+  /** Path of a place and name of a policy -> the set that brought it there. */
+  readonly #brought = new Map<string, Placed>()
+
+  constructor(source: Source, file: Raw, sets: readonly Placed[]) {
+    this.#source = source
+    this.#file = file
+    this.#sets = sets
+    this.#made = { file: source.value }
+  }
+
+  run(): PlacedSource {
+    this.#keepUntargeted()
+    const aims = this.#sets.flatMap((set) => this.#aimsOf(set))
+    // What is for a rule is more precise than what is for its route.
+    for (const isSection of [false, true]) {
+      for (const aim of aims) if ((aim.target.sectionName !== undefined) === isSection) this.#place(aim)
+    }
+    const { locate, position } = bound(this.#source)
+    const originOf = (path: Path): Path => this.#originOf(path)
+    return {
+      value: this.#made.file,
+      problems: [...this.#source.problems, ...this.#problems],
+      broken: this.#source.broken,
+      warnings: this.#source.warnings,
+      locate: (path, what) => locate(originOf(path), what),
+      position,
+      originOf
+    }
+  }
+
+  #originOf(path: Path): Path {
+    const found = this.#origins.findLast(({ at }) => at.every((key, i) => key === path[i]))
+    return found === undefined ? path : [...found.from, ...path.slice(found.at.length)]
+  }
+
+  /** What has no targets is for the whole gateway, as ever. */
+  #keepUntargeted(): void {
+    const kept = this.#sets.filter(({ raw }) => raw.targetRefs === undefined)
+    this.#set(
+      ['policies'],
+      kept.map(({ raw }) => raw)
+    )
+    if (kept.length === 0) this.#set(['policies'], undefined)
+    kept.forEach(({ path }, i) => {
+      this.#origins.push({ at: ['policies', i], from: path })
+    })
+  }
+
+  #aimsOf(set: Placed): Aim[] {
+    if (set.raw.targetRefs === undefined) return []
+    const at = [...set.path, 'targetRefs']
+    const outcome = validate(targetRefs(), set.raw.targetRefs, this.#source, at)
+    if ('value' in outcome) return (outcome.value ?? []).map((target, i) => ({ set, target, path: [...at, i] }))
+    this.#problems.push(...outcome.problems)
+    return []
+  }
+
+  #report(path: Path, message: string, hint?: string, what: 'key' | 'value' = 'value'): void {
+    this.#problems.push({ path, offset: this.#source.locate(path, what), message, hint })
+  }
+
+  #dangling(path: Path, what: string, wanted: string, known: readonly string[]): void {
+    const near = nearest(wanted, known)
+    const there = known.length === 0 ? 'there are none' : `there are: ${known.join(', ')}`
+    this.#report(path, `there is no ${what} "${wanted}"`, near === null ? there : `did you mean "${near}"?`)
+  }
+
+  #place(aim: Aim): void {
+    const { kind } = aim.target
+    if (kind === 'Gateway') this.#onGateway(aim)
+    else if (kind === 'HTTPRoute' || kind === 'Route') this.#onRoutes(aim)
+    else this.#onBackend(aim)
+  }
+
+  #onGateway({ set, target, path }: Aim): void {
+    const { sectionName } = target
+    if (sectionName === undefined) {
+      this.#addSet([], set)
+      return
+    }
+    const listeners = bindsOf(this.#file).flatMap((bind) => bind.listeners)
+    const found = listeners.filter(({ name }) => name === sectionName)
+    for (const listener of found) this.#addSet(listener.path, set)
+    const names = listeners.map(({ name }) => name)
+    if (found.length === 0) this.#dangling([...path, 'sectionName'], 'listener', sectionName, names)
+  }
+
+  #onRoutes({ set, target, path }: Aim): void {
+    const { name: wanted = '', sectionName } = target
+    const listeners = bindsOf(this.#file).flatMap((bind) => bind.listeners)
+    const routes = listeners.flatMap((listener) => listener.routes).filter(({ path: at }) => at[0] !== 'llm')
+    const found = routes.filter(({ name }) => name === wanted)
+    if (found.length === 0) {
+      const names = [...new Set(routes.map(({ name }) => name))]
+      this.#dangling([...path, 'name'], 'route', wanted, names)
+      return
+    }
+    const ruled = sectionName === undefined ? found : found.filter((route) => ruleOf(route) === sectionName)
+    for (const route of ruled) this.#addPolicies(route.path, set, sectionName === undefined ? 'route' : 'rule')
+    if (ruled.length > 0) return
+    this.#dangling([...path, 'sectionName'], `ruleName in route "${wanted}":`, sectionName!, found.flatMap(rulesOf))
+  }
+
+  #onBackend({ set, target, path }: Aim): void {
+    const { name: wanted = '', sectionName } = target
+    const backends = entriesOf(this.#file.backends, ['backends'])
+    const found = backends.find(({ raw }) => raw.name === wanted)
+    if (found === undefined) {
+      const names = backends.flatMap(({ raw }) => text(raw.name) ?? [])
+      this.#dangling([...path, 'name'], 'backend', wanted, names)
+      return
+    }
+    if (sectionName === undefined) {
+      this.#addPolicies(found.path, set, 'backend')
+      return
+    }
+    const at = [...found.path, 'ai', 'groups']
+    const groups = entriesOf(objectOf(found.raw.ai).groups, at)
+    const providers = groups.flatMap(({ raw, path: group }) => entriesOf(raw.providers, [...group, 'providers']))
+    const provider = providers.find(({ raw }) => raw.name === sectionName)
+    if (provider !== undefined) this.#addPolicies(provider.path, set, 'provider')
+    else {
+      const names = providers.flatMap(({ raw }) => text(raw.name) ?? [])
+      this.#dangling([...path, 'sectionName'], `provider of backend "${wanted}" called`, sectionName, names)
+    }
+  }
+
+  // --- putting it there ---
+
+  /** As one more set of a place that may have several. */
+  #addSet(place: Path, set: Placed): void {
+    const at = [...place, 'policies']
+    const there = this.#get(at)
+    const { targetRefs: _, ...policies } = set.raw
+    const sets = there === undefined ? [] : Array.isArray(there) ? there : [there]
+    if (there !== undefined && !Array.isArray(there)) this.#origins.push({ at: [...at, 0], from: at })
+    this.#set(at, [...sets, policies])
+    this.#origins.push({ at: [...at, sets.length], from: set.path })
+  }
+
+  /** Policy by policy into the only set of a place. What a backend says itself wins (spec 2.3). */
+  #addPolicies(place: Path, set: Placed, level: 'route' | 'rule' | 'backend' | 'provider'): void {
+    const at = [...place, 'policies']
+    if (this.#get(at) === undefined) this.#set(at, {})
+    for (const [given, value] of Object.entries(set.raw)) {
+      if (given === 'targetRefs' || (given === 'phase' && value === 'PostRouting')) continue
+      const key = level === 'provider' && Object.hasOwn(MODEL_KEYS, given) ? fieldOf(given) : given
+      const slot = [...at, key]
+      const label = JSON.stringify(slot)
+      const other = this.#brought.get(`${level} ${label}`)
+      if (other !== undefined && other !== set) {
+        this.#report(
+          [...set.path, given],
+          'another set with this target says it too: keep it in one of them',
+          '',
+          'key'
+        )
+      } else if (this.#isFree(slot, level, () => this.#report([...set.path, given], ownOf(key), '', 'key'))) {
+        this.#set(slot, value)
+        this.#origins.push({ at: slot, from: [...set.path, given] })
+        this.#brought.set(`${level} ${label}`, set)
+      }
+    }
+  }
+
+  /** Whether a policy may be put there. `clash`: reports that which of two holds would be a guess. */
+  #isFree(slot: Path, level: 'route' | 'rule' | 'backend' | 'provider', clash: () => void): boolean {
+    if (this.#get(slot) === undefined) return true
+    if (level === 'backend' || level === 'provider') return false
+    // What is said of a rule replaces what is said of its route, but rules of authorization add up.
+    if (level === 'rule' && slot.at(-1) !== 'authorization') return true
+    clash()
+    return false
+  }
+
+  #get(path: Path): unknown {
+    let value: unknown = this.#made.file
+    for (const key of path) value = (value as Raw | null | undefined)?.[key as string]
+    return value
+  }
+
+  /** Sets the value at `path`, in copies of everything around it. Undefined: takes it out. */
+  #set(path: Path, value: unknown): void {
+    let holder: object = this.#made
+    let key: PropertyKey = 'file'
+    for (const next of path) {
+      const inner: unknown = Reflect.get(holder, key)
+      // Something else stands there, which the schema refuses.
+      if (typeof inner !== 'object' || inner === null) return
+      const own: object = this.#copied.has(inner) ? inner : Array.isArray(inner) ? [...inner] : { ...inner }
+      this.#copied.add(own)
+      define(holder, key, own)
+      holder = own
+      key = next
+    }
+    if (value === undefined) Reflect.deleteProperty(holder, key)
+    else define(holder, key, value)
+  }
+}
+
+/** Not by assignment: "__proto__" is a key like others. */
+function define(holder: object, key: PropertyKey, value: unknown): void {
+  Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true })
+}
+
+const ownOf = (key: PropertyKey): string =>
+  key === 'authorization'
+    ? 'its target has rules of its own: put all of them in one place'
+    : 'its target says it itself: keep it in one of them'
+
+const fieldOf = (key: string): string => MODEL_KEYS[key as keyof typeof MODEL_KEYS]
+const ruleOf = ({ raw }: PlacedRoute): string | undefined => text(raw.ruleName)
+const rulesOf = (route: PlacedRoute): string[] => [ruleOf(route) ?? []].flat()
