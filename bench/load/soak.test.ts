@@ -28,7 +28,7 @@ test('what grows with the requests is told, each for itself', () => {
   assert.deepEqual(complaints(soakOf(0, 2)), ['sockets stay open'])
   assert.deepEqual(complaints(soakOf(0, 0, 2)), ['timers stay'])
   assert.deepEqual(complaints({ ...soakOf(0), faults: 1 }), ['1 wrong or missing answers'])
-  assert.match(soakText(soakOf(0)), /^w: 10000 requests, looked at after each 1000\n {2}heap MB {2}9\.0 9\.0/)
+  assert.match(soakText(soakOf(0)), /^w: 10000 requests, looked at after each 1000\n {2}heap MB {2}9\.00 9\.00/)
   assert.match(soakText(soakOf(16_000)), /per request: heap 16\.00 bytes, RSS 0\.0; FAILED: the heap keeps more/)
 })
 

@@ -61,6 +61,7 @@ const PARTS = 10
 /** Of the parts, ahead of which the program still warms up: tables grow, code is compiled. */
 const SETTLED = 0.3
 const GRACE_MS = 600_000
+const CONNECTIONS = 64
 /** An object of one field takes 16 bytes, so that one kept per request is twice this. Code that is compiled late is less. */
 const HEAP_BYTES_MAX = 8
 /** Of sockets and of timers, per request: one in a thousand is no chance. */
@@ -130,7 +131,7 @@ function jobOfKind({ route, workload, answer }: Kind, port: number, count: numbe
   const given = jobOf(WORKLOADS.find(({ name }) => name === workload)!)
   const requests = given.requests.map((text) => text.replace(CHAT_PATH, `/${route}${CHAT_PATH}`))
   const timing = { mode: 'closed', warmupMs: 0, windowMs: 0, count, rate: 0, graceMs: GRACE_MS } as const
-  return { job: { ...given, ...timing, requests, port }, answer }
+  return { job: { ...given, ...timing, requests, port, connections: CONNECTIONS }, answer }
 }
 
 /** A guard each way that has something to do: it masks each question, and looks for numbers in each answer. */
@@ -184,7 +185,7 @@ export function complaints(soak: Soak): string[] {
 
 export function soakText(soak: Soak): string {
   const { looks, requests, course } = soak
-  const mb = (bytes: number) => (bytes / 2 ** 20).toFixed(1)
+  const mb = (bytes: number) => (bytes / 2 ** 20).toFixed(2)
   const row = (name: string, cells: readonly string[]) => `  ${name.padEnd(8)} ${cells.join(' ')}`
   const { rssBytes, heapBytes } = growth(soak)
   const wrong = complaints(soak)

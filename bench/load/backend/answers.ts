@@ -1,6 +1,6 @@
 /** The fixed answers of the canonical backend: made here for the backend, and for whoever checks them. */
 
-import { CHAT, CHAT_EVENTS } from './models.ts'
+import { CHAT, CHAT_EVENTS, MESSAGE_EVENTS } from './models.ts'
 
 export const EVENTS = 50
 /** Time between two events of one stream. */
@@ -35,7 +35,9 @@ export const ANSWERS = {
   /** The same as events, each as it is due. */
   chatEvents: Buffer.from(CHAT_EVENTS.join(''), 'latin1'),
   /** The same, all at once. */
-  chatAtOnce: Buffer.from(CHAT_EVENTS.join(''), 'latin1')
+  chatAtOnce: Buffer.from(CHAT_EVENTS.join(''), 'latin1'),
+  /** POST /v1/messages, as events, all at once. */
+  messagesAtOnce: Buffer.from(MESSAGE_EVENTS.join(''), 'latin1')
 } as const
 
 export type AnswerName = keyof typeof ANSWERS
