@@ -70,8 +70,10 @@ export async function startSubject(
 
 /** The workload's, with what the peer needs from clients. */
 function requestsOf(peer: Peer, setup: Setup, { requests }: Workload): readonly string[] {
+  if (peer.asks === undefined) return requests
   const fields = peer.fields?.(setup) ?? ''
-  return fields === '' ? requests : requests.map((text) => text.replace('\r\n', `\r\n${fields}`))
+  // One of them would compress its answers, which nobody else does for them.
+  return requests.map((text) => text.replace('\r\n', `\r\n${fields}`).replace(/Accept-Encoding: .*\r\n/, ''))
 }
 
 async function learnt(

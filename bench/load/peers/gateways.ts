@@ -49,7 +49,7 @@ export const litellm: Peer = {
   }
 }
 
-/** JSON is YAML. No log of requests, no calls home, no check of the provider's health beside its answers. */
+/** JSON is YAML. No key, as nobody else asks for one here; no log of requests, no calls home, no check of the provider's health beside its answers. */
 function litellmConfiguration({ upstreamPort, model, isAtOnce }: Setup): object {
   const at = `http://127.0.0.1:${upstreamPort}`
   const provider =
@@ -58,6 +58,10 @@ function litellmConfiguration({ upstreamPort, model, isAtOnce }: Setup): object 
   return {
     model_list: [{ model_name: 'm', litellm_params: { ...provider, api_key: 'none', ...more } }],
     litellm_settings: { telemetry: false, num_retries: 0, request_timeout: 60, set_verbose: false },
-    general_settings: { disable_spend_logs: true, disable_error_logs: true }
+    general_settings: {
+      dangerously_permit_weak_or_unset_master_key: true,
+      disable_spend_logs: true,
+      disable_error_logs: true
+    }
   }
 }
