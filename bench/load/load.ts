@@ -74,7 +74,7 @@ export async function runLoad(plan: Plan, report: Reporter): Promise<Row[]> {
   const rows: Row[] = []
   try {
     for (const [name, workloads] of groupsOf(plan, report)) {
-      const found = await runGroup(workloads, plan, backend, join(folder, name))
+      const found = await runGroup(workloads, plan, backend, join(folder, name), report)
       rows.push(...found)
       if (found.length > 0) report.table(found)
     }
@@ -101,7 +101,13 @@ function groupsOf(plan: Plan, report: Reporter): Map<string, Workload[]> {
   return groups
 }
 
-async function runGroup(workloads: readonly Workload[], plan: Plan, backend: Backend, folder: string): Promise<Row[]> {
+async function runGroup(
+  workloads: readonly Workload[],
+  plan: Plan,
+  backend: Backend,
+  folder: string,
+  report: Reporter
+): Promise<Row[]> {
   const subjects: Subject[] = []
   const threads = Math.max(...workloads.map((workload) => workload.threads))
   const generator = startGenerator(placement(threads).load)
@@ -109,7 +115,14 @@ async function runGroup(workloads: readonly Workload[], plan: Plan, backend: Bac
     for (const workload of workloads) {
       for (const peer of peersOf(workload, plan)) {
         const upstream = PACED.has(workload.answer) ? backend.streamPort : backend.fixedPort
-        subjects.push(await startSubject(peer, workload, upstream, placement(workload.threads).proxy, folder))
+        const cores = placement(workload.threads).proxy
+        const subject = await startSubject(peer, workload, upstream, cores, folder).catch((error: Error) => {
+          // What others cannot do is no reason to measure nobody.
+          if (peer.asks === undefined) throw error
+          report.note(error.message.split('\n')[0]!)
+          return null
+        })
+        if (subject !== null) subjects.push(subject)
       }
     }
     const rows: Row[] = []

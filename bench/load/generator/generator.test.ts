@@ -143,3 +143,16 @@ test('first: one by one, to the first byte of the body, and not to the last', as
   server.close()
   assert.deepEqual(late.faults, { timeout: 1 })
 })
+
+test('open: a low rate does not make requests late', async () => {
+  const server = await serving((socket) => socket.write(ANSWER))
+  const outcome = await runOpen(
+    job(server.port, { mode: 'open', rate: 20, warmupMs: 25, windowMs: 500 }),
+    EXPECTED,
+    NOTHING
+  )
+  server.close()
+  assert.equal(outcome.answers, 10)
+  // Half of 50 ms would be what a clock as slow as the rate adds.
+  assert.ok(outcome.latency!.p50Us < 20_000, `${outcome.latency!.p50Us}`)
+})
