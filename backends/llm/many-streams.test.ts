@@ -1,4 +1,7 @@
-/** Many streams at the same time: none loses, swaps or shares anything. The bench does the same with 512 (chat-stream-512-*). */
+/**
+ * Many streams at the same time: none loses, swaps or shares anything. The bench does the same with 512
+ * (chat-stream-512-*).
+ */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
 /**
- * What every answer of a gateway of models must be, where it words them in its own way: it is asked some times first, and
- * what it says must hold all that the model has said. Later answers are compared with that, byte by byte, but for
+ * What every answer of a gateway of models must be, where it words them in its own way: it is asked some times first,
+ * and what it says must hold all that the model has said. Later answers are compared with that, byte by byte, but for
  * what names one answer: ids and times.
  */
 import { request as ask } from 'node:http'
@@ -21,7 +21,10 @@ const RETRY_MS = 100
 const NAMING = /"(?:id|created|created_at)": ?(?:"[^"]*"|\d+)/g
 const WORD = /[\w.-]/
 
-/** `request`: whole, as latin1. `said`: pieces of text that must be in every answer, in order. Throws with what is wrong. */
+/**
+ * `request`: whole, as latin1. `said`: pieces of text that must be in every answer, in order. Throws with what is
+ * wrong.
+ */
 export async function learn(
   port: number,
   request: string,

@@ -62,7 +62,7 @@ const PARTS = 10
 const SETTLED = 0.3
 const GRACE_MS = 600_000
 const CONNECTIONS = 64
-/** An object of one field takes 16 bytes, so that one kept per request is twice this. Code that is compiled late is less. */
+/** An object of one field takes 16 bytes: one kept per request is twice this. Code that is compiled late is less. */
 const HEAP_BYTES_MAX = 8
 /** Of sockets and of timers, per request: one in a thousand is no chance. */
 const HANDLES_MAX = 0.001

@@ -1,6 +1,6 @@
 /**
- * The server's end of a WebSocket (RFC 6455), as far as the mock provider needs it: text messages, whole or in fragments,
- * pings and the close. What is against the protocol ends the connection.
+ * The server's end of a WebSocket (RFC 6455), as far as the mock provider needs it: text messages, whole or in
+ * fragments, pings and the close. What is against the protocol ends the connection.
  */
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
@@ -23,7 +23,10 @@ export interface TextSocket {
   close(code: number): void
 }
 
-/** `socket` has a listener for errors. Takes the upgrade and calls `heard` with each message; the first of the protocols that are offered is taken. */
+/**
+ * Takes the upgrade, with the first of the protocols that are offered, and calls `heard` with each message. `socket` has
+ * a listener for errors.
+ */
 export function acceptWebSocket(
   { headers }: IncomingMessage,
   socket: Duplex,
