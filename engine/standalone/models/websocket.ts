@@ -24,8 +24,8 @@ export interface TextSocket {
 }
 
 /**
- * Takes the upgrade, with the first of the protocols that are offered, and calls `heard` with each message. `socket` has
- * a listener for errors.
+ * Takes the upgrade, with the first of the protocols that are offered, and calls `heard` with each message. `socket`
+ * has a listener for errors.
  */
 export function acceptWebSocket(
   { headers }: IncomingMessage,
