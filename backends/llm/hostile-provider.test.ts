@@ -1,4 +1,4 @@
-/** A provider that does everything wrong, for clients of every format: each is told in its own words, and served again. */
+/** A provider that does everything wrong, for clients of every format: each is told in its own words, and served. */
 import { equal, match } from 'node:assert/strict'
 import { request, type ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'

@@ -129,7 +129,7 @@ async function runGroup(
     const idle = subjects.filter((subject) => subject.workload.mode === 'idle')
     for (const subject of idle) rows.push(await measureIdle(subject, generator))
     const first = subjects.filter((subject) => subject.workload.mode === 'first')
-    rows.push(...(await measureFirst(first, backend.fixedPort, plan.rounds, generator)))
+    rows.push(...(await measureFirst(first, backend.streamPort, plan.rounds, generator)))
     const busy = subjects.filter((subject) => subject.workload.mode === 'throughput')
     rows.push(...(await measureThroughput(busy, plan, generator)))
     return rows.map((row) => ({ ...row, ratio: ratioOf(row, rows) }))

@@ -102,7 +102,7 @@ const MODEL_WORKLOADS: readonly Workload[] = (
       ...stream,
       name: `chat-first-${name}`,
       group: `chat-first-${name}`,
-      about: `a stream that is there at once, one by one, ${tokens}: time to the first token`,
+      about: `streams that begin at once, one by one, ${tokens}: time to the first token`,
       mode: 'first',
       requests: [asks(true, 'X-Bench: stream\r\n')],
       answer: 'chatAtOnce',
