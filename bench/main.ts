@@ -4,7 +4,7 @@ import { gateText, runGate } from './gc/gate.ts'
 import { type Plan, type Row, runLoad } from './load/load.ts'
 import { cpuModel } from './load/machine.ts'
 import { PEERS } from './load/peers/index.ts'
-import { runSoak, soakText } from './load/soak.ts'
+import { complaints, runSoak, soakText } from './load/soak.ts'
 import { WORKLOADS } from './load/workloads.ts'
 import { type MicroRow, type MicroTiming, microFiles, runMicro } from './micro.ts'
 import { HELP, type Options, parseOptions } from './options.ts'
@@ -30,9 +30,9 @@ const QUICK: Mode = {
 /** Gives whether everything passed. */
 async function main(options: Options): Promise<boolean> {
   if (options.soak !== null) {
-    const soaks = await runSoak(options.soak)
+    const soaks = await runSoak({ requests: options.soak })
     console.log(soaks.map(soakText).join('\n'))
-    return soaks.every(({ faults }) => faults === 0)
+    return soaks.every((soak) => complaints(soak).length === 0)
   }
   const mode = options.quick ? QUICK : FULL
   const rounds = options.rounds ?? mode.load.rounds

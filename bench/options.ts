@@ -9,9 +9,10 @@ and every proxy that is installed, on the canonical workloads). Without options:
   --quick          everything within some minutes; figures are rougher
   --part NAMES     only these parts: micro, gc, load
   --only NAMES     only these workloads, and no other part (see --list)
-  --peers NAMES    only these proxies: nginx, haproxy, envoy, weir
+  --peers NAMES    only these proxies: nginx, haproxy, envoy, weir, weir-uws, portkey, litellm
   --rounds N       interleaved rounds per workload (5; quick: 2)
-  --soak N         instead of all that: N chat requests through Weir, and what its memory does
+  --soak N         instead of all that: N chat requests of each kind, and whether Weir keeps
+                   memory, sockets or timers of them
   --no-save        write no file to bench/results
   --list           the workloads
   --help           this text

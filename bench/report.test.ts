@@ -14,6 +14,7 @@ const ROW: Row = {
   ratio: 0.984,
   rps: 40_000.4,
   latency: { p50Us: 210, p99Us: 900, p999Us: 1500, maxUs: 3000, rate: 12_000 },
+  addedUs: null,
   rssBytes: 64 * 1024 * 1024,
   emptyRssBytes: 60 * 1024 * 1024,
   connections: 64,
@@ -46,6 +47,11 @@ test('idle connections are judged by memory over the empty process', () => {
   const idle: Row = { ...ROW, cpuUs: null, rps: null, latency: null, ratio: 2, connections: 1024 }
   const line = loadTable([idle]).split('\n')[1]!
   assert.deepEqual(line.split(/\s+/), 'get-1k weir 60.0 64.0 4.0 4.00 2.00 ok'.split(' '))
+})
+
+test('time to the first token is shown with what the proxy adds to it', () => {
+  const line = loadTable([{ ...ROW, addedUs: 140.4 }]).split('\n')[1]!
+  assert.deepEqual(line.split(/\s+/), 'get-1k weir 210 900 140 19.1 0.98 ok'.split(' '))
 })
 
 test('a run is saved as one document, and no run replaces another', () => {

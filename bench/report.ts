@@ -39,6 +39,7 @@ export function microTable(rows: readonly MicroRow[]): string {
 /** The table of one group of workloads. */
 export function loadTable(rows: readonly Row[]): string {
   if (rows.some((row) => row.cpuUs === null)) return idleTable(rows)
+  if (rows.some((row) => row.addedUs !== null)) return firstTable(rows)
   const head = [
     'workload',
     'peer',
@@ -65,6 +66,22 @@ export function loadTable(rows: readonly Row[]): string {
     number(row.latency?.p99Us, 0),
     number(row.latency?.p999Us, 0),
     megabytes(row.rssBytes),
+    verdict(row)
+  ])
+  return table(head, cells)
+}
+
+/** Microseconds from the request to the first byte of the answer's body. */
+function firstTable(rows: readonly Row[]): string {
+  const head = ['workload', 'peer', 'first us', 'p99 us', 'added us', 'CPU us', 'ratio', '']
+  const cells = rows.map((row) => [
+    row.workload,
+    row.peer,
+    number(row.latency?.p50Us, 0),
+    number(row.latency?.p99Us, 0),
+    number(row.addedUs, 0),
+    number(row.cpuUs?.median, 1),
+    number(row.ratio, 2),
     verdict(row)
   ])
   return table(head, cells)

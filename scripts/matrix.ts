@@ -12,10 +12,11 @@ import { mockAnswer } from '#engine/standalone/models/answers.ts'
 import { assemble } from '#engine/testing/assemble.ts'
 import { CONVERSE_BUSY, converseAnswer } from '#engine/testing/models-converse.ts'
 import { type Client, FEATURES, type Feature, SMALLEST } from './matrix-goldens.ts'
+import { providersTable, TITLES } from './matrix-providers.ts'
 
 export const MATRIX_FILE = new URL('../docs/llm-matrix.md', import.meta.url)
 
-const CLIENTS: readonly Client[] = ['completions', 'messages', 'responses', 'gemini']
+const CLIENTS: readonly Client[] = ['completions', 'responses', 'messages', 'gemini']
 const ASKED = { model: 'm', wantsUsage: true, at: 0, id: 'id' }
 /** As Weir asks for it. */
 const STREAMED = { stream: true, stream_options: { include_usage: true } }
@@ -26,6 +27,9 @@ const PATHS: Readonly<Record<Client, readonly [whole: string, streamed: string]>
   responses: ['/v1/responses', '/v1/responses'],
   gemini: ['/v1beta/models/m:generateContent', '/v1beta/models/m:streamGenerateContent']
 }
+
+/** Columns of formats, in the order of their vendors. */
+const ORDER: readonly FormatName[] = ['completions', 'responses', 'messages', 'gemini', 'converse']
 
 /** What may stand in a cell. */
 export type Cell = 'native' | 'converted' | 'not needed' | 'refused' | 'none' | 'LOST'
@@ -126,7 +130,7 @@ function formatOf(name: FormatName): ChatFormat {
 const signOf = (cell: Cell): string => (cell === 'none' ? '-' : cell)
 
 function tableOf(client: Client): string {
-  const providers = Object.keys(FORMATS) as FormatName[]
+  const providers = ORDER
   const row = (name: string, cells: readonly Cell[]) => `| ${name} | ${cells.map(signOf).join(' | ')} |`
   const requests = FEATURES.filter(({ goldens }) => goldens[client] !== undefined).map((feature) =>
     row(
@@ -140,12 +144,14 @@ function tableOf(client: Client): string {
       providers.map((provider) => answerCell(client, provider, way))
     )
   )
+  const requestEnd = `| *of the answer:* |${' |'.repeat(providers.length)}`
   return [
-    `## Clients that speak ${client}`,
+    `## Clients that speak ${TITLES[client]}`,
     '',
-    `| | ${providers.join(' | ')} |`,
+    `| *of the request:* | ${providers.map((provider) => `to ${TITLES[provider]}`).join(' | ')} |`,
     `|---|${providers.map(() => '---').join('|')}|`,
     ...requests,
+    requestEnd,
     ...answers
   ].join('\n')
 }
@@ -153,14 +159,32 @@ function tableOf(client: Client): string {
 export function matrix(): string {
   const head = `# Formats of clients and of providers
 
-Written by \`npm run matrix -- --write\`, which runs a golden for every cell (scripts/matrix.ts): requests are read,
-written for the provider and read again there; answers, streams and errors of the mock provider take the way back, with
-their usage. A test holds this page to that.
+Written by \`npm run matrix -- --write\`, which runs what it shows (scripts/matrix.ts); a test holds this page
+to that.
 
-\`native\`: the same format on both sides, the bytes pass. \`converted\`: it arrives in the provider's own words.
-\`refused\`: the provider's format cannot say it, so that it is a 400 that names the field, or left out and listed where
-the backend says \`unsupported: drop\`. \`not needed\`: a hint, to providers that do it unasked. Features that
-a client's format cannot say have no row. Which providers speak which formats: [models](configuration.md#models).`
+## Who is sent what
+
+A client speaks one wire format, told by the path that it asks (\`routes\` of the backend,
+[models](configuration.md#models)); a provider speaks one or several. Rows are what clients ask, columns
+providers (for Vertex AI, by the maker of the model):
+
+\`native\`: the provider speaks the client's own format, which passes as it is. \`as ...\`: it is translated
+into that format, and the answer back. \`converted\`: the same, where no chat is meant. \`none\`: the provider
+has no such thing, and the client is told so with a 400. A provider of \`custom\` speaks the OpenAI or Anthropic
+formats that its configuration lists.
+
+${providersTable()}
+
+## What is carried
+
+The tables below have one client format each. Columns are the wire format that the provider is sent, by the
+table above. Every cell is what a golden has just done: a request is read, written for the provider and read
+again there; answers, streams and errors of the mock provider take the way back, with their usage.
+
+\`native\`: the same format on both sides, the bytes pass. \`converted\`: it arrives in the provider's own
+words. \`refused\`: the provider's format cannot say it, so that it is a 400 that names the field, or left out
+and listed in a header where the backend says \`unsupported: drop\`. \`not needed\`: a hint, to providers that
+do it unasked. Features that a client's format cannot say have no row.`
   return `${[head, ...CLIENTS.map(tableOf)].join('\n\n')}\n`
 }
 

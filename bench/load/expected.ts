@@ -5,6 +5,7 @@ import { messages } from '#backends/llm/formats/messages.ts'
 import { ANSWERS, type AnswerName } from './backend/answers.ts'
 import { MESSAGE, MESSAGE_EVENTS } from './backend/models.ts'
 import type { Expected } from './generator/job.ts'
+import { expectedOfLearned, type Learned } from './learned.ts'
 
 /** Answers of the backend, and translations of them by Weir. */
 export type ExpectedName = AnswerName | 'convertedChat' | 'convertedEvents'
@@ -14,7 +15,8 @@ const AT = 1_000_000_000_000
 const TIME = /"created":\d{10}/g
 const asked = { model: 'm', wantsUsage: true, at: AT, id: 'id' }
 
-export function expectedOf(name: ExpectedName): Expected {
+export function expectedOf(name: ExpectedName | Learned): Expected {
+  if (typeof name === 'object') return expectedOfLearned(name)
   if (name === 'convertedChat') return masked(convertedChat())
   if (name === 'convertedEvents') return masked(convertedEvents())
   return { status: 200, body: ANSWERS[name] }

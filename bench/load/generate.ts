@@ -6,14 +6,16 @@
 import { usageOf } from './cpu.ts'
 import { type ExpectedName, expectedOf } from './expected.ts'
 import { runClosed } from './generator/closed.ts'
+import { runFirst } from './generator/first.ts'
 import { runHold } from './generator/hold.ts'
 import type { Expected, Job, Outcome, Usage } from './generator/job.ts'
 import { runOpen } from './generator/open.ts'
+import type { Learned } from './learned.ts'
 
 export interface Order {
   readonly job: Job
   /** What every request must get. */
-  readonly answer: ExpectedName
+  readonly answer: ExpectedName | Learned
   /** Processes whose CPU time and memory are read at both ends of the window. */
   readonly pids: readonly number[]
 }
@@ -23,7 +25,8 @@ export type Report = { readonly outcome: Outcome } | { readonly failed: string }
 const RUNS: { [mode in Job['mode']]: (job: Job, expected: Expected, observe: () => Usage) => Promise<Outcome> } = {
   closed: runClosed,
   open: runOpen,
-  hold: runHold
+  hold: runHold,
+  first: runFirst
 }
 
 async function obey({ job, answer, pids }: Order): Promise<Report> {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PACED } from './backend/answers.ts'
 import { type Backend, startBackend } from './backend.ts'
+import { measureFirst } from './first.ts'
 import type { Faults, Latency, Outcome } from './generator/job.ts'
 import { type Generator, startGenerator } from './generator.ts'
 import { filesMax, placement } from './machine.ts'
@@ -45,8 +46,10 @@ export interface Row {
   readonly ratio: number | null
   /** Answers per second of the closed loop, median. */
   readonly rps: number | null
-  /** From the open loop, at `rate` requests per second. */
+  /** From the open loop, at `rate` requests per second; 0: one by one, to the first token. */
   readonly latency: (Latency & { readonly rate: number }) | null
+  /** Only of the time to the first token: what the median has over that of the backend without a proxy. */
+  readonly addedUs: number | null
   readonly rssBytes: number
   /** Resident bytes before the load: idle connections are judged by the difference. */
   readonly emptyRssBytes: number
@@ -71,7 +74,7 @@ export async function runLoad(plan: Plan, report: Reporter): Promise<Row[]> {
   const rows: Row[] = []
   try {
     for (const [name, workloads] of groupsOf(plan, report)) {
-      const found = await runGroup(workloads, plan, backend, join(folder, name))
+      const found = await runGroup(workloads, plan, backend, join(folder, name), report)
       rows.push(...found)
       if (found.length > 0) report.table(found)
     }
@@ -98,7 +101,13 @@ function groupsOf(plan: Plan, report: Reporter): Map<string, Workload[]> {
   return groups
 }
 
-async function runGroup(workloads: readonly Workload[], plan: Plan, backend: Backend, folder: string): Promise<Row[]> {
+async function runGroup(
+  workloads: readonly Workload[],
+  plan: Plan,
+  backend: Backend,
+  folder: string,
+  report: Reporter
+): Promise<Row[]> {
   const subjects: Subject[] = []
   const threads = Math.max(...workloads.map((workload) => workload.threads))
   const generator = startGenerator(placement(threads).load)
@@ -106,13 +115,22 @@ async function runGroup(workloads: readonly Workload[], plan: Plan, backend: Bac
     for (const workload of workloads) {
       for (const peer of peersOf(workload, plan)) {
         const upstream = PACED.has(workload.answer) ? backend.streamPort : backend.fixedPort
-        subjects.push(await startSubject(peer, workload, upstream, placement(workload.threads).proxy, folder))
+        const cores = placement(workload.threads).proxy
+        const subject = await startSubject(peer, workload, upstream, cores, folder).catch((error: Error) => {
+          // What others cannot do is no reason to measure nobody.
+          if (peer.asks === undefined) throw error
+          report.note(error.message.split('\n')[0]!)
+          return null
+        })
+        if (subject !== null) subjects.push(subject)
       }
     }
     const rows: Row[] = []
     const idle = subjects.filter((subject) => subject.workload.mode === 'idle')
     for (const subject of idle) rows.push(await measureIdle(subject, generator))
-    const busy = subjects.filter((subject) => !idle.includes(subject))
+    const first = subjects.filter((subject) => subject.workload.mode === 'first')
+    rows.push(...(await measureFirst(first, backend.streamPort, plan.rounds, generator)))
+    const busy = subjects.filter((subject) => subject.workload.mode === 'throughput')
     rows.push(...(await measureThroughput(busy, plan, generator)))
     return rows.map((row) => ({ ...row, ratio: ratioOf(row, rows) }))
   } finally {
@@ -123,7 +141,7 @@ async function runGroup(workloads: readonly Workload[], plan: Plan, backend: Bac
 /** The chosen peers that can be started here. */
 function peersOf(workload: Workload, plan: Plan): Peer[] {
   return PEERS.filter((peer) => {
-    const serves = workload.peer === null || workload.peer === peer.name
+    const serves = (workload.peer ?? peer.name) === peer.name && (peer.asks === undefined || workload.model !== null)
     const chosen = plan.peers.length === 0 || plan.peers.includes(peer.name)
     return serves && chosen && !('missing' in peer.find())
   })
@@ -146,6 +164,7 @@ async function measureIdle(subject: Subject, generator: Generator): Promise<Row>
     ratio: null,
     rps: null,
     latency: null,
+    addedUs: null,
     rssBytes: outcome.rssBytes,
     emptyRssBytes: subject.emptyRssBytes,
     connections: subject.workload.connections,
@@ -178,6 +197,7 @@ async function measureThroughput(subjects: readonly Subject[], plan: Plan, gener
       ratio: null,
       rps: rps(subject),
       latency: open.latency === null ? null : { ...open.latency, rate },
+      addedUs: null,
       rssBytes: all.at(-1)!.rssBytes,
       emptyRssBytes: subject.emptyRssBytes,
       connections: subject.workload.connections,

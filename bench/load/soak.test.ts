@@ -1,12 +1,41 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { slopeOf, soakText } from './soak.ts'
+import { COURSES, complaints, runSoak, type Soak, slopeOf, soakText } from './soak.ts'
+
+const MB = 2 ** 20
+
+/** Ten parts of 1,000 requests, after which things have risen by so much each. */
+function soakOf(heap: number, sockets = 0, timers = 0): Soak {
+  const looks = Array.from({ length: 10 }, (_, i) => ({
+    rssBytes: 50 * MB,
+    heapBytes: 9 * MB + i * heap,
+    sockets: 4 + i * sockets,
+    timers: 6 + i * timers
+  }))
+  return { course: 'w', requests: 1000, looks, faults: 0 }
+}
 
 test('the slope is the rise per step of what was measured, whatever it starts from', () => {
   assert.equal(slopeOf([5, 7, 9, 11]), 2)
   assert.equal(slopeOf([5, 5, 5]), 0)
   assert.equal(slopeOf([5]), 0)
-  const MB = 2 ** 20
-  const soak = { workload: 'w', requests: 40, rssBytes: [MB, 3 * MB, 2 * MB], bytesPerRequest: 0.25, faults: 0 }
-  assert.match(soakText(soak), /^w: 40 requests, RSS 1 MB first, 2 MB last, 3 MB at most; 0\.3 bytes per request; 0 f/)
+})
+
+test('what grows with the requests is told, each for itself', () => {
+  assert.deepEqual(complaints(soakOf(0)), [])
+  assert.deepEqual(complaints(soakOf(1000)), [])
+  assert.deepEqual(complaints(soakOf(16_000)), ['the heap keeps more than 8 bytes per request'])
+  assert.deepEqual(complaints(soakOf(0, 2)), ['sockets stay open'])
+  assert.deepEqual(complaints(soakOf(0, 0, 2)), ['timers stay'])
+  assert.deepEqual(complaints({ ...soakOf(0), faults: 1 }), ['1 wrong or missing answers'])
+  assert.match(soakText(soakOf(0)), /^w: 10000 requests, looked at after each 1000\n {2}heap MB {2}9\.00 9\.00/)
+  assert.match(soakText(soakOf(16_000)), /per request: heap 16\.00 bytes, RSS 0\.0; FAILED: the heap keeps more/)
+})
+
+test('every answer comes, and a gateway that keeps 4 KB per request is seen', async () => {
+  const [soak] = await runSoak({ requests: 160, parts: 2 }, COURSES.slice(-1))
+  assert.equal(soak!.faults, 0, soakText(soak!))
+  const [leaking] = await runSoak({ requests: 400, parts: 4, leakBytes: 4096 }, COURSES.slice(0, 1))
+  const [kept] = complaints(leaking!)
+  assert.match(kept ?? 'nothing', /heap keeps/, soakText(leaking!))
 })

@@ -2,12 +2,14 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'
+import { SAID } from './backend/models.ts'
 import { processTree, usageOf } from './cpu.ts'
 import { type ExpectedName, expectedOf } from './expected.ts'
 import type { Order } from './generate.ts'
 import { runClosed } from './generator/closed.ts'
 import type { Job } from './generator/job.ts'
-import type { Peer } from './peers/peer.ts'
+import { type Learned, learn } from './learned.ts'
+import type { Peer, Setup } from './peers/peer.ts'
 import { freePort } from './ports.ts'
 import { type Running, start } from './processes.ts'
 import { jobOf, type Workload } from './workloads.ts'
@@ -15,6 +17,8 @@ import { jobOf, type Workload } from './workloads.ts'
 /** A peer must answer its first request within this time. */
 const READY_MS_MAX = 10_000
 const READY_RETRY_MS = 20
+/** One that loads a thousand files first may take longer. */
+const LEARN_MS_MAX = 90_000
 
 /** What a job needs beside what the workload gives. */
 export type Timing = Pick<Job, 'mode' | 'warmupMs' | 'windowMs' | 'count' | 'rate' | 'graceMs'>
@@ -45,17 +49,47 @@ export async function startSubject(
   const own = join(folder, `${workload.name}-${peer.name}`)
   mkdirSync(own, { recursive: true })
   const port = await freePort()
-  const { threads, routes, hasChain, connections, model } = workload
-  const args = peer.configure({ port, upstreamPort, threads, routes, hasChain, connections, model, folder: own })
+  const { threads, routes, hasChain, connections, model, answer } = workload
+  const isAtOnce = answer === 'chatAtOnce'
+  const setup = { port, upstreamPort, threads, routes, hasChain, connections, model, isAtOnce, folder: own }
+  const args = peer.configure(setup)
   const process = await start({ program: command.program, args: [...command.args, ...args] }, cores)
-  await untilReady(peer, process, port, workload)
+  const job = { ...jobOf(workload), requests: requestsOf(peer, setup, workload) }
+  const expected =
+    peer.asks === undefined ? answerOf(peer, workload) : await learnt(peer, process, port, workload, job.requests[0]!)
+  await untilReady(peer, process, { ...job, port }, workload, expected)
   const pids = processTree(process.pid)
   return {
     peer: peer.name,
     workload,
     emptyRssBytes: usageOf(pids).rssBytes,
-    order: (timing) => ({ job: { ...jobOf(workload), port, ...timing }, answer: answerOf(peer, workload), pids }),
+    order: (timing) => ({ job: { ...job, port, ...timing }, answer: expected, pids }),
     stop: process.stop
+  }
+}
+
+/** The workload's, with what the peer needs from clients. */
+function requestsOf(peer: Peer, setup: Setup, { requests }: Workload): readonly string[] {
+  if (peer.asks === undefined) return requests
+  const fields = peer.fields?.(setup) ?? ''
+  // One of them would compress its answers, which nobody else does for them.
+  return requests.map((text) => text.replace('\r\n', `\r\n${fields}`).replace(/Accept-Encoding: .*\r\n/, ''))
+}
+
+async function learnt(
+  peer: Peer,
+  running: Running,
+  port: number,
+  workload: Workload,
+  request: string
+): Promise<Learned> {
+  const said = workload.answer === 'chat' ? SAID.whole : SAID.streamed
+  try {
+    return await learn(port, request, said, running.alive, LEARN_MS_MAX)
+  } catch (error) {
+    const told = new Error(`${peer.name} does not serve ${workload.name}: ${error}\n${running.stderr()}`)
+    await running.stop()
+    throw told
   }
 }
 
@@ -65,10 +99,16 @@ function answerOf(peer: Peer, { answer, model }: Workload): ExpectedName {
   return answer === 'chat' ? 'convertedChat' : 'convertedEvents'
 }
 
-async function untilReady(peer: Peer, process: Running, port: number, workload: Workload): Promise<void> {
+async function untilReady(
+  peer: Peer,
+  process: Running,
+  asked: Pick<Job, 'requests' | 'fresh' | 'port'>,
+  workload: Workload,
+  answer: ExpectedName | Learned
+): Promise<void> {
   const timing = { mode: 'closed', warmupMs: 0, windowMs: 0, count: 1, rate: 0, graceMs: 2_000 } as const
-  const job: Job = { ...jobOf(workload), connections: 1, port, ...timing }
-  const expected = expectedOf(answerOf(peer, workload))
+  const job: Job = { ...asked, connections: 1, ...timing }
+  const expected = expectedOf(answer)
   const deadline = Date.now() + READY_MS_MAX
   for (;;) {
     const { answers, faults } = await runClosed(job, expected, () => ({ cpuNs: 0, rssBytes: 0 }))

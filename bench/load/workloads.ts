@@ -11,7 +11,7 @@ export interface Workload {
   readonly about: string
   /** Workloads of one group run interleaved and share a table. */
   readonly group: string
-  readonly mode: 'throughput' | 'idle'
+  readonly mode: 'throughput' | 'idle' | 'first'
   readonly connections: number
   readonly fresh: boolean
   readonly answer: AnswerName
@@ -101,11 +101,12 @@ const MODEL_WORKLOADS: readonly Workload[] = (
     {
       ...stream,
       name: `chat-first-${name}`,
-      group: 'chat-first',
-      about: `a stream that is there at once, 4 connections, ${tokens}: latency added`,
+      group: `chat-first-${name}`,
+      about: `streams that begin at once, one by one, ${tokens}: time to the first token`,
+      mode: 'first',
       requests: [asks(true, 'X-Bench: stream\r\n')],
       answer: 'chatAtOnce',
-      connections: 4
+      connections: 1
     }
   ]
 })

@@ -64,6 +64,7 @@ binds:
             /count_tokens: AnthropicTokenCount
             ":countTokens": GeminiTokenCount
             /models: Models
+            /realtime: Realtime
             "*": Completions
 `
 }

@@ -36,6 +36,13 @@ test('the demonstration has a model for every SDK, streamed or not, and it fails
     (await openai.models.list()).data.map(({ id }) => id),
     ['demo']
   )
+  equal((await openai.models.retrieve('demo')).id, 'demo')
+  equal((await anthropic.models.list()).data[0]?.id, 'demo')
+  equal((await anthropic.models.retrieve('demo')).type, 'model')
+  const listed: (string | undefined)[] = []
+  for await (const { name } of await google.models.list()) listed.push(name)
+  deepEqual(listed, ['models/demo'])
+  equal((await google.models.get({ model: 'demo' })).name, 'models/demo')
   const embedded = await openai.embeddings.create({ model: 'demo', input: ['Hi', 'there'] })
   deepEqual(
     embedded.data.map(({ embedding }) => embedding),

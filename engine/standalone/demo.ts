@@ -2,8 +2,12 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { eventText, mockAnswer } from './models/answers.ts'
+import { openaiError } from './models/completions.ts'
+import { RealtimeSession } from './models/realtime.ts'
+import { acceptWebSocket } from './models/websocket.ts'
 
 const EVENTS = 5
 const EVENT_PAUSE_MS = 300
@@ -23,6 +27,14 @@ export async function startDemo(): Promise<Demo> {
   const server = createServer((request, response) => {
     serve(request, response).catch(() => response.destroy())
   })
+  const sockets = new Set<Duplex>()
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    sockets.add(socket)
+    // The client has gone: there is nobody to tell.
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => sockets.delete(socket))
+    upgrade(request, socket, head)
+  })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -31,6 +43,8 @@ export async function startDemo(): Promise<Demo> {
     close: () => {
       server.close()
       server.closeAllConnections()
+      // Those that were upgraded are no connections of the server any more.
+      for (const socket of sockets) socket.destroy()
     }
   }
 }
@@ -75,7 +89,7 @@ async function textOf(request: IncomingMessage, bytesMax: number): Promise<strin
 /** A provider of models without a model. */
 async function model(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const text = await textOf(request, PROMPT_BYTES_MAX)
-  const answer = text === null ? null : mockAnswer(path, parsed(text))
+  const answer = text === null ? null : mockAnswer(path, parsed(text), request.headers)
   if (answer === null) {
     const [status, message] = text === null ? [413, 'the prompt is too long'] : [404, `nothing is at ${path}`]
     reply(response, status, 'application/json', JSON.stringify({ error: { message, type: 'invalid_request_error' } }))
@@ -92,6 +106,23 @@ async function model(path: string, request: IncomingMessage, response: ServerRes
     await pause(PIECE_PAUSE_MS)
   }
   response.end()
+}
+
+/** A session of the Realtime API. */
+function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://demo')
+  if (!pathname.endsWith('/realtime')) {
+    const text = JSON.stringify(openaiError(404, `nothing is at ${pathname}`))
+    const fields = `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\nConnection: close`
+    socket.end(`HTTP/1.1 404 Not Found\r\n${fields}\r\n\r\n${text}`)
+    return
+  }
+  const session = new RealtimeSession(searchParams.get('model') ?? 'demo')
+  const say = (events: readonly object[]) => {
+    for (const event of events) out.send(JSON.stringify(event))
+  }
+  const out = acceptWebSocket(request, socket, head, (text) => say(session.heard(text)))
+  say(session.opened())
 }
 
 /** Null: no JSON. */

@@ -55,13 +55,13 @@ export async function startModels(): Promise<Models> {
 }
 
 /** Azure's and Vertex AI's paths end like those of the formats that they speak. */
-function answer({ path, body }: Asked, response: ServerResponse): void {
+function answer({ path, body, headers }: Asked, response: ServerResponse): void {
   const name = path.split('?')[0]!
   if (/^\/model\/[^/]+\/converse(?:-stream)?$/.test(name)) {
     answerConverse(name, body, response)
     return
   }
-  const found = mockAnswer(path, body)
+  const found = mockAnswer(path, body, headers)
   if (found === null) {
     const error = { message: `no such path: ${path}`, type: 'invalid_request_error' }
     response.writeHead(404, { 'content-type': 'application/json' }).end(JSON.stringify({ error }))

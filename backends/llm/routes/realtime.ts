@@ -34,7 +34,10 @@ export class Realtime implements Operation {
   }
 
   write(ex: Exchange, to: Recipient): readonly string[] {
-    const format = spokenOf(to, this.model, ['completions', 'responses'] as const, 'has no realtime API')
+    const none = 'has no realtime API'
+    // Its OpenAI-compatible endpoint has chat only.
+    if (to.given.type === 'vertexai') throw new FormatError('', `${to.provider.name} ${none}`)
+    const format = spokenOf(to, this.model, ['completions', 'responses'] as const, none)
     const query = new URLSearchParams(this.#query)
     // A call that exists already has its model.
     if (!query.has('call_id') && query.get('intent') !== 'transcription') query.set('model', to.model(this.model))

@@ -308,11 +308,14 @@ test("realtime: a page's key is among its protocols, and is a credential like an
 
 test('realtime: a provider that has none refuses the upgrade', async (t) => {
   const models = await provider(t)
-  const { base } = await routed(t, 'anthropic', models)
-  const socket = new WebSocket(`${base.replace('http', 'ws')}/v1/realtime?model=live`)
-  const [, response] = await once(socket, 'unexpected-response')
-  ok(response.statusCode === 400 && models.asked.length === 0)
-  response.resume()
+  const vertexai = { vertexai: { projectId: 'p', region: 'global' }, host: '127.0.0.1', port: models.port, ...KEY }
+  const { base: atVertex } = await gateway(t, { provider: vertexai, routes: ROUTES })
+  for (const base of [(await routed(t, 'anthropic', models)).base, atVertex]) {
+    const socket = new WebSocket(`${base.replace('http', 'ws')}/v1/realtime?model=live`)
+    const [, response] = await once(socket, 'unexpected-response')
+    ok(response.statusCode === 400 && models.asked.length === 0)
+    response.resume()
+  }
 })
 
 test('counting in the clouds', async (t) => {

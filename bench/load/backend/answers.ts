@@ -1,6 +1,6 @@
 /** The fixed answers of the canonical backend: made here for the backend, and for whoever checks them. */
 
-import { CHAT, CHAT_EVENTS } from './models.ts'
+import { CHAT, CHAT_EVENTS, MESSAGE_EVENTS } from './models.ts'
 
 export const EVENTS = 50
 /** Time between two events of one stream. */
@@ -34,14 +34,16 @@ export const ANSWERS = {
   chat: CHAT,
   /** The same as events, each as it is due. */
   chatEvents: Buffer.from(CHAT_EVENTS.join(''), 'latin1'),
-  /** The same, all at once. */
-  chatAtOnce: Buffer.from(CHAT_EVENTS.join(''), 'latin1')
+  /** The same, asked for with X-Bench: nginx sends it all at once, the own server its beginning, and soon the rest. */
+  chatAtOnce: Buffer.from(CHAT_EVENTS.join(''), 'latin1'),
+  /** POST /v1/messages, as events, in the same way. */
+  messagesAtOnce: Buffer.from(MESSAGE_EVENTS.join(''), 'latin1')
 } as const
 
 export type AnswerName = keyof typeof ANSWERS
 
-/** What the own server sends, each event when it is due. */
-export const PACED: ReadonlySet<AnswerName> = new Set(['events', 'chatEvents'])
+/** What the own server sends: each event when it is due, or the first at once and the others soon. */
+export const PACED: ReadonlySet<AnswerName> = new Set(['events', 'chatEvents', 'chatAtOnce'])
 
 /** Text of `bytes` bytes (a multiple of 64) in which every 64 bytes differ; needs no escapes in nginx's file. */
 function numbered(bytes: number): Buffer {

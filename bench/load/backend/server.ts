@@ -13,6 +13,9 @@ const HEAD_BYTES_MAX = 64 * 1024
 /** One timer serves all streams; each has its phase, so that they do not all write at once. */
 const TICK_MS = 1
 
+const HURRY = /\r\nx-bench:/i
+const FIRST_EVENTS = 3
+
 const chunked = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
 /** By path. */
 const STREAMS: Readonly<Record<string, readonly string[]>> = {
@@ -33,6 +36,7 @@ interface Stream {
   readonly done: () => void
   next: number
   dueMs: number
+  readonly intervalMs: number
 }
 
 /** Serves on a free port of 127.0.0.1; gives the port. */
@@ -58,6 +62,8 @@ class Connection {
   #bodyLeft = 0
   /** Of the request whose body is to come. */
   #path = ''
+  /** The request has the field X-Bench. */
+  #isHurried = false
   #streaming = false
 
   constructor(socket: Socket, streams: Set<Stream>) {
@@ -90,6 +96,7 @@ class Connection {
     const path = request.slice(request.indexOf(' ') + 1, request.indexOf(' HTTP/'))
     this.#bodyLeft = Number(/\r\ncontent-length: *(\d+)/i.exec(request)?.[1] ?? 0)
     this.#path = path
+    this.#isHurried = HURRY.test(request)
     if (this.#bodyLeft === 0) this.#answer(path)
   }
 
@@ -101,12 +108,15 @@ class Connection {
 
   #stream(chunks: readonly string[]): void {
     this.#streaming = true
-    this.#socket.write(STREAM_HEAD, 'latin1')
+    // What a provider says first: its head, and events up to the first text.
+    const first = this.#isHurried ? FIRST_EVENTS : 0
+    this.#socket.write(STREAM_HEAD + chunks.slice(0, first).join(''), 'latin1')
     const stream: Stream = {
       chunks,
       socket: this.#socket,
-      next: 0,
+      next: first,
       dueMs: performance.now(),
+      intervalMs: this.#isHurried ? 0 : EVENT_INTERVAL_MS,
       done: () => {
         this.#streaming = false
         this.onData(Buffer.alloc(0))
@@ -127,7 +137,7 @@ function advance(streams: Set<Stream>): void {
     while (stream.next < stream.chunks.length && stream.dueMs <= now) {
       stream.socket.write(stream.chunks[stream.next]!, 'latin1')
       stream.next++
-      stream.dueMs += EVENT_INTERVAL_MS
+      stream.dueMs += stream.intervalMs
     }
     if (stream.next < stream.chunks.length) continue
     streams.delete(stream)

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { runClosed } from './closed.ts'
+import { runFirst } from './first.ts'
 import { runHold } from './hold.ts'
 import type { Expected, Job } from './job.ts'
 import { runOpen } from './open.ts'
@@ -123,4 +124,35 @@ test('hold: keeps every connection, and notices those that were dropped', async 
   const lost = await runHold(job(dropping.port, { mode: 'hold', connections: 10 }), EXPECTED, NOTHING)
   dropping.close()
   assert.deepEqual(lost.faults, { closed: 3 })
+})
+
+test('first: one by one, to the first byte of the body, and not to the last', async () => {
+  let open = 0
+  let most = 0
+  const server = await serving((socket) => {
+    most = Math.max(most, ++open)
+    socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no')
+    setTimeout(() => socket.write('k', () => open--), 30)
+  })
+  const outcome = await runFirst(job(server.port, { mode: 'first', count: 5 }), EXPECTED, NOTHING)
+  assert.deepEqual([outcome.faults, outcome.answers, server.requests(), server.connections(), most], [{}, 5, 6, 1, 1])
+  assert.ok(outcome.latency!.p50Us < 30_000, `${outcome.latency!.p50Us}`)
+  const wrong = await runFirst(job(server.port, { count: 5 }), { status: 201, body: Buffer.from('ok') }, NOTHING)
+  assert.deepEqual([wrong.faults, wrong.latency], [{ status: 1 }, null])
+  const late = await runFirst(job(server.port, { count: 50, graceMs: 100 }), EXPECTED, NOTHING)
+  server.close()
+  assert.deepEqual(late.faults, { timeout: 1 })
+})
+
+test('open: a low rate does not make requests late', async () => {
+  const server = await serving((socket) => socket.write(ANSWER))
+  const outcome = await runOpen(
+    job(server.port, { mode: 'open', rate: 20, warmupMs: 25, windowMs: 500 }),
+    EXPECTED,
+    NOTHING
+  )
+  server.close()
+  assert.equal(outcome.answers, 10)
+  // Half of 50 ms would be what a clock as slow as the rate adds.
+  assert.ok(outcome.latency!.p50Us < 20_000, `${outcome.latency!.p50Us}`)
 })

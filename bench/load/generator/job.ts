@@ -1,8 +1,11 @@
 /** What one run of the generator is asked to do, and what it answers: both cross a process boundary as JSON. */
 
 export interface Job {
-  /** closed: as fast as answers come; open: at a constant rate; hold: open connections and keep them idle. */
-  readonly mode: 'closed' | 'open' | 'hold'
+  /**
+   * closed: as fast as answers come; open: at a constant rate; hold: open connections and keep them idle; first: one
+   * request after the other on one connection.
+   */
+  readonly mode: 'closed' | 'open' | 'hold' | 'first'
   readonly port: number
   readonly connections: number
   /** A new connection for every request; the server is asked to close it, and must. */
@@ -12,7 +15,7 @@ export interface Job {
   readonly warmupMs: number
   /** Length of the measured window; ignored when `count` is set. */
   readonly windowMs: number
-  /** closed: exactly this many requests instead of a window of time; null otherwise. */
+  /** closed: exactly this many requests instead of a window of time; first: as many; null otherwise. */
   readonly count: number | null
   /** open: requests per second. */
   readonly rate: number
@@ -55,7 +58,7 @@ export interface Usage {
   readonly rssBytes: number
 }
 
-/** Microseconds from the moment a request was due to the last byte of its answer. */
+/** Microseconds from the moment a request was due to the last byte of its answer; first: to the first of its body. */
 export interface Latency {
   readonly p50Us: number
   readonly p99Us: number
@@ -77,6 +80,6 @@ export interface Outcome {
   readonly cpuUs: number
   /** Resident bytes of the observed processes at the end of the window. */
   readonly rssBytes: number
-  /** Only of an open run. */
+  /** Only of an open run, and of first. */
   readonly latency: Latency | null
 }

@@ -14,6 +14,12 @@ import { FAULTS_MAX, Window } from './window.ts'
 /** Ten minutes: nothing that a run can see is longer. */
 const LATENCY_US_MAX = 600_000_000
 
+/**
+ * Between two looks at what is due: the clock ticks by itself and not with the schedule, so that a request may be
+ * sent as much too late. A slow proxy's rate is ten requests per second.
+ */
+const PERIOD_MS_MAX = 0.5
+
 /** Sends job.rate requests per second over at most job.connections connections. */
 export async function runOpen(job: Job, expected: Expected, observe: () => Usage): Promise<Outcome> {
   const loop = new OpenLoop(job, expected, observe)
@@ -45,7 +51,7 @@ class OpenLoop implements SlotOwner {
 
   async run(): Promise<Outcome> {
     const { warmupMs, windowMs } = this.#job
-    const pacer = new Pacer(this.#intervalMs, () => this.#sendDue())
+    const pacer = new Pacer(Math.min(this.#intervalMs, PERIOD_MS_MAX), () => this.#sendDue())
     // The warm-up has a schedule of its own: what it is late with is not carried into the window.
     await this.#phase(warmupMs)
     this.#judged = true

@@ -1,17 +1,21 @@
 /** Counts of one run, and the snapshots at both ends of the measured window. */
 import { performance } from 'node:perf_hooks'
+import type { AnswerReader } from './answer.ts'
 import type { Expected, Fault, Faults, Latency, Outcome, Usage } from './job.ts'
-import type { Slot } from './slot.ts'
 
 /** A run with more faults than this is over: nothing can be learned from it. */
 export const FAULTS_MAX = 100
+
+interface Receiver {
+  readonly reader: Pick<AnswerReader, 'bodyBytes'>
+}
 
 export class Window {
   answers = 0
   readonly faults: Faults = {}
   faultCount = 0
   readonly #observe: () => Usage
-  readonly #slots: readonly Slot[]
+  readonly #slots: readonly Receiver[]
   readonly #bodyBytes: number
   #open = false
   #startMs = 0
@@ -22,7 +26,7 @@ export class Window {
   #end: Usage = { cpuNs: 0, rssBytes: 0 }
 
   /** `observe` reads CPU time and memory of the processes under test. */
-  constructor(slots: readonly Slot[], expected: Expected, observe: () => Usage) {
+  constructor(slots: readonly Receiver[], expected: Expected, observe: () => Usage) {
     this.#slots = slots
     this.#bodyBytes = expected.body.length
     this.#observe = observe

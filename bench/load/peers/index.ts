@@ -1,5 +1,6 @@
 /** Every proxy that is measured, the reference first. */
 import { envoy } from './envoy.ts'
+import { litellm, portkey } from './gateways.ts'
 import { haproxy } from './haproxy.ts'
 import { nginx } from './nginx.ts'
 import type { Peer } from './peer.ts'
@@ -8,4 +9,4 @@ import { weir, weirUws } from './weir.ts'
 /** Figures are given as ratios to this one. */
 export const REFERENCE = nginx.name
 
-export const PEERS: readonly Peer[] = [nginx, haproxy, envoy, weir, weirUws]
+export const PEERS: readonly Peer[] = [nginx, haproxy, envoy, weir, weirUws, portkey, litellm]

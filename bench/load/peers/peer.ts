@@ -11,6 +11,8 @@ export interface Setup {
   readonly hasChain: boolean
   /** Clients speak chat completions; of Weir, the backend is a provider that does too, or one of Anthropic's. */
   readonly model: 'native' | 'converted' | null
+  /** The backend streams at once, to requests with the field X-Bench. */
+  readonly isAtOnce: boolean
   /** Client connections that must fit. */
   readonly connections: number
   /** An empty folder for the configuration and whatever else the program writes. */
@@ -26,6 +28,10 @@ export interface Peer {
   readonly name: string
   /** It reads what it passes on to models. */
   readonly translates?: true
+  /** It serves models only, and words answers in its own way. */
+  readonly asks?: 'models'
+  /** Header fields that it needs from clients, each with its line end. */
+  fields?(setup: Setup): string
   /** What to run, or, for the reader, why it cannot be run here. */
   find(): Command | { readonly missing: string }
   /** What the program says about its version. */

@@ -1,7 +1,7 @@
 /** The mock provider, asked directly by each official SDK: what it says is what the formats are. */
 import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import Anthropic, { RateLimitError } from '@anthropic-ai/sdk'
+import Anthropic, { NotFoundError, RateLimitError } from '@anthropic-ai/sdk'
 import { ApiError, GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
 import { type Models, startModels } from '#engine/testing/models.ts'
@@ -86,7 +86,7 @@ test('generateContent', async () => {
   )
 })
 
-test('embeddings, counts and lists of models', async () => {
+test('embeddings and counts', async () => {
   const vector = [0.5, -0.25, 0.125]
   const one = await openai().embeddings.create({ model: 'm', input: 'Hi' })
   deepEqual([one.data.map(({ embedding }) => embedding), one.model], [[vector], 'm'])
@@ -105,11 +105,21 @@ test('embeddings, counts and lists of models', async () => {
     [vector, vector]
   )
   equal((await openai().responses.inputTokens.count({ model: 'm', input: 'Hi' })).input_tokens, 12)
-  deepEqual(
-    (await openai().models.list()).data.map(({ id }) => id),
-    ['demo']
-  )
+})
+
+test("lists of models, and one of them, in each vendor's words", async () => {
+  const [gpt] = (await openai().models.list()).data
+  deepEqual(await openai().models.retrieve('demo'), gpt)
+  deepEqual([gpt?.id, gpt?.object, gpt?.owned_by], ['demo', 'model', 'weir'])
+  await rejects(openai().models.retrieve('none'), OpenAI.NotFoundError)
+  const claudes = await anthropic().models.list()
+  deepEqual([claudes.data[0]?.type, claudes.data[0]?.display_name, claudes.hasNextPage()], ['model', 'Demo', false])
+  equal((await anthropic().models.retrieve('demo')).id, 'demo')
+  await rejects(anthropic().models.retrieve('none'), NotFoundError)
   const names: (string | undefined)[] = []
   for await (const { name } of await google().models.list()) names.push(name)
   deepEqual(names, ['models/demo'])
+  const gemini = await google().models.get({ model: 'demo' })
+  deepEqual([gemini.displayName, gemini.inputTokenLimit], ['Demo', 1_000_000])
+  await rejects(google().models.get({ model: 'none' }), ApiError)
 })

@@ -5,6 +5,7 @@
  * embeddings, counts and lists of models too. A model called error-429 answers with that status. The demonstration and
  * the tests are served by it.
  */
+import type { IncomingHttpHeaders } from 'node:http'
 import { completion, completionEvents, openaiError } from './completions.ts'
 import { gemini, geminiError, geminiEvents } from './gemini.ts'
 import { anthropicError, message, messageEvents } from './messages.ts'
@@ -59,17 +60,18 @@ const WHOLE: readonly Whole[] = [
   [/:batchEmbedContents$/, others.batchEmbedContents, geminiError]
 ]
 
-/** These come without a body. */
-const LISTS: readonly (readonly [suffix: RegExp, whole: () => object])[] = [
-  [/\/v1beta\/models$/, others.geminiModels],
-  [/\/models$/, others.openaiModels]
-]
+/** A list of models, or one of them. */
+const MODELS = /\/models(?:\/([^/:]+))?$/
+const LIST_ERRORS = { openai: openaiError, anthropic: anthropicError, gemini: geminiError } as const
 
-/** `target`: path, with or without a query. `body`: JSON, whatever it is. Null: no format lives there. */
-export function mockAnswer(target: string, body: Body): MockAnswer | null {
+/**
+ * `target`: path, with or without a query. `body`: JSON, whatever it is. `headers`: Anthropic's clients are known by
+ * theirs where nothing else tells. Null: no format lives there.
+ */
+export function mockAnswer(target: string, body: Body, headers: IncomingHttpHeaders = {}): MockAnswer | null {
   const path = target.split('?')[0]!
-  const list = LISTS.find(([suffix]) => suffix.test(path))
-  if (list !== undefined) return { status: 200, whole: list[1](), events: null }
+  const models = MODELS.exec(path)
+  if (models !== null) return modelsAnswer(path, models[1] ?? null, headers)
   const format = formatOf(path)
   if (format === null) return null
   if (typeof body !== 'object' || body === null) return refused(format, 400, 'the body must be a JSON object')
@@ -78,6 +80,14 @@ export function mockAnswer(target: string, body: Body): MockAnswer | null {
   if (failing !== null) return refused(format, Number(failing[1]), `the model ${model} always fails`)
   const isStreamed = format.isStreamed(path, body)
   return { status: 200, whole: isStreamed ? {} : format.whole(body), events: isStreamed ? format.events(body) : null }
+}
+
+function modelsAnswer(path: string, name: string | null, headers: IncomingHttpHeaders): MockAnswer {
+  const isAnthropic = headers['anthropic-version'] !== undefined
+  const kind = path.includes('/v1beta/') ? 'gemini' : isAnthropic ? 'anthropic' : 'openai'
+  const whole = name === null ? others.modelList(kind) : others.oneModel(kind, name)
+  if (whole !== null) return { status: 200, whole, events: null }
+  return { status: 404, whole: LIST_ERRORS[kind](404, `there is no model ${name}`), events: null }
 }
 
 function formatOf(path: string): Format | null {

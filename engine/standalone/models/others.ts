@@ -34,17 +34,32 @@ export const inputTokens = (): object => ({ object: 'response.input_tokens', inp
 export const countTokens = (): object => ({ input_tokens: COUNT })
 export const geminiCount = (): object => ({ totalTokens: COUNT })
 
-export const openaiModels = (): object => ({
-  object: 'list',
-  data: [{ id: NAME, object: 'model', created: 1_700_000_000, owned_by: 'weir' }]
-})
+/** Whose words a list of models is in. */
+export type ListKind = 'openai' | 'anthropic' | 'gemini'
 
-export const geminiModels = (): object => ({
-  models: [
-    {
-      name: `models/${NAME}`,
-      displayName: NAME,
-      supportedGenerationMethods: ['generateContent', 'countTokens', 'embedContent']
-    }
-  ]
-})
+const MODELS: Readonly<Record<ListKind, object>> = {
+  openai: { id: NAME, object: 'model', created: 1_700_000_000, owned_by: 'weir' },
+  anthropic: { type: 'model', id: NAME, display_name: 'Demo', created_at: '2023-11-14T22:13:20Z' },
+  gemini: {
+    name: `models/${NAME}`,
+    version: '1',
+    displayName: 'Demo',
+    description: 'Always says the same.',
+    inputTokenLimit: 1_000_000,
+    outputTokenLimit: 8192,
+    supportedGenerationMethods: ['generateContent', 'countTokens', 'embedContent']
+  }
+}
+
+/** All of its models: one. */
+export function modelList(kind: ListKind): object {
+  const one = MODELS[kind]
+  if (kind === 'gemini') return { models: [one] }
+  if (kind === 'openai') return { object: 'list', data: [one] }
+  return { data: [one], has_more: false, first_id: NAME, last_id: NAME }
+}
+
+/** Null: there is no model of that name. */
+export function oneModel(kind: ListKind, name: string): object | null {
+  return name === NAME ? MODELS[kind] : null
+}

@@ -1,0 +1,120 @@
+/** Who speaks what, as a table: for each kind of request and each provider, what the gateway would send. */
+import type { FormatName } from '#backends/llm/conversation.ts'
+import { FormatError } from '#backends/llm/format.ts'
+import { spokenTo } from '#backends/llm/matrix.ts'
+import { providerOf } from '#backends/llm/providers/index.ts'
+import { operationOf } from '#backends/llm/routes/index.ts'
+import type { Recipient } from '#backends/llm/routes/operation.ts'
+import { loadConfig } from '#engine/standalone/load.ts'
+import { fakeExchange } from '#engine/testing/exchange.ts'
+import { policies } from '#policies/index.ts'
+
+/** What a format is called where it comes from, and the end of its path. */
+export const TITLES: Readonly<Record<FormatName, string>> = {
+  completions: 'OpenAI chat completions',
+  responses: 'OpenAI Responses',
+  messages: 'Anthropic Messages',
+  gemini: 'Gemini generateContent',
+  converse: 'Bedrock Converse'
+}
+
+interface Column {
+  readonly title: string
+  readonly model: string
+  readonly provider: object
+}
+
+const VERTEX = { projectId: 'p', region: 'global' }
+
+const COLUMNS: readonly Column[] = [
+  { title: '`openai`', model: 'gpt-5', provider: { openai: {} } },
+  { title: '`azureopenai`', model: 'gpt-5', provider: { azureopenai: { endpoint: 'https://r.openai.azure.com' } } },
+  { title: '`anthropic`', model: 'claude-opus-4-5', provider: { anthropic: {} } },
+  { title: '`gemini`', model: 'gemini-3-pro', provider: { gemini: {} } },
+  { title: '`vertexai`: Gemini', model: 'gemini-3-pro', provider: { vertexai: VERTEX } },
+  { title: '`vertexai`: Claude', model: 'claude-opus-4-5', provider: { vertexai: VERTEX } },
+  { title: '`vertexai`: others', model: 'meta/llama-4', provider: { vertexai: VERTEX } },
+  { title: '`bedrock`', model: 'amazon.nova-pro-v1:0', provider: { bedrock: { region: 'us-east-1' } } }
+]
+
+interface Row {
+  readonly title: string
+  readonly cell: (to: Recipient, model: string) => string
+}
+
+const via = (spoken: FormatName) => `as ${TITLES[spoken]}`
+
+const chat = (type: string, client: FormatName): Row => ({
+  title: `\`${type}\`: ${TITLES[client]}`,
+  cell: ({ provider }, model) => {
+    const spoken = spokenTo(provider, client, model)
+    return spoken === client ? 'native' : via(spoken)
+  }
+})
+
+/** What is no chat: the request is written for the provider, or it is said that this cannot be. */
+function other(
+  title: string,
+  type: Parameters<typeof operationOf>[0],
+  target: string,
+  body: object,
+  client: string
+): Row {
+  return {
+    title: `\`${type}\`: ${title}`,
+    cell: (to) => {
+      const ex = fakeExchange({ method: 'POST', target })
+      ex.upgrade = type === 'Realtime' ? 'websocket' : null
+      try {
+        const operation = operationOf(type, ex, Buffer.from(JSON.stringify(body)))
+        operation.write(ex, to)
+        const isNative = operation.spoken === client || (client === 'completions' && operation.spoken === 'responses')
+        return isNative ? 'native' : 'converted'
+      } catch (error) {
+        if (error instanceof FormatError) return 'none'
+        throw error
+      }
+    }
+  }
+}
+
+const HI = { messages: [{ role: 'user', content: 'Hi' }] }
+const CONTENTS = { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] }
+const EMBED = { content: { parts: [{ text: 'Hi' }] } }
+
+const ROWS: readonly Row[] = [
+  chat('Completions', 'completions'),
+  chat('Responses', 'responses'),
+  chat('Messages', 'messages'),
+  chat('GenerateContent', 'gemini'),
+  other('OpenAI', 'Embeddings', '/v1/embeddings', { model: 'm', input: 'Hi' }, 'completions'),
+  other('Gemini', 'Embeddings', '/v1beta/models/m:embedContent', EMBED, 'gemini'),
+  other('Anthropic', 'AnthropicTokenCount', '/v1/messages/count_tokens', { model: 'm', ...HI }, 'messages'),
+  other('Gemini', 'GeminiTokenCount', '/v1beta/models/m:countTokens', CONTENTS, 'gemini'),
+  other('OpenAI', 'Models', '/v1/models', {}, 'completions'),
+  other('OpenAI, WebSocket', 'Realtime', '/v1/realtime?model=m', {}, 'completions'),
+  { title: '`Passthrough`: anything', cell: () => 'native' }
+]
+
+function recipient({ provider, model }: Column): Recipient {
+  const file = JSON.stringify({ backends: [{ name: 'b', ai: { provider } }] })
+  const loaded = loadConfig(file, { file: 'matrix', env: {}, policies })
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.errors))
+  const { b: backend } = loaded.snapshot.backends
+  const given = backend?.kind === 'ai' ? backend.groups[0]?.[0] : undefined
+  if (given === undefined) throw new Error('no provider in the configuration')
+  return { given, provider: providerOf(given), model: () => model }
+}
+
+export function providersTable(): string {
+  const recipients = COLUMNS.map(recipient)
+  const rows = ROWS.map(({ title, cell }) => {
+    const cells = recipients.map((to, i) => cell(to, COLUMNS[i]!.model))
+    return `| ${title} | ${cells.join(' | ')} |`
+  })
+  return [
+    `| clients ask by | ${COLUMNS.map(({ title }) => title).join(' | ')} |`,
+    `|---|${COLUMNS.map(() => '---').join('|')}|`,
+    ...rows
+  ].join('\n')
+}
