@@ -1,4 +1,4 @@
-/** Requests and answers of the gateway's own: a backend that speaks a protocol makes both, and the engine carries them. */
+/** Requests and answers of the gateway's own: a backend that speaks a protocol makes them, the engine carries them. */
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { Endpoint } from './backend.ts'
 import type { ErrorCode } from './errors.ts'
@@ -45,7 +45,7 @@ export interface Answer {
 
 export interface AnswerEvents {
   writable(): void
-  /** The client has left, or a timeout has ended the exchange: nothing more is sent. Not called after `end` or `fail`. */
+  /** The client has left, or a timeout has ended the exchange: nothing more is sent. Not after `end` or `fail`. */
   gone(): void
 }
 
@@ -54,8 +54,8 @@ export interface InProcess {
   /** Sends `request` to `endpoint`, over its pool. */
   call(endpoint: Endpoint, request: CallRequest, events: CallEvents): Call
   /**
-   * Begins the answer of ex, whose request is here whole, with status and headers; response hooks see it. Not twice. Its
-   * length is not known ahead: what is known whole is for BackendContext.reply.
+   * Begins the answer of ex, whose request is here whole, with status and headers; response hooks see it. Not twice.
+   * Its length is not known ahead: what is known whole is for BackendContext.reply.
    */
   answer(ex: Exchange, status: number, headers: HeaderBlock, events: AnswerEvents): Answer
 }
