@@ -77,7 +77,7 @@ export interface WeightedBackend {
   readonly policies: PolicySet
 }
 
-export type Backend = StaticBackend | DynamicBackend | AiBackend | ModelsBackend
+export type Backend = StaticBackend | DynamicBackend | AiBackend | ModelsBackend | McpBackend
 
 export interface StaticBackend {
   readonly kind: 'static'
@@ -324,4 +324,75 @@ export interface ProcessSettings {
     /** Requests over one connection before it is replaced; 0: no limit. */
     readonly requestsPerConnectionMax: number
   }
+}
+
+/** Spec 2.5: MCP servers behind one endpoint. */
+export interface McpBackend {
+  readonly kind: 'mcp'
+  /** Names are unique. */
+  readonly targets: readonly McpTarget[]
+  /** Stateless: each request has an upstream relationship of its own, and no session id is given out. */
+  readonly sessionRouting: 'Stateful' | 'Stateless'
+  /** Whether names of tools and prompts begin with their target's: where there are several, always, or never. */
+  readonly prefixMode: 'conditional' | 'always' | 'never'
+  /** What a target that fails does to lists and initialisation: fail too, or be left out. */
+  readonly failureMode: 'failClosed' | 'failOpen'
+  /** CEL over mcp.*: who sees and uses what. Null: everybody everything. */
+  readonly authorization: McpRules | null
+  /** Of sessions: secret of the seal (null: made at the start, and shared by the workers), and idle milliseconds. */
+  readonly session: { readonly key: string | null; readonly idleMs: number }
+  /** Milliseconds for an answer of one target to a list or an initialisation. */
+  readonly targetTimeoutMs: number
+  /** Lower-case names of the client's fields that targets get besides trace context; never cookies. */
+  readonly forwardHeaders: readonly string[]
+  /** Bytes of one message of a target. */
+  readonly messageBytesMax: number
+  readonly policies: PolicySet
+}
+
+/** Expressions as the policy `authorization` has them: allow, deny, require; sets of several levels add up. */
+export interface McpRules {
+  readonly allow: readonly string[]
+  readonly deny: readonly string[]
+  readonly require: readonly string[]
+}
+
+export type McpTarget = McpHttpTarget | McpStdioTarget | McpOpenApiTarget
+
+interface McpTargetBase {
+  readonly name: string
+  /** Its own rules beside those of the backend; null: none. */
+  readonly authorization: McpRules | null
+}
+
+export interface McpHttpTarget extends McpTargetBase {
+  readonly kind: 'http' | 'sse'
+  readonly host: string
+  readonly port: number
+  /** With its leading slash and query. */
+  readonly path: string
+  readonly hasTls: boolean
+  /** A key for the target, as a bearer token or in another field; null: none. */
+  readonly auth: { readonly header: string; readonly value: string } | null
+}
+
+export interface McpStdioTarget extends McpTargetBase {
+  readonly kind: 'stdio'
+  readonly cmd: string
+  readonly args: readonly string[]
+  readonly env: Readonly<Record<string, string>>
+  /** Null: that of the gateway. */
+  readonly cwd: string | null
+}
+
+export interface McpOpenApiTarget extends McpTargetBase {
+  readonly kind: 'openapi'
+  /** The document, JSON or YAML read already. */
+  readonly document: Readonly<Record<string, unknown>>
+  readonly host: string
+  readonly port: number
+  readonly hasTls: boolean
+  /** Before the paths of the document. */
+  readonly pathPrefix: string
+  readonly auth: { readonly header: string; readonly value: string } | null
 }

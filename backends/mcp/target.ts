@@ -1,0 +1,77 @@
+/**
+ * How to talk to one MCP server, whatever carries it: streamable HTTP, legacy SSE, a child process, an API that speaks no
+ * MCP at all. A Target is compiled once per configuration; a Link is one conversation with it, on behalf of one session
+ * of one client (or of one request, where there are no sessions).
+ */
+import type { HeaderBlock } from '#engine/http/headers.ts'
+import type { JsonObject, RpcNotification, RpcRequest, RpcResponse } from './rpc.ts'
+
+/** What a target must know of the one it is asked for. */
+export interface LinkOptions {
+  /** Stable for the session over workers and reloads; nobody else's. Names what a target keeps for it (a child process). */
+  readonly sessionKey: string
+  /** What the target called the conversation, if it has begun already; null: it begins with `initialize`. */
+  readonly upstreamSession: string | null
+  /** Revision that both sides have agreed upon, as MCP-Protocol-Version says it; null: not yet. */
+  readonly version: string | null
+  /** Fields for the target: what the configuration lets through of the client's, trace context. Never changed. */
+  readonly headers: HeaderBlock
+}
+
+/** Where messages of a target go. Called in turns of the event loop, never after `answered` or `failed`. */
+export interface LinkEvents {
+  /** On the way: a notification, or a request of the server to the client. */
+  message(message: RpcRequest | RpcNotification): void
+  /** The answer. */
+  answered(response: RpcResponse): void
+  /** There will be none. `expired`: the target knows the session no more (404), and a new one may help. */
+  failed(failure: LinkFailure): void
+}
+
+export interface LinkFailure {
+  readonly kind: 'expired' | 'refused' | 'unreachable' | 'timeout' | 'broken' | 'tooLarge'
+  /** HTTP status, where one came. */
+  readonly status: number | null
+  /** In words, for the client and the log: no secrets, no bodies of the target. */
+  readonly message: string
+}
+
+export interface Link {
+  /** Known after the answer to `initialize`; null: the target keeps no sessions. */
+  readonly upstreamSession: string | null
+  /** From the answer to `initialize` on. */
+  setVersion(version: string): void
+  /** Sends a request with the id it has. Returns what gives it up (the client has left): no more events. */
+  request(message: RpcRequest, events: LinkEvents, timeoutMs: number): () => void
+  /** Sends what needs no answer: a notification, or the client's response to a request of the server. */
+  send(message: RpcNotification | RpcResponse): Promise<LinkFailure | null>
+  /**
+   * Opens the stream of what the server says unasked (GET of streamable HTTP). `lastEventId`: where it broke off. `ended`
+   * once, with null where the target has no such stream. Returns what closes it.
+   */
+  listen(lastEventId: string | null, events: ListenEvents): () => void
+  /** The session is over: DELETE, or the end of the child. */
+  close(): void
+  /** This worker needs it no more, others may: nothing of the session ends. */
+  release(): void
+}
+
+export interface ListenEvents {
+  /** `eventId`: of the server, to go on from; null: it gives none. */
+  message(message: RpcRequest | RpcNotification, eventId: string | null): void
+  ended(failure: LinkFailure | null): void
+}
+
+export interface Target {
+  readonly name: string
+  readonly kind: 'http' | 'sse' | 'stdio' | 'openapi'
+  open(options: LinkOptions): Link
+}
+
+/** What `initialize` said. */
+export interface ServerFacts {
+  readonly protocolVersion: string
+  readonly capabilities: JsonObject
+  readonly serverInfo: JsonObject
+  readonly instructions: string | null
+}
