@@ -8,10 +8,11 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { AiGuards, AiRegexGuard, AiRejection } from '#engine/ir/snapshot.ts'
 import { eventsOf, guardHeld } from './held-stream.ts'
+import { ANSWERED, ASKED } from './reach.ts'
 import { whileOpen } from './remote.ts'
 import { StreamGuard, StreamGuards } from './stream-guard.ts'
 import { type Framing, GuardTap } from './tap.ts'
-import { ANSWERED, ASKED, guardBody, type Scan, scanIn } from './whole.ts'
+import { guardBody, type Scan, scanIn } from './whole.ts'
 
 /** What may stand before a list. */
 const LEAD_BYTES = 64
@@ -49,7 +50,7 @@ export class Guards {
 
   /** Calls `then` when the body may go on, masked where it has to be; null, or why it may not. */
   request(ex: Exchange, client: FormatName, then: (refused: AiRejection | null) => void): void {
-    const body = { bytes: ex.requestBytes ?? Buffer.alloc(0), roots: ASKED[client], side: 'request' } as const
+    const body = { bytes: ex.requestBytes ?? Buffer.alloc(0), reach: ASKED[client], side: 'request' } as const
     const judged = whileOpen(ex, ex.request, (call) => guardBody(this.#guards.request, body, this.#scan, call))
     judged.then(
       (outcome) => {
@@ -89,11 +90,11 @@ export class Guards {
           replaceResponseBody(ex, Buffer.from(isList ? `[${items.join(',\n')}]` : held.events.map(frame).join('')))
           return null
         }
-        const body = { bytes, roots: ANSWERED[format], side: 'response' } as const
+        const body = { bytes, reach: ANSWERED[format], side: 'response' } as const
         const outcome = await guardBody(this.#guards.response, body, this.#scan, call)
         if (isOver(ex)) return null
         if (outcome.kind === 'reject') return outcome.reply
-        if (outcome.isChanged) replaceResponseBody(ex, outcome.bytes)
+        if (outcome.kind === 'pass' && outcome.isChanged) replaceResponseBody(ex, outcome.bytes)
         return null
       })
     } catch (error) {

@@ -33,7 +33,7 @@ const regex = () =>
     .strictObject({
       builtins: list(z.enum(BUILTIN_NAMES), 1, BUILTIN_NAMES.length).optional(),
       matches: list(regexSource(), 1, MATCHES_MAX).optional().describe('Expressions in RE2 syntax.'),
-      action: z.enum(['Mask', 'Reject']).optional().describe('Default Mask.')
+      action: z.enum(['Mask', 'Reject']).optional().describe('Of requests; answers are always masked. Default Mask.')
     })
     .refine(({ builtins, matches }) => builtins !== undefined || matches !== undefined, {
       when: sound(),
@@ -115,8 +115,13 @@ export function unguardedRoute(routes: Readonly<Record<string, AiRouteType>>): r
 export function translateGuards(file: FileGuards | undefined): AiGuards {
   return {
     request: (file?.request ?? []).map((guard) => translate(guard, REJECTED.request)),
-    response: (file?.response ?? []).map((guard) => translate(guard, REJECTED.response))
+    // Spec 2.6: "Action applies to requests only; response matches are always masked." (guard-warnings.ts says so.)
+    response: (file?.response ?? []).map((guard) => masking(translate(guard, REJECTED.response)))
   }
+}
+
+function masking(guard: AiGuard): AiGuard {
+  return guard.kind === 'regex' ? { ...guard, action: 'mask' } : guard
 }
 
 function translate(file: FileGuard, message: string): AiGuard {

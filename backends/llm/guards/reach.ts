@@ -1,0 +1,58 @@
+/**
+ * Everything of a request that reaches a model as text, and of an answer that a client reads: by the request bodies of
+ * the API references of the formats. What is not here says how to answer (temperature, limits, stop words), is for
+ * the provider alone (metadata, cache keys, users, safety ids), or is a name that has to be one of the names here.
+ */
+import type { FormatName } from '#backends/llm/conversation.ts'
+import type { Reach } from '#engine/kit/scan/job.ts'
+
+/** Of what a client asks. */
+export const ASKED: { readonly [format in FormatName]: Reach } = {
+  completions: {
+    // `documents` and the guided fields are those of vLLM.
+    texts: ['messages', 'prediction', 'documents'],
+    declared: [
+      ...['tools', 'functions', 'response_format.json_schema', 'web_search_options.user_location'],
+      ...['guided_json', 'structured_outputs']
+    ],
+    hasNames: true
+  },
+  messages: {
+    texts: ['system', 'messages', 'context_management', 'compaction'],
+    declared: ['tools', 'output_config.format.schema', 'output_format.schema'],
+    hasNames: true
+  },
+  responses: {
+    texts: ['instructions', 'input', 'prompt'],
+    declared: ['tools', 'text.format'],
+    hasNames: true
+  },
+  gemini: {
+    texts: ['systemInstruction', 'system_instruction', 'contents'],
+    declared: [
+      'tools',
+      ...['generationConfig', 'generation_config'].flatMap((config) =>
+        ['responseSchema', 'response_schema', 'responseJsonSchema', 'response_json_schema'].map(
+          (schema) => `${config}.${schema}`
+        )
+      )
+    ],
+    hasNames: true
+  },
+  converse: {
+    texts: ['system', 'messages'],
+    declared: ['toolConfig.tools'],
+    hasNames: true
+  }
+}
+
+const answered = (...texts: string[]): Reach => ({ texts, declared: [], hasNames: false })
+
+/** Of what a provider answers. A name in it is one that the request has declared. */
+export const ANSWERED: { readonly [format in FormatName]: Reach } = {
+  completions: answered('choices'),
+  messages: answered('content'),
+  responses: answered('output'),
+  gemini: answered('candidates'),
+  converse: answered('output')
+}
