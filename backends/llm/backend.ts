@@ -18,7 +18,7 @@ import { DROPPED, listOf } from './dropped.ts'
 import { edited, withModel } from './edits/edit.ts'
 import { Names } from './edits/names.ts'
 import { FormatError } from './format.ts'
-import { Guards } from './guards/guards.ts'
+import { Guards, UNSEEN } from './guards/guards.ts'
 import { rejectionBody } from './guards/rejection.ts'
 import { spokenTo } from './matrix.ts'
 import { Original } from './original.ts'
@@ -154,11 +154,13 @@ class Service implements CompiledBackend {
       return
     }
     const client = clientOf(type, ex)
-    if (client === null || !isChat(type) || !this.#guards.guardsRequests) this.#start(ex, type, client)
+    const seen = this.#guards.seenIn(type, client)
+    if (seen === null) this.#start(ex, type, client)
+    else if (seen === 'unknown') this.#refuse(ex, client ?? 'completions', '', UNSEEN)
     else {
-      this.#guards.request(ex, client, (refused) => {
+      this.#guards.request(ex, seen, (refused) => {
         if (refused === null) this.#start(ex, type, client)
-        else this.#reject(ex, client, refused)
+        else this.#reject(ex, client!, refused)
       })
     }
   }

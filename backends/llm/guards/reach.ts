@@ -4,6 +4,7 @@
  * the provider alone (metadata, cache keys, users, safety ids), or is a name that has to be one of the names here.
  */
 import type { FormatName } from '#backends/llm/conversation.ts'
+import type { AiRouteType } from '#engine/ir/snapshot.ts'
 import type { Reach } from '#engine/kit/scan/job.ts'
 
 /** Of what a client asks. */
@@ -55,4 +56,30 @@ export const ANSWERED: { readonly [format in FormatName]: Reach } = {
   responses: answered('output'),
   gemini: answered('candidates'),
   converse: answered('output')
+}
+
+/** Of what is no chat, where a format has it; null: nobody knows what is in it. */
+const OTHERS: { readonly [type in AiRouteType]?: { readonly [format in FormatName]?: Reach } | null } = {
+  Passthrough: null,
+  Realtime: null,
+  Models: {},
+  AnthropicTokenCount: { messages: ASKED.messages },
+  GeminiTokenCount: { gemini: below(ASKED.gemini, 'generateContentRequest') },
+  Embeddings: {
+    completions: { texts: ['input'], declared: [], hasNames: false },
+    gemini: { texts: ['content', 'requests'], declared: [], hasNames: false }
+  }
+}
+
+/** The same there, and below the field `name`. */
+function below({ texts, declared, hasNames }: Reach, name: string): Reach {
+  const both = (paths: readonly string[]) => [...paths, ...paths.map((path) => `${name}.${path}`)]
+  return { texts: both(texts), declared: both(declared), hasNames }
+}
+
+/** 'nothing': there is nothing in it; 'unknown': guards would see nothing of it. */
+export function reachOf(type: AiRouteType, client: FormatName): Reach | 'nothing' | 'unknown' {
+  const other = OTHERS[type]
+  if (other === undefined) return ASKED[client]
+  return other === null ? 'unknown' : (other[client] ?? 'nothing')
 }

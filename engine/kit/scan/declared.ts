@@ -4,7 +4,7 @@
  * answers, and whoever calls, has to find them again.
  */
 import { maskText, type Rule, spansOf } from './rules.ts'
-import { type Holder, isObject, put } from './texts.ts'
+import { type Holder, holderOf, isObject, put } from './texts.ts'
 
 /** Credentials and addresses of a tool: for the provider, and for no model and no guard. */
 const HIDDEN: ReadonlySet<string> = new Set(
@@ -53,15 +53,13 @@ export interface Declared {
 export function declaredIn(body: unknown, paths: readonly string[]): Declared[] {
   const all: Declared[] = []
   for (const path of paths) {
-    const names = path.split('.')
-    const last = names.pop()!
-    let holder: unknown = body
-    for (const name of names) holder = isObject(holder) && Object.hasOwn(holder, name) ? holder[name] : null
-    if (!isObject(holder) || !Object.hasOwn(holder, last)) continue
-    const value = holder[last]
+    const at = holderOf(body, path)
+    if (at === null) continue
+    const { holder, key } = at
+    const value = holder[key]
     if (Array.isArray(value)) {
       for (const i of value.keys()) all.push(declared(value as unknown as Holder, String(i)))
-    } else if (value !== null) all.push(declared(holder, last))
+    } else if (value !== null) all.push(declared(holder, key))
   }
   return all
 }

@@ -11,7 +11,7 @@ export const SCAN_JOB = 'scan'
 
 /** Where in a body there is something to look at. */
 export interface Reach {
-  /** Fields below which texts are. */
+  /** Paths of fields below which texts are ("messages"). */
   readonly texts: readonly string[]
   /** Paths of tools and schemas; [] for answers. */
   readonly declared: readonly string[]

@@ -81,7 +81,7 @@ export function isObject(value: unknown): value is Holder {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The texts below the fields `roots` of `body`. `role`: of who says so nowhere. RangeError when it is too deep. */
+/** The texts below the fields that the paths `roots` lead to in `body`. `role`: of who says so nowhere. RangeError when it is too deep. */
 export function textsOf(body: unknown, roots: readonly string[], role: string): Slot[] {
   const slots: Slot[] = []
   find(body, roots, role, { slots, names: null })
@@ -96,16 +96,26 @@ export function textsAndNamesOf(body: unknown, roots: readonly string[], role: s
 }
 
 function find(body: unknown, roots: readonly string[], role: string, found: Found): void {
-  if (!isObject(body)) return
   for (const root of roots) {
-    if (!Object.hasOwn(body, root)) continue
+    const at = holderOf(body, root)
+    if (at === null) continue
+    const { holder, key } = at
     // A root is where the conversation is, whatever its name says elsewhere.
-    const from = { ...ALONE, role: SYSTEM_ROOTS.has(root) ? 'system' : role, path: root }
-    const value = body[root]
+    const from = { ...ALONE, role: SYSTEM_ROOTS.has(key) ? 'system' : role, path: root }
+    const value = holder[key]
     // The messages of one answer of "Responses" are read as one text.
     const isAnswer = root === 'output' && Array.isArray(value)
-    visit(body, root, value, isAnswer ? { ...from, answer: value } : from, found)
+    visit(holder, key, value, isAnswer ? { ...from, answer: value } : from, found)
   }
+}
+
+/** Where the field is that `path` leads to ("text.format"); null: nowhere. */
+export function holderOf(body: unknown, path: string): { readonly holder: Holder; readonly key: string } | null {
+  const names = path.split('.')
+  const key = names.pop()!
+  let holder: unknown = body
+  for (const name of names) holder = isObject(holder) && Object.hasOwn(holder, name) ? holder[name] : null
+  return isObject(holder) && Object.hasOwn(holder, key) ? { holder, key } : null
 }
 
 /** All texts of a value that has no roots, such as a part of an event. */

@@ -104,12 +104,12 @@ export const promptGuard = () =>
 export type FileGuards = z.output<ReturnType<typeof promptGuard>>
 type FileGuard = NonNullable<FileGuards['request']>[number]
 
-/** What is spoken there has texts that guards can see; Models has none at all. */
-const GUARDED: ReadonlySet<string> = new Set(['Completions', 'Messages', 'Responses', 'GenerateContent', 'Models'])
+/** What passes there nobody knows. */
+const UNGUARDED: ReadonlySet<string> = new Set(['Passthrough', 'Realtime'])
 
 /** The first route where guards would stand and see nothing, or null. */
 export function unguardedRoute(routes: Readonly<Record<string, AiRouteType>>): readonly [string, string] | null {
-  return Object.entries(routes).find(([, type]) => !GUARDED.has(type)) ?? null
+  return Object.entries(routes).find(([, type]) => UNGUARDED.has(type)) ?? null
 }
 
 export function translateGuards(file: FileGuards | undefined): AiGuards {
