@@ -15,7 +15,7 @@ import { type Call, GuardDown } from './remote.ts'
 import { askWebhook } from './webhook.ts'
 
 /** Bytes: an expression takes up to 0.3 us for each, and an event loop is not held for 5 ms. */
-const INLINE_BYTES_MAX = 16 * 1024
+export const INLINE_BYTES_MAX = 16 * 1024
 
 const BROKEN_STATUS = { request: 400, response: 502 } as const
 
