@@ -1,9 +1,10 @@
 /** Prompt guards: a text that arrives in pieces, however it is cut, is masked as the whole of it; JSON stays JSON. */
 import assert from 'node:assert/strict'
 import { BUILTIN_NAMES } from '#engine/kit/scan/builtins.ts'
+import { JoinedText } from '#engine/kit/scan/joined-text.ts'
 import { maskText, rulesOf } from '#engine/kit/scan/rules.ts'
 import { maskJsonText, StreamJson } from '#engine/kit/scan/stream-json.ts'
-import { HOLD_UNITS_MAX, StreamText } from '#engine/kit/scan/stream-text.ts'
+import { type Arriving, HOLD_UNITS_MAX, StreamText } from '#engine/kit/scan/stream-text.ts'
 
 export const name = 'guard'
 
@@ -39,12 +40,14 @@ export function run(data: Buffer): void {
     if (isJson(text)) assert.ok(isJson(json), json)
     for (const size of CUTS) {
       assert.equal(streamed(new StreamText(rules), text, size), masked)
+      assert.equal(streamed(new JoinedText(rules), text, size), masked)
+      inParts(new JoinedText(rules), text, size)
       assert.equal(streamed(new StreamJson(rules), text, size), json)
     }
   }
 }
 
-function streamed(stream: StreamText | StreamJson, text: string, size: number): string {
+function streamed(stream: Arriving, text: string, size: number): string {
   const pieces: string[] = []
   for (let at = 0; at < text.length; at += size) pieces.push(text.slice(at, at + size))
   let out = ''
@@ -64,6 +67,23 @@ function streamed(stream: StreamText | StreamJson, text: string, size: number): 
   take()
   assert.equal(done, pieces.length)
   return out
+}
+
+/** Every piece is a part of its own: all of it comes out, each part again as it came, and what is said stays short. */
+function inParts(stream: JoinedText, text: string, size: number): void {
+  const parts: string[] = []
+  for (let at = 0; at < text.length; at += size) parts.push(text.slice(at, at + size))
+  for (const part of parts) {
+    stream.bound()
+    stream.push(part)
+  }
+  stream.end()
+  assert.equal(stream.decided, text.length)
+  const out = parts.map((part) => stream.take(part))
+  assert.deepEqual(
+    parts.map((part, i) => stream.repeat(part, i * size)),
+    out
+  )
 }
 
 function isJson(text: string): boolean {

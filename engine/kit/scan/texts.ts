@@ -81,7 +81,10 @@ export function isObject(value: unknown): value is Holder {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The texts below the fields that the paths `roots` lead to in `body`. `role`: of who says so nowhere. RangeError when it is too deep. */
+/**
+ * The texts below the fields that the paths `roots` lead to in `body`. `role`: of who says so nowhere. RangeError when
+ * it is too deep.
+ */
 export function textsOf(body: unknown, roots: readonly string[], role: string): Slot[] {
   const slots: Slot[] = []
   find(body, roots, role, { slots, names: null })
