@@ -6,8 +6,9 @@
 import { join, type Rule, render, type Span, spansOf } from './rules.ts'
 import { type Arriving, StreamText } from './stream-text.ts'
 
-/** More than these are looked through for those that are behind. */
-const BOUNDS_MAX = 64
+/** So many that are behind may stay in their lists. */
+const BOUNDS_KEPT = 64
+const SPANS_KEPT = 64
 
 export class JoinedText implements Arriving {
   readonly #rules: readonly Rule[]
@@ -19,10 +20,13 @@ export class JoinedText implements Arriving {
   #acrossBase = 0
   /** Where parts have begun since #acrossBase. */
   #bounds: number[] = []
+  #boundsMax = BOUNDS_KEPT
   #length = 0
   #taken = 0
   /** Of parts that are over, and of searches over bounds that are. */
   #spans: Span[] = []
+  /** Index of the first of them that has not been taken whole. */
+  #first = 0
   /** All that reach over bounds and have been taken, in order. */
   readonly #bridges: Span[] = []
 
@@ -69,16 +73,20 @@ export class JoinedText implements Arriving {
 
   take(piece: string): string {
     const at = this.#taken
-    this.#taken += piece.length
-    const { spans } = this.#own
-    if (spans.length === 0 && this.#across === null && this.#spans.length === 0) return piece
-    const over = this.#crossing()
-    const all = [...this.#spans, ...moved(spans, this.#ownBase), ...over].map((span) => ({ ...span }))
-    for (const span of over) if (span.end <= this.#taken) this.#bridges.push(span)
+    const end = at + piece.length
+    this.#taken = end
+    const spans: Span[] = []
+    gather(this.#own.spans, this.#ownBase, end, spans)
+    gather(this.#spans, 0, end, spans, this.#first)
+    this.#gatherCrossing(end, spans, this.#bridges)
+    while (this.#first < this.#spans.length && this.#spans[this.#first]!.end <= end) this.#first++
+    if (this.#first > SPANS_KEPT && this.#first * 2 > this.#spans.length) {
+      this.#spans = this.#spans.slice(this.#first)
+      this.#first = 0
+    }
+    this.#own.drop(end - this.#ownBase)
     this.#forget()
-    this.#own.drop(this.#taken - this.#ownBase)
-    this.#spans = this.#spans.filter(({ end }) => end > this.#taken)
-    return render(piece, at, join(all))
+    return spans.length === 0 ? piece : render(piece, at, join(spans))
   }
 
   /** A part that has been taken from `at` on, as it is said again. */
@@ -88,8 +96,8 @@ export class JoinedText implements Arriving {
     for (let i = this.#firstBridge(at); i < this.#bridges.length && this.#bridges[i]!.start < end; i++) {
       spans.push({ ...this.#bridges[i]! })
     }
-    for (const span of [...this.#spans, ...this.#crossing()])
-      if (span.end > at && span.start < end) spans.push({ ...span })
+    gather(this.#spans, 0, end, spans, this.#first)
+    this.#gatherCrossing(end, spans)
     return spans.length === 0 ? part : render(part, at, join(spans))
   }
 
@@ -99,40 +107,67 @@ export class JoinedText implements Arriving {
 
   /** No match that began before the last bound can be alive. */
   #leave(): void {
-    for (const span of this.#crossing()) {
-      if (span.end > this.#taken) this.#spans.push(span)
-      this.#bridges.push(span)
-    }
+    const over: Span[] = []
+    this.#gatherCrossing(Number.POSITIVE_INFINITY, over)
     this.#across = null
     this.#bounds = []
+    if (over.length === 0) return
+    for (const span of over) this.#bridges.push(span)
+    // As one where they overlap: a long one would keep all that are in it.
+    this.#spans = join([...this.#spans.slice(this.#first), ...over.map((span) => ({ ...span }))])
+    this.#first = 0
   }
 
-  /** What has been found over bounds since #acrossBase. */
-  #crossing(): Span[] {
-    if (this.#across === null) return []
-    return moved(this.#across.spans, this.#acrossBase).filter(({ start, end }) =>
-      this.#bounds.some((bound) => start < bound && bound < end)
-    )
+  /** What has been found over bounds since #acrossBase and begins before `end`; to `taken` what is taken whole by then. */
+  #gatherCrossing(end: number, into: Span[], taken: Span[] | null = null): void {
+    if (this.#across === null) return
+    const found: Span[] = []
+    gather(this.#across.spans, this.#acrossBase, end, found)
+    for (const span of found) {
+      const bound = this.#bounds[this.#boundBehind(span.start)]
+      if (bound === undefined || bound >= span.end) continue
+      into.push(span)
+      if (span.end <= end) taken?.push({ ...span })
+    }
+  }
+
+  /** Index of the first bound behind `at`. */
+  #boundBehind(at: number): number {
+    return firstIndex(this.#bounds, (bound) => bound > at)
   }
 
   #forget(): void {
     if (this.#across === null) return
     this.#across.drop(this.#taken - this.#acrossBase)
-    if (this.#bounds.length <= BOUNDS_MAX) return
+    if (this.#bounds.length <= this.#boundsMax) return
     const first = this.#acrossBase + Math.min(this.#across.spans[0]?.start ?? Infinity, this.#across.decided)
-    this.#bounds = this.#bounds.filter((bound, i) => bound > first || i === this.#bounds.length - 1)
+    this.#bounds = this.#bounds.slice(Math.min(this.#boundBehind(first), this.#bounds.length - 1))
+    // Not for every piece: cutting costs what is left.
+    this.#boundsMax = Math.max(BOUNDS_KEPT, 2 * this.#bounds.length)
   }
 
-  /** Index of the first that ends behind `at`. */
   #firstBridge(at: number): number {
-    let low = 0
-    let high = this.#bridges.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (this.#bridges[middle]!.end <= at) low = middle + 1
-      else high = middle
-    }
-    return low
+    return firstIndex(this.#bridges, ({ end }) => end > at)
+  }
+}
+
+/** The index from which on `holds`, by halves. */
+function firstIndex<T>(list: readonly T[], holds: (one: T) => boolean): number {
+  let low = 0
+  let high = list.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (holds(list[middle]!)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/** Copies those that begin before `end`, moved by `base`. */
+function gather(spans: readonly Span[], base: number, end: number, into: Span[], from = 0): void {
+  for (let i = from; i < spans.length && base + spans[i]!.start < end; i++) {
+    const { start, end: last, by } = spans[i]!
+    into.push({ start: base + start, end: base + last, by })
   }
 }
 
