@@ -118,7 +118,7 @@ export class JoinedText implements Arriving {
     this.#first = 0
   }
 
-  /** What has been found over bounds since #acrossBase and begins before `end`; to `taken` what is taken whole by then. */
+  /** What has been found over bounds and begins before `end`; to `taken` goes what is taken whole by then. */
   #gatherCrossing(end: number, into: Span[], taken: Span[] | null = null): void {
     if (this.#across === null) return
     const found: Span[] = []
