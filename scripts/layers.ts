@@ -27,6 +27,7 @@ const LOOSE_FILES: Readonly<Record<string, string>> = {
   'engine/local-reply.ts': 'lifecycle',
   'engine/retries.ts': 'lifecycle',
   'engine/mirrors.ts': 'lifecycle',
+  'engine/in-process.ts': 'lifecycle',
   'engine/splice.ts': 'lifecycle',
   'engine/timeouts.ts': 'lifecycle'
 }
