@@ -54,7 +54,13 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     const { timers, random = chance(), retries: observer = null } = options
     this.timers = timers
     this.#options = options
-    this.#retries = new Retries({ timers, random, observer, attempt: (ex) => this.#attempt(ex) })
+    this.#retries = new Retries({
+      timers,
+      random,
+      observer,
+      attempt: (ex) => this.#attempt(ex),
+      take: (ex) => this.#response(ex)
+    })
     this.#timeouts = new Timeouts(timers, (ex, code) => this.#onTimeout(ex, code))
     this.#mirrors = new Mirrors({ events: this, timers, random })
   }
@@ -220,7 +226,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
 
   #responseBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
     if (ex.step === STEP_SENDING) return ex.client.sendBody(ex, chunk, start, end, slot)
-    if (ex.step !== STEP_RESPONSE) return true
+    if (ex.step !== STEP_RESPONSE) return ex.retry === null || this.#retries.beginning(ex, chunk, start, end)
     if (ex.responseCollector !== null) {
       ex.responseCollector.take(chunk, start, end)
       return true
@@ -238,7 +244,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     else if (ex.step === STEP_RESPONSE) {
       ex.heldTrailers = trailers
       ex.responseCollector?.end()
-    }
+    } else if (ex.retry !== null) this.#retries.ended(ex, trailers)
   }
 
   onClientWritable(ex: Exchange): void {

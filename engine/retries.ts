@@ -11,6 +11,10 @@ import { isIdempotent } from './http/method.ts'
 import { type TimerWheel, WheelTimer } from './kit/timer-wheel.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from './socket/round.ts'
 
+/** An answer that is looked into is taken when so much of it is there, or so long after its head. */
+const PEEK_BYTES_MAX = 64 * 1024
+const PEEK_MS = 10_000
+
 /** The pause stops growing at this many times its first bound. */
 const BACKOFF_GROWTH_MAX = 10
 
@@ -28,6 +32,8 @@ export interface RetriesOptions {
   readonly observer: RetryObserver | null
   /** Makes an attempt. */
   readonly attempt: (ex: Exchange) => void
+  /** Goes on with an answer whose beginning has been looked into. */
+  readonly take: (ex: Exchange) => void
 }
 
 /** An exchange that waits for its next attempt. */
@@ -81,9 +87,54 @@ export class Retries {
     const { plan } = ex.retry!.route
     const wanted = plan.codes.has(ex.status) || (ex.status >= 200 && plan.condition !== null && plan.condition(ex))
     if (wanted && this.#again(ex)) return true
+    if (this.#peeks(ex, ex.retry!)) return true
     // Taken: what was kept for another attempt is needed no more.
     ex.retry = null
     return false
+  }
+
+  #peeks(ex: Exchange, state: RetryState): boolean {
+    const { plan } = state.route
+    if (ex.responseBody === BODY_NONE || ex.status < 200 || state.count >= plan.attempts) return false
+    const peek = plan.peek?.(ex) ?? null
+    if (peek === null) return false
+    state.peek = peek
+    state.peekedBytes = 0
+    const { timers } = this.#options
+    const timer = new WheelTimer(() => {
+      // It may be over, or be looked at in another attempt.
+      if (ex.retry !== state || state.peek !== peek || ex.step !== STEP_SERVE) return
+      enterTurn()
+      this.#take(ex)
+      leaveTurn()
+    })
+    timers.arm(timer, turnStartedAt, PEEK_MS)
+    return true
+  }
+
+  /** Bytes of an answer that is not taken yet: they are kept. False: no more for now. */
+  beginning(ex: Exchange, chunk: Buffer, start: number, end: number): boolean {
+    const state = ex.retry
+    if (state === null || state.peek === null || ex.step !== STEP_SERVE) return true
+    ex.heldResponse ??= []
+    ex.heldResponse.push(Buffer.from(chunk.subarray(start, end)))
+    state.peekedBytes += end - start
+    const verdict = state.peek.look(chunk, start, end)
+    if (verdict === 'more' && state.peekedBytes <= PEEK_BYTES_MAX) return true
+    if (verdict !== 'again' || !this.#again(ex)) this.#take(ex)
+    return true
+  }
+
+  /** The same for its end. */
+  ended(ex: Exchange, trailers: string): void {
+    if (ex.step !== STEP_SERVE || (ex.retry?.peek ?? null) === null) return
+    ex.heldTrailers = trailers
+    this.#take(ex)
+  }
+
+  #take(ex: Exchange): void {
+    ex.retry = null
+    this.#options.take(ex)
   }
 
   #again(ex: Exchange): boolean {
@@ -129,6 +180,8 @@ export class Retries {
     ex.status = 0
     ex.response = null
     ex.answerHook = null
+    ex.heldResponse = null
+    state.peek = null
     ex.responseBody = BODY_NONE
     ex.responseLength = 0
     ex.firstByteAt = 0

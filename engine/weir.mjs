@@ -2,7 +2,7 @@
 // Starts weir on the Node that it is built for. Plain JavaScript for any Node from 18 on: an older one
 // than 22.18 cannot run the program itself, so the pinned Node of the npm package `node` takes over.
 import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -10,8 +10,27 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const bundle = join(here, '..', 'dist', 'weir.mjs')
-const program = existsSync(bundle) ? bundle : join(here, 'main.ts')
+const program = existsSync(bundle) && !isStale() ? bundle : join(here, 'main.ts')
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+
+// In a clone: what was built before the last change would run, and nobody would know why it acts as it does.
+function isStale() {
+  if (!existsSync(join(here, 'main.ts'))) return false
+  const builtAt = statSync(bundle).mtimeMs
+  for (const folder of ['engine', 'policies', 'backends']) {
+    const root = join(here, '..', folder)
+    if (!existsSync(root)) continue
+    for (const name of readdirSync(root, { recursive: true })) {
+      if (!name.endsWith('.ts') || name.endsWith('.test.ts')) continue
+      if (statSync(join(root, name)).mtimeMs <= builtAt) continue
+      process.stderr.write(
+        `weir: dist is older than ${join(folder, name)}: running the sources; npm run build renews it\n`
+      )
+      return true
+    }
+  }
+  return false
+}
 
 function pinnedNode() {
   const manifest = createRequire(import.meta.url).resolve('node/package.json')

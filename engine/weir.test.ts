@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { freePort, type RunningProgram, runNode } from './testing/program.ts'
 
@@ -28,10 +30,10 @@ for (const old of [false, true]) {
   test(`the launcher ${where} passes arguments, standard input, output and exit code`, async () => {
     const version = launch(old, ['--version'])
     assert.equal(await version.exited(), 0)
-    assert.match(version.output, /^weir \d+\.\d+\.\d+\n$/)
+    assert.match(version.output, /^(?:weir: dist is older.*\n)?weir \d+\.\d+\.\d+\n$/)
     const invalid = launch(old, ['-f', '-'], 'binds: 1\n')
     assert.equal(await invalid.exited(), 3)
-    assert.match(invalid.output, /^stdin:1:8: /)
+    assert.match(invalid.output, /^stdin:1:8: /m)
   })
 
   test(`the launcher ${where} passes signals, and prints no warnings of Node`, async (t) => {
@@ -44,3 +46,26 @@ for (const old of [false, true]) {
     assert.doesNotMatch(program.output, /Warning/)
   })
 }
+
+test('what was built before the sources changed does not run', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'weir-stale-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const write = (path: string, text: string, at: number): void => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    writeFileSync(join(folder, path), text)
+    utimesSync(join(folder, path), at, at)
+  }
+  cpSync(LAUNCHER, join(folder, 'engine', 'weir.mjs'))
+  const run = async (): Promise<string> => {
+    const program = runNode([join(folder, 'engine', 'weir.mjs')])
+    assert.equal(await program.exited(), 0)
+    return program.output
+  }
+  write('dist/weir.mjs', "process.stdout.write('built')", 2000)
+  assert.equal(await run(), 'built')
+  write('engine/main.ts', "process.stdout.write('sources')", 1000)
+  write('backends/a.test.ts', '', 3000)
+  assert.equal(await run(), 'built')
+  write('backends/http/a.ts', '', 3000)
+  assert.match(await run(), /^weir: dist is older than backends.http.a\.ts: running the sources; .*\nsources$/)
+})

@@ -27,6 +27,7 @@ const LOOSE_FILES: Readonly<Record<string, string>> = {
   'engine/local-reply.ts': 'lifecycle',
   'engine/retries.ts': 'lifecycle',
   'engine/mirrors.ts': 'lifecycle',
+  'engine/in-process.ts': 'lifecycle',
   'engine/splice.ts': 'lifecycle',
   'engine/timeouts.ts': 'lifecycle'
 }
@@ -46,7 +47,7 @@ const DOORS: Readonly<Record<string, { readonly files: RegExp; readonly where: s
   'js-yaml': { files: /^engine\/standalone\/source-events\.ts$/, where: 'engine/standalone/source-events.ts' },
   zod: { files: /^engine\/schema\//, where: 'engine/schema' },
   re2js: { files: /^engine\/kit\/pattern\.ts$/, where: 'engine/kit/pattern.ts' },
-  piscina: { files: /^engine\/workers\/offload\.ts$/, where: 'engine/workers/offload.ts' },
+  piscina: { files: /^engine\/workers\/(?:offload|jobs)\.ts$/, where: 'engine/workers/{offload,jobs}.ts' },
   bcryptjs: { files: /^engine\/kit\/password\/verify\.ts$/, where: 'engine/kit/password/verify.ts' },
   'unix-crypt-td-js': { files: /^engine\/kit\/password\/verify\.ts$/, where: 'engine/kit/password/verify.ts' },
   esbuild: { files: /^(?!)/, where: 'scripts' },

@@ -4,27 +4,26 @@ import { whenRequest } from '#engine/contract/body.ts'
 import { ERRORS } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
-import type { RetryPlan } from '#engine/contract/retry.ts'
+import type { Peek, RetryPlan } from '#engine/contract/retry.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import type { AiBackend, AiProvider, AiRejection, AiRouteType } from '#engine/ir/snapshot.ts'
+import type { AiBackend, AiRejection, AiRouteType } from '#engine/ir/snapshot.ts'
 import { chance } from '#engine/kit/chance.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import { Answers, type Proceed } from './answer.ts'
-import { type Authority, authorityOf } from './auth/authority.ts'
 import { type ClientKeys, clientKeys, NO_KEYS, withoutKey } from './auth/client-key.ts'
 import { choose, retryAfterMs, Seat, Turn } from './balancer.ts'
+import { type Choice, choiceOf } from './choice.ts'
 import type { FormatName } from './conversation.ts'
 import { DROPPED, listOf } from './dropped.ts'
 import { edited, withModel } from './edits/edit.ts'
-import { Names } from './edits/names.ts'
+import { firstEvent } from './first-event.ts'
 import { FormatError } from './format.ts'
-import { Guards } from './guards/guards.ts'
+import { Guards, UNSEEN } from './guards/guards.ts'
 import { rejectionBody } from './guards/rejection.ts'
 import { spokenTo } from './matrix.ts'
 import { Original } from './original.ts'
 import { errorText, listModels } from './own-replies.ts'
 import { goesOn, prepare, prepared } from './preparations.ts'
-import { type Provider, providerOf } from './providers/index.ts'
 import { type ChatRequest, modelFor, type Order, readChat, writeChat } from './request.ts'
 import { clientOf, isChat, operationOf, routeTypeOf } from './routes/index.ts'
 import { type ListClient, namedModels } from './routes/models.ts'
@@ -34,14 +33,6 @@ import type { CostTap } from './stream.ts'
 
 /** Whether another provider may do better. */
 const isFailure = (status: number): boolean => status === 429 || status >= 500
-
-interface Choice {
-  readonly given: AiProvider
-  readonly provider: Provider
-  readonly endpoint: Endpoint
-  readonly authority: Authority
-  readonly aliases: Names<string>
-}
 
 /** What is asked: at most one of them; neither passes through. */
 interface Asked {
@@ -154,11 +145,13 @@ class Service implements CompiledBackend {
       return
     }
     const client = clientOf(type, ex)
-    if (client === null || !isChat(type) || !this.#guards.guardsRequests) this.#start(ex, type, client)
+    const seen = this.#guards.seenIn(type, client)
+    if (seen === null) this.#start(ex, type, client)
+    else if (seen === 'unknown') this.#refuse(ex, client ?? 'completions', '', UNSEEN)
     else {
-      this.#guards.request(ex, client, (refused) => {
+      this.#guards.request(ex, seen, (refused) => {
         if (refused === null) this.#start(ex, type, client)
-        else this.#reject(ex, client, refused)
+        else this.#reject(ex, client!, refused)
       })
     }
   }
@@ -356,6 +349,12 @@ class Service implements CompiledBackend {
     settle(ex, tap.cost)
   }
 
+  #peek(ex: Exchange): Peek | null {
+    const { turn = null, format = null } = this.#attemptsOf(ex) ?? {}
+    if (turn === null || format === null) return null
+    return firstEvent(ex, format, () => turn.failed(performance.now(), null, this.#random()))
+  }
+
   /** Each other provider once, before the client has got anything. */
   #failover(): RetryPlan {
     return {
@@ -363,28 +362,11 @@ class Service implements CompiledBackend {
       codes: new Set([502, 503, 504]),
       backoffMs: 0,
       precondition: null,
+      peek: (ex) => this.#peek(ex),
       condition: (ex) => this.#attemptsOf(ex)?.turn != null && isFailure(ex.status),
       // What may follow is bounded already, by the number of providers and by how long they rest.
       budget: { percent: 100, minPerSecond: 100 }
     }
-  }
-}
-
-function choiceOf(given: AiProvider, backend: AiBackend, context: BackendContext): Choice {
-  const { upstream, connectTimeoutMs } = context
-  const provider = providerOf(given)
-  const host = given.host ?? provider.host
-  const port = given.port ?? (given.hasTls ? 443 : 80)
-  const tls = given.hasTls ? { serverName: host, ca: null } : null
-  // The address comes from the configuration, so it needs no guard.
-  const options = { guarded: false, allow: [], connectTimeoutMs, tls }
-  const endpoint = upstream.endpoint({ host, port, unixPath: null }, options)
-  return {
-    given,
-    provider,
-    endpoint,
-    aliases: new Names(Object.entries(given.modelAliases ?? backend.modelAliases)),
-    authority: authorityOf(given.auth, { provider, cloud: given.cloud, host }, context)
   }
 }
 

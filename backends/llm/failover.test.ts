@@ -199,6 +199,69 @@ test('a stream that breaks off counts against its provider', async (t) => {
   deepEqual([first.asked.length, second.asked.length], [1, 1])
 })
 
+const OVERLOADED = 'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}\n\n'
+
+/** A provider whose streams begin with `text`, cut into pieces, and end there. */
+const streaming = (provider: Models, text: string, pieces = 1) => {
+  provider.instead = (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    const size = Math.ceil(text.length / pieces)
+    for (let i = 0; i < text.length; i += size) response.write(text.slice(i, i + size))
+    response.end()
+    return true
+  }
+}
+
+for (const client of ['/v1/messages', '/v1/chat/completions']) {
+  test(`a stream whose first event is an error is asked of the next provider: ${client}`, async (t) => {
+    const [first, second] = [await models(t), await models(t)]
+    streaming(first, `: hello\n\nevent: ping\ndata: {"type":"ping"}\n\n${OVERLOADED}`, 9)
+    const groups = [{ providers: [at('anthropic', first, 'a')] }, { providers: [at('openai', second, 'b')] }]
+    const { ask } = await gateway(t, [{ ai: { groups, routes: { messages: 'Messages', '*': 'Completions' } } }])
+    const streamed = { ...ASK, max_tokens: 100, stream: true }
+    const answer = await ask(client, streamed)
+    equal(answer.status, 200)
+    const text = await answer.text()
+    doesNotMatch(text, /verloaded/)
+    match(text, client === '/v1/messages' ? /message_stop/ : /\[DONE\]/)
+    deepEqual([first.asked.length, second.asked.length], [1, 1])
+    // It rests now.
+    await (await ask(client, streamed)).text()
+    deepEqual([first.asked.length, second.asked.length], [1, 2])
+  })
+}
+
+test('the error of the last provider, and one behind the first event, reach the client', async (t) => {
+  const [first, second] = [await models(t), await models(t)]
+  const start =
+    'event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"c","content":[],"stop_reason":null,"usage":{"input_tokens":1,"output_tokens":1}}}\n\n'
+  const groups = [{ providers: [at('anthropic', first, 'a')] }, { providers: [at('anthropic', second, 'b')] }]
+  const { ask } = await gateway(t, [{ ai: { groups, routes: { '*': 'Messages' } } }])
+  const streamed = { ...ASK, max_tokens: 100, stream: true }
+  streaming(first, start + OVERLOADED)
+  match(await (await ask('/v1/messages', streamed)).text(), /message_start[\s\S]*overloaded_error/)
+  equal(second.asked.length, 0)
+  streaming(first, OVERLOADED)
+  streaming(second, OVERLOADED)
+  const answer = await ask('/v1/messages', streamed)
+  equal(answer.status, 200)
+  match(await answer.text(), /overloaded_error/)
+  deepEqual([first.asked.length, second.asked.length], [2, 1])
+})
+
+test('a stream that ends before its first event is asked of the next provider', async (t) => {
+  const [first, second] = [await models(t), await models(t)]
+  first.instead = (_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': hello\n\n')
+    setImmediate(() => response.destroy())
+    return true
+  }
+  const groups = [{ providers: [at('openai', first, 'a')] }, { providers: [at('openai', second, 'b')] }]
+  const { ask } = await gateway(t, [{ ai: { groups } }])
+  match(await (await ask('/v1/chat/completions', { ...ASK, stream: true })).text(), /\[DONE\]/)
+  deepEqual([first.asked.length, second.asked.length], [1, 1])
+})
+
 test('bodies that come slowly, or never, are not sent anywhere', async (t) => {
   const provider = await models(t)
   const { port, ask } = await gateway(t, [{ ai: { provider: { openai: {}, host: '127.0.0.1', port: provider.port } } }])

@@ -55,8 +55,8 @@ test('a provider that is only a word, and guards that see nothing, are told with
   deepEqual(inAi({ provider: 'openai' }), ['ai.provider: must be an object, such as { openai: ... }, not a text'])
   deepEqual(inAi({ provider: 'sk-secret' }), ['ai.provider: must be an object, not a text'])
   const promptGuard = { request: [{ regex: { builtins: ['Ssn'] } }] }
-  deepEqual(inAi({ provider: PROVIDER, routes: { '/e': 'Embeddings' }, promptGuard }), [
-    'ai.promptGuard: prompt guards cannot see what passes as Embeddings (route /e); that needs a backend without them'
+  deepEqual(inAi({ provider: PROVIDER, routes: { '/e': 'Realtime' }, promptGuard }), [
+    'ai.promptGuard: prompt guards cannot see what passes as Realtime (route /e); that needs a backend without them'
   ])
 })
 

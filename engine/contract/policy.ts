@@ -35,7 +35,10 @@ export interface CompileContext {
 
 /** Jobs for another thread, by name: engine/workers/jobs.ts has them all. */
 export interface Offload {
-  /** Argument and result are cloned. Rejects when the job throws, or when too many are waiting. */
+  /**
+   * Argument and result are cloned, but for a body that was changed, which is handed over. Rejects when the job throws,
+   * or when too many are waiting.
+   */
   run(job: string, argument: unknown): Promise<unknown>
 }
 

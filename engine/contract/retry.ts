@@ -15,6 +15,14 @@ export interface RetryPlan {
   /** Whether the response asks for another attempt, beside its status; null: it does not. */
   readonly condition: ((ex: Exchange) => boolean) | null
   readonly budget: BudgetLimits
+  /** Looks into an answer before it is taken, where another attempt is left; null: not into this one. */
+  readonly peek?: (ex: Exchange) => Peek | null
+}
+
+/** The beginning of an answer, while its head is held back. */
+export interface Peek {
+  /** Bytes [start, end) of `chunk`, valid during the call only. 'again': another attempt is better, if it may be. */
+  look(chunk: Buffer, start: number, end: number): 'more' | 'take' | 'again'
 }
 
 /** The plan as a route runs it. */
@@ -39,6 +47,9 @@ export class RetryState {
   allowed: boolean | null = null
   /** The request body so far, or null when it is too long to be kept. */
   kept: Buffer[] | null = []
+  /** The answer at hand is looked into. */
+  peek: Peek | null = null
+  peekedBytes = 0
   #keptBytes = 0
 
   constructor(route: RouteRetry, ex: Exchange) {

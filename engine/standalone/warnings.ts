@@ -1,4 +1,5 @@
 /** What is allowed and yet probably not meant. */
+import { uselessActions } from './ai/guard-warnings.ts'
 import { uselessCaching } from './ai/warnings.ts'
 import type { Problem } from './problems.ts'
 import type { Source } from './source.ts'
@@ -21,7 +22,7 @@ export function warningsOf(file: Raw, source: Source): Problem[] {
   }
   const listeners = binds.flatMap((bind) => bind.listeners)
   const routes = listeners.flatMap((listener) => listener.routes)
-  for (const { path, message } of uselessCaching(file, routes)) {
+  for (const { path, message } of [...uselessCaching(file, routes), ...uselessActions(file, routes)]) {
     warnings.push({ path, offset: source.locate(path, 'key'), message })
   }
   for (const listener of listeners) {

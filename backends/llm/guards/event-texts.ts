@@ -9,9 +9,17 @@ import { isObject, type Slot, textsBelow, textsOf } from '#engine/kit/scan/texts
 
 export interface Piece {
   readonly slot: Slot
-  /** Of the text that it is a piece of; null: it is a text of its own. */
+  /** Of the part that it is a piece of, or that it repeats; null: it is a text of its own. */
   readonly key: string | null
+  /** Parts of the same kind and choice are read as one text; null: this one is not. */
+  readonly kind: Kind | null
+  /** "0|"; formats that have only one choice: "|". */
+  readonly choice: string
+  /** It says again, whole, what has come in pieces. */
+  readonly isRepeated: boolean
 }
+
+export type Kind = 'text' | 'thought'
 
 export interface EventTexts {
   readonly pieces: readonly Piece[]
@@ -38,13 +46,29 @@ export function eventTexts(format: FormatName, { name, data }: WireEvent, value:
   return { pieces: [], ends: ALL }
 }
 
+/** The choice of formats that have only one. */
+const ONLY = '|'
+
 function whole(slots: readonly Slot[]): Piece[] {
-  return slots.map((slot) => ({ slot, key: null }))
+  return slots.map((slot) => pieceOf(slot, null))
+}
+
+function pieceOf(slot: Slot, key: string | null, kind: Kind | null = null, choice: string = ONLY): Piece {
+  return { slot, key, kind, choice, isRepeated: false }
 }
 
 /** A text that goes on is over when something else of the same choice has begun; `group` ends with "|". */
 function goingOn(slots: readonly Slot[], group: string): Piece[] {
-  return slots.map((slot) => ({ slot, key: `${group}${slot.path}` }))
+  return slots.map((slot) => pieceOf(slot, `${group}${slot.path}`, kindIn(slot), group))
+}
+
+const SPOKEN = /^(?:delta\.content(?:\.\d+\.text)?|text)$/
+/** Of servers that show them beside the content. */
+const THOUGHT = /^delta\.reasoning(?:_content)?$/
+
+function kindIn({ path }: Slot): Kind | null {
+  if (SPOKEN.test(path)) return 'text'
+  return THOUGHT.test(path) ? 'thought' : null
 }
 
 function listOf(value: unknown): Value[] {
@@ -74,7 +98,7 @@ function messages(value: Value): EventTexts {
     case 'content_block_start':
     case 'content_block_delta': {
       const slots = textsBelow(value, value.type === 'content_block_start' ? 'content_block' : 'delta', ROLE)
-      return { ...NONE, pieces: slots.map((slot) => ({ slot, key: blockKey(group, slot) })) }
+      return { ...NONE, pieces: slots.map((slot) => blockPiece(group, slot)) }
     }
     case 'content_block_stop':
       return { ...NONE, ends: [group] }
@@ -85,9 +109,10 @@ function messages(value: Value): EventTexts {
   }
 }
 
-function blockKey(group: string, { path }: Slot): string | null {
-  const kind = BLOCK_TEXT.exec(path)?.[1]
-  return kind === undefined ? null : `${group}${kind}`
+function blockPiece(group: string, slot: Slot): Piece {
+  const kind = BLOCK_TEXT.exec(slot.path)?.[1]
+  if (kind === undefined) return pieceOf(slot, null)
+  return pieceOf(slot, `${group}${kind}`, kind === 'text' ? kind : kind === 'thinking' ? 'thought' : null)
 }
 
 /** Fields of events that are complete texts, or hold some. */
@@ -100,16 +125,51 @@ function responses(value: Value): EventTexts {
   if (type.endsWith('.delta')) {
     // Sound is no text.
     if (type === 'response.audio.delta') return NONE
-    const key = `${item}${String(value.content_index ?? value.summary_index ?? '')}|${type.slice(0, -6)}`
+    const what = type.slice('response.'.length, -'.delta'.length)
+    const key = `${item}${String(value.content_index ?? value.summary_index ?? '')}|${what}`
     const isJson = type.endsWith('arguments.delta')
     const slots = textsBelow(value, 'delta', ROLE)
-    return { ...NONE, pieces: slots.map((slot) => ({ slot: { ...slot, isJson }, key })) }
+    return { ...NONE, pieces: slots.map((slot) => pieceOf({ ...slot, isJson }, key, RESPONSE_KINDS.get(what) ?? null)) }
   }
-  const pieces = RESPONSE_FIELDS.flatMap((name) => whole(textsBelow(value, name, ROLE)))
+  const pieces = RESPONSE_FIELDS.flatMap((name) => textsBelow(value, name, ROLE)).map((slot) => {
+    const what = repeatedIn(value, type, slot)
+    return what === null ? pieceOf(slot, null) : { ...pieceOf(slot, `${item}${what}`, 'text'), isRepeated: true }
+  })
   if (isObject(value.response)) pieces.push(...whole(textsOf(value.response, ['output'], ROLE)))
   if (RESPONSE_ENDS.has(type)) return { pieces, ends: ALL }
   return { pieces, ends: type.endsWith('.done') ? [item] : [] }
 }
+
+/** Texts of parts, by the names of the events in which they come. */
+const RESPONSE_KINDS: ReadonlyMap<string, Kind> = new Map([
+  ['output_text', 'text'],
+  ['reasoning_text', 'thought'],
+  ['reasoning_summary_text', 'thought']
+])
+const REPEATED_PART = /^item\.(content|summary)\.(\d+)\.text$/
+const WITH_PART = /^response\.(?:content_part|reasoning_summary_part)\.done$/
+
+/** Which part a text says again: "0|output_text"; null: none that comes in pieces. */
+function repeatedIn(value: Value, type: string, { path }: Slot): string | null {
+  const index = String(value.content_index ?? value.summary_index ?? '')
+  if (path === 'text') {
+    const what = type.slice('response.'.length, -'.done'.length)
+    return type.endsWith('.done') && RESPONSE_KINDS.has(what) ? `${index}|${what}` : null
+  }
+  if (path === 'part.text' && isObject(value.part)) {
+    return WITH_PART.test(type) ? `${index}|${PART_NAMES.get(value.part.type) ?? ''}` : null
+  }
+  const part = REPEATED_PART.exec(path)
+  if (part === null || type !== 'response.output_item.done' || !isObject(value.item)) return null
+  if (part[1] === 'summary') return `${part[2]}|reasoning_summary_text`
+  return `${part[2]}|${value.item.type === 'reasoning' ? 'reasoning_text' : 'output_text'}`
+}
+
+const PART_NAMES: ReadonlyMap<unknown, string> = new Map([
+  ['output_text', 'output_text'],
+  ['reasoning_text', 'reasoning_text'],
+  ['summary_text', 'reasoning_summary_text']
+])
 
 function gemini(value: Value): EventTexts {
   const pieces: Piece[] = []
@@ -122,7 +182,8 @@ function gemini(value: Value): EventTexts {
     for (const part of isObject(candidate.content) ? listOf(candidate.content.parts) : []) {
       const kind = part.thought === true ? 'thought' : 'text'
       for (const slot of textsBelow({ part }, 'part', ROLE)) {
-        pieces.push({ slot, key: slot.path === 'part.text' ? `${group}${kind}` : partialKey(group, part, slot) })
+        if (slot.path === 'part.text') pieces.push(pieceOf(slot, `${group}${kind}`, kind, group))
+        else pieces.push(pieceOf(slot, partialKey(group, part, slot), null, group))
       }
     }
     if ((candidate.finishReason ?? null) !== null) ends.push(group)
@@ -139,6 +200,11 @@ function partialKey(group: string, { functionCall }: Value, { path }: Slot): str
   return `${group}args ${String(listOf(functionCall.partialArgs)[Number(index)]?.jsonPath)}`
 }
 
+const CONVERSE_KINDS: ReadonlyMap<string, Kind> = new Map([
+  ['delta.text', 'text'],
+  ['delta.reasoningContent.text', 'thought']
+])
+
 /** Amazon Bedrock API reference, "ConverseStream": the kind of an event is its name. */
 function converse(value: Value, name: string): EventTexts {
   const group = `${String(value.contentBlockIndex ?? '')}|`
@@ -147,7 +213,7 @@ function converse(value: Value, name: string): EventTexts {
   const slots = [...textsBelow(value, 'delta', ROLE), ...textsBelow(value, 'start', ROLE)]
   const pieces = slots.map((slot) => {
     const isJson = slot.isJson || slot.path.endsWith('toolUse.input')
-    return { slot: { ...slot, isJson }, key: `${group}${slot.path}` }
+    return pieceOf({ ...slot, isJson }, `${group}${slot.path}`, CONVERSE_KINDS.get(slot.path) ?? null)
   })
   return { ...NONE, pieces }
 }

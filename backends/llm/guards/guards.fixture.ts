@@ -15,7 +15,8 @@ export async function stand(
   t: TestContext,
   promptGuard: object,
   provider: object = { openai: {} },
-  policies: object = {}
+  policies: object = {},
+  more: object = {}
 ) {
   const models = await startModels()
   t.after(() => models.close())
@@ -35,7 +36,7 @@ export async function stand(
                     {
                       ai: {
                         provider: { ...provider, host: '127.0.0.1', port: models.port },
-                        routes: ROUTES,
+                        routes: { ...more, ...ROUTES },
                         promptGuard
                       }
                     }

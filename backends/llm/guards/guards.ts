@@ -6,17 +6,23 @@ import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceRequestBody, replaceResponseBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import type { AiGuards, AiRegexGuard, AiRejection } from '#engine/ir/snapshot.ts'
+import type { AiGuards, AiRegexGuard, AiRejection, AiRouteType } from '#engine/ir/snapshot.ts'
+import type { Reach } from '#engine/kit/scan/job.ts'
+import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import { eventsOf, guardHeld } from './held-stream.ts'
+import { ANSWERED, reachOf } from './reach.ts'
 import { whileOpen } from './remote.ts'
 import { StreamGuard, StreamGuards } from './stream-guard.ts'
 import { type Framing, GuardTap } from './tap.ts'
-import { ANSWERED, ASKED, guardBody, type Scan, scanIn } from './whole.ts'
+import { guardBody, type Scan, scanIn } from './whole.ts'
 
 /** What may stand before a list. */
 const LEAD_BYTES = 64
 
 const DOWN: AiRejection = { status: 503, message: 'a prompt guard cannot be reached' }
+
+/** Only where `llm` leads there: in an `ai` backend it is a mistake of the configuration. */
+export const UNSEEN = 'the prompt guards of this model cannot see what passes here'
 
 export class Guards {
   readonly #guards: AiGuards
@@ -29,8 +35,13 @@ export class Guards {
     this.#scan = scanIn(context)
   }
 
-  get guardsRequests(): boolean {
-    return this.#guards.request.length > 0
+  /** What a request of `type` has for guards: null: nothing, or there are none; 'unknown': it must not pass. */
+  seenIn(type: AiRouteType, client: FormatName | null): Reach | 'unknown' | null {
+    const { request, response } = this.#guards
+    if (request.length === 0 && response.length === 0) return null
+    const reach = client === null ? 'unknown' : reachOf(type, client)
+    if (reach === 'unknown') return reach
+    return reach === 'nothing' || request.length === 0 ? null : reach
   }
 
   get guardsAnswers(): boolean {
@@ -48,19 +59,25 @@ export class Guards {
   }
 
   /** Calls `then` when the body may go on, masked where it has to be; null, or why it may not. */
-  request(ex: Exchange, client: FormatName, then: (refused: AiRejection | null) => void): void {
-    const body = { bytes: ex.requestBytes ?? Buffer.alloc(0), roots: ASKED[client], side: 'request' } as const
+  request(ex: Exchange, reach: Reach, then: (refused: AiRejection | null) => void): void {
+    const body = { bytes: ex.requestBytes ?? Buffer.alloc(0), reach, side: 'request' } as const
     const judged = whileOpen(ex, ex.request, (call) => guardBody(this.#guards.request, body, this.#scan, call))
+    // A turn of its own: timers begin at its start, and the last one may be long over.
+    const inTurn = (step: () => void): void => {
+      if (isOver(ex)) return
+      enterTurn()
+      step()
+      leaveTurn()
+    }
     judged.then(
-      (outcome) => {
-        if (isOver(ex)) return
-        if (outcome.kind === 'pass' && outcome.isChanged) replaceRequestBody(ex, outcome.bytes)
-        then(outcome.kind === 'reject' ? outcome.reply : null)
-      },
+      (outcome) =>
+        inTurn(() => {
+          if (outcome.kind === 'over') return
+          if (outcome.kind === 'pass' && outcome.isChanged) replaceRequestBody(ex, outcome.bytes)
+          then(outcome.kind === 'reject' ? outcome.reply : null)
+        }),
       // Whoever reads it next tells what is wrong with a body that is no JSON.
-      (error: unknown) => {
-        if (!isOver(ex)) then(error instanceof SyntaxError ? null : refusalOf(error, 400))
-      }
+      (error: unknown) => inTurn(() => then(error instanceof SyntaxError ? null : refusalOf(error, 400)))
     )
   }
 
@@ -89,11 +106,11 @@ export class Guards {
           replaceResponseBody(ex, Buffer.from(isList ? `[${items.join(',\n')}]` : held.events.map(frame).join('')))
           return null
         }
-        const body = { bytes, roots: ANSWERED[format], side: 'response' } as const
+        const body = { bytes, reach: ANSWERED[format], side: 'response' } as const
         const outcome = await guardBody(this.#guards.response, body, this.#scan, call)
         if (isOver(ex)) return null
         if (outcome.kind === 'reject') return outcome.reply
-        if (outcome.isChanged) replaceResponseBody(ex, outcome.bytes)
+        if (outcome.kind === 'pass' && outcome.isChanged) replaceResponseBody(ex, outcome.bytes)
         return null
       })
     } catch (error) {

@@ -9,7 +9,7 @@ import type { AiGuard, AiRejection } from '#engine/ir/snapshot.ts'
 import { isObject, stripLogprobs } from '#engine/kit/scan/texts.ts'
 import { eventTexts, type Piece } from './event-texts.ts'
 import { type Call, GuardDown } from './remote.ts'
-import { Rejected, StreamGuard } from './stream-guard.ts'
+import { StreamGuard } from './stream-guard.ts'
 import type { Framing } from './tap.ts'
 import { judge } from './whole.ts'
 
@@ -34,13 +34,10 @@ export async function guardHeld(
   for (const guard of guards) {
     if (guard.kind === 'regex') {
       const stream = new StreamGuard(format, guard)
-      try {
-        events = [...events.flatMap((event) => stream.push(event)), ...stream.end()]
-      } catch (error) {
-        if (error instanceof Rejected) return { reply: error.reply }
-        throw error
-      }
+      events = [...events.flatMap((event) => stream.push(event)), ...stream.end()]
     } else {
+      // The client may have gone while another service was asked.
+      if (call.signal.aborted) return { events: [] }
       const told = new Told(format, events)
       if (told.texts.length === 0) continue
       try {
@@ -75,7 +72,9 @@ class Told {
     this.texts = [...whole].filter((text) => text !== '' && text !== '{}')
   }
 
-  #tell({ slot, key }: Piece, whole: Set<string>): void {
+  #tell(piece: Piece, whole: Set<string>): void {
+    const { slot } = piece
+    const key = keyOf(piece)
     if (key === null) {
       whole.add(slot.text)
       if (slot.isJson) this.#json.add(slot.text)
@@ -95,7 +94,9 @@ class Told {
     let isMasked = false
     return this.#events.map(({ event, value, pieces }) => {
       let isChanged = false
-      for (const { slot, key } of pieces) {
+      for (const piece of pieces) {
+        const { slot } = piece
+        const key = keyOf(piece)
         const old = key === null ? slot.text : this.#joined.get(key)!.join('')
         const text = by.get(old) ?? old
         if (text === old) continue
@@ -110,6 +111,11 @@ class Told {
       return isChanged ? { name: event.name, data: JSON.stringify(value) } : event
     })
   }
+}
+
+/** What is said again is a text of its own here: it is the same, and told once. */
+function keyOf({ key, isRepeated }: Piece): string | null {
+  return isRepeated ? null : key
 }
 
 function parsed(data: string): unknown {

@@ -20,7 +20,7 @@ const CASES: [string, object, (text: string, mail: string, value: object) => Bod
       unknown: { deep: [1, SSN] },
       user: SSN,
       messages: [
-        { role: 'system', content: text, name: SSN },
+        { role: 'system', content: text, name: 'ann' },
         {
           role: 'user',
           content: [
@@ -31,7 +31,7 @@ const CASES: [string, object, (text: string, mail: string, value: object) => Bod
         {
           role: 'assistant',
           content: null,
-          tool_calls: [{ id: SSN, type: 'function', function: { name: SSN, arguments: args(value) } }]
+          tool_calls: [{ id: SSN, type: 'function', function: { name: 'f', arguments: args(value) } }]
         },
         { role: 'tool', tool_call_id: SSN, content: text }
       ]
@@ -50,7 +50,7 @@ const CASES: [string, object, (text: string, mail: string, value: object) => Bod
           role: 'assistant',
           content: [
             { type: 'thinking', thinking: text, signature: SSN },
-            { type: 'tool_use', id: SSN, name: SSN, input: value }
+            { type: 'tool_use', id: SSN, name: 'f', input: value }
           ]
         },
         {

@@ -1,41 +1,10 @@
 /** Guards that are services: real HTTP servers that pass, mask, reject, are slow, dead or talk nonsense. */
 import { deepEqual, doesNotMatch, equal, match, ok, rejects } from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { type TestContext, test } from 'node:test'
+import type { ServerResponse } from 'node:http'
+import { test } from 'node:test'
 import type { Body } from '#engine/testing/models.ts'
 import { CHAT, chat, DIALECTS, dataOf, sse, stand } from './guards.fixture.ts'
-
-interface Service {
-  readonly port: number
-  readonly seen: { readonly path: string; readonly headers: IncomingMessage['headers']; readonly body: Body }[]
-  answer: (body: Body, response: ServerResponse) => void
-}
-
-async function service(t: TestContext): Promise<Service> {
-  const state: Service = { port: 0, seen: [], answer: (_, response) => response.end('{"action":{}}') }
-  const server: Server = createServer(async (request, response) => {
-    const pieces: Buffer[] = []
-    for await (const piece of request) pieces.push(piece as Buffer)
-    const body = JSON.parse(Buffer.concat(pieces).toString()) as Body
-    state.seen.push({ path: request.url ?? '', headers: request.headers, body })
-    state.answer(body, response)
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.close()
-    server.closeAllConnections()
-  })
-  return Object.assign(state, { port: (server.address() as AddressInfo).port })
-}
-
-const hook = (port: number, more: object = {}) => ({ webhook: { backend: { host: `127.0.0.1:${port}` }, ...more } })
-const says =
-  (answer: unknown): Service['answer'] =>
-  (_, response) =>
-    response.end(JSON.stringify(answer))
+import { hook, type Service, says, service } from './service.fixture.ts'
 
 test('webhook on requests: pass, mask, reject, and the headers it may see', async (t) => {
   const asked = await service(t)

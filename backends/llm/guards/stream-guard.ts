@@ -5,12 +5,14 @@
  */
 import type { FormatName } from '#backends/llm/conversation.ts'
 import type { WireEvent } from '#backends/llm/format.ts'
-import type { AiRegexGuard, AiRejection } from '#engine/ir/snapshot.ts'
-import { maskText, type Rule, rulesOf } from '#engine/kit/scan/rules.ts'
-import { maskJsonText, StreamJson } from '#engine/kit/scan/stream-json.ts'
-import { type Arriving, StreamText } from '#engine/kit/scan/stream-text.ts'
+import type { AiRegexGuard } from '#engine/ir/snapshot.ts'
+import { JoinedText } from '#engine/kit/scan/joined-text.ts'
+import { type Rule, rulesOf } from '#engine/kit/scan/rules.ts'
+import { maskSlots } from '#engine/kit/scan/search.ts'
+import { StreamJson } from '#engine/kit/scan/stream-json.ts'
+import { type Arriving, HOLD_UNITS_MAX, StreamText } from '#engine/kit/scan/stream-text.ts'
 import { isObject, type Slot, stripLogprobs } from '#engine/kit/scan/texts.ts'
-import { eventTexts, type Piece } from './event-texts.ts'
+import { eventTexts, type Kind, type Piece } from './event-texts.ts'
 
 /** UTF-16 units of events that wait for a text of another choice, before that one is taken as ended. */
 const WAITING_UNITS_MAX = 1024 * 1024
@@ -23,56 +25,74 @@ interface Text {
   length: number
 }
 
+/** A text of several parts. */
+interface Joined extends Text {
+  readonly arriving: JoinedText
+  readonly kind: Kind
+  readonly choice: string
+  /** Key of the part that is arriving, or has arrived last. */
+  part: string
+  /** Units of other texts of the same choice since. */
+  idle: number
+}
+
+/** Where a part is in its text, so that it is known when it is said again. */
+interface Part {
+  readonly text: Joined
+  readonly start: number
+  end: number
+}
+
+interface WaitingPiece {
+  readonly slot: Slot
+  readonly text: Text
+  readonly end: number
+  /** The part that is said again; null: it is new. */
+  readonly repeated: Part | null
+}
+
 interface Waiting {
   readonly event: WireEvent
   readonly value: unknown
-  readonly pieces: readonly { readonly slot: Slot; readonly text: Text; readonly end: number }[]
+  readonly pieces: readonly WaitingPiece[]
   isChanged: boolean
-}
-
-/** A rejection has been decided: the answer must end. */
-export class Rejected extends Error {
-  readonly reply: AiRejection
-
-  constructor(reply: AiRejection) {
-    super(reply.message)
-    this.reply = reply
-  }
 }
 
 export class StreamGuard {
   readonly #format: FormatName
   readonly #rules: readonly Rule[]
-  readonly #rejects: boolean
-  readonly #reply: AiRejection
+  /** Texts that stand alone. */
   readonly #texts = new Map<string, Text>()
+  readonly #runs = new Map<string, Joined>()
+  readonly #parts = new Map<string, Part>()
   #waiting: Waiting[] = []
   #waitingUnits = 0
   /** Something of the answer has been masked: log probabilities would spell it out. */
   #isMasked = false
 
-  constructor(format: FormatName, { rules, action, reply }: AiRegexGuard) {
+  constructor(format: FormatName, { rules }: AiRegexGuard) {
     this.#format = format
     this.#rules = rulesOf(rules)
-    this.#rejects = action === 'reject'
-    this.#reply = reply
   }
 
-  /** What can go on now. Throws Rejected, and what is wrong with the event's JSON (RangeError). */
+  /** What can go on now. Throws what is wrong with the event's JSON (FormatError, RangeError). */
   push(event: WireEvent): WireEvent[] {
     const value = parsed(event.data)
     const { pieces, ends } = eventTexts(this.#format, event, value)
     this.#switch(pieces)
-    let isChanged = false
-    const going: Waiting['pieces'][number][] = []
-    for (const { slot, key } of pieces) {
-      if (key === null) isChanged = this.#whole(slot) || isChanged
-      else going.push(this.#add(slot, key))
+    const whole: Slot[] = []
+    const going: WaitingPiece[] = []
+    for (const piece of pieces) {
+      const one = piece.key === null ? null : this.#add(piece, piece.key)
+      if (one === null) whole.push(piece.slot)
+      else going.push(one)
     }
+    const isChanged = whole.length > 0 && maskSlots(whole, this.#rules)
     for (const prefix of ends) this.#end(prefix)
     this.#waiting.push({ event, value, pieces: going, isChanged })
     this.#waitingUnits += event.data.length
-    if (this.#waitingUnits > WAITING_UNITS_MAX || this.#texts.size > TEXTS_MAX) this.#end('')
+    const open = this.#texts.size + this.#runs.size + this.#parts.size
+    if (this.#waitingUnits > WAITING_UNITS_MAX || open > TEXTS_MAX) this.#end('')
     return this.#drain()
   }
 
@@ -82,54 +102,97 @@ export class StreamGuard {
     return this.#drain()
   }
 
-  /** A text is over when another one of the same choice goes on without it. */
+  /** What a text that does not go on, while another one of the same choice does, waits for. */
   #switch(pieces: readonly Piece[]): void {
     const groups = new Set<string>()
     const keys = new Set<string>()
-    for (const { key } of pieces) {
+    const runs = new Set<string>()
+    const choices = new Set<string>()
+    let units = 0
+    for (const { key, kind, choice, slot, isRepeated } of pieces) {
+      if (isRepeated) continue
+      choices.add(choice)
+      units += slot.text.length
       if (key === null) continue
       keys.add(key)
-      groups.add(key.slice(0, key.indexOf('|') + 1))
+      groups.add(groupOf(key))
+      if (kind !== null) runs.add(choice + kind)
     }
-    if (groups.size === 0) return
-    for (const key of [...this.#texts.keys()]) {
-      if (!keys.has(key) && groups.has(key.slice(0, key.indexOf('|') + 1))) this.#endText(key)
+    if (groups.size > 0) {
+      for (const key of [...this.#texts.keys()]) {
+        if (!keys.has(key) && groups.has(groupOf(key))) this.#endText(key)
+      }
+    }
+    for (const [name, { choice }] of [...this.#runs]) {
+      if (!runs.has(name) && choices.has(choice)) this.#pause(name, runs.has(`${choice}text`), units)
     }
   }
 
-  #whole(slot: Slot): boolean {
-    const text = slot.isJson ? maskJsonText(slot.text, this.#rules) : maskText(slot.text, this.#rules)
-    if (text === slot.text) return false
-    if (this.#rejects) throw new Rejected(this.#reply)
-    slot.set(text)
-    return true
+  /** A thought is over when it is spoken about; a text is joined with what comes behind a thought or a call. */
+  #pause(name: string, isSpoken: boolean, units: number): void {
+    const text = this.#runs.get(name)!
+    text.arriving.bound()
+    text.idle += units
+    if ((text.kind === 'thought' && isSpoken) || text.idle > HOLD_UNITS_MAX) this.#endRun(name)
   }
 
-  #add(slot: Slot, key: string): Waiting['pieces'][number] {
-    let text = this.#texts.get(key)
-    if (text === undefined) {
-      text = { arriving: slot.isJson ? new StreamJson(this.#rules) : new StreamText(this.#rules), length: 0 }
-      this.#texts.set(key, text)
+  /** Null: it is said again, and it is not known what. */
+  #add({ slot, kind, choice, isRepeated }: Piece, key: string): WaitingPiece | null {
+    if (isRepeated) {
+      const part = this.#parts.get(key)
+      if (part === undefined || slot.text.length !== part.end - part.start) return null
+      return { slot, text: part.text, end: part.end, repeated: part }
     }
+    const text = kind === null ? this.#textOf(slot, key) : this.#joinedOf(kind, choice, key)
     text.length += slot.text.length
     text.arriving.push(slot.text)
-    this.#judge(text)
-    return { slot, text, end: text.length }
+    const part = this.#parts.get(key)
+    if (part !== undefined) part.end = text.length
+    return { slot, text, end: text.length, repeated: null }
   }
 
-  #judge({ arriving }: Text): void {
-    if (this.#rejects && arriving.isHit) throw new Rejected(this.#reply)
+  #textOf({ isJson }: Slot, key: string): Text {
+    const known = this.#texts.get(key)
+    if (known !== undefined) return known
+    const text = { arriving: isJson ? new StreamJson(this.#rules) : new StreamText(this.#rules), length: 0 }
+    this.#texts.set(key, text)
+    return text
+  }
+
+  #joinedOf(kind: Kind, choice: string, key: string): Joined {
+    const name = choice + kind
+    let text = this.#runs.get(name)
+    if (text === undefined) {
+      text = { arriving: new JoinedText(this.#rules), length: 0, kind, choice, part: '', idle: 0 }
+      this.#runs.set(name, text)
+    }
+    if (text.part !== key) {
+      text.arriving.bound()
+      text.part = key
+      if (this.#format === 'responses') this.#parts.set(key, { text, start: text.length, end: text.length })
+    }
+    text.idle = 0
+    return text
   }
 
   #end(prefix: string): void {
     for (const key of [...this.#texts.keys()]) if (key.startsWith(prefix)) this.#endText(key)
+    for (const [name, { choice }] of [...this.#runs]) {
+      if (prefix === '' || choice === prefix) this.#endRun(name)
+    }
+    if (prefix === '') this.#parts.clear()
   }
 
   #endText(key: string): void {
     const text = this.#texts.get(key)!
     this.#texts.delete(key)
     text.arriving.end()
-    this.#judge(text)
+  }
+
+  #endRun(name: string): void {
+    const text = this.#runs.get(name)!
+    this.#runs.delete(name)
+    text.arriving.end()
   }
 
   #drain(): WireEvent[] {
@@ -143,8 +206,9 @@ export class StreamGuard {
   #release(one: Waiting): WireEvent {
     const { event, value, pieces } = one
     this.#waitingUnits -= event.data.length
-    for (const { slot, text } of pieces) {
-      const masked = text.arriving.take(slot.text)
+    for (const { slot, text, repeated } of pieces) {
+      const masked =
+        repeated === null ? text.arriving.take(slot.text) : repeated.text.arriving.repeat(slot.text, repeated.start)
       if (masked === slot.text) continue
       slot.set(masked)
       one.isChanged = true
@@ -154,6 +218,10 @@ export class StreamGuard {
     const isStripped = stripLogprobs(value)
     return one.isChanged || isStripped ? { name: event.name, data: JSON.stringify(value) } : event
   }
+}
+
+function groupOf(key: string): string {
+  return key.slice(0, key.indexOf('|') + 1)
 }
 
 function isDecided({ pieces }: Waiting): boolean {

@@ -7,8 +7,7 @@ import type { Fail } from '#engine/contract/body.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { SseTooLong } from '#engine/http/sse.ts'
-import { rejectionError } from './rejection.ts'
-import { Rejected, type StreamGuards } from './stream-guard.ts'
+import type { StreamGuards } from './stream-guard.ts'
 
 /** Events out of a provider's bytes. */
 export interface Framing {
@@ -43,7 +42,7 @@ export class GuardTap implements CostTap {
     if (this.#error !== null) return null
     const passed = this.#read(ex, chunk, start, end)
     // Not in the middle of what the provider is saying: this ends its connection, so that nothing more is spent.
-    if (this.#error !== null) queueMicrotask(() => this.#options.fail(ex, 'FORBIDDEN'))
+    if (this.#error !== null) queueMicrotask(() => this.#options.fail(ex, 'UPSTREAM_PROTOCOL'))
     return passed
   }
 
@@ -90,7 +89,6 @@ export class GuardTap implements CostTap {
   }
 
   #errorOf(error: unknown): ChatError {
-    if (error instanceof Rejected) return rejectionError(error.reply)
     const why = error instanceof SseTooLong ? error.message : reasonOf(error)
     return { ...BROKEN, message: `the provider's answer cannot be read: ${why}` }
   }

@@ -1,32 +1,21 @@
 /** Guards over a body that is there: one after the other, each over what the one before has left. */
-import type { FormatName } from '#backends/llm/conversation.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
-import type { AiGuard, AiRejection } from '#engine/ir/snapshot.ts'
-import { type Message, NOTHING, runScanJob, SCAN_JOB, type ScanJob, type ScanResult } from '#engine/kit/scan/job.ts'
+import type { AiGuard, AiRegexGuard, AiRejection } from '#engine/ir/snapshot.ts'
+import {
+  type Message,
+  NOTHING,
+  type Reach,
+  runScanJob,
+  SCAN_JOB,
+  type ScanJob,
+  type ScanResult
+} from '#engine/kit/scan/job.ts'
 import { askModeration } from './moderation.ts'
 import { type Call, GuardDown } from './remote.ts'
 import { askWebhook } from './webhook.ts'
 
-/** Where texts are in what a client asks. */
-export const ASKED: { readonly [format in FormatName]: readonly string[] } = {
-  completions: ['messages', 'prediction'],
-  messages: ['system', 'messages'],
-  responses: ['instructions', 'input', 'prompt'],
-  gemini: ['systemInstruction', 'system_instruction', 'contents'],
-  converse: ['system', 'messages']
-}
-
-/** And in what a provider answers. */
-export const ANSWERED: { readonly [format in FormatName]: readonly string[] } = {
-  completions: ['choices'],
-  messages: ['content'],
-  responses: ['output'],
-  gemini: ['candidates'],
-  converse: ['output']
-}
-
 /** Bytes: an expression takes up to 0.3 us for each, and an event loop is not held for 5 ms. */
-const INLINE_BYTES_MAX = 16 * 1024
+export const INLINE_BYTES_MAX = 16 * 1024
 
 const BROKEN_STATUS = { request: 400, response: 502 } as const
 
@@ -34,10 +23,12 @@ const BROKEN_STATUS = { request: 400, response: 502 } as const
 export type Outcome =
   | { readonly kind: 'pass'; readonly bytes: Buffer; readonly isChanged: boolean }
   | { readonly kind: 'reject'; readonly reply: AiRejection }
+  /** Nobody waits for it any more. */
+  | { readonly kind: 'over' }
 
 export interface Body {
   readonly bytes: Buffer
-  readonly roots: readonly string[]
+  readonly reach: Reach
   readonly side: 'request' | 'response'
 }
 
@@ -57,17 +48,15 @@ export async function guardBody(guards: readonly AiGuard[], body: Body, scan: Sc
   let { bytes } = body
   let isChanged = false
   const role = body.side === 'request' ? 'user' : 'assistant'
-  const job = (step: ScanJob['step']) => scan({ bytes, roots: body.roots, role, step })
-  for (const guard of guards) {
-    const result =
-      guard.kind === 'regex'
-        ? await job({ kind: 'search', rules: guard.rules, action: guard.action })
-        : await remote(guard, body, job, call)
-    if (result === null) return { kind: 'reject', reply: guard.reply }
+  const job = (step: ScanJob['step']) => scan({ bytes, reach: body.reach, role, step })
+  for (const step of stepsOf(guards)) {
+    const result = Array.isArray(step)
+      ? await job({ kind: 'search', searches: step.map(({ rules, action }) => ({ rules, action })) })
+      : await remote(step, body, job, call)
+    if (call.signal.aborted) return { kind: 'over' }
     if (result === 'down') return { kind: 'reject', reply: DOWN }
-    if (guard.kind === 'regex' && guard.action === 'reject' && result.isHit)
-      return { kind: 'reject', reply: guard.reply }
     if ('reply' in result) return { kind: 'reject', reply: result.reply }
+    if (Array.isArray(step) && result.rejectedBy >= 0) return { kind: 'reject', reply: step[result.rejectedBy]!.reply }
     if (result.problem !== null)
       return { kind: 'reject', reply: { status: BROKEN_STATUS[body.side], message: result.problem } }
     if (result.bytes === null) continue
@@ -77,10 +66,21 @@ export async function guardBody(guards: readonly AiGuard[], body: Body, scan: Sc
   return { kind: 'pass', bytes, isChanged }
 }
 
-type Remote = Exclude<AiGuard, { readonly kind: 'regex' }>
-type Answer = ScanResult | { readonly reply: AiRejection; readonly isHit: true; readonly bytes: null } | 'down' | null
+/** Rules that follow one another are one step: a body is read and written once for all of them. */
+function stepsOf(guards: readonly AiGuard[]): (Remote | AiRegexGuard[])[] {
+  const steps: (Remote | AiRegexGuard[])[] = []
+  for (const guard of guards) {
+    const last = steps.at(-1)
+    if (guard.kind !== 'regex') steps.push(guard)
+    else if (Array.isArray(last)) last.push(guard)
+    else steps.push([guard])
+  }
+  return steps
+}
 
-/** Null: it rejects. */
+type Remote = Exclude<AiGuard, { readonly kind: 'regex' }>
+type Answer = ScanResult | { readonly reply: AiRejection } | 'down'
+
 async function remote(
   guard: Remote,
   { side }: Body,
@@ -89,12 +89,12 @@ async function remote(
 ): Promise<Answer> {
   const told = await job({ kind: 'tell' })
   if (told.problem !== null) return told
-  if (told.messages.length === 0) return NOTHING
+  if (told.messages.length === 0 || call.signal.aborted) return NOTHING
   try {
     const said = await judge(guard, side, told.messages, call)
     if (said.kind === 'pass') return NOTHING
-    if (said.kind === 'reject') return { reply: said.reply, isHit: true, bytes: null }
-    return await job({ kind: 'replace', texts: said.texts })
+    if (said.kind === 'reject') return { reply: said.reply }
+    return call.signal.aborted ? NOTHING : await job({ kind: 'replace', texts: said.texts })
   } catch (error) {
     // An answer that does not fit is one that has not come.
     if (!(error instanceof GuardDown) && !(error instanceof RangeError) && !(error instanceof SyntaxError)) throw error

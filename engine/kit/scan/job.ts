@@ -2,21 +2,36 @@
  * What is done with the texts of a whole body: they are searched and masked, told as messages, or replaced. Plain data
  * in and out, so that a big body can be worked on in another thread (engine/workers/jobs.ts).
  */
-import { maskText, type RuleSet, rulesOf, spansOf } from './rules.ts'
-import { maskJsonText, StreamJson } from './stream-json.ts'
-import { isObject, type Slot, stripLogprobs, textsOf } from './texts.ts'
+import { type Declared, declaredIn, findsInNames, maskDeclared } from './declared.ts'
+import { type Rule, type RuleSet, rulesOf } from './rules.ts'
+import { findsIn, maskSlots } from './search.ts'
+import { isObject, stripLogprobs, textsAndNamesOf } from './texts.ts'
 
 export const SCAN_JOB = 'scan'
+
+/** Where in a body there is something to look at. */
+export interface Reach {
+  /** Paths of fields below which texts are ("messages"). */
+  readonly texts: readonly string[]
+  /** Paths of tools and schemas; [] for answers. */
+  readonly declared: readonly string[]
+  /** Names beside the texts (of tools that are called, of who speaks) are looked at. */
+  readonly hasNames: boolean
+}
+
+export interface Search {
+  readonly rules: RuleSet
+  readonly action: 'mask' | 'reject'
+}
 
 export interface ScanJob {
   /** A JSON text. */
   readonly bytes: Uint8Array
-  /** Fields of the body below which texts are. */
-  readonly roots: readonly string[]
+  readonly reach: Reach
   /** Of who says so nowhere. */
   readonly role: string
-  readonly step:
-    | { readonly kind: 'search'; readonly rules: RuleSet; readonly action: 'mask' | 'reject' }
+  readonly step: /** One after the other, each over what the one before has left; the first that rejects ends it. */
+    | { readonly kind: 'search'; readonly searches: readonly Search[] }
     | { readonly kind: 'tell' }
     /** One text for each that was told. */
     | { readonly kind: 'replace'; readonly texts: readonly string[] }
@@ -30,44 +45,87 @@ export interface Message {
 export interface ScanResult {
   /** The changed body; null: it stays as it is. */
   readonly bytes: Uint8Array | null
-  /** Something has been found. */
-  readonly isHit: boolean
+  /** Index of the search that rejects the body; -1: none does. */
+  readonly rejectedBy: number
   /** Of `tell`. */
   readonly messages: readonly Message[]
   /** Why nothing can be said of the body, or null. */
   readonly problem: string | null
 }
 
-export const NOTHING: ScanResult = { bytes: null, isHit: false, messages: [], problem: null }
+export const NOTHING: ScanResult = { bytes: null, rejectedBy: -1, messages: [], problem: null }
+
+/** Of whom what is declared is told. */
+const DECLARER = 'system'
 
 /**
  * Throws SyntaxError when the body is no JSON, or when a text that replaces arguments is none; RangeError when it is
  * nested too deeply, or when there are more or fewer texts than were told.
  */
-export function runScanJob({ bytes, roots, role, step }: ScanJob): ScanResult {
+export function runScanJob({ bytes, reach, role, step }: ScanJob): ScanResult {
   const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
   const body: unknown = JSON.parse(json)
   if (!isObject(body)) return { ...NOTHING, problem: 'the body is no JSON object' }
   if (hasTwins(json, body)) return { ...NOTHING, problem: 'a field of the body comes twice' }
-  const slots = textsOf(body, roots, role)
+  if (step.kind === 'search') return search(body, reach, role, step.searches)
+  const { slots, declared } = look(body, reach, role)
   if (step.kind === 'tell') {
-    return { ...NOTHING, messages: slots.map(({ role: by, text }) => ({ role: by, content: text })) }
+    const said = slots.map(({ role: by, text }) => ({ role: by, content: text }))
+    return { ...NOTHING, messages: [...said, ...declared.map(({ text }) => ({ role: DECLARER, content: text }))] }
   }
-  if (step.kind === 'search') {
-    if (step.action === 'reject') return { ...NOTHING, isHit: finds(slots, step.rules) }
-    return mask(slots, step.rules) ? { ...NOTHING, isHit: true, bytes: written(body) } : NOTHING
+  return replace(body, [...slots, ...declared.map(asJson)], step.texts)
+}
+
+function look(body: object, { texts, declared, hasNames }: Reach, role: string) {
+  const { slots, names } = textsAndNamesOf(body, texts, role)
+  return { slots, names: hasNames ? names : [], declared: declaredIn(body, declared) }
+}
+
+function search(body: object, reach: Reach, role: string, searches: readonly Search[]): ScanResult {
+  let isChanged = false
+  let found = look(body, reach, role)
+  for (const [i, { rules: set, action }] of searches.entries()) {
+    const rules = rulesOf(set)
+    const isDry = action === 'reject'
+    const inDeclared = maskDeclared(found.declared, rules, isDry)
+    // What is found in a name cannot be masked, and must not go on.
+    const isRejected = inDeclared === 'name' || findsInNames(found.names, rules)
+    if (isRejected || (isDry && (inDeclared === 'text' || findsIn(found.slots, rules)))) {
+      return { ...NOTHING, rejectedBy: i }
+    }
+    if (isDry || !masks(found.slots, rules, inDeclared === 'text')) continue
+    isChanged = true
+    if (i < searches.length - 1) found = look(body, reach, role)
   }
-  if (step.texts.length !== slots.length) throw new RangeError('there must be one text for each that was told')
+  return isChanged ? { ...NOTHING, bytes: written(body) } : NOTHING
+}
+
+function masks(slots: Parameters<typeof maskSlots>[0], rules: readonly Rule[], isMasked: boolean): boolean {
+  return maskSlots(slots, rules) || isMasked
+}
+
+interface Replaceable {
+  readonly text: string
+  readonly isJson: boolean
+  set(text: string): void
+}
+
+function asJson({ text, set }: Declared): Replaceable {
+  return { text, isJson: true, set }
+}
+
+function replace(body: object, slots: readonly Replaceable[], texts: readonly string[]): ScanResult {
+  if (texts.length !== slots.length) throw new RangeError('there must be one text for each that was told')
   let isChanged = false
   for (const [i, slot] of slots.entries()) {
-    const text = step.texts[i]!
+    const text = texts[i]!
     if (text === slot.text) continue
     // What is JSON has to stay JSON.
     if (slot.isJson) JSON.parse(text)
     slot.set(text)
     isChanged = true
   }
-  return isChanged ? { ...NOTHING, isHit: true, bytes: written(body) } : NOTHING
+  return isChanged ? { ...NOTHING, bytes: written(body) } : NOTHING
 }
 
 const QUOTE = 34
@@ -108,27 +166,4 @@ function entriesOf(value: unknown): number {
 function written(body: object): Uint8Array {
   stripLogprobs(body)
   return Buffer.from(JSON.stringify(body))
-}
-
-function finds(slots: readonly Slot[], set: RuleSet): boolean {
-  const rules = rulesOf(set)
-  return slots.some(({ text, isJson }) => {
-    if (!isJson) return rules.some((rule) => spansOf(text, [rule]).length > 0)
-    const json = new StreamJson(rules)
-    json.push(text)
-    json.end()
-    return json.isHit
-  })
-}
-
-function mask(slots: readonly Slot[], set: RuleSet): boolean {
-  const rules = rulesOf(set)
-  let isHit = false
-  for (const slot of slots) {
-    const text = slot.isJson ? maskJsonText(slot.text, rules) : maskText(slot.text, rules)
-    if (text === slot.text) continue
-    isHit = true
-    slot.set(text)
-  }
-  return isHit
 }

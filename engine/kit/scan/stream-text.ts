@@ -15,8 +15,6 @@ const CONTEXT_UNITS = 2
 export interface Arriving {
   /** Everything before is decided. */
   readonly decided: number
-  /** Something has been found. */
-  readonly isHit: boolean
   push(piece: string): void
   /** No more comes: all is decided. */
   end(): void
@@ -35,6 +33,7 @@ export class StreamText implements Arriving {
   #fed = 0
   #taken = 0
   decided = 0
+  /** Something has been found. */
   isHit = false
   /** Matches that have not been taken yet, in order. */
   readonly spans: Span[] = []
@@ -76,6 +75,22 @@ export class StreamText implements Arriving {
     this.#taken += piece.length
     this.drop(this.#taken)
     return text
+  }
+
+  /** The same text, to go on or to end by itself. */
+  fork(): StreamText {
+    const twin = new StreamText(this.#rules)
+    twin.#buffer = this.#buffer
+    twin.#base = this.#base
+    // What is undecided is read again: only there a match may be alive.
+    twin.#fed = this.decided
+    twin.decided = this.decided
+    twin.#taken = this.#taken
+    for (const [i, from] of this.#from.entries()) twin.#from[i] = from
+    twin.isHit = this.isHit
+    for (const span of this.spans) twin.spans.push({ ...span })
+    twin.push('')
+    return twin
   }
 
   /** Forgets spans that end at `position` or before. */

@@ -20,6 +20,8 @@ const STRUCTURE: ReadonlySet<string> = new Set(
 const JSON_TEXTS: ReadonlySet<string> = new Set(['arguments', 'partial_json'])
 /** JSON as a value, where it is an object or a list; some servers have `arguments` so. */
 const JSON_VALUES: ReadonlySet<string> = new Set(['input', 'args', 'arguments', 'response', 'json'])
+/** Of a prompt that the provider keeps: they have names of the user's own ("Responses"). */
+const VARIABLES = 'variables'
 /** A document in clear text, and everything else in base64, have the same field. */
 const DATA = 'data'
 
@@ -29,7 +31,32 @@ const TOOL_PLACES: ReadonlySet<string> = new Set(['functionResponse', 'function_
 const TOOL_TYPES = /tool_result$|_call_output$/
 const CALL_TYPES = /tool_use$|_call$/
 
-type Holder = { [key: string]: unknown }
+export type Holder = { [key: string]: unknown }
+
+/** What is written there is a name for others to find: it is looked at, and cannot be changed. */
+const NAMES: ReadonlySet<string> = new Set(['name', 'role', 'server_label'])
+const KNOWN_ROLES: ReadonlySet<unknown> = new Set([
+  'system',
+  'developer',
+  'user',
+  'assistant',
+  'model',
+  'tool',
+  'function'
+])
+
+/** Fields of the parts of a message that are read as one text. */
+const PART_TEXTS: ReadonlySet<string> = new Set(['text', 'thinking'])
+/** Where a part that is a thought keeps its text (Amazon Bedrock). */
+const THOUGHT_HOLDERS: ReadonlySet<string> = new Set(['reasoningContent', 'reasoningText'])
+/** Lists whose items may be texts themselves. */
+const PART_LISTS: ReadonlySet<string> = new Set(['content', 'parts'])
+
+/** Texts with the same list and the same kind are one text to whoever reads them. */
+export interface Run {
+  readonly list: object
+  readonly kind: 'text' | 'thought'
+}
 
 export interface Slot {
   /** system, user, assistant or tool. */
@@ -38,63 +65,131 @@ export interface Slot {
   readonly text: string
   /** Names of the fields and indices of the lists that lead here, from the root on. */
   readonly path: string
+  /** Null: it stands alone. */
+  readonly run: Run | null
   set(text: string): void
+}
+
+/** What is found below the roots of a body. */
+export interface Found {
+  readonly slots: Slot[]
+  /** Names on the way, where they are asked for. */
+  readonly names: string[] | null
 }
 
 export function isObject(value: unknown): value is Holder {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The texts below the fields `roots` of `body`. `role`: of who says so nowhere. RangeError when it is too deep. */
+/**
+ * The texts below the fields that the paths `roots` lead to in `body`. `role`: of who says so nowhere. RangeError when
+ * it is too deep.
+ */
 export function textsOf(body: unknown, roots: readonly string[], role: string): Slot[] {
   const slots: Slot[] = []
-  if (!isObject(body)) return slots
-  for (const root of roots) {
-    if (!Object.hasOwn(body, root)) continue
-    // A root is where the conversation is, whatever its name says elsewhere.
-    const from = { role: SYSTEM_ROOTS.has(root) ? 'system' : role, path: root, isStructural: false }
-    visit(body, root, body[root], from, slots)
-  }
+  find(body, roots, role, { slots, names: null })
   return slots
+}
+
+/** The same, and the names that stand beside the texts. */
+export function textsAndNamesOf(body: unknown, roots: readonly string[], role: string) {
+  const found = { slots: [] as Slot[], names: [] as string[] }
+  find(body, roots, role, found)
+  return found
+}
+
+function find(body: unknown, roots: readonly string[], role: string, found: Found): void {
+  for (const root of roots) {
+    const at = holderOf(body, root)
+    if (at === null) continue
+    const { holder, key } = at
+    // A root is where the conversation is, whatever its name says elsewhere.
+    const from = { ...ALONE, role: SYSTEM_ROOTS.has(key) ? 'system' : role, path: root }
+    const value = holder[key]
+    // The messages of one answer of "Responses" are read as one text.
+    const isAnswer = root === 'output' && Array.isArray(value)
+    visit(holder, key, value, isAnswer ? { ...from, answer: value } : from, found)
+  }
+}
+
+/** Where the field is that `path` leads to ("text.format"); null: nowhere. */
+export function holderOf(body: unknown, path: string): { readonly holder: Holder; readonly key: string } | null {
+  const names = path.split('.')
+  const key = names.pop()!
+  let holder: unknown = body
+  for (const name of names) holder = isObject(holder) && Object.hasOwn(holder, name) ? holder[name] : null
+  return isObject(holder) && Object.hasOwn(holder, key) ? { holder, key } : null
 }
 
 /** All texts of a value that has no roots, such as a part of an event. */
 export function textsBelow(holder: object, key: string, role: string): Slot[] {
   const slots: Slot[] = []
   if (STRUCTURE.has(key)) return slots
-  visit(holder as Holder, key, (holder as Holder)[key], { role, path: key, isStructural: false }, slots)
+  visit(holder as Holder, key, (holder as Holder)[key], { ...ALONE, role, path: key }, { slots, names: null })
   return slots
 }
 
 interface Place {
   readonly role: string
   readonly path: string
-  readonly isStructural: boolean
+  /** The list of parts in which the value stands, or whose item it belongs to; null: none. */
+  readonly list: object | null
+  readonly kind: Run['kind']
+  /** The list of messages that are one answer; null: it is none, or further up. */
+  readonly answer: object | null
 }
 
-function visit(holder: Holder, key: string, value: unknown, place: Place, slots: Slot[]): void {
+const ALONE = { list: null, kind: 'text', answer: null } as const
+
+function visit(holder: Holder, key: string, value: unknown, place: Place, { slots, names }: Found): void {
   if (typeof value === 'string') {
-    if (value !== '' && !place.isStructural) slots.push(slotOf(holder, key, value, JSON_TEXTS.has(key), place))
-    return
+    if (value !== '') slots.push(slotOf(holder, key, value, JSON_TEXTS.has(key), place))
+  } else if (Array.isArray(value)) visitList(value, key, place, { slots, names })
+  else if (typeof value === 'object' && value !== null) visitObject(value as Holder, place, { slots, names })
+}
+
+function visitList(value: readonly unknown[], key: string, place: Place, found: Found): void {
+  const isAnswer = place.answer === value
+  const list = isAnswer ? null : PART_LISTS.has(key) && place.answer !== null ? place.answer : value
+  const answer = isAnswer ? place.answer : null
+  for (const [i, item] of value.entries()) {
+    const index = isObject(item) && typeof item.index === 'number' ? item.index : i
+    const at = { role: place.role, kind: place.kind, path: `${place.path}.${index}`, list, answer }
+    const isText = typeof item === 'string' && !PART_LISTS.has(key)
+    visit(value as unknown as Holder, String(i), item, isText ? { ...at, list: null } : at, found)
   }
-  if (typeof value !== 'object' || value === null) return
-  if (Array.isArray(value)) {
-    for (const [i, item] of value.entries()) {
-      const index = isObject(item) && typeof item.index === 'number' ? item.index : i
-      const at = { ...place, path: `${place.path}.${index}` }
-      visit(value as unknown as Holder, String(i), item, at, slots)
-    }
-    return
-  }
-  const object = value as Holder
+}
+
+function visitObject(object: Holder, place: Place, found: Found): void {
   const role = roleOf(object, place.role)
+  const isThought = object.thought === true || object.type === 'reasoning_text' || object.type === 'thinking'
+  const kind = isThought ? 'thought' : place.kind
   for (const name of Object.keys(object)) {
     const one = object[name]
-    const at = { role, path: `${place.path}.${name}`, isStructural: isStructure(object, name) }
-    if (at.isStructural) continue
-    if (JSON_VALUES.has(name) && typeof one === 'object' && one !== null) slots.push(valueSlot(object, name, one, at))
-    else visit(object, name, one, TOOL_PLACES.has(name) ? { ...at, role: 'tool' } : at, slots)
+    if (isStructure(object, name)) {
+      if (found.names !== null && NAMES.has(name)) note(one, name, found.names)
+      continue
+    }
+    const path = `${place.path}.${name}`
+    const isPart = PART_TEXTS.has(name) && typeof one === 'string'
+    const goesOn = isPart || THOUGHT_HOLDERS.has(name)
+    const at: Place = {
+      role: TOOL_PLACES.has(name) ? 'tool' : role,
+      path,
+      list: goesOn ? place.list : null,
+      kind: name === 'thinking' || THOUGHT_HOLDERS.has(name) ? 'thought' : goesOn ? kind : 'text',
+      answer: place.answer
+    }
+    if (JSON_VALUES.has(name) && typeof one === 'object' && one !== null) {
+      found.slots.push(valueSlot(object, name, one, { ...at, role }))
+    } else if (name === VARIABLES && isObject(one)) {
+      for (const key of Object.keys(one)) visit(one, key, one[key], { ...at, path: `${path}.${key}` }, found)
+    } else visit(object, name, one, at, found)
   }
+}
+
+function note(value: unknown, field: string, names: string[]): void {
+  if (typeof value === 'string' && value !== '' && !(field === 'role' && KNOWN_ROLES.has(value))) names.push(value)
 }
 
 function isStructure(holder: Holder, name: string): boolean {
@@ -111,17 +206,19 @@ function roleOf({ role, type }: Holder, given: string): string {
   return Object.hasOwn(ROLES, role) ? ROLES[role]! : role
 }
 
-function slotOf(holder: Holder, key: string, text: string, isJson: boolean, { role, path }: Place): Slot {
-  return { role, isJson, text, path, set: (changed) => put(holder, key, changed) }
+function slotOf(holder: Holder, key: string, text: string, isJson: boolean, place: Place): Slot {
+  const { role, path, list, kind } = place
+  const run = list === null || isJson ? null : { list, kind }
+  return { role, isJson, text, path, run, set: (changed) => put(holder, key, changed) }
 }
 
 function valueSlot(holder: Holder, key: string, value: object, { role, path }: Place): Slot {
   const text = JSON.stringify(value)
-  return { role, isJson: true, text, path, set: (changed) => put(holder, key, JSON.parse(changed)) }
+  return { role, isJson: true, text, path, run: null, set: (changed) => put(holder, key, JSON.parse(changed)) }
 }
 
 /** Defined and not assigned: a field may be called __proto__. */
-function put(holder: Holder, key: string, value: unknown): void {
+export function put(holder: Holder, key: string, value: unknown): void {
   Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true })
 }
 

@@ -33,7 +33,7 @@ const regex = () =>
     .strictObject({
       builtins: list(z.enum(BUILTIN_NAMES), 1, BUILTIN_NAMES.length).optional(),
       matches: list(regexSource(), 1, MATCHES_MAX).optional().describe('Expressions in RE2 syntax.'),
-      action: z.enum(['Mask', 'Reject']).optional().describe('Default Mask.')
+      action: z.enum(['Mask', 'Reject']).optional().describe('Of requests; answers are always masked. Default Mask.')
     })
     .refine(({ builtins, matches }) => builtins !== undefined || matches !== undefined, {
       when: sound(),
@@ -104,19 +104,24 @@ export const promptGuard = () =>
 export type FileGuards = z.output<ReturnType<typeof promptGuard>>
 type FileGuard = NonNullable<FileGuards['request']>[number]
 
-/** What is spoken there has texts that guards can see; Models has none at all. */
-const GUARDED: ReadonlySet<string> = new Set(['Completions', 'Messages', 'Responses', 'GenerateContent', 'Models'])
+/** What passes there nobody knows. */
+const UNGUARDED: ReadonlySet<string> = new Set(['Passthrough', 'Realtime'])
 
 /** The first route where guards would stand and see nothing, or null. */
 export function unguardedRoute(routes: Readonly<Record<string, AiRouteType>>): readonly [string, string] | null {
-  return Object.entries(routes).find(([, type]) => !GUARDED.has(type)) ?? null
+  return Object.entries(routes).find(([, type]) => UNGUARDED.has(type)) ?? null
 }
 
 export function translateGuards(file: FileGuards | undefined): AiGuards {
   return {
     request: (file?.request ?? []).map((guard) => translate(guard, REJECTED.request)),
-    response: (file?.response ?? []).map((guard) => translate(guard, REJECTED.response))
+    // Spec 2.6: "Action applies to requests only; response matches are always masked." (guard-warnings.ts says so.)
+    response: (file?.response ?? []).map((guard) => masking(translate(guard, REJECTED.response)))
   }
+}
+
+function masking(guard: AiGuard): AiGuard {
+  return guard.kind === 'regex' ? { ...guard, action: 'mask' } : guard
 }
 
 function translate(file: FileGuard, message: string): AiGuard {

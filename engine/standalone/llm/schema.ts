@@ -17,6 +17,7 @@ import {
 import { together } from '#engine/schema/together.ts'
 import { authKey, awsRegion } from '#engine/standalone/ai/auth.ts'
 import { edits, type FileEdits } from '#engine/standalone/ai/edits.ts'
+import { type FileGuards, promptGuard } from '#engine/standalone/ai/guards.ts'
 import { nearest } from '#engine/standalone/suggest.ts'
 import { serving } from './find.ts'
 import { LLM_PORT } from './port.ts'
@@ -144,6 +145,7 @@ const model = () =>
     visibility: z.enum(['public', 'internal']).optional().describe('internal: only virtual models lead there.'),
     ...changes(),
     prompt: edits().prompt,
+    promptGuard: promptGuard().optional().describe("What may not be asked or answered, behind the port's own guards."),
     ...refusedKeys('model setting', [
       ...['authorization', 'finalTransformation', 'guardrails', 'id', 'matches', 'passthrough']
     ])
@@ -194,6 +196,7 @@ export const llmSchema = <T extends ZodType>(policySets: T) =>
         .optional()
         .describe("The client's name of a model -> a name that models or virtualModels serve."),
       policies: policySets.optional().describe('For all requests of the port.'),
+      promptGuard: promptGuard().optional().describe('What may not be asked or answered, of all models.'),
       unsupported: z
         .enum(['refuse', 'drop'])
         .optional()
@@ -216,6 +219,7 @@ export interface LlmFile {
   readonly models: readonly LlmModel[]
   readonly virtualModels?: readonly LlmVirtual[] | undefined
   readonly modelAliases?: Readonly<Record<string, string>> | undefined
+  readonly promptGuard?: FileGuards | undefined
   readonly unsupported?: 'refuse' | 'drop' | undefined
 }
 
@@ -260,6 +264,7 @@ export interface LlmModel extends LlmChanges {
   readonly params?: LlmParams | undefined
   readonly visibility?: 'public' | 'internal' | undefined
   readonly prompt?: FileEdits['prompt']
+  readonly promptGuard?: FileGuards | undefined
 }
 
 export interface LlmVirtual {

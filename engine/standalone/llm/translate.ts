@@ -2,6 +2,7 @@
 
 import type { AiBackend, AiProvider, Bind, ModelsBackend, PolicyPhases, PolicySet } from '#engine/ir/snapshot.ts'
 import { editsOf, type FileEdits, overriddenModel } from '#engine/standalone/ai/edits.ts'
+import { translateGuards } from '#engine/standalone/ai/guards.ts'
 import { providerOf } from '#engine/standalone/ai/providers.ts'
 import { translateRoutes } from '#engine/standalone/ai/routes.ts'
 import { silenceOf } from '#engine/standalone/ai/streams.ts'
@@ -37,13 +38,10 @@ export function llmBind(file: LlmFile, phases: PolicyPhases): Bind {
   return { port: file.port ?? LLM_PORT, transport: 'auto', listeners: [listener] }
 }
 
-/** The shortcut has no guards: `guardrails` is refused by name. */
-const NO_GUARDS: AiBackend['promptGuard'] = { request: [], response: [] }
-
 export function llmBackend(file: LlmFile, policies: PolicySet): ModelsBackend {
   const providers = new Map((file.providers ?? []).map((provider) => [provider.name, provider]))
   const reached = file.models.map((model) => reach(model, providers))
-  const backend = (groups: AiBackend['groups']): AiBackend => ({
+  const backend = (groups: AiBackend['groups'], models: readonly LlmModel[]): AiBackend => ({
     kind: 'ai',
     groups,
     routes: ROUTES,
@@ -51,18 +49,19 @@ export function llmBackend(file: LlmFile, policies: PolicySet): ModelsBackend {
     modelAliases: file.modelAliases ?? {},
     unsupported: file.unsupported ?? 'refuse',
     silence: silenceOf(),
-    promptGuard: NO_GUARDS,
+    promptGuard: guardsOf(file, models),
     policies: {}
   })
+  const targetsOf = (targets: Targets) => backend(groupsOf(targets, reached), servingAll(file.models, targets))
   const models = file.models.map(({ name, visibility = 'public' }, i) => {
-    return { name, isPublic: visibility === 'public', backend: backend([[reached[i]!]]) }
+    return { name, isPublic: visibility === 'public', backend: backend([[reached[i]!]], [file.models[i]!]) }
   })
   const failovers = (file.virtualModels ?? []).flatMap(({ name, routing: { failover } }) =>
-    failover === undefined ? [] : [{ name, isPublic: true, backend: backend(groupsOf(failover.targets, reached)) }]
+    failover === undefined ? [] : [{ name, isPublic: true, backend: targetsOf(failover.targets) }]
   )
   const splits = (file.virtualModels ?? []).flatMap(({ name, routing: { weighted } }) => {
     const targets = (weighted?.targets ?? []).map(({ model, weight = 1 }) => {
-      return { weight, backend: backend(groupsOf([{ model }], reached)) }
+      return { weight, backend: targetsOf([{ model }]) }
     })
     return weighted === undefined ? [] : [{ name, targets }]
   })
@@ -74,6 +73,20 @@ export function llmBackend(file: LlmFile, policies: PolicySet): ModelsBackend {
     routes: ROUTES,
     policies
   }
+}
+
+/** The models behind `targets`, each once. */
+function servingAll(models: readonly LlmModel[], targets: Targets): LlmModel[] {
+  return [...new Set(targets.map(({ model }) => serving(models, model)!))]
+}
+
+/**
+ * Of the port, and then of each model that may be asked: guards act once, ahead of the choice among them, so what one
+ * of them may not see none does.
+ */
+function guardsOf({ promptGuard }: LlmFile, models: readonly LlmModel[]): AiBackend['promptGuard'] {
+  const all = [promptGuard, ...models.map((model) => model.promptGuard)].map(translateGuards)
+  return { request: all.flatMap(({ request }) => request), response: all.flatMap(({ response }) => response) }
 }
 
 type Targets = readonly { readonly model: string; readonly priority?: number | undefined }[]

@@ -1,0 +1,63 @@
+/** Guards of an exchange that is over: nothing more is looked at, asked or sent. */
+import { deepEqual, equal, rejects } from 'node:assert/strict'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { HeaderBlock } from '#engine/http/headers.ts'
+import type { AiGuard } from '#engine/ir/snapshot.ts'
+import { NOTHING } from '#engine/kit/scan/job.ts'
+import { CHAT, chat, regex, stand } from './guards.fixture.ts'
+import { ASKED } from './reach.ts'
+import { hook, service } from './service.fixture.ts'
+import { guardBody, type Scan } from './whole.ts'
+
+const reply = { status: 403, message: 'no' }
+const rules: AiGuard = { kind: 'regex', rules: { builtins: ['Ssn'], patterns: [] }, action: 'mask', reply }
+const webhook = (port: number): AiGuard => {
+  return { kind: 'webhook', origin: `http://127.0.0.1:${port}`, forward: [], failOpen: true, timeoutMs: 10_000, reply }
+}
+
+test('the guard that follows is not begun, whether the service was asked, or was to be', async (t) => {
+  const asked = await service(t)
+  for (const when of ['scan', 'service'] as const) {
+    const controller = new AbortController()
+    const scans: string[] = []
+    asked.seen.length = 0
+    asked.answer = () => controller.abort()
+    const scan: Scan = async ({ step }) => {
+      scans.push(step.kind)
+      if (when === 'scan') controller.abort()
+      return { ...NOTHING, messages: [{ role: 'user', content: 'hi' }] }
+    }
+    const body = { bytes: Buffer.from('{}'), reach: ASKED.completions, side: 'request' } as const
+    const call = { fields: new HeaderBlock(), signal: controller.signal }
+    const outcome = await guardBody([webhook(asked.port), rules, webhook(asked.port)], body, scan, call)
+    deepEqual([outcome.kind, scans, asked.seen.length], ['over', ['tell'], when === 'scan' ? 0 : 1], when)
+  }
+})
+
+test('a client that has left, and a timeout: the service is left, no provider and no other guard is asked', async (t) => {
+  const [first, second] = [await service(t), await service(t)]
+  const open = { failureMode: 'FailOpen' }
+  const guards = { request: [hook(first.port, open), regex(), hook(second.port, open)] }
+  for (const how of ['left', 'late']) {
+    const policies = how === 'late' ? { timeouts: { request: '100ms' } } : {}
+    const { models, ask } = await stand(t, guards, { openai: {} }, policies)
+    const controller = new AbortController()
+    const left = new Promise<unknown>((resolve) => {
+      first.answer = (_, response) => {
+        resolve(once(response, 'close'))
+        if (how === 'left') controller.abort()
+      }
+    })
+    const answer = ask(CHAT, chat('of nobody'), {}, controller.signal)
+    if (how === 'left') await rejects(answer)
+    else equal((await answer).status, 504)
+    await left
+    second.seen.length = 0
+    // Whatever the one before still did has been done when the next has been answered.
+    first.answer = (_, response) => response.end('{"action":{}}')
+    equal((await ask(CHAT, chat('next'))).status, 200)
+    const told = second.seen.map(({ body }) => body.body.messages[0].content)
+    deepEqual([told, models.asked.map(({ body }) => body.messages[0].content)], [['next'], ['next']], how)
+  }
+})

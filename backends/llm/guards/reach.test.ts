@@ -1,0 +1,216 @@
+/** What reaches a model beside the conversation: tools, schemas, names. */
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Body } from '#engine/testing/models.ts'
+import { CHAT, chat, regex, SSN, stand } from './guards.fixture.ts'
+import { hook, says, service } from './service.fixture.ts'
+
+const GEMINI = '/v1beta/models/m:generateContent'
+
+/** What somebody has written in it is `said`, and `number` a value of its own. */
+const schema = (said: string, number: unknown) => ({
+  type: 'object',
+  description: said,
+  properties: {
+    url: { type: 'string', description: said, format: 'uri', minLength: 123456789 },
+    type: { type: 'string', enum: [said, 'b'], default: said, pattern: '^.$' },
+    id: { type: 'number', default: number, maximum: 123456789 },
+    list: { type: ['array', 'null'], items: { anyOf: [{ const: said }, { $ref: '#/$defs/x' }] } }
+  },
+  $defs: { x: { title: said, examples: [{ deep: [said] }] } },
+  required: ['url', 'type']
+})
+
+type Declare = (said: string, number: unknown) => Body
+
+const DECLARED: readonly (readonly [string, object, Declare])[] = [
+  [
+    CHAT,
+    { openai: {} },
+    (said, number) => ({
+      ...chat('hi'),
+      tools: [
+        {
+          type: 'function',
+          function: { name: 'f', description: said, parameters: schema(said, number), strict: false }
+        },
+        { type: 'custom', custom: { name: 'g', description: said, format: { type: 'text' } } }
+      ],
+      functions: [{ name: 'h', description: said, parameters: schema(said, number) }],
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'out', description: said, schema: schema(said, number), strict: true }
+      },
+      prediction: { type: 'content', content: said },
+      user: SSN,
+      metadata: { a: SSN }
+    })
+  ],
+  [
+    '/v1/messages',
+    { anthropic: {} },
+    (said, number) => ({
+      model: 'm',
+      max_tokens: 5,
+      messages: [{ role: 'user', content: 'hi' }],
+      tools: [{ name: 'f', description: said, input_schema: schema(said, number) }],
+      output_config: { format: { type: 'json_schema', schema: schema(said, number) } },
+      metadata: { user_id: SSN }
+    })
+  ],
+  [
+    '/v1/responses',
+    { openai: {} },
+    (said, number) => ({
+      model: 'm',
+      input: 'hi',
+      prompt: { id: SSN, variables: { name: said, url: said, part: { type: 'input_text', text: said } } },
+      tools: [
+        { type: 'function', name: 'f', description: said, parameters: schema(said, number), strict: false },
+        { type: 'mcp', server_label: 'a', server_url: `https://x/${SSN}`, authorization: SSN, server_description: said }
+      ],
+      text: { format: { type: 'json_schema', name: 'out', description: said, schema: schema(said, number) } }
+    })
+  ],
+  [
+    GEMINI,
+    { gemini: {} },
+    (said, number) => ({
+      contents: [{ role: 'user', parts: [{ text: 'hi' }] }],
+      tools: [
+        {
+          functionDeclarations: [
+            { name: 'f', description: said, parameters: schema(said, number), response: schema(said, number) },
+            { name: 'g', parametersJsonSchema: schema(said, number) }
+          ]
+        },
+        { googleSearch: {} }
+      ],
+      generationConfig: { responseMimeType: 'application/json', responseSchema: schema(said, number) }
+    })
+  ]
+]
+
+test('what is declared is masked in every format, and stays a schema', async (t) => {
+  for (const [path, provider, body] of DECLARED) {
+    const { models, ask } = await stand(t, { request: [regex()] }, provider)
+    equal((await ask(path, body(`Of ${SSN}`, 123456789))).status, 200)
+    deepEqual(models.asked.at(-1)!.body, body('Of <SSN>', '<SSN>'), path)
+    const clean = body('Of nobody', 5)
+    await ask(path, clean)
+    deepEqual(models.asked.at(-1)!.body, clean, path)
+    const closed = await stand(t, { request: [regex({ action: 'Reject' })] }, provider)
+    equal((await closed.ask(path, body(`Of ${SSN}`, 5))).status, 403, path)
+    equal((await closed.ask(path, clean)).status, 200, path)
+  }
+})
+
+const NAMED: readonly (readonly [string, string, object, Body])[] = [
+  ['a tool', CHAT, { openai: {} }, { ...chat('hi'), tools: [{ type: 'function', function: { name: SSN } }] }],
+  ['who speaks', CHAT, { openai: {} }, { model: 'm', messages: [{ role: 'user', name: SSN, content: 'hi' }] }],
+  ['a role', CHAT, { openai: {} }, { model: 'm', messages: [{ role: SSN, content: 'hi' }] }],
+  [
+    'a parameter',
+    '/v1/messages',
+    { anthropic: {} },
+    {
+      model: 'm',
+      max_tokens: 5,
+      messages: [{ role: 'user', content: 'hi' }],
+      tools: [{ name: 'f', input_schema: { type: 'object', properties: { [SSN]: { type: 'string' } } } }]
+    }
+  ],
+  [
+    'what is required',
+    '/v1/responses',
+    { openai: {} },
+    {
+      model: 'm',
+      input: 'hi',
+      tools: [{ type: 'function', name: 'f', parameters: { type: 'object', required: [SSN] } }]
+    }
+  ],
+  [
+    'a call',
+    GEMINI,
+    { gemini: {} },
+    { contents: [{ role: 'model', parts: [{ functionCall: { name: SSN, args: {} } }] }] }
+  ],
+  [
+    'a field that nobody knows',
+    GEMINI,
+    { gemini: {} },
+    { contents: [], tools: [{ functionDeclarations: [{ name: 'f', parameters: { [SSN]: 1 } }] }] }
+  ]
+]
+
+test('a name cannot be masked: it is rejected, whatever the action', async (t) => {
+  for (const [what, path, provider, body] of NAMED) {
+    for (const action of ['Mask', 'Reject']) {
+      const { models, ask } = await stand(t, { request: [regex({ action })] }, provider)
+      deepEqual([(await ask(path, body)).status, models.asked.length], [403, 0], what)
+    }
+  }
+  const { models, ask } = await stand(t, { request: [{ regex: { matches: ['user|properties|function'] } }] })
+  equal((await ask(CHAT, DECLARED[0]![2]('x', 1))).status, 200, 'words of the format are no names')
+  equal(models.asked.length, 1)
+})
+
+test('services are told each tool as JSON, without what is only for the provider, and may rewrite it', async (t) => {
+  const asked = await service(t)
+  const { models, ask } = await stand(t, { request: [hook(asked.port)] })
+  const tool = {
+    type: 'mcp',
+    server_label: 'a',
+    authorization: 'canary',
+    headers: { a: 'canary' },
+    server_description: 'd'
+  }
+  asked.answer = (given, response) => {
+    const messages = given.body.messages.map(({ role, content }: Body) => {
+      return { role, content: content.startsWith('{') ? content.replace('"d"', '"e"') : content }
+    })
+    says({ action: { body: { messages } } })(given, response)
+  }
+  await ask('/v1/responses', { model: 'm', input: 'hi', tools: [tool] })
+  const told = asked.seen[0]!.body.body.messages as Body[]
+  deepEqual(told[1], {
+    role: 'system',
+    content: JSON.stringify({ type: 'mcp', server_label: 'a', server_description: 'd' })
+  })
+  ok(!JSON.stringify(told).includes('canary'))
+  deepEqual(models.asked[0]!.body.tools, [{ ...tool, server_description: 'e' }])
+})
+
+test('hostile declarations are told of, or passed on to whoever knows better', async (t) => {
+  const { ask } = await stand(t, { request: [regex()] })
+  const deep = `{"model":"m","messages":[],"tools":${'['.repeat(200_000)}${']'.repeat(200_000)}}`
+  equal((await ask(CHAT, deep)).status, 400)
+  for (const tools of [7, 'x', null, [null, 7, 'x', [[{ name: 5 }]]], { a: 1 }]) {
+    ok((await ask(CHAT, { ...chat('hi'), tools })).status < 500)
+  }
+  const own = JSON.parse(`{"__proto__":{"x":"${SSN}"},"type":"function"}`) as object
+  const { models, ask: again } = await stand(t, { request: [regex()] })
+  await again(CHAT, JSON.stringify({ ...chat('hi'), tools: [own] }))
+  ok(!JSON.stringify(models.asked).includes(SSN))
+  equal(({} as { x?: string }).x, undefined)
+})
+
+test('token counts and embeddings are guarded like chats', async (t) => {
+  const anthropic = await stand(t, { request: [regex()] }, { anthropic: {} }, {}, { '/count': 'AnthropicTokenCount' })
+  await anthropic.ask('/count', {
+    model: 'm',
+    messages: [{ role: 'user', content: SSN }],
+    tools: [{ name: 'f', description: SSN }]
+  })
+  const { messages, tools } = anthropic.models.asked[0]!.body
+  deepEqual([messages[0].content, tools[0].description], ['<SSN>', '<SSN>'])
+  const openai = await stand(t, { request: [regex()] }, { openai: {} }, {}, { '/embeddings': 'Embeddings' })
+  await openai.ask('/v1/embeddings', { model: 'm', input: ['a', `b ${SSN}`] })
+  deepEqual(openai.models.asked[0]!.body.input, ['a', 'b <SSN>'])
+  const gemini = await stand(t, { request: [regex()] }, { gemini: {} }, {}, { ':countTokens': 'GeminiTokenCount' })
+  const inner = { model: 'models/m', contents: [{ parts: [{ text: SSN }] }], tools: [] }
+  await gemini.ask('/v1beta/models/m:countTokens', { generateContentRequest: inner })
+  equal(JSON.stringify(gemini.models.asked).includes(SSN), false)
+  equal(gemini.models.asked.length, 1)
+})

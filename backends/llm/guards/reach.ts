@@ -1,0 +1,85 @@
+/**
+ * Everything of a request that reaches a model as text, and of an answer that a client reads: by the request bodies of
+ * the API references of the formats. What is not here says how to answer (temperature, limits, stop words), is for
+ * the provider alone (metadata, cache keys, users, safety ids), or is a name that has to be one of the names here.
+ */
+import type { FormatName } from '#backends/llm/conversation.ts'
+import type { AiRouteType } from '#engine/ir/snapshot.ts'
+import type { Reach } from '#engine/kit/scan/job.ts'
+
+/** Of what a client asks. */
+export const ASKED: { readonly [format in FormatName]: Reach } = {
+  completions: {
+    // `documents` and the guided fields are those of vLLM.
+    texts: ['messages', 'prediction', 'documents'],
+    declared: [
+      ...['tools', 'functions', 'response_format.json_schema', 'web_search_options.user_location'],
+      ...['guided_json', 'structured_outputs']
+    ],
+    hasNames: true
+  },
+  messages: {
+    texts: ['system', 'messages', 'context_management', 'compaction'],
+    declared: ['tools', 'output_config.format.schema', 'output_format.schema'],
+    hasNames: true
+  },
+  responses: {
+    texts: ['instructions', 'input', 'prompt'],
+    declared: ['tools', 'text.format'],
+    hasNames: true
+  },
+  gemini: {
+    texts: ['systemInstruction', 'system_instruction', 'contents'],
+    declared: [
+      'tools',
+      ...['generationConfig', 'generation_config'].flatMap((config) =>
+        ['responseSchema', 'response_schema', 'responseJsonSchema', 'response_json_schema'].map(
+          (schema) => `${config}.${schema}`
+        )
+      )
+    ],
+    hasNames: true
+  },
+  converse: {
+    texts: ['system', 'messages'],
+    declared: ['toolConfig.tools'],
+    hasNames: true
+  }
+}
+
+const answered = (...texts: string[]): Reach => ({ texts, declared: [], hasNames: false })
+
+/** Of what a provider answers. A name in it is one that the request has declared. */
+export const ANSWERED: { readonly [format in FormatName]: Reach } = {
+  completions: answered('choices'),
+  messages: answered('content'),
+  responses: answered('output'),
+  gemini: answered('candidates'),
+  converse: answered('output')
+}
+
+/** Of what is no chat, where a format has it; null: nobody knows what is in it. */
+const OTHERS: { readonly [type in AiRouteType]?: { readonly [format in FormatName]?: Reach } | null } = {
+  Passthrough: null,
+  Realtime: null,
+  Models: {},
+  AnthropicTokenCount: { messages: ASKED.messages },
+  GeminiTokenCount: { gemini: below(ASKED.gemini, 'generateContentRequest') },
+  Embeddings: {
+    completions: { texts: ['input'], declared: [], hasNames: false },
+    gemini: { texts: ['content', 'requests'], declared: [], hasNames: false }
+  }
+}
+
+/** The same there, and below the field `name`. */
+function below({ texts, declared, hasNames }: Reach, name: string): Reach {
+  const both = (paths: readonly string[]) => [...paths, ...paths.map((path) => `${name}.${path}`)]
+  return { texts: both(texts), declared: both(declared), hasNames }
+}
+
+/** 'nothing': there is nothing in it; 'unknown': guards would see nothing of it. */
+export function reachOf(type: AiRouteType, client: FormatName): Reach | 'nothing' | 'unknown' {
+  const other = OTHERS[type]
+  if (other === undefined) return ASKED[client]
+  return other === null ? 'unknown' : (other[client] ?? 'nothing')
+}
