@@ -4,10 +4,11 @@
  */
 import { randomBytes } from 'node:crypto'
 import { Lru } from '#engine/kit/lru.ts'
+import type { Catalog } from './owners.ts'
 import { isObject } from './read-rpc.ts'
 import type { JsonObject } from './rpc.ts'
 import type { Seal } from './seal.ts'
-import type { Link, ServerFacts, Target } from './target.ts'
+import type { Link, LinkFailure, ServerFacts, Target } from './target.ts'
 
 /** What is sealed, under short names: the id is sent with every request. */
 interface Sealed {
@@ -58,7 +59,9 @@ export class Session {
   /** Targets of the client's requests that are under way here, by id: where its cancellation goes. */
   readonly running = new Map<string | number, readonly string[]>()
   /** Initialisations that are under way: one for all calls that wait for it. */
-  readonly healing = new Map<string, ((isHealed: boolean) => void)[]>()
+  readonly healing = new Map<string, ((failure: LinkFailure | null) => void)[]>()
+  /** Names that targets have listed, by kind and target (owners.ts). */
+  readonly catalogs = new Map<string, Catalog>()
   streams = 0
   /** performance.now() of the last use here. */
   usedAt: number

@@ -93,6 +93,8 @@ export class Exchange {
   rawKey: string | null = null
   /** Origin header as it was received, where cors runs: hooks may change it before the response needs it. */
   origin: string | null = null
+  /** The policy cors lets the site that Origin names read the answer. */
+  isOriginAllowed = false
   /** Header lines that held credentials and were taken out before SERVE, flat: name, value. Never printed. */
   credentials: readonly string[] | null = null
   /** What the tightest rate limit says, or null. */

@@ -77,8 +77,7 @@ export class SseReader {
 
   #keep(piece: Buffer): void {
     this.#pendingBytes += piece.length
-    if (this.#pendingBytes + (this.#data?.length ?? 0) > this.#bytesMax)
-      throw new SseTooLong('the event is too long')
+    if (this.#pendingBytes + (this.#data?.length ?? 0) > this.#bytesMax) throw new SseTooLong('the event is too long')
     this.#pieces.push(Buffer.from(piece))
   }
 
@@ -131,8 +130,7 @@ export class SseReader {
   #add(value: string): void {
     this.#data = this.#data === null ? value : `${this.#data}\n${value}`
     this.#lineCount++
-    if (this.#data.length + this.#lineCount * LINE_BYTES > this.#bytesMax)
-      throw new SseTooLong('the event is too long')
+    if (this.#data.length + this.#lineCount * LINE_BYTES > this.#bytesMax) throw new SseTooLong('the event is too long')
   }
 }
 
