@@ -31,7 +31,7 @@ export interface Begun {
 
 let heals = 0
 
-/** Asks, and heals the session once. Returns what gives it up. `json`: the message as it came, where that may be sent. */
+/** Asks, and heals the session once. Returns what gives it up. `json`: the message as it came, if that may be sent. */
 export function ask(asking: Asking, message: RpcRequest, events: LinkEvents, json?: Buffer): () => void {
   const { session, target, peers, headers, timeoutMs } = asking
   let isGivenUp = false

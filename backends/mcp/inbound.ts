@@ -49,7 +49,7 @@ function ofNotification({ names }: Core, session: Session, message: RpcNotificat
   const everyone = [...names.targets]
   const { method, params = {} } = message
   if (method === 'notifications/cancelled' && isId(params.requestId)) {
-    // A request that runs in another worker: those who do not know the id pay no attention to it (2025-11-25, cancellation).
+    // It may run in another worker: those who do not know the id pay no attention to it (2025-11-25, cancellation).
     return { targets: session.running.get(params.requestId) ?? everyone, message }
   }
   if (method === 'notifications/progress' && isId(params.progressToken) && names.isTagged)

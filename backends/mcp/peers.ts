@@ -58,5 +58,5 @@ export class Peers {
   }
 }
 
-/** What holds something open from request to request: a child, a stream. Over HTTP each request can bring its fields. */
+/** What holds something open from request to request: a child, a stream. Over HTTP each request brings its fields. */
 export const isKept = ({ kind }: Target): boolean => kind === 'stdio' || kind === 'sse'

@@ -1,6 +1,6 @@
 /**
- * How to talk to one MCP server, whatever carries it: streamable HTTP, legacy SSE, a child process, an API that speaks no
- * MCP at all. A Target is compiled once per configuration; a Link is one conversation with it, on behalf of one session
+ * How to talk to one MCP server, whatever carries it: streamable HTTP, legacy SSE, a child process, an API that speaks
+ * no MCP at all. A Target is compiled once per configuration; a Link is one conversation with it, on behalf of one session
  * of one client (or of one request, where there are no sessions).
  */
 import type { HeaderBlock } from '#engine/http/headers.ts'
@@ -8,7 +8,7 @@ import type { JsonObject, RpcMessage, RpcNotification, RpcRequest, RpcResponse }
 
 /** What a target must know of the one it is asked for. */
 export interface LinkOptions {
-  /** Stable for the session over workers and reloads; nobody else's. Names what a target keeps for it (a child process). */
+  /** Stable for the session over workers and reloads; nobody else's. Names what a target keeps for it (a child). */
   readonly sessionKey: string
   /** What the target called the conversation, if it has begun already; null: it begins with `initialize`. */
   readonly upstreamSession: string | null
@@ -54,8 +54,8 @@ export interface Link {
   /** Sends what needs no answer: a notification, or the client's response to a request of the server. */
   send(message: RpcNotification | RpcResponse): Promise<LinkFailure | null>
   /**
-   * Opens the stream of what the server says unasked (GET of streamable HTTP). `lastEventId`: where it broke off. `ended`
-   * once, with null where the target has no such stream. Returns what closes it.
+   * Opens the stream of what the server says unasked (GET of streamable HTTP). `lastEventId`: where it broke off.
+   * `ended` once, with null where the target has no such stream. Returns what closes it.
    */
   listen(lastEventId: string | null, events: ListenEvents): () => void
   /** The session is over: DELETE, or the end of the child. */

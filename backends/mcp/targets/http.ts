@@ -1,6 +1,6 @@
 /**
- * MCP servers over streamable HTTP (revisions 2025-03-26 to 2025-11-25, basic/transports): each message is a POST, whose
- * answer is JSON or a stream of events; a stream that breaks off is taken up again with Last-Event-ID.
+ * MCP servers over streamable HTTP (revisions 2025-03-26 to 2025-11-25, basic/transports): each message is a POST,
+ * whose answer is JSON or a stream of events; a stream that breaks off is taken up again with Last-Event-ID.
  */
 
 import type { RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/rpc.ts'

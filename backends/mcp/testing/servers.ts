@@ -1,5 +1,6 @@
 /** MCP servers made with the official SDK, over streamable HTTP, for the tests of this folder. */
 import { randomUUID } from 'node:crypto'
+import { EventEmitter, once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
@@ -14,6 +15,8 @@ export interface McpHttpServer {
   readonly sessions: Map<string, { readonly transport: StreamableHTTPServerTransport; readonly server: McpServer }>
   /** Forgets every session, as a restart does. */
   forget(): void
+  /** When a request with this method has come. */
+  until(method: string): Promise<void>
 }
 
 export interface ServerOptions {
@@ -25,6 +28,7 @@ export interface ServerOptions {
 export async function startMcp(t: TestContext, { isJson = false, setUp }: ServerOptions): Promise<McpHttpServer> {
   const sessions: McpHttpServer['sessions'] = new Map()
   const seen: McpHttpServer['seen'] = []
+  const heard = new EventEmitter()
   const open = async (): Promise<StreamableHTTPServerTransport> => {
     const server = new McpServer(
       { name: 'fixture', version: '1' },
@@ -47,6 +51,7 @@ export async function startMcp(t: TestContext, { isJson = false, setUp }: Server
     request.on('end', () => {
       const body = Buffer.concat(pieces).toString()
       seen.push({ method: request.method!, headers: request.headers, body })
+      heard.emit(request.method!)
       const id = request.headers['mcp-session-id'] as string | undefined
       if (id !== undefined && !sessions.has(id)) {
         response.writeHead(404, { 'content-type': 'application/json' })
@@ -65,5 +70,11 @@ export async function startMcp(t: TestContext, { isJson = false, setUp }: Server
     http.close()
   })
   const { port } = http.address() as AddressInfo
-  return { port, seen, sessions, forget: () => sessions.clear() }
+  return {
+    port,
+    seen,
+    sessions,
+    forget: () => sessions.clear(),
+    until: async (method) => void (await once(heard, method))
+  }
 }
