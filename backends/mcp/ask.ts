@@ -92,9 +92,7 @@ export function restore(asking: Asking, done: (failure: LinkFailure | null) => v
     session.healing.delete(target.name)
     for (const one of all) one(failure)
   }
-  const old = session.links.get(target)
-  session.links.delete(target)
-  old?.release()
+  session.drop(target)
   const { info, capabilities } = session.client
   const params = { protocolVersion: session.version, capabilities, clientInfo: info }
   begin(asking, session.key, params, (begun, failure) => {
@@ -104,7 +102,7 @@ export function restore(asking: Asking, done: (failure: LinkFailure | null) => v
     }
     const { link, facts } = begun
     session.seats.set(target.name, { upstream: link.upstreamSession, version: facts.protocolVersion })
-    if (isKept(target)) session.links.set(target, link)
+    if (isKept(target)) session.keep(target, link)
     // What the client said long ago. A target that does not take it will refuse the call that follows.
     void link.send({ jsonrpc: '2.0', method: 'notifications/initialized' }).then(() => tell(null))
   })

@@ -14,7 +14,7 @@ const server = (t: TestContext): Promise<McpHttpServer> =>
     setUp(made) {
       for (const name of ['open', 'secret']) {
         made.registerTool(name, {}, () => ({ content: [{ type: 'text', text: name }] }))
-        made.registerPrompt(name, () => ({ messages: [] }))
+        made.registerPrompt(name, {}, () => ({ messages: [] }))
         made.registerResource(name, `file:///${name}`, {}, (uri) => ({ contents: [{ uri: uri.href, text: name }] }))
       }
     }

@@ -104,7 +104,7 @@ class Service implements CompiledBackend {
   }
 
   #isVersionFine(ex: Exchange, reply: Reply, id: RpcId | null): boolean {
-    const version = ex.request.getAll('mcp-protocol-version')
+    const version = ex.request.get('mcp-protocol-version')
     if (version === undefined || REVISIONS.includes(version)) return true
     const message = `Bad Request: Unsupported protocol version (supported versions: ${REVISIONS.join(', ')})`
     reply.refuse(400, REFUSED, message, { id, data: { supported: REVISIONS } })
@@ -113,7 +113,7 @@ class Service implements CompiledBackend {
 
   /** Null: the client has been told that there is none. */
   #sessionOf(ex: Exchange, reply: Reply, id: RpcId | null): Session | null {
-    const given = ex.request.getAll('mcp-session-id')
+    const given = ex.request.get('mcp-session-id')
     if (given === undefined || given === '') {
       reply.refuse(400, REFUSED, 'Bad Request: Mcp-Session-Id header is required', { id })
       return null
@@ -125,7 +125,7 @@ class Service implements CompiledBackend {
 
   /** Stateless routing: a session for one request, which is begun with the targets that it needs. */
   #passing(ex: Exchange, reply: Reply): Session {
-    const version = ex.request.getAll('mcp-protocol-version') ?? REVISION_UNSAID
+    const version = ex.request.get('mcp-protocol-version') ?? REVISION_UNSAID
     const sealed = { n: newSessionKey(), v: version, c: GATEWAY, k: {}, t: {}, i: '', a: 0 }
     const session = new Session(null, sealed, performance.now())
     reply.onOver = () => this.#core.close(session, this.#core.peers.headersOf(ex))

@@ -10,7 +10,7 @@ import { Names } from './names.ts'
 import { Peers } from './peers.ts'
 import { addRules, compileRules, type ItemGate } from './rules.ts'
 import { Seal } from './seal.ts'
-import { type Session, Sessions } from './session.ts'
+import { type Session, type Sessions, sessionsOf } from './session.ts'
 import type { LinkFailure, Target } from './target.ts'
 
 export class Core {
@@ -35,7 +35,7 @@ export class Core {
     this.isStateless = backend.sessionRouting === 'Stateless'
     // A session belongs to one backend: its name is sealed with it, whatever else has the same key.
     const seal = new Seal(backend.session.key, context.secret, `session ${context.name}`)
-    this.sessions = new Sessions(seal, backend.session.idleMs)
+    this.sessions = sessionsOf(context.upstream, context.name, seal, backend.session.idleMs)
     this.#gates = new Map(
       backend.targets.map(({ name, authorization }) => {
         const rules = addRules(backend.authorization, authorization)
@@ -65,7 +65,7 @@ export class Core {
       if (!this.names.targets.has(name)) continue
       this.peers.link(session, this.peers.get(name), headers).close()
     }
-    session.links.clear()
+    session.forgetLinks()
     this.sessions.end(session)
   }
 }

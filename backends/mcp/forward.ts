@@ -124,5 +124,5 @@ export function eventIdOf(isTagged: boolean, target: string, id: string): string
   return isTagged ? encodePlaces({ [target]: id }) : id
 }
 
-export const encodePlaces = (places: Readonly<Record<string, string>>): string =>
+export const encodePlaces = (places: Readonly<Record<string, string | null>>): string =>
   Buffer.from(JSON.stringify(places)).toString('base64url')

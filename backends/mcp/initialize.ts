@@ -120,7 +120,7 @@ class Beginning {
     }
     for (const [name, { link }] of this.#begun) {
       const target = this.#core.peers.get(name)
-      if (isKept(target)) session.links.set(target, link)
+      if (isKept(target)) session.keep(target, link)
       else link.release()
     }
     this.#reply.sessionId = session.id

@@ -31,7 +31,7 @@ function placesOf({ names, peers }: Core, lastId: string | null): Map<Target, st
   if (lastId === null || !names.isTagged) return new Map(peers.all.map((target) => [target, lastId]))
   const places = new Map<Target, string | null>()
   for (const [name, id] of Object.entries(decodePlaces(lastId) ?? {})) {
-    if (names.targets.has(name) && typeof id === 'string') places.set(peers.get(name), id)
+    if (names.targets.has(name) && (typeof id === 'string' || id === null)) places.set(peers.get(name), id)
   }
   return places.size === 0 ? null : places
 }
@@ -50,9 +50,10 @@ class Listening {
   readonly #reply: Reply
   readonly #session: Session
   readonly #begins: ReadonlyMap<Target, string | null>
-  /** How far each target's stream has come. */
-  readonly #places: Record<string, string> = {}
+  /** How far each target's stream has come: of all that belong to this one, so that all go on together. */
+  readonly #places: Record<string, string | null> = {}
   readonly #stops = new Map<Target, () => void>()
+  readonly #opened = new Set<Target>()
   /** Targets whose stream is open or may yet be. */
   #open: number
   #isOver = false
@@ -68,10 +69,8 @@ class Listening {
   start(): void {
     this.#session.streams++
     this.#reply.onGone = () => this.#end()
-    for (const [target, from] of this.#begins) {
-      if (from !== null) this.#places[target.name] = from
-      this.#listen(target, from, true)
-    }
+    for (const [target, from] of this.#begins) this.#places[target.name] = from
+    for (const [target, from] of this.#begins) this.#listen(target, from, true)
   }
 
   #end(): void {
@@ -91,8 +90,12 @@ class Listening {
       return
     }
     const stop = peers.link(this.#session, target, headers).listen(from, {
-      opened: () => this.#reply.open(),
+      opened: () => {
+        this.#opened.add(target)
+        this.#reply.open()
+      },
       message: (message, eventId) => {
+        this.#opened.add(target)
         const id = eventId === null ? null : this.#idOf(target, eventId)
         this.#reply.message(outwardMessage(names, target.name, message), id)
       },
@@ -123,8 +126,8 @@ class Listening {
   #ended(target: Target, failure: LinkFailure | null): void {
     this.#stops.delete(target)
     if (--this.#open > 0 || this.#isOver) {
-      // The client comes back for it, and goes on with all (Last-Event-ID).
-      if (failure !== null && this.#reply.isStream && !this.#isOver) this.#close()
+      // One that was there has broken off: the client comes back for it, and goes on with all (Last-Event-ID).
+      if (failure !== null && this.#opened.has(target) && !this.#isOver) this.#close()
       return
     }
     if (this.#reply.isStream) this.#close()

@@ -34,8 +34,8 @@ export class Peers {
   headersOf({ request }: Exchange): HeaderBlock {
     const headers = new HeaderBlock()
     for (const name of this.#forwarded) {
-      const value = request.getAll(name)
-      if (value !== undefined) headers.append(name, value)
+      // Most are not there, and to find that out is cheap.
+      if (request.has(name)) headers.append(name, request.getAll(name)!)
     }
     return headers
   }
@@ -50,10 +50,10 @@ export class Peers {
       headers
     }
     if (!isKept(target)) return target.open(options)
-    const known = session.links.get(target)
-    if (known !== undefined) return known
+    const known = session.linkOf(target)
+    if (known !== null) return known
     const link = target.open(options)
-    session.links.set(target, link)
+    session.keep(target, link)
     return link
   }
 }

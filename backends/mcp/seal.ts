@@ -1,8 +1,9 @@
 /**
  * What the gateway gives to clients to keep for it: encrypted and authenticated, so that any worker and any replica
- * with the key opens it, and nobody else reads or changes it. AES-256-GCM (NIST SP 800-38D), key by HKDF-SHA-256 (RFC 5869).
+ * with the key opens it, and nobody else reads or changes it. AES-256-GCM (NIST SP 800-38D), key by HKDF-SHA-256
+ * (RFC 5869).
  */
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 
 const IV_BYTES = 12
 const TAG_BYTES = 16
@@ -10,6 +11,8 @@ const TAG_BYTES = 16
 export class Seal {
   readonly #key: Buffer
   readonly #place: Buffer
+  /** The same for the same key and place, and says nothing of either. */
+  readonly mark: string
 
   /**
    * `key`: of the configuration, or null for `secret`, that of the process. `place` is authenticated with everything:
@@ -19,6 +22,7 @@ export class Seal {
     const material = key === null ? secret : Buffer.from(key, 'utf8')
     this.#key = Buffer.from(hkdfSync('sha256', material, 'weir', 'mcp seal 1', 32))
     this.#place = Buffer.from(place)
+    this.mark = createHmac('sha256', this.#key).update(this.#place).digest('base64url')
   }
 
   /** base64url of iv, ciphertext and tag. `value` is JSON. */

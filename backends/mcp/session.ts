@@ -54,8 +54,8 @@ export class Session {
   readonly caller: string
   /** By name. Upstream sessions that had to be made anew are here only. */
   readonly seats: Map<string, Seat>
-  /** Links that are kept from request to request, by target. */
-  readonly links = new Map<Target, Link>()
+  /** Links that are kept from request to request, by the target's name. */
+  readonly #links = new Map<string, { readonly target: Target; readonly link: Link }>()
   /** Targets of the client's requests that are under way here, by id: where its cancellation goes. */
   readonly running = new Map<string | number, readonly string[]>()
   /** Initialisations that are under way: one for all calls that wait for it. */
@@ -76,10 +76,31 @@ export class Session {
     this.usedAt = now
   }
 
+  linkOf(target: Target): Link | null {
+    const kept = this.#links.get(target.name)
+    return kept?.target === target ? kept.link : null
+  }
+
+  /** In the place of that to the target of the same name, perhaps of a configuration before. */
+  keep(target: Target, link: Link): void {
+    this.drop(target)
+    this.#links.set(target.name, { target, link })
+  }
+
+  drop({ name }: Target): void {
+    this.#links.get(name)?.link.release()
+    this.#links.delete(name)
+  }
+
+  /** They have been closed. */
+  forgetLinks(): void {
+    this.#links.clear()
+  }
+
   /** Lets go what is kept here; nothing of the session ends. */
   release(): void {
-    for (const link of this.links.values()) link.release()
-    this.links.clear()
+    for (const { link } of this.#links.values()) link.release()
+    this.#links.clear()
   }
 }
 
@@ -97,14 +118,15 @@ export const newSessionKey = (): string => randomBytes(16).toString('base64url')
 
 export class Sessions {
   readonly #seal: Seal
-  readonly #idleMs: number
+  /** Of the configuration in force. */
+  idleMs: number
   readonly #known = new Lru<string, Session>(REMEMBERED_MAX)
   /** Ids that have ended here: a DELETE, or an end without a cure. */
   readonly #ended = new Lru<string, true>(FORGOTTEN_MAX)
 
   constructor(seal: Seal, idleMs: number) {
     this.#seal = seal
-    this.#idleMs = idleMs
+    this.idleMs = idleMs
   }
 
   /** Null: the client says more about itself than an id can carry. `now`: performance.now(). */
@@ -127,7 +149,7 @@ export class Sessions {
     const known = this.#known.get(id)
     if (known !== undefined) {
       if (known.caller !== caller) return null
-      if (now - known.usedAt > this.#idleMs && known.streams === 0) {
+      if (now - known.usedAt > this.idleMs && known.streams === 0) {
         this.end(known)
         return null
       }
@@ -146,6 +168,26 @@ export class Sessions {
     if (session.id !== null) this.#ended.set(session.id, true)
     if (session.id !== null) this.#known.delete(session.id)
   }
+}
+
+/** What a thread knows of sessions outlives a configuration, as its pools do: by backend and key of the seal. */
+const stores = new WeakMap<object, Map<string, { readonly mark: string; readonly sessions: Sessions }>>()
+
+/** `thread`: what the same thread has in every configuration. */
+export function sessionsOf(thread: object, backend: string, seal: Seal, idleMs: number): Sessions {
+  let store = stores.get(thread)
+  if (store === undefined) {
+    store = new Map()
+    stores.set(thread, store)
+  }
+  const known = store.get(backend)
+  if (known?.mark === seal.mark) {
+    known.sessions.idleMs = idleMs
+    return known.sessions
+  }
+  const sessions = new Sessions(seal, idleMs)
+  store.set(backend, { mark: seal.mark, sessions })
+  return sessions
 }
 
 function sealedOf({ key, version, params, caller, servers }: Beginning): Sealed | null {

@@ -1,7 +1,7 @@
 /**
  * How to talk to one MCP server, whatever carries it: streamable HTTP, legacy SSE, a child process, an API that speaks
- * no MCP at all. A Target is compiled once per configuration; a Link is one conversation with it, on behalf of one session
- * of one client (or of one request, where there are no sessions).
+ * no MCP at all. A Target is compiled once per configuration; a Link is one conversation with it, on behalf of one
+ * session of one client (or of one request, where there are no sessions).
  */
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { JsonObject, RpcMessage, RpcNotification, RpcRequest, RpcResponse } from './rpc.ts'

@@ -10,8 +10,8 @@ const LOCAL_ADDRESS = /^(?:::ffff:)?127\.|^::1$/
 /** Whether the request may be answered. No browser, no Origin: those pass. */
 export function isOriginFine(ex: Exchange): boolean {
   const { client, request } = ex
-  const origin = ex.origin ?? request.getAll('origin')
-  if (origin === undefined || ex.isOriginAllowed) return true
+  if (ex.isOriginAllowed || !request.has('origin')) return true
+  const origin = request.getAll('origin')!
   const host = /^https?:\/\/([^/]+)$/i.exec(origin)?.[1]?.toLowerCase()
   if (host === undefined) return false
   // On a connection from this very machine the names of page and gateway are the same in an attack too: the page's

@@ -50,7 +50,9 @@ export async function gatewayOf(t: TestContext, mcp: McpBackend, options: McpGat
   const started = await startGateway(file, { edit, ...rest })
   t.after(() => started.close())
   const url = `http://127.0.0.1:${started.port}/mcp`
-  return { ...started, url }
+  /** The same configuration, put in force once more. */
+  const again = () => started.reload(file)
+  return { ...started, url, again }
 }
 
 /** Connected, with what it was told. */
