@@ -4,5 +4,6 @@ import { dynamicBackend } from './http/dynamic.ts'
 import { staticBackend } from './http/static.ts'
 import { aiBackend } from './llm/backend.ts'
 import { modelsBackend } from './llm/models.ts'
+import { mcpBackend } from './mcp/backend.ts'
 
-export const backends: readonly BackendKind[] = [staticBackend, dynamicBackend, aiBackend, modelsBackend]
+export const backends: readonly BackendKind[] = [staticBackend, dynamicBackend, aiBackend, modelsBackend, mcpBackend]

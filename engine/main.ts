@@ -58,7 +58,8 @@ function check(draft: SnapshotDraft): readonly Problem[] {
         mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
         fail() {},
         reply() {},
-        inProcess: NOBODY_ASKS
+        inProcess: NOBODY_ASKS,
+        secret: new Uint8Array(32)
       }
     )
     return []
@@ -108,7 +109,8 @@ function startWorker(data: WorkerData): void {
         mirrorRecorderFor: telemetry.mirrorRecorderFor,
         fail: (ex, code) => lifecycle.fail(ex, code),
         reply: (ex, reply) => lifecycle.reply(ex, reply),
-        inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers })
+        inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers }),
+        secret: data.secret
       })
   })
   port.on('message', (message: ToWorker) => thread.receive(message))

@@ -19,6 +19,7 @@ function compiled(hostRewrite: BackendContext['hostRewrite'] = 'default') {
     fail: (_ex, code) => failed.push(code),
     reply() {},
     inProcess: NOBODY_ASKS,
+    secret: new Uint8Array(32),
     offload: IDLE.offload,
     maxBufferBytes: 0,
     log() {}

@@ -26,6 +26,7 @@ function serve(
     fail,
     reply: fail,
     inProcess: NOBODY_ASKS,
+    secret: new Uint8Array(32),
     offload: IDLE.offload,
     maxBufferBytes: 0,
     log() {}
@@ -83,6 +84,7 @@ test('is out of reach while its endpoint is', () => {
     fail,
     reply: fail,
     inProcess: NOBODY_ASKS,
+    secret: new Uint8Array(32),
     offload: IDLE.offload,
     maxBufferBytes: 0,
     log() {}

@@ -1,4 +1,4 @@
-/** JSON-RPC 2.0 as MCP uses it: one message at a time, ids are text or whole numbers (MCP base protocol; no batches). */
+/** JSON-RPC 2.0 as MCP uses it: one message at a time, ids are text or whole numbers (base protocol; no batches). */
 
 export type RpcId = string | number
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject

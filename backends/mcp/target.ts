@@ -1,14 +1,14 @@
 /**
- * How to talk to one MCP server, whatever carries it: streamable HTTP, legacy SSE, a child process, an API that speaks no
- * MCP at all. A Target is compiled once per configuration; a Link is one conversation with it, on behalf of one session
- * of one client (or of one request, where there are no sessions).
+ * How to talk to one MCP server, whatever carries it: streamable HTTP, legacy SSE, a child process, an API that speaks
+ * no MCP at all. A Target is compiled once per configuration; a Link is one conversation with it, on behalf of one
+ * session of one client (or of one request, where there are no sessions).
  */
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import type { JsonObject, RpcNotification, RpcRequest, RpcResponse } from './rpc.ts'
+import type { JsonObject, RpcMessage, RpcNotification, RpcRequest, RpcResponse } from './rpc.ts'
 
 /** What a target must know of the one it is asked for. */
 export interface LinkOptions {
-  /** Stable for the session over workers and reloads; nobody else's. Names what a target keeps for it (a child process). */
+  /** Stable for the session over workers and reloads; nobody else's. Names what a target keeps for it (a child). */
   readonly sessionKey: string
   /** What the target called the conversation, if it has begun already; null: it begins with `initialize`. */
   readonly upstreamSession: string | null
@@ -20,10 +20,15 @@ export interface LinkOptions {
 
 /** Where messages of a target go. Called in turns of the event loop, never after `answered` or `failed`. */
 export interface LinkEvents {
-  /** On the way: a notification, or a request of the server to the client. */
-  message(message: RpcRequest | RpcNotification): void
+  /**
+   * On the way: a notification, or a request of the server to the client. `eventId`: of the server, to take the stream
+   * up again; none where the transport has none.
+   */
+  message(message: RpcRequest | RpcNotification, eventId?: string | null): void
   /** The answer. */
   answered(response: RpcResponse): void
+  /** Instead of `answered`, where there is this: the answer as JSON that nobody has changed, perhaps not even read. */
+  answeredBytes?(json: Buffer): void
   /** There will be none. `expired`: the target knows the session no more (404), and a new one may help. */
   failed(failure: LinkFailure): void
 }
@@ -41,13 +46,16 @@ export interface Link {
   readonly upstreamSession: string | null
   /** From the answer to `initialize` on. */
   setVersion(version: string): void
-  /** Sends a request with the id it has. Returns what gives it up (the client has left): no more events. */
-  request(message: RpcRequest, events: LinkEvents, timeoutMs: number): () => void
+  /**
+   * Sends a request with the id it has. Returns what gives it up (the client has left): no more events. `json`: the
+   * message as it came, to be sent as it is. `timeoutMs` 0: however long it takes.
+   */
+  request(message: RpcRequest, events: LinkEvents, timeoutMs: number, json?: Buffer): () => void
   /** Sends what needs no answer: a notification, or the client's response to a request of the server. */
   send(message: RpcNotification | RpcResponse): Promise<LinkFailure | null>
   /**
-   * Opens the stream of what the server says unasked (GET of streamable HTTP). `lastEventId`: where it broke off. `ended`
-   * once, with null where the target has no such stream. Returns what closes it.
+   * Opens the stream of what the server says unasked (GET of streamable HTTP). `lastEventId`: where it broke off.
+   * `ended` once, with null where the target has no such stream. Returns what closes it.
    */
   listen(lastEventId: string | null, events: ListenEvents): () => void
   /** The session is over: DELETE, or the end of the child. */
@@ -57,8 +65,10 @@ export interface Link {
 }
 
 export interface ListenEvents {
-  /** `eventId`: of the server, to go on from; null: it gives none. */
-  message(message: RpcRequest | RpcNotification, eventId: string | null): void
+  /** The server has such a stream: for links that know it before the first message. */
+  opened?(): void
+  /** `eventId`: of the server, to go on from; null: it gives none. Responses come where a broken stream goes on. */
+  message(message: RpcMessage, eventId: string | null): void
   ended(failure: LinkFailure | null): void
 }
 

@@ -82,7 +82,8 @@ function build(snapshot: Snapshot, kept: ReturnType<typeof newKept>): void {
     mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
     fail() {},
     reply() {},
-    inProcess: NOBODY_ASKS
+    inProcess: NOBODY_ASKS,
+    secret: new Uint8Array(32)
   })
 }
 

@@ -38,7 +38,8 @@ function build(snapshot: Snapshot, registry: readonly Policy[] = policies, kept 
     mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
     fail: (_ex, code) => failed.push(code),
     reply() {},
-    inProcess: NOBODY_ASKS
+    inProcess: NOBODY_ASKS,
+    secret: new Uint8Array(32)
   })
   return { runtime, upstream, failed, recorders }
 }

@@ -33,6 +33,8 @@ export interface RuntimeDeps {
   readonly fail: (ex: Exchange, code: ErrorCode) => void
   readonly reply: (ex: Exchange, reply: LocalReply) => void
   readonly inProcess: InProcess
+  /** BackendContext.secret. */
+  readonly secret: Uint8Array
 }
 
 export interface Runtime extends Router {
@@ -258,7 +260,7 @@ class Builder {
   }
 
   #compileBackend(backend: Backend, name: string, settings: RouteSettings): CompiledBackend {
-    const { upstream, fail, reply, inProcess, workshop } = this.#deps
+    const { upstream, fail, reply, inProcess, secret, workshop } = this.#deps
     const { log, offload } = workshop
     const kind = this.#deps.backends.find((known) => known.kind === backend.kind)
     if (kind === undefined) return this.#refuse(`backends.${name}`, `there is no kind of backend "${backend.kind}"`)
@@ -266,7 +268,7 @@ class Builder {
     const { maxBufferBytes } = this.#snapshot.frontend.http
     const { hostRewrite } = settings
     const keepsAnswers = this.#log?.readsAnswers === true
-    const lent = { upstream, offload, fail, reply, inProcess, log }
+    const lent = { upstream, offload, fail, reply, inProcess, secret, log }
     const context = { name, hostRewrite, connectTimeoutMs, maxBufferBytes, ...lent, keepsAnswers }
     return kind.compile(backend as never, context)
   }

@@ -72,6 +72,8 @@ export interface BackendContext {
   /** Ends an exchange that has no response yet with `reply`. */
   readonly reply: (ex: Exchange, reply: LocalReply) => void
   readonly inProcess: InProcess
+  /** 32 random bytes of this process, the same in all its threads: for seals that no configuration has a key for. */
+  readonly secret: Uint8Array
   /** Runs work that is too slow for an event loop in a thread of its own. */
   readonly offload: Offload
   /** Longest body that may be kept whole. */

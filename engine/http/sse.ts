@@ -8,6 +8,8 @@ export interface SseEvent {
   readonly name: string
   /** Data lines, joined by LF. */
   readonly data: string
+  /** Given where the event has one of its own. */
+  readonly id?: string
 }
 
 const LF = 10
@@ -18,7 +20,10 @@ export const SSE_EVENT_BYTES_MAX = 32 * 1024 * 1024
 /** What joining one more line costs beside its text: an event of empty lines is long too. */
 const LINE_BYTES = 32
 
-/** Thrown by push: an event is longer than SSE_EVENT_BYTES_MAX. */
+/** Longer ids are not kept: they come back in a header. */
+const ID_LENGTH_MAX = 1024
+
+/** Thrown by push: an event is longer than it may be. */
 export class SseTooLong extends Error {}
 
 export class SseReader {
@@ -32,6 +37,18 @@ export class SseReader {
   #data: string | null = null
   /** Data lines of the event so far. */
   #lineCount = 0
+  /** `id` of the event so far; null: none yet. */
+  #id: string | null = null
+  readonly #bytesMax: number
+  /** Where the stream can be taken up again (Last-Event-ID), or null. */
+  lastId: string | null = null
+  /** Milliseconds that the server wants between an end and the next attempt, or null. */
+  retryMs: number | null = null
+
+  /** `bytesMax`: longest event. */
+  constructor(bytesMax = SSE_EVENT_BYTES_MAX) {
+    this.#bytesMax = bytesMax
+  }
 
   /** Adds the events that bytes [start, end) complete to `events`. */
   push(chunk: Buffer, start: number, end: number, events: SseEvent[]): void {
@@ -60,8 +77,7 @@ export class SseReader {
 
   #keep(piece: Buffer): void {
     this.#pendingBytes += piece.length
-    if (this.#pendingBytes + (this.#data?.length ?? 0) > SSE_EVENT_BYTES_MAX)
-      throw new SseTooLong('the event is too long')
+    if (this.#pendingBytes + (this.#data?.length ?? 0) > this.#bytesMax) throw new SseTooLong('the event is too long')
     this.#pieces.push(Buffer.from(piece))
   }
 
@@ -86,7 +102,7 @@ export class SseReader {
 
   #line(text: string, start: number, end: number, events: SseEvent[]): void {
     if (start === end) {
-      if (this.#data !== null) events.push({ name: this.#name, data: this.#data })
+      this.#event(events)
       this.#name = ''
       this.#data = null
       this.#lineCount = 0
@@ -96,13 +112,25 @@ export class SseReader {
       const value = fieldValue(text, start + 4, end)
       if (value !== null) this.#add(value)
     } else if (text.startsWith('event', start)) this.#name = fieldValue(text, start + 5, end) ?? this.#name
+    else if (text.startsWith('id', start)) this.#id = idOf(fieldValue(text, start + 2, end)) ?? this.#id
+    else if (text.startsWith('retry', start)) this.retryMs = retryOf(fieldValue(text, start + 5, end)) ?? this.retryMs
+  }
+
+  #event(events: SseEvent[]): void {
+    const id = this.#id
+    if (this.#data !== null) {
+      if (id === null) events.push({ name: this.#name, data: this.#data })
+      else events.push({ name: this.#name, data: this.#data, id })
+    }
+    // Also of an event without data: it is there to say how far the stream has come.
+    if (id !== null) this.lastId = id
+    this.#id = null
   }
 
   #add(value: string): void {
     this.#data = this.#data === null ? value : `${this.#data}\n${value}`
     this.#lineCount++
-    if (this.#data.length + this.#lineCount * LINE_BYTES > SSE_EVENT_BYTES_MAX)
-      throw new SseTooLong('the event is too long')
+    if (this.#data.length + this.#lineCount * LINE_BYTES > this.#bytesMax) throw new SseTooLong('the event is too long')
   }
 }
 
@@ -111,4 +139,13 @@ function fieldValue(text: string, at: number, end: number): string | null {
   if (at === end) return ''
   if (text.charCodeAt(at) !== 58) return null
   return text.slice(text.charCodeAt(at + 1) === 32 && at + 1 < end ? at + 2 : at + 1, end)
+}
+
+/** An id that can be sent as Last-Event-ID, or null. */
+function idOf(value: string | null): string | null {
+  return value === null || value.length > ID_LENGTH_MAX || value.includes('\0') ? null : value
+}
+
+function retryOf(value: string | null): number | null {
+  return value !== null && /^\d{1,9}$/.test(value) ? Number(value) : null
 }

@@ -21,13 +21,19 @@ export class Lru<K, V> {
     return value
   }
 
-  set(key: K, value: V): void {
+  delete(key: K): void {
+    this.#entries.delete(key)
+  }
+
+  /** Returns what has been forgotten for it, if anything. */
+  set(key: K, value: V): V | undefined {
     this.#entries.delete(key)
     this.#entries.set(key, value)
-    if (this.#entries.size <= this.#max) return
-    for (const oldest of this.#entries.keys()) {
+    if (this.#entries.size <= this.#max) return undefined
+    for (const [oldest, forgotten] of this.#entries) {
       this.#entries.delete(oldest)
-      return
+      return forgotten
     }
+    return undefined
   }
 }

@@ -1,4 +1,5 @@
 /** A whole gateway of one worker in the calling thread, from the text of a configuration file. */
+import { randomBytes } from 'node:crypto'
 import { backends } from '#backends/index.ts'
 import { buildRuntime } from '#engine/build/runtime.ts'
 import { IDLE, newKept } from '#engine/contract/kept.ts'
@@ -42,16 +43,20 @@ export interface TestOptions {
   readonly folder?: string
   /** Of the token buckets, in milliseconds. */
   readonly clock?: () => number
+  /** Of the process (BackendContext.secret). */
+  readonly secret?: Uint8Array
+  /** Changes what the file has become: for what no file can say yet. */
+  readonly edit?: (snapshot: Snapshot) => Snapshot
 }
 
 /** Rejects with the mistakes of `yaml`. */
 export async function startGateway(
   yaml: string,
-  { log, folder, clock = monotonicClock() }: TestOptions = {}
+  { log, folder, clock = monotonicClock(), secret = randomBytes(32), edit = (given) => given }: TestOptions = {}
 ): Promise<TestGateway> {
   let version = 0
   let answer: (message: ToMain) => void = () => {}
-  const first = snapshotOf(yaml, ++version, folder)
+  const first = edit(snapshotOf(yaml, ++version, folder))
   const table = new MetricsTable()
   const region = new SharedArrayBuffer(REGION_BYTES)
   const telemetry = createTelemetry({
@@ -87,7 +92,8 @@ export async function startGateway(
         mirrorRecorderFor: telemetry.mirrorRecorderFor,
         fail: (ex, code) => lifecycle.fail(ex, code),
         reply: (ex, reply) => lifecycle.reply(ex, reply),
-        inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers })
+        inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers }),
+        secret
       })
   })
   const ask = (message: Parameters<WorkerThread['receive']>[0]): Promise<ToMain> =>
@@ -105,7 +111,7 @@ export async function startGateway(
     port,
     metrics: () => table.expose(),
     async reload(next) {
-      await publish(snapshotOf(next, ++version, folder))
+      await publish(edit(snapshotOf(next, ++version, folder)))
     },
     logged,
     async close() {

@@ -12,6 +12,8 @@ export interface WorkerData {
   /** The worker's region for metric series. */
   readonly metrics: SharedArrayBuffer
   readonly logging: Snapshot['process']['logging']
+  /** 32 random bytes of this process, the same for all workers: what one of them seals, every other one opens. */
+  readonly secret: Uint8Array
 }
 
 /** Given to the thread of the demonstration's backend, which answers with its port. */

@@ -2,6 +2,7 @@
  * The worker threads, seen from the main thread: started, given every snapshot, replaced when they
  * die or hang, drained and stopped. The main thread itself serves nothing.
  */
+import { randomBytes } from 'node:crypto'
 import { totalmem } from 'node:os'
 import { constrainedMemory } from 'node:process'
 import { Worker } from 'node:worker_threads'
@@ -87,6 +88,7 @@ interface Waiting {
 export class Supervisor {
   readonly state: SharedState
   readonly #bucketMemory = BucketTable.create()
+  readonly #secret: Uint8Array = randomBytes(32)
   /** The main thread uses no bucket: it counts, and opens the lock of those who died. */
   readonly buckets = new BucketTable(this.#bucketMemory, { owner: -1 })
   restarts = 0
@@ -220,7 +222,8 @@ export class Supervisor {
       state: this.state.buffer,
       buckets: this.#bucketMemory,
       metrics,
-      logging: this.#logging
+      logging: this.#logging,
+      secret: this.#secret
     }
     const resourceLimits = { maxOldGenerationSizeMb: this.#heapMb }
     return new Worker(entry, { workerData, resourceLimits, name: `weir-worker-${index}` })

@@ -142,8 +142,12 @@ class PreflightReply implements LocalReply {
 function admit(ex: Exchange, plan: Plan): Verdict {
   const { request } = ex
   const isOptions = ex.method === 'OPTIONS'
-  if (plan.isStatic && !isOptions) return CONTINUE
+  if (plan.isStatic && !isOptions) {
+    ex.isOriginAllowed = true
+    return CONTINUE
+  }
   const origin = onlyValue(request, 'origin')
+  ex.isOriginAllowed = typeof origin === 'string' && allows(plan, origin)
   if (typeof origin === 'string' && ex.origin === null) ex.origin = origin
   if (!isOptions || origin === undefined) return CONTINUE
   const wanted = onlyValue(request, 'access-control-request-method')

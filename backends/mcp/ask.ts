@@ -1,0 +1,146 @@
+/**
+ * One question to one target. A target that does not know the session any more is initialised again, as the client
+ * once did it, and asked once more: the client's session outlives those of its targets (reference field.md P2).
+ */
+import { performance } from 'node:perf_hooks'
+import type { HeaderBlock } from '#engine/http/headers.ts'
+import { factsOf } from './merge.ts'
+import { isKept, type Peers } from './peers.ts'
+import type { JsonObject, RpcRequest, RpcResponse } from './rpc.ts'
+import type { Session } from './session.ts'
+import type { Link, LinkEvents, LinkFailure, ServerFacts, Target } from './target.ts'
+import { REVISIONS } from './versions.ts'
+
+export interface Asking {
+  readonly peers: Peers
+  readonly session: Session
+  readonly target: Target
+  readonly headers: HeaderBlock
+  /** For an answer; 0: however long it takes. */
+  readonly timeoutMs: number
+  /** For an initialisation. */
+  readonly beginMs: number
+}
+
+export interface Begun {
+  readonly facts: ServerFacts
+  /** As it came. */
+  readonly result: JsonObject
+  readonly link: Link
+}
+
+let heals = 0
+
+/** Asks, and heals the session once. Returns what gives it up. `json`: the message as it came, if that may be sent. */
+export function ask(asking: Asking, message: RpcRequest, events: LinkEvents, json?: Buffer): () => void {
+  const { session, target, peers, headers, timeoutMs } = asking
+  let isGivenUp = false
+  let hasHealed = false
+  let stop: (() => void) | null = null
+
+  const heal = (): void => {
+    hasHealed = true
+    restore(asking, (failure) => {
+      if (isGivenUp) return
+      if (failure === null) send()
+      else events.failed(failure)
+    })
+  }
+  const send = (): void => {
+    const seat = session.seats.get(target.name)
+    if (seat === undefined) {
+      if (hasHealed) events.failed({ kind: 'broken', status: null, message: 'the session could not be begun' })
+      else heal()
+      return
+    }
+    const used = seat.upstream
+    const { answeredBytes } = events
+    const link = peers.link(session, target, headers)
+    const own: LinkEvents = {
+      message: (given, eventId) => events.message(given, eventId),
+      answered: (response) => events.answered(response),
+      ...(answeredBytes === undefined ? {} : { answeredBytes }),
+      failed(failure) {
+        if (failure.kind !== 'expired' || hasHealed) events.failed(failure)
+        else if (session.seats.get(target.name)?.upstream !== used) {
+          // Another call has had it done meanwhile.
+          hasHealed = true
+          send()
+        } else heal()
+      }
+    }
+    stop = link.request(message, own, timeoutMs, json)
+  }
+  send()
+  return () => {
+    isGivenUp = true
+    stop?.()
+  }
+}
+
+/** Begins the session anew with one target; one initialisation for all who wait for it. */
+export function restore(asking: Asking, done: (failure: LinkFailure | null) => void): void {
+  const { session, target } = asking
+  const waiting = session.healing.get(target.name)
+  if (waiting !== undefined) {
+    waiting.push(done)
+    return
+  }
+  const all = [done]
+  session.healing.set(target.name, all)
+  const tell = (failure: LinkFailure | null): void => {
+    session.healing.delete(target.name)
+    for (const one of all) one(failure)
+  }
+  session.drop(target)
+  const { info, capabilities } = session.client
+  const params = { protocolVersion: session.version, capabilities, clientInfo: info }
+  begin(asking, session.key, params, (begun, failure) => {
+    if (begun === null) {
+      tell(failure)
+      return
+    }
+    const { link, facts } = begun
+    session.seats.set(target.name, { upstream: link.upstreamSession, version: facts.protocolVersion })
+    if (isKept(target)) session.keep(target, link)
+    // What the client said long ago. A target that does not take it will refuse the call that follows.
+    void link.send({ jsonrpc: '2.0', method: 'notifications/initialized' }).then(() => tell(null))
+  })
+}
+
+/** Sends `initialize`. `done`: with what came of it, or why nothing did. */
+export function begin(
+  { target, headers, beginMs }: Pick<Asking, 'target' | 'headers' | 'beginMs'>,
+  sessionKey: string,
+  params: JsonObject,
+  done: (begun: Begun | null, failure: LinkFailure | null) => void
+): () => void {
+  const link = target.open({ sessionKey, upstreamSession: null, version: null, headers })
+  const id = `weir-${performance.now().toFixed(0)}-${++heals}`
+  return link.request(
+    { jsonrpc: '2.0', id, method: 'initialize', params },
+    {
+      // Before the session is there a server may only ping and log (2025-11-25, lifecycle): nobody could answer yet.
+      message() {},
+      answered(response) {
+        const begun = begunOf(link, response)
+        if (typeof begun === 'string') done(null, { kind: 'refused', status: null, message: begun })
+        else {
+          link.setVersion(begun.facts.protocolVersion)
+          done(begun, null)
+        }
+      },
+      failed: (failure) => done(null, failure)
+    },
+    beginMs
+  )
+}
+
+/** Text: why it is no beginning. */
+function begunOf(link: Link, response: RpcResponse): Begun | string {
+  if ('error' in response) return `refused to initialise: ${response.error.message.slice(0, 200)}`
+  const facts = factsOf(response.result)
+  if (facts === null) return 'answered initialize with what is no InitializeResult'
+  if (!REVISIONS.includes(facts.protocolVersion)) return `speaks an unknown revision, ${facts.protocolVersion}`
+  return { facts, result: response.result, link }
+}

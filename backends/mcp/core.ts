@@ -1,0 +1,74 @@
+/** What the parts of one MCP backend share, compiled once per configuration. */
+import type { BackendContext } from '#engine/contract/backend.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import type { McpItem } from '#engine/contract/mcp-use.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
+import type { McpBackend } from '#engine/ir/snapshot.ts'
+import type { Asking } from './ask.ts'
+import { Pulse } from './downstream/pulse.ts'
+import { Names } from './names.ts'
+import { Peers } from './peers.ts'
+import { addRules, compileRules, type ItemGate } from './rules.ts'
+import { Seal } from './seal.ts'
+import { type Session, type Sessions, sessionsOf } from './session.ts'
+import type { LinkFailure, Target } from './target.ts'
+
+export class Core {
+  readonly backend: McpBackend
+  readonly context: BackendContext
+  readonly peers: Peers
+  readonly names: Names
+  readonly sessions: Sessions
+  readonly pulse = new Pulse()
+  readonly isStateless: boolean
+  /** By target; null: everybody may everything of it. */
+  readonly #gates: ReadonlyMap<string, ItemGate | null>
+
+  constructor(backend: McpBackend, context: BackendContext) {
+    this.backend = backend
+    this.context = context
+    this.peers = new Peers(backend, context)
+    this.names = new Names(
+      backend.targets.map(({ name }) => name),
+      backend.prefixMode
+    )
+    this.isStateless = backend.sessionRouting === 'Stateless'
+    // A session belongs to one backend: its name is sealed with it, whatever else has the same key.
+    const seal = new Seal(backend.session.key, context.secret, `session ${context.name}`)
+    this.sessions = sessionsOf(context.upstream, context.name, seal, backend.session.idleMs)
+    this.#gates = new Map(
+      backend.targets.map(({ name, authorization }) => {
+        const rules = addRules(backend.authorization, authorization)
+        return [name, rules === null ? null : compileRules(rules)]
+      })
+    )
+  }
+
+  /** Whether something of `target` may be hidden from somebody. */
+  hasRules(target: string): boolean {
+    return this.#gates.get(target) !== null
+  }
+
+  mayUse(ex: Exchange, item: McpItem): boolean {
+    const gate = this.#gates.get(item.target)
+    return gate === null || gate?.(ex, item) === true
+  }
+
+  asking(session: Session, target: Target, headers: HeaderBlock, timeoutMs: number): Asking {
+    return { peers: this.peers, session, target, headers, timeoutMs, beginMs: this.backend.targetTimeoutMs }
+  }
+
+  /** Tells every target of the session that it is over. */
+  close(session: Session, headers: HeaderBlock): void {
+    for (const name of session.seats.keys()) {
+      // A target that has left the configuration has no link any more.
+      if (!this.names.targets.has(name)) continue
+      this.peers.link(session, this.peers.get(name), headers).close()
+    }
+    session.forgetLinks()
+    this.sessions.end(session)
+  }
+}
+
+/** What a client is told of a target that did not answer: no secrets, nothing that the target wrote itself. */
+export const failureText = (target: string, { message }: LinkFailure): string => `target ${target}: ${message}`

@@ -1,0 +1,179 @@
+/**
+ * What a client gets for one request over HTTP: one JSON body where the response is all there is, and a stream of
+ * events from the first message that comes ahead of it (2025-11-25, transports, Sending Messages to the Server).
+ */
+import { performance } from 'node:perf_hooks'
+import { INTERNAL_ERROR, type JsonValue, type RpcId, type RpcMessage, type RpcResponse } from '#backends/mcp/rpc.ts'
+import type { BackendContext } from '#engine/contract/backend.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import type { Answer } from '#engine/contract/in-process.ts'
+import { HeaderBlock } from '#engine/http/headers.ts'
+import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import type { Pulse } from './pulse.ts'
+
+/** What waits for a client that does not read; a stream that outgrows it is ended. */
+const BEHIND_BYTES_MAX = 4 * 1024 * 1024
+const NO_BYTES = Buffer.alloc(0)
+
+export class Reply {
+  readonly ex: Exchange
+  readonly #context: BackendContext
+  readonly #pulse: Pulse
+  /** Given out with the answer to `initialize`. */
+  sessionId: string | null = null
+  /** Stops what works for this reply: the client has left, or time is up. Called once, unless all has been said. */
+  onGone: (() => void) | null = null
+  /** Called once, when the exchange is over, however it ended. */
+  onOver: (() => void) | null = null
+  writtenAt = 0
+  #answer: Answer | null = null
+  #isOver = false
+  /** Bytes since the client's side was full; -1: it is not. */
+  #behind = -1
+
+  constructor(ex: Exchange, context: BackendContext, pulse: Pulse) {
+    this.ex = ex
+    this.#context = context
+    this.#pulse = pulse
+    ex.onOver = () => {
+      this.#gone()
+      this.onOver?.()
+    }
+  }
+
+  /** The stream has begun. */
+  get isStream(): boolean {
+    return this.#answer !== null
+  }
+
+  #gone(): void {
+    if (this.#answer !== null) this.#pulse.delete(this)
+    if (this.#isOver) return
+    this.#isOver = true
+    this.onGone?.()
+  }
+
+  // --- whole answers ---
+
+  /** `json`: null for none. */
+  plain(status: number, json: string | Buffer | null, headers: readonly string[] | null = null): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    const own = this.sessionId === null ? headers : [...(headers ?? []), 'Mcp-Session-Id', this.sessionId]
+    // What comes from another thread or a timer is in no turn yet.
+    enterTurn()
+    this.#context.reply(this.ex, { status, body: json, contentType: 'application/json', headers: own })
+    leaveTurn()
+  }
+
+  /** A JSON-RPC error as the body of a status other than 200: the message could not be taken at all. */
+  refuse(status: number, code: number, message: string, more: Refusal = {}): void {
+    this.plain(status, errorJson(more.id ?? null, code, message, more.data), more.headers ?? null)
+  }
+
+  /** The response, and the end. */
+  respond(response: RpcResponse): void {
+    if ('error' in response && this.ex.mcp !== null) this.ex.mcp.errorCode = response.error.code
+    this.respondBytes(Buffer.from(JSON.stringify(response)))
+  }
+
+  /** The same, as JSON that is not looked at. */
+  respondBytes(json: Buffer): void {
+    if (this.#isOver) return
+    if (this.#answer === null) this.plain(200, json)
+    else {
+      this.#event(json, null)
+      this.end()
+    }
+  }
+
+  error(id: RpcId, code: number, message: string, data?: JsonValue): void {
+    if (this.ex.mcp !== null) this.ex.mcp.errorCode = code
+    this.respondBytes(Buffer.from(errorJson(id, code, message, data)))
+  }
+
+  // --- streams ---
+
+  /** Begins the stream, unless it has begun. */
+  open(): void {
+    if (this.#answer !== null || this.#isOver) return
+    const headers = new HeaderBlock()
+    headers.append('Content-Type', 'text/event-stream')
+    headers.append('Cache-Control', 'no-cache, no-transform')
+    // Proxies of the nginx family keep events back otherwise.
+    headers.append('X-Accel-Buffering', 'no')
+    if (this.sessionId !== null) headers.append('Mcp-Session-Id', this.sessionId)
+    this.writtenAt = performance.now()
+    this.#answer = this.#context.inProcess.answer(this.ex, 200, headers, {
+      writable: () => {
+        this.#behind = -1
+      },
+      gone: () => this.#gone()
+    })
+    this.#pulse.add(this)
+  }
+
+  message(message: RpcMessage, eventId: string | null): void {
+    if (this.#isOver) return
+    this.open()
+    this.#event(Buffer.from(JSON.stringify(message)), eventId)
+  }
+
+  #event(json: Buffer, eventId: string | null): void {
+    const head = eventId === null ? 'event: message\ndata: ' : `event: message\nid: ${eventId}\ndata: `
+    // Line ends in JSON that a server has laid out nicely would be line ends of the event.
+    this.write(Buffer.concat([Buffer.from(head), oneLine(json), Buffer.from('\n\n')]))
+  }
+
+  write(bytes: Buffer): void {
+    if (this.#isOver || this.#answer === null) return
+    this.writtenAt = performance.now()
+    const hasRoom = this.#answer.write(bytes)
+    if (hasRoom) this.#behind = -1
+    else if (this.#behind < 0) this.#behind = 0
+    else this.#behind += bytes.length
+    if (this.#behind > BEHIND_BYTES_MAX) this.end(true)
+  }
+
+  /** The stream is over. `isBroken`: not all has been said, and the client is to see it. */
+  end(isBroken = false): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    const answer = this.#answer
+    if (isBroken) this.onGone?.()
+    if (answer === null) {
+      this.#isOver = false
+      this.plain(200, NO_BYTES)
+      return
+    }
+    this.#pulse.delete(this)
+    if (isBroken) answer.fail('UPSTREAM_RESET')
+    else answer.end()
+  }
+}
+
+export interface Refusal {
+  readonly id?: RpcId | null
+  readonly data?: JsonValue
+  readonly headers?: readonly string[]
+}
+
+/** Without an id where there is none to name: MCP asks for that in answers to what is no request. */
+export function errorJson(id: RpcId | null, code: number, message: string, data?: JsonValue): string {
+  return JSON.stringify({
+    jsonrpc: '2.0',
+    ...(id === null ? {} : { id }),
+    error: { code, message, ...(data === undefined ? {} : { data }) }
+  })
+}
+
+/** How the engine's own errors look on routes to MCP servers. */
+export function dialect(status: number, message: string): string {
+  return errorJson(null, status >= 500 ? INTERNAL_ERROR : -32_000, message)
+}
+
+/** JSON has line ends only between its tokens. */
+function oneLine(json: Buffer): Buffer {
+  if (!json.includes(10) && !json.includes(13)) return json
+  return Buffer.from(json.toString().replaceAll(/[\r\n]/g, ' '))
+}

@@ -1,0 +1,41 @@
+/** Who calls, as far as policies have found out: a session belongs to one caller. */
+import { createHash } from 'node:crypto'
+import type { Exchange, Identity } from '#engine/contract/exchange.ts'
+import { Lru } from '#engine/kit/lru.ts'
+
+const NOBODY = ''
+const CACHE_MAX = 4096
+
+/** By key: the hash of the API key costs less than a microsecond, but each request asks for it. */
+const keyHashes = new Lru<string, string>(CACHE_MAX)
+
+/**
+ * The same text for the same caller, in every replica; '' for nobody. Of a token issuer and subject count (RFC 7519
+ * section 4.1), since a refreshed token is the same caller; of an API key the key itself.
+ */
+export function callerOf({ jwt, apiKey, rawKey, basicAuth }: Exchange): string {
+  if (jwt === null && apiKey === null && basicAuth === null) return NOBODY
+  const parts = [
+    jwt === null ? null : (['jwt', jwt.iss ?? null, subjectOf(jwt)] as const),
+    apiKey === null ? null : (['key', rawKey === null ? apiKey : hashOfKey(rawKey)] as const),
+    basicAuth === null ? null : (['basic', basicAuth.username ?? null] as const)
+  ]
+  return hash(JSON.stringify(parts))
+}
+
+/** A token without a subject is its own caller: two of them may be anybody's. */
+function subjectOf(jwt: Identity): unknown {
+  return jwt.sub === undefined ? ['claims', jwt.client_id ?? null, jwt.azp ?? null, jwt.jti ?? null, jwt] : jwt.sub
+}
+
+function hashOfKey(key: string): string {
+  const known = keyHashes.get(key)
+  if (known !== undefined) return known
+  const made = hash(key)
+  keyHashes.set(key, made)
+  return made
+}
+
+function hash(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22)
+}

@@ -1,0 +1,160 @@
+/** A new session: every target is initialised, and what they say becomes one answer. */
+import { performance } from 'node:perf_hooks'
+import { type Begun, begin } from './ask.ts'
+import { type Core, failureText } from './core.ts'
+import type { Reply } from './downstream/reply.ts'
+import { callerOf } from './identity.ts'
+import { mergeFacts } from './merge.ts'
+import { isKept } from './peers.ts'
+import { isObject } from './read-rpc.ts'
+import { INTERNAL_ERROR, INVALID_PARAMS, type JsonObject, type RpcRequest } from './rpc.ts'
+import { newSessionKey } from './session.ts'
+import type { LinkFailure, ServerFacts } from './target.ts'
+import { REVISIONS } from './versions.ts'
+
+/** Of the gateway, where it speaks for several servers; the version is engine/version.ts's (initialize.test.ts). */
+export const OWN_INFO: JsonObject = { name: 'weir', version: '0.1.0' }
+
+export function initialize(core: Core, reply: Reply, message: RpcRequest): void {
+  const { params = {} } = message
+  const { protocolVersion } = params
+  if (typeof protocolVersion !== 'string') {
+    reply.error(message.id, INVALID_PARAMS, 'initialize needs a protocolVersion')
+    return
+  }
+  // One that only this client knows is answered with the newest that the gateway knows, as a server would.
+  const known = REVISIONS.includes(protocolVersion)
+  const asked = known ? params : { ...params, protocolVersion: REVISIONS.at(-1)! }
+  new Beginning(core, reply, message, asked).start()
+}
+
+class Beginning {
+  readonly #core: Core
+  readonly #reply: Reply
+  readonly #message: RpcRequest
+  readonly #params: JsonObject
+  readonly #key = newSessionKey()
+  readonly #begun = new Map<string, Begun>()
+  readonly #failures: { readonly target: string; readonly failure: LinkFailure }[] = []
+  #missing: number
+  #isOver = false
+
+  constructor(core: Core, reply: Reply, message: RpcRequest, params: JsonObject) {
+    this.#core = core
+    this.#reply = reply
+    this.#message = message
+    this.#params = params
+    this.#missing = core.peers.all.length
+  }
+
+  start(): void {
+    const { peers, backend } = this.#core
+    const headers = peers.headersOf(this.#reply.ex)
+    const stops = peers.all.map((target) =>
+      begin({ target, headers, beginMs: backend.targetTimeoutMs }, this.#key, this.#params, (begun, failure) => {
+        if (begun !== null) this.#begun.set(target.name, begun)
+        else this.#failures.push({ target: target.name, failure: failure! })
+        if (--this.#missing === 0) this.#end()
+        // Nobody waits for the others: the answer is known.
+        else if (begun === null && backend.failureMode === 'failClosed') this.#end()
+        else if (this.#isOver) begun?.link.close()
+      })
+    )
+    this.#reply.onGone = () => {
+      for (const stop of stops) stop()
+      this.#giveUp()
+    }
+  }
+
+  #giveUp(): void {
+    this.#isOver = true
+    for (const { link } of this.#begun.values()) link.close()
+  }
+
+  #end(): void {
+    if (this.#isOver) return
+    const { backend, context } = this.#core
+    const { id } = this.#message
+    const [first] = this.#failures
+    if (first !== undefined && (backend.failureMode === 'failClosed' || this.#begun.size === 0)) {
+      this.#giveUp()
+      this.#reply.error(id, INTERNAL_ERROR, failureText(first.target, first.failure))
+      return
+    }
+    this.#isOver = true
+    for (const { target, failure } of this.#failures)
+      context.log('warn', `mcp ${context.name}: a session begins without ${failureText(target, failure)}`)
+    const facts = this.#ordered()
+    const merged = mergeFacts(facts, OWN_INFO)
+    if (!this.#give(merged, facts)) {
+      this.#giveUp()
+      this.#reply.error(id, INVALID_PARAMS, 'clientInfo and capabilities are longer than a session can hold')
+      return
+    }
+    const result = this.#resultOf(merged)
+    this.#reply.respond({ jsonrpc: '2.0', id, result })
+  }
+
+  /** In the order of the configuration, whoever was first to answer. */
+  #ordered(): Map<string, ServerFacts> {
+    const ordered = new Map<string, ServerFacts>()
+    for (const { name } of this.#core.peers.all) {
+      const begun = this.#begun.get(name)
+      if (begun !== undefined) ordered.set(name, begun.facts)
+    }
+    return ordered
+  }
+
+  /** Makes the session. False: it cannot be. */
+  #give(merged: ServerFacts, facts: ReadonlyMap<string, ServerFacts>): boolean {
+    const { sessions, isStateless } = this.#core
+    const servers = new Map([...facts].map(([name, own]) => [name, { upstream: this.#sessionOf(name), facts: own }]))
+    const caller = callerOf(this.#reply.ex)
+    const made = { key: this.#key, version: merged.protocolVersion, params: this.#params, caller, servers }
+    const session = sessions.begin(made, !isStateless, performance.now())
+    if (session === null) return false
+    if (isStateless) {
+      // The next request begins anew.
+      for (const { link } of this.#begun.values()) link.close()
+      return true
+    }
+    for (const [name, { link }] of this.#begun) {
+      const target = this.#core.peers.get(name)
+      if (isKept(target)) session.keep(target, link)
+      else link.release()
+    }
+    this.#reply.sessionId = session.id
+    return true
+  }
+
+  #sessionOf(name: string): string | null {
+    return this.#begun.get(name)!.link.upstreamSession
+  }
+
+  #resultOf(merged: ServerFacts): JsonObject {
+    const { names, isStateless } = this.#core
+    const [only] = this.#begun.values()
+    // One target speaks for itself, with whatever else it says.
+    if (!names.isTagged && !isStateless) return only!.result
+    const { protocolVersion, capabilities, serverInfo, instructions } = merged
+    const own = names.isTagged ? serverInfo : (only!.result.serverInfo ?? OWN_INFO)
+    return {
+      protocolVersion,
+      capabilities: isStateless ? withoutStreams(capabilities) : capabilities,
+      serverInfo: own,
+      ...(instructions === null ? {} : { instructions: names.isTagged ? instructions : only!.facts.instructions })
+    }
+  }
+}
+
+/** Without a session nothing can be told later: no subscriptions, no news of lists, no tasks. */
+function withoutStreams(capabilities: JsonObject): JsonObject {
+  const kept = Object.entries(capabilities).filter(([name]) => name !== 'tasks' && name !== 'logging')
+  return Object.fromEntries(
+    kept.map(([name, value]) => {
+      if (!isObject(value)) return [name, value]
+      const { listChanged: _news, subscribe: _subscriptions, ...rest } = value
+      return [name, rest]
+    })
+  )
+}

@@ -1,0 +1,62 @@
+/** The targets of a backend, and the links of sessions to them. */
+import type { BackendContext } from '#engine/contract/backend.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { HeaderBlock } from '#engine/http/headers.ts'
+import type { McpBackend } from '#engine/ir/snapshot.ts'
+import type { Session } from './session.ts'
+import type { Link, Target } from './target.ts'
+import { compileTarget } from './targets/index.ts'
+
+/** W3C Trace Context and Baggage: they say nothing of the caller that was not made to be told on. */
+const TRACE = ['traceparent', 'tracestate', 'baggage']
+/** Never told on, whatever is configured: the client's session is not the target's, and the rest is framing. */
+const NEVER: ReadonlySet<string> = new Set([
+  ...['cookie', 'host', 'connection', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding'],
+  ...['accept', 'accept-encoding', 'mcp-session-id', 'mcp-protocol-version', 'last-event-id', 'te', 'upgrade', 'expect']
+])
+
+export class Peers {
+  readonly all: readonly Target[]
+  readonly #byName: ReadonlyMap<string, Target>
+  readonly #forwarded: readonly string[]
+
+  constructor(backend: McpBackend, context: BackendContext) {
+    this.all = backend.targets.map((target) => compileTarget(target, backend, context))
+    this.#byName = new Map(this.all.map((target) => [target.name, target]))
+    this.#forwarded = [...TRACE, ...backend.forwardHeaders.filter((name) => !NEVER.has(name))]
+  }
+
+  get(name: string): Target {
+    return this.#byName.get(name)!
+  }
+
+  /** What targets are told of the client's fields. */
+  headersOf({ request }: Exchange): HeaderBlock {
+    const headers = new HeaderBlock()
+    for (const name of this.#forwarded) {
+      // Most are not there, and to find that out is cheap.
+      if (request.has(name)) headers.append(name, request.getAll(name)!)
+    }
+    return headers
+  }
+
+  /** The link of `session` to `target`; for one that has begun. What is kept has the fields of its first request. */
+  link(session: Session, target: Target, headers: HeaderBlock): Link {
+    const seat = session.seats.get(target.name)
+    const options = {
+      sessionKey: session.key,
+      upstreamSession: seat?.upstream ?? null,
+      version: seat?.version ?? null,
+      headers
+    }
+    if (!isKept(target)) return target.open(options)
+    const known = session.linkOf(target)
+    if (known !== null) return known
+    const link = target.open(options)
+    session.keep(target, link)
+    return link
+  }
+}
+
+/** What holds something open from request to request: a child, a stream. Over HTTP each request brings its fields. */
+export const isKept = ({ kind }: Target): boolean => kind === 'stdio' || kind === 'sse'

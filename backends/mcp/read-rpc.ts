@@ -1,0 +1,106 @@
+/**
+ * Bytes -> JSON-RPC messages, of clients and of servers, both of them hostile until read. JSON-RPC 2.0 section 4 and 5;
+ * MCP base protocol: ids are text or whole numbers, never null, and one body is one message (2025-06-18 changelog).
+ */
+import { INVALID_REQUEST, type JsonObject, PARSE_ERROR, type RpcId, type RpcMessage } from './rpc.ts'
+
+/** What is wrong with the bytes. */
+export interface Unreadable {
+  readonly code: typeof PARSE_ERROR | typeof INVALID_REQUEST
+  readonly message: string
+  /** Of the message, where that much could be read. */
+  readonly id: RpcId | null
+}
+
+/** Arguments of tools are a few levels deep; JSON.stringify of a value overflows the stack at some thousands. */
+export const DEPTH_MAX = 64
+/** Longest text of an id, and of a method's name. */
+const NAME_LENGTH_MAX = 256
+
+const QUOTE = 34
+const BACKSLASH = 92
+
+/** The message, or why there is none. Never throws. */
+export function readMessage(bytes: Buffer): RpcMessage | Unreadable {
+  if (isTooDeep(bytes)) return unreadable(INVALID_REQUEST, `nested more than ${DEPTH_MAX} levels deep`)
+  let value: unknown
+  try {
+    value = JSON.parse(bytes.toString())
+  } catch {
+    return unreadable(PARSE_ERROR, 'Parse error: the body is not JSON')
+  }
+  return checkMessage(value)
+}
+
+export function isUnreadable(message: RpcMessage | Unreadable): message is Unreadable {
+  return !('jsonrpc' in message)
+}
+
+/** The same for what is JSON already, and not too deep. */
+export function checkMessage(value: unknown): RpcMessage | Unreadable {
+  if (Array.isArray(value)) return unreadable(INVALID_REQUEST, 'Invalid Request: batches are not supported')
+  if (!isObject(value)) return unreadable(INVALID_REQUEST, 'Invalid Request: not an object')
+  const { id } = value
+  const known = isId(id) ? id : null
+  if (value.jsonrpc !== '2.0') return unreadable(INVALID_REQUEST, 'Invalid Request: jsonrpc must be "2.0"', known)
+  if ('method' in value) return checkCall(value, known)
+  if (known === null && id !== null) return unreadable(INVALID_REQUEST, 'Invalid Request: id must be text or a number')
+  if ('result' in value) {
+    if ('error' in value) return unreadable(INVALID_REQUEST, 'Invalid Request: both result and error', known)
+    if (known === null) return unreadable(INVALID_REQUEST, 'Invalid Request: id must be text or a number')
+    if (!isObject(value.result)) return unreadable(INVALID_REQUEST, 'Invalid Request: result must be an object', known)
+    return value as unknown as RpcMessage
+  }
+  const { error } = value
+  if (!isObject(error)) return unreadable(INVALID_REQUEST, 'Invalid Request: neither method, result nor error', known)
+  if (typeof error.code !== 'number' || typeof error.message !== 'string')
+    return unreadable(INVALID_REQUEST, 'Invalid Request: error needs a code and a message', known)
+  return value as unknown as RpcMessage
+}
+
+function checkCall(value: JsonObject, known: RpcId | null): RpcMessage | Unreadable {
+  const { method, params } = value
+  if (typeof method !== 'string' || method.length === 0 || method.length > NAME_LENGTH_MAX)
+    return unreadable(INVALID_REQUEST, 'Invalid Request: method must be text', known)
+  if (params !== undefined && !isObject(params))
+    return unreadable(INVALID_REQUEST, 'Invalid Request: params must be an object', known)
+  if ('id' in value && known === null)
+    return unreadable(INVALID_REQUEST, 'Invalid Request: id must be text or a whole number')
+  if ('result' in value || 'error' in value)
+    return unreadable(INVALID_REQUEST, 'Invalid Request: a request has no result and no error', known)
+  return value as unknown as RpcMessage
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function isId(value: unknown): value is RpcId {
+  return typeof value === 'string' ? value.length <= NAME_LENGTH_MAX : Number.isSafeInteger(value)
+}
+
+/** Whether brackets nest deeper than DEPTH_MAX: looked at before anything recursive sees the value. */
+export function isTooDeep(bytes: Buffer): boolean {
+  if (bytes.length <= DEPTH_MAX) return false
+  let depth = 0
+  for (let i = 0; i < bytes.length; i++) {
+    const c = bytes[i]!
+    if (c === QUOTE) {
+      i = endOfText(bytes, i + 1)
+    } else if (c === 123 || c === 91) {
+      if (++depth > DEPTH_MAX) return true
+    } else if (c === 125 || c === 93) depth--
+  }
+  return false
+}
+
+/** Place of the quote that ends the text which begins at `from`. */
+function endOfText(bytes: Buffer, from: number): number {
+  let i = from
+  while (i < bytes.length && bytes[i] !== QUOTE) i += bytes[i] === BACKSLASH ? 2 : 1
+  return i
+}
+
+function unreadable(code: Unreadable['code'], message: string, id: RpcId | null = null): Unreadable {
+  return { code, message, id }
+}

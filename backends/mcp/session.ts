@@ -1,0 +1,210 @@
+/**
+ * Sessions. `Mcp-Session-Id` is the session itself, sealed: any worker, and any replica with the key, goes on with it
+ * (docs/design/019-mcp-sessions.md). What a worker remembers besides makes things faster, or better, never possible.
+ */
+import { randomBytes } from 'node:crypto'
+import { Lru } from '#engine/kit/lru.ts'
+import type { Catalog } from './owners.ts'
+import { isObject } from './read-rpc.ts'
+import type { JsonObject } from './rpc.ts'
+import type { Seal } from './seal.ts'
+import type { Link, LinkFailure, ServerFacts, Target } from './target.ts'
+
+/** What is sealed, under short names: the id is sent with every request. */
+interface Sealed {
+  /** Names the session for the targets; 16 random bytes. */
+  readonly n: string
+  /** Revision that the client has been told. */
+  readonly v: string
+  /** clientInfo and capabilities of the client's `initialize`. */
+  readonly c: JsonObject
+  readonly k: JsonObject
+  /** By target: what it calls the session, and its revision. Targets that had failed are missing. */
+  readonly t: Readonly<Record<string, readonly [string | null, string]>>
+  /** The caller (identity.ts). */
+  readonly i: string
+  /** Issued at, seconds of the epoch. */
+  readonly a: number
+}
+
+/** Node and most servers take 16 KB of headers in all; a client has others to send. */
+export const ID_LENGTH_MAX = 6 * 1024
+/** What a target may call a session: MCP asks for visible ASCII, and sets no length. */
+const UPSTREAM_ID = /^[\x21-\x7e]{1,1024}$/
+/** Sessions that one worker remembers for a backend; others are opened again when they come back. */
+const REMEMBERED_MAX = 10_000
+const FORGOTTEN_MAX = 10_000
+/** Names and capabilities of a client in the seal, as JSON. */
+const CLIENT_LENGTH_MAX = 2 * 1024
+
+export const isUpstreamId = (id: string): boolean => UPSTREAM_ID.test(id)
+
+/** One target's side of a session. */
+export interface Seat {
+  upstream: string | null
+  version: string
+}
+
+export class Session {
+  /** As the client has it; null: none is given out (stateless routing). */
+  readonly id: string | null
+  readonly key: string
+  readonly version: string
+  readonly client: { readonly info: JsonObject; readonly capabilities: JsonObject }
+  readonly caller: string
+  /** By name. Upstream sessions that had to be made anew are here only. */
+  readonly seats: Map<string, Seat>
+  /** Links that are kept from request to request, by the target's name. */
+  readonly #links = new Map<string, { readonly target: Target; readonly link: Link }>()
+  /** Targets of the client's requests that are under way here, by id: where its cancellation goes. */
+  readonly running = new Map<string | number, readonly string[]>()
+  /** Initialisations that are under way: one for all calls that wait for it. */
+  readonly healing = new Map<string, ((failure: LinkFailure | null) => void)[]>()
+  /** Names that targets have listed, by kind and target (owners.ts). */
+  readonly catalogs = new Map<string, Catalog>()
+  streams = 0
+  /** performance.now() of the last use here. */
+  usedAt: number
+
+  constructor(id: string | null, sealed: Sealed, now: number) {
+    this.id = id
+    this.key = sealed.n
+    this.version = sealed.v
+    this.client = { info: sealed.c, capabilities: sealed.k }
+    this.caller = sealed.i
+    this.seats = new Map(Object.entries(sealed.t).map(([name, [upstream, version]]) => [name, { upstream, version }]))
+    this.usedAt = now
+  }
+
+  linkOf(target: Target): Link | null {
+    const kept = this.#links.get(target.name)
+    return kept?.target === target ? kept.link : null
+  }
+
+  /** In the place of that to the target of the same name, perhaps of a configuration before. */
+  keep(target: Target, link: Link): void {
+    this.drop(target)
+    this.#links.set(target.name, { target, link })
+  }
+
+  drop({ name }: Target): void {
+    this.#links.get(name)?.link.release()
+    this.#links.delete(name)
+  }
+
+  /** They have been closed. */
+  forgetLinks(): void {
+    this.#links.clear()
+  }
+
+  /** Lets go what is kept here; nothing of the session ends. */
+  release(): void {
+    for (const { link } of this.#links.values()) link.release()
+    this.#links.clear()
+  }
+}
+
+/** What a new session is made of. */
+export interface Beginning {
+  /** Named before it begins: targets are told the name with `initialize`. */
+  readonly key: string
+  readonly version: string
+  readonly params: JsonObject
+  readonly caller: string
+  readonly servers: ReadonlyMap<string, { readonly upstream: string | null; readonly facts: ServerFacts }>
+}
+
+export const newSessionKey = (): string => randomBytes(16).toString('base64url')
+
+export class Sessions {
+  readonly #seal: Seal
+  /** Of the configuration in force. */
+  idleMs: number
+  readonly #known = new Lru<string, Session>(REMEMBERED_MAX)
+  /** Ids that have ended here: a DELETE, or an end without a cure. */
+  readonly #ended = new Lru<string, true>(FORGOTTEN_MAX)
+
+  constructor(seal: Seal, idleMs: number) {
+    this.#seal = seal
+    this.idleMs = idleMs
+  }
+
+  /** Null: the client says more about itself than an id can carry. `now`: performance.now(). */
+  begin(beginning: Beginning, isGivenOut: boolean, now: number): Session | null {
+    const sealed = sealedOf(beginning)
+    if (sealed === null) return null
+    if (!isGivenOut) return new Session(null, sealed, now)
+    const id = this.#seal.close(sealed)
+    if (id.length > ID_LENGTH_MAX) return null
+    return this.#remember(new Session(id, sealed, now), id)
+  }
+
+  #remember(session: Session, id: string): Session {
+    this.#known.set(id, session)?.release()
+    return session
+  }
+
+  /** The session of the caller that `id` names; null: there is none, or it is another's: nobody is told which. */
+  find(id: string, caller: string, now: number): Session | null {
+    const known = this.#known.get(id)
+    if (known !== undefined) {
+      if (known.caller !== caller) return null
+      if (now - known.usedAt > this.idleMs && known.streams === 0) {
+        this.end(known)
+        return null
+      }
+      known.usedAt = now
+      return known
+    }
+    if (id.length > ID_LENGTH_MAX || this.#ended.get(id) !== undefined) return null
+    const sealed = this.#seal.open(id)
+    if (!isObject(sealed) || sealed.i !== caller) return null
+    return this.#remember(new Session(id, sealed as unknown as Sealed, now), id)
+  }
+
+  /** Nobody gets it here again. */
+  end(session: Session): void {
+    session.release()
+    if (session.id !== null) this.#ended.set(session.id, true)
+    if (session.id !== null) this.#known.delete(session.id)
+  }
+}
+
+/** What a thread knows of sessions outlives a configuration, as its pools do: by backend and key of the seal. */
+const stores = new WeakMap<object, Map<string, { readonly mark: string; readonly sessions: Sessions }>>()
+
+/** `thread`: what the same thread has in every configuration. */
+export function sessionsOf(thread: object, backend: string, seal: Seal, idleMs: number): Sessions {
+  let store = stores.get(thread)
+  if (store === undefined) {
+    store = new Map()
+    stores.set(thread, store)
+  }
+  const known = store.get(backend)
+  if (known?.mark === seal.mark) {
+    known.sessions.idleMs = idleMs
+    return known.sessions
+  }
+  const sessions = new Sessions(seal, idleMs)
+  store.set(backend, { mark: seal.mark, sessions })
+  return sessions
+}
+
+function sealedOf({ key, version, params, caller, servers }: Beginning): Sealed | null {
+  const { clientInfo, capabilities } = params
+  const c = isObject(clientInfo) ? namesOf(clientInfo) : {}
+  const k = isObject(capabilities) ? capabilities : {}
+  if (JSON.stringify([c, k]).length > CLIENT_LENGTH_MAX) return null
+  const t: Record<string, readonly [string | null, string]> = {}
+  for (const [name, { upstream, facts }] of servers) t[name] = [upstream, facts.protocolVersion]
+  return { n: key, v: version, c, k, t, i: caller, a: Math.floor(Date.now() / 1000) }
+}
+
+/** Icons and addresses of a client (2025-11-25) are for people: a new initialisation does without. */
+function namesOf({ name, version, title }: JsonObject): JsonObject {
+  return {
+    name: typeof name === 'string' ? name : '',
+    version: typeof version === 'string' ? version : '',
+    ...(typeof title === 'string' ? { title } : {})
+  }
+}

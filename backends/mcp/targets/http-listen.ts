@@ -1,0 +1,74 @@
+/** What a server says unasked: the stream behind a GET. */
+
+import { isUnreadable, readMessage } from '#backends/mcp/read-rpc.ts'
+import type { LinkFailure, ListenEvents } from '#backends/mcp/target.ts'
+import type { ErrorCode } from '#engine/contract/errors.ts'
+import type { Call, CallEvents } from '#engine/contract/in-process.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
+import { type SseEvent, SseReader } from '#engine/http/sse.ts'
+import type { HttpLink } from './http.ts'
+import { broken, faultOf, refusal } from './http-faults.ts'
+import { isType } from './http-post.ts'
+
+export class ListenReader implements CallEvents {
+  call: Call | null = null
+  readonly #link: HttpLink
+  readonly #events: ListenEvents
+  #sse: SseReader | null = null
+  #isOver = false
+
+  constructor(link: HttpLink, events: ListenEvents) {
+    this.#link = link
+    this.#events = events
+  }
+
+  giveUp(): void {
+    this.#isOver = true
+    this.call?.abort()
+  }
+
+  head(status: number, headers: HeaderBlock): void {
+    if (this.#isOver) return
+    const isFine = status >= 200 && status < 300
+    if (isFine && isType(headers.get('content-type') ?? '', 'text/event-stream')) {
+      this.#sse = new SseReader(this.#link.target.messageBytesMax)
+      this.#events.opened?.()
+    } else if (status === 405 || isFine) this.#end(null)
+    // Servers without such a stream that have never heard of 405.
+    else if (this.#link.upstreamSession === null && (status === 404 || status === 400)) this.#end(null)
+    else this.#end(refusal(status, this.#link.upstreamSession !== null))
+  }
+
+  body(chunk: Buffer, start: number, end: number): boolean {
+    if (this.#isOver || this.#sse === null) return true
+    const events: SseEvent[] = []
+    try {
+      this.#sse.push(chunk, start, end, events)
+    } catch {
+      this.#end(broken('sent events that cannot be read'))
+      return true
+    }
+    for (const { name, data, id } of events) {
+      if (this.#isOver || data === '' || (name !== '' && name !== 'message')) continue
+      const message = readMessage(Buffer.from(data))
+      if (isUnreadable(message)) this.#end(broken('sent a message that is no JSON-RPC'))
+      else this.#events.message(message, id ?? null)
+    }
+    return true
+  }
+
+  end(): void {
+    this.#end(broken('ended the stream'))
+  }
+
+  failed(code: ErrorCode): void {
+    this.#end(faultOf(code))
+  }
+
+  #end(failure: LinkFailure | null): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.call?.abort()
+    this.#events.ended(failure)
+  }
+}

@@ -1,0 +1,208 @@
+/** What a server answers to a POST: JSON, or a stream of messages of which the response is the last. */
+
+import { checkMessage, isTooDeep, isUnreadable, readMessage } from '#backends/mcp/read-rpc.ts'
+import type { RpcMessage, RpcRequest, RpcResponse } from '#backends/mcp/rpc.ts'
+import type { LinkEvents, LinkFailure } from '#backends/mcp/target.ts'
+import type { ErrorCode } from '#engine/contract/errors.ts'
+import type { Call, CallEvents } from '#engine/contract/in-process.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
+import { type SseEvent, SseReader, SseTooLong } from '#engine/http/sse.ts'
+import type { HttpLink } from './http.ts'
+import { broken, faultOf, refusal, saysExpired, TOO_LARGE } from './http-faults.ts'
+
+/** Of an answer that is an error of HTTP: enough for a JSON-RPC error. */
+const ERROR_BYTES_MAX = 64 * 1024
+/** How often a stream that brought nothing new is taken up again. */
+const RESUMPTIONS_MAX = 5
+const RETRY_MS = 1_000
+const RETRY_MAX_MS = 60_000
+/** For the end of a stream that has said all: behind it the connection can be used again. */
+const LINGER_MS = 1_000
+
+type Kind = 'json' | 'stream' | 'error'
+
+export class PostReader implements CallEvents {
+  readonly #link: HttpLink
+  readonly #message: RpcRequest
+  readonly #events: LinkEvents
+  #call: Call | null = null
+  #kind: Kind = 'error'
+  #status = 0
+  #pieces: Buffer[] = []
+  #length = 0
+  #sse: SseReader | null = null
+  /** Where the stream broke off. */
+  #lastId: string | null = null
+  #resumptions = 0
+  #timer: NodeJS.Timeout | null = null
+  #isOver = false
+
+  constructor(link: HttpLink, message: RpcRequest, events: LinkEvents) {
+    this.#link = link
+    this.#message = message
+    this.#events = events
+  }
+
+  begin(call: Call): void {
+    this.#call = call
+  }
+
+  giveUp(): void {
+    this.#isOver = true
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#call?.abort()
+  }
+
+  head(status: number, headers: HeaderBlock): void {
+    if (this.#isOver) return
+    this.#status = status
+    const type = headers.get('content-type') ?? ''
+    const isFine = status >= 200 && status < 300
+    if (isFine && this.#message.method === 'initialize') this.#link.began(headers)
+    if (headers.has('content-encoding')) this.#fail(broken('answered in a coding that nobody asked for'))
+    else if (isFine && isType(type, 'application/json')) this.#kind = 'json'
+    else if (isFine && isType(type, 'text/event-stream')) {
+      this.#kind = 'stream'
+      this.#sse = new SseReader(this.#link.target.messageBytesMax)
+    } else if (isFine) this.#fail(broken('answered with neither JSON nor a stream of events'))
+    else if (status === 404 && this.#link.upstreamSession !== null) this.#fail(refusal(status, true))
+    else this.#kind = 'error'
+  }
+
+  body(chunk: Buffer, start: number, end: number): boolean {
+    if (this.#isOver) return true
+    if (this.#kind === 'stream') this.#stream(chunk, start, end)
+    else this.#keep(chunk, start, end)
+    return true
+  }
+
+  #keep(chunk: Buffer, start: number, end: number): void {
+    this.#length += end - start
+    const max = this.#kind === 'json' ? this.#link.target.messageBytesMax : ERROR_BYTES_MAX
+    if (this.#length <= max) this.#pieces.push(Buffer.from(chunk.subarray(start, end)))
+    else if (this.#kind === 'json') this.#fail(TOO_LARGE)
+    else this.#fail(refusal(this.#status, false))
+  }
+
+  #stream(chunk: Buffer, start: number, end: number): void {
+    const events: SseEvent[] = []
+    try {
+      this.#sse!.push(chunk, start, end, events)
+    } catch (error) {
+      this.#fail(error instanceof SseTooLong ? TOO_LARGE : broken('sent events that cannot be read'))
+      return
+    }
+    for (const event of events) {
+      if (this.#isOver) return
+      this.#event(event)
+    }
+  }
+
+  #event({ name, data, id }: SseEvent): void {
+    if (id !== undefined) this.#resumptions = 0
+    // The first event of a stream may be an id alone (2025-11-25).
+    if (data === '' || (name !== '' && name !== 'message')) return
+    const json = Buffer.from(data)
+    const message = readMessage(json)
+    if (isUnreadable(message)) this.#fail(broken('sent a message that is no JSON-RPC'))
+    else if ('method' in message) this.#events.message(message, id ?? null)
+    else if (message.id === this.#message.id) this.#answer(message, json)
+    // Other ids are nobody's: this stream belongs to one request.
+  }
+
+  /** The response has come on a stream: what follows is only its end. */
+  #answer(response: RpcResponse, json: Buffer): void {
+    this.#isOver = true
+    this.#timer = setTimeout(() => this.#call?.abort(), LINGER_MS)
+    this.#timer.unref()
+    if (this.#events.answeredBytes === undefined || 'error' in response) this.#events.answered(response)
+    else this.#events.answeredBytes(json)
+  }
+
+  end(): void {
+    if (this.#isOver) {
+      if (this.#timer !== null) clearTimeout(this.#timer)
+    } else if (this.#kind === 'stream') this.#endOfStream(broken('ended the stream without an answer'))
+    else if (this.#kind === 'json') this.#endOfJson()
+    else this.#endOfError()
+  }
+
+  failed(code: ErrorCode): void {
+    if (this.#isOver) return
+    const failure = faultOf(code)
+    if (this.#kind === 'stream' && failure.kind !== 'timeout') this.#endOfStream(failure)
+    else this.#fail(failure)
+  }
+
+  #endOfJson(): void {
+    const json = this.#whole()
+    this.#isOver = true
+    const { answeredBytes } = this.#events
+    if (answeredBytes !== undefined && json[0] === 123) {
+      this.#events.answeredBytes!(json)
+      return
+    }
+    const message = readMessage(json)
+    if (!isUnreadable(message) && this.#isAnswer(message)) this.#events.answered(message)
+    else this.#events.failed(broken('answered with what is no response to the request'))
+  }
+
+  /** A JSON-RPC error says more than its status. */
+  #endOfError(): void {
+    this.#isOver = true
+    const message = parsed(this.#whole())
+    if (message === null || !('error' in message)) this.#events.failed(refusal(this.#status, false))
+    else if (this.#link.upstreamSession !== null && saysExpired(this.#status, message))
+      this.#events.failed(refusal(404, true))
+    else this.#events.answered({ ...message, id: this.#message.id })
+  }
+
+  #whole(): Buffer {
+    const pieces = this.#pieces
+    this.#pieces = []
+    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+  }
+
+  #isAnswer(message: RpcMessage): message is RpcResponse {
+    return !('method' in message) && message.id === this.#message.id
+  }
+
+  /** A stream with ids may be closed at any time, and goes on in a GET (2025-11-25, Resumability and Redelivery). */
+  #endOfStream(failure: LinkFailure): void {
+    const { lastId, retryMs } = this.#sse!
+    this.#lastId = lastId ?? this.#lastId
+    if (this.#lastId === null || this.#resumptions++ >= RESUMPTIONS_MAX) {
+      this.#fail(failure)
+      return
+    }
+    this.#timer = setTimeout(() => this.#resume(), Math.min(retryMs ?? RETRY_MS, RETRY_MAX_MS))
+  }
+
+  #resume(): void {
+    this.#timer = null
+    this.#kind = 'error'
+    this.#call = this.#link.get(this.#lastId, this)
+  }
+
+  #fail(failure: LinkFailure): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#call?.abort()
+    this.#events.failed(failure)
+  }
+}
+
+export function isType(field: string, type: string): boolean {
+  return field.toLowerCase().startsWith(type) && !/^[\w.+-]/.test(field.slice(type.length))
+}
+
+/** A response, whatever id it has: servers that cannot read a request answer with null. */
+function parsed(json: Buffer): RpcResponse | null {
+  if (isTooDeep(json)) return null
+  try {
+    const message = checkMessage(JSON.parse(json.toString()))
+    return isUnreadable(message) || 'method' in message ? null : message
+  } catch {
+    return null
+  }
+}
