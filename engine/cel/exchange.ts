@@ -1,6 +1,7 @@
 /** What expressions may read of an exchange, at each place where they run. */
 import { performance } from 'node:perf_hooks'
 import { BODY_NONE, type BodyKind, type Exchange } from '#engine/contract/exchange.ts'
+import { type McpItem, mcpErrorType } from '#engine/contract/mcp-use.ts'
 import { firstTokenMs, perTokenMs } from '#engine/contract/model-use.ts'
 import type { ListenerParts, Route } from '#engine/contract/route.ts'
 import type { ClientStream } from '#engine/contract/transport.ts'
@@ -32,6 +33,7 @@ export type Facts = Pick<
   | 'backend'
   | 'backendKind'
   | 'llm'
+  | 'mcp'
   | 'startedAt'
   | 'firstByteAt'
 > & {
@@ -139,6 +141,31 @@ const llm: Readers = {
   params: (ex) => ex.llm?.content?.params()
 }
 
+const item = (kind: McpItem['kind']): Variable<Facts> => ({
+  ...VARIABLES.mcp!.fields![kind]!,
+  read: (ex) => (ex.mcp?.item?.kind === kind ? ex.mcp.item : undefined),
+  fields: ITEM_FIELDS
+})
+
+/** Properties of McpItem. */
+const ITEM_FIELDS: NonNullable<Variable<Facts>['fields']> = {
+  target: { type: 'string' },
+  name: { type: 'string' },
+  arguments: { type: 'dyn' }
+}
+
+/** What a request asks of MCP servers, as far as it has been read. */
+const mcp: Readers = {
+  tool: item('tool'),
+  prompt: item('prompt'),
+  resource: item('resource'),
+  task: item('task'),
+  methodName: (ex) => ex.mcp?.method,
+  sessionId: (ex) => ex.mcp?.sessionId,
+  protocolVersion: (ex) => ex.mcp?.protocolVersion,
+  target: (ex) => ex.mcp?.item?.target ?? ex.mcp?.target
+}
+
 /** When the answer is over, with the times of a streamed one. */
 const llmAtLast: Readers = {
   ...llm,
@@ -176,6 +203,15 @@ export const REQUEST_ROOTS: Roots<Facts> = {
   env: { ...VARIABLES.env!, read: () => ENVIRONMENT }
 }
 
+const { body: _, ...withoutBody } = request
+
+/** Rules about what MCP servers offer: they run for every item of a list, when the message has been read. */
+export const MCP_ROOTS: Roots<Facts> = {
+  ...REQUEST_ROOTS,
+  request: offer('request', withoutBody),
+  mcp: offer('mcp', mcp)
+}
+
 /** When the response's head is there. */
 export const RESPONSE_ROOTS: Roots<Facts> = {
   ...REQUEST_ROOTS,
@@ -185,7 +221,8 @@ export const RESPONSE_ROOTS: Roots<Facts> = {
     body: (ex) => (ex.response === null ? undefined : bodyOf(ex.responseBytes, ex.responseBody))
   }),
   backend: offer('backend', backend),
-  llm: offer('llm', llm)
+  llm: offer('llm', llm),
+  mcp: offer('mcp', { ...mcp, errorType: (ex) => (ex.mcp === null ? undefined : mcpErrorType(ex.mcp)) })
 }
 
 /** When the exchange is over. */

@@ -112,6 +112,7 @@ function pack(ex: Facts, needs: Needs): PackedFacts {
     rawKey: needs.reads('apiKey.key') ? ex.rawKey : null,
     backend: ex.backend,
     backendKind: ex.backendKind,
+    mcp: ex.mcp,
     llm: ex.llm === null ? null : { ...ex.llm, content: contentOf(ex.llm.content, needs) },
     // Each thread counts from its own start.
     startedAt: ex.startedAt + performance.timeOrigin,

@@ -18,7 +18,7 @@ const OPEN: Variable = { type: 'map' }
 const IDENTITY = map({ trustDomain: 'string', namespace: 'string', serviceAccount: 'string' })
 const WORKLOAD = map({ name: 'string', namespace: 'string', serviceAccount: 'string' })
 const NAMED = map({ name: 'string', namespace: 'string' })
-const ITEM = map({ target: 'string', name: 'string' })
+const ITEM = map({ target: 'string', name: 'string', arguments: 'dyn' })
 
 export const VARIABLES: Roots = {
   request: map({
@@ -75,7 +75,10 @@ export const VARIABLES: Roots = {
     resource: ITEM,
     task: ITEM,
     methodName: 'string',
-    sessionId: 'string'
+    sessionId: 'string',
+    protocolVersion: 'string',
+    target: 'string',
+    errorType: 'string'
   }),
   llm: map({
     streaming: 'bool',

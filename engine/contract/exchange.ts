@@ -10,6 +10,7 @@ import type { Collector } from './body.ts'
 import type { Meter, Quota } from './buckets.ts'
 import type { ErrorCode } from './errors.ts'
 import type { AnswerHook } from './filter.ts'
+import type { McpUse } from './mcp-use.ts'
 import type { Copies } from './mirror.ts'
 import type { ModelUse } from './model-use.ts'
 import type { RetryState } from './retry.ts'
@@ -122,6 +123,8 @@ export class Exchange {
   onOver: ((ex: Exchange) => void) | null = null
   /** What a model was asked and has answered, as far as it is known; null where none is asked. */
   llm: ModelUse | null = null
+  /** What MCP servers were asked, as far as it is known; null where none is asked. */
+  mcp: McpUse | null = null
 
   // --- progress ---
   step: number = STEP_REQUEST

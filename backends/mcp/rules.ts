@@ -1,0 +1,142 @@
+/**
+ * Who sees and uses which tool, prompt, resource or task of MCP servers (spec 2.6, BackendMCP; section 5, rules 5 to
+ * 7). A list is filtered with the same question that decides about a call.
+ */
+import type { Expr } from '#engine/cel/ast.ts'
+import { MCP_ROOTS } from '#engine/cel/exchange.ts'
+import { compileExpression, type Expression } from '#engine/cel/expression.ts'
+import { parse } from '#engine/cel/parser.ts'
+import { pathOf } from '#engine/cel/resolve.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { type McpItem, newMcpUse } from '#engine/contract/mcp-use.ts'
+import type { McpRules } from '#engine/ir/snapshot.ts'
+
+/** Whether the caller of `ex` may see and use `item`. Synchronous; never throws. */
+export type ItemGate = (ex: Exchange, item: McpItem) => boolean
+
+/** Rules of several levels hold together: any of the allowing ones is enough, of the others each counts. */
+export function addRules(...levels: readonly (McpRules | null)[]): McpRules | null {
+  const given = levels.filter((level) => level !== null)
+  if (given.length === 0) return null
+  const of = (key: keyof McpRules) => given.flatMap((level) => level[key])
+  return { allow: of('allow'), deny: of('deny'), require: of('require') }
+}
+
+/**
+ * Once per configuration; every expression has passed the schema. Denied is whatever a rule of `deny` is true for, or
+ * fails for. Needed is that each of `require` is true, and one of `allow` where there are any. A rule that names
+ * `mcp.tool` is not true of prompts, nor does it deny them; so with each kind.
+ */
+export function compileRules(rules: McpRules | null): ItemGate {
+  if (rules === null) return () => true
+  const denies = new Index(rules.deny)
+  const requires = rules.require.map((source) => ruleOf(source))
+  const allows = new Index(rules.allow)
+  return (ex, item) => {
+    const use = ex.mcp ?? newMcpUse()
+    const { mcp } = ex
+    const before = use.item
+    ex.mcp = use
+    use.item = item
+    const mayPass =
+      !denies.some(ex, item, isDenied) &&
+      requires.every(({ program }) => program.run(ex) === true) &&
+      (rules.allow.length === 0 || allows.some(ex, item, isTrue))
+    use.item = before
+    ex.mcp = mcp
+    return mayPass
+  }
+}
+
+interface Rule {
+  readonly program: Expression
+  /** Kinds that it names, when that is all it says of them: of others it says nothing. Null: it asks what there is. */
+  readonly kinds: ReadonlySet<string> | null
+}
+
+function ruleOf(source: string): Rule {
+  const program = compileExpression(source, MCP_ROOTS, 'bool')
+  return { program, kinds: kindsOf(program) }
+}
+
+const isTrue = ({ program }: Rule, ex: Exchange): boolean => program.run(ex) === true
+
+/** A rule that fails denies, unless it names other kinds of items only. */
+function isDenied({ program, kinds }: Rule, ex: Exchange, { kind }: McpItem): boolean {
+  const value = program.run(ex)
+  if (typeof value === 'boolean') return value
+  return kinds === null || kinds.size === 0 || kinds.has(kind)
+}
+
+/** What takes the place of something that is not there: with it, a rule may speak of a missing kind without failing. */
+const ASKS = /\b(?:has|default|coalesce|variables)\s*\(|\.\s*\?|\[\s*\?/
+const KINDS: ReadonlySet<string> = new Set<McpItem['kind']>(['tool', 'prompt', 'resource', 'task'])
+
+function kindsOf({ needs, source }: Expression): Rule['kinds'] {
+  const paths = needs.paths.filter(([root]) => root === 'mcp')
+  // Rather too strict than too lax: a word in a text counts too, and so does `mcp` or `mcp.tool` taken whole.
+  const isWhole = paths.some(([, kind, field]) => kind === undefined || (KINDS.has(kind) && field === undefined))
+  if (isWhole || ASKS.test(source)) return null
+  return new Set(paths.flatMap(([, kind]) => (KINDS.has(kind!) ? [kind!] : [])))
+}
+
+// --- rules by the names they are about: a list of a thousand tools with a rule each is no million of runs ---
+
+type Test = (rule: Rule, ex: Exchange, item: McpItem) => boolean
+
+class Index {
+  /** Rules that can only be true of items with one of some names: kind and name -> those. */
+  readonly #named = new Map<string, Rule[]>()
+  readonly #others: Rule[] = []
+
+  constructor(sources: readonly string[]) {
+    for (const source of sources) {
+      const rule = ruleOf(source)
+      const slots = slotsOf(source)
+      if (slots === null) this.#others.push(rule)
+      for (const slot of new Set(slots)) {
+        const there = this.#named.get(slot)
+        if (there === undefined) this.#named.set(slot, [rule])
+        else there.push(rule)
+      }
+    }
+  }
+
+  some(ex: Exchange, item: McpItem, test: Test): boolean {
+    const named = this.#named.size === 0 ? undefined : this.#named.get(slot(item.kind, item.name))
+    return (named?.some((rule) => test(rule, ex, item)) ?? false) || this.#others.some((rule) => test(rule, ex, item))
+  }
+}
+
+const slot = (kind: string, name: string): string => `${kind} ${name}`
+
+/** From `mcp.tool.name == "a"` or `mcp.tool.name in ["a", "b"]`, alone or among what all must be true; null: any item. */
+function slotsOf(source: string): string[] | null {
+  const tree = parse(source)
+  const terms = tree.kind === 'logic' && tree.op === '&&' ? tree.terms : [tree]
+  for (const term of terms) {
+    const slots = slotsOfTerm(term)
+    if (slots !== null) return slots
+  }
+  return null
+}
+
+function slotsOfTerm(term: Expr): string[] | null {
+  if (term.kind !== 'binary') return null
+  const { op, left, right } = term
+  if (op === '==') return slotsFor(left, [right]) ?? slotsFor(right, [left])
+  if (op !== 'in' || right.kind !== 'list' || right.items.some(({ optional }) => optional)) return null
+  return slotsFor(
+    left,
+    right.items.map(({ value }) => value)
+  )
+}
+
+function slotsFor(subject: Expr, names: readonly Expr[]): string[] | null {
+  const [root, kind, field, ...rest] = pathOf(subject)?.names ?? []
+  if (root !== 'mcp' || kind === undefined || field !== 'name' || rest.length > 0) return null
+  const texts = names.flatMap((name) =>
+    name.kind === 'literal' && typeof name.value === 'string' ? [slot(kind, name.value)] : []
+  )
+  return texts.length === names.length ? texts : null
+}
