@@ -3,9 +3,10 @@ import { test } from 'node:test'
 import { MCP_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression } from '#engine/cel/expression.ts'
 import type { McpItem } from '#engine/contract/mcp-use.ts'
+import { addRules } from '#engine/ir/mcp-rules.ts'
 import type { McpRules } from '#engine/ir/snapshot.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
-import { addRules, compileRules } from './rules.ts'
+import { compileRules } from './rules.ts'
 
 const rules = (given: Partial<McpRules>): McpRules => ({ allow: [], deny: [], require: [], ...given })
 const tool = (name: string, target = 'a'): McpItem => ({ kind: 'tool', name, target })

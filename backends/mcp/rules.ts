@@ -14,14 +14,6 @@ import type { McpRules } from '#engine/ir/snapshot.ts'
 /** Whether the caller of `ex` may see and use `item`. Synchronous; never throws. */
 export type ItemGate = (ex: Exchange, item: McpItem) => boolean
 
-/** Rules of several levels hold together: any of the allowing ones is enough, of the others each counts. */
-export function addRules(...levels: readonly (McpRules | null)[]): McpRules | null {
-  const given = levels.filter((level) => level !== null)
-  if (given.length === 0) return null
-  const of = (key: keyof McpRules) => given.flatMap((level) => level[key])
-  return { allow: of('allow'), deny: of('deny'), require: of('require') }
-}
-
 /**
  * Once per configuration; every expression has passed the schema. Denied is whatever a rule of `deny` is true for, or
  * fails for. Needed is that each of `require` is true, and one of `allow` where there are any. A rule that names
@@ -110,7 +102,7 @@ class Index {
 
 const slot = (kind: string, name: string): string => `${kind} ${name}`
 
-/** From `mcp.tool.name == "a"` or `mcp.tool.name in ["a", "b"]`, alone or among what all must be true; null: any item. */
+/** From `mcp.tool.name == "a"` or `mcp.tool.name in ["a"]`, alone or among what all must be true; null: any item. */
 function slotsOf(source: string): string[] | null {
   const tree = parse(source)
   const terms = tree.kind === 'logic' && tree.op === '&&' ? tree.terms : [tree]

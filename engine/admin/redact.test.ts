@@ -57,6 +57,22 @@ test('what is not secret stays readable', () => {
   )
 })
 
+test('what MCP targets are shown is hidden, and who may do what is not', () => {
+  const rules = { allow: ['mcp.tool.name == "add"'], deny: [], require: [] }
+  const target = {
+    name: 'a',
+    auth: { header: 'x-mine', value: 'canary' },
+    env: { HOME: 'canary' },
+    authorization: rules
+  }
+  assert.deepEqual(redact({ targets: [target], session: { key: 'canary', idleMs: 1 } }), {
+    targets: [
+      { name: 'a', auth: { header: 'x-mine', value: REDACTED }, env: { HOME: REDACTED }, authorization: rules }
+    ],
+    session: { key: REDACTED, idleMs: 1 }
+  })
+})
+
 test('a cycle, an odd key and a long text do no harm', () => {
   const cycle: Record<string, unknown> = {}
   cycle.self = cycle

@@ -66,14 +66,23 @@ function copyList(list: readonly unknown[], hidden: boolean, depth: number): unk
 
 function copyObject(from: object, hidden: boolean, depth: number): Record<string, unknown> {
   const entries = Object.entries(from)
-  const named = entries.some(([key, v]) => isNameField(key) && typeof v === 'string' && isSensitive(v))
+  const named =
+    entries.some(([key, v]) => isNameField(key) && typeof v === 'string' && isSensitive(v)) || isKeyInHeader(from)
   const out: [string, unknown][] = entries.map(([key, value]) => {
     // The name itself stays readable: it says what is hidden.
     if (named && isNameField(key) && !hidden) return [key, copy(value, false, depth + 1)]
-    return [key, copy(value, hidden || named || (isSensitive(key) && !areRules(key, value)), depth + 1)]
+    return [
+      key,
+      copy(value, hidden || named || key === 'env' || (isSensitive(key) && !areRules(key, value)), depth + 1)
+    ]
   })
   // Object.fromEntries defines own properties: a key "__proto__" stays data.
   return Object.fromEntries(out)
+}
+
+/** What an MCP target is shown: a key, whatever its header is called. */
+function isKeyInHeader(from: object): boolean {
+  return 'header' in from && typeof from.header === 'string' && 'value' in from && typeof from.value === 'string'
 }
 
 function isNameField(key: string): boolean {
@@ -82,7 +91,12 @@ function isNameField(key: string): boolean {
 
 /** The policy `authorization` of a Snapshot has the name of the header and holds no secret: whoever debugs reads it. */
 function areRules(key: string, value: unknown): boolean {
-  return key === 'authorization' && Array.isArray(value) && value.every(isRule)
+  return key === 'authorization' && (Array.isArray(value) ? value.every(isRule) : areItemRules(value))
+}
+
+/** Of MCP servers. */
+function areItemRules(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'allow' in value && 'deny' in value && 'require' in value
 }
 
 function isRule(value: unknown): boolean {

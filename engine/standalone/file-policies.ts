@@ -3,6 +3,7 @@ import type { Policy, Sources } from '#engine/contract/policy.ts'
 import type { PolicyPhases, PolicySet } from '#engine/ir/snapshot.ts'
 import { list, refused, type ZodType, z } from '#engine/schema/schema.ts'
 import { modelPolicies } from './ai/policies.ts'
+import { mcpPolicies } from './mcp/policies.ts'
 import { targetKeys } from './target-refs.ts'
 
 /** Where policies are attached: routes stand for listeners and the gateway too (spec 2.6, rules 2 and 3). */
@@ -48,7 +49,7 @@ export function policySchema(policies: readonly Policy[], attachment: Attachment
     }
   }
   if (attachment === 'route') Object.assign(shape, { phase: phase(), ...targetKeys() })
-  for (const [name, schema] of Object.entries(modelPolicies())) shape[name] ??= schema
+  for (const [name, schema] of Object.entries({ ...modelPolicies(), ...mcpPolicies() })) shape[name] ??= schema
   for (const name of KNOWN_NAMES) shape[name] ??= refused(`policy '${name}'`)
   return z.strictObject(shape)
 }

@@ -7,6 +7,7 @@ import { remember } from '#engine/schema/remember.ts'
 import { list, name, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
 import { aiSchema } from './ai/index.ts'
 import { policySchema, policySetsSchema } from './file-policies.ts'
+import { mcpSchema } from './mcp/index.ts'
 
 /** Spec section 8 bounds maps and lists of names with 64. */
 const NAMES_MAX = 64
@@ -61,6 +62,9 @@ const dynamicSchema = () =>
 
 const weight = () => whole(0, WEIGHT_MAX).optional().describe('Share of the traffic; 0 is none. Default 1.')
 
+// One, so that the JSON Schema has it once.
+const MCP = mcpSchema().meta({ id: 'McpBackend' })
+
 /** The whole of what a file may have below `binds` and `backends`. */
 export function routeSchemas(policies: readonly Policy[]) {
   const onRoute = policySchema(policies, 'route').meta({ id: 'RoutePolicies' })
@@ -73,7 +77,8 @@ export function routeSchemas(policies: readonly Policy[]) {
       backend: name().optional().describe('Name of one of the backends at the top of the file.'),
       dynamic: dynamicSchema().optional(),
       ai: aiSchema().optional().describe('Models of LLM providers.'),
-      ...refusedKeys('backend kind', ['aws', 'internal', 'invalid', 'mcp', 'routeGroup', 'service'])
+      mcp: MCP.optional().describe('MCP servers behind one endpoint.'),
+      ...refusedKeys('backend kind', ['aws', 'internal', 'invalid', 'routeGroup', 'service'])
     },
     { weight: weight(), policies: onBackend.optional() }
   )
@@ -114,7 +119,8 @@ export function routeSchemas(policies: readonly Policy[]) {
       dynamic: dynamicSchema().optional(),
       dynamicForwardProxy: dynamicSchema().optional().describe('Another name of dynamic.'),
       ai: aiSchema().optional().describe('Models of LLM providers.'),
-      ...refusedKeys('backend kind', ['a2a', 'aws', 'internal', 'mcp', 'service'])
+      mcp: MCP.optional().describe('MCP servers behind one endpoint.'),
+      ...refusedKeys('backend kind', ['a2a', 'aws', 'internal', 'service'])
     },
     { name: name(), policies: onBackend.optional() }
   )

@@ -5,8 +5,9 @@ import { frontendSchema } from './file-frontend.ts'
 import { processSchema } from './file-process.ts'
 import { routeSchemas } from './file-routes.ts'
 import { llmSchema } from './llm/schema.ts'
+import { mcpShortcut } from './mcp/index.ts'
 
-const NOT_HERE = [...['gateways', 'mcp', 'routeGroups', 'routes', 'services', 'tcpRoutes', 'ui', 'workloads']]
+const NOT_HERE = [...['gateways', 'routeGroups', 'routes', 'services', 'tcpRoutes', 'ui', 'workloads']]
 
 function build(policies: readonly Policy[]) {
   const { binds, backends, policies: onRoute, sets } = routeSchemas(policies)
@@ -19,6 +20,7 @@ function build(policies: readonly Policy[]) {
       .optional()
       .describe('For all listeners, or for their targets; what a listener or route has itself wins.'),
     llm: llmSchema(sets).optional().describe('Models of LLM providers on a port of their own, in short.'),
+    mcp: mcpShortcut(sets).optional().describe('MCP servers on a port of their own, in short.'),
     backends: backends.optional().describe('Named backends that routes refer to.'),
     ...refusedKeys('top-level key', NOT_HERE)
   })

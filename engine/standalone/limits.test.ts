@@ -185,14 +185,14 @@ for (const [name, [accepted, refused]] of Object.entries(LIMITS)) {
 
 test('what other gateways have is refused by name', () => {
   const names: [file: string, message: RegExp][] = [
-    ...['gateways', 'routes', 'tcpRoutes', 'mcp', 'ui', 'services', 'workloads', 'routeGroups'].map(
+    ...['gateways', 'routes', 'tcpRoutes', 'ui', 'services', 'workloads', 'routeGroups'].map(
       (key): [string, RegExp] => [`${key}: []`, new RegExp(`: top-level key '${key}' is not in this version of weir$`)]
     ),
     ...['HTTPS', 'TLS', 'TCP', 'HBONE', 'https'].map((protocol): [string, RegExp] => [
       listener(`protocol: ${protocol}`),
       new RegExp(`: protocol ${protocol.toUpperCase()} is not in this version of weir; only HTTP is$`)
     ]),
-    ...['mcp', 'service', 'aws', 'internal', 'routeGroup'].map((kind): [string, RegExp] => [
+    ...['service', 'aws', 'internal', 'routeGroup'].map((kind): [string, RegExp] => [
       withRoute(`backends: [{ ${kind}: {} }]`),
       new RegExp(`: backend kind '${kind}' is not in this version of weir$`)
     ]),
@@ -215,7 +215,7 @@ test('what other gateways have is refused by name', () => {
 
 test('refused keys are never suggested', () => {
   assert.deepEqual(hints('gatewayz: 1\nbackend: []'), [
-    'allowed: $schema, config, binds, frontendPolicies, policies, llm, backends',
-    'did you mean "backends"? allowed: $schema, config, binds, frontendPolicies, policies, llm, backends'
+    'allowed: $schema, config, binds, frontendPolicies, policies, llm, mcp, backends',
+    'did you mean "backends"? allowed: $schema, config, binds, frontendPolicies, policies, llm, mcp, backends'
   ])
 })

@@ -135,12 +135,13 @@ test('policies that are not here are refused by name, slips are corrected', () =
     'requestMirror',
     'oidc',
     'a2a',
-    'mcpAuthorization',
+    'mcpAuthentication',
     'urlRewrite'
   ]) {
     assert.equal(at(name), `policy '${name}' is not in this version of weir`)
   }
-  // These act on models, and the route has none.
+  // These act on models and MCP servers, and the route has none.
+  assert.match(at('mcpAuthorization'), /^acts on MCP servers/)
   assert.match(at('ai'), /^acts on models only/)
   assert.equal(at('timeoutz'), 'is not a known key')
   assert.equal(

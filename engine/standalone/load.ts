@@ -16,6 +16,7 @@ import { fileSchema } from './file.ts'
 import { policyKeys } from './file-policies.ts'
 import { readOverrides } from './file-process.ts'
 import { FileSources, type ReadFile } from './file-sources.ts'
+import { checkMcp } from './mcp/check.ts'
 import { policyWarnings } from './policy-warnings.ts'
 import { type ConfigError, formatPath, type Problem, parsePath } from './problems.ts'
 import { readSource } from './source.ts'
@@ -103,7 +104,7 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
   if ('problems' in outcome) problems.push(...outcome.problems)
   const { policies } = options
   problems.push(...checkFile(raw, source, env), ...checkNames(raw, source, policies))
-  problems.push(...checkModelPolicies(raw, source))
+  problems.push(...checkModelPolicies(raw, source), ...checkMcp(raw, source, sources))
   const refused = () => checkPolicies(raw, source, { policies, schema: schema.policies, sources })
   if (problems.length > 0 || 'problems' in outcome) return fail([...problems, ...refused()])
 

@@ -12,7 +12,7 @@ const targetRef = () =>
       name: name().optional().describe('Of the route or the backend.'),
       sectionName: name()
         .optional()
-        .describe("A listener of the gateway, a route's ruleName, or a provider of a backend."),
+        .describe("A listener of the gateway, a route's ruleName, or a provider or MCP target of a backend."),
       ...refusedKeys('target setting', ['group', 'namespace', 'port'])
     })
     .refine(({ kind, name }) => kind === 'Gateway' || name !== undefined, { path: ['name'], error: 'is required' })

@@ -8,7 +8,17 @@ import type { Path, Problem } from './problems.ts'
 import type { Source } from './source.ts'
 import { nearest } from './suggest.ts'
 import { type Target, targetRefs } from './target-refs.ts'
-import { bindsOf, entriesOf, objectOf, type Placed, type PlacedRoute, policySetsOf, type Raw, text } from './walk.ts'
+import {
+  bindsOf,
+  entriesOf,
+  isInShortcut,
+  objectOf,
+  type Placed,
+  type PlacedRoute,
+  policySetsOf,
+  type Raw,
+  text
+} from './walk.ts'
 
 /** A file in which every policy stands where it acts. */
 export interface PlacedSource extends Source {
@@ -140,7 +150,7 @@ class Placing {
   #onRoutes({ set, target, path }: Aim): void {
     const { name: wanted = '', sectionName } = target
     const listeners = bindsOf(this.#file).flatMap((bind) => bind.listeners)
-    const routes = listeners.flatMap((listener) => listener.routes).filter(({ path: at }) => at[0] !== 'llm')
+    const routes = listeners.flatMap((listener) => listener.routes).filter(({ path: at }) => !isInShortcut(at))
     const found = routes.filter(({ name }) => name === wanted)
     if (found.length === 0) {
       const names = [...new Set(routes.map(({ name }) => name))]
@@ -168,12 +178,21 @@ class Placing {
     }
     const at = [...found.path, 'ai', 'groups']
     const groups = entriesOf(objectOf(found.raw.ai).groups, at)
-    const providers = groups.flatMap(({ raw, path: group }) => entriesOf(raw.providers, [...group, 'providers']))
+    const servers = entriesOf(objectOf(found.raw.mcp).targets, [...found.path, 'mcp', 'targets'])
+    const isMcp = found.raw.mcp !== undefined
+    const providers = isMcp
+      ? servers
+      : groups.flatMap(({ raw, path: group }) => entriesOf(raw.providers, [...group, 'providers']))
     const provider = providers.find(({ raw }) => raw.name === sectionName)
     if (provider !== undefined) this.#addPolicies(provider.path, set, 'provider')
     else {
       const names = providers.flatMap(({ raw }) => text(raw.name) ?? [])
-      this.#dangling([...path, 'sectionName'], `provider of backend "${wanted}" called`, sectionName, names)
+      this.#dangling(
+        [...path, 'sectionName'],
+        `${isMcp ? 'target' : 'provider'} of backend "${wanted}" called`,
+        sectionName,
+        names
+      )
     }
   }
 

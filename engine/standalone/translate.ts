@@ -1,5 +1,6 @@
 /** A validated file -> the Snapshot: names filled in, inline backends named, aliases resolved. */
 import type { Policy, Sources } from '#engine/contract/policy.ts'
+import { addRules } from '#engine/ir/mcp-rules.ts'
 import type {
   Backend,
   Bind,
@@ -21,6 +22,8 @@ import { frontendPolicies, translateFrontend } from './file-frontend.ts'
 import { canonicalPolicies, type PolicyKey, policyPhases, resolvePolicies } from './file-policies.ts'
 import { type Overrides, translateProcess } from './file-process.ts'
 import { LLM_BACKEND, llmBackend, llmBind } from './llm/translate.ts'
+import { mergedRules } from './mcp/policies.ts'
+import { MCP_BACKEND, mcpBind, translateMcp } from './mcp/translate.ts'
 import { defaultListenerName, defaultRouteName } from './walk.ts'
 
 /** What a source gives; version, hash and time are those of the moment it is accepted. */
@@ -48,6 +51,7 @@ export function translate(file: File, options: TranslateOptions): SnapshotDraft 
   for (const backend of file.backends ?? []) translator.addBackend(backend)
   const binds = (file.binds ?? []).map((bind) => translator.bind(bind))
   if (file.llm !== undefined) binds.push(translator.llm(file.llm))
+  if (file.mcp !== undefined) binds.push(translator.mcp(file.mcp))
   return {
     gateway: {
       ...translator.phases(file.policies),
@@ -89,6 +93,10 @@ class Translator {
       this.backends[file.name] = translateAi(file.ai, policies, mergedModelPolicies([file.policies]))
       return
     }
+    if (file.mcp !== undefined) {
+      this.backends[file.name] = translateMcp(file.mcp, policies, mergedRules([file.policies]), this.#sources)
+      return
+    }
     const dynamic = file.dynamic ?? file.dynamicForwardProxy
     const target = file.host ?? (file.static && { ...file.static, unixPath: null })
     this.backends[file.name] =
@@ -108,6 +116,12 @@ class Translator {
   llm(file: NonNullable<File['llm']>): Bind {
     this.backends[LLM_BACKEND] = llmBackend(file, {})
     return llmBind(file, this.phases(file.policies))
+  }
+
+  mcp(file: NonNullable<File['mcp']>): Bind {
+    const rules = mergedRules([this.#gateway, file.policies])
+    this.backends[MCP_BACKEND] = translateMcp(file, {}, rules, this.#sources)
+    return mcpBind(file.port, this.phases(file.policies))
   }
 
   #listener(file: FileListener, port: number): Listener {
@@ -154,6 +168,12 @@ class Translator {
   /** Of a backend by name. Models of which more is said around it are a backend of this route's own. */
   #named(file: FileReference, place: string, around: Around): string | undefined {
     const named = file.backend === undefined ? undefined : this.#files.get(file.backend)
+    if (named?.mcp !== undefined) {
+      const rules = mergedRules([...around.levels, file.policies])
+      if (rules === null) return file.backend
+      const all = addRules(mergedRules([named.policies]), rules)
+      return this.#own(place, around, translateMcp(named.mcp, {}, all, this.#sources))
+    }
     if (named?.ai === undefined) return file.backend
     const outer = [...around.levels, named.policies, file.policies]
     const policies = mergedModelPolicies(outer)
@@ -164,9 +184,13 @@ class Translator {
   }
 
   #inline(file: FileReference, place: string, around: Around): string {
-    const { host, dynamic, ai } = file
+    const { host, dynamic, ai, mcp } = file
     const outer = mergedModelPolicies([...around.levels, file.policies])
     if (ai !== undefined) return this.#own(place, around, translateAi(ai, {}, outer))
+    if (mcp !== undefined) {
+      const rules = mergedRules([...around.levels, file.policies])
+      return this.#own(place, around, translateMcp(mcp, {}, rules, this.#sources))
+    }
     if (host !== undefined) return this.#own(place, around, staticBackend(host, {}))
     const allowAddresses = dynamic?.allowAddresses ?? []
     return this.#own(place, around, { kind: 'dynamic', allowAddresses, policies: {} })

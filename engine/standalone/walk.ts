@@ -3,6 +3,7 @@
  * reported in the same run as those that a schema sees, so what is looked at here may be anything.
  */
 import { LLM_PORT } from './llm/port.ts'
+import { MCP_PORT } from './mcp/port.ts'
 import type { Path } from './problems.ts'
 
 export type Raw = Record<string, unknown>
@@ -59,17 +60,30 @@ export function bindsOf(file: Raw): PlacedBind[] {
       }
     })
   }))
-  return file.llm === undefined ? binds : [...binds, llmBindOf(objectOf(file.llm))]
+  const shortcuts = SHORTCUTS.flatMap(([key, port]) => {
+    return file[key] === undefined ? [] : [shortcutBindOf(key, objectOf(file[key]), port)]
+  })
+  return [...binds, ...shortcuts]
 }
 
-/** What `llm` stands for: a bind with one listener, which has its policies, and one route. */
-function llmBindOf(raw: Raw): PlacedBind {
-  const path = ['llm']
-  const route = { raw: {}, path, name: 'llm' }
+const SHORTCUTS = [
+  ['llm', LLM_PORT],
+  ['mcp', MCP_PORT]
+] as const
+
+/** Whether the path is inside a key at the top of the file that stands for a bind. */
+export function isInShortcut([key]: Path): boolean {
+  return SHORTCUTS.some(([name]) => name === key)
+}
+
+/** What `llm` and `mcp` stand for: a bind with one listener, which has its policies, and one route. */
+function shortcutBindOf(key: string, raw: Raw, port: number): PlacedBind {
+  const path = [key]
+  const route = { raw: {}, path, name: key }
   return {
-    raw: { port: raw.port ?? LLM_PORT },
+    raw: { port: raw.port ?? port },
     path,
-    listeners: [{ raw: { policies: raw.policies }, path, name: 'llm', routes: [route] }]
+    listeners: [{ raw: { policies: raw.policies }, path, name: key, routes: [route] }]
   }
 }
 

@@ -6,6 +6,7 @@
  */
 import type { AccessLogPlan, FieldSink } from '#engine/contract/access-log.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { type McpUse, mcpErrorType } from '#engine/contract/mcp-use.ts'
 import type { ModelUse } from '#engine/contract/model-use.ts'
 import { type FieldValue, field, type LogFormat, timestamp } from './escape.ts'
 import { ATOMIC_BYTES, type LineSink } from './line-sink.ts'
@@ -32,6 +33,12 @@ const MODEL_FIELDS = [
   ['gen_ai.usage.output_tokens', 'outputTokens'],
   ['gen_ai.usage.reasoning.output_tokens', 'reasoningTokens']
 ] as const
+/** Name in the log of what is asked for (OpenTelemetry MCP conventions), by the kind of McpItem. */
+const ITEM_FIELDS: Readonly<Record<string, string | undefined>> = {
+  tool: 'gen_ai.tool.name',
+  prompt: 'gen_ai.prompt.name',
+  resource: 'mcp.resource.uri'
+}
 /** Parts of the numbers beside them: said when there is something to say. */
 const MODEL_DETAILS: ReadonlySet<string> = new Set(['cacheCreationInputTokens', 'cachedInputTokens', 'reasoningTokens'])
 
@@ -116,6 +123,22 @@ export class AccessLog implements FieldSink {
     return out
   }
 
+  /** As the OpenTelemetry MCP conventions name them, and the target. */
+  #tools(use: McpUse, skip: Skip): string {
+    const { method = '', item, errorCode } = use
+    const text = (name: string, value: string | undefined): string =>
+      value === undefined ? '' : this.#named(name, value.slice(0, MODEL_CHARS_MAX), skip)
+    const field = item === null ? undefined : ITEM_FIELDS[item.kind]
+    let out = text('mcp.method.name', method)
+    out += text('mcp.session.id', use.sessionId) + text('mcp.protocol.version', use.protocolVersion)
+    out += text('mcp.target', item?.target ?? use.target)
+    if (method === 'tools/call') out += text('gen_ai.operation.name', 'execute_tool')
+    if (field !== undefined) out += text(field, item?.name)
+    out += text('jsonrpc.request.id', use.requestId)
+    if (errorCode !== undefined) out += text('rpc.response.status_code', String(errorCode))
+    return out + text('error.type', mcpErrorType(use))
+  }
+
   #failed(part: 'filter' | 'attribute', count: number): void {
     this.#metrics.counter('weir_access_log_failures_total', { part }).add(count)
   }
@@ -129,7 +152,7 @@ export class AccessLog implements FieldSink {
     out += this.#named('http.method', ex.method, skip)
     out += this.#named('http.host', ex.authority, skip)
     // What was refused before its target was read has none.
-    const pathMax = ex.llm === null ? PATH_CHARS_MAX : MODEL_PATH_CHARS_MAX
+    const pathMax = ex.llm === null && ex.mcp === null ? PATH_CHARS_MAX : MODEL_PATH_CHARS_MAX
     if (ex.originalPath !== '' && (skip === null || !skip.has('http.path')))
       out += field(this.#format, 'http.path', ex.originalPath, pathMax)
     out += this.#named('http.version', `HTTP/${client.httpVersion}`, skip)
@@ -139,6 +162,7 @@ export class AccessLog implements FieldSink {
     out += this.#plain('bytes.out', ex.bytesSent, skip)
     if (ex.attempts > 1) out += this.#plain('retry.attempt', ex.attempts, skip)
     if (ex.llm !== null) out += this.#model(ex.llm, skip)
+    if (ex.mcp !== null) out += this.#tools(ex.mcp, skip)
     return out
   }
 

@@ -4,7 +4,7 @@
  *
  * Label values are names from the configuration or members of a small fixed set; nothing that a
  * client sends (host, path, header, unknown method) becomes a label, so that a scan cannot fill memory. Names of
- * models are bounded by model-metrics.ts.
+ * models are bounded by model-metrics.ts, those of tools and prompts by mcp-metrics.ts.
  */
 
 /** Upper bounds in seconds, 1 ms to 80 s; the bucket above the last one is implied. */
@@ -23,6 +23,9 @@ const FIRST_TOKEN_BOUNDS = [
 ]
 /** and per token after it. */
 const PER_TOKEN_BOUNDS = [0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75, 1, 2.5]
+
+/** Seconds of operations of MCP (gen-ai/mcp). */
+const MCP_BOUNDS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300]
 
 const MODEL_LABELS = [
   'route',
@@ -75,6 +78,11 @@ export const METRICS = {
     'Per token after the first one of a streamed answer.',
     MODEL_LABELS,
     PER_TOKEN_BOUNDS
+  ),
+  mcp_server_operation_duration_seconds: histogram(
+    'From an MCP request to the end of its answer. error_type: "" for success, tool_error, a JSON-RPC code or a status.',
+    ['route', 'mcp_method_name', 'target', 'gen_ai_tool_name', 'gen_ai_prompt_name', 'error_type'],
+    MCP_BOUNDS
   ),
   weir_request_bytes_total: counter('Bytes received from clients.', ['route']),
   weir_response_bytes_total: counter('Bytes sent to clients.', ['route']),

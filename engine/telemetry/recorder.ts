@@ -11,6 +11,7 @@ import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Recorder } from '#engine/contract/route.ts'
 import type { AccessLog } from './access-log.ts'
+import type { McpMetrics } from './mcp-metrics.ts'
 import type { Counter, Histogram, Metrics } from './metrics.ts'
 import type { ModelMetrics } from './model-metrics.ts'
 
@@ -39,12 +40,14 @@ export interface RecorderParts {
   readonly metrics: Metrics
   readonly accessLog: AccessLog
   readonly models: ModelMetrics
+  readonly mcp: McpMetrics
 }
 
 export class RouteRecorder implements Recorder {
   readonly #metrics: Metrics
   readonly #accessLog: AccessLog
   readonly #models: ModelMetrics
+  readonly #mcp: McpMetrics
   readonly #plan: AccessLogPlan | null
   readonly #route: string
   readonly #listener: string
@@ -57,7 +60,8 @@ export class RouteRecorder implements Recorder {
 
   constructor(parts: RecorderParts, plan: AccessLogPlan | null, place: RecorderPlace) {
     const { route, listener, port } = place
-    const { metrics, accessLog, models } = parts
+    const { metrics, accessLog, models, mcp } = parts
+    this.#mcp = mcp
     this.#models = models
     this.#plan = plan
     this.#metrics = metrics
@@ -84,6 +88,7 @@ export class RouteRecorder implements Recorder {
     series.count(METHOD_INDEX.get(ex.method) ?? 0, status, reason)
     if (ex.firstByteAt !== 0) series.firstByte(ex.firstByteAt - ex.startedAt)
     if (ex.llm !== null) this.#models.record(ex, this.#route, status, durationMs)
+    if (ex.mcp !== null) this.#mcp.record(ex, this.#route, status, durationMs)
     if (this.#accessLog.enabled) this.#log(ex, status, reason, durationMs)
   }
 

@@ -291,3 +291,32 @@ test('a plan says which exchanges are logged, and with what; its failures are co
   // They are exchanges all the same.
   assert.equal(text.value('weir_requests_total', LABELS), 3)
 })
+
+test('a line about MCP servers has the names of the OpenTelemetry conventions', async (t) => {
+  const { telemetry, lines } = start(t)
+  const ex = finishedExchange()
+  ex.mcp = {
+    method: 'tools/call',
+    sessionId: 'abcd',
+    protocolVersion: '2025-11-25',
+    requestId: '7',
+    item: { kind: 'tool', name: 'add', target: 'calc', arguments: { secret: 'canary' } },
+    errorCode: -32602
+  }
+  const recorder = telemetry.recorderFor('r', 'main', 8080)
+  recorder.record(ex)
+  ex.mcp = { method: 'resources/read', item: { kind: 'resource', name: 'a://b', target: 'files' } }
+  recorder.record(ex)
+  ex.mcp = { method: 'tools/list', target: 'x'.repeat(5000), item: null }
+  recorder.record(ex)
+  const [call, read, list] = await lines()
+  const fields = [
+    ...['mcp.method.name=tools/call', 'mcp.session.id=abcd', 'mcp.protocol.version=2025-11-25', 'mcp.target=calc'],
+    ...['gen_ai.operation.name=execute_tool', 'gen_ai.tool.name=add', 'jsonrpc.request.id=7'],
+    ...['rpc.response.status_code=-32602', 'error.type=-32602']
+  ]
+  assert.ok(call!.replaceAll('"', '').includes(fields.join(' ')), call)
+  assert.doesNotMatch(call!, /canary/)
+  assert.match(read!.replaceAll('"', ''), / mcp.method.name=resources\/read mcp.target=files mcp.resource.uri=a:\/\/b /)
+  assert.ok(list!.length < 1000)
+})

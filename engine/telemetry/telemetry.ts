@@ -7,6 +7,7 @@ import { CopyRecorder } from './copy-recorder.ts'
 import { LineSink } from './line-sink.ts'
 import { createLogger, type Logger, type Logging } from './log.ts'
 import { LoopDelay } from './loop-delay.ts'
+import { McpMetrics } from './mcp-metrics.ts'
 import { type Counter, type Gauge, Metrics, type SeriesAnnouncement } from './metrics.ts'
 import { ModelMetrics } from './model-metrics.ts'
 import { RouteRecorder } from './recorder.ts'
@@ -64,7 +65,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   const logger = createLogger({ ...logging, fields: { worker } })
   const sink = createSink(options.accessLogFd ?? 1, metrics, logger)
   const accessLog = new AccessLog(logging.format, sink, logger.enabled('info', 'request'), metrics)
-  const parts = { metrics, accessLog, models: new ModelMetrics(metrics) }
+  const parts = { metrics, accessLog, models: new ModelMetrics(metrics), mcp: new McpMetrics(metrics) }
   const loopDelay = new LoopDelay(metrics, worker)
   const connections = downstreamTelemetry(metrics)
   // For an exit that nobody announced, such as an uncaught exception.

@@ -33,7 +33,16 @@ const DEFAULTS = [
   ...['http.status', 'reason', 'bytes.in', 'bytes.out', 'retry.attempt'],
   ...['gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.model', 'gen_ai.response.model'],
   ...['gen_ai.usage.input_tokens', 'gen_ai.usage.cache_creation.input_tokens', 'gen_ai.usage.cache_read.input_tokens'],
-  ...['gen_ai.usage.output_tokens', 'gen_ai.usage.reasoning.output_tokens', 'duration']
+  ...['gen_ai.usage.output_tokens', 'gen_ai.usage.reasoning.output_tokens'],
+  ...[
+    'mcp.method.name',
+    'mcp.session.id',
+    'mcp.protocol.version',
+    'mcp.target',
+    'gen_ai.tool.name',
+    'gen_ai.prompt.name'
+  ],
+  ...['mcp.resource.uri', 'jsonrpc.request.id', 'rpc.response.status_code', 'error.type', 'duration']
 ]
 /** Fields of a map that hold credentials, whoever names the map. One that is named itself is meant. */
 const SENSITIVE = new Set([

@@ -13,6 +13,7 @@ interface Given {
   readonly path: Path
 }
 
+const FOR_TARGETS = 'which this backend has not: each of its targets has policies of its own'
 const NOT_OF_MODELS = 'acts on models only in this version of weir'
 
 /** `file`: as read, whatever else is wrong with it. */
@@ -86,7 +87,8 @@ class Checks {
 
   #ofBackend(backend: Placed): Given[] {
     const own = this.#of(backend)
-    if (backend.raw.ai === undefined) this.#refuse(own, 'which this backend has not')
+    if (backend.raw.mcp !== undefined) this.#refuse(own, FOR_TARGETS)
+    else if (backend.raw.ai === undefined) this.#refuse(own, 'which this backend has not')
     else this.#checkGuards(backend, [own])
     return own
   }
@@ -104,7 +106,7 @@ class Checks {
     const outer = levels.flat()
     if (backend.raw.ai === undefined) {
       this.#refuse(own, 'which this backend has not')
-      const name = text(raw.backend) ?? text(raw.host) ?? 'a dynamic one'
+      const name = text(raw.backend) ?? text(raw.host) ?? (raw.mcp === undefined ? 'a dynamic one' : 'MCP servers')
       const secret = outer.filter(({ field }) => field !== 'ai')
       for (const given of secret) this.#reaches.set(given, true)
       this.#refuse(secret, `and there is another backend below (${name}): put it on the backend of models`)

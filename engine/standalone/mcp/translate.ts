@@ -1,0 +1,98 @@
+/** The file's `mcp` backends and its `mcp` shortcut -> their form in the Snapshot. */
+import type { Sources } from '#engine/contract/policy.ts'
+import { addRules } from '#engine/ir/mcp-rules.ts'
+import type {
+  Bind,
+  McpBackend,
+  McpHttpTarget,
+  McpRules,
+  McpTarget,
+  PolicyPhases,
+  PolicySet
+} from '#engine/ir/snapshot.ts'
+import { addressOf } from './address.ts'
+import { readDocument, serverPath } from './document.ts'
+import type { FileMcp } from './index.ts'
+import { mergedRules } from './policies.ts'
+import { MCP_PORT } from './port.ts'
+import { readKey } from './session-key.ts'
+import type { FileTarget, FileTargetPolicies } from './targets.ts'
+
+const IDLE_MS = 1_800_000
+const TARGET_TIMEOUT_MS = 30_000
+const MESSAGE_BYTES = 8 * 1024 * 1024
+
+/** No name of a backend in the file has a slash. */
+export const MCP_BACKEND = 'mcp/targets'
+
+/** `rules`: what policies around it say. Throws an Error for a file that cannot be read (check.ts has said where). */
+export function translateMcp(file: FileMcp, policies: PolicySet, rules: McpRules | null, sources: Sources): McpBackend {
+  const { session, prefixMode = 'conditional', failureMode = 'failClosed' } = file
+  const routing = file.sessionRouting ?? file.statefulMode ?? 'Stateful'
+  return {
+    kind: 'mcp',
+    targets: file.targets.map((target) => targetOf(target, sources)),
+    sessionRouting: routing.toLowerCase() === 'stateless' ? 'Stateless' : 'Stateful',
+    prefixMode,
+    failureMode: failureMode.toLowerCase() === 'failopen' ? 'failOpen' : 'failClosed',
+    authorization: rules,
+    session: {
+      key: session?.key === undefined ? null : readKey(session.key, sources),
+      idleMs: session?.idleTimeout ?? IDLE_MS
+    },
+    targetTimeoutMs: file.targetTimeout ?? TARGET_TIMEOUT_MS,
+    forwardHeaders: [...new Set(file.forwardHeaders ?? [])],
+    messageBytesMax: file.maxMessageSize ?? MESSAGE_BYTES,
+    policies
+  }
+}
+
+export function mcpBind(port: number | undefined, phases: PolicyPhases): Bind {
+  const everything = { path: { prefix: '/' }, headers: [], query: [] }
+  const backends = [{ backend: MCP_BACKEND, weight: 1, policies: {} }]
+  const route = { name: 'mcp', hostnames: [], matches: [everything], policies: {}, backends }
+  const listener = { name: 'mcp', hostname: '*', protocol: 'HTTP' as const, ...phases, routes: [route] }
+  return { port: port ?? MCP_PORT, transport: 'auto', listeners: [listener] }
+}
+
+function targetOf(file: FileTarget, sources: Sources): McpTarget {
+  const { name, stdio, openapi, static: fixed } = file
+  const sets = [file.policies, fixed?.policies]
+  const authorization = addRules(...sets.map((set) => mergedRules([set])))
+  const base = { name, authorization }
+  if (stdio !== undefined) {
+    const { cmd, args = [], env = {}, cwd = null } = stdio
+    return { ...base, kind: 'stdio', cmd, args, env, cwd }
+  }
+  const auth = authOf(sets)
+  const hasTls = sets.some((set) => (set?.tls ?? set?.backendTLS) !== undefined)
+  if (openapi !== undefined) {
+    const document = readDocument(openapi.schema, sources)
+    const { path, ...place } = addressOf(openapi, hasTls)
+    const prefix = (path ?? serverPath(document)).replace(/\/+$/, '')
+    return { ...base, kind: 'openapi', document, ...place, pathPrefix: prefix, auth }
+  }
+  if (fixed !== undefined) {
+    const kind = fixed.protocol === 'SSE' ? 'sse' : 'http'
+    return { ...base, kind, host: fixed.host, port: fixed.port, path: fixed.path ?? PATHS[kind], hasTls, auth }
+  }
+  const kind = file.sse === undefined ? 'http' : 'sse'
+  const { path, ...place } = addressOf((file.sse ?? file.mcp)!, hasTls)
+  return { ...base, kind, ...place, path: path ?? PATHS[kind], auth }
+}
+
+/** Spec 2.5. */
+const PATHS = { http: '/mcp', sse: '/sse' } as const
+
+/** RFC 9110 section 11.4: a scheme, a blank and its credentials. */
+const SCHEMED = /^[A-Za-z][A-Za-z0-9-]* +[!-~]/
+
+function authOf(sets: readonly (FileTargetPolicies | undefined)[]): McpHttpTarget['auth'] {
+  const given = sets.map((set) => set?.auth ?? set?.backendAuth).find((auth) => auth !== undefined)
+  if (given?.key === undefined) return null
+  const { key, location } = given
+  if (location?.header !== undefined) {
+    return { header: location.header.name, value: `${location.header.prefix ?? ''}${key}` }
+  }
+  return { header: 'authorization', value: SCHEMED.test(key) ? key : `Bearer ${key}` }
+}

@@ -1,0 +1,197 @@
+/**
+ * Who issues tokens, where their keys are, and what makes a token valid: what policies that verify tokens share (spec
+ * 2.6, JWTProvider and MCPAuthentication; RFC 7519, RFC 8725).
+ */
+import { hash } from 'node:crypto'
+import type { Background } from '#engine/contract/filter.ts'
+import { type CompileContext, FieldError, type Sources } from '#engine/contract/policy.ts'
+import { oneOf } from '#engine/schema/choice.ts'
+import { duration } from '#engine/schema/duration.ts'
+import { longString, says, shortString, whole, z } from '#engine/schema/schema.ts'
+import { sound } from '#engine/schema/together.ts'
+import { KEY_SET_CHARS_MAX, readKeySet, readPublicKeySet } from './jwt-keys.ts'
+import { type Provider, TokenDesk, Verifier } from './jwt-verifier.ts'
+import { KeySources, keyWorld } from './key-sources.ts'
+import { fixedKeys } from './remote-keys.ts'
+
+export type Mode = 'Strict' | 'Optional' | 'Permissive'
+type Path = readonly PropertyKey[]
+
+/** Where the keys of an issuer are; once resolved, inline or at a URL. */
+export type Keys =
+  | { readonly kind: 'inline'; readonly text: string }
+  | { readonly kind: 'url'; readonly url: string; readonly cacheMs: number }
+
+/** `at`: where it is given, from the policy's own value on. */
+export type GivenKeys = Keys | (Reference & { readonly at: Path })
+type Reference = { readonly kind: 'file'; readonly path: string } | { readonly kind: 'remote' }
+
+export interface Issuer<K = Keys> {
+  readonly issuer: string
+  /** Null: any. */
+  readonly audiences: readonly string[] | null
+  readonly keys: K
+}
+
+/** What makes a token valid. */
+export interface TokenRules {
+  readonly issuers: readonly Issuer[]
+  readonly requiredClaims: readonly string[]
+  readonly leewayMs: number
+  readonly earlyMs: number
+}
+
+// --- schema ---
+
+export const MODES = ['Strict', 'Optional', 'Permissive', 'strict', 'optional', 'permissive'] as const
+const CACHE_MS = 300_000
+/** Spec section 5, rule 2: a token past its exp is not valid. */
+export const LEEWAY_MS = 0
+/** The spec says nothing of nbf and iat, and clocks differ: a token is often used in the second it is made. */
+export const EARLY_MS = 60_000
+/** Spec 2.6, remote: `jwksPath`. */
+const PATH_CHARS_MAX = 2000
+
+const inlineKeys = () =>
+  z
+    .string()
+    .min(2)
+    .max(KEY_SET_CHARS_MAX)
+    .superRefine((text, context) => {
+      const problem = keySetProblem(text)
+      // A key set begins with a brace; what does not is the name of a file, or an address.
+      const hint = text.trimStart().startsWith('{') ? '' : '; a file is written { file: PATH }, an address { url: URL }'
+      if (problem !== null) context.addIssue({ code: 'custom', message: problem + hint })
+    })
+
+const URL_EXPECTED = 'must be an http:// or https:// URL without user name and fragment'
+
+const keysUrl = () =>
+  z
+    .string({ error: says(URL_EXPECTED) })
+    .max(PATH_CHARS_MAX)
+    .refine(isKeysUrl, URL_EXPECTED)
+
+function isKeysUrl(text: string): boolean {
+  const url = URL.parse(text)
+  return url !== null && /^https?:$/.test(url.protocol) && url.username + url.password === '' && !text.includes('#')
+}
+
+const backendRef = () =>
+  z.strictObject({
+    group: z.string().max(253).optional(),
+    kind: shortString().optional(),
+    namespace: shortString().optional(),
+    name: shortString(),
+    port: whole(1, 65_535).optional()
+  })
+
+const keysObject = () =>
+  oneOf(
+    {
+      inline: inlineKeys().optional(),
+      file: longString().optional(),
+      url: keysUrl().optional(),
+      remote: z
+        .strictObject({
+          jwksPath: z.string().min(1).max(PATH_CHARS_MAX),
+          cacheDuration: duration().optional(),
+          backendRef: backendRef()
+        })
+        .optional()
+    },
+    { cacheDuration: duration().optional() }
+  )
+    .refine(({ url, cacheDuration }) => cacheDuration === undefined || url !== undefined, {
+      when: sound(),
+      path: ['cacheDuration'],
+      error: 'belongs to url: only what is fetched has an age'
+    })
+    .transform(({ inline, file, url, cacheDuration = CACHE_MS }): Keys | Reference => {
+      if (inline !== undefined) return { kind: 'inline', text: inline }
+      if (file !== undefined) return { kind: 'file', path: file }
+      return url === undefined ? { kind: 'remote' } : { kind: 'url', url, cacheMs: cacheDuration }
+    })
+
+/** The file's short form is the key set itself. */
+export const keys = () =>
+  z.union([inlineKeys().transform((text): Keys | Reference => ({ kind: 'inline', text })), keysObject()], {
+    error: (issue) => {
+      if (issue.code !== 'invalid_union' || issue.input === undefined) return undefined
+      // What is wrong with the form that was meant.
+      return issue.errors[typeof issue.input === 'string' ? 0 : 1]?.[0]?.message
+    }
+  })
+
+export function modeOf(text: (typeof MODES)[number]): Mode {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}` as Mode
+}
+
+/** What is wrong with keys that are part of the configuration, or null. */
+function keySetProblem(text: string): string | null {
+  try {
+    readPublicKeySet(text)
+    return null
+  } catch (error) {
+    return (error as Error).message
+  }
+}
+
+// --- load time ---
+
+export function resolveKeys(given: GivenKeys, sources: Sources): Keys {
+  if (given.kind === 'inline') return { kind: 'inline', text: given.text }
+  if (given.kind === 'url') return { kind: 'url', url: given.url, cacheMs: given.cacheMs }
+  if (given.kind === 'remote') {
+    const message = 'Services and backends cannot be looked up in this version: give the whole address as jwks.url'
+    throw new FieldError([...given.at, 'remote', 'backendRef'], message)
+  }
+  const { path, at } = given
+  try {
+    const text = sources.readFile(path)
+    const problem = keySetProblem(text)
+    if (problem === null) return { kind: 'inline', text }
+    throw new Error(`${path}: ${problem}`)
+  } catch (error) {
+    throw new FieldError([...at, 'file'], (error as Error).message)
+  }
+}
+
+// --- build time ---
+
+const TOKENS = 'jwtAuthentication.tokens'
+const KEYS = 'jwtAuthentication.keys'
+
+/** Keys of issuers are fetched as long as `background` runs. Caches are shared by all policies of a thread. */
+export function tokenVerifier(
+  rules: TokenRules,
+  { kept, log }: CompileContext
+): { readonly verifier: Verifier; readonly background: Background | null } {
+  const sources = kept(KEYS, () => new KeySources(keyWorld(log)))
+  const background: Background[] = []
+  const providers = rules.issuers.map(({ issuer, audiences, keys: given }): Provider => {
+    const allowed = audiences === null ? null : new Set(audiences)
+    if (given.kind === 'inline') return { issuer, audiences: allowed, keys: fixedKeys(readKeySet(given.text)) }
+    const remote = sources.remote(given.url)
+    background.push(remote.use(given.cacheMs))
+    return { issuer, audiences: allowed, keys: remote }
+  })
+  const { requiredClaims, leewayMs, earlyMs } = rules
+  // Everything that decides whether a token is valid, except keys: those have a fingerprint.
+  const facts = rules.issuers.map(({ issuer, audiences, keys: given }) => [issuer, audiences, given.kind, urlOf(given)])
+  const id = hash('sha256', JSON.stringify([facts, requiredClaims, leewayMs, earlyMs]), 'base64')
+  const desk = kept(TOKENS, () => new TokenDesk())
+  const verifier = new Verifier({ id, providers, desk, requiredClaims, leewayMs, earlyMs })
+  return { verifier, background: background.length === 0 ? null : together(background) }
+}
+
+function urlOf(given: Keys): string | null {
+  return given.kind === 'url' ? given.url : null
+}
+
+function together(parts: readonly Background[]): Background {
+  return {
+    begin: () => parts.forEach((part) => void part.begin()),
+    end: () => parts.forEach((part) => void part.end())
+  }
+}
