@@ -7,6 +7,7 @@ import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 import { backends } from '#backends/index.ts'
 import { policies } from '#policies/index.ts'
 import { buildRuntime } from './build/runtime.ts'
+import { NO_CHILDREN } from './contract/children.ts'
 import { ConfigError, type Problem } from './contract/config-error.ts'
 import { NOBODY_ASKS } from './contract/in-process.ts'
 import { IDLE, newKept } from './contract/kept.ts'
@@ -17,6 +18,7 @@ import type { SnapshotDraft } from './standalone/load.ts'
 import { createTelemetry } from './telemetry/telemetry.ts'
 import { BucketTable } from './workers/bucket-table.ts'
 import { bucketsOf } from './workers/buckets.ts'
+import { ChildrenOfWorker } from './workers/children/client.ts'
 import type { DemoData, ToMain, ToWorker, WorkerData } from './workers/messages.ts'
 import { OffloadPool } from './workers/offload.ts'
 import { SharedState } from './workers/shared.ts'
@@ -58,7 +60,8 @@ function check(draft: SnapshotDraft): readonly Problem[] {
         mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
         fail() {},
         reply() {},
-        inProcess: NOBODY_ASKS
+        inProcess: NOBODY_ASKS,
+        children: NO_CHILDREN
       }
     )
     return []
@@ -82,8 +85,10 @@ function startWorker(data: WorkerData): void {
     failed: telemetry.expressionFailed,
     log: (level: 'info' | 'warn' | 'error', message: string) => telemetry.logger.log(level, 'policies', message)
   }
+  const children = new ChildrenOfWorker(post)
   const thread = new WorkerThread({
     worker,
+    children,
     state: SharedState.attach(data.state),
     post,
     telemetry: {
@@ -108,7 +113,8 @@ function startWorker(data: WorkerData): void {
         mirrorRecorderFor: telemetry.mirrorRecorderFor,
         fail: (ex, code) => lifecycle.fail(ex, code),
         reply: (ex, reply) => lifecycle.reply(ex, reply),
-        inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers })
+        inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers }),
+        children
       })
   })
   port.on('message', (message: ToWorker) => thread.receive(message))

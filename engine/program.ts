@@ -17,6 +17,7 @@ import { type ControlMetrics, createControlMetrics } from './telemetry/control.t
 import { createLogger, type Logger } from './telemetry/log.ts'
 import { REGION_BYTES, type SeriesAnnouncement } from './telemetry/metrics.ts'
 import { VERSION } from './version.ts'
+import { ChildHub } from './workers/children/hub.ts'
 import type { DemoData } from './workers/messages.ts'
 import { Supervisor } from './workers/supervisor.ts'
 
@@ -124,6 +125,7 @@ class Program {
   readonly #logger: Logger
   readonly #metrics: ControlMetrics
   readonly #supervisor: Supervisor
+  readonly #children: ChildHub
   readonly #control: Control
   readonly #startedAt = new Date().toISOString()
   #announce = new Map<number, (series: SeriesAnnouncement) => void>()
@@ -152,11 +154,18 @@ class Program {
       onDeath: (worker) => {
         this.#metrics.workerRestarted()
         this.#metrics.table.detach(String(worker))
-      }
+        this.#children.workerGone(worker)
+      },
+      onChild: (worker, order) => this.#children.receive(worker, order)
+    })
+    this.#children = new ChildHub({
+      log: (level, message) => this.#logger.log(level, 'mcp', message),
+      post: (worker, report) => this.#supervisor.report(worker, report)
     })
     const log: ControlOptions['log'] = (level, message) => this.#logger.log(level, 'config', message)
     this.#control = new Control({ ...options, log }, this.#supervisor)
     this.#control.onReload = (acceptedAtMs) => this.#metrics.reloaded(acceptedAtMs)
+    this.#control.onInForce = (snapshot) => this.#children.keep(snapshot)
     this.#control.onFiles = (files, isAccepted) => this.#references.follow(files, isAccepted)
   }
 
@@ -312,7 +321,7 @@ class Program {
       maxMs: terminationDeadlineMs,
       log: (level, message) => this.#logger.log(level, 'drain', message)
     })
-    await Promise.all(this.#admins.map((admin) => admin.close()))
+    await Promise.all([this.#children.close(), ...this.#admins.map((admin) => admin.close())])
     this.#logger.log('info', 'drain', 'done')
   }
 }

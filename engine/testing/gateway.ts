@@ -11,6 +11,8 @@ import { MetricsTable } from '#engine/telemetry/metrics-table.ts'
 import { createTelemetry } from '#engine/telemetry/telemetry.ts'
 import { BucketTable } from '#engine/workers/bucket-table.ts'
 import { bucketsOf } from '#engine/workers/buckets.ts'
+import { ChildrenOfWorker } from '#engine/workers/children/client.ts'
+import { ChildHub } from '#engine/workers/children/hub.ts'
 import type { ToMain } from '#engine/workers/messages.ts'
 import { OffloadPool } from '#engine/workers/offload.ts'
 import { SharedState } from '#engine/workers/shared.ts'
@@ -65,8 +67,10 @@ export async function startGateway(
   const offload = new OffloadPool()
   const logged: string[] = []
   const buckets = bucketsOf(new BucketTable(BucketTable.create(), { owner: 0, clock }))
+  const { hub, children } = childProcesses(logged)
   const worker = new WorkerThread({
     worker: 0,
+    children,
     state: SharedState.create(1),
     post: (message) => answer(message),
     telemetry: {
@@ -87,7 +91,8 @@ export async function startGateway(
         mirrorRecorderFor: telemetry.mirrorRecorderFor,
         fail: (ex, code) => lifecycle.fail(ex, code),
         reply: (ex, reply) => lifecycle.reply(ex, reply),
-        inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers })
+        inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers }),
+        children
       })
   })
   const ask = (message: Parameters<WorkerThread['receive']>[0]): Promise<ToMain> =>
@@ -97,7 +102,10 @@ export async function startGateway(
     })
   const publish = async (snapshot: Snapshot): Promise<number> => {
     const message = await ask({ kind: 'snapshot', snapshot })
-    if (message.kind === 'serving') return message.binds[0]!.port
+    if (message.kind === 'serving') {
+      hub.keep(snapshot)
+      return message.binds[0]!.port
+    }
     throw new Error(message.kind === 'failed' ? message.message : message.kind)
   }
   const port = await publish(first)
@@ -110,9 +118,20 @@ export async function startGateway(
     logged,
     async close() {
       await ask({ kind: 'stop' })
+      await hub.close()
       await offload.close()
     }
   }
+}
+
+/** Child processes, as the one worker and the main thread have them. */
+function childProcesses(logged: string[]): { hub: ChildHub; children: ChildrenOfWorker } {
+  const hub: ChildHub = new ChildHub({
+    log: (level, message) => logged.push(`${level}: ${message}`),
+    post: (_worker, report) => setImmediate(() => children.receive(report))
+  })
+  const children: ChildrenOfWorker = new ChildrenOfWorker((order) => hub.receive(0, order))
+  return { hub, children }
 }
 
 /** Port 0 for every bind: the runtime serves whatever port the system gave. */
