@@ -85,7 +85,7 @@ function startWorker(data: WorkerData): void {
     failed: telemetry.expressionFailed,
     log: (level: 'info' | 'warn' | 'error', message: string) => telemetry.logger.log(level, 'policies', message)
   }
-  const children = new ChildrenOfWorker(post)
+  const children = new ChildrenOfWorker(post, workshop.log)
   const thread = new WorkerThread({
     worker,
     children,

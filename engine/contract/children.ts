@@ -18,6 +18,46 @@ export interface ChildSpec {
   readonly lineBytesMax: number
   /** Milliseconds without a message or a listener after which the process is ended; 0: never. */
   readonly idleMs: number
+  /** What stands for a process: for Children.local only. */
+  readonly start?: (events: ChannelEvents) => ChildChannel
+}
+
+/** A process, or what stands for one: takes lines and gives lines. */
+export interface ChildChannel {
+  /** 0: it has none. */
+  readonly pid: number
+  /** Bytes that have not been taken. */
+  readonly queuedBytes: number
+  /** Resolves when nothing of it is left. */
+  readonly gone: Promise<void>
+  write(line: string, delivery: Delivery): void
+  pause(): void
+  resume(): void
+  /** Politely, and step by step what does not leave. */
+  end(): void
+  /** At once. */
+  kill(): void
+}
+
+export interface Delivery {
+  /** Nothing that is written later may overtake it. */
+  readonly isFirst: boolean
+  /** ChildRequest.extra or ChildNotice.extra. */
+  readonly extra: unknown
+  /** It has not arrived. */
+  readonly lost: (failure: ChildFailure) => void
+}
+
+export interface ChannelEvents {
+  line(text: string): void
+  /** A line longer than the bound was left out. */
+  tooLong(): void
+  /** Something for the log. */
+  said(text: string): void
+  /** It takes more again. */
+  drained(): void
+  /** Once: in words. */
+  ended(why: string): void
 }
 
 export interface ChildFailure {
@@ -28,6 +68,8 @@ export interface ChildFailure {
   readonly kind: 'expired' | 'refused' | 'unreachable' | 'broken' | 'tooLarge'
   /** In words for the client and the log; nothing that the process has said. */
   readonly message: string
+  /** HTTP status, where one came. */
+  readonly status?: number
 }
 
 export interface ChildRequest {
@@ -39,6 +81,8 @@ export interface ChildRequest {
   readonly progressToken: string | number | null
   /** `initialize` is said once to a process: who says it again, in the same words, gets the first answer. */
   readonly isInitialize: boolean
+  /** For ChildSpec.start: handed on as it is. */
+  readonly extra?: unknown
 }
 
 export interface ChildRequestEvents {
@@ -56,6 +100,7 @@ export interface ChildNotice {
   readonly method: string | null
   /** Of `notifications/cancelled`: ChildRequest.id; on the wire it has another name. */
   readonly cancels: string | number | null
+  readonly extra?: unknown
 }
 
 export interface ChildLink {
@@ -76,11 +121,16 @@ export interface ChildLink {
 export interface Children {
   /** `instance`: of a process that runs already; null: that of `key`, which is started when it is needed. */
   open(key: string, spec: ChildSpec, instance: string | null): ChildLink
+  /** The same for what is no process and lives in this thread, for this thread: ChildSpec.start. */
+  readonly local: Pick<Children, 'open'>
 }
 
 /** Where configurations are only looked at: nothing is started. */
 export const NO_CHILDREN: Children = {
   open() {
     throw new Error('nothing is served here')
+  },
+  get local() {
+    return NO_CHILDREN
   }
 }

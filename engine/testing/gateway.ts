@@ -55,14 +55,7 @@ export async function startGateway(
   let answer: (message: ToMain) => void = () => {}
   const first = snapshotOf(yaml, ++version, folder)
   const table = new MetricsTable()
-  const region = new SharedArrayBuffer(REGION_BYTES)
-  const telemetry = createTelemetry({
-    region,
-    worker: 0,
-    announce: table.attach('0', region),
-    logging: { level: log === undefined ? 'warn' : 'info', format: log?.format ?? 'text' },
-    ...(log === undefined ? {} : { accessLogFd: log.fd })
-  })
+  const telemetry = telemetryOf(table, log)
   const kept = newKept()
   const offload = new OffloadPool()
   const logged: string[] = []
@@ -118,10 +111,21 @@ export async function startGateway(
     logged,
     async close() {
       await ask({ kind: 'stop' })
-      await hub.close()
+      await Promise.all([hub.close(), children.close()])
       await offload.close()
     }
   }
+}
+
+function telemetryOf(table: MetricsTable, log: TestLog | undefined) {
+  const region = new SharedArrayBuffer(REGION_BYTES)
+  return createTelemetry({
+    region,
+    worker: 0,
+    announce: table.attach('0', region),
+    logging: { level: log === undefined ? 'warn' : 'info', format: log?.format ?? 'text' },
+    ...(log === undefined ? {} : { accessLogFd: log.fd })
+  })
 }
 
 /** Child processes, as the one worker and the main thread have them. */

@@ -6,26 +6,36 @@
 import type { JsonValue, RpcMessage, RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/rpc.ts'
 import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/target.ts'
 import type { ChildFailure, ChildLink, Children, ChildSpec } from '#engine/contract/children.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
 import { isObject, tokenOf } from './meta.ts'
 
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId'
 
 export function stdioTarget(spec: ChildSpec, children: Children): Target {
+  return lineTarget('stdio', spec, children)
+}
+
+/** A server that takes and gives one message after the other. */
+export function lineTarget(kind: 'stdio' | 'sse', spec: ChildSpec, children: Pick<Children, 'open'>): Target {
   return {
     name: spec.target,
-    kind: 'stdio',
-    open: (options: LinkOptions) =>
-      new StdioLink(spec, children.open(options.sessionKey, spec, options.upstreamSession))
+    kind,
+    open({ sessionKey, upstreamSession, headers }: LinkOptions) {
+      return new LineLink(spec, children.open(sessionKey, spec, upstreamSession), kind === 'sse' ? headers : undefined)
+    }
   }
 }
 
-class StdioLink implements Link {
+class LineLink implements Link {
   readonly #spec: ChildSpec
   readonly #child: ChildLink
+  /** For whatever stands for a process: a process itself gets none. */
+  readonly #extra: HeaderBlock | undefined
 
-  constructor(spec: ChildSpec, child: ChildLink) {
+  constructor(spec: ChildSpec, child: ChildLink, extra: HeaderBlock | undefined) {
     this.#spec = spec
     this.#child = child
+    this.#extra = extra
   }
 
   get upstreamSession(): string | null {
@@ -47,7 +57,7 @@ class StdioLink implements Link {
       return () => clearImmediate(told)
     }
     const giveUp = this.#child.request(
-      { text, id, progressToken: tokenOf(message), isInitialize },
+      { text, id, progressToken: tokenOf(message), isInitialize, extra: this.#extra },
       {
         message: (line) => events.message(renamed(JSON.parse(line) as RpcRequest | RpcNotification, id)),
         answered(line) {
@@ -76,7 +86,7 @@ class StdioLink implements Link {
   async send(message: RpcNotification | RpcResponse): Promise<LinkFailure | null> {
     const method = 'method' in message ? message.method : null
     const cancels = method === 'notifications/cancelled' ? cancelledBy(message as RpcNotification) : null
-    const failure = await this.#child.send({ text: JSON.stringify(message), method, cancels })
+    const failure = await this.#child.send({ text: JSON.stringify(message), method, cancels, extra: this.#extra })
     return failure === null ? null : toLinkFailure(failure)
   }
 
@@ -109,6 +119,6 @@ function renamed<T extends RpcMessage & { params?: unknown }>(message: T, id: st
   return { ...message, params: { ...params, _meta: { ...params._meta, [SUBSCRIPTION]: id satisfies JsonValue } } }
 }
 
-function toLinkFailure({ kind, message }: ChildFailure): LinkFailure {
-  return { kind, status: null, message }
+function toLinkFailure({ kind, message, status }: ChildFailure): LinkFailure {
+  return { kind, status: status ?? null, message }
 }

@@ -9,7 +9,11 @@ import type {
   ChildSpec
 } from '#engine/contract/children.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { ChildHub, type HubOptions } from './hub.ts'
 import type { ChildOrder, ChildReport } from './messages.ts'
+
+/** Per backend. */
+const LOCAL_MAX = 1024
 
 type Listener = Parameters<ChildLink['listen']>[0]
 
@@ -20,9 +24,33 @@ export class ChildrenOfWorker implements Children {
   readonly #post: (order: ChildOrder) => void
   readonly #links = new Map<number, LinkOfWorker>()
   #numbers = 0
+  #local: { readonly hub: ChildHub; readonly children: ChildrenOfWorker } | null = null
+  readonly #log: HubOptions['log']
 
-  constructor(post: (order: ChildOrder) => void) {
+  constructor(post: (order: ChildOrder) => void, log: HubOptions['log'] = () => {}) {
     this.#post = post
+    this.#log = log
+  }
+
+  /** A hub of this thread's own. */
+  get local(): ChildrenOfWorker {
+    if (this.#local === null) {
+      const hub: ChildHub = new ChildHub({
+        log: this.#log,
+        post: (_worker, report) => queueMicrotask(() => children.receive(report)),
+        childrenMax: LOCAL_MAX,
+        // Others may be able to begin where one could not: it is the client whom a server in the network turns away.
+        hasBackoff: false
+      })
+      const children: ChildrenOfWorker = new ChildrenOfWorker((order) => hub.receive(0, order))
+      this.#local = { hub, children }
+    }
+    return this.#local.children
+  }
+
+  /** Ends what is local. */
+  async close(): Promise<void> {
+    await this.#local?.hub.close()
   }
 
   open(key: string, spec: ChildSpec, instance: string | null): ChildLink {

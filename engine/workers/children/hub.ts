@@ -1,7 +1,7 @@
 /**
  * The child processes of all workers, in the main thread: one per (what is run, key). It starts them when somebody
- * asks, ends them when nobody has used them for long, when the configuration has them no more and when the gateway ends, and
- * bounds how many there are.
+ * asks, ends them when nobody has used them for long, when the configuration has them no more and when the gateway
+ * ends, and bounds how many there are.
  */
 import { createHash } from 'node:crypto'
 import type { ChildFailure, ChildRequest, ChildSpec } from '#engine/contract/children.ts'
@@ -10,6 +10,7 @@ import { type Say, sayer } from './log.ts'
 import type { ChildOrder, ChildReport } from './messages.ts'
 import { type Caller, ChildSession } from './session.ts'
 
+/** As many as `childrenMax` for all backends where that is more. */
 const CHILDREN_MAX = 512
 const CHILDREN_PER_BACKEND_MAX = 128
 const LINKS_PER_WORKER_MAX = 50_000
@@ -30,6 +31,8 @@ export interface HubOptions {
   readonly lookMs?: number
   readonly graceMs?: number
   readonly childrenMax?: number
+  /** What ends before its first answer makes the next one wait. Default: yes. */
+  readonly hasBackoff?: boolean
 }
 
 interface Link {
@@ -233,6 +236,7 @@ export class ChildHub {
   }
 
   #blame(target: TargetState): void {
+    if (this.#options.hasBackoff === false) return
     target.deaths++
     target.retryAt = performance.now() + Math.min(BACKOFF_FIRST_MS * 2 ** (target.deaths - 1), BACKOFF_MAX_MS)
   }
@@ -262,8 +266,9 @@ export class ChildHub {
     const all = [...this.#sessions.entries()]
     const own = all.filter(([, { session }]) => session.spec.backend === backend)
     const max = this.#options.childrenMax ?? CHILDREN_PER_BACKEND_MAX
+    const allMax = Math.max(CHILDREN_MAX, max)
     // Those that end are processes too.
-    if (all.length + this.#ending.size < CHILDREN_MAX && own.length < max) return true
+    if (all.length + this.#ending.size < allMax && own.length < max) return true
     let victim: string | null = null
     let oldest = now - EVICT_IDLE_MS
     for (const [id, { session }] of own.length < max ? all : own) {
@@ -271,7 +276,7 @@ export class ChildHub {
       victim = id
       oldest = session.usedAt
     }
-    if (victim === null || this.#ending.size >= CHILDREN_MAX) return false
+    if (victim === null || this.#ending.size >= allMax) return false
     this.#end(victim)
     return true
   }
@@ -302,7 +307,7 @@ export class ChildHub {
 }
 
 function expired({ target }: ChildSpec): ChildFailure {
-  return { kind: 'expired', message: `the process of MCP server ${target} that knew the session is gone` }
+  return { kind: 'expired', message: `what MCP server ${target} knew of the session is gone` }
 }
 
 /** Two specifications with the same print run the same thing. */

@@ -9,7 +9,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { resolve } from 'node:path'
 import type { Duplex, Readable, Writable } from 'node:stream'
-import type { ChildSpec } from '#engine/contract/children.ts'
+import type { ChannelEvents, ChildChannel, ChildSpec } from '#engine/contract/children.ts'
 import { environmentOf, findCommand } from './command.ts'
 import { LineSplitter } from './lines.ts'
 
@@ -30,21 +30,9 @@ const SCRIPT = `(trap '' TERM INT HUP QUIT; read -r line <&3; sleep ${GRACE_MS /
   GRACE_MS / 1000
 }; kill -s KILL 0) </dev/null >/dev/null 2>&1 & exec "$@" 3<&-`
 
-export interface ProcessEvents {
-  line(text: string): void
-  /** A line longer than the bound was left out. */
-  tooLong(): void
-  /** A line on stderr, cut to STDERR_LINE_BYTES. */
-  said(text: string): void
-  /** Its input takes more again. */
-  drained(): void
-  /** Once: in words. */
-  ended(why: string): void
-}
-
-export class LineProcess {
+export class LineProcess implements ChildChannel {
   readonly #child: ChildProcess
-  readonly #events: ProcessEvents
+  readonly #events: ChannelEvents
   readonly #graceMs: number
   #timer: NodeJS.Timeout | null = null
   #isEnding = false
@@ -52,7 +40,7 @@ export class LineProcess {
   readonly #gone = Promise.withResolvers<void>()
 
   /** Throws an Error that says why it cannot be started. */
-  constructor(spec: ChildSpec, events: ProcessEvents, graceMs = GRACE_MS) {
+  constructor(spec: ChildSpec, events: ChannelEvents, graceMs = GRACE_MS) {
     if (process.platform === 'win32') throw new Error('servers on standard streams need a POSIX system')
     const env = environmentOf(spec)
     const path = findCommand(spec, env)

@@ -3,7 +3,15 @@
  * what the server says unasked goes to a stream that somebody reads.
  */
 import { randomBytes } from 'node:crypto'
-import type { ChildFailure, ChildNotice, ChildRequest, ChildSpec } from '#engine/contract/children.ts'
+import type {
+  ChannelEvents,
+  ChildChannel,
+  ChildFailure,
+  ChildNotice,
+  ChildRequest,
+  ChildSpec,
+  Delivery
+} from '#engine/contract/children.ts'
 import type { ChildReport } from './messages.ts'
 import { LineProcess } from './process.ts'
 import { type RpcLine, readRpcLine } from './rpc-line.ts'
@@ -28,6 +36,9 @@ export interface Caller {
   isGone: boolean
 }
 
+/** Whether it arrives shows in the answer. */
+const PLAIN: Delivery = { isFirst: false, extra: undefined, lost: () => undefined }
+
 interface Pending {
   readonly caller: Caller
   readonly call: number
@@ -46,7 +57,7 @@ export class ChildSession {
   readonly instance = randomBytes(12).toString('base64url')
   readonly spec: ChildSpec
   readonly #events: SessionEvents
-  readonly #process: LineProcess
+  readonly #process: ChildChannel
   readonly #pending = new Map<number, Pending>()
   #ids = 0
   readonly #listeners: Caller[] = []
@@ -65,19 +76,16 @@ export class ChildSession {
   constructor(spec: ChildSpec, events: SessionEvents, graceMs?: number) {
     this.spec = spec
     this.#events = events
-    this.#process = new LineProcess(
-      spec,
-      {
-        line: (text) => this.#read(text),
-        tooLong: () => this.#tooLong(),
-        said: (text) => events.said('info', text),
-        drained: () => {
-          this.#stuckSince = 0
-        },
-        ended: (why) => this.#ended(why)
+    const channel: ChannelEvents = {
+      line: (text) => this.#read(text),
+      tooLong: () => this.#tooLong(),
+      said: (text) => events.said('info', text),
+      drained: () => {
+        this.#stuckSince = 0
       },
-      graceMs
-    )
+      ended: (why) => this.#ended(why)
+    }
+    this.#process = spec.start?.(channel) ?? new LineProcess(spec, channel, graceMs)
   }
 
   get pid(): number {
@@ -118,7 +126,11 @@ export class ChildSession {
     if (request.isInitialize) this.#initialize = { text: request.text, answer: null, waiting: [] }
     const id = ++this.#ids
     this.#pending.set(id, pending)
-    this.#write(`{"id":${id},${request.text.slice(1)}`)
+    this.#write(`{"id":${id},${request.text.slice(1)}`, {
+      ...PLAIN,
+      extra: request.extra,
+      lost: (failure) => this.#lost(id, failure)
+    })
   }
 
   giveUp(caller: Caller, call: number): void {
@@ -141,7 +153,8 @@ export class ChildSession {
     }
     const failure = this.#room()
     if (failure !== null) return failure
-    if (notice.cancels === null) this.#write(notice.text)
+    const isFirst = notice.method === 'notifications/initialized'
+    if (notice.cancels === null) this.#write(notice.text, { ...PLAIN, extra: notice.extra, isFirst })
     else this.#passCancel(notice, notice.cancels)
     return null
   }
@@ -196,9 +209,18 @@ export class ChildSession {
     return refused(this.spec, 'does not read what is sent to it')
   }
 
-  #write(line: string): void {
+  #write(line: string, delivery: Delivery = PLAIN): void {
     this.usedAt = performance.now()
-    this.#process.write(line)
+    this.#process.write(line, delivery)
+  }
+
+  #lost(id: number, failure: ChildFailure): void {
+    const pending = this.#pending.get(id)
+    if (pending === undefined) return
+    this.#pending.delete(id)
+    const waiting = pending.request.isInitialize ? (this.#initialize?.waiting ?? []) : []
+    if (pending.request.isInitialize) this.#initialize = null
+    for (const one of [pending, ...waiting]) this.#fail(one, failure)
   }
 
   #cancel(id: number): void {
@@ -206,11 +228,12 @@ export class ChildSession {
   }
 
   /** The client knows the request by another id than the process. */
-  #passCancel({ text }: ChildNotice, cancels: string | number): void {
+  #passCancel(notice: ChildNotice, cancels: string | number): void {
     for (const [id, { request }] of this.#pending) {
       if (request.id !== cancels || request.isInitialize) continue
-      const { params, ...rest } = JSON.parse(text) as { params: object }
-      this.#write(JSON.stringify({ ...rest, params: { ...params, requestId: id } }))
+      const { params, ...rest } = JSON.parse(notice.text) as { params: object }
+      const { extra } = notice
+      this.#write(JSON.stringify({ ...rest, params: { ...params, requestId: id } }), { ...PLAIN, extra })
       return
     }
     // It has been answered meanwhile, or never was here: nothing is to be cancelled.
