@@ -41,11 +41,19 @@ export async function runProgram(args: readonly string[], parts: ProgramParts): 
   const command = readArguments(args)
   if (command.kind === 'help') process.stdout.write(HELP)
   else if (command.kind === 'version') process.stdout.write(`weir ${VERSION}\n`)
+  else if (command.kind === 'mcp-server') await beServer(command.name)
   else if (command.kind === 'usage') leave(EXIT_USAGE, `weir: ${command.message}\nTry weir --help.\n`)
   else {
     const source = await readSource(command.source, parts.entry)
     if (source !== null) await loadAndRun(command.kind, source, parts)
   }
+}
+
+/** Not the gateway at all: what its demonstration runs as child processes. */
+async function beServer(name: string): Promise<void> {
+  const { serveBuiltIn } = await import('./standalone/mcp-servers/index.ts')
+  const isKnown = await serveBuiltIn(name, VERSION, process.stdin, process.stdout)
+  if (!isKnown) leave(EXIT_USAGE, `weir: there is no MCP server '${name}': clock, notebook\n`)
 }
 
 async function loadAndRun(kind: 'run' | 'validate', source: Text, parts: ProgramParts): Promise<void> {

@@ -94,24 +94,26 @@ test('server-everything over SSE: tools, progress, its own requests, and two ses
 })
 
 test('the fields of the configuration and of the client go along; nothing overtakes "initialized"', async (t) => {
-  const posts: string[] = []
-  let stream: ServerResponse | null = null
+  const seen: string[] = []
+  const streams: ServerResponse[] = []
+  const held = Promise.withResolvers<void>()
+  const hold = Promise.withResolvers<void>()
   const port = await serve(
     t,
-    (request, response) => {
-      equal(request.headers['x-key'], 'k')
-      equal(request.headers.accept, 'text/event-stream')
-      equal(request.headers.traceparent, '00-1')
-      stream = response
-      begin(response, '/messages?session=1')
+    ({ headers }, response) => {
+      seen.push(`GET ${headers.accept} ${headers['x-key']} ${headers.traceparent}`)
+      streams.push(response)
+      begin(response, `/messages?session=${streams.length}`)
     },
-    (request, response, body) => {
+    ({ headers, url = '' }, response, body) => {
       const { id, method } = JSON.parse(body) as { id?: number; method: string }
-      const { 'x-key': key, traceparent, 'content-type': type } = request.headers
-      posts.push([method, request.url, key, traceparent, type].join(' '))
-      if (method === 'notifications/initialized') setTimeout(() => response.writeHead(202).end(), 50)
-      else response.writeHead(202).end()
-      if (id !== undefined) say(stream!, { id, result: {} })
+      seen.push(`${method} ${url} ${headers['content-type']} ${headers['x-key']} ${headers.traceparent}`)
+      if (id !== undefined) say(streams[Number(url.split('=')[1]) - 1]!, { id, result: {} })
+      if (method !== 'notifications/initialized') response.writeHead(202).end()
+      else {
+        held.resolve()
+        void hold.promise.then(() => response.writeHead(202).end())
+      }
     }
   )
   const target = await targetOf(t, port, { auth: { header: 'X-Key', value: 'k' } })
@@ -119,13 +121,23 @@ test('the fields of the configuration and of the client go along; nothing overta
   options.headers.append('traceparent', '00-1')
   const link = target.open(options)
   await ask(link, 'initialize')
-  await Promise.all([link.send({ jsonrpc: '2.0', method: 'notifications/initialized' }), ask(link, 'tools/list')])
-  deepEqual(
-    posts,
-    ['initialize', 'notifications/initialized', 'tools/list'].map(
-      (method) => `${method} /messages?session=1 k 00-1 application/json`
-    )
-  )
+  const both = [link.send({ jsonrpc: '2.0', method: 'notifications/initialized' }), ask(link, 'tools/list')]
+  await held.promise
+  // While the server thinks about it, another session comes through.
+  await ask(target.open(optionsOf('other')), 'ping')
+  const before = seen.length
+  hold.resolve()
+  await Promise.all(both)
+  const rest = 'application/json k 00-1'
+  deepEqual(seen, [
+    'GET text/event-stream k 00-1',
+    `initialize /messages?session=1 ${rest}`,
+    `notifications/initialized /messages?session=1 ${rest}`,
+    'GET text/event-stream k undefined',
+    'ping /messages?session=2 application/json k undefined',
+    `tools/list /messages?session=1 ${rest}`
+  ])
+  equal(before, seen.length - 1)
 })
 
 test('a server that sends messages elsewhere gets none', async (t) => {

@@ -1,7 +1,7 @@
 /**
  * MCP servers of the HTTP+SSE transport (2024-11-05, replaced in 2025-03-26). The stream is the session, and lives in
- * the worker that opened it: another worker that is asked for the session opens one of its own (the link is expired there,
- * and the core begins anew). Sessions are kept as those of child processes are (engine/workers/children).
+ * the worker that opened it: another worker that is asked for the session opens one of its own (the link is expired
+ * there, and the core begins anew). Sessions are kept as those of child processes are (engine/workers/children).
  */
 import type { Target } from '#backends/mcp/target.ts'
 import type { Children, ChildSpec } from '#engine/contract/children.ts'
