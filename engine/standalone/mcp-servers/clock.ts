@@ -73,8 +73,9 @@ const countdown: Tool = {
     if (typeof from !== 'number' || !Number.isInteger(from) || from < 1 || from > STEPS_MAX)
       throw new Error(`from is a whole number from 1 to ${STEPS_MAX}`)
     for (let step = 1; step <= from; step++) {
-      await pause(STEP_MS, undefined, { signal })
       progress(step, from, `${from - step} to go`)
+      // Behind it: clients forget who waits for progress when the answer comes with the last of it.
+      await pause(STEP_MS, undefined, { signal })
     }
     return 'Lift-off'
   }
