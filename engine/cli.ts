@@ -11,6 +11,7 @@ export type Command =
   | { readonly kind: 'help' }
   | { readonly kind: 'version' }
   | { readonly kind: 'usage'; readonly message: string }
+  | { readonly kind: 'mcp-server'; readonly name: string }
   | { readonly kind: 'run' | 'validate'; readonly source: Source }
 
 /** Where the configuration comes from. */
@@ -34,6 +35,7 @@ Usage:
   weir                      run the built-in demonstration on port 3000 (PORT)
   weir -f FILE              run a configuration file, YAML or JSON ("-": standard input)
   weir -c STRING            run a configuration given as text
+  weir mcp-server NAME      be an MCP server of the demonstration on standard streams: clock or notebook
 
 Options:
   -f, --file FILE           configuration file; watched, and read again on SIGHUP
@@ -59,6 +61,7 @@ In the file, $VAR, \${VAR} and \${VAR:-default} are taken from the environment; 
 
 /** Reads the arguments behind the program's name. Never throws. */
 export function readArguments(args: readonly string[]): Command {
+  if (args[0] === 'mcp-server' && args.length === 2) return { kind: 'mcp-server', name: args[1]! }
   let values: Record<string, unknown>
   try {
     values = parseArgs({ args: [...args], options: OPTIONS, strict: true, allowPositionals: false }).values

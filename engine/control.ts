@@ -64,6 +64,9 @@ export class Control {
   /** Milliseconds of the wall clock for an accepted configuration, null for a refused one. */
   onReload: (acceptedAtMs: number | null) => void = () => {}
 
+  /** What is in force from now on. */
+  onInForce: (snapshot: Snapshot) => void = () => {}
+
   /** The files that a configuration refers to, after it was accepted or refused. */
   onFiles: (files: readonly ReadFile[], isAccepted: boolean) => void = () => {}
 
@@ -142,6 +145,7 @@ export class Control {
     if (outcome.ok) {
       this.#snapshot = snapshot
       this.#lastError = null
+      this.onInForce(snapshot)
     }
     return outcome
   }

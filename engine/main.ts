@@ -7,6 +7,7 @@ import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 import { backends } from '#backends/index.ts'
 import { policies } from '#policies/index.ts'
 import { buildRuntime } from './build/runtime.ts'
+import { NO_CHILDREN } from './contract/children.ts'
 import { ConfigError, type Problem } from './contract/config-error.ts'
 import { NOBODY_ASKS } from './contract/in-process.ts'
 import { IDLE, newKept } from './contract/kept.ts'
@@ -17,6 +18,7 @@ import type { SnapshotDraft } from './standalone/load.ts'
 import { createTelemetry } from './telemetry/telemetry.ts'
 import { BucketTable } from './workers/bucket-table.ts'
 import { bucketsOf } from './workers/buckets.ts'
+import { ChildrenOfWorker } from './workers/children/client.ts'
 import type { DemoData, ToMain, ToWorker, WorkerData } from './workers/messages.ts'
 import { OffloadPool } from './workers/offload.ts'
 import { SharedState } from './workers/shared.ts'
@@ -59,6 +61,7 @@ function check(draft: SnapshotDraft): readonly Problem[] {
         fail() {},
         reply() {},
         inProcess: NOBODY_ASKS,
+        children: NO_CHILDREN,
         secret: new Uint8Array(32)
       }
     )
@@ -83,8 +86,10 @@ function startWorker(data: WorkerData): void {
     failed: telemetry.expressionFailed,
     log: (level: 'info' | 'warn' | 'error', message: string) => telemetry.logger.log(level, 'policies', message)
   }
+  const children = new ChildrenOfWorker(post, workshop.log)
   const thread = new WorkerThread({
     worker,
+    children,
     state: SharedState.attach(data.state),
     post,
     telemetry: {
@@ -110,6 +115,7 @@ function startWorker(data: WorkerData): void {
         fail: (ex, code) => lifecycle.fail(ex, code),
         reply: (ex, reply) => lifecycle.reply(ex, reply),
         inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers }),
+        children,
         secret: data.secret
       })
   })

@@ -17,6 +17,7 @@ import { type ControlMetrics, createControlMetrics } from './telemetry/control.t
 import { createLogger, type Logger } from './telemetry/log.ts'
 import { REGION_BYTES, type SeriesAnnouncement } from './telemetry/metrics.ts'
 import { VERSION } from './version.ts'
+import { ChildHub } from './workers/children/hub.ts'
 import type { DemoData } from './workers/messages.ts'
 import { Supervisor } from './workers/supervisor.ts'
 
@@ -40,11 +41,19 @@ export async function runProgram(args: readonly string[], parts: ProgramParts): 
   const command = readArguments(args)
   if (command.kind === 'help') process.stdout.write(HELP)
   else if (command.kind === 'version') process.stdout.write(`weir ${VERSION}\n`)
+  else if (command.kind === 'mcp-server') await beServer(command.name)
   else if (command.kind === 'usage') leave(EXIT_USAGE, `weir: ${command.message}\nTry weir --help.\n`)
   else {
     const source = await readSource(command.source, parts.entry)
     if (source !== null) await loadAndRun(command.kind, source, parts)
   }
+}
+
+/** Not the gateway at all: what its demonstration runs as child processes. */
+async function beServer(name: string): Promise<void> {
+  const { serveBuiltIn } = await import('./standalone/mcp-servers/index.ts')
+  const isKnown = await serveBuiltIn(name, VERSION, process.stdin, process.stdout)
+  if (!isKnown) leave(EXIT_USAGE, `weir: there is no MCP server '${name}': clock, notebook\n`)
 }
 
 async function loadAndRun(kind: 'run' | 'validate', source: Text, parts: ProgramParts): Promise<void> {
@@ -124,6 +133,7 @@ class Program {
   readonly #logger: Logger
   readonly #metrics: ControlMetrics
   readonly #supervisor: Supervisor
+  readonly #children: ChildHub
   readonly #control: Control
   readonly #startedAt = new Date().toISOString()
   #announce = new Map<number, (series: SeriesAnnouncement) => void>()
@@ -152,11 +162,18 @@ class Program {
       onDeath: (worker) => {
         this.#metrics.workerRestarted()
         this.#metrics.table.detach(String(worker))
-      }
+        this.#children.workerGone(worker)
+      },
+      onChild: (worker, order) => this.#children.receive(worker, order)
+    })
+    this.#children = new ChildHub({
+      log: (level, message) => this.#logger.log(level, 'mcp', message),
+      post: (worker, report) => this.#supervisor.report(worker, report)
     })
     const log: ControlOptions['log'] = (level, message) => this.#logger.log(level, 'config', message)
     this.#control = new Control({ ...options, log }, this.#supervisor)
     this.#control.onReload = (acceptedAtMs) => this.#metrics.reloaded(acceptedAtMs)
+    this.#control.onInForce = (snapshot) => this.#children.keep(snapshot)
     this.#control.onFiles = (files, isAccepted) => this.#references.follow(files, isAccepted)
   }
 
@@ -312,7 +329,7 @@ class Program {
       maxMs: terminationDeadlineMs,
       log: (level, message) => this.#logger.log(level, 'drain', message)
     })
-    await Promise.all(this.#admins.map((admin) => admin.close()))
+    await Promise.all([this.#children.close(), ...this.#admins.map((admin) => admin.close())])
     this.#logger.log('info', 'drain', 'done')
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BackendContext } from '#engine/contract/backend.ts'
+import { NO_CHILDREN } from '#engine/contract/children.ts'
 import { NOBODY_ASKS } from '#engine/contract/in-process.ts'
 import { IDLE } from '#engine/contract/kept.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
@@ -19,6 +20,7 @@ function compiled(hostRewrite: BackendContext['hostRewrite'] = 'default') {
     fail: (_ex, code) => failed.push(code),
     reply() {},
     inProcess: NOBODY_ASKS,
+    children: NO_CHILDREN,
     secret: new Uint8Array(32),
     offload: IDLE.offload,
     maxBufferBytes: 0,

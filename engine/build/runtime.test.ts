@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { backends as kinds } from '#backends/index.ts'
+import { NO_CHILDREN } from '#engine/contract/children.ts'
 import { ConfigError } from '#engine/contract/config-error.ts'
 import { CONTINUE, type Hook } from '#engine/contract/filter.ts'
 import { NOBODY_ASKS } from '#engine/contract/in-process.ts'
@@ -39,6 +40,7 @@ function build(snapshot: Snapshot, registry: readonly Policy[] = policies, kept 
     fail: (_ex, code) => failed.push(code),
     reply() {},
     inProcess: NOBODY_ASKS,
+    children: NO_CHILDREN,
     secret: new Uint8Array(32)
   })
   return { runtime, upstream, failed, recorders }

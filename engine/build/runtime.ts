@@ -2,6 +2,7 @@
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { BackendKind, CompiledBackend, UpstreamClient } from '#engine/contract/backend.ts'
 import { collectRequest, collectResponse } from '#engine/contract/body.ts'
+import type { Children } from '#engine/contract/children.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange, LocalReply } from '#engine/contract/exchange.ts'
@@ -33,6 +34,7 @@ export interface RuntimeDeps {
   readonly fail: (ex: Exchange, code: ErrorCode) => void
   readonly reply: (ex: Exchange, reply: LocalReply) => void
   readonly inProcess: InProcess
+  readonly children: Children
   /** BackendContext.secret. */
   readonly secret: Uint8Array
 }
@@ -260,7 +262,7 @@ class Builder {
   }
 
   #compileBackend(backend: Backend, name: string, settings: RouteSettings): CompiledBackend {
-    const { upstream, fail, reply, inProcess, secret, workshop } = this.#deps
+    const { upstream, fail, reply, inProcess, children, secret, workshop } = this.#deps
     const { log, offload } = workshop
     const kind = this.#deps.backends.find((known) => known.kind === backend.kind)
     if (kind === undefined) return this.#refuse(`backends.${name}`, `there is no kind of backend "${backend.kind}"`)
@@ -268,7 +270,7 @@ class Builder {
     const { maxBufferBytes } = this.#snapshot.frontend.http
     const { hostRewrite } = settings
     const keepsAnswers = this.#log?.readsAnswers === true
-    const lent = { upstream, offload, fail, reply, inProcess, secret, log }
+    const lent = { upstream, offload, fail, reply, inProcess, children, secret, log }
     const context = { name, hostRewrite, connectTimeoutMs, maxBufferBytes, ...lent, keepsAnswers }
     return kind.compile(backend as never, context)
   }

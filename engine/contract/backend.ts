@@ -1,5 +1,6 @@
 /** What a kind of backend compiles to, and what it gets to work with. */
 import type { TlsSettings } from '#engine/socket/tls.ts'
+import type { Children } from './children.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Exchange, LocalReply } from './exchange.ts'
 import type { RouteSettings } from './filter.ts'
@@ -72,6 +73,7 @@ export interface BackendContext {
   /** Ends an exchange that has no response yet with `reply`. */
   readonly reply: (ex: Exchange, reply: LocalReply) => void
   readonly inProcess: InProcess
+  readonly children: Children
   /** 32 random bytes of this process, the same in all its threads: for seals that no configuration has a key for. */
   readonly secret: Uint8Array
   /** Runs work that is too slow for an event loop in a thread of its own. */

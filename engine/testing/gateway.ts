@@ -12,6 +12,8 @@ import { MetricsTable } from '#engine/telemetry/metrics-table.ts'
 import { createTelemetry } from '#engine/telemetry/telemetry.ts'
 import { BucketTable } from '#engine/workers/bucket-table.ts'
 import { bucketsOf } from '#engine/workers/buckets.ts'
+import { ChildrenOfWorker } from '#engine/workers/children/client.ts'
+import { ChildHub } from '#engine/workers/children/hub.ts'
 import type { ToMain } from '#engine/workers/messages.ts'
 import { OffloadPool } from '#engine/workers/offload.ts'
 import { SharedState } from '#engine/workers/shared.ts'
@@ -58,20 +60,15 @@ export async function startGateway(
   let answer: (message: ToMain) => void = () => {}
   const first = edit(snapshotOf(yaml, ++version, folder))
   const table = new MetricsTable()
-  const region = new SharedArrayBuffer(REGION_BYTES)
-  const telemetry = createTelemetry({
-    region,
-    worker: 0,
-    announce: table.attach('0', region),
-    logging: { level: log === undefined ? 'warn' : 'info', format: log?.format ?? 'text' },
-    ...(log === undefined ? {} : { accessLogFd: log.fd })
-  })
+  const telemetry = telemetryOf(table, log)
   const kept = newKept()
   const offload = new OffloadPool()
   const logged: string[] = []
   const buckets = bucketsOf(new BucketTable(BucketTable.create(), { owner: 0, clock }))
+  const { hub, children } = childProcesses(logged)
   const worker = new WorkerThread({
     worker: 0,
+    children,
     state: SharedState.create(1),
     post: (message) => answer(message),
     telemetry: {
@@ -93,6 +90,7 @@ export async function startGateway(
         fail: (ex, code) => lifecycle.fail(ex, code),
         reply: (ex, reply) => lifecycle.reply(ex, reply),
         inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers }),
+        children,
         secret
       })
   })
@@ -103,7 +101,10 @@ export async function startGateway(
     })
   const publish = async (snapshot: Snapshot): Promise<number> => {
     const message = await ask({ kind: 'snapshot', snapshot })
-    if (message.kind === 'serving') return message.binds[0]!.port
+    if (message.kind === 'serving') {
+      hub.keep(snapshot)
+      return message.binds[0]!.port
+    }
     throw new Error(message.kind === 'failed' ? message.message : message.kind)
   }
   const port = await publish(first)
@@ -116,9 +117,31 @@ export async function startGateway(
     logged,
     async close() {
       await ask({ kind: 'stop' })
+      await Promise.all([hub.close(), children.close()])
       await offload.close()
     }
   }
+}
+
+function telemetryOf(table: MetricsTable, log: TestLog | undefined) {
+  const region = new SharedArrayBuffer(REGION_BYTES)
+  return createTelemetry({
+    region,
+    worker: 0,
+    announce: table.attach('0', region),
+    logging: { level: log === undefined ? 'warn' : 'info', format: log?.format ?? 'text' },
+    ...(log === undefined ? {} : { accessLogFd: log.fd })
+  })
+}
+
+/** Child processes, as the one worker and the main thread have them. */
+function childProcesses(logged: string[]): { hub: ChildHub; children: ChildrenOfWorker } {
+  const hub: ChildHub = new ChildHub({
+    log: (level, message) => logged.push(`${level}: ${message}`),
+    post: (_worker, report) => setImmediate(() => children.receive(report))
+  })
+  const children: ChildrenOfWorker = new ChildrenOfWorker((order) => hub.receive(0, order))
+  return { hub, children }
 }
 
 /** Port 0 for every bind: the runtime serves whatever port the system gave. */

@@ -1,6 +1,7 @@
 /** What the main thread and its workers say to each other. */
 import type { SharedMemory } from '#engine/http/webassembly.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
+import type { ChildOrder, ChildReport } from './children/messages.ts'
 import type { Parcel } from './parcel.ts'
 
 /** Given to a worker when it starts. */
@@ -36,6 +37,8 @@ export type ToWorker =
   | { readonly kind: 'drain' }
   /** Last step: cut what is left, flush logs, exit. */
   | { readonly kind: 'stop' }
+  /** From a child process. */
+  | ChildReport
 
 export type ToMain =
   | { readonly kind: 'serving'; readonly version: number; readonly binds: readonly OpenedBind[] }
@@ -46,3 +49,5 @@ export type ToMain =
   /** After 'drain': no connection is left. */
   | { readonly kind: 'drained' }
   | { readonly kind: 'stopped' }
+  /** For a child process. */
+  | ChildOrder

@@ -8,6 +8,7 @@ import { constrainedMemory } from 'node:process'
 import { Worker } from 'node:worker_threads'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { BucketTable } from './bucket-table.ts'
+import type { ChildOrder, ChildReport } from './children/messages.ts'
 import type { OpenedBind, ToMain, ToWorker, WorkerData } from './messages.ts'
 import { pack } from './parcel.ts'
 import { SharedState } from './shared.ts'
@@ -43,6 +44,8 @@ export interface SupervisorOptions {
   readonly onSeries: (worker: number, series: unknown) => void
   /** A worker has died; its region is not written any more. */
   readonly onDeath: (worker: number) => void
+  /** A worker wants something of a child process. Default: there are none. */
+  readonly onChild?: (worker: number, order: ChildOrder) => void
 }
 
 /** The outcome of publishing one snapshot. */
@@ -153,6 +156,11 @@ export class Supervisor {
     this.#broadcast({ kind: 'level', level })
   }
 
+  /** What a child process has for a worker; a worker that has died needs it no more. */
+  report(worker: number, report: ChildReport): void {
+    this.#seats[worker]?.thread.postMessage(report satisfies ToWorker)
+  }
+
   /** Workers stop accepting and finish what they have. Resolves when no connection is left. */
   drain(): Promise<void> {
     this.#stopping = true
@@ -240,7 +248,8 @@ export class Supervisor {
   }
 
   #onMessage(seat: Seat, message: ToMain): void {
-    if (message.kind === 'series') this.#options.onSeries(seat.index, message.series)
+    if (message.kind === 'child') this.#options.onChild?.(seat.index, message)
+    else if (message.kind === 'series') this.#options.onSeries(seat.index, message.series)
     else if (message.kind === 'drained') this.#markDrained(seat)
     // It has flushed; its 'exit' event says that it is gone.
     else if (message.kind === 'stopped') this.terminate(seat.index)

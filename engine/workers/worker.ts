@@ -14,6 +14,7 @@ import { openSockets } from '#engine/socket/layer.ts'
 import type { SocketLayer } from '#engine/socket/wire.ts'
 import { createUpstream, type Upstream } from '#engine/upstream/client.ts'
 import type { UpstreamObserver } from '#engine/upstream/endpoint.ts'
+import type { ChildReport } from './children/messages.ts'
 import type { OpenedBind, ToMain, ToWorker } from './messages.ts'
 import { unpack } from './parcel.ts'
 import type { SharedState } from './shared.ts'
@@ -31,6 +32,8 @@ export interface WorkerParts {
   readonly telemetry: WorkerTelemetry
   /** Snapshot -> Runtime. Throws an Error that says what does not fit. */
   readonly build: (snapshot: Snapshot, upstream: Upstream, lifecycle: Lifecycle) => Router
+  /** Takes what child processes say. */
+  readonly children: { receive(report: ChildReport): void }
 }
 
 /** The observability of one worker, as this file uses it. */
@@ -74,7 +77,8 @@ export class WorkerThread {
       const snapshot = unpack(this.#held, message.snapshot)
       this.#held = snapshot
       this.#queue = this.#queue.then(() => this.#take(snapshot))
-    } else if (message.kind === 'level') this.#parts.telemetry.setLevel(message.level)
+    } else if (message.kind === 'child') this.#parts.children.receive(message)
+    else if (message.kind === 'level') this.#parts.telemetry.setLevel(message.level)
     else if (message.kind === 'drain') this.#drain()
     else this.#stop().catch((error: unknown) => this.#panic(error))
   }

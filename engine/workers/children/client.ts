@@ -1,0 +1,188 @@
+/** A worker's side of the hub of child processes (hub.ts): who waits for what. */
+import type {
+  ChildFailure,
+  ChildLink,
+  ChildNotice,
+  ChildRequest,
+  ChildRequestEvents,
+  Children,
+  ChildSpec
+} from '#engine/contract/children.ts'
+import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { ChildHub, type HubOptions } from './hub.ts'
+import type { ChildOrder, ChildReport } from './messages.ts'
+
+/** Per backend. */
+const LOCAL_MAX = 1024
+
+type Listener = Parameters<ChildLink['listen']>[0]
+
+/** ChildOrder without what every order has. */
+type Order = ChildOrder extends infer One ? (One extends ChildOrder ? Omit<One, 'kind' | 'link'> : never) : never
+
+export class ChildrenOfWorker implements Children {
+  readonly #post: (order: ChildOrder) => void
+  readonly #links = new Map<number, LinkOfWorker>()
+  #numbers = 0
+  #local: { readonly hub: ChildHub; readonly children: ChildrenOfWorker } | null = null
+  readonly #log: HubOptions['log']
+
+  constructor(post: (order: ChildOrder) => void, log: HubOptions['log'] = () => {}) {
+    this.#post = post
+    this.#log = log
+  }
+
+  /** A hub of this thread's own. */
+  get local(): ChildrenOfWorker {
+    if (this.#local === null) {
+      const hub: ChildHub = new ChildHub({
+        log: this.#log,
+        post: (_worker, report) => queueMicrotask(() => children.receive(report)),
+        childrenMax: LOCAL_MAX,
+        // Others may be able to begin where one could not: it is the client whom a server in the network turns away.
+        hasBackoff: false
+      })
+      const children: ChildrenOfWorker = new ChildrenOfWorker((order) => hub.receive(0, order))
+      this.#local = { hub, children }
+    }
+    return this.#local.children
+  }
+
+  /** Ends what is local. */
+  async close(): Promise<void> {
+    await this.#local?.hub.close()
+  }
+
+  open(key: string, spec: ChildSpec, instance: string | null): ChildLink {
+    const link = ++this.#numbers
+    const post = (order: Order) => this.#post({ ...order, kind: 'child', link } as ChildOrder)
+    return new LinkOfWorker({
+      instance,
+      post,
+      begin: (self) => {
+        this.#links.set(link, self)
+        post({ op: 'attach', key, spec, instance })
+      },
+      over: () => this.#links.delete(link)
+    })
+  }
+
+  receive(report: ChildReport): void {
+    const { link } = report
+    const known = this.#links.get(link)
+    if (known !== undefined) {
+      enterTurn()
+      known.receive(report)
+      leaveTurn()
+    }
+    // Also where nobody has waited for it: the hub counts what this worker has not taken.
+    if (report.event === 'message' || report.event === 'answered')
+      this.#post({ kind: 'child', link, op: 'took', instance: report.instance, chars: report.text.length })
+  }
+}
+
+interface Wires {
+  readonly instance: string | null
+  readonly post: (order: Order) => void
+  /** Before the first order. */
+  readonly begin: (self: LinkOfWorker) => void
+  readonly over: () => void
+}
+
+class LinkOfWorker implements ChildLink {
+  instance: string | null
+  readonly #wires: Wires
+  #numbers = 0
+  #hasBegun = false
+  #isOver = false
+  readonly #calls = new Map<number, ChildRequestEvents>()
+  readonly #sends = new Map<number, (failure: ChildFailure | null) => void>()
+  readonly #listeners = new Set<Listener>()
+
+  constructor(wires: Wires) {
+    this.instance = wires.instance
+    this.#wires = wires
+  }
+
+  request(request: ChildRequest, events: ChildRequestEvents): () => void {
+    const call = ++this.#numbers
+    this.#calls.set(call, events)
+    this.#order({ op: 'call', call, request })
+    return () => {
+      if (this.#calls.delete(call)) this.#order({ op: 'giveUp', call })
+    }
+  }
+
+  send(notice: ChildNotice): Promise<ChildFailure | null> {
+    return new Promise((resolve) => {
+      const send = ++this.#numbers
+      this.#sends.set(send, resolve)
+      this.#order({ op: 'send', send, notice })
+    })
+  }
+
+  listen(events: Listener): () => void {
+    this.#listeners.add(events)
+    if (this.#listeners.size === 1) this.#order({ op: 'listen', isOn: true })
+    return () => {
+      if (this.#listeners.delete(events) && this.#listeners.size === 0) this.#order({ op: 'listen', isOn: false })
+    }
+  }
+
+  close(): void {
+    this.#leave('close')
+  }
+
+  release(): void {
+    this.#leave('release')
+  }
+
+  receive(report: ChildReport): void {
+    if (report.event === 'sent') {
+      this.#sends.get(report.send)?.(report.failure)
+      this.#sends.delete(report.send)
+    } else if (report.event === 'over') {
+      const listeners = [...this.#listeners]
+      this.#listeners.clear()
+      for (const { ended } of listeners) ended(report.failure)
+    } else if (report.event === 'message' && report.call === null) {
+      // Several read the same stream: one of them is enough.
+      this.#listeners.values().next().value?.message(report.text)
+    } else this.#ofCall(report as ChildReport & { call: number })
+  }
+
+  #ofCall(report: ChildReport & { call: number }): void {
+    const events = this.#calls.get(report.call)
+    if (report.event === 'message') {
+      events?.message(report.text)
+      return
+    }
+    this.#calls.delete(report.call)
+    if (report.event === 'answered') {
+      this.instance = report.instance
+      events?.answered(report.text)
+    } else if (report.event === 'failed') events?.failed(report.failure)
+  }
+
+  #leave(op: 'close' | 'release'): void {
+    if (this.#isOver) return
+    // What has not begun has a process nevertheless, if the link means one.
+    if (this.#hasBegun || op === 'close') this.#order({ op })
+    this.#isOver = true
+    this.#wires.over()
+    const failure: ChildFailure = { kind: 'broken', message: 'the conversation has been ended' }
+    for (const resolve of this.#sends.values()) resolve(failure)
+    this.#sends.clear()
+    this.#calls.clear()
+    this.#listeners.clear()
+  }
+
+  #order(order: Order): void {
+    if (this.#isOver) return
+    if (!this.#hasBegun) {
+      this.#hasBegun = true
+      this.#wires.begin(this)
+    }
+    this.#wires.post(order)
+  }
+}

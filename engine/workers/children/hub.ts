@@ -1,0 +1,319 @@
+/**
+ * The child processes of all workers, in the main thread: one per (what is run, key). It starts them when somebody
+ * asks, ends them when nobody has used them for long, when the configuration has them no more and when the gateway
+ * ends, and bounds how many there are.
+ */
+import { createHash } from 'node:crypto'
+import type { ChildFailure, ChildRequest, ChildSpec } from '#engine/contract/children.ts'
+import type { Snapshot } from '#engine/ir/snapshot.ts'
+import { type Say, sayer } from './log.ts'
+import type { ChildOrder, ChildReport } from './messages.ts'
+import { type Caller, ChildSession } from './session.ts'
+
+/** As many as `childrenMax` for all backends where that is more. */
+const CHILDREN_MAX = 512
+const CHILDREN_PER_BACKEND_MAX = 128
+const LINKS_PER_WORKER_MAX = 50_000
+/** Where there is no room, the one that has been idle longest makes some, if it has been for so long. */
+const EVICT_IDLE_MS = 10_000
+/** A process that ends before its first answer: the next one waits, twice as long each time. */
+const BACKOFF_FIRST_MS = 500
+const BACKOFF_MAX_MS = 60_000
+const LOOK_MS = 1_000
+/** What runs on a target that the configuration has no more may take so long. */
+const RETIRE_MS = 10_000
+
+export interface HubOptions {
+  readonly log: (level: 'info' | 'warn' | 'error', message: string) => void
+  /** To a worker. */
+  readonly post: (worker: number, report: ChildReport) => void
+  /** How often it looks after its processes, and how long each step of an end takes; for tests. */
+  readonly lookMs?: number
+  readonly graceMs?: number
+  readonly childrenMax?: number
+  /** What ends before its first answer makes the next one wait. Default: yes. */
+  readonly hasBackoff?: boolean
+}
+
+interface Link {
+  readonly caller: Caller
+  readonly spec: ChildSpec
+  readonly target: TargetState
+  /** Of the sessions. */
+  readonly id: string
+  instance: string | null
+}
+
+/** What is known of one target, beyond its processes. */
+interface TargetState {
+  readonly print: string
+  readonly say: Say
+  /** Processes in a row that ended before their first answer. */
+  deaths: number
+  retryAt: number
+  /** When the configuration lost it; 0: it has it. */
+  retiredAt: number
+}
+
+export class ChildHub {
+  readonly #options: HubOptions
+  /** Of the workers, by number. */
+  readonly #links = new Map<number, Map<number, Link>>()
+  readonly #sessions = new Map<string, { readonly session: ChildSession; readonly target: TargetState }>()
+  readonly #instances = new Map<string, ChildSession>()
+  readonly #targets = new Map<string, TargetState>()
+  /** Sessions that end: nobody uses them any more. */
+  readonly #ending = new Set<Promise<void>>()
+  #looking: NodeJS.Timeout | null = null
+  #isClosed = false
+
+  constructor(options: HubOptions) {
+    this.#options = options
+  }
+
+  /** Process ids, for tests. */
+  get pids(): readonly number[] {
+    return [...this.#sessions.values()].map(({ session }) => session.pid)
+  }
+
+  receive(worker: number, order: ChildOrder): void {
+    if (order.op === 'attach') {
+      this.#attach(worker, order)
+      return
+    }
+    const link = this.#links.get(worker)?.get(order.link)
+    if (link === undefined) this.#answerUnknown(worker, order)
+    else this.#obey(link, order)
+  }
+
+  /** A worker is gone, and what it had asked. */
+  workerGone(worker: number): void {
+    for (const link of this.#links.get(worker)?.values() ?? []) this.#sessionOf(link)?.leave(link.caller)
+    this.#links.delete(worker)
+    for (const { session } of this.#sessions.values()) session.forget(worker)
+  }
+
+  /** `snapshot` is in force: processes of targets that it has not are ended, when they have answered. */
+  keep(snapshot: Snapshot): void {
+    const prints = new Set<string>()
+    for (const [backend, { kind, ...rest }] of Object.entries(snapshot.backends)) {
+      if (kind !== 'mcp' || !('targets' in rest)) continue
+      for (const target of rest.targets)
+        if (target.kind === 'stdio') prints.add(printOf({ ...target, backend, target: target.name }))
+    }
+    for (const [print, target] of this.#targets) {
+      if (prints.has(print)) target.retiredAt = 0
+      else if (target.retiredAt === 0) target.retiredAt = performance.now()
+    }
+    this.#look()
+  }
+
+  /** Ends all of them; resolves when they are gone. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    if (this.#looking !== null) clearInterval(this.#looking)
+    for (const id of [...this.#sessions.keys()]) this.#end(id)
+    await Promise.all(this.#ending)
+  }
+
+  // --- orders ---
+
+  #attach(worker: number, order: ChildOrder & { op: 'attach' }): void {
+    const links = this.#links.get(worker) ?? new Map<number, Link>()
+    this.#links.set(worker, links)
+    if (links.size >= LINKS_PER_WORKER_MAX) return
+    const { link, key, spec, instance } = order
+    const print = printOf(spec)
+    let target = this.#targets.get(print)
+    if (target === undefined) {
+      target = { print, say: sayer(spec, this.#options.log), deaths: 0, retryAt: 0, retiredAt: 0 }
+      this.#targets.set(print, target)
+    }
+    const send = (report: ChildReport) => this.#options.post(worker, report)
+    links.set(link, { caller: { worker, link, send, isGone: false }, spec, target, id: `${print} ${key}`, instance })
+  }
+
+  #obey(link: Link, order: Exclude<ChildOrder, { op: 'attach' }>): void {
+    const { caller } = link
+    if (order.op === 'call') this.#call(link, order)
+    else if (order.op === 'giveUp') this.#sessionOf(link)?.giveUp(caller, order.call)
+    else if (order.op === 'send') this.#send(link, order)
+    else if (order.op === 'listen') this.#listen(link, order.isOn)
+    else if (order.op === 'took') this.#took(caller.worker, order)
+    else {
+      const session = this.#sessionOf(link)
+      session?.leave(caller)
+      if (order.op === 'close' && session !== null) this.#end(link.id)
+      this.#links.get(caller.worker)?.delete(caller.link)
+    }
+  }
+
+  /** The link was released meanwhile, or there are too many. */
+  #answerUnknown(worker: number, order: ChildOrder): void {
+    const { post } = this.#options
+    const { link } = order
+    const failure: ChildFailure = { kind: 'refused', message: 'too many conversations with MCP servers at once' }
+    if (order.op === 'call') post(worker, { kind: 'child', link, event: 'failed', call: order.call, failure })
+    else if (order.op === 'send') post(worker, { kind: 'child', link, event: 'sent', send: order.send, failure })
+    else if (order.op === 'took') this.#took(worker, order)
+  }
+
+  #took(worker: number, { instance, chars }: ChildOrder & { op: 'took' }): void {
+    this.#instances.get(instance)?.took(worker, chars)
+  }
+
+  #call(link: Link, { call, request }: ChildOrder & { op: 'call' }): void {
+    const { caller } = link
+    const found = this.#sessionFor(link, request)
+    if (found instanceof ChildSession) {
+      link.instance = found.instance
+      found.call(caller, call, request)
+    } else caller.send({ kind: 'child', link: caller.link, event: 'failed', call, failure: found })
+  }
+
+  #send(link: Link, { send, notice }: ChildOrder & { op: 'send' }): void {
+    const { caller } = link
+    const failure = this.#sessionOf(link)?.send(notice) ?? (this.#sessionOf(link) === null ? expired(link.spec) : null)
+    caller.send({ kind: 'child', link: caller.link, event: 'sent', send, failure })
+  }
+
+  #listen(link: Link, isOn: boolean): void {
+    const { caller } = link
+    const session = this.#sessionOf(link)
+    if (session !== null) session.listen(caller, isOn)
+    else if (isOn) caller.send({ kind: 'child', link: caller.link, event: 'over', failure: expired(link.spec) })
+  }
+
+  // --- processes ---
+
+  /** The running process that the link means, or null. */
+  #sessionOf(link: Link): ChildSession | null {
+    const session = this.#sessions.get(link.id)?.session
+    if (session === undefined || session.isOver) return null
+    return link.instance === null || link.instance === session.instance ? session : null
+  }
+
+  /** The one that the link means; it is started where the link means none in particular. */
+  #sessionFor(link: Link, { isInitialize, text }: ChildRequest): ChildSession | ChildFailure {
+    // Only an initialize begins anew where a process has been: everything else needs what that one knew.
+    if (link.instance !== null && !isInitialize) return this.#sessionOf(link) ?? expired(link.spec)
+    const running = this.#sessions.get(link.id)?.session
+    if (running !== undefined && (!isInitialize || running.canInitialize(text))) return running
+    this.#end(link.id)
+    return this.#start(link)
+  }
+
+  #start({ spec, target, id }: Link): ChildSession | ChildFailure {
+    const now = performance.now()
+    const name = `MCP server ${spec.target}`
+    if (this.#isClosed) return { kind: 'refused', message: `${name} is not started any more: the gateway ends` }
+    if (target.retiredAt > 0) return { kind: 'refused', message: `${name} is not in the configuration any more` }
+    if (now < target.retryAt) {
+      const seconds = Math.ceil((target.retryAt - now) / 1000)
+      const times = target.deaths === 1 ? 'once' : `${target.deaths} times in a row`
+      return { kind: 'refused', message: `${name} could not be started ${times}: the next try is in ${seconds} s` }
+    }
+    if (!this.#hasRoom(spec, now)) return { kind: 'refused', message: `too many processes of ${name} are in use` }
+    try {
+      const events = {
+        said: target.say,
+        answered: () => {
+          target.deaths = 0
+        },
+        ended: (why: string) => this.#ended(id, target, session, why)
+      }
+      const session: ChildSession = new ChildSession(spec, events, this.#options.graceMs)
+      this.#sessions.set(id, { session, target })
+      this.#instances.set(session.instance, session)
+      this.#looking ??= setInterval(() => this.#look(), this.#options.lookMs ?? LOOK_MS).unref()
+      return session
+    } catch (error) {
+      const { message } = error as Error
+      this.#blame(target)
+      target.say('warn', `cannot be started: ${message}`)
+      return { kind: 'unreachable', message: `${name} cannot be started: ${message}` }
+    }
+  }
+
+  #blame(target: TargetState): void {
+    if (this.#options.hasBackoff === false) return
+    target.deaths++
+    target.retryAt = performance.now() + Math.min(BACKOFF_FIRST_MS * 2 ** (target.deaths - 1), BACKOFF_MAX_MS)
+  }
+
+  #ended(id: string, target: TargetState, session: ChildSession, why: string): void {
+    // Whoever is told so has ended it.
+    if (this.#sessions.get(id)?.session !== session) return
+    this.#forget(id, session)
+    if (!session.hasAnswered) this.#blame(target)
+    target.say('warn', `${why}${session.hasAnswered ? '' : ' before its first answer'}`)
+  }
+
+  #forget(id: string, { instance }: ChildSession): void {
+    this.#sessions.delete(id)
+    this.#instances.delete(instance)
+  }
+
+  #end(id: string): void {
+    const known = this.#sessions.get(id)
+    if (known === undefined) return
+    this.#forget(id, known.session)
+    const gone = known.session.end().finally(() => this.#ending.delete(gone))
+    this.#ending.add(gone)
+  }
+
+  #hasRoom({ backend }: ChildSpec, now: number): boolean {
+    const all = [...this.#sessions.entries()]
+    const own = all.filter(([, { session }]) => session.spec.backend === backend)
+    const max = this.#options.childrenMax ?? CHILDREN_PER_BACKEND_MAX
+    const allMax = Math.max(CHILDREN_MAX, max)
+    // Those that end are processes too.
+    if (all.length + this.#ending.size < allMax && own.length < max) return true
+    let victim: string | null = null
+    let oldest = now - EVICT_IDLE_MS
+    for (const [id, { session }] of own.length < max ? all : own) {
+      if (!session.isIdle || session.usedAt > oldest) continue
+      victim = id
+      oldest = session.usedAt
+    }
+    if (victim === null || this.#ending.size >= allMax) return false
+    this.#end(victim)
+    return true
+  }
+
+  /** Ends what nobody uses, and what the configuration has no more. */
+  #look(): void {
+    const now = performance.now()
+    const used = new Set<TargetState>()
+    for (const [id, { session, target }] of this.#sessions) {
+      session.look(now)
+      const { idleMs } = session.spec
+      const isUnused = idleMs > 0 && session.isIdle && now - session.usedAt > idleMs
+      const isRetired = target.retiredAt > 0 && (!session.isBusy || now - target.retiredAt > RETIRE_MS)
+      if (isUnused || isRetired) this.#end(id)
+      else used.add(target)
+    }
+    for (const [print, target] of this.#targets)
+      if (target.retiredAt > 0 && !used.has(target) && !this.#isLinked(target)) this.#targets.delete(print)
+    if (this.#sessions.size > 0 || this.#looking === null) return
+    clearInterval(this.#looking)
+    this.#looking = null
+  }
+
+  #isLinked(target: TargetState): boolean {
+    for (const links of this.#links.values()) for (const link of links.values()) if (link.target === target) return true
+    return false
+  }
+}
+
+function expired({ target }: ChildSpec): ChildFailure {
+  return { kind: 'expired', message: `what MCP server ${target} knew of the session is gone` }
+}
+
+/** Two specifications with the same print run the same thing. */
+function printOf(spec: Pick<ChildSpec, 'backend' | 'target' | 'cmd' | 'args' | 'env' | 'cwd'>): string {
+  const { backend, target, cmd, args, env, cwd } = spec
+  const names = Object.keys(env).sort()
+  const parts = [backend, target, cmd, args, names.map((name) => [name, env[name]]), cwd]
+  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url')
+}

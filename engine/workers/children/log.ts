@@ -1,0 +1,36 @@
+/** What child processes say on stderr, for the gateway's log: so many lines in so much time, and no secrets of ours. */
+import type { ChildSpec } from '#engine/contract/children.ts'
+
+const LINES_PER_WINDOW = 50
+const WINDOW_MS = 10_000
+/** Shorter values of the environment are words that stand everywhere ("1", "true"). */
+const SECRET_CHARS_MIN = 6
+
+export type Say = (level: 'info' | 'warn', text: string) => void
+
+/** `log` gets lines with the target's name in front. One per target: its processes share the bound. */
+export function sayer(spec: ChildSpec, log: (level: 'info' | 'warn' | 'error', message: string) => void): Say {
+  const secrets = Object.values(spec.env)
+    .filter((value) => value.length >= SECRET_CHARS_MIN)
+    // Of two that overlap the longer one: nothing of it may be left.
+    .sort((a, b) => b.length - a.length)
+  let windowStart = Number.NEGATIVE_INFINITY
+  let lines = 0
+  let dropped = 0
+  return (level, text) => {
+    const now = performance.now()
+    if (now - windowStart > WINDOW_MS) {
+      if (dropped > 0) log('warn', `${spec.target}: ${dropped} more lines were left out`)
+      windowStart = now
+      lines = 0
+      dropped = 0
+    }
+    if (++lines > LINES_PER_WINDOW) {
+      dropped++
+      return
+    }
+    let shown = text
+    for (const secret of secrets) shown = shown.replaceAll(secret, '<redacted>')
+    log(level, `${spec.target}: ${shown}`)
+  }
+}

@@ -1,0 +1,59 @@
+/** As much of a JSON-RPC message as is needed to say whose it is (JSON-RPC 2.0 sections 4 and 5; MCP: no batches). */
+
+export interface RpcLine {
+  readonly kind: 'request' | 'notification' | 'response'
+  readonly id: string | number | null
+  /** '' for a response. */
+  readonly method: string
+  /** Of `notifications/progress`. */
+  readonly progressToken: string | number | null
+  /** MCP 2026-07-28: the id of the `subscriptions/listen` that the notification is for. */
+  readonly subscription: string | number | null
+}
+
+const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId'
+
+/** Null: it is no message. */
+export function readRpcLine(text: string): RpcLine | null {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    // Not JSON at all: a banner, a debug print.
+    return null
+  }
+  const message = objectOf(value)
+  if (message === null || message.jsonrpc !== '2.0') return null
+  const id = nameOf(message.id)
+  if (message.method === undefined) return responseOf(message, id)
+  if (typeof message.method !== 'string') return null
+  if (message.params !== undefined && objectOf(message.params) === null) return null
+  // An id that is neither text nor a number cannot be answered.
+  if (message.id !== undefined && id === null) return null
+  const params = objectOf(message.params)
+  return {
+    kind: message.id === undefined ? 'notification' : 'request',
+    id,
+    method: message.method,
+    progressToken: message.method === 'notifications/progress' ? nameOf(params?.progressToken) : null,
+    subscription: nameOf(objectOf(params?._meta)?.[SUBSCRIPTION])
+  }
+}
+
+function responseOf(message: Record<string, unknown>, id: string | number | null): RpcLine | null {
+  const hasResult = objectOf(message.result) !== null
+  const error = objectOf(message.error)
+  const hasError = error !== null && typeof error.code === 'number' && typeof error.message === 'string'
+  if (hasResult === hasError) return null
+  return { kind: 'response', id, method: '', progressToken: null, subscription: null }
+}
+
+function objectOf(value: unknown): Record<string, unknown> | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : null
+}
+
+function nameOf(value: unknown): string | number | null {
+  return typeof value === 'string' || typeof value === 'number' ? value : null
+}
