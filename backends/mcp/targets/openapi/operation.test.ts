@@ -150,6 +150,10 @@ describe('parameters', () => {
     deepEqual([path, parameters.map(({ name, place }) => [name, place])], [['/a/', 'id', '/bc'], [['id', 'path']]])
   })
 
+  it('stand in paths of any script', () => {
+    deepEqual(only(one({}, { path: '/ü/😀/{id}\ud800' })).path, ['/%C3%BC/%F0%9F%98%80/', 'id', '%EF%BF%BD'])
+  })
+
   it('have a style that there is', () => {
     const root = one({ parameters: [parameter('a', 'path', { style: 'deepObject' })] }, { path: '/{a}' })
     throws(

@@ -131,9 +131,9 @@ class OperationReader {
     if (!/^\/[^?#\s]*$/.test(path)) {
       this.#refuse('a path begins with "/" and has neither query nor fragment nor blanks')
     }
-    const parts = path.split(/\{([^{}]*)\}/)
+    const parts = path.toWellFormed().split(/\{([^{}]*)\}/)
     // Whatever stands between the parameters is sent as it is.
-    return parts.map((part, i) => (i % 2 === 1 ? part : part.replace(/[^!$&'()*+,\-./:;=@\w~%]/g, encodeURIComponent)))
+    return parts.map((part, i) => (i % 2 === 1 ? part : part.replace(/[^!$&'()*+,\-./:;=@\w~%]/gu, encodeURIComponent)))
   }
 
   #refuse(message: string): never {
