@@ -47,7 +47,6 @@ describe('an OpenAPI target', () => {
     context = {
       name: 'pets',
       connectTimeoutMs: 1000,
-      maxBufferBytes: BYTES_MAX,
       upstream: stack.upstream,
       inProcess: inProcess({ events: stack.lifecycle, upstream: stack.upstream, timers: stack.lifecycle.timers }),
       log: (level: string, message: string) => void logged.push(`${level}: ${message}`)
@@ -72,7 +71,12 @@ describe('an OpenAPI target', () => {
       auth: { header: 'X-Key', value: 'secret' },
       ...more
     }
-    return openApiTarget(target, context).open({ sessionKey: 's', upstreamSession: null, version: null, headers })
+    return openApiTarget(target, BYTES_MAX, context).open({
+      sessionKey: 's',
+      upstreamSession: null,
+      version: null,
+      headers
+    })
   }
 
   function ask(link: Link, method: string, params?: JsonObject, timeoutMs = 5000): Promise<RpcResponse | LinkFailure> {

@@ -30,28 +30,30 @@ const REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
 const NOT_FORWARDED = ['host', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding', 'cookie']
 const REPLACED = ['accept', 'accept-encoding', 'mcp-session-id', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
 
-/** Throws ConfigError where the document cannot be served. */
-export function openApiTarget(given: McpOpenApiTarget, context: BackendContext): Target {
-  return new OpenApiTarget(given, context)
+/** `messageBytesMax`: bytes of one answer of the API. Throws ConfigError where the document cannot be served. */
+export function openApiTarget(given: McpOpenApiTarget, messageBytesMax: number, context: BackendContext): Target {
+  return new OpenApiTarget(given, messageBytesMax, context)
 }
 
 class OpenApiTarget implements Target {
   readonly kind = 'openapi'
   readonly name: string
   readonly given: McpOpenApiTarget
+  readonly messageBytesMax: number
   readonly context: BackendContext
   readonly endpoint: Endpoint
   readonly operations: ReadonlyMap<string, Operation>
   readonly tools: readonly JsonObject[]
   readonly facts: JsonObject
 
-  constructor(given: McpOpenApiTarget, context: BackendContext) {
+  constructor(given: McpOpenApiTarget, messageBytesMax: number, context: BackendContext) {
     const place = `backends.${context.name}.targets["${given.name}"].document`
     const document = new Document(given.document, place)
     const { byName, skipped } = readOperations(document, given.auth?.header.toLowerCase() ?? null)
     for (const one of skipped) context.log('warn', `${place}.${one}: left out`)
     this.name = given.name
     this.given = given
+    this.messageBytesMax = messageBytesMax
     this.context = context
     this.operations = byName
     this.tools = [...byName.values()].map(({ tool }) => tool)
@@ -160,12 +162,12 @@ class OpenApiLink implements Link {
   }
 
   #send(id: RpcRequest['id'], { written, headers, timeoutMs }: Sent, events: LinkEvents): () => void {
-    const { context, endpoint, given } = this.#target
+    const { context, endpoint, given, messageBytesMax } = this.#target
     const uri = `${given.hasTls ? 'https' : 'http'}://${endpoint.hostHeader}${written.path}${written.query}`
     const over = (): void => {
       this.#running.delete(stop)
     }
-    const exchange = new CallExchange(context.maxBufferBytes, uri, {
+    const exchange = new CallExchange(messageBytesMax, uri, {
       answered(result) {
         over()
         events.answered({ jsonrpc: '2.0', id, result })
