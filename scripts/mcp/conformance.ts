@@ -1,5 +1,5 @@
 /**
- * `npm run conformance -- mcp`: the published MCP conformance suite (@modelcontextprotocol/conformance) against a fixture,
+ * `npm run conformance -- mcp`: the published MCP suite (@modelcontextprotocol/conformance) against a fixture,
  * asked directly and through the gateway. What counts is the difference: what passes directly passes through.
  */
 import { spawn } from 'node:child_process'
