@@ -1,0 +1,111 @@
+/**
+ * An OpenAPI document, 3.0 or 3.1 (spec.openapis.org/oas), as it was read: plain data that somebody else wrote. What is
+ * not as the specification says is either a problem of the configuration, with its place, or taken for absent.
+ */
+import { ConfigError } from '#engine/contract/config-error.ts'
+
+export type Node = Readonly<Record<string, unknown>>
+
+/** Values of a document, each counted as often as it is met: what an alias of YAML repeats counts again. */
+const VALUES_MAX = 1_000_000
+const DEPTH_MAX = 128
+/** References to references. */
+const CHAIN_MAX = 16
+
+export function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** What a reference leads to, and where that stands. */
+export interface Found {
+  readonly value: unknown
+  /** The last reference, as it is written ("#/components/schemas/Pet"); null: there was none. */
+  readonly ref: string | null
+}
+
+export class Document {
+  readonly root: Node
+  /** 3.0: schemas have `nullable`, and what stands beside a reference does not count. */
+  readonly isLegacy: boolean
+  readonly #place: string
+
+  /** `place`: of the document in the configuration. Throws ConfigError. */
+  constructor(root: Node, place: string) {
+    this.root = root
+    this.#place = place
+    const version = root.openapi
+    if (typeof version !== 'string' || !/^3\.[012]\.\d+/.test(version)) {
+      const said = typeof root.swagger === 'string' ? ` (this is Swagger ${root.swagger.slice(0, 8)})` : ''
+      this.refuse('openapi', `only OpenAPI 3.0 to 3.2 is understood${said}`)
+    }
+    this.isLegacy = version.startsWith('3.0.')
+    this.#measure()
+  }
+
+  refuse(where: string, message: string): never {
+    throw new ConfigError([{ path: `${this.#place}.${where}`, message }])
+  }
+
+  /** Follows references until there is a value. `where`: what holds the reference. */
+  follow(value: unknown, where: string): Found {
+    let at = value
+    let ref: string | null = null
+    for (let i = 0; isNode(at) && typeof at.$ref === 'string'; i++) {
+      if (i >= CHAIN_MAX) this.refuse(where, `$ref ${quoted(ref)}: it refers to itself, or through too many others`)
+      ref = at.$ref
+      at = this.#lookUp(ref, where)
+    }
+    return { value: at, ref }
+  }
+
+  /** The same for what must be an object; null: it is none. */
+  node(value: unknown, where: string): Node | null {
+    const found = this.follow(value, where).value
+    return isNode(found) ? found : null
+  }
+
+  #lookUp(ref: string, where: string): unknown {
+    if (ref === '#') return this.root
+    if (!ref.startsWith('#/')) this.refuse(where, `$ref ${quoted(ref)}: only "#/..." within the document is followed`)
+    let at: unknown = this.root
+    for (const step of ref.slice(2).split('/')) {
+      const key = unescaped(step)
+      // Own fields only: "#/constructor" leads nowhere.
+      if (typeof at !== 'object' || at === null || !Object.hasOwn(at, key)) {
+        this.refuse(where, `$ref ${quoted(ref)}: the document has no such part`)
+      }
+      at = (at as Node)[key]
+    }
+    return at
+  }
+
+  /** Bounds what follows: everything else that walks the document may recurse. */
+  #measure(): void {
+    let values = 0
+    const walk = (value: unknown, depth: number): void => {
+      if (++values > VALUES_MAX) this.refuse('openapi', `the document has more than ${VALUES_MAX} values`)
+      if (typeof value !== 'object' || value === null) return
+      if (depth > DEPTH_MAX) this.refuse('openapi', `the document is nested deeper than ${DEPTH_MAX}`)
+      for (const item of Object.values(value)) walk(item, depth + 1)
+    }
+    walk(this.root, 0)
+  }
+}
+
+/** A step of a JSON pointer in a fragment (RFC 6901 section 6). */
+function unescaped(step: string): string {
+  return percentDecoded(step).replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    // A malformed escape stands for itself, and leads nowhere.
+    return text
+  }
+}
+
+function quoted(ref: string | null): string {
+  return JSON.stringify((ref ?? '').slice(0, 200))
+}

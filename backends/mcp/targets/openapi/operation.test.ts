@@ -1,0 +1,294 @@
+/** Documents as tools: real ones, and what only hostile ones have. */
+import { deepEqual, equal, match, ok, throws } from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { describe, it } from 'node:test'
+import type { JsonObject } from '#backends/mcp/rpc.ts'
+import { Document, type Node } from './document.ts'
+import { OPERATIONS_MAX, type Operation, type Operations, readOperations } from './operation.ts'
+
+const read = (name: string): Node =>
+  JSON.parse(readFileSync(new URL(`./testdata/${name}.json`, import.meta.url), 'utf8'))
+const operations = (root: unknown, authHeader: string | null = null): Operations =>
+  readOperations(new Document(root as Node, 'doc'), authHeader)
+
+/** A document of one operation. */
+function one(operation: object, { version = '3.0.3', path = '/a', ...rest }: Record<string, unknown> = {}): Node {
+  return { openapi: version, paths: { [path as string]: { get: operation } }, ...rest }
+}
+
+function only(root: Node, authHeader: string | null = null): Operation {
+  const { byName } = operations(root, authHeader)
+  equal(byName.size, 1)
+  return [...byName.values()][0]!
+}
+
+/** Of one body, read as 3.0 or 3.1. */
+function bodySchema(schema: unknown, components: unknown = {}, version = '3.0.3'): unknown {
+  const requestBody = { content: { 'application/json': { schema } } }
+  const tool = only(one({ requestBody }, { version, components })).tool as JsonObject
+  const { properties, $defs } = tool.inputSchema as { properties: { body: unknown }; $defs?: unknown }
+  return $defs === undefined ? properties.body : { body: properties.body, $defs }
+}
+
+/** Every reference leads to a definition beside it. */
+function closed(schema: JsonObject): void {
+  const definitions = Object.keys((schema.$defs ?? {}) as JsonObject)
+  JSON.stringify(schema, (key, value) => {
+    if (key === '$ref') ok(definitions.includes(String(value).replace('#/$defs/', '')), String(value))
+    return value
+  })
+}
+
+describe('documents of public APIs', () => {
+  it('petstore: every operation is a tool', () => {
+    const { byName, skipped } = operations(read('petstore'))
+    deepEqual([byName.size, skipped], [19, []])
+    const { tool, path, body } = byName.get('updatePet')!
+    deepEqual(tool.annotations, {
+      title: 'Update an existing pet.',
+      readOnlyHint: false,
+      destructiveHint: true,
+      idempotentHint: true
+    })
+    deepEqual(path, ['/pet'])
+    deepEqual([body!.kind, body!.mediaType, body!.isRequired], ['json', 'application/json', true])
+    equal(byName.get('uploadFile')!.body!.kind, 'bytes')
+    deepEqual(byName.get('getPetById')!.tool.inputSchema, {
+      type: 'object',
+      properties: {
+        path: {
+          type: 'object',
+          properties: { petId: { type: 'integer', format: 'int64', description: 'ID of pet to return' } },
+          required: ['petId'],
+          additionalProperties: false
+        }
+      },
+      required: ['path'],
+      additionalProperties: false
+    })
+  })
+
+  it('qdrant: what is within itself stays a reference, and is written once', () => {
+    const { byName, skipped } = operations(read('qdrant'))
+    deepEqual([byName.size, skipped], [42, []])
+    for (const { tool } of byName.values()) closed(tool.inputSchema as JsonObject)
+    const { inputSchema } = byName.get('search_points')!.tool as unknown as { inputSchema: JsonObject }
+    deepEqual(Object.keys(inputSchema.$defs as JsonObject), ['Filter'])
+    ok(JSON.stringify(inputSchema).length < 20_000)
+  })
+})
+
+describe('names of tools', () => {
+  it('are operationIds, cleaned, or made of method and path', () => {
+    const paths = {
+      '/a/{id}': { get: {}, delete: { operationId: 'repos/delete' } },
+      '/b': { get: { operationId: 'same' }, put: { operationId: 'same' }, post: { operationId: ' ' } },
+      '/c': { get: { operationId: 'x'.repeat(200) }, post: { operationId: 'ünï' }, put: { operationId: '__' } }
+    }
+    const names = [...operations({ openapi: '3.1.0', paths }).byName.keys()]
+    deepEqual(names.slice(0, 3), ['GET_a_id', 'repos_delete', 'same'])
+    match(names[3]!, /^same_[0-9a-f]{8}$/)
+    equal(names[4], 'POST_b')
+    equal(names.length, 8)
+    for (const name of names) match(name, /^[\w.-]{1,128}$/)
+    deepEqual(names, [...operations({ openapi: '3.1.0', paths }).byName.keys()])
+  })
+})
+
+describe('parameters', () => {
+  const parameter = (name: string, place: string, more: object = {}): object => ({
+    name,
+    in: place,
+    schema: { type: 'string' },
+    ...more
+  })
+
+  it('are kept apart by place, those of the operation before those of the path', () => {
+    const root = one(
+      { parameters: [parameter('id', 'query', { description: 'its own' }), { $ref: '#/components/parameters/Trace' }] },
+      { path: '/a/{id}', components: { parameters: { Trace: parameter('X-Trace', 'header', { required: true }) } } }
+    )
+    const item = (root.paths as Record<string, Record<string, unknown>>)['/a/{id}']!
+    item.parameters = [parameter('id', 'path'), parameter('id', 'query'), parameter('c', 'cookie')]
+    const { tool, parameters } = only(root)
+    deepEqual(
+      parameters.map(({ place, name, isRequired }) => [place, name, isRequired]),
+      [
+        ['query', 'id', false],
+        ['header', 'X-Trace', true],
+        ['path', 'id', true],
+        ['cookie', 'c', false]
+      ]
+    )
+    const { properties, required } = tool.inputSchema as { properties: JsonObject; required: string[] }
+    deepEqual(
+      [Object.keys(properties), required],
+      [
+        ['path', 'query', 'header', 'cookie'],
+        ['path', 'header']
+      ]
+    )
+    equal(
+      (properties as never as { query: { properties: { id: { description: string } } } }).query.properties.id
+        .description,
+      'its own'
+    )
+  })
+
+  it('that say how a message travels, or hold the key of the target, are no arguments', () => {
+    const names = ['Host', 'content-length', 'Transfer-Encoding', 'Cookie', 'Authorization', 'X-Forwarded-For', 'X-Key']
+    const bad = ['a b', 'a:b', 'a\r\nb', '']
+    const parameters = [...names, ...bad, 'X-Fine'].map((name) => parameter(name, 'header', { required: true }))
+    deepEqual(
+      only(one({ parameters }), 'x-key').parameters.map(({ name }) => name),
+      ['X-Fine']
+    )
+  })
+
+  it('of a path that nobody describes are text', () => {
+    const { parameters, path } = only(one({}, { path: '/a/{id}/b c'.replace(' ', '') }))
+    deepEqual([path, parameters.map(({ name, place }) => [name, place])], [['/a/', 'id', '/bc'], [['id', 'path']]])
+  })
+
+  it('stand in paths of any script', () => {
+    deepEqual(only(one({}, { path: '/ü/😀/{id}\ud800' })).path, ['/%C3%BC/%F0%9F%98%80/', 'id', '%EF%BF%BD'])
+  })
+
+  it('have a style that there is', () => {
+    const root = one({ parameters: [parameter('a', 'path', { style: 'deepObject' })] }, { path: '/{a}' })
+    throws(
+      () => operations(root),
+      /doc\.paths\["\/\{a\}"\]\.get: parameter "a": there is no style "deepObject" in path/
+    )
+  })
+})
+
+describe('bodies', () => {
+  const kindOf = (...types: string[]): unknown => {
+    const content = Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }]))
+    const { byName, skipped } = operations(one({ requestBody: { required: true, content } }))
+    const body = [...byName.values()][0]?.body
+    return body === undefined ? skipped : [body!.kind, body!.mediaType]
+  }
+
+  it('are JSON where they can be, else a form, text, bytes', () => {
+    deepEqual(kindOf('text/plain', 'application/merge-patch+json'), ['json', 'application/merge-patch+json'])
+    deepEqual(kindOf('*/*'), ['json', 'application/json'])
+    deepEqual(kindOf('application/xml', 'application/x-www-form-urlencoded')!, [
+      'form',
+      'application/x-www-form-urlencoded'
+    ])
+    deepEqual(kindOf('application/xml'), ['text', 'application/xml'])
+    deepEqual(kindOf('image/*'), ['bytes', 'application/octet-stream'])
+  })
+
+  it('of several parts make no tool, and it is said', () => {
+    deepEqual(kindOf('multipart/form-data'), ['paths["/a"].get: its body is of no kind that can be written'])
+  })
+})
+
+describe('schemas', () => {
+  it('of 3.0 become JSON Schema 2020-12', () => {
+    deepEqual(
+      bodySchema({
+        type: 'object',
+        xml: {},
+        discriminator: { propertyName: 'kind' },
+        properties: {
+          a: { type: 'integer', nullable: true, minimum: 1, exclusiveMinimum: true, example: 7 },
+          b: { nullable: true, enum: ['x'], type: 'string' },
+          c: { nullable: true, allOf: [{ type: 'string' }], description: 'this' },
+          d: { type: 'string', readOnly: true },
+          e: { type: 'number', maximum: 5, exclusiveMaximum: false }
+        },
+        required: ['a', 'd']
+      }),
+      {
+        type: 'object',
+        properties: {
+          a: { type: ['integer', 'null'], exclusiveMinimum: 1, examples: [7] },
+          b: { type: ['string', 'null'], enum: ['x', null] },
+          c: { description: 'this', anyOf: [{ allOf: [{ type: 'string' }] }, { type: 'null' }] },
+          e: { type: 'number', maximum: 5 }
+        },
+        required: ['a']
+      }
+    )
+  })
+
+  it('keep what stands beside a reference', () => {
+    const components = { schemas: { A: { type: 'string', description: 'general' } } }
+    const schema = { $ref: '#/components/schemas/A', description: 'here', minLength: 1 }
+    deepEqual(bodySchema(schema, components), { type: 'string', description: 'here' })
+    deepEqual(bodySchema(schema, components, '3.1.0'), {
+      allOf: [{ type: 'string', description: 'general' }, { minLength: 1 }],
+      description: 'here'
+    })
+  })
+
+  it('within themselves end', () => {
+    const Tree = { type: 'object', properties: { left: { $ref: '#/components/schemas/Tree' } } }
+    deepEqual(bodySchema({ $ref: '#/components/schemas/Tree' }, { schemas: { Tree } }), {
+      body: { $ref: '#/$defs/Tree' },
+      $defs: { Tree: { type: 'object', properties: { left: { $ref: '#/$defs/Tree' } } } }
+    })
+  })
+
+  it('that would grow out of all measure keep their references', () => {
+    const schemas: Record<string, unknown> = { S0: { type: 'string' } }
+    for (let i = 1; i < 40; i++) {
+      const ref = { $ref: `#/components/schemas/S${i - 1}` }
+      schemas[`S${i}`] = { type: 'object', properties: { a: ref, b: ref } }
+    }
+    const { $defs } = bodySchema({ $ref: '#/components/schemas/S39' }, { schemas }) as { $defs: JsonObject }
+    equal(Object.keys($defs).length, 40)
+  })
+
+  it('that are too large even so are refused', () => {
+    const properties = Object.fromEntries(Array.from({ length: 40_000 }, (_, i) => [`p${i}`, {}]))
+    throws(() => bodySchema({ properties }), /doc\.paths\["\/a"\]\.get: the schema of its arguments is too large/)
+  })
+
+  it('do not reach the prototype', () => {
+    const schema = JSON.parse('{"properties": {"__proto__": {"type": "string"}, "constructor": {}}}')
+    const written = bodySchema(schema) as { properties: object }
+    deepEqual(Object.keys(written.properties), ['__proto__', 'constructor'])
+    equal(Object.getPrototypeOf(written.properties), Object.prototype)
+  })
+})
+
+describe('documents that are refused', () => {
+  const refused = (root: unknown, message: RegExp): void => throws(() => operations(root), message)
+  const withRef = ($ref: string): Node =>
+    one({ parameters: [{ $ref }] }, { components: { a: { $ref: '#/components/a' } } })
+
+  it('of other versions', () => {
+    refused({ swagger: '2.0' }, /doc\.openapi: only OpenAPI 3\.0 to 3\.2 is understood \(this is Swagger 2\.0\)/)
+    refused({ openapi: 3 }, /only OpenAPI/)
+  })
+
+  it('with references that lead nowhere, elsewhere, or in a circle', () => {
+    refused(
+      withRef('#/components/none'),
+      /doc\.paths\["\/a"\]\.get\.parameters: \$ref "#\/components\/none": .* no such/
+    )
+    refused(withRef('https://example.com/a.json'), /only "#\/\.\.\." within the document/)
+    refused(withRef('#/constructor'), /no such part/)
+    refused(withRef('#/components/a'), /refers to itself/)
+  })
+
+  it('without bounds', () => {
+    let deep: unknown = {}
+    for (let i = 0; i < 200; i++) deep = { deep }
+    refused({ openapi: '3.0.0', deep }, /nested deeper than 128/)
+    let bomb: unknown = Array(100).fill('x')
+    for (let i = 0; i < 8; i++) bomb = Array(100).fill(bomb)
+    refused({ openapi: '3.0.0', bomb }, /more than 1000000 values/)
+    const paths = Object.fromEntries(Array.from({ length: OPERATIONS_MAX + 1 }, (_, i) => [`/${i}`, { get: {} }]))
+    refused({ openapi: '3.0.0', paths }, /doc\.paths: more than 1000 operations/)
+  })
+
+  it('with paths that are none', () => {
+    for (const path of ['a', '/a?b=1', '/a#b', '/a b', '/a\r\nb']) refused(one({}, { path }), /a path begins with/)
+  })
+})

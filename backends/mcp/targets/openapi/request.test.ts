@@ -1,0 +1,163 @@
+/** Arguments as requests: styles as the specification shows them, and what hostile arguments try. */
+import { deepEqual, equal, ok, throws } from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { JsonObject, JsonValue } from '#backends/mcp/rpc.ts'
+import { HeaderBlock } from '#engine/http/headers.ts'
+import { Document } from './document.ts'
+import { type Operation, readOperations } from './operation.ts'
+import { type Written, writeRequest } from './request.ts'
+import { ArgumentError } from './serialize.ts'
+
+function operation(given: object, path = '/x'): Operation {
+  const document = new Document({ openapi: '3.1.0', paths: { [path]: { post: given } } }, 'doc')
+  return [...readOperations(document, null).byName.values()][0]!
+}
+
+function write(target: Operation, given: unknown, headers = new HeaderBlock()): Written & { lines: string } {
+  return { ...writeRequest(target, given as JsonObject, '', headers), lines: headers.lines() }
+}
+
+/** One parameter of a place and style, sent. */
+function sent(place: string, more: object, value: JsonValue): string {
+  const path = place === 'path' ? '/x/{color}' : '/x'
+  const target = operation({ parameters: [{ name: 'color', in: place, schema: {}, ...more }] }, path)
+  const { path: written, query, lines } = write(target, { [place]: { color: value } })
+  return place === 'path' ? written.slice(3) : place === 'query' ? query.slice(1) : lines.trim()
+}
+
+const LIST = ['blue', 'black']
+const OBJECT = { R: 100, G: 200 }
+
+describe('styles', () => {
+  const TABLE: readonly [string, object, string, string, string][] = [
+    ['path', {}, 'a%20b', 'blue,black', 'R,100,G,200'],
+    ['path', { explode: true }, 'a%20b', 'blue,black', 'R=100,G=200'],
+    ['path', { style: 'label' }, '.a%20b', '.blue,black', '.R,100,G,200'],
+    ['path', { style: 'label', explode: true }, '.a%20b', '.blue.black', '.R=100.G=200'],
+    ['path', { style: 'matrix' }, ';color=a%20b', ';color=blue,black', ';color=R,100,G,200'],
+    ['path', { style: 'matrix', explode: true }, ';color=a%20b', ';color=blue;color=black', ';R=100;G=200'],
+    ['query', {}, 'color=a%20b', 'color=blue&color=black', 'R=100&G=200'],
+    ['query', { explode: false }, 'color=a%20b', 'color=blue,black', 'color=R,100,G,200'],
+    ['query', { style: 'spaceDelimited' }, 'color=a%20b', 'color=blue%20black', 'color=R%20100%20G%20200'],
+    ['query', { style: 'pipeDelimited' }, 'color=a%20b', 'color=blue%7Cblack', 'color=R%7C100%7CG%7C200'],
+    ['query', { style: 'deepObject' }, 'color=a%20b', 'color=blue&color=black', 'color%5BR%5D=100&color%5BG%5D=200'],
+    ['header', {}, 'color: a b', 'color: blue,black', 'color: R,100,G,200'],
+    ['header', { explode: true }, 'color: a b', 'color: blue,black', 'color: R=100,G=200'],
+    ['cookie', {}, 'Cookie: color=a%20b', 'Cookie: color=blue%2Cblack', 'Cookie: color=R%2C100%2CG%2C200']
+  ]
+  for (const [place, more, text, list, object] of TABLE) {
+    it(`${place} ${JSON.stringify(more)}`, () => {
+      deepEqual(
+        ['a b', LIST, OBJECT].map((value) => sent(place, more, value)),
+        [text, list, object]
+      )
+    })
+  }
+
+  it('JSON as content, reserved characters, what is nested', () => {
+    equal(
+      sent('query', { schema: undefined, content: { 'application/json': {} } }, OBJECT),
+      `color=%7B%22R%22%3A100%2C%22G%22%3A200%7D`
+    )
+    equal(sent('query', { allowReserved: true }, 'a/b:c&d=e#f'), 'color=a/b:c%26d%3De%23f')
+    equal(sent('query', { style: 'deepObject' }, { a: { b: [1, 2] } }), 'color%5Ba%5D%5Bb%5D=1&color%5Ba%5D%5Bb%5D=2')
+    equal(sent('query', {}, [{ a: 1 }, true]), 'color=%7B%22a%22%3A1%7D&color=true')
+  })
+})
+
+describe('hostile arguments', () => {
+  const refused = (run: () => unknown, message: RegExp): void =>
+    throws(run, (error: Error) => error instanceof ArgumentError && message.test(error.message))
+
+  it('lead to no other path', () => {
+    for (const value of ['..', '.', '../admin', 'a/../b', '..\\x', 'x/..', '..;/x']) {
+      refused(() => sent('path', {}, value), /"\." and "\.\." cannot be sent/)
+    }
+    refused(() => sent('path', {}, ['..']), /cannot be sent/)
+    refused(() => sent('path', { style: 'label' }, ''), /cannot be sent/)
+    refused(() => sent('path', {}, ''), /must not be empty/)
+    equal(sent('path', {}, 'a/b?c#d%2e\r\n'), 'a%2Fb%3Fc%23d%252e%0D%0A')
+    equal(sent('path', {}, '...'), '...')
+    equal(sent('path', {}, '\ud800'), '%EF%BF%BD')
+  })
+
+  it('add no parameters to a query', () => {
+    equal(sent('query', {}, 'a&admin=1#x'), 'color=a%26admin%3D1%23x')
+    equal(sent('query', { explode: false }, ['a,b', 'c']), 'color=a%2Cb,c')
+    equal(sent('query', {}, { 'a=1&b': '2' }), 'a%3D1%26b=2')
+    equal(sent('query', { style: 'deepObject' }, { 'x]=1&y[': '2' }), 'color%5Bx%5D%3D1%26y%5B%5D=2')
+  })
+
+  it('add no lines to a head', () => {
+    for (const value of ['a\r\nHost: b', 'a\nb', 'a\0', 'ü', ['a', '\r']]) {
+      refused(() => sent('header', {}, value), /only ASCII without control characters/)
+    }
+    equal(sent('cookie', {}, 'a; admin=1\r\n'), 'Cookie: color=a%3B%20admin%3D1%0D%0A')
+  })
+
+  it('replace no field that is there already', () => {
+    const headers = new HeaderBlock()
+    headers.append('X-Trace', 'ours')
+    const target = operation({ parameters: [{ name: 'x-trace', in: 'header', schema: {} }] })
+    equal(write(target, { header: { 'x-trace': 'theirs' } }, headers).lines, 'X-Trace: ours\r\n')
+  })
+
+  it('are those that the tool has', () => {
+    const target = operation({ parameters: [{ name: 'q', in: 'query', required: true }] })
+    refused(() => write(target, { other: 1 }), /"other": arguments are path, query, header, cookie and body/)
+    refused(() => write(target, { query: { q: 1, z: 2 } }), /query\."z": the tool has no such parameter/)
+    refused(() => write(target, { query: { constructor: 1 } }), /no such parameter/)
+    refused(() => write(target, {}), /query\.q: it is required/)
+    refused(() => write(target, { query: { q: null } }), /query\.q: it is required/)
+    refused(() => write(target, { query: [] }), /query: it must be an object/)
+    refused(() => write(target, { query: { q: 1 }, body: {} }), /body: the tool has none/)
+    const inherited = operation({ parameters: [{ name: 'toString', in: 'query', required: true }] })
+    refused(() => write(inherited, { query: {} }), /query\.toString: it is required/)
+  })
+
+  it('have bounds', () => {
+    const target = operation({ parameters: [{ name: 'q', in: 'query' }] })
+    let deep: JsonValue = 1
+    for (let i = 0; i < 100_000; i++) deep = [deep]
+    refused(() => write(target, { query: { q: deep } }), /nested deeper than 64/)
+    refused(() => write(target, { query: { q: 'x'.repeat(20_000) } }), /longer than 16384/)
+    refused(() => sent('header', {}, 'x'.repeat(10_000)), /longer than 8192/)
+    refused(() => sent('cookie', {}, 'x'.repeat(10_000)), /longer than 8192/)
+  })
+})
+
+describe('bodies', () => {
+  const withBody = (type: string, more: object = {}): Operation =>
+    operation({ requestBody: { required: true, content: { [type]: { schema: {}, ...more } } } })
+  const sentBody = (target: Operation, body: JsonValue): [string, string] => {
+    const written = write(target, { body })
+    return [written.lines, written.body!.toString('latin1')]
+  }
+
+  it('JSON, forms, text, bytes', () => {
+    deepEqual(sentBody(withBody('application/json'), { a: null }), ['Content-Type: application/json\r\n', '{"a":null}'])
+    deepEqual(sentBody(withBody('application/json'), null)[1], 'null')
+    deepEqual(
+      sentBody(withBody('application/x-www-form-urlencoded'), { a: 'x y&', b: [1, 2], c: { d: 1 } })[1],
+      'a=x%20y%26&b=1&b=2&c=%7B%22d%22%3A1%7D'
+    )
+    const encoding = { b: { style: 'pipeDelimited', explode: false }, c: { style: 'deepObject' } }
+    deepEqual(
+      sentBody(withBody('application/x-www-form-urlencoded', { encoding }), { b: [1, 2], c: { d: 1 } })[1],
+      'b=1%7C2&c%5Bd%5D=1'
+    )
+    deepEqual(sentBody(withBody('text/csv'), 'a,b'), ['Content-Type: text/csv\r\n', 'a,b'])
+    deepEqual(sentBody(withBody('image/png'), Buffer.from([0, 255]).toString('base64'))[1], '\0\xff')
+  })
+
+  it('are what they should be', () => {
+    const refused = (type: string, body: JsonValue | undefined, message: RegExp): void =>
+      throws(() => write(withBody(type), { body }), message)
+    refused('application/json', undefined, /body: it is required/)
+    refused('text/plain', {}, /body: it must be text/)
+    refused('text/plain', null, /body: it is required/)
+    refused('image/png', 'not base64!', /body: it must be base64/)
+    refused('application/x-www-form-urlencoded', [], /body: it must be an object/)
+    ok(write(withBody('image/png'), { body: 'AA' }).body)
+  })
+})

@@ -1,0 +1,144 @@
+/**
+ * OpenAPI documents and arguments of their tools: whoever wrote them, a document ends as a problem of the configuration
+ * or as tools with names and schemas that hold, and arguments as a refusal or as a request that stays where it belongs.
+ */
+import assert from 'node:assert/strict'
+import type { JsonObject, JsonValue } from '#backends/mcp/rpc.ts'
+import { Document, isNode, type Node } from '#backends/mcp/targets/openapi/document.ts'
+import { type Operation, readOperations } from '#backends/mcp/targets/openapi/operation.ts'
+import { writeRequest } from '#backends/mcp/targets/openapi/request.ts'
+import { ArgumentError } from '#backends/mcp/targets/openapi/serialize.ts'
+import { ConfigError } from '#engine/contract/config-error.ts'
+import { HeaderBlock } from '#engine/http/headers.ts'
+
+export const name = 'openapi'
+
+export const dictionary = [
+  ...['"openapi":"3.0.3"', '"openapi":"3.1.0"', '"paths":{', '"/a/{id}":{', '"get":{', '"post":{', '"parameters":['],
+  ...['"in":"path"', '"in":"query"', '"in":"header"', '"in":"cookie"', '"style":"deepObject"', '"explode":true'],
+  ...[
+    '"$ref":"#/components/schemas/A"',
+    '"$ref":"#/a/0"',
+    '"allOf":[',
+    '"properties":{',
+    '"nullable":true',
+    '~1',
+    '%25'
+  ],
+  ...[
+    '"requestBody":{',
+    '"content":{',
+    '"application/json":{',
+    '"multipart/form-data"',
+    '"__proto__":',
+    '"readOnly":true'
+  ],
+  ...[
+    '"items":',
+    '"required":[',
+    '"name":"id"',
+    '{"path":{"id":"..',
+    '\\r\\n',
+    '\\u0000',
+    '\\ud800',
+    '"body":',
+    '1e999'
+  ]
+]
+
+/** A document, and behind a line feed of its own the arguments for each of its tools. */
+export function run(data: Buffer): void {
+  const text = data.toString('utf8')
+  const split = text.indexOf('\n')
+  const document = read(split < 0 ? text : text.slice(0, split))
+  if (!isNode(document)) return
+  const given = split < 0 ? {} : read(text.slice(split + 1))
+  // As it is, what is mutated is rarely a document: as a schema, and as parameters, it gets further.
+  for (const root of [document, asSchema(document), asParameters(document)]) {
+    const operations = operationsOf(root)
+    for (const operation of operations) {
+      checkTool(operation)
+      checkRequest(operation, isNode(given) ? (given as JsonObject) : {})
+      checkRequest(operation, everywhere(operation, given as JsonValue))
+    }
+  }
+}
+
+function read(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // No JSON is somebody else's problem.
+    return null
+  }
+}
+
+function asSchema(schema: Node): Node {
+  const requestBody = { content: { 'application/json': { schema } } }
+  return { openapi: '3.1.0', components: { schemas: { A: schema } }, paths: { '/a': { post: { requestBody } } } }
+}
+
+function asParameters(given: Node): Node {
+  return { openapi: '3.0.0', paths: { '/{id}/b': { get: { parameters: Object.values(given) } } } }
+}
+
+function operationsOf(root: Node): Operation[] {
+  try {
+    return [...readOperations(new Document(root, 'doc'), 'x-key').byName.values()]
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    assert.match(error.message, /^doc\./)
+    return []
+  }
+}
+
+function checkTool({ tool, path, parameters }: Operation): void {
+  assert.match(tool.name, /^[A-Za-z0-9_.-]{1,128}$/)
+  assert.equal(path.length % 2, 1)
+  for (const one of parameters) assert.ok(one.place !== 'header' || !/^(?:x-key|host|content-.*)$/i.test(one.name))
+  const schema = tool.inputSchema as JsonObject
+  assert.equal(schema.type, 'object')
+  const definitions = Object.keys((schema.$defs ?? {}) as JsonObject)
+  const walk = (value: unknown): void => {
+    if (!isNode(value)) return
+    for (const [key, item] of Object.entries(value)) {
+      if (['enum', 'const', 'default', 'examples', 'properties'].includes(key)) continue
+      if (key === '$ref') assert.ok(definitions.includes(String(item).slice('#/$defs/'.length)), String(item))
+      walk(item)
+    }
+  }
+  walk(schema)
+  JSON.stringify(tool)
+}
+
+function checkRequest(operation: Operation, given: JsonObject): void {
+  const headers = new HeaderBlock()
+  headers.append('X-Key', 'ours')
+  try {
+    const { path, query } = writeRequest(operation, given, '', headers)
+    assert.match(path, /^\/[\x21-\x7e]*$/)
+    assert.ok(!/[?#]/.test(path), path)
+    // What the document itself says is its own affair; arguments add no steps.
+    if (!operation.path.some((part) => part.includes('.'))) assert.ok(!/\/\.{1,2}(?:\/|$)/.test(path), path)
+    assert.match(query, /^(?:\?[\x21-\x7e]*)?$/)
+    assert.ok(!query.includes('#'), query)
+  } catch (error) {
+    if (!(error instanceof ArgumentError)) throw error
+  }
+  headers.forEach((field, value) => {
+    assert.match(field, /^[!#$%&'*+\-.^_`|~\w]+$/)
+    assert.match(value, /^[\t\x20-\x7e]*$/)
+  })
+  assert.equal(headers.getAll('x-key'), 'ours')
+}
+
+/** The same value for each parameter of the tool. */
+function everywhere({ parameters, body }: Operation, value: JsonValue): JsonObject {
+  const places: Record<string, Record<string, JsonValue>> = {}
+  for (const { place, name: key } of parameters) {
+    places[place] ??= {}
+    // Defined, not assigned: it may be called __proto__.
+    Object.defineProperty(places[place], key, { value, enumerable: true, configurable: true })
+  }
+  return body === null ? places : { ...places, body: value }
+}
