@@ -24,7 +24,6 @@ const LOOSE_FILES: Readonly<Record<string, string>> = {
   'engine/version.ts': 'main',
   'engine/weir.mjs': 'main',
   'engine/lifecycle.ts': 'lifecycle',
-  'engine/in-process.ts': 'lifecycle',
   'engine/local-reply.ts': 'lifecycle',
   'engine/retries.ts': 'lifecycle',
   'engine/mirrors.ts': 'lifecycle',

@@ -1,12 +1,36 @@
 /** How to talk to a target, by its kind. */
 import type { Target } from '#backends/mcp/target.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
-import { ConfigError } from '#engine/contract/config-error.ts'
 import type { McpBackend, McpTarget } from '#engine/ir/snapshot.ts'
 import { HttpTarget } from './http.ts'
+import { openApiTarget } from './openapi.ts'
+import { sseTarget } from './sse.ts'
+import { stdioTarget } from './stdio.ts'
 
+/** Throws ConfigError. */
 export function compileTarget(target: McpTarget, backend: McpBackend, context: BackendContext): Target {
-  if (target.kind === 'http') return new HttpTarget(target, backend.messageBytesMax, context)
-  const path = `backends.${context.name}.targets.${target.name}`
-  throw new ConfigError([{ path, message: `targets of the kind ${target.kind} are not there yet` }])
+  const { messageBytesMax } = backend
+  const { idleMs } = backend.session
+  const { name, kind } = target
+  const of = { backend: context.name, idleMs }
+  switch (kind) {
+    case 'http':
+      return new HttpTarget(target, messageBytesMax, context)
+    case 'sse': {
+      const { host, port, path, hasTls, auth } = target
+      const origin = `${hasTls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`
+      const { inProcess, connectTimeoutMs, upstream, children } = context
+      const tls = hasTls ? { serverName: host, ca: null } : null
+      // The address comes from the configuration, so it needs no guard.
+      const settings = { guarded: false, allow: [], connectTimeoutMs, tls }
+      const endpoint = upstream.endpoint({ host, port, unixPath: null }, settings)
+      return sseTarget({ ...of, name, origin, path, auth, endpoint, inProcess, messageBytesMax }, children)
+    }
+    case 'stdio': {
+      const { cmd, args, env, cwd } = target
+      return stdioTarget({ ...of, target: name, cmd, args, env, cwd, lineBytesMax: messageBytesMax }, context.children)
+    }
+    case 'openapi':
+      return openApiTarget(target, messageBytesMax, context)
+  }
 }

@@ -78,7 +78,8 @@ test('server-everything over SSE: tools, progress, its own requests, and two ses
   ok(response?.result?.capabilities)
   const roots = new Promise<RpcRequest>((resolve) => {
     link.listen(null, {
-      message: (message) => void (message.method === 'roots/list' && resolve(message as RpcRequest)),
+      message: (message) =>
+        void ('method' in message && message.method === 'roots/list' && resolve(message as RpcRequest)),
       ended: () => undefined
     })
   })

@@ -4,7 +4,7 @@ import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { RpcNotification, RpcRequest } from '#backends/mcp/rpc.ts'
+import type { RpcMessage, RpcRequest } from '#backends/mcp/rpc.ts'
 import { ask, callTool, initialize, optionsOf } from '#backends/mcp/testing/links.ts'
 import type { ChildSpec } from '#engine/contract/children.ts'
 import { ChildrenOfWorker } from '#engine/workers/children/client.ts'
@@ -29,7 +29,7 @@ test('server-everything: tools, progress of a call, its own requests, cancellati
   equal(everything.kind, 'stdio')
   const link = everything.open(optionsOf('s'))
   equal(link.upstreamSession, null)
-  const asked: (RpcRequest | RpcNotification)[] = []
+  const asked: RpcMessage[] = []
   const { response } = await initialize(link, { roots: { listChanged: true } })
   ok(response?.result?.capabilities)
   ok(link.upstreamSession)
@@ -38,7 +38,7 @@ test('server-everything: tools, progress of a call, its own requests, cancellati
     link.listen(null, {
       message(message) {
         asked.push(message)
-        if (message.method === 'roots/list') resolve(message as RpcRequest)
+        if ('method' in message && message.method === 'roots/list') resolve(message as RpcRequest)
       },
       ended: () => undefined
     })
