@@ -125,6 +125,34 @@ for (const kind of ['handles', 'net'] as const) {
       done()
     })
 
+    it('what a peer does not take yet changes nothing of what others are sent in the same round', async () => {
+      const slow = await pair()
+      const others = [await pair(), await pair()]
+      slow.client.socket.pause()
+      const much = Buffer.alloc(64_000, 's')
+      while (!slow.wire.congested) {
+        slow.wire.writeBytes(much, 0, much.length, null)
+        await turn()
+      }
+      const sized = (letter: string) => Buffer.alloc(5_000, letter)
+      enterTurn()
+      slow.wire.writeBytes(sized('t'), 0, 5_000, null)
+      for (const { wire } of others) wire.writeBytes(sized('a'), 0, 5_000, null)
+      // The region of the last of them grows, that of the first one cannot.
+      for (const { wire } of others) wire.writeBytes(sized('b'), 0, 5_000, null)
+      slow.wire.writeBytes(sized('u'), 0, 5_000, null)
+      for (const { wire } of others) wire.write('.')
+      leaveTurn()
+      for (const { client } of others) {
+        await client.until('.')
+        ok(client.received === `${'a'.repeat(5_000)}${'b'.repeat(5_000)}.`, 'other bytes have arrived')
+      }
+      slow.client.socket.resume()
+      await slow.client.until('u'.repeat(5_000))
+      ok(slow.client.received.endsWith(`s${'t'.repeat(5_000)}${'u'.repeat(5_000)}`), 'other bytes have arrived')
+      for (const one of [slow, ...others]) one.done()
+    })
+
     it('says so within one turn, however short the texts are', async () => {
       const { client, wire, done } = await pair()
       client.socket.pause()
