@@ -9,7 +9,7 @@ import { llhttp } from '#engine/http/llhttp.ts'
 import { type RawClient, rawClient, rawServer } from '#engine/testing/raw.ts'
 import { openSockets } from './layer.ts'
 import { keepLingering, stopLingering } from './linger.ts'
-import { enterTurn, leaveTurn, markDirty } from './round.ts'
+import { enterTurn, leaveTurn } from './round.ts'
 import type { Wire, WireOwner } from './wire.ts'
 
 const { memory } = llhttp()
@@ -334,46 +334,6 @@ for (const kind of ['handles', 'net'] as const) {
     })
   })
 }
-
-describe('rounds', () => {
-  it('all turns of one round leave together, and so many wires at once', async () => {
-    const flushed: number[] = []
-    const write = (count: number) => {
-      for (let i = 0; i < count; i++) {
-        enterTurn()
-        markDirty({ flush: () => flushed.push(i) })
-        leaveTurn()
-      }
-    }
-    write(63)
-    equal(flushed.length, 0)
-    await new Promise((resolve) => setImmediate(resolve))
-    equal(flushed.length, 63)
-    write(65)
-    equal(flushed.length, 63 + 64)
-    await new Promise((resolve) => setImmediate(resolve))
-    equal(flushed.length, 63 + 65)
-  })
-
-  it('a flush may cause further turns and writes: nothing is flushed twice or forgotten', async () => {
-    const flushed: string[] = []
-    const late = { flush: () => flushed.push('late') }
-    const first = {
-      flush() {
-        flushed.push('first')
-        enterTurn()
-        markDirty(late)
-        leaveTurn()
-      }
-    }
-    enterTurn()
-    markDirty(first)
-    markDirty({ flush: () => flushed.push('second') })
-    leaveTurn()
-    await new Promise((resolve) => setImmediate(resolve))
-    deepEqual(flushed, ['first', 'second', 'late'])
-  })
-})
 
 describe('lingering', () => {
   it('ends in time, each with its own', { timeout: 5_000 }, async () => {
