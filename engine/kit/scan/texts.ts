@@ -20,6 +20,8 @@ const STRUCTURE: ReadonlySet<string> = new Set(
 const JSON_TEXTS: ReadonlySet<string> = new Set(['arguments', 'partial_json'])
 /** JSON as a value, where it is an object or a list; some servers have `arguments` so. */
 const JSON_VALUES: ReadonlySet<string> = new Set(['input', 'args', 'arguments', 'response', 'json'])
+/** What templates of open models say in whatever way they like, so that no name in it is structure. */
+const JSON_ROOTS: ReadonlySet<string> = new Set(['documents', 'chat_template_kwargs'])
 /** Of a prompt that the provider keeps: they have names of the user's own ("Responses"). */
 const VARIABLES = 'variables'
 /** A document in clear text, and everything else in base64, have the same field. */
@@ -106,6 +108,10 @@ function find(body: unknown, roots: readonly string[], role: string, found: Foun
     // A root is where the conversation is, whatever its name says elsewhere.
     const from = { ...ALONE, role: SYSTEM_ROOTS.has(key) ? 'system' : role, path: root }
     const value = holder[key]
+    if (JSON_ROOTS.has(root) && typeof value === 'object' && value !== null) {
+      found.slots.push(valueSlot(holder, key, value, from))
+      continue
+    }
     // The messages of one answer of "Responses" are read as one text.
     const isAnswer = root === 'output' && Array.isArray(value)
     visit(holder, key, value, isAnswer ? { ...from, answer: value } : from, found)
