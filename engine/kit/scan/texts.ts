@@ -162,7 +162,7 @@ const ALONE = { list: null, kind: 'text', answer: null, turn: null } as const
 
 /**
  * Messages of the same role that follow one another are one turn: some providers join them, and so do translations
- * to formats whose turns must take turns.
+ * to formats in which turns have to alternate.
  */
 function visitTurns(value: readonly unknown[], place: Place, system: object, found: Found): void {
   let turn = { role: '' }
