@@ -90,9 +90,9 @@ export class Answers {
 
   #whole(ex: Exchange, proceed: Proceed, translate: () => void): ReturnType<AnswerHook> {
     const { maxBufferBytes, fail } = this.#context
-    const verdict = whenResponse(ex, maxBufferBytes, fail, () => {
+    const verdict = whenResponse(ex, maxBufferBytes, fail, (isOver) => {
       translate()
-      proceed(ex)
+      if (!isOver) proceed(ex)
     })
     if (verdict === CONTINUE) translate()
     return verdict
@@ -117,24 +117,53 @@ export class Answers {
     framing: Framing | null
   ): Promise<Verdict> {
     const { maxBufferBytes, fail } = this.#context
-    await new Promise<void>((resolve) => {
-      if (whenResponse(ex, maxBufferBytes, fail, resolve) === CONTINUE) resolve()
+    const given = await new Promise<Given>((resolve) => {
+      const here = (isOver: boolean): void => {
+        const bytes = ex.responseBytes ?? Buffer.alloc(0)
+        const readers = framedAs(ex)
+        // It has been paid for whatever becomes of it.
+        const count = () => {
+          if (framing !== null) streamed(heldStream(ex, chat, format, bytes, readers).tap)
+          else readCost(ex, format, bytes)
+        }
+        if (isOver) count()
+        resolve({ bytes, count, decided: isOver ? () => {} : whenOver(ex, count) })
+      }
+      if (whenResponse(ex, maxBufferBytes, fail, here) === CONTINUE) here(false)
     })
-    const given = ex.responseBytes ?? Buffer.alloc(0)
     const refused = await this.#guards.answer(ex, format, framing, fields ?? ex.request)
     // A timeout may have answered meanwhile, or the client may have gone.
     if (ex.localReply !== null || ex.responseDone) return CONTINUE
+    given.decided()
     if (refused !== null) {
-      // It has been paid for all the same.
-      if (framing !== null) streamed(heldStream(ex, chat, format, given, framedAs(ex)).tap)
-      else readCost(ex, format, given)
+      given.count()
       writeRejection(ex, chat, refused)
     } else if (framing !== null) {
-      const { tap, bytes } = heldStream(ex, chat, format, ex.responseBytes ?? given, events)
+      const { tap, bytes } = heldStream(ex, chat, format, ex.responseBytes ?? given.bytes, events)
       streamed(tap)
       replaceResponseBody(ex, bytes)
     } else convert(ex, chat, format, null)
     return CONTINUE
+  }
+}
+
+/** An answer that guards judge. */
+interface Given {
+  readonly bytes: Buffer
+  readonly count: () => void
+  /** From here on it is counted with what the client gets. */
+  readonly decided: () => void
+}
+
+/** Does `step` when `ex` is over, unless what it returns has been called before that. */
+function whenOver(ex: Exchange, step: () => void): () => void {
+  const { onOver } = ex
+  ex.onOver = (over) => {
+    step()
+    onOver?.(over)
+  }
+  return () => {
+    ex.onOver = onOver
   }
 }
 

@@ -1,10 +1,13 @@
 /** A provider that does everything wrong, for clients of every format: each is told in its own words, and served. */
-import { equal, match } from 'node:assert/strict'
+import { equal, match, throws } from 'node:assert/strict'
 import { request, type ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { eventText, mockAnswer } from '#engine/standalone/models/answers.ts'
 import type { Asked } from '#engine/testing/models.ts'
 import { parseEvents } from '#engine/testing/sse.ts'
+import type { Json } from './conversation.ts'
+import { FormatError } from './format.ts'
+import { FORMATS } from './matrix.ts'
 import { at, gateway, provider } from './testing/gateway.ts'
 
 const ROUTES = {
@@ -209,3 +212,9 @@ for (const kind of KINDS) {
     }
   })
 }
+
+test('what an answer that is none has cost is told as a mistake of its format', () => {
+  for (const format of Object.values(FORMATS)) {
+    for (const body of [null, 7, 'x', [], true] as Json[]) throws(() => format!.readCost(body as never), FormatError)
+  }
+})

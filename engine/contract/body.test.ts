@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { UWS } from '#engine/http/limits.ts'
+import { buildReply, dropServer, replyFor } from '#engine/local-reply.ts'
 import { startOrigin, statuses } from '#engine/testing/origin.ts'
 import { exchangeRaw, rawClient, rawServer } from '#engine/testing/raw.ts'
 import { type Stack, type StackOptions, startStack } from '#engine/testing/stack.ts'
@@ -25,7 +26,7 @@ const KINDS: readonly (readonly [name: string, options: Omit<StackOptions, 'upst
 
 describe('an answer that a backend waits for', () => {
   /** An exchange whose answer has just come to its end. */
-  function answered(told: string[]): Exchange {
+  function answered(told: string[], then: () => void = () => {}): Exchange {
     const ex = new Exchange({} as ClientStream, 'GET', '/', '', 'a.test', new HeaderBlock(), BODY_NONE, 0, 0)
     ex.status = 200
     ex.response = new HeaderBlock()
@@ -34,7 +35,10 @@ describe('an answer that a backend waits for', () => {
     ex.onOver = () => told.push('over')
     const fail = () => told.push('fail')
     assert.equal(
-      whenResponse(ex, MAX, fail, () => told.push(`read ${ex.responseBytes}`)),
+      whenResponse(ex, MAX, fail, () => {
+        told.push(`read ${ex.responseBytes}`)
+        then()
+      }),
       LATER
     )
     ex.responseCollector!.take(Buffer.from('ok'), 0, 2)
@@ -55,9 +59,31 @@ describe('an answer that a backend waits for', () => {
   it('is read all the same, and once, when the client leaves before that', async () => {
     const told: string[] = []
     const ex = answered(told)
+    // As the engine does when a client has gone.
+    dropServer(ex)
     ex.onOver!(ex)
     await new Promise((resolve) => setImmediate(resolve))
     assert.deepEqual(told, ['read ok', 'over'])
+    assert.equal(ex.responseBytes, null)
+  })
+
+  it('is read, and changes nothing of a reply of its own that the gateway has sent before that', async () => {
+    const told: string[] = []
+    const ex = answered(told, () => {
+      told.push(String(ex.status))
+      ex.status = 502
+      replaceResponseBody(ex, Buffer.from('more'))
+    })
+    dropServer(ex)
+    ex.localReply = replyFor(ex, 'REQUEST_TIMEOUT')
+    buildReply(ex, ex.localReply)
+    const length = ex.response!.get('content-length')
+    ex.onOver!(ex)
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual(told, ['read ok', '200', 'over'])
+    assert.equal(ex.status, 504)
+    assert.equal(ex.response!.get('content-length'), length)
+    assert.equal(ex.heldResponse, null)
   })
 })
 

@@ -127,33 +127,48 @@ export function collectResponse(bytesMax: number, fail: Fail): Hook {
 
 /**
  * The same for a backend: CONTINUE when the body is here; else `then` is called at the end of the round of its last
- * byte, or when the exchange is over before that: what has been answered is to be accounted for in any case.
+ * byte, or when the exchange is over before that: what has been answered is to be accounted for in any case. Then `ex`
+ * has that answer for the time of the call, whatever the client has got, and nothing of it can be sent any more.
  */
 export function whenResponse(
   ex: Exchange,
   bytesMax: number,
   fail: Fail,
-  then: () => void
+  then: (isOver: boolean) => void
 ): typeof CONTINUE | typeof LATER {
   const verdict = responseSoFar(ex, bytesMax, fail)
   if (verdict === LATER) gatherResponse(ex, bytesMax, fail, () => atRoundEndOf(ex, then))
   return verdict === CONTINUE ? CONTINUE : LATER
 }
 
-function atRoundEndOf(ex: Exchange, then: () => void): void {
+function atRoundEndOf(ex: Exchange, then: (isOver: boolean) => void): void {
   const { onOver } = ex
+  const answer = answerOf(ex)
   let isDue = true
-  const step = (): void => {
+  ex.onOver = (over) => {
+    ex.onOver = onOver
+    if (isDue) {
+      isDue = false
+      // A reply of the gateway's own may have taken its place, and its body has been given up.
+      const last = answerOf(ex)
+      Object.assign(ex, answer)
+      then(true)
+      Object.assign(ex, last)
+    }
+    onOver?.(over)
+  }
+  atRoundEnd(() => {
     if (!isDue) return
     isDue = false
     ex.onOver = onOver
-    then()
-  }
-  ex.onOver = (over) => {
-    step()
-    onOver?.(over)
-  }
-  atRoundEnd(step)
+    then(false)
+  })
+}
+
+/** All of an answer that may be read or replaced. */
+function answerOf(ex: Exchange) {
+  const { status, response, responseBody, responseLength, responseBytes, heldResponse, localReply } = ex
+  return { status, response, responseBody, responseLength, responseBytes, heldResponse, localReply }
 }
 
 /** STOP: it is too long, and the exchange has been answered. */

@@ -52,7 +52,9 @@ export class RawWire implements Wire {
   owner: WireOwner = NOBODY
   bulk = false
   #out = ''
-  /** Region of the outbox that is ours in this round and stands before #out; -1: none. */
+  /** Where bytes of ours are gathered: not always the outbox that is in use now. Null: nowhere. */
+  #outbox: Outbox | null = null
+  /** Region of #outbox that is ours in this round and stands before #out; -1: none. */
   #boxStart = -1
   #boxEnd = -1
   #pending = 0
@@ -173,11 +175,12 @@ export class RawWire implements Wire {
       outbox.used = 0
     }
     // The region can only grow while nobody else has taken the memory behind it.
-    if (this.#boxStart >= 0 && this.#boxEnd !== outbox.used) this.flush()
+    if (this.#outbox !== null && (this.#outbox !== outbox || this.#boxEnd !== outbox.used)) this.flush()
     const text = this.#out
     if (outbox.used + text.length + (end - start) > OUTBOX_BYTES) return false
     if (this.#boxStart < 0) {
       if (text === '') markDirty(this)
+      this.#outbox = outbox
       this.#boxStart = outbox.used
       this.#boxEnd = outbox.used
     }
@@ -195,7 +198,7 @@ export class RawWire implements Wire {
   }
 
   flush(): void {
-    if (this.#boxStart >= 0) this.#flushBox()
+    if (this.#outbox !== null) this.#flushBox(this.#outbox)
     const text = this.#out
     this.#out = ''
     if (text === '' || this.#dead || this.#broken) return
@@ -203,9 +206,8 @@ export class RawWire implements Wire {
     this.#sent(this.#handle.writeLatin1String(request, text), request, null, null)
   }
 
-  #flushBox(): void {
+  #flushBox(outbox: Outbox): void {
     const shared = this.#shared
-    const { outbox } = shared
     const text = this.#out
     const isLast = this.#boxEnd === outbox.used
     if (text !== '' && isLast && this.#boxEnd + text.length <= OUTBOX_BYTES) {
@@ -213,12 +215,13 @@ export class RawWire implements Wire {
       outbox.used = this.#boxEnd
     }
     const bytes = outbox.bytes.subarray(this.#boxStart, this.#boxEnd)
+    this.#outbox = null
     this.#boxStart = -1
     this.#boxEnd = -1
     if (this.#dead || this.#broken) return
     this.#send(bytes, null)
     // The kernel did not take it all: the memory is libuv's until it has.
-    if (shared.state[STATE_ASYNC] !== 0 && this.#pending > 0) shared.outbox = newOutbox()
+    if (shared.state[STATE_ASYNC] !== 0 && this.#pending > 0 && outbox === shared.outbox) shared.outbox = newOutbox()
   }
 
   #send(bytes: Buffer, slot: ReadSlot | null): void {
@@ -341,6 +344,7 @@ export class RawWire implements Wire {
     this.#dead = true
     this.owner = NOBODY
     this.#out = ''
+    this.#outbox = null
     this.#boxStart = -1
     if (this.#lingering) stopLingering(this)
     if (this.#slot !== null) {

@@ -99,4 +99,6 @@ function flushDirty(): void {
   dirtyCount = 0
   roundsEnded++
   depth--
+  // Steps of such turns: no other turn may come to look after them.
+  if (steps.length > 0) openRound()
 }

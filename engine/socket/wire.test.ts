@@ -9,7 +9,7 @@ import { llhttp } from '#engine/http/llhttp.ts'
 import { type RawClient, rawClient, rawServer } from '#engine/testing/raw.ts'
 import { openSockets } from './layer.ts'
 import { keepLingering, stopLingering } from './linger.ts'
-import { enterTurn, leaveTurn, markDirty } from './round.ts'
+import { enterTurn, leaveTurn } from './round.ts'
 import type { Wire, WireOwner } from './wire.ts'
 
 const { memory } = llhttp()
@@ -123,6 +123,34 @@ for (const kind of ['handles', 'net'] as const) {
       while (ear.drains === 0) await turn()
       while (client.received.length < written) await turn()
       done()
+    })
+
+    it('what a peer does not take yet changes nothing of what others are sent in the same round', async () => {
+      const slow = await pair()
+      const others = [await pair(), await pair()]
+      slow.client.socket.pause()
+      const much = Buffer.alloc(64_000, 's')
+      while (!slow.wire.congested) {
+        slow.wire.writeBytes(much, 0, much.length, null)
+        await turn()
+      }
+      const sized = (letter: string) => Buffer.alloc(5_000, letter)
+      enterTurn()
+      slow.wire.writeBytes(sized('t'), 0, 5_000, null)
+      for (const { wire } of others) wire.writeBytes(sized('a'), 0, 5_000, null)
+      // The region of the last of them grows, that of the first one cannot.
+      for (const { wire } of others) wire.writeBytes(sized('b'), 0, 5_000, null)
+      slow.wire.writeBytes(sized('u'), 0, 5_000, null)
+      for (const { wire } of others) wire.write('.')
+      leaveTurn()
+      for (const { client } of others) {
+        await client.until('.')
+        ok(client.received === `${'a'.repeat(5_000)}${'b'.repeat(5_000)}.`, 'other bytes have arrived')
+      }
+      slow.client.socket.resume()
+      await slow.client.until('u'.repeat(5_000))
+      ok(slow.client.received.endsWith(`s${'t'.repeat(5_000)}${'u'.repeat(5_000)}`), 'other bytes have arrived')
+      for (const one of [slow, ...others]) one.done()
     })
 
     it('says so within one turn, however short the texts are', async () => {
@@ -306,46 +334,6 @@ for (const kind of ['handles', 'net'] as const) {
     })
   })
 }
-
-describe('rounds', () => {
-  it('all turns of one round leave together, and so many wires at once', async () => {
-    const flushed: number[] = []
-    const write = (count: number) => {
-      for (let i = 0; i < count; i++) {
-        enterTurn()
-        markDirty({ flush: () => flushed.push(i) })
-        leaveTurn()
-      }
-    }
-    write(63)
-    equal(flushed.length, 0)
-    await new Promise((resolve) => setImmediate(resolve))
-    equal(flushed.length, 63)
-    write(65)
-    equal(flushed.length, 63 + 64)
-    await new Promise((resolve) => setImmediate(resolve))
-    equal(flushed.length, 63 + 65)
-  })
-
-  it('a flush may cause further turns and writes: nothing is flushed twice or forgotten', async () => {
-    const flushed: string[] = []
-    const late = { flush: () => flushed.push('late') }
-    const first = {
-      flush() {
-        flushed.push('first')
-        enterTurn()
-        markDirty(late)
-        leaveTurn()
-      }
-    }
-    enterTurn()
-    markDirty(first)
-    markDirty({ flush: () => flushed.push('second') })
-    leaveTurn()
-    await new Promise((resolve) => setImmediate(resolve))
-    deepEqual(flushed, ['first', 'second', 'late'])
-  })
-})
 
 describe('lingering', () => {
   it('ends in time, each with its own', { timeout: 5_000 }, async () => {

@@ -200,6 +200,14 @@ test('which of two policies of one place holds is never a guess', () => {
   assert.deepEqual(two(route, route), [
     '22 policies[1].csrf: another set with this target says it too: keep it in one of them'
   ])
+  const own = FILE.replace('ruleName: all,', 'ruleName: all, policies: { csrf: {} },')
+  for (const section of ['', ', sectionName: all']) {
+    assert.deepEqual(
+      mistakes(`${own}\n  - { targetRefs: [{ kind: HTTPRoute, name: chat${section} }], csrf: {} }`),
+      ['21 policies[0].csrf: its target says it itself: keep it in one of them'],
+      section
+    )
+  }
   assert.match(two('{ kind: Gateway }', '{ kind: Gateway }').join(), /another set of this phase/)
   const rules = (target: string) => `  - { targetRefs: [${target}], authorization: { rules: ["true"] } }`
   const chat = '{ kind: HTTPRoute, name: chat'

@@ -238,8 +238,9 @@ class Placing {
   #isFree(slot: Path, level: 'route' | 'rule' | 'backend' | 'provider', clash: () => void): boolean {
     if (this.#get(slot) === undefined) return true
     if (level === 'backend' || level === 'provider') return false
-    // What is said of a rule replaces what is said of its route, but rules of authorization add up.
-    if (level === 'rule' && slot.at(-1) !== 'authorization') return true
+    // What is said of a rule replaces what points at its route, but rules of authorization add up.
+    const isOfRoute = this.#brought.has(`route ${JSON.stringify(slot)}`)
+    if (level === 'rule' && isOfRoute && slot.at(-1) !== 'authorization') return true
     clash()
     return false
   }

@@ -61,3 +61,25 @@ test('a client that has left, and a timeout: the service is left, no provider an
     deepEqual([told, models.asked.map(({ body }) => body.messages[0].content)], [['next'], ['next']], how)
   }
 })
+
+test('an answer that a service still judges when its client leaves has been paid for, and once', async (t) => {
+  for (const isStreamed of [false, true]) {
+    const asked = await service(t)
+    const policies = { rateLimit: { local: [{ tokens: 30, unit: 'Hours' }] } }
+    const { models, ask } = await stand(t, { response: [hook(asked.port)] }, { openai: {} }, policies)
+    const controller = new AbortController()
+    const left = new Promise<unknown>((resolve) => {
+      asked.answer = (_, response) => {
+        resolve(once(response, 'close'))
+        controller.abort()
+      }
+    })
+    const more = isStreamed ? { stream: true } : {}
+    await rejects(ask(CHAT, chat('hi', more), {}, controller.signal))
+    await left
+    asked.answer = (_, response) => response.end('{"action":{}}')
+    const statuses: number[] = []
+    while (statuses.at(-1) !== 429 && statuses.length < 5) statuses.push((await ask(CHAT, chat('hi', more))).status)
+    deepEqual([statuses, models.asked.length], [[200, 429], 2], `${isStreamed}`)
+  }
+})

@@ -61,9 +61,68 @@ test('requests: over the parts of a message, and each part alone', async (t) => 
   }
 })
 
-test('two messages are two texts', async (t) => {
+/** Turns of a conversation in each format: `[role, text]` each. */
+const TURNS: readonly (readonly [string, object, (turns: readonly (readonly [string, string])[]) => object])[] = [
+  [CHAT, { anthropic: {} }, (turns) => ({ model: 'm', messages: turns.map(([role, content]) => ({ role, content })) })],
+  [
+    '/v1/messages',
+    { anthropic: {} },
+    (turns) => ({
+      model: 'm',
+      max_tokens: 5,
+      messages: turns.map(([role, said]) => ({ role, content: [{ type: 'text', text: said }] }))
+    })
+  ],
+  [
+    '/v1/responses',
+    { gemini: {} },
+    (turns) => ({ model: 'm', input: turns.map(([role, content]) => ({ type: 'message', role, content })) })
+  ],
+  [
+    GEMINI,
+    { openai: {} },
+    (turns) => ({
+      contents: turns.map(([role, said]) => ({ role: role === 'user' ? role : 'model', parts: [{ text: said }] }))
+    })
+  ]
+]
+
+test('messages of one role that follow one another are one text, as providers and translations join them', async (t) => {
+  for (const [path, provider, body] of TURNS) {
+    const { models, ask } = await stand(t, { request: [regex({ action: 'Reject' })] }, provider)
+    const statusOf = async (...turns: (readonly [string, string])[]) => (await ask(path, body(turns))).status
+    const [first, last] = ['It is 123-45-', '6789.']
+    equal(await statusOf(['user', first], ['user', last]), 403, path)
+    equal(await statusOf(['user', 'hi'], ['assistant', first], ['assistant', last], ['user', 'go']), 403, path)
+    equal(await statusOf(['user', first], ['assistant', last], ['user', last]), 200, path)
+    equal(models.asked.length, 1)
+  }
+})
+
+test('all instructions are one text, wherever they stand', async (t) => {
+  const { models, ask } = await stand(t, { request: [regex()] }, { anthropic: {} })
+  const said = (role: string, content: string) => ({ role, content })
+  const messages = [said('system', '123-45-'), said('developer', '6789 ok'), said('user', 'hi')]
+  const first = await ask(CHAT, { model: 'm', messages })
+  equal(first.status, 200, await first.text())
+  await ask('/v1/responses', {
+    model: 'm',
+    instructions: '123-45-',
+    input: [said('system', '6789 ok'), said('user', 'a')]
+  })
+  for (const { body } of models.asked) equal(body.system.map((part: Body) => part.text).join(''), '<SSN> ok')
+  equal(models.asked.length, 2)
+})
+
+test('results of two tools are two texts', async (t) => {
   const { models, ask } = await stand(t, { request: [regex()] })
-  const messages = ['123-45-', '6789'].map((content) => ({ role: 'user', content }))
+  const calls = ['a', 'b'].map((id) => ({ id, type: 'function', function: { name: 'f', arguments: '{}' } }))
+  const messages = [
+    { role: 'user', content: 'hi' },
+    { role: 'assistant', content: null, tool_calls: calls },
+    { role: 'tool', tool_call_id: 'a', content: '123-45-' },
+    { role: 'tool', tool_call_id: 'b', content: '6789' }
+  ]
   await ask(CHAT, { model: 'm', messages })
   deepEqual(models.asked.at(-1)!.body.messages, messages)
 })

@@ -105,6 +105,29 @@ test('what is declared is masked in every format, and stays a schema', async (t)
   }
 })
 
+test('so is what servers of open models put into their templates and grammars', async (t) => {
+  const { models, ask } = await stand(t, { request: [regex()] })
+  const body = (said: string) => ({
+    ...chat('hi'),
+    prompt: [said, 'b'],
+    suffix: said,
+    documents: [{ id: said, name: said, url: said, data: { type: said }, text: 'a' }],
+    chat_template: `{{ messages }} ${said}`,
+    chat_template_kwargs: { enable_thinking: false, name: said },
+    guided_choice: [said],
+    guided_regex: said,
+    guided_grammar: said,
+    grammar: said,
+    response_format: { type: 'structural_tag', structures: [{ begin: said, schema: schema(said, 5), end: 'x' }] }
+  })
+  await ask(CHAT, body(SSN))
+  await ask(CHAT, body('nobody'))
+  deepEqual(
+    models.asked.map((asked) => asked.body),
+    [body('<SSN>'), body('nobody')]
+  )
+})
+
 const NAMED: readonly (readonly [string, string, object, Body])[] = [
   ['a tool', CHAT, { openai: {} }, { ...chat('hi'), tools: [{ type: 'function', function: { name: SSN } }] }],
   ['who speaks', CHAT, { openai: {} }, { model: 'm', messages: [{ role: 'user', name: SSN, content: 'hi' }] }],
@@ -211,6 +234,13 @@ test('token counts and embeddings are guarded like chats', async (t) => {
   const gemini = await stand(t, { request: [regex()] }, { gemini: {} }, {}, { ':countTokens': 'GeminiTokenCount' })
   const inner = { model: 'models/m', contents: [{ parts: [{ text: SSN }] }], tools: [] }
   await gemini.ask('/v1beta/models/m:countTokens', { generateContentRequest: inner })
+  await gemini.ask('/v1beta/models/m:countTokens', { generate_content_request: inner })
   equal(JSON.stringify(gemini.models.asked).includes(SSN), false)
-  equal(gemini.models.asked.length, 1)
+  equal(gemini.models.asked.length, 2)
+  const embedding = await stand(t, { request: [regex()] }, { gemini: {} }, {}, { ':embedContent': 'Embeddings' })
+  await embedding.ask('/v1beta/models/m:embedContent', { title: SSN, content: { parts: [{ text: SSN }] } })
+  deepEqual(
+    embedding.models.asked.map(({ body }) => [body.title, body.content.parts[0].text]),
+    [['<SSN>', '<SSN>']]
+  )
 })

@@ -10,11 +10,15 @@ import type { Reach } from '#engine/kit/scan/job.ts'
 /** Of what a client asks. */
 export const ASKED: { readonly [format in FormatName]: Reach } = {
   completions: {
-    // `documents` and the guided fields are those of vLLM.
-    texts: ['messages', 'prediction', 'documents'],
+    // `prompt` and `suffix` are those of the older completions; what follows them of vLLM, SGLang and llama.cpp.
+    texts: [
+      ...['messages', 'prediction', 'prompt', 'suffix', 'documents', 'chat_template', 'chat_template_kwargs'],
+      ...['guided_choice', 'guided_regex', 'guided_grammar', 'regex', 'ebnf', 'grammar']
+    ],
     declared: [
-      ...['tools', 'functions', 'response_format.json_schema', 'web_search_options.user_location'],
-      ...['guided_json', 'structured_outputs']
+      ...['tools', 'functions', 'web_search_options.user_location'],
+      ...['json_schema', 'schema', 'structures', 'format'].map((name) => `response_format.${name}`),
+      ...['guided_json', 'structured_outputs', 'json_schema']
     ],
     hasNames: true
   },
@@ -64,16 +68,17 @@ const OTHERS: { readonly [type in AiRouteType]?: { readonly [format in FormatNam
   Realtime: null,
   Models: {},
   AnthropicTokenCount: { messages: ASKED.messages },
-  GeminiTokenCount: { gemini: below(ASKED.gemini, 'generateContentRequest') },
+  GeminiTokenCount: { gemini: below(ASKED.gemini, ['generateContentRequest', 'generate_content_request']) },
   Embeddings: {
     completions: { texts: ['input'], declared: [], hasNames: false },
-    gemini: { texts: ['content', 'requests'], declared: [], hasNames: false }
+    gemini: { texts: ['content', 'title', 'requests'], declared: [], hasNames: false }
   }
 }
 
-/** The same there, and below the field `name`. */
-function below({ texts, declared, hasNames }: Reach, name: string): Reach {
-  const both = (paths: readonly string[]) => [...paths, ...paths.map((path) => `${name}.${path}`)]
+/** The same there, and below the fields `names`. */
+function below({ texts, declared, hasNames }: Reach, names: readonly string[]): Reach {
+  const both = (paths: readonly string[]) =>
+    ['', ...names.map((name) => `${name}.`)].flatMap((at) => paths.map((path) => at + path))
   return { texts: both(texts), declared: both(declared), hasNames }
 }
 

@@ -20,11 +20,15 @@ const STRUCTURE: ReadonlySet<string> = new Set(
 const JSON_TEXTS: ReadonlySet<string> = new Set(['arguments', 'partial_json'])
 /** JSON as a value, where it is an object or a list; some servers have `arguments` so. */
 const JSON_VALUES: ReadonlySet<string> = new Set(['input', 'args', 'arguments', 'response', 'json'])
+/** What templates of open models say in whatever way they like, so that no name in it is structure. */
+const JSON_ROOTS: ReadonlySet<string> = new Set(['documents', 'chat_template_kwargs'])
 /** Of a prompt that the provider keeps: they have names of the user's own ("Responses"). */
 const VARIABLES = 'variables'
 /** A document in clear text, and everything else in base64, have the same field. */
 const DATA = 'data'
 
+/** Where the turns of a conversation are. */
+const TURN_ROOTS: ReadonlySet<string> = new Set(['messages', 'contents', 'input'])
 const SYSTEM_ROOTS: ReadonlySet<string> = new Set(['system', 'instructions', 'systemInstruction', 'system_instruction'])
 const ROLES: Readonly<Record<string, string>> = { model: 'assistant', developer: 'system', function: 'tool' }
 const TOOL_PLACES: ReadonlySet<string> = new Set(['functionResponse', 'function_response', 'toolResult'])
@@ -99,13 +103,26 @@ export function textsAndNamesOf(body: unknown, roots: readonly string[], role: s
 }
 
 function find(body: unknown, roots: readonly string[], role: string, found: Found): void {
+  // All instructions are one text to models that have one place for them.
+  const system = {}
   for (const root of roots) {
     const at = holderOf(body, root)
     if (at === null) continue
     const { holder, key } = at
     // A root is where the conversation is, whatever its name says elsewhere.
-    const from = { ...ALONE, role: SYSTEM_ROOTS.has(key) ? 'system' : role, path: root }
+    const isSystem = SYSTEM_ROOTS.has(key)
+    const from = isSystem
+      ? { ...ALONE, role: 'system', path: root, list: system, answer: system, turn: system }
+      : { ...ALONE, role, path: root }
     const value = holder[key]
+    if (TURN_ROOTS.has(key) && Array.isArray(value)) {
+      visitTurns(value, from, system, found)
+      continue
+    }
+    if (JSON_ROOTS.has(root) && typeof value === 'object' && value !== null) {
+      found.slots.push(valueSlot(holder, key, value, from))
+      continue
+    }
     // The messages of one answer of "Responses" are read as one text.
     const isAnswer = root === 'output' && Array.isArray(value)
     visit(holder, key, value, isAnswer ? { ...from, answer: value } : from, found)
@@ -137,9 +154,31 @@ interface Place {
   readonly kind: Run['kind']
   /** The list of messages that are one answer; null: it is none, or further up. */
   readonly answer: object | null
+  /** What the parts of this message are parts of; null: it is none. */
+  readonly turn: object | null
 }
 
-const ALONE = { list: null, kind: 'text', answer: null } as const
+const ALONE = { list: null, kind: 'text', answer: null, turn: null } as const
+
+/**
+ * Messages of the same role that follow one another are one turn: some providers join them, and so do translations
+ * to formats in which turns have to alternate.
+ */
+function visitTurns(value: readonly unknown[], place: Place, system: object, found: Found): void {
+  let turn = { role: '' }
+  for (const [i, item] of value.entries()) {
+    const at = { ...place, path: `${place.path}.${i}` }
+    if (!isObject(item)) {
+      visit(value as unknown as Holder, String(i), item, at, found)
+      continue
+    }
+    const role = roleOf(item, place.role)
+    // Thoughts ("Responses") have no role and end nothing.
+    const goesOn = role === turn.role || role === 'system' || item.type === 'reasoning'
+    if (!goesOn || role === 'tool') turn = { role }
+    visitObject(item, { ...at, turn: role === 'system' ? system : turn }, found)
+  }
+}
 
 function visit(holder: Holder, key: string, value: unknown, place: Place, { slots, names }: Found): void {
   if (typeof value === 'string') {
@@ -150,11 +189,12 @@ function visit(holder: Holder, key: string, value: unknown, place: Place, { slot
 
 function visitList(value: readonly unknown[], key: string, place: Place, found: Found): void {
   const isAnswer = place.answer === value
-  const list = isAnswer ? null : PART_LISTS.has(key) && place.answer !== null ? place.answer : value
+  const isPart = PART_LISTS.has(key) || SYSTEM_ROOTS.has(key)
+  const list = isAnswer ? null : isPart && place.answer !== null ? place.answer : value
   const answer = isAnswer ? place.answer : null
   for (const [i, item] of value.entries()) {
     const index = isObject(item) && typeof item.index === 'number' ? item.index : i
-    const at = { role: place.role, kind: place.kind, path: `${place.path}.${index}`, list, answer }
+    const at = { role: place.role, kind: place.kind, path: `${place.path}.${index}`, list, answer, turn: null }
     const isText = typeof item === 'string' && !PART_LISTS.has(key)
     visit(value as unknown as Holder, String(i), item, isText ? { ...at, list: null } : at, found)
   }
@@ -173,12 +213,14 @@ function visitObject(object: Holder, place: Place, found: Found): void {
     const path = `${place.path}.${name}`
     const isPart = PART_TEXTS.has(name) && typeof one === 'string'
     const goesOn = isPart || THOUGHT_HOLDERS.has(name)
+    const turn = PART_LISTS.has(name) ? place.turn : null
     const at: Place = {
       role: TOOL_PLACES.has(name) ? 'tool' : role,
       path,
-      list: goesOn ? place.list : null,
+      list: goesOn ? place.list : typeof one === 'string' ? turn : null,
       kind: name === 'thinking' || THOUGHT_HOLDERS.has(name) ? 'thought' : goesOn ? kind : 'text',
-      answer: place.answer
+      answer: turn ?? place.answer,
+      turn: null
     }
     if (JSON_VALUES.has(name) && typeof one === 'object' && one !== null) {
       found.slots.push(valueSlot(object, name, one, { ...at, role }))

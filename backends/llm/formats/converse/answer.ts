@@ -69,7 +69,7 @@ export function readAnswer(body: JsonObject): Answer {
 
 /** The model is in the request's path, and not told again. */
 export function readCost(body: JsonObject): Pick<Answer, 'usage' | 'model'> {
-  const usage = new Fields(body, '').optionalObject('usage')
+  const usage = Fields.of(body, '').optionalObject('usage')
   return { usage: usage === null ? null : readUsage(usage), model: '' }
 }
 
