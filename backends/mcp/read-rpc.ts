@@ -53,7 +53,7 @@ export function checkMessage(value: unknown): RpcMessage | Unreadable {
   }
   const { error } = value
   if (!isObject(error)) return unreadable(INVALID_REQUEST, 'Invalid Request: neither method, result nor error', known)
-  if (typeof error.code !== 'number' || typeof error.message !== 'string')
+  if (!Number.isInteger(error.code) || typeof error.message !== 'string')
     return unreadable(INVALID_REQUEST, 'Invalid Request: error needs a code and a message', known)
   return value as unknown as RpcMessage
 }
