@@ -15,8 +15,9 @@ import type { BackendContext, Endpoint } from '#engine/contract/backend.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { McpOpenApiTarget } from '#engine/ir/snapshot.ts'
 import { CallExchange, later } from './openapi/call.ts'
+import { compiledOperations } from './openapi/compiled.ts'
 import { Document } from './openapi/document.ts'
-import { type Operation, readOperations } from './openapi/operation.ts'
+import type { Operation } from './openapi/operation.ts'
 import { type Written, writeRequest } from './openapi/request.ts'
 import { toolError } from './openapi/result.ts'
 import { ArgumentError } from './openapi/serialize.ts'
@@ -49,7 +50,7 @@ class OpenApiTarget implements Target {
   constructor(given: McpOpenApiTarget, messageBytesMax: number, context: BackendContext) {
     const place = `backends.${context.name}.targets["${given.name}"].document`
     const document = new Document(given.document, place)
-    const { byName, skipped } = readOperations(document, given.auth?.header.toLowerCase() ?? null)
+    const { byName, skipped } = compiledOperations(document, given.auth?.header.toLowerCase() ?? null)
     for (const one of skipped) context.log('warn', `${place}.${one}: left out`)
     this.name = given.name
     this.given = given

@@ -8,6 +8,8 @@ export type Node = Readonly<Record<string, unknown>>
 
 /** Values of a document, each counted as often as it is met: what an alias of YAML repeats counts again. */
 const VALUES_MAX = 1_000_000
+/** Of all texts and names, counted in the same way. */
+const CHARS_MAX = 32 * 1024 * 1024
 const DEPTH_MAX = 128
 /** References to references. */
 const CHAIN_MAX = 16
@@ -82,11 +84,17 @@ export class Document {
   /** Bounds what follows: everything else that walks the document may recurse. */
   #measure(): void {
     let values = 0
+    let chars = 0
     const walk = (value: unknown, depth: number): void => {
       if (++values > VALUES_MAX) this.refuse('openapi', `the document has more than ${VALUES_MAX} values`)
+      if (typeof value === 'string') chars += value.length
+      if (chars > CHARS_MAX) this.refuse('openapi', `the document has more than ${CHARS_MAX} characters`)
       if (typeof value !== 'object' || value === null) return
       if (depth > DEPTH_MAX) this.refuse('openapi', `the document is nested deeper than ${DEPTH_MAX}`)
-      for (const item of Object.values(value)) walk(item, depth + 1)
+      for (const [key, item] of Object.entries(value)) {
+        chars += key.length
+        walk(item, depth + 1)
+      }
     }
     walk(this.root, 0)
   }

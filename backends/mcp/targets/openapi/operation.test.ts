@@ -3,6 +3,7 @@ import { deepEqual, equal, match, ok, throws } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import type { JsonObject } from '#backends/mcp/rpc.ts'
+import { compiledOperations } from './compiled.ts'
 import { Document, type Node } from './document.ts'
 import { OPERATIONS_MAX, type Operation, type Operations, readOperations } from './operation.ts'
 
@@ -257,6 +258,24 @@ describe('schemas', () => {
   })
 })
 
+describe('documents that are read again', () => {
+  it('are not compiled again, unless the key of the target is another', () => {
+    const [first, again, other] = [null, null, 'api_key'].map((authHeader) =>
+      compiledOperations(new Document(read('petstore'), 'doc'), authHeader)
+    )
+    equal(first, again)
+    equal(first!.byName.get('deletePet')!.parameters.length, 2)
+    equal(other!.byName.get('deletePet')!.parameters.length, 1)
+  })
+
+  it('are told apart by every part', () => {
+    const [one, two] = ['a', 'b'].map((operationId) =>
+      compiledOperations(new Document({ openapi: '3.1.0', paths: { '/': { get: { operationId } } } }, 'doc'), null)
+    )
+    deepEqual([[...one!.byName.keys()], [...two!.byName.keys()]], [['a'], ['b']])
+  })
+})
+
 describe('documents that are refused', () => {
   const refused = (root: unknown, message: RegExp): void => throws(() => operations(root), message)
   const withRef = ($ref: string): Node =>
@@ -284,6 +303,7 @@ describe('documents that are refused', () => {
     let bomb: unknown = Array(100).fill('x')
     for (let i = 0; i < 8; i++) bomb = Array(100).fill(bomb)
     refused({ openapi: '3.0.0', bomb }, /more than 1000000 values/)
+    refused({ openapi: '3.0.0', text: Array(100).fill('x'.repeat(400_000)) }, /more than 33554432 characters/)
     const paths = Object.fromEntries(Array.from({ length: OPERATIONS_MAX + 1 }, (_, i) => [`/${i}`, { get: {} }]))
     refused({ openapi: '3.0.0', paths }, /doc\.paths: more than 1000 operations/)
   })
