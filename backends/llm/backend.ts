@@ -341,8 +341,7 @@ class Service implements CompiledBackend {
       const isFault = ex.error !== null && ERRORS[ex.error].source !== 'downstream'
       if (isFault) turn.failed(performance.now(), null, this.#random())
       else turn.left()
-      // It had answered, and then broke off.
-      if (tap?.cost.hasBroken) turn.seat.failed(performance.now(), null, this.#random())
+      if (tap?.cost.hasBroken) turn.broke(performance.now(), this.#random())
     }
     if (tap === null) return
     tap.stop?.()

@@ -21,6 +21,7 @@ export class Seat<T> {
   #latencyMs = 0
   #failures = 0
   #restsUntil = 0
+  #failedAt = Number.NEGATIVE_INFINITY
 
   constructor(provider: T) {
     this.provider = provider
@@ -44,19 +45,30 @@ export class Seat<T> {
     return this.#failures === 0 || (this.#restsUntil <= nowMs && this.probes === 0)
   }
 
-  succeeded(latencyMs: number): void {
-    this.#failures = 0
-    this.#restsUntil = 0
+  /** What was under way when another attempt failed says nothing of how it is now: it does not end the rest. */
+  succeeded(latencyMs: number, startedAt: number): void {
+    if (startedAt >= this.#failedAt) {
+      this.#failures = 0
+      this.#restsUntil = 0
+    }
     this.#latencyMs = this.#latencyMs === 0 ? latencyMs : this.#latencyMs + ALPHA * (latencyMs - this.#latencyMs)
   }
 
-  /** `askedMs`: how long the provider wants to be left alone, or null. `random`: 0 <= x < 1. */
-  failed(nowMs: number, askedMs: number | null, random: number): void {
-    const own = Math.min(REST_FIRST_MS * 2 ** Math.min(this.#failures, 10), REST_MAX_MS)
-    this.#failures++
+  /**
+   * `askedMs`: how long the provider wants to be left alone, or null. `random`: 0 <= x < 1. `startedAt`: of the attempt.
+   * Those that were under way when another failed are the same failure: a hundred at once are no hundred in a row.
+   */
+  failed(nowMs: number, askedMs: number | null, random: number, startedAt = nowMs): void {
+    const isNew = this.#failures === 0 || startedAt > this.#failedAt
+    if (isNew) {
+      this.#failures++
+      this.#failedAt = nowMs
+    }
+    const own = Math.min(REST_FIRST_MS * 2 ** Math.min(this.#failures - 1, 10), REST_MAX_MS)
     // Jitter, or all workers would come back at once. Who asks for nothing has not said anything.
     const rest = askedMs ? Math.min(askedMs, RETRY_AFTER_MAX_MS) * (1 + random / 10) : own * (0.5 + random / 2)
-    this.#restsUntil = nowMs + rest
+    // What one answer says is not shortened by another one that says nothing.
+    this.#restsUntil = isNew ? nowMs + rest : Math.max(this.#restsUntil, nowMs + rest)
   }
 }
 
@@ -76,11 +88,16 @@ export class Turn<T> {
   }
 
   succeeded(nowMs: number): void {
-    if (this.left()) this.seat.succeeded(nowMs - this.#startedAt)
+    if (this.left()) this.seat.succeeded(nowMs - this.#startedAt, this.#startedAt)
   }
 
   failed(nowMs: number, askedMs: number | null, random: number): void {
-    if (this.left()) this.seat.failed(nowMs, askedMs, random)
+    if (this.left()) this.seat.failed(nowMs, askedMs, random, this.#startedAt)
+  }
+
+  /** It had answered, and then broke off. */
+  broke(nowMs: number, random: number): void {
+    this.seat.failed(nowMs, null, random, this.#startedAt)
   }
 
   /** Nobody will know how it would have gone: the client has left. False: it was known. */

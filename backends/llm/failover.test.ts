@@ -312,6 +312,31 @@ test('an attempt is counted once, however often it is told how it went', () => {
   deepEqual([seat.pending, seat.restsUntil, turn.left()], [0, 500, false])
 })
 
+test('a hundred requests that fail at once are one failure, and not a hundred in a row', () => {
+  const seat = new Seat('a')
+  const turns = Array.from({ length: 100 }, () => new Turn(seat, 0))
+  for (const turn of turns.slice(50)) turn.succeeded(5)
+  for (const [i, turn] of turns.slice(0, 50).entries()) turn.failed(10 + i, null, 0)
+  // Streams that had begun break with the server.
+  for (const turn of turns.slice(50)) turn.broke(60, 0)
+  equal(seat.restsUntil, 560)
+  new Turn(seat, 600).failed(610, null, 0)
+  equal(seat.restsUntil, 1610)
+})
+
+test('what was asked before a provider wanted to be left alone does not end its rest', () => {
+  const seat = new Seat('a')
+  const [early, limited, other] = [new Turn(seat, 0), new Turn(seat, 1), new Turn(seat, 2)]
+  limited.failed(10, 60_000, 0)
+  early.succeeded(20)
+  deepEqual([seat.restsUntil, seat.isOpen(20), seat.isOpen(60_010)], [60_010, false, true])
+  // Nor does one that says less shorten it.
+  other.failed(30, null, 0)
+  equal(seat.restsUntil, 60_010)
+  new Turn(seat, 60_010).succeeded(60_020)
+  equal(seat.isOpen(60_020), true)
+})
+
 test('a Retry-After that is none is not heard, and one of zero is no permission to come back at once', () => {
   const now = Date.parse('Wed, 21 Oct 2026 07:28:00 GMT')
   const cases: [string | undefined, number | null][] = [
