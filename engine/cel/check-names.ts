@@ -17,7 +17,12 @@ export function checkNames(name: string, known: readonly string[]): string | und
 
 const ANSWERED = 'is there once a backend is asked: in response parts, retry.condition and the access log'
 /** Where those variables are that some places do not have yet. */
-const LATER: Readonly<Record<string, string | undefined>> = { response: ANSWERED, backend: ANSWERED, llm: ANSWERED }
+const LATER: Readonly<Record<string, string | undefined>> = {
+  response: ANSWERED,
+  backend: ANSWERED,
+  llm: ANSWERED,
+  llmRequest: ANSWERED
+}
 
 /** Whether a gateway has a variable or field of that name, and only this place or this version cannot read it. */
 export function isReadElsewhere(path: readonly string[]): boolean {

@@ -185,7 +185,8 @@ export const RESPONSE_ROOTS: Roots<Facts> = {
     body: (ex) => (ex.response === null ? undefined : bodyOf(ex.responseBytes, ex.responseBody))
   }),
   backend: offer('backend', backend),
-  llm: offer('llm', llm)
+  llm: offer('llm', llm),
+  llmRequest: open((ex) => ex.llm?.content?.request() ?? null)
 }
 
 /** When the exchange is over. */
