@@ -10,12 +10,16 @@ const WITH_MARKS: ReadonlySet<string> = new Set(['anthropic', 'bedrock', 'vertex
 
 /** Of `ai` backends, wherever they stand, and of `llm`. */
 export function uselessCaching(file: Raw, routes: readonly Placed[]): { path: Placed['path']; message: string }[] {
-  return [...backendsOf(file, routes).flatMap(inBackend), ...entriesOf(objectOf(file.llm).models, ['llm', 'models']).flatMap(inModel)]
+  return [
+    ...backendsOf(file, routes).flatMap(inBackend),
+    ...entriesOf(objectOf(file.llm).models, ['llm', 'models']).flatMap(inModel)
+  ]
 }
 
 /** Names of public servers, by their last label; others end at home. */
 const PUBLIC = /\.(?!(?:corp|home|internal|intranet|lan|local|localdomain|localhost|svc|test)$)[a-z]{2,}\.?$/i
-const CLEAR = 'is asked without TLS, and who listens on the way reads keys and prompts: beside it, policies: { tls: {} }'
+const CLEAR =
+  'is asked without TLS, and who listens on the way reads keys and prompts: beside it, policies: { tls: {} }'
 
 /** Providers at a host of the file that looks as if it wanted TLS. Where a policy around them has it, all is well. */
 export function askedInClear(file: Raw, routes: readonly Placed[]): { path: Placed['path']; message: string }[] {
