@@ -55,9 +55,8 @@ export class Seat<T> {
   }
 
   /**
-   * `askedMs`: how long the provider wants to be left alone, or null. `random`: 0 <= x < 1. `startedAt`: of the attempt.
-   * Those that were under way when another failed are the same failure: a hundred at once are not a hundred in a
-   * row.
+   * `askedMs`: how long the provider wants to be left alone, or null. `random`: 0 <= x < 1. `startedAt`: the attempt's.
+   * Those that were under way when another failed are the same failure: a hundred at once are not a hundred in a row.
    */
   failed(nowMs: number, askedMs: number | null, random: number, startedAt = nowMs): void {
     const isNew = this.#failures === 0 || startedAt > this.#failedAt
