@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { NOBODY_ASKS } from '#engine/contract/in-process.ts'
-import { IDLE } from '#engine/contract/kept.ts'
+import { IDLE, newKept } from '#engine/contract/kept.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { fakeUpstream } from '#engine/testing/upstream.ts'
 import { dynamicBackend } from './dynamic.ts'
@@ -19,6 +19,7 @@ function compiled(hostRewrite: BackendContext['hostRewrite'] = 'default') {
     fail: (_ex, code) => failed.push(code),
     reply() {},
     inProcess: NOBODY_ASKS,
+    kept: newKept(),
     offload: IDLE.offload,
     maxBufferBytes: 0,
     log() {}

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { NOBODY_ASKS } from '#engine/contract/in-process.ts'
-import { IDLE } from '#engine/contract/kept.ts'
+import { IDLE, newKept } from '#engine/contract/kept.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { fakeUpstream } from '#engine/testing/upstream.ts'
 import { staticBackend } from './static.ts'
@@ -26,6 +26,7 @@ function serve(
     fail,
     reply: fail,
     inProcess: NOBODY_ASKS,
+    kept: newKept(),
     offload: IDLE.offload,
     maxBufferBytes: 0,
     log() {}
@@ -83,6 +84,7 @@ test('is out of reach while its endpoint is', () => {
     fail,
     reply: fail,
     inProcess: NOBODY_ASKS,
+    kept: newKept(),
     offload: IDLE.offload,
     maxBufferBytes: 0,
     log() {}

@@ -11,8 +11,8 @@ import { chance } from '#engine/kit/chance.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import { Answers, type Proceed } from './answer.ts'
 import { type ClientKeys, clientKeys, NO_KEYS, withoutKey } from './auth/client-key.ts'
-import { choose, retryAfterMs, Seat, Turn } from './balancer.ts'
-import { type Choice, choiceOf } from './choice.ts'
+import { choose, retryAfterMs, type Seat, Turn } from './balancer.ts'
+import { type Choice, choiceOf, seatOf } from './choice.ts'
 import type { FormatName } from './conversation.ts'
 import { DROPPED, listOf } from './dropped.ts'
 import { edited, withModel } from './edits/edit.ts'
@@ -100,7 +100,9 @@ class Service implements CompiledBackend {
   constructor(backend: AiBackend, context: BackendContext) {
     this.#backend = backend
     this.#context = context
-    this.#groups = backend.groups.map((group) => group.map((given) => new Seat(choiceOf(given, backend, context))))
+    this.#groups = backend.groups.map((group) =>
+      group.map((given) => seatOf(choiceOf(given, backend, context), context))
+    )
     this.#names = namedModels(backend)
     this.#total = this.#groups.flat().length
     this.#wantsClient = this.#groups.flat().some(({ provider }) => provider.authority.wantsClient)

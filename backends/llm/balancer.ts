@@ -14,6 +14,16 @@ const ALPHA = 0.3
 /** A provider as the balancer sees it. */
 export class Seat<T> {
   readonly provider: T
+  readonly health: Health
+
+  constructor(provider: T, health: Health = new Health()) {
+    this.provider = provider
+    this.health = health
+  }
+}
+
+/** How a provider is: it outlives the configuration that named it, or a reload would forget a Retry-After. */
+export class Health {
   /** Attempts without an answer yet. */
   pending = 0
   /** Those of them that began after a failure. */
@@ -22,10 +32,6 @@ export class Seat<T> {
   #failures = 0
   #restsUntil = 0
   #failedAt = Number.NEGATIVE_INFINITY
-
-  constructor(provider: T) {
-    this.provider = provider
-  }
 
   get restsUntil(): number {
     return this.#restsUntil
@@ -82,30 +88,30 @@ export class Turn<T> {
   constructor(seat: Seat<T>, nowMs: number) {
     this.seat = seat
     this.#startedAt = nowMs
-    this.#isProbe = seat.hasFailed
-    seat.pending++
-    if (this.#isProbe) seat.probes++
+    this.#isProbe = seat.health.hasFailed
+    seat.health.pending++
+    if (this.#isProbe) seat.health.probes++
   }
 
   succeeded(nowMs: number): void {
-    if (this.left()) this.seat.succeeded(nowMs - this.#startedAt, this.#startedAt)
+    if (this.left()) this.seat.health.succeeded(nowMs - this.#startedAt, this.#startedAt)
   }
 
   failed(nowMs: number, askedMs: number | null, random: number): void {
-    if (this.left()) this.seat.failed(nowMs, askedMs, random, this.#startedAt)
+    if (this.left()) this.seat.health.failed(nowMs, askedMs, random, this.#startedAt)
   }
 
   /** It had answered, and then broke off. */
   broke(nowMs: number, random: number): void {
-    this.seat.failed(nowMs, null, random, this.#startedAt)
+    this.seat.health.failed(nowMs, null, random, this.#startedAt)
   }
 
   /** Nobody will know how it would have gone: the client has left. False: it was known. */
   left(): boolean {
     if (this.#isOver) return false
     this.#isOver = true
-    this.seat.pending--
-    if (this.#isProbe) this.seat.probes--
+    this.seat.health.pending--
+    if (this.#isProbe) this.seat.health.probes--
     return true
   }
 }
@@ -120,9 +126,9 @@ export function choose<T>(
   let soonest: Seat<T> | null = null
   for (const group of groups) {
     const left = group.filter((seat) => !tried.includes(seat))
-    const open = left.filter((seat) => seat.isOpen(nowMs))
+    const open = left.filter((seat) => seat.health.isOpen(nowMs))
     if (open.length > 0) return betterOf(open, random)
-    for (const seat of left) if (soonest === null || seat.restsUntil < soonest.restsUntil) soonest = seat
+    for (const seat of left) if (soonest === null || seat.health.restsUntil < soonest.health.restsUntil) soonest = seat
   }
   return soonest
 }
@@ -133,7 +139,7 @@ function betterOf<T>(seats: readonly Seat<T>[], random: () => number): Seat<T> {
   // Another than the first, all equally likely.
   const second = (first + 1 + Math.floor(random() * (seats.length - 1))) % seats.length
   const [a, b] = [seats[first]!, seats[second]!]
-  return a.load <= b.load ? a : b
+  return a.health.load <= b.health.load ? a : b
 }
 
 /** The three forms of an HTTP-date begin with the name of a day (RFC 9110 section 5.6.7). */

@@ -4,7 +4,7 @@ import type { ErrorCode } from './errors.ts'
 import type { Exchange, LocalReply } from './exchange.ts'
 import type { RouteSettings } from './filter.ts'
 import type { InProcess } from './in-process.ts'
-import type { Offload } from './policy.ts'
+import type { Offload, Workshop } from './policy.ts'
 import type { RetryPlan } from './retry.ts'
 
 /** One upstream destination: a name or address with a port, or a unix socket. */
@@ -72,6 +72,8 @@ export interface BackendContext {
   /** Ends an exchange that has no response yet with `reply`. */
   readonly reply: (ex: Exchange, reply: LocalReply) => void
   readonly inProcess: InProcess
+  /** What lives longer than a configuration, in this thread: made once for each key (Workshop.kept). */
+  readonly kept: Workshop['kept']
   /** Runs work that is too slow for an event loop in a thread of its own. */
   readonly offload: Offload
   /** Longest body that may be kept whole. */
