@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { NO_CHILDREN } from '#engine/contract/children.ts'
 import { NOBODY_ASKS } from '#engine/contract/in-process.ts'
-import { IDLE } from '#engine/contract/kept.ts'
+import { IDLE, newKept } from '#engine/contract/kept.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { fakeUpstream } from '#engine/testing/upstream.ts'
 import { dynamicBackend } from './dynamic.ts'
@@ -22,6 +22,7 @@ function compiled(hostRewrite: BackendContext['hostRewrite'] = 'default') {
     inProcess: NOBODY_ASKS,
     children: NO_CHILDREN,
     secret: new Uint8Array(32),
+    kept: newKept(),
     offload: IDLE.offload,
     maxBufferBytes: 0,
     log() {}

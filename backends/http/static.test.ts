@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { NO_CHILDREN } from '#engine/contract/children.ts'
 import { NOBODY_ASKS } from '#engine/contract/in-process.ts'
-import { IDLE } from '#engine/contract/kept.ts'
+import { IDLE, newKept } from '#engine/contract/kept.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { fakeUpstream } from '#engine/testing/upstream.ts'
 import { staticBackend } from './static.ts'
@@ -29,6 +29,7 @@ function serve(
     inProcess: NOBODY_ASKS,
     children: NO_CHILDREN,
     secret: new Uint8Array(32),
+    kept: newKept(),
     offload: IDLE.offload,
     maxBufferBytes: 0,
     log() {}
@@ -88,6 +89,7 @@ test('is out of reach while its endpoint is', () => {
     inProcess: NOBODY_ASKS,
     children: NO_CHILDREN,
     secret: new Uint8Array(32),
+    kept: newKept(),
     offload: IDLE.offload,
     maxBufferBytes: 0,
     log() {}

@@ -11,8 +11,8 @@ import { chance } from '#engine/kit/chance.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import { Answers, type Proceed } from './answer.ts'
 import { type ClientKeys, clientKeys, NO_KEYS, withoutKey } from './auth/client-key.ts'
-import { choose, retryAfterMs, Seat, Turn } from './balancer.ts'
-import { type Choice, choiceOf } from './choice.ts'
+import { choose, retryAfterMs, type Seat, Turn } from './balancer.ts'
+import { type Choice, choiceOf, seatOf } from './choice.ts'
 import type { FormatName } from './conversation.ts'
 import { DROPPED, listOf } from './dropped.ts'
 import { edited, withModel } from './edits/edit.ts'
@@ -54,6 +54,8 @@ class Attempts {
   /** What that provider speaks, once it has been sent. */
   format: FormatName | null = null
   readonly tried: Seat<Choice>[] = []
+  /** Somebody has been asked. */
+  wasAsked = false
   /** Null: it will not be tried again. */
   readonly original: Original | null
   /** Where it is being tried. */
@@ -98,7 +100,9 @@ class Service implements CompiledBackend {
   constructor(backend: AiBackend, context: BackendContext) {
     this.#backend = backend
     this.#context = context
-    this.#groups = backend.groups.map((group) => group.map((given) => new Seat(choiceOf(given, backend, context))))
+    this.#groups = backend.groups.map((group) =>
+      group.map((given) => seatOf(choiceOf(given, backend, context), context))
+    )
     this.#names = namedModels(backend)
     this.#total = this.#groups.flat().length
     this.#wantsClient = this.#groups.flat().some(({ provider }) => provider.authority.wantsClient)
@@ -194,12 +198,14 @@ class Service implements CompiledBackend {
   #next(ex: Exchange, state: Attempts): void {
     // Who tries again more often than there are providers begins anew.
     if (state.tried.length === this.#total) state.tried.length = 0
-    const seat = choose(this.#groups, state.tried, performance.now(), this.#random)!
+    const seat = this.#chosen(ex, state)
+    if (seat === null) {
+      // The request is not to blame: somebody else would have taken it.
+      this.#context.fail(ex, 'NO_BACKEND')
+      return
+    }
     const { endpoint, authority } = seat.provider
-    state.tried.push(seat)
     ex.upstreamHost = endpoint.hostHeader
-    if (state.chat !== null && !this.#writeEdited(ex, state, state.chat, seat.provider)) return
-    if (state.operation !== null && !this.#operate(ex, state, state.operation, seat.provider)) return
     const turn = new Turn(seat, performance.now())
     state.turn = turn
     ex.onRetry = () => this.#givenUp(ex, state)
@@ -208,7 +214,30 @@ class Service implements CompiledBackend {
     else this.#sendLater(ex, state, turn, waiting)
   }
 
+  /**
+   * Who is asked, with the request written for it. One that cannot be told a field of it is left out, if others can:
+   * of its group, or, once somebody has failed, any. Null: nobody else. Throws FormatError: nobody.
+   */
+  #chosen(ex: Exchange, state: Attempts): Seat<Choice> | null {
+    let refusal: FormatError | null = null
+    let groups = this.#groups
+    for (;;) {
+      const seat = choose(groups, state.tried, performance.now(), this.#random)
+      if (seat === null && state.wasAsked) return null
+      if (seat === null) throw refusal!
+      state.tried.push(seat)
+      const why = this.#written(ex, state, seat.provider)
+      if (why === null) return seat
+      refusal ??= why
+      state.original?.restore(ex)
+      if (!state.wasAsked) groups = groups.filter((group) => group.includes(seat))
+      // It needs no attempt of those that are left.
+      else if (ex.retry?.route.plan === this.retry) ex.retry!.count++
+    }
+  }
+
   #send(ex: Exchange, state: Attempts, endpoint: Endpoint): void {
+    state.wasAsked = true
     ex.answerHook = (answered, proceed) => this.#answered(answered, state, proceed)
     this.#context.upstream.send(ex, endpoint)
   }
@@ -247,48 +276,42 @@ class Service implements CompiledBackend {
     return { provider, format: spokenTo(provider, chat.client, model), model, path, pathPrefix, caching: edits.caching }
   }
 
-  /** False: the client has been told why not. */
-  #writeEdited(ex: Exchange, state: Attempts, chat: ChatRequest, choice: Choice): boolean {
-    const { edits } = choice.given
-    const first = this.#orderOf(withModel(chat, edits), choice)
-    const sent = edited(chat, edits, first.format)
-    const order = sent === chat ? first : this.#orderOf(sent, choice)
-    state.sent = sent
-    state.format = order.format
-    return this.#write(ex, state, sent, order)
+  /** Makes ex the request for `choice`. Returns why it cannot be. */
+  #written(ex: Exchange, state: Attempts, choice: Choice): FormatError | null {
+    try {
+      const fields = this.#write(ex, state, choice)
+      const isStrict = state.operation?.isStrict ?? true
+      if (fields.length > 0 && isStrict && this.#backend.unsupported === 'refuse') {
+        const why = `cannot be carried to ${choice.provider.name}: leave it out, or set unsupported: drop`
+        return new FormatError(fields[0]!, why)
+      }
+      state.dropped = fields
+      return null
+    } catch (error) {
+      if (error instanceof FormatError) return error
+      throw error
+    }
   }
 
-  /** False: the client has been told why not. */
-  #operate(ex: Exchange, state: Attempts, operation: Operation, choice: Choice): boolean {
+  /** Returns the fields that the provider is not told. Throws FormatError. */
+  #write(ex: Exchange, state: Attempts, choice: Choice): readonly string[] {
     const { given, provider, aliases } = choice
+    const { chat, operation } = state
+    if (chat !== null) {
+      const { edits } = given
+      const first = this.#orderOf(withModel(chat, edits), choice)
+      const sent = edited(chat, edits, first.format)
+      const order = sent === chat ? first : this.#orderOf(sent, choice)
+      state.sent = sent
+      state.format = order.format
+      begin(ex, sent, provider.name, order.model, this.#context.keepsAnswers === true)
+      return writeChat(ex, sent, order).fields
+    }
+    if (operation === null) return []
     const model = (name: string) => modelFor(name, given.model, aliases)
     const fields = operation.write(ex, { given, provider, model })
-    const { name } = provider
-    beginOperation(ex, operation, name, operation.model === '' ? undefined : model(operation.model))
-    return !this.#isRefused(ex, state, fields, { name, client: operation.client, isStrict: operation.isStrict })
-  }
-
-  /** False: the client has been told why not. */
-  #write(ex: Exchange, state: Attempts, chat: ChatRequest, order: Order): boolean {
-    begin(ex, chat, order.provider.name, order.model, this.#context.keepsAnswers === true)
-    const { fields } = writeChat(ex, chat, order)
-    return !this.#isRefused(ex, state, fields, { name: order.provider.name, client: chat.client, isStrict: true })
-  }
-
-  /** Because of `fields`, which the provider called `name` has not been told. */
-  #isRefused(
-    ex: Exchange,
-    state: Attempts,
-    fields: readonly string[],
-    { name, client, isStrict }: { readonly name: string; readonly client: FormatName; readonly isStrict: boolean }
-  ): boolean {
-    if (fields.length > 0 && isStrict && this.#backend.unsupported === 'refuse') {
-      const why = `cannot be carried to ${name}: leave it out, or set unsupported: drop`
-      this.#refuse(ex, client, fields[0]!, why)
-      return true
-    }
-    state.dropped = fields
-    return false
+    beginOperation(ex, operation, provider.name, operation.model === '' ? undefined : model(operation.model))
+    return fields
   }
 
   #refuse(ex: Exchange, client: FormatName, field: string, why: string): void {
@@ -341,8 +364,7 @@ class Service implements CompiledBackend {
       const isFault = ex.error !== null && ERRORS[ex.error].source !== 'downstream'
       if (isFault) turn.failed(performance.now(), null, this.#random())
       else turn.left()
-      // It had answered, and then broke off.
-      if (tap?.cost.hasBroken) turn.seat.failed(performance.now(), null, this.#random())
+      if (tap?.cost.hasBroken) turn.broke(performance.now(), this.#random())
     }
     if (tap === null) return
     tap.stop?.()

@@ -14,6 +14,16 @@ const ALPHA = 0.3
 /** A provider as the balancer sees it. */
 export class Seat<T> {
   readonly provider: T
+  readonly health: Health
+
+  constructor(provider: T, health: Health = new Health()) {
+    this.provider = provider
+    this.health = health
+  }
+}
+
+/** How a provider is: it outlives the configuration that named it, or a reload would forget a Retry-After. */
+export class Health {
   /** Attempts without an answer yet. */
   pending = 0
   /** Those of them that began after a failure. */
@@ -21,10 +31,7 @@ export class Seat<T> {
   #latencyMs = 0
   #failures = 0
   #restsUntil = 0
-
-  constructor(provider: T) {
-    this.provider = provider
-  }
+  #failedAt = Number.NEGATIVE_INFINITY
 
   get restsUntil(): number {
     return this.#restsUntil
@@ -44,19 +51,30 @@ export class Seat<T> {
     return this.#failures === 0 || (this.#restsUntil <= nowMs && this.probes === 0)
   }
 
-  succeeded(latencyMs: number): void {
-    this.#failures = 0
-    this.#restsUntil = 0
+  /** What was under way when another attempt failed says nothing of how it is now: it does not end the rest. */
+  succeeded(latencyMs: number, startedAt: number): void {
+    if (startedAt >= this.#failedAt) {
+      this.#failures = 0
+      this.#restsUntil = 0
+    }
     this.#latencyMs = this.#latencyMs === 0 ? latencyMs : this.#latencyMs + ALPHA * (latencyMs - this.#latencyMs)
   }
 
-  /** `askedMs`: how long the provider wants to be left alone, or null. `random`: 0 <= x < 1. */
-  failed(nowMs: number, askedMs: number | null, random: number): void {
-    const own = Math.min(REST_FIRST_MS * 2 ** Math.min(this.#failures, 10), REST_MAX_MS)
-    this.#failures++
+  /**
+   * `askedMs`: how long the provider wants to be left alone, or null. `random`: 0 <= x < 1. `startedAt`: the attempt's.
+   * Those that were under way when another failed are the same failure: a hundred at once are not a hundred in a row.
+   */
+  failed(nowMs: number, askedMs: number | null, random: number, startedAt = nowMs): void {
+    const isNew = this.#failures === 0 || startedAt > this.#failedAt
+    if (isNew) {
+      this.#failures++
+      this.#failedAt = nowMs
+    }
+    const own = Math.min(REST_FIRST_MS * 2 ** Math.min(this.#failures - 1, 10), REST_MAX_MS)
     // Jitter, or all workers would come back at once. Who asks for nothing has not said anything.
     const rest = askedMs ? Math.min(askedMs, RETRY_AFTER_MAX_MS) * (1 + random / 10) : own * (0.5 + random / 2)
-    this.#restsUntil = nowMs + rest
+    // What one answer says is not shortened by another one that says nothing.
+    this.#restsUntil = isNew ? nowMs + rest : Math.max(this.#restsUntil, nowMs + rest)
   }
 }
 
@@ -70,25 +88,30 @@ export class Turn<T> {
   constructor(seat: Seat<T>, nowMs: number) {
     this.seat = seat
     this.#startedAt = nowMs
-    this.#isProbe = seat.hasFailed
-    seat.pending++
-    if (this.#isProbe) seat.probes++
+    this.#isProbe = seat.health.hasFailed
+    seat.health.pending++
+    if (this.#isProbe) seat.health.probes++
   }
 
   succeeded(nowMs: number): void {
-    if (this.left()) this.seat.succeeded(nowMs - this.#startedAt)
+    if (this.left()) this.seat.health.succeeded(nowMs - this.#startedAt, this.#startedAt)
   }
 
   failed(nowMs: number, askedMs: number | null, random: number): void {
-    if (this.left()) this.seat.failed(nowMs, askedMs, random)
+    if (this.left()) this.seat.health.failed(nowMs, askedMs, random, this.#startedAt)
+  }
+
+  /** It had answered, and then broke off. */
+  broke(nowMs: number, random: number): void {
+    this.seat.health.failed(nowMs, null, random, this.#startedAt)
   }
 
   /** Nobody will know how it would have gone: the client has left. False: it was known. */
   left(): boolean {
     if (this.#isOver) return false
     this.#isOver = true
-    this.seat.pending--
-    if (this.#isProbe) this.seat.probes--
+    this.seat.health.pending--
+    if (this.#isProbe) this.seat.health.probes--
     return true
   }
 }
@@ -103,9 +126,9 @@ export function choose<T>(
   let soonest: Seat<T> | null = null
   for (const group of groups) {
     const left = group.filter((seat) => !tried.includes(seat))
-    const open = left.filter((seat) => seat.isOpen(nowMs))
+    const open = left.filter((seat) => seat.health.isOpen(nowMs))
     if (open.length > 0) return betterOf(open, random)
-    for (const seat of left) if (soonest === null || seat.restsUntil < soonest.restsUntil) soonest = seat
+    for (const seat of left) if (soonest === null || seat.health.restsUntil < soonest.health.restsUntil) soonest = seat
   }
   return soonest
 }
@@ -116,7 +139,7 @@ function betterOf<T>(seats: readonly Seat<T>[], random: () => number): Seat<T> {
   // Another than the first, all equally likely.
   const second = (first + 1 + Math.floor(random() * (seats.length - 1))) % seats.length
   const [a, b] = [seats[first]!, seats[second]!]
-  return a.load <= b.load ? a : b
+  return a.health.load <= b.health.load ? a : b
 }
 
 /** The three forms of an HTTP-date begin with the name of a day (RFC 9110 section 5.6.7). */

@@ -1,7 +1,9 @@
 /** One provider as a worker asks it. */
 import type { BackendContext, Endpoint } from '#engine/contract/backend.ts'
 import type { AiBackend, AiProvider } from '#engine/ir/snapshot.ts'
+import { Lru } from '#engine/kit/lru.ts'
 import { type Authority, authorityOf } from './auth/authority.ts'
+import { Health, Seat } from './balancer.ts'
 import { Names } from './edits/names.ts'
 import { type Provider, providerOf } from './providers/index.ts'
 
@@ -29,4 +31,16 @@ export function choiceOf(given: AiProvider, backend: AiBackend, context: Backend
     aliases: new Names(Object.entries(given.modelAliases ?? backend.modelAliases)),
     authority: authorityOf(given.auth, { provider, cloud: given.cloud, host }, context)
   }
+}
+
+/** Providers of which it is remembered how they are. */
+const HEALTH_MAX = 4096
+
+/** With the health that it had in the configuration before, if it was there under its name at the same place. */
+export function seatOf(choice: Choice, { kept, name }: BackendContext): Seat<Choice> {
+  const known = kept('ai.health', () => new Lru<string, Health>(HEALTH_MAX))
+  const key = [name, choice.given.name, choice.given.type, choice.endpoint.name].join(' ')
+  const health = known.get(key) ?? new Health()
+  known.set(key, health)
+  return new Seat(choice, health)
 }

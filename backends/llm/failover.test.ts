@@ -300,7 +300,7 @@ test('who comes back from rest gets one request at a time, until one succeeds', 
   const third = new Turn(a, 1700)
   third.succeeded(1750)
   new Turn(a, 1760)
-  deepEqual([next(1770), a.probes, a.pending], ['a', 0, 1])
+  deepEqual([next(1770), a.health.probes, a.health.pending], ['a', 0, 1])
 })
 
 test('an attempt is counted once, however often it is told how it went', () => {
@@ -309,7 +309,32 @@ test('an attempt is counted once, however often it is told how it went', () => {
   turn.failed(0, null, 0)
   turn.failed(0, 300_000, 0)
   turn.succeeded(5)
-  deepEqual([seat.pending, seat.restsUntil, turn.left()], [0, 500, false])
+  deepEqual([seat.health.pending, seat.health.restsUntil, turn.left()], [0, 500, false])
+})
+
+test('a hundred requests that fail at once are one failure, and not a hundred in a row', () => {
+  const seat = new Seat('a')
+  const turns = Array.from({ length: 100 }, () => new Turn(seat, 0))
+  for (const turn of turns.slice(50)) turn.succeeded(5)
+  for (const [i, turn] of turns.slice(0, 50).entries()) turn.failed(10 + i, null, 0)
+  // Streams that had begun break with the server.
+  for (const turn of turns.slice(50)) turn.broke(60, 0)
+  equal(seat.health.restsUntil, 560)
+  new Turn(seat, 600).failed(610, null, 0)
+  equal(seat.health.restsUntil, 1610)
+})
+
+test('what was asked before a provider wanted to be left alone does not end its rest', () => {
+  const seat = new Seat('a')
+  const [early, limited, other] = [new Turn(seat, 0), new Turn(seat, 1), new Turn(seat, 2)]
+  limited.failed(10, 60_000, 0)
+  early.succeeded(20)
+  deepEqual([seat.health.restsUntil, seat.health.isOpen(20), seat.health.isOpen(60_010)], [60_010, false, true])
+  // Nor does one that says less shorten it.
+  other.failed(30, null, 0)
+  equal(seat.health.restsUntil, 60_010)
+  new Turn(seat, 60_010).succeeded(60_020)
+  equal(seat.health.isOpen(60_020), true)
 })
 
 test('a Retry-After that is none is not heard, and one of zero is no permission to come back at once', () => {
@@ -329,8 +354,34 @@ test('a Retry-After that is none is not heard, and one of zero is no permission 
   ]
   for (const [value, wanted] of cases) equal(retryAfterMs(value, now), wanted, value)
   const seat = new Seat('a')
-  seat.failed(0, 0, 0)
-  equal(seat.restsUntil, 500)
-  seat.failed(0, 9e15, 0)
-  equal(seat.restsUntil, 300_000)
+  seat.health.failed(0, 0, 0)
+  equal(seat.health.restsUntil, 500)
+  seat.health.failed(0, 9e15, 0)
+  equal(seat.health.restsUntil, 300_000)
+})
+
+test('a reload with another name for a model forgets neither failures nor how long a provider wants to be left alone', async (t) => {
+  const [first, second] = [await models(t), await models(t)]
+  refusing(first, 429, { 'retry-after': '60' })
+  const file = (model: string) => {
+    const groups = [{ providers: [at('openai', first, 'a')] }, { providers: [at('openai', second, 'b')] }]
+    return JSON.stringify({
+      config: { adminAddr: 'off', statsAddr: 'off', readinessAddr: 'off', logging: { level: 'warn' } },
+      binds: [
+        { port: 0, listeners: [{ routes: [{ backends: [{ ai: { groups, modelAliases: { other: model } } }] }] }] }
+      ]
+    })
+  }
+  const started = await startGateway(file('x'))
+  t.after(() => started.close())
+  const ask = () =>
+    fetch(`http://127.0.0.1:${started.port}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(ASK)
+    })
+  equal((await ask()).status, 200)
+  await started.reload(file('y'))
+  equal((await ask()).status, 200)
+  deepEqual([first.asked.length, second.asked.length], [1, 2])
 })

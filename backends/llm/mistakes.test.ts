@@ -43,6 +43,15 @@ test('settings of TLS are refused by name', () => {
   ])
 })
 
+test('what stands at the wrong place is told where it belongs', () => {
+  const models = [{ name: 'm', provider: 'openai', apiKey: 'k', params: { key: 'k' } }]
+  deepEqual(mistakes({ llm: { models, providers: [{ name: 'p', provider: 'openai', baseUrl: 'http://a/v1' }] } }), [
+    'llm.models[0].apiKey: belongs into params',
+    'llm.models[0].params.key: is called apiKey here',
+    'llm.providers[0].baseUrl: belongs into params'
+  ])
+})
+
 test('each second provider of a name is told where it stands', () => {
   const group = (...names: string[]) => ({ providers: names.map((name) => ({ name, openai: {} })) })
   deepEqual(inAi({ groups: [group('a', 'b'), group('c', 'a'), group('b')] }), [

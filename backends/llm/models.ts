@@ -109,6 +109,7 @@ class Dispatcher implements CompiledBackend {
 
   #choose(ex: Exchange, model: string, client: FormatName): void {
     const service = this.#serviceFor(model)
+    if (service === null && model === '') throw new FormatError('model', 'is required, and must be a string')
     if (service === null) {
       this.#refuse(ex, client, 404, new FormatError('model', 'there is no such model here'))
       return

@@ -104,6 +104,10 @@ export class Noted implements ModelContent {
 
   // --- when an expression asks ---
 
+  request(): Value {
+    return this.#chat.body
+  }
+
   prompt(): Value | undefined {
     const conversation = conversationOf(this.#chat)
     if (conversation === null) return undefined

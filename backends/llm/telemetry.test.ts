@@ -27,7 +27,8 @@ const ADDED = {
   tokens: '[llm.inputTokens, llm.outputTokens, llm.totalTokens, llm.cachedInputTokens]',
   names: "llm.provider + ' ' + llm.requestModel + ' ' + llm.responseModel",
   first: "llm.timeToFirstToken >= duration('0s') && llm.timePerOutputToken >= duration('0s')",
-  streaming: 'llm.streaming'
+  streaming: 'llm.streaming',
+  request: "[llmRequest.model, llmRequest.messages[1].content[0].text].join(' ') + string(llmRequest.temperature)"
 }
 
 async function start(t: TestContext, provider: string, more: { add?: object; policies?: object } = {}) {
@@ -68,6 +69,7 @@ for (const provider of ['openai', 'anthropic', 'gemini']) {
       equal(line.prompt, 'system:Be kind|user:Hi')
       equal(line.completion, '["Hello, world"]')
       equal(line.calls, '')
+      equal(line.request, 'm1 Hi0.5')
       equal(line.params, '{"temperature":0.5,"max_tokens":9}')
       equal(line.kind, 'ai llm bind/')
       equal(line.tokens, '[12,7,19,4]')
@@ -88,15 +90,16 @@ test('response policies read what is known by then, and metrics count it under t
     'x-model': 'llm.requestModel',
     'x-tokens': 'string(llm.totalTokens)',
     'x-said': "llm.completion.join('|')",
-    'x-asked': 'llm.prompt[1].content'
+    'x-asked': 'llm.prompt[1].content',
+    'x-limit': 'string(llmRequest.max_completion_tokens)'
   }
   const { ask, gateway } = await start(t, 'anthropic', { policies: { transformation: { response: { set } } } })
   const whole = await ask(ASK)
   const of = ({ headers }: Response) => Object.keys(set).map((name) => headers.get(name))
   await whole.text()
-  deepEqual(of(whole), ['m1', '19', 'Hello, world', 'Hi'])
+  deepEqual(of(whole), ['m1', '19', 'Hello, world', 'Hi', '9'])
   const streamed = await ask({ ...ASK, stream: true })
-  deepEqual(of(streamed), ['m1', null, null, 'Hi'])
+  deepEqual(of(streamed), ['m1', null, null, 'Hi', '9'])
   await streamed.text()
   const text = gateway.metrics()
   await gateway.close()
@@ -169,4 +172,6 @@ test('the tier that has served an answer is known, whole or streamed', async (t)
 test('the request side has no llm, and is told where it is', async (t) => {
   const policies = { authorization: { rules: ["llm.requestModel == 'm1'"] } }
   await rejects(start(t, 'openai', { policies }), /llm cannot be read here; .*llm is there once a backend is asked/)
+  const asked = { authorization: { rules: ["llmRequest.model == 'm1'"] } }
+  await rejects(start(t, 'openai', { policies: asked }), /llmRequest cannot be read here; .*once a backend is asked/)
 })

@@ -263,14 +263,14 @@ class Builder {
 
   #compileBackend(backend: Backend, name: string, settings: RouteSettings): CompiledBackend {
     const { upstream, fail, reply, inProcess, children, secret, workshop } = this.#deps
-    const { log, offload } = workshop
+    const { log, offload, kept } = workshop
     const kind = this.#deps.backends.find((known) => known.kind === backend.kind)
     if (kind === undefined) return this.#refuse(`backends.${name}`, `there is no kind of backend "${backend.kind}"`)
     const { connectTimeoutMs } = this.#snapshot.process.upstream
     const { maxBufferBytes } = this.#snapshot.frontend.http
     const { hostRewrite } = settings
     const keepsAnswers = this.#log?.readsAnswers === true
-    const lent = { upstream, offload, fail, reply, inProcess, children, secret, log }
+    const lent = { upstream, offload, fail, reply, inProcess, children, secret, kept, log }
     const context = { name, hostRewrite, connectTimeoutMs, maxBufferBytes, ...lent, keepsAnswers }
     return kind.compile(backend as never, context)
   }

@@ -21,7 +21,8 @@ const LATER: Readonly<Record<string, string | undefined>> = {
   response: ANSWERED,
   backend: ANSWERED,
   llm: ANSWERED,
-  mcp: 'is there in mcpAuthorization, in response parts and in the access log'
+  mcp: 'is there in mcpAuthorization, in response parts and in the access log',
+  llmRequest: ANSWERED
 }
 
 /** Whether a gateway has a variable or field of that name, and only this place or this version cannot read it. */

@@ -123,7 +123,7 @@ test('a thread compiles an expression once for the same roots and the same resul
 /** "request.method" and the like, or "jwt" where the fields are the user's own. */
 function namesOf(roots: typeof REQUEST_ROOTS): string[] {
   return Object.entries(roots).flatMap(([name, { fields }]) => {
-    if (fields === undefined) return [name]
+    if (fields === undefined || Object.keys(fields).length === 0) return [name]
     return Object.entries(fields).flatMap(([field, { fields: inner }]) =>
       inner === undefined ? `${name}.${field}` : Object.keys(inner).map((last) => `${name}.${field}.${last}`)
     )

@@ -222,7 +222,8 @@ export const RESPONSE_ROOTS: Roots<Facts> = {
   }),
   backend: offer('backend', backend),
   llm: offer('llm', llm),
-  mcp: offer('mcp', { ...mcp, errorType: (ex) => (ex.mcp === null ? undefined : mcpErrorType(ex.mcp)) })
+  mcp: offer('mcp', { ...mcp, errorType: (ex) => (ex.mcp === null ? undefined : mcpErrorType(ex.mcp)) }),
+  llmRequest: open((ex) => ex.llm?.content?.request() ?? null)
 }
 
 /** When the exchange is over. */

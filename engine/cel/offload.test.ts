@@ -37,6 +37,23 @@ test('an expression over a body leaves the thread when the body is large, and on
   assert.equal(jobs.length, 1)
 })
 
+test('what was asked of a model goes along, where it is read', async () => {
+  const { jobs, run } = fakePool()
+  const ex = exchange(LARGE)
+  const said = (value: readonly unknown[]) => () => value
+  const request = () => ({ model: 'm', messages: [{ role: 'user' }] })
+  const [prompt, completion, toolCalls, params] = [said([1]), said([2]), said([3]), said([4])]
+  ex.llm = { content: { request, prompt, completion, toolCalls, params, serviceTier: () => 'flex' } }
+  for (const [source, wanted] of [
+    ['[llmRequest.model, llmRequest.messages[0].role]', '["m","user"]'],
+    ['[llm.prompt[0], llm.completion[0], llm.toolCalls[0], llm.serviceTier]', '[1,2,3,"flex"]']
+  ] as const) {
+    const whole = `json(request.body).items.all(i, i >= 0) ? ${source} : fail("no")`
+    assert.equal(toJson(await evaluation(whole, 'response', 'any', run).run(ex)), wanted)
+  }
+  assert.equal(jobs.length, 2)
+})
+
 test('it gives the same there as here', async () => {
   const { jobs, run } = fakePool()
   const sources = [

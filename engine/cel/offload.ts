@@ -32,7 +32,9 @@ export type CelOutcome =
   | { readonly error: string }
 
 const CONTENT = ['prompt', 'completion', 'toolCalls', 'params'] as const
-type PackedContent = { [K in (typeof CONTENT)[number]]?: Said | undefined } & { serviceTier?: string | undefined }
+type PackedContent = { [K in (typeof CONTENT)[number] | 'request']?: Said | undefined } & {
+  serviceTier?: string | undefined
+}
 
 type PackedFacts = Omit<Facts, 'request' | 'response' | 'llm'> & {
   readonly llm: (Omit<ModelUse, 'content'> & { readonly content: PackedContent }) | null
@@ -87,6 +89,7 @@ function contentOf(content: ModelContent | undefined, needs: Needs): PackedConte
   const packed: PackedContent = {}
   if (content === undefined) return packed
   for (const part of CONTENT) if (needs.reads(`llm.${part}`)) packed[part] = content[part]()
+  if (needs.reads('llmRequest')) packed.request = content.request()
   if (needs.reads('llm.serviceTier')) packed.serviceTier = content.serviceTier()
   return packed
 }
@@ -176,6 +179,7 @@ function unpack({ requestLines, responseLines, llm, ...rest }: PackedFacts): Fac
 
 function unpackContent(packed: PackedContent): ModelContent {
   return {
+    request: () => packed.request,
     prompt: () => packed.prompt,
     completion: () => packed.completion,
     toolCalls: () => packed.toolCalls,

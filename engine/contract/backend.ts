@@ -5,7 +5,7 @@ import type { ErrorCode } from './errors.ts'
 import type { Exchange, LocalReply } from './exchange.ts'
 import type { RouteSettings } from './filter.ts'
 import type { InProcess } from './in-process.ts'
-import type { Offload } from './policy.ts'
+import type { Offload, Workshop } from './policy.ts'
 import type { RetryPlan } from './retry.ts'
 
 /** One upstream destination: a name or address with a port, or a unix socket. */
@@ -76,6 +76,8 @@ export interface BackendContext {
   readonly children: Children
   /** 32 random bytes of this process, the same in all its threads: for seals that no configuration has a key for. */
   readonly secret: Uint8Array
+  /** What lives longer than a configuration, in this thread: made once for each key (Workshop.kept). */
+  readonly kept: Workshop['kept']
   /** Runs work that is too slow for an event loop in a thread of its own. */
   readonly offload: Offload
   /** Longest body that may be kept whole. */

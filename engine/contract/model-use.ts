@@ -8,6 +8,8 @@ export type Said = readonly unknown[] | Readonly<Record<string, unknown>>
  * not throw.
  */
 export interface ModelContent {
+  /** Its JSON in the client's format, as the configuration has edited it, ahead of translation. */
+  request(): Said | undefined
   /** Messages in order: { role, content }, content as text. */
   prompt(): Said | undefined
   /** Text of each answer. */

@@ -74,7 +74,7 @@ export const target = () =>
     return z.NEVER
   })
 
-const HOST_EXPECTED = 'must be a host name or an address, without a port'
+const HOST_EXPECTED = 'must be a host name or an address, without scheme and port'
 
 /** A name, an IPv4 address, or an IPv6 address with or without brackets -> without brackets, lower case. */
 export const host = () =>

@@ -47,6 +47,11 @@ export function refusedKeys(what: string, names: readonly string[]): Record<stri
   return Object.fromEntries(names.map((key) => [key, refused(`${what} '${key}'`)]))
 }
 
+/** Keys that belong somewhere else: the message says where. */
+export function misplacedKeys(where: string, names: readonly string[]): Record<string, ReturnType<typeof refused>> {
+  return Object.fromEntries(names.map((key) => [key, z.never({ error: where }).optional()]))
+}
+
 /** Whether the schema only exists to refuse its key by name. */
 export function isRefused(schema: z.core.$ZodType): boolean {
   const { def } = (schema as z.core.$ZodTypes)._zod

@@ -218,6 +218,19 @@ test('a star at the end of a prefix is a warning: it would match nothing that wa
   assert.match(warnings[0]!, /routes\[0\]\.matches\[1\]\.path\.pathPrefix: the star is taken literally/)
 })
 
+test('a provider at a public host is not asked without TLS unawares', () => {
+  const warned = (host: string, more = '') =>
+    warningsOf(withRoute(`backends: [{ ai: { provider: { openai: {}, host: ${host}${more} } } }]`))
+  for (const host of ['llm.example.com', 'api.openai.com', 'vllm, port: 443']) {
+    const [warning = ''] = warned(host)
+    assert.match(warning, /backends\[0\]\.ai\.provider\.host: is asked without TLS.* policies: \{ tls: \{\} \}/, host)
+  }
+  for (const host of ['vllm', '127.0.0.1', 'llm.lan', 'vllm.ns.svc.cluster.local']) assert.deepEqual(warned(host), [])
+  assert.deepEqual(warned('llm.example.com', ', policies: { tls: {} }'), [])
+  const outer = 'policies: { tls: {} }, backends: [{ ai: { provider: { openai: {}, host: llm.example.com } } }]'
+  assert.deepEqual(warningsOf(withRoute(outer)), [])
+})
+
 test('the hash is the beginning of the SHA-256 of the text', () => {
   assert.equal(hashOf('abc'), 'ba7816bf8f01')
 })

@@ -1,6 +1,6 @@
 /** What is allowed and yet probably not meant. */
 import { uselessActions } from './ai/guard-warnings.ts'
-import { uselessCaching } from './ai/warnings.ts'
+import { askedInClear, uselessCaching } from './ai/warnings.ts'
 import type { Problem } from './problems.ts'
 import type { Source } from './source.ts'
 import { bindsOf, objectOf, type Placed, policySetsOf, type Raw, text } from './walk.ts'
@@ -22,7 +22,8 @@ export function warningsOf(file: Raw, source: Source): Problem[] {
   }
   const listeners = binds.flatMap((bind) => bind.listeners)
   const routes = listeners.flatMap((listener) => listener.routes)
-  for (const { path, message } of [...uselessCaching(file, routes), ...uselessActions(file, routes)]) {
+  const ofModels = [uselessCaching, uselessActions, askedInClear].flatMap((find) => find(file, routes))
+  for (const { path, message } of ofModels) {
     warnings.push({ path, offset: source.locate(path, 'key'), message })
   }
   for (const listener of listeners) {

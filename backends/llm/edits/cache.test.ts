@@ -139,6 +139,12 @@ test('requests are marked for Claude, native and translated, and for nobody else
     await new OpenAI({ baseURL: `${base}/v1`, apiKey: 'k', maxRetries: 0 }).chat.completions.create(ask)
     equal(JSON.stringify(models.asked.at(-1)!.body).includes('cache_control'), kind === 'anthropic', kind)
   }
+  const vertexai = { projectId: 'p', region: 'r', model: 'claude-x' }
+  const there = { host: '127.0.0.1', port: models.port, policies: { auth: { key: 'k' } } }
+  const vertex = await gateway(t, { provider: { vertexai, ...there }, promptCaching: caching })
+  await new OpenAI({ baseURL: `${vertex.base}/v1`, apiKey: 'k', maxRetries: 0 }).chat.completions.create(ask)
+  const { path, body: onVertex } = models.asked.at(-1)!
+  deepEqual([path.endsWith('/claude-x:rawPredict'), onVertex.system[0].cache_control], [true, MARK])
   const { ask: post } = await gateway(t, {
     provider: at('anthropic', models),
     promptCaching: caching,

@@ -61,7 +61,16 @@ function partsOf(model: string): [publisher: string, name: string] {
 const nameOf = (model: string) => segment(partsOf(model)[1])
 
 /** Anthropic writes claude-x-20250929 where Vertex AI writes claude-x@20250929. */
-const datedName = (model: string) => nameOf(partsOf(model)[1].replace(/-(\d{8})$/, '@$1')).replace('%40', '@')
+const claudeName = (model: string) => partsOf(model)[1].replace(/-(\d{8})$/, '@$1')
+
+const datedName = (model: string) => nameOf(claudeName(model)).replace('%40', '@')
+
+/** Counts of all of Claude's models have one path ("Count tokens for Claude models"): the body says which is meant. */
+export const CLAUDE_COUNT = '/count-tokens:rawPredict'
+
+export function claudeCount(model: string, body: JsonObject): JsonObject {
+  return { anthropic_version: ANTHROPIC_VERSION, ...body, model: claudeName(model) }
+}
 
 function withoutModel(body: JsonObject): JsonObject {
   const { model: _, ...rest } = body

@@ -1,7 +1,7 @@
 /**
  * Counting the tokens of a request, by whoever will serve it: nothing is estimated here.
  * Sources: Anthropic, "Count tokens in a Message"; ai.google.dev, "Counting tokens"; OpenAI, "Get input token counts"
- * (responses); Amazon Bedrock, "CountTokens".
+ * (responses); Amazon Bedrock, "CountTokens"; Google Cloud, "Count tokens for Claude models".
  */
 import type { Conversation, FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { modelOf } from '#backends/llm/edits/edit.ts'
@@ -9,6 +9,7 @@ import { enrich } from '#backends/llm/edits/prompt.ts'
 import { Fields, isObject } from '#backends/llm/fields.ts'
 import { FormatError, Losses } from '#backends/llm/format.ts'
 import { FORMATS } from '#backends/llm/matrix.ts'
+import { CLAUDE_COUNT, claudeCount } from '#backends/llm/providers/vertexai.ts'
 import { address, decoded, parseBody } from '#backends/llm/request.ts'
 import { replaceRequestBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
@@ -76,9 +77,10 @@ export class Count implements Operation {
     const losses = new Losses()
     const { prompt } = to.given.edits
     const counted = isNative ? this.#native(model, prompt) : this.#converted(format, model, prompt, losses)
-    const body = to.given.type === 'vertexai' && format === 'gemini' ? flat(counted ?? this.#body) : counted
+    const isVertex = to.given.type === 'vertexai'
+    const body = isVertex ? onVertex(format, model, counted ?? this.#body) : counted
     replaceRequestBody(ex, body === null ? this.#bytes : Buffer.from(JSON.stringify(body)))
-    const target = beside(to, format, model, ENDS[format])
+    const target = beside(to, format, model, isVertex && format === 'messages' ? CLAUDE_COUNT : ENDS[format])
     address(ex, to.provider, { target, query: isNative ? this.#query : '', isNative })
     return losses.fields
   }
@@ -132,7 +134,11 @@ export class Count implements Operation {
   }
 }
 
-/** Vertex AI takes the parts of the request side by side. */
+/** As Vertex AI wants it: of Gemini's requests the parts side by side. */
+function onVertex(format: Counting, model: string, body: JsonObject): JsonObject {
+  return format === 'gemini' ? flat(body) : claudeCount(model, body)
+}
+
 function flat(body: JsonObject): JsonObject {
   const { generateContentRequest: inner } = body
   return isObject(inner) ? without(inner, 'model') : body

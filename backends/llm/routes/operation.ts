@@ -57,7 +57,8 @@ export const NOT_COUNTED: Usage = {
 const CHAT_ENDS: Partial<Record<FormatName, RegExp>> = {
   completions: /\/chat\/completions(?=$|\?)/,
   responses: /\/responses(?=$|\?)/,
-  messages: /\/messages(?=$|\?)/,
+  // The second is that of Vertex AI.
+  messages: /\/messages(?=$|\?)|\/[^/:]+:rawPredict(?=$|\?)/,
   gemini: /:generateContent(?=$|\?)/,
   converse: /\/converse(?=$|\?)/
 }

@@ -336,7 +336,13 @@ test('counting in the clouds', async (t) => {
   const vertexai = { projectId: 'p', region: 'r' }
   equal(await count({ vertexai }, 'gemini-x'), 18)
   deepEqual(models.asked.at(-1)!.body, { contents: [{ role: 'user', parts: [{ text: 'Hi' }] }] })
-  await rejects(count({ vertexai }, 'claude-x'), /gcp.vertex_ai has no such API/)
+  answers(models, '/count-tokens:rawPredict', () => ({ input_tokens: 19 }))
+  equal(await count({ vertexai }, 'claude-x-20250929'), 19)
+  const claude = models.asked.at(-1)!
+  equal(claude.path, '/v1/projects/p/locations/r/publishers/anthropic/models/count-tokens:rawPredict')
+  const hi = { messages: [{ role: 'user', content: 'Hi' }] }
+  deepEqual(claude.body, { anthropic_version: 'vertex-2023-10-16', model: 'claude-x@20250929', ...hi })
+  await rejects(count({ vertexai }, 'meta/llama'), /gcp.vertex_ai has no API that counts tokens/)
   const { ask } = await gateway(t, { provider: { vertexai, host: '127.0.0.1', port: models.port }, routes: ROUTES })
   for (const path of ['/v1/embeddings', '/v1/models']) {
     const refused = await ask(path, path.endsWith('models') ? undefined : { model: 'gemini-e', input: 'a' })

@@ -1,7 +1,7 @@
 /** The file's `ai` backends (spec 2.4, and of BackendAI what acts already): schema, and its form in the Snapshot. */
 import type { AiBackend, PolicySet } from '#engine/ir/snapshot.ts'
 import { oneOf } from '#engine/schema/choice.ts'
-import { list, name, z } from '#engine/schema/schema.ts'
+import { list, misplacedKeys, name, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
 import { entriesOf, type Raw } from '#engine/standalone/walk.ts'
 import { edits, withOuter } from './edits.ts'
@@ -31,6 +31,7 @@ export const aiSchema = () =>
         .optional()
         .describe('What happens to fields that the provider cannot be told. Default refuse: 400 that names them.'),
       streams: streams().optional(),
+      ...misplacedKeys('belongs into the provider, or beside ai', ['policies', 'auth']),
       promptGuard: promptGuard().optional().describe('What may not be asked or answered: masked or rejected.')
     }
   )

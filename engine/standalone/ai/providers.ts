@@ -5,14 +5,18 @@ import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
 import { path } from '#engine/schema/http.ts'
 import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
 import { host, port } from '#engine/schema/net.ts'
-import { list, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
+import { list, misplacedKeys, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 import { auth, authOf, awsRegion, type FileAuth } from './auth.ts'
 import { edits, editsOf, type FileEdits, overriddenModel } from './edits.ts'
 import { tls } from './tls.ts'
 
 const named = () => shortString().optional().describe('Instead of the one that the request names.')
-const model = () => z.strictObject({ model: named() })
+const model = () => z.strictObject({ model: named(), ...keys() })
+
+/** Where most look for it first. */
+const keys = () =>
+  misplacedKeys('belongs beside the provider: policies: { auth: { key: $NAME } }', ['apiKey', 'key', 'auth'])
 
 const FORMATS = ['completions', 'messages', 'responses'] as const
 const TYPES = ['openai', 'azureopenai', 'anthropic', 'gemini', 'vertexai', 'bedrock', 'custom'] as const
@@ -93,6 +97,7 @@ export const provider = (others: Record<string, z.ZodType> = {}) =>
           .describe('What is changed in requests to this provider: each setting instead of that of the backend.'),
         ...refusedKeys('provider policy', ['http', 'tcp'])
       }).optional(),
+      ...misplacedKeys('belongs into policies: { auth: { key: $NAME } } here', ['apiKey', 'key', 'auth']),
       ...others
     }
   ).refine(

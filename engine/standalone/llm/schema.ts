@@ -5,6 +5,7 @@ import { path } from '#engine/schema/http.ts'
 import { host, port } from '#engine/schema/net.ts'
 import {
   list,
+  misplacedKeys,
   name,
   refusedKeys,
   says,
@@ -95,6 +96,7 @@ const params = () =>
       azureApiVersion: named(/^(?:v1|preview|\d{4}-\d{2}-\d{2}(?:-preview)?)$/).describe('Of azure. Default v1.'),
       vertexProject: named(/^[a-z0-9][a-z0-9.:-]*$/).describe('Of vertex.'),
       vertexRegion: named(/^[a-z0-9-]+$/).describe('Of vertex.'),
+      ...misplacedKeys('is called apiKey here', ['key', 'auth']),
       ...refusedKeys('parameter', ['azureProjectName', 'azureResourceType', 'hostOverride', 'pathOverride', 'tokenize'])
     })
     .check(
@@ -128,12 +130,15 @@ const changes = () => ({
   ...refusedKeys('LLM setting', LATER_SETTINGS)
 })
 
+const OF_PARAMS = ['apiKey', 'key', 'baseUrl', 'host', 'port', 'path', 'pathPrefix', 'model']
+
 const provider = () =>
   z.strictObject({
     name: name(),
     provider: choice(),
     params: params().optional(),
     defaults: z.strictObject(changes()).optional().describe('For all models that refer to this provider.'),
+    ...misplacedKeys('belongs into params', OF_PARAMS),
     ...refusedKeys('provider setting', LATER_SETTINGS)
   })
 
@@ -146,6 +151,7 @@ const model = () =>
     ...changes(),
     prompt: edits().prompt,
     promptGuard: promptGuard().optional().describe("What may not be asked or answered, behind the port's own guards."),
+    ...misplacedKeys('belongs into params', OF_PARAMS),
     ...refusedKeys('model setting', [
       ...['authorization', 'finalTransformation', 'guardrails', 'id', 'matches', 'passthrough']
     ])
