@@ -82,7 +82,7 @@ async function lifeline(t: TestContext) {
   t.after(() => server.close())
   const next = async () => {
     const [socket] = (await once(server, 'connection')) as [Socket]
-    const gone = once(socket, 'close')
+    const gone = new Promise<void>((resolve) => socket.on('close', () => resolve()))
     // A reset is an end too.
     socket.on('error', () => undefined)
     const [pid] = (await once(socket, 'data')) as [Buffer]
@@ -96,7 +96,7 @@ test('one process per session, shared by the workers; requests with the same id 
   const spec = specOf('polite')
   const one = workers[0].open('s1', spec, null)
   const opened = await ask(one, 'initialize', { a: 1 })
-  deepEqual(opened.result?.serverInfo, { name: 'polite' })
+  deepEqual(opened.result?.serverInfo, { name: 'polite', version: '1' })
   const other = workers[1].open('s1', spec, one.instance)
   const [first, second] = await Promise.all([call(one, 'echo', { from: 1 }), call(other, 'echo', { from: 2 })])
   deepEqual([first.result?.echo, second.result?.echo], [{ from: 1 }, { from: 2 }])

@@ -75,7 +75,7 @@ function answer(message: Message): void {
   const { id, method = '', params } = message
   heard.push(method)
   if (method === 'initialize')
-    say({ id, result: { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: manner } } })
+    say({ id, result: { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: manner, version: '1' } } })
   else if (method === 'notifications/initialized') initialized++
   else if (method === 'notifications/cancelled')
     say({ method: 'notifications/heard', params: { cancelled: params?.requestId } })
