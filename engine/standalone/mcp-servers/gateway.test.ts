@@ -1,5 +1,5 @@
 /** Child processes behind the whole program: workers that share them, reloads, and a gateway that is killed. */
-import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -87,6 +87,19 @@ test('the demonstration has tools of two servers; a session is one process of ea
   equal((await client.getPrompt({ name: 'notebook_summarise' })).messages.length, 1)
   const other = await connected(t, port)
   equal(await text(other, 'notebook_list_notes'), 'There are no notes')
+})
+
+test('a server that dies fails the call, and the next one finds a new process', async (t) => {
+  const port = await freePort()
+  await started(t, runProgram(['-c', config(port, { one: [FIXTURE, 'polite'] })]))
+  const client = await connected(t, port)
+  await rejects(client.callTool({ name: 'die' }), /MCP server one: it ended with code 3 before it answered/)
+  ok('echo' in (await client.callTool({ name: 'echo', arguments: {} })))
+  await rejects(
+    connected(t, port).then((other) => other.callTool({ name: 'die' })),
+    /code 3/
+  )
+  ok('echo' in (await client.callTool({ name: 'echo', arguments: {} })))
 })
 
 test('a killed gateway leaves no process behind', async (t) => {
