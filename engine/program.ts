@@ -99,7 +99,7 @@ async function readSource(source: Source, entry: URL): Promise<Text | null> {
     leave(EXIT_USAGE, `weir: PORT must be a whole number from 1 to 65535, not '${port}'\n`)
     return null
   }
-  const text = defaultConfig(port, await startDemoThread(entry))
+  const text = defaultConfig(port, await startDemoThread(entry), entry)
   return { name: 'built-in demonstration', text, path: null, isDefault: true }
 }
 
@@ -208,7 +208,7 @@ class Program {
     if (!this.#source.isDefault) return
     const at = `http://localhost:${binds[0]?.port}`
     process.stdout.write(
-      `\nThe built-in demonstration runs. Try:\n\n  curl ${at}/\n  curl -d hello ${at}/demo/echo\n  curl -N ${at}/demo/stream\n  curl ${at}/v1/chat/completions -d '{"model":"demo","messages":[{"role":"user","content":"Hi"}]}'\n\n`
+      `\nThe built-in demonstration runs. Try:\n\n  curl ${at}/\n  curl -d hello ${at}/demo/echo\n  curl -N ${at}/demo/stream\n  curl ${at}/v1/chat/completions -d '{"model":"demo","messages":[{"role":"user","content":"Hi"}]}'\n  and tools for agents (MCP) at ${at}/mcp\n\n`
     )
   }
 

@@ -1,7 +1,11 @@
 /** The configuration that runs when none is given: real work, no keys, no servers, no network. */
+import { fileURLToPath } from 'node:url'
 
-/** The file, for a demo backend that listens on `demoPort` of 127.0.0.1. `port`: where Weir listens. */
-export function defaultConfig(port: string, demoPort: number): string {
+/**
+ * The file, for a demo backend that listens on `demoPort` of 127.0.0.1. `port`: where Weir listens. `program`: the
+ * module that runs weir, for its MCP servers.
+ */
+export function defaultConfig(port: string, demoPort: number, program: URL): string {
   return `
 config:
   logging: { level: info }
@@ -29,6 +33,9 @@ binds:
 
               curl http://localhost:${port}/v1/chat/completions -d '{"model":"demo","messages":[{"role":"user","content":"Hi"}]}'
 
+            Tools for agents: two MCP servers, a clock and a notebook, are one at http://localhost:${port}/mcp
+            (streamable HTTP; the README has lines for curl and the SDK).
+
             Routes, workers and the running configuration: http://localhost:15000/ui/
             Your own configuration: weir -f config.yaml
     - name: moved
@@ -46,7 +53,11 @@ binds:
         responseHeaderModifier: { set: { x-served-by: weir } }
       backends:
       - host: 127.0.0.1:${demoPort}
-    - name: models
+${models(demoPort)}${tools(program)}`
+}
+
+function models(demoPort: number): string {
+  return `    - name: models
       matches:
       - path: { pathPrefix: /v1 }
       - path: { pathPrefix: /v1beta }
@@ -66,5 +77,22 @@ binds:
             /models: Models
             /realtime: Realtime
             "*": Completions
+`
+}
+
+function tools(program: URL): string {
+  const server = (name: string): string => {
+    const args = ['--disable-warning=ExperimentalWarning', fileURLToPath(program), 'mcp-server', name]
+    // JSON is YAML; a dollar sign would be a variable.
+    return JSON.stringify({ name, stdio: { cmd: process.execPath, args } }).replaceAll('$', '$$$$')
+  }
+  return `    - name: tools
+      matches:
+      - path: { exact: /mcp }
+      backends:
+      - mcp:
+          targets:
+          - ${server('clock')}
+          - ${server('notebook')}
 `
 }

@@ -12,12 +12,15 @@ import { startDemo } from './demo.ts'
 const ROOT = new URL('../../', import.meta.url)
 const README = readFileSync(new URL('README.md', ROOT), 'utf8')
 /** From the first of the lines that say they are run to the next subject. */
-const PART = README.slice(README.indexOf('What follows is run by a test'), README.indexOf('Who may do what'))
+const PART = README.slice(README.indexOf('What follows is run by a test'), README.indexOf('Tools for agents'))
+const TOOLS = README.slice(README.indexOf('Tools for agents'), README.indexOf('Who may do what'))
 const AT = 'http://localhost:3000'
 
 async function started(t: TestContext): Promise<string> {
   const demo = await startDemo()
-  const gateway = await startGateway(defaultConfig('0', demo.port).replace('level: info', 'level: warn'))
+  const gateway = await startGateway(
+    defaultConfig('0', demo.port, new URL('../main.ts', import.meta.url)).replace('level: info', 'level: warn')
+  )
   t.after(async () => {
     await gateway.close()
     demo.close()
@@ -51,9 +54,9 @@ test('curl', async (t) => {
   }
 })
 
-test("the vendors' SDKs", async (t) => {
-  const at = await started(t)
-  const [, program = ''] = /```js\n([\s\S]*?)```/.exec(PART) ?? []
+/** What the program of `part` prints. */
+async function printed(t: TestContext, at: string, part: string): Promise<string> {
+  const [, program = ''] = /```js\n([\s\S]*?)```/.exec(part) ?? []
   ok(program.includes(AT))
   const flags = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-']
   const child = spawn(process.execPath, flags, { cwd: fileURLToPath(ROOT), stdio: ['pipe', 'pipe', 'inherit'] })
@@ -62,6 +65,31 @@ test("the vendors' SDKs", async (t) => {
   const chunks: Buffer[] = []
   child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
   equal((await once(child, 'close'))[0], 0)
+  return Buffer.concat(chunks).toString()
+}
+
+test("the vendors' SDKs", async (t) => {
   const [, shown] = /```console\n\$ node demo\.mjs\n([\s\S]*?)```/.exec(PART) ?? []
-  equal(Buffer.concat(chunks).toString(), shown)
+  equal(await printed(t, await started(t), PART), shown)
+})
+
+test('tools with curl', async (t) => {
+  const at = await started(t)
+  const [, lines = ''] = /```console\n([\s\S]*?)```/.exec(TOOLS) ?? []
+  const commands = lines.split(/^\$ /m).slice(1)
+  equal(commands.length, 6)
+  const headers: Record<string, string> = {}
+  for (const [, name = '', value = ''] of commands[0]!.matchAll(/-H '([^:]+): ([^']+)'/g)) headers[name] = value
+  for (const command of commands) {
+    const body = /^mcp .*-d '(.*)'\n/.exec(command)?.[1]
+    if (body === undefined) continue
+    const response = await fetch(`${at}/mcp`, { method: 'POST', headers, body })
+    match(await response.text(), likeThe(command.slice(command.indexOf('\n') + 1).trimEnd()), command)
+    headers['mcp-session-id'] ??= response.headers.get('mcp-session-id') ?? ''
+  }
+})
+
+test('tools with the SDK', async (t) => {
+  const [, shown] = /```console\n\$ node tools\.mjs\n([\s\S]*?)```/.exec(TOOLS) ?? []
+  equal(await printed(t, await started(t), TOOLS), shown)
 })

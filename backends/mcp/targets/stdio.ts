@@ -92,6 +92,7 @@ class LineLink implements Link {
 
   /** There are no event ids: what was said while nobody listened is told at once, as far as it was kept. */
   listen(_lastEventId: string | null, events: ListenEvents): () => void {
+    events.opened?.()
     return this.#child.listen({
       message: (line) => events.message(JSON.parse(line) as RpcRequest | RpcNotification, null),
       ended: (failure) => events.ended(toLinkFailure(failure))

@@ -56,6 +56,11 @@ const calls: Record<string, (id: number | string, message: Message) => void> = {
     say({ id: 'x', result: {} })
     say({ id, result: { survived: true } })
   },
+  flood: (id, { params }) => {
+    for (let i = 0; i < Number(params?.arguments?.messages); i++)
+      say({ method: 'notifications/flood', params: { text: 'x'.repeat(100_000) } })
+    say({ id, result: {} })
+  },
   stderr: (id) => {
     process.stderr.write(`the key is ${process.env.THE_KEY}\n${'y'.repeat(5000)}\n`)
     for (let i = 0; i < 500; i++) process.stderr.write(`line ${i}\n`)
@@ -75,7 +80,7 @@ function answer(message: Message): void {
   const { id, method = '', params } = message
   heard.push(method)
   if (method === 'initialize')
-    say({ id, result: { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: manner } } })
+    say({ id, result: { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: manner, version: '1' } } })
   else if (method === 'notifications/initialized') initialized++
   else if (method === 'notifications/cancelled')
     say({ method: 'notifications/heard', params: { cancelled: params?.requestId } })

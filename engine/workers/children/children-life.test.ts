@@ -1,0 +1,191 @@
+/** How child processes begin and end, and what bounds them: real ones, polite and hostile. */
+import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { ChildFailure, ChildSpec } from '#engine/contract/children.ts'
+import type { Snapshot } from '#engine/ir/snapshot.ts'
+import { ChildrenOfWorker } from './client.ts'
+import type { ChildReport } from './messages.ts'
+import { ask, call, lifeline, QUIET, rig, SERVER, specOf } from './rig.fixture.ts'
+
+test('garbage on stdout is logged and passed over, the rest goes on', async (t) => {
+  const { workers, said } = rig(t)
+  const { result } = await call(workers[0].open('s', specOf('banner'), null), 'garbage')
+  deepEqual(result, { survived: true })
+  await said(/tools: wrote to stdout what is no message of MCP: \*\*\* Welcome/)
+})
+
+test('stderr goes to the log, bounded, without the values of its environment', async (t) => {
+  const { workers, logged, said } = rig(t)
+  const spec = specOf('polite', { env: { THE_KEY: 'sk-very-secret' } })
+  await call(workers[0].open('s', spec, null), 'stderr')
+  await said(/line 40/)
+  ok(logged.includes('info: tools: the key is <redacted>'))
+  ok(logged.length <= 51, `${logged.length} lines`)
+  ok(logged.every((line) => line.length < 2200))
+})
+
+test('a message that is too long fails what waits, and an endless one ends the process', async (t) => {
+  const { workers, said } = rig(t)
+  const spec = specOf('polite', { lineBytesMax: 10_000 })
+  const link = workers[0].open('s', spec, null)
+  await call(link, 'echo')
+  equal((await call(link, 'huge', { bytes: 20_000 })).failure?.kind, 'tooLarge')
+  deepEqual((await call(link, 'huge', { bytes: 9000 })).failure, undefined)
+  equal((await call(link, 'endless')).failure?.kind, 'tooLarge')
+  await said(/it ended by SIGKILL/)
+  equal((await call(link, 'echo')).failure?.kind, 'expired')
+})
+
+test('a process that ends takes its requests with it; the session begins anew with initialize', async (t) => {
+  const { workers } = rig(t)
+  const link = workers[0].open('s', specOf('polite'), null)
+  await ask(link, 'initialize', {})
+  const before = link.instance
+  const ended = new Promise<ChildFailure>((resolve) => {
+    link.listen({ message: () => undefined, ended: resolve })
+  })
+  const { failure } = await call(link, 'die')
+  deepEqual(failure, { kind: 'broken', message: 'MCP server tools: it ended with code 3 before it answered' })
+  equal((await ended).kind, 'expired')
+  equal((await call(link, 'echo')).failure?.kind, 'expired')
+  const anew = workers[1].open('s', specOf('polite'), null)
+  ok((await ask(anew, 'initialize', {})).result)
+  notEqual(anew.instance, before)
+})
+
+test('one that dies at once again and again is refused for a while', async (t) => {
+  const { workers, said } = rig(t)
+  const link = workers[0].open('s', specOf('dies'), null)
+  const first = await ask(link, 'initialize', {})
+  equal(first.failure?.kind, 'unreachable')
+  match(first.failure?.message ?? '', /^MCP server tools: it ended with code 9 before it answered$/)
+  await said(/tools: cannot find my configuration/)
+  const second = await ask(workers[1].open('s2', specOf('dies'), null), 'initialize', {})
+  equal(second.failure?.kind, 'refused')
+  match(second.failure?.message ?? '', /could not be started once: the next try is in 1 s/)
+})
+
+test('a command that is not there, not executable or in no folder is told by name', async (t) => {
+  const { workers, logged } = rig(t)
+  const why = async (key: string, more: Partial<ChildSpec>) => {
+    const link = workers[0].open(key, specOf('polite', { target: key, ...more }), null)
+    return (await ask(link, 'initialize', {})).failure
+  }
+  deepEqual(await why('a', { cmd: 'no-such-program' }), {
+    kind: 'unreachable',
+    message: "MCP server a cannot be started: its command 'no-such-program' was not found in PATH"
+  })
+  match((await why('b', { cmd: './package.json' }))?.message ?? '', /'\.\/package\.json' is not an executable file$/)
+  match((await why('c', { cwd: '/no/such/folder' }))?.message ?? '', /its folder \(cwd\) does not exist$/)
+  match((await why('d', { cmd: '/bin/no\0thing' }))?.message ?? '', /zero character/)
+  ok(logged.includes("warn: a: cannot be started: its command 'no-such-program' was not found in PATH"))
+})
+
+test('close ends the process, step by step where it must', async (t) => {
+  const { workers } = rig(t)
+  const { port, next } = await lifeline(t)
+  for (const manner of ['polite', 'stubborn']) {
+    const link = workers[0].open(manner, specOf(manner, {}, port), null)
+    const born = next()
+    await ask(link, 'initialize', {})
+    const { gone } = await born
+    link.close()
+    await gone
+  }
+})
+
+test('idle processes are ended, and those that somebody listens to are not', async (t) => {
+  const { workers, hub } = rig(t, { lookMs: 10 })
+  const { port, next } = await lifeline(t)
+  const spec = specOf('polite', { idleMs: 100 }, port)
+  const born = next()
+  const idle = workers[0].open('idle', spec, null)
+  await call(idle, 'echo')
+  const { gone } = await born
+  const listening = workers[0].open('listening', spec, null)
+  await call(listening, 'echo')
+  listening.listen({ message: () => undefined, ended: () => undefined })
+  await gone
+  equal((await call(listening, 'echo')).failure, undefined)
+  equal(hub.pids.length, 1)
+  equal((await call(idle, 'echo')).failure?.kind, 'expired')
+})
+
+test('a reload ends what it removes or changes, and keeps the rest', async (t) => {
+  const { workers, hub } = rig(t, { lookMs: 10 })
+  const { port, next } = await lifeline(t)
+  const kept = specOf('polite', { target: 'kept' })
+  const changed = specOf('polite', { target: 'changed' }, port)
+  const keptLink = workers[0].open('s', kept, null)
+  await call(keptLink, 'echo')
+  const born = next()
+  await call(workers[0].open('s', changed, null), 'echo')
+  const { gone } = await born
+  const target = { ...kept, kind: 'stdio', name: 'kept' }
+  hub.keep({
+    backends: { b: { kind: 'mcp', targets: [target, { ...changed, kind: 'stdio', name: 'changed', cmd: 'x' }] } }
+  } as unknown as Snapshot)
+  await gone
+  equal((await call(keptLink, 'echo')).failure, undefined)
+  equal((await call(workers[1].open('s', changed, null), 'echo')).failure?.kind, 'refused')
+})
+
+test('too many processes are refused, and one that is deaf takes no more than its bound', async (t) => {
+  const { workers } = rig(t, { childrenMax: 1 })
+  const link = workers[0].open('s', specOf('deaf', { lineBytesMax: 64 * 1024 * 1024 }), null)
+  const big = { text: 'x'.repeat(9 * 1024 * 1024) }
+  const first = call(link, 'echo', big)
+  equal((await call(link, 'echo')).failure?.message, 'MCP server tools does not read what is sent to it')
+  const second = await call(workers[0].open('s2', specOf('polite'), null), 'echo')
+  deepEqual(second.failure, { kind: 'refused', message: 'too many processes of MCP server tools are in use' })
+  link.close()
+  void first
+})
+
+test('a worker that takes nothing is not flooded: the process waits, and goes on with it', async (t) => {
+  const reports: ChildReport[] = []
+  let queued = 0
+  const stuck = Promise.withResolvers<void>()
+  let idleTurns = 0
+  const post = (_worker: number, report: ChildReport) => {
+    reports.push(report)
+    idleTurns = 0
+    if ('text' in report) queued += report.text.length
+    if (queued > 4 * 1024 * 1024) stuck.resolve()
+  }
+  const { hub } = rig(t, { post })
+  const worker = new ChildrenOfWorker((order) => hub.receive(0, order))
+  const answer = call(worker.open('s', specOf('polite'), null), 'flood', { messages: 300 })
+  await stuck.promise
+  // Thousands of turns in which nothing more comes: 30 MB would have come by then.
+  while (idleTurns++ < 20_000) await new Promise(setImmediate)
+  ok(queued < 5 * 1024 * 1024, `${queued} characters`)
+  let isOver = false
+  void answer.then(() => {
+    isOver = true
+  })
+  while (!isOver) {
+    const report = reports.shift()
+    if (report !== undefined) worker.receive(report)
+    else await new Promise(setImmediate)
+  }
+  equal((await answer).messages.length, 300)
+})
+
+test('no process outlives a gateway that is killed, whatever it ignores', { timeout: 20_000 }, async (t) => {
+  const { port, next } = await lifeline(t)
+  const born = next()
+  const host = fileURLToPath(new URL('./host.fixture.ts', import.meta.url))
+  const gateway = spawn(process.execPath, [QUIET, host, QUIET, SERVER, 'stubborn', String(port)], {
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
+  t.after(() => gateway.kill('SIGKILL'))
+  const { gone, pid } = await born
+  equal((await once(gateway.stdout, 'data')).toString(), 'started\n')
+  notEqual(pid, gateway.pid)
+  gateway.kill('SIGKILL')
+  await gone
+})
