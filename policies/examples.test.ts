@@ -174,6 +174,7 @@ const DRIVEN: Readonly<Record<string, string>> = {
   'llm-clouds': '../backends/llm/cloud.test.ts',
   'llm-shortcut': '../backends/llm/models.test.ts',
   'jwt-authentication': 'traffic/jwt-authentication-gateway.test.ts',
+  'mcp-authentication': 'traffic/mcp-authentication.test.ts',
   'policy-targets': '../backends/llm/targets.test.ts',
   'prompt-guard': '../backends/llm/guards/example.test.ts',
   'pre-routing': '../engine/build/phases.test.ts',
