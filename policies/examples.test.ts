@@ -174,6 +174,8 @@ const DRIVEN: Readonly<Record<string, string>> = {
   'llm-clouds': '../backends/llm/cloud.test.ts',
   'llm-shortcut': '../backends/llm/models.test.ts',
   'jwt-authentication': 'traffic/jwt-authentication-gateway.test.ts',
+  mcp: '../backends/mcp/configured.test.ts',
+  'mcp-authorization': '../backends/mcp/configured.test.ts',
   'mcp-authentication': 'traffic/mcp-authentication.test.ts',
   'policy-targets': '../backends/llm/targets.test.ts',
   'prompt-guard': '../backends/llm/guards/example.test.ts',
