@@ -307,6 +307,7 @@ test('a route answers for its own documents, and other routes keep their paths',
   const resourceAt = async (path: string) => JSON.parse((await ask(gw, PRM + path)).body).resource
   assert.deepEqual([await resourceAt('/a'), await resourceAt('/b')], ['https://x.example/a', 'https://x.example/b'])
   assert.equal((await ask(gw, '/c')).body, 'c')
+  assert.equal((await ask(gw, '/.well-known/openid-configuration')).status, 404)
 })
 
 test('mistakes are told by name', () => {

@@ -4,11 +4,9 @@
  */
 import type { PolicySet, RouteMatch } from '#engine/ir/snapshot.ts'
 
-const DOCUMENTS = [
-  '/.well-known/oauth-protected-resource',
-  '/.well-known/oauth-authorization-server',
-  '/.well-known/openid-configuration'
-]
+/** The last one at its root is the issuer's own, should the same host serve that too. */
+const AT_ROOT = ['/.well-known/oauth-protected-resource', '/.well-known/oauth-authorization-server']
+const DOCUMENTS = [...AT_ROOT, '/.well-known/openid-configuration']
 
 /** `levels`: policies that act on the route. */
 export function withWellKnown(matches: readonly RouteMatch[], levels: readonly PolicySet[]): readonly RouteMatch[] {
@@ -16,9 +14,7 @@ export function withWellKnown(matches: readonly RouteMatch[], levels: readonly P
   const paths = matches.flatMap(({ path }) => ('regex' in path ? [] : ['exact' in path ? path.exact : path.prefix]))
   // A prefix "/" has them already.
   if (paths.length === 0 || paths.includes('/')) return matches
-  const places = new Set(['', ...paths.map((path) => path.replace(/\/+$/, ''))])
-  const more = DOCUMENTS.flatMap((document) =>
-    [...places].map((path): RouteMatch => ({ path: { prefix: document + path }, headers: [], query: [] }))
-  )
-  return [...matches, ...more]
+  const places = [...new Set(paths.map((path) => path.replace(/\/+$/, '')))]
+  const prefixes = [...AT_ROOT, ...DOCUMENTS.flatMap((document) => places.map((path) => document + path))]
+  return [...matches, ...prefixes.map((prefix): RouteMatch => ({ path: { prefix }, headers: [], query: [] }))]
 }
