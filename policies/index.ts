@@ -13,6 +13,7 @@ import { directResponse } from './traffic/direct-response.ts'
 import { headerModifiers } from './traffic/header-modifiers.ts'
 import { hostRewrite } from './traffic/host-rewrite.ts'
 import { jwtAuthentication } from './traffic/jwt-authentication.ts'
+import { mcpAuthentication } from './traffic/mcp-authentication.ts'
 import { rateLimit } from './traffic/rate-limit.ts'
 import { requestMirror } from './traffic/request-mirror.ts'
 import { requestRedirect } from './traffic/request-redirect.ts'
@@ -27,6 +28,7 @@ export const policies: readonly Policy[] = [
   retry, // settings only: what is done when the backend fails, after all hooks
   requestMirror, // settings only: copies are made where the backend is called, so they are what hooks have made of the request
   cors, // preflights have no credentials: answered before any are asked for. Its response side marks every refusal below
+  mcpAuthentication, // says where tokens are to be had to whoever has none, so before anybody asks for one
   jwtAuthentication, // who asks: whatever decides below may read its claims
   basicAuthentication, // who asks, by a password; behind tokens, which cost less
   apiKeyAuthentication, // who asks, by a key; behind the two that claim the Authorization header by its scheme

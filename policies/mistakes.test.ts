@@ -10,7 +10,7 @@ import { policies } from './index.ts'
 const FOLDER = fileURLToPath(new URL('../docs/examples/', import.meta.url))
 /** Where names are the user's own, so that another name is no mistake. */
 const FREE =
-  /\.(set|add)\.(?!\d)|\.metadata\b|\.(?:ai|llm)\.(?:routes|modelAliases)\.|\.models\.\d+\.(?:defaults|overrides)\./
+  /\.(set|add)\.(?!\d)|\.metadata\b|\.(?:ai|llm)\.(?:routes|modelAliases)\.|\.models\.\d+\.(?:defaults|overrides)\.|\.(?:resourceMetadata|env|schema)\./
 
 type Json = null | string | number | boolean | Json[] | { [key: string]: Json }
 
@@ -29,8 +29,44 @@ const MORE: readonly Json[] = [
   { headerModifiers: { request: { add: [{ name: 'a', value: 'b' }] } } },
   { urlRewrite: { authority: { full: 'a' }, path: { prefix: '/a' } } },
   { requestRedirect: { scheme: 'https', authority: { host: 'a' }, path: { full: '/' }, status: 301 } },
-  { directResponse: { status: 200, bodyExpression: '"a"' } }
+  { directResponse: { status: 200, bodyExpression: '"a"' } },
+  {
+    mcpAuthentication: {
+      ...{ issuer: 'https://a.example', audiences: ['a'], provider: { keycloak: {} }, mode: 'Optional', clientId: 'a' },
+      ...{
+        requiredScopes: ['a'],
+        resourceMetadata: { a: 1 },
+        leeway: '1s',
+        jwtValidationOptions: { requiredClaims: [] }
+      }
+    }
+  }
 ]
+
+const MCP: Json = {
+  mcp: {
+    port: 3000,
+    sessionRouting: 'Stateful',
+    prefixMode: 'always',
+    session: { key: '0123456789abcdef', idleTimeout: '1m' },
+    maxMessageSize: 1024,
+    targets: [
+      { name: 'a', stdio: { cmd: 'a', args: ['b'], env: { A: 'b' }, cwd: '/' } },
+      { name: 'b', sse: { host: 'b', port: 1, path: '/a' }, policies: { backendTLS: {}, backendAuth: { key: 'a' } } },
+      { name: 'c', openapi: { host: 'c', schema: { openapi: '3.0.0', paths: {} } } },
+      {
+        name: 'd',
+        static: {
+          host: 'd',
+          port: 1,
+          protocol: 'SSE',
+          policies: { auth: { key: 'a', location: { header: { name: 'b' } } } }
+        },
+        policies: { mcp: { authorization: { policy: { matchExpressions: ['true'] }, action: 'Deny' } } }
+      }
+    ]
+  }
+}
 
 function load(file: Json): LoadResult {
   return loadConfig(JSON.stringify(file), { file: 'changed.json', folder: FOLDER, env: {}, policies, processors: 2 })
@@ -41,6 +77,7 @@ function originals(): Json[] {
   const withEnv = (text: string) => text.replace(/\$\{\w+:-(\w+)\}/g, '$1')
   return [
     ...examples.map((name) => parse(withEnv(readFileSync(FOLDER + name, 'utf8'))) as Json),
+    MCP,
     ...MORE.map((set) => ({
       backends: [{ name: 'b', host: 'localhost:1' }],
       binds: [{ port: 8080, listeners: [{ routes: [{ policies: set }] }] }]

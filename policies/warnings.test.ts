@@ -38,10 +38,10 @@ test('a rule over somebody whom no policy identifies', () => {
     `f.yaml:${line}: ${place}: reads ${root}, which is never there without ${policy}`
   const plain = (text: string) => text.replace(/^(f\.yaml:\d+):\d+/, '$1')
   assert.deepEqual(warnings({ route: `{ ${rule} }` }).map(plain), [
-    said(7, 'binds[0].listeners[0].routes[0].policies.authorization', 'jwt', 'jwtAuthentication')
+    said(7, 'binds[0].listeners[0].routes[0].policies.authorization', 'jwt', 'jwtAuthentication or mcpAuthentication')
   ])
   assert.deepEqual(warnings({ top: `[{ ${rule} }]` }).map(plain), [
-    said(1, 'policies[0].authorization', 'jwt', 'jwtAuthentication')
+    said(1, 'policies[0].authorization', 'jwt', 'jwtAuthentication or mcpAuthentication')
   ])
   // A route beside it helps nobody.
   assert.equal(warnings({ route: `{ ${rule} }`, other: `{ ${ISSUER} }` }).length, 1)

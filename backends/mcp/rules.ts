@@ -11,6 +11,8 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import { type McpItem, newMcpUse } from '#engine/contract/mcp-use.ts'
 import type { McpRules } from '#engine/ir/snapshot.ts'
 
+export { addRules } from '#engine/ir/mcp-rules.ts'
+
 /** Whether the caller of `ex` may see and use `item`. Synchronous; never throws. */
 export type ItemGate = (ex: Exchange, item: McpItem) => boolean
 

@@ -46,6 +46,7 @@ export const ERRORS = {
   JWT_KEY_UNKNOWN: row(401, 'policy', 'the issuer has no key that fits the token'),
   JWT_SIGNATURE: row(401, 'policy', 'the signature of the token is not valid'),
   JWT_KEYS_UNAVAILABLE: row(503, 'policy', 'the keys of the token issuer are not available yet'),
+  SCOPE_MISSING: row(403, 'policy', 'the token lacks a required scope'),
   JWT_OVERLOAD: row(503, 'policy', 'too many tokens wait to be verified'),
   CSRF_REFUSED: row(403, 'policy', 'this request comes from another site'),
   BASIC_MISSING: row(401, 'policy', 'this request needs a user name and a password'),

@@ -98,14 +98,20 @@ class Doubts {
   }
 
   #doubtIdentities(given: Given, all: readonly Given[]): void {
-    for (const { identifies, name } of this.#policies) {
-      if (identifies === undefined || all.some(({ policy }) => policy.identifies === identifies)) continue
+    const identities = new Set(this.#policies.flatMap(({ identifies }) => identifies ?? []))
+    for (const identifies of identities) {
+      if (all.some(({ policy }) => policy.identifies === identifies)) continue
       if (!JSON.stringify(given.set.raw[given.key]).includes(identifies)) continue
       const config = this.#configOf(given)
       const sources = config === undefined ? [] : given.policy.expressions!(config)
       if (!sources.some((source) => compileExpression(source, LOG_ROOTS).needs.reads(identifies))) continue
-      this.#report(given, `reads ${identifies}, which is never there without ${name}`)
+      this.#report(given, `reads ${identifies}, which is never there without ${this.#findersOf(identifies)}`)
     }
+  }
+
+  #findersOf(identity: string): string {
+    const names = this.#policies.flatMap(({ identifies, name }) => (identifies === identity ? [name] : []))
+    return names.toSorted().join(' or ')
   }
 
   #configOf({ policy, set, key }: Given): never | undefined {

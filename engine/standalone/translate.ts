@@ -24,6 +24,7 @@ import { type Overrides, translateProcess } from './file-process.ts'
 import { LLM_BACKEND, llmBackend, llmBind } from './llm/translate.ts'
 import { mergedRules } from './mcp/policies.ts'
 import { MCP_BACKEND, mcpBind, translateMcp } from './mcp/translate.ts'
+import { withWellKnown } from './mcp/well-known.ts'
 import { defaultListenerName, defaultRouteName } from './walk.ts'
 
 /** What a source gives; version, hash and time are those of the moment it is accepted. */
@@ -70,6 +71,8 @@ interface Around {
   readonly port: number
   /** Policies around it, least precise first. */
   readonly levels: readonly File['policies'][]
+  /** The same by canonical names, of the phase in which the route is known. */
+  readonly outer: readonly PolicySet[]
 }
 
 class Translator {
@@ -128,23 +131,25 @@ class Translator {
     const unnamed = defaultListenerName(this.#listeners++)
     const name = file.name ?? unnamed
     const levels = [this.#gateway, file.policies]
+    const outer = levels.map((sets) => policyPhases(sets, this.#keys).policies)
     return {
       name,
       hostname: file.hostname ?? '*',
       protocol: file.protocol ?? 'HTTP',
       ...this.phases(file.policies),
-      routes: (file.routes ?? []).map((route, i) => this.#route(route, i, { listener: name, port, levels }))
+      routes: (file.routes ?? []).map((route, i) => this.#route(route, i, { listener: name, port, levels, outer }))
     }
   }
 
-  #route(file: FileRoute, index: number, { listener, port, levels }: Around): RouteSpec {
+  #route(file: FileRoute, index: number, { listener, port, levels, outer }: Around): RouteSpec {
     const name = file.name ?? defaultRouteName(index)
-    const around = { listener, port, levels: [...levels, file.policies] }
+    const around = { listener, port, levels: [...levels, file.policies], outer }
+    const policies = this.#resolved(canonicalPolicies(file.policies, this.#keys))
     return {
       name,
       hostnames: file.hostnames ?? [],
-      matches: translateMatches(file.matches),
-      policies: this.#resolved(canonicalPolicies(file.policies, this.#keys)),
+      matches: withWellKnown(translateMatches(file.matches), [...outer, policies]),
+      policies,
       backends: (file.backends ?? []).map((reference, i) =>
         this.#reference(reference, `${listener}/${name}/${i}`, around)
       )

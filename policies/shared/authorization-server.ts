@@ -1,0 +1,110 @@
+/**
+ * Authorization server metadata (RFC 8414, OpenID Connect Discovery 1.0) of one issuer: fetched when somebody asks,
+ * kept for a while, and for longer while the issuer does not answer.
+ */
+import { Lru } from '#engine/kit/lru.ts'
+import { type Fetched, fetchText } from './fetch-text.ts'
+
+export type Metadata = Readonly<Record<string, unknown>>
+
+/** How long it is taken as it is; how long nobody is asked after a failure. */
+const FRESH_MS = 300_000
+const FAILED_MS = 5_000
+const FETCH = { bytesMax: 256 * 1024, timeoutMs: 5_000 }
+const ISSUERS_MAX = 64
+
+/** Where to ask, in this order (MCP 2025-11-25, authorization: Authorization Server Metadata Discovery). */
+export function metadataUrls(issuer: string, isOpenIdOnly: boolean): string[] {
+  const { origin, pathname } = new URL(issuer)
+  const path = pathname.replace(/\/$/, '')
+  const appended = `${origin}${path}/.well-known/openid-configuration`
+  if (isOpenIdOnly) return [appended]
+  const inserted = `${origin}/.well-known/oauth-authorization-server${path}`
+  const openId = `${origin}/.well-known/openid-configuration${path}`
+  return [...new Set([inserted, openId, appended])]
+}
+
+interface Entry {
+  metadata: Metadata | null
+  /** Milliseconds of a monotonic clock at which it is asked for again. */
+  due: number
+  fetching: Promise<Metadata | null> | null
+  hasFailed: boolean
+}
+
+/** What the world gives: a test has its own clock. */
+interface World {
+  readonly now: () => number
+  readonly log: (level: 'info' | 'warn', message: string) => void
+}
+
+/** Of one thread. */
+export class AuthorizationServers {
+  readonly #entries = new Lru<string, Entry>(ISSUERS_MAX)
+  readonly #world: World
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  /** Null: it cannot be had at the moment. */
+  async metadata(issuer: string, isOpenIdOnly: boolean): Promise<Metadata | null> {
+    const key = `${isOpenIdOnly} ${issuer}`
+    let entry = this.#entries.get(key)
+    if (entry === undefined) {
+      entry = { metadata: null, due: Number.NEGATIVE_INFINITY, fetching: null, hasFailed: false }
+      this.#entries.set(key, entry)
+    }
+    if (this.#world.now() < entry.due) return entry.metadata
+    entry.fetching ??= this.#fetch(issuer, isOpenIdOnly, entry)
+    // What is known is as good as ever while it is asked for again.
+    return entry.metadata ?? (await entry.fetching)
+  }
+
+  async #fetch(issuer: string, isOpenIdOnly: boolean, entry: Entry): Promise<Metadata | null> {
+    const { now, log } = this.#world
+    const found = await fetchMetadata(issuer, isOpenIdOnly)
+    entry.fetching = null
+    if (typeof found !== 'string') {
+      entry.metadata = found
+      entry.hasFailed = false
+      entry.due = now() + FRESH_MS
+      return found
+    }
+    if (!entry.hasFailed) log('warn', `cannot fetch the metadata of the authorization server ${issuer}: ${found}`)
+    entry.hasFailed = true
+    entry.due = now() + FAILED_MS
+    return entry.metadata
+  }
+}
+
+/** A text says why there is none. Never rejects. */
+async function fetchMetadata(issuer: string, isOpenIdOnly: boolean): Promise<Metadata | string> {
+  let reason = ''
+  for (const url of metadataUrls(issuer, isOpenIdOnly)) {
+    let answer: Fetched
+    try {
+      answer = await fetchText(url, { headers: { accept: 'application/json' } }, FETCH)
+    } catch (error) {
+      // Another path of the same server would fare no better.
+      return (error as Error).message
+    }
+    if (answer.status === 200) return readMetadata(answer.text, issuer)
+    reason = `the answer has status ${answer.status}`
+  }
+  return reason
+}
+
+function readMetadata(text: string, issuer: string): Metadata | string {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return 'the answer is no JSON'
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'the answer is no JSON object'
+  // RFC 8414 section 3.3: it is not to be used. A final slash is a difference that files of users have.
+  const own = (value as Metadata).issuer
+  const isIts = typeof own === 'string' && own.replace(/\/$/, '') === issuer.replace(/\/$/, '')
+  return isIts ? (value as Metadata) : 'its issuer is another one'
+}

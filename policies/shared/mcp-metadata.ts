@@ -1,0 +1,126 @@
+/**
+ * What an MCP server tells clients of how to be authorized (MCP 2025-11-25, authorization; RFC 9728, 8414, 7591): pure
+ * functions from the configuration, the request's address and the issuer's metadata to documents.
+ */
+import type { Metadata } from './authorization-server.ts'
+
+export const RESOURCE = '/.well-known/oauth-protected-resource'
+export const SERVER = '/.well-known/oauth-authorization-server'
+export const OPEN_ID = '/.well-known/openid-configuration'
+export const REGISTRATION = '/client-registration'
+
+export interface McpAuthority {
+  readonly issuer: string
+  /** Null: one without oddities. */
+  readonly provider: 'auth0' | 'keycloak' | null
+  readonly audiences: readonly string[] | null
+  /** Of a client that is registered with the issuer already, for clients that would register; null: there is none. */
+  readonly clientId: string | null
+  /** Names as RFC 9728 has them. */
+  readonly resourceMetadata: Metadata
+  readonly requiredScopes: readonly string[]
+}
+
+/** Where the request came to: "https://host:port", and the path of the MCP endpoint, "" for the root. */
+export interface Place {
+  readonly origin: string
+  readonly path: string
+}
+
+/** Clients are told of the gateway instead of the issuer, whose metadata it adapts. */
+export function isAdapted({ provider, clientId }: McpAuthority): boolean {
+  return provider !== null || clientId !== null
+}
+
+/** RFC 9728 section 2. What the configuration says wins. */
+export function resourceDocument(authority: McpAuthority, place: Place): Metadata {
+  const { issuer, requiredScopes, resourceMetadata } = authority
+  return {
+    resource: place.origin + place.path,
+    authorization_servers: [isAdapted(authority) ? place.origin + place.path : issuer],
+    bearer_methods_supported: ['header'],
+    ...(requiredScopes.length === 0 ? {} : { scopes_supported: requiredScopes }),
+    ...resourceMetadata
+  }
+}
+
+/** RFC 8414 section 2: the issuer's metadata, with what clients of it need changed. */
+export function serverDocument(authority: McpAuthority, place: Place, metadata: Metadata): Metadata {
+  const { provider, audiences, clientId } = authority
+  const out: Record<string, unknown> = { ...metadata }
+  if (isAdapted(authority)) {
+    // Clients compare it with where they found it (RFC 8414 section 3.3).
+    out.issuer = place.origin + place.path
+    // What the issuer says of itself in its answers (RFC 9207) is not this name.
+    delete out.authorization_response_iss_parameter_supported
+    // Signed by the issuer, it would contradict all of this (RFC 8414 section 2.1).
+    delete out.signed_metadata
+  }
+  const [audience] = audiences ?? []
+  if (provider === 'auth0' && audience !== undefined) {
+    // Without it the issuer gives tokens that nobody but itself can read.
+    out.authorization_endpoint = withAudience(out.authorization_endpoint, audience)
+  }
+  // Browsers may not ask the issuer itself: it does not let them.
+  if (provider === 'keycloak' || clientId !== null) {
+    out.registration_endpoint = place.origin + SERVER + place.path + REGISTRATION
+  }
+  return out
+}
+
+function withAudience(endpoint: unknown, audience: string): unknown {
+  const url = typeof endpoint === 'string' ? URL.parse(endpoint) : null
+  if (url === null) return endpoint
+  url.searchParams.set('audience', audience)
+  return url.href
+}
+
+/** Where clients of `issuer` register; null: the gateway does not pass that on. */
+export function registrationUrl({ issuer, provider }: McpAuthority): string | null {
+  return provider === 'keycloak' ? `${issuer.replace(/\/$/, '')}/clients-registrations/openid-connect` : null
+}
+
+const REDIRECTS_MAX = 16
+const TEXT_CHARS_MAX = 2_048
+
+/** RFC 7591 section 3.2.1, for the one client that there is; null: what is asked is no registration. */
+export function registered(clientId: string, asked: unknown): Metadata | null {
+  if (typeof asked !== 'object' || asked === null) return null
+  const { redirect_uris: redirects, client_name: name } = asked as Metadata
+  if (!Array.isArray(redirects) || redirects.length === 0 || redirects.length > REDIRECTS_MAX) return null
+  if (!redirects.every((uri) => typeof uri === 'string' && uri.length <= TEXT_CHARS_MAX)) return null
+  return {
+    client_id: clientId,
+    ...(typeof name === 'string' && name.length <= TEXT_CHARS_MAX ? { client_name: name } : {}),
+    redirect_uris: redirects,
+    grant_types: ['authorization_code', 'refresh_token'],
+    response_types: ['code'],
+    token_endpoint_auth_method: 'none'
+  }
+}
+
+/** Scopes of a token: `scope` (RFC 9068 section 2.2.3) or `scp`, as text or as a list. */
+export function hasScopes({ scope, scp }: Metadata, wanted: readonly string[]): boolean {
+  if (wanted.length === 0) return true
+  const given = [scope, scp].flatMap((value): unknown[] =>
+    typeof value === 'string' ? value.split(' ') : Array.isArray(value) ? value : []
+  )
+  return wanted.every((one) => given.includes(one))
+}
+
+/** What may stand in a header and in a link as it is. */
+const PLAIN_AUTHORITY = /^[a-z0-9._:[\]-]+$/
+const PLAIN_PATH = /^(?:\/[A-Za-z0-9._~!$&'()*+,;=:@%-]*)*$/
+
+/** Null: nothing that a client sent can be repeated safely. */
+export function placeOf(scheme: string, authority: string, path: string): Place | null {
+  if (!PLAIN_AUTHORITY.test(authority) || !PLAIN_PATH.test(path)) return null
+  return { origin: `${scheme}://${authority}`, path: path.replace(/\/+$/, '') }
+}
+
+/** `resource` of the configuration, for whoever cannot see from a request where it came to; null: it is no URL. */
+export function placeOfResource(resource: unknown): Place | null {
+  const url = typeof resource === 'string' ? URL.parse(resource) : null
+  if (url === null || !/^https?:$/.test(url.protocol)) return null
+  return placeOf(url.protocol.slice(0, -1), url.host, url.pathname)
+}

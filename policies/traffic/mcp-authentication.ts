@@ -1,0 +1,362 @@
+/**
+ * spec.backend.mcp.authentication: callers of MCP servers show a token of one issuer, and are told where they get one
+ * (spec 2.6, MCPAuthentication; MCP 2025-11-25, authorization; RFC 9728, RFC 8414, RFC 6750).
+ */
+import { collectRequest } from '#engine/contract/body.ts'
+import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
+import { type Exchange, type Identity, STEP_REQUEST } from '#engine/contract/exchange.ts'
+import { CONTINUE, type Compiled, STOP, type Verdict } from '#engine/contract/filter.ts'
+import type { CompileContext, Policy, Sources } from '#engine/contract/policy.ts'
+import { answer, refuse } from '#engine/contract/refuse.ts'
+import { duration } from '#engine/schema/duration.ts'
+import { realName } from '#engine/schema/names.ts'
+import { list, longString, refused, refusedKeys, says, shortString, tinyString, z } from '#engine/schema/schema.ts'
+import { AuthorizationServers } from '#policies/shared/authorization-server.ts'
+import { BEARER, credentialAt, SEVERAL } from '#policies/shared/credential.ts'
+import { fetchText } from '#policies/shared/fetch-text.ts'
+import type { Verifier } from '#policies/shared/jwt-verifier.ts'
+import {
+  hasScopes,
+  type McpAuthority,
+  OPEN_ID,
+  type Place,
+  placeOf,
+  placeOfResource,
+  REGISTRATION,
+  RESOURCE,
+  registered,
+  registrationUrl,
+  resourceDocument,
+  SERVER,
+  serverDocument
+} from '#policies/shared/mcp-metadata.ts'
+import {
+  EARLY_MS,
+  type GivenKeys,
+  type Keys,
+  keys,
+  LEEWAY_MS,
+  MODES,
+  type Mode,
+  modeOf,
+  resolveKeys,
+  tokenVerifier
+} from '#policies/shared/token-rules.ts'
+
+interface Config<K = Keys> extends McpAuthority {
+  readonly mode: Mode
+  readonly keys: K
+  readonly requiredClaims: readonly string[]
+  readonly leewayMs: number
+  readonly earlyMs: number
+}
+
+// --- schema ---
+
+const METADATA_MAX = 64
+const SCOPES_MAX = 64
+const CACHE_MS = 300_000
+
+const ISSUER_EXPECTED = 'must be the http:// or https:// URL of the issuer, without query and fragment'
+const isIssuer = (text: string): boolean => {
+  const url = URL.parse(text)
+  return url !== null && /^https?:$/.test(url.protocol) && url.username + url.password + url.search + url.hash === ''
+}
+
+const PROVIDERS = ['auth0', 'keycloak'] as const
+const PROVIDER_LATER = ['authentik', 'descope', 'entra', 'okta']
+const PROVIDER_EXPECTED = 'must be Auth0 or Keycloak (IdpA or IdpB), or { auth0: {} } or { keycloak: {} }'
+
+/** Spec 2.6, `provider`: by either name, in any case; or as other gateways' files have it. */
+const provider = () =>
+  z
+    .union(
+      [
+        z.string().refine((text) => providerNamed(text) !== undefined, PROVIDER_EXPECTED),
+        z.strictObject({
+          auth0: z.strictObject({}).optional(),
+          keycloak: z.strictObject({}).optional(),
+          ...refusedKeys('provider of MCP authentication', PROVIDER_LATER)
+        })
+      ],
+      { error: says(PROVIDER_EXPECTED) }
+    )
+    .transform((given, context): McpAuthority['provider'] => {
+      const names = typeof given === 'string' ? [providerNamed(given)!] : PROVIDERS.filter((key) => given[key])
+      if (names.length === 1) return names[0]!
+      context.addIssue({ code: 'custom', message: PROVIDER_EXPECTED })
+      return z.NEVER
+    })
+
+function providerNamed(text: string): (typeof PROVIDERS)[number] | undefined {
+  return PROVIDERS.find((name) => name === realName(text).toLowerCase())
+}
+
+const schema = z
+  .strictObject({
+    issuer: shortString().refine(isIssuer, ISSUER_EXPECTED),
+    audiences: list(longString(), 1, 64).optional(),
+    jwks: keys().optional(),
+    mode: z.enum(MODES).optional(),
+    provider: provider().optional(),
+    resourceMetadata: z
+      .record(shortString(), z.json())
+      .refine((map) => Object.keys(map).length <= METADATA_MAX, `must have at most ${METADATA_MAX} entries`)
+      .optional(),
+    requiredScopes: list(tinyString().regex(/^[!#-[\]-~]+$/, 'must be a scope: no spaces and quotes'), 1, SCOPES_MAX)
+      .optional()
+      .describe('A token without one of them gets 403 insufficient_scope.'),
+    clientId: shortString().optional().describe('Given to clients that would register with the issuer.'),
+    leeway: duration().optional(),
+    jwtValidationOptions: z.strictObject({ requiredClaims: list(shortString(), 0, 64).optional() }).optional(),
+    clientSecret: refused('clientSecret', 'clients are public ones: they have none'),
+    authorizationLocation: refused('authorizationLocation', 'MCP has it in the header Authorization')
+  })
+  .transform((given): Config<GivenKeys> => {
+    const { provider: kind = null, resourceMetadata = {} } = given
+    const metadata = Object.fromEntries(Object.entries(resourceMetadata).map(([key, value]) => [snakeCase(key), value]))
+    const { resource } = metadata
+    return {
+      issuer: given.issuer,
+      provider: kind,
+      // RFC 8707: a token is for the resource that it names.
+      audiences: given.audiences ?? (typeof resource === 'string' ? [resource] : null),
+      clientId: given.clientId ?? null,
+      resourceMetadata: metadata,
+      requiredScopes: given.requiredScopes ?? [],
+      mode: modeOf(given.mode ?? 'Strict'),
+      keys: placed(given.jwks ?? derivedKeys(given.issuer, kind)),
+      requiredClaims: given.jwtValidationOptions?.requiredClaims ?? ['exp'],
+      leewayMs: given.leeway ?? LEEWAY_MS,
+      earlyMs: given.leeway ?? EARLY_MS
+    }
+  })
+
+/** "scopesSupported" -> "scopes_supported". */
+function snakeCase(key: string): string {
+  return key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}
+
+/** Where they are given, from the policy's own value on. */
+const placed = <K extends object>(given: K) => ({ ...given, at: ['jwks'] })
+
+function derivedKeys(issuer: string, kind: McpAuthority['provider']): Keys {
+  const path = kind === 'keycloak' ? '/protocol/openid-connect/certs' : '/.well-known/jwks.json'
+  return { kind: 'url', url: issuer.replace(/\/$/, '') + path, cacheMs: CACHE_MS }
+}
+
+// --- load time ---
+
+function resolve(config: Config<GivenKeys>, sources: Sources): Config {
+  return { ...config, keys: resolveKeys(config.keys, sources) }
+}
+
+function warnings({ audiences }: Config<GivenKeys>): string[] {
+  const risk =
+    'accepts tokens that the issuer has given out for other servers: say audiences, or resourceMetadata.resource'
+  return audiences === null ? [risk] : []
+}
+
+// --- build time ---
+
+const SERVERS = 'mcpAuthentication.servers'
+const BODY_BYTES_MAX = 64 * 1024
+/** Registrations under way in one thread: anybody can ask for one. */
+const REGISTRATIONS_MAX = 8
+
+interface Parts {
+  readonly config: Config
+  readonly verifier: Verifier
+  readonly servers: AuthorizationServers
+  /** Of the configuration; null: as the request says. */
+  readonly fixed: Place | null
+}
+
+function compile(config: Config, context: CompileContext): Compiled {
+  const { issuer, audiences, keys: given } = config
+  const { verifier, background } = tokenVerifier({ ...config, issuers: [{ issuer, audiences, keys: given }] }, context)
+  const { log } = context
+  const servers = context.kept(SERVERS, () => new AuthorizationServers({ now: () => performance.now(), log }))
+  const parts: Parts = { config, verifier, servers, fixed: placeOfResource(config.resourceMetadata.resource) }
+  const register = registrations(config)
+  return {
+    filter: {
+      onRequest: (ex) =>
+        ex.path.startsWith('/.well-known/') ? wellKnown(ex, parts, register) : authenticate(ex, parts)
+    },
+    ...(background === null ? {} : { background })
+  }
+}
+
+// --- request time: documents ---
+
+/** Read by programs in browsers, of any origin. */
+const OPEN = [
+  ...['Access-Control-Allow-Origin', '*', 'Access-Control-Allow-Methods', 'GET, POST, OPTIONS'],
+  ...['Access-Control-Allow-Headers', '*', 'Cache-Control', 'no-store']
+]
+
+function json(ex: Exchange, status: number, body: unknown, headers = OPEN): Verdict {
+  return answer(ex, { status, body: JSON.stringify(body), contentType: 'application/json', headers })
+}
+
+type Register = (ex: Exchange) => Promise<Verdict>
+
+function wellKnown(ex: Exchange, parts: Parts, register: Register | null): Verdict | Promise<Verdict> {
+  const { path } = ex
+  const prefix = [RESOURCE, SERVER, OPEN_ID].find((one) => path === one || path.startsWith(`${one}/`))
+  if (prefix === undefined) return authenticate(ex, parts)
+  const isRegistration = prefix === SERVER && path.endsWith(REGISTRATION)
+  const rest = path.slice(prefix.length, isRegistration ? -REGISTRATION.length : undefined)
+  const place = placeHere(ex, rest, parts)
+  if (place === null) return refuse(ex, 'BAD_TARGET')
+  if (ex.method === 'OPTIONS') return answer(ex, { status: 204, body: null, contentType: null, headers: OPEN })
+  if (isRegistration) {
+    if (register === null)
+      return json(ex, 404, { error: 'invalid_request', error_description: 'clients register elsewhere' })
+    return ex.method === 'POST' ? register(ex) : notAllowed(ex, 'POST, OPTIONS')
+  }
+  if (ex.method !== 'GET' && ex.method !== 'HEAD') return notAllowed(ex, 'GET, HEAD, OPTIONS')
+  if (prefix === RESOURCE) {
+    const resource = rest === '' && parts.fixed !== null ? parts.fixed : place
+    return json(ex, 200, resourceDocument(parts.config, resource))
+  }
+  return serve(ex, parts, place)
+}
+
+function notAllowed(ex: Exchange, allow: string): Verdict {
+  return json(ex, 405, { error: 'invalid_request' }, [...OPEN, 'Allow', allow])
+}
+
+async function serve(ex: Exchange, { config, servers }: Parts, place: Place): Promise<Verdict> {
+  const metadata = await servers.metadata(config.issuer, config.provider === 'keycloak')
+  if (ex.step !== STEP_REQUEST) return STOP
+  if (metadata !== null) return json(ex, 200, serverDocument(config, place, metadata))
+  const text = 'the metadata of the authorization server cannot be fetched at the moment'
+  return json(ex, 502, { error: 'temporarily_unavailable', error_description: text }, [...OPEN, 'Retry-After', '5'])
+}
+
+/** Null: nothing that the client sent may be repeated. */
+function placeHere(ex: Exchange, path: string, { fixed }: Parts): Place | null {
+  // Behind whoever ends TLS. Nothing but a better scheme comes of it.
+  const scheme = ex.request.get('x-forwarded-proto') === 'https' ? 'https' : 'http'
+  const here = placeOf(scheme, ex.authority, path)
+  return here === null || fixed === null ? here : { origin: fixed.origin, path: here.path }
+}
+
+// --- request time: registration ---
+
+function registrations(config: Config): Register | null {
+  const { clientId } = config
+  const url = registrationUrl(config)
+  if (clientId === null && url === null) return null
+  const collect = collectRequest(BODY_BYTES_MAX)
+  let underWay = 0
+  return async (ex) => {
+    if (underWay >= REGISTRATIONS_MAX) return busy(ex)
+    underWay++
+    try {
+      if ((await collect(ex)) === STOP || ex.step !== STEP_REQUEST) return STOP
+      const asked = parsed(ex.requestBytes)
+      if (asked === undefined) return invalid(ex, 'the body is no JSON object')
+      if (clientId === null) return await passOn(ex, url!, asked)
+      const made = registered(clientId, asked)
+      return made === null ? invalid(ex, 'redirect_uris must be a list of URIs') : json(ex, 201, made)
+    } finally {
+      underWay--
+    }
+  }
+}
+
+const busy = (ex: Exchange): Verdict =>
+  json(ex, 503, { error: 'temporarily_unavailable' }, [...OPEN, 'Retry-After', '1'])
+
+const invalid = (ex: Exchange, text: string): Verdict =>
+  json(ex, 400, { error: 'invalid_client_metadata', error_description: text })
+
+function parsed(bytes: Buffer | null): object | undefined {
+  try {
+    const value: unknown = JSON.parse(bytes?.toString('utf8') ?? '')
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A refusal of the issuer is told as it is; what it says is JSON, or nothing is passed on. */
+async function passOn(ex: Exchange, url: string, asked: object): Promise<Verdict> {
+  const headers = { accept: 'application/json', 'content-type': 'application/json' }
+  const request = { method: 'POST', headers, body: JSON.stringify(asked) }
+  const isSaid = (status: number): boolean => (status >= 200 && status < 300) || (status >= 400 && status < 500)
+  let body: unknown
+  let status = 502
+  try {
+    const said = await fetchText(url, request, { bytesMax: BODY_BYTES_MAX, timeoutMs: 10_000 }, isSaid)
+    body = said.text === '' ? undefined : JSON.parse(said.text)
+    if (body !== undefined) status = said.status
+  } catch {
+    body = undefined
+  }
+  if (ex.step !== STEP_REQUEST) return STOP
+  const text = 'the authorization server cannot register clients at the moment'
+  return json(ex, status, body ?? { error: 'temporarily_unavailable', error_description: text })
+}
+
+// --- request time: tokens ---
+
+const CREDENTIAL = credentialAt(BEARER)
+
+function authenticate(ex: Exchange, parts: Parts): Verdict | Promise<Verdict> {
+  const token = CREDENTIAL.find(ex)
+  if (token === null) return parts.config.mode === 'Strict' ? deny(ex, 'JWT_MISSING', parts) : CONTINUE
+  if (token === SEVERAL) return decide(ex, '', 'JWT_REPEATED', parts)
+  const verdict = parts.verifier.check(token)
+  if (!(verdict instanceof Promise)) return decide(ex, token, verdict, parts)
+  // Only for a token that was not seen before: its signature is verified on another thread.
+  return verdict.then((outcome) => (ex.step === STEP_REQUEST ? decide(ex, token, outcome, parts) : STOP))
+}
+
+/** In mode Permissive a token that is not valid is nobody's. */
+function decide(ex: Exchange, token: string, found: Identity | ErrorCode, parts: Parts): Verdict {
+  const { mode, requiredScopes } = parts.config
+  if (typeof found === 'string') {
+    if (mode === 'Permissive') return CONTINUE
+    CREDENTIAL.hide(ex)
+    return deny(ex, found, parts)
+  }
+  CREDENTIAL.take(ex, token)
+  ex.jwt = found
+  ex.rawToken = token
+  return mode === 'Permissive' || hasScopes(found, requiredScopes) ? CONTINUE : deny(ex, 'SCOPE_MISSING', parts)
+}
+
+const ERROR_NAMES: { readonly [code in ErrorCode]?: string } = {
+  JWT_REPEATED: 'invalid_request',
+  SCOPE_MISSING: 'insufficient_scope'
+}
+
+/** RFC 6750 section 3, RFC 9728 section 5.1: why, and where to look. */
+function deny(ex: Exchange, code: ErrorCode, parts: Parts): Verdict {
+  const { status, message } = ERRORS[code]
+  if (status >= 500) return refuse(ex, code, ['Retry-After', '1'])
+  const place = parts.fixed ?? placeHere(ex, ex.originalPath, parts)
+  const { requiredScopes } = parts.config
+  const fields = place === null ? [] : [`resource_metadata="${place.origin}${RESOURCE}${place.path}"`]
+  if (requiredScopes.length > 0) fields.push(`scope="${requiredScopes.join(' ')}"`)
+  // No error code for a request that shows no token.
+  if (code !== 'JWT_MISSING') {
+    fields.push(`error="${ERROR_NAMES[code] ?? 'invalid_token'}"`, `error_description="${message}"`)
+  }
+  return refuse(ex, code, ['WWW-Authenticate', `Bearer ${fields.join(', ')}`.trimEnd()])
+}
+
+export const mcpAuthentication: Policy = {
+  name: 'mcpAuthentication',
+  section: 'traffic',
+  schema,
+  aliases: [],
+  identifies: 'jwt',
+  resolve,
+  warnings,
+  compile
+}
