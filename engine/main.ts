@@ -9,6 +9,7 @@ import { policies } from '#policies/index.ts'
 import { buildRuntime } from './build/runtime.ts'
 import { NO_CHILDREN } from './contract/children.ts'
 import { ConfigError, type Problem } from './contract/config-error.ts'
+import { NEVER_ENDED } from './contract/ended.ts'
 import { NOBODY_ASKS } from './contract/in-process.ts'
 import { IDLE, newKept } from './contract/kept.ts'
 import { allowLargeHeads } from './downstream/uws-library.ts'
@@ -21,7 +22,7 @@ import { bucketsOf } from './workers/buckets.ts'
 import { ChildrenOfWorker } from './workers/children/client.ts'
 import type { DemoData, ToMain, ToWorker, WorkerData } from './workers/messages.ts'
 import { OffloadPool } from './workers/offload.ts'
-import { SharedState } from './workers/shared.ts'
+import { EndedMarks, SharedState } from './workers/shared.ts'
 import { WorkerThread } from './workers/worker.ts'
 
 /** What this thread keeps from one configuration to the next. */
@@ -62,7 +63,8 @@ function check(draft: SnapshotDraft): readonly Problem[] {
         reply() {},
         inProcess: NOBODY_ASKS,
         children: NO_CHILDREN,
-        secret: new Uint8Array(32)
+        secret: new Uint8Array(32),
+        ended: NEVER_ENDED
       }
     )
     return []
@@ -79,6 +81,7 @@ function startWorker(data: WorkerData): void {
   const announce = (series: unknown) => post({ kind: 'series', series })
   const telemetry = createTelemetry({ region, worker, announce, logging })
   const offload = new OffloadPool()
+  const ended = new EndedMarks(data.ended)
   const workshop = {
     kept,
     offload,
@@ -116,7 +119,8 @@ function startWorker(data: WorkerData): void {
         reply: (ex, reply) => lifecycle.reply(ex, reply),
         inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers }),
         children,
-        secret: data.secret
+        secret: data.secret,
+        ended
       })
   })
   port.on('message', (message: ToWorker) => thread.receive(message))

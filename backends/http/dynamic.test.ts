@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { NO_CHILDREN } from '#engine/contract/children.ts'
+import { NEVER_ENDED } from '#engine/contract/ended.ts'
 import { NOBODY_ASKS } from '#engine/contract/in-process.ts'
 import { IDLE, newKept } from '#engine/contract/kept.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
@@ -22,6 +23,7 @@ function compiled(hostRewrite: BackendContext['hostRewrite'] = 'default') {
     inProcess: NOBODY_ASKS,
     children: NO_CHILDREN,
     secret: new Uint8Array(32),
+    ended: NEVER_ENDED,
     kept: newKept(),
     offload: IDLE.offload,
     maxBufferBytes: 0,

@@ -36,7 +36,7 @@ export class Core {
     this.isStateless = backend.sessionRouting === 'Stateless'
     // A session belongs to one backend: its name is sealed with it, whatever else has the same key.
     const seal = new Seal(backend.session.key, context.secret, `session ${context.name}`)
-    this.sessions = sessionsOf(context.upstream, context.name, seal, backend.session.idleMs)
+    this.sessions = sessionsOf(context.upstream, context.name, seal, backend.session.idleMs, context.ended)
     this.#gates = new Map(
       backend.targets.map(({ name, authorization }) => {
         const rules = addRules(backend.authorization, authorization)

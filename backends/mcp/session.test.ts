@@ -2,8 +2,9 @@
 import { deepEqual, equal, notEqual } from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
+import { EndedMarks } from '#engine/workers/shared.ts'
 import { Seal } from './seal.ts'
-import { Sessions } from './session.ts'
+import { newSessionKey, Sessions } from './session.ts'
 import { gatewayOf, httpTarget, INITIALIZE, mcpOf, post } from './testing/gateway.ts'
 import { startMcp } from './testing/servers.ts'
 
@@ -70,13 +71,16 @@ describe('a session', () => {
     deepEqual([await ping(url, nobodys), await ping(url, nobodys, a)], [200, 404])
   })
 
-  it('that the client has ended is over, here and there', async (t) => {
+  it('that the client has ended is over, here and in other workers', async (t) => {
     const { port, sessions } = await server(t)
-    const { url } = await gatewayOf(t, mcpOf([httpTarget('one', port)]))
+    const shared = { secret: randomBytes(32), ended: new EndedMarks() }
+    const { url } = await gatewayOf(t, mcpOf([httpTarget('one', port)]), shared)
+    const other = await gatewayOf(t, mcpOf([httpTarget('one', port)]), shared)
     const session = await begin(url)
+    equal(await ping(other.url, session), 200)
     const ended = await fetch(url, { method: 'DELETE', headers: { 'mcp-session-id': session } })
     equal(ended.status, 200)
-    equal(await ping(url, session), 404)
+    deepEqual([await ping(url, session), await ping(other.url, session)], [404, 404])
     equal(sessions.size, 0)
   })
 
@@ -93,7 +97,7 @@ describe('a session', () => {
 describe('Sessions', () => {
   const seal = new Seal('k', new Uint8Array(32), 'here')
   const made = (capabilities = {}) => ({
-    key: 'n',
+    key: newSessionKey(),
     version: '2025-11-25',
     params: { clientInfo: { name: 'c', version: '1', icons: ['x'.repeat(9000)] }, capabilities },
     caller: 'me',
@@ -101,7 +105,7 @@ describe('Sessions', () => {
   })
 
   it('end by lying idle, counted from the last use', () => {
-    const sessions = new Sessions(seal, 1000)
+    const sessions = new Sessions(seal, 1000, new EndedMarks())
     const { id } = sessions.begin(made(), true, 0)!
     notEqual(sessions.find(id!, 'me', 900), null)
     notEqual(sessions.find(id!, 'me', 1800), null)
@@ -110,15 +114,15 @@ describe('Sessions', () => {
   })
 
   it('keep of the client what another initialisation needs, and no more than fits', () => {
-    const sessions = new Sessions(seal, 1000)
+    const sessions = new Sessions(seal, 1000, new EndedMarks())
     const { id } = sessions.begin(made({ roots: {} }), true, 0)!
-    const found = new Sessions(seal, 1000).find(id!, 'me', 0)!
+    const found = new Sessions(seal, 1000, new EndedMarks()).find(id!, 'me', 0)!
     deepEqual(found.client, { info: { name: 'c', version: '1' }, capabilities: { roots: {} } })
     equal(sessions.begin(made({ experimental: 'x'.repeat(3000) }), true, 0), null)
   })
 
   it('are not those of another place', () => {
-    const { id } = new Sessions(seal, 1000).begin(made(), true, 0)!
-    equal(new Sessions(new Seal('k', new Uint8Array(32), 'there'), 1000).find(id!, 'me', 0), null)
+    const { id } = new Sessions(seal, 1000, new EndedMarks()).begin(made(), true, 0)!
+    equal(new Sessions(new Seal('k', new Uint8Array(32), 'there'), 1000, new EndedMarks()).find(id!, 'me', 0), null)
   })
 })

@@ -3,6 +3,7 @@
  * (docs/design/019-mcp-sessions.md). What a worker remembers besides makes things faster, or better, never possible.
  */
 import { randomBytes } from 'node:crypto'
+import type { Ended } from '#engine/contract/ended.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import type { Catalog } from './owners.ts'
 import { isObject } from './read-rpc.ts'
@@ -33,7 +34,6 @@ export const ID_LENGTH_MAX = 6 * 1024
 const UPSTREAM_ID = /^[\x21-\x7e]{1,1024}$/
 /** Sessions that one worker remembers for a backend; others are opened again when they come back. */
 const REMEMBERED_MAX = 10_000
-const FORGOTTEN_MAX = 10_000
 /** Names and capabilities of a client in the seal, as JSON. */
 const CLIENT_LENGTH_MAX = 2 * 1024
 
@@ -49,6 +49,8 @@ export class Session {
   /** As the client has it; null: none is given out (stateless routing). */
   readonly id: string | null
   readonly key: string
+  /** Of its end, for all workers. */
+  readonly mark: bigint
   readonly version: string
   readonly client: { readonly info: JsonObject; readonly capabilities: JsonObject }
   readonly caller: string
@@ -69,6 +71,8 @@ export class Session {
   constructor(id: string | null, sealed: Sealed, now: number) {
     this.id = id
     this.key = sealed.n
+    // Random already: it needs no hash.
+    this.mark = Buffer.from(sealed.n, 'base64url').readBigInt64LE()
     this.version = sealed.v
     this.client = { info: sealed.c, capabilities: sealed.k }
     this.caller = sealed.i
@@ -121,11 +125,12 @@ export class Sessions {
   /** Of the configuration in force. */
   idleMs: number
   readonly #known = new Lru<string, Session>(REMEMBERED_MAX)
-  /** Ids that have ended here: a DELETE, or an end without a cure. */
-  readonly #ended = new Lru<string, true>(FORGOTTEN_MAX)
+  /** A DELETE, or an end without a cure, in whatever worker. */
+  readonly #ended: Ended
 
-  constructor(seal: Seal, idleMs: number) {
+  constructor(seal: Seal, idleMs: number, ended: Ended) {
     this.#seal = seal
+    this.#ended = ended
     this.idleMs = idleMs
   }
 
@@ -149,23 +154,24 @@ export class Sessions {
     const known = this.#known.get(id)
     if (known !== undefined) {
       if (known.caller !== caller) return null
-      if (now - known.usedAt > this.idleMs && known.streams === 0) {
+      if (this.#ended.has(known.mark) || (now - known.usedAt > this.idleMs && known.streams === 0)) {
         this.end(known)
         return null
       }
       known.usedAt = now
       return known
     }
-    if (id.length > ID_LENGTH_MAX || this.#ended.get(id) !== undefined) return null
+    if (id.length > ID_LENGTH_MAX) return null
     const sealed = this.#seal.open(id)
     if (!isObject(sealed) || sealed.i !== caller) return null
-    return this.#remember(new Session(id, sealed as unknown as Sealed, now), id)
+    const session = new Session(id, sealed as unknown as Sealed, now)
+    return this.#ended.has(session.mark) ? null : this.#remember(session, id)
   }
 
   /** Nobody gets it here again. */
   end(session: Session): void {
     session.release()
-    if (session.id !== null) this.#ended.set(session.id, true)
+    this.#ended.add(session.mark)
     if (session.id !== null) this.#known.delete(session.id)
   }
 }
@@ -174,7 +180,7 @@ export class Sessions {
 const stores = new WeakMap<object, Map<string, { readonly mark: string; readonly sessions: Sessions }>>()
 
 /** `thread`: what the same thread has in every configuration. */
-export function sessionsOf(thread: object, backend: string, seal: Seal, idleMs: number): Sessions {
+export function sessionsOf(thread: object, backend: string, seal: Seal, idleMs: number, ended: Ended): Sessions {
   let store = stores.get(thread)
   if (store === undefined) {
     store = new Map()
@@ -185,7 +191,7 @@ export function sessionsOf(thread: object, backend: string, seal: Seal, idleMs: 
     known.sessions.idleMs = idleMs
     return known.sessions
   }
-  const sessions = new Sessions(seal, idleMs)
+  const sessions = new Sessions(seal, idleMs, ended)
   store.set(backend, { mark: seal.mark, sessions })
   return sessions
 }

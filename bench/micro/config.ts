@@ -4,6 +4,7 @@ import type { Bench } from 'tinybench'
 import { backends } from '#backends/index.ts'
 import { buildRuntime } from '#engine/build/runtime.ts'
 import { NO_CHILDREN } from '#engine/contract/children.ts'
+import { NEVER_ENDED } from '#engine/contract/ended.ts'
 import { NOBODY_ASKS } from '#engine/contract/in-process.ts'
 import { IDLE, newKept } from '#engine/contract/kept.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
@@ -85,7 +86,8 @@ function build(snapshot: Snapshot, kept: ReturnType<typeof newKept>): void {
     reply() {},
     inProcess: NOBODY_ASKS,
     children: NO_CHILDREN,
-    secret: new Uint8Array(32)
+    secret: new Uint8Array(32),
+    ended: NEVER_ENDED
   })
 }
 

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { backends as kinds } from '#backends/index.ts'
 import { NO_CHILDREN } from '#engine/contract/children.ts'
 import { ConfigError } from '#engine/contract/config-error.ts'
+import { NEVER_ENDED } from '#engine/contract/ended.ts'
 import { CONTINUE, type Hook } from '#engine/contract/filter.ts'
 import { NOBODY_ASKS } from '#engine/contract/in-process.ts'
 import { IDLE, newKept } from '#engine/contract/kept.ts'
@@ -41,7 +42,8 @@ function build(snapshot: Snapshot, registry: readonly Policy[] = policies, kept 
     reply() {},
     inProcess: NOBODY_ASKS,
     children: NO_CHILDREN,
-    secret: new Uint8Array(32)
+    secret: new Uint8Array(32),
+    ended: NEVER_ENDED
   })
   return { runtime, upstream, failed, recorders }
 }

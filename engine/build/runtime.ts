@@ -4,6 +4,7 @@ import type { BackendKind, CompiledBackend, UpstreamClient } from '#engine/contr
 import { collectRequest, collectResponse } from '#engine/contract/body.ts'
 import type { Children } from '#engine/contract/children.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
+import type { Ended } from '#engine/contract/ended.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange, LocalReply } from '#engine/contract/exchange.ts'
 import type { Background, RouteSettings } from '#engine/contract/filter.ts'
@@ -37,6 +38,7 @@ export interface RuntimeDeps {
   readonly children: Children
   /** BackendContext.secret. */
   readonly secret: Uint8Array
+  readonly ended: Ended
 }
 
 export interface Runtime extends Router {
@@ -262,7 +264,7 @@ class Builder {
   }
 
   #compileBackend(backend: Backend, name: string, settings: RouteSettings): CompiledBackend {
-    const { upstream, fail, reply, inProcess, children, secret, workshop } = this.#deps
+    const { upstream, fail, reply, inProcess, children, secret, ended, workshop } = this.#deps
     const { log, offload, kept } = workshop
     const kind = this.#deps.backends.find((known) => known.kind === backend.kind)
     if (kind === undefined) return this.#refuse(`backends.${name}`, `there is no kind of backend "${backend.kind}"`)
@@ -270,7 +272,7 @@ class Builder {
     const { maxBufferBytes } = this.#snapshot.frontend.http
     const { hostRewrite } = settings
     const keepsAnswers = this.#log?.readsAnswers === true
-    const lent = { upstream, offload, fail, reply, inProcess, children, secret, kept, log }
+    const lent = { upstream, offload, fail, reply, inProcess, children, secret, ended, kept, log }
     const context = { name, hostRewrite, connectTimeoutMs, maxBufferBytes, ...lent, keepsAnswers }
     return kind.compile(backend as never, context)
   }

@@ -1,6 +1,7 @@
 /** What a kind of backend compiles to, and what it gets to work with. */
 import type { TlsSettings } from '#engine/socket/tls.ts'
 import type { Children } from './children.ts'
+import type { Ended } from './ended.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Exchange, LocalReply } from './exchange.ts'
 import type { RouteSettings } from './filter.ts'
@@ -76,6 +77,7 @@ export interface BackendContext {
   readonly children: Children
   /** 32 random bytes of this process, the same in all its threads: for seals that no configuration has a key for. */
   readonly secret: Uint8Array
+  readonly ended: Ended
   /** What lives longer than a configuration, in this thread: made once for each key (Workshop.kept). */
   readonly kept: Workshop['kept']
   /** Runs work that is too slow for an event loop in a thread of its own. */

@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { backends } from '#backends/index.ts'
 import { buildRuntime } from '#engine/build/runtime.ts'
+import type { Ended } from '#engine/contract/ended.ts'
 import { IDLE, newKept } from '#engine/contract/kept.ts'
 import { inProcess } from '#engine/in-process.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
@@ -16,7 +17,7 @@ import { ChildrenOfWorker } from '#engine/workers/children/client.ts'
 import { ChildHub } from '#engine/workers/children/hub.ts'
 import type { ToMain } from '#engine/workers/messages.ts'
 import { OffloadPool } from '#engine/workers/offload.ts'
-import { SharedState } from '#engine/workers/shared.ts'
+import { EndedMarks, SharedState } from '#engine/workers/shared.ts'
 import { WorkerThread } from '#engine/workers/worker.ts'
 import { policies } from '#policies/index.ts'
 
@@ -47,6 +48,8 @@ export interface TestOptions {
   readonly clock?: () => number
   /** Of the process (BackendContext.secret). */
   readonly secret?: Uint8Array
+  /** Shared with other workers (BackendContext.ended). */
+  readonly ended?: Ended
   /** Changes what the file has become: for what no file can say yet. */
   readonly edit?: (snapshot: Snapshot) => Snapshot
 }
@@ -54,13 +57,14 @@ export interface TestOptions {
 /** Rejects with the mistakes of `yaml`. */
 export async function startGateway(
   yaml: string,
-  { log, folder, clock = monotonicClock(), secret = randomBytes(32), edit = (given) => given }: TestOptions = {}
+  { log, folder, clock = monotonicClock(), edit = (given) => given, ...shared }: TestOptions = {}
 ): Promise<TestGateway> {
   let version = 0
   let answer: (message: ToMain) => void = () => {}
   const first = edit(snapshotOf(yaml, ++version, folder))
   const table = new MetricsTable()
   const telemetry = telemetryOf(table, log)
+  const ofProcess = { secret: randomBytes(32), ended: new EndedMarks(), ...shared }
   const kept = newKept()
   const offload = new OffloadPool()
   const logged: string[] = []
@@ -91,7 +95,7 @@ export async function startGateway(
         reply: (ex, reply) => lifecycle.reply(ex, reply),
         inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers }),
         children,
-        secret
+        ...ofProcess
       })
   })
   const ask = (message: Parameters<WorkerThread['receive']>[0]): Promise<ToMain> =>

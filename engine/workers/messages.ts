@@ -15,6 +15,8 @@ export interface WorkerData {
   readonly logging: Snapshot['process']['logging']
   /** 32 random bytes of this process, the same for all workers: what one of them seals, every other one opens. */
   readonly secret: Uint8Array
+  /** Marks of what one worker has ended, for all of them (shared.ts). */
+  readonly ended: SharedArrayBuffer
 }
 
 /** Given to the thread of the demonstration's backend, which answers with its port. */

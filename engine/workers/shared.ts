@@ -10,6 +10,8 @@ const ROW_LENGTH = 8
 const CONNECTIONS = 0
 const BEATS = 1
 
+import type { Ended } from '#engine/contract/ended.ts'
+
 export class SharedState {
   readonly buffer: SharedArrayBuffer
   readonly #cells: Int32Array
@@ -53,3 +55,28 @@ export class SharedState {
     return Atomics.load(this.#cells, ROWS + worker * ROW_LENGTH + BEATS)
   }
 }
+
+const ENDED_SLOTS = 8_192
+
+/** Marks of what has ended (contract/ended.ts), in memory that all workers have. */
+export class EndedMarks implements Ended {
+  readonly #marks: BigInt64Array
+
+  constructor(memory = EndedMarks.create()) {
+    this.#marks = new BigInt64Array(memory)
+  }
+
+  static create(): SharedArrayBuffer {
+    return new SharedArrayBuffer(ENDED_SLOTS * BigInt64Array.BYTES_PER_ELEMENT)
+  }
+
+  add(mark: bigint): void {
+    Atomics.store(this.#marks, slotOf(mark), mark)
+  }
+
+  has(mark: bigint): boolean {
+    return Atomics.load(this.#marks, slotOf(mark)) === mark
+  }
+}
+
+const slotOf = (mark: bigint): number => Number(BigInt.asUintN(13, mark))

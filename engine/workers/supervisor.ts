@@ -11,7 +11,7 @@ import { BucketTable } from './bucket-table.ts'
 import type { ChildOrder, ChildReport } from './children/messages.ts'
 import type { OpenedBind, ToMain, ToWorker, WorkerData } from './messages.ts'
 import { pack } from './parcel.ts'
-import { SharedState } from './shared.ts'
+import { EndedMarks, SharedState } from './shared.ts'
 
 /** Wait before a dead worker is replaced: none the first time, then doubling while deaths go on. */
 const RESTART_FIRST_MS = 100
@@ -92,6 +92,7 @@ export class Supervisor {
   readonly state: SharedState
   readonly #bucketMemory = BucketTable.create()
   readonly #secret: Uint8Array = randomBytes(32)
+  readonly #ended = EndedMarks.create()
   /** The main thread uses no bucket: it counts, and opens the lock of those who died. */
   readonly buckets = new BucketTable(this.#bucketMemory, { owner: -1 })
   restarts = 0
@@ -231,7 +232,8 @@ export class Supervisor {
       buckets: this.#bucketMemory,
       metrics,
       logging: this.#logging,
-      secret: this.#secret
+      secret: this.#secret,
+      ended: this.#ended
     }
     const resourceLimits = { maxOldGenerationSizeMb: this.#heapMb }
     return new Worker(entry, { workerData, resourceLimits, name: `weir-worker-${index}` })
