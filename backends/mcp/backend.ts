@@ -8,6 +8,7 @@ import { newMcpUse } from '#engine/contract/mcp-use.ts'
 import type { McpBackend } from '#engine/ir/snapshot.ts'
 import { handle } from './calls.ts'
 import { Core } from './core.ts'
+import { LegacySse } from './downstream/legacy-sse.ts'
 import { isOriginFine } from './downstream/origin.ts'
 import { dialect, Reply } from './downstream/reply.ts'
 import { callerOf } from './identity.ts'
@@ -26,10 +27,12 @@ const SESSION_UNKNOWN = -32_001
 class Service implements CompiledBackend {
   readonly #core: Core
   readonly #context: BackendContext
+  readonly #legacy: LegacySse
 
   constructor(backend: McpBackend, context: BackendContext) {
     this.#core = new Core(backend, context)
     this.#context = context
+    this.#legacy = new LegacySse(this.#core)
   }
 
   /** Targets fail one by one: what is said about it is said in JSON-RPC. */
@@ -51,6 +54,11 @@ class Service implements CompiledBackend {
   // --- POST ---
 
   #post(ex: Exchange, reply: Reply): void {
+    const legacy = this.#legacy.idOf(ex)
+    if (legacy !== null) {
+      this.#whole(ex, reply, (bytes) => this.#legacy.post(ex, reply, legacy, bytes))
+      return
+    }
     const accept = ex.request.getAll('accept') ?? ''
     if (!accepts(accept, 'application/json') || !accepts(accept, 'text/event-stream')) {
       const message = 'Not Acceptable: Accept must list both application/json and text/event-stream'
@@ -61,11 +69,15 @@ class Service implements CompiledBackend {
       reply.refuse(415, REFUSED, 'Unsupported Media Type: Content-Type must be application/json')
       return
     }
-    whenRequest(ex, this.#context.maxBufferBytes, (verdict) => this.#arrived(ex, reply, verdict))
+    this.#whole(ex, reply, (bytes) => this.#read(ex, reply, bytes))
+  }
+
+  #whole(ex: Exchange, reply: Reply, then: (bytes: Buffer) => void): void {
+    whenRequest(ex, this.#context.maxBufferBytes, (verdict) => this.#arrived(ex, reply, verdict, then))
   }
 
   /** The body is here, or will not be. */
-  #arrived(ex: Exchange, reply: Reply, verdict: Verdict): void {
+  #arrived(ex: Exchange, reply: Reply, verdict: Verdict, then: (bytes: Buffer) => void): void {
     // A timeout may have answered meanwhile, or the client may have gone.
     if (ex.response !== null || ex.responseDone) return
     if (verdict !== CONTINUE) {
@@ -73,7 +85,7 @@ class Service implements CompiledBackend {
       return
     }
     try {
-      this.#read(ex, reply, ex.requestBytes ?? Buffer.alloc(0))
+      then(ex.requestBytes ?? Buffer.alloc(0))
     } catch (error) {
       // Nobody above waits for what is thrown behind a body, and the process must outlive every body.
       const why = error instanceof Error ? error.message : String(error)
@@ -140,6 +152,10 @@ class Service implements CompiledBackend {
       return
     }
     if (!this.#isVersionFine(ex, reply, null)) return
+    if (this.#legacy.isBeginning(ex)) {
+      this.#legacy.begin(ex, reply)
+      return
+    }
     const session = this.#sessionOf(ex, reply, null)
     if (session !== null) listen(this.#core, reply, session)
   }

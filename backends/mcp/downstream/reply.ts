@@ -15,6 +15,15 @@ import type { Pulse } from './pulse.ts'
 const BEHIND_BYTES_MAX = 4 * 1024 * 1024
 const NO_BYTES = Buffer.alloc(0)
 
+/** Where answers go that have no HTTP response of their own: the one stream of an old client (legacy-sse.ts). */
+export interface Outlet {
+  /** In one line. */
+  event(json: Buffer): void
+  /** The session of the answer to `initialize`. */
+  began(sessionId: string): void
+  over(reply: Reply): void
+}
+
 export class Reply {
   readonly ex: Exchange
   readonly #context: BackendContext
@@ -28,13 +37,16 @@ export class Reply {
   writtenAt = 0
   #answer: Answer | null = null
   #isOver = false
+  readonly #outlet: Outlet | null
   /** Bytes since the client's side was full; -1: it is not. */
   #behind = -1
 
-  constructor(ex: Exchange, context: BackendContext, pulse: Pulse) {
+  constructor(ex: Exchange, context: BackendContext, pulse: Pulse, outlet: Outlet | null = null) {
     this.ex = ex
     this.#context = context
     this.#pulse = pulse
+    this.#outlet = outlet
+    if (outlet !== null) return
     ex.onOver = () => {
       this.#gone()
       this.onOver?.()
@@ -59,11 +71,23 @@ export class Reply {
   plain(status: number, json: string | Buffer | null, headers: readonly string[] | null = null): void {
     if (this.#isOver) return
     this.#isOver = true
+    if (this.#outlet !== null) {
+      this.#toOutlet(this.#outlet, json)
+      return
+    }
     const own = this.sessionId === null ? headers : [...(headers ?? []), 'Mcp-Session-Id', this.sessionId]
     // What comes from another thread or a timer is in no turn yet.
     enterTurn()
     this.#context.reply(this.ex, { status, body: json, contentType: 'application/json', headers: own })
     leaveTurn()
+  }
+
+  /** What has an id is an answer to somebody; a status alone is for nobody there. */
+  #toOutlet(outlet: Outlet, json: string | Buffer | null): void {
+    if (this.sessionId !== null) outlet.began(this.sessionId)
+    const bytes = Buffer.from(json ?? '')
+    if (bytes.includes('"id"')) outlet.event(oneLine(bytes))
+    outlet.over(this)
   }
 
   /** A JSON-RPC error as the body of a status other than 200: the message could not be taken at all. */
@@ -96,7 +120,7 @@ export class Reply {
 
   /** Begins the stream, unless it has begun. */
   open(): void {
-    if (this.#answer !== null || this.#isOver) return
+    if (this.#answer !== null || this.#isOver || this.#outlet !== null) return
     const headers = new HeaderBlock()
     headers.append('Content-Type', 'text/event-stream')
     headers.append('Cache-Control', 'no-cache, no-transform')
@@ -120,6 +144,10 @@ export class Reply {
   }
 
   #event(json: Buffer, eventId: string | null): void {
+    if (this.#outlet !== null) {
+      this.#outlet.event(oneLine(json))
+      return
+    }
     const head = eventId === null ? 'event: message\ndata: ' : `event: message\nid: ${eventId}\ndata: `
     // Line ends in JSON that a server has laid out nicely would be line ends of the event.
     this.write(Buffer.concat([Buffer.from(head), oneLine(json), Buffer.from('\n\n')]))
@@ -141,6 +169,10 @@ export class Reply {
     this.#isOver = true
     const answer = this.#answer
     if (isBroken) this.onGone?.()
+    if (this.#outlet !== null) {
+      this.#outlet.over(this)
+      return
+    }
     if (answer === null) {
       this.#isOver = false
       this.plain(200, NO_BYTES)
