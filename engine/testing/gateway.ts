@@ -64,12 +64,12 @@ export async function startGateway(
   const first = edit(snapshotOf(yaml, ++version, folder))
   const table = new MetricsTable()
   const telemetry = telemetryOf(table, log)
-  const ofProcess = { secret: randomBytes(32), ended: new EndedMarks(), ...shared }
   const kept = newKept()
   const offload = new OffloadPool()
   const logged: string[] = []
   const buckets = bucketsOf(new BucketTable(BucketTable.create(), { owner: 0, clock }))
   const { hub, children } = childProcesses(logged)
+  const ofProcess = { secret: randomBytes(32), ended: new EndedMarks(), children, ...shared }
   const worker = new WorkerThread({
     worker: 0,
     children,
@@ -94,7 +94,6 @@ export async function startGateway(
         fail: (ex, code) => lifecycle.fail(ex, code),
         reply: (ex, reply) => lifecycle.reply(ex, reply),
         inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers }),
-        children,
         ...ofProcess
       })
   })
