@@ -91,17 +91,35 @@ describe('authorization', () => {
     deepEqual(names, ['a_open', 'a_secret', 'b_open'])
   })
 
+  it('does not let the server’s own words tell hidden from unknown', async (t) => {
+    const a = await server(t)
+    const { url } = await gatewayOf(
+      t,
+      mcpOf([httpTarget('a', a.port)], { authorization: rules({ deny: ['mcp.tool.name == "secret"'] }) })
+    )
+    const { client } = await clientOf(t, url)
+    for (const name of ['secret', 'none'])
+      deepEqual(await errorOf(client.callTool({ name })), [-32602, `MCP error -32602: Unknown tool: ${name}`])
+    await client.callTool({ name: 'open' })
+  })
+
   it('sees the arguments of calls, and the target gets what it has seen', async (t) => {
     const a = await server(t)
     const authorization = rules({ deny: ['mcp.tool.name == "secret"', 'has(mcp.tool.arguments.x)'] })
     const { url } = await gatewayOf(t, mcpOf([httpTarget('a', a.port)], { authorization }))
     const { client } = await clientOf(t, url)
+    // A list has no arguments yet: rules about them hide nothing that they would not hide for a call without any.
+    deepEqual(
+      (await client.listTools()).tools.map(({ name }) => name),
+      ['open']
+    )
     equal((await errorOf(client.callTool({ name: 'open', arguments: { x: 1 } })))[0], -32602)
     const begun = await post(url, INITIALIZE)
     await begun.text()
     const session = { 'mcp-session-id': begun.headers.get('mcp-session-id')! }
     const twice = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"secret","name":"open"}}'
-    equal((await post(url, twice, session)).status, 200)
+    const { result } = (await (await post(url, twice, session)).json()) as { result: object }
+    deepEqual(result, { content: [{ type: 'text', text: 'open' }] })
     equal(a.seen.at(-1)!.body.includes('secret'), false)
   })
 })

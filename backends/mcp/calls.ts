@@ -1,4 +1,5 @@
 /** Requests of clients, method by method: who is asked, and what may come back. */
+import type { Said } from '#engine/contract/model-use.ts'
 import { ask } from './ask.ts'
 import { type Core, failureText } from './core.ts'
 import type { Reply } from './downstream/reply.ts'
@@ -108,7 +109,9 @@ function byName(call: Call, kind: 'tool' | 'prompt'): void {
   }
   // Who has it, or whether it is there at all, only the lists of the targets can tell.
   if (owned === null || core.hasRules(owned.target)) {
-    ownersOf(core, call.reply, session, kind, name, owned, (owners) => found(call, kind, name, owners))
+    ownersOf(core, call.reply, session, kind, name, owned, argumentsOf(params), (owners) =>
+      found(call, kind, name, owners)
+    )
   } else byOwner(call, kind, owned)
 }
 
@@ -126,9 +129,12 @@ function found(call: Call, kind: 'tool' | 'prompt', name: string, owners: readon
   } else byOwner(call, kind, owned)
 }
 
+/** For rules: a call without any has none, and asking for one of them is no failure. */
+const argumentsOf = ({ arguments: given = {} }: JsonObject): Said => given as Said
+
 function byOwner(call: Call, kind: 'tool' | 'prompt', { target, name }: Owned): void {
   const { core, reply, params } = call
-  const item = { kind, target, name, arguments: params.arguments as never }
+  const item = { kind, target, name, arguments: argumentsOf(params) }
   reply.ex.mcp!.item = item
   if (!core.mayUse(reply.ex, item)) unknown(call, kind, String(params.name))
   else pass(call, core.peers.get(target), name === params.name ? params : { ...params, name })
@@ -167,7 +173,7 @@ function byReference(call: Call): void {
   const kind = isPrompt ? 'prompt' : 'resource'
   const plain = isPrompt && core.names.isTagged && !core.names.isPrefixed
   if (plain) {
-    ownersOf(core, reply, call.session, 'prompt', value, null, (owners) => {
+    ownersOf(core, reply, call.session, 'prompt', value, null, undefined, (owners) => {
       const [owned] = Array.isArray(owners) ? (owners as readonly Owned[]) : []
       completes(call, ref, kind, field, owned ?? null)
     })

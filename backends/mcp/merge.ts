@@ -34,6 +34,9 @@ export function itemsOf(result: JsonObject, { key, by }: ListKind): JsonObject[]
   return Array.isArray(items) ? items.filter((item) => isObject(item) && typeof item[by] === 'string') : []
 }
 
+/** Of items in lists: rules that ask has(mcp.tool.arguments.x) do not fail, which would hide what they do not mean. */
+const NO_ARGUMENTS = {}
+
 /** The items that `mayUse` lets pass, still under the target's own names. */
 export function visible(
   items: readonly JsonObject[],
@@ -41,7 +44,7 @@ export function visible(
   { by, kind }: ListKind,
   mayUse: (item: McpItem) => boolean
 ): JsonObject[] {
-  return items.filter((item) => mayUse({ kind, target, name: item[by] as string, arguments: undefined }))
+  return items.filter((item) => mayUse({ kind, target, name: item[by] as string, arguments: NO_ARGUMENTS }))
 }
 
 /** An item under the name that clients know it by. */

@@ -2,6 +2,7 @@
  * Whose a plain name is, and whether it is anybody's: found in the lists of the targets, which are remembered for a
  * while by session. With rules, only what a target lists can be called: so nobody can tell hidden from unknown.
  */
+import type { McpItem } from '#engine/contract/mcp-use.ts'
 import type { Core } from './core.ts'
 import type { Reply } from './downstream/reply.ts'
 import { isWithout, listAll } from './lists.ts'
@@ -21,7 +22,7 @@ export interface Catalog {
 
 let searches = 0
 
-/** `owned`: the one target that can have it, or null for any. */
+/** `owned`: the one target that can have it, or null for any. `given`: arguments of the call. */
 export function ownersOf(
   core: Core,
   reply: Reply,
@@ -29,6 +30,7 @@ export function ownersOf(
   kind: 'tool' | 'prompt',
   name: string,
   owned: Owned | null,
+  given: McpItem['arguments'],
   done: (owners: readonly Owned[] | LinkFailure) => void
 ): void {
   const targets = owned === null ? core.peers.all : [core.peers.get(owned.target)]
@@ -46,7 +48,7 @@ export function ownersOf(
     if (isGone) return
     if ('kind' in catalog) failed = catalog
     // What is hidden does not make a name ambiguous.
-    else if (catalog.names.has(plain) && core.mayUse(reply.ex, { kind, target, name: plain }))
+    else if (catalog.names.has(plain) && core.mayUse(reply.ex, { kind, target, name: plain, arguments: given }))
       owners.push({ target, name: plain })
     if (--missing > 0) return
     if (failed !== null && (owners.length === 0 || core.backend.failureMode === 'failClosed')) done(failed)

@@ -8,7 +8,7 @@ export interface McpItem {
   readonly name: string
   /** Name of the target that owns it. */
   readonly target: string
-  /** Of a call; undefined in lists. */
+  /** Of a call; none (an empty object) in lists. */
   readonly arguments?: Said | undefined
 }
 

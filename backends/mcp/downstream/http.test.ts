@@ -1,5 +1,6 @@
 /** What HTTP asks of clients: each request that cannot be taken, and what it is told. */
 import { deepEqual, equal } from 'node:assert/strict'
+import { request } from 'node:http'
 import { describe, it, type TestContext } from 'node:test'
 import {
   gatewayOf,
@@ -91,18 +92,36 @@ describe('requests that are not taken', () => {
 })
 
 describe('Origin', () => {
-  const ask = async (url: string, origin: string | null, host?: string) => {
-    const headers = { ...(origin === null ? {} : { origin }), ...(host === undefined ? {} : { host }) }
-    const response = await post(url, INITIALIZE, headers)
+  const ask = async (url: string, origin: string | null) => {
+    const response = await post(url, INITIALIZE, origin === null ? {} : { origin })
     await response.text()
     return response.status
   }
+
+  /** As a browser whose page has its name turned into this address: Host and Origin agree. */
+  const rebound = (url: string) =>
+    new Promise<number>((resolve, reject) => {
+      const { port } = new URL(url)
+      const headers = {
+        host: `evil.test:${port}`,
+        origin: `http://evil.test:${port}`,
+        accept: 'application/json, text/event-stream',
+        'content-type': 'application/json'
+      }
+      const sent = request(url, { method: 'POST', headers }, (response) => {
+        response.resume()
+        resolve(response.statusCode!)
+      })
+      sent.on('error', reject)
+      sent.end(JSON.stringify(INITIALIZE))
+    })
 
   it('of a page that is not of this machine is refused, even where its name means this machine', async (t) => {
     const { url } = await started(t)
     const { port } = new URL(url)
     for (const fine of [null, 'http://localhost:1234', 'http://127.0.0.1:9', 'https://[::1]'])
       equal(await ask(url, fine), 200)
+    equal(await rebound(url), 403)
     for (const bad of ['http://evil.test', `http://evil.test:${port}`, 'null', 'file://', 'http://localhost.evil.test'])
       equal(await ask(url, bad), 403, bad)
   })

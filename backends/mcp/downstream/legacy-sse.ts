@@ -1,7 +1,7 @@
 /**
  * Clients of revision 2024-11-05 (basic/transports, HTTP with SSE): one stream for everything that they are told,
- * begun by a GET whose path ends with /sse, and a POST for each message. The POST may arrive at any worker of the process: the
- * one that has the stream is told over a channel of threads. The session lives as long as the stream.
+ * begun by a GET whose path ends with /sse, and a POST for each message. The POST may arrive at any worker of the
+ * process: the one that has the stream is told over a channel of threads. The session lives as long as the stream.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
