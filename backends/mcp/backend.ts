@@ -15,9 +15,12 @@ import { callerOf } from './identity.ts'
 import { tell } from './inbound.ts'
 import { initialize } from './initialize.ts'
 import { listen } from './listen.ts'
+import { isStateless } from './protocol/headers.ts'
+import { STATELESS, SUPPORTED_VERSIONS } from './protocol/revisions.ts'
 import { isUnreadable, readMessage } from './read-rpc.ts'
 import { INTERNAL_ERROR, type RpcId, type RpcMessage } from './rpc.ts'
 import { newSessionKey, Session } from './session.ts'
+import { Callers, serveStateless } from './stateless.ts'
 import { REVISION_UNSAID, REVISIONS } from './versions.ts'
 
 /** JSON-RPC codes that an implementation may define; MCP's own SDKs use these two for HTTP. */
@@ -28,6 +31,7 @@ class Service implements CompiledBackend {
   readonly #core: Core
   readonly #context: BackendContext
   readonly #legacy: LegacySse
+  readonly #callers = new Callers()
 
   constructor(backend: McpBackend, context: BackendContext) {
     this.#core = new Core(backend, context)
@@ -45,7 +49,8 @@ class Service implements CompiledBackend {
     const reply = new Reply(ex, this.#context, this.#core.pulse)
     if (!isOriginFine(ex)) reply.refuse(403, REFUSED, 'Forbidden: requests from this Origin are not answered')
     else if (ex.method === 'POST') this.#post(ex, reply)
-    else if (this.#core.isStateless) reply.refuse(405, REFUSED, 'Method Not Allowed', ONLY_POST)
+    else if (this.#core.isStateless || ex.request.get('mcp-protocol-version') === STATELESS)
+      reply.refuse(405, REFUSED, 'Method Not Allowed', ONLY_POST)
     else if (ex.method === 'GET') this.#get(ex, reply)
     else if (ex.method === 'DELETE') this.#delete(ex, reply)
     else reply.refuse(405, REFUSED, 'Method Not Allowed', ALL_METHODS)
@@ -102,6 +107,10 @@ class Service implements CompiledBackend {
     }
     note(ex, message)
     const id = 'id' in message && 'method' in message ? message.id : null
+    if ('method' in message && isStateless(ex.request, message)) {
+      serveStateless(this.#core, this.#callers, reply, message, bytes)
+      return
+    }
     if (!this.#isVersionFine(ex, reply, id)) return
     if ('method' in message && 'id' in message && message.method === 'initialize') {
       initialize(this.#core, reply, message)
@@ -118,8 +127,8 @@ class Service implements CompiledBackend {
   #isVersionFine(ex: Exchange, reply: Reply, id: RpcId | null): boolean {
     const version = ex.request.get('mcp-protocol-version')
     if (version === undefined || REVISIONS.includes(version)) return true
-    const message = `Bad Request: Unsupported protocol version (supported versions: ${REVISIONS.join(', ')})`
-    reply.refuse(400, REFUSED, message, { id, data: { supported: REVISIONS } })
+    const message = `Bad Request: Unsupported protocol version (supported versions: ${SUPPORTED_VERSIONS.join(', ')})`
+    reply.refuse(400, REFUSED, message, { id, data: { supported: SUPPORTED_VERSIONS } })
     return false
   }
 

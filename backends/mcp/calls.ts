@@ -9,6 +9,7 @@ import { itemsOf, LISTS, type ListKind, renamed, visible, withoutDoubles } from 
 import { outwardMessage } from './messages.ts'
 import type { Owned } from './names.ts'
 import { ownersOf } from './owners.ts'
+import { STATELESS } from './protocol/revisions.ts'
 import { isObject } from './read-rpc.ts'
 import {
   INTERNAL_ERROR,
@@ -19,6 +20,7 @@ import {
   type RpcResponse
 } from './rpc.ts'
 import type { Session } from './session.ts'
+import { complete } from './stateless-results.ts'
 import type { LinkFailure, Target } from './target.ts'
 
 /** One request and where its answer goes. */
@@ -44,6 +46,7 @@ const METHODS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['tasks/get', byTask],
   ['tasks/result', byTask],
   ['tasks/cancel', byTask],
+  ['tasks/update', byTask],
   ['ping', ping],
   ['logging/setLevel', everywhere]
 ])
@@ -260,7 +263,9 @@ function list(call: Call, kind: ListKind): void {
     // Of one target: pages pass one by one, under the target's own cursors.
     pass(call, only!, params, (result) => {
       const seen = visible(itemsOf(result, kind), only!.name, kind, (item) => core.mayUse(call.reply.ex, item))
-      return { ...result, [kind.key]: seen.map((item) => renamed(item, only!.name, kind, core.names)) }
+      const shown = { ...result, [kind.key]: seen.map((item) => renamed(item, only!.name, kind, core.names)) }
+      // What this caller sees is not for others.
+      return 'cacheScope' in shown && core.hasRules(only!.name) ? { ...shown, cacheScope: 'private' } : shown
     })
   }
 }
@@ -315,5 +320,5 @@ function merged(call: Call, kind: ListKind, all: ReadonlyMap<string, Listed>): v
   }
   const items = listed.flatMap(({ target, items: own }) => own.map((item) => renamed(item, target, kind, core.names)))
   const result = { [kind.key]: core.names.isPrefixed || kind.by !== 'name' ? items : withoutDoubles(items, kind) }
-  reply.respond({ jsonrpc: '2.0', id: message.id, result })
+  reply.respond({ jsonrpc: '2.0', id: message.id, result: session.version === STATELESS ? complete(result) : result })
 }

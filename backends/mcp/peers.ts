@@ -3,6 +3,9 @@ import type { BackendContext } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import type { McpBackend } from '#engine/ir/snapshot.ts'
+import { EraTarget, workerState } from './bridge/era-target.ts'
+import { STATELESS } from './protocol/revisions.ts'
+import { Seal } from './seal.ts'
 import type { Session } from './session.ts'
 import type { Link, Target } from './target.ts'
 import { compileTarget } from './targets/index.ts'
@@ -12,8 +15,20 @@ const TRACE = ['traceparent', 'tracestate', 'baggage']
 /** Never told on, whatever is configured: the client's session is not the target's, and the rest is framing. */
 const NEVER: ReadonlySet<string> = new Set([
   ...['cookie', 'host', 'connection', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding'],
-  ...['accept', 'accept-encoding', 'mcp-session-id', 'mcp-protocol-version', 'last-event-id', 'te', 'upgrade', 'expect']
+  ...[
+    'accept',
+    'accept-encoding',
+    'mcp-session-id',
+    'mcp-protocol-version',
+    'last-event-id',
+    'te',
+    'upgrade',
+    'expect'
+  ],
+  ...['mcp-method', 'mcp-name']
 ])
+
+const PARAMETER = /^mcp-param-/i
 
 export class Peers {
   readonly all: readonly Target[]
@@ -21,7 +36,9 @@ export class Peers {
   readonly #forwarded: readonly string[]
 
   constructor(backend: McpBackend, context: BackendContext) {
-    this.all = backend.targets.map((target) => compileTarget(target, backend, context))
+    const seal = new Seal(backend.session.key, context.secret, `state ${context.name}`)
+    const shared = workerState()
+    this.all = backend.targets.map((target) => new EraTarget(compileTarget(target, backend, context), seal, shared))
     this.#byName = new Map(this.all.map((target) => [target.name, target]))
     this.#forwarded = [...TRACE, ...backend.forwardHeaders.filter((name) => !NEVER.has(name))]
   }
@@ -37,6 +54,12 @@ export class Peers {
       // Most are not there, and to find that out is cheap.
       if (request.has(name)) headers.append(name, request.getAll(name)!)
     }
+    // Arguments that a server wants as fields, which are in the body too: who does not know them passes them on.
+    if (request.get('mcp-protocol-version') === STATELESS) {
+      request.forEach((name, value) => {
+        if (PARAMETER.test(name)) headers.append(name, value)
+      })
+    }
     return headers
   }
 
@@ -47,7 +70,8 @@ export class Peers {
       sessionKey: session.key,
       upstreamSession: seat?.upstream ?? null,
       version: seat?.version ?? null,
-      headers
+      headers,
+      client: session.client
     }
     if (!isKept(target)) return target.open(options)
     const known = session.linkOf(target)

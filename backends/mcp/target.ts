@@ -16,6 +16,8 @@ export interface LinkOptions {
   readonly version: string | null
   /** Fields for the target: what the configuration lets through of the client's, trace context. Never changed. */
   readonly headers: HeaderBlock
+  /** Who the client is, as its `initialize` said: for sessions that have begun with a server that keeps none. */
+  readonly client?: { readonly info: JsonObject; readonly capabilities: JsonObject }
 }
 
 /** Where messages of a target go. Called in turns of the event loop, never after `answered` or `failed`. */

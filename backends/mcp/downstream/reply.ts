@@ -34,6 +34,8 @@ export class Reply {
   onGone: (() => void) | null = null
   /** Called once, when the exchange is over, however it ended. */
   onOver: (() => void) | null = null
+  /** Status of an error that is all there is; null: 200, since the message could be taken. */
+  statusOf: ((code: number) => number) | null = null
   writtenAt = 0
   #answer: Answer | null = null
   #isOver = false
@@ -98,13 +100,20 @@ export class Reply {
   /** The response, and the end. */
   respond(response: RpcResponse): void {
     if ('error' in response && this.ex.mcp !== null) this.ex.mcp.errorCode = response.error.code
-    this.respondBytes(Buffer.from(JSON.stringify(response)))
+    this.respondBytes(
+      Buffer.from(JSON.stringify(response)),
+      'error' in response ? this.#status(response.error.code) : 200
+    )
+  }
+
+  #status(code: number): number {
+    return this.statusOf?.(code) ?? 200
   }
 
   /** The same, as JSON that is not looked at. */
-  respondBytes(json: Buffer): void {
+  respondBytes(json: Buffer, status = 200): void {
     if (this.#isOver) return
-    if (this.#answer === null) this.plain(200, json)
+    if (this.#answer === null) this.plain(status, json)
     else {
       this.#event(json, null)
       this.end()
@@ -113,7 +122,7 @@ export class Reply {
 
   error(id: RpcId, code: number, message: string, data?: JsonValue): void {
     if (this.ex.mcp !== null) this.ex.mcp.errorCode = code
-    this.respondBytes(Buffer.from(errorJson(id, code, message, data)))
+    this.respondBytes(Buffer.from(errorJson(id, code, message, data)), this.#status(code))
   }
 
   // --- streams ---

@@ -3,6 +3,8 @@
  * whose answer is JSON or a stream of events; a stream that breaks off is taken up again with Last-Event-ID.
  */
 
+import { mirroredFields } from '#backends/mcp/protocol/headers.ts'
+import { STATELESS } from '#backends/mcp/protocol/revisions.ts'
 import type { RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/rpc.ts'
 import { isUpstreamId } from '#backends/mcp/session.ts'
 import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/target.ts'
@@ -92,7 +94,9 @@ export class HttpLink implements Link {
   request(message: RpcRequest, events: LinkEvents, timeoutMs: number, json?: Buffer): () => void {
     const reader = new PostReader(this, message, events)
     const body = json ?? Buffer.from(JSON.stringify(message))
-    reader.begin(this.post(body, timeoutMs, reader))
+    // The stateless era repeats in fields what intermediaries may want to know.
+    const mirrored = this.#version === STATELESS ? mirroredFields(message) : NONE
+    reader.begin(this.post(body, timeoutMs, reader, mirrored))
     return () => reader.giveUp()
   }
 
@@ -116,8 +120,9 @@ export class HttpLink implements Link {
 
   release(): void {}
 
-  post(body: Buffer, timeoutMs: number, events: CallEvents): Call {
+  post(body: Buffer, timeoutMs: number, events: CallEvents, fields: readonly string[] = NONE): Call {
     const headers = this.#headers()
+    for (let i = 0; i + 1 < fields.length; i += 2) headers.append(fields[i]!, fields[i + 1]!)
     headers.append('Content-Type', 'application/json')
     headers.append('Accept', 'application/json, text/event-stream')
     return this.target.call('POST', headers, body, timeoutMs, events)
@@ -137,6 +142,8 @@ export class HttpLink implements Link {
     return headers
   }
 }
+
+const NONE: readonly string[] = []
 
 const IGNORED: CallEvents = { head() {}, body: () => true, end() {}, failed() {} }
 

@@ -1,0 +1,77 @@
+/**
+ * Words between the workers of one process, where a request reaches one worker and what it is about is held by another.
+ * Structured clones over a BroadcastChannel: nothing leaves the process, and what is not understood is overlooked.
+ */
+import { randomBytes } from 'node:crypto'
+import { BroadcastChannel } from 'node:worker_threads'
+import type { JsonObject, RpcId, RpcMessage, RpcResponse } from '#backends/mcp/rpc.ts'
+import type { LinkFailure } from '#backends/mcp/target.ts'
+
+/** What workers tell each other. `to`: the one worker that it is for; it is not told to others. */
+export type Word =
+  | ({ readonly kind: 'resume'; readonly to: string; readonly from: string; readonly turn: string } & Resumption)
+  | { readonly kind: 'dismiss'; readonly to: string; readonly turn: string }
+  | { readonly kind: 'turn'; readonly to: string; readonly turn: string; readonly event: TurnEvent }
+  | { readonly kind: 'response'; readonly key: string; readonly response: RpcResponse }
+  | { readonly kind: 'state'; readonly key: string; readonly change: StateChange }
+
+/** A retry for a call that waits elsewhere. */
+export interface Resumption {
+  readonly call: string
+  readonly round: number
+  readonly owner: string
+  readonly digest: string
+  readonly answers: JsonObject
+  readonly timeoutMs: number
+}
+
+export type TurnEvent =
+  | { readonly kind: 'taken' }
+  | { readonly kind: 'message'; readonly message: RpcMessage }
+  | { readonly kind: 'answered'; readonly response: RpcResponse }
+  | { readonly kind: 'failed'; readonly failure: LinkFailure }
+
+/** What the session of a stateful client keeps, where its server keeps nothing. */
+export type StateChange =
+  | { readonly kind: 'level'; readonly level: string }
+  | { readonly kind: 'subscribe' | 'unsubscribe'; readonly uri: string }
+  /** A request of the client is to be given up. */
+  | { readonly kind: 'cancel'; readonly id: RpcId }
+  | { readonly kind: 'end' }
+
+export class Bus {
+  /** Names this worker to the others, and in what clients bring back. */
+  readonly self: string
+  readonly #channel: BroadcastChannel
+  readonly #listeners = new Set<(word: Word) => void>()
+
+  constructor(channel = 'weir.mcp') {
+    this.self = randomBytes(9).toString('base64url')
+    this.#channel = new BroadcastChannel(channel)
+    this.#channel.onmessage = (event) => this.#hear((event as { data: unknown }).data as Word)
+    // A worker that has nothing else to do may end.
+    unref(this.#channel)
+  }
+
+  #hear(word: Word): void {
+    if ('to' in word && word.to !== this.self) return
+    for (const listener of this.#listeners) listener(word)
+  }
+
+  tell(word: Word): void {
+    this.#channel.postMessage(word)
+  }
+
+  listen(listener: (word: Word) => void): void {
+    this.#listeners.add(listener)
+  }
+
+  close(): void {
+    this.#channel.close()
+    this.#listeners.clear()
+  }
+}
+
+function unref(channel: BroadcastChannel): void {
+  if ('unref' in channel && typeof channel.unref === 'function') channel.unref()
+}

@@ -1,0 +1,147 @@
+/**
+ * Calls that wait for a retry, in this worker; and how a retry that reached another worker finds them. A worker that
+ * has ended, and another replica, hold nothing: the client is told to make the call again.
+ */
+import { randomBytes } from 'node:crypto'
+import { isObject } from '#backends/mcp/protocol/stateless.ts'
+import type { JsonObject, RpcId, RpcRequest } from '#backends/mcp/rpc.ts'
+import type { Seal } from '#backends/mcp/seal.ts'
+import type { LinkEvents } from '#backends/mcp/target.ts'
+import type { Bus, Resumption, TurnEvent, Word } from './bus.ts'
+import { digestOf, Told, withId } from './events.ts'
+import { answersOf } from './input.ts'
+import { INPUT_WAIT_MS, StatefulCall } from './stateful-call.ts'
+
+/** Calls that one worker lets wait: of all callers, and of one. */
+const HELD_MAX = 2000
+const HELD_OF_ONE_MAX = 64
+/** Another worker of the same process says within this time that it has the call; milliseconds. */
+const TAKEN_MS = 2000
+
+interface Held {
+  readonly call: StatefulCall
+  readonly round: number
+  readonly owner: string
+  readonly digest: string
+}
+
+/** What the client brings back, sealed: worker, call, round, and when it ends (milliseconds of the epoch). */
+type State = readonly [worker: string, call: string, round: number, until: number]
+
+export class HeldCalls {
+  readonly #bus: Bus
+  readonly #held = new Map<string, Held>()
+  readonly #names = new Map<StatefulCall, string>()
+  /** Retries that this worker has passed on, by turn. */
+  readonly #turns = new Map<string, (event: TurnEvent) => void>()
+  /** Retries that other workers have passed to this one, by turn: what gives them up. */
+  readonly #guests = new Map<string, () => void>()
+
+  constructor(bus: Bus) {
+    this.#bus = bus
+    bus.listen((word) => this.#hear(word))
+  }
+
+  get size(): number {
+    return this.#held.size
+  }
+
+  /** The state for the client; null: too many wait. */
+  hold(call: StatefulCall, owner: string, message: RpcRequest, seal: Seal): string | null {
+    let ofOwner = 0
+    for (const held of this.#held.values()) if (held.owner === owner) ofOwner++
+    if (this.#held.size >= HELD_MAX || ofOwner >= HELD_OF_ONE_MAX) return null
+    const name = this.#names.get(call) ?? randomBytes(16).toString('base64url')
+    this.#names.set(call, name)
+    this.#held.set(name, { call, round: call.round, owner, digest: digestOf(message.method, message.params) })
+    const state: State = [this.#bus.self, name, call.round, Date.now() + INPUT_WAIT_MS]
+    return seal.close(state)
+  }
+
+  over(call: StatefulCall): void {
+    const name = this.#names.get(call)
+    this.#names.delete(call)
+    if (name !== undefined) this.#held.delete(name)
+  }
+
+  /** A retry. Returns what gives it up. */
+  retry(message: RpcRequest, owner: string, seal: Seal, events: LinkEvents, timeoutMs: number): () => void {
+    const state = openState(seal, message.params?.requestState)
+    if (state === null) {
+      events.answered(StatefulCall.unknown(message.id))
+      return () => undefined
+    }
+    const [worker, call, round] = state
+    const digest = digestOf(message.method, message.params)
+    const resumption = { call, round, owner, digest, answers: answersOf(message.params), timeoutMs }
+    if (worker !== this.#bus.self) return this.#passOn(worker, message.id, resumption, events)
+    const leave = this.#resume(resumption, message.id, events)
+    if (leave === null) events.answered(StatefulCall.unknown(message.id))
+    return leave ?? (() => undefined)
+  }
+
+  /** Null: no such call waits for this caller and this request. */
+  #resume(wanted: Resumption, id: RpcId, events: LinkEvents): (() => void) | null {
+    const held = this.#held.get(wanted.call)
+    const isIts = held !== undefined && held.round === wanted.round
+    if (!isIts || held.owner !== wanted.owner || held.digest !== wanted.digest) return null
+    // One retry for one interim result: the next has another state.
+    this.#held.delete(wanted.call)
+    const leave = held.call.attach(id, events, wanted.timeoutMs)
+    held.call.answer(wanted.answers)
+    return leave
+  }
+
+  #passOn(worker: string, id: RpcId, resumption: Resumption, events: LinkEvents): () => void {
+    const turn = randomBytes(16).toString('base64url')
+    const told = new Told(events, () => {
+      clearTimeout(timer)
+      this.#turns.delete(turn)
+    })
+    const timer = setTimeout(() => told.answered(StatefulCall.unknown(id)), TAKEN_MS).unref()
+    this.#turns.set(turn, (event) => {
+      if (event.kind === 'taken') clearTimeout(timer)
+      else if (event.kind === 'answered') told.answered(withId(event.response, id))
+      else if (event.kind === 'failed') told.failed(event.failure)
+      else if ('method' in event.message) told.message(event.message)
+    })
+    this.#bus.tell({ kind: 'resume', to: worker, from: this.#bus.self, turn, ...resumption })
+    return () => {
+      if (told.stop() !== null) this.#bus.tell({ kind: 'dismiss', to: worker, turn })
+    }
+  }
+
+  #hear(word: Word): void {
+    if (word.kind === 'turn') this.#turns.get(word.turn)?.(word.event)
+    else if (word.kind === 'resume') this.#host(word)
+    else if (word.kind === 'dismiss') {
+      this.#guests.get(word.turn)?.()
+      this.#guests.delete(word.turn)
+    }
+  }
+
+  #host(word: Extract<Word, { kind: 'resume' }>): void {
+    const { turn, from } = word
+    const tell = (event: TurnEvent): void => this.#bus.tell({ kind: 'turn', to: from, turn, event })
+    tell({ kind: 'taken' })
+    const told = new Told(
+      {
+        message: (message) => tell({ kind: 'message', message }),
+        answered: (response) => tell({ kind: 'answered', response }),
+        failed: (failure) => tell({ kind: 'failed', failure })
+      },
+      () => this.#guests.delete(turn)
+    )
+    const leave = this.#resume(word, 0, told)
+    if (leave === null) told.answered(StatefulCall.unknown(0))
+    else if (!told.isOver) this.#guests.set(turn, leave)
+  }
+}
+
+function openState(seal: Seal, text: JsonObject[string] | undefined): State | null {
+  const state = typeof text === 'string' && text.length < 1024 ? seal.open(text) : undefined
+  if (!Array.isArray(state) || isObject(state)) return null
+  const [worker, call, round, until] = state as unknown[]
+  const isState = typeof worker === 'string' && typeof call === 'string' && typeof round === 'number'
+  return isState && typeof until === 'number' && until > Date.now() ? [worker, call, round, until] : null
+}

@@ -1,0 +1,271 @@
+/**
+ * One call of a stateless client to a stateful server. When the server asks the client something, the client's request
+ * ends with an interim result, and the call waits here for the retry that brings the answers (2026-07-28,
+ * basic/patterns/mrtr); meanwhile nothing of it is lost.
+ */
+
+import { isAtLeast, isObject, metaOf, STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
+import {
+  INVALID_PARAMS,
+  type JsonObject,
+  type JsonValue,
+  type RpcFault,
+  type RpcId,
+  type RpcNotification,
+  type RpcRequest,
+  type RpcResponse
+} from '#backends/mcp/rpc.ts'
+import type { Link, LinkEvents, LinkFailure } from '#backends/mcp/target.ts'
+import { failure, faultOf, withId } from './events.ts'
+import { INPUTS_MAX, inputRequest, takesInput } from './input.ts'
+import {
+  type Claim,
+  interimResult,
+  statefulRequest,
+  statelessError,
+  statelessResult,
+  urlInputs
+} from './stateless-client.ts'
+import type { Holder, UpstreamSession } from './upstream-session.ts'
+
+/** Notifications kept while nobody listens; more are lost, the oldest first. */
+const BACKLOG_MAX = 64
+/** People answer what is asked of them in minutes; milliseconds. */
+export const INPUT_WAIT_MS = 300_000
+
+/** What a call needs of the one that keeps it. */
+export interface Keeper {
+  /** The call waits for a retry: the state that the client brings back; null: no more calls may wait. */
+  hold(call: StatefulCall): string | null
+  /** It is over. `isSpoilt`: its session may still be spoken to. */
+  over(call: StatefulCall, isSpoilt: boolean): void
+}
+
+export class StatefulCall implements Holder {
+  readonly #message: RpcRequest
+  readonly #claim: Claim
+  readonly #keeper: Keeper
+  readonly session: UpstreamSession
+  readonly #link: Link
+  #id: number
+  /** Null: the client waits for nothing now. */
+  #events: LinkEvents | null = null
+  #clientId: RpcId = 0
+  #timer: NodeJS.Timeout | null = null
+  #asked = new Map<string, RpcRequest>()
+  /** Inputs of the server's own error -32042: the call is made again when they have been given. */
+  #urls: JsonObject | null = null
+  #backlog: RpcNotification[] = []
+  #outcome: RpcResponse | LinkFailure | null = null
+  #lastKey = 0
+  #stop: () => void = () => undefined
+  #isFlushing = false
+  #isOver = false
+  round = 0
+
+  constructor(message: RpcRequest, claim: Claim, session: UpstreamSession, link: Link, keeper: Keeper) {
+    this.#message = message
+    this.#claim = claim
+    this.#keeper = keeper
+    this.session = session
+    this.#link = link
+    this.#id = session.nextId()
+  }
+
+  begin(events: LinkEvents, timeoutMs: number): () => void {
+    const leave = this.attach(this.#message.id, events, timeoutMs)
+    this.#send()
+    return leave
+  }
+
+  #send(): void {
+    const level = this.#claim.logLevel
+    if (level !== null && level !== this.session.logLevel && isObject(this.session.facts.capabilities.logging)) {
+      this.session.logLevel = level
+      const set: RpcRequest = {
+        jsonrpc: '2.0',
+        id: this.session.nextId(),
+        method: 'logging/setLevel',
+        params: { level }
+      }
+      this.#link.request(set, { message: ignore, answered: ignore, failed: ignore }, 10_000)
+    }
+    this.#stop = this.#link.request(
+      statefulRequest(this.#message, this.#id),
+      {
+        message: (message) => this.heard(message),
+        answered: (response) => this.#ended(response),
+        failed: (why) => this.#ended(why)
+      },
+      0
+    )
+  }
+
+  /** A request of the client waits for this call. Returns what gives it up: the client has left, which cancels. */
+  attach(clientId: RpcId, events: LinkEvents, timeoutMs: number): () => void {
+    this.#clientId = clientId
+    this.#events = events
+    this.#wait(timeoutMs)
+    for (const message of this.#backlog.splice(0)) events.message(message)
+    if (this.#outcome !== null) this.#finish(this.#outcome)
+    return () => {
+      if (this.#events === events) this.cancel()
+    }
+  }
+
+  /** Takes the answers of a retry; what is still missing is asked again. */
+  answer(answers: JsonObject): void {
+    if (this.#isOver) return
+    if (this.#urls !== null) {
+      this.#urls = null
+      this.#id = this.session.nextId()
+      this.#send()
+      return
+    }
+    for (const [key, request] of this.#asked) {
+      const answer = Object.hasOwn(answers, key) ? answers[key] : undefined
+      if (!isObject(answer)) continue
+      this.#asked.delete(key)
+      void this.#link.send({ jsonrpc: '2.0', id: request.id, result: answer })
+    }
+    if (this.#asked.size > 0 && this.#outcome === null) this.#ask()
+  }
+
+  heard(message: RpcRequest | RpcNotification): void {
+    if (this.#isOver) return
+    if ('id' in message) this.#heardRequest(message)
+    else this.#heardNotice(message)
+  }
+
+  #heardRequest(request: RpcRequest): void {
+    const why = this.#whyNot(request)
+    if (why !== null) {
+      this.session.refuse(request, why)
+      return
+    }
+    this.#asked.set(`input${++this.#lastKey}`, request)
+    if (this.#isFlushing) return
+    // What a server asks in one turn is asked of the client at once.
+    this.#isFlushing = true
+    setImmediate(() => {
+      this.#isFlushing = false
+      if (!this.#isOver && this.#asked.size > 0) this.#ask()
+    })
+  }
+
+  #whyNot(request: RpcRequest): string | null {
+    if (request.method === 'ping') return 'ping'
+    if (STATELESS_METHODS.get(this.#message.method)?.asksBack !== true)
+      return `${this.#message.method} asks nothing back`
+    if (!takesInput(this.#claim.capabilities, request)) return `it does not take ${request.method}`
+    return this.#asked.size >= INPUTS_MAX ? 'too much is asked at once' : null
+  }
+
+  #ask(): void {
+    const inputs: Record<string, JsonValue> = {}
+    for (const [key, request] of this.#asked) inputs[key] = inputRequest(request)
+    this.#interim(inputs)
+  }
+
+  #interim(inputs: JsonObject): void {
+    // While nobody waits, the next retry is told.
+    if (this.#events === null) return
+    this.round++
+    const state = this.#keeper.hold(this)
+    if (state === null) {
+      for (const request of this.#asked.values()) this.session.refuse(request, 'too many calls wait for answers')
+      this.#asked.clear()
+      if (this.#urls !== null) this.#finish(failure('refused', 'too many calls wait for answers'))
+      return
+    }
+    const events = this.#events
+    this.#events = null
+    this.#wait(INPUT_WAIT_MS)
+    events.answered({ jsonrpc: '2.0', id: this.#clientId, result: interimResult(inputs, state) })
+  }
+
+  #heardNotice(notice: RpcNotification): void {
+    const told = this.#told(notice)
+    if (told === null) return
+    if (this.#events !== null) {
+      this.#events.message(told)
+      return
+    }
+    if (this.#backlog.length >= BACKLOG_MAX) this.#backlog.shift()
+    this.#backlog.push(told)
+  }
+
+  /** Progress under the client's own token, log messages as loud as it wants them; changes go by subscriptions. */
+  #told(notice: RpcNotification): RpcNotification | null {
+    const { method, params } = notice
+    if (method === 'notifications/progress') {
+      const token = metaOf(this.#message.params).progressToken
+      if (token === undefined || params?.progressToken !== this.#id) return null
+      return { ...notice, params: { ...params, progressToken: token } }
+    }
+    const level = this.#claim.logLevel
+    return method === 'notifications/message' && level !== null && isAtLeast(params?.level, level) ? notice : null
+  }
+
+  #ended(outcome: RpcResponse | LinkFailure): void {
+    if (this.#isOver) return
+    const inputs = 'error' in outcome ? urlInputs(outcome.error, this.#claim.capabilities) : null
+    if (inputs !== null && this.#events !== null && STATELESS_METHODS.get(this.#message.method)?.asksBack === true) {
+      this.#urls = inputs
+      this.#interim(inputs)
+      return
+    }
+    if (this.#events === null) this.#outcome = outcome
+    else this.#finish(outcome)
+  }
+
+  #finish(outcome: RpcResponse | LinkFailure): void {
+    const events = this.#events
+    this.#end('kind' in outcome)
+    if ('kind' in outcome) events?.failed(outcome)
+    else events?.answered(withId(this.#said(outcome), this.#clientId))
+  }
+
+  #said(response: RpcResponse): RpcResponse {
+    if ('error' in response) return { ...response, error: statelessError(response.error) as RpcFault['error'] }
+    return { ...response, result: statelessResult(this.#message.method, response.result, this.session.facts) }
+  }
+
+  /** The client has left, or took too long to answer. */
+  cancel(): void {
+    if (this.#isOver) return
+    const params = { requestId: this.#id, reason: 'the client has left' }
+    void this.#link.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
+    this.#stop()
+    this.#end(true)
+  }
+
+  #wait(timeoutMs: number): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#timer = timeoutMs <= 0 ? null : setTimeout(() => this.#late(), timeoutMs).unref()
+  }
+
+  #late(): void {
+    const events = this.#events
+    this.cancel()
+    events?.failed(failure('timeout', 'the server did not answer in time'))
+  }
+
+  #end(isSpoilt: boolean): void {
+    this.#isOver = true
+    this.#events = null
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    this.#link.release()
+    this.#keeper.over(this, isSpoilt)
+  }
+
+  /** Refuses a retry that the call knows nothing of. */
+  static unknown(id: RpcId): RpcFault {
+    const message = 'Invalid params: requestState is unknown or has expired; make the call again without it'
+    return faultOf(id, { code: INVALID_PARAMS, message })
+  }
+}
+
+function ignore(): void {
+  // What a server says to logging/setLevel changes nothing.
+}

@@ -1,0 +1,184 @@
+/** A stateless client before a stateful server: what each says in the words of the other. Nothing is kept here. */
+
+import { NEWEST_STATEFUL, SUPPORTED_VERSIONS } from '#backends/mcp/protocol/revisions.ts'
+import { RESOURCE_NOT_FOUND, URL_ELICITATION_REQUIRED } from '#backends/mcp/protocol/stateful.ts'
+import {
+  isObject,
+  META_CLIENT_CAPABILITIES,
+  META_CLIENT_INFO,
+  META_LOG_LEVEL,
+  META_SERVER_INFO,
+  META_SUBSCRIPTION,
+  META_VERSION,
+  MISSING_CLIENT_CAPABILITY,
+  metaOf,
+  STATELESS_METHODS
+} from '#backends/mcp/protocol/stateless.ts'
+import type { JsonObject, JsonValue, RpcFault, RpcNotification, RpcRequest } from '#backends/mcp/rpc.ts'
+import { INVALID_PARAMS } from '#backends/mcp/rpc.ts'
+import type { ServerFacts } from '#backends/mcp/target.ts'
+import { INPUTS_MAX, inputRequest, takesInput } from './input.ts'
+
+/** The extension whose methods are others in each era: neither side may believe that the other has it. */
+export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks'
+
+/** Who asks, as each stateless request says. */
+export interface Claim {
+  /** Null: it does not say. */
+  readonly clientInfo: JsonObject | null
+  readonly capabilities: JsonObject
+  /** Least severity of log messages; null: none are wanted. */
+  readonly logLevel: string | null
+}
+
+export function claimOf(message: RpcRequest): Claim {
+  const meta = metaOf(message.params)
+  const info = meta[META_CLIENT_INFO]
+  const capabilities = meta[META_CLIENT_CAPABILITIES]
+  const level = meta[META_LOG_LEVEL]
+  return {
+    clientInfo: isObject(info) ? info : null,
+    capabilities: isObject(capabilities) ? capabilities : {},
+    logLevel: typeof level === 'string' ? level : null
+  }
+}
+
+/** The handshake in the name of the client. */
+export function initializeFor(claim: Claim, id: number): RpcRequest {
+  const { experimental, roots, sampling, elicitation } = claim.capabilities
+  const capabilities: Record<string, JsonValue> = {}
+  if (experimental !== undefined) capabilities.experimental = experimental
+  // Clients cannot say any more that their roots have changed.
+  if (isObject(roots)) capabilities.roots = {}
+  if (sampling !== undefined) capabilities.sampling = sampling
+  if (elicitation !== undefined) capabilities.elicitation = elicitation
+  const extensions = withoutTasks(claim.capabilities.extensions)
+  if (extensions !== null) capabilities.extensions = extensions
+  const clientInfo = claim.clientInfo ?? { name: 'weir', version: '0' }
+  const params = { protocolVersion: NEWEST_STATEFUL, capabilities, clientInfo }
+  return { jsonrpc: '2.0', id, method: 'initialize', params }
+}
+
+/** The request with an id of the upstream session, which is also its progress token there. */
+export function statefulRequest(message: RpcRequest, id: number): RpcRequest {
+  const { _meta, inputResponses, requestState, ...params } = message.params ?? {}
+  const meta: Record<string, JsonValue> = {}
+  for (const [key, value] of Object.entries(metaOf(message.params))) if (!CLAIMS.has(key)) meta[key] = value
+  if (meta.progressToken !== undefined) meta.progressToken = id
+  const rest = Object.keys(meta).length === 0 ? params : { ...params, _meta: meta }
+  return { jsonrpc: '2.0', id, method: message.method, params: rest }
+}
+
+const CLAIMS: ReadonlySet<string> = new Set([META_VERSION, META_CLIENT_INFO, META_CLIENT_CAPABILITIES, META_LOG_LEVEL])
+
+/** A result, with what every one of the stateless era has. */
+export function statelessResult(method: string, result: JsonObject, facts: ServerFacts): JsonObject {
+  const meta = metaOf(result)
+  const named = META_SERVER_INFO in meta ? meta : { ...meta, [META_SERVER_INFO]: facts.serverInfo }
+  const whole: Record<string, JsonValue> = { ...result, resultType: 'complete', _meta: named }
+  if (STATELESS_METHODS.get(method)?.cacheable === true) {
+    // Servers of that era say nothing of it: nothing may be kept, and nothing shared.
+    whole.ttlMs = freshness(result.ttlMs)
+    whole.cacheScope = result.cacheScope === 'public' ? 'public' : 'private'
+  }
+  return whole
+}
+
+function freshness(ttlMs: JsonValue | undefined): number {
+  return typeof ttlMs === 'number' && Number.isSafeInteger(ttlMs) && ttlMs > 0 ? ttlMs : 0
+}
+
+/** What discovery says of a server that has none. */
+export function discovery(facts: ServerFacts): JsonObject {
+  const { tasks, ...rest } = facts.capabilities
+  const extensions = withoutTasks(rest.extensions)
+  const { extensions: _, ...plain } = rest
+  const said: JsonObject = {
+    supportedVersions: SUPPORTED_VERSIONS,
+    capabilities: extensions === null ? plain : { ...plain, extensions }
+  }
+  return statelessResult(
+    'server/discover',
+    facts.instructions === null ? said : { ...said, instructions: facts.instructions },
+    facts
+  )
+}
+
+/** The error, without codes that the stateless era forbids (basic/index, Error Codes). */
+export function statelessError(error: RpcFault['error']): RpcFault['error'] {
+  if (error.code === RESOURCE_NOT_FOUND) return { ...error, code: INVALID_PARAMS }
+  if (error.code !== URL_ELICITATION_REQUIRED) return error
+  return {
+    code: MISSING_CLIENT_CAPABILITY,
+    message: error.message,
+    data: { requiredCapabilities: { elicitation: { url: {} } } }
+  }
+}
+
+/**
+ * Error -32042 of 2025-11-25 (a URL must be visited first) -> the requests of an interim result; null: it is another
+ * error, or this client visits no URLs.
+ */
+export function urlInputs(error: RpcFault['error'], capabilities: JsonObject): JsonObject | null {
+  const listed = error.code === URL_ELICITATION_REQUIRED && isObject(error.data) ? error.data.elicitations : undefined
+  if (!Array.isArray(listed) || listed.length === 0 || listed.length > INPUTS_MAX) return null
+  const inputs: Record<string, JsonValue> = {}
+  for (const [i, params] of listed.entries()) {
+    if (!isObject(params)) return null
+    const request: RpcRequest = {
+      jsonrpc: '2.0',
+      id: i,
+      method: 'elicitation/create',
+      params: { ...params, mode: 'url' }
+    }
+    if (!takesInput(capabilities, request)) return null
+    inputs[`url${i}`] = inputRequest(request)
+  }
+  return inputs
+}
+
+export function interimResult(inputs: JsonObject, requestState: string): JsonObject {
+  return { resultType: 'input_required', inputRequests: inputs, requestState }
+}
+
+/** What of a subscription's filter this server can do (basic/patterns/subscriptions, Acknowledgment). */
+export function honouredFilter(filter: JsonObject, capabilities: JsonObject): JsonObject {
+  const honoured: Record<string, JsonValue> = {}
+  for (const [key, kind] of LIST_FILTERS) {
+    const declared = capabilities[kind]
+    if (filter[key] === true && isObject(declared) && declared.listChanged === true) honoured[key] = true
+  }
+  const uris = filter.resourceSubscriptions
+  if (Array.isArray(uris) && isObject(capabilities.resources) && capabilities.resources.subscribe === true)
+    honoured.resourceSubscriptions = uris.filter((uri) => typeof uri === 'string')
+  return honoured
+}
+
+export const LIST_FILTERS: readonly (readonly [filter: string, kind: string])[] = [
+  ['toolsListChanged', 'tools'],
+  ['promptsListChanged', 'prompts'],
+  ['resourcesListChanged', 'resources']
+]
+
+/** Whether a notification is one that the filter asks for. */
+export function passesFilter(notification: RpcNotification, filter: JsonObject): boolean {
+  for (const [key, kind] of LIST_FILTERS) {
+    if (notification.method === `notifications/${kind}/list_changed`) return filter[key] === true
+  }
+  if (notification.method !== 'notifications/resources/updated') return false
+  const uris = filter.resourceSubscriptions
+  return Array.isArray(uris) && uris.includes(notification.params?.uri ?? null)
+}
+
+/** The notification as one of the subscription that began with request `id`. */
+export function ofSubscription(notification: RpcNotification, id: string | number): RpcNotification {
+  const _meta = { ...metaOf(notification.params), [META_SUBSCRIPTION]: id }
+  return { ...notification, params: { ...notification.params, _meta } }
+}
+
+/** Extensions without that of tasks; null: none are left. */
+export function withoutTasks(extensions: JsonValue | undefined): JsonObject | null {
+  if (!isObject(extensions)) return null
+  const { [TASKS_EXTENSION]: _, ...rest } = extensions
+  return Object.keys(rest).length === 0 ? null : rest
+}

@@ -1,0 +1,322 @@
+/** Stateless clients before a scripted server of the old era: what goes wrong, and who may not get what. */
+import { deepEqual, equal, notEqual, ok } from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, it, type TestContext } from 'node:test'
+import type { JsonObject, RpcRequest } from '#backends/mcp/rpc.ts'
+import { Seal } from '#backends/mcp/seal.ts'
+import { ask, type Given, Heard, optionsFor, ScriptedTarget, turns } from '#backends/mcp/testing/scripted.ts'
+import { Bus } from './bus.ts'
+import { bridgeState, EraTarget } from './era-target.ts'
+
+const VERSION = '2026-07-28'
+const SEAL = new Seal('key', randomBytes(32), 'test')
+const ELICITS = { elicitation: {} }
+
+function claimed(id: number, method: string, params: JsonObject = {}, capabilities: JsonObject = {}): RpcRequest {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': VERSION,
+    'io.modelcontextprotocol/clientInfo': { name: 'c', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': capabilities,
+    ...(params._meta as JsonObject | undefined)
+  }
+  return ask(id, method, { ...params, _meta })
+}
+
+/** Handshakes are answered; calls are left to the test. */
+function old(answer: (given: Given) => void = () => undefined, kind: 'http' | 'stdio' = 'http'): ScriptedTarget {
+  const raw = new ScriptedTarget(kind)
+  raw.answer = (given) => {
+    const { method } = given.message
+    if (method === 'server/discover') given.error(-32601, 'Method not found')
+    else if (method === 'initialize') {
+      const capabilities = { tools: {}, logging: {}, resources: { subscribe: true }, tasks: {} }
+      given.result({ protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 's', version: '1' } })
+    } else answer(given)
+  }
+  return raw
+}
+
+/** A worker: its own bus, on a channel of the test's own. */
+function worker(t: TestContext, raw: ScriptedTarget, channel = t.name): EraTarget {
+  const bus = new Bus(channel)
+  // What the bridge waits with keeps no process alive; a test that waits for it does.
+  const alive = setInterval(() => undefined, 10_000)
+  t.after(() => {
+    clearInterval(alive)
+    bus.close()
+  })
+  return new EraTarget(raw, SEAL, bridgeState(bus))
+}
+
+function send(target: EraTarget, message: RpcRequest, caller = 'caller'): Heard & { leave: () => void } {
+  const heard = new Heard()
+  const leave = target.open(optionsFor(caller, VERSION)).request(message, heard, 5_000)
+  return Object.assign(heard, { leave })
+}
+
+const ELICIT = { mode: 'form', message: 'Your name?', requestedSchema: { type: 'object', properties: {} } }
+const CALL = { name: 'greet', arguments: { b: 1, a: [{ y: 1, x: 2 }] } }
+
+/** The server asks, and answers with what it was told. */
+function asking(raw: ScriptedTarget, given: Given, id = 'q1'): void {
+  raw.heard = (message) => {
+    if ('result' in message && message.id === id) given.result({ content: [], told: message.result })
+    else if ('error' in message && message.id === id) given.result({ content: [], refused: message.error.message })
+  }
+  given.events.message({ jsonrpc: '2.0', id, method: 'elicitation/create', params: ELICIT })
+}
+
+async function held(target: EraTarget, caller = 'caller'): Promise<JsonObject> {
+  return send(target, claimed(1, 'tools/call', CALL, ELICITS), caller).result()
+}
+
+function retryOf(interim: JsonObject, params: JsonObject = CALL): RpcRequest {
+  const inputResponses = { input1: { action: 'accept', content: { name: 'Ada' } } }
+  return claimed(2, 'tools/call', { ...params, inputResponses, requestState: interim.requestState! }, ELICITS)
+}
+
+describe('a call that a stateful server asks something in', () => {
+  it('ends with an interim result, and goes on with the retry', async (t) => {
+    const raw = old((given) => asking(raw, given))
+    const target = worker(t, raw)
+    const interim = await held(target)
+    equal(interim.resultType, 'input_required')
+    deepEqual(interim.inputRequests, { input1: { method: 'elicitation/create', params: ELICIT } })
+    // Keys may come in another order: it is the same request.
+    const retry = send(target, retryOf(interim, { arguments: { a: [{ x: 2, y: 1 }], b: 1 }, name: 'greet' }))
+    const result = await retry.result()
+    deepEqual(result.told, { action: 'accept', content: { name: 'Ada' } })
+    equal(result.resultType, 'complete')
+    equal(raw.asked.filter((method) => method === 'tools/call').length, 1)
+  })
+
+  it('goes on from any worker of the process', async (t) => {
+    const raw = old((given) => asking(raw, given))
+    const interim = await held(worker(t, raw))
+    const elsewhere = new ScriptedTarget()
+    elsewhere.answer = (given) => given.error(-32601, 'Method not found')
+    const result = await send(worker(t, elsewhere), retryOf(interim)).result()
+    deepEqual(result.told, { action: 'accept', content: { name: 'Ada' } })
+    deepEqual(elsewhere.asked, ['server/discover'])
+  })
+
+  it('cannot go on where its process has ended', async (t) => {
+    const raw = old((given) => asking(raw, given))
+    const interim = await held(worker(t, raw))
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const retry = send(worker(t, old(), 'another process'), retryOf(interim))
+    await turns()
+    t.mock.timers.tick(2_000)
+    equal(await retry.code(), -32602)
+  })
+
+  const thieves: [string, (interim: JsonObject) => [RpcRequest, string]][] = [
+    ['another caller', (interim) => [retryOf(interim), 'another']],
+    ['another call', (interim) => [retryOf(interim, { ...CALL, name: 'other' }), 'caller']],
+    ['other arguments', (interim) => [retryOf(interim, { ...CALL, arguments: {} }), 'caller']],
+    [
+      'a forged state',
+      () => [retryOf({ requestState: SEAL.close(['x', 'y', 1, Date.now() + 1e6]).slice(2) }), 'caller']
+    ],
+    ['a state of another kind', () => [retryOf({ requestState: SEAL.close({ a: 1 }) }), 'caller']],
+    ['no text', () => [retryOf({ requestState: 7 }), 'caller']]
+  ]
+  for (const [what, stolen] of thieves) {
+    it(`is not given to ${what}`, async (t) => {
+      const raw = old((given) => asking(raw, given))
+      const target = worker(t, raw)
+      const interim = await held(target)
+      const [message, caller] = stolen(interim)
+      equal(await send(target, message, caller).code(), -32602)
+      deepEqual((await send(target, retryOf(interim)).result()).told, { action: 'accept', content: { name: 'Ada' } })
+    })
+  }
+
+  it('takes each state once', async (t) => {
+    const raw = old((given) => asking(raw, given))
+    const target = worker(t, raw)
+    const interim = await held(target)
+    await send(target, retryOf(interim)).result()
+    equal(await send(target, retryOf(interim)).code(), -32602)
+  })
+
+  it('asks again for what the retry lacks, under another state', async (t) => {
+    const raw = old((given) => asking(raw, given))
+    const target = worker(t, raw)
+    const first = await held(target)
+    const params = { ...CALL, inputResponses: { other: {} }, requestState: first.requestState! }
+    const again = await send(target, claimed(2, 'tools/call', params, ELICITS)).result()
+    deepEqual(again.inputRequests, first.inputRequests)
+    notEqual(again.requestState, first.requestState)
+    equal(await send(target, retryOf(first)).code(), -32602)
+    ok((await send(target, retryOf(again)).result()).told)
+  })
+
+  it('refuses what the client did not say it takes', async (t) => {
+    const raw = old((given) => asking(raw, given))
+    const target = worker(t, raw)
+    const result = await send(target, claimed(1, 'tools/call', CALL, { sampling: {} })).result()
+    equal(result.refused, 'The client cannot be asked: it does not take elicitation/create')
+  })
+
+  it('has its session to itself, and leaves it to the next', async (t) => {
+    const raw = old((given) => asking(raw, given, `q${raw.given.length}`))
+    const target = worker(t, raw)
+    const first = await held(target)
+    const second = await held(target)
+    equal(raw.asked.filter((method) => method === 'initialize').length, 2)
+    for (const interim of [first, second]) send(target, retryOf(interim)).leave()
+    equal(raw.closed, 0)
+  })
+
+  it('is answered at the retry when it ended meanwhile', async (t) => {
+    const raw = old((given) => asking(raw, given))
+    const target = worker(t, raw)
+    const interim = await held(target)
+    raw.last('tools/call').events.message({ jsonrpc: '2.0', method: 'notifications/progress', params: {} })
+    raw.last('tools/call').result({ content: [], gaveUp: true })
+    equal((await send(target, retryOf(interim)).result()).gaveUp, true)
+  })
+
+  it('is given up when nobody comes back', async (t) => {
+    const raw = old((given) => asking(raw, given))
+    const target = worker(t, raw)
+    t.mock.timers.enable({ apis: ['setTimeout'] })
+    const interim = await held(target)
+    t.mock.timers.tick(300_000)
+    const call = raw.last('tools/call')
+    deepEqual(
+      raw.sent.filter((message) => 'method' in message && message.method === 'notifications/cancelled').length,
+      1
+    )
+    equal(call.isGivenUp, true)
+    equal(raw.closed, 1)
+    equal(await send(target, retryOf(interim)).code(), -32602)
+  })
+
+  it('does not wait when too many do', async (t) => {
+    const raw = old((given) => {
+      raw.heard = (message) => {
+        if ('error' in message) given.result({ content: [], refused: message.error.message })
+      }
+      given.events.message({ jsonrpc: '2.0', id: 1, method: 'elicitation/create', params: ELICIT })
+    })
+    const target = worker(t, raw)
+    // Sessions of one caller are fewer than its waiting calls may be: the bound of sessions comes first.
+    for (let i = 0; i < 32; i++) await held(target)
+    const outcome = await send(target, claimed(1, 'tools/call', CALL, ELICITS)).end
+    deepEqual('kind' in outcome && [outcome.kind, outcome.message], [
+      'refused',
+      'too many sessions with this server are in use'
+    ])
+  })
+})
+
+describe('a stateful server', () => {
+  it('is given its own ids and tokens, and nothing of the other era', async (t) => {
+    const raw = old((given) => {
+      const { id } = given.message
+      given.events.message(progress(id))
+      given.events.message(progress(99))
+      given.result({ content: [] })
+    })
+    const target = worker(t, raw)
+    const heard = send(target, claimed(7, 'tools/call', { ...CALL, _meta: { progressToken: 'tok', trace: 1 } }))
+    await heard.result()
+    const { message } = raw.last('tools/call')
+    deepEqual(message.params, { ...CALL, _meta: { trace: 1, progressToken: message.id } })
+    deepEqual(
+      heard.messages.map(({ params }) => params?.progressToken),
+      ['tok']
+    )
+  })
+
+  it('has its errors and results put in words of the new era', async (t) => {
+    const raw = old((given) => {
+      if (given.message.method === 'resources/read') given.error(-32002, 'Resource not found')
+      else given.result({ tools: [], nextCursor: 'c' })
+    })
+    const target = worker(t, raw)
+    equal(await send(target, claimed(1, 'resources/read', { uri: 'a:b' })).code(), -32602)
+    deepEqual(await send(target, claimed(2, 'tools/list')).result(), {
+      tools: [],
+      nextCursor: 'c',
+      resultType: 'complete',
+      ttlMs: 0,
+      cacheScope: 'private',
+      _meta: { 'io.modelcontextprotocol/serverInfo': { name: 's', version: '1' } }
+    })
+    const discovered = await send(target, claimed(3, 'server/discover')).result()
+    deepEqual(discovered.capabilities, { tools: {}, logging: {}, resources: { subscribe: true } })
+    equal(await send(target, claimed(4, 'tasks/get', { taskId: 't' })).code(), -32601)
+  })
+
+  it('that sends the user to a URL has the call made again when the user is back', async (t) => {
+    let calls = 0
+    const raw = old((given) => {
+      const elicitation = { mode: 'url', url: 'https://a.example/', message: 'Pay', elicitationId: 'e' }
+      if (++calls === 1) given.error(-32042, 'pay first', { elicitations: [elicitation] })
+      else given.result({ content: [], paid: true })
+    })
+    const target = worker(t, raw)
+    const call = claimed(1, 'tools/call', CALL, { elicitation: { url: {} } })
+    const interim = await send(target, call).result()
+    const params = { mode: 'url', url: 'https://a.example/', message: 'Pay' }
+    deepEqual(interim.inputRequests, { url0: { method: 'elicitation/create', params } })
+    const { requestState } = interim
+    const retry = { ...CALL, inputResponses: { url0: { action: 'accept' } }, requestState: requestState! }
+    equal((await send(target, claimed(2, 'tools/call', retry, { elicitation: { url: {} } })).result()).paid, true)
+    calls = 0
+    equal(await send(target, claimed(3, 'tools/call', CALL)).code(), -32021)
+  })
+
+  it('that has lost the session is begun anew, once', async (t) => {
+    const expired = { kind: 'expired', status: 404, message: 'gone' } as const
+    let calls = 0
+    const raw = old((given) => (++calls === 2 ? given.fail(expired) : given.result({ content: [], calls })))
+    const target = worker(t, raw)
+    await send(target, claimed(1, 'tools/call', CALL)).result()
+    equal((await send(target, claimed(2, 'tools/call', CALL)).result()).calls, 3)
+    raw.answer = old((given) => given.fail(expired)).answer
+    const outcome = await send(target, claimed(3, 'tools/call', CALL)).end
+    equal('kind' in outcome && outcome.kind, 'broken')
+  })
+
+  it('is told that the client has left', async (t) => {
+    const raw = old()
+    const target = worker(t, raw)
+    const heard = send(target, claimed(1, 'tools/call', CALL))
+    await turns()
+    heard.leave()
+    const { message, isGivenUp } = raw.last('tools/call')
+    const cancelled = raw.sent.at(-1)
+    ok(isGivenUp && cancelled !== undefined && 'method' in cancelled)
+    equal(cancelled.params?.requestId, message.id)
+  })
+
+  it('keeps sessions of different callers and clients apart', async (t) => {
+    const raw = old((given) => given.result({ content: [] }))
+    const target = worker(t, raw)
+    await send(target, claimed(1, 'tools/call', CALL), 'ann').result()
+    await send(target, claimed(1, 'tools/call', CALL), 'bob').result()
+    await send(target, claimed(1, 'tools/call', CALL), 'ann').result()
+    await send(target, claimed(1, 'tools/call', CALL, { experimental: {} }), 'ann').result()
+    const keys = raw.given
+      .filter(({ message }) => message.method === 'tools/call')
+      .map(({ options }) => options.upstreamSession)
+    equal(new Set(keys).size, 3)
+    equal(keys[0], keys[2])
+  })
+
+  it('that is a child is asked in a process of its own what it is', async (t) => {
+    const raw = old((given) => given.result({ content: [] }), 'stdio')
+    await send(worker(t, raw), claimed(1, 'tools/call', CALL)).result()
+    equal(raw.given[0]?.message.method, 'server/discover')
+    notEqual(raw.given[0]?.options.sessionKey, raw.given[1]?.options.sessionKey)
+    equal(raw.closed, 1)
+  })
+})
+
+function progress(progressToken: string | number): Parameters<Heard['message']>[0] {
+  return { jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, progress: 1 } }
+}

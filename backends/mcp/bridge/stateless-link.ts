@@ -1,0 +1,235 @@
+/** A link for stateless requests, whatever era the server is of: as they are, or in sessions that the gateway keeps. */
+
+import { type Era, STATELESS } from '#backends/mcp/protocol/revisions.ts'
+import { META_VERSION, metaOf, STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
+import { METHOD_NOT_FOUND, type RpcNotification, type RpcRequest, type RpcResponse } from '#backends/mcp/rpc.ts'
+import type { Seal } from '#backends/mcp/seal.ts'
+import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/target.ts'
+import type { Eras } from './eras.ts'
+import { faultOf, Told } from './events.ts'
+import type { HeldCalls } from './held-calls.ts'
+import { takesAnyInput } from './input.ts'
+import { type Keeper, StatefulCall } from './stateful-call.ts'
+import { statelessRequest } from './stateful-client.ts'
+import { type Claim, claimOf, discovery } from './stateless-client.ts'
+import { Subscription } from './subscription.ts'
+import type { UpstreamPool } from './upstream-pool.ts'
+
+const BEGIN_MS = 30_000
+
+/** What the links of one target share. */
+export interface StatelessParts {
+  readonly raw: Target
+  readonly eras: Eras
+  readonly pool: UpstreamPool
+  readonly held: HeldCalls
+  readonly seal: Seal
+}
+
+export class StatelessLink implements Link {
+  readonly upstreamSession = null
+  readonly #parts: StatelessParts
+  readonly #options: LinkOptions
+
+  constructor(parts: StatelessParts, options: LinkOptions) {
+    this.#parts = parts
+    this.#options = options
+  }
+
+  setVersion(): void {}
+
+  request(given: RpcRequest, events: LinkEvents, timeoutMs: number, json?: Buffer): () => void {
+    const message = this.#claimed(given)
+    let isOver = false
+    let leave = (): void => undefined
+    // Nothing is told before this returns.
+    queueMicrotask(() => {
+      if (isOver) return
+      const { eras } = this.#parts
+      const go = (era: Era | LinkFailure): void => {
+        if (isOver) return
+        if (era === 'stateless') leave = this.#direct(message, events, timeoutMs, json)
+        else if (era === 'stateful') leave = this.#bridged(message, events, timeoutMs)
+        else events.failed(era)
+      }
+      const { known } = eras
+      if (known !== null) go(known)
+      else leave = eras.learn(this.#options, beginMs(timeoutMs), go)
+    })
+    return () => {
+      isOver = true
+      leave()
+    }
+  }
+
+  /** What the gateway asks by itself is asked in the name of the client. */
+  #claimed(message: RpcRequest): RpcRequest {
+    if (META_VERSION in metaOf(message.params)) return message
+    const { info, capabilities } = this.#options.client ?? { info: { name: 'weir', version: '0' }, capabilities: {} }
+    return statelessRequest(message, { clientInfo: info, capabilities }, null)
+  }
+
+  #direct(message: RpcRequest, events: LinkEvents, timeoutMs: number, json?: Buffer): () => void {
+    const link = this.#parts.raw.open({ ...this.#options, upstreamSession: null, version: STATELESS })
+    const { answeredBytes } = events
+    const heard: LinkEvents = {
+      // Requests of their own are forbidden to servers of this era; there is nobody who could answer.
+      message: (said, eventId) => {
+        if (!('id' in said)) events.message(said, eventId)
+      },
+      answered: (response) => {
+        link.release()
+        events.answered(response)
+      },
+      failed: (failure) => {
+        link.release()
+        if (failure.kind === 'refused') this.#parts.eras.forget()
+        events.failed(failure)
+      }
+    }
+    if (answeredBytes !== undefined) {
+      heard.answeredBytes = (bytes) => {
+        link.release()
+        answeredBytes.call(events, bytes)
+      }
+    }
+    const leave = link.request(message, heard, timeoutMs, json)
+    return () => {
+      leave()
+      link.release()
+    }
+  }
+
+  #bridged(message: RpcRequest, events: LinkEvents, timeoutMs: number): () => void {
+    const { held, seal } = this.#parts
+    const claim = claimOf(message)
+    if (message.method === 'server/discover') return this.#discover(message, claim, events, timeoutMs)
+    if (message.method === 'subscriptions/listen') return this.#subscribe(message, claim, events, timeoutMs)
+    // What clients of this era call tasks is not what servers of the other one do: none are offered, none exist.
+    if (STATELESS_METHODS.get(message.method)?.owner === 'task') {
+      events.answered(faultOf(message.id, { code: METHOD_NOT_FOUND, message: `Method not found: ${message.method}` }))
+      return () => undefined
+    }
+    const asksBack = STATELESS_METHODS.get(message.method)?.asksBack === true
+    if (asksBack && message.params?.requestState !== undefined)
+      return held.retry(message, this.#options.sessionKey, seal, events, timeoutMs)
+    return this.#call(message, claim, events, timeoutMs, true)
+  }
+
+  #discover(message: RpcRequest, claim: Claim, events: LinkEvents, timeoutMs: number): () => void {
+    const { pool } = this.#parts
+    const asked = { options: this.#options, claim, timeoutMs: beginMs(timeoutMs), holder: null, hears: false }
+    return pool.take(asked, (session) => {
+      if ('kind' in session) {
+        this.#cannot(session, events)
+        return
+      }
+      pool.free(session, null, false)
+      events.answered({ jsonrpc: '2.0', id: message.id, result: discovery(session.facts) })
+    })
+  }
+
+  #subscribe(message: RpcRequest, claim: Claim, events: LinkEvents, timeoutMs: number): () => void {
+    const { pool } = this.#parts
+    let end = (): void => undefined
+    const told = new Told(events, () => end())
+    const holder = new Subscription(message, told)
+    const asked = { options: this.#options, claim, timeoutMs: beginMs(timeoutMs), holder, hears: true }
+    const giveUp = pool.take(asked, (session) => {
+      if ('kind' in session) {
+        this.#cannot(session, told)
+        return
+      }
+      const link = session.linkFor(this.#options.headers)
+      // Its subscriptions end with the session.
+      end = () => {
+        link.release()
+        pool.free(session, holder, true)
+      }
+      holder.begin(session, link, beginMs(timeoutMs))
+    })
+    return () => {
+      giveUp()
+      told.stop()
+    }
+  }
+
+  /** There is no session. A server that refuses one may have become one of the new era. */
+  #cannot(failure: LinkFailure, events: Pick<LinkEvents, 'failed'>): void {
+    if (failure.kind === 'refused') this.#parts.eras.forget()
+    events.failed(failure)
+  }
+
+  /** `isFirst`: a session that has expired meanwhile is made anew, once. */
+  #call(message: RpcRequest, claim: Claim, events: LinkEvents, timeoutMs: number, isFirst: boolean): () => void {
+    const { pool, held, seal } = this.#parts
+    const owner = this.#options.sessionKey
+    const mayAsk = STATELESS_METHODS.get(message.method)?.asksBack === true && takesAnyInput(claim.capabilities)
+    const isAlone = mayAsk || claim.logLevel !== null
+    const holder = isAlone ? new Relay() : null
+    const keeper: Keeper = {
+      hold: (call) => held.hold(call, owner, message, seal),
+      over: (call, isSpoilt) => {
+        held.over(call)
+        pool.free(call.session, holder, isSpoilt)
+      }
+    }
+    let isOver = false
+    let leave = pool.take(
+      { options: this.#options, claim, timeoutMs: beginMs(timeoutMs), holder, hears: isAlone },
+      (session) => {
+        if ('kind' in session) {
+          events.failed(session)
+          return
+        }
+        const link = session.linkFor(this.#options.headers)
+        const call = new StatefulCall(message, claim, session, link, keeper)
+        if (holder !== null) holder.to = call
+        const again = (failure: LinkFailure): void => {
+          if (failure.kind !== 'expired') events.failed(failure)
+          else if (!isFirst || isOver) events.failed({ ...failure, kind: 'broken' })
+          else leave = this.#call(message, claim, events, timeoutMs, false)
+        }
+        const heard: LinkEvents = {
+          message: (said) => events.message(said),
+          answered: (response) => events.answered(response),
+          failed: again
+        }
+        leave = call.begin(heard, timeoutMs)
+      }
+    )
+    return () => {
+      isOver = true
+      leave()
+    }
+  }
+
+  /** Stateless clients say nothing besides requests: a stream that is closed is a request that is cancelled. */
+  async send(_message: RpcNotification | RpcResponse): Promise<LinkFailure | null> {
+    return null
+  }
+
+  /** There is no such stream in this era. */
+  listen(_lastEventId: string | null, events: ListenEvents): () => void {
+    queueMicrotask(() => events.ended(null))
+    return () => undefined
+  }
+
+  close(): void {}
+
+  release(): void {}
+}
+
+/** Of what goes before a request that may take however long it likes. */
+function beginMs(timeoutMs: number): number {
+  return timeoutMs > 0 ? timeoutMs : BEGIN_MS
+}
+
+/** Stands in for a call that can only be made when its session is there. */
+class Relay {
+  to: StatefulCall | null = null
+
+  heard(message: RpcRequest | RpcNotification): void {
+    this.to?.heard(message)
+  }
+}

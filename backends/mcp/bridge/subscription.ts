@@ -1,0 +1,74 @@
+/**
+ * `subscriptions/listen` of a stateless client -> resources/subscribe and the stream of unasked messages of a stateful
+ * server (2026-07-28, basic/patterns/subscriptions; 2025-11-25, server/resources, Subscriptions).
+ */
+
+import { isObject, META_SUBSCRIPTION } from '#backends/mcp/protocol/stateless.ts'
+import type { JsonObject, RpcNotification, RpcRequest } from '#backends/mcp/rpc.ts'
+import type { Link, LinkEvents } from '#backends/mcp/target.ts'
+import { honouredFilter, ofSubscription, passesFilter, statelessResult } from './stateless-client.ts'
+import type { Holder, UpstreamSession } from './upstream-session.ts'
+
+/** Resources of one subscription: more are not honoured, and the acknowledgment says so. */
+export const RESOURCES_MAX = 256
+
+export class Subscription implements Holder {
+  readonly #message: RpcRequest
+  readonly #events: LinkEvents
+  #filter: JsonObject | null = null
+  #session: UpstreamSession | null = null
+
+  constructor(message: RpcRequest, events: LinkEvents) {
+    this.#message = message
+    this.#events = events
+  }
+
+  /** Subscribes to each resource; acknowledges what the server has agreed to. */
+  begin(session: UpstreamSession, link: Link, timeoutMs: number): void {
+    this.#session = session
+    const asked = this.#message.params?.notifications
+    const filter = honouredFilter(isObject(asked) ? asked : {}, session.facts.capabilities)
+    const uris = Array.isArray(filter.resourceSubscriptions) ? filter.resourceSubscriptions.slice(0, RESOURCES_MAX) : []
+    const agreed = new Set<string>()
+    let missing = uris.length
+    const done = (): void => {
+      if (missing-- > 0) return
+      const honoured = { ...filter }
+      const { resourceSubscriptions: _, ...lists } = honoured
+      this.#acknowledge(agreed.size === 0 ? lists : { ...lists, resourceSubscriptions: [...agreed] })
+    }
+    for (const uri of uris) {
+      const request = { jsonrpc: '2.0', id: session.nextId(), method: 'resources/subscribe', params: { uri } } as const
+      const answered: LinkEvents['answered'] = (response) => {
+        if ('result' in response && typeof uri === 'string') agreed.add(uri)
+        done()
+      }
+      link.request(request, { message: () => undefined, answered, failed: done }, timeoutMs)
+    }
+    done()
+  }
+
+  #acknowledge(filter: JsonObject): void {
+    this.#filter = filter
+    const params = { notifications: filter }
+    this.#tell({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params })
+  }
+
+  heard(message: RpcRequest | RpcNotification): void {
+    if ('id' in message) this.#session?.refuse(message, 'it only listens')
+    else if (this.#filter !== null && passesFilter(message, this.#filter)) this.#tell(message)
+  }
+
+  #tell(notification: RpcNotification): void {
+    this.#events.message(ofSubscription(notification, this.#message.id))
+  }
+
+  /** The server speaks no more: the subscription ends in order, and the client may begin another. */
+  deaf(): void {
+    const { id } = this.#message
+    const facts = this.#session?.facts
+    if (facts === undefined) return
+    const result = statelessResult('subscriptions/listen', { _meta: { [META_SUBSCRIPTION]: id } }, facts)
+    this.#events.answered({ jsonrpc: '2.0', id, result })
+  }
+}

@@ -1,0 +1,89 @@
+/** `server/discover`: what all targets together are (2026-07-28, server/discover). */
+import { factsOf } from './bridge/stateful-client.ts'
+import { type Core, failureText } from './core.ts'
+import type { Reply } from './downstream/reply.ts'
+import { forward } from './forward.ts'
+import { OWN_INFO } from './initialize.ts'
+import { mergeFacts } from './merge.ts'
+import { SUPPORTED_VERSIONS } from './protocol/revisions.ts'
+import { INTERNAL_ERROR, type JsonObject, type RpcRequest } from './rpc.ts'
+import type { Session } from './session.ts'
+import { complete } from './stateless-results.ts'
+import type { LinkFailure, ServerFacts } from './target.ts'
+
+export function discover(core: Core, reply: Reply, session: Session, message: RpcRequest): void {
+  const [only] = core.peers.all
+  const timeoutMs = core.backend.targetTimeoutMs
+  if (core.names.isTagged) new Discovery(core, reply, session, message).start()
+  else {
+    // One target speaks for itself; only the revisions are the gateway's.
+    const edit = (result: JsonObject): JsonObject => ({ ...result, supportedVersions: SUPPORTED_VERSIONS })
+    forward({ core, reply, session, target: only!, message, edit, timeoutMs })
+  }
+}
+
+class Discovery {
+  readonly #core: Core
+  readonly #reply: Reply
+  readonly #session: Session
+  readonly #message: RpcRequest
+  readonly #facts = new Map<string, ServerFacts>()
+  readonly #failures: { readonly target: string; readonly failure: LinkFailure }[] = []
+
+  constructor(core: Core, reply: Reply, session: Session, message: RpcRequest) {
+    this.#core = core
+    this.#reply = reply
+    this.#session = session
+    this.#message = message
+  }
+
+  start(): void {
+    const { peers, backend } = this.#core
+    const headers = peers.headersOf(this.#reply.ex)
+    const stops = peers.all.map((target) => {
+      const fail = (failure: LinkFailure): void => {
+        this.#failures.push({ target: target.name, failure })
+        this.#heard()
+      }
+      return peers.link(this.#session, target, headers).request(
+        this.#message,
+        {
+          message() {},
+          failed: fail,
+          answered: (response) => {
+            const facts = 'result' in response ? factsOf(response.result, target.name) : null
+            if (facts === null) {
+              fail({ kind: 'refused', status: null, message: 'does not say what it is' })
+              return
+            }
+            this.#facts.set(target.name, facts)
+            this.#heard()
+          }
+        },
+        backend.targetTimeoutMs
+      )
+    })
+    this.#reply.onGone = () => {
+      for (const stop of stops) stop()
+    }
+  }
+
+  #heard(): void {
+    const { peers, backend } = this.#core
+    if (this.#facts.size + this.#failures.length < peers.all.length) return
+    const { id } = this.#message
+    const [first] = this.#failures
+    if (first !== undefined && (backend.failureMode === 'failClosed' || this.#facts.size === 0)) {
+      this.#reply.error(id, INTERNAL_ERROR, failureText(first.target, first.failure))
+      return
+    }
+    const ordered = peers.all.flatMap(({ name }): [string, ServerFacts][] => {
+      const facts = this.#facts.get(name)
+      return facts === undefined ? [] : [[name, facts]]
+    })
+    const { capabilities, instructions } = mergeFacts(new Map(ordered), OWN_INFO)
+    const said = { supportedVersions: SUPPORTED_VERSIONS, capabilities }
+    const result = complete(instructions === null ? said : { ...said, instructions })
+    this.#reply.respond({ jsonrpc: '2.0', id, result })
+  }
+}

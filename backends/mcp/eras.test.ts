@@ -1,0 +1,344 @@
+/** Clients and servers of both eras through a whole gateway, with the official SDKs 1.x and 2.x on either side. */
+import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { Client as StatefulClient } from '@modelcontextprotocol/sdk/client/index.js'
+import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import {
+  ElicitRequestSchema,
+  ListRootsRequestSchema,
+  LoggingMessageNotificationSchema,
+  ResourceUpdatedNotificationSchema,
+  ToolListChangedNotificationSchema
+} from '@modelcontextprotocol/sdk/types.js'
+import { inputRequired, type McpServer as StatelessMcpServer } from '@modelcontextprotocol/server'
+import { z } from 'zod'
+import type { McpStdioTarget } from '#engine/ir/snapshot.ts'
+import { clientOf, gatewayOf, httpTarget, mcpOf, post } from './testing/gateway.ts'
+import { startMcp } from './testing/servers.ts'
+import { startStateless, statelessClientOf } from './testing/stateless.ts'
+
+const FORM = {
+  type: 'object' as const,
+  properties: { name: { type: 'string' as const } },
+  required: ['name']
+}
+const text = (said: string) => ({ content: [{ type: 'text' as const, text: said }] })
+const saidBy = (result: object): string => (result as { content: { text: string }[] }).content[0]!.text
+
+/** A server of the old era: asks on the stream of the call, asks on the GET stream, tells progress and logs. */
+function stateful(server: McpServer): void {
+  server.registerTool('echo', { inputSchema: { text: z.string() } }, ({ text: said }) => text(`stateful: ${said}`))
+  server.registerTool('greet', { inputSchema: {} }, async (_args, { sendRequest }) => {
+    const params = { message: 'Your name?', requestedSchema: FORM, mode: 'form' as const }
+    const { action, content } = await sendRequest(
+      { method: 'elicitation/create', params },
+      z.object({ action: z.string(), content: z.record(z.string(), z.unknown()).optional() })
+    )
+    return text(`${action} ${content?.name}`)
+  })
+  server.registerTool('greet-aside', { inputSchema: {} }, async () => {
+    const { action, content } = await server.server.elicitInput({ message: 'Your name?', requestedSchema: FORM })
+    return text(`${action} ${content?.name}`)
+  })
+  server.registerTool('work', { inputSchema: {} }, async (_args, { sendNotification, _meta }) => {
+    const progressToken = _meta?.progressToken
+    if (progressToken !== undefined)
+      await sendNotification({ method: 'notifications/progress', params: { progressToken, progress: 1, total: 2 } })
+    await sendNotification({ method: 'notifications/message', params: { level: 'debug', data: 'quiet' } })
+    await sendNotification({ method: 'notifications/message', params: { level: 'error', data: 'loud' } })
+    return text('done')
+  })
+  server.registerResource('a', 'test://a', {}, async () => ({ contents: [{ uri: 'test://a', text: 'A' }] }))
+  server.server.setRequestHandler(SUBSCRIBE, async ({ params }) => {
+    queueMicrotask(() => void server.server.sendResourceUpdated({ uri: params.uri }))
+    return {}
+  })
+  server.server.setRequestHandler(UNSUBSCRIBE, async () => ({}))
+}
+
+const SUBSCRIBE = z.object({ method: z.literal('resources/subscribe'), params: z.object({ uri: z.string() }) })
+const UNSUBSCRIBE = z.object({ method: z.literal('resources/unsubscribe'), params: z.object({ uri: z.string() }) })
+
+/** A server of the new era: the same, as far as there is the same. */
+function stateless(server: StatelessMcpServer): void {
+  server.registerTool('echo', { inputSchema: z.object({ text: z.string() }) }, ({ text: said }) =>
+    text(`stateless: ${said}`)
+  )
+  server.registerTool('greet', {}, (ctx) => {
+    const given = ctx.mcpReq.inputResponses?.name as { action?: string; content?: { name?: string } } | undefined
+    if (given === undefined) {
+      return inputRequired({
+        inputRequests: { name: inputRequired.elicit({ message: 'Your name?', requestedSchema: FORM }) },
+        requestState: 'asked once'
+      })
+    }
+    return text(`${given.action} ${given.content?.name}`)
+  })
+  server.registerTool('work', {}, async (ctx) => {
+    const progressToken = ctx.mcpReq._meta?.progressToken
+    if (progressToken !== undefined)
+      await ctx.mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress: 1, total: 2 } })
+    await ctx.mcpReq.log('error', 'loud')
+    return text('done')
+  })
+  server.registerResource('a', 'test://a', {}, async () => ({ contents: [{ uri: 'test://a', text: 'A' }] }))
+}
+
+const ELICITS = { capabilities: { elicitation: {} } }
+
+describe('a stateless client', () => {
+  it('works with a stateful server', async (t) => {
+    const upstream = await startMcp(t, { setUp: stateful })
+    const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)]))
+    const client = await statelessClientOf(t, url)
+    equal(client.getNegotiatedProtocolVersion(), '2026-07-28')
+    equal(client.getServerVersion()?.name, 'fixture')
+    equal(client.getInstructions(), 'Be kind.')
+    ok((await client.listTools()).tools.some(({ name }) => name === 'echo'))
+    equal(saidBy(await client.callTool({ name: 'echo', arguments: { text: 'hi' } })), 'stateful: hi')
+    const { contents } = await client.readResource({ uri: 'test://a' })
+    deepEqual(contents, [{ uri: 'test://a', text: 'A' }])
+    // One session serves calls that nobody asks anything back for.
+    equal(upstream.seen.filter(({ body }) => body.includes('"initialize"')).length, 1)
+  })
+
+  for (const tool of ['greet', 'greet-aside']) {
+    it(`answers what a stateful server asks: ${tool}`, async (t) => {
+      const upstream = await startMcp(t, { setUp: stateful })
+      const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)]))
+      const client = await statelessClientOf(t, url, ELICITS)
+      client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: { name: 'Ada' } }))
+      equal(saidBy(await client.callTool({ name: tool })), 'accept Ada')
+      // The session is used again: the next call is asked like the first.
+      equal(saidBy(await client.callTool({ name: tool })), 'accept Ada')
+    })
+  }
+
+  it('hears progress, and logs as loud as it wants them', async (t) => {
+    const upstream = await startMcp(t, { setUp: stateful })
+    const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)]))
+    const client = await statelessClientOf(t, url)
+    const logs: unknown[] = []
+    client.setNotificationHandler('notifications/message', ({ params }) => void logs.push(params.data))
+    const progress: number[] = []
+    const onprogress = (given: { progress: number }): void => void progress.push(given.progress)
+    await client.callTool({ name: 'work' }, { onprogress })
+    deepEqual([progress, logs], [[1], []])
+    await client.callTool({ name: 'work', _meta: { 'io.modelcontextprotocol/logLevel': 'warning' } })
+    deepEqual(logs, ['loud'])
+  })
+
+  it('listens to a stateful server', async (t) => {
+    const upstream = await startMcp(t, { setUp: stateful })
+    const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)]))
+    const client = await statelessClientOf(t, url)
+    const { promise, resolve } = Promise.withResolvers<string>()
+    client.setNotificationHandler('notifications/tools/list_changed', () => resolve('changed'))
+    const subscription = await client.listen({ toolsListChanged: true, resourceSubscriptions: ['test://a'] })
+    deepEqual(subscription.honoredFilter, { toolsListChanged: true, resourceSubscriptions: ['test://a'] })
+    for (const { server } of upstream.sessions.values()) server.sendToolListChanged()
+    equal(await promise, 'changed')
+    await subscription.close()
+  })
+
+  it('never shares what is kept for another, whom only the server can tell', async (t) => {
+    const upstream = await startMcp(t, { setUp: stateful })
+    const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)], { forwardHeaders: ['x-user'] }))
+    for (const user of ['ann', 'bob', 'ann']) {
+      const client = await statelessClientOf(t, url, {}, { 'x-user': user })
+      await client.callTool({ name: 'echo', arguments: { text: 'hi' } })
+    }
+    const users = new Map<unknown, Set<unknown>>()
+    for (const { headers } of upstream.seen) {
+      const id = headers['mcp-session-id']
+      if (id !== undefined) users.set(id, (users.get(id) ?? new Set()).add(headers['x-user']))
+    }
+    equal(users.size, 2)
+    for (const own of users.values()) equal(own.size, 1)
+  })
+
+  it('works with servers of both eras at once', async (t) => {
+    const old = await startMcp(t, { setUp: stateful })
+    const young = await startStateless(t, { setUp: stateless })
+    const { url } = await gatewayOf(t, mcpOf([httpTarget('old', old.port), httpTarget('young', young.port)]))
+    const client = await statelessClientOf(t, url, ELICITS)
+    client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: { name: 'Ada' } }))
+    match(client.getInstructions() ?? '', /\[old\]\nBe kind\.\n\n\[young\]\nBe brief\./)
+    const names = (await client.listTools()).tools.map(({ name }) => name)
+    ok(names.includes('old_echo') && names.includes('young_echo'))
+    equal(saidBy(await client.callTool({ name: 'old_echo', arguments: { text: 'hi' } })), 'stateful: hi')
+    equal(saidBy(await client.callTool({ name: 'young_echo', arguments: { text: 'hi' } })), 'stateless: hi')
+    equal(saidBy(await client.callTool({ name: 'old_greet' })), 'accept Ada')
+    equal(saidBy(await client.callTool({ name: 'young_greet' })), 'accept Ada')
+    const { contents } = await client.readResource({ uri: 'young+test://a' })
+    deepEqual(contents, [{ uri: 'young+test://a', text: 'A' }])
+    await rejects(client.callTool({ name: 'young_none' }), /none/)
+    const { promise, resolve } = Promise.withResolvers<string>()
+    client.setNotificationHandler('notifications/tools/list_changed', () => resolve('changed'))
+    const subscription = await client.listen({ toolsListChanged: true, resourceSubscriptions: ['old+test://a'] })
+    deepEqual(subscription.honoredFilter, { toolsListChanged: true, resourceSubscriptions: ['old+test://a'] })
+    young.handler.notify.toolsChanged()
+    equal(await promise, 'changed')
+    await subscription.close()
+  })
+})
+
+describe('a stateful client', () => {
+  it('works with a stateless server', async (t) => {
+    const upstream = await startStateless(t, { setUp: stateless })
+    const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)]))
+    const { client } = await clientOf(t, url)
+    equal(client.getServerVersion()?.name, 'stateless')
+    equal(client.getInstructions(), 'Be brief.')
+    deepEqual(
+      (await client.listTools()).tools.map(({ name }) => name),
+      ['echo', 'greet', 'work']
+    )
+    equal(saidBy(await client.callTool({ name: 'echo', arguments: { text: 'hi' } })), 'stateless: hi')
+    deepEqual((await client.readResource({ uri: 'test://a' })).contents, [{ uri: 'test://a', text: 'A' }])
+    await client.ping()
+    await rejects(client.callTool({ name: 'none', arguments: {} }), /none/)
+  })
+
+  it('is asked what a stateless server wants to know', async (t) => {
+    const upstream = await startStateless(t, { setUp: stateless })
+    const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)]))
+    const made = new StatefulClient({ name: 'tester', version: '1' }, ELICITS)
+    made.setRequestHandler(ElicitRequestSchema, async () => ({ action: 'accept', content: { name: 'Ada' } }))
+    const { client } = await clientOf(t, url, {}, made)
+    equal(saidBy(await client.callTool({ name: 'greet', arguments: {} })), 'accept Ada')
+    const retry = JSON.parse(upstream.seen.at(-1)!.body) as { params: { requestState?: string } }
+    equal(retry.params.requestState, 'asked once')
+  })
+
+  it('hears progress, and logs once it has asked for them', async (t) => {
+    const upstream = await startStateless(t, { setUp: stateless })
+    const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)]))
+    const { client } = await clientOf(t, url)
+    const logs: unknown[] = []
+    client.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void logs.push(params.data))
+    const progress: number[] = []
+    const onprogress = (given: { progress: number }): void => void progress.push(given.progress)
+    await client.callTool({ name: 'work', arguments: {} }, undefined, { onprogress })
+    deepEqual([progress, logs], [[1], []])
+    await client.setLoggingLevel('info')
+    await client.callTool({ name: 'work', arguments: {} })
+    deepEqual(logs, ['loud'])
+  })
+
+  it('hears on its GET stream what a stateless server tells subscribers', async (t) => {
+    const upstream = await startStateless(t, { setUp: stateless })
+    const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)]))
+    const { client } = await clientOf(t, url)
+    const changed = Promise.withResolvers<string>()
+    const updated = Promise.withResolvers<string>()
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => changed.resolve('changed'))
+    client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => updated.resolve(params.uri))
+    await client.subscribeResource({ uri: 'test://a' })
+    const told = setInterval(() => {
+      upstream.handler.notify.toolsChanged()
+      upstream.handler.notify.resourceUpdated('test://a')
+    }, 20)
+    t.after(() => clearInterval(told))
+    equal(await changed.promise, 'changed')
+    equal(await updated.promise, 'test://a')
+  })
+
+  it('speaks its own era to a server of both', async (t) => {
+    const upstream = await startStateless(t, { isDual: true, setUp: stateless })
+    const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)]))
+    const { client } = await clientOf(t, url)
+    equal(saidBy(await client.callTool({ name: 'echo', arguments: { text: 'hi' } })), 'stateless: hi')
+    equal(
+      upstream.seen.some(({ body }) => body.includes('server/discover')),
+      false
+    )
+  })
+
+  it('works with servers of both eras at once', async (t) => {
+    const old = await startMcp(t, { setUp: stateful })
+    const young = await startStateless(t, { setUp: stateless })
+    const { url } = await gatewayOf(t, mcpOf([httpTarget('old', old.port), httpTarget('young', young.port)]))
+    const made = new StatefulClient({ name: 'tester', version: '1' }, { capabilities: { elicitation: {}, roots: {} } })
+    made.setRequestHandler(ElicitRequestSchema, async () => ({ action: 'accept', content: { name: 'Ada' } }))
+    made.setRequestHandler(ListRootsRequestSchema, async () => ({ roots: [] }))
+    const { client } = await clientOf(t, url, {}, made)
+    equal(saidBy(await client.callTool({ name: 'old_greet', arguments: {} })), 'accept Ada')
+    equal(saidBy(await client.callTool({ name: 'young_greet', arguments: {} })), 'accept Ada')
+  })
+})
+
+describe('a child process', () => {
+  const child = (args: readonly string[]): McpStdioTarget => ({
+    kind: 'stdio',
+    name: 'one',
+    cmd: process.execPath,
+    args: ['--disable-warning=ExperimentalWarning', ...args],
+    env: {},
+    cwd: null,
+    authorization: null
+  })
+  const everything = join(
+    import.meta.dirname,
+    '../../node_modules/@modelcontextprotocol/server-everything/dist/index.js'
+  )
+  const young = fileURLToPath(new URL('./testing/stateless-child.fixture.ts', import.meta.url))
+
+  it('of the old era serves a stateless client, and asks it', async (t) => {
+    const { url } = await gatewayOf(t, mcpOf([child([everything, 'stdio'])], { targetTimeoutMs: 30_000 }))
+    const client = await statelessClientOf(t, url, ELICITS)
+    client.setRequestHandler('elicitation/create', async () => ({ action: 'decline' }))
+    ok((await client.listTools()).tools.some(({ name }) => name === 'echo'))
+    match(saidBy(await client.callTool({ name: 'echo', arguments: { message: 'hi' } })), /hi/)
+    match(saidBy(await client.callTool({ name: 'trigger-elicitation-request' })), /declined/)
+  })
+
+  it('of the new era serves clients of both, and asks them', async (t) => {
+    const { url } = await gatewayOf(t, mcpOf([child([young])], { targetTimeoutMs: 30_000 }))
+    const modern = await statelessClientOf(t, url, ELICITS)
+    modern.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: { name: 'Ada' } }))
+    equal(saidBy(await modern.callTool({ name: 'greet' })), 'hello Ada')
+    const made = new StatefulClient({ name: 'tester', version: '1' }, ELICITS)
+    made.setRequestHandler(ElicitRequestSchema, async () => ({ action: 'accept', content: { name: 'Bob' } }))
+    const { client } = await clientOf(t, url, {}, made)
+    equal(saidBy(await client.callTool({ name: 'greet', arguments: {} })), 'hello Bob')
+  })
+})
+
+describe('the endpoint', () => {
+  const META = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {}
+  }
+  const FIELDS = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' }
+  const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: META } }
+
+  it('answers requests of the stateless era with their statuses', async (t) => {
+    const upstream = await startStateless(t, { setUp: stateless })
+    const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)]))
+    const fine = await post(url, LIST, FIELDS)
+    equal(fine.status, 200)
+    equal(fine.headers.get('mcp-session-id'), null)
+    const cases: [object, Record<string, string>, number, number][] = [
+      [LIST, { ...FIELDS, 'mcp-method': 'tools/call' }, 400, -32020],
+      [{ ...LIST, params: {} }, FIELDS, 400, -32602],
+      [{ ...LIST, method: 'ping' }, { ...FIELDS, 'mcp-method': 'ping' }, 404, -32601],
+      [{ ...LIST, params: {} }, { ...FIELDS, 'mcp-protocol-version': '2099-01-01' }, 400, -32022]
+    ]
+    for (const [body, fields, status, code] of cases) {
+      const answer = await post(url, body, fields)
+      const { error } = (await answer.json()) as { error: { code: number } }
+      deepEqual([answer.status, error.code], [status, code])
+    }
+    const notice = await post(
+      url,
+      { jsonrpc: '2.0', method: 'notifications/cancelled', params: { _meta: META } },
+      FIELDS
+    )
+    equal(notice.status, 202)
+    const gotten = await fetch(url, { headers: { ...FIELDS, accept: 'text/event-stream' } })
+    deepEqual([gotten.status, gotten.headers.get('allow')], [405, 'POST'])
+  })
+})

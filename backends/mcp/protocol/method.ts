@@ -1,0 +1,28 @@
+/** What a revision says of a method: who is asked, and who may ask. The tables are stateful.ts and stateless.ts. */
+
+export interface Method {
+  /**
+   * Who answers: the target that has the named tool, prompt, resource or task; what `ref` names (completion); every
+   * target, the answers merged; the client (a server asks); the gateway by itself.
+   */
+  readonly owner: 'tool' | 'prompt' | 'resource' | 'task' | 'reference' | 'all' | 'client' | 'gateway'
+  /** Parameter that names it: mirrored as Mcp-Name in the stateless era. Null: nothing is named. */
+  readonly named: 'name' | 'uri' | null
+  /** Whether a server may answer with a request for input (2026-07-28, basic/patterns/mrtr, Supported Requests). */
+  readonly asksBack: boolean
+  /** Whether its results carry ttlMs and cacheScope (2026-07-28, server/utilities/caching). */
+  readonly cacheable: boolean
+}
+
+export interface Notice {
+  readonly from: 'client' | 'server' | 'both'
+  /** Of one request under way (its stream carries it), or of the whole relationship. */
+  readonly scope: 'request' | 'session'
+}
+
+export type MethodTable = ReadonlyMap<string, Method>
+export type NoticeTable = ReadonlyMap<string, Notice>
+
+export function method(owner: Method['owner'], rest: Partial<Omit<Method, 'owner'>> = {}): Method {
+  return { owner, named: null, asksBack: false, cacheable: false, ...rest }
+}

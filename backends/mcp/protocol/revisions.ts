@@ -1,0 +1,35 @@
+/**
+ * The revisions of MCP, and the two eras that they belong to (2026-07-28, basic/versioning: "modern" and "legacy").
+ * Stateful: a conversation begins with `initialize`. Stateless: each request says for itself who asks, and how.
+ */
+
+export type Era = 'stateful' | 'stateless'
+
+/** Oldest first: as text they are in the order of time. */
+const STATEFUL_REVISIONS = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25'] as const
+
+export const NEWEST_STATEFUL = '2025-11-25'
+export const STATELESS = '2026-07-28'
+
+/** What the gateway speaks, newest first: `supportedVersions` of discovery, `supported` of a refusal. */
+export const SUPPORTED_VERSIONS: readonly string[] = [STATELESS, ...STATEFUL_REVISIONS.toReversed()]
+
+const ERAS: ReadonlyMap<string, Era> = new Map<string, Era>([
+  ...STATEFUL_REVISIONS.map((revision): [string, Era] => [revision, 'stateful']),
+  [STATELESS, 'stateless']
+])
+
+/** The era of a revision that the gateway speaks; null: it does not speak it. */
+export function eraOf(version: string): Era | null {
+  return ERAS.get(version) ?? null
+}
+
+/** What to answer to `initialize` that asks for `asked` (2025-11-25, basic/lifecycle): the same, or the newest. */
+export function agreedVersion(asked: unknown): string {
+  return typeof asked === 'string' && eraOf(asked) === 'stateful' ? asked : NEWEST_STATEFUL
+}
+
+/** Whether `version`, in the form of a date, is of the stateless era: newer ones are, whatever they are. */
+export function isStatelessDate(version: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= STATELESS
+}
