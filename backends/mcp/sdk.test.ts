@@ -95,7 +95,7 @@ describe('servers that people run, behind one endpoint', () => {
     return connected(new StdioClientTransport({ command, args, env, stderr: 'ignore' }))
   }
 
-  async function modern(mode: 'auto'): Promise<ModernClient> {
+  async function modern(mode: 'auto' | { pin: string }): Promise<ModernClient> {
     const client = new ModernClient(WHO, { versionNegotiation: { mode } })
     await client.connect(new ModernTransport(url()))
     open.push(client)
@@ -214,6 +214,17 @@ describe('servers that people run, behind one endpoint', () => {
     await client.callTool({ name: 'everything_toggle-subscriber-updates', arguments: {} })
     equal(await promise, uri)
     await client.callTool({ name: 'everything_toggle-subscriber-updates', arguments: {} })
+  })
+
+  it('clients of the newest revision are served by servers of older ones', async () => {
+    const client = await modern({ pin: '2026-07-28' })
+    equal(client.getNegotiatedProtocolVersion(), '2026-07-28')
+    const { tools } = await client.listTools()
+    ok(tools.some(({ name }) => name === 'everything_echo'))
+    ok(tools.some(({ name }) => name === 'pets_getPetById'))
+    equal(textOf(await client.callTool({ name: 'everything_echo', arguments: { message: 'new' } })), 'Echo: new')
+    const pet = await client.callTool({ name: 'pets_getPetById', arguments: { path: { petId: 8 } } })
+    deepEqual(pet.structuredContent, { asked: '/api/pet/8' })
   })
 
   it('the newer SDK finds a revision by itself', async () => {
