@@ -5,7 +5,13 @@ import { attack, WORDS } from '#engine/testing/attack-format.ts'
 
 export const name = 'llm-converse'
 
-export const dictionary = [...WORDS, '"toolUse":', '"reasoningContent":', 'event: throttlingException\n', '"stopReason":']
+export const dictionary = [
+  ...WORDS,
+  '"toolUse":',
+  '"reasoningContent":',
+  'event: throttlingException\n',
+  '"stopReason":'
+]
 
 const SEEDS = ['request', 'answer', 'stream'].map((seed) =>
   readFileSync(new URL(`../corpus/${name}/${seed}`, import.meta.url), 'utf8')
