@@ -48,6 +48,7 @@ const DOORS: Readonly<Record<string, { readonly files: RegExp; readonly where: s
   zod: { files: /^engine\/schema\//, where: 'engine/schema' },
   re2js: { files: /^engine\/kit\/pattern\.ts$/, where: 'engine/kit/pattern.ts' },
   piscina: { files: /^engine\/workers\/(?:offload|jobs)\.ts$/, where: 'engine/workers/{offload,jobs}.ts' },
+  msgpackr: { files: /^backends\/mcp\/seal\.ts$/, where: 'backends/mcp/seal.ts' },
   bcryptjs: { files: /^engine\/kit\/password\/verify\.ts$/, where: 'engine/kit/password/verify.ts' },
   'unix-crypt-td-js': { files: /^engine\/kit\/password\/verify\.ts$/, where: 'engine/kit/password/verify.ts' },
   esbuild: { files: /^(?!)/, where: 'scripts' },

@@ -3,7 +3,12 @@
  * with the key opens it, and nobody else reads or changes it. AES-256-GCM (NIST SP 800-38D), key by HKDF-SHA-256
  * (RFC 5869).
  */
+
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
+import { Packr } from 'msgpackr/pack'
+
+/** Plain MessagePack, no records: a seal is opened by another process than the one that closed it. */
+const packr = new Packr({ useRecords: false })
 
 const IV_BYTES = 12
 const TAG_BYTES = 16
@@ -25,12 +30,12 @@ export class Seal {
     this.mark = createHmac('sha256', this.#key).update(this.#place).digest('base64url')
   }
 
-  /** base64url of iv, ciphertext and tag. `value` is JSON. */
+  /** base64url of iv, ciphertext and tag. `value` is what JSON can say; as MessagePack, for it is in every request. */
   close(value: unknown): string {
     const iv = randomBytes(IV_BYTES)
     const cipher = createCipheriv('aes-256-gcm', this.#key, iv, { authTagLength: TAG_BYTES })
     cipher.setAAD(this.#place)
-    const body = cipher.update(JSON.stringify(value), 'utf8')
+    const body = cipher.update(packr.pack(value))
     return Buffer.concat([iv, body, cipher.final(), cipher.getAuthTag()]).toString('base64url')
   }
 
@@ -45,8 +50,8 @@ export class Seal {
     decipher.setAAD(this.#place)
     decipher.setAuthTag(bytes.subarray(bytes.length - TAG_BYTES))
     try {
-      const clear = decipher.update(bytes.subarray(IV_BYTES, bytes.length - TAG_BYTES), undefined, 'utf8')
-      return JSON.parse(clear + decipher.final('utf8'))
+      const clear = decipher.update(bytes.subarray(IV_BYTES, bytes.length - TAG_BYTES))
+      return packr.unpack(Buffer.concat([clear, decipher.final()]))
     } catch {
       return undefined
     }
