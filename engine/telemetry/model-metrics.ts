@@ -77,6 +77,15 @@ class ModelSeries {
   }
 }
 
+interface Found {
+  readonly route: string
+  readonly operation: string
+  readonly provider: string
+  readonly asked: string
+  readonly answered: string
+  readonly series: ModelSeries
+}
+
 /** Of one worker. */
 export class ModelMetrics {
   readonly #metrics: Metrics
@@ -86,6 +95,8 @@ export class ModelMetrics {
   /** Models that a provider has answered to: failures may be told by name. As many as there are pairs, at most. */
   readonly #answered = new Set<string>()
   #total = 0
+  /** Most requests are like the one before: finding it costs less than making its key. */
+  #last: Found | null = null
 
   constructor(metrics: Metrics) {
     this.#metrics = metrics
@@ -102,6 +113,23 @@ export class ModelMetrics {
     const { operation = '', provider = '' } = llm
     const asked = (llm.requestModel ?? '').slice(0, MODEL_CHARS_MAX)
     const answered = (llm.responseModel ?? '').slice(0, MODEL_CHARS_MAX)
+    const last = this.#last
+    const isLast = last !== null && last.route === route && last.operation === operation && last.provider === provider
+    if (isLast && last.asked === asked && last.answered === answered) return last.series
+    const series = this.#find(route, operation, provider, asked, answered, isGood)
+    // A failure may have been counted as somebody else's, and the next answer has a name.
+    if (isGood) this.#last = { route, operation, provider, asked, answered, series }
+    return series
+  }
+
+  #find(
+    route: string,
+    operation: string,
+    provider: string,
+    asked: string,
+    answered: string,
+    isGood: boolean
+  ): ModelSeries {
     // No name of a model or route can be taken for two: JSON keeps them apart.
     const key = JSON.stringify([route, operation, provider, asked, answered])
     const known = this.#series.get(key)
