@@ -8,6 +8,7 @@ import type { Reply } from './downstream/reply.ts'
 import { isWithout, listAll } from './lists.ts'
 import { LISTS } from './merge.ts'
 import type { Owned } from './names.ts'
+import type { JsonObject } from './rpc.ts'
 import type { Session } from './session.ts'
 import type { LinkFailure } from './target.ts'
 
@@ -21,6 +22,20 @@ export interface Catalog {
 }
 
 let searches = 0
+
+/** Sets of names, the same for most sessions: kept once, by kind and target, as long as any session has them. */
+const shared = new WeakMap<object, Map<string, ReadonlySet<string>>>()
+
+/** `place`: whose sessions share them. */
+export function namesOf(place: object, key: string, items: readonly JsonObject[]): ReadonlySet<string> {
+  const own = new Set(items.map((item) => item.name as string))
+  const all = shared.get(place) ?? new Map<string, ReadonlySet<string>>()
+  shared.set(place, all)
+  const last = all.get(key)
+  if (last?.size === own.size && [...own].every((name) => last.has(name))) return last
+  all.set(key, own)
+  return own
+}
 
 /** `owned`: the one target that can have it, or null for any. `given`: arguments of the call. */
 export function ownersOf(
@@ -86,7 +101,7 @@ function search(
     else if (listed.error !== null && !isWithout(listed))
       done({ kind: 'refused', status: null, message: listed.error.message.slice(0, 200) })
     else {
-      const names = new Set(listed.items.map((item) => item.name as string))
+      const names = namesOf(core, key, listed.items)
       const catalog = { at: performance.now(), names }
       session.catalogs.set(key, catalog)
       done(catalog)
