@@ -1,6 +1,6 @@
 /** The schema of the configuration file as a whole. */
 import type { Policy } from '#engine/contract/policy.ts'
-import { refusedKeys, z } from '#engine/schema/schema.ts'
+import { misplacedKeys, refusedKeys, z } from '#engine/schema/schema.ts'
 import { frontendSchema } from './file-frontend.ts'
 import { processSchema } from './file-process.ts'
 import { routeSchemas } from './file-routes.ts'
@@ -22,6 +22,8 @@ function build(policies: readonly Policy[]) {
     llm: llmSchema(sets).optional().describe('Models of LLM providers on a port of their own, in short.'),
     mcp: mcpShortcut(sets).optional().describe('MCP servers on a port of their own, in short.'),
     backends: backends.optional().describe('Named backends that routes refer to.'),
+    // As files of clients have it.
+    ...misplacedKeys('servers are listed here as mcp: { targets: [{ name, stdio: { cmd, args } }] }', ['mcpServers']),
     ...refusedKeys('top-level key', NOT_HERE)
   })
   return {

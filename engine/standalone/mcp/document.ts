@@ -21,8 +21,12 @@ function parsed(text: string, name: string): OpenApiDocument {
     throw new Error(`${name}: ${firstLine((error as Error).message)}`)
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as OpenApiDocument
-  throw new Error(`${name}: is no OpenAPI document, neither JSON nor YAML: it must be an object`)
+  const hint = isName(text) ? `; a file is named by { file: ${text} }` : ''
+  throw new Error(`${name}: is no OpenAPI document, neither JSON nor YAML: it must be an object${hint}`)
 }
+
+/** What looks like the name of a file where a document should be. */
+const isName = (text: string): boolean => /^[\w./~-]{1,200}$/.test(text)
 
 const firstLine = (text: string): string => text.split('\n', 1)[0]!.replace(/:$/, '')
 

@@ -157,6 +157,10 @@ test('mistakes of targets are told by name', () => {
     ['{ name: a, openapi: { host: b, schema: { file: bad.yaml } } }', /schema\.file: bad\.yaml: /],
     ['{ name: a, openapi: { host: b, schema: { file: list.yaml } } }', /must be an object/],
     ['{ name: a, openapi: { host: b, schema: "{" } }', /openapi\.schema: the document: /],
+    [
+      '{ name: a, openapi: { host: b, schema: pets.json } }',
+      /must be an object; a file is named by \{ file: pets.json \}/
+    ],
     ['{ name: a, openapi: { host: b } }', /schema: is required/]
   ]
   for (const [text, message] of cases) {
@@ -164,6 +168,16 @@ test('mistakes of targets are told by name', () => {
     assert.equal(all.length, 1, `${text}\n${all.join('\n')}`)
     assert.match(all[0]!, message)
   }
+})
+
+test('words that clients have for targets are told in the words of the file', () => {
+  const target = (text: string) => wrongTarget(text).join('\n')
+  assert.match(target('{ name: a, stdio: { command: npx, args: [x] } }'), /stdio\.command: is called cmd here/)
+  assert.match(target('{ name: a, mcp: { url: "http://b/mcp" } }'), /mcp\.url: is called host here, which takes a URL/)
+  assert.match(
+    mistakes('mcpServers: { everything: { command: npx } }').join('\n'),
+    /mcpServers: servers are listed here as mcp: \{ targets: \[\{ name, stdio: \{ cmd, args/
+  )
 })
 
 test('mistakes of settings are told by name', () => {

@@ -2,7 +2,7 @@
 import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
 import { headerName, path } from '#engine/schema/http.ts'
 import { host, port } from '#engine/schema/net.ts'
-import { list, longString, refused, refusedKeys, says, shortString, z } from '#engine/schema/schema.ts'
+import { list, longString, misplacedKeys, refused, refusedKeys, says, shortString, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
 import { authKey } from '#engine/standalone/ai/auth.ts'
 import { tls } from '#engine/standalone/ai/tls.ts'
@@ -89,6 +89,7 @@ const remote = (what: string) => {
       host: place,
       port: at,
       path: where.describe(what),
+      ...misplacedKeys('is called host here, which takes a URL', ['url']),
       ...refusedKeys('address of an MCP target', ['backend', 'service'])
     })
     .check(saidOnce())
@@ -107,6 +108,7 @@ const stdio = () =>
       .refine(noNul, 'cannot have a NUL character')
       .optional()
       .describe('Folder where it runs. Default: that of the gateway.'),
+    ...misplacedKeys('is called cmd here', ['command']),
     ...refusedKeys('setting of stdio', ['clearEnv'])
   })
 

@@ -80,6 +80,7 @@ test('a command that is not there, not executable or in no folder is told by nam
   })
   match((await why('b', { cmd: './package.json' }))?.message ?? '', /'\.\/package\.json' is not an executable file$/)
   match((await why('c', { cwd: '/no/such/folder' }))?.message ?? '', /its folder \(cwd\) does not exist$/)
+  match((await why('e', { cmd: 'npx -y server' }))?.message ?? '', /in PATH: what stands behind .* belongs in args$/)
   match((await why('d', { cmd: '/bin/no\0thing' }))?.message ?? '', /zero character/)
   ok(logged.includes("warn: a: cannot be started: its command 'no-such-program' was not found in PATH"))
 })

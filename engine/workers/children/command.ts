@@ -30,7 +30,9 @@ export function findCommand(spec: ChildSpec, env: Readonly<Record<string, string
     isThere ||= state === 'exists'
   }
   if (isThere) throw new Error(`its command '${cmd}' is not an executable file`)
-  throw new Error(`its command '${cmd}' was not found${cmd.includes('/') ? '' : ' in PATH'}`)
+  // As in a shell: what most people write who have only one text.
+  const hint = /\s/.test(cmd.trim()) ? ': what stands behind the program belongs in args' : ''
+  throw new Error(`its command '${cmd}' was not found${cmd.includes('/') ? '' : ' in PATH'}${hint}`)
 }
 
 function stateOf(path: string): 'runs' | 'exists' | 'missing' {
