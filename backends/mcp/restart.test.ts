@@ -1,4 +1,4 @@
-/** The program is killed under load and started again, and runs twice: sessions of clients go on as if nothing had been. */
+/** The program is killed under load and started again, and runs twice: sessions of clients go on. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
