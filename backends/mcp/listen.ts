@@ -1,11 +1,14 @@
 /** The stream of what servers say unasked (GET): of one target as it comes, of several as one. */
+import type { McpItem } from '#engine/contract/mcp-use.ts'
 import { restore } from './ask.ts'
 import type { Core } from './core.ts'
 import type { Reply } from './downstream/reply.ts'
 import { encodePlaces } from './forward.ts'
+import { relisted } from './merge.ts'
 import { outwardMessage } from './messages.ts'
 import { isKept } from './peers.ts'
 import { isObject } from './read-rpc.ts'
+import type { RpcMessage } from './rpc.ts'
 import type { Session } from './session.ts'
 import type { LinkFailure, Target } from './target.ts'
 
@@ -82,7 +85,7 @@ class Listening {
   }
 
   #listen(target: Target, from: string | null, mayRestore: boolean): void {
-    const { peers, names } = this.#core
+    const { peers } = this.#core
     const headers = peers.headersOf(this.#reply.ex)
     const asking = this.#core.asking(this.#session, target, headers, 0)
     if (!this.#session.seats.has(target.name)) {
@@ -97,7 +100,7 @@ class Listening {
       message: (message, eventId) => {
         this.#opened.add(target)
         const id = eventId === null ? null : this.#idOf(target, eventId)
-        this.#reply.message(outwardMessage(names, target.name, message), id)
+        this.#reply.message(this.#outward(target, message), id)
       },
       ended: (failure) => {
         if (failure?.kind !== 'expired' || !mayRestore) this.#ended(target, failure)
@@ -113,6 +116,14 @@ class Listening {
     this.#stops.set(target, stop)
     // Nothing is asked of whoever has it open already.
     if (isKept(target)) this.#reply.open()
+  }
+
+  /** In the client's names. Responses come where the stream of a request goes on: what rules hide stays hidden. */
+  #outward({ name }: Target, message: RpcMessage): RpcMessage {
+    const told = outwardMessage(this.#core.names, name, message)
+    if (!('result' in told)) return told
+    const mayUse = (item: McpItem): boolean => this.#core.mayUse(this.#reply.ex, item)
+    return { ...told, result: relisted(told.result, name, this.#core.names, mayUse) }
   }
 
   #idOf(target: Target, eventId: string): string | null {

@@ -55,6 +55,22 @@ export function renamed(item: JsonObject, target: string, { by }: ListKind, name
   return { ...item, ...meta, [by]: by === 'taskId' ? names.taskId(target, name) : names.uri(target, name) }
 }
 
+/** The result of a request that nobody here remembers, of a stream that goes on: whatever it lists is seen as in a list. */
+export function relisted(
+  result: JsonObject,
+  target: string,
+  names: Names,
+  mayUse: (item: McpItem) => boolean
+): JsonObject {
+  const kinds = [...LISTS.values()].filter(({ key }) => Array.isArray(result[key]))
+  if (kinds.length === 0) return result
+  const lists = kinds.map((kind) => {
+    const seen = visible(itemsOf(result, kind), target, kind, mayUse)
+    return [kind.key, seen.map((item) => renamed(item, target, kind, names))]
+  })
+  return { ...result, ...Object.fromEntries(lists) }
+}
+
 /** Plain names of several targets: whoever has one first keeps it, and nobody can call what two have. */
 export function withoutDoubles(items: readonly JsonObject[], { by }: ListKind): JsonObject[] {
   const seen = new Set<JsonValue | undefined>()

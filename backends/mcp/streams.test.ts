@@ -16,7 +16,7 @@ interface Listened {
 }
 
 /** Servers whose GET streams a test writes itself. */
-async function streaming(t: TestContext, count: number) {
+async function streaming(t: TestContext, count: number, more: Parameters<typeof mcpOf>[1] = {}) {
   const heard = new EventEmitter()
   const servers: { readonly name: string; readonly port: number }[] = []
   for (const name of ['a', 'b'].slice(0, count)) {
@@ -29,7 +29,13 @@ async function streaming(t: TestContext, count: number) {
     })
     servers.push({ name, port: server.port })
   }
-  const { url } = await gatewayOf(t, mcpOf(servers.map(({ name, port }) => httpTarget(name, port))))
+  const { url } = await gatewayOf(
+    t,
+    mcpOf(
+      servers.map(({ name, port }) => httpTarget(name, port)),
+      more
+    )
+  )
   const begun = await post(url, INITIALIZE)
   await begun.text()
   const session = begun.headers.get('mcp-session-id')!
@@ -76,6 +82,22 @@ describe('the stream behind GET', () => {
       second.streams.map(({ lastId }) => lastId),
       ['1', undefined]
     )
+  })
+
+  it('that brings a list which broke off has it filtered and named as any other', async (t) => {
+    const authorization = { allow: ['mcp.tool.name == "open"'], deny: [], require: [] }
+    for (const [count, name] of [
+      [1, 'open'],
+      [2, 'a_open']
+    ] as const) {
+      const { listen } = await streaming(t, count, { authorization })
+      const from = Buffer.from('{"a":"41"}').toString('base64url')
+      const { streams, response } = await listen(count === 1 ? '41' : from)
+      const result = { tools: [{ name: 'open' }, { name: 'secret' }] }
+      streams[0]!.response.write(`id: 42\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: 5, result })}\n\n`)
+      const [[, data]] = (await events(response, 1)) as [readonly [string, string]]
+      deepEqual(JSON.parse(data).result, { tools: [{ name }] })
+    }
   })
 
   it('is refused where no server has one, and with an id that is nobody’s', async (t) => {
