@@ -55,7 +55,7 @@ export function renamed(item: JsonObject, target: string, { by }: ListKind, name
   return { ...item, ...meta, [by]: by === 'taskId' ? names.taskId(target, name) : names.uri(target, name) }
 }
 
-/** The result of a request that nobody here remembers, of a stream that goes on: whatever it lists is seen as in a list. */
+/** The result of a request that nobody here remembers, of a stream that goes on: what it lists is seen as in a list. */
 export function relisted(
   result: JsonObject,
   target: string,
