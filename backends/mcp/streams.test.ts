@@ -91,7 +91,7 @@ describe('the stream behind GET', () => {
       [2, 'a_open']
     ] as const) {
       const { listen } = await streaming(t, count, { authorization })
-      const from = Buffer.from('{"a":"41"}').toString('base64url')
+      const from = Buffer.from('{"a":"41","b":null}').toString('base64url')
       const { streams, response } = await listen(count === 1 ? '41' : from)
       const result = { tools: [{ name: 'open' }, { name: 'secret' }] }
       streams[0]!.response.write(`id: 42\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: 5, result })}\n\n`)
