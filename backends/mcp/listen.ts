@@ -5,6 +5,7 @@ import type { Reply } from './downstream/reply.ts'
 import { encodePlaces } from './forward.ts'
 import { outwardMessage } from './messages.ts'
 import { isKept } from './peers.ts'
+import { isFieldValue } from './protocol/field-values.ts'
 import { isObject } from './read-rpc.ts'
 import type { Session } from './session.ts'
 import type { LinkFailure, Target } from './target.ts'
@@ -31,7 +32,10 @@ function placesOf({ names, peers }: Core, lastId: string | null): Map<Target, st
   if (lastId === null || !names.isTagged) return new Map(peers.all.map((target) => [target, lastId]))
   const places = new Map<Target, string | null>()
   for (const [name, id] of Object.entries(decodePlaces(lastId) ?? {})) {
-    if (names.targets.has(name) && (typeof id === 'string' || id === null)) places.set(peers.get(name), id)
+    // It becomes a field of a request, and the client has written it.
+    const isFine = id === null || (typeof id === 'string' && isFieldValue(id))
+    if (!isFine) return null
+    if (names.targets.has(name)) places.set(peers.get(name), id)
   }
   return places.size === 0 ? null : places
 }

@@ -1,6 +1,7 @@
 /** What a server answers to a POST: JSON, or a stream of messages of which the response is the last. */
 
-import { checkMessage, isTooDeep, isUnreadable, readMessage } from '#backends/mcp/read-rpc.ts'
+import { isFieldValue } from '#backends/mcp/protocol/field-values.ts'
+import { checkMessage, isPlainAnswer, isTooDeep, isUnreadable, readMessage } from '#backends/mcp/read-rpc.ts'
 import type { RpcMessage, RpcRequest, RpcResponse } from '#backends/mcp/rpc.ts'
 import type { LinkEvents, LinkFailure } from '#backends/mcp/target.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
@@ -138,7 +139,7 @@ export class PostReader implements CallEvents {
     const json = this.#whole()
     this.#isOver = true
     const { answeredBytes } = this.#events
-    if (answeredBytes !== undefined && json[0] === 123) {
+    if (answeredBytes !== undefined && isPlainAnswer(json, this.#message.id)) {
       this.#events.answeredBytes!(json)
       return
     }
@@ -171,7 +172,7 @@ export class PostReader implements CallEvents {
   #endOfStream(failure: LinkFailure): void {
     const { lastId, retryMs } = this.#sse!
     this.#lastId = lastId ?? this.#lastId
-    if (this.#lastId === null || this.#resumptions++ >= RESUMPTIONS_MAX) {
+    if (this.#lastId === null || !isFieldValue(this.#lastId) || this.#resumptions++ >= RESUMPTIONS_MAX) {
       this.#fail(failure)
       return
     }

@@ -1,0 +1,70 @@
+/** Clients and servers that mean harm: what they write must become nobody else's message. */
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { describe, it, type TestContext } from 'node:test'
+import { isPlainAnswer } from './read-rpc.ts'
+import { type Answers, hostile } from './targets/hostile.fixture.ts'
+import { gatewayOf, httpTarget, INITIALIZE, mcpOf, post } from './testing/gateway.ts'
+
+/** A session with two targets that answer alike. */
+async function begun(t: TestContext, answers: Answers) {
+  const server = await hostile(t, answers)
+  const targets = ['a', 'b'].map((name) => httpTarget(name, server.port))
+  const { url } = await gatewayOf(t, mcpOf(targets))
+  const first = await post(url, INITIALIZE)
+  await first.text()
+  const session = { 'mcp-session-id': first.headers.get('mcp-session-id')! }
+  return { url, session, server }
+}
+
+describe('a hostile client', () => {
+  it('writes no lines into requests to targets with a Last-Event-ID of several', async (t) => {
+    const { url, session, server } = await begun(t, (_body, response) => response.writeHead(405).end())
+    for (const id of [
+      '1\r\nx-evil: yes',
+      '1\r\n\r\nPOST /evil HTTP/1.1\r\nHost: x\r\n\r\n',
+      '\u010d\u010aX: y',
+      '\0',
+      7
+    ]) {
+      const headers = { ...session, accept: 'text/event-stream' }
+      const lastId = Buffer.from(JSON.stringify({ a: id })).toString('base64url')
+      const refused = await fetch(url, { headers: { ...headers, 'last-event-id': lastId } })
+      equal(refused.status, 400)
+      match(await refused.text(), /Last-Event-ID is not of this server/)
+    }
+    deepEqual(
+      server.seen.map(({ method }) => method),
+      ['POST', 'POST']
+    )
+  })
+})
+
+describe('a hostile server', () => {
+  const BODIES = {
+    'another id': '{"jsonrpc":"2.0","id":77,"result":{}}',
+    'another id besides': '{"jsonrpc":"2.0","id":5,"result":{},"id":77}',
+    'another id, disguised': '{"jsonrpc":"2.0","id":5,"result":{},"\\u0069d":77}',
+    'a request': '{"jsonrpc":"2.0","id":5,"method":"sampling/createMessage","params":{}}',
+    'an id within': '{"jsonrpc":"2.0","result":{"id":5}}',
+    'no JSON': '{garbage'
+  }
+  for (const [name, body] of Object.entries(BODIES)) {
+    it(`answers no other request than its own: ${name}`, async (t) => {
+      const { url, session } = await begun(t, (_body, response) => {
+        response.writeHead(200, { 'content-type': 'application/json' }).end(body)
+      })
+      const call = { jsonrpc: '2.0', id: 5, method: 'tools/call', params: { name: 'a_x' } }
+      const answered = (await (await post(url, call, session)).json()) as { id: number; error: { message: string } }
+      equal(answered.id, 5)
+      equal(answered.error.message, 'target a: answered with what is no response to the request')
+    })
+  }
+
+  it('and a good answer needs no reading', () => {
+    const good = ['{"jsonrpc":"2.0","id":5,"result":{"id":7,"method":""}}', ' {"result" : [1,"}"], "id" :5 }\n']
+    for (const text of good) equal(isPlainAnswer(Buffer.from(text), 5), true)
+    equal(isPlainAnswer(Buffer.from('{"id":"5","error":{}}'), '5'), true)
+    for (const text of ['{"id":55,"result":{}}', '{"id":5,"result":{}} x', '{"id":5}', '{"id":5,"result":{}', '[]', ''])
+      equal(isPlainAnswer(Buffer.from(text), 5), false)
+  })
+})
