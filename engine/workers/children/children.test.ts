@@ -52,6 +52,15 @@ test('only the harmless part of the environment goes in, and what the configurat
   )
 })
 
+test('what is nested too deep reaches no worker, where writing it again would be the end of it', async (t) => {
+  const { workers } = rig(t)
+  const link = workers[0].open('s', specOf('polite'), null)
+  const { failure, messages } = await call(link, 'deep')
+  equal(failure?.message, 'MCP server tools sent a message that is nested too deep')
+  deepEqual(messages, [])
+  deepEqual((await call(link, 'echo', { brackets: '[[['.repeat(99) })).result?.echo, { brackets: '[[['.repeat(99) })
+})
+
 test('what the server says unasked: its request, the only one, the listener, or kept for it', async (t) => {
   const { workers } = rig(t)
   const link = workers[0].open('s', specOf('polite'), null)
