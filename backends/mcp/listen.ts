@@ -73,6 +73,7 @@ class Listening {
   start(): void {
     this.#session.streams++
     this.#reply.onGone = () => this.#end()
+    this.#reply.onPulse = () => this.#core.sessions.use(this.#session, performance.now())
     for (const [target, from] of this.#begins) this.#places[target.name] = from
     for (const [target, from] of this.#begins) this.#listen(target, from, true)
   }
@@ -81,7 +82,7 @@ class Listening {
     if (this.#isOver) return
     this.#isOver = true
     this.#session.streams--
-    this.#session.usedAt = performance.now()
+    this.#core.sessions.use(this.#session, performance.now())
     for (const stop of this.#stops.values()) stop()
   }
 
