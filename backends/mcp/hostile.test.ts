@@ -60,6 +60,36 @@ describe('a hostile server', () => {
     })
   }
 
+  it('ends no session with others by refusing its own for ever', async (t) => {
+    const { url, session } = await begun(t, (body, response) => {
+      if (body.includes('"bad"')) response.writeHead(404).end()
+      else if (!body.includes('tools/call')) response.writeHead(202).end()
+      else {
+        response.writeHead(200, { 'content-type': 'application/json' })
+        response.end('{"jsonrpc":"2.0","id":5,"result":{"content":[]}}')
+      }
+    })
+    const call = (name: string) => post(url, { jsonrpc: '2.0', id: 5, method: 'tools/call', params: { name } }, session)
+    const refused = await call('a_bad')
+    equal(refused.status, 200)
+    match(await refused.text(), /-32603.*target a: the session is not known any more/)
+    equal((await call('b_good')).status, 200)
+  })
+
+  it('that wants its stream taken up at once is asked again in its own time', async (t) => {
+    let asked = 0
+    const { url, session } = await begun(t, (_body, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      const answer = asked < 3 ? '' : '{"jsonrpc":"2.0","id":5,"result":{}}'
+      response.end(`retry: 0\nid: ${++asked}\ndata: ${answer}\n\n`)
+    })
+    const before = performance.now()
+    const call = { jsonrpc: '2.0', id: 5, method: 'tools/call', params: { name: 'a_x' } }
+    match(await (await post(url, call, session)).text(), /"result":\{\}/)
+    equal(performance.now() - before >= 290, true)
+    equal(asked, 4)
+  })
+
   it('and a good answer needs no reading', () => {
     const good = ['{"jsonrpc":"2.0","id":5,"result":{"id":7,"method":""}}', ' {"result" : [1,"}"], "id" :5 }\n']
     for (const text of good) equal(isPlainAnswer(Buffer.from(text), 5), true)

@@ -17,6 +17,8 @@ const ERROR_BYTES_MAX = 64 * 1024
 const RESUMPTIONS_MAX = 5
 const RETRY_MS = 1_000
 const RETRY_MAX_MS = 60_000
+/** A server that wants to be asked again at once, and again, would keep the gateway busy. */
+const RETRY_MIN_MS = 100
 /** For the end of a stream that has said all: behind it the connection can be used again. */
 const LINGER_MS = 1_000
 
@@ -176,7 +178,7 @@ export class PostReader implements CallEvents {
       this.#fail(failure)
       return
     }
-    this.#timer = setTimeout(() => this.#resume(), Math.min(retryMs ?? RETRY_MS, RETRY_MAX_MS))
+    this.#timer = setTimeout(() => this.#resume(), Math.min(Math.max(retryMs ?? RETRY_MS, RETRY_MIN_MS), RETRY_MAX_MS))
   }
 
   #resume(): void {
