@@ -193,6 +193,10 @@ export class Sessions {
     this.#ended.use(session.mark, now + SYSTEM_MS)
   }
 
+  isOver({ id, mark }: Session): boolean {
+    return id !== null && this.#ended.has(mark)
+  }
+
   /** Nobody gets it here again. */
   end(session: Session): void {
     session.release()
