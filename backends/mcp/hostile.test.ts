@@ -1,6 +1,8 @@
 /** Clients and servers that mean harm: what they write must become nobody else's message. */
 import { deepEqual, equal, match } from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
+import { EndedMarks } from '#engine/workers/shared.ts'
 import { isPlainAnswer } from './read-rpc.ts'
 import { type Answers, hostile } from './targets/hostile.fixture.ts'
 import { gatewayOf, httpTarget, INITIALIZE, mcpOf, post } from './testing/gateway.ts'
@@ -36,6 +38,28 @@ describe('a hostile client', () => {
       server.seen.map(({ method }) => method),
       ['POST', 'POST']
     )
+  })
+})
+
+describe('a session that is over', () => {
+  it('is not begun again by a stream that another worker holds', async (t) => {
+    const held = Promise.withResolvers<() => void>()
+    const server = await hostile(t, (_body, response, { method }) => {
+      if (method === 'GET') held.resolve(() => response.writeHead(404).end())
+      else response.writeHead(200).end()
+    })
+    const shared = { secret: randomBytes(32), ended: new EndedMarks() }
+    const mcp = mcpOf([httpTarget('a', server.port)])
+    const [here, there] = [await gatewayOf(t, mcp, shared), await gatewayOf(t, mcp, shared)]
+    const first = await post(here.url, INITIALIZE)
+    await first.text()
+    const session = { 'mcp-session-id': first.headers.get('mcp-session-id')! }
+    const stream = fetch(here.url, { headers: { ...session, accept: 'text/event-stream' } })
+    const lose = await held.promise
+    await fetch(there.url, { method: 'DELETE', headers: session })
+    lose()
+    equal((await stream).status, 404)
+    equal(server.seen.filter(({ body }) => body.includes('"initialize"')).length, 1)
   })
 })
 
