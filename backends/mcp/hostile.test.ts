@@ -114,6 +114,19 @@ describe('a hostile server', () => {
     equal(asked, 4)
   })
 
+  it('fills no memory with pages without end', async (t) => {
+    let pages = 0
+    const { url, session } = await begun(t, (body, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' })
+      const { id } = JSON.parse(body)
+      const tools = [{ name: 'x', description: 'y'.repeat(3_500_000) }]
+      response.end(JSON.stringify({ jsonrpc: '2.0', id, result: { tools, nextCursor: String(++pages) } }))
+    })
+    const listed = await post(url, { jsonrpc: '2.0', id: 5, method: 'tools/list' }, session)
+    match(await listed.text(), /the list is longer than the limit/)
+    equal(pages < 60, true, `${pages} pages`)
+  })
+
   it('and a good answer needs no reading', () => {
     const good = ['{"jsonrpc":"2.0","id":5,"result":{"id":7,"method":""}}', ' {"result" : [1,"}"], "id" :5 }\n']
     for (const text of good) equal(isPlainAnswer(Buffer.from(text), 5), true)
