@@ -20,6 +20,8 @@ export interface Asking {
   readonly timeoutMs: number
   /** For an initialisation. */
   readonly beginMs: number
+  /** The client has ended the session, perhaps in another worker: nothing of it is begun again. */
+  readonly isOver: () => boolean
 }
 
 export interface Begun {
@@ -84,6 +86,10 @@ export function restore(asking: Asking, done: (failure: LinkFailure | null) => v
   const waiting = session.healing.get(target.name)
   if (waiting !== undefined) {
     waiting.push(done)
+    return
+  }
+  if (asking.isOver()) {
+    done({ kind: 'expired', status: null, message: 'the session is over' })
     return
   }
   const all = [done]

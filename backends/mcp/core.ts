@@ -56,7 +56,9 @@ export class Core {
   }
 
   asking(session: Session, target: Target, headers: HeaderBlock, timeoutMs: number): Asking {
-    return { peers: this.peers, session, target, headers, timeoutMs, beginMs: this.backend.targetTimeoutMs }
+    const { peers, sessions } = this
+    const isOver = () => sessions.isOver(session)
+    return { peers, session, target, headers, timeoutMs, beginMs: this.backend.targetTimeoutMs, isOver }
   }
 
   /** Tells every target of the session that it is over. */

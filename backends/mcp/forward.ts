@@ -109,7 +109,8 @@ export function fail(
   target: string,
   failure: LinkFailure
 ): void {
-  if (failure.kind === 'expired' && !core.isStateless) {
+  // Of several targets one that refuses even a new session must not end what the client has with the others.
+  if (failure.kind === 'expired' && !core.isStateless && !core.names.isTagged) {
     core.sessions.end(session)
     if (!reply.isStream) {
       reply.refuse(404, SESSION_UNKNOWN, 'Session not found', { id })

@@ -7,6 +7,7 @@ import { encodePlaces } from './forward.ts'
 import { relisted } from './merge.ts'
 import { outwardMessage } from './messages.ts'
 import { isKept } from './peers.ts'
+import { isFieldValue } from './protocol/field-values.ts'
 import { isObject } from './read-rpc.ts'
 import type { RpcMessage } from './rpc.ts'
 import type { Session } from './session.ts'
@@ -34,7 +35,10 @@ function placesOf({ names, peers }: Core, lastId: string | null): Map<Target, st
   if (lastId === null || !names.isTagged) return new Map(peers.all.map((target) => [target, lastId]))
   const places = new Map<Target, string | null>()
   for (const [name, id] of Object.entries(decodePlaces(lastId) ?? {})) {
-    if (names.targets.has(name) && (typeof id === 'string' || id === null)) places.set(peers.get(name), id)
+    // It becomes a field of a request, and the client has written it.
+    const isFine = id === null || (typeof id === 'string' && isFieldValue(id))
+    if (!isFine) return null
+    if (names.targets.has(name)) places.set(peers.get(name), id)
   }
   return places.size === 0 ? null : places
 }
@@ -72,6 +76,7 @@ class Listening {
   start(): void {
     this.#session.streams++
     this.#reply.onGone = () => this.#end()
+    this.#reply.onPulse = () => this.#core.sessions.use(this.#session, performance.now())
     for (const [target, from] of this.#begins) this.#places[target.name] = from
     for (const [target, from] of this.#begins) this.#listen(target, from, true)
   }
@@ -80,7 +85,7 @@ class Listening {
     if (this.#isOver) return
     this.#isOver = true
     this.#session.streams--
-    this.#session.usedAt = performance.now()
+    this.#core.sessions.use(this.#session, performance.now())
     for (const stop of this.#stops.values()) stop()
   }
 

@@ -10,6 +10,9 @@ import type { LinkEvents, LinkFailure } from './target.ts'
 export const PAGES_MAX = 256
 /** Items of one target, before rules. */
 export const ITEMS_MAX = 20_000
+/** Pages may be as long as a message may: of more than a few together, characters of JSON. */
+const UNCOUNTED_PAGES = 8
+const CHARS_MAX = 32 * 1024 * 1024
 
 export interface Listed {
   readonly target: string
@@ -38,6 +41,7 @@ export function listAll(asking: Asking, order: ListOrder, done: (listed: Listed)
   const items: JsonObject[] = []
   const cursors = new Set<string>()
   let seen = 0
+  let chars = 0
   let stop: (() => void) | null = null
   const endsAt = performance.now() + asking.timeoutMs
   const end = (failure: LinkFailure | null, error: Listed['error'] = null) => done({ target, items, failure, error })
@@ -50,9 +54,11 @@ export function listAll(asking: Asking, order: ListOrder, done: (listed: Listed)
     const page = itemsOf(response.result, kind)
     seen += page.length
     items.push(...visible(page, target, kind, mayUse))
+    if (cursors.size >= UNCOUNTED_PAGES) chars += JSON.stringify(page).length
     const { nextCursor } = response.result
     if (typeof nextCursor !== 'string') end(null)
-    else if (seen > ITEMS_MAX || cursors.size >= PAGES_MAX) end(endless('the list is longer than the limit'))
+    else if (seen > ITEMS_MAX || cursors.size >= PAGES_MAX || chars > CHARS_MAX)
+      end(endless('the list is longer than the limit'))
     else if (cursors.has(nextCursor)) end(endless('the pages of the list go round in circles'))
     else {
       cursors.add(nextCursor)

@@ -101,6 +101,47 @@ function endOfText(bytes: Buffer, from: number): number {
   return i
 }
 
+/**
+ * Whether the bytes are, as far as can be told without reading them, an object that answers `id` and nothing else:
+ * whoever sends them on would else let one server answer for another. False: read it.
+ */
+export function isPlainAnswer(bytes: Buffer, id: RpcId): boolean {
+  const wanted = Buffer.from(JSON.stringify(id))
+  let [depth, ids, outcomes] = [0, 0, 0]
+  let isKey = false
+  for (let i = 0; i < bytes.length; i++) {
+    const c = bytes[i]!
+    if (c === QUOTE) {
+      const end = endOfText(bytes, i + 1)
+      if (isKey && depth === 1) {
+        const key = bytes.latin1Slice(i + 1, end)
+        // Spelled with escapes, it may be any of them.
+        if (key === 'method' || key.includes('\\')) return false
+        if (key === 'id' && (++ids > 1 || !isValue(bytes, end + 1, wanted))) return false
+        if (key === 'result' || key === 'error') outcomes++
+        isKey = false
+      }
+      i = end
+    } else if (c === 123 || c === 91) isKey = ++depth === 1
+    else if (c === 44) isKey = depth === 1
+    else if ((c === 125 || c === 93) && --depth === 0)
+      return ids === 1 && outcomes === 1 && /^\s*$/.test(bytes.latin1Slice(i + 1))
+  }
+  return false
+}
+
+/** Whether the value behind the colon at `from` is written so. */
+function isValue(bytes: Buffer, from: number, wanted: Buffer): boolean {
+  let i = from
+  while (i < bytes.length && (isBlank(bytes[i]!) || bytes[i] === 58)) i++
+  const end = i + wanted.length
+  if (end >= bytes.length || bytes.compare(wanted, 0, wanted.length, i, end) !== 0) return false
+  const c = bytes[end]!
+  return c === 44 || c === 125 || isBlank(c)
+}
+
+const isBlank = (c: number): boolean => c === 32 || c === 9 || c === 10 || c === 13
+
 function unreadable(code: Unreadable['code'], message: string, id: RpcId | null = null): Unreadable {
   return { code, message, id }
 }

@@ -113,6 +113,27 @@ describe('Sessions', () => {
     equal(sessions.find(id!, 'me', 2802), null)
   })
 
+  it('do not end while another worker has them in use', () => {
+    const memory = EndedMarks.create()
+    const [one, two] = [0, 1].map(() => new Sessions(seal, 1000, new EndedMarks(memory)))
+    const { id } = one!.begin(made(), true, 0)!
+    for (const now of [0, 800, 1600, 2400]) notEqual(two!.find(id!, 'me', now), null)
+    notEqual(one!.find(id!, 'me', 2500), null)
+    notEqual(two!.find(id!, 'me', 3200), null)
+    equal(one!.find(id!, 'me', 4600), null)
+    equal(two!.find(id!, 'me', 4600), null)
+  })
+
+  it('do not end while a stream is open or a call runs', () => {
+    const sessions = new Sessions(seal, 1000, new EndedMarks())
+    const session = sessions.begin(made(), true, 0)!
+    session.running.set(1, ['a'])
+    notEqual(sessions.find(session.id!, 'me', 5000), null)
+    session.running.clear()
+    session.streams++
+    notEqual(sessions.find(session.id!, 'me', 9000), null)
+  })
+
   it('keep of the client what another initialisation needs, and no more than fits', () => {
     const sessions = new Sessions(seal, 1000, new EndedMarks())
     const { id } = sessions.begin(made({ roots: {} }), true, 0)!

@@ -37,6 +37,11 @@ const REMEMBERED_MAX = 10_000
 /** Names and capabilities of a client in the seal, as JSON. */
 const CLIENT_LENGTH_MAX = 2 * 1024
 
+/** How often other workers are told that a session is in use; less than anybody's idle time. */
+const TOLD_MS = 200
+/** From the clock of this thread to that of the system, which all threads share. */
+const SYSTEM_MS = Number(process.hrtime.bigint() / 1_000_000n) - performance.now()
+
 export const isUpstreamId = (id: string): boolean => UPSTREAM_ID.test(id)
 
 /** One target's side of a session. */
@@ -65,6 +70,8 @@ export class Session {
   /** Names that targets have listed, by kind and target (owners.ts). */
   readonly catalogs = new Map<string, Catalog>()
   streams = 0
+  /** performance.now() of when the other workers were told last that it is in use. */
+  toldAt = Number.NEGATIVE_INFINITY
   /** performance.now() of the last use here. */
   usedAt: number
 
@@ -141,7 +148,9 @@ export class Sessions {
     if (!isGivenOut) return new Session(null, sealed, now)
     const id = this.#seal.close(sealed)
     if (id.length > ID_LENGTH_MAX) return null
-    return this.#remember(new Session(id, sealed, now), id)
+    const session = new Session(id, sealed, now)
+    this.use(session, now)
+    return this.#remember(session, id)
   }
 
   #remember(session: Session, id: string): Session {
@@ -154,18 +163,38 @@ export class Sessions {
     const known = this.#known.get(id)
     if (known !== undefined) {
       if (known.caller !== caller) return null
-      if (this.#ended.has(known.mark) || (now - known.usedAt > this.idleMs && known.streams === 0)) {
+      if (this.#ended.has(known.mark) || this.#isIdle(known, now)) {
         this.end(known)
         return null
       }
-      known.usedAt = now
+      this.use(known, now)
       return known
     }
     if (id.length > ID_LENGTH_MAX) return null
     const sealed = this.#seal.open(id)
     if (!isObject(sealed) || sealed.i !== caller) return null
     const session = new Session(id, sealed as unknown as Sealed, now)
-    return this.#ended.has(session.mark) ? null : this.#remember(session, id)
+    if (this.#ended.has(session.mark)) return null
+    this.use(session, now)
+    return this.#remember(session, id)
+  }
+
+  /** In no worker has anybody used it: the end is one for all of them. */
+  #isIdle({ usedAt, streams, running, mark }: Session, now: number): boolean {
+    const isUnused = now - usedAt > this.idleMs && streams === 0 && running.size === 0
+    return isUnused && this.#ended.unusedFor(mark, now + SYSTEM_MS) > this.idleMs - TOLD_MS
+  }
+
+  /** It is in use: now and then the other workers are told. */
+  use(session: Session, now: number): void {
+    session.usedAt = now
+    if (now - session.toldAt < TOLD_MS) return
+    session.toldAt = now
+    this.#ended.use(session.mark, now + SYSTEM_MS)
+  }
+
+  isOver({ id, mark }: Session): boolean {
+    return id !== null && this.#ended.has(mark)
   }
 
   /** Nobody gets it here again. */

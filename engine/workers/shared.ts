@@ -57,6 +57,9 @@ export class SharedState {
 }
 
 const ENDED_SLOTS = 8_192
+/** Of last uses, behind them: a session that finds its place taken is judged by what one worker knows. */
+const USED_SLOTS = 65_536
+const TICK_MS = 100
 
 /** Marks of what has ended (contract/ended.ts), in memory that all workers have. */
 export class EndedMarks implements Ended {
@@ -67,7 +70,7 @@ export class EndedMarks implements Ended {
   }
 
   static create(): SharedArrayBuffer {
-    return new SharedArrayBuffer(ENDED_SLOTS * BigInt64Array.BYTES_PER_ELEMENT)
+    return new SharedArrayBuffer((ENDED_SLOTS + USED_SLOTS) * BigInt64Array.BYTES_PER_ELEMENT)
   }
 
   add(mark: bigint): void {
@@ -77,6 +80,20 @@ export class EndedMarks implements Ended {
   has(mark: bigint): boolean {
     return Atomics.load(this.#marks, slotOf(mark)) === mark
   }
+
+  /** Half of the mark and the time are one number: nobody reads the one without the other. */
+  use(mark: bigint, now: number): void {
+    Atomics.store(this.#marks, placeOf(mark), BigInt.asIntN(64, ((mark >> 32n) << 32n) | BigInt(ticksOf(now))))
+  }
+
+  unusedFor(mark: bigint, now: number): number {
+    const used = Atomics.load(this.#marks, placeOf(mark))
+    if (used === 0n || used >> 32n !== mark >> 32n) return Number.POSITIVE_INFINITY
+    // Another worker may have used it since `now` was read.
+    return Math.max(0, (ticksOf(now) - Number(BigInt.asUintN(32, used))) | 0) * TICK_MS
+  }
 }
 
+const ticksOf = (now: number): number => Math.floor(now / TICK_MS) >>> 0
+const placeOf = (mark: bigint): number => ENDED_SLOTS + Number(BigInt.asUintN(16, mark))
 const slotOf = (mark: bigint): number => Number(BigInt.asUintN(13, mark))

@@ -3,6 +3,7 @@
  * Backward Compatibility; basic/transports, the same).
  */
 
+import { randomBytes } from 'node:crypto'
 import { type Era, STATELESS } from '#backends/mcp/protocol/revisions.ts'
 import {
   HEADER_MISMATCH,
@@ -112,7 +113,8 @@ export class Eras {
 
 export function probe(raw: Target, options: LinkOptions, timeoutMs: number, then: Learnt): void {
   const isChild = raw.kind === 'stdio'
-  const sessionKey = `${options.sessionKey}.probe`
+  // Of its own also where other workers ask the same: whoever is done ends the child.
+  const sessionKey = `${options.sessionKey}.probe.${randomBytes(9).toString('base64url')}`
   const link = raw.open({ ...options, sessionKey, upstreamSession: null, version: STATELESS })
   const done = (era: Era | LinkFailure): void => {
     // A child that has been asked before its handshake may not take one any more.

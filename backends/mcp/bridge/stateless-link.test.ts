@@ -315,6 +315,19 @@ describe('a stateful server', () => {
     notEqual(raw.given[0]?.options.sessionKey, raw.given[1]?.options.sessionKey)
     equal(raw.closed, 1)
   })
+
+  it('of one caller in two workers have nothing in common', async (t) => {
+    const raw = old(({ message: { id }, events }) => events.answered({ jsonrpc: '2.0', id, result: {} }), 'stdio')
+    for (const target of [worker(t, raw), worker(t, raw)]) {
+      const heard = new Heard()
+      target.open(optionsFor('caller', VERSION)).request(claimed(1, 'tools/list'), heard, 1000)
+      await heard.result()
+    }
+    for (const method of ['server/discover', 'initialize']) {
+      const keys = raw.given.filter(({ message }) => message.method === method).map(({ options }) => options.sessionKey)
+      equal(new Set(keys).size, 2, `${method}: ${keys}`)
+    }
+  })
 })
 
 function progress(progressToken: string | number): Parameters<Heard['message']>[0] {

@@ -3,7 +3,7 @@
  * client can do. A call that the server may ask back has its session to itself, so that what the server asks on the
  * stream of unasked messages is of that call and of nobody else's.
  */
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import type { LinkFailure, LinkOptions, Target } from '#backends/mcp/target.ts'
 import { failure } from './events.ts'
 import type { Claim } from './stateless-client.ts'
@@ -32,7 +32,6 @@ export class UpstreamPool {
   readonly #idleMs: number
   readonly #kept = new Map<string, UpstreamSession[]>()
   #count = 0
-  #lastName = 0
 
   constructor(raw: Target, idleMs = IDLE_MS) {
     this.#raw = raw
@@ -58,7 +57,8 @@ export class UpstreamPool {
       queueMicrotask(() => then(why))
       return () => undefined
     }
-    const name = `${asked.options.sessionKey}.${++this.#lastName}`
+    // A caller has the same key in all workers and configurations, and a child is known by its name in all of them.
+    const name = `${asked.options.sessionKey}.${randomBytes(9).toString('base64url')}`
     const session = new UpstreamSession(this.#raw, name, asked.options.headers)
     this.#count++
     let isWaited = true

@@ -1,12 +1,12 @@
 /** Clients of the old transport, with the official SDK on both sides. */
-import { deepEqual, equal } from 'node:assert/strict'
+import { deepEqual, equal, match } from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js'
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
-import { gatewayOf, httpTarget, mcpOf } from '#backends/mcp/testing/gateway.ts'
+import { gatewayOf, httpTarget, INITIALIZE, mcpOf } from '#backends/mcp/testing/gateway.ts'
 import { startMcp } from '#backends/mcp/testing/servers.ts'
 import { EndedMarks } from '#engine/workers/shared.ts'
 
@@ -82,5 +82,26 @@ describe('the transport of 2024-11-05', () => {
     const forged = new URL(endpoint)
     forged.searchParams.set('sessionId', 'x')
     equal(await send(forged), 404)
+  })
+
+  it('has one session to a stream: nobody would end the others', async (t) => {
+    const upstream = await startMcp(t, { setUp })
+    const { url } = await gatewayOf(t, mcpOf([httpTarget('a', upstream.port)]))
+    const leaving = new AbortController()
+    const sse = url.replace(/mcp$/, 'sse')
+    const stream = await fetch(sse, { headers: { accept: 'text/event-stream' }, signal: leaving.signal })
+    const reader = stream.body!.getReader()
+    const next = async () => Buffer.from((await reader.read()).value!).toString()
+    const endpoint = new URL(/^data: (.*)$/m.exec(await next())![1]!, sse)
+    const headers = { 'content-type': 'application/json' }
+    const begin = () => fetch(endpoint, { method: 'POST', headers, body: JSON.stringify(INITIALIZE) })
+    await begin()
+    match(await next(), /"serverInfo"/)
+    await begin()
+    match(await next(), /this stream has its session already/)
+    const ended = upstream.until('DELETE')
+    leaving.abort()
+    await ended
+    equal(upstream.seen.filter(({ body }) => body.includes('"initialize"')).length, 1)
   })
 })

@@ -134,6 +134,8 @@ class LegacyStream implements Outlet {
   readonly #replies = new Set<Reply>()
   #session: Session | null = null
   #isListening = false
+  /** There is one session to a stream. */
+  #isBegun = false
 
   constructor(core: Core, reply: Reply) {
     this.#core = core
@@ -145,6 +147,11 @@ class LegacyStream implements Outlet {
     ex.mcp ??= newMcpUse()
     const reply = this.#answering()
     if ('method' in message && 'id' in message && message.method === 'initialize') {
+      if (this.#isBegun) {
+        reply.error(message.id, INVALID_REQUEST, 'this stream has its session already')
+        return
+      }
+      this.#isBegun = true
       initialize(this.#core, reply, message)
       return
     }

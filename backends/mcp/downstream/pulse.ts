@@ -8,6 +8,8 @@ const COMMENT = Buffer.from(': keepalive\n\n')
 interface Stream {
   /** performance.now() of what was written last. */
   readonly writtenAt: number
+  /** Called with every beat. */
+  readonly onPulse: (() => void) | null
   write(bytes: Buffer): void
 }
 
@@ -37,6 +39,9 @@ export class Pulse {
 
   #beat(): void {
     const before = performance.now() - this.#everyMs / 2
-    for (const stream of this.#streams) if (stream.writtenAt < before) stream.write(COMMENT)
+    for (const stream of this.#streams) {
+      stream.onPulse?.()
+      if (stream.writtenAt < before) stream.write(COMMENT)
+    }
   }
 }

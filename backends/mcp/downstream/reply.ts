@@ -34,6 +34,8 @@ export class Reply {
   onGone: (() => void) | null = null
   /** Called once, when the exchange is over, however it ended. */
   onOver: (() => void) | null = null
+  /** Called now and again while the stream is open. */
+  onPulse: (() => void) | null = null
   /** Status of an error that is all there is; null: 200, since the message could be taken. */
   statusOf: ((code: number) => number) | null = null
   writtenAt = 0

@@ -6,6 +6,11 @@
 const OPENING = '=?base64?'
 const CLOSING = '?='
 
+/** Whether a field can carry the text as it is. What has been unpacked (an id out of JSON) may have line ends in it. */
+export function isFieldValue(text: string): boolean {
+  return /^[\x20-\x7e\t]*$/.test(text)
+}
+
 export function encodeFieldValue(value: string): string {
   const isPlain = /^[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?$/.test(value) || value === ''
   return isPlain && !isMarked(value) ? value : OPENING + Buffer.from(value, 'utf8').toString('base64') + CLOSING
@@ -13,7 +18,7 @@ export function encodeFieldValue(value: string): string {
 
 /** What the field says; null: it has bytes that no field may carry, or is no base64, or no UTF-8. */
 export function decodeFieldValue(field: string): string | null {
-  if (!isMarked(field)) return /^[\x20-\x7e\t]*$/.test(field) ? field : null
+  if (!isMarked(field)) return isFieldValue(field) ? field : null
   const inner = field.slice(OPENING.length, -CLOSING.length)
   const bytes = Buffer.from(inner, 'base64')
   // Buffer.from overlooks what is no base64: only what it writes itself is taken, padding or none.

@@ -1,6 +1,7 @@
 /** What a server answers to a POST: JSON, or a stream of messages of which the response is the last. */
 
-import { checkMessage, isTooDeep, isUnreadable, readMessage } from '#backends/mcp/read-rpc.ts'
+import { isFieldValue } from '#backends/mcp/protocol/field-values.ts'
+import { checkMessage, isPlainAnswer, isTooDeep, isUnreadable, readMessage } from '#backends/mcp/read-rpc.ts'
 import type { RpcMessage, RpcRequest, RpcResponse } from '#backends/mcp/rpc.ts'
 import type { LinkEvents, LinkFailure } from '#backends/mcp/target.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
@@ -16,6 +17,8 @@ const ERROR_BYTES_MAX = 64 * 1024
 const RESUMPTIONS_MAX = 5
 const RETRY_MS = 1_000
 const RETRY_MAX_MS = 60_000
+/** A server that wants to be asked again at once, and again, would keep the gateway busy. */
+const RETRY_MIN_MS = 100
 /** For the end of a stream that has said all: behind it the connection can be used again. */
 const LINGER_MS = 1_000
 
@@ -138,7 +141,7 @@ export class PostReader implements CallEvents {
     const json = this.#whole()
     this.#isOver = true
     const { answeredBytes } = this.#events
-    if (answeredBytes !== undefined && json[0] === 123) {
+    if (answeredBytes !== undefined && isPlainAnswer(json, this.#message.id)) {
       this.#events.answeredBytes!(json)
       return
     }
@@ -171,11 +174,11 @@ export class PostReader implements CallEvents {
   #endOfStream(failure: LinkFailure): void {
     const { lastId, retryMs } = this.#sse!
     this.#lastId = lastId ?? this.#lastId
-    if (this.#lastId === null || this.#resumptions++ >= RESUMPTIONS_MAX) {
+    if (this.#lastId === null || !isFieldValue(this.#lastId) || this.#resumptions++ >= RESUMPTIONS_MAX) {
       this.#fail(failure)
       return
     }
-    this.#timer = setTimeout(() => this.#resume(), Math.min(retryMs ?? RETRY_MS, RETRY_MAX_MS))
+    this.#timer = setTimeout(() => this.#resume(), Math.min(Math.max(retryMs ?? RETRY_MS, RETRY_MIN_MS), RETRY_MAX_MS))
   }
 
   #resume(): void {

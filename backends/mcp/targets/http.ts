@@ -3,6 +3,7 @@
  * whose answer is JSON or a stream of events; a stream that breaks off is taken up again with Last-Event-ID.
  */
 
+import { isFieldValue } from '#backends/mcp/protocol/field-values.ts'
 import { mirroredFields } from '#backends/mcp/protocol/headers.ts'
 import { STATELESS } from '#backends/mcp/protocol/revisions.ts'
 import type { RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/rpc.ts'
@@ -131,7 +132,8 @@ export class HttpLink implements Link {
   get(lastEventId: string | null, events: CallEvents): Call {
     const headers = this.#headers()
     headers.append('Accept', 'text/event-stream')
-    if (lastEventId !== null) headers.append('Last-Event-ID', lastEventId)
+    // Ids are of others: what is no field value goes nowhere.
+    if (lastEventId !== null && isFieldValue(lastEventId)) headers.append('Last-Event-ID', lastEventId)
     return this.target.call('GET', headers, null, 0, events)
   }
 

@@ -1,5 +1,5 @@
 /** What is said to child processes over the hub, and where what they say goes. */
-import { deepEqual, equal, notEqual, ok } from 'node:assert/strict'
+import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask, call, rig, specOf } from './rig.fixture.ts'
 
@@ -50,6 +50,40 @@ test('only the harmless part of the environment goes in, and what the configurat
     Object.keys(env).filter((name) => !allowed.includes(name)),
     []
   )
+})
+
+test('what is nested too deep reaches no worker, where writing it again would be the end of it', async (t) => {
+  const { workers } = rig(t)
+  const link = workers[0].open('s', specOf('polite'), null)
+  const { failure, messages } = await call(link, 'deep')
+  equal(failure?.message, 'MCP server tools sent a message that is nested too deep')
+  deepEqual(messages, [])
+  deepEqual((await call(link, 'echo', { brackets: '[[['.repeat(99) })).result?.echo, { brackets: '[[['.repeat(99) })
+})
+
+test('a link that is let go answers what waits, and is heard; one that is closed fails both', async (t) => {
+  const { workers } = rig(t)
+  const [link, next] = [0, 0].map(() => workers[0].open('s', specOf('polite'), null))
+  await call(link!, 'echo')
+  const heard = Promise.withResolvers<string>()
+  const stop = link!.listen({ message: heard.resolve, ended: () => heard.reject(new Error('ended')) })
+  const held = call(link!, 'hold')
+  link!.release()
+  await call(next!, 'letGo')
+  deepEqual((await held).result, { held: true })
+  await Promise.all([
+    call(next!, 'hold'),
+    call(next!, 'notify', { methods: ['notifications/x'] }),
+    call(next!, 'letGo')
+  ])
+  match(await heard.promise, /notifications\/x/)
+  stop()
+  const over = Promise.withResolvers<string>()
+  next!.listen({ message: () => undefined, ended: ({ message }) => over.resolve(message) })
+  const waits = call(next!, 'hold')
+  next!.close()
+  equal((await waits).failure?.message, 'the conversation has been ended')
+  equal(await over.promise, 'the conversation has been ended')
 })
 
 test('what the server says unasked: its request, the only one, the listener, or kept for it', async (t) => {

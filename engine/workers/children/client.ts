@@ -98,6 +98,7 @@ class LinkOfWorker implements ChildLink {
   readonly #calls = new Map<number, ChildRequestEvents>()
   readonly #sends = new Map<number, (failure: ChildFailure | null) => void>()
   readonly #listeners = new Set<Listener>()
+  #isReleased = false
 
   constructor(wires: Wires) {
     this.instance = wires.instance
@@ -110,6 +111,7 @@ class LinkOfWorker implements ChildLink {
     this.#order({ op: 'call', call, request })
     return () => {
       if (this.#calls.delete(call)) this.#order({ op: 'giveUp', call })
+      this.#mayLeave()
     }
   }
 
@@ -126,6 +128,7 @@ class LinkOfWorker implements ChildLink {
     if (this.#listeners.size === 1) this.#order({ op: 'listen', isOn: true })
     return () => {
       if (this.#listeners.delete(events) && this.#listeners.size === 0) this.#order({ op: 'listen', isOn: false })
+      this.#mayLeave()
     }
   }
 
@@ -133,8 +136,15 @@ class LinkOfWorker implements ChildLink {
     this.#leave('close')
   }
 
+  /** What waits for an answer gets it, and who listens hears on: others may need the place of this link by then. */
   release(): void {
-    this.#leave('release')
+    this.#isReleased = true
+    this.#mayLeave()
+  }
+
+  #mayLeave(): void {
+    const isUsed = this.#calls.size + this.#sends.size + this.#listeners.size > 0
+    if (this.#isReleased && !isUsed) this.#leave('release')
   }
 
   receive(report: ChildReport): void {
@@ -149,6 +159,7 @@ class LinkOfWorker implements ChildLink {
       // Several read the same stream: one of them is enough.
       this.#listeners.values().next().value?.message(report.text)
     } else this.#ofCall(report as ChildReport & { call: number })
+    this.#mayLeave()
   }
 
   #ofCall(report: ChildReport & { call: number }): void {
@@ -173,8 +184,12 @@ class LinkOfWorker implements ChildLink {
     const failure: ChildFailure = { kind: 'broken', message: 'the conversation has been ended' }
     for (const resolve of this.#sends.values()) resolve(failure)
     this.#sends.clear()
+    const calls = [...this.#calls.values()]
     this.#calls.clear()
+    const listeners = [...this.#listeners]
     this.#listeners.clear()
+    for (const { failed } of calls) failed(failure)
+    for (const { ended } of listeners) ended(failure)
   }
 
   #order(order: Order): void {

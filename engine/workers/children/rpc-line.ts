@@ -57,3 +57,22 @@ function objectOf(value: unknown): Record<string, unknown> | null {
 function nameOf(value: unknown): string | number | null {
   return typeof value === 'string' || typeof value === 'number' ? value : null
 }
+
+/** Deeper values overflow the stack of whoever writes them as JSON again; MCP's own are a few levels deep. */
+const DEPTH_MAX = 64
+const QUOTE = 34
+const BACKSLASH = 92
+
+/** Whether brackets nest deeper than that, in what is JSON. */
+export function isTooDeep(text: string): boolean {
+  let depth = 0
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i)
+    if (c === QUOTE) {
+      for (i++; i < text.length && text.charCodeAt(i) !== QUOTE; i++) if (text.charCodeAt(i) === BACKSLASH) i++
+    } else if (c === 123 || c === 91) {
+      if (++depth > DEPTH_MAX) return true
+    } else if (c === 125 || c === 93) depth--
+  }
+  return false
+}

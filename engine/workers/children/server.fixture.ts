@@ -66,6 +66,11 @@ const calls: Record<string, (id: number | string, message: Message) => void> = {
     for (let i = 0; i < 500; i++) process.stderr.write(`line ${i}\n`)
     say({ id, result: {} })
   },
+  deep: (id) => {
+    const deep = '['.repeat(200_000) + ']'.repeat(200_000)
+    process.stdout.write(`{"jsonrpc":"2.0","method":"notifications/deep","params":{"x":${deep}}}\n`)
+    process.stdout.write(`{"jsonrpc":"2.0","id":${id},"result":{"x":${deep}}}\n`)
+  },
   endless: () => {
     const chunk = 'x'.repeat(65_536)
     const more = () => {

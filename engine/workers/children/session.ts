@@ -14,7 +14,7 @@ import type {
 } from '#engine/contract/children.ts'
 import type { ChildReport } from './messages.ts'
 import { LineProcess } from './process.ts'
-import { type RpcLine, readRpcLine } from './rpc-line.ts'
+import { isTooDeep, type RpcLine, readRpcLine } from './rpc-line.ts'
 
 export const PENDING_MAX = 256
 /** Bytes that wait for the process to read them: one message may be as long as it may. */
@@ -246,8 +246,17 @@ export class ChildSession {
     this.usedAt = performance.now()
     const line = readRpcLine(text)
     if (line === null) this.#events.said('warn', `wrote to stdout what is no message of MCP: ${text.slice(0, 200)}`)
+    else if (isTooDeep(text)) this.#tooDeep(line)
     else if (line.kind === 'response') this.#response(line, text)
     else this.#unasked(line, text)
+  }
+
+  /** Nobody could write it again: a response fails whoever waits for it, the rest is left out. */
+  #tooDeep({ kind, id }: RpcLine): void {
+    const { target } = this.spec
+    this.#events.said('warn', 'sent a message that is nested too deep, which is left out')
+    if (kind !== 'response' || typeof id !== 'number') return
+    this.#lost(id, { kind: 'broken', message: `MCP server ${target} sent a message that is nested too deep` })
   }
 
   #response({ id }: RpcLine, text: string): void {
