@@ -24,7 +24,11 @@ describe('calls of the gateway', () => {
   })
 
   /** Calls, and gives what was told until the end. */
-  function call(timeoutMs: number, heard: (call: Call, told: string[]) => void = () => {}): Promise<string[]> {
+  function call(
+    timeoutMs: number,
+    heard: (call: Call, told: string[]) => void = () => {},
+    field = 'text/plain'
+  ): Promise<string[]> {
     const told: string[] = []
     return new Promise((resolve) => {
       const events: CallEvents = {
@@ -44,7 +48,7 @@ describe('calls of the gateway', () => {
         }
       }
       const headers = new HeaderBlock()
-      headers.append('Content-Type', 'text/plain')
+      headers.append('Content-Type', field)
       const request = { method: 'POST', path: '/a', query: '?b=1', headers, body: Buffer.from('hello'), timeoutMs }
       const asked = lent.call(stack.endpoint, request, events)
     })
@@ -78,6 +82,15 @@ describe('calls of the gateway', () => {
   it('end with their time', async () => {
     answer = () => {}
     deepEqual(await call(50), ['UPSTREAM_TIMEOUT'])
+  })
+
+  it('never carry a field that would be two lines', async () => {
+    let seen = false
+    answer = () => {
+      seen = true
+    }
+    deepEqual(await call(0, () => {}, 'a\r\nX-Smuggled: 1'), ['INTERNAL'])
+    equal(seen, false)
   })
 
   it('can be given up: the server sees it, and nothing more is told', async () => {

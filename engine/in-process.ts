@@ -10,7 +10,7 @@ import type { Route } from './contract/route.ts'
 import type { ClientEvents, ClientStream, ServerEvents, ServerStream, SpliceEnd } from './contract/transport.ts'
 import type { HeaderBlock } from './http/headers.ts'
 import { type TimerWheel, WheelTimer } from './kit/timer-wheel.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from './socket/round.ts'
+import { atRoundEnd, enterTurn, leaveTurn, turnStartedAt } from './socket/round.ts'
 
 export interface InProcessOptions {
   /** The lifecycle. */
@@ -39,6 +39,15 @@ function inTurn(step: () => void): void {
   enterTurn()
   step()
   leaveTurn()
+}
+
+/** Fields of received requests have been through the parser; what a backend writes may hold what a client said. */
+function breaksLines(headers: HeaderBlock): boolean {
+  let isBroken = false
+  headers.forEach((name, value) => {
+    if (/[\r\n\0]/.test(value) || /[\r\n\0:]/.test(name)) isBroken = true
+  })
+  return isBroken
 }
 
 const RECORDER = { record() {} }
@@ -93,6 +102,11 @@ class InnerClient implements Call, ClientStream {
 
   begin(): void {
     const ex = this.#ex
+    if (breaksLines(ex.request)) {
+      // Who asks must not be told before he holds the call.
+      atRoundEnd(() => this.abortWith('INTERNAL'))
+      return
+    }
     inTurn(() => {
       if (this.#timeoutMs > 0) {
         ex.timer = new WheelTimer(() => inTurn(() => this.#options.events.fail(ex, 'UPSTREAM_TIMEOUT')))
@@ -107,6 +121,12 @@ class InnerClient implements Call, ClientStream {
     if (this.#isOver) return
     this.#isOver = true
     inTurn(() => this.#options.events.onClientFault(this.#ex, 'CLIENT_GONE'))
+  }
+
+  abortWith(code: ErrorCode): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#events.failed(code)
   }
 
   resume(): void {
