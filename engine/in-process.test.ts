@@ -27,7 +27,8 @@ describe('calls of the gateway', () => {
   function call(
     timeoutMs: number,
     heard: (call: Call, told: string[]) => void = () => {},
-    field = 'text/plain'
+    field = 'text/plain',
+    path = '/a'
   ): Promise<string[]> {
     const told: string[] = []
     return new Promise((resolve) => {
@@ -49,7 +50,7 @@ describe('calls of the gateway', () => {
       }
       const headers = new HeaderBlock()
       headers.append('Content-Type', field)
-      const request = { method: 'POST', path: '/a', query: '?b=1', headers, body: Buffer.from('hello'), timeoutMs }
+      const request = { method: 'POST', path, query: '?b=1', headers, body: Buffer.from('hello'), timeoutMs }
       const asked = lent.call(stack.endpoint, request, events)
     })
   }
@@ -84,12 +85,13 @@ describe('calls of the gateway', () => {
     deepEqual(await call(50), ['UPSTREAM_TIMEOUT'])
   })
 
-  it('never carry a field that would be two lines', async () => {
+  it('never carry a field or a path that would be two lines', async () => {
     let seen = false
     answer = () => {
       seen = true
     }
     deepEqual(await call(0, () => {}, 'a\r\nX-Smuggled: 1'), ['INTERNAL'])
+    deepEqual(await call(0, () => {}, 'text/plain', '/a HTTP/1.1\r\nX-Smuggled: 1\r\n'), ['INTERNAL'])
     equal(seen, false)
   })
 

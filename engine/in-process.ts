@@ -41,10 +41,10 @@ function inTurn(step: () => void): void {
   leaveTurn()
 }
 
-/** Fields of received requests have been through the parser; what a backend writes may hold what a client said. */
-function breaksLines(headers: HeaderBlock): boolean {
-  let isBroken = false
-  headers.forEach((name, value) => {
+/** Received requests have been through the parser; what a backend writes may hold what a client said. */
+function breaksLines({ path, query, request }: Exchange): boolean {
+  let isBroken = /[\r\n\0 ]/.test(path) || /[\r\n\0 ]/.test(query)
+  request.forEach((name, value) => {
     if (/[\r\n\0]/.test(value) || /[\r\n\0:]/.test(name)) isBroken = true
   })
   return isBroken
@@ -102,9 +102,9 @@ class InnerClient implements Call, ClientStream {
 
   begin(): void {
     const ex = this.#ex
-    if (breaksLines(ex.request)) {
+    if (breaksLines(ex)) {
       // Who asks must not be told before he holds the call.
-      atRoundEnd(() => this.abortWith('INTERNAL'))
+      atRoundEnd(() => this.#failed('INTERNAL'))
       return
     }
     inTurn(() => {
@@ -123,21 +123,19 @@ class InnerClient implements Call, ClientStream {
     inTurn(() => this.#options.events.onClientFault(this.#ex, 'CLIENT_GONE'))
   }
 
-  abortWith(code: ErrorCode): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    this.#events.failed(code)
-  }
-
   resume(): void {
     if (!this.#isOver) inTurn(() => this.#options.events.onClientWritable(this.#ex))
   }
 
   /** The engine's own reply to a fault says why there is no answer. */
   #over(): void {
-    if (this.#isOver || this.#ex.error === null) return
+    if (this.#ex.error !== null) this.#failed(this.#ex.error)
+  }
+
+  #failed(code: ErrorCode): void {
+    if (this.#isOver) return
     this.#isOver = true
-    this.#events.failed(this.#ex.error)
+    this.#events.failed(code)
   }
 
   sendHead({ status, response, localReply }: Exchange): void {

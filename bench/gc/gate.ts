@@ -8,12 +8,15 @@
  *   node bench/gc/gate.ts --prove    show that one closure, and one promise, more per request is seen
  */
 import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { answerOf, end } from '#bench/forked.ts'
 import { CHAIN, CREDENTIALS } from '#engine/testing/chain.ts'
 import type { Extra, Garbage, SubjectArgs } from './subject.ts'
+
+/** Named where it fails. */
+const PROCESS = 'a process of the garbage gate'
 
 /** 1 MB: the smallest young generation that V8 allows, so that every megabyte of garbage counts. */
 const FLAGS = ['--min-semi-space-size=1', '--max-semi-space-size=1']
@@ -78,11 +81,11 @@ export async function countGarbage(
 ): Promise<Garbage> {
   const client = launch(new URL('./client.ts', import.meta.url), [], [])
   try {
-    const { backendPort } = await answer<{ backendPort: number }>(client)
+    const { backendPort } = await answerOf<{ backendPort: number }>(client, PROCESS)
     const args: SubjectArgs = { module, backendPort, policies, extra }
     const subject = launch(new URL('./subject.ts', import.meta.url), [JSON.stringify(args)], [...FLAGS, ...flags])
     try {
-      const { port } = await answer<{ port: number }>(subject)
+      const { port } = await answerOf<{ port: number }>(subject, PROCESS)
       await load(client, port, size.warmup, credentials)
       await ask<Garbage>(subject, 'count')
       await load(client, port, size.gets, credentials)
@@ -131,31 +134,9 @@ function launch(file: URL, args: readonly string[], flags: readonly string[]): C
 }
 
 function ask<T>(child: ChildProcess, message: object | string): Promise<T> {
-  const reply = answer<T>(child)
+  const reply = answerOf<T>(child, PROCESS)
   child.send(message)
   return reply
-}
-
-async function answer<T>(child: ChildProcess): Promise<T> {
-  const cancel = new AbortController()
-  const { signal } = cancel
-  const ended = once(child, 'exit', { signal }).then(([code]) => {
-    throw new Error(`a process of the garbage gate ended with ${code}`)
-  })
-  const message = once(child, 'message', { signal }).then(([value]) => value as T)
-  try {
-    return await Promise.race([message, ended])
-  } finally {
-    cancel.abort()
-    await Promise.allSettled([message, ended])
-  }
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const gone = once(child, 'exit')
-  child.disconnect()
-  await gone
 }
 
 /** Prints what each extra allocation adds; true when every one of them would fail the gate. */

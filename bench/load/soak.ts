@@ -4,11 +4,11 @@
  * machine; resident bytes are reported.
  */
 import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { answerOf, end } from '#bench/forked.ts'
 import { CHAT_PATH } from './backend/models.ts'
 import { type Backend, startBackend } from './backend.ts'
 import type { ExpectedName } from './expected.ts'
@@ -17,6 +17,9 @@ import { type Generator, startGenerator } from './generator.ts'
 import { placement } from './machine.ts'
 import type { Look, SoakArgs } from './soak/subject.ts'
 import { jobOf, WORKLOADS } from './workloads.ts'
+
+/** Named where it fails. */
+const PROCESS = 'the process of the soak'
 
 /** One kind of request: the route that it takes, and what must come. */
 interface Kind {
@@ -107,7 +110,7 @@ async function runCourse(
 ): Promise<Soak> {
   const subject = launch({ configuration: configuration(fixedPort), leakBytes })
   try {
-    const { port } = await answer<{ port: number }>(subject)
+    const { port } = await answerOf<{ port: number }>(subject, PROCESS)
     const count = Math.max(1, Math.floor(requests / parts / kinds.length))
     const looks: Look[] = []
     let faults = 0
@@ -218,29 +221,7 @@ function launch(args: SoakArgs): ChildProcess {
 }
 
 function ask<T>(child: ChildProcess): Promise<T> {
-  const reply = answer<T>(child)
+  const reply = answerOf<T>(child, PROCESS)
   child.send('look')
   return reply
-}
-
-async function answer<T>(child: ChildProcess): Promise<T> {
-  const cancel = new AbortController()
-  const { signal } = cancel
-  const message = once(child, 'message', { signal }).then(([value]) => value as T)
-  const ended = once(child, 'exit', { signal }).then(([code]): T => {
-    throw new Error(`the process of the soak ended with ${code}`)
-  })
-  try {
-    return await Promise.race([message, ended])
-  } finally {
-    cancel.abort()
-    await Promise.allSettled([message, ended])
-  }
-}
-
-async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const gone = once(child, 'exit')
-  child.disconnect()
-  await gone
 }
