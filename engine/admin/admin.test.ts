@@ -5,6 +5,7 @@ import * as net from 'node:net'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { PROTOCOL_DEFAULTS } from '#engine/ir/plain.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { type Admin, type AdminOptions, startAdmin } from './admin.ts'
@@ -55,6 +56,8 @@ const snapshot: Snapshot = {
           name: 'main',
           hostname: '*',
           protocol: 'HTTP',
+          tls: null,
+          tcpRoutes: [],
           policies: {},
           preRouting: {},
           routes: [
@@ -92,7 +95,8 @@ const snapshot: Snapshot = {
       uriBytesMax: 1,
       bodyBytesMax: 0
     },
-    tcp: { keepalive: { timeMs: 1 } }
+    tcp: { keepalive: { timeMs: 1 } },
+    ...PROTOCOL_DEFAULTS
   },
   process: {
     adminAddr: 'off',

@@ -19,6 +19,8 @@ export interface ClientStream {
   readonly localPort: number
   /** '1.0', '1.1' or '2'. */
   readonly httpVersion: string
+  /** What TLS has found out about the connection; absent or null on clear text. */
+  readonly tls?: ClientTls | null
   /** Relays an interim response (100, 103). */
   sendInterim(status: number, headers: HeaderBlock): void
   /** Sends status and headers of ex (ex.status, ex.response, ex.responseBody, ex.responseLength). */
@@ -34,6 +36,32 @@ export interface ClientStream {
   resumeBody(): void
   /** After a 101 has been sent: HTTP ends here, the connection becomes one end of a byte pipe. */
   splice(ex: Exchange): SpliceEnd
+}
+
+/** What a finished TLS handshake says of a connection. */
+export interface ClientTls {
+  /** Name of the listener that its SNI has chosen. */
+  readonly listener: string
+  /** SNI, lower case; '' when the client sent none. */
+  readonly serverName: string
+  /** 'TLSv1.2' or 'TLSv1.3'. */
+  readonly version: string
+  readonly cipher: string
+  /** 'h2', 'http/1.1', ... or '' when none was agreed. */
+  readonly alpn: string
+  /** The client's certificate, verified; null: none was asked for or shown. */
+  readonly peer: PeerCertificate | null
+}
+
+/** A client's certificate as expressions see it (source.*). */
+export interface PeerCertificate {
+  /** Distinguished names, RFC 2253 order as OpenSSL prints them. */
+  readonly subject: string
+  readonly issuer: string
+  readonly subjectAltNames: readonly string[]
+  /** Hexadecimal, lower case. */
+  readonly serial: string
+  readonly fingerprintSha256: string
 }
 
 /** One end of two connections whose bytes are passed through unread (after an upgrade). */

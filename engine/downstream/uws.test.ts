@@ -16,7 +16,7 @@ import { loadUws } from './uws-library.ts'
 
 const HTTP = { headersMax: UWS.headersMax, idleTimeoutMs: UWS.idleTimeoutMs, headTimeoutMs: UWS.headTimeoutMs }
 const TCP = { keepalive: { timeMs: 0 } }
-const FITTING = { http: { ...FRONTEND.http, ...HTTP }, tcp: TCP }
+const FITTING = { ...FRONTEND, http: { ...FRONTEND.http, ...HTTP }, tcp: TCP }
 
 function open(upstream: number, http = {}): Promise<Stack> {
   return startStack({ upstream, transport: 'uws', http: { ...HTTP, ...http }, tcp: TCP })
@@ -25,8 +25,8 @@ function open(upstream: number, http = {}): Promise<Stack> {
 test('every setting that it cannot honour is named with its value', () => {
   assert.deepEqual(unsupported(FITTING, []), [])
   const http = { ...FITTING.http, headersMax: 100, idleTimeoutMs: 600_000, headTimeoutMs: 30_000, headBytesMax: 70_000 }
-  const faults = unsupported({ http, tcp: FRONTEND.tcp }, [
-    { name: 'l', hostname: '*', protocol: 'HTTP', policies: {}, preRouting: {}, routes: [] }
+  const faults = unsupported({ ...FRONTEND, http }, [
+    { name: 'l', hostname: '*', protocol: 'HTTP', tls: null, policies: {}, preRouting: {}, routes: [], tcpRoutes: [] }
   ])
   for (const part of [
     'http1MaxHeaders = 100:',

@@ -4,6 +4,9 @@
  */
 import type { RuleSet } from '#engine/kit/scan/rules.ts'
 import type { Secret } from '#engine/kit/secret.ts'
+import type { FrontendSettings, ListenerTls } from './frontend.ts'
+
+export type { FrontendSettings } from './frontend.ts'
 
 /** Policies of one attachment point: canonical policy name -> validated configuration of that policy. */
 export type PolicySet = Readonly<Record<string, unknown>>
@@ -43,8 +46,22 @@ export interface Listener extends PolicyPhases {
   readonly name: string
   /** Lower case; "*" for any, "*.example.com" for any name below, else exact. */
   readonly hostname: string
-  readonly protocol: 'HTTP'
+  /** HTTP: clear text. HTTPS: TLS ends here. TLS: ends here when `tls` is set, else it is passed on by its SNI. */
+  readonly protocol: 'HTTP' | 'HTTPS' | 'TLS' | 'TCP'
+  /** Of HTTPS, and of TLS that ends here; null: TLS does not end here. */
+  readonly tls: ListenerTls | null
+  /** Of HTTP and HTTPS. */
   readonly routes: readonly RouteSpec[]
+  /** Of TLS and TCP. */
+  readonly tcpRoutes: readonly TcpRouteSpec[]
+}
+
+/** A route of connections whose bytes nobody reads. */
+export interface TcpRouteSpec {
+  readonly name: string
+  /** Names in SNI, as Listener.hostname; empty: every name of the listener. */
+  readonly hostnames: readonly string[]
+  readonly backends: readonly WeightedBackend[]
 }
 
 export interface RouteSpec {
@@ -280,30 +297,6 @@ export type AiAuth =
       readonly audience: string | null
       readonly credential: { readonly file: string } | { readonly json: Secret } | null
     }
-
-/** Connection-level settings of spec 2.6 Frontend; units are milliseconds and bytes. */
-export interface FrontendSettings {
-  readonly http: {
-    readonly maxBufferBytes: number
-    readonly headersMax: number
-    readonly idleTimeoutMs: number
-    /** From the first byte of a head to its end. */
-    readonly headTimeoutMs: number
-    /** Longest pause between two pieces of a request body. */
-    readonly bodyTimeoutMs: number
-    /** Longest time without progress while a client does not read its response. */
-    readonly sendTimeoutMs: number
-    /** Largest head, start line included. */
-    readonly headBytesMax: number
-    /** Longest request target. */
-    readonly uriBytesMax: number
-    /** Largest request body; 0: unlimited. */
-    readonly bodyBytesMax: number
-  }
-  readonly tcp: {
-    readonly keepalive: { readonly timeMs: number }
-  }
-}
 
 /** Settings read once at start (the file's `config`). Addresses: "host:port", "unix:/path" or "off". */
 export interface ProcessSettings {

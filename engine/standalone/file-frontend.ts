@@ -1,5 +1,6 @@
 /** The file's `frontendPolicies`: how connections of clients are treated (spec 2.6, Frontend). */
 import type { Policy } from '#engine/contract/policy.ts'
+import { PROTOCOL_DEFAULTS } from '#engine/ir/plain.ts'
 import type { FrontendSettings, PolicySet } from '#engine/ir/snapshot.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
@@ -136,7 +137,8 @@ export function translateFrontend(file: z.output<typeof base> | undefined): Fron
       uriBytesMax: http.maxUriSize,
       bodyBytesMax: http.maxRequestBodySize
     },
-    tcp: { keepalive: { timeMs: keepalive.time } }
+    tcp: { keepalive: { timeMs: keepalive.time } },
+    ...PROTOCOL_DEFAULTS
   }
 }
 

@@ -1,6 +1,7 @@
 /** A validated file -> the Snapshot: names filled in, inline backends named, aliases resolved. */
 import type { Policy, Sources } from '#engine/contract/policy.ts'
 import { addRules } from '#engine/ir/mcp-rules.ts'
+import { CLEAR_TEXT } from '#engine/ir/plain.ts'
 import type {
   Backend,
   Bind,
@@ -135,7 +136,7 @@ class Translator {
     return {
       name,
       hostname: file.hostname ?? '*',
-      protocol: file.protocol ?? 'HTTP',
+      ...CLEAR_TEXT,
       ...this.phases(file.policies),
       routes: (file.routes ?? []).map((route, i) => this.#route(route, i, { listener: name, port, levels, outer }))
     }

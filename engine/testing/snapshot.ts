@@ -1,4 +1,5 @@
 /** Snapshots for tests: everything that a test does not name has a plain default. */
+import { CLEAR_TEXT, PROTOCOL_DEFAULTS } from '#engine/ir/plain.ts'
 import type { Bind, Listener, RouteSpec, Snapshot, WeightedBackend } from '#engine/ir/snapshot.ts'
 
 export function snapshotOf(binds: readonly Bind[], backends: Snapshot['backends'] = {}): Snapshot {
@@ -21,7 +22,8 @@ export function snapshotOf(binds: readonly Bind[], backends: Snapshot['backends'
         uriBytesMax: 8_192,
         bodyBytesMax: 0
       },
-      tcp: { keepalive: { timeMs: 180_000 } }
+      tcp: { keepalive: { timeMs: 180_000 } },
+      ...PROTOCOL_DEFAULTS
     },
     process: {
       adminAddr: 'off',
@@ -37,7 +39,7 @@ export function snapshotOf(binds: readonly Bind[], backends: Snapshot['backends'
 }
 
 export function bindOf(listeners: readonly Partial<Listener>[], port = 80): Bind {
-  const defaults = { hostname: '*', protocol: 'HTTP' as const, policies: {}, preRouting: {}, routes: [] }
+  const defaults = { hostname: '*', ...CLEAR_TEXT, policies: {}, preRouting: {}, routes: [] }
   return { port, transport: 'auto', listeners: listeners.map((l, i) => ({ name: `listener${i}`, ...defaults, ...l })) }
 }
 

@@ -8,6 +8,7 @@ import type { Route } from '#engine/contract/route.ts'
 import { Crowd } from '#engine/downstream/crowd.ts'
 import { type DownstreamObserver, type OpenBind, openBind } from '#engine/downstream/listen.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
+import { PROTOCOL_DEFAULTS } from '#engine/ir/plain.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
 import { RetryBudget } from '#engine/kit/retry-budget.ts'
 import { TimerWheel } from '#engine/kit/timer-wheel.ts'
@@ -27,6 +28,7 @@ export interface StackOptions {
   port?: number
   http?: Partial<FrontendSettings['http']>
   tcp?: FrontendSettings['tcp']
+  frontend?: Partial<Pick<FrontendSettings, 'tls' | 'http2' | 'proxyProtocol'>>
   settings?: Partial<RouteSettings>
   requestHooks?: readonly Hook[]
   responseHooks?: readonly Hook[]
@@ -91,7 +93,8 @@ export const FRONTEND: FrontendSettings = {
     uriBytesMax: 16 * 1024,
     bodyBytesMax: 0
   },
-  tcp: { keepalive: { timeMs: 180_000 } }
+  tcp: { keepalive: { timeMs: 180_000 } },
+  ...PROTOCOL_DEFAULTS
 }
 
 export async function startStack(options: StackOptions): Promise<Stack> {
@@ -133,7 +136,12 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     closed: () => connections.closed++
   }
   const tcp = options.tcp ?? FRONTEND.tcp
-  const frontend: FrontendSettings = { http: { ...FRONTEND.http, ...options.http }, tcp }
+  const frontend: FrontendSettings = {
+    ...FRONTEND,
+    ...options.frontend,
+    http: { ...FRONTEND.http, ...options.http },
+    tcp
+  }
   const spec: Bind = { port: options.port ?? 0, listeners: [], transport: options.transport ?? 'auto' }
   const crowd = new Crowd(options.clientsMax ?? Number.POSITIVE_INFINITY)
   const bind = await openBind(spec, { events: lifecycle, llhttp: parser, sockets, timers, frontend, observer, crowd })

@@ -1,5 +1,6 @@
 /** The file's `llm` -> one bind, one route and one backend of models. */
 
+import { CLEAR_TEXT } from '#engine/ir/plain.ts'
 import type { AiBackend, AiProvider, Bind, ModelsBackend, PolicyPhases, PolicySet } from '#engine/ir/snapshot.ts'
 import { editsOf, type FileEdits, overriddenModel } from '#engine/standalone/ai/edits.ts'
 import { translateGuards } from '#engine/standalone/ai/guards.ts'
@@ -34,7 +35,7 @@ export function llmBind(file: LlmFile, phases: PolicyPhases): Bind {
   const everything = { path: { prefix: '/' }, headers: [], query: [] }
   const backends = [{ backend: LLM_BACKEND, weight: 1, policies: {} }]
   const route = { name: 'llm', hostnames: [], matches: [everything], policies: {}, backends }
-  const listener = { name: 'llm', hostname: '*', protocol: 'HTTP' as const, ...phases, routes: [route] }
+  const listener = { name: 'llm', hostname: '*', ...CLEAR_TEXT, ...phases, routes: [route] }
   return { port: file.port ?? LLM_PORT, transport: 'auto', listeners: [listener] }
 }
 

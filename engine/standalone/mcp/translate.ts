@@ -1,6 +1,7 @@
 /** The file's `mcp` backends and its `mcp` shortcut -> their form in the Snapshot. */
 import type { Sources } from '#engine/contract/policy.ts'
 import { addRules } from '#engine/ir/mcp-rules.ts'
+import { CLEAR_TEXT } from '#engine/ir/plain.ts'
 import type {
   Bind,
   McpBackend,
@@ -51,7 +52,7 @@ export function mcpBind(port: number | undefined, phases: PolicyPhases): Bind {
   const everything = { path: { prefix: '/' }, headers: [], query: [] }
   const backends = [{ backend: MCP_BACKEND, weight: 1, policies: {} }]
   const route = { name: 'mcp', hostnames: [], matches: [everything], policies: {}, backends }
-  const listener = { name: 'mcp', hostname: '*', protocol: 'HTTP' as const, ...phases, routes: [route] }
+  const listener = { name: 'mcp', hostname: '*', ...CLEAR_TEXT, ...phases, routes: [route] }
   return { port: port ?? MCP_PORT, transport: 'auto', listeners: [listener] }
 }
 

@@ -1,0 +1,28 @@
+/** What holds where a source says nothing of TLS, HTTP/2 or the PROXY protocol (spec 2.6 and section 8). */
+import type { FrontendHttp2, FrontendTls } from './frontend.ts'
+import type { Listener } from './snapshot.ts'
+
+/** A listener of clear-text HTTP, as far as protocols are concerned. */
+export const CLEAR_TEXT: Pick<Listener, 'protocol' | 'tls' | 'tcpRoutes'> = {
+  protocol: 'HTTP',
+  tls: null,
+  tcpRoutes: []
+}
+
+const TLS: FrontendTls = {
+  handshakeTimeoutMs: 15_000,
+  alpn: ['h2', 'http/1.1'],
+  minVersion: '1.2',
+  maxVersion: '1.3',
+  cipherSuites: null
+}
+
+const HTTP2: FrontendHttp2 = {
+  windowBytes: 256 * 1024,
+  connectionWindowBytes: 1024 * 1024,
+  frameBytesMax: 16 * 1024,
+  pingIntervalMs: 0,
+  pingTimeoutMs: 20_000
+}
+
+export const PROTOCOL_DEFAULTS = { tls: TLS, http2: HTTP2, proxyProtocol: null } as const
