@@ -61,7 +61,14 @@ test('200 requests of every kind against the own backend, each answer checked', 
       assert.ok(outcome.rssBytes > 0, name)
     }
     const answer: AnswerName = 'kilobyte'
-    const gone = { mode: 'closed', connections: 1, fresh: false, requests: ['x'], port: backend.fixedPort } as const
+    const gone = {
+      mode: 'closed',
+      connections: 1,
+      hasTls: false,
+      fresh: false,
+      requests: ['x'],
+      port: backend.fixedPort
+    } as const
     const job: Job = { ...gone, warmupMs: 0, windowMs: 0, count: 1, rate: 0, graceMs: 10 }
     await assert.rejects(generator.run({ job, answer, pids: [2 ** 30] }), /ENOENT/)
   } finally {
@@ -70,9 +77,12 @@ test('200 requests of every kind against the own backend, each answer checked', 
   }
 })
 
-test('every peer writes its configuration, for one worker and for many routes', () => {
+test('every peer writes its configuration, for one worker, many routes and every way to reach it', () => {
   const folder = mkdtempSync(join(tmpdir(), 'weir-bench-test-'))
-  for (const peer of PEERS) {
+  const certificate = { chain: 'chain.pem', key: 'key.pem', both: 'both.pem' }
+  for (const [peer, wire] of PEERS.flatMap((peer) =>
+    ['http' as const, ...(peer.wires ?? [])].map((wire) => [peer, wire] as const)
+  )) {
     const args = peer.configure({
       port: 1,
       upstreamPort: 2,
@@ -81,7 +91,10 @@ test('every peer writes its configuration, for one worker and for many routes', 
       hasChain: true,
       model: null,
       isAtOnce: false,
+      wire,
+      certificate,
       connections: 64,
+      streams: 16,
       folder
     })
     // One is told its settings with each request.

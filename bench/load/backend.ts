@@ -10,6 +10,8 @@ export interface Backend {
   readonly fixedPort: number
   /** Port that answers /sse. */
   readonly streamPort: number
+  /** Port of the gRPC server. */
+  readonly grpcPort: number
   /** What answers on fixedPort: 'nginx' or 'own'. */
   readonly kind: string
   stop(): Promise<void>
@@ -24,16 +26,23 @@ export async function startBackend(
   const server = fileURLToPath(new URL('./backend/server.ts', import.meta.url))
   const own = await start({ program: process.execPath, args: [server] }, cores)
   const streamPort = Number(await own.firstLine())
-  if (nginx === null) return { fixedPort: streamPort, streamPort, kind: 'own', stop: own.stop }
+  const calls = fileURLToPath(new URL('./backend/grpc.ts', import.meta.url))
+  const grpc = await start({ program: process.execPath, args: ['--disable-warning=ExperimentalWarning', calls] }, cores)
+  const grpcPort = Number(await grpc.firstLine())
+  const stop = async () => {
+    await Promise.all([own.stop(), grpc.stop()])
+  }
+  if (nginx === null) return { fixedPort: streamPort, streamPort, grpcPort, kind: 'own', stop }
   const fixedPort = await freePort()
   const args = ['-c', writeBackend(folder, fixedPort), '-p', folder, '-e', 'stderr']
   const fixed = await start({ program: nginx, args }, cores)
   return {
     fixedPort,
     streamPort,
+    grpcPort,
     kind: 'nginx',
     async stop() {
-      await Promise.all([own.stop(), fixed.stop()])
+      await Promise.all([stop(), fixed.stop()])
     }
   }
 }

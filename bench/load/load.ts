@@ -4,18 +4,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PACED } from './backend/answers.ts'
 import { type Backend, startBackend } from './backend.ts'
+import { makeCertificate } from './certificate.ts'
 import { measureFirst } from './first.ts'
 import type { Faults, Latency, Outcome } from './generator/job.ts'
 import { type Generator, startGenerator } from './generator.ts'
 import { filesMax, placement } from './machine.ts'
-import { PEERS, REFERENCE } from './peers/index.ts'
-import type { Peer } from './peers/peer.ts'
+import { PEERS } from './peers/index.ts'
+import type { Certificate, Peer } from './peers/peer.ts'
 import { interleave, median } from './stats.ts'
 import { type Subject, startSubject, type Timing } from './subject.ts'
+import { measureByTool, toolMissing } from './tool.ts'
 import { obstacle, WORKLOADS, type Workload } from './workloads.ts'
 
 /** Latency is taken at this part of what the slowest peer of the workload reached. */
 const OPEN_RATE_PART = 0.3
+/** For workloads that need none. */
+const NO_CERTIFICATE: Certificate = { chain: '', key: '', both: '' }
 /** Answers that are under way at the end of a window may take this long. */
 const GRACE_MS = 5_000
 /** Opening the idle connections may take this long. */
@@ -71,10 +75,12 @@ export async function runLoad(plan: Plan, report: Reporter): Promise<Row[]> {
   const backend = await startBackend(folder, placement(1).load)
   report.note(`${placement(1).note}; backend: ${backend.kind}`)
   noteMissing(report)
+  const certificate = makeCertificate(folder)
   const rows: Row[] = []
   try {
-    for (const [name, workloads] of groupsOf(plan, report)) {
-      const found = await runGroup(workloads, plan, backend, join(folder, name), report)
+    for (const [name, workloads] of groupsOf(plan, certificate, report)) {
+      const where = { folder: join(folder, name), certificate: certificate ?? NO_CERTIFICATE }
+      const found = await runGroup(workloads, plan, backend, where, report)
       rows.push(...found)
       if (found.length > 0) report.table(found)
     }
@@ -87,25 +93,36 @@ export async function runLoad(plan: Plan, report: Reporter): Promise<Row[]> {
 }
 
 /** The chosen workloads by group, with the base of each; notes why one is left out. */
-function groupsOf(plan: Plan, report: Reporter): Map<string, Workload[]> {
+function groupsOf(plan: Plan, certificate: Certificate | null, report: Reporter): Map<string, Workload[]> {
   const wanted = new Set(plan.only.length > 0 ? plan.only : WORKLOADS.map((workload) => workload.name))
   for (const { name, base } of WORKLOADS) if (wanted.has(name) && base !== null) wanted.add(base)
   const groups = new Map<string, Workload[]>()
   const files = filesMax()
   for (const workload of WORKLOADS) {
     if (!wanted.has(workload.name)) continue
-    const reason = obstacle(workload, files)
+    const reason = obstacle(workload, files) ?? toolsMissing(workload, certificate)
     if (reason !== null) report.note(`${workload.name}: skipped, ${reason}`)
     else groups.set(workload.group, [...(groups.get(workload.group) ?? []), workload])
   }
   return groups
 }
 
+function toolsMissing({ wire, mode }: Workload, certificate: Certificate | null): string | null {
+  if ((wire === 'https' || wire === 'h2') && certificate === null) return 'openssl is not installed'
+  return mode === 'tool' ? toolMissing() : null
+}
+
+/** What the subjects of a group get. */
+interface Where {
+  readonly folder: string
+  readonly certificate: Certificate
+}
+
 async function runGroup(
   workloads: readonly Workload[],
   plan: Plan,
   backend: Backend,
-  folder: string,
+  { folder, certificate }: Where,
   report: Reporter
 ): Promise<Row[]> {
   const subjects: Subject[] = []
@@ -114,9 +131,10 @@ async function runGroup(
   try {
     for (const workload of workloads) {
       for (const peer of peersOf(workload, plan)) {
-        const upstream = PACED.has(workload.answer) ? backend.streamPort : backend.fixedPort
+        const upstream = portOf(backend, workload)
         const cores = placement(workload.threads).proxy
-        const subject = await startSubject(peer, workload, upstream, cores, folder).catch((error: Error) => {
+        const started = startSubject(peer, workload, upstream, cores, folder, certificate)
+        const subject = await started.catch((error: Error) => {
           // What others cannot do is no reason to measure nobody.
           if (peer.asks === undefined) throw error
           report.note(error.message.split('\n')[0]!)
@@ -130,6 +148,8 @@ async function runGroup(
     for (const subject of idle) rows.push(await measureIdle(subject, generator))
     const first = subjects.filter((subject) => subject.workload.mode === 'first')
     rows.push(...(await measureFirst(first, backend.streamPort, plan.rounds, generator)))
+    const asked = subjects.filter((subject) => subject.workload.mode === 'tool')
+    rows.push(...(await measureMultiplexed(asked, plan)))
     const busy = subjects.filter((subject) => subject.workload.mode === 'throughput')
     rows.push(...(await measureThroughput(busy, plan, generator)))
     return rows.map((row) => ({ ...row, ratio: ratioOf(row, rows) }))
@@ -138,10 +158,16 @@ async function runGroup(
   }
 }
 
+function portOf(backend: Backend, { wire, answer }: Workload): number {
+  if (wire === 'grpc') return backend.grpcPort
+  return PACED.has(answer) ? backend.streamPort : backend.fixedPort
+}
+
 /** The chosen peers that can be started here. */
 function peersOf(workload: Workload, plan: Plan): Peer[] {
   return PEERS.filter((peer) => {
-    const serves = (workload.peer ?? peer.name) === peer.name && (peer.asks === undefined || workload.model !== null)
+    const isAsked = (workload.peer ?? peer.name) === peer.name && (peer.asks === undefined || workload.model !== null)
+    const serves = isAsked && (workload.wire === 'http' || peer.wires?.has(workload.wire) === true)
     const chosen = plan.peers.length === 0 || plan.peers.includes(peer.name)
     return serves && chosen && !('missing' in peer.find())
   })
@@ -170,6 +196,20 @@ async function measureIdle(subject: Subject, generator: Generator): Promise<Row>
     connections: subject.workload.connections,
     faults: outcome.faults
   }
+}
+
+async function measureMultiplexed(subjects: readonly Subject[], { rounds, windowMs }: Plan): Promise<Row[]> {
+  const figures = await measureByTool(subjects, rounds, windowMs)
+  return [...figures].map(([{ workload, peer, emptyRssBytes }, told]) => ({
+    workload: workload.name,
+    peer,
+    ratio: null,
+    latency: null,
+    addedUs: null,
+    emptyRssBytes,
+    connections: workload.connections,
+    ...told
+  }))
 }
 
 async function measureThroughput(subjects: readonly Subject[], plan: Plan, generator: Generator): Promise<Row[]> {
@@ -208,9 +248,9 @@ async function measureThroughput(subjects: readonly Subject[], plan: Plan, gener
 }
 
 function ratioOf(row: Row, rows: readonly Row[]): number | null {
-  const { base } = WORKLOADS.find((workload) => workload.name === row.workload)!
+  const { base, reference } = WORKLOADS.find((workload) => workload.name === row.workload)!
   const other = rows.find(({ workload, peer }) =>
-    base === null ? workload === row.workload && peer === REFERENCE : workload === base && peer === row.peer
+    base === null ? workload === row.workload && peer === reference : workload === base && peer === row.peer
   )
   if (other === undefined) return null
   if (row.cpuUs !== null) return other.cpuUs === null ? null : row.cpuUs.median / other.cpuUs.median

@@ -9,9 +9,10 @@ import type { Order } from './generate.ts'
 import { runClosed } from './generator/closed.ts'
 import type { Job } from './generator/job.ts'
 import { type Learned, learn } from './learned.ts'
-import type { Peer, Setup } from './peers/peer.ts'
+import type { Certificate, Peer, Setup } from './peers/peer.ts'
 import { freePort } from './ports.ts'
 import { type Running, start } from './processes.ts'
+import { askOnce } from './tool.ts'
 import { jobOf, type Workload } from './workloads.ts'
 
 /** A peer must answer its first request within this time. */
@@ -28,6 +29,8 @@ export interface Subject {
   readonly workload: Workload
   /** Resident bytes after its first answer. */
   readonly emptyRssBytes: number
+  readonly port: number
+  readonly pids: readonly number[]
   /** What the generator needs to know to load it. */
   order(timing: Timing): Order
   stop(): Promise<void>
@@ -42,26 +45,31 @@ export async function startSubject(
   workload: Workload,
   upstreamPort: number,
   cores: string | null,
-  folder: string
+  folder: string,
+  certificate: Certificate
 ): Promise<Subject> {
   const command = peer.find()
   if ('missing' in command) throw new Error(command.missing)
   const own = join(folder, `${workload.name}-${peer.name}`)
   mkdirSync(own, { recursive: true })
   const port = await freePort()
-  const { threads, routes, hasChain, connections, model, answer } = workload
+  const { threads, routes, hasChain, connections, streams, model, answer, wire } = workload
   const isAtOnce = answer === 'chatAtOnce'
-  const setup = { port, upstreamPort, threads, routes, hasChain, connections, model, isAtOnce, folder: own }
+  const how = { threads, routes, hasChain, connections, streams, model, isAtOnce, wire, certificate }
+  const setup = { port, upstreamPort, ...how, folder: own }
   const args = peer.configure(setup)
   const process = await start({ program: command.program, args: [...command.args, ...args] }, cores)
   const job = { ...jobOf(workload), requests: requestsOf(peer, setup, workload) }
   const expected =
     peer.asks === undefined ? answerOf(peer, workload) : await learnt(peer, process, port, workload, job.requests[0]!)
-  await untilReady(peer, process, { ...job, port }, workload, expected)
+  if (workload.mode === 'tool') await untilAnswered(peer, process, port, workload)
+  else await untilReady(peer, process, { ...job, port }, workload, expected)
   const pids = processTree(process.pid)
   return {
     peer: peer.name,
     workload,
+    port,
+    pids,
     emptyRssBytes: usageOf(pids).rssBytes,
     order: (timing) => ({ job: { ...job, port, ...timing }, answer: expected, pids }),
     stop: process.stop
@@ -102,7 +110,7 @@ function answerOf(peer: Peer, { answer, model }: Workload): ExpectedName {
 async function untilReady(
   peer: Peer,
   process: Running,
-  asked: Pick<Job, 'requests' | 'fresh' | 'port'>,
+  asked: Pick<Job, 'requests' | 'hasTls' | 'fresh' | 'port'>,
   workload: Workload,
   answer: ExpectedName | Learned
 ): Promise<void> {
@@ -117,8 +125,22 @@ async function untilReady(
     if (process.alive() && refused && Date.now() < deadline) await after(READY_RETRY_MS)
     else break
   }
+  throw await unserved(peer, process, workload)
+}
+
+/** The same for what h2load asks. */
+async function untilAnswered(peer: Peer, process: Running, port: number, workload: Workload): Promise<void> {
+  const deadline = Date.now() + READY_MS_MAX
+  for (;;) {
+    if ((await askOnce(workload, port)) === null) return
+    if (process.alive() && Date.now() < deadline) await after(READY_RETRY_MS)
+    else throw await unserved(peer, process, workload)
+  }
+}
+
+async function unserved(peer: Peer, process: Running, workload: Workload): Promise<Error> {
   const why = process.alive() ? 'no right answer' : 'it has ended'
   const error = new Error(`${peer.name} does not serve ${workload.name}: ${why}\n${process.stderr()}`)
   await process.stop()
-  throw error
+  return error
 }

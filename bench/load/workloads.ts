@@ -3,7 +3,7 @@ import { CREDENTIALS } from '#engine/testing/chain.ts'
 import type { AnswerName } from './backend/answers.ts'
 import { CHAT_PATH } from './backend/models.ts'
 import type { Job } from './generator/job.ts'
-import { routePath } from './peers/peer.ts'
+import { routePath, type WireName } from './peers/peer.ts'
 
 export interface Workload {
   readonly name: string
@@ -11,7 +11,11 @@ export interface Workload {
   readonly about: string
   /** Workloads of one group run interleaved and share a table. */
   readonly group: string
-  readonly mode: 'throughput' | 'idle' | 'first'
+  /** tool: h2load makes the requests. */
+  readonly mode: 'throughput' | 'idle' | 'first' | 'tool'
+  readonly wire: WireName
+  /** Of HTTP/2: requests at a time on each connection. */
+  readonly streams: number
   readonly connections: number
   readonly fresh: boolean
   readonly answer: AnswerName
@@ -24,6 +28,8 @@ export interface Workload {
   readonly model: 'native' | 'converted' | null
   /** Only this peer; null: every peer that is installed. */
   readonly peer: string | null
+  /** Whom others are compared with, if it can be measured here. */
+  readonly reference: string
   /** Ratios are to this workload of the same peer; null: to the reference peer on the same workload. */
   readonly base: string | null
 }
@@ -38,6 +44,9 @@ const BEARER = 'Bearer 0123456789abcdef0123456789abcdef'
 const GET = request('GET /1k', '')
 const DEFAULTS = {
   mode: 'throughput',
+  wire: 'http',
+  streams: 1,
+  reference: 'nginx',
   connections: 64,
   fresh: false,
   answer: 'kilobyte',
@@ -64,6 +73,49 @@ const asks = (stream: boolean, more = '') =>
     }),
     more
   )
+
+/** How clients reach the gateway, beside HTTP/1.1 on clear text; certificates are of ECDSA P-256. */
+const WIRE_WORKLOADS: readonly Workload[] = [
+  { ...DEFAULTS, name: 'tls-get-1k', group: 'tls-get-1k', about: 'get-1k over TLS', wire: 'https' },
+  {
+    ...DEFAULTS,
+    name: 'tls-churn',
+    group: 'tls-churn',
+    about: 'a new connection and a whole TLS handshake for every request',
+    wire: 'https',
+    fresh: true,
+    requests: [request('GET /1k', '', 'Connection: close\r\n')]
+  },
+  {
+    ...DEFAULTS,
+    name: 'tls-answer-1m',
+    group: 'tls-answer-1m',
+    about: 'answer-1m over TLS',
+    wire: 'https',
+    connections: 16,
+    answer: 'megabyte',
+    requests: [request('GET /1m', '')]
+  },
+  { ...multiplexed('h2c'), name: 'h2c-16x16', about: 'HTTP/2 on clear text, 16 connections with 16 requests each' },
+  { ...multiplexed('h2'), name: 'h2-16x16', about: 'HTTP/2 over TLS, 16 connections with 16 requests each' },
+  {
+    ...multiplexed('grpc'),
+    name: 'grpc-unary',
+    about: 'gRPC calls of 128 bytes each way, 16 connections with 16 calls each',
+    reference: 'envoy'
+  },
+  {
+    ...DEFAULTS,
+    name: 'tcp-1m',
+    group: 'tcp-1m',
+    about: 'answer-1m through a TCP listener; figures per MB',
+    wire: 'tcp',
+    connections: 16,
+    answer: 'megabyte',
+    requests: [request('GET /1m', '')],
+    reference: 'haproxy'
+  }
+]
 
 /** Clients of chat completions, to a provider that speaks them, or to one of Anthropic; and the same as plain HTTP. */
 const MODEL_WORKLOADS: readonly Workload[] = (
@@ -162,6 +214,7 @@ export const WORKLOADS: readonly Workload[] = [
   },
   ...[1, 100, 5000].map((routes) => routed(routes)),
   ...[false, true].map((hasChain) => chained(hasChain)),
+  ...WIRE_WORKLOADS,
   ...MODEL_WORKLOADS,
   ...[1, 2].map(
     (threads): Workload => ({
@@ -181,8 +234,18 @@ export function obstacle(workload: Workload, files: number): string | null {
 }
 
 /** The generator's job for `workload`, less what differs from run to run. */
-export function jobOf(workload: Workload): Pick<Job, 'connections' | 'fresh' | 'requests'> {
-  return { connections: workload.connections, fresh: workload.fresh, requests: workload.requests }
+export function jobOf({
+  connections,
+  fresh,
+  requests,
+  wire
+}: Workload): Pick<Job, 'connections' | 'hasTls' | 'fresh' | 'requests'> {
+  return { connections, hasTls: wire === 'https', fresh, requests }
+}
+
+/** Asked by h2load. */
+function multiplexed(wire: WireName): Omit<Workload, 'name' | 'about'> {
+  return { ...DEFAULTS, mode: 'tool', wire, group: `${wire}-multiplexed`, connections: 16, streams: 16 }
 }
 
 /** The same requests with and without the policies. */

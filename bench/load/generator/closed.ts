@@ -21,7 +21,7 @@ class ClosedLoop implements SlotOwner {
 
   constructor(job: Job, expected: Expected, observe: () => Usage) {
     this.#job = job
-    for (let i = 0; i < job.connections; i++) this.#slots.push(new Slot(job.port, job.fresh, expected, this))
+    for (let i = 0; i < job.connections; i++) this.#slots.push(new Slot(job, expected, this))
     this.#window = new Window(this.#slots, expected, observe)
   }
 

@@ -35,7 +35,13 @@ async function serving(serve: (socket: Socket, request: number) => void) {
 }
 
 function job(port: number, more: Partial<Job>): Job {
-  const base = { mode: 'closed', connections: 4, fresh: false, requests: ['GET / HTTP/1.1\r\n\r\n'] } as const
+  const base = {
+    mode: 'closed',
+    connections: 4,
+    hasTls: false,
+    fresh: false,
+    requests: ['GET / HTTP/1.1\r\n\r\n']
+  } as const
   return { ...base, port, warmupMs: 0, windowMs: 50, count: null, rate: 0, graceMs: 2_000, ...more }
 }
 

@@ -23,7 +23,7 @@ class Holder implements SlotOwner {
 
   constructor(job: Job, expected: Expected, observe: () => Usage) {
     this.#job = job
-    for (let i = 0; i < job.connections; i++) this.#slots.push(new Slot(job.port, false, expected, this))
+    for (let i = 0; i < job.connections; i++) this.#slots.push(new Slot({ ...job, fresh: false }, expected, this))
     this.#window = new Window(this.#slots, expected, observe)
   }
 

@@ -44,7 +44,7 @@ class OpenLoop implements SlotOwner {
   constructor(job: Job, expected: Expected, observe: () => Usage) {
     this.#job = job
     this.#intervalMs = 1000 / job.rate
-    for (let i = 0; i < job.connections; i++) this.#slots.push(new Slot(job.port, job.fresh, expected, this))
+    for (let i = 0; i < job.connections; i++) this.#slots.push(new Slot(job, expected, this))
     this.#free.push(...this.#slots)
     this.#window = new Window(this.#slots, expected, observe)
   }

@@ -1,13 +1,17 @@
 /** One client: sends a request, waits for its answer, and tells its owner. Connects when it has to. */
-import { connect, type Socket } from 'node:net'
+import { type ConnectOpts, connect, type Socket, type TcpNetConnectOpts } from 'node:net'
+import { connect as connectTls, createSecureContext } from 'node:tls'
 import { AnswerReader, DONE, MORE } from './answer.ts'
-import type { Expected, Fault } from './job.ts'
+import type { Expected, Fault, Job } from './job.ts'
 
 /**
  * One read buffer for all connections of the process: the callback has looked at every byte of it
  * before the next read starts. 64 KiB is what a loopback read gives at most.
  */
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
+
+/** One for all: making it costs more than a handshake. Trusts nobody, and is never asked whom it trusts. */
+const TLS = { secureContext: createSecureContext(), rejectUnauthorized: false, servername: 'bench.example.com' }
 
 export interface SlotOwner {
   /** The answer to the request that was due at `dueMs` is whole and correct. */
@@ -21,6 +25,7 @@ export class Slot {
   busy = false
   readonly reader: AnswerReader
   readonly #port: number
+  readonly #hasTls: boolean
   readonly #fresh: boolean
   readonly #owner: SlotOwner
   #socket: Socket | null = null
@@ -30,9 +35,10 @@ export class Slot {
   /** The answer is whole; what is missing is the server's close. */
   #awaitsClose = false
 
-  constructor(port: number, fresh: boolean, expected: Expected, owner: SlotOwner) {
-    this.#port = port
-    this.#fresh = fresh
+  constructor(job: Pick<Job, 'port' | 'hasTls' | 'fresh'>, expected: Expected, owner: SlotOwner) {
+    this.#port = job.port
+    this.#hasTls = job.hasTls
+    this.#fresh = job.fresh
     this.#owner = owner
     this.reader = new AnswerReader(expected)
   }
@@ -62,7 +68,7 @@ export class Slot {
   }
 
   #connect(): void {
-    const socket: Socket = connect({
+    const options: TcpNetConnectOpts & ConnectOpts = {
       host: '127.0.0.1',
       port: this.#port,
       noDelay: true,
@@ -73,9 +79,10 @@ export class Slot {
           return true
         }
       }
-    })
+    }
+    const socket: Socket = this.#hasTls ? connectTls({ ...options, ...TLS }) : connect(options)
     this.#socket = socket
-    socket.on('connect', () => {
+    socket.on(this.#hasTls ? 'secureConnect' : 'connect', () => {
       if (socket !== this.#socket) return
       this.#connected = true
       socket.write(this.#request, 'latin1')

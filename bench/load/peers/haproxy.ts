@@ -5,6 +5,7 @@ import { findProgram, versionOf } from './program.ts'
 
 export const haproxy: Peer = {
   name: 'haproxy',
+  wires: new Set(['https', 'h2c', 'h2', 'tcp']),
   find() {
     const program = findProgram('haproxy')
     return program === null ? { missing: 'haproxy is not installed' } : { program, args: [] }
@@ -17,23 +18,28 @@ export const haproxy: Peer = {
   }
 }
 
-function configuration({ port, upstreamPort, threads, connections }: Setup): string {
+function configuration(setup: Setup): string {
+  const { port, upstreamPort, threads, connections, wire } = setup
   return `
 global
   nbthread ${threads}
   maxconn ${connections + 1024}
   no strict-limits
 defaults
-  mode http
+  mode ${wire === 'tcp' ? 'tcp' : 'http'}
   timeout connect 5s
   timeout client 1h
   timeout server 1h
-  timeout http-keep-alive 1h
-  http-reuse always
-frontend bench
-  bind 127.0.0.1:${port} backlog 4096
+${wire === 'tcp' ? '' : '  timeout http-keep-alive 1h\n  http-reuse always\n'}frontend bench
+  bind 127.0.0.1:${port} backlog 4096${bindOf(setup)}
   default_backend backend
 backend backend
   server one 127.0.0.1:${upstreamPort} pool-purge-delay 1h
 `
+}
+
+function bindOf({ wire, certificate }: Setup): string {
+  if (wire === 'https') return ` ssl crt ${certificate.both} alpn http/1.1`
+  if (wire === 'h2') return ` ssl crt ${certificate.both} alpn h2`
+  return wire === 'h2c' ? ' proto h2' : ''
 }

@@ -6,7 +6,4 @@ import { nginx } from './nginx.ts'
 import type { Peer } from './peer.ts'
 import { weir, weirUws } from './weir.ts'
 
-/** Figures are given as ratios to this one. */
-export const REFERENCE = nginx.name
-
 export const PEERS: readonly Peer[] = [nginx, haproxy, envoy, weir, weirUws, portkey, litellm]

@@ -5,6 +5,7 @@ import { findProgram, versionOf } from './program.ts'
 
 export const nginx: Peer = {
   name: 'nginx',
+  wires: new Set(['https', 'h2c', 'h2']),
   find() {
     const program = findProgram('nginx')
     return program === null ? { missing: 'nginx is not installed' } : { program, args: [] }
@@ -23,7 +24,8 @@ export const nginx: Peer = {
  * The settings that an operator who cares would make: keepalive to the backend and no answer ever
  * written to disk. Event streams are not buffered, or they would not be streams.
  */
-function configuration({ port, upstreamPort, threads, connections, model, folder }: Setup): string {
+function configuration(setup: Setup): string {
+  const { port, upstreamPort, threads, connections, model, wire, folder } = setup
   return `
 daemon off;
 worker_processes ${threads};
@@ -34,6 +36,7 @@ http {
   access_log off;
   keepalive_timeout 3600s;
   keepalive_requests 1000000000;
+  http2_max_concurrent_streams 1024;
   client_body_temp_path ${folder}/body;
   proxy_temp_path ${folder}/proxy;
   fastcgi_temp_path ${folder}/fastcgi;
@@ -49,10 +52,24 @@ http {
     keepalive_requests 1000000000;
   }
   server {
-    listen 127.0.0.1:${port} backlog=4096${threads > 1 ? ' reuseport' : ''};
-    location / { proxy_pass http://backend; }
+    listen 127.0.0.1:${port} backlog=4096${threads > 1 ? ' reuseport' : ''}${LISTEN[wire]};
+${tlsOf(setup)}    location / { proxy_pass http://backend; }
     location = /sse { proxy_pass http://backend; proxy_buffering off; }
 ${model === null ? '' : '    location /v1/ { proxy_pass http://backend; proxy_buffering off; }\n'}  }
 }
 `
+}
+
+const LISTEN: Readonly<Record<Setup['wire'], string>> = {
+  http: '',
+  https: ' ssl',
+  h2c: ' http2',
+  h2: ' ssl http2',
+  grpc: '',
+  tcp: ''
+}
+
+function tlsOf({ wire, certificate }: Setup): string {
+  if (wire !== 'https' && wire !== 'h2') return ''
+  return `    ssl_certificate ${certificate.chain};\n    ssl_certificate_key ${certificate.key};\n`
 }

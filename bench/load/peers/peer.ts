@@ -1,5 +1,11 @@
 /** A proxy that can be measured. */
 
+/**
+ * How clients reach the proxy: clear text; over TLS; over TLS with a handshake for every request; HTTP/2 on clear text
+ * and over TLS; gRPC on clear text; as bytes that nobody reads.
+ */
+export type WireName = 'http' | 'https' | 'h2c' | 'h2' | 'grpc' | 'tcp'
+
 export interface Setup {
   readonly port: number
   readonly upstreamPort: number
@@ -13,10 +19,22 @@ export interface Setup {
   readonly model: 'native' | 'converted' | null
   /** The backend streams at once, to requests with the field X-Bench. */
   readonly isAtOnce: boolean
+  readonly wire: WireName
+  /** PEM files of the server, where the wire has TLS. */
+  readonly certificate: Certificate
   /** Client connections that must fit. */
   readonly connections: number
+  /** Requests at a time on each. */
+  readonly streams: number
   /** An empty folder for the configuration and whatever else the program writes. */
   readonly folder: string
+}
+
+/** Paths. `both`: the chain and the key in one file. */
+export interface Certificate {
+  readonly chain: string
+  readonly key: string
+  readonly both: string
 }
 
 export interface Command {
@@ -28,6 +46,8 @@ export interface Peer {
   readonly name: string
   /** It reads what it passes on to models. */
   readonly translates?: true
+  /** What it can be reached by; absent: by clear text only. */
+  readonly wires?: ReadonlySet<WireName>
   /** It serves models only, and words answers in its own way. */
   readonly asks?: 'models'
   /** Header fields that it needs from clients, each with its line end. */

@@ -10,7 +10,7 @@ const SOURCE = fileURLToPath(import.meta.resolve('#engine/main.ts'))
 const BUNDLE = join(dirname(dirname(SOURCE)), 'dist', 'weir.mjs')
 
 /** Weir with its default transport, and with uWebSockets.js towards clients. */
-export const weir = peer('weir', {})
+export const weir = peer('weir', { wires: new Set(['https', 'h2c', 'h2', 'grpc', 'tcp']) })
 export const weirUws = peer('weir-uws', {
   transport: 'uws',
   // What that library cannot change (docs/design/005-uws-transport.md).
@@ -22,6 +22,7 @@ export const weirUws = peer('weir-uws', {
 
 interface Variant {
   readonly transport?: 'uws'
+  readonly wires?: Peer['wires']
   readonly frontendPolicies?: object
 }
 
@@ -29,6 +30,7 @@ function peer(name: string, variant: Variant): Peer {
   return {
     name,
     translates: true,
+    ...(variant.wires === undefined ? {} : { wires: variant.wires }),
     find() {
       const entry = [BUNDLE, SOURCE].find((path) => existsSync(path))
       if (entry === undefined) return { missing: 'neither the bundle nor engine/main.ts is there' }
@@ -44,7 +46,8 @@ function peer(name: string, variant: Variant): Peer {
 }
 
 /** Level warn: access log lines are of level info. The ports of admin, stats and readiness stay closed. */
-function configuration({ port, upstreamPort, threads, routes, hasChain, model }: Setup, variant: Variant): object {
+function configuration(setup: Setup, variant: Variant): object {
+  const { port, upstreamPort, threads, routes, hasChain, model } = setup
   const { transport = 'auto', frontendPolicies } = variant
   const provider = { [model === 'converted' ? 'anthropic' : 'openai']: {}, host: '127.0.0.1', port: upstreamPort }
   const backends = model === null ? [{ host: `127.0.0.1:${upstreamPort}` }] : [{ ai: { provider } }]
@@ -63,6 +66,14 @@ function configuration({ port, upstreamPort, threads, routes, hasChain, model }:
       logging: { level: 'warn' }
     },
     ...(frontendPolicies === undefined ? {} : { frontendPolicies }),
-    binds: [{ port, transport, listeners: [{ name: 'bench', routes: routes === 0 ? all : many }] }]
+    binds: [{ port, transport, listeners: [listenerOf(setup, routes === 0 ? all : many)] }]
   }
+}
+
+function listenerOf({ wire, certificate, upstreamPort }: Setup, routes: readonly object[]): object {
+  const name = 'bench'
+  if (wire === 'tcp')
+    return { name, protocol: 'TCP', tcpRoutes: [{ backends: [{ host: `127.0.0.1:${upstreamPort}` }] }] }
+  if (wire !== 'https' && wire !== 'h2') return { name, routes }
+  return { name, protocol: 'HTTPS', tls: { cert: certificate.chain, key: certificate.key }, routes }
 }
