@@ -7,7 +7,7 @@ import { type Import, importsOf, packageOf, resolveImport } from './imports.ts'
 
 /** Rooms of the engine by floor. Rooms of floor 0 may also import the rooms to their right. */
 const FLOORS: readonly (readonly string[])[] = [
-  ['contract', 'schema', 'http', 'socket', 'kit'],
+  ['contract', 'schema', 'http2', 'http', 'socket', 'kit'],
   ['ir', 'cel', 'routing'],
   ['lifecycle', 'build', 'downstream', 'upstream', 'telemetry'],
   ['standalone', 'kubernetes', 'admin', 'workers'],
