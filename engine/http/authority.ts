@@ -53,6 +53,10 @@ export function parseAuthority(authority: string): Authority | null {
     const literal = host.substring(1, host.length - 1)
     return isIPv6(literal) && !literal.includes('%') ? { host: literal, port } : null
   }
-  if (host.length > HOST_LENGTH_MAX || !NAME.test(host) || host.includes('..')) return null
-  return { host, port }
+  return isHostName(host) ? { host, port } : null
+}
+
+/** Whether the text can name a host (an IPv4 literal can): no port, no empty label, no odd characters. */
+export function isHostName(host: string): boolean {
+  return host.length <= HOST_LENGTH_MAX && NAME.test(host) && !host.includes('..')
 }
