@@ -1,5 +1,5 @@
 /**
- * `npm test`: types, format and lint, floating promises, house rules and layers, all at once; then
+ * `npm test`: types, format and lint, floating promises, house rules and layers, and the bundle, all at once; then
  * every *.test.ts under node's own test runner: those of units in two processes, the others in one each. The last
  * line says how many there were.
  * `npm test -- path/to/one.test.ts ...` runs only those tests.
@@ -50,12 +50,19 @@ function checks(): Check[] {
     { name: 'biome', args: [tool('@biomejs/biome', 'biome'), 'check', '.'] },
     { name: 'oxlint', args: [tool('oxlint', 'oxlint'), '--type-aware', '.'] },
     { name: 'tidy', args: ['--disable-warning=ExperimentalWarning', join(ROOT, 'scripts/tidy.ts')] },
-    { name: 'layers', args: ['--disable-warning=ExperimentalWarning', join(ROOT, 'scripts/layers.ts')] }
+    { name: 'layers', args: ['--disable-warning=ExperimentalWarning', join(ROOT, 'scripts/layers.ts')] },
+    { name: 'bundle', args: ['--disable-warning=ExperimentalWarning', join(ROOT, 'scripts/build.ts'), BUNDLE] }
   ]
 }
 
+/** What tests start as the program: in a folder of its own below the packages that it is not bundled with. */
+const BUNDLE = join(ROOT, 'dist', 'test', 'weir.mjs')
+
 /** oxlint looks for its type-aware half in the PATH; npm sets that, a direct call does not. */
-const env = { ...process.env, PATH: `${join(ROOT, 'node_modules', '.bin')}${delimiter}${process.env.PATH ?? ''}` }
+const env: NodeJS.ProcessEnv = {
+  ...process.env,
+  PATH: `${join(ROOT, 'node_modules', '.bin')}${delimiter}${process.env.PATH ?? ''}`
+}
 
 const TEST_ARGS = ['--disable-warning=ExperimentalWarning', '--test', `--test-timeout=${TEST_TIMEOUT_MS}`]
 const TAP = '--test-reporter=tap'
@@ -110,6 +117,7 @@ async function main(asked: readonly string[]): Promise<void> {
     return
   }
   const failed = (await Promise.all(checks().map(runCheck))).filter((name) => name !== null)
+  if (!failed.includes('bundle')) env.WEIR_TEST_PROGRAM = BUNDLE
   const files = listFiles(ROOT).filter(isTest)
   const isShared = (file: string) => SHARED.test(file) && !ALONE.test(file)
   const shared = files.filter(isShared)

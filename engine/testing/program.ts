@@ -4,7 +4,8 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 
-const MAIN = join(import.meta.dirname, '..', 'main.ts')
+/** The bundle that `npm test` has made of these sources: it starts in a third of the time. Else the sources. */
+const MAIN = process.env.WEIR_TEST_PROGRAM ?? join(import.meta.dirname, '..', 'main.ts')
 
 export class RunningProgram {
   output = ''
