@@ -3,7 +3,6 @@
  * Transports call in with what happened on their side; nothing here knows a protocol or a policy.
  * docs/life-of-a-request.md tells the same story in words.
  */
-import { replyBytes } from './contract/body.ts'
 import { ERRORS, type ErrorCode } from './contract/errors.ts'
 import {
   type Exchange,
@@ -20,7 +19,7 @@ import type { ClientEvents, ServerEvents } from './contract/transport.ts'
 import type { HeaderBlock } from './http/headers.ts'
 import { chance } from './kit/chance.ts'
 import type { TimerWheel } from './kit/timer-wheel.ts'
-import { buildReply, dropServer, replyFor } from './local-reply.ts'
+import { buildReply, dropServer, replyFor, sendReply } from './local-reply.ts'
 import { Mirrors } from './mirrors.ts'
 import { Retries, type RetryObserver } from './retries.ts'
 import type { ReadSlot } from './socket/memory.ts'
@@ -306,8 +305,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   #sendLocalBody(ex: Exchange): void {
-    const bytes = ex.responseBytes ?? replyBytes(ex.localReply!)
-    if (bytes.length > 0) ex.client.sendBody(ex, bytes, 0, bytes.length, null)
+    sendReply(ex)
     this.#finish(ex, '')
   }
 

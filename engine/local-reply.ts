@@ -1,8 +1,10 @@
 /** Responses that the gateway makes itself: what an error code says, and the message that carries it. */
+import { replyBytes } from './contract/body.ts'
 import { ERRORS, type ErrorCode } from './contract/errors.ts'
 import { BODY_LENGTH, BODY_NONE, type Exchange, type LocalReply } from './contract/exchange.ts'
 import { httpDate } from './http/date.ts'
 import { HeaderBlock } from './http/headers.ts'
+import { STILL } from './socket/memory.ts'
 
 /** The reply that `code` leads to. */
 export function replyFor(ex: Exchange, code: ErrorCode): LocalReply {
@@ -16,7 +18,7 @@ export function replyFor(ex: Exchange, code: ErrorCode): LocalReply {
 export function buildReply(ex: Exchange, reply: LocalReply): void {
   const block = new HeaderBlock()
   block.receive('Date', httpDate())
-  const length = reply.body === null ? 0 : Buffer.byteLength(reply.body)
+  const length = lengthOf(reply.body)
   if (length > 0) block.receive('Content-Type', reply.contentType ?? 'text/plain; charset=utf-8')
   if (reply.status !== 204 && reply.status !== 304) block.receive('Content-Length', String(length))
   const { headers } = reply
@@ -25,6 +27,25 @@ export function buildReply(ex: Exchange, reply: LocalReply): void {
   ex.response = block
   ex.responseBody = length > 0 ? BODY_LENGTH : BODY_NONE
   ex.responseLength = length
+}
+
+function lengthOf(body: LocalReply['body']): number {
+  if (body === null) return 0
+  if (typeof body === 'string' || Buffer.isBuffer(body)) return Buffer.byteLength(body)
+  let length = 0
+  for (const piece of body) length += piece.length
+  return length
+}
+
+/** Sends the body of the gateway's own reply, or what has been made of it. */
+export function sendReply(ex: Exchange): void {
+  const reply = ex.localReply!
+  if (ex.responseBytes === null && Array.isArray(reply.body)) {
+    for (const piece of reply.body as readonly Buffer[]) ex.client.sendBody(ex, piece, 0, piece.length, STILL)
+    return
+  }
+  const bytes = ex.responseBytes ?? replyBytes(reply)
+  if (bytes.length > 0) ex.client.sendBody(ex, bytes, 0, bytes.length, null)
 }
 
 /** What `ex` waits for or holds of its backend goes: the gateway answers itself. */

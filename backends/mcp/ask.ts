@@ -4,6 +4,7 @@
  */
 import { performance } from 'node:perf_hooks'
 import type { HeaderBlock } from '#engine/http/headers.ts'
+import type { News } from './lists/news.ts'
 import { factsOf } from './merge.ts'
 import { isKept, type Peers } from './peers.ts'
 import type { JsonObject, RpcRequest, RpcResponse } from './rpc.ts'
@@ -22,6 +23,8 @@ export interface Asking {
   readonly beginMs: number
   /** The client has ended the session, perhaps in another worker: nothing of it is begun again. */
   readonly isOver: () => boolean
+  /** Hears what targets tell of their lists. */
+  readonly news: News
 }
 
 export interface Begun {
@@ -35,7 +38,7 @@ let heals = 0
 
 /** Asks, and heals the session once. Returns what gives it up. `json`: the message as it came, if that may be sent. */
 export function ask(asking: Asking, message: RpcRequest, events: LinkEvents, json?: Buffer): () => void {
-  const { session, target, peers, headers, timeoutMs } = asking
+  const { session, target, peers, headers, timeoutMs, news } = asking
   let isGivenUp = false
   let hasHealed = false
   let stop: (() => void) | null = null
@@ -56,12 +59,16 @@ export function ask(asking: Asking, message: RpcRequest, events: LinkEvents, jso
       return
     }
     const used = seat.upstream
-    const { answeredBytes } = events
+    const { answeredBytes, hinted } = events
     const link = peers.link(session, target, headers)
     const own: LinkEvents = {
-      message: (given, eventId) => events.message(given, eventId),
+      message: (given, eventId) => {
+        news.heard(target.name, given)
+        events.message(given, eventId)
+      },
       answered: (response) => events.answered(response),
-      ...(answeredBytes === undefined ? {} : { answeredBytes }),
+      ...(answeredBytes === undefined ? {} : { answeredBytes: (json: Buffer) => events.answeredBytes!(json) }),
+      ...(hinted === undefined ? {} : { hinted: (ttlMs, cacheScope) => events.hinted!(ttlMs, cacheScope) }),
       failed(failure) {
         if (failure.kind !== 'expired' || hasHealed) events.failed(failure)
         else if (session.seats.get(target.name)?.upstream !== used) {
@@ -108,6 +115,9 @@ export function restore(asking: Asking, done: (failure: LinkFailure | null) => v
     }
     const { link, facts } = begun
     session.seats.set(target.name, { upstream: link.upstreamSession, version: facts.protocolVersion })
+    session.learn(target.name, facts.capabilities)
+    session.deafen(target.name)
+    asking.news.unheard(session, target.name)
     if (isKept(target)) session.keep(target, link)
     // What the client said long ago. A target that does not take it will refuse the call that follows.
     void link.send({ jsonrpc: '2.0', method: 'notifications/initialized' }).then(() => tell(null))

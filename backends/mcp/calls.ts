@@ -4,12 +4,11 @@ import { ask } from './ask.ts'
 import { type Core, failureText } from './core.ts'
 import type { Reply } from './downstream/reply.ts'
 import { fail, forward, under } from './forward.ts'
-import { isWithout, type Listed, listAll, metaOf } from './lists.ts'
-import { itemsOf, LISTS, type ListKind, renamed, visible, withoutDoubles } from './merge.ts'
+import { list } from './lists/serve.ts'
+import { LISTS, type ListKind } from './merge.ts'
 import { outwardMessage } from './messages.ts'
 import type { Owned } from './names.ts'
 import { ownersOf } from './owners.ts'
-import { STATELESS } from './protocol/revisions.ts'
 import { isObject } from './read-rpc.ts'
 import {
   INTERNAL_ERROR,
@@ -20,7 +19,6 @@ import {
   type RpcResponse
 } from './rpc.ts'
 import type { Session } from './session.ts'
-import { complete } from './stateless-results.ts'
 import type { LinkFailure, Target } from './target.ts'
 
 /** One request and where its answer goes. */
@@ -36,7 +34,7 @@ export interface Call {
 type Handler = (call: Call) => void
 
 const METHODS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
-  ...[...LISTS].map(([method, kind]): [string, Handler] => [method, (call) => list(call, kind)]),
+  ...[...LISTS].map(([method, kind]): [string, Handler] => [method, (call) => listFor(call, kind)]),
   ['tools/call', (call) => byName(call, 'tool')],
   ['prompts/get', (call) => byName(call, 'prompt')],
   ['resources/read', byUri],
@@ -208,6 +206,10 @@ function byTask(call: Call): void {
   else pass(call, core.peers.get(owned.target), owned.name === taskId ? params : { ...params, taskId: owned.name })
 }
 
+function listFor(call: Call, kind: ListKind): void {
+  list(call, kind, () => pass(call, call.core.peers.all[0]!, call.message.params ?? null))
+}
+
 // --- of the gateway, or of all ---
 
 function ping(call: Call): void {
@@ -250,75 +252,4 @@ function everywhere(call: Call): void {
     finish()
     for (const stop of stops) stop()
   }
-}
-
-// --- lists ---
-
-function list(call: Call, kind: ListKind): void {
-  const { core, message, params } = call
-  const [only] = core.peers.all
-  if (core.names.isTagged) listOfMany(call, kind)
-  else if (!core.hasRules(only!.name) && !core.names.isPrefixed) pass(call, only!, message.params ?? null)
-  else {
-    // Of one target: pages pass one by one, under the target's own cursors.
-    pass(call, only!, params, (result) => {
-      const seen = visible(itemsOf(result, kind), only!.name, kind, (item) => core.mayUse(call.reply.ex, item))
-      const shown = { ...result, [kind.key]: seen.map((item) => renamed(item, only!.name, kind, core.names)) }
-      // What this caller sees is not for others.
-      return 'cacheScope' in shown && core.hasRules(only!.name) ? { ...shown, cacheScope: 'private' } : shown
-    })
-  }
-}
-
-function listOfMany(call: Call, kind: ListKind): void {
-  const { core, reply, session, message, params } = call
-  if (params.cursor !== undefined) {
-    invalid(call, 'Invalid cursor: this list has one page')
-    return
-  }
-  const finish = under(session, message.id, [...core.names.targets])
-  const headers = core.peers.headersOf(reply.ex)
-  const all = new Map<string, Listed>()
-  const stops = core.peers.all.map((target) =>
-    listAll(
-      core.asking(session, target, headers, core.backend.targetTimeoutMs),
-      {
-        method: message.method,
-        kind,
-        meta: metaOf(message.params),
-        id: message.id,
-        mayUse: (item) => core.mayUse(reply.ex, item),
-        message: (given) => reply.message(outwardMessage(core.names, target.name, given), null)
-      },
-      (listed) => {
-        all.set(target.name, listed)
-        if (all.size < core.peers.all.length) return
-        finish()
-        merged(call, kind, all)
-      }
-    )
-  )
-  reply.onGone = () => {
-    finish()
-    for (const stop of stops) stop()
-  }
-}
-
-function merged(call: Call, kind: ListKind, all: ReadonlyMap<string, Listed>): void {
-  const { core, reply, message, session } = call
-  const listed = core.peers.all.map(({ name }) => all.get(name)!)
-  const bad = listed.filter((one) => (one.failure !== null || one.error !== null) && !isWithout(one))
-  const [first] = bad
-  if (first !== undefined && (core.backend.failureMode === 'failClosed' || bad.length === listed.length)) {
-    if (first.failure !== null) fail(core, reply, session, message.id, first.target, first.failure)
-    else reply.error(message.id, first.error!.code, `target ${first.target}: ${first.error!.message}`)
-    return
-  }
-  if (listed.every(isWithout)) {
-    reply.error(message.id, METHOD_NOT_FOUND, 'Method not found')
-    return
-  }
-  const items = listed.flatMap(({ target, items: own }) => own.map((item) => renamed(item, target, kind, core.names)))
-  const result = { [kind.key]: core.names.isPrefixed || kind.by !== 'name' ? items : withoutDoubles(items, kind) }
-  reply.respond({ jsonrpc: '2.0', id: message.id, result: session.version === STATELESS ? complete(result) : result })
 }

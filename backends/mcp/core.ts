@@ -6,7 +6,10 @@ import type { HeaderBlock } from '#engine/http/headers.ts'
 import { addRules } from '#engine/ir/mcp-rules.ts'
 import type { McpBackend } from '#engine/ir/snapshot.ts'
 import type { Asking } from './ask.ts'
+import { workerState } from './bridge/era-target.ts'
 import { Pulse } from './downstream/pulse.ts'
+import { News } from './lists/news.ts'
+import { Composed } from './lists/show.ts'
 import { Names } from './names.ts'
 import { Peers } from './peers.ts'
 import { compileRules, type ItemGate } from './rules.ts'
@@ -19,6 +22,8 @@ export class Core {
   readonly context: BackendContext
   readonly peers: Peers
   readonly names: Names
+  readonly news: News
+  readonly composed = new Composed()
   readonly sessions: Sessions
   readonly pulse = new Pulse()
   readonly isStateless: boolean
@@ -33,6 +38,7 @@ export class Core {
       backend.targets.map(({ name }) => name),
       backend.prefixMode
     )
+    this.news = new News(backend, context, workerState().bus)
     this.isStateless = backend.sessionRouting === 'Stateless'
     // A session belongs to one backend: its name is sealed with it, whatever else has the same key.
     const seal = new Seal(backend.session.key, context.secret, `session ${context.name}`)
@@ -50,15 +56,20 @@ export class Core {
     return this.#gates.get(target) !== null
   }
 
+  /** Null: everybody may everything of `target`. */
+  gateOf(target: string): ItemGate | null {
+    return this.#gates.get(target) ?? null
+  }
+
   mayUse(ex: Exchange, item: McpItem): boolean {
     const gate = this.#gates.get(item.target)
     return gate === null || gate?.(ex, item) === true
   }
 
   asking(session: Session, target: Target, headers: HeaderBlock, timeoutMs: number): Asking {
-    const { peers, sessions } = this
+    const { peers, sessions, news } = this
     const isOver = () => sessions.isOver(session)
-    return { peers, session, target, headers, timeoutMs, beginMs: this.backend.targetTimeoutMs, isOver }
+    return { peers, session, target, headers, timeoutMs, beginMs: this.backend.targetTimeoutMs, isOver, news }
   }
 
   /** Tells every target of the session that it is over. */

@@ -43,15 +43,18 @@ export function forward(order: Forwarding): void {
     },
     answered: (response) => {
       finish()
+      core.news.called(session, target.name, message.method)
       reply.respond(edited(order, response))
     },
     failed: (failure) => {
       finish()
+      core.news.called(session, target.name, message.method)
       fail(core, reply, session, message.id, target.name, failure)
     }
   }
   const raw = (bytes: Buffer): void => {
     finish()
+    core.news.called(session, target.name, message.method)
     note(reply, bytes)
     if (!names.isTagged || !maySayPlaces(bytes)) {
       reply.respondBytes(bytes)
@@ -66,6 +69,7 @@ export function forward(order: Forwarding): void {
   const stop = ask(asking, message, isPlain ? { ...events, answeredBytes: raw } : events, json)
   reply.onGone = () => {
     finish()
+    core.news.called(session, target.name, message.method)
     stop()
   }
 }

@@ -118,7 +118,8 @@ class Beginning {
       for (const { link } of this.#begun.values()) link.close()
       return true
     }
-    for (const [name, { link }] of this.#begun) {
+    for (const [name, { link, facts: own }] of this.#begun) {
+      session.learn(name, own.capabilities)
       const target = this.#core.peers.get(name)
       if (isKept(target)) session.keep(target, link)
       else link.release()

@@ -61,6 +61,7 @@ class Listening {
   readonly #places: Record<string, string | null> = {}
   readonly #stops = new Map<Target, () => void>()
   readonly #opened = new Set<Target>()
+  readonly #heard = new Set<Target>()
   /** Targets whose stream is open or may yet be. */
   #open: number
   #isOver = false
@@ -86,6 +87,7 @@ class Listening {
     this.#isOver = true
     this.#session.streams--
     this.#core.sessions.use(this.#session, performance.now())
+    for (const target of [...this.#heard]) this.#closes(target)
     for (const stop of this.#stops.values()) stop()
   }
 
@@ -99,15 +101,17 @@ class Listening {
     }
     const stop = peers.link(this.#session, target, headers).listen(from, {
       opened: () => {
-        this.#opened.add(target)
+        this.#opens(target)
         this.#reply.open()
       },
       message: (message, eventId) => {
-        this.#opened.add(target)
+        this.#opens(target)
+        this.#core.news.heard(target.name, message)
         const id = eventId === null ? null : this.#idOf(target, eventId)
         this.#reply.message(this.#outward(target, message), id)
       },
       ended: (failure) => {
+        this.#closes(target)
         if (failure?.kind !== 'expired' || !mayRestore) this.#ended(target, failure)
         else {
           restore(asking, (lasting) => {
@@ -120,7 +124,28 @@ class Listening {
     })
     this.#stops.set(target, stop)
     // Nothing is asked of whoever has it open already.
-    if (isKept(target)) this.#reply.open()
+    if (isKept(target)) {
+      this.#hears(target)
+      this.#reply.open()
+    }
+  }
+
+  #opens(target: Target): void {
+    this.#opened.add(target)
+    this.#hears(target)
+  }
+
+  /** From here on changes of its lists are heard of. */
+  #hears(target: Target): void {
+    if (this.#isOver || this.#heard.has(target)) return
+    this.#heard.add(target)
+    this.#session.hear(target.name, 1)
+  }
+
+  #closes(target: Target): void {
+    if (!this.#heard.delete(target)) return
+    this.#session.hear(target.name, -1)
+    this.#core.news.unheard(this.#session, target.name)
   }
 
   /** In the client's names. Responses come where the stream of a request goes on: what rules hide stays hidden. */

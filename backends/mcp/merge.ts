@@ -71,12 +71,6 @@ export function relisted(
   return { ...result, ...Object.fromEntries(lists) }
 }
 
-/** Plain names of several targets: whoever has one first keeps it, and nobody can call what two have. */
-export function withoutDoubles(items: readonly JsonObject[], { by }: ListKind): JsonObject[] {
-  const seen = new Set<JsonValue | undefined>()
-  return items.filter((item) => !seen.has(item[by]) && seen.add(item[by]))
-}
-
 /** Of several servers, as one. `facts`: by target, in the order of the configuration; at least one. */
 export function mergeFacts(facts: ReadonlyMap<string, ServerFacts>, own: JsonObject): ServerFacts {
   const all = [...facts.values()]

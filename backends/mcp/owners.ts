@@ -5,10 +5,9 @@
 import type { McpItem } from '#engine/contract/mcp-use.ts'
 import type { Core } from './core.ts'
 import type { Reply } from './downstream/reply.ts'
-import { isWithout, listAll } from './lists.ts'
+import { isWithout, listAll } from './lists/all.ts'
 import { LISTS } from './merge.ts'
 import type { Owned } from './names.ts'
-import type { JsonObject } from './rpc.ts'
 import type { Session } from './session.ts'
 import type { LinkFailure } from './target.ts'
 
@@ -27,8 +26,8 @@ let searches = 0
 const shared = new WeakMap<object, Map<string, ReadonlySet<string>>>()
 
 /** `place`: whose sessions share them. */
-export function namesOf(place: object, key: string, items: readonly JsonObject[]): ReadonlySet<string> {
-  const own = new Set(items.map((item) => item.name as string))
+export function namesOf(place: object, key: string, names: readonly string[]): ReadonlySet<string> {
+  const own = new Set(names)
   const all = shared.get(place) ?? new Map<string, ReadonlySet<string>>()
   shared.set(place, all)
   const last = all.get(key)
@@ -95,13 +94,19 @@ function search(
   const headers = core.peers.headersOf(reply.ex)
   const asking = core.asking(session, core.peers.get(target), headers, core.backend.targetTimeoutMs)
   const listKind = LISTS.get(method)!
-  const order = { method, kind: listKind, meta: null, id: `weir-names-${++searches}`, mayUse: () => true, message() {} }
+  const id = `weir-names-${++searches}`
+  // A list that is remembered is asked for again when the name is not on it.
+  const order = { method, kind: listKind, names: core.names, meta: null, id, message() {}, wanted: name }
   return listAll(asking, order, (listed) => {
     if (listed.failure !== null) done(listed.failure)
     else if (listed.error !== null && !isWithout(listed))
       done({ kind: 'refused', status: null, message: listed.error.message.slice(0, 200) })
     else {
-      const names = namesOf(core, key, listed.items)
+      const names = namesOf(
+        core,
+        key,
+        listed.pages.flatMap((page) => page.names)
+      )
       const catalog = { at: performance.now(), names }
       session.catalogs.set(key, catalog)
       done(catalog)

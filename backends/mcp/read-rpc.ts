@@ -18,6 +18,8 @@ export const DEPTH_MAX = 64
 const NAME_LENGTH_MAX = 256
 
 const QUOTE = 34
+/** Bytes of a text that are looked at one by one. */
+const NEAR = 64
 const BACKSLASH = 92
 
 /** The message, or why there is none. Never throws. */
@@ -96,8 +98,20 @@ export function isTooDeep(bytes: Buffer): boolean {
 
 /** Place of the quote that ends the text which begins at `from`. */
 function endOfText(bytes: Buffer, from: number): number {
+  const { length } = bytes
+  const near = Math.min(length, from + NEAR)
   let i = from
-  while (i < bytes.length && bytes[i] !== QUOTE) i += bytes[i] === BACKSLASH ? 2 : 1
+  while (i < near) {
+    const c = bytes[i]!
+    if (c === QUOTE) return i
+    i += c === BACKSLASH ? 2 : 1
+  }
+  if (i >= length) return i
+  // A long text without escapes, as most are, is found by the machine; any other is read to its end, once.
+  const quote = bytes.indexOf(QUOTE, i)
+  if (quote < 0) return length
+  if (!bytes.subarray(i, quote).includes(BACKSLASH)) return quote
+  while (i < length && bytes[i] !== QUOTE) i += bytes[i] === BACKSLASH ? 2 : 1
   return i
 }
 
@@ -122,12 +136,27 @@ export function isPlainAnswer(bytes: Buffer, id: RpcId): boolean {
         isKey = false
       }
       i = end
-    } else if (c === 123 || c === 91) isKey = ++depth === 1
-    else if (c === 44) isKey = depth === 1
+    } else if (c === 123 || c === 91) {
+      if (depth === 0) isKey = ++depth === 1
+      else i = endOfNested(bytes, i + 1)
+    } else if (c === 44) isKey = depth === 1
     else if ((c === 125 || c === 93) && --depth === 0)
       return ids === 1 && outcomes === 1 && /^\s*$/.test(bytes.latin1Slice(i + 1))
   }
   return false
+}
+
+/** Place of the bracket that closes what has been opened before `from`; the length where none does. */
+function endOfNested(bytes: Buffer, from: number): number {
+  const { length } = bytes
+  let depth = 1
+  for (let i = from; i < length; i++) {
+    const c = bytes[i]!
+    if (c === QUOTE) i = endOfText(bytes, i + 1)
+    else if (c === 123 || c === 91) depth++
+    else if ((c === 125 || c === 93) && --depth === 0) return i
+  }
+  return length
 }
 
 /** Whether the value behind the colon at `from` is written so. */

@@ -34,7 +34,7 @@ export function compileRules(rules: McpRules | null): ItemGate {
     use.item = item
     const mayPass =
       !denies.some(ex, item, isDenied) &&
-      requires.every(({ program }) => program.run(ex) === true) &&
+      areTrue(requires, ex) &&
       (rules.allow.length === 0 || allows.some(ex, item, isTrue))
     use.item = before
     ex.mcp = mcp
@@ -51,6 +51,11 @@ interface Rule {
 function ruleOf(source: string): Rule {
   const program = compileExpression(source, MCP_ROOTS, 'bool')
   return { program, kinds: kindsOf(program) }
+}
+
+function areTrue(rules: readonly Rule[], ex: Exchange): boolean {
+  for (const { program } of rules) if (program.run(ex) !== true) return false
+  return true
 }
 
 const isTrue = ({ program }: Rule, ex: Exchange): boolean => program.run(ex) === true
@@ -80,7 +85,7 @@ type Test = (rule: Rule, ex: Exchange, item: McpItem) => boolean
 
 class Index {
   /** Rules that can only be true of items with one of some names: kind and name -> those. */
-  readonly #named = new Map<string, Rule[]>()
+  readonly #named = new Map<string, Map<string, Rule[]>>()
   readonly #others: Rule[] = []
 
   constructor(sources: readonly string[]) {
@@ -88,24 +93,34 @@ class Index {
       const rule = ruleOf(source)
       const slots = slotsOf(source)
       if (slots === null) this.#others.push(rule)
-      for (const slot of new Set(slots)) {
-        const there = this.#named.get(slot)
-        if (there === undefined) this.#named.set(slot, [rule])
-        else there.push(rule)
-      }
+      for (const { kind, name } of slots ?? []) this.#add(kind, name, rule)
     }
   }
 
+  #add(kind: string, name: string, rule: Rule): void {
+    const ofKind = this.#named.get(kind) ?? new Map<string, Rule[]>()
+    this.#named.set(kind, ofKind)
+    const there = ofKind.get(name)
+    if (there === undefined) ofKind.set(name, [rule])
+    // A name may be said twice in one list.
+    else if (there.at(-1) !== rule) there.push(rule)
+  }
+
   some(ex: Exchange, item: McpItem, test: Test): boolean {
-    const named = this.#named.size === 0 ? undefined : this.#named.get(slot(item.kind, item.name))
-    return (named?.some((rule) => test(rule, ex, item)) ?? false) || this.#others.some((rule) => test(rule, ex, item))
+    const named = this.#named.get(item.kind)?.get(item.name)
+    if (named !== undefined) for (const rule of named) if (test(rule, ex, item)) return true
+    for (const rule of this.#others) if (test(rule, ex, item)) return true
+    return false
   }
 }
 
-const slot = (kind: string, name: string): string => `${kind} ${name}`
+interface Slot {
+  readonly kind: string
+  readonly name: string
+}
 
 /** From `mcp.tool.name == "a"` or `mcp.tool.name in ["a"]`, alone or among what all must be true; null: any item. */
-function slotsOf(source: string): string[] | null {
+function slotsOf(source: string): Slot[] | null {
   const tree = parse(source)
   const terms = tree.kind === 'logic' && tree.op === '&&' ? tree.terms : [tree]
   for (const term of terms) {
@@ -115,7 +130,7 @@ function slotsOf(source: string): string[] | null {
   return null
 }
 
-function slotsOfTerm(term: Expr): string[] | null {
+function slotsOfTerm(term: Expr): Slot[] | null {
   if (term.kind !== 'binary') return null
   const { op, left, right } = term
   if (op === '==') return slotsFor(left, [right]) ?? slotsFor(right, [left])
@@ -126,11 +141,11 @@ function slotsOfTerm(term: Expr): string[] | null {
   )
 }
 
-function slotsFor(subject: Expr, names: readonly Expr[]): string[] | null {
+function slotsFor(subject: Expr, names: readonly Expr[]): Slot[] | null {
   const [root, kind, field, ...rest] = pathOf(subject)?.names ?? []
   if (root !== 'mcp' || kind === undefined || field !== 'name' || rest.length > 0) return null
   const texts = names.flatMap((name) =>
-    name.kind === 'literal' && typeof name.value === 'string' ? [slot(kind, name.value)] : []
+    name.kind === 'literal' && typeof name.value === 'string' ? [{ kind, name: name.value }] : []
   )
   return texts.length === names.length ? texts : null
 }

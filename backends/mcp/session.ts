@@ -5,7 +5,9 @@
 import { randomBytes } from 'node:crypto'
 import type { Ended } from '#engine/contract/ended.ts'
 import { Lru } from '#engine/kit/lru.ts'
+import type { Shelf } from './lists/cache.ts'
 import type { Catalog } from './owners.ts'
+import { BRIDGED } from './protocol/revisions.ts'
 import { isObject } from './read-rpc.ts'
 import type { JsonObject } from './rpc.ts'
 import type { Seal } from './seal.ts'
@@ -69,6 +71,13 @@ export class Session {
   readonly healing = new Map<string, ((failure: LinkFailure | null) => void)[]>()
   /** Names that targets have listed, by kind and target (owners.ts). */
   readonly catalogs = new Map<string, Catalog>()
+  /** Lists that are believed as long as changes are heard of, by target: where they are kept (lists/place.ts). */
+  readonly #bound = new Map<string, Map<string, Shelf>>()
+  /** Streams of what targets say unasked that are open in this worker, by target. */
+  readonly #hearing = new Map<string, number>()
+  /** Lists whose changes a target tells of, as far as it is known here. */
+  readonly #told = new Map<string, ReadonlySet<string>>()
+  #view: string | null = null
   streams = 0
   /** performance.now() of when the other workers were told last that it is in use. */
   toldAt = Number.NEGATIVE_INFINITY
@@ -85,6 +94,62 @@ export class Session {
     this.caller = sealed.i
     this.seats = new Map(Object.entries(sealed.t).map(([name, [upstream, version]]) => [name, { upstream, version }]))
     this.usedAt = now
+  }
+
+  /** The same text for clients that a server could not tell apart by what they are. */
+  get view(): string {
+    this.#view ??= `${this.version} ${JSON.stringify(this.client.capabilities)}`
+    return this.#view
+  }
+
+  isBridged(target: string): boolean {
+    return this.seats.get(target)?.upstream === BRIDGED
+  }
+
+  /** From the answer to `initialize`. */
+  learn(target: string, capabilities: JsonObject): void {
+    const told = Object.entries(capabilities).filter(([, can]) => isObject(can) && can.listChanged === true)
+    this.#told.set(target, new Set(told.map(([name]) => name)))
+  }
+
+  tells(target: string, what: string): boolean {
+    return this.#told.get(target)?.has(what) === true
+  }
+
+  hears(target: string): boolean {
+    return this.#hearing.has(target)
+  }
+
+  /** `change`: 1 for a stream that has been opened, -1 for one that is over. */
+  hear(target: string, change: 1 | -1): void {
+    const open = (this.#hearing.get(target) ?? 0) + change
+    if (open > 0) this.#hearing.set(target, open)
+    else this.#hearing.delete(target)
+  }
+
+  /** Its session is a new one, which no stream here belongs to. */
+  deafen(target: string): void {
+    this.#hearing.delete(target)
+  }
+
+  /** False: there are `max` of the target already. */
+  bind(shelf: Shelf, key: string, max: number): boolean {
+    const bound = this.#bound.get(shelf.target) ?? new Map<string, Shelf>()
+    this.#bound.set(shelf.target, bound)
+    if (bound.size >= max && !bound.has(key)) return false
+    bound.set(key, shelf)
+    return true
+  }
+
+  hasBound(target: string): boolean {
+    return this.#bound.has(target)
+  }
+
+  unbind(target: string): { readonly shelf: Shelf; readonly key: string }[] {
+    const bound = this.#bound.get(target)
+    if (bound === undefined) return []
+    this.#bound.delete(target)
+    return [...bound].map(([key, shelf]) => ({ key, shelf }))
   }
 
   linkOf(target: Target): Link | null {

@@ -99,6 +99,7 @@ class Subscribing {
 
   #heard({ name }: Target, said: RpcRequest | RpcNotification): void {
     if (this.#isOver || 'id' in said) return
+    this.#core.news.heard(name, said)
     if (said.method === ACKNOWLEDGED) {
       const agreed = said.params?.notifications
       this.#agreed.set(name, isObject(agreed) ? agreed : {})

@@ -4,7 +4,7 @@
  * session of one client (or of one request, where there are no sessions).
  */
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import type { JsonObject, RpcMessage, RpcNotification, RpcRequest, RpcResponse } from './rpc.ts'
+import type { JsonObject, JsonValue, RpcMessage, RpcNotification, RpcRequest, RpcResponse } from './rpc.ts'
 
 /** What a target must know of the one it is asked for. */
 export interface LinkOptions {
@@ -29,6 +29,10 @@ export interface LinkEvents {
   message(message: RpcRequest | RpcNotification, eventId?: string | null): void
   /** The answer. */
   answered(response: RpcResponse): void
+  /**
+   * Ahead of `answered`, where there is this: hints for caches that the answer itself cannot say in the client's era.
+   */
+  hinted?(ttlMs: JsonValue | undefined, cacheScope: JsonValue | undefined): void
   /** Instead of `answered`, where there is this: the answer as JSON that nobody has changed, perhaps not even read. */
   answeredBytes?(json: Buffer): void
   /** There will be none. `expired`: the target knows the session no more (404), and a new one may help. */

@@ -110,7 +110,8 @@ function keepRequest(ex: Exchange, bytes: Buffer): void {
 
 /** The body of the gateway's own reply. Nobody changes it: a fixed reply has the same bytes for every exchange. */
 export function replyBytes({ body }: LocalReply): Buffer {
-  return typeof body === 'object' && body !== null ? body : Buffer.from(body ?? '')
+  if (typeof body !== 'object' || body === null) return Buffer.from(body ?? '')
+  return Buffer.isBuffer(body) ? body : Buffer.concat(body)
 }
 
 /** The response hook that waits for the body: ex.responseBytes is set when it lets the exchange pass. */

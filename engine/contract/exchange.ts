@@ -33,8 +33,8 @@ export const STEP_RECORDED = 4
 /** A response that the gateway makes itself. */
 export interface LocalReply {
   readonly status: number
-  /** Text, or bytes as they are sent; null for none. */
-  readonly body: string | Buffer | null
+  /** Text, or bytes as they are sent, or pieces of them that nobody changes any more; null for none. */
+  readonly body: string | Buffer | readonly Buffer[] | null
   /** Content type of the body; text/plain when null. */
   readonly contentType: string | null
   /** Further headers, flat: name, value, ... */

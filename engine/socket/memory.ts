@@ -35,6 +35,9 @@ export class ReadSlot {
   }
 }
 
+/** Stands for bytes that nobody changes any more: they need no copy, however long a write points to them. */
+export const STILL = new ReadSlot(-1, Buffer.alloc(0))
+
 export class ReadMemory {
   /** The whole memory as a Buffer: offsets that sockets and parsers exchange index into it. */
   readonly bytes: Buffer

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { BroadcastChannel } from 'node:worker_threads'
+import type { Listed } from '#backends/mcp/lists/cache.ts'
 import type { JsonObject, RpcId, RpcMessage, RpcResponse } from '#backends/mcp/rpc.ts'
 import type { LinkFailure } from '#backends/mcp/target.ts'
 
@@ -14,6 +15,7 @@ export type Word =
   | { readonly kind: 'turn'; readonly to: string; readonly turn: string; readonly event: TurnEvent }
   | { readonly kind: 'response'; readonly key: string; readonly response: RpcResponse }
   | { readonly kind: 'state'; readonly key: string; readonly change: StateChange }
+  | { readonly kind: 'listChanged'; readonly backend: string; readonly target: string; readonly what: Listed }
 
 /** A retry for a call that waits elsewhere. */
 export interface Resumption {

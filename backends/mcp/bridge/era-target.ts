@@ -3,7 +3,7 @@
  * (docs/design/021-mcp-eras.md). What is of the same era on both sides goes through untouched.
  */
 
-import { STATELESS } from '#backends/mcp/protocol/revisions.ts'
+import { BRIDGED, STATELESS } from '#backends/mcp/protocol/revisions.ts'
 import type { RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/rpc.ts'
 import type { Seal } from '#backends/mcp/seal.ts'
 import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/target.ts'
@@ -11,7 +11,7 @@ import { Bus } from './bus.ts'
 import { Eras, probe } from './eras.ts'
 import { HeldCalls } from './held-calls.ts'
 import { SessionStates } from './session-state.ts'
-import { BRIDGED, StatefulLink } from './stateful-link.ts'
+import { StatefulLink } from './stateful-link.ts'
 import { StatelessLink, type StatelessParts } from './stateless-link.ts'
 import { ToolFields } from './tool-fields.ts'
 import { UpstreamPool } from './upstream-pool.ts'

@@ -34,6 +34,10 @@ export class Told implements LinkEvents {
     this.#events?.message(message)
   }
 
+  hinted(ttlMs: JsonValue | undefined, cacheScope: JsonValue | undefined): void {
+    this.#events?.hinted?.(ttlMs, cacheScope)
+  }
+
   answered(response: RpcResponse): void {
     this.stop()?.answered(response)
   }

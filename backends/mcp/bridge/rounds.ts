@@ -110,7 +110,10 @@ export class Rounds {
     }
     const said = statefulResult(method, result)
     if (said === null) this.#refuse('the server answered with a type of result that this revision does not have')
-    else this.#told.answered({ ...response, result: said })
+    else {
+      this.#told.hinted(result.ttlMs, result.cacheScope)
+      this.#told.answered({ ...response, result: said })
+    }
   }
 
   /** The fields were not those the server wants: its tools may have changed (Client Behavior: list them, try again). */

@@ -1,6 +1,6 @@
 /** A link for the session of a stateful client with a stateless server: what the server does not keep is kept here. */
 
-import { STATELESS } from '#backends/mcp/protocol/revisions.ts'
+import { BRIDGED, STATELESS } from '#backends/mcp/protocol/revisions.ts'
 import { LOG_LEVELS, STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
 import {
   INVALID_PARAMS,
@@ -18,9 +18,6 @@ import { Rounds, type RoundsParts } from './rounds.ts'
 import type { SessionStates } from './session-state.ts'
 import { discoverFor, factsOf, type Introduction, initializeResult, introductionOf } from './stateful-client.ts'
 import type { ToolFields } from './tool-fields.ts'
-
-/** In place of the id of an upstream session, which a stateless server has not: no server's, and visible ASCII. */
-export const BRIDGED = 'weir:stateless'
 
 export interface StatefulParts {
   readonly raw: Target

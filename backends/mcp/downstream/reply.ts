@@ -72,7 +72,11 @@ export class Reply {
   // --- whole answers ---
 
   /** `json`: null for none. */
-  plain(status: number, json: string | Buffer | null, headers: readonly string[] | null = null): void {
+  plain(
+    status: number,
+    json: string | Buffer | readonly Buffer[] | null,
+    headers: readonly string[] | null = null
+  ): void {
     if (this.#isOver) return
     this.#isOver = true
     if (this.#outlet !== null) {
@@ -87,9 +91,9 @@ export class Reply {
   }
 
   /** What has an id is an answer to somebody; a status alone is for nobody there. */
-  #toOutlet(outlet: Outlet, json: string | Buffer | null): void {
+  #toOutlet(outlet: Outlet, json: string | Buffer | readonly Buffer[] | null): void {
     if (this.sessionId !== null) outlet.began(this.sessionId)
-    const bytes = Buffer.from(json ?? '')
+    const bytes = typeof json === 'string' || json === null ? Buffer.from(json ?? '') : whole(json)
     if (bytes.includes('"id"')) outlet.event(oneLine(bytes))
     outlet.over(this)
   }
@@ -112,12 +116,12 @@ export class Reply {
     return this.statusOf?.(code) ?? 200
   }
 
-  /** The same, as JSON that is not looked at. */
-  respondBytes(json: Buffer, status = 200): void {
+  /** The same, as JSON that is not looked at. Pieces are not copied: nobody may change them any more. */
+  respondBytes(json: Buffer | readonly Buffer[], status = 200): void {
     if (this.#isOver) return
     if (this.#answer === null) this.plain(status, json)
     else {
-      this.#event(json, null)
+      this.#event(whole(json), null)
       this.end()
     }
   }
@@ -214,6 +218,8 @@ export function errorJson(id: RpcId | null, code: number, message: string, data?
 export function dialect(status: number, message: string): string {
   return errorJson(null, status >= 500 ? INTERNAL_ERROR : -32_000, message)
 }
+
+const whole = (json: Buffer | readonly Buffer[]): Buffer => (Buffer.isBuffer(json) ? json : Buffer.concat(json))
 
 /** JSON has line ends only between its tokens. */
 function oneLine(json: Buffer): Buffer {

@@ -33,3 +33,6 @@ export function agreedVersion(asked: unknown): string {
 export function isStatelessDate(version: string): boolean {
   return /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= STATELESS
 }
+
+/** In place of the id of an upstream session, which a stateless server has not: no server's, and visible ASCII. */
+export const BRIDGED = 'weir:stateless'
