@@ -16,7 +16,8 @@ test('a reload changes the keepalive of the connections that come after it', asy
       given.push(keepalive)
       return Promise.resolve({ port, close() {} })
     },
-    connect: () => assert.fail('nothing is dialled')
+    connect: () => assert.fail('nothing is dialled'),
+    startTls: () => assert.fail('nothing speaks TLS')
   }
   const bind = await openBind(
     { port: 1, listeners: [], transport: 'node' },
