@@ -22,15 +22,15 @@ test('a reload changes the keepalive of the connections that come after it', asy
   }
   const spec: Bind = { port: 1, listeners: [], transport: 'node' }
   const bind = await openBind(spec, {
-      events: {} as ClientEvents,
-      llhttp: llhttp(),
-      sockets,
-      timers: new TimerWheel(),
-      frontend: FRONTEND,
-      observer: { opened() {}, closed() {}, handshake() {} },
-      crowd: new Crowd(1),
-      secret: new Uint8Array(32)
-    })
+    events: {} as ClientEvents,
+    llhttp: llhttp(),
+    sockets,
+    timers: new TimerWheel(),
+    frontend: FRONTEND,
+    observer: { opened() {}, closed() {}, handshake() {} },
+    crowd: new Crowd(1),
+    secret: new Uint8Array(32)
+  })
   assert.deepEqual(given, [{ timeMs: FRONTEND.tcp.keepalive.timeMs }])
   bind.prepare({ ...FRONTEND, tcp: { keepalive: { timeMs: 7_000 } } }, spec)()
   assert.deepEqual(given, [{ timeMs: 7_000 }])
