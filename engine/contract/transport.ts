@@ -41,6 +41,11 @@ export interface ClientStream {
   splice(ex: Exchange): SpliceEnd
 }
 
+/** Of the URLs that the client uses. */
+export function schemeOf(client: Pick<ClientStream, 'tls'>): 'http' | 'https' {
+  return client.tls == null ? 'http' : 'https'
+}
+
 /** What a finished TLS handshake says of a connection. */
 export interface ClientTls {
   /** Name of the listener that its SNI has chosen. */

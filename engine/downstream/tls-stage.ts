@@ -66,6 +66,7 @@ export class TlsStage implements WireOwner, OpenConnection {
   #serverName = ''
   /** Gives up the handshake that is under way. */
   #giveUp: (() => void) | null = null
+  #hasBegun = false
   #isOver = false
 
   constructor(place: TlsPlace, tls: TlsPort, wire: Wire) {
@@ -80,6 +81,7 @@ export class TlsStage implements WireOwner, OpenConnection {
   }
 
   onRead(start: number, end: number): void {
+    this.#hasBegun = true
     const fresh = this.#place.memory.bytes.subarray(start, end)
     const bytes = this.#kept === null ? Buffer.from(fresh) : Buffer.concat([this.#kept, fresh])
     const hello = readClientHello(bytes, 0, bytes.length)
@@ -162,7 +164,7 @@ export class TlsStage implements WireOwner, OpenConnection {
       this.#wire.close(true)
     }
     // Health checks and scanners of ports connect and leave: nothing has begun.
-    if (giveUp !== null || this.#kept !== null || say !== '') this.#report(result, detail)
+    if (this.#hasBegun) this.#report(result, detail)
     this.#place.closed()
   }
 
