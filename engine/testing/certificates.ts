@@ -47,6 +47,19 @@ function issue(by: Pair, subject: string, names: readonly string[], days: number
   })
 }
 
+/** Texts of the files that docs/examples refer to; certificates (tls/NAME.pem, tls/NAME.key) are made, once. */
+export function exampleFiles(): (path: string) => string {
+  const made = new Map<string, Pair>()
+  return (path) => {
+    const found = /[\\/]tls[\\/](\w+)\.(pem|key)$/.exec(path)
+    if (found === null) return readFileSync(path, 'utf8')
+    const [, name, kind] = found
+    const pair = made.get(name!) ?? selfSigned([`${name}.test`, `*.${name}.test`])
+    made.set(name!, pair)
+    return kind === 'key' ? pair.key : pair.cert
+  }
+}
+
 function within<T>(work: (folder: string) => T): T {
   const folder = mkdtempSync(join(tmpdir(), 'weir-certificates-'))
   try {
