@@ -96,11 +96,12 @@ function startWorker(data: WorkerData): void {
   const thread = new WorkerThread({
     worker,
     children,
+    secret: data.secret,
     state: SharedState.attach(data.state),
     post,
     telemetry: {
       unrouted: telemetry.unrouted,
-      downstream: { opened: telemetry.connectionOpened, closed: telemetry.connectionClosed },
+      downstream: telemetry.downstream,
       upstream: telemetry.upstream,
       setLevel: telemetry.setLogLevel,
       sample: telemetry.upstream.sample,

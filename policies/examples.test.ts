@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { loadConfig } from '#engine/standalone/load.ts'
+import { exampleFiles } from '#engine/testing/certificates.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { type Seen, startOrigin } from '#engine/testing/origin.ts'
 import { runProgram } from '#engine/testing/program.ts'
@@ -168,6 +169,7 @@ const DRIVEN: Readonly<Record<string, string>> = {
   'api-key-authentication': 'traffic/credentials-gateway.test.ts',
   'basic-authentication': 'traffic/credentials-gateway.test.ts',
   cors: 'traffic/cors.test.ts',
+  tls: 'tls-example.test.ts',
   csrf: 'traffic/csrf.test.ts',
   edge: 'edge-example.test.ts',
   llm: '../backends/llm/backend.test.ts',
@@ -207,9 +209,10 @@ test('every policy and every name of it is in the documentation', () => {
 })
 
 test('every example is accepted, and has no warning', () => {
+  const readFile = exampleFiles()
   for (const file of FILES) {
     const text = readFileSync(join(FOLDER, file), 'utf8')
-    const result = loadConfig(text, { file, folder: FOLDER, env: process.env, policies, processors: 2 })
+    const result = loadConfig(text, { file, folder: FOLDER, env: process.env, policies, processors: 2, readFile })
     assert.deepEqual(result.ok ? result.warnings : result, [], file)
   }
 })

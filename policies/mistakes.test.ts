@@ -5,12 +5,15 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { FAULT, type LoadResult, loadConfig } from '#engine/standalone/load.ts'
+import { exampleFiles } from '#engine/testing/certificates.ts'
 import { policies } from './index.ts'
 
 const FOLDER = fileURLToPath(new URL('../docs/examples/', import.meta.url))
 /** Where names are the user's own, so that another name is no mistake. */
 const FREE =
   /\.(set|add)\.(?!\d)|\.metadata\b|\.(?:ai|llm)\.(?:routes|modelAliases)\.|\.models\.\d+\.(?:defaults|overrides)\.|\.(?:resourceMetadata|env|schema)\./
+
+const readFile = exampleFiles()
 
 type Json = null | string | number | boolean | Json[] | { [key: string]: Json }
 
@@ -69,7 +72,14 @@ const MCP: Json = {
 }
 
 function load(file: Json): LoadResult {
-  return loadConfig(JSON.stringify(file), { file: 'changed.json', folder: FOLDER, env: {}, policies, processors: 2 })
+  return loadConfig(JSON.stringify(file), {
+    file: 'changed.json',
+    folder: FOLDER,
+    env: {},
+    policies,
+    processors: 2,
+    readFile
+  })
 }
 
 function originals(): Json[] {

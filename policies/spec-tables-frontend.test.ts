@@ -1,7 +1,9 @@
 /** The specification's tables of the frontend (2.6, section 8), row by row, as spec-tables.test.ts. */
+import { CIPHER_SUITES } from '#engine/socket/cipher-suites.ts'
 import { cel, FRONTEND, letters, NAME_LONG, NO_DURATION, names, type Table, walk } from '#engine/testing/spec-table.ts'
 
 const http = (given: object) => ({ http: given })
+const tls = (given: object) => ({ tls: given })
 const keepalive = (given: object) => ({ tcp: { keepalive: given } })
 const add = (...added: readonly unknown[]) => ({ accessLog: { attributes: { add: added } } })
 const remove = (removed: unknown) => ({ accessLog: { attributes: { remove: removed } } })
@@ -53,9 +55,44 @@ const ROWS: Table = {
         [http({ [key]: 16_384 }), `http.${key}: frontend setting '${key}' is not in this version of weir`] as const
     )
   ],
-  'Frontend: tls and tracing are refused by name': [
+  'FrontendTLS: handshakeTimeout Duration, versions 1.2 and 1.3': [
+    [
+      tls({ handshakeTimeout: '15s' }),
+      tls({ minProtocolVersion: '1.3' }),
+      tls({ maxProtocolVersion: 1.2 }),
+      tls({ minProtocolVersion: '1.2', maxProtocolVersion: '1.3' })
+    ],
+    [
+      [tls({}), 'tls: must have at least one of handshakeTimeout'],
+      [tls({ handshakeTimeout: '0s' }), 'tls.handshakeTimeout: must be longer than 0'],
+      [tls({ minProtocolVersion: '1.1' }), 'tls.minProtocolVersion: must be 1.2 or 1.3'],
+      [
+        tls({ minProtocolVersion: '1.3', maxProtocolVersion: '1.2' }),
+        'tls.minProtocolVersion: the lowest version (1.3) is above the highest one (1.2)'
+      ]
+    ]
+  ],
+  'FrontendTLS.alpnProtocols: 1..16': [
+    [tls({ alpnProtocols: ['http/1.1'] }), tls({ alpnProtocols: ['h2', 'http/1.1'] })],
+    [
+      [tls({ alpnProtocols: [] }), 'tls.alpnProtocols: must have 1 to 16 entries'],
+      [tls({ alpnProtocols: ['imap'] }), 'tls.alpnProtocols[0]: weir does not speak "imap" behind TLS']
+    ]
+  ],
+  'FrontendTLS.cipherSuites: nine names': [
+    [tls({ cipherSuites: CIPHER_SUITES })],
+    [
+      [tls({ cipherSuites: [] }), 'tls.cipherSuites: must have 1 to 9 entries'],
+      [tls({ cipherSuites: ['TLS_RSA_WITH_AES_128_CBC_SHA'] }), 'tls.cipherSuites[0]: must be one of'],
+      [
+        tls({ cipherSuites: ['TLS13_AES_128_GCM_SHA256'], maxProtocolVersion: '1.2' }),
+        'tls.cipherSuites: none of the cipher suites is for a version that is spoken (1.2)'
+      ]
+    ]
+  ],
+  'Frontend: tracing is refused by name': [
     [],
-    ['tls', 'tracing'].map(
+    ['tracing'].map(
       (key) => [{ [key]: {} }, `${key}: frontend policy '${key}' is not in this version of weir`] as const
     )
   ],

@@ -92,8 +92,8 @@ function problem(source: string, roots: typeof REQUEST_ROOTS): string {
 test('a mistake is reported with its place, and a field that this version cannot read is one', () => {
   assert.match(problem("request.header['a'] == 'b'", REQUEST_ROOTS), /^expression 1:9: .*did you mean "headers"/s)
   assert.match(
-    problem('source.spiffeId == "a"', REQUEST_ROOTS),
-    /source\.spiffeId cannot be read here; it has address, port/
+    problem('source.connectHeaders == "a"', REQUEST_ROOTS),
+    /source\.connectHeaders cannot be read here; it has address, port/
   )
   assert.match(problem('extauthz.ok', REQUEST_ROOTS), /1:1: extauthz cannot be read here; known: request, source/)
   assert.match(problem('response.code == 200', REQUEST_ROOTS), /1:1: response cannot be read here; known: request/)

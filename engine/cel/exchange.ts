@@ -4,10 +4,11 @@ import { BODY_NONE, type BodyKind, type Exchange } from '#engine/contract/exchan
 import { type McpItem, mcpErrorType } from '#engine/contract/mcp-use.ts'
 import { firstTokenMs, perTokenMs } from '#engine/contract/model-use.ts'
 import type { ListenerParts, Route } from '#engine/contract/route.ts'
-import type { ClientStream } from '#engine/contract/transport.ts'
+import { type ClientStream, schemeOf } from '#engine/contract/transport.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { HeaderFields } from './headers.ts'
 import type { Roots, Variable } from './roots.ts'
+import { CERTIFICATE_READERS, hasIdentity, IDENTITY_READERS } from './source.ts'
 import { Duration, Timestamp, type Value } from './values.ts'
 import { VARIABLES } from './variables.ts'
 
@@ -37,7 +38,10 @@ export type Facts = Pick<
   | 'startedAt'
   | 'firstByteAt'
 > & {
-  readonly client: Pick<ClientStream, 'remoteAddress' | 'remotePort' | 'localAddress' | 'localPort' | 'httpVersion'>
+  readonly client: Pick<
+    ClientStream,
+    'remoteAddress' | 'remotePort' | 'localAddress' | 'localPort' | 'httpVersion' | 'tls'
+  >
   readonly listener: Pick<ListenerParts, 'name' | 'port'> | null
   readonly route: Pick<Route, 'name'> | null
 }
@@ -89,13 +93,13 @@ function bodyOf(bytes: Buffer | null, kind: BodyKind): Value | undefined {
   return text.includes('\ufffd') ? bytes : text
 }
 
-const uri = (ex: Facts) => `http://${ex.authority}${ex.originalPath}${ex.query}`
+const uri = (ex: Facts) => `${schemeOf(ex.client)}://${ex.authority}${ex.originalPath}${ex.query}`
 
 const request: Readers = {
   method: (ex) => ex.method,
   uri,
   host: (ex) => ex.authority,
-  scheme: () => 'http',
+  scheme: (ex) => schemeOf(ex.client),
   path: (ex) => ex.originalPath,
   pathAndQuery: (ex) => ex.originalPath + ex.query,
   version: (ex) => `HTTP/${ex.client.httpVersion}`,
@@ -189,11 +193,23 @@ export const REQUEST_ROOTS: Roots<Facts> = {
     address: (ex) => ex.client.remoteAddress,
     port: (ex) => ex.client.remotePort,
     rawAddress: (ex) => ex.client.remoteAddress,
-    rawPort: (ex) => ex.client.remotePort
+    rawPort: (ex) => ex.client.remotePort,
+    ...CERTIFICATE_READERS,
+    identity: {
+      ...VARIABLES.source!.fields!.identity!,
+      read: (ex) => (hasIdentity(ex) ? ex : undefined),
+      fields: Object.fromEntries(
+        Object.entries(IDENTITY_READERS).map(([field, read]): [string, Variable<Facts>] => [
+          field,
+          { type: 'string', read }
+        ])
+      )
+    }
   }),
   destination: offer('destination', {
     address: (ex) => ex.client.localAddress || undefined,
-    port: (ex) => ex.client.localPort
+    port: (ex) => ex.client.localPort,
+    hostname: (ex) => ex.client.tls?.serverName || undefined
   }),
   // Claims and metadata are shared by many requests: what is of this one stands beside them.
   jwt: open((ex) => ex.jwt, { rawToken: credential((ex) => ex.rawToken) }),

@@ -125,7 +125,8 @@ function pack(ex: Facts, needs: Needs): PackedFacts {
       remotePort: client.remotePort,
       ...(needs.reads('destination.address') ? { localAddress: client.localAddress ?? '' } : {}),
       localPort: client.localPort,
-      httpVersion: client.httpVersion
+      httpVersion: client.httpVersion,
+      tls: client.tls ?? null
     },
     listener: listener === null ? null : { name: listener.name, port: listener.port },
     route: route === null ? null : { name: route.name }

@@ -31,6 +31,7 @@ export const ERRORS = {
   METHOD_UNKNOWN: row(501, 'downstream', 'the request method is not implemented'),
   CODING_UNKNOWN: row(501, 'downstream', 'only Transfer-Encoding: chunked is implemented'),
   VERSION_UNKNOWN: row(505, 'downstream', 'only HTTP/1.0 and HTTP/1.1 are spoken here'),
+  MISDIRECTED: row(421, 'downstream', 'this TLS connection was made for another host'),
   LISTENER_NOT_FOUND: row(404, 'downstream', 'no listener serves this host'),
   ROUTE_NOT_FOUND: row(404, 'downstream', 'no route matches this request'),
   NO_BACKEND: row(503, 'upstream', 'the route has no usable backend'),

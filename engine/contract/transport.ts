@@ -6,8 +6,11 @@
  */
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
+import type { PeerCertificate } from '#engine/socket/peer-certificate.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Exchange } from './exchange.ts'
+
+export type { PeerCertificate } from '#engine/socket/peer-certificate.ts'
 
 /** The client's side of one exchange. Implemented by every downstream transport. */
 export interface ClientStream {
@@ -38,6 +41,11 @@ export interface ClientStream {
   splice(ex: Exchange): SpliceEnd
 }
 
+/** Of the URLs that the client uses. */
+export function schemeOf(client: Pick<ClientStream, 'tls'>): 'http' | 'https' {
+  return client.tls == null ? 'http' : 'https'
+}
+
 /** What a finished TLS handshake says of a connection. */
 export interface ClientTls {
   /** Name of the listener that its SNI has chosen. */
@@ -51,17 +59,6 @@ export interface ClientTls {
   readonly alpn: string
   /** The client's certificate, verified; null: none was asked for or shown. */
   readonly peer: PeerCertificate | null
-}
-
-/** A client's certificate as expressions see it (source.*). */
-export interface PeerCertificate {
-  /** Distinguished names, RFC 2253 order as OpenSSL prints them. */
-  readonly subject: string
-  readonly issuer: string
-  readonly subjectAltNames: readonly string[]
-  /** Hexadecimal, lower case. */
-  readonly serial: string
-  readonly fingerprintSha256: string
 }
 
 /** One end of two connections whose bytes are passed through unread (after an upgrade). */

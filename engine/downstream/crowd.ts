@@ -12,6 +12,12 @@ export interface Member {
   cut(): void
 }
 
+/** What the bind knows of its connections, whatever they speak. */
+export interface OpenConnection extends Member {
+  /** The bind drains: close now if nothing is under way, else when that is over. */
+  drain(): void
+}
+
 /** Connections that are looked at for one that is idle, per newcomer: a flood must not cost a long search. */
 const LOOKS_MAX = 64
 /** Descriptors of the process and of each worker without any connection; an idle one with two workers has 36. */

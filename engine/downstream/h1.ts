@@ -5,7 +5,7 @@
  */
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_NONE, BODY_STREAM, Exchange } from '#engine/contract/exchange.ts'
-import type { ClientEvents, ClientStream, SpliceEnd } from '#engine/contract/transport.ts'
+import type { ClientEvents, ClientStream, ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
 import { writeChunk } from '#engine/http/chunked.ts'
 import { takeFraming } from '#engine/http/fields.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
@@ -25,6 +25,7 @@ import type { ReadSlot } from '#engine/socket/memory.ts'
 import { PipeEnd } from '#engine/socket/pipe.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
 import type { Wire, WireOwner } from '#engine/socket/wire.ts'
+import type { OpenConnection } from './crowd.ts'
 import { codeOfFault, readRequest } from './h1-request.ts'
 
 /** Bytes a client may send ahead (pipelining) before we stop reading. */
@@ -39,7 +40,7 @@ export interface Http1Server {
   settings: FrontendSettings['http']
   /** Responses announce the end of their connection. */
   draining: boolean
-  readonly connections: Set<Http1Connection>
+  readonly connections: Set<OpenConnection>
   closed(): void
 }
 
@@ -55,7 +56,8 @@ const WAIT_CLIENT = 4
 /** The body is paused: a wire that does not read hears nothing of its client, not even that it has gone. */
 const WAIT_SERVER = 5
 
-export class Http1Connection implements WireOwner, MessageHandler, ClientStream {
+export class Http1Connection implements WireOwner, MessageHandler, ClientStream, OpenConnection {
+  readonly tls: ClientTls | null
   readonly #server: Http1Server
   readonly #wire: Wire
   readonly #timer: WheelTimer
@@ -86,7 +88,8 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream 
   #pipe: PipeEnd | null = null
   #closed = false
 
-  constructor(server: Http1Server, wire: Wire) {
+  constructor(server: Http1Server, wire: Wire, tls: ClientTls | null = null) {
+    this.tls = tls
     this.#server = server
     this.#wire = wire
     this.#timer = new WheelTimer(() => this.#onTimeout())

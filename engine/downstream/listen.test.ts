@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ClientEvents } from '#engine/contract/transport.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
+import type { Bind } from '#engine/ir/snapshot.ts'
 import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import type { KeepAlive, SocketLayer } from '#engine/socket/wire.ts'
 import { FRONTEND } from '#engine/testing/stack.ts'
@@ -16,21 +17,21 @@ test('a reload changes the keepalive of the connections that come after it', asy
       given.push(keepalive)
       return Promise.resolve({ port, close() {} })
     },
-    connect: () => assert.fail('nothing is dialled')
+    connect: () => assert.fail('nothing is dialled'),
+    startTls: () => assert.fail('nothing speaks TLS')
   }
-  const bind = await openBind(
-    { port: 1, listeners: [], transport: 'node' },
-    {
-      events: {} as ClientEvents,
-      llhttp: llhttp(),
-      sockets,
-      timers: new TimerWheel(),
-      frontend: FRONTEND,
-      observer: { opened() {}, closed() {} },
-      crowd: new Crowd(1)
-    }
-  )
+  const spec: Bind = { port: 1, listeners: [], transport: 'node' }
+  const bind = await openBind(spec, {
+    events: {} as ClientEvents,
+    llhttp: llhttp(),
+    sockets,
+    timers: new TimerWheel(),
+    frontend: FRONTEND,
+    observer: { opened() {}, closed() {}, handshake() {} },
+    crowd: new Crowd(1),
+    secret: new Uint8Array(32)
+  })
   assert.deepEqual(given, [{ timeMs: FRONTEND.tcp.keepalive.timeMs }])
-  bind.update({ ...FRONTEND, tcp: { keepalive: { timeMs: 7_000 } } })
+  bind.prepare({ ...FRONTEND, tcp: { keepalive: { timeMs: 7_000 } } }, spec)()
   assert.deepEqual(given, [{ timeMs: 7_000 }])
 })

@@ -1,12 +1,14 @@
 /** Opens the socket of a bind and puts the right transport behind it. */
-import type { ClientEvents } from '#engine/contract/transport.ts'
+import type { ClientEvents, ClientTls } from '#engine/contract/transport.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
 import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
-import type { SocketLayer } from '#engine/socket/wire.ts'
-import type { Crowd } from './crowd.ts'
+import type { SocketLayer, Wire } from '#engine/socket/wire.ts'
+import type { Crowd, OpenConnection } from './crowd.ts'
 import { Http1Connection, type Http1Server } from './h1.ts'
+import { hasTls, TlsPort } from './tls-port.ts'
+import { type HandshakeReport, type TlsPlace, TlsStage } from './tls-stage.ts'
 import { openUws } from './uws.ts'
 import { loadUws } from './uws-library.ts'
 
@@ -20,12 +22,15 @@ export interface DownstreamContext {
   readonly observer: DownstreamObserver
   /** Of the worker, over all binds. */
   readonly crowd: Crowd
+  /** Of the process, for tickets of TLS: what one worker seals, every other one opens. */
+  readonly secret: Uint8Array
 }
 
 /** Told about connections, for metrics. */
 export interface DownstreamObserver {
   opened(port: number, transport: string): void
   closed(port: number, transport: string): void
+  handshake(report: HandshakeReport): void
 }
 
 /** A bind that serves. */
@@ -34,8 +39,11 @@ export interface OpenBind {
   readonly transport: 'node' | 'uws'
   /** For the start-up line: how the transport reaches its sockets. */
   readonly detail: string
-  /** New settings for connections from now on. */
-  update(frontend: FrontendSettings): void
+  /**
+   * New settings for connections from now on, and listeners: they come in force when the function that is returned is
+   * called. Throws an Error when the port cannot be served like this.
+   */
+  prepare(frontend: FrontendSettings, bind: Bind): () => void
   stopAccepting(): void
   /** Closes idle connections and announces the end on the others. */
   drain(): void
@@ -70,20 +78,37 @@ async function openNode(bind: Bind, context: DownstreamContext): Promise<OpenBin
     connections: new Set(),
     closed: () => observer.closed(bind.port, 'node')
   }
+  const place: TlsPlace = {
+    port: bind.port,
+    memory: context.llhttp.memory,
+    timers: context.timers,
+    sockets,
+    connections: server.connections,
+    closed: server.closed,
+    begin: (wire, tls) => speak(server, wire, tls),
+    report: (report) => observer.handshake(report)
+  }
+  const portOf = (from: FrontendSettings, of: Bind, before: TlsPort | null): TlsPort | null =>
+    hasTls(of) ? new TlsPort(of, from.tls, context.secret, before) : null
+  let tls = portOf(frontend, bind, null)
   // Looked at for every connection, so that a reload reaches the next one.
   const keepalive = { timeMs: frontend.tcp.keepalive.timeMs }
   const acceptor = await sockets.listen(bind.port, keepalive, (wire) => {
     observer.opened(bind.port, 'node')
-    crowd.joined(new Http1Connection(server, wire))
+    crowd.joined(tls === null ? speak(server, wire, null) : new TlsStage(place, tls, wire))
   })
   crowd.add(server.connections)
   return {
     port: acceptor.port,
     transport: 'node',
     detail: sockets.kind,
-    update(next) {
-      server.settings = next.http
-      keepalive.timeMs = next.tcp.keepalive.timeMs
+    prepare(next, spec) {
+      const nextTls = portOf(next, spec, tls)
+      return () => {
+        tls = nextTls
+        server.settings = next.http
+        keepalive.timeMs = next.tcp.keepalive.timeMs
+      }
     },
     stopAccepting() {
       acceptor.close()
@@ -103,4 +128,9 @@ async function openNode(bind: Bind, context: DownstreamContext): Promise<OpenBin
       for (const connection of [...server.connections]) connection.cut()
     }
   }
+}
+
+/** The connection of what is spoken over the wire. */
+function speak(server: Http1Server, wire: Wire, tls: ClientTls | null): OpenConnection {
+  return new Http1Connection(server, wire, tls)
 }

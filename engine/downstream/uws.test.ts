@@ -69,8 +69,9 @@ test('where it has no binary the node transport serves, and says why', async () 
     sockets: openSockets(parser.memory),
     timers: new TimerWheel(),
     frontend: FRONTEND,
-    observer: { opened() {}, closed() {} },
-    crowd: new Crowd(1)
+    observer: { opened() {}, closed() {}, handshake() {} },
+    crowd: new Crowd(1),
+    secret: new Uint8Array(32)
   }
   const missing = () => Promise.resolve({ missing: 'no binary for this Node' })
   const bind = await openBind({ port: 0, listeners: [], transport: 'uws' }, context, missing)
@@ -129,7 +130,8 @@ test('new settings hold from the next request on', async () => {
     client.send('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
   })
   const stack = await open(server.port)
-  stack.bind.update({ ...FITTING, http: { ...FITTING.http, uriBytesMax: 4 } })
+  const spec = { port: 0, listeners: [], transport: 'uws' as const }
+  stack.bind.prepare({ ...FITTING, http: { ...FITTING.http, uriBytesMax: 4 } }, spec)()
   const client = await rawClient(stack.port)
   client.send('GET /long HTTP/1.1\r\nHost: a\r\n\r\n')
   assert.match(await client.until('\r\n\r\n'), /^HTTP\/1.1 414 /)

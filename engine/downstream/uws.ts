@@ -130,8 +130,12 @@ function openBind(
     port: server.port,
     transport: 'uws',
     detail: 'uWebSockets.js',
-    update(next) {
-      server.settings = next.http
+    prepare(next, spec) {
+      const faults = unsupported(next, spec.listeners)
+      if (faults.length > 0) throw new Error(`port ${spec.port}: transport uws cannot serve it: ${faults.join('; ')}`)
+      return () => {
+        server.settings = next.http
+      }
     },
     // As in socket/listen.ts: what the kernel has accepted is taken first.
     stopAccepting: () => setImmediate(stopListening),

@@ -1,6 +1,7 @@
 /** One match of one route, compiled: what a request must show besides its path. */
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { CompiledMatch, Route } from '#engine/contract/route.ts'
+import { schemeOf } from '#engine/contract/transport.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { compilePattern } from '#engine/kit/pattern.ts'
 
@@ -84,7 +85,7 @@ function headerReader(name: string): Read {
     case ':path':
       return (ex) => ex.path + ex.query
     case ':scheme':
-      return () => 'http' // the only protocol that a listener has
+      return (ex) => schemeOf(ex.client)
     default:
       return (ex) => combinedHeader(ex.request, name)
   }

@@ -114,6 +114,9 @@ class PortRouter implements Router {
     const listeners = this.#ports.get(ex.client.localPort) ?? this.#ports.get(0)
     const listener = listeners?.find(host)
     if (listener === undefined) return 'LISTENER_NOT_FOUND'
+    // A certificate, and what a client had to show, hold for the listener that the handshake was made with.
+    const { tls } = ex.client
+    if (tls != null && tls.listener !== listener.name) return 'MISDIRECTED'
     ex.listener = listener
     return listener.requestHooks === null ? listener.match(ex, host) : null
   }

@@ -34,7 +34,33 @@ export interface ConnectRequest {
   oncomplete: (status: number) => void
 }
 
+/** TLS over a handle: reads and writes are those of the clear text. Its bytes come and go over the handle below. */
+export interface TlsHandle extends Handle {
+  onhandshakestart: (() => void) | null
+  onhandshakedone: (() => void) | null
+  /** A fatal error of the protocol; `code` is like ERR_SSL_WRONG_VERSION_NUMBER. */
+  onerror: ((error: Error & { code?: string }) => void) | null
+  /** Bytes that were read before there was TLS. */
+  receive(bytes: Buffer): void
+  /** Begins the handshake of a client. */
+  start(): void
+  setVerifyMode(asks: boolean, needs: boolean): void
+  /** Names with their lengths before them (RFC 7301 section 3.1), the preferred first. */
+  setALPNProtocols(names: Buffer): void
+  getALPNNegotiatedProtocol(): string | false
+  getProtocol(): string | null
+  getCipher(): { readonly name: string } | undefined
+  /** Null, or why the peer's certificate is not to be trusted. */
+  verifyError(): (Error & { code?: string }) | null
+  getPeerCertificate(isShort: boolean): { readonly raw?: Buffer } | undefined
+  isSessionReused(): boolean
+  /** Frees what OpenSSL has of it; not from within one of its callbacks. */
+  destroySSL(): void
+}
+
 export interface Handles {
+  /** `context`: that inside of a node:tls SecureContext. The handle below must have no write under way. */
+  wrapTls(below: Handle, context: unknown, isServer: boolean): TlsHandle
   newTcp(): Handle
   newPipe(): Handle
   newWrite(): WriteRequest
@@ -50,6 +76,25 @@ export const STATE_ASYNC = 3
 export const EOF = -4095
 
 type Constructor<T> = new (kind?: number) => T
+
+type WrapTls = (below: Handle, context: unknown, isServer: boolean, hasWrite?: boolean) => TlsHandle
+
+const TLS_METHODS = [
+  ...['receive', 'start', 'setVerifyMode', 'setALPNProtocols', 'getALPNNegotiatedProtocol', 'getProtocol', 'getCipher'],
+  ...['verifyError', 'getPeerCertificate', 'isSessionReused', 'destroySSL', 'useUserBuffer', 'writeBuffer', 'shutdown']
+]
+
+/** Null when this Node's TLS handles are not as we know them. */
+function findTls(binding: (name: string) => Record<string, unknown>): Handles['wrapTls'] | null {
+  const { wrap, TLSWrap } = binding('tls_wrap') as { wrap?: WrapTls; TLSWrap?: { prototype: Record<string, unknown> } }
+  if (typeof wrap !== 'function' || TLSWrap === undefined) return null
+  if (TLS_METHODS.some((name) => typeof TLSWrap.prototype[name] !== 'function')) return null
+  // A wrong number of arguments would end the process. The fourth came together with this method.
+  const hasFourth = typeof TLSWrap.prototype.writesIssuedByPrevListenerDone === 'function'
+  return hasFourth
+    ? (below, context, isServer) => wrap(below, context, isServer, false)
+    : (below, context, isServer) => wrap(below, context, isServer)
+}
 
 /** The handles of this Node, or null when it has not what we need. */
 export function findHandles(): Handles | null {
@@ -71,7 +116,10 @@ export function findHandles(): Handles | null {
       stream.kReadBytesOrError === STATE_READ && stream.kLastWriteWasAsync === STATE_ASYNC && state.length >= 4
     const methods: (keyof Handle)[] = ['readStart', 'readStop', 'useUserBuffer', 'writeLatin1String', 'writeBuffer']
     if (!layoutIsKnown || methods.some((name) => typeof Tcp.prototype[name] !== 'function')) return null
+    const wrapTls = findTls(binding)
+    if (wrapTls === null) return null
     return {
+      wrapTls,
       newTcp: () => new Tcp(socketKind),
       newPipe: () => new Pipe(pipeKind),
       newWrite: () => new Write(),

@@ -5,6 +5,7 @@ import { listenWith } from './listen.ts'
 import { READ_BYTES, type ReadMemory, type ReadSlot } from './memory.ts'
 import { enterTurn, leaveTurn, markDirty } from './round.ts'
 import type { TlsClient } from './tls.ts'
+import { startOverSocket } from './tls-server.ts'
 import {
   type Address,
   type Connected,
@@ -16,6 +17,9 @@ import {
   type Wire,
   type WireOwner
 } from './wire.ts'
+
+/** Those that a wire listens to. */
+const EVENTS = ['data', 'end', 'error', 'close', 'drain']
 
 export class NetWire implements Wire {
   owner: WireOwner = NOBODY
@@ -43,6 +47,17 @@ export class NetWire implements Wire {
       if (!this.#dead) this.owner.onDrain()
       leaveTurn()
     })
+  }
+
+  /** Gives the socket away: the wire is dead, and nobody hears of it. Null when it is dead already. */
+  release(): Socket | null {
+    if (this.#dead) return null
+    this.owner = NOBODY
+    this.#dead = true
+    this.#out = ''
+    this.#socket.pause()
+    for (const event of EVENTS) this.#socket.removeAllListeners(event)
+    return this.#socket
   }
 
   get localAddress(): string {
@@ -125,7 +140,9 @@ export class NetWire implements Wire {
   }
 
   reset(): void {
-    if (!this.#dead) this.#socket.resetAndDestroy()
+    // Node resets sockets of TCP only; without its own end TLS is broken off all the same.
+    if ('encrypted' in this.#socket) this.#socket.destroy()
+    else if (!this.#dead) this.#socket.resetAndDestroy()
     this.destroy()
   }
 
@@ -174,6 +191,12 @@ export function netSockets(memory: ReadMemory): SocketLayer {
         socket.on('error', () => {})
         socket.destroy()
       }
+    },
+    startTls(wire, first, server, done) {
+      const socket = wire instanceof NetWire ? wire.release() : null
+      if (socket !== null) return startOverSocket(socket, first, server, (over) => new NetWire(over, memory), done)
+      done('ECONNRESET', null, null)
+      return () => {}
     }
   }
 }

@@ -83,6 +83,13 @@ export class RawWire implements Wire {
     if (error < 0) this.#fail(error)
   }
 
+  /** Gives the handle away: the wire is dead, and nobody hears of it. Null when it is dead already. */
+  release(): Handle | null {
+    if (this.#dead) return null
+    this.#dispose(true)
+    return this.#handle
+  }
+
   get remoteAddress(): string {
     return this.#peer().address ?? ''
   }

@@ -6,16 +6,25 @@ import { listenWith } from './listen.ts'
 import type { ReadMemory } from './memory.ts'
 import { newOutbox, RawWire, type Shared } from './raw-wire.ts'
 import { enterTurn, leaveTurn } from './round.ts'
+import { startOverHandle } from './tls-server.ts'
+import { newTlsShared } from './tls-wire.ts'
 import type { Acceptor, Address, Connected, KeepAlive, SocketLayer, Wire } from './wire.ts'
 
 /** A socket layer over `handles` that reads into `memory`. */
 export function rawSockets(handles: Handles, memory: ReadMemory): SocketLayer {
   const shared: Shared = { handles, state: handles.state, memory, spare: null, outbox: newOutbox() }
+  const tlsShared = newTlsShared(handles, memory)
   return {
     kind: 'handles',
     listen: (port, keepalive, accept) => listen(port, keepalive, accept, shared),
     connect: (address, done, tls = null) =>
-      tls === null ? connect(address, done, shared) : tls.connect(memory, address, done)
+      tls === null ? connect(address, done, shared) : tls.connect(memory, address, done),
+    startTls(wire, first, server, done) {
+      const handle = wire instanceof RawWire ? wire.release() : null
+      if (handle !== null) return startOverHandle(handle, first, server, tlsShared, done)
+      done('ECONNRESET', null, null)
+      return () => {}
+    }
   }
 }
 

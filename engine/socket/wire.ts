@@ -7,6 +7,7 @@
  */
 import type { ReadSlot } from './memory.ts'
 import type { TlsClient } from './tls.ts'
+import type { TlsDone, TlsServer } from './tls-server.ts'
 
 export interface WireOwner {
   /** Bytes [start, end) of the read memory. `slot` is set when they stay valid for lent writes. */
@@ -74,6 +75,11 @@ export interface SocketLayer {
   listen(port: number, keepalive: KeepAlive, accept: (wire: Wire) => void): Promise<Acceptor>
   /** Calls back once. Returns a function that gives up. */
   connect(address: Address, done: Connected, tls?: TlsClient | null): () => void
+  /**
+   * TLS as its server over a wire of this layer, on which nothing has been written: `first` are the bytes that have
+   * been read. The wire is not to be used any more. Calls back once; returns a function that gives up.
+   */
+  startTls(wire: Wire, first: Buffer, server: TlsServer, done: TlsDone): () => void
 }
 
 /** Text leaves before the round ends when it gets this long: only then is it known whether the peer reads. */

@@ -6,6 +6,7 @@ import { atLeastOne } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { refused, refusedKeys, whole, type ZodType, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
+import { frontendTlsSchema, translateFrontendTls } from './tls/schema.ts'
 
 const KIB = 1024
 const BYTES_MAX = Number.MAX_SAFE_INTEGER
@@ -31,7 +32,6 @@ const NOT_HERE = [
   'networkAuthorization',
   'networkExtAuthz',
   'proxyProtocol',
-  'tls',
   'tracing'
 ]
 const HTTP_NOT_HERE = [
@@ -94,7 +94,8 @@ const base = z.strictObject({
       error: 'must have exactly one of keepalives, keepalive'
     })
     .optional()
-    .describe('TCP connections of clients.')
+    .describe('TCP connections of clients.'),
+  tls: frontendTlsSchema.optional().describe('TLS towards clients, for all listeners that have it.')
 })
 
 /** The settings above, and the frontend policies of the registry. */
@@ -138,7 +139,8 @@ export function translateFrontend(file: z.output<typeof base> | undefined): Fron
       bodyBytesMax: http.maxRequestBodySize
     },
     tcp: { keepalive: { timeMs: keepalive.time } },
-    ...PROTOCOL_DEFAULTS
+    ...PROTOCOL_DEFAULTS,
+    tls: translateFrontendTls(file?.tls)
   }
 }
 

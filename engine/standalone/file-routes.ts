@@ -8,6 +8,7 @@ import { list, name, refusedKeys, shortString, whole, z } from '#engine/schema/s
 import { aiSchema } from './ai/index.ts'
 import { policySchema, policySetsSchema } from './file-policies.ts'
 import { mcpSchema } from './mcp/index.ts'
+import { listenerTlsSchema } from './tls/schema.ts'
 
 /** Spec section 8 bounds maps and lists of names with 64. */
 const NAMES_MAX = 64
@@ -96,10 +97,14 @@ export function routeSchemas(policies: readonly Policy[]) {
   const listener = z.strictObject({
     name: name().optional().describe('Default listener0, listener1, ... in the order of the file.'),
     hostname: hostname().optional().describe('"example.com", "*.example.com", or "*" for every host. Default "*".'),
-    protocol: z.enum(['HTTP'], { error: protocolMessage }).optional().describe('Default HTTP.'),
+    protocol: z
+      .enum(['HTTP', 'HTTPS'], { error: protocolMessage })
+      .optional()
+      .describe('HTTPS: with TLS, by tls. Default HTTP.'),
     policies: sets.optional().describe('For all routes; what a route has itself wins. A list: sets of both phases.'),
     routes: list(remember(route), 0, ENTRIES_MAX).optional(),
-    ...refusedKeys('listener setting', ['namespace', 'tcpRoutes', 'tls'])
+    tls: listenerTlsSchema.optional(),
+    ...refusedKeys('listener setting', ['namespace', 'tcpRoutes'])
   })
 
   const bind = z.strictObject({
@@ -133,9 +138,11 @@ export function routeSchemas(policies: readonly Policy[]) {
   }
 }
 
-const LATER_PROTOCOLS: readonly string[] = ['HTTPS', 'TLS', 'TCP', 'HBONE']
+const LATER_PROTOCOLS: readonly string[] = ['TLS', 'TCP', 'HBONE']
 
 function protocolMessage({ input }: { readonly input?: unknown }): string | undefined {
   const name = typeof input === 'string' ? input.toUpperCase() : ''
-  return LATER_PROTOCOLS.includes(name) ? `protocol ${name} is not in this version of weir; only HTTP is` : undefined
+  return LATER_PROTOCOLS.includes(name)
+    ? `protocol ${name} is not in this version of weir; HTTP and HTTPS are`
+    : undefined
 }

@@ -21,6 +21,7 @@ import { policyWarnings } from './policy-warnings.ts'
 import { type ConfigError, formatPath, type Problem, parsePath } from './problems.ts'
 import { readSource } from './source.ts'
 import { type PlacedSource, placeTargeted } from './targets.ts'
+import { checkTls, tlsWarnings } from './tls/check.ts'
 import { type SnapshotDraft, translate } from './translate.ts'
 import { objectOf } from './walk.ts'
 import { warningsOf } from './warnings.ts'
@@ -105,6 +106,7 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
   const { policies } = options
   problems.push(...checkFile(raw, source, env), ...checkNames(raw, source, policies))
   problems.push(...checkModelPolicies(raw, source), ...checkMcp(raw, source, sources))
+  problems.push(...checkTls(raw, source, sources))
   const refused = () => checkPolicies(raw, source, { policies, schema: schema.policies, sources })
   if (problems.length > 0 || 'problems' in outcome) return fail([...problems, ...refused()])
 
@@ -127,7 +129,11 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
   const early = late?.length === 0 ? [] : refused()
   if (early.length > 0) return fail(early)
   if (late !== undefined && late.length > 0) return fail(late.map((problem) => placed(problem, source)))
-  const doubts = [...warningsOf(raw, source), ...policyWarnings(raw, source, options.policies, schema.policies)]
+  const doubts = [
+    ...warningsOf(raw, source),
+    ...tlsWarnings(raw, source, sources),
+    ...policyWarnings(raw, source, options.policies, schema.policies)
+  ]
   return { ok: true, snapshot, warnings: once(doubts, source).map((doubt) => warningText(doubt, source, options.file)) }
 }
 

@@ -26,6 +26,7 @@ import { LLM_BACKEND, llmBackend, llmBind } from './llm/translate.ts'
 import { mergedRules } from './mcp/policies.ts'
 import { MCP_BACKEND, mcpBind, translateMcp } from './mcp/translate.ts'
 import { withWellKnown } from './mcp/well-known.ts'
+import { translateListenerTls } from './tls/schema.ts'
 import { defaultListenerName, defaultRouteName } from './walk.ts'
 
 /** What a source gives; version, hash and time are those of the moment it is accepted. */
@@ -137,6 +138,8 @@ class Translator {
       name,
       hostname: file.hostname ?? '*',
       ...CLEAR_TEXT,
+      protocol: file.protocol ?? 'HTTP',
+      tls: translateListenerTls(file.tls, this.#sources),
       ...this.phases(file.policies),
       routes: (file.routes ?? []).map((route, i) => this.#route(route, i, { listener: name, port, levels, outer }))
     }

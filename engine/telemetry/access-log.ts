@@ -8,6 +8,7 @@ import type { AccessLogPlan, FieldSink } from '#engine/contract/access-log.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type McpUse, mcpErrorType } from '#engine/contract/mcp-use.ts'
 import type { ModelUse } from '#engine/contract/model-use.ts'
+import type { PeerCertificate } from '#engine/contract/transport.ts'
 import { type FieldValue, field, type LogFormat, timestamp } from './escape.ts'
 import { ATOMIC_BYTES, type LineSink } from './line-sink.ts'
 import type { Metrics } from './metrics.ts'
@@ -21,6 +22,8 @@ const PATH_CHARS_MAX = 1200
 const MODEL_PATH_CHARS_MAX = 300
 const NAME_CHARS_MAX = 255
 const MODEL_CHARS_MAX = 128
+/** Of what TLS tells: names of hosts and workloads are shorter. */
+const TLS_CHARS_MAX = 128
 /** Name in the log (OpenTelemetry GenAI conventions, in the order of the reference), and in ex.llm. */
 const MODEL_FIELDS = [
   ['gen_ai.operation.name', 'operation'],
@@ -149,6 +152,8 @@ export class AccessLog implements FieldSink {
     if (ex.endpoint !== null) out += this.#named('endpoint', ex.endpoint, skip)
     if (ex.backend !== null) out += this.#named('backend', ex.backend, skip)
     out += this.#named('src.addr', address(client.remoteAddress, client.remotePort), skip)
+    const { tls } = client
+    if (tls?.peer != null) out += this.#named('src.identity', identityOf(tls.peer), skip)
     out += this.#named('http.method', ex.method, skip)
     out += this.#named('http.host', ex.authority, skip)
     // What was refused before its target was read has none.
@@ -157,6 +162,7 @@ export class AccessLog implements FieldSink {
       out += field(this.#format, 'http.path', ex.originalPath, pathMax)
     out += this.#named('http.version', `HTTP/${client.httpVersion}`, skip)
     out += this.#plain('http.status', status, skip)
+    if (tls != null) out += this.#named('tls.sni', tls.serverName.slice(0, TLS_CHARS_MAX), skip)
     out += this.#named('reason', reason, skip)
     out += this.#plain('bytes.in', ex.bytesReceived, skip)
     out += this.#plain('bytes.out', ex.bytesSent, skip)
@@ -181,6 +187,11 @@ type Skip = ReadonlySet<string> | null
 
 function start(): string {
   return `time=${timestamp(Date.now())} level=info target=request`
+}
+
+/** Who the client's certificate says that it is. */
+function identityOf({ subject, subjectAltNames }: PeerCertificate): string {
+  return (subjectAltNames.find((name) => name.startsWith('spiffe://')) ?? subject).slice(0, TLS_CHARS_MAX)
 }
 
 /** ip:port, with brackets around an IPv6 address; '' for a client without one (unix socket). */

@@ -10,6 +10,9 @@
 /** Upper bounds in seconds, 1 ms to 80 s; the bucket above the last one is implied. */
 const DURATION_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80] as const
 
+/** The longest handshake that is waited for lasts 15 s, if nobody says otherwise. */
+const HANDSHAKE_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]
+
 /** The conventions for generative AI say which (gen-ai-metrics, ExplicitBucketBoundaries). Tokens: */
 const TOKEN_BOUNDS = [
   ...([1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144] as const),
@@ -88,6 +91,15 @@ export const METRICS = {
   weir_response_bytes_total: counter('Bytes sent to clients.', ['route']),
   weir_downstream_connections: gauge('Client connections that are open.', ['port', 'transport']),
   weir_downstream_connections_total: counter('Client connections accepted.', ['port', 'transport']),
+  weir_tls_handshakes_total: counter('TLS handshakes of clients. result: ok, resumed, or why there was none.', [
+    'port',
+    'result'
+  ]),
+  tls_handshake_duration_seconds: histogram(
+    'From the accepted connection to the end of its TLS handshake.',
+    ['port'],
+    HANDSHAKE_BOUNDS
+  ),
   weir_upstream_connections: gauge('Connections to backends that are open.', ['state']),
   weir_upstream_connects_total: counter('Attempts to connect to a backend.', ['result']),
   weir_upstream_retries_total: counter('Attempts after the first one of an exchange.', []),

@@ -135,10 +135,10 @@ test('neither clients nor backends can make series without end', (t) => {
 
 test('connections of both sides are counted', (t) => {
   const { telemetry, scrape } = start(t)
-  telemetry.connectionOpened(80, 'node')
-  telemetry.connectionOpened(80, 'node')
-  telemetry.connectionOpened(80, 'uws')
-  telemetry.connectionClosed(80, 'node')
+  telemetry.downstream.opened(80, 'node')
+  telemetry.downstream.opened(80, 'node')
+  telemetry.downstream.opened(80, 'uws')
+  telemetry.downstream.closed(80, 'node')
   const { upstream } = telemetry
   upstream.connected()
   upstream.connected()

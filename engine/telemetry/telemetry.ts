@@ -4,11 +4,12 @@ import type { MirrorRecorder } from '#engine/contract/mirror.ts'
 import type { Recorder } from '#engine/contract/route.ts'
 import { AccessLog } from './access-log.ts'
 import { CopyRecorder } from './copy-recorder.ts'
+import { downstreamTelemetry, type Handshake } from './downstream.ts'
 import { LineSink } from './line-sink.ts'
 import { createLogger, type Logger, type Logging } from './log.ts'
 import { LoopDelay } from './loop-delay.ts'
 import { McpMetrics } from './mcp-metrics.ts'
-import { type Counter, type Gauge, Metrics, type SeriesAnnouncement } from './metrics.ts'
+import { Metrics, type SeriesAnnouncement } from './metrics.ts'
 import { ModelMetrics } from './model-metrics.ts'
 import { RouteRecorder } from './recorder.ts'
 
@@ -36,6 +37,13 @@ export interface UpstreamTelemetry {
   refused(): void
 }
 
+/** What binds tell about their connections. */
+export interface DownstreamTelemetry {
+  opened(port: number, transport: 'node' | 'uws'): void
+  closed(port: number, transport: 'node' | 'uws'): void
+  handshake(report: Handshake): void
+}
+
 export interface Telemetry {
   readonly logger: Logger
   readonly metrics: Metrics
@@ -46,8 +54,7 @@ export interface Telemetry {
   mirrorRecorderFor(route: string): MirrorRecorder
   /** Records exchanges that found no route. */
   readonly unrouted: Recorder
-  connectionOpened(port: number, transport: 'node' | 'uws'): void
-  connectionClosed(port: number, transport: 'node' | 'uws'): void
+  readonly downstream: DownstreamTelemetry
   /** An expression of a policy failed, or gave what cannot be used. */
   expressionFailed(policy: string): void
   /** Changes what is logged; target "request" at level info is the access log. Throws on malformed directives. */
@@ -67,7 +74,6 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   const accessLog = new AccessLog(logging.format, sink, logger.enabled('info', 'request'), metrics)
   const parts = { metrics, accessLog, models: new ModelMetrics(metrics), mcp: new McpMetrics(metrics) }
   const loopDelay = new LoopDelay(metrics, worker)
-  const connections = downstreamTelemetry(metrics)
   // For an exit that nobody announced, such as an uncaught exception.
   const onExit = () => sink.flushSync()
   process.on('exit', onExit)
@@ -82,8 +88,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     recorderFor,
     mirrorRecorderFor: (route) => new CopyRecorder(metrics, route),
     unrouted: recorderFor('', '', 0),
-    connectionOpened: connections.opened,
-    connectionClosed: connections.closed,
+    downstream: downstreamTelemetry(metrics, logger),
     expressionFailed: (policy) => metrics.counter('weir_expression_failures_total', { policy }).add(1),
     setLogLevel: (level) => {
       logger.setLevel(level)
@@ -110,40 +115,6 @@ function createSink(fd: number, metrics: Metrics, logger: Logger): LineSink {
       told = true
     }
   })
-}
-
-interface DownstreamSeries {
-  readonly open: Gauge
-  readonly total: Counter
-}
-
-function downstreamTelemetry(metrics: Metrics) {
-  // Keyed by numbers, so that a flood of connections builds no strings.
-  const byTransport = { node: new Map<number, DownstreamSeries>(), uws: new Map<number, DownstreamSeries>() }
-
-  function series(port: number, transport: 'node' | 'uws'): DownstreamSeries {
-    let found = byTransport[transport].get(port)
-    if (found === undefined) {
-      const labels = { port: String(port), transport }
-      found = {
-        open: metrics.gauge('weir_downstream_connections', labels),
-        total: metrics.counter('weir_downstream_connections_total', labels)
-      }
-      byTransport[transport].set(port, found)
-    }
-    return found
-  }
-
-  return {
-    opened: (port: number, transport: 'node' | 'uws'): void => {
-      const { open, total } = series(port, transport)
-      open.add(1)
-      total.add(1)
-    },
-    closed: (port: number, transport: 'node' | 'uws'): void => {
-      series(port, transport).open.add(-1)
-    }
-  }
 }
 
 function upstreamTelemetry(metrics: Metrics): UpstreamTelemetry {

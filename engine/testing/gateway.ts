@@ -73,11 +73,12 @@ export async function startGateway(
   const worker = new WorkerThread({
     worker: 0,
     children,
+    secret: ofProcess.secret,
     state: SharedState.create(1),
     post: (message) => answer(message),
     telemetry: {
       unrouted: telemetry.unrouted,
-      downstream: { opened: telemetry.connectionOpened, closed: telemetry.connectionClosed },
+      downstream: telemetry.downstream,
       upstream: telemetry.upstream,
       setLevel: telemetry.setLogLevel,
       sample: () => {},

@@ -7,6 +7,7 @@ import type { RetryPlan, RouteRetry } from '#engine/contract/retry.ts'
 import type { Route } from '#engine/contract/route.ts'
 import { Crowd } from '#engine/downstream/crowd.ts'
 import { type DownstreamObserver, type OpenBind, openBind } from '#engine/downstream/listen.ts'
+import type { HandshakeReport } from '#engine/downstream/tls-stage.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
 import { PROTOCOL_DEFAULTS } from '#engine/ir/plain.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
@@ -26,6 +27,8 @@ export interface StackOptions {
   transport?: Bind['transport']
   /** Port to listen on; 0, the default, for any. */
   port?: number
+  /** Those of TLS make it a port of TLS. */
+  listeners?: Bind['listeners']
   http?: Partial<FrontendSettings['http']>
   tcp?: FrontendSettings['tcp']
   frontend?: Partial<Pick<FrontendSettings, 'tls' | 'http2' | 'proxyProtocol'>>
@@ -77,6 +80,7 @@ export interface Stack {
   fail(ex: Exchange, code: ErrorCode): void
   /** Downstream connections opened and closed so far. */
   readonly connections: { opened: number; closed: number }
+  readonly handshakes: HandshakeReport[]
   close(): void
 }
 
@@ -131,9 +135,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   })
   route = routeTo(endpoint, upstream, log, options)
   const connections = { opened: 0, closed: 0 }
+  const handshakes: HandshakeReport[] = []
   const observer: DownstreamObserver = {
     opened: () => connections.opened++,
-    closed: () => connections.closed++
+    closed: () => connections.closed++,
+    handshake: (report) => handshakes.push(report)
   }
   const tcp = options.tcp ?? FRONTEND.tcp
   const frontend: FrontendSettings = {
@@ -142,9 +148,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     http: { ...FRONTEND.http, ...options.http },
     tcp
   }
-  const spec: Bind = { port: options.port ?? 0, listeners: [], transport: options.transport ?? 'auto' }
+  const { port = 0, listeners = [], transport = 'auto' } = options
+  const spec: Bind = { port, listeners, transport }
   const crowd = new Crowd(options.clientsMax ?? Number.POSITIVE_INFINITY)
-  const bind = await openBind(spec, { events: lifecycle, llhttp: parser, sockets, timers, frontend, observer, crowd })
+  const shared = { observer, crowd, secret: new Uint8Array(32) }
+  const bind = await openBind(spec, { events: lifecycle, llhttp: parser, sockets, timers, frontend, ...shared })
   return {
     port: bind.port,
     bind,
@@ -153,6 +161,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     endpoint,
     records: log.records,
     connections,
+    handshakes,
     recorded: (count) => log.until(count),
     fail: (ex, code) => lifecycle.fail(ex, code),
     close() {

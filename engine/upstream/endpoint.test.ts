@@ -81,6 +81,7 @@ function bench(addresses: Record<string, Behaviour>, options: { poolMax?: number
   const sockets: SocketLayer = {
     kind: 'net',
     listen: () => Promise.reject(new Error('not here')),
+    startTls: () => () => {},
     connect(address: Address, done) {
       const ip = 'ip' in address ? address.ip : ''
       dialled.push(ip)

@@ -28,6 +28,8 @@ const DRAIN_BEAT_MS = 20
 export interface WorkerParts {
   readonly worker: number
   readonly state: SharedState
+  /** 32 random bytes of the process. */
+  readonly secret: Uint8Array
   readonly post: (message: ToMain) => void
   readonly telemetry: WorkerTelemetry
   /** Snapshot -> Runtime. Throws an Error that says what does not fit. */
@@ -92,10 +94,12 @@ export class WorkerThread {
     try {
       const lifecycle = this.#start(snapshot)
       const runtime = this.#parts.build(snapshot, this.#upstream!, lifecycle)
+      const kept: (() => void)[] = []
       for (const bind of snapshot.binds) {
-        if (this.#keeps(bind.port, snapshot)) continue
-        opened.set(bind.port, await this.#open(snapshot, bind.port, lifecycle))
+        if (this.#keeps(bind.port, snapshot)) kept.push(this.#binds.get(bind.port)!.prepare(snapshot.frontend, bind))
+        else opened.set(bind.port, await this.#open(snapshot, bind.port, lifecycle))
       }
+      for (const apply of kept) apply()
       this.#putInForce(snapshot, runtime, opened)
     } catch (error) {
       for (const bind of opened.values()) bind.stopAccepting()
@@ -146,7 +150,8 @@ export class WorkerThread {
       timers: this.#timers,
       frontend: snapshot.frontend,
       observer: this.#parts.telemetry.downstream,
-      crowd: this.#crowd!
+      crowd: this.#crowd!,
+      secret: this.#parts.secret
     })
   }
 
@@ -159,8 +164,7 @@ export class WorkerThread {
     this.#served = snapshot
     const wanted = new Set(snapshot.binds.map((bind) => bind.port))
     for (const [port, bind] of this.#binds) {
-      if (wanted.has(port) && !opened.has(port)) bind.update(snapshot.frontend)
-      else this.#retire(port, bind)
+      if (!wanted.has(port) || opened.has(port)) this.#retire(port, bind)
     }
     for (const [port, bind] of opened) this.#binds.set(port, bind)
     const binds: OpenedBind[] = [...this.#binds.values()].map(({ port, transport, detail }) => ({

@@ -46,15 +46,15 @@ function isOwn(ex: Exchange, listed: ReadonlySet<string>): boolean {
   const origin = onlyValue(request, 'origin')
   if (origin === undefined) return site === undefined
   if (origin === null) return false
-  return (site === undefined && isSame(origin, ex.authority)) || isListed(origin, listed)
+  return (site === undefined && isSame(origin, ex)) || isListed(origin, listed)
 }
 
 /**
- * Whether the origin has the host and port that the request was sent to. Not the scheme: behind something
- * that ends TLS the origin is https and the request is not.
+ * Whether the origin has the host and port that the request was sent to. The scheme only where TLS ends here: behind
+ * something else that ends it the origin is https and the request is not.
  */
-function isSame(origin: string, authority: string): boolean {
-  if (authority === '') return false
+function isSame(origin: string, { authority, client }: Exchange): boolean {
+  if (authority === '' || (client.tls != null && !origin.startsWith('https:'))) return false
   const start = origin.length - authority.length
   // As browsers write both, which is nearly always: no port that the scheme implies, lower case.
   if (start === 8 && origin.startsWith('https://') && origin.endsWith(authority)) return true

@@ -8,6 +8,7 @@ import { type Exchange, type Identity, STEP_REQUEST } from '#engine/contract/exc
 import { CONTINUE, type Compiled, STOP, type Verdict } from '#engine/contract/filter.ts'
 import type { CompileContext, Policy, Sources } from '#engine/contract/policy.ts'
 import { answer, refuse } from '#engine/contract/refuse.ts'
+import { schemeOf } from '#engine/contract/transport.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { realName } from '#engine/schema/names.ts'
 import { list, longString, refused, refusedKeys, says, shortString, tinyString, z } from '#engine/schema/schema.ts'
@@ -238,8 +239,8 @@ async function serve(ex: Exchange, { config, servers }: Parts, place: Place): Pr
 
 /** Null: nothing that the client sent may be repeated. */
 function placeHere(ex: Exchange, path: string, { fixed }: Parts): Place | null {
-  // Behind whoever ends TLS. Nothing but a better scheme comes of it.
-  const scheme = ex.request.get('x-forwarded-proto') === 'https' ? 'https' : 'http'
+  // Or somebody in front of us has ended TLS. Nothing but a better scheme comes of it.
+  const scheme = ex.request.get('x-forwarded-proto') === 'https' ? 'https' : schemeOf(ex.client)
   const here = placeOf(scheme, ex.authority, path)
   return here === null || fixed === null ? here : { origin: fixed.origin, path: here.path }
 }

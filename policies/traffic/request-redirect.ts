@@ -3,6 +3,7 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Compiled } from '#engine/contract/filter.ts'
 import type { CompileContext, Policy } from '#engine/contract/policy.ts'
 import { answer } from '#engine/contract/refuse.ts'
+import { schemeOf } from '#engine/contract/transport.ts'
 import { hostOf, portSuffix } from '#engine/http/authority.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { z } from '#engine/schema/schema.ts'
@@ -78,12 +79,12 @@ function compileOrigin({ scheme, authority, hostname, port: number }: Config): O
   const host = authority?.host ?? hostname
   const portNumber = authority?.port ?? number
   if (scheme === undefined && full === undefined && host === undefined && portNumber === undefined) return () => ''
-  const protocol = scheme ?? 'http'
   return (ex) => {
+    const protocol = scheme ?? schemeOf(ex.client)
     if (full !== undefined) return `${protocol}://${full}`
     const name = host ?? hostOf(ex.authority)
     // A request of HTTP/1.0 may come without Host: then there is no authority to point at.
-    return name === '' ? '' : `${protocol}://${name}${portText(portNumber, scheme, ex.authority)}`
+    return name === '' ? '' : `${protocol}://${name}${portText(portNumber, scheme, ex)}`
   }
 }
 
@@ -92,10 +93,10 @@ function compileOrigin({ scheme, authority, hostname, port: number }: Config): O
  * scheme's own when a scheme is configured, else the one that the client reached us on. Never written
  * where the scheme implies it.
  */
-function portText(number: number | undefined, scheme: Config['scheme'], authority: string): string {
+function portText(number: number | undefined, scheme: Config['scheme'], { authority, client }: Exchange): string {
   if (number === undefined && scheme !== undefined) return ''
   const suffix = number === undefined ? portSuffix(authority) : `:${number}`
-  return suffix === DEFAULT_PORTS[scheme ?? 'http'] ? '' : suffix
+  return suffix === DEFAULT_PORTS[scheme ?? schemeOf(client)] ? '' : suffix
 }
 
 export const requestRedirect: Policy = {

@@ -1,0 +1,72 @@
+/** The listeners of one port of TLS, by the names that clients ask for (SNI), with what their handshakes need. */
+import { hkdfSync } from 'node:crypto'
+import type { FrontendTls, ListenerTls } from '#engine/ir/frontend.ts'
+import type { Bind } from '#engine/ir/snapshot.ts'
+import { reveal } from '#engine/kit/secret.ts'
+import { HostTable } from '#engine/routing/hosts.ts'
+import { TlsServer } from '#engine/socket/tls-server.ts'
+
+/** What this version speaks behind TLS, of what ALPN may name. */
+const SPOKEN = ['http/1.1']
+
+export interface TlsListener {
+  readonly name: string
+  readonly server: TlsServer
+}
+
+/** A server made before, and what it was made of: a reload that changes neither keeps it. */
+interface Made {
+  readonly from: ListenerTls
+  readonly settings: FrontendTls
+  readonly server: TlsServer
+}
+
+export class TlsPort {
+  readonly handshakeTimeoutMs: number
+  readonly #hosts = new HostTable<TlsListener>()
+  readonly #made = new Map<string, Made>()
+
+  /** `secret`: of the process. Throws an Error that names the listener whose settings do not fit each other. */
+  constructor(bind: Bind, settings: FrontendTls, secret: Uint8Array, before: TlsPort | null = null) {
+    this.handshakeTimeoutMs = settings.handshakeTimeoutMs
+    for (const { name, hostname, tls } of bind.listeners) {
+      if (tls === null) continue
+      const known = before === null ? undefined : before.#made.get(name)
+      const isSame = known !== undefined && known.from === tls && known.settings === settings
+      const server = isSame ? known.server : newServer(name, tls, settings, secret)
+      this.#made.set(name, { from: tls, settings, server })
+      this.#hosts.set(hostname, { name, server })
+    }
+  }
+
+  /** `serverName`: '' for a client that names none, which only the listener of every host serves. */
+  find(serverName: string): TlsListener | undefined {
+    return this.#hosts.find(serverName)
+  }
+}
+
+function newServer(name: string, tls: ListenerTls, settings: FrontendTls, secret: Uint8Array): TlsServer {
+  try {
+    const { cert, clientCa, minVersion, maxVersion, cipherSuites } = tls
+    return new TlsServer(
+      {
+        cert,
+        key: reveal(tls.key),
+        clientCa,
+        minVersion: minVersion ?? settings.minVersion,
+        maxVersion: maxVersion ?? settings.maxVersion,
+        cipherSuites: cipherSuites ?? settings.cipherSuites,
+        alpn: settings.alpn.filter((protocol) => SPOKEN.includes(protocol))
+      },
+      // A ticket of one listener is worth nothing at another one, whose clients may have to show more.
+      new Uint8Array(hkdfSync('sha256', secret, '', `weir tls listener ${name}`, 32))
+    )
+  } catch (error) {
+    throw new Error(`listener ${name}: tls: ${(error as Error).message}`)
+  }
+}
+
+/** Whether the connections of a bind begin with TLS. */
+export function hasTls(bind: Bind): boolean {
+  return bind.listeners.some(({ tls }) => tls !== null)
+}

@@ -1,0 +1,59 @@
+/** A client's certificate, from its DER bytes to what expressions may read of it. */
+import { X509Certificate } from 'node:crypto'
+
+/** A client's certificate as expressions see it (source.*). */
+export interface PeerCertificate {
+  /** Distinguished names, RFC 2253 order as OpenSSL prints them. */
+  readonly subject: string
+  readonly issuer: string
+  readonly subjectAltNames: readonly string[]
+  /** Hexadecimal, lower case. */
+  readonly serial: string
+  readonly fingerprintSha256: string
+  readonly pem: string
+}
+
+/** Names of one certificate that are read; more are no identity. */
+const NAMES_MAX = 256
+const READ_TYPES = ['DNS', 'URI', 'IP Address', 'email']
+
+/** Null without bytes: no certificate was shown. */
+export function peerOf(der: Buffer | undefined): PeerCertificate | null {
+  if (der === undefined) return null
+  const certificate = new X509Certificate(der)
+  return {
+    subject: nameOf(certificate.subject),
+    issuer: nameOf(certificate.issuer),
+    subjectAltNames: altNames(certificate.subjectAltName),
+    serial: certificate.serialNumber.toLowerCase(),
+    fingerprintSha256: certificate.fingerprint256.replaceAll(':', '').toLowerCase(),
+    pem: certificate.toString()
+  }
+}
+
+/** Node prints one attribute a line, escaped as RFC 2253 has it, in the order of the certificate. */
+function nameOf(lines: string | undefined): string {
+  return (lines ?? '').split('\n').filter(Boolean).reverse().join(',')
+}
+
+/**
+ * "DNS:a.test, URI:spiffe://b, IP Address:192.0.2.1" -> the values. Node prints one with a comma, a quotation mark or
+ * other odd characters as a JSON string, so that a value never passes for two.
+ */
+export function altNames(text: string | undefined): string[] {
+  const names: string[] = []
+  for (const [, type, value] of (text ?? '').matchAll(/([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)(?:, |$)/gy)) {
+    if (names.length < NAMES_MAX && READ_TYPES.includes(type!)) names.push(plain(value!))
+  }
+  return names
+}
+
+function plain(value: string): string {
+  if (!value.startsWith('"')) return value
+  try {
+    return String(JSON.parse(value))
+  } catch {
+    // What is no JSON after all stands for itself.
+    return value
+  }
+}

@@ -1,0 +1,234 @@
+/**
+ * TLS that ends here: what the connections of one listener share, and the handshake of one of them, over Node's handles
+ * and over node:tls. Tickets (RFC 5077, RFC 8446 section 4.6.1) are sealed with keys that all workers derive from one
+ * secret, so a session that one worker has begun goes on in every other one (docs/design/026-tls-listeners.md).
+ */
+import { constants, createHash, hkdfSync } from 'node:crypto'
+import type { Socket } from 'node:net'
+import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls'
+import { openSslNames } from './cipher-suites.ts'
+import type { Handle } from './handles.ts'
+import { type PeerCertificate, peerOf } from './peer-certificate.ts'
+import { enterTurn, leaveTurn } from './round.ts'
+import { type TlsShared, TlsWire } from './tls-wire.ts'
+import type { Wire } from './wire.ts'
+
+/** After so long other keys seal new tickets. What the ones before have sealed is refused: a full handshake. */
+const TICKET_KEYS_MS = 12 * 60 * 60 * 1000
+/** How long a session may go on, in seconds. */
+const SESSION_SECONDS = 2 * 60 * 60
+const TICKET_KEYS_BYTES = 48
+
+export interface TlsServerSettings {
+  /** PEM, its own certificate first. */
+  readonly cert: string
+  /** PEM. */
+  readonly key: string
+  /** PEM; null: no certificate is asked for. */
+  readonly clientCa: string | null
+  readonly minVersion: '1.2' | '1.3'
+  readonly maxVersion: '1.2' | '1.3'
+  /** Names of spec 2.6; null: all of them. */
+  readonly cipherSuites: readonly string[] | null
+  /** The preferred first. */
+  readonly alpn: readonly string[]
+}
+
+/** What a handshake has found out. */
+export interface TlsFacts {
+  /** 'TLSv1.2' or 'TLSv1.3'. */
+  readonly version: string
+  /** OpenSSL's name of it. */
+  readonly cipher: string
+  /** '' when none was agreed. */
+  readonly alpn: string
+  readonly peer: PeerCertificate | null
+  readonly isResumed: boolean
+}
+
+/**
+ * A finished handshake, or why there is none: ERR_SSL_... of OpenSSL, a code of X.509 (CERT_HAS_EXPIRED, ...), or
+ * that of a socket (ECONNRESET).
+ */
+export type TlsDone = (code: string | null, wire: Wire | null, facts: TlsFacts | null) => void
+
+const NO_CERTIFICATE = 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE'
+
+export class TlsServer {
+  readonly #context: SecureContext
+  readonly #secret: Uint8Array
+  /** What a session belongs to: it never goes on where something else is asked for. */
+  readonly #identity: Buffer
+  #epoch = -1
+  /** With their lengths before them. */
+  readonly alpn: Buffer
+  readonly alpnNames: string[]
+  readonly asksForCertificate: boolean
+
+  /**
+   * `secret`: of the process; the same secret and settings make sessions that go on. Throws an Error where
+   * certificate, key, versions and cipher suites do not fit each other.
+   */
+  constructor(settings: TlsServerSettings, secret: Uint8Array) {
+    const { cert, key, clientCa, minVersion, maxVersion, alpn } = settings
+    this.#secret = secret
+    this.#identity = createHash('sha256')
+      .update(JSON.stringify([cert, clientCa, minVersion, maxVersion, settings.cipherSuites]))
+      .digest()
+    this.asksForCertificate = clientCa !== null
+    this.alpnNames = [...alpn]
+    this.alpn = Buffer.concat(alpn.map((name) => Buffer.from(`${String.fromCharCode(name.length)}${name}`, 'latin1')))
+    this.#context = createSecureContext({
+      cert,
+      key,
+      ...(clientCa === null ? {} : { ca: clientCa }),
+      minVersion: `TLSv${minVersion}`,
+      maxVersion: `TLSv${maxVersion}`,
+      ciphers: openSslNames(settings.cipherSuites, minVersion, maxVersion).join(':'),
+      honorCipherOrder: true,
+      // A client could otherwise make us work without end on one connection.
+      secureOptions: constants.SSL_OP_NO_RENEGOTIATION ?? 0,
+      sessionIdContext: this.#identity.toString('hex').slice(0, 32),
+      sessionTimeout: SESSION_SECONDS
+    })
+    this.context()
+  }
+
+  /** With the ticket keys of this time of day, which no worker has to tell another one. */
+  context(now = Date.now()): SecureContext {
+    const epoch = Math.floor(now / TICKET_KEYS_MS)
+    if (epoch !== this.#epoch) {
+      this.#epoch = epoch
+      const keys = hkdfSync('sha256', this.#secret, this.#identity, `weir tls tickets ${epoch}`, TICKET_KEYS_BYTES)
+      const inside = this.#context.context as { setTicketKeys(keys: Buffer): void }
+      inside.setTicketKeys(Buffer.from(keys))
+    }
+    return this.#context
+  }
+
+  /** Null, or why a client with this certificate does not get in. */
+  refuses(peer: PeerCertificate | null, verifyError: string | null): string | null {
+    if (!this.asksForCertificate) return null
+    if (peer === null) return NO_CERTIFICATE
+    return verifyError
+  }
+}
+
+/** The handshake over a handle that nobody else uses. Returns a function that gives up. */
+export function startOverHandle(
+  below: Handle,
+  first: Buffer,
+  server: TlsServer,
+  shared: TlsShared,
+  done: TlsDone
+): () => void {
+  const handle = shared.handles.wrapTls(below, server.context().context, true)
+  handle.setALPNProtocols(server.alpn)
+  if (server.asksForCertificate) handle.setVerifyMode(true, true)
+  const wire = new TlsWire(below, handle, shared, (code) => {
+    if (code !== null) {
+      done(code, null, null)
+      return
+    }
+    const peer = server.asksForCertificate ? peerOf(handle.getPeerCertificate(true)?.raw) : null
+    const refusal = server.refuses(peer, codeOf(handle.verifyError()))
+    if (refusal !== null) {
+      wire.destroy()
+      done(refusal, null, null)
+      return
+    }
+    done(null, wire, {
+      version: handle.getProtocol() ?? '',
+      cipher: handle.getCipher()?.name ?? '',
+      alpn: handle.getALPNNegotiatedProtocol() || '',
+      peer,
+      isResumed: handle.isSessionReused()
+    })
+  })
+  wire.start(first)
+  return () => wire.destroy()
+}
+
+/** The same over node:tls. `made`: a Wire over the socket with TLS. */
+export function startOverSocket(
+  below: Socket,
+  first: Buffer,
+  server: TlsServer,
+  made: (socket: TLSSocket) => Wire,
+  done: TlsDone
+): () => void {
+  let settled = false
+  let code = 'ECONNRESET'
+  below.unshift(first)
+  const socket = new TLSSocket(below, {
+    isServer: true,
+    secureContext: server.context(),
+    ALPNProtocols: server.alpnNames,
+    requestCert: server.asksForCertificate,
+    // Decided below, as over handles.
+    rejectUnauthorized: false
+  })
+  const settle = (end: () => void) => {
+    if (settled) return
+    settled = true
+    enterTurn()
+    end()
+    leaveTurn()
+  }
+  let isFailed = false
+  const failed = () =>
+    settle(() => {
+      isFailed = true
+      done(code, null, null)
+    })
+  // Errors before the handshake is done are told by this event alone.
+  socket.on('_tlsError', (error: NodeJS.ErrnoException) => {
+    code = error.code ?? 'EPROTO'
+  })
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    code = error.code ?? 'EPROTO'
+    failed()
+  })
+  socket.on('close', failed)
+  // Nobody reads yet: without being asked the socket would not say that its client has gone.
+  const look = () => {
+    if (socket.readableLength === 0) socket.read(0)
+  }
+  socket.on('readable', look)
+  socket.on('end', () => {
+    failed()
+    if (isFailed) socket.destroy()
+  })
+  socket.on('secure', () => {
+    socket.off('readable', look)
+    const peer = server.asksForCertificate ? peerOf(socket.getPeerCertificate().raw) : null
+    const refusal = server.refuses(peer, socket.authorized ? null : codeOf(verifyErrorOf(socket)))
+    settle(() => {
+      if (refusal !== null) {
+        socket.destroy()
+        done(refusal, null, null)
+        return
+      }
+      done(null, made(socket), {
+        version: socket.getProtocol() ?? '',
+        cipher: socket.getCipher().name,
+        alpn: socket.alpnProtocol || '',
+        peer,
+        isResumed: socket.isSessionReused()
+      })
+    })
+  })
+  return () => {
+    settled = true
+    socket.destroy()
+  }
+}
+
+function verifyErrorOf(socket: TLSSocket): Error | null {
+  const { ssl } = socket as unknown as { ssl: { verifyError(): Error | null } }
+  return ssl.verifyError()
+}
+
+function codeOf(error: (Error & { code?: string }) | null): string | null {
+  return error === null ? null : (error.code ?? 'EPROTO')
+}

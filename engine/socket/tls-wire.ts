@@ -1,0 +1,397 @@
+/**
+ * One socket with TLS over Node's internal handles (handles.ts), for both sides: what RawWire is for clear text.
+ * OpenSSL copies what it is given to write, so nothing is lent to it; and it takes one write at a time, which it never
+ * finishes within the call. What is written meanwhile waits here, and leaves together.
+ */
+import { getSystemErrorName } from 'node:util'
+import { EOF, type Handle, type Handles, STATE_READ, type TlsHandle, type WriteRequest } from './handles.ts'
+import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
+import type { ReadMemory, ReadSlot } from './memory.ts'
+import { enterTurn, leaveTurn, markDirty } from './round.ts'
+import { NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
+
+/** Bytes that may be under way or wait before the owner is told to stop. */
+const CONGESTED_BYTES = 64 * 1024
+/** Shorter pieces become part of the text around them: one record, and one write, for head and body. */
+const TEXT_BYTES_MAX = 16 * 1024
+const GATHER_BYTES = TEXT_WAITING_MAX + CONGESTED_BYTES
+
+/** What all of them share, of one thread. */
+export interface TlsShared {
+  readonly handles: Handles
+  readonly state: Int32Array
+  readonly memory: ReadMemory
+  /** Where text and bytes come together before they are encrypted; nothing stays in it. */
+  readonly gather: Buffer
+}
+
+export function newTlsShared(handles: Handles, memory: ReadMemory): TlsShared {
+  return { handles, state: handles.state, memory, gather: Buffer.allocUnsafeSlow(GATHER_BYTES) }
+}
+
+interface OwnedHandle extends TlsHandle {
+  wire: TlsWire
+}
+
+/** The handle below keeps its wire alive: nothing else does. */
+interface Below extends Handle {
+  wire: unknown
+}
+
+interface OwnedWrite extends WriteRequest {
+  wire: TlsWire | null
+}
+
+/** The end of a handshake: null, or why it failed (ERR_SSL_..., ECONNRESET, CERT_HAS_EXPIRED, ...). */
+export type Secured = (code: string | null) => void
+
+export class TlsWire implements Wire {
+  owner: WireOwner = NOBODY
+  bulk = false
+  /** For whoever asks what the handshake has found out. */
+  readonly handle: TlsHandle
+  readonly #below: Below
+  readonly #shared: TlsShared
+  /** Null: the handshake is over. */
+  #secured: Secured | null
+  /** OpenSSL says that the handshake is done; nobody else has been told. */
+  #isDone = false
+  #out = ''
+  #waiting: Buffer[] = []
+  #waitingBytes = 0
+  /** Bytes of the write that is under way; 0: there is none. */
+  #underWay = 0
+  #full = false
+  #paused = false
+  #dead = false
+  #broken = false
+  #closing = false
+  #lingering = false
+  /** To be called when nothing is to be sent any more. */
+  #onSent: (() => void) | null = null
+  #remote: { address?: string; port?: number } | null = null
+
+  /** `below`: a connected handle that nobody else uses any more. `handle`: TLS over it. */
+  constructor(below: Handle, handle: TlsHandle, shared: TlsShared, secured: Secured) {
+    this.#below = below as Below
+    this.#below.wire = this
+    this.handle = handle
+    this.#shared = shared
+    this.#secured = secured
+    const own = handle as OwnedHandle
+    own.wire = this
+    own.onread = onRead
+    own.onhandshakestart = null
+    own.onhandshakedone = onHandshakeDone
+    own.onerror = onError
+    handle.useUserBuffer(shared.memory.sharedView)
+  }
+
+  /** Begins to read; a server with the bytes of the ClientHello that have been read already. */
+  start(first: Buffer | null): void {
+    // One that is being read already says so; it does no harm.
+    this.#below.readStart()
+    if (first === null) this.handle.start()
+    else this.handle.receive(first)
+  }
+
+  get remoteAddress(): string {
+    return this.#peer().address ?? ''
+  }
+
+  get remotePort(): number {
+    return this.#peer().port ?? 0
+  }
+
+  get localAddress(): string {
+    const own: { address?: string } = {}
+    if (!this.#dead) this.#below.getsockname?.(own)
+    return plainAddress(own.address ?? '')
+  }
+
+  #peer(): { address?: string; port?: number } {
+    if (this.#remote === null) {
+      this.#remote = {}
+      if (!this.#dead) this.#below.getpeername?.(this.#remote)
+      this.#remote.address = plainAddress(this.#remote.address ?? '')
+    }
+    return this.#remote
+  }
+
+  get congested(): boolean {
+    return this.#full
+  }
+
+  // --- the handshake ---
+
+  /** OpenSSL must not be used, or freed, from within its callback: the first bytes or the loop come behind it. */
+  handshakeDone(): void {
+    if (this.#secured === null || this.#isDone) return
+    this.#isDone = true
+    setImmediate(endHandshake, this)
+  }
+
+  endHandshake(): void {
+    const secured = this.#secured
+    if (secured === null || !this.#isDone || this.#dead) return
+    this.#secured = null
+    secured(null)
+  }
+
+  /** A fatal alert, or bytes that are no TLS. */
+  failed(code: string): void {
+    if (!this.#dead) this.#fail(code)
+  }
+
+  // --- reading ---
+
+  readResult(): void {
+    const count = this.#shared.state[STATE_READ]!
+    if (this.#dead || count === 0) return
+    if (count > 0 && this.#secured !== null) this.endHandshake()
+    if (this.#dead) return
+    if (count < 0) this.#readEnded(count)
+    else if (!this.#closing) {
+      const { shared } = this.#shared.memory
+      this.owner.onRead(shared, shared + count, null)
+    }
+  }
+
+  #readEnded(status: number): void {
+    if (status !== EOF) this.#fail(getSystemErrorName(status))
+    else if (this.#secured !== null) this.#fail('ECONNRESET')
+    else if (this.#closing) this.#dispose()
+    else this.owner.onEnd()
+  }
+
+  pause(): void {
+    if (this.#paused || this.#dead) return
+    this.#paused = true
+    this.handle.readStop()
+  }
+
+  resume(): void {
+    if (!this.#paused || this.#dead) return
+    this.#paused = false
+    const error = this.handle.readStart()
+    if (error < 0) this.#fail(getSystemErrorName(error))
+  }
+
+  // --- writing ---
+
+  write(text: string): void {
+    if (this.#out === '') markDirty(this)
+    this.#out += text
+    if (this.#out.length >= TEXT_WAITING_MAX) this.flush()
+  }
+
+  writeBytes(chunk: Buffer, start: number, end: number, _slot: ReadSlot | null): void {
+    const count = end - start
+    if (count <= TEXT_BYTES_MAX) {
+      this.write(this.#shared.memory.textOf(chunk, start, end) ?? chunk.latin1Slice(start, end))
+      return
+    }
+    const { gather } = this.#shared
+    const text = this.#out
+    if (this.#underWay === 0 && text !== '' && text.length + count <= gather.length) {
+      this.#out = ''
+      gather.latin1Write(text, 0)
+      chunk.copy(gather, text.length, start, end)
+      this.#sendOrKeep(gather.subarray(0, text.length + count))
+      return
+    }
+    this.flush()
+    this.#sendOrKeep(chunk.subarray(start, end))
+  }
+
+  flush(): void {
+    const text = this.#out
+    this.#out = ''
+    if (text === '' || this.#dead || this.#broken) return
+    if (this.#underWay > 0) this.#keep(Buffer.from(text, 'latin1'))
+    else {
+      const request = this.#request()
+      this.#sent(this.handle.writeLatin1String(request, text), text.length)
+    }
+  }
+
+  /** Bytes that are the caller's. */
+  #sendOrKeep(bytes: Buffer): void {
+    if (this.#dead || this.#broken) return
+    if (this.#underWay > 0) this.#keep(Buffer.from(bytes))
+    else this.#send(bytes)
+  }
+
+  /** For the next write. */
+  #keep(bytes: Buffer): void {
+    this.#waiting.push(bytes)
+    this.#waitingBytes += bytes.length
+    this.#measure()
+  }
+
+  #measure(): void {
+    if (this.#underWay + this.#waitingBytes >= CONGESTED_BYTES) this.#full = true
+  }
+
+  #send(bytes: Buffer): void {
+    const request = this.#request()
+    this.#sent(this.handle.writeBuffer(request, bytes), bytes.length)
+  }
+
+  #request(): OwnedWrite {
+    const request = this.#shared.handles.newWrite() as OwnedWrite
+    request.oncomplete = onWritten
+    request.wire = this
+    return request
+  }
+
+  #sent(error: number, count: number): void {
+    if (error < 0) {
+      this.#break(getSystemErrorName(error))
+      return
+    }
+    this.#underWay = count
+    this.#measure()
+  }
+
+  written(status: number): void {
+    this.#underWay = 0
+    if (this.#dead) return
+    if (status < 0) {
+      this.#break(getSystemErrorName(status))
+      return
+    }
+    if (this.#waitingBytes > 0) {
+      const waiting = this.#waiting
+      this.#waiting = []
+      this.#waitingBytes = 0
+      this.#send(waiting.length === 1 ? waiting[0]! : Buffer.concat(waiting))
+    }
+    if (this.#underWay === 0 && this.#onSent !== null) {
+      const onSent = this.#onSent
+      this.#onSent = null
+      onSent()
+    }
+    if (!this.#full || this.#underWay + this.#waitingBytes >= CONGESTED_BYTES) return
+    this.#full = false
+    this.owner.onDrain()
+  }
+
+  /** Sending failed. The peer may have answered before it closed, so reading goes on if it can. */
+  #break(code: string): void {
+    this.#broken = true
+    this.#waiting = []
+    this.#waitingBytes = 0
+    if (this.#paused || this.#closing) this.#fail(code)
+  }
+
+  // --- the end ---
+
+  finish(): void {
+    this.flush()
+    this.#whenSent(() => this.#shutdown(() => {}))
+  }
+
+  close(linger: boolean): void {
+    if (this.#dead || this.#closing) return
+    this.flush()
+    this.owner = NOBODY
+    this.#closing = true
+    if (this.#dead) return
+    if (this.#broken || this.#secured !== null) {
+      this.#dispose()
+      return
+    }
+    this.#lingering = true
+    keepLingering(this, this.#underWay > 0 ? FLUSH_MS : LINGER_MS)
+    if (linger) this.resume()
+    const ended = () => {
+      if (linger) keepLingering(this, LINGER_MS)
+      else this.#dispose()
+    }
+    this.#whenSent(() => this.#shutdown(ended))
+  }
+
+  /** The end of TLS said while bytes are under way would be lost, and what was sent be taken for cut off. */
+  #whenSent(step: () => void): void {
+    if (this.#dead || this.#broken) return
+    if (this.#underWay > 0) this.#onSent = step
+    else step()
+  }
+
+  /** Sends close_notify and FIN. */
+  #shutdown(done: () => void): void {
+    const request = this.#shared.handles.newShutdown()
+    request.oncomplete = () => {
+      if (!this.#dead) done()
+    }
+    const error = this.handle.shutdown(request)
+    if (error < 0) this.#break(getSystemErrorName(error))
+  }
+
+  destroy(): void {
+    this.owner = NOBODY
+    this.#secured = null
+    this.#dispose()
+  }
+
+  reset(): void {
+    if (this.#dead) return
+    const { handle } = this
+    const isReset = this.#below.reset?.(() => handle.destroySSL()) === 0
+    this.#dispose(isReset)
+  }
+
+  #fail(code: string): void {
+    if (this.#dead) return
+    const { owner } = this
+    const secured = this.#secured
+    this.#secured = null
+    this.#dispose()
+    if (secured !== null) secured(code)
+    else owner.onError(code)
+  }
+
+  #dispose(isClosed = false): void {
+    if (this.#dead) return
+    this.#dead = true
+    this.owner = NOBODY
+    this.#out = ''
+    this.#waiting = []
+    this.#onSent = null
+    if (this.#lingering) stopLingering(this)
+    const { handle } = this
+    // OpenSSL may be running below us: it is freed when the loop has closed the socket.
+    if (!isClosed) this.#below.close(() => handle.destroySSL())
+  }
+}
+
+function onRead(this: OwnedHandle): undefined {
+  enterTurn()
+  this.wire.readResult()
+  leaveTurn()
+}
+
+function onHandshakeDone(this: OwnedHandle): void {
+  this.wire.handshakeDone()
+}
+
+function endHandshake(wire: TlsWire): void {
+  enterTurn()
+  wire.endHandshake()
+  leaveTurn()
+}
+
+function onError(this: OwnedHandle, error: Error & { code?: string }): void {
+  enterTurn()
+  this.wire.failed(error.code ?? 'EPROTO')
+  leaveTurn()
+}
+
+function onWritten(this: OwnedWrite, status: number): void {
+  const { wire } = this
+  this.wire = null
+  enterTurn()
+  wire?.written(status)
+  leaveTurn()
+}

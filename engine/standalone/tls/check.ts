@@ -1,0 +1,232 @@
+/** Mistakes in TLS that no schema sees: files and what is in them, settings that do not fit each other. */
+import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import type { Sources } from '#engine/contract/policy.ts'
+import type { TlsVersion } from '#engine/ir/frontend.ts'
+import { CIPHER_SUITES, versionOfSuite } from '#engine/socket/cipher-suites.ts'
+import { TlsServer } from '#engine/socket/tls-server.ts'
+import type { Path, Problem } from '#engine/standalone/problems.ts'
+import type { Source } from '#engine/standalone/source.ts'
+import { bindsOf, objectOf, type PlacedBind, type PlacedListener, type Raw, text } from '#engine/standalone/walk.ts'
+import { versionsOf } from './schema.ts'
+
+/** `file`: as read, whatever else is wrong with it. */
+export function checkTls(file: Raw, source: Source, sources: Sources): Problem[] {
+  return new Checks(file, source, sources).run()
+}
+
+/** For a file without mistakes: certificates that clients will refuse. `now`: milliseconds. */
+export function tlsWarnings(file: Raw, source: Source, sources: Sources, now = Date.now()): Problem[] {
+  const warnings: Problem[] = []
+  for (const { raw, path } of bindsOf(file).flatMap(({ listeners }) => listeners)) {
+    const cert = text(objectOf(raw.tls).cert)
+    if (cert === undefined) continue
+    const at = [...path, 'tls', 'cert']
+    const [leaf] = certificatesOf(sources.readFile(cert))
+    const message = leaf === undefined ? null : doubtOf(leaf, text(raw.hostname) ?? '*', now)
+    if (message !== null) warnings.push({ path: at, offset: source.locate(at, 'value'), message })
+  }
+  return warnings
+}
+
+function doubtOf(leaf: X509Certificate, hostname: string, now: number): string | null {
+  if (Date.parse(leaf.validTo) < now) return `the certificate has expired (${leaf.validTo}): clients will refuse it`
+  if (Date.parse(leaf.validFrom) > now) return `the certificate is not valid before ${leaf.validFrom}`
+  if (hostname.includes('*') || leaf.checkHost(hostname) !== undefined) return null
+  return `the certificate is not for "${hostname}": clients will refuse it`
+}
+
+const CLEAR_TEXT: readonly unknown[] = ['HTTP', 'TCP']
+
+class Checks {
+  readonly #file: Raw
+  readonly #source: Source
+  readonly #sources: Sources
+  readonly #problems: Problem[] = []
+
+  constructor(file: Raw, source: Source, sources: Sources) {
+    this.#file = file
+    this.#source = source
+    this.#sources = sources
+  }
+
+  run(): Problem[] {
+    const frontend = objectOf(objectOf(this.#file.frontendPolicies).tls)
+    const at = ['frontendPolicies', 'tls']
+    const isSound = this.#checkSettings(frontend, {}, at, null)
+    for (const bind of bindsOf(this.#file)) {
+      this.#checkMix(bind)
+      for (const listener of bind.listeners) this.#checkListener(listener, isSound ? frontend : {})
+    }
+    return this.#problems
+  }
+
+  #report(path: Path, message: string, what: 'key' | 'value' = 'value', hint?: string): void {
+    this.#problems.push({ path, offset: this.#source.locate(path, what), message, hint })
+  }
+
+  // --- listeners of one port ---
+
+  #checkMix({ raw, path, listeners }: PlacedBind): void {
+    const first = listeners[0]
+    for (const listener of listeners) {
+      if (isClear(listener) === isClear(first!)) continue
+      const message = 'TLS and clear text cannot share a port: the other listeners of this one are of the other kind'
+      this.#report([...listener.path, 'protocol'], message)
+    }
+    if (raw.transport !== 'uws' || listeners.every(isClear)) return
+    const hint = 'use transport auto or node'
+    this.#report([...path, 'transport'], 'uws does not serve TLS: only clear-text HTTP', 'value', hint)
+  }
+
+  #checkListener(listener: PlacedListener, frontend: Raw): void {
+    const { raw, path } = listener
+    const at = [...path, 'tls']
+    if (raw.tls === undefined) {
+      if (raw.protocol !== 'HTTPS') return
+      const hint = 'tls: { cert: cert.pem, key: key.pem }'
+      this.#report([...path, 'protocol'], 'HTTPS needs tls, with cert and key', 'value', hint)
+      return
+    }
+    if (isClear(listener)) {
+      const given = text(raw.protocol) ?? 'HTTP'
+      this.#report(at, `is of protocol HTTPS, and this listener speaks ${given}`, 'key', 'protocol: HTTPS')
+      return
+    }
+    const tls = objectOf(raw.tls)
+    const pair = this.#checkFiles(tls, at)
+    const isSound = this.#checkSettings(tls, frontend, at, pair?.key.asymmetricKeyType ?? null)
+    if (pair !== null && isSound) this.#tryOut(pair, tls, frontend, at)
+  }
+
+  // --- settings that must fit each other ---
+
+  /** `around`: what holds where `raw` says nothing. `keyType`: of the certificate's key, where it is known. */
+  #checkSettings(raw: Raw, around: Raw, at: Path, keyType: string | null): boolean {
+    const { min, max, suites } = settingsOf(raw, around)
+    if (min > max) {
+      const key = ['minTLSVersion', 'minProtocolVersion', 'maxTLSVersion'].find((name) => raw[name] !== undefined)
+      this.#report(
+        [...at, key ?? 'maxProtocolVersion'],
+        `the lowest version (${min}) is above the highest one (${max})`
+      )
+      return false
+    }
+    if (suites === null) return true
+    const usable = suites.filter((suite) => versionOfSuite(suite) >= min && versionOfSuite(suite) <= max)
+    const place = raw.cipherSuites === undefined ? at : [...at, 'cipherSuites']
+    if (usable.length === 0) {
+      const spoken = min === max ? min : `${min} and ${max}`
+      this.#report(place, `none of the cipher suites is for a version that is spoken (${spoken})`, 'key')
+      return false
+    }
+    const kind = keyType === 'rsa' || keyType === 'rsa-pss' ? '_ECDHE_RSA_' : '_ECDHE_ECDSA_'
+    const fits = (suite: string) => versionOfSuite(suite) === '1.3' || suite.includes(kind)
+    if (keyType === null || usable.some(fits)) return true
+    this.#report(place, `none of the cipher suites fits the certificate, which has a key of type ${keyType}`, 'key')
+    return false
+  }
+
+  // --- files ---
+
+  /** Null when something is wrong, which has been told then. */
+  #checkFiles(tls: Raw, at: Path): Pair | null {
+    const cert = this.#read(tls.cert, [...at, 'cert'])
+    const key = this.#read(tls.key, [...at, 'key'])
+    const root = tls.root === undefined ? '' : this.#read(tls.root, [...at, 'root'])
+    const chain = cert === null ? null : this.#certificates(cert, [...at, 'cert'])
+    const authorities = root === null || root === '' ? null : this.#certificates(root, [...at, 'root'])
+    const object = key === null ? null : this.#key(key, [...at, 'key'])
+    if (chain === null || object === null || root === null || (root !== '' && authorities === null)) return null
+    if (!chain[0]!.checkPrivateKey(object)) {
+      this.#report([...at, 'key'], 'the key does not belong to the certificate (the first one in the file of cert)')
+      return null
+    }
+    return { cert: cert!, keyText: key!, key: object, root: root === '' ? null : root }
+  }
+
+  #read(path: unknown, at: Path): string | null {
+    if (typeof path !== 'string' || path === '') return null
+    try {
+      return this.#sources.readFile(path)
+    } catch (error) {
+      this.#report(at, (error as Error).message)
+      return null
+    }
+  }
+
+  #certificates(pem: string, at: Path): X509Certificate[] | null {
+    try {
+      const found = certificatesOf(pem)
+      if (found.length > 0) return found
+      const swapped = pem.includes('PRIVATE KEY-----') ? 'it has a private key: are cert and key swapped?' : undefined
+      this.#report(at, 'the file has no certificate in PEM (-----BEGIN CERTIFICATE-----)', 'value', swapped)
+    } catch {
+      // OpenSSL's words are about ASN.1; what matters is which certificate.
+      this.#report(at, 'the file has a certificate that cannot be read')
+    }
+    return null
+  }
+
+  /** Nothing of the key is ever part of a message. */
+  #key(pem: string, at: Path): KeyObject | null {
+    try {
+      return createPrivateKey(pem)
+    } catch (error) {
+      const isEncrypted =
+        (error as NodeJS.ErrnoException).code === 'ERR_MISSING_PASSPHRASE' || /ENCRYPTED/.test(pem.slice(0, 200))
+      const plain = 'the file has no private key in PEM (-----BEGIN PRIVATE KEY-----)'
+      this.#report(at, isEncrypted ? 'the key is encrypted: weir takes one without a passphrase' : plain)
+      return null
+    }
+  }
+
+  /** What OpenSSL alone knows: keys that are too short, odd curves, signatures that are too weak. */
+  #tryOut(pair: Pair, tls: Raw, frontend: Raw, at: Path): void {
+    const { min, max, suites } = settingsOf(tls, frontend)
+    const { cert, keyText, root } = pair
+    const settings = { cert, key: keyText, clientCa: root, minVersion: min, maxVersion: max, cipherSuites: suites }
+    try {
+      new TlsServer({ ...settings, alpn: ['http/1.1'] }, new Uint8Array(32))
+    } catch (error) {
+      const { reason, code } = error as { reason?: string; code?: string }
+      this.#report([...at, 'cert'], `OpenSSL refuses it: ${reason ?? code ?? 'unknown reason'}`)
+    }
+  }
+}
+
+interface Pair {
+  readonly cert: string
+  readonly keyText: string
+  readonly key: KeyObject
+  readonly root: string | null
+}
+
+interface Settings {
+  readonly min: TlsVersion
+  readonly max: TlsVersion
+  readonly suites: readonly string[] | null
+}
+
+function settingsOf(raw: Raw, around: Raw): Settings {
+  const own = versionsOf(raw)
+  const outer = versionsOf(around)
+  const list = (value: unknown): string[] | null => {
+    const known = Array.isArray(value) ? value.filter((suite) => CIPHER_SUITES.includes(suite as string)) : []
+    return known.length === 0 ? null : (known as string[])
+  }
+  return {
+    min: own.min ?? outer.min ?? '1.2',
+    max: own.max ?? outer.max ?? '1.3',
+    suites: list(raw.cipherSuites) ?? list(around.cipherSuites)
+  }
+}
+
+function isClear({ raw }: PlacedListener): boolean {
+  return CLEAR_TEXT.includes(raw.protocol ?? 'HTTP')
+}
+
+/** Throws an Error for one that cannot be read. */
+function certificatesOf(pem: string): X509Certificate[] {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? []
+  return blocks.map((block) => new X509Certificate(block))
+}

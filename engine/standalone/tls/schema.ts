@@ -1,0 +1,86 @@
+/** TLS towards clients in the file: `tls` of a listener, and frontendPolicies.tls (spec 2.6, FrontendTLS). */
+import type { Sources } from '#engine/contract/policy.ts'
+import type { FrontendTls, ListenerTls, TlsVersion } from '#engine/ir/frontend.ts'
+import { PROTOCOL_DEFAULTS } from '#engine/ir/plain.ts'
+import { secret } from '#engine/kit/secret.ts'
+import { atLeastOne } from '#engine/schema/choice.ts'
+import { duration } from '#engine/schema/duration.ts'
+import { list, longString, refusedKeys, z } from '#engine/schema/schema.ts'
+import { CIPHER_SUITES } from '#engine/socket/cipher-suites.ts'
+
+const ALPN_MAX = 16
+
+const FILE_VERSIONS: Readonly<Record<string, TlsVersion>> = { TLS_V1_2: '1.2', TLS_V1_3: '1.3' }
+
+const fileVersion = () => z.enum(['TLS_V1_2', 'TLS_V1_3'])
+/** YAML reads 1.2 without quotes as a number, which nobody means. */
+const version = () =>
+  z.union([z.enum(['1.2', '1.3']), z.literal([1.2, 1.3])], { error: 'must be 1.2 or 1.3' }).transform(String)
+const cipherSuites = () => list(z.enum(CIPHER_SUITES as [string, ...string[]]), 1, CIPHER_SUITES.length).optional()
+
+export const listenerTlsSchema = z
+  .strictObject({
+    cert: longString().describe('Path of a PEM file: the certificate, then those between it and its authority.'),
+    key: longString().describe('Path of a PEM file: the private key, not encrypted.'),
+    root: longString()
+      .optional()
+      .describe('Path of a PEM file: authorities. Clients then have to show a certificate of one of them (mTLS).'),
+    minTLSVersion: fileVersion().optional().describe('Default: that of frontendPolicies.tls.'),
+    maxTLSVersion: fileVersion().optional().describe('Default: that of frontendPolicies.tls.'),
+    cipherSuites: cipherSuites().describe('Default: those of frontendPolicies.tls.'),
+    ...refusedKeys('listener TLS setting', ['keyExchangeGroups', 'mode', 'spiffe'])
+  })
+  .describe('Of protocol HTTPS. The files are read again when they change.')
+
+export const frontendTlsSchema = atLeastOne({
+  handshakeTimeout: duration()
+    .refine((ms) => ms > 0, 'must be longer than 0')
+    .optional()
+    .describe('From the accepted connection to the end of the handshake. Default 15s.'),
+  alpnProtocols: list(z.enum(['h2', 'http/1.1'], { error: alpnMessage }), 1, ALPN_MAX)
+    .optional()
+    .describe('The preferred first. Default [h2, http/1.1].'),
+  minProtocolVersion: version().optional().describe('Default 1.2.'),
+  maxProtocolVersion: version().optional().describe('Default 1.3.'),
+  cipherSuites: cipherSuites().describe('Default: all nine.'),
+  ...refusedKeys('frontend TLS setting', ['keyExchangeGroups'])
+})
+
+function alpnMessage({ input }: { readonly input?: unknown }): string | undefined {
+  return typeof input === 'string' ? `weir does not speak "${input}" behind TLS; it speaks h2 and http/1.1` : undefined
+}
+
+type FileListenerTls = z.output<typeof listenerTlsSchema>
+
+/** The files have been read, and found sound, once (check.ts). */
+export function translateListenerTls(file: FileListenerTls | undefined, sources: Sources): ListenerTls | null {
+  if (file === undefined) return null
+  return {
+    cert: sources.readFile(file.cert),
+    key: secret(sources.readFile(file.key)),
+    clientCa: file.root === undefined ? null : sources.readFile(file.root),
+    minVersion: FILE_VERSIONS[file.minTLSVersion ?? ''] ?? null,
+    maxVersion: FILE_VERSIONS[file.maxTLSVersion ?? ''] ?? null,
+    cipherSuites: file.cipherSuites ?? null
+  }
+}
+
+export function translateFrontendTls(file: z.output<typeof frontendTlsSchema> | undefined): FrontendTls {
+  const defaults = PROTOCOL_DEFAULTS.tls
+  return {
+    handshakeTimeoutMs: file?.handshakeTimeout ?? defaults.handshakeTimeoutMs,
+    alpn: [...new Set(file?.alpnProtocols ?? defaults.alpn)],
+    minVersion: (file?.minProtocolVersion as TlsVersion | undefined) ?? defaults.minVersion,
+    maxVersion: (file?.maxProtocolVersion as TlsVersion | undefined) ?? defaults.maxVersion,
+    cipherSuites: file?.cipherSuites ?? defaults.cipherSuites
+  }
+}
+
+/** The settings as far as they are sound, whatever is wrong with the others. */
+export function versionsOf(raw: Record<string, unknown>): { min: TlsVersion | null; max: TlsVersion | null } {
+  const of = (file: string, frontend: string): TlsVersion | null => {
+    const given = String(raw[file] ?? raw[frontend] ?? '')
+    return FILE_VERSIONS[given] ?? (given === '1.2' || given === '1.3' ? given : null)
+  }
+  return { min: of('minTLSVersion', 'minProtocolVersion'), max: of('maxTLSVersion', 'maxProtocolVersion') }
+}
