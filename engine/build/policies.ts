@@ -31,6 +31,7 @@ export interface RouteChain extends Hooks {
   readonly settings: RouteSettings
   readonly retry: RetryPlan | null
   readonly mirrors: readonly MirrorPlan[]
+  readonly readsTimes: boolean
   /** Where the policy of that name stands in the configuration. */
   readonly pathOf: (name: string) => string
   /** Nothing begins or ends with a configuration: an unchanged route can keep the chain. */
@@ -41,6 +42,8 @@ export interface RouteChain extends Hooks {
 export interface Collectors {
   readonly request: Hook
   readonly response: Hook
+  readonly requestPrefix: Hook
+  readonly responsePrefix: Hook
 }
 
 /** The part of CompileContext that is not the same for every policy. */
@@ -83,6 +86,7 @@ export class PolicyCompiler {
       ...hooksOf(forms, this.#collectors),
       retry: forms.find((form) => form.retry !== undefined)?.retry ?? null,
       mirrors: forms.flatMap((form) => form.mirrors ?? []),
+      readsTimes: forms.some((form) => form.readsTimes === true),
       pathOf,
       isLasting: forms.every((form) => form.background === undefined),
       settings: Object.freeze(Object.assign(defaultSettings(), ...forms.map((form) => form.settings)))
@@ -188,12 +192,18 @@ function defaultSettings(): RouteSettings {
 function sideOf(forms: readonly Compiled[], side: 'request' | 'response', collectors: Collectors): Hook[] {
   const hooks: Hook[] = []
   let isCollected = false
+  let isBegun = false
   for (const { filter } of forms) {
     const hook = side === 'request' ? filter?.onRequest : filter?.onResponse
     // Also without a hook of this side: one of the response may read the request's body.
-    if (filter?.buffers?.[side] === true && !isCollected) {
+    const wanted = filter?.buffers?.[side]
+    if (wanted === true && !isCollected) {
       hooks.push(collectors[side])
       isCollected = true
+    }
+    if (wanted === 'prefix' && !isBegun && !isCollected) {
+      hooks.push(side === 'request' ? collectors.requestPrefix : collectors.responsePrefix)
+      isBegun = true
     }
     if (hook !== undefined) hooks.push(hook)
   }

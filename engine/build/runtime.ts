@@ -2,6 +2,7 @@
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { BackendKind, CompiledBackend, UpstreamClient } from '#engine/contract/backend.ts'
 import { collectRequest, collectResponse } from '#engine/contract/body.ts'
+import { collectRequestPrefix, collectResponsePrefix } from '#engine/contract/body-prefix.ts'
 import type { Children } from '#engine/contract/children.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { Ended } from '#engine/contract/ended.ts'
@@ -114,7 +115,9 @@ class Builder {
     const { maxBufferBytes } = snapshot.frontend.http
     const collectors = {
       request: collectRequest(maxBufferBytes),
-      response: collectResponse(maxBufferBytes, deps.fail)
+      response: collectResponse(maxBufferBytes, deps.fail),
+      requestPrefix: collectRequestPrefix(maxBufferBytes),
+      responsePrefix: collectResponsePrefix(maxBufferBytes)
     }
     const workshop = { ...deps.workshop, maxBufferBytes }
     this.#chains = workshop.kept('build.chains', () => new WeakMap<RouteSpec, KnownChain>())
@@ -152,7 +155,7 @@ class Builder {
     const listenerPath = `binds[${place.bind}].listeners[${place.listener}]`
     const path = `${listenerPath}.routes[${place.route}]`
     const matches = spec.matches.map(compileMatch)
-    const { names, requestHooks, responseHooks, settings, retry, mirrors, pathOf } = this.#chain(
+    const { names, requestHooks, responseHooks, settings, retry, mirrors, readsTimes, pathOf } = this.#chain(
       spec,
       [
         { path: 'gateway.policies', place: '', policies: this.#snapshot.gateway.policies },
@@ -184,6 +187,7 @@ class Builder {
       retry: this.#retry(retry ?? backendRetry),
       mirrors: this.#mirrors(mirrors, spec, settings, pathOf),
       serve,
+      isTimed: readsTimes || this.#log?.readsTimes === true,
       recorder: this.#deps.recorderFor(spec.name, listener.name, port, this.#log)
     })
   }

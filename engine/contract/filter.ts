@@ -32,8 +32,9 @@ export interface Filter {
   /**
    * A hook of the filter reads the whole body of that side (ex.requestBytes, ex.responseBytes): the engine waits for
    * its end before the hook runs, and not before the hooks ahead of it have let the exchange pass.
+   * 'prefix': only its beginning, up to the same bound (ex.requestPrefix, ex.responsePrefix); then no body is too long.
    */
-  readonly buffers?: { readonly request?: boolean; readonly response?: boolean }
+  readonly buffers?: { readonly request?: boolean | 'prefix'; readonly response?: boolean | 'prefix' }
 }
 
 /** Per-route settings that the engine itself executes. Zero means: no limit of its own. */
@@ -62,4 +63,6 @@ export interface Compiled {
   readonly accessLog?: AccessLogPlan
   readonly retry?: RetryPlan
   readonly mirrors?: readonly MirrorPlan[]
+  /** It reads ex.servedAt or ex.respondedAt. */
+  readonly readsTimes?: boolean
 }

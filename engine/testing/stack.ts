@@ -187,6 +187,7 @@ function routeTo(endpoint: Endpoint, upstream: Upstream, log: RecordLog, options
     settings: { requestTimeoutMs: 0, backendTimeoutMs: 0, hostRewrite: 'none', ...options.settings },
     retry: options.retry === undefined ? null : routeRetry(options.retry, options),
     mirrors: null,
+    isTimed: false,
     serve: options.serve ?? ((ex) => upstream.send(ex, endpoint)),
     recorder: log
   }
