@@ -18,7 +18,7 @@ import type { Backend, RouteMatch, RouteSpec, Snapshot, WeightedBackend } from '
 import { RetryBudget } from '#engine/kit/retry-budget.ts'
 import { compileMatch } from '#engine/routing/candidate.ts'
 import { buildRouter, type ListenerPlace, type RoutePlace } from '#engine/routing/router.ts'
-import { type Hooks, joined, type Level, PolicyCompiler, type RouteChain } from './policies.ts'
+import { type Hooks, joined, type Level, type Pile, PolicyCompiler, type RouteChain } from './policies.ts'
 import { weighted } from './weighted.ts'
 
 export interface RuntimeDeps {
@@ -86,6 +86,7 @@ export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
     builder.problems
   )
   if (builder.problems.length > 0) throw new ConfigError(builder.problems)
+  builder.keep()
   const { version, hash, acceptedAt } = snapshot
   return Object.freeze({
     snapshot,
@@ -96,6 +97,12 @@ export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
   })
 }
 
+/** What the next configuration may take over from the last one that was built without a mistake. */
+class Kept {
+  pile: Pile = new Map()
+  chains = new WeakMap<RouteSpec, KnownChain>()
+}
+
 class Builder {
   readonly problems: Problem[] = []
   readonly routes: RouteDescription[] = []
@@ -103,7 +110,8 @@ class Builder {
   readonly #deps: RuntimeDeps
   readonly #policies: PolicyCompiler
   readonly #log: AccessLogPlan | null
-  readonly #chains: WeakMap<RouteSpec, KnownChain>
+  readonly #kept: Kept
+  readonly #chains = new WeakMap<RouteSpec, KnownChain>()
   /** Of the phase PreRouting, of the listener whose routes are being built. */
   #preRouting: Hooks = { requestHooks: null, responseHooks: null }
   /** By host rewriting mode and backend name. */
@@ -120,9 +128,15 @@ class Builder {
       responsePrefix: collectResponsePrefix(maxBufferBytes)
     }
     const workshop = { ...deps.workshop, maxBufferBytes }
-    this.#chains = workshop.kept('build.chains', () => new WeakMap<RouteSpec, KnownChain>())
-    this.#policies = new PolicyCompiler(deps.policies, workshop, collectors, this.problems)
+    this.#kept = workshop.kept('build.policies', () => new Kept())
+    this.#policies = new PolicyCompiler(deps.policies, workshop, collectors, this.problems, this.#kept.pile)
     this.#log = this.#policies.frontend(snapshot.gateway.frontend)
+  }
+
+  /** What has left the configuration is forgotten. */
+  keep(): void {
+    this.#kept.pile = this.#policies.pile
+    this.#kept.chains = this.#chains
   }
 
   get background(): readonly Background[] {
@@ -192,20 +206,19 @@ class Builder {
     })
   }
 
-  /** The chain of an unchanged route is the one it had: its policies have compiled, and keep no state in it. */
+  /** The chain of an unchanged route is the one it had, with the caches that its policies have. */
   #chain(spec: RouteSpec, levels: readonly Level[], matches: readonly CompiledMatch[]): RouteChain {
     const { maxBufferBytes } = this.#snapshot.frontend.http
-    const known = this.#chains.get(spec)
+    const known = this.#kept.chains.get(spec)
     const isSame =
       known?.maxBufferBytes === maxBufferBytes &&
       levels.every(({ path, place, policies }, i) => {
         const before = known.levels[i]!
         return before.path === path && before.place === place && before.policies === policies
       })
-    if (isSame) return known.chain
-    const problems = this.problems.length
-    const chain = this.#policies.chain(levels, matches)
-    if (chain.isLasting && this.problems.length === problems) this.#chains.set(spec, { levels, maxBufferBytes, chain })
+    if (isSame) this.#policies.adopt(known.chain.made)
+    const chain = isSame ? known.chain : this.#policies.chain(levels, matches)
+    this.#chains.set(spec, isSame ? known : { levels, maxBufferBytes, chain })
     return chain
   }
 

@@ -47,7 +47,10 @@ export interface RouteSettings {
   hostRewrite: 'auto' | 'none' | 'default'
 }
 
-/** Work beside requests, such as fetching keys. Never more than one `end` for a `begin`, both by the worker. */
+/**
+ * Work beside requests, such as fetching keys. Never more than one `end` for a `begin`, both by the worker. A policy
+ * that a reload does not change keeps its own: `begin` for the new configuration comes before `end` for the old one.
+ */
 export interface Background {
   /** The configuration is put in force. Before the one that it replaces gets its `end`. */
   begin(): void
