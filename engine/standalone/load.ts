@@ -19,6 +19,7 @@ import { FileSources, type ReadFile } from './file-sources.ts'
 import { checkMcp } from './mcp/check.ts'
 import { policyWarnings } from './policy-warnings.ts'
 import { type ConfigError, formatPath, type Problem, parsePath } from './problems.ts'
+import { shadowed } from './shadows.ts'
 import { readSource } from './source.ts'
 import { type PlacedSource, placeTargeted } from './targets.ts'
 import { type SnapshotDraft, translate } from './translate.ts'
@@ -127,7 +128,11 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
   const early = late?.length === 0 ? [] : refused()
   if (early.length > 0) return fail(early)
   if (late !== undefined && late.length > 0) return fail(late.map((problem) => placed(problem, source)))
-  const doubts = [...warningsOf(raw, source), ...policyWarnings(raw, source, options.policies, schema.policies)]
+  const doubts = [
+    ...warningsOf(raw, source),
+    ...shadowed(snapshot.binds, outcome.value.binds?.length ?? 0, source),
+    ...policyWarnings(raw, source, options.policies, schema.policies)
+  ]
   return { ok: true, snapshot, warnings: once(doubts, source).map((doubt) => warningText(doubt, source, options.file)) }
 }
 
