@@ -98,7 +98,7 @@ class Shadows {
     return [...problems, this.#warn([r], 'value', message)]
   }
 
-  /** Which route gets the requests for `host` that `match`, of a route for `hostname`, is about; undefined: that one. */
+  /** Which route gets the requests for `host` that `match` of a route for `hostname` is about; undefined: that one. */
   #takerOf(host: string, hostname: string, match: RouteMatch, before: ReadonlySet<string>): string | undefined {
     const { key, conditions } = termsOf(match)
     const own = this.#tables.get(hostname)!
