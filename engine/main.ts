@@ -101,6 +101,7 @@ function startWorker(data: WorkerData): void {
     telemetry: {
       unrouted: telemetry.unrouted,
       downstream: { opened: telemetry.connectionOpened, closed: telemetry.connectionClosed },
+      evicted: telemetry.connectionEvicted,
       upstream: telemetry.upstream,
       setLevel: telemetry.setLogLevel,
       sample: telemetry.upstream.sample,

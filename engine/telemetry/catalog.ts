@@ -88,6 +88,10 @@ export const METRICS = {
   weir_response_bytes_total: counter('Bytes sent to clients.', ['route']),
   weir_downstream_connections: gauge('Client connections that are open.', ['port', 'transport']),
   weir_downstream_connections_total: counter('Client connections accepted.', ['port', 'transport']),
+  weir_downstream_connections_evicted_total: counter(
+    'Client connections closed because there were too many. which: idle (it waited for a request) or newcomer.',
+    ['which']
+  ),
   weir_upstream_connections: gauge('Connections to backends that are open.', ['state']),
   weir_upstream_connects_total: counter('Attempts to connect to a backend.', ['result']),
   weir_upstream_retries_total: counter('Attempts after the first one of an exchange.', []),

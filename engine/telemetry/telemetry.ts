@@ -48,6 +48,8 @@ export interface Telemetry {
   readonly unrouted: Recorder
   connectionOpened(port: number, transport: 'node' | 'uws'): void
   connectionClosed(port: number, transport: 'node' | 'uws'): void
+  /** There were too many: one that waited for a request was closed, or the new one. */
+  connectionEvicted(what: 'idle' | 'newcomer'): void
   /** An expression of a policy failed, or gave what cannot be used. */
   expressionFailed(policy: string): void
   /** Changes what is logged; target "request" at level info is the access log. Throws on malformed directives. */
@@ -84,6 +86,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     unrouted: recorderFor('', '', 0),
     connectionOpened: connections.opened,
     connectionClosed: connections.closed,
+    connectionEvicted: connections.evicted,
     expressionFailed: (policy) => metrics.counter('weir_expression_failures_total', { policy }).add(1),
     setLogLevel: (level) => {
       logger.setLevel(level)
@@ -118,6 +121,10 @@ interface DownstreamSeries {
 }
 
 function downstreamTelemetry(metrics: Metrics) {
+  const evicted = {
+    idle: metrics.counter('weir_downstream_connections_evicted_total', { which: 'idle' }),
+    newcomer: metrics.counter('weir_downstream_connections_evicted_total', { which: 'newcomer' })
+  }
   // Keyed by numbers, so that a flood of connections builds no strings.
   const byTransport = { node: new Map<number, DownstreamSeries>(), uws: new Map<number, DownstreamSeries>() }
 
@@ -142,7 +149,8 @@ function downstreamTelemetry(metrics: Metrics) {
     },
     closed: (port: number, transport: 'node' | 'uws'): void => {
       series(port, transport).open.add(-1)
-    }
+    },
+    evicted: (what: 'idle' | 'newcomer'): void => evicted[what].add(1)
   }
 }
 

@@ -78,6 +78,7 @@ export async function startGateway(
     telemetry: {
       unrouted: telemetry.unrouted,
       downstream: { opened: telemetry.connectionOpened, closed: telemetry.connectionClosed },
+      evicted: telemetry.connectionEvicted,
       upstream: telemetry.upstream,
       setLevel: telemetry.setLogLevel,
       sample: () => {},
@@ -110,9 +111,8 @@ export async function startGateway(
     }
     throw new Error(message.kind === 'failed' ? message.message : message.kind)
   }
-  const port = await publish(first)
   return {
-    port,
+    port: await publish(first),
     metrics: () => table.expose(),
     async reload(next) {
       await publish(edit(snapshotOf(next, ++version, folder)))

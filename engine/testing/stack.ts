@@ -75,6 +75,8 @@ export interface Stack {
   fail(ex: Exchange, code: ErrorCode): void
   /** Downstream connections opened and closed so far. */
   readonly connections: { opened: number; closed: number }
+  /** Which of them had to go because there were too many. */
+  readonly evicted: readonly string[]
   close(): void
 }
 
@@ -128,6 +130,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   })
   route = routeTo(endpoint, upstream, log, options)
   const connections = { opened: 0, closed: 0 }
+  const evicted: string[] = []
   const observer: DownstreamObserver = {
     opened: () => connections.opened++,
     closed: () => connections.closed++
@@ -135,7 +138,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const tcp = options.tcp ?? FRONTEND.tcp
   const frontend: FrontendSettings = { http: { ...FRONTEND.http, ...options.http }, tcp }
   const spec: Bind = { port: options.port ?? 0, listeners: [], transport: options.transport ?? 'auto' }
-  const crowd = new Crowd(options.clientsMax ?? Number.POSITIVE_INFINITY)
+  const crowd = new Crowd(options.clientsMax ?? Number.POSITIVE_INFINITY, (what) => evicted.push(what))
   const bind = await openBind(spec, { events: lifecycle, llhttp: parser, sockets, timers, frontend, observer, crowd })
   return {
     port: bind.port,
@@ -145,6 +148,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     endpoint,
     records: log.records,
     connections,
+    evicted,
     recorded: (count) => log.until(count),
     fail: (ex, code) => lifecycle.fail(ex, code),
     close() {
