@@ -61,6 +61,7 @@ const ROUTE: Omit<Route, 'serve'> = {
   settings: { requestTimeoutMs: 0, backendTimeoutMs: 0, hostRewrite: 'auto' },
   retry: null,
   mirrors: null,
+  isTimed: false,
   recorder: RECORDER
 }
 

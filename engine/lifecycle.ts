@@ -3,6 +3,7 @@
  * Transports call in with what happened on their side; nothing here knows a protocol or a policy.
  * docs/life-of-a-request.md tells the same story in words.
  */
+import { performance } from 'node:perf_hooks'
 import { ERRORS, type ErrorCode } from './contract/errors.ts'
 import {
   type Exchange,
@@ -107,6 +108,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   #serve(ex: Exchange): void {
     ex.step = STEP_SERVE
     const route = ex.route!
+    if (route.isTimed) ex.servedAt = performance.now()
     if (route.retry !== null) this.#retries.begin(ex, route.retry)
     if (route.mirrors !== null) this.#mirrors.begin(ex, route.mirrors)
     this.#attempt(ex)
@@ -121,10 +123,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     if (ex.copies !== null) ex.copies.body(chunk, start, end)
     if (ex.responseDone || ex.localReply !== null) return true
     const { server, requestCollector } = ex
-    if (requestCollector !== null) {
-      requestCollector.take(chunk, start, end)
-      return true
-    }
+    if (requestCollector !== null) return requestCollector.take(chunk, start, end)
     if (ex.retry !== null) ex.retry.keep(chunk, start, end)
     if (server !== null) {
       ex.bodySent = true
@@ -202,6 +201,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
 
   #send(ex: Exchange): void {
     ex.step = STEP_SENDING
+    if (ex.route?.isTimed === true) ex.respondedAt = performance.now()
     ex.client.sendHead(ex)
     if (ex.localReply !== null) this.#sendLocalBody(ex)
     else if (ex.status === 101) this.#splice(ex)
@@ -226,10 +226,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   #responseBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
     if (ex.step === STEP_SENDING) return ex.client.sendBody(ex, chunk, start, end, slot)
     if (ex.step !== STEP_RESPONSE) return ex.retry === null || this.#retries.beginning(ex, chunk, start, end)
-    if (ex.responseCollector !== null) {
-      ex.responseCollector.take(chunk, start, end)
-      return true
-    }
+    if (ex.responseCollector !== null) return ex.responseCollector.take(chunk, start, end)
     const piece = Buffer.from(chunk.subarray(start, end))
     if (ex.heldResponse === null) ex.heldResponse = [piece]
     else ex.heldResponse.push(piece)

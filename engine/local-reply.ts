@@ -60,6 +60,7 @@ export function dropServer(ex: Exchange): void {
   ex.answerHook = null
   // What was collected of the backend's answer is not the body of the gateway's own.
   ex.responseBytes = null
+  ex.responsePrefix = null
   server?.abort()
   pending?.abort()
 }

@@ -102,6 +102,7 @@ function startWorker(data: WorkerData): void {
     telemetry: {
       unrouted: telemetry.unrouted,
       downstream: telemetry.downstream,
+      evicted: telemetry.downstream.evicted,
       upstream: telemetry.upstream,
       setLevel: telemetry.setLogLevel,
       sample: telemetry.upstream.sample,

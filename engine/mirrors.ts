@@ -129,6 +129,7 @@ class Copy implements Copies, ClientStream {
       responseHooks: null,
       retry: null,
       mirrors: null,
+      isTimed: false,
       serve: mirror.serve,
       recorder: { record: (copy) => this.#recorded(copy, mirror) }
     }

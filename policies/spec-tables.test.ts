@@ -23,6 +23,7 @@ const plain = (count: number) => Object.fromEntries(times(count, (i) => [`x-${i}
 const fields = (count: number) => times(count, (i) => ({ name: `x-${i}`, value: '"v"' }))
 
 const SIXTEEN = 'must have 1 to 16 entries'
+const NOTE_NAME = 'must be a letter and up to 63 letters, digits, "_", "." and "-"'
 const NO_PSEUDO = 'is a pseudo header: only set of a transformation can change one'
 const NO_NAME = 'is not a header name'
 
@@ -87,8 +88,17 @@ const transform = (side: Side): Table => {
     ...transformFields(side, 'set'),
     ...transformFields(side, 'add'),
     [`${at}: at least one of set, add, remove, body`]: [
-      [of({ body: '"v"' })],
-      [[of({}), `${at}: must have at least one of set, add, remove, body`]]
+      [of({ body: '"v"' }), of({ metadata: { tenant: '"v"' } })],
+      [[of({}), `${at}: must have at least one of metadata, set, add, remove, body`]]
+    ],
+    [`${at}.metadata: names of 1..64 letters and digits, 1..16`]: [
+      [of({ metadata: [{ name: letters(64), value: '"v"' }] }), of({ metadata: { 'a.b-c_1': '"v"' } })],
+      [
+        [of({ metadata: [] }), `${at}.metadata: ${SIXTEEN}`],
+        [of({ metadata: {} }), `${at}.metadata: ${SIXTEEN}`],
+        [of({ metadata: { [letters(65)]: '"v"' } }), `${at}.metadata.${letters(65)}: ${NOTE_NAME}`],
+        [of({ metadata: [{ name: '1', value: '"v"' }] }), `${at}.metadata[0].name: ${NOTE_NAME}`]
+      ]
     ],
     [`${at}.remove: HeaderName list, 1..16`]: [
       [of({ remove: names(1) }), of({ remove: names(16) }), of({ remove: [letters(256)] })],

@@ -25,6 +25,7 @@ binds:
       backends: [{ host: "a:1" }]
     - policies: ${other}
       backends: [{ host: "a:1" }]
+      matches: [{ path: { exact: /other } }]
 `
   const options = { file: 'f.yaml', folder: '.', env: {}, policies, processors: 2 }
   const result = loadConfig(text, options)

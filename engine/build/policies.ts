@@ -31,25 +31,35 @@ export interface RouteChain extends Hooks {
   readonly settings: RouteSettings
   readonly retry: RetryPlan | null
   readonly mirrors: readonly MirrorPlan[]
+  readonly readsTimes: boolean
   /** Where the policy of that name stands in the configuration. */
   readonly pathOf: (name: string) => string
-  /** Nothing begins or ends with a configuration: an unchanged route can keep the chain. */
-  readonly isLasting: boolean
+  /** Of what it was made: an unchanged route hands them on (PolicyCompiler.adopt). */
+  readonly made: readonly Made[]
 }
 
 /** The waiting step of each side. */
 export interface Collectors {
   readonly request: Hook
   readonly response: Hook
+  readonly requestPrefix: Hook
+  readonly responsePrefix: Hook
 }
 
 /** The part of CompileContext that is not the same for every policy. */
 type Where = Pick<CompileContext, 'matches' | 'place'>
 
-interface Entry {
+/** One configuration of one policy, compiled. */
+export interface Made {
+  /** Name, JSON of the configuration, and what else it was compiled for. */
+  readonly key: string
+  readonly policy: Policy
   readonly config: unknown
   readonly compiled: Compiled
 }
+
+/** What is compiled, by key. JSON shows secrets as "<redacted>", so there may be several under one. */
+export type Pile = Map<string, Made[]>
 
 export class PolicyCompiler {
   readonly #policies: readonly Policy[]
@@ -57,16 +67,40 @@ export class PolicyCompiler {
   readonly #workshop: Workshop
   readonly #collectors: Collectors
   readonly #problems: Problem[]
-  /** By name and JSON of what was compiled. */
-  readonly #done = new Map<string, Entry[]>()
+  /** Of the configuration before: what is in this one too keeps its form, and the caches that are in it. */
+  readonly #before: Pile
+  readonly #done: Pile = new Map()
 
-  /** `policies`: the registry, in run order. Problems are appended to `problems`. */
-  constructor(policies: readonly Policy[], workshop: Workshop, collectors: Collectors, problems: Problem[]) {
+  /** `policies`: the registry, in run order. Problems are appended to `problems`. `before`: what `pile` was then. */
+  constructor(
+    policies: readonly Policy[],
+    workshop: Workshop,
+    collectors: Collectors,
+    problems: Problem[],
+    before: Pile = new Map()
+  ) {
+    this.#before = before
     this.#collectors = collectors
     this.#policies = policies
     this.#accumulating = new Set(policies.filter((policy) => policy.accumulates).map((policy) => policy.name))
     this.#workshop = workshop
     this.#problems = problems
+  }
+
+  /** All that this configuration uses. */
+  get pile(): Pile {
+    return this.#done
+  }
+
+  /** Takes over what a chain of the configuration before was made of. */
+  adopt(made: readonly Made[]): void {
+    for (const one of made) this.#keep(one)
+  }
+
+  #keep(made: Made): void {
+    const known = this.#done.get(made.key)
+    if (known === undefined) this.#done.set(made.key, [made])
+    else if (!known.includes(made)) known.push(made)
   }
 
   /** What the compiled policies do beside requests, each once. */
@@ -77,14 +111,15 @@ export class PolicyCompiler {
 
   /** The chain of a route; `levels` come least precise first. */
   chain(levels: readonly Level[], matches: readonly CompiledMatch[]): RouteChain {
-    const { names, forms, pathOf } = this.#forms(levels, matches)
+    const { names, made, forms, pathOf } = this.#forms(levels, matches)
     return {
       names,
+      made,
       ...hooksOf(forms, this.#collectors),
       retry: forms.find((form) => form.retry !== undefined)?.retry ?? null,
       mirrors: forms.flatMap((form) => form.mirrors ?? []),
+      readsTimes: forms.some((form) => form.readsTimes === true),
       pathOf,
-      isLasting: forms.every((form) => form.background === undefined),
       settings: Object.freeze(Object.assign(defaultSettings(), ...forms.map((form) => form.settings)))
     }
   }
@@ -103,7 +138,9 @@ export class PolicyCompiler {
   frontend(policies: PolicySet): AccessLogPlan | null {
     const forms = this.#policies
       .filter((policy) => policy.section === 'frontend' && policies[policy.name] !== undefined)
-      .map((policy) => this.#compile(policy, policies[policy.name], NOWHERE, `frontendPolicies.${policy.name}`))
+      .map(
+        (policy) => this.#compile(policy, policies[policy.name], NOWHERE, `frontendPolicies.${policy.name}`).compiled
+      )
     return forms.find((form) => form.accessLog !== undefined)?.accessLog ?? null
   }
 
@@ -116,11 +153,12 @@ export class PolicyCompiler {
     const pathOf = (name: string) => `${levelOf(name).path}.${name}`
     this.#refuseUnknown(merged, pathOf)
     const inOrder = this.#policies.filter((policy) => merged[policy.name] !== undefined)
-    const forms = inOrder.map((policy) => {
+    const made = inOrder.map((policy) => {
       const { name } = policy
       return this.#compile(policy, merged[name], { matches, place: levelOf(name).place }, pathOf(name))
     })
-    return { names: inOrder.map((policy) => policy.name), forms, pathOf }
+    const forms = made.map(({ compiled }) => compiled)
+    return { names: inOrder.map((policy) => policy.name), made, forms, pathOf }
   }
 
   #refuseUnknown(merged: PolicySet, pathOf: (name: string) => string): void {
@@ -133,26 +171,30 @@ export class PolicyCompiler {
     }
   }
 
-  #compile(policy: Policy, config: unknown, where: Where, path: string): Compiled {
+  #compile(policy: Policy, config: unknown, where: Where, path: string): Made {
     const { matches, place } = where
     const key = JSON.stringify([
       policy.name,
+      this.#workshop.maxBufferBytes,
       config,
       policy.usesMatches ? matches : null,
       policy.usesPlace ? place : null
     ])
-    const entries = this.#done.get(key) ?? []
-    // JSON shows secrets as "<redacted>", so equal text alone does not prove equal configurations.
-    const done = entries.find((entry) => isDeepStrictEqual(entry.config, config))
-    if (done !== undefined) return done.compiled
+    const isSame = (made: Made) => made.policy === policy && isDeepStrictEqual(made.config, config)
+    const done = this.#done.get(key)?.find(isSame) ?? this.#before.get(key)?.find(isSame)
+    if (done !== undefined) {
+      this.#keep(done)
+      return done
+    }
     let compiled: Compiled = {}
     try {
       compiled = policy.compile(config as never, { ...this.#workshop, ...where })
     } catch (error) {
       this.#problems.push({ path, message: (error as Error).message })
     }
-    this.#done.set(key, [...entries, { config, compiled }])
-    return compiled
+    const made = { key, policy, config, compiled }
+    this.#keep(made)
+    return made
   }
 }
 
@@ -188,12 +230,18 @@ function defaultSettings(): RouteSettings {
 function sideOf(forms: readonly Compiled[], side: 'request' | 'response', collectors: Collectors): Hook[] {
   const hooks: Hook[] = []
   let isCollected = false
+  let isBegun = false
   for (const { filter } of forms) {
     const hook = side === 'request' ? filter?.onRequest : filter?.onResponse
     // Also without a hook of this side: one of the response may read the request's body.
-    if (filter?.buffers?.[side] === true && !isCollected) {
+    const wanted = filter?.buffers?.[side]
+    if (wanted === true && !isCollected) {
       hooks.push(collectors[side])
       isCollected = true
+    }
+    if (wanted === 'prefix' && !isBegun && !isCollected) {
+      hooks.push(side === 'request' ? collectors.requestPrefix : collectors.responsePrefix)
+      isBegun = true
     }
     if (hook !== undefined) hooks.push(hook)
   }

@@ -263,7 +263,7 @@ test('the runtime is frozen and describes itself', () => {
   })
 })
 
-test('a reload compiles the policies of changed routes only, and of all when something around them changes', () => {
+test('a reload compiles what has changed, wherever it stands, and all when bodies of another size may be kept', () => {
   const { policy, compiled } = tracer('one')
   const kept = newKept()
   const outer = {}
@@ -278,11 +278,15 @@ test('a reload compiles the policies of changed routes only, and of all when som
   }
   assert.deepEqual(run([a!, b!]), ['a', 'b'])
   assert.deepEqual(run([a!, b!, routeOf({ name: 'c', policies: { one: 'c' } })]), ['c'])
-  assert.deepEqual(run([a!, b!], { one: 'outer' }), ['a', 'b'])
+  assert.deepEqual(run([a!, b!], { one: 'outer' }), [])
+  assert.deepEqual(run([routeOf({ name: 'd', policies: { one: 'a' } }), b!]), [])
   assert.deepEqual(run([a!, b!], outer, 2), ['a', 'b'])
+  // What has left the configuration is forgotten.
+  assert.deepEqual(run([a!], outer, 2), [])
+  assert.deepEqual(run([routeOf({ name: 'b', policies: { one: 'b' } })], outer, 2), ['b'])
 })
 
-test('a policy that begins with its configuration is compiled with each', () => {
+test('a policy that works beside requests stays what it was, also through a configuration with a mistake', () => {
   const { policy, compiled } = tracer('one')
   const background: Policy = {
     ...policy,
@@ -293,7 +297,19 @@ test('a policy that begins with its configuration is compiled with each', () => 
   }
   const kept = newKept()
   const snapshot = snapshotOf([bindOf([{ routes: [routeOf({ policies: { one: 1 } })] }])])
-  for (let i = 0; i < 2; i++) assert.equal(build(snapshot, [background], kept).runtime.background!.length, 1)
+  const [first] = build(snapshot, [background], kept).runtime.background!
+  const wrong = snapshotOf([bindOf([{ routes: [routeOf({ policies: { unheard: 1 } })] }])])
+  assert.throws(() => build(wrong, [background], kept), ConfigError)
+  const again = [
+    snapshot,
+    snapshotOf([bindOf([{ routes: [routeOf({ name: 'other', policies: { one: 1 } })] }])]),
+    snapshotOf([bindOf([{ routes: [routeOf({ policies: {} })] }])]),
+    snapshot
+  ].map((next) => build(next, [background], kept).runtime.background!)
+  assert.deepEqual(
+    again.map((all) => all.map((one) => one === first)),
+    [[true], [true], [], [false]]
+  )
   assert.equal(compiled.length, 2)
 })
 

@@ -2,6 +2,7 @@
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { BackendKind, CompiledBackend, UpstreamClient } from '#engine/contract/backend.ts'
 import { collectRequest, collectResponse } from '#engine/contract/body.ts'
+import { collectRequestPrefix, collectResponsePrefix } from '#engine/contract/body-prefix.ts'
 import type { Children } from '#engine/contract/children.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { Ended } from '#engine/contract/ended.ts'
@@ -17,7 +18,7 @@ import type { Backend, RouteMatch, RouteSpec, Snapshot, WeightedBackend } from '
 import { RetryBudget } from '#engine/kit/retry-budget.ts'
 import { compileMatch } from '#engine/routing/candidate.ts'
 import { buildRouter, type ListenerPlace, type RoutePlace } from '#engine/routing/router.ts'
-import { type Hooks, joined, type Level, PolicyCompiler, type RouteChain } from './policies.ts'
+import { type Hooks, joined, type Level, type Pile, PolicyCompiler, type RouteChain } from './policies.ts'
 import { weighted } from './weighted.ts'
 
 export interface RuntimeDeps {
@@ -85,6 +86,7 @@ export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
     builder.problems
   )
   if (builder.problems.length > 0) throw new ConfigError(builder.problems)
+  builder.keep()
   const { version, hash, acceptedAt } = snapshot
   return Object.freeze({
     snapshot,
@@ -95,6 +97,12 @@ export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
   })
 }
 
+/** What the next configuration may take over from the last one that was built without a mistake. */
+class Kept {
+  pile: Pile = new Map()
+  chains = new WeakMap<RouteSpec, KnownChain>()
+}
+
 class Builder {
   readonly problems: Problem[] = []
   readonly routes: RouteDescription[] = []
@@ -102,7 +110,8 @@ class Builder {
   readonly #deps: RuntimeDeps
   readonly #policies: PolicyCompiler
   readonly #log: AccessLogPlan | null
-  readonly #chains: WeakMap<RouteSpec, KnownChain>
+  readonly #kept: Kept
+  readonly #chains = new WeakMap<RouteSpec, KnownChain>()
   /** Of the phase PreRouting, of the listener whose routes are being built. */
   #preRouting: Hooks = { requestHooks: null, responseHooks: null }
   /** By host rewriting mode and backend name. */
@@ -114,12 +123,20 @@ class Builder {
     const { maxBufferBytes } = snapshot.frontend.http
     const collectors = {
       request: collectRequest(maxBufferBytes),
-      response: collectResponse(maxBufferBytes, deps.fail)
+      response: collectResponse(maxBufferBytes, deps.fail),
+      requestPrefix: collectRequestPrefix(maxBufferBytes),
+      responsePrefix: collectResponsePrefix(maxBufferBytes)
     }
     const workshop = { ...deps.workshop, maxBufferBytes }
-    this.#chains = workshop.kept('build.chains', () => new WeakMap<RouteSpec, KnownChain>())
-    this.#policies = new PolicyCompiler(deps.policies, workshop, collectors, this.problems)
+    this.#kept = workshop.kept('build.policies', () => new Kept())
+    this.#policies = new PolicyCompiler(deps.policies, workshop, collectors, this.problems, this.#kept.pile)
     this.#log = this.#policies.frontend(snapshot.gateway.frontend)
+  }
+
+  /** What has left the configuration is forgotten. */
+  keep(): void {
+    this.#kept.pile = this.#policies.pile
+    this.#kept.chains = this.#chains
   }
 
   get background(): readonly Background[] {
@@ -152,7 +169,7 @@ class Builder {
     const listenerPath = `binds[${place.bind}].listeners[${place.listener}]`
     const path = `${listenerPath}.routes[${place.route}]`
     const matches = spec.matches.map(compileMatch)
-    const { names, requestHooks, responseHooks, settings, retry, mirrors, pathOf } = this.#chain(
+    const { names, requestHooks, responseHooks, settings, retry, mirrors, readsTimes, pathOf } = this.#chain(
       spec,
       [
         { path: 'gateway.policies', place: '', policies: this.#snapshot.gateway.policies },
@@ -184,24 +201,24 @@ class Builder {
       retry: this.#retry(retry ?? backendRetry),
       mirrors: this.#mirrors(mirrors, spec, settings, pathOf),
       serve,
+      isTimed: readsTimes || this.#log?.readsTimes === true,
       recorder: this.#deps.recorderFor(spec.name, listener.name, port, this.#log)
     })
   }
 
-  /** The chain of an unchanged route is the one it had: its policies have compiled, and keep no state in it. */
+  /** The chain of an unchanged route is the one it had, with the caches that its policies have. */
   #chain(spec: RouteSpec, levels: readonly Level[], matches: readonly CompiledMatch[]): RouteChain {
     const { maxBufferBytes } = this.#snapshot.frontend.http
-    const known = this.#chains.get(spec)
+    const known = this.#kept.chains.get(spec)
     const isSame =
       known?.maxBufferBytes === maxBufferBytes &&
       levels.every(({ path, place, policies }, i) => {
         const before = known.levels[i]!
         return before.path === path && before.place === place && before.policies === policies
       })
-    if (isSame) return known.chain
-    const problems = this.problems.length
-    const chain = this.#policies.chain(levels, matches)
-    if (chain.isLasting && this.problems.length === problems) this.#chains.set(spec, { levels, maxBufferBytes, chain })
+    if (isSame) this.#policies.adopt(known.chain.made)
+    const chain = isSame ? known.chain : this.#policies.chain(levels, matches)
+    this.#chains.set(spec, isSame ? known : { levels, maxBufferBytes, chain })
     return chain
   }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { BODY_STREAM } from '#engine/contract/exchange.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { LOG_ROOTS, REQUEST_ROOTS, RESPONSE_ROOTS } from './exchange.ts'
@@ -77,9 +78,57 @@ test('the response is offered once there is one', () => {
   block.receive('Server', 'x')
   ex.response = block
   ex.status = 201
-  ex.firstByteAt = ex.startedAt + 12
+  ex.startedAt = 100
+  ex.servedAt = 103
+  ex.firstByteAt = 115
+  ex.respondedAt = 115.5
   assert.equal(compileExpression('string(response.code) + response.headers.server', RESPONSE_ROOTS).run(ex), '201x')
-  assert.equal(compileExpression("proxy.upstreamDuration == duration('12ms')", LOG_ROOTS).run(ex), true)
+  assert.equal(compileExpression("proxy.upstreamDuration == duration('12ms')", RESPONSE_ROOTS).run(ex), true)
+  assert.equal(compileExpression("proxy.requestProcessingDuration == duration('3ms')", RESPONSE_ROOTS).run(ex), true)
+  const last = "proxy.responseProcessingDuration == duration('500us')"
+  assert.equal(compileExpression(last, LOG_ROOTS).run(ex), true)
+  assert.match(problem(last, RESPONSE_ROOTS), /responseProcessingDuration cannot be read here/)
+  assert.match(problem('has(proxy.upstreamDuration)', REQUEST_ROOTS), /upstreamDuration cannot be read here/)
+})
+
+test('times that were not taken, and what did not happen, are not there', () => {
+  const one = fakeExchange()
+  const read = (name: string) => compileExpression(`has(proxy.${name}Duration)`, LOG_ROOTS).run(one)
+  one.startedAt = 100
+  one.respondedAt = 101
+  assert.deepEqual(['requestProcessing', 'upstream', 'responseProcessing'].map(read), [false, false, false])
+  one.servedAt = 100.25
+  assert.deepEqual(['requestProcessing', 'upstream', 'responseProcessing'].map(read), [true, false, false])
+})
+
+test('which expressions have the clock read, and which a beginning of a body', () => {
+  const needs = (source: string) => compileExpression(source, LOG_ROOTS).needs
+  assert.equal(needs('proxy.upstreamDuration').times, true)
+  assert.equal(needs('toJson(proxy)').times, true)
+  assert.equal(needs('proxy.route.name').times, false)
+  assert.deepEqual([needs('request.bodyPrefix').requestPrefix, needs('request.bodyPrefix').requestBody], [true, false])
+  assert.deepEqual([needs('response.body').responsePrefix, needs('response.bodyPrefix').responsePrefix], [false, true])
+  assert.equal(needs('request.path').anyBody, false)
+})
+
+test('a beginning of a body is what was kept of it, or the whole body where that is there', () => {
+  const one = fakeExchange({ method: 'POST' })
+  const read = () => compileExpression('request.bodyPrefix', REQUEST_ROOTS).run(one)
+  assert.equal(read(), '')
+  one.requestBody = BODY_STREAM
+  assert.ok(read() instanceof CelError)
+  one.requestPrefix = Buffer.from('begin')
+  assert.equal(read(), 'begin')
+  one.requestBytes = Buffer.from('beginning')
+  assert.equal(read(), 'beginning')
+})
+
+test('metadata is what was noted down', () => {
+  const one = fakeExchange()
+  const read = (source: string) => compileExpression(source, REQUEST_ROOTS).run(one)
+  assert.equal(read('has(metadata.tenant)'), false)
+  one.metadata = { tenant: 'blue' }
+  assert.equal(read("metadata.tenant + default(metadata.other, '!')"), 'blue!')
 })
 
 function problem(source: string, roots: typeof REQUEST_ROOTS): string {
@@ -141,7 +190,7 @@ test('the table of docs/cel.md has every variable, and no other', () => {
   const more = namesOf(LOG_ROOTS).filter((name) => !rows.includes(name))
   assert.deepEqual(more, [
     'request.endTime',
-    'proxy.upstreamDuration',
+    'proxy.responseProcessingDuration',
     'llm.timeToFirstToken',
     'llm.timePerOutputToken'
   ])

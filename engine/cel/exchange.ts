@@ -26,9 +26,12 @@ export type Facts = Pick<
   | 'response'
   | 'responseBody'
   | 'responseBytes'
+  | 'requestPrefix'
+  | 'responsePrefix'
   | 'jwt'
   | 'apiKey'
   | 'basicAuth'
+  | 'metadata'
   | 'rawToken'
   | 'rawKey'
   | 'backend'
@@ -37,6 +40,8 @@ export type Facts = Pick<
   | 'mcp'
   | 'startedAt'
   | 'firstByteAt'
+  | 'servedAt'
+  | 'respondedAt'
 > & {
   readonly client: Pick<
     ClientStream,
@@ -105,6 +110,7 @@ const request: Readers = {
   version: (ex) => `HTTP/${ex.client.httpVersion}`,
   headers: (ex) => new HeaderFields(ex.request),
   body: (ex) => bodyOf(ex.requestBytes, ex.requestBody),
+  bodyPrefix: (ex) => bodyOf(ex.requestBytes ?? ex.requestPrefix, ex.requestBody),
   startTime: (ex) => timestamp(ex.startedAt)
 }
 
@@ -118,6 +124,18 @@ const proxy: Readers = {
   bind: (ex) => (ex.listener === null ? undefined : `bind/${ex.listener.port}`),
   listener: name((ex) => ex.listener?.name),
   route: name((ex) => ex.route?.name)
+}
+
+/** When the head of the answer is there: nothing of an answer that the gateway makes before it asks anybody. */
+const proxyAnswered: Readers = {
+  ...proxy,
+  requestProcessingDuration: (ex) => between(ex.startedAt, ex.servedAt),
+  upstreamDuration: (ex) => between(ex.servedAt, ex.firstByteAt)
+}
+
+/** Undefined where one of the two has not happened: they are 0 then. */
+function between(from: number, to: number): Duration | undefined {
+  return from === 0 || to === 0 ? undefined : duration(from, Math.max(from, to))
 }
 
 /** Kinds of backends, and what is spoken to them (reference 3.2). */
@@ -215,11 +233,12 @@ export const REQUEST_ROOTS: Roots<Facts> = {
   jwt: open((ex) => ex.jwt, { rawToken: credential((ex) => ex.rawToken) }),
   apiKey: open((ex) => ex.apiKey, { key: credential((ex) => ex.rawKey) }),
   basicAuth: { ...VARIABLES.basicAuth!, read: (ex) => ex.basicAuth ?? undefined },
+  metadata: open((ex) => ex.metadata),
   proxy: offer('proxy', proxy),
   env: { ...VARIABLES.env!, read: () => ENVIRONMENT }
 }
 
-const { body: _, ...withoutBody } = request
+const { body: _, bodyPrefix: __, ...withoutBody } = request
 
 /** Rules about what MCP servers offer: they run for every item of a list, when the message has been read. */
 export const MCP_ROOTS: Roots<Facts> = {
@@ -234,8 +253,11 @@ export const RESPONSE_ROOTS: Roots<Facts> = {
   response: offer('response', {
     code: (ex) => ex.status,
     headers: (ex) => (ex.response === null ? undefined : new HeaderFields(ex.response)),
-    body: (ex) => (ex.response === null ? undefined : bodyOf(ex.responseBytes, ex.responseBody))
+    body: (ex) => (ex.response === null ? undefined : bodyOf(ex.responseBytes, ex.responseBody)),
+    bodyPrefix: (ex) =>
+      ex.response === null ? undefined : bodyOf(ex.responseBytes ?? ex.responsePrefix, ex.responseBody)
   }),
+  proxy: offer('proxy', proxyAnswered),
   backend: offer('backend', backend),
   llm: offer('llm', llm),
   mcp: offer('mcp', { ...mcp, errorType: (ex) => (ex.mcp === null ? undefined : mcpErrorType(ex.mcp)) }),
@@ -248,7 +270,7 @@ export const LOG_ROOTS: Roots<Facts> = {
   request: offer('request', { ...request, endTime: () => timestamp(performance.now()) }),
   llm: offer('llm', llmAtLast),
   proxy: offer('proxy', {
-    ...proxy,
-    upstreamDuration: (ex) => (ex.firstByteAt === 0 ? undefined : duration(ex.startedAt, ex.firstByteAt))
+    ...proxyAnswered,
+    responseProcessingDuration: (ex) => between(ex.firstByteAt, ex.respondedAt)
   })
 }

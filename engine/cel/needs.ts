@@ -1,5 +1,7 @@
 /** What an expression reads, so that nothing else has to be kept. */
 
+const TIMES = ['proxy.requestProcessingDuration', 'proxy.upstreamDuration', 'proxy.responseProcessingDuration']
+
 export class Needs {
   /** Each from its variable on: ["request", "headers", "x-tenant"]. */
   readonly paths: readonly (readonly string[])[]
@@ -34,6 +36,24 @@ export class Needs {
 
   get responseBody(): boolean {
     return this.reads('response.body')
+  }
+
+  get requestPrefix(): boolean {
+    return this.reads('request.bodyPrefix')
+  }
+
+  get responsePrefix(): boolean {
+    return this.reads('response.bodyPrefix')
+  }
+
+  /** Some part of a body. */
+  get anyBody(): boolean {
+    return this.requestBody || this.responseBody || this.requestPrefix || this.responsePrefix
+  }
+
+  /** Times that are only taken where somebody reads them. */
+  get times(): boolean {
+    return TIMES.some((name) => this.reads(name))
   }
 
   get requestHeaders(): ReadonlySet<string> | 'all' {

@@ -3,6 +3,7 @@
  * makes them expensive, and never otherwise. docs/design/007-cel.md has the threshold and its measurement.
  */
 import { performance } from 'node:perf_hooks'
+import type { Filter } from '#engine/contract/filter.ts'
 import type { ModelContent, ModelUse, Said } from '#engine/contract/model-use.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import type { Facts } from './exchange.ts'
@@ -58,17 +59,29 @@ export interface Evaluation {
 export function evaluation(source: string, phase: Phase, wanted: Wanted, offload: RunJob): Evaluation {
   const program = compileExpression(source, ROOTS[phase], wanted)
   const { needs, cost } = program
-  const mayWait = needs.requestBody || needs.responseBody
+  const mayWait = needs.anyBody
   if (!mayWait) return { program, phase, mayWait, run: (ex) => program.run(ex) }
   return {
     program,
     phase,
     mayWait,
     run(ex) {
-      const bytes = (ex.requestBytes?.length ?? 0) + (ex.responseBytes?.length ?? 0)
+      const bytes = lengthOf(ex.requestBytes ?? ex.requestPrefix) + lengthOf(ex.responseBytes ?? ex.responsePrefix)
       return cost.mayBeExpensive(bytes) ? runElsewhere(program, phase, ex, offload) : program.run(ex)
     }
   }
+}
+
+function lengthOf(bytes: Buffer | null): number {
+  return bytes === null ? 0 : bytes.length
+}
+
+/** What a filter with these expressions has to wait for (Filter.buffers). */
+export function bodiesOf(programs: readonly Expression[]): NonNullable<Filter['buffers']> {
+  const some = (ask: (needs: Needs) => boolean) => programs.some(({ needs }) => ask(needs))
+  const request = some((needs) => needs.requestBody) || (some((needs) => needs.requestPrefix) && 'prefix')
+  const response = some((needs) => needs.responseBody) || (some((needs) => needs.responsePrefix) && 'prefix')
+  return { ...(request === false ? {} : { request }), ...(response === false ? {} : { response }) }
 }
 
 async function runElsewhere({ source, needs }: Expression, phase: Phase, ex: Facts, offload: RunJob): Promise<Value> {
@@ -108,9 +121,13 @@ function pack(ex: Facts, needs: Needs): PackedFacts {
     responseLines: ex.response === null ? null : linesOf(ex.response),
     responseBody: ex.responseBody,
     responseBytes: ex.responseBytes,
+    // Bytes that are not read do not travel, and those of a whole body do once.
+    requestPrefix: needs.requestPrefix && ex.requestBytes === null ? ex.requestPrefix : null,
+    responsePrefix: needs.responsePrefix && ex.responseBytes === null ? ex.responsePrefix : null,
     jwt: ex.jwt,
     apiKey: ex.apiKey,
     basicAuth: ex.basicAuth,
+    metadata: ex.metadata,
     rawToken: needs.reads('jwt.rawToken') ? ex.rawToken : null,
     rawKey: needs.reads('apiKey.key') ? ex.rawKey : null,
     backend: ex.backend,
@@ -119,7 +136,9 @@ function pack(ex: Facts, needs: Needs): PackedFacts {
     llm: ex.llm === null ? null : { ...ex.llm, content: contentOf(ex.llm.content, needs) },
     // Each thread counts from its own start.
     startedAt: ex.startedAt + performance.timeOrigin,
-    firstByteAt: ex.firstByteAt === 0 ? 0 : ex.firstByteAt + performance.timeOrigin,
+    firstByteAt: shifted(ex.firstByteAt, performance.timeOrigin),
+    servedAt: shifted(ex.servedAt, performance.timeOrigin),
+    respondedAt: shifted(ex.respondedAt, performance.timeOrigin),
     client: {
       remoteAddress: client.remoteAddress,
       remotePort: client.remotePort,
@@ -131,6 +150,11 @@ function pack(ex: Facts, needs: Needs): PackedFacts {
     listener: listener === null ? null : { name: listener.name, port: listener.port },
     route: route === null ? null : { name: route.name }
   }
+}
+
+/** 0 stays 0: it has not happened. */
+function shifted(at: number, byMs: number): number {
+  return at === 0 ? 0 : at + byMs
 }
 
 function linesOf(block: HeaderBlock): string[] {
@@ -169,12 +193,16 @@ function unpack({ requestLines, responseLines, llm, ...rest }: PackedFacts): Fac
     ...rest,
     llm: llm === null ? null : { ...llm, content: unpackContent(llm.content) },
     startedAt: rest.startedAt - performance.timeOrigin,
-    firstByteAt: rest.firstByteAt === 0 ? 0 : rest.firstByteAt - performance.timeOrigin,
+    firstByteAt: shifted(rest.firstByteAt, -performance.timeOrigin),
+    servedAt: shifted(rest.servedAt, -performance.timeOrigin),
+    respondedAt: shifted(rest.respondedAt, -performance.timeOrigin),
     request: blockOf(requestLines),
     response: responseLines === null ? null : blockOf(responseLines),
     // Cloning makes plain byte arrays of Buffers.
     requestBytes: bufferOf(rest.requestBytes),
-    responseBytes: bufferOf(rest.responseBytes)
+    responseBytes: bufferOf(rest.responseBytes),
+    requestPrefix: bufferOf(rest.requestPrefix),
+    responsePrefix: bufferOf(rest.responsePrefix)
   }
 }
 

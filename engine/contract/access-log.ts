@@ -19,4 +19,6 @@ export interface AccessLogPlan {
   readonly attributes: ((ex: Exchange, into: FieldSink) => number) | null
   /** It reads what models answered: llm.completion or llm.toolCalls. */
   readonly readsAnswers: boolean
+  /** It reads ex.servedAt or ex.respondedAt. */
+  readonly readsTimes: boolean
 }

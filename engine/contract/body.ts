@@ -6,7 +6,7 @@ import { HeaderBlock } from '#engine/http/headers.ts'
 import { hasNoContent } from '#engine/http/status.ts'
 import { atRoundEnd } from '#engine/socket/round.ts'
 import type { ErrorCode } from './errors.ts'
-import { BODY_LENGTH, BODY_NONE, type Exchange, type LocalReply } from './exchange.ts'
+import { BODY_LENGTH, BODY_NONE, type BodyTaker, type Exchange, type LocalReply } from './exchange.ts'
 import { CONTINUE, type Hook, LATER, STOP, type Verdict } from './filter.ts'
 import { refuse } from './refuse.ts'
 
@@ -14,7 +14,7 @@ import { refuse } from './refuse.ts'
 export type Fail = (ex: Exchange, code: ErrorCode) => void
 
 /** A body that is arriving. */
-export class Collector {
+export class Collector implements BodyTaker {
   readonly #max: number
   readonly #done: (bytes: Buffer | null) => void
   readonly #pieces: Buffer[]
@@ -28,15 +28,16 @@ export class Collector {
     for (const piece of this.#pieces) this.#length += piece.length
   }
 
-  /** Copies bytes [start, end) of `chunk`. */
-  take(chunk: Buffer, start: number, end: number): void {
-    if (this.#length > this.#max) return
+  /** True: what is too long is not kept, and whoever was told of it decides. */
+  take(chunk: Buffer, start: number, end: number): boolean {
+    if (this.#length > this.#max) return true
     this.#length += end - start
     if (this.#length <= this.#max) this.#pieces.push(Buffer.from(chunk.subarray(start, end)))
     else {
       this.#pieces.length = 0
       this.#done(null)
     }
+    return true
   }
 
   end(): void {
@@ -87,14 +88,14 @@ function gatherRequest(ex: Exchange, bytesMax: number, then: (verdict: Verdict) 
   inviteBody(ex)
 }
 
-function lengthOf(pieces: readonly Buffer[] | null): number {
+export function lengthOf(pieces: readonly Buffer[] | null): number {
   let length = 0
   if (pieces !== null) for (const piece of pieces) length += piece.length
   return length
 }
 
 /** The client may be waiting to be asked, or may have been paused. */
-function inviteBody(ex: Exchange): void {
+export function inviteBody(ex: Exchange): void {
   if (ex.expectsContinue) {
     ex.expectsContinue = false
     ex.request.remove('expect')

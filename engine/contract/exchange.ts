@@ -6,7 +6,6 @@
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { CompiledBackend, ResponseTap } from './backend.ts'
-import type { Collector } from './body.ts'
 import type { Meter, Quota } from './buckets.ts'
 import type { ErrorCode } from './errors.ts'
 import type { AnswerHook } from './filter.ts'
@@ -39,6 +38,13 @@ export interface LocalReply {
   readonly contentType: string | null
   /** Further headers, flat: name, value, ... */
   readonly headers: readonly string[] | null
+}
+
+/** Takes a body while a filter waits for it. */
+export interface BodyTaker {
+  /** Copies bytes [start, end) of `chunk`. False: no more for now. */
+  take(chunk: Buffer, start: number, end: number): boolean
+  end(): void
 }
 
 /** What is known of a caller: claims or metadata, as JSON. */
@@ -88,6 +94,8 @@ export class Exchange {
   /** Metadata of the API key that was presented, or null. */
   apiKey: Identity | null = null
   basicAuth: Identity | null = null
+  /** What expressions have noted down under names of their own (policy transformation), as JSON; null: nothing. */
+  metadata: Record<string, unknown> | null = null
   /** The verified token and the API key themselves, for expressions that ask for them; never printed. */
   rawToken: string | null = null
   rawKey: string | null = null
@@ -104,9 +112,12 @@ export class Exchange {
   /** The whole body, when a filter asked for it (Filter.buffers) and its end has arrived. */
   requestBytes: Buffer | null = null
   responseBytes: Buffer | null = null
-  /** Takes the body while a filter waits for its end (body.ts). */
-  requestCollector: Collector | null = null
-  responseCollector: Collector | null = null
+  /** The beginning of the body, when a filter asked for no more (body-prefix.ts). */
+  requestPrefix: Buffer | null = null
+  responsePrefix: Buffer | null = null
+  /** Takes the body while a filter waits for it (body.ts, body-prefix.ts). */
+  requestCollector: BodyTaker | null = null
+  responseCollector: BodyTaker | null = null
 
   /** The backend's own look at the response, ahead of all response hooks; taken when it has run (backend.ts). */
   answerHook: AnswerHook | null = null
@@ -169,6 +180,12 @@ export class Exchange {
   startedAt: number
   /** When the upstream's response head arrived; 0 if never. */
   firstByteAt = 0
+  /**
+   * When the first attempt was begun, and when the response had passed its hooks; 0 if never, and always where no
+   * expression asks (Route.isTimed): the clock is read for nobody else.
+   */
+  servedAt = 0
+  respondedAt = 0
   bytesReceived = 0
   bytesSent = 0
   /** Name of the backend that served it, or null. */

@@ -32,8 +32,9 @@ export interface Filter {
   /**
    * A hook of the filter reads the whole body of that side (ex.requestBytes, ex.responseBytes): the engine waits for
    * its end before the hook runs, and not before the hooks ahead of it have let the exchange pass.
+   * 'prefix': only its beginning, up to the same bound (ex.requestPrefix, ex.responsePrefix); then no body is too long.
    */
-  readonly buffers?: { readonly request?: boolean; readonly response?: boolean }
+  readonly buffers?: { readonly request?: boolean | 'prefix'; readonly response?: boolean | 'prefix' }
 }
 
 /** Per-route settings that the engine itself executes. Zero means: no limit of its own. */
@@ -46,7 +47,10 @@ export interface RouteSettings {
   hostRewrite: 'auto' | 'none' | 'default'
 }
 
-/** Work beside requests, such as fetching keys. Never more than one `end` for a `begin`, both by the worker. */
+/**
+ * Work beside requests, such as fetching keys. Never more than one `end` for a `begin`, both by the worker. A policy
+ * that a reload does not change keeps its own: `begin` for the new configuration comes before `end` for the old one.
+ */
 export interface Background {
   /** The configuration is put in force. Before the one that it replaces gets its `end`. */
   begin(): void
@@ -62,4 +66,6 @@ export interface Compiled {
   readonly accessLog?: AccessLogPlan
   readonly retry?: RetryPlan
   readonly mirrors?: readonly MirrorPlan[]
+  /** It reads ex.servedAt or ex.respondedAt. */
+  readonly readsTimes?: boolean
 }

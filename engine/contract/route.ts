@@ -28,6 +28,8 @@ export interface Route {
   readonly mirrors: readonly RouteMirror[] | null
   /** Sends the exchange to its backend. */
   readonly serve: (ex: Exchange) => void
+  /** Somebody reads ex.servedAt or ex.respondedAt. */
+  readonly isTimed: boolean
   readonly recorder: Recorder
 }
 

@@ -28,12 +28,17 @@ const CLIENTS_PART = 0.75
 /** However few descriptors there are. */
 const CLIENTS_MIN = 16
 
+/** Which connection was closed because there were too many: one that waited, or the new one. */
+export type Evicted = 'idle' | 'newcomer'
+
 export class Crowd {
   readonly #max: number
+  readonly #onEvicted: (what: Evicted) => void
   readonly #binds = new Set<Set<Member>>()
 
-  constructor(max: number) {
+  constructor(max: number, onEvicted: (what: Evicted) => void = () => {}) {
     this.#max = max
+    this.#onEvicted = onEvicted
   }
 
   /** `members`: the open connections of one bind; it keeps them up to date. */
@@ -56,12 +61,16 @@ export class Crowd {
         if (looks <= 0) break
         looks--
         if (member === newcomer) continue
-        if (member.giveWay()) return
+        if (member.giveWay()) {
+          this.#onEvicted('idle')
+          return
+        }
         // Busy: to the back, so that the next search begins with others.
         members.delete(member)
         members.add(member)
       }
     }
+    this.#onEvicted('newcomer')
     newcomer.cut()
   }
 }

@@ -95,6 +95,22 @@ for (const sockets of ['handles', 'net'] as const) {
       equal(origin.seen.length, before)
     })
 
+    it('closes connections on which nothing was ever sent as late heads, not as kept ones', async () => {
+      const own = await startStack({
+        upstream: origin.port,
+        sockets,
+        http: { headTimeoutMs: 60, idleTimeoutMs: 600_000 }
+      })
+      const kept = await rawClient(own.port)
+      kept.send(`GET / HTTP/1.1\r\n${HOST}\r\n`)
+      await kept.until('\r\n\r\n')
+      const silent = await rawClient(own.port)
+      equal(await silent.untilEnd(), '')
+      equal(kept.ended, false)
+      for (const client of [kept, silent]) client.close()
+      own.close()
+    })
+
     it('closes idle connections without a word', async () => {
       equal(await exchangeRaw(stack.port, ''), '')
       const answer = await exchangeRaw(stack.port, `GET / HTTP/1.1\r\n${HOST}\r\n`)

@@ -494,7 +494,8 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream,
     this.#waiting = what
     const { timers, settings } = this.#server
     if (what === WAIT_NOTHING) timers.disarm(this.#timer)
-    else if (what === WAIT_REQUEST) timers.arm(this.#timer, turnStartedAt, settings.idleTimeoutMs)
+    else if (what === WAIT_REQUEST)
+      timers.arm(this.#timer, turnStartedAt, this.#hasServed ? settings.idleTimeoutMs : silentMs(settings))
     else if (what === WAIT_HEAD) timers.arm(this.#timer, turnStartedAt, settings.headTimeoutMs)
     else if (what === WAIT_BODY) timers.arm(this.#timer, turnStartedAt, settings.bodyTimeoutMs)
     else timers.arm(this.#timer, turnStartedAt, settings.sendTimeoutMs)
@@ -554,4 +555,9 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream,
     if (this.#parsing) queueMicrotask(() => this.#releaseParser())
     else this.#releaseParser()
   }
+}
+
+/** How long a connection may be open without a request: who opens one has something to say, unlike one that is kept. */
+function silentMs({ headTimeoutMs, idleTimeoutMs }: FrontendSettings['http']): number {
+  return Math.min(headTimeoutMs, idleTimeoutMs)
 }

@@ -24,6 +24,7 @@ const EVENTS = ['data', 'end', 'error', 'close', 'drain']
 export class NetWire implements Wire {
   owner: WireOwner = NOBODY
   bulk = false
+  handed = 0
   readonly remoteAddress: string
   readonly remotePort: number
   #out = ''
@@ -68,6 +69,14 @@ export class NetWire implements Wire {
     return this.#socket.writableNeedDrain
   }
 
+  get waiting(): number {
+    return this.#out.length
+  }
+
+  unsent(): string {
+    return this.#out
+  }
+
   #received(chunk: Buffer): void {
     if (this.#closing) return
     const { bytes, shared } = this.#memory
@@ -95,13 +104,17 @@ export class NetWire implements Wire {
 
   writeBytes(chunk: Buffer, start: number, end: number, _slot: ReadSlot | null): void {
     this.flush()
-    if (!this.#dead) this.#socket.write(Buffer.from(chunk.subarray(start, end)))
+    if (this.#dead) return
+    this.handed++
+    this.#socket.write(Buffer.from(chunk.subarray(start, end)))
   }
 
   flush(): void {
     const text = this.#out
     this.#out = ''
-    if (text !== '' && !this.#dead) this.#socket.write(text, 'latin1')
+    if (text === '' || this.#dead) return
+    this.handed++
+    this.#socket.write(text, 'latin1')
   }
 
   pause(): void {
@@ -134,7 +147,6 @@ export class NetWire implements Wire {
     this.owner = NOBODY
     if (this.#dead) return
     this.#dead = true
-    this.#out = ''
     stopLingering(this)
     this.#socket.destroy()
   }

@@ -51,6 +51,7 @@ export function newOutbox(): Outbox {
 export class RawWire implements Wire {
   owner: WireOwner = NOBODY
   bulk = false
+  handed = 0
   #out = ''
   /** Where bytes of ours are gathered: not always the outbox that is in use now. Null: nowhere. */
   #outbox: Outbox | null = null
@@ -116,6 +117,16 @@ export class RawWire implements Wire {
 
   get congested(): boolean {
     return this.#pending > 0
+  }
+
+  get waiting(): number {
+    return this.#out.length + (this.#boxStart < 0 ? 0 : this.#boxEnd - this.#boxStart)
+  }
+
+  unsent(): string | null {
+    if (this.#broken) return null
+    if (this.#outbox === null) return this.#out
+    return this.#outbox.bytes.latin1Slice(this.#boxStart, this.#boxEnd) + this.#out
   }
 
   /** Takes what the kernel has just given; returns the memory for the next read. */
@@ -255,6 +266,7 @@ export class RawWire implements Wire {
       this.#break(error)
       return
     }
+    this.handed++
     if (this.#shared.state[STATE_ASYNC] === 0) {
       this.#shared.spare = request
       return
@@ -350,7 +362,8 @@ export class RawWire implements Wire {
     if (this.#dead) return
     this.#dead = true
     this.owner = NOBODY
-    this.#out = ''
+    // What waits for the end of the round stays until then: whoever wrote it may send it elsewhere.
+    if (this.#outbox !== null) this.#out = this.unsent() ?? ''
     this.#outbox = null
     this.#boxStart = -1
     if (this.#lingering) stopLingering(this)

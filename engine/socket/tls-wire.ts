@@ -48,6 +48,7 @@ export type Secured = (code: string | null) => void
 export class TlsWire implements Wire {
   owner: WireOwner = NOBODY
   bulk = false
+  handed = 0
   /** For whoever asks what the handshake has found out. */
   readonly handle: TlsHandle
   readonly #below: Below
@@ -120,6 +121,14 @@ export class TlsWire implements Wire {
 
   get congested(): boolean {
     return this.#full
+  }
+
+  get waiting(): number {
+    return this.#out.length + this.#waitingBytes
+  }
+
+  unsent(): string | null {
+    return this.#broken || this.#waitingBytes > 0 ? null : this.#out
   }
 
   // --- the handshake ---
@@ -250,6 +259,7 @@ export class TlsWire implements Wire {
       this.#break(getSystemErrorName(error))
       return
     }
+    this.handed++
     this.#underWay = count
     this.#measure()
   }
@@ -356,7 +366,6 @@ export class TlsWire implements Wire {
     if (this.#dead) return
     this.#dead = true
     this.owner = NOBODY
-    this.#out = ''
     this.#waiting = []
     this.#onSent = null
     if (this.#lingering) stopLingering(this)

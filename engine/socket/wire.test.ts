@@ -98,6 +98,34 @@ for (const kind of ['handles', 'net'] as const) {
       done()
     })
 
+    it('tells what it has handed to the kernel, and keeps the rest to the end of the round, dead or not', async () => {
+      const { client, wire, done } = await pair()
+      enterTurn()
+      const before = wire.handed
+      wire.write('head ')
+      wire.writeBytes(Buffer.from('short'), 0, 5, null)
+      if (kind === 'handles') {
+        const box = Buffer.alloc(4_000, 'b')
+        wire.writeBytes(box, 0, box.length, null)
+        wire.write('end')
+        deepEqual([wire.handed, wire.waiting], [before, 4_013])
+        equal(wire.unsent(), `head short${'b'.repeat(4_000)}end`)
+      }
+      leaveTurn()
+      while (wire.handed === before) await turn()
+      deepEqual([wire.waiting, wire.unsent()], [0, ''])
+      const after = wire.handed
+      enterTurn()
+      wire.write('lost')
+      wire.destroy()
+      deepEqual([wire.handed, wire.waiting, wire.unsent()], [after, 4, 'lost'])
+      leaveTurn()
+      while (wire.waiting > 0) await turn()
+      equal(wire.handed, after)
+      ok(!(await client.untilEnd()).includes('lost'))
+      done()
+    })
+
     it('sends what is written outside of any turn', async () => {
       const { client, wire, done } = await pair()
       wire.write('now')

@@ -28,6 +28,12 @@ export interface Wire {
   readonly localAddress: string
   /** Some written bytes wait for the peer: stop producing until onDrain. */
   readonly congested: boolean
+  /** How often something was handed to the kernel: of what is written while it stays the same, nothing has left. */
+  readonly handed: number
+  /** Bytes that were written and wait for the end of the round. */
+  readonly waiting: number
+  /** Those bytes as latin1 text, also of a wire that has just died; null when some of them are lost. */
+  unsent(): string | null
   /** A long body is being read: the wire may read into a slot of its own. */
   bulk: boolean
   /** Latin1 text, one byte per character. */

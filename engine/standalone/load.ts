@@ -19,6 +19,7 @@ import { FileSources, type ReadFile } from './file-sources.ts'
 import { checkMcp } from './mcp/check.ts'
 import { policyWarnings } from './policy-warnings.ts'
 import { type ConfigError, formatPath, type Problem, parsePath } from './problems.ts'
+import { shadowed } from './shadows.ts'
 import { readSource } from './source.ts'
 import { type PlacedSource, placeTargeted } from './targets.ts'
 import { checkTls, tlsWarnings } from './tls/check.ts'
@@ -132,6 +133,7 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
   const doubts = [
     ...warningsOf(raw, source),
     ...tlsWarnings(raw, source, sources),
+    ...shadowed(snapshot.binds, outcome.value.binds?.length ?? 0, source),
     ...policyWarnings(raw, source, options.policies, schema.policies)
   ]
   return { ok: true, snapshot, warnings: once(doubts, source).map((doubt) => warningText(doubt, source, options.file)) }

@@ -67,7 +67,7 @@ function answered(route: Placed, source: Source): Problem[] {
 const ANSWERS = ['directResponse', 'requestRedirect']
 
 /** Whether some host is covered by both. */
-function overlap(a: string, b: string): boolean {
+export function overlap(a: string, b: string): boolean {
   return a === '*' || b === '*' || a === b || covers(a, b) || covers(b, a)
 }
 

@@ -100,6 +100,10 @@ export const METRICS = {
     ['port'],
     HANDSHAKE_BOUNDS
   ),
+  weir_downstream_connections_evicted_total: counter(
+    'Client connections closed because there were too many. which: idle (it waited for a request) or newcomer.',
+    ['which']
+  ),
   weir_upstream_connections: gauge('Connections to backends that are open.', ['state']),
   weir_upstream_connects_total: counter('Attempts to connect to a backend.', ['result']),
   weir_upstream_retries_total: counter('Attempts after the first one of an exchange.', []),

@@ -35,6 +35,11 @@ export function downstreamTelemetry(metrics: Metrics, logger: Pick<Logger, 'log'
     return found
   }
 
+  const evictions = {
+    idle: metrics.counter('weir_downstream_connections_evicted_total', { which: 'idle' }),
+    newcomer: metrics.counter('weir_downstream_connections_evicted_total', { which: 'newcomer' })
+  }
+
   return {
     opened: (port: number, transport: 'node' | 'uws'): void => {
       const { open, total } = series(port, transport)
@@ -44,6 +49,8 @@ export function downstreamTelemetry(metrics: Metrics, logger: Pick<Logger, 'log'
     closed: (port: number, transport: 'node' | 'uws'): void => {
       series(port, transport).open.add(-1)
     },
+    /** There were too many: one that waited for a request was closed, or the new one. */
+    evicted: (what: 'idle' | 'newcomer'): void => evictions[what].add(1),
     handshake: (report: Handshake): void => {
       const { port, result, seconds } = report
       const labels = { port: String(port) }

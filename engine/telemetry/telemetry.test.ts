@@ -278,7 +278,13 @@ test('a plan says which exchanges are logged, and with what; its failures are co
     into.add('a', 'x y')
     return into.add('long', '"'.repeat(5000)) ? 2 : 0
   }
-  const plan: AccessLogPlan = { filter: () => verdicts.shift()!, skip, attributes, readsAnswers: false }
+  const plan: AccessLogPlan = {
+    filter: () => verdicts.shift()!,
+    skip,
+    attributes,
+    readsAnswers: false,
+    readsTimes: false
+  }
   const recorder = telemetry.recorderFor('r', 'main', 8080, plan)
   for (let i = 0; i < 3; i++) recorder.record(ex)
   const [line = '', ...more] = await lines()

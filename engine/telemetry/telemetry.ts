@@ -42,6 +42,8 @@ export interface DownstreamTelemetry {
   opened(port: number, transport: 'node' | 'uws'): void
   closed(port: number, transport: 'node' | 'uws'): void
   handshake(report: Handshake): void
+  /** There were too many: one that waited for a request was closed, or the new one. */
+  evicted(what: 'idle' | 'newcomer'): void
 }
 
 export interface Telemetry {

@@ -28,6 +28,7 @@ export function routerOf(binds: readonly RouterBind<NamedRoute>[], problems: Pro
       settings: { requestTimeoutMs: 0, backendTimeoutMs: 0, hostRewrite: 'default' },
       retry: null,
       mirrors: null,
+      isTimed: false,
       serve: () => {},
       recorder: { record: () => {} }
     }),

@@ -79,6 +79,7 @@ export async function startGateway(
     telemetry: {
       unrouted: telemetry.unrouted,
       downstream: telemetry.downstream,
+      evicted: telemetry.downstream.evicted,
       upstream: telemetry.upstream,
       setLevel: telemetry.setLogLevel,
       sample: () => {},
@@ -111,9 +112,8 @@ export async function startGateway(
     }
     throw new Error(message.kind === 'failed' ? message.message : message.kind)
   }
-  const port = await publish(first)
   return {
-    port,
+    port: await publish(first),
     metrics: () => table.expose(),
     async reload(next) {
       await publish(edit(snapshotOf(next, ++version, folder)))

@@ -63,6 +63,7 @@ export function takeMatch(ex: Exchange, matches: readonly CompiledMatch[], index
     settings: { requestTimeoutMs: 0, backendTimeoutMs: 0, hostRewrite: 'default' },
     retry: null,
     mirrors: null,
+    isTimed: false,
     serve: () => {},
     recorder: { record: () => {} }
   }

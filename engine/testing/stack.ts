@@ -81,6 +81,8 @@ export interface Stack {
   /** Downstream connections opened and closed so far. */
   readonly connections: { opened: number; closed: number }
   readonly handshakes: HandshakeReport[]
+  /** Which of them had to go because there were too many. */
+  readonly evicted: readonly string[]
   close(): void
 }
 
@@ -136,6 +138,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   route = routeTo(endpoint, upstream, log, options)
   const connections = { opened: 0, closed: 0 }
   const handshakes: HandshakeReport[] = []
+  const evicted: string[] = []
   const observer: DownstreamObserver = {
     opened: () => connections.opened++,
     closed: () => connections.closed++,
@@ -150,7 +153,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
   const { port = 0, listeners = [], transport = 'auto' } = options
   const spec: Bind = { port, listeners, transport }
-  const crowd = new Crowd(options.clientsMax ?? Number.POSITIVE_INFINITY)
+  const crowd = new Crowd(options.clientsMax ?? Number.POSITIVE_INFINITY, (what) => evicted.push(what))
   const shared = { observer, crowd, secret: new Uint8Array(32) }
   const bind = await openBind(spec, { events: lifecycle, llhttp: parser, sockets, timers, frontend, ...shared })
   return {
@@ -162,6 +165,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     records: log.records,
     connections,
     handshakes,
+    evicted,
     recorded: (count) => log.until(count),
     fail: (ex, code) => lifecycle.fail(ex, code),
     close() {
@@ -204,6 +208,7 @@ function routeTo(endpoint: Endpoint, upstream: Upstream, log: RecordLog, options
     settings: { requestTimeoutMs: 0, backendTimeoutMs: 0, hostRewrite: 'none', ...options.settings },
     retry: options.retry === undefined ? null : routeRetry(options.retry, options),
     mirrors: null,
+    isTimed: false,
     serve: options.serve ?? ((ex) => upstream.send(ex, endpoint)),
     recorder: log
   }

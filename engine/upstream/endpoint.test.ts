@@ -2,7 +2,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ErrorCode } from '#engine/contract/errors.ts'
-import { BODY_NONE, Exchange } from '#engine/contract/exchange.ts'
+import { BODY_LENGTH, BODY_NONE, Exchange } from '#engine/contract/exchange.ts'
 import type { ClientStream, ServerEvents } from '#engine/contract/transport.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
@@ -21,12 +21,34 @@ class FakeWire implements Wire {
   readonly localAddress = ''
   readonly remotePort = 0
   readonly congested = false
+  handed = 0
   written = ''
+  /** How much of it a test has let go. */
+  left = 0
+  isBroken = false
   open = true
   readonly ip: string
 
   constructor(ip: string) {
     this.ip = ip
+  }
+
+  get waiting(): number {
+    return this.written.length - this.left
+  }
+
+  unsent(): string | null {
+    return this.isBroken ? null : this.written.slice(this.left)
+  }
+
+  /** The end of a round. */
+  flush(): void {
+    if (this.waiting > 0) this.handed++
+    this.left = this.written.length
+  }
+
+  break(): void {
+    this.isBroken = true
   }
 
   write(text: string): void {
@@ -228,6 +250,41 @@ describe('endpoints with several addresses', () => {
     }
     equal(endpoint.idle, 0)
     equal(endpoint.busy, 3)
+  })
+
+  /** A POST of which this much of its body has come. */
+  function post(endpoint: EndpointState, body: string): Exchange {
+    const client = {} as ClientStream
+    const ex = new Exchange(client, 'POST', '/', '', 'a.test', new HeaderBlock(), BODY_LENGTH, 10, performance.now())
+    endpoint.send(ex)
+    const bytes = Buffer.from(body)
+    ex.bodySent = true
+    ex.server!.sendBody(bytes, 0, bytes.length, null)
+    return ex
+  }
+
+  it('repeats a POST of which nothing has left, and none of which something may have, or is lost', async () => {
+    for (const [before, expected] of [
+      [() => {}, []],
+      [(wire: FakeWire) => wire.flush(), ['UPSTREAM_RESET']],
+      [(wire: FakeWire) => wire.break(), ['UPSTREAM_RESET']]
+    ] as const) {
+      const { send, endpoint, wires, faults } = bench({ '192.0.2.1': 'accepts' })
+      send()
+      await settle()
+      const [wire] = wires
+      wire!.flush()
+      wire!.answer(OK)
+      const ex = post(endpoint, 'begin')
+      before(wire!)
+      wire!.owner.onEnd()
+      await settle()
+      deepEqual(faults, expected)
+      equal(wires.length, expected.length === 0 ? 2 : 1)
+      if (wires.length === 1) continue
+      deepEqual([ex.heldRequest?.join(), ex.bodySent], ['begin', false])
+      equal(wires[1]!.written, wire!.written.slice(wire!.left, -'begin'.length))
+    }
   })
 
   it('refuses to dial guarded addresses', async () => {

@@ -14,7 +14,7 @@ import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import { TlsClient } from '#engine/socket/tls.ts'
 import type { Connected, SocketLayer, Wire } from '#engine/socket/wire.ts'
 import { addressGuard } from './guard.ts'
-import { Http1Upstream, isRepeatable } from './h1.ts'
+import { Http1Upstream, REPEAT_ALWAYS, REPEAT_IDEMPOTENT, type Repeat } from './h1.ts'
 import { Pool, type PoolOwner } from './pool.ts'
 import { Resolver } from './resolver.ts'
 
@@ -332,9 +332,9 @@ export class EndpointState implements Endpoint, PoolOwner {
     if (attempt !== undefined) this.#dial(attempt)
   }
 
-  failed(ex: Exchange, code: ErrorCode, mayRepeat: boolean): void {
-    // A kept connection may die between two requests: that is no fault of the request (RFC 9112 section 9.3.1).
-    if (mayRepeat && isIdempotent(ex.method) && isRepeatable(ex) && ex.attempts < ATTEMPTS_MAX) {
+  failed(ex: Exchange, code: ErrorCode, repeat: Repeat): void {
+    const mayRepeat = repeat === REPEAT_ALWAYS || (repeat === REPEAT_IDEMPOTENT && isIdempotent(ex.method))
+    if (mayRepeat && ex.attempts < ATTEMPTS_MAX) {
       this.#shared.observer.retried()
       this.#dial(new Attempt(ex, this.#onTimeout, this.#onAbort))
       return

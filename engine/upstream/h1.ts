@@ -30,6 +30,14 @@ const HEADERS_MAX = 1000
 /** Interim responses (1xx) before the final one. */
 const INTERIMS_MAX = 16
 
+/** Whether an exchange whose connection failed may begin again on another one. */
+export const REPEAT_NEVER = 0
+/** If doing it twice does nothing worse than doing it once: some of it may have arrived. */
+export const REPEAT_IDEMPOTENT = 1
+/** Nothing of it has left: whatever it is. */
+export const REPEAT_ALWAYS = 2
+export type Repeat = typeof REPEAT_NEVER | typeof REPEAT_IDEMPOTENT | typeof REPEAT_ALWAYS
+
 /** Where a connection belongs: its pool. */
 export interface Home {
   readonly llhttp: Llhttp
@@ -39,7 +47,7 @@ export interface Home {
   /** The connection is gone; it was idle or its exchange is over. */
   gone(connection: Http1Upstream): void
   /** The connection failed under `ex` before a response began. The pool retries or reports. */
-  failed(connection: Http1Upstream, ex: Exchange, code: ErrorCode, mayRepeat: boolean): void
+  failed(connection: Http1Upstream, ex: Exchange, code: ErrorCode, repeat: Repeat): void
 }
 
 export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
@@ -55,6 +63,9 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
   #chunked = false
   #received = false
   #interims = 0
+  /** Wire.handed before the request at hand, and what waited with its head: its body is behind that. */
+  #handed = 0
+  #headWaiting = 0
   #reusable = false
   #slot: ReadSlot | null = null
   #reading = false
@@ -87,7 +98,10 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
     head += ex.request.lines()
     if (this.#chunked) head += 'Transfer-Encoding: chunked\r\n'
     if (ex.upgrade !== null) head += `Connection: upgrade\r\nUpgrade: ${ex.upgrade}\r\n`
-    this.#wire.write(`${head}\r\n`)
+    const wire = this.#wire
+    this.#handed = wire.handed
+    this.#headWaiting = wire.waiting + head.length + 2
+    wire.write(`${head}\r\n`)
   }
 
   sendBody(chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
@@ -294,11 +308,25 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
   #fail(code: ErrorCode): void {
     const ex = this.#ex
     this.#ex = null
-    const mayRepeat = !this.#received && code === 'UPSTREAM_RESET' && this.served > 1
+    const repeat = ex === null ? REPEAT_NEVER : this.#repeatOf(ex, code)
     this.close()
     if (ex === null) return
     ex.server = null
-    this.#home.failed(this, ex, code, mayRepeat)
+    this.#home.failed(this, ex, code, repeat)
+  }
+
+  /** A kept connection may die between two requests: that is no fault of the request (RFC 9112 section 9.3.1). */
+  #repeatOf(ex: Exchange, code: ErrorCode): Repeat {
+    if (this.#received || code !== 'UPSTREAM_RESET' || this.served < 2) return REPEAT_NEVER
+    const wire = this.#wire
+    if (wire.handed !== this.#handed) return isRepeatable(ex) ? REPEAT_IDEMPOTENT : REPEAT_NEVER
+    if (!ex.bodySent || ex.requestBytes !== null) return REPEAT_ALWAYS
+    // It waits for the end of the round with the head, as it came but for chunks.
+    const unsent = this.#chunked ? null : wire.unsent()
+    if (unsent === null) return REPEAT_NEVER
+    ex.heldRequest = [Buffer.from(unsent.slice(this.#headWaiting), 'latin1')]
+    ex.bodySent = false
+    return REPEAT_ALWAYS
   }
 
   onDrain(): void {
@@ -321,7 +349,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
 }
 
 /** Whether nothing of the request is lost when it is sent once more. */
-export function isRepeatable(ex: Exchange): boolean {
+function isRepeatable(ex: Exchange): boolean {
   if (ex.requestBytes !== null) return true
   return !ex.bodySent && (ex.requestBody === BODY_NONE || ex.heldRequest !== null)
 }

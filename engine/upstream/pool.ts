@@ -6,7 +6,7 @@ import type { Llhttp } from '#engine/http/llhttp.ts'
 import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 import type { Address } from '#engine/socket/wire.ts'
-import type { Home, Http1Upstream } from './h1.ts'
+import type { Home, Http1Upstream, Repeat } from './h1.ts'
 
 /** First ejection after a failed connect; doubles up to the maximum with each further failure. */
 const EJECT_FIRST_MS = 500
@@ -24,7 +24,7 @@ export interface PoolOwner {
   offer(pool: Pool): boolean
   /** A connection is gone: room for another. */
   closed(): void
-  failed(ex: Exchange, code: ErrorCode, mayRepeat: boolean): void
+  failed(ex: Exchange, code: ErrorCode, repeat: Repeat): void
 }
 
 export class Pool implements Home {
@@ -106,8 +106,8 @@ export class Pool implements Home {
     this.#owner.closed()
   }
 
-  failed(_connection: Http1Upstream, ex: Exchange, code: ErrorCode, mayRepeat: boolean): void {
-    this.#owner.failed(ex, code, mayRepeat)
+  failed(_connection: Http1Upstream, ex: Exchange, code: ErrorCode, repeat: Repeat): void {
+    this.#owner.failed(ex, code, repeat)
   }
 
   /** Closes what is idle; what is busy closes when its exchange is over. */

@@ -3,7 +3,7 @@
  * orders from the main thread and shares nothing else with the other workers but SharedState.
  */
 import type { Recorder, Router } from '#engine/contract/route.ts'
-import { Crowd, clientsMax } from '#engine/downstream/crowd.ts'
+import { Crowd, clientsMax, type Evicted } from '#engine/downstream/crowd.ts'
 import { type DownstreamObserver, type OpenBind, openBind } from '#engine/downstream/listen.ts'
 import { type Llhttp, llhttp } from '#engine/http/llhttp.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
@@ -42,6 +42,7 @@ export interface WorkerParts {
 export interface WorkerTelemetry {
   readonly unrouted: Recorder
   readonly downstream: DownstreamObserver
+  evicted(what: Evicted): void
   readonly upstream: UpstreamObserver & RetryObserver
   setLevel(level: string): void
   /** Called every BEAT_MS. */
@@ -121,7 +122,7 @@ export class WorkerThread {
       retries: telemetry.upstream
     })
     this.#lifecycle = lifecycle
-    this.#crowd = new Crowd(clientsMax(snapshot.process.workerThreads))
+    this.#crowd = new Crowd(clientsMax(snapshot.process.workerThreads), telemetry.evicted)
     this.#upstream = createUpstream({
       sockets: this.#sockets,
       llhttp: this.#parser,

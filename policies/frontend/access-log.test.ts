@@ -9,7 +9,7 @@ import { secret } from '#engine/kit/secret.ts'
 import { type ExchangeOptions, fakeExchange } from '#engine/testing/exchange.ts'
 import { startGateway, type TestGateway } from '#engine/testing/gateway.ts'
 import { compilePolicy, problemsOf } from '#engine/testing/policy.ts'
-import { exchangeRaw } from '#engine/testing/raw.ts'
+import { exchangeRaw, rawServer } from '#engine/testing/raw.ts'
 import { accessLog } from './access-log.ts'
 
 const plan = (config: object) => compilePolicy(accessLog, config).accessLog!
@@ -269,6 +269,30 @@ test('an expression may read what came back; a reload changes the log at once', 
   assert.doesNotMatch(third!, /http\.version/)
   assert.match(third!, /http\.status=400 reason=BAD_HOST bytes\.in=\d+ bytes\.out=\d+ duration/)
   assert.deepEqual(more, [])
+})
+
+test('times of the steps, metadata and beginnings of bodies reach the log and the headers', async (t) => {
+  const yaml =
+    'frontendPolicies: { accessLog: { add: { wait: proxy.requestProcessingDuration, up: proxy.upstreamDuration, ' +
+    'down: proxy.responseProcessingDuration, begin: metadata.begin } } }\n' +
+    'binds: [{ port: 0, listeners: [{ routes: [{ matches: [{ path: { exact: /here } }], policies: ' +
+    '{ directResponse: { status: 201 } } }, { policies: { transformation: { ' +
+    "request: { metadata: { begin: 'request.bodyPrefix' } }, " +
+    "response: { set: { x-took: 'string(proxy.upstreamDuration)', x-begin: response.bodyPrefix } } } }, " +
+    'backends: [{ host: 127.0.0.1:BACKEND }] }] }] }]'
+  const server = await rawServer(async (client) => {
+    await client.until('whole body')
+    client.send('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi')
+  })
+  t.after(() => server.close())
+  const { get, gateway, lines } = await logged(t, yaml.replace('BACKEND', String(server.port)))
+  const post = 'POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 10\r\n\r\nwhole body'
+  const answer = await exchangeRaw(gateway.port, post)
+  assert.match(answer, /x-took: 0\.\d+s\r\nx-begin: hi\r\n.*\r\n\r\nhi$/s)
+  await get('/here')
+  const [asked = '', made = ''] = await lines()
+  assert.match(asked, / wait="?\d[\d.]*s"? up="?0\.\d+s"? down="?\d[\d.]*s"? begin="whole body" duration/)
+  assert.doesNotMatch(made, / wait=| up=| down=| begin=/)
 })
 
 test('a line with many long fields stays under what a pipe takes in one piece', async (t) => {

@@ -52,12 +52,13 @@ const SENSITIVE = new Set([
 ])
 
 const NO_BODY =
-  'bodies are not kept for the log: request.body and response.body, and request or response as a whole, cannot be read'
+  'bodies are not kept for the log: request.body, request.bodyPrefix and those of the response, and request or ' +
+  'response as a whole, cannot be read'
 
 const logExpression = (result: 'any' | 'bool') =>
   expression(LOG_ROOTS, result).superRefine((source, context) => {
     const compiled = compileCel(source, { roots: LOG_ROOTS, result })
-    if (!compiled.ok || !(compiled.program.needs.requestBody || compiled.program.needs.responseBody)) return
+    if (!compiled.ok || !compiled.program.needs.anyBody) return
     context.addIssue({ code: 'custom', message: NO_BODY })
   })
 
@@ -138,14 +139,14 @@ function warnings({ remove }: Config): string[] {
 function compile({ filter, add, remove }: Config): Compiled {
   const condition = filter === null ? null : compileExpression(filter, LOG_ROOTS, 'bool')
   const fields = add.map(({ name, expression: source }) => ({ name, program: compileExpression(source, LOG_ROOTS) }))
+  const programs = [...fields.map(({ program }) => program), ...(condition === null ? [] : [condition])]
   const plan: AccessLogPlan = {
     filter: condition === null ? null : (ex) => decide(condition, ex),
     // A field that is added under the name of a default one takes its place.
     skip: new Set([...remove, ...add.map(({ name }) => name)]),
     attributes: fields.length === 0 ? null : (ex, into) => write(fields, ex, into),
-    readsAnswers: [...fields.map(({ program }) => program), ...(condition === null ? [] : [condition])].some(
-      ({ needs }) => needs.reads('llm.completion') || needs.reads('llm.toolCalls')
-    )
+    readsAnswers: programs.some(({ needs }) => needs.reads('llm.completion') || needs.reads('llm.toolCalls')),
+    readsTimes: programs.some(({ needs }) => needs.times)
   }
   return { accessLog: plan }
 }

@@ -181,6 +181,22 @@ test('one fetcher per URL, over reloads, until the last configuration has gone',
   assert.notEqual(sources.remote(URL_GIVEN), remote)
 })
 
+test('reloads that come faster than keys age do not put off the next fetch', async () => {
+  const { world, sources, use } = begun()
+  await world.answer(setOf('a'))
+  let last = use
+  for (let i = 0; i < 3; i++) {
+    world.time += 100_000
+    const next = sources.remote(URL_GIVEN).use(300_000)
+    next.begin()
+    last.end()
+    last = next
+  }
+  // Older than they may be: at once.
+  assert.equal(await world.tick(), 0)
+  assert.equal(world.fetched, 2)
+})
+
 test('ended while a fetch is under way: nothing follows it', async () => {
   const { world, use } = begun()
   use.end()

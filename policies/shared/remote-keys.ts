@@ -53,6 +53,8 @@ export class RemoteKeys implements KeySource {
   #fetching: Promise<void> | null = null
   #callOff: () => void = () => {}
   #failures = 0
+  /** When the last fetch was over: keys age from then on, however often a configuration begins meanwhile. */
+  #fetchedAt = 0
   #refetchedAt = Number.NEGATIVE_INFINITY
   /** Key ids that the issuer does not have -> until when that is believed. */
   #unknown = new Lru<string, number>(UNKNOWN_MAX)
@@ -112,6 +114,7 @@ export class RemoteKeys implements KeySource {
 
   #accept(keys: KeySet): void {
     this.#fetching = null
+    this.#fetchedAt = this.#world.now()
     const { ignored, fingerprint } = keys
     const isNew = this.current?.fingerprint !== fingerprint
     if (isNew) this.#unknown = new Lru(UNKNOWN_MAX)
@@ -127,6 +130,7 @@ export class RemoteKeys implements KeySource {
 
   #fail(error: Error): void {
     this.#fetching = null
+    this.#fetchedAt = this.#world.now()
     // Said once, until it works again.
     if (this.#failures++ === 0) {
       const rest = this.current === null ? 'tokens of this issuer get 503' : 'the keys known so far stay in use'
@@ -142,7 +146,8 @@ export class RemoteKeys implements KeySource {
     const retry = Math.min(age, RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(this.#failures - 1, 20))
     // Between 75 and 95 %: threads and replicas that began together do not ask together.
     const ms = ((this.#failures > 0 ? retry : age) * (75 + randomInt(21))) / 100
-    this.#callOff = this.#world.later(ms, () => void this.#fetch())
+    const gone = this.#world.now() - this.#fetchedAt
+    this.#callOff = this.#world.later(Math.max(0, ms - gone), () => void this.#fetch())
   }
 
   /** Without the query, which may hold a secret. */

@@ -5,7 +5,7 @@
 
 import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
-import { type Evaluation, evaluation } from '#engine/cel/offload.ts'
+import { bodiesOf, type Evaluation, evaluation } from '#engine/cel/offload.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Compiled, type Hook } from '#engine/contract/filter.ts'
 import type { CompileContext, Policy } from '#engine/contract/policy.ts'
@@ -75,7 +75,7 @@ function compile(levels: readonly (readonly Rule[])[], { offload }: CompileConte
   const all = [...compiled.denies, ...compiled.requires.flat(), ...compiled.allows]
   if (all.some((one) => one.mayWait)) {
     const onRequest: Hook = async (ex) => ((await mayPassLater(ex, compiled)) ? CONTINUE : refuse(ex, 'FORBIDDEN'))
-    return { filter: { onRequest, buffers: { request: true } } }
+    return { filter: { onRequest, buffers: bodiesOf(all.map(({ program }) => program)) } }
   }
   return { filter: { onRequest: (ex) => (mayPass(ex, compiled) ? CONTINUE : refuse(ex, 'FORBIDDEN')) } }
 }

@@ -2,7 +2,7 @@
 import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
 import type { Value } from '#engine/cel/index.ts'
-import { evaluation } from '#engine/cel/offload.ts'
+import { bodiesOf, evaluation } from '#engine/cel/offload.ts'
 import type { Exchange, LocalReply } from '#engine/contract/exchange.ts'
 import type { Compiled, Verdict } from '#engine/contract/filter.ts'
 import type { CompileContext, Policy } from '#engine/contract/policy.ts'
@@ -62,7 +62,7 @@ function compile({ status, body, bodyExpression }: z.output<typeof schema>, cont
     filter: {
       // The body is here and may be large for the expression: then it waits for another thread.
       onRequest: async (ex) => reply(ex, await text.run(ex)),
-      buffers: { request: true }
+      buffers: bodiesOf([text.program])
     }
   }
 }

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { NO_BUCKETS } from '#engine/contract/buckets.ts'
 import { startGateway, type TestGateway } from '#engine/testing/gateway.ts'
 import { exchangeRaw, rawServer } from '#engine/testing/raw.ts'
 import {
@@ -15,6 +16,7 @@ import {
   signingKey,
   token
 } from '#engine/testing/tokens.ts'
+import { jwtAuthentication } from './jwt-authentication.ts'
 
 const first = signingKey('ES256')
 const second = signingKey('RS256')
@@ -218,6 +220,45 @@ test('over a reload keys and verified tokens stay; without their URL they go', a
   server.body = keySet([second])
   await weir.reload(config(backend, remote))
   assert.deepEqual([await statuses(weir, text), server.requests >= 2], [[401], true])
+})
+
+test('a change elsewhere leaves the policy what it was: no key is fetched or imported again', async (t) => {
+  const { mock } = t.mock.method(jwtAuthentication, 'compile')
+  // Whoever checks a file compiles too, and nothing of that runs.
+  const compiled = () => mock.calls.filter(({ arguments: [, { buckets }] }) => buckets !== NO_BUCKETS).length
+  const server = await new KeyServer(keySet([first])).start()
+  t.after(() => server.stop())
+  const backend = await echo(t)
+  const several = (more: object[], mode = 'Strict') =>
+    JSON.stringify({
+      binds: [
+        {
+          port: 0,
+          listeners: [
+            {
+              policies: { jwtAuth: { issuer: ISSUER, jwks: { url: server.url }, mode } },
+              routes: [
+                ...more,
+                { name: 'own', matches: at('/own'), policies: { jwtAuth: { issuer: ISSUER, jwks: keySet([first]) } } },
+                { name: 'all', backends: [{ host: `127.0.0.1:${backend}` }] }
+              ]
+            }
+          ]
+        }
+      ]
+    })
+  const at = (exact: string) => [{ path: { exact } }]
+  const answers = { policies: { directResponse: { status: 201 } } }
+  const weir = await gateway(t, several([]))
+  const text = await token(first)
+  assert.deepEqual([await statuses(weir, text), compiled()], [[200], 2])
+  await weir.reload(several([{ name: 'new', matches: at('/new'), ...answers }]))
+  await weir.reload(several([{ name: 'new', matches: at('/newer'), ...answers }]))
+  assert.equal((await ask(weir, text, '/newer')).status, 201)
+  assert.deepEqual([await statuses(weir, text), compiled(), server.requests], [[200], 2, 1])
+  // What is changed is compiled, and nothing else.
+  await weir.reload(several([], 'Optional'))
+  assert.deepEqual([await statuses(weir, text, ''), compiled(), server.requests], [[200, 200], 3, 1])
 })
 
 test('Optional and Permissive', async (t) => {

@@ -5,6 +5,7 @@
  */
 import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression, type Expression, expression } from '#engine/cel/expression.ts'
+import { bodiesOf } from '#engine/cel/offload.ts'
 import type { Limit, Meter } from '#engine/contract/buckets.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Compiled, type Verdict } from '#engine/contract/filter.ts'
@@ -87,7 +88,7 @@ interface CompiledLimit {
 
 function compile({ local = [] }: z.output<typeof schema>, context: CompileContext): Compiled {
   const limits = local.map((config, i) => compileLimit(config, ordinal(local, i), context))
-  const reads = limits.some(({ caller }) => caller?.needs.requestBody === true)
+  const callers = limits.flatMap(({ caller }) => caller ?? [])
   // Hooks run to their end before another exchange has its turn, so one list is enough for all.
   const taken = new Int32Array(limits.length)
   const onFailure = () => context.failed('rateLimit')
@@ -98,7 +99,7 @@ function compile({ local = [] }: z.output<typeof schema>, context: CompileContex
         tell(ex)
         return CONTINUE
       },
-      ...(reads ? { buffers: { request: true } } : {})
+      ...(callers.some(({ needs }) => needs.anyBody) ? { buffers: bodiesOf(callers) } : {})
     }
   }
 }

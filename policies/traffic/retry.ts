@@ -45,6 +45,8 @@ const schema = z.strictObject({
 function compile(config: z.output<typeof schema>): Compiled {
   const { attempts = ATTEMPTS_DEFAULT, codes = [], backoff = BACKOFF_DEFAULT_MS, budget } = config
   if (attempts === 0) return {}
+  const { condition } = config
+  const readsTimes = condition !== undefined && compileExpression(condition, RESPONSE_ROOTS).needs.times
   const { percent = PERCENT_DEFAULT, minPerSecond = MIN_PER_SECOND_DEFAULT } = budget ?? {}
   return {
     retry: {
@@ -52,9 +54,10 @@ function compile(config: z.output<typeof schema>): Compiled {
       codes: new Set(codes),
       backoffMs: backoff,
       precondition: question('precondition', config.precondition, REQUEST_ROOTS),
-      condition: question('condition', config.condition, RESPONSE_ROOTS),
+      condition: question('condition', condition, RESPONSE_ROOTS),
       budget: { percent, minPerSecond }
-    }
+    },
+    ...(readsTimes ? { readsTimes } : {})
   }
 }
 
@@ -62,7 +65,7 @@ function question(field: string, source: string | undefined, roots: typeof REQUE
   if (source === undefined) return null
   const program: Expression = compileExpression(source, roots, 'bool')
   // It is asked while bodies are still on their way; waiting for them would delay every request.
-  if (program.needs.requestBody || program.needs.responseBody) {
+  if (program.needs.anyBody) {
     throw new Error(`${field} cannot read a body: use headers, method, path or status`)
   }
   // --- request time: an expression that fails is not true, so nothing is repeated because of it ---

@@ -158,11 +158,64 @@ describe('bodies', () => {
   })
 })
 
+describe('metadata', () => {
+  test('is noted first, in its order, and read by what comes behind it, as plain data', () => {
+    const ex = request({
+      metadata: { tenant: '"blue"', shade: 'metadata.tenant + "-dark"', all: 'request.headers', n: '2u' },
+      set: { 'x-tenant': 'metadata.shade', 'x-old': '"2"' }
+    })
+    assert.equal(ex.request.get('x-tenant'), 'blue-dark')
+    // What it was when it was noted down.
+    assert.deepEqual(ex.metadata, { tenant: 'blue', shade: 'blue-dark', all: { 'x-old': '1' }, n: 2 })
+    runResponse(compilePolicy(transformation, { response: { metadata: [{ name: 'late', value: '1' }] } }), answerTo(ex))
+    assert.deepEqual(Object.keys(ex.metadata!), ['tenant', 'shade', 'all', 'n', 'late'])
+  })
+
+  test('what fails is not noted, and counted; a secret is none of it', () => {
+    const ex = fakeExchange()
+    ex.jwt = { sub: 'ann' }
+    ex.rawToken = 'canary'
+    request({ metadata: { a: 'jwt.missing', b: 'jwt.sub', c: 'jwt.rawToken', d: '[jwt.rawToken]' } }, ex)
+    assert.equal(ex.metadata!.b, 'ann')
+    assert.equal('a' in ex.metadata!, false)
+    assert.doesNotMatch(JSON.stringify(ex.metadata), /canary/)
+  })
+
+  test('over a body waits for it, and for another thread', async () => {
+    const ex = await responseLater({ metadata: { a: 'json(response.body).a' }, set: { x: 'string(metadata.a)' } })
+    assert.deepEqual([ex.metadata, ex.response!.get('x')], [{ a: 1 }, '1'])
+  })
+
+  test('names cannot be those of other things', () => {
+    for (const name of ['', '1a', 'a b', '__proto__', 'x'.repeat(65)]) {
+      const config = { request: { metadata: [{ name, value: '1' }] } }
+      assert.match(problemsOf(transformation, config)[0] ?? '', /^request\.metadata\.0\.name: must be a letter and up/)
+    }
+  })
+})
+
+function answerTo(ex: Exchange): Exchange {
+  ex.status = 200
+  ex.response = new HeaderBlock()
+  return ex
+}
+
+test('which bodies are kept, and how much of them', () => {
+  const kept = (config: object) => compilePolicy(transformation, config).filter!.buffers!
+  assert.deepEqual(kept({ request: { set: { a: 'request.bodyPrefix' } } }), { request: 'prefix', response: false })
+  assert.equal(kept({ request: { set: { a: 'request.bodyPrefix', b: 'request.body' } } }).request, true)
+  assert.deepEqual(kept({ response: { set: { a: 'response.bodyPrefix + request.bodyPrefix' } } }), {
+    request: 'prefix',
+    response: 'prefix'
+  })
+  assert.equal(kept({ request: { body: 'request.bodyPrefix' } }).request, true)
+})
+
 test('mistakes are named with their place', () => {
   const long = Array.from({ length: 17 }, (_, i) => ({ name: `x-${i}`, value: '"1"' }))
   const cases: readonly (readonly [object, RegExp])[] = [
     [{}, /^: must have at least one of request, response$/],
-    [{ request: {} }, /^request: must have at least one of set, add, remove, body$/],
+    [{ request: {} }, /^request: must have at least one of metadata, set, add, remove, body$/],
     [{ request: { set: [] } }, /^request\.set/],
     [{ request: { set: long } }, /^request\.set: /],
     [{ request: { add: long } }, /^request\.add: /],

@@ -1,11 +1,11 @@
 /**
- * spec.traffic.transformation: headers and bodies computed by CEL. In the order set, add, remove, body.
+ * spec.traffic.transformation: headers and bodies computed by CEL. In the order metadata, set, add, remove, body.
  * An expression that fails changes nothing and is counted (weir_expression_failures_total).
  */
 import { REQUEST_ROOTS, RESPONSE_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
-import type { Value } from '#engine/cel/index.ts'
-import { type Evaluation, evaluation } from '#engine/cel/offload.ts'
+import { toJson, type Value } from '#engine/cel/index.ts'
+import { bodiesOf, type Evaluation, evaluation } from '#engine/cel/offload.ts'
 import { replaceRequestBody, replaceResponseBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Compiled, type Hook, type Verdict } from '#engine/contract/filter.ts'
@@ -76,8 +76,14 @@ const removals = (side: Side) =>
     FIELDS_MAX
   )
 
+/** Names of values that later expressions read as metadata.NAME. */
+const NOTE = z
+  .string()
+  .regex(/^[A-Za-z][A-Za-z0-9_.-]{0,63}$/, 'must be a letter and up to 63 letters, digits, "_", "." and "-"')
+
 const transformOf = (side: Side) =>
   atLeastOne({
+    metadata: fields(side, NOTE).optional(),
     set: fields(side, target(side)).optional(),
     add: fields(side, NAME).optional(),
     remove: removals(side).optional(),
@@ -101,7 +107,13 @@ interface Step {
   readonly pseudo: Pseudo | null
 }
 
+interface Note {
+  readonly name: string
+  readonly value: Evaluation
+}
+
 interface Steps {
+  readonly notes: readonly Note[]
   readonly fields: readonly Step[]
   readonly remove: readonly string[]
   readonly body: Evaluation | null
@@ -114,16 +126,19 @@ function compile({ request, response }: z.output<typeof schema>, context: Compil
   const before = request === undefined ? null : stepsOf('request', request, context)
   const after = response === undefined ? null : stepsOf('response', response, context)
   // A body that is replaced has to be out of the way first, whether or not the expression reads it.
+  const programs = valuesOf(before, after).map(({ program }) => program)
+  const reads = bodiesOf(programs)
   const buffers = {
-    request: before?.body != null || valuesOf(before, after).some(({ program }) => program.needs.requestBody),
-    response: after?.body != null || valuesOf(after).some(({ program }) => program.needs.responseBody)
+    request: before?.body != null || (reads.request ?? false),
+    response: after?.body != null || (reads.response ?? false)
   }
   const onRequest = before === null ? {} : { onRequest: hookOf(before, (ex) => ex.request) }
   const onResponse = after === null ? {} : { onResponse: hookOf(after, (ex) => ex.response) }
-  return { filter: { ...onRequest, ...onResponse, buffers } }
+  return { filter: { ...onRequest, ...onResponse, buffers }, readsTimes: programs.some(({ needs }) => needs.times) }
 }
 
-function stepsOf(side: Side, { set = [], add = [], remove = [], body }: Transform, context: CompileContext): Steps {
+function stepsOf(side: Side, given: Transform, context: CompileContext): Steps {
+  const { metadata = [], set = [], add = [], remove = [], body } = given
   const { failed, offload } = context
   const evaluated = (source: string) => evaluation(source, side, 'any', (name, job) => offload.run(name, job))
   const stepOf = ({ name, value }: Field, replaces: boolean): Step => {
@@ -133,6 +148,7 @@ function stepsOf(side: Side, { set = [], add = [], remove = [], body }: Transfor
     return { name, lower, replaces, value: evaluated(value), pseudo }
   }
   return {
+    notes: metadata.map(({ name, value }) => ({ name, value: evaluated(value) })),
     fields: [...set.map((field) => stepOf(field, true)), ...add.map((field) => stepOf(field, false))],
     remove: remove.map((name) => name.toLowerCase()),
     body: body === undefined ? null : evaluated(body),
@@ -144,7 +160,8 @@ function stepsOf(side: Side, { set = [], add = [], remove = [], body }: Transfor
 function valuesOf(...sides: readonly (Steps | null)[]): Evaluation[] {
   return sides.flatMap((steps) => {
     if (steps === null) return []
-    return [...steps.fields.map(({ value }) => value), ...(steps.body === null ? [] : [steps.body])]
+    const { notes, fields, body } = steps
+    return [...notes, ...fields].map(({ value }) => value).concat(body ?? [])
   })
 }
 
@@ -166,7 +183,9 @@ function hookOf(steps: Steps, blockOf: (ex: Exchange) => HeaderBlock | null): Ho
 // --- request time ---
 
 /** Expressions see what those before them have written. None of them waits. */
-function transform(ex: Exchange, block: HeaderBlock, { fields, remove, body, replaceBody, failed }: Steps): void {
+function transform(ex: Exchange, block: HeaderBlock, steps: Steps): void {
+  const { notes, fields, remove, body, replaceBody, failed } = steps
+  for (let i = 0; i < notes.length; i++) if (!note(ex, notes[i]!.name, notes[i]!.value.run(ex) as Value)) failed()
   for (let i = 0; i < fields.length; i++) {
     const step = fields[i]!
     if (!writeField(ex, block, step, step.value.run(ex) as Value)) failed()
@@ -179,9 +198,11 @@ function transform(ex: Exchange, block: HeaderBlock, { fields, remove, body, rep
 async function transformLater(
   ex: Exchange,
   block: HeaderBlock,
-  { fields, remove, body, replaceBody, failed }: Steps,
+  { notes, fields, remove, body, replaceBody, failed }: Steps,
   blockOf: (ex: Exchange) => HeaderBlock | null
 ): Promise<void> {
+  for (const { name, value } of notes) if (!note(ex, name, await value.run(ex))) failed()
+  if (blockOf(ex) !== block) return
   for (const step of fields) {
     const value = await step.value.run(ex)
     // Answered meanwhile by something else: this message is not sent any more.
@@ -192,6 +213,17 @@ async function transformLater(
   if (body === null) return
   const value = await body.run(ex)
   if (blockOf(ex) === block && !writeBody(ex, replaceBody, value)) failed()
+}
+
+/** Plain data: an expression's maps may be views of what is changed afterwards. False: it has no JSON. */
+function note(ex: Exchange, name: string, value: Value): boolean {
+  const isScalar =
+    value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+  const json = isScalar ? null : toJson(value)
+  if (json !== null && typeof json !== 'string') return false
+  ex.metadata ??= {}
+  ex.metadata[name] = json === null ? value : JSON.parse(json)
+  return true
 }
 
 /** False: the value is none that a field can carry. */
@@ -233,8 +265,8 @@ function writeBody(ex: Exchange, replace: Steps['replaceBody'], value: Value): b
 
 function expressions({ request, response }: z.output<typeof schema>): string[] {
   return [request, response].flatMap((side) => {
-    const { set = [], add = [], body } = side ?? {}
-    return [...set, ...add].map(({ value }) => value).concat(body ?? [])
+    const { metadata = [], set = [], add = [], body } = side ?? {}
+    return [...metadata, ...set, ...add].map(({ value }) => value).concat(body ?? [])
   })
 }
 
