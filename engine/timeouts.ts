@@ -12,7 +12,7 @@ export class Timeouts {
     this.#timers = timers
     this.#expired = (ex, code) => {
       enterTurn()
-      expired(ex, code)
+      if (ex.onTimeout === null || !ex.onTimeout(code)) expired(ex, code)
       leaveTurn()
     }
   }

@@ -2,12 +2,14 @@
  * `npm run conformance -- cel`: the published CEL conformance data (@bufbuild/cel-spec) against engine/cel.
  * Prints a line per section, the misses with `--misses`, and `cel: N passed, M failed`.
  *
- * `npm run conformance -- mcp [REVISION]`: the published MCP suite against a fixture, directly and through the gateway.
+ * `npm run conformance -- mcp [REVISION]`: the published MCP suite against a fixture, directly and through the gateway,
+ * then its scenarios of authorization with a client, before the suite's own server and before a gateway with that.
  * Prints `mcp REVISION: direct N passed, M failed; through N passed, M failed`, the scenarios that differ, and with
- * `--misses` why. Exit code 1: the gateway fails what passes without it.
+ * `--misses` why; `--server` and `--auth` run one of the two. Exit code 1: the gateway fails what passes without it.
  */
 import { printCel, runCel } from '#engine/cel/testing/conformance.ts'
-import { isWorse, printMcp, REVISIONS, runMcp } from './mcp/conformance.ts'
+import { type Comparison, isWorse, printMcp, REVISIONS, runMcp } from './mcp/conformance.ts'
+import { runAuth } from './mcp/conformance-auth.ts'
 
 const [suite, ...rest] = process.argv.slice(2)
 const withMisses = rest.includes('--misses')
@@ -18,10 +20,13 @@ if (suite === 'cel') {
   for (const line of printCel(report, withMisses)) console.log(line)
   if (report.failed > report.known) process.exitCode = 1
 } else if (suite === 'mcp' && revisions.every((revision) => REVISIONS.includes(revision))) {
-  for (const comparison of await runMcp(revisions.length === 0 ? REVISIONS : revisions)) {
+  const asked = revisions.length === 0 ? REVISIONS : revisions
+  const show = (comparison: Comparison): void => {
     for (const line of printMcp(comparison, withMisses)) console.log(line)
     if (isWorse(comparison)) process.exitCode = 1
   }
+  if (!rest.includes('--auth')) for (const comparison of await runMcp(asked)) show(comparison)
+  if (!rest.includes('--server')) for (const revision of asked) show(await runAuth(revision))
 } else {
   console.error(`conformance: the suites are: cel, mcp (with ${REVISIONS.join(' or ')}, or both)`)
   process.exitCode = 2

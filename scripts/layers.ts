@@ -21,7 +21,7 @@ const LOOSE_FILES: Readonly<Record<string, string>> = {
   'engine/cli.ts': 'main',
   'engine/control.ts': 'main',
   'engine/drain.ts': 'main',
-  'engine/version.ts': 'main',
+  'engine/version.ts': 'contract',
   'engine/weir.mjs': 'main',
   'engine/lifecycle.ts': 'lifecycle',
   'engine/local-reply.ts': 'lifecycle',

@@ -7,6 +7,7 @@ import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { News } from './lists/news.ts'
 import { factsOf } from './merge.ts'
 import { isKept, type Peers } from './peers.ts'
+import { gently, type TargetRest } from './rest.ts'
 import type { JsonObject, RpcRequest, RpcResponse } from './rpc.ts'
 import type { Session } from './session.ts'
 import type { Link, LinkEvents, LinkFailure, ServerFacts, Target } from './target.ts'
@@ -25,6 +26,8 @@ export interface Asking {
   readonly isOver: () => boolean
   /** Hears what targets tell of their lists. */
   readonly news: News
+  /** Whether it is worth asking; null: it is asked. */
+  readonly rest: TargetRest | null
 }
 
 export interface Begun {
@@ -38,6 +41,38 @@ let heals = 0
 
 /** Asks, and heals the session once. Returns what gives it up. `json`: the message as it came, if that may be sent. */
 export function ask(asking: Asking, message: RpcRequest, events: LinkEvents, json?: Buffer): () => void {
+  const { rest } = asking
+  if (rest === null) return put(asking, message, events, json)
+  return gently(
+    rest,
+    (failure) => events.failed(failure),
+    (settled) => {
+      const answered: LinkEvents['answered'] = (response) => {
+        settled(null)
+        events.answered(response)
+      }
+      const bytes = (given: Buffer): void => {
+        settled(null)
+        events.answeredBytes!(given)
+      }
+      const failed: LinkEvents['failed'] = (failure) => {
+        settled(failure)
+        events.failed(failure)
+      }
+      const { answeredBytes, hinted } = events
+      const own: LinkEvents = {
+        message: (given, id) => events.message(given, id),
+        answered,
+        ...(answeredBytes === undefined ? {} : { answeredBytes: bytes }),
+        ...(hinted === undefined ? {} : { hinted: (ttlMs, cacheScope) => events.hinted!(ttlMs, cacheScope) }),
+        failed
+      }
+      return put(asking, message, own, json)
+    }
+  )
+}
+
+function put(asking: Asking, message: RpcRequest, events: LinkEvents, json?: Buffer): () => void {
   const { session, target, peers, headers, timeoutMs, news } = asking
   let isGivenUp = false
   let hasHealed = false
@@ -59,16 +94,17 @@ export function ask(asking: Asking, message: RpcRequest, events: LinkEvents, jso
       return
     }
     const used = seat.upstream
-    const { answeredBytes, hinted } = events
+    const { answeredBytes, hinted, stream } = events
     const link = peers.link(session, target, headers)
     const own: LinkEvents = {
       message: (given, eventId) => {
         news.heard(target.name, given)
         events.message(given, eventId)
       },
-      answered: (response) => events.answered(response),
-      ...(answeredBytes === undefined ? {} : { answeredBytes: (json: Buffer) => events.answeredBytes!(json) }),
+      answered: (response, eventId) => events.answered(response, eventId),
+      ...(answeredBytes === undefined ? {} : { answeredBytes: (bytes, id) => events.answeredBytes!(bytes, id) }),
       ...(hinted === undefined ? {} : { hinted: (ttlMs, cacheScope) => events.hinted!(ttlMs, cacheScope) }),
+      ...(stream === undefined ? {} : { stream }),
       failed(failure) {
         if (failure.kind !== 'expired' || hasHealed) events.failed(failure)
         else if (session.seats.get(target.name)?.upstream !== used) {

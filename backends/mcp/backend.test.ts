@@ -34,7 +34,7 @@ describe('one target', () => {
   }
 
   it('answers JSON with JSON when nothing else came', async (t) => {
-    const upstream = await startMcp(t, { setUp: echo })
+    const upstream = await startMcp(t, { isJson: true, setUp: echo })
     const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)]))
     const begun = await post(url, INITIALIZE)
     equal(begun.status, 200)

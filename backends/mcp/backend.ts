@@ -13,7 +13,7 @@ import { isOriginFine } from './downstream/origin.ts'
 import { dialect, Reply } from './downstream/reply.ts'
 import { callerOf } from './identity.ts'
 import { tell } from './inbound.ts'
-import { initialize } from './initialize.ts'
+import { initialize, OWN_INFO } from './initialize.ts'
 import { listen } from './listen.ts'
 import { isStateless } from './protocol/headers.ts'
 import { STATELESS, SUPPORTED_VERSIONS } from './protocol/revisions.ts'
@@ -107,6 +107,7 @@ class Service implements CompiledBackend {
     }
     note(ex, message)
     const id = 'id' in message && 'method' in message ? message.id : null
+    reply.requestId = id
     if ('method' in message && isStateless(ex.request, message)) {
       serveStateless(this.#core, this.#callers, reply, message, bytes)
       return
@@ -118,8 +119,7 @@ class Service implements CompiledBackend {
     }
     const session = this.#core.isStateless ? this.#passing(ex, reply) : this.#sessionOf(ex, reply, id)
     if (session === null) return
-    ex.mcp!.sessionId = session.key
-    ex.mcp!.protocolVersion = session.version
+    belongs(ex, session)
     if (id === null) tell(this.#core, reply, session, message as never)
     else handle(this.#core, reply, session, message as never, bytes)
   }
@@ -147,7 +147,7 @@ class Service implements CompiledBackend {
   /** Stateless routing: a session for one request, which is begun with the targets that it needs. */
   #passing(ex: Exchange, reply: Reply): Session {
     const version = ex.request.get('mcp-protocol-version') ?? REVISION_UNSAID
-    const sealed = { n: newSessionKey(), v: version, c: GATEWAY, k: {}, t: {}, i: '', a: 0 }
+    const sealed = { n: newSessionKey(), v: version, c: OWN_INFO, k: {}, t: {}, i: '', a: 0 }
     const session = new Session(null, sealed, performance.now())
     reply.onOver = () => this.#core.close(session, this.#core.peers.headersOf(ex))
     return session
@@ -166,19 +166,21 @@ class Service implements CompiledBackend {
       return
     }
     const session = this.#sessionOf(ex, reply, null)
-    if (session !== null) listen(this.#core, reply, session)
+    if (session === null) return
+    belongs(ex, session)
+    listen(this.#core, reply, session)
   }
 
   #delete(ex: Exchange, reply: Reply): void {
     if (!this.#isVersionFine(ex, reply, null)) return
     const session = this.#sessionOf(ex, reply, null)
     if (session === null) return
+    belongs(ex, session)
     this.#core.close(session, this.#core.peers.headersOf(ex))
     reply.plain(200, null)
   }
 }
 
-const GATEWAY = { name: 'weir', version: '0.1.0' }
 const ONLY_POST = { headers: ['Allow', 'POST'] }
 const ALL_METHODS = { headers: ['Allow', 'GET, POST, DELETE'] }
 
@@ -189,6 +191,13 @@ function note(ex: Exchange, message: RpcMessage): void {
   if (!('method' in message)) return
   use.method = message.method
   if ('id' in message) use.requestId = String(message.id)
+}
+
+/** For the same: also what is no message has a session. */
+function belongs(ex: Exchange, { key, version }: Session): void {
+  ex.mcp ??= newMcpUse()
+  ex.mcp.sessionId = key
+  ex.mcp.protocolVersion = version
 }
 
 /** RFC 9110 section 12.5.1, as far as anybody needs it: a type that is listed is wanted. */

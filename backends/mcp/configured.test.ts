@@ -82,6 +82,10 @@ test('mcp-authorization.yaml does what it says, and what was called is counted a
   const call = lines.find((line) => line['gen_ai.tool.name'] === 'add')!
   deepEqual([call['mcp.method.name'], call['mcp.target'], call.backend], ['tools/call', 'calc', 'mcp/targets'])
   match(String(call['mcp.session.id']), /^.{1,64}$/)
+  // Also what begins a session, and what only listens.
+  const mine = lines.filter((line) => line['mcp.session.id'] === call['mcp.session.id'])
+  const methods = new Set(mine.map((line) => `${line['http.method']} ${line['mcp.method.name'] ?? ''}`))
+  ok(methods.has('POST initialize') && methods.has('GET '), [...methods].join())
 })
 
 // --- callers who get their tokens by themselves ---

@@ -2,16 +2,18 @@
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { McpItem } from '#engine/contract/mcp-use.ts'
-import type { HeaderBlock } from '#engine/http/headers.ts'
+import { HeaderBlock } from '#engine/http/headers.ts'
 import { addRules } from '#engine/ir/mcp-rules.ts'
 import type { McpBackend } from '#engine/ir/snapshot.ts'
 import type { Asking } from './ask.ts'
 import { workerState } from './bridge/era-target.ts'
+import { passesTokens } from './challenge.ts'
 import { Pulse } from './downstream/pulse.ts'
 import { News } from './lists/news.ts'
 import { Composed } from './lists/show.ts'
 import { Names } from './names.ts'
 import { Peers } from './peers.ts'
+import { TargetRest } from './rest.ts'
 import { compileRules, type ItemGate } from './rules.ts'
 import { Seal } from './seal.ts'
 import { type Session, type Sessions, sessionsOf } from './session.ts'
@@ -27,6 +29,10 @@ export class Core {
   readonly sessions: Sessions
   readonly pulse = new Pulse()
   readonly isStateless: boolean
+  /** Clients show the target tokens of their own. */
+  readonly hasTokens: boolean
+  /** By target: those that are silent are not waited for, where others can be listed without them. */
+  readonly #rests: ReadonlyMap<string, TargetRest>
   /** By target; null: everybody may everything of it. */
   readonly #gates: ReadonlyMap<string, ItemGate | null>
 
@@ -40,15 +46,31 @@ export class Core {
     )
     this.news = new News(backend, context, workerState().bus)
     this.isStateless = backend.sessionRouting === 'Stateless'
+    this.hasTokens = passesTokens(backend)
     // A session belongs to one backend: its name is sealed with it, whatever else has the same key.
     const seal = new Seal(backend.session.key, context.secret, `session ${context.name}`)
     this.sessions = sessionsOf(context.upstream, context.name, seal, backend.session.idleMs, context.ended)
+    const isPatient = backend.failureMode === 'failClosed' || !this.names.isTagged
+    this.#rests = new Map(isPatient ? [] : backend.targets.map(({ name }) => [name, this.#restOf(name)]))
+    // With a key of the configuration another replica may have it in use, and the servers keep it for that one.
+    const isOurs = backend.session.key === null
+    this.sessions.onIdle = (session) => (isOurs ? this.close(session, new HeaderBlock()) : this.sessions.end(session))
     this.#gates = new Map(
       backend.targets.map(({ name, authorization }) => {
         const rules = addRules(backend.authorization, authorization)
         return [name, rules === null ? null : compileRules(rules)]
       })
     )
+  }
+
+  #restOf(target: string): TargetRest {
+    const { log, name } = this.context
+    return new TargetRest((level, message) => log(level, `mcp ${name}: target ${target} ${message}`))
+  }
+
+  /** Null: it is asked, however silent it has been. */
+  restOf(target: Target): TargetRest | null {
+    return this.#rests.get(target.name) ?? null
   }
 
   /** Whether something of `target` may be hidden from somebody. */
@@ -69,7 +91,9 @@ export class Core {
   asking(session: Session, target: Target, headers: HeaderBlock, timeoutMs: number): Asking {
     const { peers, sessions, news } = this
     const isOver = () => sessions.isOver(session)
-    return { peers, session, target, headers, timeoutMs, beginMs: this.backend.targetTimeoutMs, isOver, news }
+    const rest = timeoutMs === 0 ? null : this.restOf(target)
+    const { targetTimeoutMs: beginMs } = this.backend
+    return { peers, session, target, headers, timeoutMs, beginMs, isOver, news, rest }
   }
 
   /** Tells every target of the session that it is over. */

@@ -1,10 +1,12 @@
 /** One request of a client to one target, and everything that comes back. */
 
 import { ask } from './ask.ts'
+import { passChallenge } from './challenge.ts'
 import { type Core, failureText } from './core.ts'
 import type { Reply } from './downstream/reply.ts'
 import { outwardMessage } from './messages.ts'
 import { maySayPlaces, outward } from './names.ts'
+import { PassedStream } from './passed-stream.ts'
 import { isUnreadable, readMessage } from './read-rpc.ts'
 import { INTERNAL_ERROR, type JsonObject, type RpcId, type RpcRequest, type RpcResponse } from './rpc.ts'
 import type { Session } from './session.ts'
@@ -36,33 +38,35 @@ export function forward(order: Forwarding): void {
   if (reply.ex.mcp !== null) reply.ex.mcp.target = target.name
   const finish = under(session, message.id, [target.name])
   const isPlain = edit === null
+  const stream = new PassedStream(reply, session, names.isTagged ? target.name : null, () => {
+    finish()
+    core.news.called(session, target.name, message.method)
+  })
   const events: LinkEvents = {
-    message: (given, eventId) => {
-      const told = outwardMessage(names, target.name, given)
-      reply.message(told, eventId == null ? null : eventIdOf(names.isTagged, target.name, eventId))
-    },
-    answered: (response) => {
+    message: (given, eventId) => reply.message(outwardMessage(names, target.name, given), stream.idOf(eventId)),
+    answered: (response, eventId) => {
       finish()
       core.news.called(session, target.name, message.method)
-      reply.respond(edited(order, response))
+      reply.respond(edited(order, response), stream.idOf(eventId))
     },
     failed: (failure) => {
       finish()
       core.news.called(session, target.name, message.method)
       fail(core, reply, session, message.id, target.name, failure)
-    }
+    },
+    stream
   }
-  const raw = (bytes: Buffer): void => {
+  const raw = (bytes: Buffer, eventId?: string | null): void => {
     finish()
     core.news.called(session, target.name, message.method)
     note(reply, bytes)
     if (!names.isTagged || !maySayPlaces(bytes)) {
-      reply.respondBytes(bytes)
+      reply.respondBytes(bytes, 200, stream.idOf(eventId))
       return
     }
     const read = readMessage(bytes)
     if (isUnreadable(read) || 'method' in read) reply.error(message.id, INTERNAL_ERROR, NO_RESPONSE)
-    else reply.respond(edited(order, read))
+    else reply.respond(edited(order, read), stream.idOf(eventId))
   }
   const headers = core.peers.headersOf(reply.ex)
   const asking = core.asking(session, target, headers, timeoutMs)
@@ -71,6 +75,11 @@ export function forward(order: Forwarding): void {
     finish()
     core.news.called(session, target.name, message.method)
     stop()
+  }
+  // A connection that ends cancels nothing (2025-11-25, transports); where giving up has, this meets nobody.
+  reply.onLate = () => {
+    const params = { requestId: message.id, reason: 'no answer in time' }
+    void core.peers.link(session, target, headers).send({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
   }
 }
 
@@ -121,13 +130,6 @@ export function fail(
       return
     }
   }
+  if (passChallenge(core, reply, id, failure)) return
   reply.error(id, INTERNAL_ERROR, failureText(target, failure))
 }
-
-/** An id of one target's stream, as the client sees it: with several targets it says whose stream it is. */
-export function eventIdOf(isTagged: boolean, target: string, id: string): string {
-  return isTagged ? encodePlaces({ [target]: id }) : id
-}
-
-export const encodePlaces = (places: Readonly<Record<string, string | null>>): string =>
-  Buffer.from(JSON.stringify(places)).toString('base64url')

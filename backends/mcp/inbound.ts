@@ -1,4 +1,5 @@
 /** What clients send without waiting for an answer: notifications, and responses to requests of servers. */
+import { passChallenge } from './challenge.ts'
 import { type Core, failureText } from './core.ts'
 import type { Reply } from './downstream/reply.ts'
 import { isId } from './read-rpc.ts'
@@ -33,7 +34,8 @@ export function tell(core: Core, reply: Reply, session: Session, message: RpcNot
   void Promise.all(sent).then((outcomes) => {
     const failed = outcomes.filter(({ failure }) => failure !== null && !isHarmless(failure))
     if (failed.length === 0 || failed.length < outcomes.length) reply.plain(202, null)
-    else reply.refuse(502, INTERNAL_ERROR, failureText(failed[0]!.name, failed[0]!.failure!))
+    else if (!passChallenge(core, reply, null, failed[0]!.failure!))
+      reply.refuse(502, INTERNAL_ERROR, failureText(failed[0]!.name, failed[0]!.failure!))
   })
 }
 

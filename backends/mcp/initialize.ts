@@ -1,19 +1,23 @@
 /** A new session: every target is initialised, and what they say becomes one answer. */
 import { performance } from 'node:perf_hooks'
+import type { HeaderBlock } from '#engine/http/headers.ts'
+import { VERSION } from '#engine/version.ts'
 import { type Begun, begin } from './ask.ts'
+import { passChallenge } from './challenge.ts'
 import { type Core, failureText } from './core.ts'
 import type { Reply } from './downstream/reply.ts'
 import { callerOf } from './identity.ts'
 import { mergeFacts } from './merge.ts'
 import { isKept } from './peers.ts'
 import { isObject } from './read-rpc.ts'
+import { gently } from './rest.ts'
 import { INTERNAL_ERROR, INVALID_PARAMS, type JsonObject, type RpcRequest } from './rpc.ts'
 import { newSessionKey } from './session.ts'
-import type { LinkFailure, ServerFacts } from './target.ts'
+import type { LinkFailure, ServerFacts, Target } from './target.ts'
 import { REVISIONS } from './versions.ts'
 
-/** Of the gateway, where it speaks for several servers; the version is engine/version.ts's (initialize.test.ts). */
-export const OWN_INFO: JsonObject = { name: 'weir', version: '0.1.0' }
+/** Of the gateway, where it speaks for itself or for several servers. */
+export const OWN_INFO: JsonObject = { name: 'weir', version: VERSION }
 
 export function initialize(core: Core, reply: Reply, message: RpcRequest): void {
   const { params = {} } = message
@@ -51,7 +55,7 @@ class Beginning {
     const { peers, backend } = this.#core
     const headers = peers.headersOf(this.#reply.ex)
     const stops = peers.all.map((target) =>
-      begin({ target, headers, beginMs: backend.targetTimeoutMs }, this.#key, this.#params, (begun, failure) => {
+      this.#begin(target, headers, (begun, failure) => {
         if (begun !== null) this.#begun.set(target.name, begun)
         else this.#failures.push({ target: target.name, failure: failure! })
         if (--this.#missing === 0) this.#end()
@@ -66,6 +70,21 @@ class Beginning {
     }
   }
 
+  #begin(target: Target, headers: HeaderBlock, done: Parameters<typeof begin>[3]): () => void {
+    const order = { target, headers, beginMs: this.#core.backend.targetTimeoutMs }
+    const rest = this.#core.restOf(target)
+    if (rest === null) return begin(order, this.#key, this.#params, done)
+    return gently(
+      rest,
+      (failure) => done(null, failure),
+      (settled) =>
+        begin(order, this.#key, this.#params, (begun, failure) => {
+          settled(failure)
+          done(begun, failure)
+        })
+    )
+  }
+
   #giveUp(): void {
     this.#isOver = true
     for (const { link } of this.#begun.values()) link.close()
@@ -78,6 +97,7 @@ class Beginning {
     const [first] = this.#failures
     if (first !== undefined && (backend.failureMode === 'failClosed' || this.#begun.size === 0)) {
       this.#giveUp()
+      if (passChallenge(this.#core, this.#reply, id, first.failure)) return
       this.#reply.error(id, INTERNAL_ERROR, failureText(first.target, first.failure))
       return
     }
@@ -125,6 +145,11 @@ class Beginning {
       else link.release()
     }
     this.#reply.sessionId = session.id
+    const use = this.#reply.ex.mcp
+    if (use !== null) {
+      use.sessionId = session.key
+      use.protocolVersion = session.version
+    }
     return true
   }
 

@@ -1,11 +1,12 @@
 /** The stream of what servers say unasked (GET): of one target as it comes, of several as one. */
 import type { McpItem } from '#engine/contract/mcp-use.ts'
 import { restore } from './ask.ts'
+import { passChallenge } from './challenge.ts'
 import type { Core } from './core.ts'
 import type { Reply } from './downstream/reply.ts'
-import { encodePlaces } from './forward.ts'
 import { relisted } from './merge.ts'
 import { outwardMessage } from './messages.ts'
+import { encodePlaces, knowsPolling } from './passed-stream.ts'
 import { isKept } from './peers.ts'
 import { isFieldValue } from './protocol/field-values.ts'
 import { isObject } from './read-rpc.ts'
@@ -110,6 +111,10 @@ class Listening {
         const id = eventId === null ? null : this.#idOf(target, eventId)
         this.#reply.message(this.#outward(target, message), id)
       },
+      mark: (eventId, retryMs) => {
+        const id = eventId === null ? null : this.#idOf(target, eventId)
+        if (knowsPolling(this.#session)) this.#reply.mark(id, retryMs)
+      },
       ended: (failure) => {
         this.#closes(target)
         if (failure?.kind !== 'expired' || !mayRestore) this.#ended(target, failure)
@@ -178,7 +183,8 @@ class Listening {
       else if (failure.kind === 'expired') {
         this.#core.sessions.end(this.#session)
         this.#reply.refuse(404, -32_001, 'Session not found')
-      } else this.#reply.refuse(502, -32_603, `target ${target.name}: ${failure.message}`)
+      } else if (!passChallenge(this.#core, this.#reply, null, failure))
+        this.#reply.refuse(502, -32_603, `target ${target.name}: ${failure.message}`)
     }
   }
 

@@ -26,7 +26,7 @@ async function ping(url: string, session: string, headers: Record<string, string
 }
 
 const server = (t: TestContext) =>
-  startMcp(t, { setUp: (made) => void made.registerTool('x', {}, () => ({ content: [] })) })
+  startMcp(t, { isJson: true, setUp: (made) => void made.registerTool('x', {}, () => ({ content: [] })) })
 
 describe('a session', () => {
   it('is opened by another gateway with the same key, and by none with another', async (t) => {
@@ -84,6 +84,18 @@ describe('a session', () => {
     equal(sessions.size, 0)
   })
 
+  it('that nobody uses is ended at the server too, unless another replica may have it', async (t) => {
+    const [ours, shared] = [await server(t), await server(t)]
+    for (const [{ port }, key] of [[ours, null] as const, [shared, 'a key of several'] as const]) {
+      const { url } = await gatewayOf(t, mcpOf([httpTarget('one', port)], { session: { key, idleMs: 200 } }))
+      const deleted = ours.until('DELETE')
+      const session = await begin(url)
+      if (key === null) await deleted
+      else equal(await ping(url, session), 200)
+    }
+    deepEqual([ours.sessions.size, shared.sessions.size], [0, 1])
+  })
+
   it('says nothing of what is in it', async (t) => {
     const { port, sessions } = await server(t)
     const { url } = await gatewayOf(t, mcpOf([httpTarget('one', port)]))
@@ -111,6 +123,19 @@ describe('Sessions', () => {
     notEqual(sessions.find(id!, 'me', 1800), null)
     equal(sessions.find(id!, 'me', 2801), null)
     equal(sessions.find(id!, 'me', 2802), null)
+  })
+
+  it('are looked for when they lie idle, and told of', () => {
+    const sessions = new Sessions(seal, 1000, new EndedMarks())
+    const told: unknown[] = []
+    sessions.onIdle = (session) => {
+      told.push(session.id)
+      sessions.end(session)
+    }
+    const [old, young] = [sessions.begin(made(), true, 0)!, sessions.begin(made(), true, 1500)!]
+    sessions.sweep(2000)
+    deepEqual(told, [old.id])
+    notEqual(sessions.find(young.id!, 'me', 2001), null)
   })
 
   it('do not end while another worker has them in use', () => {

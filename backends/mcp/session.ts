@@ -44,6 +44,9 @@ const TOLD_MS = 200
 /** From the clock of this thread to that of the system, which all threads share. */
 const SYSTEM_MS = Number(process.hrtime.bigint() / 1_000_000n) - performance.now()
 
+/** How often is looked for sessions that are over. */
+const sweepMs = (idleMs: number): number => Math.min(Math.max(idleMs / 4, 100), 60_000)
+
 export const isUpstreamId = (id: string): boolean => UPSTREAM_ID.test(id)
 
 /** One target's side of a session. */
@@ -199,6 +202,9 @@ export class Sessions {
   readonly #known = new Lru<string, Session>(REMEMBERED_MAX)
   /** A DELETE, or an end without a cure, in whatever worker. */
   readonly #ended: Ended
+  /** Tells the targets that the session is over. Of the configuration in force. */
+  onIdle: (session: Session) => void = (session) => this.end(session)
+  #timer: NodeJS.Timeout | null = null
 
   constructor(seal: Seal, idleMs: number, ended: Ended) {
     this.#seal = seal
@@ -220,7 +226,21 @@ export class Sessions {
 
   #remember(session: Session, id: string): Session {
     this.#known.set(id, session)?.release()
+    this.#timer ??= setInterval(() => this.sweep(performance.now()), sweepMs(this.idleMs)).unref()
     return session
+  }
+
+  /** Ends what nobody has used for too long, in any worker. `now`: performance.now(). */
+  sweep(now: number): void {
+    for (const session of [...this.#known.values()]) {
+      if (this.#ended.has(session.mark)) {
+        session.release()
+        this.#known.delete(session.id!)
+      } else if (this.#isIdle(session, now)) this.onIdle(session)
+    }
+    if (this.#known.size > 0 || this.#timer === null) return
+    clearInterval(this.#timer)
+    this.#timer = null
   }
 
   /** The session of the caller that `id` names; null: there is none, or it is another's: nobody is told which. */
@@ -228,8 +248,12 @@ export class Sessions {
     const known = this.#known.get(id)
     if (known !== undefined) {
       if (known.caller !== caller) return null
-      if (this.#ended.has(known.mark) || this.#isIdle(known, now)) {
+      if (this.#ended.has(known.mark)) {
         this.end(known)
+        return null
+      }
+      if (this.#isIdle(known, now)) {
+        this.onIdle(known)
         return null
       }
       this.use(known, now)

@@ -119,6 +119,43 @@ describe('the stream behind GET', () => {
   })
 })
 
+describe('the stream of a request that its server has closed', () => {
+  it('goes on at that server, in the client’s names, with what the client may see', async (t) => {
+    const heard: string[] = []
+    const answering = (name: string) =>
+      hostile(t, (body, response, { method, headers }) => {
+        const stream = () => response.writeHead(200, { 'content-type': 'text/event-stream' })
+        if (method === 'GET') {
+          heard.push(`${name} ${headers['last-event-id']}`)
+          const result = { tools: [{ name: 'open' }, { name: 'secret' }] }
+          stream().end(`id: 8\ndata: ${JSON.stringify({ jsonrpc: '2.0', id: 5, result })}\n\n`)
+        } else if (body.includes('tools/call')) stream().end('id: 7\nretry: 250\ndata: \n\n')
+        else if (!body.includes('tools/list')) response.writeHead(202).end()
+        else {
+          response.writeHead(200, { 'content-type': 'application/json' })
+          response.end(
+            JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(body).id, result: { tools: [{ name: 'open' }] } })
+          )
+        }
+      })
+    const servers = [await answering('a'), await answering('b')]
+    const authorization = { allow: ['mcp.tool.name == "open"'], deny: [], require: [] }
+    const targets = servers.map(({ port }, i) => httpTarget(i === 0 ? 'a' : 'b', port))
+    const { url } = await gatewayOf(t, mcpOf(targets, { authorization }))
+    const begun = await post(url, INITIALIZE)
+    await begun.text()
+    const session = { 'mcp-session-id': begun.headers.get('mcp-session-id')! }
+    const call = { jsonrpc: '2.0', id: 5, method: 'tools/call', params: { name: 'b_open' } }
+    const text = await (await post(url, call, session)).text()
+    const [, id] = /^id: (.+)\nretry: 250\ndata: \n\n$/.exec(text)!
+    deepEqual(JSON.parse(Buffer.from(id!, 'base64url').toString()), { b: '7' })
+    const again = { ...session, accept: 'text/event-stream', 'last-event-id': id! }
+    const [[, data]] = (await events(await fetch(url, { headers: again }), 1)) as [readonly [string, string]]
+    deepEqual(JSON.parse(data).result, { tools: [{ name: 'b_open' }] })
+    deepEqual(heard, ['b 7'])
+  })
+})
+
 describe('calls under way', () => {
   const slow = async (t: TestContext, count: number) => {
     const heard = new EventEmitter()
@@ -161,6 +198,31 @@ describe('calls under way', () => {
     await (await call).text()
     const told = servers.map(({ seen }) => seen.filter(({ body }) => body.includes('notifications/cancelled')).length)
     deepEqual(told, [0, 1])
+  })
+
+  it('end when the time of the route is up: the server is told, and the client as of any failure', async (t) => {
+    for (const begins of [false, true]) {
+      const server = await hostile(t, (body, response) => {
+        if (body.includes('"method":"notifications')) response.writeHead(202).end()
+        else if (begins) {
+          response.writeHead(200, { 'content-type': 'text/event-stream' })
+          response.write(`data: ${note('x')}\n\n`)
+        }
+      })
+      const policies = { timeouts: { request: '300ms' } }
+      const { url } = await gatewayOf(t, mcpOf([httpTarget('a', server.port)]), { policies })
+      const begun = await post(url, INITIALIZE)
+      await begun.text()
+      const response = await post(url, CALL, { 'mcp-session-id': begun.headers.get('mcp-session-id')! })
+      equal(response.status, 200)
+      const text = await response.text()
+      const told = '{"jsonrpc":"2.0","id":"c1","error":{"code":-32603,"message":"target a: no answer in time"}}'
+      equal(text.includes(told), true, text)
+      equal(text.startsWith('event: message'), begins)
+      while (!server.seen.some(({ body }) => body.includes('notifications/cancelled'))) await server.next()
+      const { body } = server.seen.findLast((one) => one.body.includes('notifications/cancelled'))!
+      equal(JSON.parse(body).params.requestId, 'c1')
+    }
   })
 
   it('outlive a reload of the configuration, and so does what the worker knows of the session', async (t) => {

@@ -27,16 +27,28 @@ export interface LinkEvents {
    * up again; none where the transport has none.
    */
   message(message: RpcRequest | RpcNotification, eventId?: string | null): void
-  /** The answer. */
-  answered(response: RpcResponse): void
+  /** The answer. `eventId`: as with `message`. */
+  answered(response: RpcResponse, eventId?: string | null): void
   /**
    * Ahead of `answered`, where there is this: hints for caches that the answer itself cannot say in the client's era.
    */
   hinted?(ttlMs: JsonValue | undefined, cacheScope: JsonValue | undefined): void
   /** Instead of `answered`, where there is this: the answer as JSON that nobody has changed, perhaps not even read. */
-  answeredBytes?(json: Buffer): void
+  answeredBytes?(json: Buffer, eventId?: string | null): void
+  /** For who passes streams on as streams: how the answer comes, besides what it says. */
+  readonly stream?: StreamEvents
   /** There will be none. `expired`: the target knows the session no more (404), and a new one may help. */
   failed(failure: LinkFailure): void
+}
+
+/** What a stream of events says that is no message (2025-11-25, transports, Sending Messages to the Server). */
+export interface StreamEvents {
+  /** The server answers with a stream. Called before anything that comes on it. */
+  began(): void
+  /** How far the stream has come, and how long to wait before it is taken up again; null: of that nothing new. */
+  mark(eventId: string | null, retryMs: number | null): void
+  /** The server has closed it behind an id, without the answer. True: the client comes back itself; nothing follows. */
+  closed(): boolean
 }
 
 export interface LinkFailure {
@@ -45,6 +57,8 @@ export interface LinkFailure {
   readonly status: number | null
   /** In words, for the client and the log: no secrets, no bodies of the target. */
   readonly message: string
+  /** WWW-Authenticate of a 401 or 403: what the server wants to be shown. */
+  readonly challenge?: string
 }
 
 export interface Link {
@@ -75,6 +89,8 @@ export interface ListenEvents {
   opened?(): void
   /** `eventId`: of the server, to go on from; null: it gives none. Responses come where a broken stream goes on. */
   message(message: RpcMessage, eventId: string | null): void
+  /** As that of StreamEvents. */
+  mark?(eventId: string | null, retryMs: number | null): void
   ended(failure: LinkFailure | null): void
 }
 

@@ -110,3 +110,18 @@ test('a secret is plain data, told from everything else', () => {
   assert.ok(isSecret(structuredClone(made)))
   for (const other of ['s', null, undefined, {}, [], Object.create(made)]) assert.ok(!isSecret(other))
 })
+
+test('of MCP targets neither arguments nor values of a query are seen, whatever they are called', () => {
+  const canary = 'c4n4ry'
+  const targets = [
+    { kind: 'stdio', name: 'a', cmd: 'npx', args: ['-y', 'server', '--token', canary, canary], env: {}, cwd: null },
+    { kind: 'http', name: 'b', host: 'h', port: 1, path: `/mcp?who=${canary}&${canary}&x=`, hasTls: true },
+    { kind: 'sse', name: 'c', host: 'h', port: 1, path: '/sse', hasTls: true }
+  ]
+  const shown = redact({ targets }) as { targets: Record<string, unknown>[] }
+  assert.ok(!JSON.stringify(shown).includes(canary), JSON.stringify(shown))
+  const [a, b, c] = shown.targets
+  assert.deepEqual([a!.cmd, a!.args], ['npx', '<5 redacted>'])
+  assert.equal(b!.path, '/mcp?who=<redacted>&<redacted>&x=<redacted>')
+  assert.equal(c!.path, '/sse')
+})

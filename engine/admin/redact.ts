@@ -68,9 +68,12 @@ function copyObject(from: object, hidden: boolean, depth: number): Record<string
   const entries = Object.entries(from)
   const named =
     entries.some(([key, v]) => isNameField(key) && typeof v === 'string' && isSensitive(v)) || isKeyInHeader(from)
+  const isMcpTarget = 'args' in from || 'hasTls' in from
   const out: [string, unknown][] = entries.map(([key, value]) => {
     // The name itself stays readable: it says what is hidden.
     if (named && isNameField(key) && !hidden) return [key, copy(value, false, depth + 1)]
+    const shown = isMcpTarget ? shownOfTarget(key, value) : null
+    if (shown !== null) return [key, shown]
     return [
       key,
       copy(value, hidden || named || key === 'env' || (isSensitive(key) && !areRules(key, value)), depth + 1)
@@ -83,6 +86,25 @@ function copyObject(from: object, hidden: boolean, depth: number): Record<string
 /** What an MCP target is shown: a key, whatever its header is called. */
 function isKeyInHeader(from: object): boolean {
   return 'header' in from && typeof from.header === 'string' && 'value' in from && typeof from.value === 'string'
+}
+
+/**
+ * Of an MCP target, what may be a secret under any name: arguments of a command, of which only the number is shown, and
+ * the values of the query in its path. Null: nothing of the kind.
+ */
+function shownOfTarget(key: string, value: unknown): string | null {
+  if (key === 'args' && Array.isArray(value)) return `<${value.length} redacted>`
+  if (key !== 'path' || typeof value !== 'string') return null
+  const at = value.indexOf('?')
+  if (at < 0) return null
+  const hidden = value
+    .slice(at + 1)
+    .split('&')
+    .map((part) => {
+      const end = part.indexOf('=')
+      return end < 0 ? REDACTED : `${part.slice(0, end)}=${REDACTED}`
+    })
+  return `${value.slice(0, at)}?${hidden.join('&')}`
 }
 
 function isNameField(key: string): boolean {

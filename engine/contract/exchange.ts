@@ -134,6 +134,8 @@ export class Exchange {
   serving: { readonly by: CompiledBackend } | null = null
   /** For the backend: called once, when the exchange is about to be recorded, however it ended. */
   onOver: ((ex: Exchange) => void) | null = null
+  /** Time is up: true, if this has answered in words of its own. Null: the engine answers. */
+  onTimeout: ((code: ErrorCode) => boolean) | null = null
   /** What a model was asked and has answered, as far as it is known; null where none is asked. */
   llm: ModelUse | null = null
   /** What MCP servers were asked, as far as it is known; null where none is asked. */

@@ -21,6 +21,11 @@ export class Lru<K, V> {
     return value
   }
 
+  /** In order of use, the one that will be forgotten next first. */
+  values(): IterableIterator<V> {
+    return this.#entries.values()
+  }
+
   delete(key: K): void {
     this.#entries.delete(key)
   }

@@ -128,11 +128,11 @@ export class AccessLog implements FieldSink {
 
   /** As the OpenTelemetry MCP conventions name them, and the target. */
   #tools(use: McpUse, skip: Skip): string {
-    const { method = '', item, errorCode } = use
+    const { method, item, errorCode } = use
     const text = (name: string, value: string | undefined): string =>
       value === undefined ? '' : this.#named(name, value.slice(0, MODEL_CHARS_MAX), skip)
     const field = item === null ? undefined : ITEM_FIELDS[item.kind]
-    let out = text('mcp.method.name', method)
+    let out = text('mcp.method.name', use.method)
     out += text('mcp.session.id', use.sessionId) + text('mcp.protocol.version', use.protocolVersion)
     out += text('mcp.target', item?.target ?? use.target)
     if (method === 'tools/call') out += text('gen_ai.operation.name', 'execute_tool')

@@ -5,6 +5,7 @@ import { Client as ModernClient, StreamableHTTPClientTransport as ModernTranspor
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { type Comparison, differing, isWorse, printMcp, type Score } from './conformance.ts'
+import { authConfiguration, authScenarios, eachOnce } from './conformance-auth.ts'
 import { startFixture } from './fixture.ts'
 
 const score = (passed: number, failed: number): Score => ({
@@ -43,6 +44,27 @@ describe('scores', () => {
     // A check that does not apply to a server that answers without a stream is none that it fails.
     equal(isWorse(compared({ a: score(2, 0) }, { a: score(1, 0) })), false)
     equal(isWorse(compared({ a: score(1, 1) }, { a: score(2, 0) })), false)
+  })
+})
+
+describe('scenarios of authorization', () => {
+  it('are those that the suite requires of clients', () => {
+    const [older, newer] = [authScenarios('2025-11-25'), authScenarios('2026-07-28')]
+    deepEqual([older.length, newer.length], [14, 25])
+    for (const name of older) ok(newer.includes(name), name)
+  })
+
+  it('count a check once, however often it was made, and what failed once has failed', () => {
+    const check = (id: string, status: string) => ({ id, status })
+    const made = [check('a', 'SUCCESS'), check('a', 'SUCCESS'), check('b', 'SUCCESS'), check('b', 'FAILURE')]
+    deepEqual(eachOnce([...made, check('c', 'INFO')]), [check('b', 'FAILURE'), check('a', 'SUCCESS')])
+  })
+
+  it('meet a gateway that is there for the server, and for what the server says of itself', () => {
+    const text = authConfiguration(new URL('http://localhost:9/mcp'))
+    const { routes } = JSON.parse(text).binds[0].listeners[0]
+    deepEqual(routes[0].matches, [{ path: { exact: '/mcp' } }])
+    deepEqual(routes[1].backends, [{ host: 'localhost:9' }])
   })
 })
 

@@ -31,7 +31,7 @@ export interface Comparison {
 
 /** Optional in the revision, and not in the SDK that the fixture is made with. */
 const OUT_OF_SCOPE = /^(?:tasks-|sep-2640-)/
-const SUITE = createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/dist/index.js')
+export const SUITE = createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/dist/index.js')
 const RUN_MS_MAX = 300_000
 
 /** Both runs of each revision. */
@@ -76,7 +76,7 @@ async function runSuite(revision: string, port: number): Promise<Scores> {
   }
 }
 
-interface Check {
+export interface Check {
   readonly id: string
   readonly status: string
   readonly errorMessage?: string
@@ -89,15 +89,19 @@ function readScores(folder: string): Scores {
     const name = /^server-(.+)-\d{4}-\d{2}-\d{2}T/.exec(entry)?.[1]
     if (name === undefined || OUT_OF_SCOPE.test(name)) continue
     const checks = JSON.parse(readFileSync(join(folder, entry, 'checks.json'), 'utf8')) as Check[]
-    const told = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
-    scores.set(name, {
-      passed: checks.filter(({ status }) => status === 'SUCCESS').length,
-      failed: checks.filter(({ status }) => status === 'FAILURE').length,
-      faults: told.map(({ id, status, errorMessage }) => `${status} ${id}: ${errorMessage ?? 'no reason given'}`)
-    })
+    scores.set(name, scoreOf(checks))
   }
   if (scores.size === 0) throw new Error('the conformance suite has run nothing')
   return scores
+}
+
+export function scoreOf(checks: readonly Check[]): Score {
+  const told = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
+  return {
+    passed: checks.filter(({ status }) => status === 'SUCCESS').length,
+    failed: checks.filter(({ status }) => status === 'FAILURE').length,
+    faults: told.map(({ id, status, errorMessage }) => `${status} ${id}: ${errorMessage ?? 'no reason given'}`)
+  }
 }
 
 /** Scenarios that fail through the gateway and do not directly, or pass less: what is the gateway's. */

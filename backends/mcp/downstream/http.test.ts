@@ -13,7 +13,10 @@ import {
 import { startMcp } from '#backends/mcp/testing/servers.ts'
 
 async function started(t: TestContext, options: McpGatewayOptions = {}, more: Parameters<typeof mcpOf>[1] = {}) {
-  const { port } = await startMcp(t, { setUp: (made) => void made.registerTool('x', {}, () => ({ content: [] })) })
+  const { port } = await startMcp(t, {
+    isJson: true,
+    setUp: (made) => void made.registerTool('x', {}, () => ({ content: [] }))
+  })
   const { url } = await gatewayOf(t, mcpOf([httpTarget('one', port)], more), options)
   const begun = await post(url, INITIALIZE)
   await begun.text()

@@ -2,9 +2,10 @@
 import { ask } from '#backends/mcp/ask.ts'
 import type { Core } from '#backends/mcp/core.ts'
 import type { Reply } from '#backends/mcp/downstream/reply.ts'
-import { eventIdOf, fail, under } from '#backends/mcp/forward.ts'
+import { fail, under } from '#backends/mcp/forward.ts'
 import type { ListKind } from '#backends/mcp/merge.ts'
 import { outwardMessage } from '#backends/mcp/messages.ts'
+import { PassedStream } from '#backends/mcp/passed-stream.ts'
 import { STATELESS } from '#backends/mcp/protocol/revisions.ts'
 import { INVALID_PARAMS, METHOD_NOT_FOUND, type RpcRequest } from '#backends/mcp/rpc.ts'
 import type { Session } from '#backends/mcp/session.ts'
@@ -57,11 +58,10 @@ function listPage(call: ListCall, kind: ListKind, place: Place | null): void {
     place?.set([page], freshness)
     show(call, kind, page, null)
   }
+  const stream = new PassedStream(reply, session, null, finish)
   const events: LinkEvents = {
-    message: (given, eventId) => {
-      const told = outwardMessage(names, target.name, given)
-      reply.message(told, eventId == null ? null : eventIdOf(names.isTagged, target.name, eventId))
-    },
+    message: (given, eventId) => reply.message(outwardMessage(names, target.name, given), stream.idOf(eventId)),
+    stream,
     hinted: (ttlMs, cacheScope) => freshness.hinted(ttlMs, cacheScope),
     answered: (response) => {
       finish()

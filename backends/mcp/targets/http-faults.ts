@@ -2,6 +2,14 @@
 import { INVALID_REQUEST, type RpcResponse } from '#backends/mcp/rpc.ts'
 import type { LinkFailure } from '#backends/mcp/target.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
+
+/** The server wants a token, or a better one (RFC 9110 section 11.6.1; RFC 6750 section 3). Null: it does not. */
+export function challengeOf(status: number, headers: HeaderBlock): LinkFailure | null {
+  if (status !== 401 && status !== 403) return null
+  const challenge = headers.getAll('www-authenticate')
+  return challenge === undefined ? null : { ...refusal(status, false), challenge }
+}
 
 /** What a status other than success says. */
 export function refusal(status: number, hasSession: boolean): LinkFailure {

@@ -7,19 +7,22 @@ import type { Call, CallEvents } from '#engine/contract/in-process.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { type SseEvent, SseReader } from '#engine/http/sse.ts'
 import type { HttpLink } from './http.ts'
-import { broken, faultOf, refusal } from './http-faults.ts'
+import { broken, challengeOf, faultOf, refusal } from './http-faults.ts'
 import { isType } from './http-post.ts'
+import { type Marked, StreamMarks } from './stream-marks.ts'
 
 export class ListenReader implements CallEvents {
   call: Call | null = null
   readonly #link: HttpLink
   readonly #events: ListenEvents
   #sse: SseReader | null = null
+  readonly #marks: StreamMarks | null
   #isOver = false
 
   constructor(link: HttpLink, events: ListenEvents) {
     this.#link = link
     this.#events = events
+    this.#marks = events.mark === undefined ? null : new StreamMarks(events as Marked)
   }
 
   giveUp(): void {
@@ -36,7 +39,7 @@ export class ListenReader implements CallEvents {
     } else if (status === 405 || isFine) this.#end(null)
     // Servers without such a stream that have never heard of 405.
     else if (this.#link.upstreamSession === null && (status === 404 || status === 400)) this.#end(null)
-    else this.#end(refusal(status, this.#link.upstreamSession !== null))
+    else this.#end(challengeOf(status, headers) ?? refusal(status, this.#link.upstreamSession !== null))
   }
 
   body(chunk: Buffer, start: number, end: number): boolean {
@@ -49,11 +52,19 @@ export class ListenReader implements CallEvents {
       return true
     }
     for (const { name, data, id } of events) {
-      if (this.#isOver || data === '' || (name !== '' && name !== 'message')) continue
+      if (this.#isOver) break
+      if (data === '' || (name !== '' && name !== 'message')) {
+        this.#marks?.pass(id ?? null, this.#sse.retryMs)
+        continue
+      }
       const message = readMessage(Buffer.from(data))
       if (isUnreadable(message)) this.#end(broken('sent a message that is no JSON-RPC'))
-      else this.#events.message(message, id ?? null)
+      else {
+        this.#marks?.told(id)
+        this.#events.message(message, id ?? null)
+      }
     }
+    if (!this.#isOver) this.#marks?.pass(this.#sse.lastId, this.#sse.retryMs)
     return true
   }
 

@@ -9,7 +9,8 @@ import type { Call, CallEvents } from '#engine/contract/in-process.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { type SseEvent, SseReader, SseTooLong } from '#engine/http/sse.ts'
 import type { HttpLink } from './http.ts'
-import { broken, faultOf, refusal, saysExpired, TOO_LARGE } from './http-faults.ts'
+import { broken, challengeOf, faultOf, refusal, saysExpired, TOO_LARGE } from './http-faults.ts'
+import { StreamMarks } from './stream-marks.ts'
 
 /** Of an answer that is an error of HTTP: enough for a JSON-RPC error. */
 const ERROR_BYTES_MAX = 64 * 1024
@@ -34,6 +35,7 @@ export class PostReader implements CallEvents {
   #pieces: Buffer[] = []
   #length = 0
   #sse: SseReader | null = null
+  readonly #marks: StreamMarks | null
   /** Where the stream broke off. */
   #lastId: string | null = null
   #resumptions = 0
@@ -44,6 +46,7 @@ export class PostReader implements CallEvents {
     this.#link = link
     this.#message = message
     this.#events = events
+    this.#marks = events.stream === undefined ? null : new StreamMarks(events.stream)
   }
 
   begin(call: Call): void {
@@ -67,9 +70,15 @@ export class PostReader implements CallEvents {
     else if (isFine && isType(type, 'text/event-stream')) {
       this.#kind = 'stream'
       this.#sse = new SseReader(this.#link.target.messageBytesMax)
+      this.#events.stream?.began()
     } else if (isFine) this.#fail(broken('answered with neither JSON nor a stream of events'))
+    else if (status === 404 && this.#lastId !== null) this.#fail(broken('has forgotten the call'))
     else if (status === 404 && this.#link.upstreamSession !== null) this.#fail(refusal(status, true))
-    else this.#kind = 'error'
+    else {
+      this.#kind = 'error'
+      const challenge = challengeOf(status, headers)
+      if (challenge !== null) this.#fail(challenge)
+    }
   }
 
   body(chunk: Buffer, start: number, end: number): boolean {
@@ -99,34 +108,42 @@ export class PostReader implements CallEvents {
       if (this.#isOver) return
       this.#event(event)
     }
+    if (!this.#isOver) this.#marks?.pass(this.#sse!.lastId, this.#sse!.retryMs)
   }
 
   #event({ name, data, id }: SseEvent): void {
     if (id !== undefined) this.#resumptions = 0
-    // The first event of a stream may be an id alone (2025-11-25).
-    if (data === '' || (name !== '' && name !== 'message')) return
+    if (data === '' || (name !== '' && name !== 'message')) {
+      // The first event of a stream may be an id alone (2025-11-25).
+      this.#marks?.pass(id ?? null, this.#sse!.retryMs)
+      return
+    }
     const json = Buffer.from(data)
     const message = readMessage(json)
     if (isUnreadable(message)) this.#fail(broken('sent a message that is no JSON-RPC'))
-    else if ('method' in message) this.#events.message(message, id ?? null)
-    else if (message.id === this.#message.id) this.#answer(message, json)
+    else if ('method' in message) {
+      this.#marks?.told(id)
+      this.#events.message(message, id ?? null)
+    } else if (message.id === this.#message.id) this.#answer(message, json, id ?? null)
     // Other ids are nobody's: this stream belongs to one request.
   }
 
   /** The response has come on a stream: what follows is only its end. */
-  #answer(response: RpcResponse, json: Buffer): void {
+  #answer(response: RpcResponse, json: Buffer, id: string | null): void {
     this.#isOver = true
     this.#timer = setTimeout(() => this.#call?.abort(), LINGER_MS)
     this.#timer.unref()
-    if (this.#events.answeredBytes === undefined || 'error' in response) this.#events.answered(response)
-    else this.#events.answeredBytes(json)
+    if (this.#events.answeredBytes === undefined || 'error' in response) this.#events.answered(response, id)
+    else this.#events.answeredBytes(json, id)
   }
 
   end(): void {
     if (this.#isOver) {
       if (this.#timer !== null) clearTimeout(this.#timer)
-    } else if (this.#kind === 'stream') this.#endOfStream(broken('ended the stream without an answer'))
-    else if (this.#kind === 'json') this.#endOfJson()
+    } else if (this.#kind === 'stream') {
+      if ((this.#sse!.lastId ?? this.#lastId) !== null && this.#events.stream?.closed() === true) this.#isOver = true
+      else this.#endOfStream(broken('ended the stream without an answer'))
+    } else if (this.#kind === 'json') this.#endOfJson()
     else this.#endOfError()
   }
 

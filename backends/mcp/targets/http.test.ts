@@ -4,16 +4,22 @@ import { describe, it, type TestContext } from 'node:test'
 import { gatewayOf, httpTarget, INITIALIZE, mcpOf, post } from '#backends/mcp/testing/gateway.ts'
 import { type Answers, hostile } from './hostile.fixture.ts'
 
-async function started(t: TestContext, answers: Answers, more: Parameters<typeof mcpOf>[1] = {}) {
+async function started(
+  t: TestContext,
+  answers: Answers,
+  more: Parameters<typeof mcpOf>[1] = {},
+  initialize: object = INITIALIZE
+) {
   const server = await hostile(t, answers)
   const { url } = await gatewayOf(t, mcpOf([httpTarget('h', server.port)], { messageBytesMax: 10_000, ...more }))
-  const begun = await post(url, INITIALIZE)
+  const begun = await post(url, initialize)
   await begun.text()
   const session = { 'mcp-session-id': begun.headers.get('mcp-session-id')! }
   const call = (body: object = CALL, headers = {}) => post(url, body, { ...session, ...headers })
   return { url, session, call, seen: server.seen }
 }
 
+const OLDER = { ...INITIALIZE, params: { ...INITIALIZE.params, protocolVersion: '2025-06-18' } }
 const CALL = { jsonrpc: '2.0', id: 5, method: 'tools/call', params: { name: 'x' } }
 const RESULT = '{"jsonrpc":"2.0","id":5,"result":{"content":[]}}'
 const json = (response: Parameters<Answers>[1], status: number, body: string): void => {
@@ -22,6 +28,15 @@ const json = (response: Parameters<Answers>[1], status: number, body: string): v
 const stream = (response: Parameters<Answers>[1], text: string): void => {
   response.writeHead(200, { 'content-type': 'text/event-stream' }).end(text)
 }
+
+const NOTE = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}'
+/** Closes the stream behind an id; whoever comes back gets the rest. */
+const CLOSING: Answers = (_body, response, { method }) => {
+  if (method === 'POST') stream(response, `id: e1\nretry: 1\ndata: \n\nid: e2\ndata: ${NOTE}\n\n`)
+  else stream(response, `id: e3\ndata: ${RESULT}\n\n`)
+}
+const eventOf = (data: string, id: string | null = null): string =>
+  `event: message\n${id === null ? '' : `id: ${id}\n`}data: ${data}\n\n`
 
 describe('answers of a server', () => {
   it('in JSON go back byte for byte', async (t) => {
@@ -73,18 +88,56 @@ describe('answers of a server', () => {
   it('to another request are not taken for the answer', async (t) => {
     const other = RESULT.replace('5', '6')
     const { call } = await started(t, (_body, response) => stream(response, `data: ${other}\n\ndata: ${RESULT}\n\n`))
-    equal(await (await call()).text(), RESULT)
+    equal(await (await call()).text(), eventOf(RESULT))
   })
 
-  it('on a stream that was closed go on where it broke off', async (t) => {
-    const note = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}'
-    const { call, seen } = await started(t, (_body, response, request) => {
-      if (request.method === 'POST') stream(response, `id: e1\nretry: 1\ndata: \n\nid: e2\ndata: ${note}\n\n`)
-      else stream(response, `id: e3\ndata: ${RESULT}\n\n`)
-    })
+  it('that are a stream are one for the client, also where the response is all', async (t) => {
+    const { call } = await started(t, (_body, response) => stream(response, `id: e1\ndata: ${RESULT}\n\n`))
+    const response = await call()
+    equal(response.headers.get('content-type'), 'text/event-stream')
+    equal(await response.text(), eventOf(RESULT, 'e1'))
+  })
+
+  it('on a stream that was closed are waited for by the gateway, for clients that know nothing of it', async (t) => {
+    const { call, seen } = await started(t, CLOSING, {}, OLDER)
     const text = await (await call()).text()
-    equal(text, `event: message\nid: e2\ndata: ${note}\n\nevent: message\ndata: ${RESULT}\n\n`)
+    equal(text, eventOf(NOTE, 'e2') + eventOf(RESULT, 'e3'))
     equal(seen.at(-1)!.headers['last-event-id'], 'e2')
+  })
+
+  it('on a stream that was closed are taken up by the client that knows of it', async (t) => {
+    const { call, url, session, seen } = await started(t, CLOSING)
+    equal(await (await call()).text(), `id: e1\nretry: 1\ndata: \n\n${eventOf(NOTE, 'e2')}`)
+    equal(seen.filter(({ method }) => method === 'GET').length, 0)
+    const headers = { ...session, accept: 'text/event-stream', 'last-event-id': 'e2' }
+    equal(await (await fetch(url, { headers })).text(), eventOf(RESULT, 'e3'))
+    equal(seen.at(-1)!.headers['last-event-id'], 'e2')
+  })
+
+  it('on a stream that breaks off are waited for by the gateway', async (t) => {
+    const { call, seen } = await started(t, (body, response, request) => {
+      if (request.method !== 'POST') CLOSING(body, response, request)
+      else {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.write(`id: e1\nretry: 1\ndata: \n\n`, () => response.destroy())
+      }
+    })
+    equal(await (await call()).text(), `id: e1\nretry: 1\ndata: \n\n${eventOf(RESULT, 'e3')}`)
+    equal(seen.at(-1)!.headers['last-event-id'], 'e1')
+  })
+
+  it('are asked for once where the server forgets the call with its session', async (t) => {
+    const { call, seen } = await started(
+      t,
+      (_body, response, request) => {
+        if (request.method === 'POST') stream(response, 'id: e1\nretry: 1\ndata: \n\n')
+        else response.writeHead(404).end()
+      },
+      {},
+      OLDER
+    )
+    match(await (await call()).text(), /-32603.*target h: has forgotten the call/)
+    equal(seen.filter(({ body }) => body.includes('tools/call')).length, 1)
   })
 
   it('that say with 400 that the session is unknown lead to a new one', async (t) => {

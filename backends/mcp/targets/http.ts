@@ -14,7 +14,7 @@ import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Call, CallEvents } from '#engine/contract/in-process.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { McpHttpTarget } from '#engine/ir/snapshot.ts'
-import { faultOf, refusal } from './http-faults.ts'
+import { challengeOf, faultOf, refusal } from './http-faults.ts'
 import { ListenReader } from './http-listen.ts'
 import { PostReader } from './http-post.ts'
 
@@ -160,8 +160,9 @@ class Delivery implements CallEvents {
     this.#done = done
   }
 
-  head(status: number): void {
-    this.#done(status >= 200 && status < 300 ? null : refusal(status, this.#hasSession))
+  head(status: number, headers: HeaderBlock): void {
+    const isTaken = status >= 200 && status < 300
+    this.#done(isTaken ? null : (challengeOf(status, headers) ?? refusal(status, this.#hasSession)))
   }
 
   body(): boolean {

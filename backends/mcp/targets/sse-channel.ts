@@ -107,7 +107,7 @@ export class SseChannel implements ChildChannel {
 
   #opened(status: number, type: string): void {
     if (status !== 200) {
-      this.#failWaiting({ kind: 'unreachable', status, message: `MCP server ${this.#server.name}: status ${status}` })
+      this.#failWaiting({ kind: 'unreachable', status, message: `answered with status ${status}` })
       this.#over(`its stream was refused with status ${status}`)
     } else if (!/^text\/event-stream\s*(?:;|$)/i.test(type)) this.#over('it has no stream of events at this path')
   }
@@ -184,18 +184,17 @@ export class SseChannel implements ChildChannel {
 
   /** The body of the answer says nothing: what it answers comes on the stream. */
   #postEvents(done: (failure: ChildFailure | null) => void): CallEvents {
-    const { name } = this.#server
     return {
       head: (status) => {
         if (status >= 200 && status <= 299) return
         const isGone = status === 404 || status === 410
-        const message = `MCP server ${name} refused a message with status ${status}`
+        const message = `refused a message with status ${status}`
         done({ kind: isGone ? 'expired' : 'broken', status, message })
         if (isGone) this.#over('it knows the session no more')
       },
       body: () => true,
       end: () => done(null),
-      failed: (code) => done({ kind: 'unreachable', message: `MCP server ${name}: ${inWords(code)}` })
+      failed: (code) => done({ kind: 'unreachable', message: inWords(code) })
     }
   }
 

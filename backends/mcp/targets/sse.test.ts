@@ -165,12 +165,9 @@ test('what is no stream, is refused, or cannot be reached is said in words', asy
     const { failure } = await initialize((await targetOf(t, await serve(t, stream))).open(optionsOf('s')))
     return `${failure?.kind} ${failure?.status} ${failure?.message}`
   }
-  equal(
-    await kindsOf((_q, response) => void response.writeHead(401).end()),
-    'unreachable 401 MCP server old: status 401'
-  )
+  equal(await kindsOf((_q, response) => void response.writeHead(401).end()), 'unreachable 401 answered with status 401')
   match(await kindsOf((_q, response) => void response.end('hello')), /^unreachable null .*no stream of events/)
-  match(await kindsOf((_q, response) => void response.destroy()), /^unreachable null MCP server old: /)
+  match(await kindsOf((_q, response) => void response.destroy()), /^unreachable null the backend /)
   const { failure } = await initialize((await targetOf(t, await freePort())).open(optionsOf('s')))
   equal(failure?.kind, 'unreachable')
 })
@@ -232,7 +229,7 @@ test('garbage is passed over, a message that is too long fails what waits, and a
   equal((await ask(link, 'huge')).failure?.kind, 'tooLarge')
   equal((await ask(link, 'fine')).failure, undefined)
   const { failure } = await ask(link, 'end')
-  deepEqual([failure?.kind, failure?.message], ['broken', 'MCP server old: its stream ended before it answered'])
+  deepEqual([failure?.kind, failure?.message], ['broken', 'its stream ended before it answered'])
 })
 
 test('close ends the stream', async (t) => {

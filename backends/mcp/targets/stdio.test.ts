@@ -58,7 +58,7 @@ test('server-everything: tools, progress of a call, its own requests, cancellati
   deepEqual(late.failure, {
     kind: 'timeout',
     status: null,
-    message: 'MCP server everything did not answer within 50 ms'
+    message: 'did not answer within 50 ms'
   })
   match(await callTool(link, 'echo', { message: 'still here' }), /still here/)
 })

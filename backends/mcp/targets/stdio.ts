@@ -52,7 +52,7 @@ class LineLink implements Link {
     const over = () => clearTimeout(timer)
     const text = JSON.stringify(rest)
     if (text.length > this.#spec.lineBytesMax) {
-      const words = `the message is too long for MCP server ${this.#spec.target}`
+      const words = 'the message is longer than what it is sent'
       const told = setImmediate(() => events.failed({ kind: 'refused', status: null, message: words }))
       return () => clearImmediate(told)
     }
@@ -73,7 +73,7 @@ class LineLink implements Link {
     if (timeoutMs > 0) {
       timer = setTimeout(() => {
         giveUp()
-        const words = `MCP server ${this.#spec.target} did not answer within ${timeoutMs} ms`
+        const words = `did not answer within ${timeoutMs} ms`
         events.failed({ kind: 'timeout', status: null, message: words })
       }, timeoutMs)
     }

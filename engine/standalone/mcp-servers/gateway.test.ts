@@ -93,7 +93,7 @@ test('a server that dies fails the call, and the next one finds a new process', 
   const port = await freePort()
   await started(t, runProgram(['-c', config(port, { one: [FIXTURE, 'polite'] })]))
   const client = await connected(t, port)
-  await rejects(client.callTool({ name: 'die' }), /MCP server one: it ended with code 3 before it answered/)
+  await rejects(client.callTool({ name: 'die' }), /target one: it ended with code 3 before it answered/)
   ok('echo' in (await client.callTool({ name: 'echo', arguments: {} })))
   await rejects(
     connected(t, port).then((other) => other.callTool({ name: 'die' })),

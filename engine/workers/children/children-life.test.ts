@@ -48,7 +48,7 @@ test('a process that ends takes its requests with it; the session begins anew wi
     link.listen({ message: () => undefined, ended: resolve })
   })
   const { failure } = await call(link, 'die')
-  deepEqual(failure, { kind: 'broken', message: 'MCP server tools: it ended with code 3 before it answered' })
+  deepEqual(failure, { kind: 'broken', message: 'it ended with code 3 before it answered' })
   equal((await ended).kind, 'expired')
   equal((await call(link, 'echo')).failure?.kind, 'expired')
   const anew = workers[1].open('s', specOf('polite'), null)
@@ -61,7 +61,7 @@ test('one that dies at once again and again is refused for a while', async (t) =
   const link = workers[0].open('s', specOf('dies'), null)
   const first = await ask(link, 'initialize', {})
   equal(first.failure?.kind, 'unreachable')
-  match(first.failure?.message ?? '', /^MCP server tools: it ended with code 9 before it answered$/)
+  match(first.failure?.message ?? '', /^it ended with code 9 before it answered$/)
   await said(/tools: cannot find my configuration/)
   const second = await ask(workers[1].open('s2', specOf('dies'), null), 'initialize', {})
   equal(second.failure?.kind, 'refused')
@@ -76,7 +76,7 @@ test('a command that is not there, not executable or in no folder is told by nam
   }
   deepEqual(await why('a', { cmd: 'no-such-program' }), {
     kind: 'unreachable',
-    message: "MCP server a cannot be started: its command 'no-such-program' was not found in PATH"
+    message: "cannot be started: its command 'no-such-program' was not found in PATH"
   })
   match((await why('b', { cmd: './package.json' }))?.message ?? '', /'\.\/package\.json' is not an executable file$/)
   match((await why('c', { cwd: '/no/such/folder' }))?.message ?? '', /its folder \(cwd\) does not exist$/)
@@ -139,9 +139,9 @@ test('too many processes are refused, and one that is deaf takes no more than it
   const link = workers[0].open('s', specOf('deaf', { lineBytesMax: 64 * 1024 * 1024 }), null)
   const big = { text: 'x'.repeat(9 * 1024 * 1024) }
   const first = call(link, 'echo', big)
-  equal((await call(link, 'echo')).failure?.message, 'MCP server tools does not read what is sent to it')
+  equal((await call(link, 'echo')).failure?.message, 'does not read what is sent to it')
   const second = await call(workers[0].open('s2', specOf('polite'), null), 'echo')
-  deepEqual(second.failure, { kind: 'refused', message: 'too many processes of MCP server tools are in use' })
+  deepEqual(second.failure, { kind: 'refused', message: 'too many of its processes are in use' })
   link.close()
   void first
 })

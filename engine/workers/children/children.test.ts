@@ -56,7 +56,7 @@ test('what is nested too deep reaches no worker, where writing it again would be
   const { workers } = rig(t)
   const link = workers[0].open('s', specOf('polite'), null)
   const { failure, messages } = await call(link, 'deep')
-  equal(failure?.message, 'MCP server tools sent a message that is nested too deep')
+  equal(failure?.message, 'sent a message that is nested too deep')
   deepEqual(messages, [])
   deepEqual((await call(link, 'echo', { brackets: '[[['.repeat(99) })).result?.echo, { brackets: '[[['.repeat(99) })
 })

@@ -173,7 +173,7 @@ export class ChildHub {
 
   #send(link: Link, { send, notice }: ChildOrder & { op: 'send' }): void {
     const { caller } = link
-    const failure = this.#sessionOf(link)?.send(notice) ?? (this.#sessionOf(link) === null ? expired(link.spec) : null)
+    const failure = this.#sessionOf(link)?.send(notice) ?? (this.#sessionOf(link) === null ? EXPIRED : null)
     caller.send({ kind: 'child', link: caller.link, event: 'sent', send, failure })
   }
 
@@ -181,7 +181,7 @@ export class ChildHub {
     const { caller } = link
     const session = this.#sessionOf(link)
     if (session !== null) session.listen(caller, isOn)
-    else if (isOn) caller.send({ kind: 'child', link: caller.link, event: 'over', failure: expired(link.spec) })
+    else if (isOn) caller.send({ kind: 'child', link: caller.link, event: 'over', failure: EXPIRED })
   }
 
   // --- processes ---
@@ -196,7 +196,7 @@ export class ChildHub {
   /** The one that the link means; it is started where the link means none in particular. */
   #sessionFor(link: Link, { isInitialize, text }: ChildRequest): ChildSession | ChildFailure {
     // Only an initialize begins anew where a process has been: everything else needs what that one knew.
-    if (link.instance !== null && !isInitialize) return this.#sessionOf(link) ?? expired(link.spec)
+    if (link.instance !== null && !isInitialize) return this.#sessionOf(link) ?? EXPIRED
     const running = this.#sessions.get(link.id)?.session
     if (running !== undefined && (!isInitialize || running.canInitialize(text))) return running
     this.#end(link.id)
@@ -205,15 +205,14 @@ export class ChildHub {
 
   #start({ spec, target, id }: Link): ChildSession | ChildFailure {
     const now = performance.now()
-    const name = `MCP server ${spec.target}`
-    if (this.#isClosed) return { kind: 'refused', message: `${name} is not started any more: the gateway ends` }
-    if (target.retiredAt > 0) return { kind: 'refused', message: `${name} is not in the configuration any more` }
+    if (this.#isClosed) return { kind: 'refused', message: 'is not started any more: the gateway ends' }
+    if (target.retiredAt > 0) return { kind: 'refused', message: 'is not in the configuration any more' }
     if (now < target.retryAt) {
       const seconds = Math.ceil((target.retryAt - now) / 1000)
       const times = target.deaths === 1 ? 'once' : `${target.deaths} times in a row`
-      return { kind: 'refused', message: `${name} could not be started ${times}: the next try is in ${seconds} s` }
+      return { kind: 'refused', message: `could not be started ${times}: the next try is in ${seconds} s` }
     }
-    if (!this.#hasRoom(spec, now)) return { kind: 'refused', message: `too many processes of ${name} are in use` }
+    if (!this.#hasRoom(spec, now)) return { kind: 'refused', message: 'too many of its processes are in use' }
     try {
       const events = {
         said: target.say,
@@ -231,7 +230,7 @@ export class ChildHub {
       const { message } = error as Error
       this.#blame(target)
       target.say('warn', `cannot be started: ${message}`)
-      return { kind: 'unreachable', message: `${name} cannot be started: ${message}` }
+      return { kind: 'unreachable', message: `cannot be started: ${message}` }
     }
   }
 
@@ -306,9 +305,7 @@ export class ChildHub {
   }
 }
 
-function expired({ target }: ChildSpec): ChildFailure {
-  return { kind: 'expired', message: `what MCP server ${target} knew of the session is gone` }
-}
+const EXPIRED: ChildFailure = { kind: 'expired', message: 'what it knew of the session is gone' }
 
 /** Two specifications with the same print run the same thing. */
 function printOf(spec: Pick<ChildSpec, 'backend' | 'target' | 'cmd' | 'args' | 'env' | 'cwd'>): string {

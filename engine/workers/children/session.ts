@@ -114,11 +114,10 @@ export class ChildSession {
       const { answer, waiting } = this.#initialize
       if (answer !== null) this.#answer(pending, answer)
       else if (waiting.length < PENDING_MAX) waiting.push(pending)
-      else this.#fail(pending, refused(this.spec, 'has too many requests under way'))
+      else this.#fail(pending, refused('has too many requests under way'))
       return
     }
-    const failure =
-      this.#pending.size < PENDING_MAX ? this.#room() : refused(this.spec, 'has too many requests under way')
+    const failure = this.#pending.size < PENDING_MAX ? this.#room() : refused('has too many requests under way')
     if (failure !== null) {
       this.#fail(pending, failure)
       return
@@ -206,7 +205,7 @@ export class ChildSession {
 
   #room(): ChildFailure | null {
     if (this.#process.queuedBytes < QUEUED_BYTES_MAX) return null
-    return refused(this.spec, 'does not read what is sent to it')
+    return refused('does not read what is sent to it')
   }
 
   #write(line: string, delivery: Delivery = PLAIN): void {
@@ -253,10 +252,9 @@ export class ChildSession {
 
   /** Nobody could write it again: a response fails whoever waits for it, the rest is left out. */
   #tooDeep({ kind, id }: RpcLine): void {
-    const { target } = this.spec
     this.#events.said('warn', 'sent a message that is nested too deep, which is left out')
     if (kind !== 'response' || typeof id !== 'number') return
-    this.#lost(id, { kind: 'broken', message: `MCP server ${target} sent a message that is nested too deep` })
+    this.#lost(id, { kind: 'broken', message: 'sent a message that is nested too deep' })
   }
 
   #response({ id }: RpcLine, text: string): void {
@@ -314,8 +312,8 @@ export class ChildSession {
 
   /** Whose answer it was cannot be known: all that wait fail rather than wait for ever. */
   #tooLong(): void {
-    const { target, lineBytesMax } = this.spec
-    const message = `MCP server ${target} sent a message of more than ${lineBytesMax} bytes`
+    const { lineBytesMax } = this.spec
+    const message = `sent a message of more than ${lineBytesMax} bytes`
     this.#events.said('warn', `sent a message of more than ${lineBytesMax} bytes, which is left out`)
     this.#failAll({ kind: 'tooLarge', message })
   }
@@ -328,10 +326,9 @@ export class ChildSession {
   #over(why: string): void {
     if (this.isOver) return
     this.isOver = true
-    const { target } = this.spec
-    const message = `MCP server ${target}: ${why} before it answered`
+    const message = `${why} before it answered`
     this.#failAll({ kind: this.hasAnswered ? 'broken' : 'unreachable', message })
-    const failure: ChildFailure = { kind: 'expired', message: `MCP server ${target}: ${why}` }
+    const failure: ChildFailure = { kind: 'expired', message: why }
     for (const { link, send } of this.#listeners.splice(0)) send({ kind: 'child', link, event: 'over', failure })
   }
 
@@ -374,6 +371,4 @@ export class ChildSession {
   }
 }
 
-function refused({ target }: ChildSpec, why: string): ChildFailure {
-  return { kind: 'refused', message: `MCP server ${target} ${why}` }
-}
+const refused = (message: string): ChildFailure => ({ kind: 'refused', message })

@@ -1,0 +1,69 @@
+/** Targets that are silent: who waits for them, and how often. */
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { TargetRest } from './rest.ts'
+import type { LinkFailure } from './target.ts'
+import { hostile } from './targets/hostile.fixture.ts'
+import { gatewayOf, httpTarget, INITIALIZE, mcpOf, post } from './testing/gateway.ts'
+
+const LATE: LinkFailure = { kind: 'timeout', status: null, message: 'late' }
+const [RESTS, ASK, PROBE] = [0, 1, 2]
+
+describe('a target that is silent', () => {
+  it('rests for longer and longer, and is asked by one between', () => {
+    const said: string[] = []
+    const rest = new TargetRest((level, message) => said.push(`${level} ${message}`))
+    equal(rest.enter(0), ASK)
+    equal(rest.enter(0), ASK)
+    rest.settled(LATE, 100)
+    // The other one had been asked before.
+    rest.settled(LATE, 110)
+    deepEqual([rest.enter(1_099), rest.enter(1_101), rest.enter(1_102)], [RESTS, PROBE, RESTS])
+    rest.left()
+    equal(rest.enter(1_103), PROBE)
+    rest.settled(LATE, 1_200)
+    deepEqual([rest.enter(3_199), rest.enter(3_201)], [RESTS, PROBE])
+    let now = 3_201
+    for (let i = 0; i < 30; i++) {
+      rest.settled(LATE, now)
+      equal(rest.enter(now + 60_001), PROBE)
+      now += 60_001
+    }
+    rest.settled({ ...LATE, kind: 'refused' }, now)
+    equal(rest.enter(now), ASK)
+    deepEqual(said, ['warn does not answer in time: lists are without it until it does', 'info answers again'])
+  })
+
+  it('is waited for once: lists come at once without it', async (t) => {
+    const json = { 'content-type': 'application/json' }
+    const good = await hostile(t, (body, response) => {
+      if (!body.includes('tools/list')) response.writeHead(202).end()
+      else {
+        const result = { tools: [{ name: 'x' }] }
+        response.writeHead(200, json).end(JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(body).id, result }))
+      }
+    })
+    const silent = await hostile(t, (body, response) => {
+      if (!body.includes('tools/list')) response.writeHead(202).end()
+    })
+    const { url } = await gatewayOf(
+      t,
+      mcpOf([httpTarget('good', good.port), httpTarget('silent', silent.port)], {
+        failureMode: 'failOpen',
+        targetTimeoutMs: 400
+      })
+    )
+    const begun = await post(url, INITIALIZE)
+    await begun.text()
+    const session = { 'mcp-session-id': begun.headers.get('mcp-session-id')! }
+    const list = async () => {
+      const before = performance.now()
+      match(await (await post(url, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, session)).text(), /"good_x"/)
+      return performance.now() - before
+    }
+    const asked = () => silent.seen.filter(({ body }) => body.includes('tools/list')).length
+    equal((await list()) >= 390, true)
+    for (let i = 0; i < 3; i++) equal((await list()) < 390, true)
+    equal(asked(), 1)
+  })
+})
