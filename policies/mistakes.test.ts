@@ -19,6 +19,11 @@ type Json = null | string | number | boolean | Json[] | { [key: string]: Json }
 
 /** What the examples do not have. */
 const MORE: readonly Json[] = [
+  {
+    backendTLS: { hostname: 'a', alpn: ['h2'], subjectAltNames: ['a'] },
+    tcp: { connectTimeout: '1s', keepalives: { time: '1s' } }
+  },
+  { tls: { sni: 'a', insecureSkipVerify: 'Hostname', alpnProtocols: ['h2'] }, tcp: { keepalive: { time: '0s' } } },
   { apiKey: { keys: [{ key: 'a', metadata: { team: 'a' } }], location: { queryParameter: { name: 'key' } } } },
   { jwtAuth: { issuer: 'a', jwks: { url: 'https://a.example/' }, location: { cookie: { name: 'a' } } } },
   { jwtAuth: { providers: [{ issuer: 'a', jwks: { url: 'https://a.example/', cacheDuration: '1m' } }] } },
@@ -90,7 +95,7 @@ function originals(): Json[] {
     MCP,
     ...MORE.map((set) => ({
       backends: [{ name: 'b', host: 'localhost:1' }],
-      binds: [{ port: 8080, listeners: [{ routes: [{ policies: set }] }] }]
+      binds: [{ port: 8080, listeners: [{ routes: [{ policies: set, backends: [{ backend: 'b' }] }] }] }]
     }))
   ]
 }

@@ -3,19 +3,19 @@ import type { BackendContext, BackendKind, CompiledBackend, Endpoint } from '#en
 import { parseAuthority } from '#engine/http/authority.ts'
 import { hasBeenHere, VIA } from '#engine/http/via.ts'
 import type { DynamicBackend } from '#engine/ir/snapshot.ts'
+import { endpointOptions } from '#engine/ir/transport.ts'
 import { Lru } from '#engine/kit/lru.ts'
 
 /** Destinations remembered per backend: clients choose the names, so the memory must be bounded. */
 const ENDPOINTS_MAX = 1024
-/** Requests arrive by plain HTTP. */
-const PORT_DEFAULT = 80
 
 // --- build time ---
 
 function compile(backend: DynamicBackend, context: BackendContext): CompiledBackend {
   const { name, upstream, connectTimeoutMs, fail } = context
   // Names of private and metadata addresses resolve too: the guard looks at the address dialled.
-  const options = { guarded: true, allow: backend.allowAddresses, connectTimeoutMs, tls: null }
+  const base = { guarded: true, allow: backend.allowAddresses, connectTimeoutMs }
+  const portDefault = (backend.transport?.tls ?? null) === null ? 80 : 443
   const isAuto = context.hostRewrite === 'auto'
   const endpoints = new Lru<string, Endpoint>(ENDPOINTS_MAX)
 
@@ -26,7 +26,8 @@ function compile(backend: DynamicBackend, context: BackendContext): CompiledBack
     if (known !== undefined) return known
     const parsed = parseAuthority(authority)
     if (parsed === null) return null
-    const destination = { host: parsed.host, port: parsed.port ?? PORT_DEFAULT, unixPath: null }
+    const destination = { host: parsed.host, port: parsed.port ?? portDefault, unixPath: null }
+    const options = endpointOptions({ host: parsed.host, hasTls: false }, backend.transport, base)
     const endpoint = upstream.endpoint(destination, options)
     endpoints.set(authority, endpoint)
     return endpoint

@@ -1,6 +1,7 @@
 /** A fixed destination: host and port, or a unix socket. */
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
 import type { StaticBackend } from '#engine/ir/snapshot.ts'
+import { endpointOptions } from '#engine/ir/transport.ts'
 
 // --- build time ---
 
@@ -8,9 +9,10 @@ function compile(backend: StaticBackend, context: BackendContext): CompiledBacke
   const { name, upstream, connectTimeoutMs } = context
   const { host, port, unixPath } = backend
   // The address comes from the configuration, so it needs no guard.
+  const base = { guarded: false, allow: [], connectTimeoutMs }
   const endpoint = upstream.endpoint(
     { host, port, unixPath },
-    { guarded: false, allow: [], connectTimeoutMs, tls: null }
+    endpointOptions({ host, hasTls: false }, backend.transport, base)
   )
   const auto = context.hostRewrite === 'auto' || (context.hostRewrite === 'default' && endpoint.isHostname)
   // A unix socket has no host to send; whatever the client asked for passes.

@@ -1,6 +1,7 @@
 /** One provider as a worker asks it. */
 import type { BackendContext, Endpoint } from '#engine/contract/backend.ts'
 import type { AiBackend, AiProvider } from '#engine/ir/snapshot.ts'
+import { endpointOptions } from '#engine/ir/transport.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import { type Authority, authorityOf } from './auth/authority.ts'
 import { Health, Seat } from './balancer.ts'
@@ -20,9 +21,9 @@ export function choiceOf(given: AiProvider, backend: AiBackend, context: Backend
   const provider = providerOf(given)
   const host = given.host ?? provider.host
   const port = given.port ?? (given.hasTls ? 443 : 80)
-  const tls = given.hasTls ? { serverName: host, ca: null } : null
   // The address comes from the configuration, so it needs no guard.
-  const options = { guarded: false, allow: [], connectTimeoutMs, tls }
+  const base = { guarded: false, allow: [], connectTimeoutMs }
+  const options = endpointOptions({ host, hasTls: given.hasTls }, given.transport, base)
   const endpoint = upstream.endpoint({ host, port, unixPath: null }, options)
   return {
     given,

@@ -34,6 +34,8 @@ export interface EndpointOptions {
   /** CIDR ranges that a guarded endpoint may dial nevertheless. */
   readonly allow: readonly string[]
   readonly connectTimeoutMs: number
+  /** Idle time before TCP probes; 0: none; undefined: as the system does. */
+  readonly keepaliveMs?: number
   /** Null: clear text. */
   readonly tls: TlsSettings | null
 }

@@ -152,6 +152,8 @@ export class Exchange {
   refusalHeaders: readonly string[] | null = null
   /** Set once: why the exchange ended other than with the upstream's answer. */
   error: ErrorCode | null = null
+  /** What is known of it beyond its code, for logs only; null: nothing. */
+  errorDetail: string | null = null
   /** The last byte of the request has been received. */
   requestDone = false
   /** The last byte of the response has been handed to the client side. */

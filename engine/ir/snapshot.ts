@@ -5,6 +5,7 @@
 import type { RuleSet } from '#engine/kit/scan/rules.ts'
 import type { Secret } from '#engine/kit/secret.ts'
 import type { FrontendSettings, ListenerTls } from './frontend.ts'
+import type { BackendTransport } from './transport.ts'
 
 export type { FrontendSettings } from './frontend.ts'
 
@@ -102,6 +103,8 @@ export interface StaticBackend {
   readonly host: string
   readonly port: number
   readonly unixPath: string | null
+  /** Absent: nothing is said. */
+  readonly transport?: BackendTransport | undefined
   readonly policies: PolicySet
 }
 
@@ -110,6 +113,7 @@ export interface DynamicBackend {
   readonly kind: 'dynamic'
   /** CIDR ranges allowed in spite of the address guard. */
   readonly allowAddresses: readonly string[]
+  readonly transport?: BackendTransport | undefined
   readonly policies: PolicySet
 }
 
@@ -252,6 +256,7 @@ export interface AiProvider {
   /** Formats of a custom provider, the preferred first. */
   readonly formats: readonly ('completions' | 'messages' | 'responses')[]
   readonly hasTls: boolean
+  readonly transport?: BackendTransport | undefined
   /** What a provider in somebody's cloud needs to know besides; null: nothing. */
   readonly cloud: AiCloud | null
   readonly auth: AiAuth
@@ -365,6 +370,7 @@ export interface McpHttpTarget extends McpTargetBase {
   /** With its leading slash and query. */
   readonly path: string
   readonly hasTls: boolean
+  readonly transport?: BackendTransport | undefined
   /** A key for the target, as a bearer token or in another field; null: none. */
   readonly auth: { readonly header: string; readonly value: string } | null
 }
@@ -385,6 +391,7 @@ export interface McpOpenApiTarget extends McpTargetBase {
   readonly host: string
   readonly port: number
   readonly hasTls: boolean
+  readonly transport?: BackendTransport | undefined
   /** Before the paths of the document. */
   readonly pathPrefix: string
   readonly auth: { readonly header: string; readonly value: string } | null

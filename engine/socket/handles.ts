@@ -81,7 +81,8 @@ type WrapTls = (below: Handle, context: unknown, isServer: boolean, hasWrite?: b
 
 const TLS_METHODS = [
   ...['receive', 'start', 'setVerifyMode', 'setALPNProtocols', 'getALPNNegotiatedProtocol', 'getProtocol', 'getCipher'],
-  ...['verifyError', 'getPeerCertificate', 'isSessionReused', 'destroySSL', 'useUserBuffer', 'writeBuffer', 'shutdown']
+  ...['verifyError', 'getPeerCertificate', 'isSessionReused', 'destroySSL', 'useUserBuffer', 'writeBuffer', 'shutdown'],
+  ...['setServername', 'setSession', 'enableSessionCallbacks']
 ]
 
 /** Null when this Node's TLS handles are not as we know them. */

@@ -4,11 +4,12 @@ import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import { listenWith } from './listen.ts'
 import { READ_BYTES, type ReadMemory, type ReadSlot } from './memory.ts'
 import { enterTurn, leaveTurn, markDirty } from './round.ts'
-import type { TlsClient } from './tls.ts'
+import { connectTls, type TlsClient } from './tls.ts'
 import { startOverSocket } from './tls-server.ts'
 import {
   type Address,
   type Connected,
+  type DialOptions,
   type KeepAlive,
   NOBODY,
   plainAddress,
@@ -181,10 +182,11 @@ export function netSockets(memory: ReadMemory): SocketLayer {
       })
       return listenWith(server, port, (_, taken) => server.on('connection', taken))
     },
-    connect(address: Address, done: Connected, tls: TlsClient | null = null) {
-      if (tls !== null) return tls.connect(memory, address, done)
+    connect(address: Address, done: Connected, tls: TlsClient | null = null, dial: DialOptions = {}) {
+      if (tls !== null) return connectTls(tls, memory, address, done, dial)
       const where = 'unixPath' in address ? { path: address.unixPath } : { host: address.ip, port: address.port }
       const socket = netConnect({ ...where, allowHalfOpen: true })
+      if (dial.keepaliveMs !== undefined) socket.setKeepAlive(dial.keepaliveMs > 0, dial.keepaliveMs)
       const failed = (error: NodeJS.ErrnoException) => {
         enterTurn()
         done(error.code ?? 'EIO', null)

@@ -6,9 +6,10 @@ import { listenWith } from './listen.ts'
 import type { ReadMemory } from './memory.ts'
 import { newOutbox, RawWire, type Shared } from './raw-wire.ts'
 import { enterTurn, leaveTurn } from './round.ts'
+import { startClient } from './tls-client.ts'
 import { startOverHandle } from './tls-server.ts'
 import { newTlsShared } from './tls-wire.ts'
-import type { Acceptor, Address, Connected, KeepAlive, SocketLayer, Wire } from './wire.ts'
+import type { Acceptor, Address, Connected, DialOptions, KeepAlive, SocketLayer, Wire } from './wire.ts'
 
 /** A socket layer over `handles` that reads into `memory`. */
 export function rawSockets(handles: Handles, memory: ReadMemory): SocketLayer {
@@ -17,8 +18,13 @@ export function rawSockets(handles: Handles, memory: ReadMemory): SocketLayer {
   return {
     kind: 'handles',
     listen: (port, keepalive, accept) => listen(port, keepalive, accept, shared),
-    connect: (address, done, tls = null) =>
-      tls === null ? connect(address, done, shared) : tls.connect(memory, address, done),
+    connect(address, done, tls = null, dial = {}) {
+      const begin: Begin =
+        tls === null
+          ? (handle) => clear(handle, shared, done)
+          : (handle) => startClient(handle, tls, tlsShared, done, dial)
+      return connect(address, (code) => done(code, null), begin, dial, handles)
+    },
     startTls(wire, first, server, done) {
       const handle = wire instanceof RawWire ? wire.release() : null
       if (handle !== null) return startOverHandle(handle, first, server, tlsShared, done)
@@ -54,23 +60,38 @@ async function listen(
   })
 }
 
-function connect(address: Address, done: Connected, shared: Shared): () => void {
-  const { handles } = shared
+/** Goes on with a connected handle. Returns a function that gives up. */
+type Begin = (handle: Handle) => () => void
+
+function clear(handle: Handle, shared: Shared, done: Connected): () => void {
+  const wire = new RawWire(handle, shared)
+  done(null, wire)
+  wire.start()
+  return () => {}
+}
+
+function connect(
+  address: Address,
+  failed: (code: string) => void,
+  begin: Begin,
+  dial: DialOptions,
+  handles: Handles
+): () => void {
   let settled = false
   const isUnix = 'unixPath' in address
   const handle = isUnix ? handles.newPipe() : handles.newTcp()
   const request = isUnix ? handles.newPipeConnect() : handles.newTcpConnect()
+  let giveUp = () => handle.close()
   const settle = (status: number) => {
     if (settled) return
     settled = true
     enterTurn()
     if (status < 0) {
       handle.close()
-      done(getSystemErrorName(status), null)
+      failed(getSystemErrorName(status))
     } else {
-      const wire = new RawWire(handle, shared)
-      done(null, wire)
-      wire.start()
+      setKeepAlive(handle, dial)
+      giveUp = begin(handle)
     }
     leaveTurn()
   }
@@ -81,8 +102,13 @@ function connect(address: Address, done: Connected, shared: Shared): () => void 
   else error = handle.connect(request, address.ip, address.port)
   if (error < 0) setImmediate(settle, error)
   return () => {
-    if (settled) return
     settled = true
-    handle.close()
+    const last = giveUp
+    giveUp = () => {}
+    last()
   }
+}
+
+function setKeepAlive(handle: Handle, { keepaliveMs }: DialOptions): void {
+  if (keepaliveMs !== undefined) handle.setKeepAlive?.(keepaliveMs > 0, Math.ceil(keepaliveMs / 1000))
 }

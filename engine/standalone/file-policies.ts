@@ -3,6 +3,7 @@ import type { Policy, Sources } from '#engine/contract/policy.ts'
 import type { PolicyPhases, PolicySet } from '#engine/ir/snapshot.ts'
 import { list, refused, type ZodType, z } from '#engine/schema/schema.ts'
 import { modelPolicies } from './ai/policies.ts'
+import { transportPolicies } from './backend-policies/index.ts'
 import { mcpPolicies } from './mcp/policies.ts'
 import { targetKeys } from './target-refs.ts'
 
@@ -49,7 +50,8 @@ export function policySchema(policies: readonly Policy[], attachment: Attachment
     }
   }
   if (attachment === 'route') Object.assign(shape, { phase: phase(), ...targetKeys() })
-  for (const [name, schema] of Object.entries({ ...modelPolicies(), ...mcpPolicies() })) shape[name] ??= schema
+  for (const [name, schema] of Object.entries({ ...modelPolicies(), ...mcpPolicies(), ...transportPolicies() }))
+    shape[name] ??= schema
   for (const name of KNOWN_NAMES) shape[name] ??= refused(`policy '${name}'`)
   return z.strictObject(shape)
 }

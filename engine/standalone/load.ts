@@ -8,6 +8,7 @@ import { resolve } from 'node:path'
 import type { Policy } from '#engine/contract/policy.ts'
 import { share } from '#engine/ir/share.ts'
 import { checkModelPolicies } from './ai/check.ts'
+import { checkTransport } from './backend-policies/check.ts'
 import { checkNames, checkPolicies } from './check-policies.ts'
 import { checkFile } from './checks.ts'
 import type { Environment } from './expand.ts'
@@ -108,6 +109,7 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
   problems.push(...checkFile(raw, source, env), ...checkNames(raw, source, policies))
   problems.push(...checkModelPolicies(raw, source), ...checkMcp(raw, source, sources))
   problems.push(...checkTls(raw, source, sources))
+  problems.push(...checkTransport(raw, source, sources))
   const refused = () => checkPolicies(raw, source, { policies, schema: schema.policies, sources })
   if (problems.length > 0 || 'problems' in outcome) return fail([...problems, ...refused()])
 

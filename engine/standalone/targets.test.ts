@@ -228,7 +228,10 @@ test('policies of backends that would reach no model are mistakes', () => {
   )
   assert.match(said('{ ai: { modelAliases: {} } }', `{ backends: [{ ${site} }] }`).join(), /no backend below has any/)
   assert.deepEqual(said('{ ai: { modelAliases: {} } }', `{ backends: [{ ${models} }, { ${site} }] }`), [])
-  assert.match(said('{}', `{ backends: [{ ${site}, policies: { tls: {} } }] }`).join(), /which this backend has not/)
+  assert.match(
+    said('{}', `{ backends: [{ ${site}, policies: { auth: { key: a } } }] }`).join(),
+    /which this backend has not/
+  )
   assert.match(
     said('{ phase: PreRouting, auth: { key: a } }', `{ backends: [{ ${models} }] }`).join(),
     /not known in the phase/

@@ -3,6 +3,7 @@
  * is validated, so it is checked and merged like what is written there. Messages name the place where it was written.
  */
 import { MODEL_KEYS } from './ai/policies.ts'
+import { TRANSPORT_KEYS } from './backend-policies/index.ts'
 import { validate } from './explain.ts'
 import type { Path, Problem } from './problems.ts'
 import type { Source } from './source.ts'
@@ -215,7 +216,7 @@ class Placing {
     if (this.#get(at) === undefined) this.#set(at, {})
     for (const [given, value] of Object.entries(set.raw)) {
       if (given === 'targetRefs' || (given === 'phase' && value === 'PostRouting')) continue
-      const key = level === 'provider' && Object.hasOwn(MODEL_KEYS, given) ? fieldOf(given) : given
+      const key = level === 'provider' && Object.hasOwn(FIELDS, given) ? fieldOf(given) : given
       const slot = [...at, key]
       const label = JSON.stringify(slot)
       const other = this.#brought.get(`${level} ${label}`)
@@ -280,6 +281,8 @@ const ownOf = (key: PropertyKey): string =>
     ? 'its target has rules of its own: put all of them in one place'
     : 'its target says it itself: keep it in one of them'
 
-const fieldOf = (key: string): string => MODEL_KEYS[key as keyof typeof MODEL_KEYS]
+/** Names of what a provider or a target of MCP may have itself. */
+const FIELDS = { ...MODEL_KEYS, ...TRANSPORT_KEYS }
+const fieldOf = (key: string): string => FIELDS[key as keyof typeof FIELDS]
 const ruleOf = ({ raw }: PlacedRoute): string | undefined => text(raw.ruleName)
 const rulesOf = (route: PlacedRoute): string[] => [ruleOf(route) ?? []].flat()

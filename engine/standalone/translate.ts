@@ -5,19 +5,24 @@ import { CLEAR_TEXT } from '#engine/ir/plain.ts'
 import type {
   Backend,
   Bind,
+  DynamicBackend,
   Listener,
+  McpRules,
   PathMatch,
   PolicyPhases,
   PolicySet,
   RouteMatch,
   RouteSpec,
   Snapshot,
+  StaticBackend,
   ValueMatch,
   WeightedBackend
 } from '#engine/ir/snapshot.ts'
+import type { BackendTransport } from '#engine/ir/transport.ts'
 import type { Target } from '#engine/schema/net.ts'
 import { translateAi } from './ai/index.ts'
 import { mergedModelPolicies } from './ai/policies.ts'
+import { Transports } from './backend-policies/index.ts'
 import type { File } from './file.ts'
 import { frontendPolicies, translateFrontend } from './file-frontend.ts'
 import { canonicalPolicies, type PolicyKey, policyPhases, resolvePolicies } from './file-policies.ts'
@@ -48,6 +53,11 @@ type FileMatches = FileRoute['matches']
 type FileMatch = NonNullable<FileMatches>[number]
 type FileReference = NonNullable<FileRoute['backends']>[number]
 type FileBackend = NonNullable<File['backends']>[number]
+type FileMcp = NonNullable<FileBackend['mcp']>
+/** Servers that are spoken to as they are, and not as what they offer. */
+type PlainBackend = StaticBackend | DynamicBackend
+/** Policies of one place. */
+type Sets = Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[] | undefined
 
 export function translate(file: File, options: TranslateOptions): SnapshotDraft {
   const translator = new Translator(file.policies, options)
@@ -83,31 +93,52 @@ class Translator {
   readonly #sources: Sources
   readonly #gateway: File['policies']
   readonly #files = new Map<string, FileBackend>()
+  readonly #transports: Transports
   #listeners = 0
 
   constructor(gateway: File['policies'], { keys, sources }: TranslateOptions) {
     this.#gateway = gateway
     this.#keys = keys
     this.#sources = sources
+    this.#transports = new Transports(sources)
   }
 
   addBackend(file: FileBackend): void {
     const policies = canonicalPolicies(file.policies, this.#keys)
     this.#files.set(file.name, file)
     if (file.ai !== undefined) {
-      this.backends[file.name] = translateAi(file.ai, policies, mergedModelPolicies([file.policies]))
+      const outer = mergedModelPolicies([file.policies])
+      this.backends[file.name] = translateAi(file.ai, policies, outer, this.#within(this.#gateway, file.policies))
       return
     }
     if (file.mcp !== undefined) {
-      this.backends[file.name] = translateMcp(file.mcp, policies, mergedRules([file.policies]), this.#sources)
+      const rules = mergedRules([file.policies])
+      this.backends[file.name] = this.#mcp(file.mcp, policies, rules, [this.#gateway, file.policies])
       return
     }
     const dynamic = file.dynamic ?? file.dynamicForwardProxy
     const target = file.host ?? (file.static && { ...file.static, unixPath: null })
-    this.backends[file.name] =
+    const plain: PlainBackend =
       target === undefined
         ? { kind: 'dynamic', allowAddresses: dynamic?.allowAddresses ?? [], policies }
         : staticBackend(target, policies)
+    this.backends[file.name] = this.#reached(plain, [this.#gateway, file.policies])
+  }
+
+  /** What is said of connections around something that may say more of it. */
+  #within(...outer: readonly Sets[]): (...own: readonly Sets[]) => BackendTransport | undefined {
+    return (...own) => this.#transports.of(...outer, ...own)
+  }
+
+  #mcp(...[file, policies, rules, outer]: [FileMcp, PolicySet, McpRules | null, readonly Sets[]]): Backend {
+    return translateMcp(file, policies, rules, this.#sources, this.#within(...outer))
+  }
+
+  /** `levels`: least precise first. */
+  #reached(plain: PlainBackend, levels: readonly Sets[]): PlainBackend {
+    const transport = this.#transports.of(...levels)
+    const { transport: _, ...others } = plain
+    return transport === undefined ? others : { ...others, transport }
   }
 
   bind(file: FileBind): Bind {
@@ -119,13 +150,13 @@ class Translator {
   }
 
   llm(file: NonNullable<File['llm']>): Bind {
-    this.backends[LLM_BACKEND] = llmBackend(file, {})
+    this.backends[LLM_BACKEND] = llmBackend(file, {}, this.#transports.of(this.#gateway, file.policies))
     return llmBind(file, this.phases(file.policies))
   }
 
   mcp(file: NonNullable<File['mcp']>): Bind {
     const rules = mergedRules([this.#gateway, file.policies])
-    this.backends[MCP_BACKEND] = translateMcp(file, {}, rules, this.#sources)
+    this.backends[MCP_BACKEND] = this.#mcp(file, {}, rules, [this.#gateway, file.policies])
     return mcpBind(file.port, this.phases(file.policies))
   }
 
@@ -177,32 +208,43 @@ class Translator {
   /** Of a backend by name. Models of which more is said around it are a backend of this route's own. */
   #named(file: FileReference, place: string, around: Around): string | undefined {
     const named = file.backend === undefined ? undefined : this.#files.get(file.backend)
+    const outer = [...around.levels, named?.policies, file.policies]
     if (named?.mcp !== undefined) {
       const rules = mergedRules([...around.levels, file.policies])
-      if (rules === null) return file.backend
+      if (rules === null && !this.#isOtherwise(named, outer)) return file.backend
       const all = addRules(mergedRules([named.policies]), rules)
-      return this.#own(place, around, translateMcp(named.mcp, {}, all, this.#sources))
+      return this.#own(place, around, this.#mcp(named.mcp, {}, all, outer))
     }
-    if (named?.ai === undefined) return file.backend
-    const outer = [...around.levels, named.policies, file.policies]
+    if (named === undefined) return file.backend
+    const isOtherwise = this.#isOtherwise(named, outer)
+    if (named.ai === undefined) {
+      const plain = this.backends[named.name] as PlainBackend
+      return isOtherwise ? this.#own(place, around, this.#reached(plain, outer)) : file.backend
+    }
     const policies = mergedModelPolicies(outer)
     const hasMore = Object.entries(policies).some(
       ([field, value]) => mergedModelPolicies([named.policies])[field as keyof typeof policies] !== value
     )
-    return hasMore ? this.#own(place, around, translateAi(named.ai, {}, policies)) : file.backend
+    if (!hasMore && !isOtherwise) return file.backend
+    return this.#own(place, around, translateAi(named.ai, {}, policies, this.#within(...outer)))
+  }
+
+  /** Whether connections of a route are made in another way than those of a backend that it names. */
+  #isOtherwise(named: FileBackend, outer: readonly Sets[]): boolean {
+    return this.#transports.of(...outer) !== this.#transports.of(this.#gateway, named.policies)
   }
 
   #inline(file: FileReference, place: string, around: Around): string {
     const { host, dynamic, ai, mcp } = file
-    const outer = mergedModelPolicies([...around.levels, file.policies])
-    if (ai !== undefined) return this.#own(place, around, translateAi(ai, {}, outer))
+    const levels = [...around.levels, file.policies]
+    const outer = mergedModelPolicies(levels)
+    if (ai !== undefined) return this.#own(place, around, translateAi(ai, {}, outer, this.#within(...levels)))
     if (mcp !== undefined) {
-      const rules = mergedRules([...around.levels, file.policies])
-      return this.#own(place, around, translateMcp(mcp, {}, rules, this.#sources))
+      return this.#own(place, around, this.#mcp(mcp, {}, mergedRules(levels), levels))
     }
-    if (host !== undefined) return this.#own(place, around, staticBackend(host, {}))
+    if (host !== undefined) return this.#own(place, around, this.#reached(staticBackend(host, {}), levels))
     const allowAddresses = dynamic?.allowAddresses ?? []
-    return this.#own(place, around, { kind: 'dynamic', allowAddresses, policies: {} })
+    return this.#own(place, around, this.#reached({ kind: 'dynamic', allowAddresses, policies: {} }, levels))
   }
 
   /** Names of backends have no slash, so only listeners of the same name on two ports could collide. */
@@ -213,7 +255,7 @@ class Translator {
   }
 }
 
-function staticBackend({ host, port, unixPath }: Target, policies: Backend['policies']): Backend {
+function staticBackend({ host, port, unixPath }: Target, policies: Backend['policies']): PlainBackend {
   return { kind: 'static', host, port, unixPath, policies }
 }
 

@@ -1,6 +1,7 @@
 /** What is allowed and yet probably not meant. */
 import { uselessActions } from './ai/guard-warnings.ts'
 import { askedInClear, uselessCaching } from './ai/warnings.ts'
+import { insecureTls } from './backend-policies/check.ts'
 import type { Problem } from './problems.ts'
 import type { Source } from './source.ts'
 import { bindsOf, objectOf, type Placed, policySetsOf, type Raw, text } from './walk.ts'
@@ -23,7 +24,7 @@ export function warningsOf(file: Raw, source: Source): Problem[] {
   const listeners = binds.flatMap((bind) => bind.listeners)
   const routes = listeners.flatMap((listener) => listener.routes)
   const ofModels = [uselessCaching, uselessActions, askedInClear].flatMap((find) => find(file, routes))
-  for (const { path, message } of ofModels) {
+  for (const { path, message } of [...ofModels, ...insecureTls(file)]) {
     warnings.push({ path, offset: source.locate(path, 'key'), message })
   }
   for (const listener of listeners) {

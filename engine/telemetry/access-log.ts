@@ -21,6 +21,7 @@ import type { Metrics } from './metrics.ts'
 const PATH_CHARS_MAX = 1200
 const MODEL_PATH_CHARS_MAX = 300
 const NAME_CHARS_MAX = 255
+const DETAIL_CHARS_MAX = 400
 const MODEL_CHARS_MAX = 128
 /** Of what TLS tells: names of hosts and workloads are shorter. */
 const TLS_CHARS_MAX = 128
@@ -164,6 +165,9 @@ export class AccessLog implements FieldSink {
     out += this.#plain('http.status', status, skip)
     if (tls != null) out += this.#named('tls.sni', tls.serverName.slice(0, TLS_CHARS_MAX), skip)
     out += this.#named('reason', reason, skip)
+    if (ex.errorDetail !== null && reason !== '' && !skip?.has('reason.detail')) {
+      out += field(this.#format, 'reason.detail', ex.errorDetail, DETAIL_CHARS_MAX)
+    }
     out += this.#plain('bytes.in', ex.bytesReceived, skip)
     out += this.#plain('bytes.out', ex.bytesSent, skip)
     if (ex.attempts > 1) out += this.#plain('retry.attempt', ex.attempts, skip)

@@ -106,6 +106,7 @@ export const METRICS = {
   ),
   weir_upstream_connections: gauge('Connections to backends that are open.', ['state']),
   weir_upstream_connects_total: counter('Attempts to connect to a backend.', ['result']),
+  weir_upstream_tls_handshakes_total: counter('TLS handshakes with backends that succeeded.', ['resumed']),
   weir_upstream_retries_total: counter('Attempts after the first one of an exchange.', []),
   weir_upstream_retries_refused_total: counter('Attempts not made because a retry budget was spent.', []),
   weir_mirrored_requests_total: counter('Copies of requests for mirrors. result: answered, failed or dropped.', [

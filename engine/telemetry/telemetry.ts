@@ -28,7 +28,11 @@ export interface TelemetryOptions {
 /** What the upstream client tells about its connections. */
 export interface UpstreamTelemetry {
   connected(): void
+  /** A TLS handshake with a backend is done. */
+  secured(resumed: boolean): void
   connectFailed(): void
+  /** What is wrong with the TLS of a destination. */
+  insecure(destination: string, reason: string): void
   /** How many connections there are now; counted by the worker twice a second, not by every exchange. */
   sample(counts: { readonly idle: number; readonly busy: number }): void
   /** An exchange starts another attempt. */
@@ -86,7 +90,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   return {
     logger,
     metrics,
-    upstream: upstreamTelemetry(metrics),
+    upstream: upstreamTelemetry(metrics, logger),
     recorderFor,
     mirrorRecorderFor: (route) => new CopyRecorder(metrics, route),
     unrouted: recorderFor('', '', 0),
@@ -119,16 +123,20 @@ function createSink(fd: number, metrics: Metrics, logger: Logger): LineSink {
   })
 }
 
-function upstreamTelemetry(metrics: Metrics): UpstreamTelemetry {
+function upstreamTelemetry(metrics: Metrics, logger: Logger): UpstreamTelemetry {
   const busy = metrics.gauge('weir_upstream_connections', { state: 'busy' })
   const idle = metrics.gauge('weir_upstream_connections', { state: 'idle' })
   const ok = metrics.counter('weir_upstream_connects_total', { result: 'ok' })
   const failed = metrics.counter('weir_upstream_connects_total', { result: 'failed' })
+  const full = metrics.counter('weir_upstream_tls_handshakes_total', { resumed: 'false' })
+  const resumed = metrics.counter('weir_upstream_tls_handshakes_total', { resumed: 'true' })
   const retries = metrics.counter('weir_upstream_retries_total', {})
   const refused = metrics.counter('weir_upstream_retries_refused_total', {})
   return {
     connected: () => ok.add(1),
+    secured: (isResumed) => (isResumed ? resumed : full).add(1),
     connectFailed: () => failed.add(1),
+    insecure: (destination, reason) => logger.log('warn', 'upstream', `no TLS with ${destination}: ${reason}`),
     sample: (counts) => {
       idle.set(counts.idle)
       busy.set(counts.busy)

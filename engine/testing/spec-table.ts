@@ -28,6 +28,12 @@ export const FRONTEND: Place = {
 }
 
 /** One test per row. */
+/** Of a backend at the top of the file. */
+export const BACKEND: Place = {
+  path: 'backends[0].policies.',
+  file: (policies) => ({ backends: [{ name: 'b', host: 'a:1', policies }] })
+}
+
 export function walk(table: Table, { path, file }: Place): void {
   for (const [name, [accepted, refused]] of Object.entries(table)) {
     test(name, () => {

@@ -6,7 +6,7 @@ import { BODY_LENGTH, BODY_NONE, Exchange } from '#engine/contract/exchange.ts'
 import type { ClientStream, ServerEvents } from '#engine/contract/transport.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
-import { TimerWheel } from '#engine/kit/timer-wheel.ts'
+import { TimerWheel, type WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { type Address, NOBODY, type SocketLayer, type Wire } from '#engine/socket/wire.ts'
 import { EndpointState } from './endpoint.ts'
 import { Resolver } from './resolver.ts'
@@ -81,53 +81,70 @@ class FakeWire implements Wire {
   }
 }
 
-type Behaviour = 'accepts' | 'refuses' | 'ignores'
+/** `reaches`: answers, and then has much to do before TLS is there. */
+type Behaviour = 'accepts' | 'refuses' | 'ignores' | 'reaches'
 
 interface Bench {
   readonly endpoint: EndpointState
   readonly wires: FakeWire[]
   readonly dialled: string[]
+  /** Addresses whose connections were given up. */
+  readonly left: string[]
   readonly faults: ErrorCode[]
   send(): Exchange
   /** Lets time pass for the endpoint's timers. */
   pass(ms: number): void
 }
 
+const NO_EVENTS: ServerEvents = {
+  onServerReady() {},
+  onInterim() {},
+  onResponse() {},
+  onResponseBody: () => true,
+  onResponseEnd() {},
+  onServerWritable() {},
+  onServerFault() {}
+}
+
+/** Timers on a clock that is `ahead` of the machine's: timers are armed by that. */
+function clockwork(ahead: () => number): TimerWheel {
+  return new (class extends TimerWheel {
+    override arm(timer: WheelTimer, now: number, delayMs: number): void {
+      super.arm(timer, now + ahead(), delayMs)
+    }
+  })(() => performance.now() + ahead())
+}
+
 /** An endpoint whose name has `addresses`, each with its behaviour. */
 function bench(addresses: Record<string, Behaviour>, options: { poolMax?: number; guarded?: boolean } = {}): Bench {
   const wires: FakeWire[] = []
   const dialled: string[] = []
+  const left: string[] = []
   const faults: ErrorCode[] = []
   let ahead = 0
-  const timers = new TimerWheel(() => performance.now() + ahead)
+  const timers = clockwork(() => ahead)
   const sockets: SocketLayer = {
     kind: 'net',
     listen: () => Promise.reject(new Error('not here')),
     startTls: () => () => {},
-    connect(address: Address, done) {
+    connect(address: Address, done, _tls, dial) {
       const ip = 'ip' in address ? address.ip : ''
       dialled.push(ip)
       const behaviour = addresses[ip]
-      if (behaviour === 'ignores') return () => {}
+      const leave = () => void left.push(ip)
+      if (behaviour === 'ignores') return leave
       queueMicrotask(() => {
+        if (behaviour === 'reaches') return dial?.reached?.()
         if (behaviour === 'refuses') return done('ECONNREFUSED', null)
         const wire = new FakeWire(ip)
         wires.push(wire)
         done(null, wire)
       })
-      return () => {}
+      return leave
     }
   }
-  const events: ServerEvents = {
-    onServerReady() {},
-    onInterim() {},
-    onResponse() {},
-    onResponseBody: () => true,
-    onResponseEnd() {},
-    onServerWritable() {},
-    onServerFault: (_ex, code) => faults.push(code)
-  }
-  const found = Object.keys(addresses).map((ip) => ({ ip, family: 4 as const }))
+  const events = { ...NO_EVENTS, onServerFault: (_ex: Exchange, code: ErrorCode) => faults.push(code) }
+  const found = Object.keys(addresses).map((ip) => ({ ip, family: ip.includes(':') ? (6 as const) : (4 as const) }))
   const resolver = new Resolver('a.test', () => Promise.resolve({ addresses: found, ttlMs: 60_000 }))
   const endpoint = new EndpointState(
     { host: 'a.test', port: 80, unixPath: null },
@@ -149,6 +166,7 @@ function bench(addresses: Record<string, Behaviour>, options: { poolMax?: number
     endpoint,
     wires,
     dialled,
+    left,
     faults,
     send() {
       const ex = new Exchange(client, 'GET', '/', '', 'a.test', new HeaderBlock(), BODY_NONE, 0, performance.now())
@@ -184,12 +202,100 @@ describe('endpoints with several addresses', () => {
     for (let i = 0; i < 4; i++) {
       send()
       await settle()
-      pass(1_100)
+      pass(300)
       await settle()
     }
     deepEqual(faults, [])
     equal(wires.length, 4)
     ok(dialled.filter((ip) => ip === '192.0.2.1').length <= 2, dialled.join())
+  })
+
+  it('dials another family beside an address that is silent, and closes the loser', async () => {
+    const addresses = { '2001:db8::1': 'ignores', '2001:db8::2': 'ignores', '192.0.2.1': 'accepts' } as const
+    const { send, dialled, left, wires, pass, endpoint, faults } = bench(addresses)
+    const ex = send()
+    await settle()
+    equal(dialled.length, 1)
+    pass(200)
+    await settle()
+    // RFC 8305 section 5: 250 ms.
+    equal(dialled.length, 1)
+    pass(100)
+    await settle()
+    if (dialled[0] !== '192.0.2.1') {
+      deepEqual(dialled, [dialled[0], '192.0.2.1'])
+      deepEqual(left, [dialled[0]])
+    }
+    equal(wires.length, 1)
+    equal(ex.endpoint, '192.0.2.1:80')
+    equal(endpoint.total, 1)
+    equal(endpoint.busy, 1)
+    pass(5_000)
+    deepEqual(faults, [])
+  })
+
+  it('does not race an address that has answered and is still at its handshake', async () => {
+    const { send, dialled, pass, endpoint } = bench({ '192.0.2.1': 'reaches', '192.0.2.2': 'reaches' })
+    const ex = send()
+    await settle()
+    pass(900)
+    await settle()
+    equal(dialled.length, 1)
+    ex.pending!.abort()
+    equal(endpoint.total, 0)
+  })
+
+  it('an abort closes every connection of the race', async () => {
+    const { send, left, pass, endpoint } = bench({ '192.0.2.1': 'ignores', '2001:db8::1': 'ignores' })
+    const ex = send()
+    await settle()
+    pass(300)
+    await settle()
+    equal(endpoint.total, 2)
+    ex.pending!.abort()
+    equal(endpoint.total, 0)
+    deepEqual(left.toSorted(), ['192.0.2.1', '2001:db8::1'])
+  })
+
+  it('when none of a race answers in time, each counts as failed and the exchange hears of it once', async () => {
+    const { send, left, pass, endpoint, faults } = bench({ '192.0.2.1': 'ignores', '2001:db8::1': 'ignores' })
+    send()
+    await settle()
+    pass(300)
+    await settle()
+    pass(1_400)
+    deepEqual(faults, ['CONNECT_TIMEOUT'])
+    deepEqual([endpoint.total, endpoint.usable, left.length], [0, false, 2])
+  })
+
+  it('an address that is back from its ejection is tried by one exchange, not by all', async () => {
+    const addresses: Record<string, Behaviour> = { '192.0.2.1': 'refuses', '192.0.2.2': 'accepts' }
+    const { send, dialled, faults } = bench(addresses)
+    while (!dialled.includes('192.0.2.1')) {
+      send()
+      await settle()
+    }
+    addresses['192.0.2.1'] = 'ignores'
+    const before = performance.now() + 520
+    while (performance.now() < before) await settle()
+    dialled.length = 0
+    for (let i = 0; i < 6; i++) send()
+    await settle()
+    equal(dialled.filter((ip) => ip === '192.0.2.1').length, 1)
+    deepEqual(faults, [])
+  })
+
+  it('one address that the guard refuses is enough, whichever comes first', async () => {
+    for (const addresses of [
+      { '192.0.32.8': 'accepts', '10.0.0.1': 'accepts' },
+      { '10.0.0.1': 'accepts', '192.0.32.8': 'accepts' }
+    ] as const) {
+      const { send, faults, dialled } = bench(addresses, { guarded: true })
+      for (let i = 0; i < 4; i++) send()
+      await settle()
+      deepEqual(faults, new Array(4).fill('ADDRESS_REFUSED'))
+      deepEqual(dialled, [])
+    }
   })
 
   it('reports when all addresses refuse, or none answers', async () => {

@@ -6,13 +6,15 @@ import { isIP } from 'node:net'
 import type { Destination, Endpoint, EndpointOptions } from '#engine/contract/backend.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { PendingAttempt, ServerEvents } from '#engine/contract/transport.ts'
+import type { ServerEvents } from '#engine/contract/transport.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import { isIdempotent } from '#engine/http/method.ts'
-import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
+import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import { TlsClient } from '#engine/socket/tls.ts'
-import type { Connected, SocketLayer, Wire } from '#engine/socket/wire.ts'
+import type { Connected, DialOptions, SocketLayer, TlsOutcome, Wire } from '#engine/socket/wire.ts'
+import { interleaved, isBetter } from './addresses.ts'
+import { Attempt, type AttemptOwner, type Dial } from './attempt.ts'
 import { addressGuard } from './guard.ts'
 import { Http1Upstream, REPEAT_ALWAYS, REPEAT_IDEMPOTENT, type Repeat } from './h1.ts'
 import { Pool, type PoolOwner } from './pool.ts'
@@ -24,6 +26,10 @@ const WAITERS_MAX = 1024
 const ATTEMPTS_MAX = 4
 /** Addresses of one name that are used. */
 const ADDRESSES_MAX = 64
+/** RFC 8305 section 8: how long an address may take before another one is tried beside it. */
+const SLOW_MS = 250
+/** The same trouble with a destination is told of so often. */
+const SAME_FAULT_MS = 60_000
 
 /** What every endpoint of a worker shares. */
 export interface UpstreamShared {
@@ -41,36 +47,15 @@ export interface UpstreamShared {
 /** Told about events that metrics count. */
 export interface UpstreamObserver {
   connected(): void
+  /** A handshake is done: with a session of before, or in full. */
+  secured?(resumed: boolean): void
   connectFailed(code: string): void
+  /** What is wrong with the TLS of a destination, for the log of the process; not more often than is of use. */
+  insecure?(destination: string, reason: string): void
   retried(): void
 }
 
-class Attempt implements PendingAttempt {
-  readonly ex: Exchange
-  readonly timer: WheelTimer
-  /** Pools that have been tried without success. */
-  readonly tried: Pool[] = []
-  cancelled = false
-  /** The pool whose address is being dialled, or null; giveUp() ends that. */
-  pool: Pool | null = null
-  giveUp: () => void = () => {}
-  readonly #onAbort: (attempt: Attempt) => void
-
-  constructor(ex: Exchange, onTimeout: (attempt: Attempt) => void, onAbort: (attempt: Attempt) => void) {
-    this.ex = ex
-    this.#onAbort = onAbort
-    this.timer = new WheelTimer(() => onTimeout(this))
-    ex.pending = this
-  }
-
-  abort(): void {
-    this.cancelled = true
-    this.ex.pending = null
-    this.#onAbort(this)
-  }
-}
-
-export class EndpointState implements Endpoint, PoolOwner {
+export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   readonly name: string
   readonly hostHeader: string
   readonly isHostname: boolean
@@ -86,6 +71,10 @@ export class EndpointState implements Endpoint, PoolOwner {
   readonly #resolver: Resolver | null
   readonly #tls: TlsClient | null
   readonly #mayDial: ((ip: string) => boolean) | null
+  /** The guard refuses one of the addresses known now. */
+  #isRefused = false
+  /** What was last wrong with its TLS, and when that was told. */
+  #fault = { reason: '', at: 0 }
   readonly #shared: UpstreamShared
 
   constructor(destination: Destination, options: EndpointOptions, shared: UpstreamShared, resolver?: Resolver) {
@@ -142,7 +131,7 @@ export class EndpointState implements Endpoint, PoolOwner {
     // HTTP/1.0 clients may name no host; HTTP/1.1 servers want one (RFC 9112 section 3.2).
     if (ex.authority === '') ex.upstreamHost ??= this.hostHeader
     const pool = this.#pick(null)
-    if (pool === null || pool.idle === 0) this.#dial(new Attempt(ex, this.#onTimeout, this.#onAbort))
+    if (pool === null || pool.idle === 0) this.#dial(new Attempt(ex, this))
     else this.#reuse(ex, pool)
   }
 
@@ -166,11 +155,12 @@ export class EndpointState implements Endpoint, PoolOwner {
     if (addresses !== this.#known) {
       this.#known = addresses
       const before = this.#pools
-      this.#pools = addresses.slice(0, ADDRESSES_MAX).map(({ ip, family }) => {
+      this.#pools = interleaved(addresses, ADDRESSES_MAX).map(({ ip, family }) => {
         const kept = before.find((pool) => 'ip' in pool.address && pool.address.ip === ip)
         return kept ?? new Pool(this, { ip, family, port: this.#destination.port })
       })
       for (const pool of before) if (!this.#pools.includes(pool)) pool.closeIdle()
+      this.#isRefused = this.#mayDial !== null && addresses.some(({ ip }) => !this.#mayDial!(ip))
     }
     return this.#pools
   }
@@ -181,10 +171,12 @@ export class EndpointState implements Endpoint, PoolOwner {
     if (pools.length === 1 && tried === null) return pools[0]!
     let best: Pool | null = null
     const offset = this.#next
+    // What is wrong with one address is often so with its family (RFC 8305 section 4).
+    const family = tried?.at(-1)?.family ?? 0
     for (let i = 0; i < pools.length; i++) {
       const pool = pools[(offset + i) % pools.length]!
       if (tried?.includes(pool)) continue
-      if (best === null || isBetter(pool, best)) best = pool
+      if (best === null || isBetter(pool, best, family)) best = pool
     }
     return best
   }
@@ -197,20 +189,22 @@ export class EndpointState implements Endpoint, PoolOwner {
       this.#resolveFirst(attempt)
       return
     }
+    if (this.#isRefused) {
+      // One refused address of a name is enough: picking the others would make the guard a lottery.
+      this.#lose(attempt)
+      this.#report(attempt, 'ADDRESS_REFUSED')
+      return
+    }
     const pool = this.#pick(attempt.tried)
     if (pool === null) {
       this.#report(attempt, 'CONNECT_FAILURE')
-      return
-    }
-    if (this.#mayDial !== null && 'ip' in pool.address && !this.#mayDial(pool.address.ip)) {
-      // One refused address of a name is enough: picking the others would make the guard a lottery.
-      this.#report(attempt, 'ADDRESS_REFUSED')
       return
     }
     if (this.total < this.#shared.poolMax) {
       this.#connect(attempt, pool)
       return
     }
+    if (attempt.dials.length > 0) return
     // At the limit an idle connection to another address is better than waiting.
     const other = pools.find(({ idle }) => idle > 0)
     if (other === undefined) this.#queue(attempt)
@@ -247,53 +241,98 @@ export class EndpointState implements Endpoint, PoolOwner {
     this.#next++
     attempt.ex.attempts++
     attempt.ex.endpoint = pool.label
-    this.timers.arm(attempt.timer, performance.now(), this.#options.connectTimeoutMs)
-    attempt.pool = pool
-    const done: Connected = (code, wire) => {
-      attempt.pool = null
-      if (wire !== null) this.#connected(attempt, pool, wire)
-      else this.#connectFailed(attempt, pool, code ?? 'EIO')
+    attempt.tried.push(pool)
+    pool.dialling()
+    const now = performance.now()
+    this.timers.arm(attempt.timer, now, this.#options.connectTimeoutMs)
+    if (this.#mayTryOther(attempt)) this.timers.arm(attempt.slow, now, SLOW_MS)
+    const dial: Dial = { pool, giveUp: () => {} }
+    attempt.dials.push(dial)
+    const done: Connected = (code, wire, tls) => {
+      if (!attempt.over(dial)) return
+      if (wire !== null) this.#connected(attempt, pool, wire, tls)
+      else this.#connectFailed(attempt, pool, code ?? 'EIO', tls)
     }
-    attempt.giveUp = this.#shared.sockets.connect(pool.address, done, this.#tls)
+    dial.giveUp = this.#shared.sockets.connect(pool.address, done, this.#tls, this.#dialOptions(attempt))
   }
 
-  #connected(attempt: Attempt, pool: Pool, wire: Wire): void {
+  #dialOptions(attempt: Attempt): DialOptions {
+    const { keepaliveMs } = this.#options
+    const reached = () => this.timers.disarm(attempt.slow)
+    return keepaliveMs === undefined ? { reached } : { keepaliveMs, reached }
+  }
+
+  #mayTryOther(attempt: Attempt): boolean {
+    return attempt.ex.attempts < ATTEMPTS_MAX && this.#pick(attempt.tried) !== null
+  }
+
+  #connected(attempt: Attempt, pool: Pool, wire: Wire, tls: TlsOutcome | undefined): void {
     this.#shared.observer.connected()
+    if (tls !== undefined) this.#shared.observer.secured?.(tls.resumed)
     pool.connected()
-    const connection = new Http1Upstream(pool, wire)
+    // Those that were first and are not here yet are slow at best: others are to be preferred for a while.
+    this.#lose(attempt, attempt.tried.indexOf(pool))
     const { ex } = attempt
+    // Where it goes, and not what was tried last.
+    ex.endpoint = pool.label
+    const connection = new Http1Upstream(pool, wire)
     this.timers.remove(attempt.timer)
+    this.timers.remove(attempt.slow)
     ex.pending = null
     connection.begin(ex)
     this.events.onServerReady(ex)
   }
 
-  #connectFailed(attempt: Attempt, pool: Pool, code: string): void {
+  /** Gives up what is under way; addresses that were tried before the `first` ones count as failed. */
+  #lose(attempt: Attempt, first = 0): void {
+    for (const { pool, giveUp } of attempt.dials.splice(0)) {
+      giveUp()
+      if (attempt.tried.indexOf(pool) < first) pool.connectFailed()
+      else pool.abandoned()
+      this.closed()
+    }
+  }
+
+  #connectFailed(attempt: Attempt, pool: Pool, code: string, tls?: TlsOutcome): void {
     this.#shared.observer.connectFailed(code)
     pool.connectFailed()
-    attempt.tried.push(pool)
+    if (tls !== undefined && tls.reason !== '') this.#noteFault(attempt.ex, tls.reason)
     this.closed()
     if (attempt.cancelled) return
     // Nothing was sent: the next address may always be tried.
-    if (attempt.ex.attempts < ATTEMPTS_MAX && this.#pick(attempt.tried) !== null) this.#dial(attempt)
-    else this.#report(attempt, codeOf(code))
+    if (this.#mayTryOther(attempt)) this.#dial(attempt)
+    else if (attempt.dials.length === 0) this.#report(attempt, codeOf(code))
+  }
+
+  #noteFault(ex: Exchange, reason: string): void {
+    ex.errorDetail = reason
+    const now = performance.now()
+    if (this.#fault.reason === reason && now - this.#fault.at < SAME_FAULT_MS) return
+    this.#fault = { reason, at: now }
+    this.#shared.observer.insecure?.(this.name, reason)
   }
 
   #report(attempt: Attempt, code: ErrorCode): void {
     this.timers.remove(attempt.timer)
+    this.timers.remove(attempt.slow)
     attempt.ex.pending = null
     this.events.onServerFault(attempt.ex, code)
   }
 
-  readonly #onTimeout = (attempt: Attempt): void => {
-    const { pool } = attempt
+  onTimeout(attempt: Attempt): void {
     const waits = this.#waiting.indexOf(attempt)
     enterTurn()
-    if (pool !== null) {
+    if (attempt.dials.length > 0) {
       // An address that does not answer is as good as one that refuses: there may be others.
-      attempt.pool = null
-      attempt.giveUp()
-      this.#connectFailed(attempt, pool, 'ETIMEDOUT')
+      const [last, ...others] = attempt.dials.splice(0).toReversed()
+      for (const { pool, giveUp } of others) {
+        giveUp()
+        this.#shared.observer.connectFailed('ETIMEDOUT')
+        pool.connectFailed()
+        this.closed()
+      }
+      last!.giveUp()
+      this.#connectFailed(attempt, last!.pool, 'ETIMEDOUT')
     } else {
       attempt.cancelled = true
       if (waits >= 0) this.#waiting.splice(waits, 1)
@@ -302,14 +341,19 @@ export class EndpointState implements Endpoint, PoolOwner {
     leaveTurn()
   }
 
-  readonly #onAbort = (attempt: Attempt): void => {
+  onSlow(attempt: Attempt): void {
+    if (attempt.dials.length === 0 || !this.#mayTryOther(attempt)) return
+    enterTurn()
+    this.#dial(attempt)
+    leaveTurn()
+  }
+
+  onAbort(attempt: Attempt): void {
     this.timers.remove(attempt.timer)
+    this.timers.remove(attempt.slow)
     const waits = this.#waiting.indexOf(attempt)
     if (waits >= 0) this.#waiting.splice(waits, 1)
-    if (attempt.pool === null) return
-    attempt.pool = null
-    attempt.giveUp()
-    this.closed()
+    this.#lose(attempt)
   }
 
   // --- what pools report ---
@@ -336,7 +380,7 @@ export class EndpointState implements Endpoint, PoolOwner {
     const mayRepeat = repeat === REPEAT_ALWAYS || (repeat === REPEAT_IDEMPOTENT && isIdempotent(ex.method))
     if (mayRepeat && ex.attempts < ATTEMPTS_MAX) {
       this.#shared.observer.retried()
-      this.#dial(new Attempt(ex, this.#onTimeout, this.#onAbort))
+      this.#dial(new Attempt(ex, this))
       return
     }
     this.events.onServerFault(ex, code)
@@ -351,10 +395,4 @@ export class EndpointState implements Endpoint, PoolOwner {
 function codeOf(code: string): ErrorCode {
   if (code === 'ETIMEDOUT') return 'CONNECT_TIMEOUT'
   return /^E(?!RR_|PROTO)/.test(code) ? 'CONNECT_FAILURE' : 'UPSTREAM_TLS'
-}
-
-function isBetter(pool: Pool, best: Pool): boolean {
-  const ejected = pool.ejected
-  if (ejected !== best.ejected) return !ejected
-  return ejected ? pool.ejectedUntil < best.ejectedUntil : pool.busy < best.busy
 }

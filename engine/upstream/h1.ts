@@ -22,6 +22,7 @@ import { hasNoContent, safeTrailers } from '#engine/http/status.ts'
 import { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { PipeEnd } from '#engine/socket/pipe.ts'
+import { protocolFault } from '#engine/socket/tls-verify.ts'
 import type { Wire, WireOwner } from '#engine/socket/wire.ts'
 
 /** Largest response head. */
@@ -301,8 +302,14 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
     this.#fail('UPSTREAM_RESET')
   }
 
-  onError(_code: string): void {
-    this.#fail('UPSTREAM_RESET')
+  onError(code: string): void {
+    if (!code.startsWith('ERR_SSL')) {
+      this.#fail('UPSTREAM_RESET')
+      return
+    }
+    // By TLS 1.3 a server refuses our certificate when we believe that the handshake is over (RFC 8446 4.4.2.4).
+    if (this.#ex !== null) this.#ex.errorDetail = protocolFault(code, '').text
+    this.#fail(this.#received ? 'UPSTREAM_RESET' : 'UPSTREAM_TLS')
   }
 
   #fail(code: ErrorCode): void {

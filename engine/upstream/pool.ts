@@ -36,6 +36,8 @@ export class Pool implements Home {
   #idle: Http1Upstream[] = []
   #failures = 0
   #ejectedUntil = 0
+  /** Connections being made. */
+  #dials = 0
   readonly #owner: PoolOwner
 
   constructor(owner: PoolOwner, address: Address) {
@@ -56,9 +58,14 @@ export class Pool implements Home {
     return this.#idle.length
   }
 
-  /** Connecting failed lately: others are preferred until the ejection is over. */
+  /** Connecting failed lately: others are preferred until the ejection is over, and then until one has tried. */
   get ejected(): boolean {
-    return this.#failures > 0 && this.#ejectedUntil > performance.now()
+    return this.#failures > 0 && (this.#dials > 0 || this.#ejectedUntil > performance.now())
+  }
+
+  /** 0: a unix socket. */
+  get family(): 0 | 4 | 6 {
+    return 'unixPath' in this.address ? 0 : this.address.family
   }
 
   /** Milliseconds of performance.now() at which the ejection ends. */
@@ -75,12 +82,25 @@ export class Pool implements Home {
     return connection
   }
 
+  dialling(): void {
+    this.#dials++
+  }
+
+  /** Behind dialling(): nobody waits for that connection any more, which says nothing of the address. */
+  abandoned(): void {
+    this.#dials--
+  }
+
+  /** Behind dialling(). */
   connected(): void {
+    this.#dials--
     this.#failures = 0
     this.busy++
   }
 
+  /** Behind dialling(). */
   connectFailed(): void {
+    this.#dials--
     const pause = Math.min(EJECT_FIRST_MS * 2 ** this.#failures, EJECT_MAX_MS)
     this.#failures++
     this.#ejectedUntil = performance.now() + pause

@@ -14,11 +14,12 @@ import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Call, CallEvents } from '#engine/contract/in-process.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { McpHttpTarget } from '#engine/ir/snapshot.ts'
+import { endpointOptions } from '#engine/ir/transport.ts'
 import { challengeOf, faultOf, refusal } from './http-faults.ts'
 import { ListenReader } from './http-listen.ts'
 import { PostReader } from './http-post.ts'
 
-export type HttpSpec = Pick<McpHttpTarget, 'name' | 'host' | 'port' | 'path' | 'hasTls' | 'auth'>
+export type HttpSpec = Pick<McpHttpTarget, 'name' | 'host' | 'port' | 'path' | 'hasTls' | 'auth' | 'transport'>
 
 /** A DELETE is a courtesy: nobody waits for it longer. */
 const CLOSE_MS = 5_000
@@ -42,12 +43,10 @@ export class HttpTarget implements Target {
     this.#context = context
     const { host, port, hasTls, path } = spec
     const { connectTimeoutMs } = context
-    const tls = hasTls ? { serverName: host, ca: null } : null
     // The address comes from the configuration, so it needs no guard.
-    this.#endpoint = context.upstream.endpoint(
-      { host, port, unixPath: null },
-      { guarded: false, allow: [], connectTimeoutMs, tls }
-    )
+    const base = { guarded: false, allow: [], connectTimeoutMs }
+    const options = endpointOptions({ host, hasTls }, spec.transport, base)
+    this.#endpoint = context.upstream.endpoint({ host, port, unixPath: null }, options)
     const at = path.indexOf('?')
     this.#path = at < 0 ? path : path.slice(0, at)
     this.#query = at < 0 ? '' : path.slice(at)

@@ -2,6 +2,7 @@
 import type { Target } from '#backends/mcp/target.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { McpBackend, McpTarget } from '#engine/ir/snapshot.ts'
+import { endpointOptions } from '#engine/ir/transport.ts'
 import { HttpTarget } from './http.ts'
 import { openApiTarget } from './openapi.ts'
 import { sseTarget } from './sse.ts'
@@ -20,9 +21,9 @@ export function compileTarget(target: McpTarget, backend: McpBackend, context: B
       const { host, port, path, hasTls, auth } = target
       const origin = `${hasTls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`
       const { inProcess, connectTimeoutMs, upstream, children } = context
-      const tls = hasTls ? { serverName: host, ca: null } : null
       // The address comes from the configuration, so it needs no guard.
-      const settings = { guarded: false, allow: [], connectTimeoutMs, tls }
+      const base = { guarded: false, allow: [], connectTimeoutMs }
+      const settings = endpointOptions({ host, hasTls }, target.transport, base)
       const endpoint = upstream.endpoint({ host, port, unixPath: null }, settings)
       return sseTarget({ ...of, name, origin, path, auth, endpoint, inProcess, messageBytesMax }, children)
     }

@@ -14,6 +14,7 @@ import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target }
 import type { BackendContext, Endpoint } from '#engine/contract/backend.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { McpOpenApiTarget } from '#engine/ir/snapshot.ts'
+import { endpointOptions } from '#engine/ir/transport.ts'
 import { CallExchange, later } from './openapi/call.ts'
 import { compiledOperations } from './openapi/compiled.ts'
 import { Document } from './openapi/document.ts'
@@ -60,9 +61,9 @@ class OpenApiTarget implements Target {
     this.tools = [...byName.values()].map(({ tool }) => tool)
     this.facts = factsOf(document)
     const { host, port, hasTls } = given
-    const tls = hasTls ? { serverName: host, ca: null } : null
     // The address comes from the configuration, so it needs no guard.
-    const options = { guarded: false, allow: [], connectTimeoutMs: context.connectTimeoutMs, tls }
+    const base = { guarded: false, allow: [], connectTimeoutMs: context.connectTimeoutMs }
+    const options = endpointOptions({ host, hasTls }, given.transport, base)
     this.endpoint = context.upstream.endpoint({ host, port, unixPath: null }, options)
   }
 

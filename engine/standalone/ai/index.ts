@@ -1,5 +1,7 @@
 /** The file's `ai` backends (spec 2.4, and of BackendAI what acts already): schema, and its form in the Snapshot. */
+
 import type { AiBackend, PolicySet } from '#engine/ir/snapshot.ts'
+import type { BackendTransport } from '#engine/ir/transport.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { list, misplacedKeys, name, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
@@ -68,7 +70,9 @@ interface FileAi {
 export function translateAi(
   file: z.output<ReturnType<typeof aiSchema>>,
   policies: PolicySet,
-  outer: ModelPolicies = {}
+  outer: ModelPolicies = {},
+  /** What is said of connections, with what a provider says itself. */
+  transportOf: (own: FileProvider['policies']) => BackendTransport | undefined = () => undefined
 ): AiBackend {
   const groups = file.provider === undefined ? file.groups!.map(({ providers }) => providers) : [[file.provider]]
   const { ai = {} } = outer
@@ -76,7 +80,10 @@ export function translateAi(
   return {
     kind: 'ai',
     groups: groups.map((providers) =>
-      providers.map((given) => providerOf(withPolicies(given as FileProvider, outer), changes))
+      providers.map((given) => {
+        const provider = withPolicies(given as FileProvider, outer)
+        return providerOf(provider, changes, transportOf(provider.policies))
+      })
     ),
     routes: translateRoutes(file.routes ?? ai.routes ?? {}),
     modelAliases: changes.modelAliases ?? {},
@@ -87,7 +94,7 @@ export function translateAi(
   }
 }
 
-function withPolicies(given: FileProvider, { auth, tls }: ModelPolicies): FileProvider {
+function withPolicies(given: FileProvider, { auth }: ModelPolicies): FileProvider {
   const own = given.policies
-  return { ...given, policies: { ...own, auth: own?.auth ?? auth, tls: own?.tls ?? tls } } as FileProvider
+  return { ...given, policies: { ...own, auth: own?.auth ?? auth } } as FileProvider
 }

@@ -8,7 +8,6 @@ import { auth, type FileAuth } from './auth.ts'
 import { edits, type FileEdits } from './edits.ts'
 import { type FileGuards, promptGuard } from './guards.ts'
 import { type FileRoutes, routes } from './routes.ts'
-import { tls } from './tls.ts'
 
 const settings = () =>
   atLeastOne({
@@ -21,15 +20,12 @@ const settings = () =>
 // One of each, so that the JSON Schema has them once.
 const SETTINGS = settings()
 const AUTH = auth().meta({ id: 'BackendAuthentication' })
-const TLS = tls().meta({ id: 'BackendTls' })
 
 /** Names in a file -> the field of BackendFull. */
 export const MODEL_KEYS = {
   ai: 'ai',
   auth: 'auth',
-  backendAuth: 'auth',
-  tls: 'tls',
-  backendTLS: 'tls'
+  backendAuth: 'auth'
 } as const
 
 export type ModelKey = keyof typeof MODEL_KEYS
@@ -37,20 +33,16 @@ export type ModelKey = keyof typeof MODEL_KEYS
 /** By the names that a file may use. */
 export function modelPolicies(): { [key in ModelKey]: z.ZodOptional } {
   const shown = AUTH.optional().describe('How providers of models are shown who asks.')
-  const secured = TLS.optional().describe('TLS to hosts of providers that are given in the file.')
   return {
     ai: SETTINGS.optional().describe('Settings of models, for backends that have none of their own.'),
     auth: shown,
-    backendAuth: shown,
-    tls: secured,
-    backendTLS: secured
+    backendAuth: shown
   }
 }
 
 export interface ModelPolicies {
   readonly ai?: (FileEdits & { readonly routes?: FileRoutes; readonly promptGuard?: FileGuards }) | undefined
   readonly auth?: FileAuth | undefined
-  readonly tls?: object | undefined
 }
 
 /** Of a validated set, by the names of a file; undefined: nothing. */

@@ -1,15 +1,17 @@
 /** The providers of an `ai` backend (spec 2.4). */
 import { parseAuthority } from '#engine/http/authority.ts'
 import type { AiAuth, AiCloud, AiProvider } from '#engine/ir/snapshot.ts'
+import type { BackendTransport } from '#engine/ir/transport.ts'
 import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
 import { path } from '#engine/schema/http.ts'
 import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
 import { host, port } from '#engine/schema/net.ts'
 import { list, misplacedKeys, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
+import { backendTcp, type FileTcp } from '#engine/standalone/backend-policies/tcp.ts'
+import { backendTls, type FileTls } from '#engine/standalone/backend-policies/tls.ts'
 import { auth, authOf, awsRegion, type FileAuth } from './auth.ts'
 import { edits, editsOf, type FileEdits, overriddenModel } from './edits.ts'
-import { tls } from './tls.ts'
 
 const named = () => shortString().optional().describe('Instead of the one that the request names.')
 const model = () => z.strictObject({ model: named(), ...keys() })
@@ -91,11 +93,14 @@ export const provider = (others: Record<string, z.ZodType> = {}) =>
       path: path().optional().describe("Of the API; default: the provider's own."),
       policies: atLeastOne({
         auth: auth().optional(),
-        tls: tls().optional().describe('TLS to a host that is given here.'),
+        tls: backendTls()
+          .optional()
+          .describe('TLS to a host that is given here, or of another kind than the usual one.'),
+        tcp: backendTcp().optional().describe('TCP connections to the provider.'),
         ai: atLeastOne({ ...edits(), ...refusedKeys('LLM setting of a provider', ['promptGuard', 'routes']) })
           .optional()
           .describe('What is changed in requests to this provider: each setting instead of that of the backend.'),
-        ...refusedKeys('provider policy', ['http', 'tcp'])
+        ...refusedKeys('provider policy', ['http'])
       }).optional(),
       ...misplacedKeys('belongs into policies: { auth: { key: $NAME } } here', ['apiKey', 'key', 'auth']),
       ...others
@@ -119,7 +124,12 @@ interface ProviderFields {
   readonly port?: number | undefined
   readonly path?: string | undefined
   readonly policies?:
-    | { readonly auth?: FileAuth | undefined; readonly tls?: object | undefined; readonly ai?: FileEdits | undefined }
+    | {
+        readonly auth?: FileAuth | undefined
+        readonly tls?: FileTls | undefined
+        readonly tcp?: FileTcp | undefined
+        readonly ai?: FileEdits | undefined
+      }
     | undefined
   readonly openai?: Named | undefined
   readonly azureopenai?: z.output<ReturnType<typeof azureopenai>> | undefined
@@ -130,8 +140,8 @@ interface ProviderFields {
   readonly custom?: (Named & { readonly formats?: AiProvider['formats'] | undefined }) | undefined
 }
 
-/** `outer`: what the backend says of requests to all its providers. */
-export function providerOf(given: ProviderFields, outer: FileEdits): AiProvider {
+/** `outer`: what the backend says of requests to all its providers. `transport`: all that is said of connections. */
+export function providerOf(given: ProviderFields, outer: FileEdits, transport?: BackendTransport): AiProvider {
   const file = realKeys(given)
   const type = TYPES.find((kind) => file[kind] !== undefined)!
   const { azureopenai } = file
@@ -146,7 +156,8 @@ export function providerOf(given: ProviderFields, outer: FileEdits): AiProvider 
     path: file.path ?? null,
     formats: file.custom?.formats ?? ['completions'],
     // The providers' own hosts are reached over TLS only; a host that is given says so itself.
-    hasTls: file.host === undefined || file.policies?.tls !== undefined,
+    hasTls: file.host === undefined || file.policies?.tls !== undefined || (transport?.tls ?? null) !== null,
+    ...(transport === undefined ? {} : { transport }),
     cloud: cloudOf(file),
     auth: authOf(file.policies?.auth) ?? DEFAULT_AUTH[type] ?? { kind: 'client' },
     edits: editsOf(changes, outer),

@@ -2,6 +2,7 @@
 
 import { CLEAR_TEXT } from '#engine/ir/plain.ts'
 import type { AiBackend, AiProvider, Bind, ModelsBackend, PolicyPhases, PolicySet } from '#engine/ir/snapshot.ts'
+import type { BackendTransport } from '#engine/ir/transport.ts'
 import { editsOf, type FileEdits, overriddenModel } from '#engine/standalone/ai/edits.ts'
 import { translateGuards } from '#engine/standalone/ai/guards.ts'
 import { providerOf } from '#engine/standalone/ai/providers.ts'
@@ -39,9 +40,9 @@ export function llmBind(file: LlmFile, phases: PolicyPhases): Bind {
   return { port: file.port ?? LLM_PORT, transport: 'auto', listeners: [listener] }
 }
 
-export function llmBackend(file: LlmFile, policies: PolicySet): ModelsBackend {
+export function llmBackend(file: LlmFile, policies: PolicySet, transport?: BackendTransport): ModelsBackend {
   const providers = new Map((file.providers ?? []).map((provider) => [provider.name, provider]))
-  const reached = file.models.map((model) => reach(model, providers))
+  const reached = file.models.map((model) => reach(model, providers, transport))
   const backend = (groups: AiBackend['groups'], models: readonly LlmModel[]): AiBackend => ({
     kind: 'ai',
     groups,
@@ -107,14 +108,18 @@ function groupsOf(targets: Targets, reached: readonly AiProvider[]): AiProvider[
 }
 
 /** The provider of a model, with everything that it says, or that the one says which it refers to. */
-function reach(model: LlmModel, providers: ReadonlyMap<string, LlmProvider>): AiProvider {
+function reach(
+  model: LlmModel,
+  providers: ReadonlyMap<string, LlmProvider>,
+  transport: BackendTransport | undefined
+): AiProvider {
   const { provider: choice } = model
   const outer = typeof choice === 'object' && choice.reference !== undefined ? providers.get(choice.reference)! : null
   const params: LlmParams = { ...outer?.params, ...defined(model.params ?? {}) }
   const own: FileEdits = { ...changesOf(model), prompt: model.prompt }
   const shared = changesOf(outer?.defaults ?? {})
   const { file, pathPrefix } = fileProvider(outer?.provider ?? choice, params)
-  const provider = providerOf({ ...file, name: model.name }, {})
+  const provider = providerOf({ ...file, name: model.name }, {}, transport)
   return {
     ...provider,
     model: overriddenModel(own, shared) ?? provider.model,

@@ -5,7 +5,7 @@ import { host, port } from '#engine/schema/net.ts'
 import { list, longString, misplacedKeys, refused, refusedKeys, says, shortString, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
 import { authKey } from '#engine/standalone/ai/auth.ts'
-import { tls } from '#engine/standalone/ai/tls.ts'
+import { transportPolicies } from '#engine/standalone/backend-policies/index.ts'
 import { objectOf, type Raw } from '#engine/standalone/walk.ts'
 import { addressFields, saidOnce } from './address.ts'
 import { mcpPolicies } from './policies.ts'
@@ -60,7 +60,7 @@ const auth = () =>
   )
 
 const LATER = [
-  ...['backendTunnel', 'health', 'http', 'requestHeaderModifier', 'responseHeaderModifier', 'tcp', 'transformations'],
+  ...['backendTunnel', 'health', 'http', 'requestHeaderModifier', 'responseHeaderModifier', 'transformations'],
   ...['ai', 'mcpAuthentication', 'mcpGuardrails', 'tunnel', 'transformation', 'headerModifiers']
 ]
 
@@ -70,17 +70,17 @@ const POLICIES = atLeastOne({
   ...mcpPolicies(),
   auth: AUTH.optional().describe('What the target is shown.'),
   backendAuth: AUTH.optional().describe('Another name of auth.'),
-  tls: tls().optional().describe('TLS to the target, whatever its URL says.'),
-  backendTLS: tls().optional().describe('Another name of tls.'),
+  ...transportPolicies(),
   ...refusedKeys('policy of an MCP target', LATER)
 }).meta({ id: 'McpTargetPolicies' })
 
 /** Policies that say the same, by pairs of names; and those that mean nothing to a program. */
 const TWINS = [
   ['auth', 'backendAuth'],
-  ['tls', 'backendTLS']
+  ['tls', 'backendTLS'],
+  ['tcp', 'tcp']
 ] as const
-const OF_NETWORK = ['auth', 'backendAuth', 'tls', 'backendTLS'] as const
+const OF_NETWORK = ['auth', 'backendAuth', 'tls', 'backendTLS', 'tcp'] as const
 
 const remote = (what: string) => {
   const { host: place, port: at, path: where } = addressFields()
@@ -180,7 +180,7 @@ export const mcpTarget = () =>
         [inner, ['static', 'policies']]
       ] as const) {
         for (const [one, other] of TWINS) {
-          if (set[one] !== undefined && set[other] !== undefined) {
+          if (one !== other && set[one] !== undefined && set[other] !== undefined) {
             report([...place, other], `says again what ${one} says: keep one of them`)
           }
         }

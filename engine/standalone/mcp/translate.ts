@@ -11,6 +11,7 @@ import type {
   PolicyPhases,
   PolicySet
 } from '#engine/ir/snapshot.ts'
+import type { BackendTransport } from '#engine/ir/transport.ts'
 import { addressOf } from './address.ts'
 import { readDocument, serverPath } from './document.ts'
 import type { FileMcp } from './index.ts'
@@ -27,12 +28,18 @@ const MESSAGE_BYTES = 8 * 1024 * 1024
 export const MCP_BACKEND = 'mcp/targets'
 
 /** `rules`: what policies around it say. Throws an Error for a file that cannot be read (check.ts has said where). */
-export function translateMcp(file: FileMcp, policies: PolicySet, rules: McpRules | null, sources: Sources): McpBackend {
+export function translateMcp(
+  file: FileMcp,
+  policies: PolicySet,
+  rules: McpRules | null,
+  sources: Sources,
+  transportOf: TransportOf
+): McpBackend {
   const { session, prefixMode = 'conditional', failureMode = 'failClosed' } = file
   const routing = file.sessionRouting ?? file.statefulMode ?? 'Stateful'
   return {
     kind: 'mcp',
-    targets: file.targets.map((target) => targetOf(target, sources)),
+    targets: file.targets.map((target) => targetOf(target, sources, transportOf)),
     sessionRouting: routing.toLowerCase() === 'stateless' ? 'Stateless' : 'Stateful',
     prefixMode,
     failureMode: failureMode.toLowerCase() === 'failopen' ? 'failOpen' : 'failClosed',
@@ -56,7 +63,10 @@ export function mcpBind(port: number | undefined, phases: PolicyPhases): Bind {
   return { port: port ?? MCP_PORT, transport: 'auto', listeners: [listener] }
 }
 
-function targetOf(file: FileTarget, sources: Sources): McpTarget {
+/** What is said of connections, with what a target says itself. */
+type TransportOf = (...own: readonly (FileTargetPolicies | undefined)[]) => BackendTransport | undefined
+
+function targetOf(file: FileTarget, sources: Sources, transportOf: TransportOf): McpTarget {
   const { name, stdio, openapi, static: fixed } = file
   const sets = [file.policies, fixed?.policies]
   const authorization = addRules(...sets.map((set) => mergedRules([set])))
@@ -66,20 +76,23 @@ function targetOf(file: FileTarget, sources: Sources): McpTarget {
     return { ...base, kind: 'stdio', cmd, args, env, cwd }
   }
   const auth = authOf(sets)
-  const hasTls = sets.some((set) => (set?.tls ?? set?.backendTLS) !== undefined)
+  const transport = transportOf(...sets)
+  const hasTls = (transport?.tls ?? null) !== null
+  const said = transport === undefined ? {} : { transport }
   if (openapi !== undefined) {
     const document = readDocument(openapi.schema, sources)
     const { path, ...place } = addressOf(openapi, hasTls)
     const prefix = (path ?? serverPath(document)).replace(/\/+$/, '')
-    return { ...base, kind: 'openapi', document, ...place, pathPrefix: prefix, auth }
+    return { ...base, kind: 'openapi', document, ...place, ...said, pathPrefix: prefix, auth }
   }
   if (fixed !== undefined) {
     const kind = fixed.protocol === 'SSE' ? 'sse' : 'http'
-    return { ...base, kind, host: fixed.host, port: fixed.port, path: fixed.path ?? PATHS[kind], hasTls, auth }
+    const { host, port, path = PATHS[kind] } = fixed
+    return { ...base, kind, host, port, path, hasTls, ...said, auth }
   }
   const kind = file.sse === undefined ? 'http' : 'sse'
   const { path, ...place } = addressOf((file.sse ?? file.mcp)!, hasTls)
-  return { ...base, kind, ...place, path: path ?? PATHS[kind], auth }
+  return { ...base, kind, ...place, ...said, path: path ?? PATHS[kind], auth }
 }
 
 /** Spec 2.5. */

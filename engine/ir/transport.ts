@@ -1,0 +1,54 @@
+/** How the gateway connects to a backend (spec 2.6, BackendTLS and BackendTCP). */
+import type { EndpointOptions } from '#engine/contract/backend.ts'
+import type { TlsSettings } from '#engine/socket/tls.ts'
+
+/** Files read already. */
+export interface BackendTls extends Omit<TlsSettings, 'serverName'> {
+  /** In SNI and in the certificate, instead of the destination's own name; null: that. */
+  readonly hostname: string | null
+}
+
+/** Milliseconds; null: that of the process, or of the system. */
+export interface BackendTcp {
+  readonly connectTimeoutMs: number | null
+  /** Idle time before the first probe; 0: no probes. */
+  readonly keepaliveMs: number | null
+}
+
+export interface BackendTransport {
+  /** Null: nothing is said; what says by itself that it has TLS (https, a provider's own host) has it all the same. */
+  readonly tls: BackendTls | null
+  readonly tcp: BackendTcp | null
+}
+
+interface Place {
+  /** '' for a unix socket. */
+  readonly host: string
+  /** Its scheme or its kind says so. */
+  readonly hasTls: boolean
+}
+
+type Base = Pick<EndpointOptions, 'guarded' | 'allow' | 'connectTimeoutMs'>
+
+/** What a destination is dialled with. */
+export function endpointOptions(
+  { host, hasTls }: Place,
+  { tls, tcp }: BackendTransport = NOTHING_SAID,
+  base: Base
+): EndpointOptions {
+  const keepaliveMs = tcp?.keepaliveMs ?? null
+  return {
+    ...base,
+    connectTimeoutMs: tcp?.connectTimeoutMs ?? base.connectTimeoutMs,
+    ...(keepaliveMs === null ? {} : { keepaliveMs }),
+    tls: hasTls || tls !== null ? tlsSettings(host, tls) : null
+  }
+}
+
+function tlsSettings(host: string, tls: BackendTls | null): TlsSettings {
+  if (tls === null) return { serverName: host, ca: null }
+  const { hostname, ...others } = tls
+  return { serverName: hostname ?? host, ...others }
+}
+
+const NOTHING_SAID: BackendTransport = { tls: null, tcp: null }

@@ -1,0 +1,74 @@
+/** TLS towards upstreams over Node's handles: what connectTls of tls.ts does over node:tls, at less cost. */
+import type { Handle, TlsHandle } from './handles.ts'
+import type { TlsClient } from './tls.ts'
+import { protocolFault, type TlsFault } from './tls-verify.ts'
+import { type TlsShared, TlsWire } from './tls-wire.ts'
+import type { Connected, DialOptions } from './wire.ts'
+
+/** What only a client asks of a TLS handle (handles.ts has looked for these). */
+interface ClientHandle extends TlsHandle {
+  setServername(name: string): void
+  setSession(session: Buffer): void
+  enableSessionCallbacks(): void
+  onnewsession: ((id: Buffer, session: Buffer) => void) | null
+}
+
+/**
+ * Makes TLS over `below`, a handle that has just been connected, and calls back once. Returns a function that gives up.
+ */
+export function startClient(
+  below: Handle,
+  client: TlsClient,
+  shared: TlsShared,
+  done: Connected,
+  dial: DialOptions
+): () => void {
+  below.setNoDelay?.(true)
+  const handle = shared.handles.wrapTls(below, client.context.context, false) as ClientHandle
+  // The judgement is ours (TlsClient.judge), so a handshake with a wrong certificate comes to its end.
+  handle.setVerifyMode(true, false)
+  handle.setALPNProtocols(alpnList(client.protocols))
+  if (client.sni !== '') handle.setServername(client.sni)
+  const session = client.takeSession()
+  if (session !== undefined) handle.setSession(session)
+  const kept: Buffer[] = []
+  let isJudged = false
+  handle.onnewsession = (_id, given) => {
+    if (isJudged) client.keepSession(given)
+    else kept.push(given)
+  }
+  handle.enableSessionCallbacks()
+  const fail = ({ code, text }: TlsFault) => {
+    client.forgetSessions()
+    done(code, null, { reason: text, protocol: '', resumed: false })
+  }
+  const wire = new TlsWire(below, handle, shared, (code) => {
+    if (code !== null) {
+      fail(protocolFault(code, ''))
+      return
+    }
+    const resumed = handle.isSessionReused()
+    const chainError = handle.verifyError()
+    const fault = resumed
+      ? null
+      : client.judge(chainError === null ? null : (chainError.code ?? chainError.message), () => {
+          return handle.getPeerCertificate(true)?.raw
+        })
+    if (fault !== null) {
+      wire.destroy()
+      fail(fault)
+      return
+    }
+    isJudged = true
+    for (const given of kept) client.keepSession(given)
+    done(null, wire, { reason: '', protocol: handle.getALPNNegotiatedProtocol() || '', resumed })
+  })
+  dial.reached?.()
+  wire.start(null)
+  return () => wire.destroy()
+}
+
+/** RFC 7301 section 3.1. */
+function alpnList(names: readonly string[]): Buffer {
+  return Buffer.concat(names.map((name) => Buffer.from(`${String.fromCharCode(name.length)}${name}`, 'latin1')))
+}

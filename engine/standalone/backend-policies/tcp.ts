@@ -1,0 +1,41 @@
+/** Policy `tcp` of a file, for backends (spec 2.6, BackendTCP). */
+import type { BackendTcp } from '#engine/ir/transport.ts'
+import { atLeastOne } from '#engine/schema/choice.ts'
+import { duration } from '#engine/schema/duration.ts'
+import { refusedKeys, z } from '#engine/schema/schema.ts'
+import { together } from '#engine/schema/together.ts'
+
+/** Node lets a program set the idle time only; retries and interval are refused, not ignored. */
+const keepalive = () =>
+  z.strictObject({
+    time: duration()
+      .refine((ms) => ms === 0 || ms >= 1000, 'must be 0s or at least 1s, the unit of TCP keepalive')
+      .describe('Idle time before the first probe; 0s sends none.'),
+    ...refusedKeys('TCP setting', ['enabled', 'retries', 'interval'])
+  })
+
+const SCHEMA = atLeastOne({
+  connectTimeout: duration()
+    .refine((ms) => ms > 0, 'must be longer than 0')
+    .optional()
+    .describe('Longest time to connect, TLS included. Default: config.upstream.connectTimeout.'),
+  keepalives: keepalive().optional().describe("TCP keepalive probes. Default: the system's."),
+  keepalive: keepalive().optional().describe('Another name of keepalives.')
+})
+  .check(
+    together<{ readonly keepalives?: unknown; readonly keepalive?: unknown }>([], ({ value, issues }) => {
+      if (value.keepalives === undefined || value.keepalive === undefined) return
+      const message = 'says again what keepalives says: keep one of them'
+      issues.push({ code: 'custom', path: ['keepalive'], message, input: value })
+    })
+  )
+  .meta({ id: 'BackendTcp' })
+
+export const backendTcp = () => SCHEMA
+
+export type FileTcp = z.output<typeof SCHEMA>
+
+export function tcpOf(file: FileTcp): BackendTcp {
+  const { time = null } = file.keepalives ?? file.keepalive ?? {}
+  return { connectTimeoutMs: file.connectTimeout ?? null, keepaliveMs: time }
+}

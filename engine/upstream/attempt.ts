@@ -1,0 +1,53 @@
+/** One exchange that waits for a connection, and the connections that are being made for it. */
+import type { Exchange } from '#engine/contract/exchange.ts'
+import type { PendingAttempt } from '#engine/contract/transport.ts'
+import { WheelTimer } from '#engine/kit/timer-wheel.ts'
+import type { Pool } from './pool.ts'
+
+/** One connection that is being made. */
+export interface Dial {
+  readonly pool: Pool
+  giveUp: () => void
+}
+
+/** Whoever makes connections for attempts. */
+export interface AttemptOwner {
+  onTimeout(attempt: Attempt): void
+  /** The addresses dialled so far let one wait: time to try another beside them (RFC 8305 section 5). */
+  onSlow(attempt: Attempt): void
+  onAbort(attempt: Attempt): void
+}
+
+export class Attempt implements PendingAttempt {
+  readonly ex: Exchange
+  /** Of the last connection that was begun, or of waiting. */
+  readonly timer: WheelTimer
+  readonly slow: WheelTimer
+  /** Pools that have been tried. */
+  readonly tried: Pool[] = []
+  /** Under way, the eldest first. */
+  readonly dials: Dial[] = []
+  cancelled = false
+  readonly #owner: AttemptOwner
+
+  constructor(ex: Exchange, owner: AttemptOwner) {
+    this.ex = ex
+    this.#owner = owner
+    this.timer = new WheelTimer(() => owner.onTimeout(this))
+    this.slow = new WheelTimer(() => owner.onSlow(this))
+    ex.pending = this
+  }
+
+  abort(): void {
+    this.cancelled = true
+    this.ex.pending = null
+    this.#owner.onAbort(this)
+  }
+
+  /** `dial` is no longer under way. False: it was not any more. */
+  over(dial: Dial): boolean {
+    const index = this.dials.indexOf(dial)
+    if (index >= 0) this.dials.splice(index, 1)
+    return index >= 0
+  }
+}
