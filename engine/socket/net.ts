@@ -24,8 +24,8 @@ const EVENTS = ['data', 'end', 'error', 'close', 'drain']
 export class NetWire implements Wire {
   owner: WireOwner = NOBODY
   bulk = false
-  readonly remoteAddress: string
-  readonly remotePort: number
+  remoteAddress: string
+  remotePort: number
   #out = ''
   #dead = false
   #closing = false
@@ -58,6 +58,11 @@ export class NetWire implements Wire {
     this.#socket.pause()
     for (const event of EVENTS) this.#socket.removeAllListeners(event)
     return this.#socket
+  }
+
+  speaksFor(address: string, port: number): void {
+    this.remoteAddress = plainAddress(address)
+    this.remotePort = port
   }
 
   get localAddress(): string {

@@ -90,8 +90,7 @@ export async function startGateway(
         workshop: { ...IDLE, kept, offload, buckets, log: (level, message) => logged.push(`${level}: ${message}`) },
         backends,
         upstream,
-        recorderFor: telemetry.recorderFor,
-        mirrorRecorderFor: telemetry.mirrorRecorderFor,
+        ...recordersOf(telemetry),
         fail: (ex, code) => lifecycle.fail(ex, code),
         reply: (ex, reply) => lifecycle.reply(ex, reply),
         inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers }),
@@ -125,6 +124,10 @@ export async function startGateway(
       await offload.close()
     }
   }
+}
+
+function recordersOf({ recorderFor, tcpRecorderFor, mirrorRecorderFor }: ReturnType<typeof telemetryOf>) {
+  return { recorderFor, tcpRecorderFor, mirrorRecorderFor }
 }
 
 function telemetryOf(table: MetricsTable, log: TestLog | undefined) {

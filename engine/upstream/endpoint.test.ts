@@ -29,6 +29,8 @@ class FakeWire implements Wire {
     this.ip = ip
   }
 
+  speaksFor(): void {}
+
   write(text: string): void {
     this.written += text
   }
