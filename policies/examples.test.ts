@@ -185,7 +185,8 @@ const DRIVEN: Readonly<Record<string, string>> = {
   'pre-routing': '../engine/build/phases.test.ts',
   'rate-limit': 'traffic/rate-limit.test.ts',
   'request-mirror': 'traffic/request-mirror.test.ts',
-  retry: 'traffic/retry.test.ts'
+  retry: 'traffic/retry.test.ts',
+  tcp: '../engine/downstream/sni.test.ts'
 }
 
 test('every example is driven by a test', () => {

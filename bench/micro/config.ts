@@ -81,6 +81,7 @@ function build(snapshot: Snapshot, kept: ReturnType<typeof newKept>): void {
     backends,
     upstream: fakeUpstream(),
     recorderFor: () => recorder,
+    tcpRecorderFor: () => recorder,
     mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
     fail() {},
     reply() {},

@@ -33,6 +33,7 @@ function build(snapshot: Snapshot, registry: readonly Policy[] = policies, kept 
     workshop: { ...IDLE, kept },
     backends: kinds,
     upstream,
+    tcpRecorderFor: () => ({ record() {} }),
     recorderFor: (route, listener, port) => {
       recorders.push(`${port} ${listener} ${route}`)
       return { record: () => {} }

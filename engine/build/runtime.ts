@@ -14,11 +14,13 @@ import type { MirrorPlan, MirrorRecorder, RouteMirror } from '#engine/contract/m
 import type { Policy, Workshop } from '#engine/contract/policy.ts'
 import type { RetryPlan, RouteRetry } from '#engine/contract/retry.ts'
 import type { CompiledMatch, ListenerParts, Recorder, Route, Router } from '#engine/contract/route.ts'
+import type { StreamClient, TcpTable } from '#engine/contract/tcp.ts'
 import type { Backend, RouteMatch, RouteSpec, Snapshot, WeightedBackend } from '#engine/ir/snapshot.ts'
 import { RetryBudget } from '#engine/kit/retry-budget.ts'
 import { compileMatch } from '#engine/routing/candidate.ts'
 import { buildRouter, type ListenerPlace, type RoutePlace } from '#engine/routing/router.ts'
 import { type Hooks, joined, type Level, type Pile, PolicyCompiler, type RouteChain } from './policies.ts'
+import { buildTcp, type TcpDeps } from './tcp.ts'
 import { weighted } from './weighted.ts'
 
 export interface RuntimeDeps {
@@ -27,7 +29,9 @@ export interface RuntimeDeps {
   /** What the thread lends to policies, beside what the configuration says. */
   readonly workshop: Omit<Workshop, 'maxBufferBytes'>
   readonly backends: readonly BackendKind[]
-  readonly upstream: UpstreamClient
+  readonly upstream: UpstreamClient & StreamClient
+  /** As recorderFor, of connections whose bytes are passed on. */
+  readonly tcpRecorderFor: TcpDeps['tcpRecorderFor']
   /** `route` is '' for exchanges that found none on the listener. */
   readonly recorderFor: (route: string, listener: string, port: number, log: AccessLogPlan | null) => Recorder
   /** Records the copies that the mirrors of a route get. */
@@ -85,6 +89,7 @@ export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
     (spec, place) => builder.route(spec, place),
     builder.problems
   )
+  const tcp = builder.tcp()
   if (builder.problems.length > 0) throw new ConfigError(builder.problems)
   builder.keep()
   const { version, hash, acceptedAt } = snapshot
@@ -93,6 +98,7 @@ export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
     background: builder.background,
     route: (ex: Exchange) => router.route(ex),
     ...builder.unrouted(),
+    tcp,
     describe: () => ({ version, hash, acceptedAt, routes: builder.routes })
   })
 }
@@ -146,6 +152,11 @@ class Builder {
   /** Without a plan for the log, the thread's own recorder of such exchanges does. */
   unrouted(): { unrouted?: Recorder } {
     return this.#log === null ? {} : { unrouted: this.#deps.recorderFor('', '', 0, this.#log) }
+  }
+
+  /** The listeners with TCP behind them. */
+  tcp(): TcpTable {
+    return buildTcp(this.#snapshot, this.#deps, this.#log, this.problems)
   }
 
   listener(place: ListenerPlace): ListenerParts {

@@ -11,16 +11,16 @@ export interface Choice {
   readonly serve: Serve
 }
 
+/** Chooses among what takes part; null when nothing does. */
+export type Turn<T> = (takesPart: (choice: T) => boolean) => T | null
+
 /**
- * Smooth weighted round robin: over any run of exchanges as long as the sum of the weights each
- * choice gets exactly its share, spread out evenly. No randomness, so no unlucky streaks. A choice that
- * cannot be reached is left out until it may be tried again, and the others share its part; when none
- * can be reached all take part, because trying beats refusing. Another attempt of the same exchange goes to
- * a choice that it has not tried, if there is one that can be reached.
+ * Smooth weighted round robin: over any run of turns as long as the sum of the weights each choice gets
+ * exactly its share, spread out evenly. No randomness, so no unlucky streaks.
  */
-export function weighted(choices: readonly Choice[]): Serve {
+export function turnsOf<T extends { readonly weight: number }>(choices: readonly T[]): Turn<T> {
   const credits = choices.map(() => 0)
-  const turn = (takesPart: (choice: Choice) => boolean): Choice | null => {
+  return (takesPart) => {
     let total = 0
     let best = -1
     for (let i = 0; i < choices.length; i++) {
@@ -34,6 +34,15 @@ export function weighted(choices: readonly Choice[]): Serve {
     credits[best]! -= total
     return choices[best]!
   }
+}
+
+/**
+ * By turns (turnsOf). A choice that cannot be reached is left out until it may be tried again, and the others
+ * share its part; when none can be reached all take part, because trying beats refusing. Another attempt of
+ * the same exchange goes to a choice that it has not tried, if there is one that can be reached.
+ */
+export function weighted(choices: readonly Choice[]): Serve {
+  const turn = turnsOf(choices)
   return (ex) => {
     const { retry } = ex
     if (retry === null) {

@@ -4,6 +4,7 @@ import type { Exchange } from './exchange.ts'
 import type { Background, Hook, RouteSettings } from './filter.ts'
 import type { RouteMirror } from './mirror.ts'
 import type { RouteRetry } from './retry.ts'
+import type { TcpTable } from './tcp.ts'
 
 /** Where the observability data of one route goes; made by telemetry, called once per exchange. */
 export interface Recorder {
@@ -73,4 +74,6 @@ export interface Router {
   readonly unrouted?: Recorder
   /** What the configuration needs beside requests: begun when it is put in force, ended when another one is. */
   readonly background?: readonly Background[]
+  /** Binds that pass connections on unread. */
+  readonly tcp?: TcpTable
 }

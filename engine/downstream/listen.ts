@@ -1,4 +1,5 @@
 /** Opens the socket of a bind and puts the right transport behind it. */
+import type { TcpTable } from '#engine/contract/tcp.ts'
 import type { ClientEvents, ClientTls } from '#engine/contract/transport.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
@@ -7,6 +8,7 @@ import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import type { SocketLayer, Wire } from '#engine/socket/wire.ts'
 import type { Crowd, OpenConnection } from './crowd.ts'
 import { Http1Connection, type Http1Server } from './h1.ts'
+import { TcpBind } from './tcp-bind.ts'
 import { hasTls, TlsPort } from './tls-port.ts'
 import { type HandshakeReport, type TlsPlace, TlsStage } from './tls-stage.ts'
 import { openUws } from './uws.ts'
@@ -24,6 +26,8 @@ export interface DownstreamContext {
   readonly crowd: Crowd
   /** Of the process, for tickets of TLS: what one worker seals, every other one opens. */
   readonly secret: Uint8Array
+  /** Binds that pass connections on unread, of the configuration in force. */
+  readonly tcp?: () => TcpTable | undefined
 }
 
 /** Told about connections, for metrics. */
@@ -92,11 +96,22 @@ async function openNode(bind: Bind, context: DownstreamContext): Promise<OpenBin
     hasTls(of) ? new TlsPort(of, from.tls, context.secret, before) : null
   let tls = portOf(frontend, bind, null)
   // Looked at for every connection, so that a reload reaches the next one.
+  const tcp = new TcpBind({
+    bind: bind.port,
+    memory: context.llhttp.memory,
+    timers: context.timers,
+    crowd,
+    frontend,
+    table: context.tcp ?? (() => undefined),
+    http: (wire) => (tls === null ? speak(server, wire, null) : new TlsStage(place, tls, wire)),
+    closed: server.closed
+  })
   const keepalive = { timeMs: frontend.tcp.keepalive.timeMs }
   const acceptor = await sockets.listen(bind.port, keepalive, (wire) => {
     observer.opened(bind.port, 'node')
-    crowd.joined(tls === null ? speak(server, wire, null) : new TlsStage(place, tls, wire))
+    tcp.accept(wire)
   })
+  tcp.port = acceptor.port
   crowd.add(server.connections)
   return {
     port: acceptor.port,
@@ -107,12 +122,14 @@ async function openNode(bind: Bind, context: DownstreamContext): Promise<OpenBin
       return () => {
         tls = nextTls
         server.settings = next.http
+        tcp.update(next)
         keepalive.timeMs = next.tcp.keepalive.timeMs
       }
     },
     stopAccepting() {
       acceptor.close()
       crowd.remove(server.connections)
+      tcp.stopAccepting()
     },
     drain() {
       server.draining = true
@@ -121,11 +138,13 @@ async function openNode(bind: Bind, context: DownstreamContext): Promise<OpenBin
         enterTurn()
         for (const connection of [...server.connections]) connection.drain()
         leaveTurn()
+        tcp.drain()
       })
     },
-    connections: () => server.connections.size,
+    connections: () => server.connections.size + tcp.members.size,
     closeAll() {
       for (const connection of [...server.connections]) connection.cut()
+      tcp.closeAll()
     }
   }
 }

@@ -105,7 +105,10 @@ export class TlsStage implements WireOwner, OpenConnection {
 
   #shake({ name, server }: TlsListener, first: Buffer): void {
     this.#kept = null
+    // A PROXY header may have told another address than the socket's.
+    const { remoteAddress, remotePort } = this.#wire
     const giveUp = this.#place.sockets.startTls(this.#wire, first, server, (code, wire, facts) => {
+      wire?.speaksFor(remoteAddress, remotePort)
       this.#giveUp = null
       if (this.#isOver) wire?.destroy()
       else if (wire === null || facts === null) this.#end(resultOf(code ?? ''), code ?? '', null)

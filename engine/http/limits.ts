@@ -28,6 +28,7 @@ export interface FrontendLimits {
     readonly headTimeoutMs: number
   }
   readonly tcp: { readonly keepalive: { readonly timeMs: number } }
+  readonly proxyProtocol?: unknown
 }
 
 /**
@@ -56,6 +57,7 @@ export function beyondUws(
     refuse('headTimeout', `${http.headTimeoutMs}ms`, `it waits ${UWS.headTimeoutMs}ms for a request head`)
   }
   if (tcp.keepalive.timeMs > 0) refuse('tcp.keepalives.time', `${tcp.keepalive.timeMs}ms`, 'it sends no TCP probes')
+  if (frontend.proxyProtocol != null) refuse('proxyProtocol', 'on', 'it reads no PROXY headers')
   for (const { protocol } of listeners) {
     if (protocol !== 'HTTP') refuse('protocol', protocol, 'only clear-text HTTP is served through it')
   }

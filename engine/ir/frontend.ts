@@ -37,6 +37,8 @@ export interface FrontendSettings {
   }
   readonly tcp: {
     readonly keepalive: { readonly timeMs: number }
+    /** After so long without a byte a connection that is passed on unread is closed; absent: an hour. */
+    readonly idleTimeoutMs?: number
   }
   readonly tls: FrontendTls
   readonly http2: FrontendHttp2

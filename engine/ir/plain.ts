@@ -1,6 +1,6 @@
 /** What holds where a source says nothing of TLS, HTTP/2 or the PROXY protocol (spec 2.6 and section 8). */
-import type { FrontendHttp2, FrontendTls } from './frontend.ts'
-import type { Listener } from './snapshot.ts'
+import type { FrontendHttp2, FrontendSettings, FrontendTls } from './frontend.ts'
+import type { Bind, Listener } from './snapshot.ts'
 
 /** A listener of clear-text HTTP, as far as protocols are concerned. */
 export const CLEAR_TEXT: Pick<Listener, 'protocol' | 'tls' | 'tcpRoutes'> = {
@@ -26,3 +26,11 @@ const HTTP2: FrontendHttp2 = {
 }
 
 export const PROTOCOL_DEFAULTS = { tls: TLS, http2: HTTP2, proxyProtocol: null } as const
+
+/** What holds for the connections of one bind. */
+export function frontendOf(frontend: FrontendSettings, bind: Bind | undefined): FrontendSettings {
+  if (bind?.tunnelProtocol === undefined) return frontend
+  const proxyProtocol =
+    bind.tunnelProtocol === 'direct' ? null : (frontend.proxyProtocol ?? { version: 'v2', mode: 'strict' })
+  return { ...frontend, proxyProtocol }
+}

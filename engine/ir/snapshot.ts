@@ -37,6 +37,8 @@ export interface PolicyPhases {
 }
 
 export interface Bind {
+  /** proxy: a PROXY header before everything else; direct: none; absent: as frontend.proxyProtocol says. */
+  readonly tunnelProtocol?: 'direct' | 'proxy'
   readonly port: number
   readonly listeners: readonly Listener[]
   /** Which downstream transport serves the port; 'auto' lets the engine choose (docs/performance.md). */

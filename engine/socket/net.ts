@@ -26,8 +26,8 @@ export class NetWire implements Wire {
   owner: WireOwner = NOBODY
   bulk = false
   handed = 0
-  readonly remoteAddress: string
-  readonly remotePort: number
+  remoteAddress: string
+  remotePort: number
   #out = ''
   #dead = false
   #closing = false
@@ -60,6 +60,11 @@ export class NetWire implements Wire {
     this.#socket.pause()
     for (const event of EVENTS) this.#socket.removeAllListeners(event)
     return this.#socket
+  }
+
+  speaksFor(address: string, port: number): void {
+    this.remoteAddress = plainAddress(address)
+    this.remotePort = port
   }
 
   get localAddress(): string {

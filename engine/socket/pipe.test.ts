@@ -22,6 +22,7 @@ function fakeWire(done: string[], name: string): Wire & { congested: boolean } {
     remoteAddress: '',
     localAddress: '',
     remotePort: 0,
+    speaksFor() {},
     write() {},
     writeBytes() {},
     finish: note('finish'),
@@ -57,7 +58,7 @@ it('gives up both ends when one takes nothing: a paused wire hears nothing of it
   client.onRead(0, 8, null)
   deepEqual(done, ['client pause'])
   await closed
-  deepEqual(done, ['client pause', 'client destroy', 'server destroy'])
+  deepEqual(done, ['client pause', 'client reset', 'server reset'])
 })
 
 it('goes on when the other end takes bytes again in time', { timeout: 5_000 }, async () => {

@@ -64,6 +64,8 @@ export class RawWire implements Wire {
   #dead = false
   /** The peer takes no more bytes; what we still read may explain why. */
   #broken = false
+  /** The peer has finished sending. */
+  #ended = false
   #closing = false
   #lingering = false
   #remote: { address?: string; port?: number } | null = null
@@ -97,6 +99,10 @@ export class RawWire implements Wire {
 
   get remotePort(): number {
     return this.#peer().port ?? 0
+  }
+
+  speaksFor(address: string, port: number): void {
+    this.#remote = { address: plainAddress(address), port }
   }
 
   /** Asked of the kernel each time: few expressions want it. */
@@ -140,7 +146,10 @@ export class RawWire implements Wire {
     if (count < 0) {
       if (count !== EOF) this.#fail(count)
       else if (this.#closing) this.#dispose()
-      else this.owner.onEnd()
+      else {
+        this.#ended = true
+        this.owner.onEnd()
+      }
       return undefined
     }
     if (this.#closing) return undefined
@@ -290,7 +299,7 @@ export class RawWire implements Wire {
   /** Sending failed. The peer may have answered before it closed, so reading goes on if it can. */
   #break(error: number): void {
     this.#broken = true
-    if (this.#paused || this.#closing) this.#fail(error)
+    if (this.#paused || this.#closing || this.#ended) this.#fail(error)
   }
 
   pause(): void {

@@ -104,6 +104,10 @@ export class TlsWire implements Wire {
     return this.#peer().port ?? 0
   }
 
+  speaksFor(address: string, port: number): void {
+    this.#remote = { address: plainAddress(address), port }
+  }
+
   get localAddress(): string {
     const own: { address?: string } = {}
     if (!this.#dead) this.#below.getsockname?.(own)

@@ -24,6 +24,8 @@ export interface Wire {
   owner: WireOwner
   readonly remoteAddress: string
   readonly remotePort: number
+  /** A proxy has said who is behind it: remoteAddress and remotePort are these from now on. */
+  speaksFor(address: string, port: number): void
   /** Own ip of the connection; '' when it is not known. */
   readonly localAddress: string
   /** Some written bytes wait for the peer: stop producing until onDrain. */

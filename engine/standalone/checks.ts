@@ -4,6 +4,7 @@ import { duration } from '#engine/schema/duration.ts'
 import { portOf } from '#engine/schema/net.ts'
 import { type HttpSetting, httpSetting, keepaliveTime } from './file-frontend.ts'
 import { deadlineWithin, type Overrides } from './file-process.ts'
+import { checkProtocols, tcpRoutesOf } from './file-tcp.ts'
 import type { Path, Problem } from './problems.ts'
 import type { Source } from './source.ts'
 import { nearest } from './suggest.ts'
@@ -34,9 +35,12 @@ class Checks {
       this.#checkTransport(bind)
       this.#checkUnique(bind.listeners, 'name', ({ name }) => name, 'listener')
       this.#checkUnique(bind.listeners, 'hostname', hostnameOf, 'listener for the host')
+      checkProtocols(bind, (...problem) => this.#report(...problem))
       for (const listener of bind.listeners) {
+        const tcpRoutes = tcpRoutesOf(listener)
         this.#checkUnique(listener.routes, 'name', ({ name }) => name, 'route')
-        for (const route of listener.routes) this.#checkRoute(route, backends)
+        this.#checkUnique(tcpRoutes, 'name', ({ name }) => name, 'route')
+        for (const route of [...listener.routes, ...tcpRoutes]) this.#checkRoute(route, backends)
       }
     }
     this.#checkSizes()
@@ -86,8 +90,14 @@ class Checks {
 
   // --- what a transport can do ---
 
-  #checkTransport({ raw, path }: PlacedBind): void {
+  #checkTransport({ raw, path, listeners }: PlacedBind): void {
     if (raw.transport !== 'uws') return
+    const at = [...path, 'transport']
+    const other = listeners.find((listener) => listener.raw.protocol !== undefined && listener.raw.protocol !== 'HTTP')
+    if (other !== undefined) this.#report(at, `uws serves clear-text HTTP only: ${other.name} needs transport node`)
+    const proxied = objectOf(this.#file.frontendPolicies).proxyProtocol !== undefined && raw.tunnelProtocol !== 'direct'
+    if (proxied || raw.tunnelProtocol === 'proxy')
+      this.#report(at, 'uws reads no PROXY headers', 'use transport node, or tunnelProtocol direct')
     const http = objectOf(objectOf(this.#file.frontendPolicies).http)
     for (const { key, honours, limit, advice } of UWS_LIMITS) {
       const value = httpSetting(http, key)

@@ -23,17 +23,11 @@ export const HTTP_DEFAULTS = {
   maxUriSize: 16 * KIB,
   maxRequestBodySize: 0
 }
+type ProxyProtocol = NonNullable<FrontendSettings['proxyProtocol']>
+const PROXY_DEFAULTS: ProxyProtocol = { version: 'v2', mode: 'strict' }
 const KEEPALIVE_DEFAULTS = { time: 180_000 }
 
-const NOT_HERE = [
-  'accessLog',
-  'connect',
-  'metrics',
-  'networkAuthorization',
-  'networkExtAuthz',
-  'proxyProtocol',
-  'tracing'
-]
+const NOT_HERE = ['accessLog', 'connect', 'metrics', 'networkAuthorization', 'networkExtAuthz', 'tracing']
 const HTTP_NOT_HERE = [
   ...['http1HeaderCase', 'http2ConnectionWindowSize', 'http2FrameSize', 'http2KeepaliveInterval'],
   ...['http2KeepaliveTimeout', 'http2MaxHeaderSize', 'http2WindowSize', 'maxConnectionDuration']
@@ -82,17 +76,35 @@ export function keepaliveTime(file: Record<string, unknown>): number | undefined
   return result.success ? (result.data ?? KEEPALIVE_DEFAULTS.time) : undefined
 }
 
+/** Reference: version v2 and mode strict. */
+const proxyProtocolSchema = z.strictObject({
+  version: z.enum(['v1', 'v2', 'all']).optional().describe('Versions that are accepted. Default v2.'),
+  mode: z
+    .enum(['strict', 'optional'])
+    .optional()
+    .describe('strict: no header, no connection. optional: clients that nobody speaks for come too. Default strict.')
+})
+
 const base = z.strictObject({
+  proxyProtocol: proxyProtocolSchema
+    .optional()
+    .describe('Connections begin with a PROXY header that names the client behind a proxy.'),
   http: httpSchema.optional().describe('HTTP connections of clients.'),
   tcp: z
     .strictObject({
       keepalives: keepaliveSchema.optional().describe('TCP keepalive probes.'),
-      keepalive: keepaliveSchema.optional().describe('Another name of keepalives.')
+      keepalive: keepaliveSchema.optional().describe('Another name of keepalives.'),
+      idleTimeout: duration()
+        .refine((ms) => ms >= 1000, 'must be at least 1s')
+        .optional()
+        .describe('How long a connection that is passed on unread may say nothing, either way. Default 1h.')
     })
-    .refine(({ keepalives, keepalive }) => (keepalives === undefined) !== (keepalive === undefined), {
-      when: sound(),
-      error: 'must have exactly one of keepalives, keepalive'
-    })
+    .refine(
+      ({ keepalives, keepalive, idleTimeout }) =>
+        (keepalives === undefined) !== (keepalive === undefined) ||
+        (idleTimeout !== undefined && keepalives === undefined),
+      { when: sound(), error: 'must have exactly one of keepalives, keepalive' }
+    )
     .optional()
     .describe('TCP connections of clients.'),
   tls: frontendTlsSchema.optional().describe('TLS towards clients, for all listeners that have it.')
@@ -126,6 +138,8 @@ export function httpSetting(file: Record<string, unknown>, key: HttpSetting): nu
 export function translateFrontend(file: z.output<typeof base> | undefined): FrontendSettings {
   const http = over(HTTP_DEFAULTS, file?.http)
   const keepalive = over(KEEPALIVE_DEFAULTS, file?.tcp?.keepalives ?? file?.tcp?.keepalive)
+  const idle = file?.tcp?.idleTimeout === undefined ? {} : { idleTimeoutMs: file.tcp.idleTimeout }
+  const proxyProtocol = file?.proxyProtocol
   return {
     http: {
       maxBufferBytes: http.maxBufferSize,
@@ -138,8 +152,9 @@ export function translateFrontend(file: z.output<typeof base> | undefined): Fron
       uriBytesMax: http.maxUriSize,
       bodyBytesMax: http.maxRequestBodySize
     },
-    tcp: { keepalive: { timeMs: keepalive.time } },
     ...PROTOCOL_DEFAULTS,
+    tcp: { keepalive: { timeMs: keepalive.time }, ...idle },
+    proxyProtocol: proxyProtocol === undefined ? null : over<ProxyProtocol>(PROXY_DEFAULTS, proxyProtocol),
     tls: translateFrontendTls(file?.tls)
   }
 }

@@ -7,6 +7,7 @@ import { remember } from '#engine/schema/remember.ts'
 import { list, name, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
 import { aiSchema } from './ai/index.ts'
 import { policySchema, policySetsSchema } from './file-policies.ts'
+import { tcpRouteSchema } from './file-tcp.ts'
 import { mcpSchema } from './mcp/index.ts'
 import { listenerTlsSchema } from './tls/schema.ts'
 
@@ -66,6 +67,20 @@ const weight = () => whole(0, WEIGHT_MAX).optional().describe('Share of the traf
 // One, so that the JSON Schema has it once.
 const MCP = mcpSchema().meta({ id: 'McpBackend' })
 
+const protocol = () =>
+  z
+    .enum(['HTTP', 'HTTPS', 'TLS', 'TCP'], { error: protocolMessage })
+    .optional()
+    .describe('HTTPS: with TLS, by tls. TLS and TCP: bytes are passed on unread, TLS by its server name. Default HTTP.')
+
+const tunnelProtocol = () =>
+  z
+    .enum(['direct', 'proxy'])
+    .optional()
+    .describe(
+      'proxy: connections begin with a PROXY header, as frontendPolicies.proxyProtocol says. direct: none does.'
+    )
+
 /** The whole of what a file may have below `binds` and `backends`. */
 export function routeSchemas(policies: readonly Policy[]) {
   const onRoute = policySchema(policies, 'route').meta({ id: 'RoutePolicies' })
@@ -97,14 +112,12 @@ export function routeSchemas(policies: readonly Policy[]) {
   const listener = z.strictObject({
     name: name().optional().describe('Default listener0, listener1, ... in the order of the file.'),
     hostname: hostname().optional().describe('"example.com", "*.example.com", or "*" for every host. Default "*".'),
-    protocol: z
-      .enum(['HTTP', 'HTTPS'], { error: protocolMessage })
-      .optional()
-      .describe('HTTPS: with TLS, by tls. Default HTTP.'),
+    protocol: protocol(),
     policies: sets.optional().describe('For all routes; what a route has itself wins. A list: sets of both phases.'),
     routes: list(remember(route), 0, ENTRIES_MAX).optional(),
+    tcpRoutes: list(tcpRouteSchema, 0, ENTRIES_MAX).optional().describe('Of protocol TCP and TLS.'),
     tls: listenerTlsSchema.optional(),
-    ...refusedKeys('listener setting', ['namespace', 'tcpRoutes'])
+    ...refusedKeys('listener setting', ['namespace'])
   })
 
   const bind = z.strictObject({
@@ -114,7 +127,8 @@ export function routeSchemas(policies: readonly Policy[]) {
       .enum(['auto', 'node', 'uws'])
       .optional()
       .describe('How bytes are received. Default auto: the fastest that can honour every setting.'),
-    ...refusedKeys('bind setting', ['mode', 'tunnelProtocol'])
+    tunnelProtocol: tunnelProtocol(),
+    ...refusedKeys('bind setting', ['mode'])
   })
 
   const backend = oneOf(
@@ -138,11 +152,11 @@ export function routeSchemas(policies: readonly Policy[]) {
   }
 }
 
-const LATER_PROTOCOLS: readonly string[] = ['TLS', 'TCP', 'HBONE']
+const LATER_PROTOCOLS: readonly string[] = ['HBONE']
 
 function protocolMessage({ input }: { readonly input?: unknown }): string | undefined {
   const name = typeof input === 'string' ? input.toUpperCase() : ''
   return LATER_PROTOCOLS.includes(name)
-    ? `protocol ${name} is not in this version of weir; HTTP and HTTPS are`
+    ? `protocol ${name} is not in this version of weir; HTTP, HTTPS, TLS and TCP are`
     : undefined
 }

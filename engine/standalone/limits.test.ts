@@ -188,16 +188,16 @@ test('what other gateways have is refused by name', () => {
     ...['gateways', 'routes', 'tcpRoutes', 'ui', 'services', 'workloads', 'routeGroups'].map(
       (key): [string, RegExp] => [`${key}: []`, new RegExp(`: top-level key '${key}' is not in this version of weir$`)]
     ),
-    ...['TLS', 'TCP', 'HBONE', 'tcp'].map((protocol): [string, RegExp] => [
+    ...['HBONE', 'hbone'].map((protocol): [string, RegExp] => [
       listener(`protocol: ${protocol}`),
-      new RegExp(`: protocol ${protocol.toUpperCase()} is not in this version of weir; HTTP and HTTPS are$`)
+      new RegExp(`: protocol ${protocol.toUpperCase()} is not in this version of weir; HTTP, HTTPS, TLS and TCP are$`)
     ]),
     ...['service', 'aws', 'internal', 'routeGroup'].map((kind): [string, RegExp] => [
       withRoute(`backends: [{ ${kind}: {} }]`),
       new RegExp(`: backend kind '${kind}' is not in this version of weir$`)
     ]),
     [http('http2FrameSize: 1'), /: frontend setting 'http2FrameSize' is not in this version/],
-    ...['accessLog', 'tracing', 'networkAuthorization', 'proxyProtocol', 'connect'].map((key): [string, RegExp] => [
+    ...['accessLog', 'tracing', 'networkAuthorization', 'connect'].map((key): [string, RegExp] => [
       `frontendPolicies: { ${key}: {} }`,
       new RegExp(`: frontend policy '${key}' is not in this version`)
     ]),

@@ -27,6 +27,7 @@ import type { File } from './file.ts'
 import { frontendPolicies, translateFrontend } from './file-frontend.ts'
 import { canonicalPolicies, type PolicyKey, policyPhases, resolvePolicies } from './file-policies.ts'
 import { type Overrides, translateProcess } from './file-process.ts'
+import { translateTcpRoute } from './file-tcp.ts'
 import { LLM_BACKEND, llmBackend, llmBind } from './llm/translate.ts'
 import { mergedRules } from './mcp/policies.ts'
 import { MCP_BACKEND, mcpBind, translateMcp } from './mcp/translate.ts'
@@ -145,6 +146,7 @@ class Translator {
     return {
       port: file.port,
       transport: file.transport ?? 'auto',
+      ...(file.tunnelProtocol === undefined ? {} : { tunnelProtocol: file.tunnelProtocol }),
       listeners: file.listeners.map((listener) => this.#listener(listener, file.port))
     }
   }
@@ -172,6 +174,13 @@ class Translator {
       protocol: file.protocol ?? 'HTTP',
       tls: translateListenerTls(file.tls, this.#sources),
       ...this.phases(file.policies),
+      tcpRoutes: (file.tcpRoutes ?? []).map((route, i) => {
+        const routeName = route.name ?? defaultRouteName(i)
+        const around = { listener: name, port, levels, outer }
+        return translateTcpRoute(route, routeName, (at, backend) =>
+          this.#own(`${name}/${routeName}/${at}`, around, backend)
+        )
+      }),
       routes: (file.routes ?? []).map((route, i) => this.#route(route, i, { listener: name, port, levels, outer }))
     }
   }

@@ -8,6 +8,7 @@ import type { AccessLogPlan, FieldSink } from '#engine/contract/access-log.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type McpUse, mcpErrorType } from '#engine/contract/mcp-use.ts'
 import type { ModelUse } from '#engine/contract/model-use.ts'
+import { TCP_REASONS, type TcpSession } from '#engine/contract/tcp.ts'
 import type { PeerCertificate } from '#engine/contract/transport.ts'
 import { type FieldValue, field, type LogFormat, timestamp } from './escape.ts'
 import { ATOMIC_BYTES, type LineSink } from './line-sink.ts'
@@ -90,14 +91,44 @@ export class AccessLog implements FieldSink {
     durationMs: number,
     plan: AccessLogPlan | null
   ): void {
-    const json = this.#format === 'json'
-    let line = json ? `{"time":"${timestamp(Date.now())}","level":"info","target":"request"` : start()
-    line += prefix + this.#fields(ex, status, reason, plan === null ? null : plan.skip)
+    const skip = plan === null ? null : plan.skip
+    let line = this.#start() + prefix + this.#fields(ex, status, reason, skip)
     if (plan !== null && plan.attributes !== null) line = this.#withAttributes(ex, line, plan.attributes)
-    if (plan === null || !plan.skip.has('duration')) {
-      line += json ? `,"duration":${Math.round(durationMs * 1000) / 1000}` : ` duration=${durationMs.toFixed(3)}ms`
+    this.#sink.append(this.#ended(line, durationMs, skip))
+  }
+
+  /** Writes the line of a connection whose bytes were passed on. Filter and attributes are about requests. */
+  writeTcp(session: TcpSession, prefix: string, durationMs: number, plan: AccessLogPlan | null): void {
+    const skip = plan === null ? null : plan.skip
+    const { endpoint, backend, reason, detail, attempts } = session
+    let line = this.#start() + prefix
+    line += this.#named('endpoint', endpoint ?? '', skip) + this.#named('backend', backend ?? '', skip)
+    line += this.#named('src.addr', address(session.remoteAddress, session.remotePort), skip)
+    line += this.#named('tls.sni', session.serverName, skip) + this.#named('protocol', 'tcp', skip)
+    if (reason !== null) {
+      line += this.#named('error', detail === '' ? TCP_REASONS[reason] : detail, skip)
+      line += this.#named('reason', reason, skip)
     }
-    this.#sink.append(json ? `${line}}\n` : `${line}\n`)
+    line += this.#plain('bytes.in', session.bytesReceived, skip) + this.#plain('bytes.out', session.bytesSent, skip)
+    if (attempts > 1) line += this.#plain('retry.attempt', attempts, skip)
+    this.#sink.append(this.#ended(line, durationMs, skip))
+  }
+
+  #start(): string {
+    const time = timestamp(Date.now())
+    return this.#format === 'json'
+      ? `{"time":"${time}","level":"info","target":"request"`
+      : `time=${time} level=info target=request`
+  }
+
+  #ended(line: string, durationMs: number, skip: Skip): string {
+    const json = this.#format === 'json'
+    const end = json ? '}\n' : '\n'
+    if (skip?.has('duration')) return line + end
+    const duration = json
+      ? `,"duration":${Math.round(durationMs * 1000) / 1000}`
+      : ` duration=${durationMs.toFixed(3)}ms`
+    return line + duration + end
   }
 
   /** A field of the configuration, for AccessLogPlan.attributes. False: the line has no room for it. */
@@ -188,10 +219,6 @@ export class AccessLog implements FieldSink {
 
 /** Names of default fields that the configuration leaves out; null for none. */
 type Skip = ReadonlySet<string> | null
-
-function start(): string {
-  return `time=${timestamp(Date.now())} level=info target=request`
-}
 
 /** Who the client's certificate says that it is. */
 function identityOf({ subject, subjectAltNames }: PeerCertificate): string {

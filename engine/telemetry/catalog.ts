@@ -89,6 +89,13 @@ export const METRICS = {
   ),
   weir_request_bytes_total: counter('Bytes received from clients.', ['route']),
   weir_response_bytes_total: counter('Bytes sent to clients.', ['route']),
+  weir_tcp_connections_total: counter(
+    'Connections of TCP and of TLS passed on that ended. reason: "" when both sides ended it, or why not.',
+    ['port', 'listener', 'route', 'backend', 'reason']
+  ),
+  weir_tcp_connection_duration_seconds: histogram('From the first to the last byte of such a connection.', ['route']),
+  weir_tcp_received_bytes_total: counter('Bytes of such connections received from clients.', ['route']),
+  weir_tcp_sent_bytes_total: counter('Bytes of such connections sent to clients.', ['route']),
   weir_downstream_connections: gauge('Client connections that are open.', ['port', 'transport']),
   weir_downstream_connections_total: counter('Client connections accepted.', ['port', 'transport']),
   weir_tls_handshakes_total: counter('TLS handshakes of clients. result: ok, resumed, or why there was none.', [

@@ -2,6 +2,7 @@
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { MirrorRecorder } from '#engine/contract/mirror.ts'
 import type { Recorder } from '#engine/contract/route.ts'
+import type { TcpRecorder } from '#engine/contract/tcp.ts'
 import { AccessLog } from './access-log.ts'
 import { CopyRecorder } from './copy-recorder.ts'
 import { downstreamTelemetry, type Handshake } from './downstream.ts'
@@ -12,6 +13,7 @@ import { McpMetrics } from './mcp-metrics.ts'
 import { Metrics, type SeriesAnnouncement } from './metrics.ts'
 import { ModelMetrics } from './model-metrics.ts'
 import { RouteRecorder } from './recorder.ts'
+import { ConnectionRecorder } from './tcp-recorder.ts'
 
 export interface TelemetryOptions {
   /** REGION_BYTES, this worker's alone. */
@@ -56,6 +58,8 @@ export interface Telemetry {
   readonly upstream: UpstreamTelemetry
   /** The recorder of a route. Made at build time; series of the same names continue over reloads. */
   recorderFor(route: string, listener: string, port: number, log?: AccessLogPlan | null): Recorder
+  /** As recorderFor, of connections whose bytes are passed on. */
+  tcpRecorderFor(route: string, listener: string, port: number, log?: AccessLogPlan | null): TcpRecorder
   /** The recorder of the copies that the mirrors of a route get. */
   mirrorRecorderFor(route: string): MirrorRecorder
   /** Records exchanges that found no route. */
@@ -92,6 +96,8 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     metrics,
     upstream: upstreamTelemetry(metrics, logger),
     recorderFor,
+    tcpRecorderFor: (route, listener, port, log = null) =>
+      new ConnectionRecorder(metrics, accessLog, log, { route, listener, port }),
     mirrorRecorderFor: (route) => new CopyRecorder(metrics, route),
     unrouted: recorderFor('', '', 0),
     downstream: downstreamTelemetry(metrics, logger),

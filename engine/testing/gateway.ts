@@ -83,8 +83,7 @@ export async function startGateway(
         workshop: { ...IDLE, kept, offload, buckets, log: (level, message) => logged.push(`${level}: ${message}`) },
         backends,
         upstream,
-        recorderFor: telemetry.recorderFor,
-        mirrorRecorderFor: telemetry.mirrorRecorderFor,
+        ...recordersOf(telemetry),
         fail: (ex, code) => lifecycle.fail(ex, code),
         reply: (ex, reply) => lifecycle.reply(ex, reply),
         inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers }),
@@ -120,7 +119,12 @@ export async function startGateway(
 }
 
 function ofWorker({ unrouted, downstream, upstream, setLogLevel, close }: Telemetry) {
-  return { unrouted, downstream, upstream, setLevel: setLogLevel, sample: () => {}, flush: () => close() }
+  const { evicted } = downstream
+  return { unrouted, downstream, evicted, upstream, setLevel: setLogLevel, sample: () => {}, flush: () => close() }
+}
+
+function recordersOf({ recorderFor, tcpRecorderFor, mirrorRecorderFor }: ReturnType<typeof telemetryOf>) {
+  return { recorderFor, tcpRecorderFor, mirrorRecorderFor }
 }
 
 function telemetryOf(table: MetricsTable, log: TestLog | undefined) {

@@ -2,8 +2,9 @@
 import { isIP } from 'node:net'
 import type { Destination, Endpoint, EndpointOptions, UpstreamClient } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import type { StreamClient } from '#engine/contract/tcp.ts'
 
-export interface FakeUpstream extends UpstreamClient {
+export interface FakeUpstream extends UpstreamClient, StreamClient {
   readonly endpoints: { readonly destination: Destination; readonly options: EndpointOptions }[]
   /** Names of endpoints in the order of sending. */
   readonly sent: string[]
@@ -22,6 +23,7 @@ export function fakeUpstream(): FakeUpstream {
       const isHostname = unixPath === null && isIP(host) === 0
       return { name: unixPath ?? `${host}:${port}`, usable: true, hostHeader, isHostname }
     },
+    stream: () => ({ name: '', usable: true, connect: () => () => {} }),
     send(_ex: Exchange, endpoint: Endpoint): void {
       sent.push(endpoint.name)
     }

@@ -1,12 +1,14 @@
 /** The upstream side of one worker: every destination that was ever asked for, and its state. */
 import type { Destination, Endpoint, EndpointOptions, UpstreamClient } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import type { StreamClient, StreamEndpoint } from '#engine/contract/tcp.ts'
 import { EndpointState, type UpstreamShared } from './endpoint.ts'
+import { type StreamOptions, StreamState } from './stream.ts'
 
 /** Endpoints kept although nothing is connected to them; dynamic proxies name new ones all the time. */
 const ENDPOINTS_MAX = 8192
 
-export interface Upstream extends UpstreamClient {
+export interface Upstream extends UpstreamClient, StreamClient {
   /** Connections by state, for metrics. */
   counts(): { idle: number; busy: number }
   /** Closes idle connections (drain). */
@@ -15,6 +17,7 @@ export interface Upstream extends UpstreamClient {
 
 export function createUpstream(shared: UpstreamShared): Upstream {
   const endpoints = new Map<string, EndpointState>()
+  const streams = new Map<string, StreamState>()
   return {
     endpoint(destination: Destination, options: EndpointOptions): Endpoint {
       const key = JSON.stringify([destination, options])
@@ -30,6 +33,16 @@ export function createUpstream(shared: UpstreamShared): Upstream {
       // Every Endpoint was made by endpoint() above.
       ;(endpoint as EndpointState).send(ex)
     },
+    stream(destination: Destination, options: StreamOptions): StreamEndpoint {
+      const key = JSON.stringify([destination, options])
+      let stream = streams.get(key)
+      if (stream === undefined) {
+        if (streams.size >= ENDPOINTS_MAX) forgetUnused(streams)
+        stream = new StreamState(destination, options, shared)
+        streams.set(key, stream)
+      }
+      return stream
+    },
     counts() {
       let idle = 0
       let busy = 0
@@ -37,6 +50,7 @@ export function createUpstream(shared: UpstreamShared): Upstream {
         idle += endpoint.idle
         busy += endpoint.busy
       }
+      for (const stream of streams.values()) busy += stream.total
       return { idle, busy }
     },
     closeIdle() {
@@ -45,6 +59,6 @@ export function createUpstream(shared: UpstreamShared): Upstream {
   }
 }
 
-function forgetUnused(endpoints: Map<string, EndpointState>): void {
+function forgetUnused(endpoints: Map<string, { readonly total: number }>): void {
   for (const [key, endpoint] of endpoints) if (endpoint.total === 0) endpoints.delete(key)
 }

@@ -51,6 +51,8 @@ class FakeWire implements Wire {
     this.isBroken = true
   }
 
+  speaksFor(): void {}
+
   write(text: string): void {
     this.written += text
   }

@@ -6,6 +6,7 @@ import type { Recorder, Router } from '#engine/contract/route.ts'
 import { Crowd, clientsMax, type Evicted } from '#engine/downstream/crowd.ts'
 import { type DownstreamObserver, type OpenBind, openBind } from '#engine/downstream/listen.ts'
 import { type Llhttp, llhttp } from '#engine/http/llhttp.ts'
+import { frontendOf } from '#engine/ir/plain.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { Lifecycle } from '#engine/lifecycle.ts'
@@ -97,7 +98,8 @@ export class WorkerThread {
       const runtime = this.#parts.build(snapshot, this.#upstream!, lifecycle)
       const kept: (() => void)[] = []
       for (const bind of snapshot.binds) {
-        if (this.#keeps(bind.port, snapshot)) kept.push(this.#binds.get(bind.port)!.prepare(snapshot.frontend, bind))
+        const frontend = frontendOf(snapshot.frontend, bind)
+        if (this.#keeps(bind.port, snapshot)) kept.push(this.#binds.get(bind.port)!.prepare(frontend, bind))
         else opened.set(bind.port, await this.#open(snapshot, bind.port, lifecycle))
       }
       for (const apply of kept) apply()
@@ -149,10 +151,11 @@ export class WorkerThread {
       llhttp: this.#parser,
       sockets: this.#sockets,
       timers: this.#timers,
-      frontend: snapshot.frontend,
+      frontend: frontendOf(snapshot.frontend, bind),
       observer: this.#parts.telemetry.downstream,
       crowd: this.#crowd!,
-      secret: this.#parts.secret
+      secret: this.#parts.secret,
+      tcp: () => this.#runtime.tcp
     })
   }
 

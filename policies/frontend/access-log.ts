@@ -43,7 +43,16 @@ const DEFAULTS = [
     'gen_ai.tool.name',
     'gen_ai.prompt.name'
   ],
-  ...['mcp.resource.uri', 'jsonrpc.request.id', 'rpc.response.status_code', 'error.type', 'duration']
+  ...[
+    'mcp.resource.uri',
+    'jsonrpc.request.id',
+    'rpc.response.status_code',
+    'error.type',
+    'tls.sni',
+    'protocol',
+    'error',
+    'duration'
+  ]
 ]
 /** Fields of a map that hold credentials, whoever names the map. One that is named itself is meant. */
 const SENSITIVE = new Set([

@@ -1,0 +1,180 @@
+/** Listeners of a Snapshot with TCP behind them -> what a worker asks for every connection to their ports. */
+import type { AccessLogPlan } from '#engine/contract/access-log.ts'
+import type { Problem } from '#engine/contract/config-error.ts'
+import type {
+  Dialled,
+  StreamClient,
+  StreamEndpoint,
+  TcpListener,
+  TcpPort,
+  TcpReason,
+  TcpRecorder,
+  TcpRoute,
+  TcpSession,
+  TcpTable
+} from '#engine/contract/tcp.ts'
+import type { Backend, Listener, Snapshot, TcpRouteSpec, WeightedBackend } from '#engine/ir/snapshot.ts'
+import { HostTable } from '#engine/routing/hosts.ts'
+import { writeProxyHeader } from '#engine/socket/proxy-header.ts'
+import { type Turn, turnsOf } from './weighted.ts'
+
+export interface TcpDeps {
+  readonly upstream: StreamClient
+  readonly tcpRecorderFor: (route: string, listener: string, port: number, log: AccessLogPlan | null) => TcpRecorder
+}
+
+/** Backends that one connection is tried on. */
+const BACKENDS_MAX = 3
+/** Failures before a byte was sent, which another backend may not have. */
+const ELSEWHERE: ReadonlySet<TcpReason> = new Set(['CONNECT_FAILURE', 'CONNECT_TIMEOUT', 'DNS_FAILURE'])
+
+/** Problems are appended to `problems`; then the result may not be used. */
+export function buildTcp(snapshot: Snapshot, deps: TcpDeps, log: AccessLogPlan | null, problems: Problem[]): TcpTable {
+  const ports = new Map<number, TcpPort>()
+  const recorders = new Map<number, TcpRecorder>()
+  const unknown = deps.tcpRecorderFor('', '', 0, log)
+  snapshot.binds.forEach((bind, b) => {
+    recorders.set(bind.port, deps.tcpRecorderFor('', '', bind.port, log))
+    const own = bind.listeners.filter(({ protocol }) => protocol === 'TCP' || protocol === 'TLS')
+    if (own.length === 0) return
+    const isTls = own.every(({ protocol }) => protocol === 'TLS')
+    const path = `binds[${b}]`
+    if (!isTls && bind.listeners.length > 1) {
+      const message = 'a listener of protocol TCP takes every connection of its port: it must be the only one'
+      problems.push({ path: `${path}.listeners`, message })
+    }
+    const table = new HostTable<TcpListener>()
+    bind.listeners.forEach((listener, l) => {
+      if (!own.includes(listener)) return
+      const place = { snapshot, deps, log, problems, port: bind.port, path: `${path}.listeners[${l}]` }
+      table.set(listener.hostname, buildListener(listener, place))
+    })
+    ports.set(bind.port, { isTls, find: (name) => table.find(name) })
+  })
+  return { find: (port) => ports.get(port) ?? null, recorder: (port) => recorders.get(port) ?? unknown }
+}
+
+interface Place {
+  readonly snapshot: Snapshot
+  readonly deps: TcpDeps
+  readonly log: AccessLogPlan | null
+  readonly problems: Problem[]
+  readonly port: number
+  readonly path: string
+}
+
+function buildListener(listener: Listener, place: Place): TcpListener {
+  const { deps, log, problems, port, path } = place
+  const table = new HostTable<TcpRoute>()
+  listener.tcpRoutes.forEach((spec, r) => {
+    const at = `${path}.tcpRoutes[${r}]`
+    const route = new Route(spec, listener.name, { ...place, path: at })
+    if (listener.protocol === 'TCP' && spec.hostnames.length > 0)
+      problems.push({ path: `${at}.hostnames`, message: 'connections of plain TCP name no host: only TLS does' })
+    for (const hostname of spec.hostnames.length === 0 ? ['*'] : spec.hostnames) {
+      if (table.get(hostname) !== undefined)
+        problems.push({ path: at, message: `the listener already has a route for ${said(hostname)}` })
+      table.set(hostname, route)
+    }
+  })
+  const recorder = deps.tcpRecorderFor('', listener.name, port, log)
+  return { name: listener.name, recorder, route: (name) => table.find(name) ?? null }
+}
+
+function said(hostname: string): string {
+  return hostname === '*' ? 'every connection' : `"${hostname}"`
+}
+
+/** One backend of a route. */
+interface Choice {
+  readonly weight: number
+  readonly backend: string
+  readonly proxy: 'v1' | 'v2' | null
+  /** Where a connection goes, or why nowhere. */
+  endpoint(session: TcpSession): StreamEndpoint | TcpReason
+  usable(): boolean
+}
+
+class Route implements TcpRoute {
+  readonly name: string
+  readonly recorder: TcpRecorder
+  readonly #turn: Turn<Choice>
+  readonly #choices: readonly Choice[]
+
+  constructor(spec: TcpRouteSpec, listener: string, place: Place) {
+    this.name = spec.name
+    this.recorder = place.deps.tcpRecorderFor(spec.name, listener, place.port, place.log)
+    this.#choices = spec.backends
+      .map((reference, i) => compile(reference, { ...place, path: `${place.path}.backends[${i}]` }))
+      .filter(({ weight }) => weight > 0)
+    this.#turn = turnsOf(this.#choices)
+  }
+
+  dial(session: TcpSession, done: Dialled): () => void {
+    const tried: Choice[] = []
+    let giveUp: () => void = () => {}
+    const next = (last: TcpReason): void => {
+      const fresh = tried.length === 0 ? null : this.#turn((choice) => !tried.includes(choice))
+      const choice = tried.length === 0 ? (this.#turn((one) => one.usable()) ?? this.#turn(always)) : fresh
+      if (choice === null || tried.length >= BACKENDS_MAX) {
+        done(last, null)
+        return
+      }
+      tried.push(choice)
+      session.backend = choice.backend
+      const endpoint = choice.endpoint(session)
+      if (typeof endpoint === 'string') {
+        done(endpoint, null)
+        return
+      }
+      giveUp = endpoint.connect(session, (reason, wire) => {
+        if (reason !== null && ELSEWHERE.has(reason)) next(reason)
+        else {
+          if (wire !== null && choice.proxy !== null) wire.write(writeProxyHeader(choice.proxy, session))
+          done(reason, wire)
+        }
+      })
+    }
+    next('NO_BACKEND')
+    return () => giveUp()
+  }
+}
+
+const always = (): boolean => true
+
+function compile(reference: WeightedBackend, place: Place): Choice {
+  const { backend: name, weight } = reference
+  const { backends } = place.snapshot
+  const backend = Object.hasOwn(backends, name) ? backends[name] : undefined
+  const tcp = reference.policies.tcp as { readonly proxyProtocol?: 'v1' | 'v2' } | undefined
+  const of = { weight, backend: name, proxy: tcp?.proxyProtocol ?? null }
+  const find = endpointOf(backend, place)
+  if (typeof find === 'string') {
+    place.problems.push({ path: `${place.path}.backend`, message: `${find}: "${name}"` })
+    return { ...of, endpoint: () => 'NO_BACKEND', usable: () => false }
+  }
+  return { ...of, ...find }
+}
+
+/** Or what is wrong with the backend. */
+function endpointOf(
+  backend: Backend | undefined,
+  { snapshot, deps }: Place
+): Pick<Choice, 'endpoint' | 'usable'> | string {
+  const { connectTimeoutMs } = snapshot.process.upstream
+  if (backend === undefined) return 'there is no such backend'
+  if (backend.kind === 'static') {
+    const { host, port, unixPath } = backend
+    const endpoint = deps.upstream.stream({ host, port, unixPath }, { guarded: false, allow: [], connectTimeoutMs })
+    return { endpoint: () => endpoint, usable: () => endpoint.usable }
+  }
+  if (backend.kind !== 'dynamic') return 'bytes of TCP cannot go to a backend of models or of MCP servers'
+  const options = { guarded: true, allow: backend.allowAddresses, connectTimeoutMs }
+  return {
+    endpoint: ({ serverName, localPort }) =>
+      serverName === ''
+        ? 'NO_SERVER_NAME'
+        : deps.upstream.stream({ host: serverName, port: localPort, unixPath: null }, options),
+    usable: always
+  }
+}

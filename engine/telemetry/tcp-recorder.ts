@@ -1,0 +1,67 @@
+/** RECORD for connections whose bytes are passed on unread: counters and a line of the access log, once for each. */
+import { performance } from 'node:perf_hooks'
+import type { AccessLogPlan } from '#engine/contract/access-log.ts'
+import type { TcpRecorder, TcpSession } from '#engine/contract/tcp.ts'
+import type { AccessLog } from './access-log.ts'
+import type { Counter, Histogram, Metrics } from './metrics.ts'
+import type { RecorderPlace } from './recorder.ts'
+
+interface Totals {
+  readonly duration: Histogram
+  readonly bytesIn: Counter
+  readonly bytesOut: Counter
+}
+
+export class ConnectionRecorder implements TcpRecorder {
+  readonly #metrics: Metrics
+  readonly #accessLog: AccessLog
+  readonly #plan: AccessLogPlan | null
+  readonly #place: RecorderPlace
+  /** By backend and reason: names of the configuration and of TCP_REASONS. */
+  readonly #counters = new Map<string, Counter>()
+  #totals: Totals | null = null
+  #logPrefix: string | null = null
+
+  constructor(metrics: Metrics, accessLog: AccessLog, plan: AccessLogPlan | null, place: RecorderPlace) {
+    this.#metrics = metrics
+    this.#accessLog = accessLog
+    this.#plan = plan
+    this.#place = place
+  }
+
+  /** Called once, when the connection is over. */
+  record(session: TcpSession): void {
+    const durationMs = performance.now() - session.startedAt
+    const totals = this.#totals ?? this.#makeTotals()
+    totals.duration.observe(durationMs / 1000)
+    totals.bytesIn.add(session.bytesReceived)
+    totals.bytesOut.add(session.bytesSent)
+    this.#counter(session.backend ?? '', session.reason ?? '').add(1)
+    if (!this.#accessLog.enabled) return
+    const { listener, route } = this.#place
+    this.#logPrefix ??= this.#accessLog.prefix(listener, route, this.#plan)
+    this.#accessLog.writeTcp(session, this.#logPrefix, durationMs, this.#plan)
+  }
+
+  #counter(backend: string, reason: string): Counter {
+    const key = `${reason} ${backend}`
+    let counter = this.#counters.get(key)
+    if (counter === undefined) {
+      const { route, listener, port } = this.#place
+      const labels = { port: port === 0 ? '' : String(port), listener, route, backend, reason }
+      counter = this.#metrics.counter('weir_tcp_connections_total', labels)
+      this.#counters.set(key, counter)
+    }
+    return counter
+  }
+
+  #makeTotals(): Totals {
+    const labels = { route: this.#place.route }
+    this.#totals = {
+      duration: this.#metrics.histogram('weir_tcp_connection_duration_seconds', labels),
+      bytesIn: this.#metrics.counter('weir_tcp_received_bytes_total', labels),
+      bytesOut: this.#metrics.counter('weir_tcp_sent_bytes_total', labels)
+    }
+    return this.#totals
+  }
+}
