@@ -132,16 +132,16 @@ class Checks {
   #checkFiles(tls: Raw, at: Path): Pair | null {
     const cert = this.#read(tls.cert, [...at, 'cert'])
     const key = this.#read(tls.key, [...at, 'key'])
-    const root = tls.root === undefined ? '' : this.#read(tls.root, [...at, 'root'])
+    const root = this.#read(tls.root, [...at, 'root'])
     const chain = cert === null ? null : this.#certificates(cert, [...at, 'cert'])
-    const authorities = root === null || root === '' ? null : this.#certificates(root, [...at, 'root'])
+    const authorities = root === null ? null : this.#certificates(root, [...at, 'root'])
     const object = key === null ? null : this.#key(key, [...at, 'key'])
-    if (chain === null || object === null || root === null || (root !== '' && authorities === null)) return null
+    if (chain === null || object === null || (tls.root !== undefined && authorities === null)) return null
     if (!chain[0]!.checkPrivateKey(object)) {
       this.#report([...at, 'key'], 'the key does not belong to the certificate (the first one in the file of cert)')
       return null
     }
-    return { cert: cert!, keyText: key!, key: object, root: root === '' ? null : root }
+    return { cert: cert!, keyText: key!, key: object, root }
   }
 
   #read(path: unknown, at: Path): string | null {

@@ -1,0 +1,160 @@
+/** Mistakes in listeners of TLS: each clear, at its place, and never with anything of a key. */
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { describe, it } from 'node:test'
+import { isSecret } from '#engine/kit/secret.ts'
+import { loadConfig } from '#engine/standalone/load.ts'
+import { authority, selfSigned } from '#engine/testing/certificates.ts'
+
+const a = selfSigned(['a.test'])
+const b = selfSigned(['b.test'])
+const rsa = selfSigned(['a.test'], 'rsa')
+const encrypted = generateKeyPairSync('ec', {
+  namedCurve: 'P-256',
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' }
+}).privateKey
+const short = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs1', format: 'pem' })
+
+const FILES: Readonly<Record<string, string>> = {
+  'a.pem': a.cert,
+  'a.key': a.key,
+  'b.pem': b.cert,
+  'b.key': b.key,
+  'rsa.pem': rsa.cert,
+  'rsa.key': rsa.key,
+  'other-rsa.key': String(short),
+  'encrypted.key': encrypted,
+  'garbage.pem': '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n',
+  'garbage.key': '-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n',
+  'empty.pem': ''
+}
+
+function load(listeners: string, top = '') {
+  const text = `binds:\n- port: 8443\n  listeners:\n${listeners}\n${top}`
+  const readFile = (path: string): string => {
+    const found = FILES[path.slice(path.lastIndexOf('/') + 1)]
+    if (found !== undefined) return found
+    throw Object.assign(new Error('no such file'), { code: 'ENOENT' })
+  }
+  return loadConfig(text, { file: 'f', env: {}, policies: [], processors: 1, readFile, folder: '/etc' })
+}
+
+/** "path: message" of every mistake. */
+function mistakes(listeners: string, top = ''): string[] {
+  const result = load(listeners, top)
+  return result.ok ? [] : result.errors.map(({ path, message }) => `${path}: ${message}`)
+}
+
+const AT = 'binds[0].listeners[0].'
+const https = (tls: string) => `  - { protocol: HTTPS, tls: { ${tls} } }`
+const PAIR = 'cert: a.pem, key: a.key'
+
+describe('listeners of TLS in the file', () => {
+  it('become listeners of the Snapshot, with the key as a secret', () => {
+    const result = load(https(`${PAIR}, root: b.pem, minTLSVersion: TLS_V1_3`))
+    ok(result.ok, JSON.stringify(result))
+    const { protocol, tls } = result.snapshot.binds[0]!.listeners[0]!
+    equal(protocol, 'HTTPS')
+    deepEqual([tls!.cert, tls!.clientCa, tls!.minVersion, tls!.maxVersion], [a.cert, b.cert, '1.3', null])
+    ok(isSecret(tls!.key))
+    const names = result.files.map(({ path }) => path)
+    deepEqual(names, ['/etc/a.pem', '/etc/a.key', '/etc/b.pem'])
+  })
+
+  const rows: readonly (readonly [listeners: string, expected: string, top?: string])[] = [
+    ['  - { protocol: HTTPS }', `${AT}protocol: HTTPS needs tls, with cert and key`],
+    [`  - { tls: { ${PAIR} } }`, `${AT}tls: is of protocol HTTPS, and this listener speaks HTTP`],
+    [https('cert: a.pem'), `${AT}tls.key: is required`],
+    [
+      https('cert: a.pem, key: b.key'),
+      `${AT}tls.key: the key does not belong to the certificate (the first one in the file of cert)`
+    ],
+    [
+      https('cert: rsa.pem, key: other-rsa.key'),
+      `${AT}tls.key: the key does not belong to the certificate (the first one in the file of cert)`
+    ],
+    [https('cert: nowhere.pem, key: a.key'), `${AT}tls.cert: cannot read /etc/nowhere.pem: there is no such file`],
+    [
+      https('cert: a.key, key: a.pem'),
+      `${AT}tls.cert: the file has no certificate in PEM (-----BEGIN CERTIFICATE-----)`
+    ],
+    [https('cert: garbage.pem, key: a.key'), `${AT}tls.cert: the file has a certificate that cannot be read`],
+    [
+      https('cert: empty.pem, key: a.key'),
+      `${AT}tls.cert: the file has no certificate in PEM (-----BEGIN CERTIFICATE-----)`
+    ],
+    [
+      https('cert: a.pem, key: garbage.key'),
+      `${AT}tls.key: the file has no private key in PEM (-----BEGIN PRIVATE KEY-----)`
+    ],
+    [
+      https('cert: a.pem, key: encrypted.key'),
+      `${AT}tls.key: the key is encrypted: weir takes one without a passphrase`
+    ],
+    [
+      https(`${PAIR}, root: empty.pem`),
+      `${AT}tls.root: the file has no certificate in PEM (-----BEGIN CERTIFICATE-----)`
+    ],
+    [
+      https(`${PAIR}, minTLSVersion: TLS_V1_3, maxTLSVersion: TLS_V1_2`),
+      `${AT}tls.minTLSVersion: the lowest version (1.3) is above the highest one (1.2)`
+    ],
+    [
+      https(`${PAIR}, minTLSVersion: TLS_V1_3`),
+      `${AT}tls.minTLSVersion: the lowest version (1.3) is above the highest one (1.2)`,
+      'frontendPolicies: { tls: { maxProtocolVersion: "1.2" } }'
+    ],
+    [
+      https(`${PAIR}, cipherSuites: [TLS13_AES_128_GCM_SHA256], maxTLSVersion: TLS_V1_2`),
+      `${AT}tls.cipherSuites: none of the cipher suites is for a version that is spoken (1.2)`
+    ],
+    [
+      https(`${PAIR}, cipherSuites: [TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]`),
+      `${AT}tls.cipherSuites: none of the cipher suites fits the certificate, which has a key of type ec`
+    ],
+    [https(`${PAIR}, mode: dynamicCa`), `${AT}tls.mode: listener TLS setting 'mode' is not in this version of weir`],
+    [
+      `${https(PAIR)}\n  - { hostname: b.test }`,
+      'binds[0].listeners[1].protocol: TLS and clear text cannot share a port: the other listeners of this one are of the other kind'
+    ],
+    [
+      `${https(PAIR)}\n${https(PAIR)}`,
+      'binds[0].listeners[1].hostname: there is already a listener for the host "*" in line 4'
+    ]
+  ]
+  for (const [listeners, expected, top] of rows) {
+    it(`says: ${expected.slice(expected.indexOf(': ') + 2)} (${listeners.trim().slice(0, 60)})`, () => {
+      const all = mistakes(listeners, top)
+      ok(all.includes(expected), `${expected}\n${all.join('\n')}`)
+      ok(!/c2VjcmV0|MII|AAAA/.test(all.join('\n')), 'something of a file is in a message')
+    })
+  }
+
+  it('does not let uws serve them', () => {
+    const text = `binds:\n- { port: 1, transport: uws, listeners: [{ protocol: HTTPS, tls: { ${PAIR} } }] }`
+    const result = loadConfig(text, {
+      file: 'f',
+      env: {},
+      policies: [],
+      readFile: (path) => FILES[path.split('/').at(-1)!]!
+    })
+    ok(!result.ok)
+    ok(result.errors.some(({ message }) => message === 'uws does not serve TLS: only clear-text HTTP'))
+  })
+
+  it('warns of certificates that clients will refuse', () => {
+    const key = authority('ca').issue('/CN=old.test', ['DNS:old.test'], -1)
+    const files: Record<string, string> = { ...FILES, 'old.pem': key.cert, 'old.key': key.key }
+    const listeners = `  - { protocol: HTTPS, tls: { cert: old.pem, key: old.key } }
+  - { hostname: z.test, protocol: HTTPS, tls: { ${PAIR} } }
+  - { hostname: a.test, protocol: HTTPS, tls: { ${PAIR} } }`
+    const text = `binds:\n- port: 8443\n  listeners:\n${listeners}\n`
+    const readFile = (path: string) => files[path.slice(path.lastIndexOf('/') + 1)]!
+    const result = loadConfig(text, { file: 'f', env: {}, policies: [], processors: 1, readFile })
+    ok(result.ok, JSON.stringify(result))
+    equal(result.warnings.length, 2)
+    ok(/listeners\[0\]\.tls\.cert: the certificate has expired/.test(result.warnings[0]!))
+    ok(/listeners\[1\]\.tls\.cert: the certificate is not for "z\.test"/.test(result.warnings[1]!))
+  })
+})
