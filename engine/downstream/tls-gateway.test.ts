@@ -1,4 +1,4 @@
-/** Listeners of TLS in a whole gateway: names, certificates, schemes, identities; with node:tls and node:https, curl and openssl. */
+/** Listeners of TLS in a whole gateway: names, certificates, schemes, identities; with node:tls, curl and openssl. */
 import { deepEqual, equal, fail, match, ok } from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'

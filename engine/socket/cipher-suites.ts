@@ -1,4 +1,4 @@
-/** The cipher suites of spec 2.6 (FrontendTLS.cipherSuites), with the names that OpenSSL has for them (openssl-ciphers(1)). */
+/** The cipher suites of spec 2.6 (FrontendTLS.cipherSuites), with the names that OpenSSL has for them. */
 
 const OF_13: Readonly<Record<string, string>> = {
   TLS13_AES_256_GCM_SHA384: 'TLS_AES_256_GCM_SHA384',

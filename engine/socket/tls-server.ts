@@ -190,17 +190,13 @@ export function startOverSocket(
     failed()
   })
   socket.on('close', failed)
-  // Nobody reads yet: without being asked the socket would not say that its client has gone.
-  const look = () => {
-    if (socket.readableLength === 0) socket.read(0)
-  }
-  socket.on('readable', look)
+  const stopLooking = lookAt(socket)
   socket.on('end', () => {
     failed()
     if (isFailed) socket.destroy()
   })
   socket.on('secure', () => {
-    socket.off('readable', look)
+    stopLooking()
     const peer = server.asksForCertificate ? peerOf(socket.getPeerCertificate().raw) : null
     const refusal = server.refuses(peer, socket.authorized ? null : codeOf(verifyErrorOf(socket)))
     settle(() => {
@@ -222,6 +218,15 @@ export function startOverSocket(
     settled = true
     socket.destroy()
   }
+}
+
+/** Nobody reads yet: without being asked the socket would not say that its client has gone. */
+function lookAt(socket: TLSSocket): () => void {
+  const look = () => {
+    if (socket.readableLength === 0) socket.read(0)
+  }
+  socket.on('readable', look)
+  return () => socket.off('readable', look)
 }
 
 function verifyErrorOf(socket: TLSSocket): Error | null {

@@ -10,7 +10,7 @@ import { monotonicClock } from '#engine/kit/monotonic.ts'
 import { formatErrors, loadConfig } from '#engine/standalone/load.ts'
 import { REGION_BYTES } from '#engine/telemetry/metrics.ts'
 import { MetricsTable } from '#engine/telemetry/metrics-table.ts'
-import { createTelemetry } from '#engine/telemetry/telemetry.ts'
+import { createTelemetry, type Telemetry } from '#engine/telemetry/telemetry.ts'
 import { BucketTable } from '#engine/workers/bucket-table.ts'
 import { bucketsOf } from '#engine/workers/buckets.ts'
 import { ChildrenOfWorker } from '#engine/workers/children/client.ts'
@@ -76,15 +76,7 @@ export async function startGateway(
     secret: ofProcess.secret,
     state: SharedState.create(1),
     post: (message) => answer(message),
-    telemetry: {
-      unrouted: telemetry.unrouted,
-      downstream: telemetry.downstream,
-      evicted: telemetry.downstream.evicted,
-      upstream: telemetry.upstream,
-      setLevel: telemetry.setLogLevel,
-      sample: () => {},
-      flush: () => telemetry.close()
-    },
+    telemetry: ofWorker(telemetry),
     build: (snapshot, upstream, lifecycle) =>
       buildRuntime(snapshot, {
         policies,
@@ -125,6 +117,12 @@ export async function startGateway(
       await offload.close()
     }
   }
+}
+
+function ofWorker(telemetry: Telemetry) {
+  const { unrouted, downstream, upstream, setLogLevel: setLevel } = telemetry
+  const { evicted } = downstream
+  return { unrouted, downstream, evicted, upstream, setLevel, sample: () => {}, flush: () => telemetry.close() }
 }
 
 function telemetryOf(table: MetricsTable, log: TestLog | undefined) {
