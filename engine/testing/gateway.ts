@@ -118,9 +118,10 @@ export async function startGateway(
   }
 }
 
-function ofWorker({ unrouted, downstream, upstream, setLogLevel, close }: Telemetry) {
+function ofWorker(telemetry: Telemetry) {
+  const { unrouted, downstream, upstream, setLogLevel: setLevel } = telemetry
   const { evicted } = downstream
-  return { unrouted, downstream, evicted, upstream, setLevel: setLogLevel, sample: () => {}, flush: () => close() }
+  return { unrouted, downstream, evicted, upstream, setLevel, sample: () => {}, flush: () => telemetry.close() }
 }
 
 function recordersOf({ recorderFor, tcpRecorderFor, mirrorRecorderFor }: ReturnType<typeof telemetryOf>) {
