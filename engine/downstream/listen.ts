@@ -7,6 +7,7 @@ import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import type { SocketLayer, Wire } from '#engine/socket/wire.ts'
 import type { Crowd, OpenConnection } from './crowd.ts'
 import { Http1Connection, type Http1Server } from './h1.ts'
+import { Http2Connection } from './h2.ts'
 import { hasTls, TlsPort } from './tls-port.ts'
 import { type HandshakeReport, type TlsPlace, TlsStage } from './tls-stage.ts'
 import { openUws } from './uws.ts'
@@ -74,6 +75,7 @@ async function openNode(bind: Bind, context: DownstreamContext): Promise<OpenBin
     llhttp: context.llhttp,
     timers: context.timers,
     settings: frontend.http,
+    http2: frontend.http2,
     draining: false,
     connections: new Set(),
     closed: () => observer.closed(bind.port, 'node')
@@ -107,6 +109,7 @@ async function openNode(bind: Bind, context: DownstreamContext): Promise<OpenBin
       return () => {
         tls = nextTls
         server.settings = next.http
+        server.http2 = next.http2
         keepalive.timeMs = next.tcp.keepalive.timeMs
       }
     },
@@ -132,5 +135,5 @@ async function openNode(bind: Bind, context: DownstreamContext): Promise<OpenBin
 
 /** The connection of what is spoken over the wire. */
 function speak(server: Http1Server, wire: Wire, tls: ClientTls | null): OpenConnection {
-  return new Http1Connection(server, wire, tls)
+  return tls?.alpn === 'h2' ? new Http2Connection(server, wire, tls) : new Http1Connection(server, wire, tls)
 }
