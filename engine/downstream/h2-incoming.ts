@@ -3,7 +3,7 @@
  * window that the stream has (RFC 9113 section 5.2): that is all the backpressure there is.
  */
 import { windowUpdateFrame } from '#engine/http2/frame-writer.ts'
-import { FLOW_CONTROL_ERROR, NO_ERROR, STREAM_CLOSED } from '#engine/http2/protocol.ts'
+import { DEFAULT_WINDOW, FLOW_CONTROL_ERROR, NO_ERROR, STREAM_CLOSED } from '#engine/http2/protocol.ts'
 import { ReceiveWindow } from '#engine/http2/receive-window.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import type { Wire } from '#engine/socket/wire.ts'
@@ -44,7 +44,8 @@ export class Incoming {
   constructor(carrier: IncomingCarrier, receiver: Receiver, windowBytes: number, isPaused: boolean) {
     this.#carrier = carrier
     this.#receiver = receiver
-    this.#window = new ReceiveWindow(windowBytes)
+    // A client that has not read our SETTINGS yet has the window of the RFC.
+    this.#window = new ReceiveWindow(windowBytes, Math.max(windowBytes, DEFAULT_WINDOW))
     this.isPaused = isPaused
   }
 

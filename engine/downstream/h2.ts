@@ -10,6 +10,7 @@ import { HpackDecoder } from '#engine/http2/hpack-decoder.ts'
 import { HpackEncoder } from '#engine/http2/hpack-encoder.ts'
 import {
   DEFAULT_TABLE_BYTES,
+  DEFAULT_WINDOW,
   ENHANCE_YOUR_CALM,
   FLOW_CONTROL_ERROR,
   NO_ERROR,
@@ -82,6 +83,7 @@ export class Http2Connection implements WireOwner, FrameHandler, OpenConnection,
   /** `prefaceBytes`: of the preface, seen and taken away already. */
   constructor(server: Http1Server, wire: Wire, tls: ClientTls | null, prefaceBytes = 0) {
     const { settings, http2 } = server
+    const { connectionWindowBytes: windowBytes } = http2
     this.server = server
     this.wire = wire
     this.tls = tls
@@ -89,7 +91,8 @@ export class Http2Connection implements WireOwner, FrameHandler, OpenConnection,
     this.#prefaceBytes = prefaceBytes
     this.#windowBytes = http2.windowBytes
     this.#reader = new FrameReader(this, http2.frameBytesMax, settings.headBytesMax * BLOCK_PART)
-    this.#window = new ReceiveWindow(http2.connectionWindowBytes)
+    this.#window = new ReceiveWindow(windowBytes, Math.max(windowBytes, DEFAULT_WINDOW))
+    if (windowBytes < DEFAULT_WINDOW) this.#window.withhold(DEFAULT_WINDOW - windowBytes)
     this.#timer = new WheelTimer(() => this.#onTimeout())
     wire.owner = this
     server.connections.add(this)
