@@ -15,7 +15,6 @@ export class AliveWatch {
   readonly #settings: FrontendHttp2
   readonly #watched: Watched
   readonly #timer: WheelTimer
-  #heardAt = turnStartedAt
   #isAsked = false
 
   constructor(timers: TimerWheel, settings: FrontendHttp2, watched: Watched) {
@@ -26,10 +25,9 @@ export class AliveWatch {
     timers.arm(this.#timer, turnStartedAt, settings.pingIntervalMs)
   }
 
-  /** The timer is not touched: it looks when it was last heard. */
   heard(): void {
-    this.#heardAt = turnStartedAt
     this.#isAsked = false
+    this.#timers.arm(this.#timer, turnStartedAt, this.#settings.pingIntervalMs)
   }
 
   stop(): void {
@@ -37,15 +35,12 @@ export class AliveWatch {
   }
 
   #onTimeout(): void {
-    const { pingIntervalMs, pingTimeoutMs } = this.#settings
     enterTurn()
-    const leftMs = pingIntervalMs - (turnStartedAt - this.#heardAt)
     if (this.#isAsked) this.#watched.lost()
     else {
-      const isDue = leftMs <= 0
-      this.#isAsked = isDue
-      this.#timers.arm(this.#timer, turnStartedAt, isDue ? pingTimeoutMs : leftMs)
-      if (isDue) this.#watched.ask()
+      this.#isAsked = true
+      this.#timers.arm(this.#timer, turnStartedAt, this.#settings.pingTimeoutMs)
+      this.#watched.ask()
     }
     leaveTurn()
   }

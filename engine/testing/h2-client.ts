@@ -67,6 +67,13 @@ export class H2Client implements FrameHandler {
     return block
   }
 
+  /** Likewise, exactly as they are: names in any case, and twice. */
+  requestRaw(id: number, fields: readonly (readonly [string, string])[], endStream = true): void {
+    let block = ''
+    for (const [name, value] of fields) block += `\0${lengthOf(name)}${name}${lengthOf(value)}${value}`
+    this.send(headersFrame(block, endStream ? END_STREAM : 0, id, 16_384))
+  }
+
   get(id: number, path = '/', ...more: [string, string][]): void {
     this.request(id, [...requestFields('GET', path), ...more])
   }
@@ -196,4 +203,11 @@ export async function h2Client(port: number, settings: readonly number[] = []): 
   const client = new H2Client(socket)
   client.send(PREFACE + settingsFrame(settings))
   return client
+}
+
+/** As HPACK writes it, up to 16 KiB and more (RFC 7541 section 5.1). */
+function lengthOf(text: string): string {
+  const rest = text.length - 127
+  if (rest < 0) return String.fromCharCode(text.length)
+  return String.fromCharCode(127, (rest & 127) | 128, ((rest >> 7) & 127) | 128, rest >> 14)
 }
