@@ -20,7 +20,7 @@ import {
   REQUEST
 } from '#engine/http/llhttp.ts'
 import { hasNoContent, safeTrailers, statusLine } from '#engine/http/status.ts'
-import { PREFACE } from '#engine/http2/protocol.ts'
+import { PREFACE, PREFACE_TOLD } from '#engine/http2/protocol.ts'
 import type { FrontendHttp2 } from '#engine/ir/frontend.ts'
 import type { FrontendSettings } from '#engine/ir/snapshot.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
@@ -34,9 +34,6 @@ import { Http2Connection } from './h2.ts'
 
 /** Bytes a client may send ahead (pipelining) before we stop reading. */
 const AHEAD_BYTES_MAX = 64 * 1024
-
-/** So much of HTTP/2's preface no request of HTTP/1 begins with: its method is reserved (RFC 9113 section 11.6). */
-const PREFACE_TOLD = 'PRI '.length
 
 /** What the connections of one bind share. */
 export interface Http1Server {

@@ -93,7 +93,7 @@ for (const sockets of ['handles', 'net'] as const) {
       ]
       const server = await upstream(async (peer) => {
         for (let n = 1; n <= 4; n++) {
-          seen = await peer.until(n === 4 ? '\r\n0\r\nx-check: 2\r\n\r\n' : new RegExp(`(?:[^]*?\r\n\r\n){${n}}`))
+          seen = await peer.until(n === 4 ? '\r\n0\r\nx-check: 2\r\n\r\n' : new RegExp(`(?:[\\s\\S]*?\r\n\r\n){${n}}`))
           peer.send(answers[n - 1]!)
         }
       })

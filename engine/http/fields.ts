@@ -118,7 +118,7 @@ function noteLength(block: HeaderBlock, i: number): void {
   result.length = contentLength(block.value(i))
 }
 
-/** Bytes that a Content-Length of `value` stands for; -2: it is not a plain decimal number that can be counted exactly. */
+/** Bytes that a Content-Length of `value` means; -2: it is no plain decimal number, or cannot be counted exactly. */
 export function contentLength(value: string): number {
   let length = value.length >= 1 && value.length <= 16 ? 0 : -2
   for (let k = 0; k < value.length && length >= 0; k++) {

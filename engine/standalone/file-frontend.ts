@@ -34,9 +34,7 @@ const NOT_HERE = [
   'proxyProtocol',
   'tracing'
 ]
-const HTTP_NOT_HERE = [
-  ...['http1HeaderCase', 'http2MaxHeaderSize', 'maxConnectionDuration']
-]
+const HTTP_NOT_HERE = [...['http1HeaderCase', 'http2MaxHeaderSize', 'maxConnectionDuration']]
 
 const HTTP2_DEFAULTS = PROTOCOL_DEFAULTS.http2
 /** Largest window (RFC 9113 section 6.9.1). */
