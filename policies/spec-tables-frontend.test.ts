@@ -8,6 +8,7 @@ const keepalive = (given: object) => ({ tcp: { keepalive: given } })
 const add = (...added: readonly unknown[]) => ({ accessLog: { attributes: { add: added } } })
 const remove = (removed: unknown) => ({ accessLog: { attributes: { remove: removed } } })
 const attribute = (name: string, expression = 'request.method') => ({ name, expression })
+const WINDOW = 'must be a whole number from 1 to 2147483647'
 const BYTES = 'must be a whole number from 1 to 9007199254740991'
 
 const ROWS: Table = {
@@ -42,18 +43,25 @@ const ROWS: Table = {
     [http({ http1IdleTimeout: '1ms' }), http({ http1IdleTimeout: '10m' })],
     [[http({ http1IdleTimeout: 600 }), `http.http1IdleTimeout: ${NO_DURATION}`]]
   ],
-  'FrontendHTTP: HTTP/2 is refused by name': [
-    [],
-    [
-      'http2WindowSize',
-      'http2ConnectionWindowSize',
-      'http2FrameSize',
-      'http2KeepaliveInterval',
-      'http2KeepaliveTimeout'
-    ].map(
-      (key) =>
-        [http({ [key]: 16_384 }), `http.${key}: frontend setting '${key}' is not in this version of weir`] as const
+  'FrontendHTTP.http2WindowSize, http2ConnectionWindowSize: min 1': [
+    [http({ http2WindowSize: 1 }), http({ http2ConnectionWindowSize: 2_147_483_647 })],
+    ['http2WindowSize', 'http2ConnectionWindowSize'].flatMap((key) =>
+      [0, 2_147_483_648].map((size) => [http({ [key]: size }), `http.${key}: ${WINDOW}`] as const)
     )
+  ],
+  'FrontendHTTP.http2FrameSize: 16384..1677215': [
+    [http({ http2FrameSize: 16_384 }), http({ http2FrameSize: 1_677_215 })],
+    [16_383, 1_677_216].map(
+      (size) =>
+        [http({ http2FrameSize: size }), 'http.http2FrameSize: must be a whole number from 16384 to 1677215'] as const
+    )
+  ],
+  'FrontendHTTP.http2KeepaliveInterval, http2KeepaliveTimeout: Duration': [
+    [http({ http2KeepaliveInterval: '10s' }), http({ http2KeepaliveTimeout: '1s' })],
+    [
+      [http({ http2KeepaliveInterval: 10 }), `http.http2KeepaliveInterval: ${NO_DURATION}`],
+      [http({ http2KeepaliveTimeout: '0s' }), 'http.http2KeepaliveTimeout: must be longer than 0']
+    ]
   ],
   'FrontendTLS: handshakeTimeout Duration, versions 1.2 and 1.3': [
     [

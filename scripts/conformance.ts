@@ -6,8 +6,12 @@
  * then its scenarios of authorization with a client, before the suite's own server and before a gateway with that.
  * Prints `mcp REVISION: direct N passed, M failed; through N passed, M failed`, the scenarios that differ, and with
  * `--misses` why; `--server` and `--auth` run one of the two. Exit code 1: the gateway fails what passes without it.
+ *
+ * `npm run conformance -- h2`: h2spec, which has to be installed, against HTTP/2 on clear text. Prints its summary,
+ * with `--misses` what failed. Exit code 1: not all of it passes.
  */
 import { printCel, runCel } from '#engine/cel/testing/conformance.ts'
+import { runH2Spec } from './h2spec.ts'
 import { type Comparison, isWorse, printMcp, REVISIONS, runMcp } from './mcp/conformance.ts'
 import { runAuth } from './mcp/conformance-auth.ts'
 
@@ -27,7 +31,12 @@ if (suite === 'cel') {
   }
   if (!rest.includes('--auth')) for (const comparison of await runMcp(asked)) show(comparison)
   if (!rest.includes('--server')) for (const revision of asked) show(await runAuth(revision))
+} else if (suite === 'h2') {
+  const report = await runH2Spec()
+  console.log(`h2: ${report.summary}`)
+  if (withMisses) console.log(report.failures)
+  process.exit(report.isWhole ? 0 : 1)
 } else {
-  console.error(`conformance: the suites are: cel, mcp (with ${REVISIONS.join(' or ')}, or both)`)
+  console.error(`conformance: the suites are: cel, h2, mcp (with ${REVISIONS.join(' or ')}, or both)`)
   process.exitCode = 2
 }

@@ -79,7 +79,7 @@ const REFUSED: readonly (readonly [string, string, number])[] = [
   ['brackets in a name', get(`${HOST}X[]: 1\r\n`), 400],
   ['an unknown expectation', post('Expect: a-cookie\r\nContent-Length: 5\r\n', 'hello'), 417],
   ['two expectations', post('Expect: x\r\nExpect: 100-continue\r\nContent-Length: 5\r\n', 'hello'), 417],
-  ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 505],
+  ['a method that begins like the preface of HTTP/2', `PRIX / HTTP/1.1\r\n${HOST}\r\n`, 501],
   ['HTTP/0.9', 'GET /\r\n\r\n', 505],
   ['HTTP/0.9 spelled out', `GET / HTTP/0.9\r\n${HOST}\r\n`, 505],
   ['HTTP/1.2', `GET / HTTP/1.2\r\n${HOST}\r\n`, 505],

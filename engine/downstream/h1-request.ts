@@ -15,6 +15,8 @@ import {
 import { isAuthority, parseTarget } from '#engine/http/target.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 
+const FOREIGN_BYTES_MAX = 1024
+
 /**
  * Decides what llhttp leaves open: Host, target, coding, version, Expect, Upgrade. `framing` is that of
  * `block`; what belongs to this hop is dropped from the block. `bodyBytesMax`: 0 for no limit.
@@ -56,7 +58,7 @@ function refusedFraming(framing: Framing, versionMinor: number, bodyBytesMax: nu
 }
 
 /** False: something is expected that nobody here can promise (RFC 9110 section 10.1.1). */
-function readExpect(ex: Exchange, index: number, kind: BodyKind, versionMinor: number): boolean {
+export function readExpect(ex: Exchange, index: number, kind: BodyKind, versionMinor: number): boolean {
   if (ex.request.getAll('expect')?.toLowerCase() !== '100-continue') return false
   ex.expectsContinue = kind !== BODY_NONE && versionMinor === 1
   if (!ex.expectsContinue) ex.request.drop(index)
@@ -78,6 +80,16 @@ function readUpgrade(ex: Exchange, framing: Framing, versionMinor: number): void
 function isPlainHttp(text: string, targetEnd: number): boolean {
   if (text.charCodeAt(0) <= 13 && !/^(?:\r\n)+[A-Z]/.test(text)) return false
   return text.charCodeAt(targetEnd + 1) === 72 || /^ +HTTP/.test(text.slice(targetEnd))
+}
+
+/**
+ * Whether what begins a connection, at [start, end) of `bytes`, is a line of another protocol: HTTP/1 names itself in
+ * every request line. It gets no answer: it would not be understood.
+ */
+export function isForeign(bytes: Buffer, start: number, end: number): boolean {
+  const text = bytes.latin1Slice(start, Math.min(end, start + FOREIGN_BYTES_MAX))
+  const line = text.indexOf('\r\n')
+  return line > 0 && !text.slice(0, line).includes(' HTTP/')
 }
 
 /** What the parser's fault (llhttp.ts) means for the client. */

@@ -10,6 +10,7 @@ import { writeChunk } from '#engine/http/chunked.ts'
 import { takeFraming } from '#engine/http/fields.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import {
+  FAULT_METHOD,
   FAULT_REFUSED,
   HEAD_OK,
   HEAD_REFUSED,
@@ -19,6 +20,8 @@ import {
   REQUEST
 } from '#engine/http/llhttp.ts'
 import { hasNoContent, safeTrailers, statusLine } from '#engine/http/status.ts'
+import { PREFACE, PREFACE_TOLD } from '#engine/http2/protocol.ts'
+import type { FrontendHttp2 } from '#engine/ir/frontend.ts'
 import type { FrontendSettings } from '#engine/ir/snapshot.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
@@ -26,7 +29,8 @@ import { PipeEnd } from '#engine/socket/pipe.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
 import type { Wire, WireOwner } from '#engine/socket/wire.ts'
 import type { OpenConnection } from './crowd.ts'
-import { codeOfFault, readRequest } from './h1-request.ts'
+import { codeOfFault, isForeign, readRequest } from './h1-request.ts'
+import { Http2Connection } from './h2.ts'
 
 /** Bytes a client may send ahead (pipelining) before we stop reading. */
 const AHEAD_BYTES_MAX = 64 * 1024
@@ -38,6 +42,7 @@ export interface Http1Server {
   readonly llhttp: Llhttp
   readonly timers: TimerWheel
   settings: FrontendSettings['http']
+  http2: FrontendHttp2
   /** Responses announce the end of their connection. */
   draining: boolean
   readonly connections: Set<OpenConnection>
@@ -87,10 +92,14 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream,
   /** What the connection has become, after an upgrade. */
   #pipe: PipeEnd | null = null
   #closed = false
+  /** Bytes so far that may be HTTP/2's preface; -1: it is known that they are not. */
+  #sniffed: number
 
   constructor(server: Http1Server, wire: Wire, tls: ClientTls | null = null) {
     this.tls = tls
     this.#server = server
+    // On clear text a client may begin to speak HTTP/2 instead (RFC 9113 section 3.3); TLS has agreed on one.
+    this.#sniffed = tls === null ? 0 : -1
     this.#wire = wire
     this.#timer = new WheelTimer(() => this.#onTimeout())
     wire.owner = this
@@ -123,8 +132,33 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream,
   // --- receiving ---
 
   onRead(start: number, end: number, slot: ReadSlot | null): void {
+    if (this.#sniffed >= 0 && this.#sniff(start, end, slot)) return
     if (this.#ahead !== null || this.#isHeld) this.#keepAhead(start, end)
     else this.#parse(start, end, slot)
+  }
+
+  /** True: the bytes are not for HTTP/1, or too few to tell. */
+  #sniff(start: number, end: number, slot: ReadSlot | null): boolean {
+    const { bytes, scratch } = this.#server.llhttp.memory
+    const kept = this.#sniffed
+    let matched = kept
+    let at = start
+    while (at < end && matched < PREFACE_TOLD && bytes[at] === PREFACE.charCodeAt(matched)) {
+      at++
+      matched++
+    }
+    this.#sniffed = matched === PREFACE_TOLD || at < end ? -1 : matched
+    if (matched === PREFACE_TOLD) {
+      this.#closed = true
+      this.#server.timers.remove(this.#timer)
+      this.#server.connections.delete(this)
+      new Http2Connection(this.#server, this.#wire, null, kept).onRead(start, end, slot)
+    } else if (at === end) this.#wait(WAIT_HEAD)
+    else {
+      if (kept > 0) this.#parse(scratch, scratch + bytes.latin1Write(PREFACE.slice(0, kept), scratch), null)
+      return false
+    }
+    return true
   }
 
   /** What comes now has to wait: behind an exchange, or until the client reads the answers it has got. */
@@ -161,7 +195,9 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream,
       const next = parser.execute(at, end)
       if (next < 0) {
         this.#parsing = false
-        this.#fault(parser.fault)
+        const isFirst = parser.fault === FAULT_METHOD && !this.#hasServed && at === start
+        if (isFirst && isForeign(this.#server.llhttp.memory.bytes, start, end)) this.#destroy()
+        else this.#fault(parser.fault)
         return
       }
       at = next

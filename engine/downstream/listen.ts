@@ -1,16 +1,13 @@
 /** Opens the socket of a bind and puts the right transport behind it. */
 import type { TcpTable } from '#engine/contract/tcp.ts'
-import type { ClientEvents, ClientTls } from '#engine/contract/transport.ts'
+import type { ClientEvents } from '#engine/contract/transport.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
 import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
-import type { SocketLayer, Wire } from '#engine/socket/wire.ts'
-import type { Crowd, OpenConnection } from './crowd.ts'
-import { Http1Connection, type Http1Server } from './h1.ts'
-import { TcpBind } from './tcp-bind.ts'
-import { hasTls, TlsPort } from './tls-port.ts'
-import { type HandshakeReport, type TlsPlace, TlsStage } from './tls-stage.ts'
+import type { SocketLayer } from '#engine/socket/wire.ts'
+import type { Crowd } from './crowd.ts'
+import { openNode } from './node-bind.ts'
+import type { HandshakeReport } from './tls-stage.ts'
 import { openUws } from './uws.ts'
 import { loadUws } from './uws-library.ts'
 
@@ -66,90 +63,5 @@ export async function openBind(bind: Bind, context: DownstreamContext, load = lo
   if (bind.transport !== 'uws') return await openNode(bind, context)
   const loaded = await load()
   if ('uws' in loaded) return await openUws(bind, context, loaded)
-  const open = await openNode(bind, context)
-  return { ...open, detail: `${open.detail}; uws is not available: ${loaded.missing}` }
-}
-
-async function openNode(bind: Bind, context: DownstreamContext): Promise<OpenBind> {
-  const { sockets, observer, frontend, crowd } = context
-  const server: Http1Server = {
-    port: bind.port,
-    events: context.events,
-    llhttp: context.llhttp,
-    timers: context.timers,
-    settings: frontend.http,
-    draining: false,
-    connections: new Set(),
-    closed: () => observer.closed(bind.port, 'node')
-  }
-  const place: TlsPlace = {
-    port: bind.port,
-    memory: context.llhttp.memory,
-    timers: context.timers,
-    sockets,
-    connections: server.connections,
-    closed: server.closed,
-    begin: (wire, tls) => speak(server, wire, tls),
-    report: (report) => observer.handshake(report)
-  }
-  const portOf = (from: FrontendSettings, of: Bind, before: TlsPort | null): TlsPort | null =>
-    hasTls(of) ? new TlsPort(of, from.tls, context.secret, before) : null
-  let tls = portOf(frontend, bind, null)
-  // Looked at for every connection, so that a reload reaches the next one.
-  const tcp = new TcpBind({
-    bind: bind.port,
-    memory: context.llhttp.memory,
-    timers: context.timers,
-    crowd,
-    frontend,
-    table: context.tcp ?? (() => undefined),
-    http: (wire) => (tls === null ? speak(server, wire, null) : new TlsStage(place, tls, wire)),
-    closed: server.closed
-  })
-  const keepalive = { timeMs: frontend.tcp.keepalive.timeMs }
-  const acceptor = await sockets.listen(bind.port, keepalive, (wire) => {
-    observer.opened(bind.port, 'node')
-    tcp.accept(wire)
-  })
-  tcp.port = acceptor.port
-  crowd.add(server.connections)
-  return {
-    port: acceptor.port,
-    transport: 'node',
-    detail: sockets.kind,
-    prepare(next, spec) {
-      const nextTls = portOf(next, spec, tls)
-      return () => {
-        tls = nextTls
-        server.settings = next.http
-        tcp.update(next)
-        keepalive.timeMs = next.tcp.keepalive.timeMs
-      }
-    },
-    stopAccepting() {
-      acceptor.close()
-      crowd.remove(server.connections)
-      tcp.stopAccepting()
-    },
-    drain() {
-      server.draining = true
-      // Behind the poll phase: requests that have already arrived are read first.
-      setImmediate(() => {
-        enterTurn()
-        for (const connection of [...server.connections]) connection.drain()
-        leaveTurn()
-        tcp.drain()
-      })
-    },
-    connections: () => server.connections.size + tcp.members.size,
-    closeAll() {
-      for (const connection of [...server.connections]) connection.cut()
-      tcp.closeAll()
-    }
-  }
-}
-
-/** The connection of what is spoken over the wire. */
-function speak(server: Http1Server, wire: Wire, tls: ClientTls | null): OpenConnection {
-  return new Http1Connection(server, wire, tls)
+  return await openNode(bind, context, `; uws is not available: ${loaded.missing}`)
 }

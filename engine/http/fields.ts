@@ -114,14 +114,18 @@ function reset(framing: Framing): void {
 }
 
 function noteLength(block: HeaderBlock, i: number): void {
-  const value = block.value(i)
-  // llhttp has refused repetition; what cannot be counted exactly is refused here.
+  // llhttp has refused repetition.
+  result.length = contentLength(block.value(i))
+}
+
+/** Bytes that a Content-Length of `value` means; -2: it is no plain decimal number, or cannot be counted exactly. */
+export function contentLength(value: string): number {
   let length = value.length >= 1 && value.length <= 16 ? 0 : -2
   for (let k = 0; k < value.length && length >= 0; k++) {
     const digit = value.charCodeAt(k) - 48
     length = digit >= 0 && digit <= 9 ? length * 10 + digit : -2
   }
-  result.length = Number.isSafeInteger(length) ? length : -2
+  return Number.isSafeInteger(length) ? length : -2
 }
 
 function noteCoding(block: HeaderBlock, i: number): void {

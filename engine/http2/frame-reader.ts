@@ -70,6 +70,8 @@ export class FrameReader {
   readonly #handler: FrameHandler
   readonly #frameBytesMax: number
   readonly #blockBytesMax: number
+  /** The first frame of either side is SETTINGS (section 3.4). */
+  #isFirst = true
   #state = IN_HEAD
   /** What has arrived of a head, or of a frame that must be whole. */
   #kept: Buffer = Buffer.allocUnsafe(KEPT_BYTES_FIRST)
@@ -99,6 +101,11 @@ export class FrameReader {
   /** Something has begun to arrive that is of no use until it is whole. */
   get isWaiting(): boolean {
     return this.#blockStream !== 0 || this.#keptBytes > 0 || this.#state === IN_FRAME
+  }
+
+  /** The peer has said nothing yet. */
+  get isFirst(): boolean {
+    return this.#isFirst
   }
 
   /** Bytes that are kept. */
@@ -168,6 +175,10 @@ export class FrameReader {
     this.#type = type
     this.#flags = bytes[at + 4]!
     this.#stream = ((bytes[at + 5]! & 127) << 24) | (bytes[at + 6]! << 16) | (bytes[at + 7]! << 8) | bytes[at + 8]!
+    if (this.#isFirst) {
+      if (type !== SETTINGS || (this.#flags & ACK) !== 0) return PROTOCOL_ERROR
+      this.#isFirst = false
+    }
     if (length > this.#frameBytesMax) return FRAME_SIZE_ERROR
     // Between the frames of a block there is nothing, of no stream (section 6.10).
     const isContinued = type === CONTINUATION && this.#stream === this.#blockStream

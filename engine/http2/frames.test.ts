@@ -64,6 +64,9 @@ class Log implements FrameHandler {
 function read(text: string, step = Number.POSITIVE_INFINITY): { code: number; events: string[]; held: number } {
   const log = new Log()
   const reader = new FrameReader(log, 16_384, 1000)
+  const greeting = Buffer.from(settingsFrame([]), 'latin1')
+  reader.execute(greeting, 0, greeting.length)
+  log.events.length = 0
   const bytes = Buffer.from(text, 'latin1')
   let held = 0
   for (let at = 0; at < bytes.length; at += step) {
@@ -151,6 +154,13 @@ test('frames that break the connection', () => {
   for (const [name, text, code] of cases) {
     equal(read(text).code, code, name)
     equal(read(text, 1).code, code, `${name}, in pieces`)
+  }
+})
+
+test('the first frame is SETTINGS, and no acknowledgement', () => {
+  for (const text of [pingFrame(false, '12345678'), SETTINGS_ACK]) {
+    const bytes = Buffer.from(text, 'latin1')
+    equal(new FrameReader(new Log(), 16_384, 1000).execute(bytes, 0, bytes.length), PROTOCOL_ERROR)
   }
 })
 

@@ -28,6 +28,15 @@ test('a window is given back by halves', () => {
   equal(window.receive(1), false)
 })
 
+test('a window that was announced too large shrinks', () => {
+  const window = new ReceiveWindow(100, 150)
+  window.withhold(50)
+  equal(window.receive(150), true)
+  equal(window.release(99), 0)
+  equal(window.release(51), 100)
+  equal(window.receive(101), false)
+})
+
 test('settings of a peer', () => {
   const take = (settings: PeerSettings, ...pairs: number[]) => {
     const bytes = Buffer.alloc(pairs.length * 3)

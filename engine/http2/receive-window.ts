@@ -15,6 +15,11 @@ export class ReceiveWindow {
     this.#left = announced
   }
 
+  /** The peer was told of more than we want: so much of it will not come back. */
+  withhold(bytes: number): void {
+    this.#spent -= bytes
+  }
+
   /** The peer has sent `bytes`. False: more than it was allowed (FLOW_CONTROL_ERROR). */
   receive(bytes: number): boolean {
     this.#left -= bytes

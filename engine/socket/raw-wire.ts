@@ -3,6 +3,7 @@ import { getSystemErrorName } from 'node:util'
 import { EOF, type Handle, type Handles, STATE_ASYNC, STATE_READ, type WriteRequest } from './handles.ts'
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import { READ_BYTES, type ReadMemory, type ReadSlot } from './memory.ts'
+import { newOutbox, OUTBOX_BYTES, type Outbox } from './outbox.ts'
 import { enterTurn, leaveTurn, markDirty, roundsEnded } from './round.ts'
 import { NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
 
@@ -13,7 +14,6 @@ import { NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } fro
  */
 const TEXT_BYTES_MAX = 1536
 const GATHER_BYTES_MAX = 16 * 1024
-const OUTBOX_BYTES = 64 * 1024
 
 interface OwnedHandle extends Handle {
   wire: RawWire
@@ -34,18 +34,6 @@ export interface Shared {
   /** A write request that completed at once and can be used again. */
   spare: OwnedWrite | null
   outbox: Outbox
-}
-
-/** Memory in which the wires of a round gather what they send. */
-interface Outbox {
-  readonly bytes: Buffer
-  used: number
-  /** The round (roundsEnded) that `used` belongs to. */
-  round: number
-}
-
-export function newOutbox(): Outbox {
-  return { bytes: Buffer.allocUnsafeSlow(OUTBOX_BYTES), used: 0, round: -1 }
 }
 
 export class RawWire implements Wire {

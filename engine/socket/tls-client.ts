@@ -1,8 +1,9 @@
 /** TLS towards upstreams over Node's handles: what connectTls of tls.ts does over node:tls, at less cost. */
 import type { Handle, TlsHandle } from './handles.ts'
 import type { TlsClient } from './tls.ts'
+import type { TlsShared } from './tls-shared.ts'
 import { protocolFault, type TlsFault } from './tls-verify.ts'
-import { type TlsShared, TlsWire } from './tls-wire.ts'
+import { TlsWire } from './tls-wire.ts'
 import type { Connected, DialOptions } from './wire.ts'
 
 /** What only a client asks of a TLS handle (handles.ts has looked for these). */

@@ -10,7 +10,8 @@ import { openSslNames } from './cipher-suites.ts'
 import type { Handle } from './handles.ts'
 import { type PeerCertificate, peerOf } from './peer-certificate.ts'
 import { enterTurn, leaveTurn } from './round.ts'
-import { type TlsShared, TlsWire } from './tls-wire.ts'
+import type { TlsShared } from './tls-shared.ts'
+import { TlsWire } from './tls-wire.ts'
 import type { Wire } from './wire.ts'
 
 /** After so long other keys seal new tickets. What the ones before have sealed is refused: a full handshake. */

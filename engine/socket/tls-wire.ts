@@ -8,26 +8,11 @@ import { EOF, type Handle, type Handles, STATE_READ, type TlsHandle, type WriteR
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import type { ReadMemory, ReadSlot } from './memory.ts'
 import { enterTurn, leaveTurn, markDirty } from './round.ts'
+import { CONGESTED_BYTES, type TlsShared } from './tls-shared.ts'
 import { NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
 
-/** Bytes that may be under way or wait before the owner is told to stop. */
-const CONGESTED_BYTES = 64 * 1024
 /** Shorter pieces become part of the text around them: one record, and one write, for head and body. */
 const TEXT_BYTES_MAX = 16 * 1024
-const GATHER_BYTES = TEXT_WAITING_MAX + CONGESTED_BYTES
-
-/** What all of them share, of one thread. */
-export interface TlsShared {
-  readonly handles: Handles
-  readonly state: Int32Array
-  readonly memory: ReadMemory
-  /** Where text and bytes come together before they are encrypted; nothing stays in it. */
-  readonly gather: Buffer
-}
-
-export function newTlsShared(handles: Handles, memory: ReadMemory): TlsShared {
-  return { handles, state: handles.state, memory, gather: Buffer.allocUnsafeSlow(GATHER_BYTES) }
-}
 
 interface OwnedHandle extends TlsHandle {
   wire: TlsWire
@@ -271,7 +256,10 @@ export class TlsWire implements Wire {
   written(status: number): void {
     this.#underWay = 0
     if (this.#dead) return
-    if (status < 0) return this.#break(getSystemErrorName(status))
+    if (status < 0) {
+      this.#break(getSystemErrorName(status))
+      return
+    }
     if (this.#waitingBytes > 0) {
       const waiting = this.#waiting
       this.#waiting = []
@@ -309,7 +297,10 @@ export class TlsWire implements Wire {
     this.owner = NOBODY
     this.#closing = true
     if (this.#dead) return
-    if (this.#broken || this.#secured !== null) return this.#dispose()
+    if (this.#broken || this.#secured !== null) {
+      this.#dispose()
+      return
+    }
     this.#lingering = true
     keepLingering(this, this.#underWay > 0 ? FLUSH_MS : LINGER_MS)
     if (linger) this.resume()

@@ -28,10 +28,11 @@ const PROXY_DEFAULTS: ProxyProtocol = { version: 'v2', mode: 'strict' }
 const KEEPALIVE_DEFAULTS = { time: 180_000 }
 
 const NOT_HERE = ['accessLog', 'connect', 'metrics', 'networkAuthorization', 'networkExtAuthz', 'tracing']
-const HTTP_NOT_HERE = [
-  ...['http1HeaderCase', 'http2ConnectionWindowSize', 'http2FrameSize', 'http2KeepaliveInterval'],
-  ...['http2KeepaliveTimeout', 'http2MaxHeaderSize', 'http2WindowSize', 'maxConnectionDuration']
-]
+const HTTP_NOT_HERE = ['http1HeaderCase', 'http2MaxHeaderSize', 'maxConnectionDuration']
+
+const HTTP2_DEFAULTS = PROTOCOL_DEFAULTS.http2
+/** Largest window (RFC 9113 section 6.9.1). */
+const WINDOW_MAX = 0x7fffffff
 
 const timeout = (key: 'http1IdleTimeout' | 'http1HeaderTimeout' | 'bodyTimeout' | 'sendTimeout', what: string) =>
   duration()
@@ -58,6 +59,22 @@ const httpSchema = atLeastOne({
     .optional()
     .describe('Bytes of a request target; at most maxHeaderSize. Default 16384 (16 KiB).'),
   maxRequestBodySize: whole(0, BYTES_MAX).optional().describe('Bytes of a request body; 0 is no limit. Default 0.'),
+  http2WindowSize: whole(1, WINDOW_MAX)
+    .optional()
+    .describe('Bytes of a request body on one HTTP/2 stream that may be under way. Default 262144 (256 KiB).'),
+  http2ConnectionWindowSize: whole(1, WINDOW_MAX)
+    .optional()
+    .describe('Bytes of all request bodies on one HTTP/2 connection that may be under way. Default 1048576 (1 MiB).'),
+  http2FrameSize: whole(16_384, 1_677_215)
+    .optional()
+    .describe('Bytes of the largest HTTP/2 frame that a client may send. Default 16384 (16 KiB).'),
+  http2KeepaliveInterval: duration()
+    .optional()
+    .describe('Silence on an HTTP/2 connection before a PING is sent; 0s sends none. Default 0s.'),
+  http2KeepaliveTimeout: duration()
+    .refine((ms) => ms > 0, 'must be longer than 0')
+    .optional()
+    .describe('How long the client may take to answer it. Default 20s.'),
   ...refusedKeys('frontend setting', HTTP_NOT_HERE)
 })
 
@@ -155,7 +172,14 @@ export function translateFrontend(file: z.output<typeof base> | undefined): Fron
     ...PROTOCOL_DEFAULTS,
     tcp: { keepalive: { timeMs: keepalive.time }, ...idle },
     proxyProtocol: proxyProtocol === undefined ? null : over<ProxyProtocol>(PROXY_DEFAULTS, proxyProtocol),
-    tls: translateFrontendTls(file?.tls)
+    tls: translateFrontendTls(file?.tls),
+    http2: {
+      windowBytes: file?.http?.http2WindowSize ?? HTTP2_DEFAULTS.windowBytes,
+      connectionWindowBytes: file?.http?.http2ConnectionWindowSize ?? HTTP2_DEFAULTS.connectionWindowBytes,
+      frameBytesMax: file?.http?.http2FrameSize ?? HTTP2_DEFAULTS.frameBytesMax,
+      pingIntervalMs: file?.http?.http2KeepaliveInterval ?? HTTP2_DEFAULTS.pingIntervalMs,
+      pingTimeoutMs: file?.http?.http2KeepaliveTimeout ?? HTTP2_DEFAULTS.pingTimeoutMs
+    }
   }
 }
 

@@ -1,0 +1,97 @@
+/**
+ * What leaves on a connection of HTTP/2: frames, within the windows of the peer (RFC 9113 section 5.2). A stream
+ * whose bytes find no room waits, and those that wait take turns, a frame each.
+ */
+import { frameHead } from '#engine/http2/frame-writer.ts'
+import { DATA, DEFAULT_FRAME_BYTES, DEFAULT_WINDOW } from '#engine/http2/protocol.ts'
+import type { ReadSlot } from '#engine/socket/memory.ts'
+import type { Wire } from '#engine/socket/wire.ts'
+
+/** A longer frame saves nothing, and makes the other streams wait. */
+const FRAME_BYTES_MAX = 64 * 1024
+
+/** A stream that sends. */
+export interface Sender {
+  readonly id: number
+  /** What its peer takes on it. */
+  sendWindow: number
+  /** Bytes wait for room. */
+  readonly isHolding: boolean
+  /** Sends one frame of what waits. */
+  sendHeld(): void
+  /** Nothing waits any more: neither for windows nor for the wire. */
+  onSent(): void
+}
+
+export class Sending {
+  /** What the peer takes on the connection. */
+  window = DEFAULT_WINDOW
+  /** DATA frames that have left: what the peer's WINDOW_UPDATEs answer. */
+  frames = 0
+  #frameBytes = DEFAULT_FRAME_BYTES
+  readonly #waiting = new Set<Sender>()
+  readonly #wire: Wire
+
+  constructor(wire: Wire) {
+    this.#wire = wire
+  }
+
+  get frameBytes(): number {
+    return this.#frameBytes
+  }
+
+  /** The peer's SETTINGS_MAX_FRAME_SIZE. */
+  set frameBytes(bytes: number) {
+    this.#frameBytes = Math.min(bytes, FRAME_BYTES_MAX)
+  }
+
+  /** Sends as much of [start, end) as there is room for: where the rest begins. */
+  send(stream: Sender, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): number {
+    let at = start
+    while (at < end) {
+      const next = this.sendFrame(stream, chunk, at, end, slot)
+      if (next === at) break
+      at = next
+    }
+    return at
+  }
+
+  sendFrame(stream: Sender, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): number {
+    const length = Math.min(end - start, this.#frameBytes, stream.sendWindow, this.window)
+    if (length <= 0) return start
+    stream.sendWindow -= length
+    this.window -= length
+    this.frames++
+    this.#wire.write(frameHead(length, DATA, 0, stream.id))
+    this.#wire.writeBytes(chunk, start, start + length, slot)
+    return start + length
+  }
+
+  /** Until there is room, or the wire has taken what was written. */
+  wait(stream: Sender): void {
+    this.#waiting.add(stream)
+  }
+
+  forget(stream: Sender): void {
+    this.#waiting.delete(stream)
+  }
+
+  /** There may be room. Those that are put back come round again. */
+  flush(): void {
+    for (const stream of this.#waiting) {
+      if (this.#wire.congested) return
+      if (stream.isHolding) {
+        if (this.window <= 0) continue
+        this.#waiting.delete(stream)
+        // Its own WINDOW_UPDATE brings it back.
+        if (stream.sendWindow <= 0) continue
+        stream.sendHeld()
+        if (stream.isHolding) {
+          this.#waiting.add(stream)
+          continue
+        }
+      } else this.#waiting.delete(stream)
+      stream.onSent()
+    }
+  }
+}

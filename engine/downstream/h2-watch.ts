@@ -1,0 +1,47 @@
+/** Asks a client that says nothing whether it is still there: the settings http2KeepaliveInterval and -Timeout. */
+import type { FrontendHttp2 } from '#engine/ir/frontend.ts'
+import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
+import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+
+export interface Watched {
+  /** Sends the question: any sign of life answers it. */
+  ask(): void
+  /** No answer has come. */
+  lost(): void
+}
+
+export class AliveWatch {
+  readonly #timers: TimerWheel
+  readonly #settings: FrontendHttp2
+  readonly #watched: Watched
+  readonly #timer: WheelTimer
+  #isAsked = false
+
+  constructor(timers: TimerWheel, settings: FrontendHttp2, watched: Watched) {
+    this.#timers = timers
+    this.#settings = settings
+    this.#watched = watched
+    this.#timer = new WheelTimer(() => this.#onTimeout())
+    timers.arm(this.#timer, turnStartedAt, settings.pingIntervalMs)
+  }
+
+  heard(): void {
+    this.#isAsked = false
+    this.#timers.arm(this.#timer, turnStartedAt, this.#settings.pingIntervalMs)
+  }
+
+  stop(): void {
+    this.#timers.remove(this.#timer)
+  }
+
+  #onTimeout(): void {
+    enterTurn()
+    if (this.#isAsked) this.#watched.lost()
+    else {
+      this.#isAsked = true
+      this.#timers.arm(this.#timer, turnStartedAt, this.#settings.pingTimeoutMs)
+      this.#watched.ask()
+    }
+    leaveTurn()
+  }
+}
