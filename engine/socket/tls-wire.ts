@@ -271,10 +271,7 @@ export class TlsWire implements Wire {
   written(status: number): void {
     this.#underWay = 0
     if (this.#dead) return
-    if (status < 0) {
-      this.#break(getSystemErrorName(status))
-      return
-    }
+    if (status < 0) return this.#break(getSystemErrorName(status))
     if (this.#waitingBytes > 0) {
       const waiting = this.#waiting
       this.#waiting = []
@@ -312,10 +309,7 @@ export class TlsWire implements Wire {
     this.owner = NOBODY
     this.#closing = true
     if (this.#dead) return
-    if (this.#broken || this.#secured !== null) {
-      this.#dispose()
-      return
-    }
+    if (this.#broken || this.#secured !== null) return this.#dispose()
     this.#lingering = true
     keepLingering(this, this.#underWay > 0 ? FLUSH_MS : LINGER_MS)
     if (linger) this.resume()

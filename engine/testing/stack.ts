@@ -145,12 +145,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     handshake: (report) => handshakes.push(report)
   }
   const tcp = options.tcp ?? FRONTEND.tcp
-  const frontend: FrontendSettings = {
-    ...FRONTEND,
-    ...options.frontend,
-    http: { ...FRONTEND.http, ...options.http },
-    tcp
-  }
+  const http = { ...FRONTEND.http, ...options.http }
+  const frontend: FrontendSettings = { ...FRONTEND, ...options.frontend, http, tcp }
   const { port = 0, listeners = [], transport = 'auto' } = options
   const spec: Bind = { port, listeners, transport }
   const crowd = new Crowd(options.clientsMax ?? Number.POSITIVE_INFINITY, (what) => evicted.push(what))
