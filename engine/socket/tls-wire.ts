@@ -259,10 +259,7 @@ export class TlsWire implements Wire {
   }
 
   #sent(error: number, count: number): void {
-    if (error < 0) {
-      this.#break(getSystemErrorName(error))
-      return
-    }
+    if (error < 0) return this.#break(getSystemErrorName(error))
     this.handed++
     this.#underWay = count
     this.#measure()
@@ -278,11 +275,9 @@ export class TlsWire implements Wire {
       this.#waitingBytes = 0
       this.#send(waiting.length === 1 ? waiting[0]! : Buffer.concat(waiting))
     }
-    if (this.#underWay === 0 && this.#onSent !== null) {
-      const onSent = this.#onSent
-      this.#onSent = null
-      onSent()
-    }
+    const onSent = this.#underWay === 0 ? this.#onSent : null
+    if (onSent !== null) this.#onSent = null
+    onSent?.()
     if (!this.#full || this.#underWay + this.#waitingBytes >= CONGESTED_BYTES) return
     this.#full = false
     this.owner.onDrain()
