@@ -244,10 +244,7 @@ export class TlsWire implements Wire {
   }
 
   #sent(error: number, count: number): void {
-    if (error < 0) {
-      this.#break(getSystemErrorName(error))
-      return
-    }
+    if (error < 0) return this.#break(getSystemErrorName(error))
     this.handed++
     this.#underWay = count
     this.#measure()
@@ -256,21 +253,16 @@ export class TlsWire implements Wire {
   written(status: number): void {
     this.#underWay = 0
     if (this.#dead) return
-    if (status < 0) {
-      this.#break(getSystemErrorName(status))
-      return
-    }
+    if (status < 0) return this.#break(getSystemErrorName(status))
     if (this.#waitingBytes > 0) {
       const waiting = this.#waiting
       this.#waiting = []
       this.#waitingBytes = 0
       this.#send(waiting.length === 1 ? waiting[0]! : Buffer.concat(waiting))
     }
-    if (this.#underWay === 0 && this.#onSent !== null) {
-      const onSent = this.#onSent
-      this.#onSent = null
-      onSent()
-    }
+    const onSent = this.#underWay === 0 ? this.#onSent : null
+    if (onSent !== null) this.#onSent = null
+    onSent?.()
     if (!this.#full || this.#underWay + this.#waitingBytes >= CONGESTED_BYTES) return
     this.#full = false
     this.owner.onDrain()
@@ -297,10 +289,7 @@ export class TlsWire implements Wire {
     this.owner = NOBODY
     this.#closing = true
     if (this.#dead) return
-    if (this.#broken || this.#secured !== null) {
-      this.#dispose()
-      return
-    }
+    if (this.#broken || this.#secured !== null) return this.#dispose()
     this.#lingering = true
     keepLingering(this, this.#underWay > 0 ? FLUSH_MS : LINGER_MS)
     if (linger) this.resume()
