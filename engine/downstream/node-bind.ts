@@ -1,4 +1,4 @@
-/** A bind of the node transport: a connection passes its stages (PROXY header, TLS) and becomes what is spoken over it. */
+/** A bind of the node transport: a connection passes its stages (PROXY header, TLS), then becomes what is spoken on it. */
 import type { ClientTls } from '#engine/contract/transport.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
