@@ -4,6 +4,7 @@
  */
 import type { RuleSet } from '#engine/kit/scan/rules.ts'
 import type { Secret } from '#engine/kit/secret.ts'
+import type { BackendHttp } from './backend-http.ts'
 import type { FrontendSettings, ListenerTls } from './frontend.ts'
 import type { BackendTransport } from './transport.ts'
 
@@ -105,6 +106,7 @@ export interface StaticBackend {
   readonly unixPath: string | null
   /** Absent: nothing is said. */
   readonly transport?: BackendTransport | undefined
+  readonly http?: BackendHttp
   readonly policies: PolicySet
 }
 
@@ -114,6 +116,7 @@ export interface DynamicBackend {
   /** CIDR ranges allowed in spite of the address guard. */
   readonly allowAddresses: readonly string[]
   readonly transport?: BackendTransport | undefined
+  readonly http?: BackendHttp
   readonly policies: PolicySet
 }
 

@@ -1,7 +1,8 @@
 /** The upstream side of one worker: every destination that was ever asked for, and its state. */
 import type { Destination, Endpoint, EndpointOptions, UpstreamClient } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { EndpointState, type UpstreamShared } from './endpoint.ts'
+import { EndpointState } from './endpoint.ts'
+import type { UpstreamShared } from './shared.ts'
 
 /** Endpoints kept although nothing is connected to them; dynamic proxies name new ones all the time. */
 const ENDPOINTS_MAX = 8192

@@ -9,16 +9,19 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ServerEvents } from '#engine/contract/transport.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import { isIdempotent } from '#engine/http/method.ts'
-import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
+import type { ReadMemory } from '#engine/socket/memory.ts'
+import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
 import { TlsClient } from '#engine/socket/tls.ts'
 import type { Connected, DialOptions, SocketLayer, TlsOutcome, Wire } from '#engine/socket/wire.ts'
 import { interleaved, isBetter } from './addresses.ts'
-import { Attempt, type AttemptOwner, type Dial } from './attempt.ts'
+import { Attempt, type AttemptOwner, codeOf, type Dial } from './attempt.ts'
 import { addressGuard } from './guard.ts'
 import { Http1Upstream, REPEAT_ALWAYS, REPEAT_IDEMPOTENT, type Repeat } from './h1.ts'
 import { Pool, type PoolOwner } from './pool.ts'
 import { Resolver } from './resolver.ts'
+import type { UpstreamShared } from './shared.ts'
+import { alpnOf, EITHER, HTTP1, type Version, versionFor } from './version.ts'
 
 /** Exchanges that may wait for a connection while the pool is at its limit. */
 const WAITERS_MAX = 1024
@@ -30,30 +33,6 @@ const ADDRESSES_MAX = 64
 const SLOW_MS = 250
 /** The same trouble with a destination is told of so often. */
 const SAME_FAULT_MS = 60_000
-
-/** What every endpoint of a worker shares. */
-export interface UpstreamShared {
-  readonly sockets: SocketLayer
-  readonly llhttp: Llhttp
-  readonly timers: TimerWheel
-  readonly events: ServerEvents
-  readonly idleTimeoutMs: number
-  /** Connections per endpoint. */
-  readonly poolMax: number
-  readonly requestsPerConnectionMax: number
-  readonly observer: UpstreamObserver
-}
-
-/** Told about events that metrics count. */
-export interface UpstreamObserver {
-  connected(): void
-  /** A handshake is done: with a session of before, or in full. */
-  secured?(resumed: boolean): void
-  connectFailed(code: string): void
-  /** What is wrong with the TLS of a destination, for the log of the process; not more often than is of use. */
-  insecure?(destination: string, reason: string): void
-  retried(): void
-}
 
 export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   readonly name: string
@@ -70,6 +49,7 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   readonly #options: EndpointOptions
   readonly #resolver: Resolver | null
   readonly #tls: TlsClient | null
+  #http2Tls: TlsClient | null = null
   readonly #mayDial: ((ip: string) => boolean) | null
   /** The guard refuses one of the addresses known now. */
   #isRefused = false
@@ -106,6 +86,29 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
     return this.#shared.timers
   }
 
+  get sockets(): SocketLayer {
+    return this.#shared.sockets
+  }
+
+  get memory(): ReadMemory {
+    return this.#shared.llhttp.memory
+  }
+
+  get connectTimeoutMs(): number {
+    return this.#options.connectTimeoutMs
+  }
+
+  get keepaliveMs(): number | undefined {
+    return this.#options.keepaliveMs
+  }
+
+  /** Made when it is needed: most servers are never offered HTTP/2. */
+  get http2Tls(): TlsClient | null {
+    const { tls, http } = this.#options
+    if (tls !== null) this.#http2Tls ??= new TlsClient(tls, alpnOf(http?.version ?? 'auto'))
+    return this.#http2Tls
+  }
+
   get idleTimeoutMs(): number {
     return this.#shared.idleTimeoutMs
   }
@@ -119,7 +122,7 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   }
 
   get idle(): number {
-    return this.#pools.reduce((sum, pool) => sum + pool.idle, 0)
+    return this.#pools.reduce((sum, pool) => sum + pool.idle + pool.http2.idle, 0)
   }
 
   get busy(): number {
@@ -130,9 +133,41 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   send(ex: Exchange): void {
     // HTTP/1.0 clients may name no host; HTTP/1.1 servers want one (RFC 9112 section 3.2).
     if (ex.authority === '') ex.upstreamHost ??= this.hostHeader
+    const { http } = this.#options
+    if (http !== undefined) {
+      if (http.requestTimeoutMs > 0) this.#limit(ex, http.requestTimeoutMs)
+      const version = versionFor(ex, http.version, this.#tls !== null)
+      if (version !== HTTP1) {
+        if (typeof version === 'string') this.events.onServerFault(ex, version)
+        else this.#sendShared(ex, version)
+        return
+      }
+    }
     const pool = this.#pick(null)
-    if (pool === null || pool.idle === 0) this.#dial(new Attempt(ex, this))
+    if (pool === null || pool.idle === 0) this.dial(new Attempt(ex, this))
     else this.#reuse(ex, pool)
+  }
+
+  /** Sends ex by HTTP/2: over a connection with room if there is one, else when there is. */
+  #sendShared(ex: Exchange, version: Version): void {
+    const pool = this.#pick(null)
+    if (pool?.http2.begin(ex) === true) this.#next++
+    else this.dial(new Attempt(ex, this, version))
+  }
+
+  /** One attempt takes so long and no longer, unless its route is stricter. */
+  #limit(ex: Exchange, timeoutMs: number): void {
+    const armed = ex.attemptTimer
+    if (armed !== null && armed.deadline > 0) {
+      if (armed.deadline <= turnStartedAt + timeoutMs) return
+      this.timers.remove(armed)
+    }
+    ex.attemptTimer = new WheelTimer(() => {
+      enterTurn()
+      this.events.onServerFault(ex, 'UPSTREAM_TIMEOUT')
+      leaveTurn()
+    })
+    this.timers.arm(ex.attemptTimer, turnStartedAt, timeoutMs)
   }
 
   /** Sends ex over an idle connection of `pool`, which has one. */
@@ -183,7 +218,7 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
 
   // --- connecting ---
 
-  #dial(attempt: Attempt): void {
+  dial(attempt: Attempt): void {
     const pools = this.#current()
     if (pools.length === 0) {
       this.#resolveFirst(attempt)
@@ -192,12 +227,17 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
     if (this.#isRefused) {
       // One refused address of a name is enough: picking the others would make the guard a lottery.
       this.#lose(attempt)
-      this.#report(attempt, 'ADDRESS_REFUSED')
+      this.report(attempt, 'ADDRESS_REFUSED')
       return
     }
     const pool = this.#pick(attempt.tried)
     if (pool === null) {
-      this.#report(attempt, 'CONNECT_FAILURE')
+      this.report(attempt, 'CONNECT_FAILURE')
+      return
+    }
+    if (attempt.version === EITHER && pool.http2.declined) attempt.version = HTTP1
+    if (attempt.version !== HTTP1) {
+      if (!pool.http2.resume(attempt)) pool.http2.wait(attempt)
       return
     }
     if (this.total < this.#shared.poolMax) {
@@ -216,12 +256,12 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
     this.#resolver!.resolve().then(
       () => {
         enterTurn()
-        if (!attempt.cancelled) this.#dial(attempt)
+        if (!attempt.cancelled) this.dial(attempt)
         leaveTurn()
       },
       () => {
         enterTurn()
-        if (!attempt.cancelled) this.#report(attempt, 'DNS_FAILURE')
+        if (!attempt.cancelled) this.report(attempt, 'DNS_FAILURE')
         leaveTurn()
       }
     )
@@ -229,7 +269,7 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
 
   #queue(attempt: Attempt): void {
     if (this.#waiting.length >= WAITERS_MAX) {
-      this.#report(attempt, 'UPSTREAM_OVERFLOW')
+      this.report(attempt, 'UPSTREAM_OVERFLOW')
       return
     }
     this.#waiting.push(attempt)
@@ -296,12 +336,16 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   #connectFailed(attempt: Attempt, pool: Pool, code: string, tls?: TlsOutcome): void {
     this.#shared.observer.connectFailed(code)
     pool.connectFailed()
-    if (tls !== undefined && tls.reason !== '') this.#noteFault(attempt.ex, tls.reason)
     this.closed()
+    this.connectFailed(attempt, code, tls)
+  }
+
+  connectFailed(attempt: Attempt, code: string, tls?: TlsOutcome): void {
+    if (tls !== undefined && tls.reason !== '') this.#noteFault(attempt.ex, tls.reason)
     if (attempt.cancelled) return
     // Nothing was sent: the next address may always be tried.
-    if (this.#mayTryOther(attempt)) this.#dial(attempt)
-    else if (attempt.dials.length === 0) this.#report(attempt, codeOf(code))
+    if (this.#mayTryOther(attempt)) this.dial(attempt)
+    else if (attempt.dials.length === 0) this.report(attempt, codeOf(code))
   }
 
   #noteFault(ex: Exchange, reason: string): void {
@@ -312,7 +356,7 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
     this.#shared.observer.insecure?.(this.name, reason)
   }
 
-  #report(attempt: Attempt, code: ErrorCode): void {
+  report(attempt: Attempt, code: ErrorCode): void {
     this.timers.remove(attempt.timer)
     this.timers.remove(attempt.slow)
     attempt.ex.pending = null
@@ -320,7 +364,6 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   }
 
   onTimeout(attempt: Attempt): void {
-    const waits = this.#waiting.indexOf(attempt)
     enterTurn()
     if (attempt.dials.length > 0) {
       // An address that does not answer is as good as one that refuses: there may be others.
@@ -335,8 +378,7 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
       this.#connectFailed(attempt, last!.pool, 'ETIMEDOUT')
     } else {
       attempt.cancelled = true
-      if (waits >= 0) this.#waiting.splice(waits, 1)
-      this.#report(attempt, waits >= 0 ? 'UPSTREAM_OVERFLOW' : 'CONNECT_TIMEOUT')
+      this.report(attempt, this.#stopWaiting(attempt) ? 'UPSTREAM_OVERFLOW' : 'CONNECT_TIMEOUT')
     }
     leaveTurn()
   }
@@ -344,16 +386,23 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   onSlow(attempt: Attempt): void {
     if (attempt.dials.length === 0 || !this.#mayTryOther(attempt)) return
     enterTurn()
-    this.#dial(attempt)
+    this.dial(attempt)
     leaveTurn()
   }
 
   onAbort(attempt: Attempt): void {
     this.timers.remove(attempt.timer)
     this.timers.remove(attempt.slow)
-    const waits = this.#waiting.indexOf(attempt)
-    if (waits >= 0) this.#waiting.splice(waits, 1)
+    this.#stopWaiting(attempt)
     this.#lose(attempt)
+  }
+
+  /** Whether it was waiting for others to leave. */
+  #stopWaiting(attempt: Attempt): boolean {
+    if (attempt.sharing !== null) return attempt.sharing.forget(attempt)
+    const at = this.#waiting.indexOf(attempt)
+    if (at >= 0) this.#waiting.splice(at, 1)
+    return at >= 0
   }
 
   // --- what pools report ---
@@ -373,14 +422,29 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   closed(): void {
     this.total--
     const attempt = this.#waiting.shift()
-    if (attempt !== undefined) this.#dial(attempt)
+    if (attempt !== undefined) this.dial(attempt)
   }
 
-  failed(ex: Exchange, code: ErrorCode, repeat: Repeat): void {
+  mayConnect(): boolean {
+    if (this.total >= this.#shared.poolMax) return false
+    this.total++
+    return true
+  }
+
+  connected(tls: TlsOutcome | undefined): void {
+    this.#shared.observer.connected()
+    if (tls !== undefined) this.#shared.observer.secured?.(tls.resumed)
+  }
+
+  notConnected(code: string): void {
+    this.#shared.observer.connectFailed(code)
+  }
+
+  failed(ex: Exchange, code: ErrorCode, repeat: Repeat, version: Version): void {
     const mayRepeat = repeat === REPEAT_ALWAYS || (repeat === REPEAT_IDEMPOTENT && isIdempotent(ex.method))
     if (mayRepeat && ex.attempts < ATTEMPTS_MAX) {
       this.#shared.observer.retried()
-      this.#dial(new Attempt(ex, this))
+      this.dial(new Attempt(ex, this, version))
       return
     }
     this.events.onServerFault(ex, code)
@@ -389,10 +453,4 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   closeIdle(): void {
     for (const pool of this.#pools) pool.closeIdle()
   }
-}
-
-/** Codes of the system (E...) are about reaching the server; the others are what TLS finds wrong with it. */
-function codeOf(code: string): ErrorCode {
-  if (code === 'ETIMEDOUT') return 'CONNECT_TIMEOUT'
-  return /^E(?!RR_|PROTO)/.test(code) ? 'CONNECT_FAILURE' : 'UPSTREAM_TLS'
 }
