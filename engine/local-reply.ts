@@ -3,6 +3,7 @@ import { replyBytes } from './contract/body.ts'
 import { ERRORS, type ErrorCode } from './contract/errors.ts'
 import { BODY_LENGTH, BODY_NONE, type Exchange, type LocalReply } from './contract/exchange.ts'
 import { httpDate } from './http/date.ts'
+import { GRPC_DEADLINE_EXCEEDED, grpcMessage, grpcStatusOf, isGrpc } from './http/grpc.ts'
 import { HeaderBlock } from './http/headers.ts'
 import { STILL } from './socket/memory.ts'
 
@@ -16,6 +17,39 @@ export function replyFor(ex: Exchange, code: ErrorCode): LocalReply {
 
 /** Makes the response of ex out of the reply: status, fields and framing. */
 export function buildReply(ex: Exchange, reply: LocalReply): void {
+  ex.grpcStatus = -1
+  // Over HTTP/1 nobody can speak gRPC: whoever tries gets an answer of HTTP, which can be read.
+  if (ex.client.httpVersion === '2' && isGrpc(ex.method, ex.request)) buildGrpcReply(ex, reply)
+  else buildHttpReply(ex, reply)
+}
+
+/** Longest grpc-message, in characters of the reply: a page for people is no message for programs. */
+const MESSAGE_CHARS_MAX = 1024
+
+/**
+ * The reply as a gRPC client understands it: "Trailers-Only" (PROTOCOL-HTTP2.md), a head without a body that says
+ * what has happened. Fields of the reply, such as Retry-After, stay.
+ */
+function buildGrpcReply(ex: Exchange, reply: LocalReply): void {
+  const { headers, body } = reply
+  const block = new HeaderBlock()
+  block.receive('Date', httpDate())
+  block.receive('Content-Type', 'application/grpc')
+  // To a caller who has set a deadline this is its end; "unavailable" would ask it to try again.
+  const isLate = ex.error === 'REQUEST_TIMEOUT' || ex.error === 'UPSTREAM_TIMEOUT'
+  ex.grpcStatus = isLate ? GRPC_DEADLINE_EXCEEDED : grpcStatusOf(reply.status)
+  block.receive('grpc-status', String(ex.grpcStatus))
+  const text = body === null ? '' : body.toString('utf8').trim().slice(0, MESSAGE_CHARS_MAX)
+  if (text !== '') block.receive('grpc-message', grpcMessage(text))
+  if (headers !== null) for (let i = 0; i < headers.length; i += 2) block.receive(headers[i]!, headers[i + 1]!)
+  ex.localReply = { ...reply, body: null }
+  ex.status = 200
+  ex.response = block
+  ex.responseBody = BODY_NONE
+  ex.responseLength = 0
+}
+
+function buildHttpReply(ex: Exchange, reply: LocalReply): void {
   const block = new HeaderBlock()
   block.receive('Date', httpDate())
   const length = lengthOf(reply.body)

@@ -6,7 +6,7 @@
 import { BODY_NONE, Exchange, STEP_RECORDED, STEP_SERVE } from './contract/exchange.ts'
 import type { Copies, RouteMirror } from './contract/mirror.ts'
 import type { Route } from './contract/route.ts'
-import type { ClientEvents, ClientStream, SpliceEnd } from './contract/transport.ts'
+import type { ClientEvents, ClientStream, ClientTls, SpliceEnd } from './contract/transport.ts'
 import { COPY_VIA, isCopyEnough } from './http/via.ts'
 import { type TimerWheel, WheelTimer } from './kit/timer-wheel.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from './socket/round.ts'
@@ -88,6 +88,7 @@ class Copy implements Copies, ClientStream {
   readonly remotePort: number
   readonly localPort: number
   readonly httpVersion: string
+  readonly tls: ClientTls | null
   readonly #ex: Exchange
   readonly #options: MirrorsOptions
   readonly #shared: { bytes: number }
@@ -106,6 +107,7 @@ class Copy implements Copies, ClientStream {
     this.remotePort = client.remotePort
     this.localPort = client.localPort
     this.httpVersion = client.httpVersion
+    this.tls = client.tls ?? null
     this.#options = options
     this.#shared = shared
     this.#bytesMax = mirror.waitingBytesMax

@@ -178,6 +178,7 @@ export class Retries {
     pending?.abort()
     if (ex.attemptTimer !== null) this.#options.timers.remove(ex.attemptTimer)
     ex.status = 0
+    ex.grpcStatus = -1
     ex.response = null
     ex.answerHook = null
     ex.heldResponse = null

@@ -1,6 +1,7 @@
 /** The two timeouts of an exchange: of the whole, and of the attempt at hand. */
 import type { ErrorCode } from './contract/errors.ts'
 import type { Exchange } from './contract/exchange.ts'
+import { grpcTimeoutMs, isGrpc } from './http/grpc.ts'
 import { type TimerWheel, WheelTimer } from './kit/timer-wheel.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from './socket/round.ts'
 
@@ -19,9 +20,10 @@ export class Timeouts {
 
   startRequest(ex: Exchange): void {
     const { requestTimeoutMs } = ex.route!.settings
-    if (requestTimeoutMs === 0) return
+    const timeoutMs = ex.client.httpVersion === '2' ? withDeadline(ex, requestTimeoutMs) : requestTimeoutMs
+    if (timeoutMs === 0) return
     ex.timer = new WheelTimer(() => this.#expired(ex, 'REQUEST_TIMEOUT'))
-    this.#timers.arm(ex.timer, turnStartedAt, requestTimeoutMs)
+    this.#timers.arm(ex.timer, turnStartedAt, timeoutMs)
   }
 
   startAttempt(ex: Exchange): void {
@@ -35,4 +37,11 @@ export class Timeouts {
     if (ex.timer !== null) this.#timers.remove(ex.timer)
     if (ex.attemptTimer !== null) this.#timers.remove(ex.attemptTimer)
   }
+}
+
+/** The route's limit, or what a gRPC client says in grpc-timeout if that is less. 0: no limit. */
+function withDeadline(ex: Exchange, timeoutMs: number): number {
+  if (!isGrpc(ex.method, ex.request)) return timeoutMs
+  const own = grpcTimeoutMs(ex.request)
+  return own === 0 || (timeoutMs > 0 && timeoutMs <= own) ? timeoutMs : own
 }

@@ -173,6 +173,7 @@ const DRIVEN: Readonly<Record<string, string>> = {
   tls: 'tls-example.test.ts',
   csrf: 'traffic/csrf.test.ts',
   edge: 'edge-example.test.ts',
+  grpc: 'grpc-example.test.ts',
   llm: '../backends/llm/backend.test.ts',
   'llm-clouds': '../backends/llm/cloud.test.ts',
   'llm-shortcut': '../backends/llm/models.test.ts',

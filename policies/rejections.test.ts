@@ -35,7 +35,7 @@ function casesOf(page: string): Case[] {
     if (transcript === undefined) return []
     const title = section.slice(0, section.indexOf('\n'))
     const steps = transcript.split(/^\$ /m).slice(1)
-    return { title, code: title.match(/`([A-Z_]+)`$/)?.[1] ?? null, steps: steps.map(stepOf) }
+    return { title, code: title.match(/`([A-Z_0-9]+)`$/)?.[1] ?? null, steps: steps.map(stepOf) }
   })
 }
 
@@ -46,7 +46,7 @@ function stepOf(text: string): Step {
 
 /** Rows of the page's table: reason -> "status text". */
 function tableOf(page: string): Map<string, string> {
-  const rows = [...page.matchAll(/^\| `([A-Z_]+)` \| (\d+) \| (.*) \|$/gm)]
+  const rows = [...page.matchAll(/^\| `([A-Z_0-9]+)` \| (\d+) \| (.*) \|$/gm)]
   return new Map(rows.map(([, code, status, message]) => [code!, `${status} ${message}`]))
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { BackendContext } from '#engine/contract/backend.ts'
+import { type BackendContext, SPOKEN_DEFAULT } from '#engine/contract/backend.ts'
 import { NO_CHILDREN } from '#engine/contract/children.ts'
 import { NEVER_ENDED } from '#engine/contract/ended.ts'
 import { NOBODY_ASKS } from '#engine/contract/in-process.ts'
@@ -51,7 +51,13 @@ test('the request names the destination; the address guard is on', () => {
     ]
   )
   for (const { options } of upstream.endpoints) {
-    assert.deepEqual(options, { guarded: true, allow: ['10.0.0.0/8'], connectTimeoutMs: 7, tls: null })
+    assert.deepEqual(options, {
+      guarded: true,
+      allow: ['10.0.0.0/8'],
+      connectTimeoutMs: 7,
+      tls: null,
+      http: SPOKEN_DEFAULT
+    })
   }
 })
 

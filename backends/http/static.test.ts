@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { BackendContext } from '#engine/contract/backend.ts'
+import { type BackendContext, SPOKEN_DEFAULT } from '#engine/contract/backend.ts'
 import { NO_CHILDREN } from '#engine/contract/children.ts'
 import { NEVER_ENDED } from '#engine/contract/ended.ts'
 import { NOBODY_ASKS } from '#engine/contract/in-process.ts'
@@ -49,7 +49,7 @@ test('the configured destination is dialled, unguarded, with the configured pati
   assert.deepEqual(upstream.endpoints, [
     {
       destination: { host: 'b.example', port: 8080, unixPath: null },
-      options: { guarded: false, allow: [], connectTimeoutMs: 7, tls: null }
+      options: { guarded: false, allow: [], connectTimeoutMs: 7, tls: null, http: SPOKEN_DEFAULT }
     }
   ])
   assert.deepEqual(upstream.sent, ['b.example:8080'])

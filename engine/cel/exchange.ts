@@ -28,6 +28,7 @@ export type Facts = Pick<
   | 'responseBytes'
   | 'requestPrefix'
   | 'responsePrefix'
+  | 'grpcStatus'
   | 'jwt'
   | 'apiKey'
   | 'basicAuth'
@@ -252,6 +253,7 @@ export const RESPONSE_ROOTS: Roots<Facts> = {
   ...REQUEST_ROOTS,
   response: offer('response', {
     code: (ex) => ex.status,
+    grpcStatus: (ex) => (ex.grpcStatus < 0 ? undefined : ex.grpcStatus),
     headers: (ex) => (ex.response === null ? undefined : new HeaderFields(ex.response)),
     body: (ex) => (ex.response === null ? undefined : bodyOf(ex.responseBytes, ex.responseBody)),
     bodyPrefix: (ex) =>

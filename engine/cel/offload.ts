@@ -118,6 +118,7 @@ function pack(ex: Facts, needs: Needs): PackedFacts {
     requestBody: ex.requestBody,
     requestBytes: ex.requestBytes,
     status: ex.status,
+    grpcStatus: ex.grpcStatus,
     responseLines: ex.response === null ? null : linesOf(ex.response),
     responseBody: ex.responseBody,
     responseBytes: ex.responseBytes,

@@ -38,7 +38,20 @@ export interface EndpointOptions {
   readonly keepaliveMs?: number
   /** Null: clear text. */
   readonly tls: TlsSettings | null
+  /** Absent: HTTP/1.1, as long as an answer takes. */
+  readonly http?: SpokenHttp
 }
+
+/** How a server is spoken to (spec 2.6, BackendHTTP). */
+export interface SpokenHttp {
+  /** 'auto': by the rule of the specification, request by request. */
+  readonly version: 'auto' | 'HTTP1' | 'HTTP2'
+  /** For one attempt; 0: no limit of its own. */
+  readonly requestTimeoutMs: number
+}
+
+/** Where a configuration says nothing. */
+export const SPOKEN_DEFAULT: SpokenHttp = { version: 'auto', requestTimeoutMs: 0 }
 
 /** Opaque to everybody but engine/upstream. */
 export interface Endpoint {

@@ -77,6 +77,8 @@ export class Exchange {
   response: HeaderBlock | null = null
   responseBody: BodyKind = BODY_NONE
   responseLength = 0
+  /** grpc-status of the answer, which comes with its head or behind its body; -1: none so far. */
+  grpcStatus = -1
 
   // --- where it comes from and goes to ---
   readonly client: ClientStream

@@ -1,4 +1,4 @@
-/** A bind of the node transport: a connection passes its stages (PROXY header, TLS), then becomes what is spoken on it. */
+/** A bind of the node transport: connections pass its stages (PROXY header, TLS) and become what is spoken on them. */
 import type { ClientTls } from '#engine/contract/transport.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'

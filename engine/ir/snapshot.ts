@@ -4,10 +4,13 @@
  */
 import type { RuleSet } from '#engine/kit/scan/rules.ts'
 import type { Secret } from '#engine/kit/secret.ts'
+import type { BackendHttp } from './backend-http.ts'
 import type { FrontendSettings, ListenerTls } from './frontend.ts'
+import type { ProcessSettings } from './process.ts'
 import type { BackendTransport } from './transport.ts'
 
 export type { FrontendSettings } from './frontend.ts'
+export type { ProcessSettings } from './process.ts'
 
 /** Policies of one attachment point: canonical policy name -> validated configuration of that policy. */
 export type PolicySet = Readonly<Record<string, unknown>>
@@ -107,6 +110,7 @@ export interface StaticBackend {
   readonly unixPath: string | null
   /** Absent: nothing is said. */
   readonly transport?: BackendTransport | undefined
+  readonly http?: BackendHttp
   readonly policies: PolicySet
 }
 
@@ -116,6 +120,7 @@ export interface DynamicBackend {
   /** CIDR ranges allowed in spite of the address guard. */
   readonly allowAddresses: readonly string[]
   readonly transport?: BackendTransport | undefined
+  readonly http?: BackendHttp
   readonly policies: PolicySet
 }
 
@@ -304,27 +309,6 @@ export type AiAuth =
       readonly audience: string | null
       readonly credential: { readonly file: string } | { readonly json: Secret } | null
     }
-
-/** Settings read once at start (the file's `config`). Addresses: "host:port", "unix:/path" or "off". */
-export interface ProcessSettings {
-  readonly adminAddr: string
-  readonly statsAddr: string
-  readonly readinessAddr: string
-  readonly workerThreads: number
-  readonly logging: { readonly level: string; readonly format: 'text' | 'json' }
-  /** Longest drain. */
-  readonly terminationDeadlineMs: number
-  /** Shortest drain: how long new connections are still served after SIGTERM. */
-  readonly terminationMinDeadlineMs: number
-  readonly upstream: {
-    readonly connectTimeoutMs: number
-    readonly poolIdleTimeoutMs: number
-    /** Connections per endpoint and worker. */
-    readonly poolMaxSize: number
-    /** Requests over one connection before it is replaced; 0: no limit. */
-    readonly requestsPerConnectionMax: number
-  }
-}
 
 /** Spec 2.5: MCP servers behind one endpoint. */
 export interface McpBackend {

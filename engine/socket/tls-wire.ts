@@ -4,9 +4,9 @@
  * finishes within the call. What is written meanwhile waits here, and leaves together.
  */
 import { getSystemErrorName } from 'node:util'
-import { EOF, type Handle, type Handles, STATE_READ, type TlsHandle, type WriteRequest } from './handles.ts'
+import { EOF, type Handle, STATE_READ, type TlsHandle, type WriteRequest } from './handles.ts'
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
-import type { ReadMemory, ReadSlot } from './memory.ts'
+import type { ReadSlot } from './memory.ts'
 import { enterTurn, leaveTurn, markDirty } from './round.ts'
 import { CONGESTED_BYTES, type TlsShared } from './tls-shared.ts'
 import { NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
@@ -244,7 +244,10 @@ export class TlsWire implements Wire {
   }
 
   #sent(error: number, count: number): void {
-    if (error < 0) return this.#break(getSystemErrorName(error))
+    if (error < 0) {
+      this.#break(getSystemErrorName(error))
+      return
+    }
     this.handed++
     this.#underWay = count
     this.#measure()
@@ -253,7 +256,10 @@ export class TlsWire implements Wire {
   written(status: number): void {
     this.#underWay = 0
     if (this.#dead) return
-    if (status < 0) return this.#break(getSystemErrorName(status))
+    if (status < 0) {
+      this.#break(getSystemErrorName(status))
+      return
+    }
     if (this.#waitingBytes > 0) {
       const waiting = this.#waiting
       this.#waiting = []
@@ -289,7 +295,10 @@ export class TlsWire implements Wire {
     this.owner = NOBODY
     this.#closing = true
     if (this.#dead) return
-    if (this.#broken || this.#secured !== null) return this.#dispose()
+    if (this.#broken || this.#secured !== null) {
+      this.#dispose()
+      return
+    }
     this.#lingering = true
     keepLingering(this, this.#underWay > 0 ? FLUSH_MS : LINGER_MS)
     if (linger) this.resume()

@@ -4,6 +4,7 @@ import type { PolicyPhases, PolicySet } from '#engine/ir/snapshot.ts'
 import { list, refused, type ZodType, z } from '#engine/schema/schema.ts'
 import { modelPolicies } from './ai/policies.ts'
 import { transportPolicies } from './backend-policies/index.ts'
+import { httpPolicies } from './http/policies.ts'
 import { mcpPolicies } from './mcp/policies.ts'
 import { targetKeys } from './target-refs.ts'
 
@@ -50,8 +51,8 @@ export function policySchema(policies: readonly Policy[], attachment: Attachment
     }
   }
   if (attachment === 'route') Object.assign(shape, { phase: phase(), ...targetKeys() })
-  for (const [name, schema] of Object.entries({ ...modelPolicies(), ...mcpPolicies(), ...transportPolicies() }))
-    shape[name] ??= schema
+  const ofBackends = { ...modelPolicies(), ...mcpPolicies(), ...transportPolicies(), ...httpPolicies() }
+  for (const [name, schema] of Object.entries(ofBackends)) shape[name] ??= schema
   for (const name of KNOWN_NAMES) shape[name] ??= refused(`policy '${name}'`)
   return z.strictObject(shape)
 }

@@ -17,6 +17,7 @@ import { fileSchema } from './file.ts'
 import { policyKeys } from './file-policies.ts'
 import { readOverrides } from './file-process.ts'
 import { FileSources, type ReadFile } from './file-sources.ts'
+import { checkHttp } from './http/check.ts'
 import { checkMcp } from './mcp/check.ts'
 import { policyWarnings } from './policy-warnings.ts'
 import { type ConfigError, formatPath, type Problem, parsePath } from './problems.ts'
@@ -109,7 +110,7 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
   problems.push(...checkFile(raw, source, env), ...checkNames(raw, source, policies))
   problems.push(...checkModelPolicies(raw, source), ...checkMcp(raw, source, sources))
   problems.push(...checkTls(raw, source, sources))
-  problems.push(...checkTransport(raw, source, sources))
+  problems.push(...checkTransport(raw, source, sources), ...checkHttp(raw, source))
   const refused = () => checkPolicies(raw, source, { policies, schema: schema.policies, sources })
   if (problems.length > 0 || 'problems' in outcome) return fail([...problems, ...refused()])
 

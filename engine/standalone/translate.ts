@@ -1,4 +1,5 @@
 /** A validated file -> the Snapshot: names filled in, inline backends named, aliases resolved. */
+import { isDeepStrictEqual } from 'node:util'
 import type { Policy, Sources } from '#engine/contract/policy.ts'
 import { addRules } from '#engine/ir/mcp-rules.ts'
 import { CLEAR_TEXT } from '#engine/ir/plain.ts'
@@ -28,6 +29,7 @@ import { frontendPolicies, translateFrontend } from './file-frontend.ts'
 import { canonicalPolicies, type PolicyKey, policyPhases, resolvePolicies } from './file-policies.ts'
 import { type Overrides, translateProcess } from './file-process.ts'
 import { translateTcpRoute } from './file-tcp.ts'
+import { mergedHttp } from './http/policies.ts'
 import { LLM_BACKEND, llmBackend, llmBind } from './llm/translate.ts'
 import { mergedRules } from './mcp/policies.ts'
 import { MCP_BACKEND, mcpBind, translateMcp } from './mcp/translate.ts'
@@ -138,8 +140,9 @@ class Translator {
   /** `levels`: least precise first. */
   #reached(plain: PlainBackend, levels: readonly Sets[]): PlainBackend {
     const transport = this.#transports.of(...levels)
-    const { transport: _, ...others } = plain
-    return transport === undefined ? others : { ...others, transport }
+    const { transport: _, http: __, ...others } = plain
+    const http = mergedHttp(levels)
+    return { ...others, ...(transport === undefined ? {} : { transport }), ...(http === null ? {} : { http }) }
   }
 
   bind(file: FileBind): Bind {
@@ -228,7 +231,8 @@ class Translator {
     const isOtherwise = this.#isOtherwise(named, outer)
     if (named.ai === undefined) {
       const plain = this.backends[named.name] as PlainBackend
-      return isOtherwise ? this.#own(place, around, this.#reached(plain, outer)) : file.backend
+      const isSpokenOtherwise = !isDeepStrictEqual(mergedHttp(outer), mergedHttp([this.#gateway, named.policies]))
+      return isOtherwise || isSpokenOtherwise ? this.#own(place, around, this.#reached(plain, outer)) : file.backend
     }
     const policies = mergedModelPolicies(outer)
     const hasMore = Object.entries(policies).some(

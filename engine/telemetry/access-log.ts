@@ -194,6 +194,7 @@ export class AccessLog implements FieldSink {
       out += field(this.#format, 'http.path', ex.originalPath, pathMax)
     out += this.#named('http.version', `HTTP/${client.httpVersion}`, skip)
     out += this.#plain('http.status', status, skip)
+    if (ex.grpcStatus >= 0) out += this.#plain('grpc.status', ex.grpcStatus, skip)
     if (tls != null) out += this.#named('tls.sni', tls.serverName.slice(0, TLS_CHARS_MAX), skip)
     out += this.#named('reason', reason, skip)
     if (ex.errorDetail !== null && reason !== '' && !skip?.has('reason.detail')) {

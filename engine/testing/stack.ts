@@ -1,5 +1,5 @@
 /** The serving stack of one worker, in the calling thread, in front of one endpoint: for tests of the core. */
-import type { Endpoint } from '#engine/contract/backend.ts'
+import { type Endpoint, type EndpointOptions, SPOKEN_DEFAULT, type SpokenHttp } from '#engine/contract/backend.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Hook, RouteSettings } from '#engine/contract/filter.ts'
@@ -39,6 +39,8 @@ export interface StackOptions {
   preRouting?: { request: readonly Hook[]; response?: readonly Hook[] }
   connectTimeoutMs?: number
   tls?: TlsSettings
+  /** How the endpoint is spoken to. */
+  spoken?: Partial<SpokenHttp>
   idleTimeoutMs?: number
   poolMax?: number
   requestsPerConnectionMax?: number
@@ -129,12 +131,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     requestsPerConnectionMax: options.requestsPerConnectionMax ?? 0,
     observer: { connected() {}, connectFailed() {}, retried() {} }
   })
-  const endpoint = upstream.endpoint(destinationOf(options.upstream), {
-    guarded: false,
-    allow: [],
-    connectTimeoutMs: options.connectTimeoutMs ?? 5_000,
-    tls: options.tls ?? null
-  })
+  const endpoint = upstream.endpoint(destinationOf(options.upstream), endpointOptions(options))
   route = routeTo(endpoint, upstream, log, options)
   const connections = { opened: 0, closed: 0 }
   const handshakes: HandshakeReport[] = []
@@ -213,6 +210,12 @@ function routeTo(endpoint: Endpoint, upstream: Upstream, log: RecordLog, options
 function routeRetry(plan: RetryPlan, options: StackOptions): RouteRetry {
   const { maxBufferBytes } = { ...FRONTEND.http, ...options.http }
   return { plan, budget: new RetryBudget(plan.budget), bodyBytesMax: maxBufferBytes }
+}
+
+function endpointOptions(options: StackOptions): EndpointOptions {
+  const { connectTimeoutMs = 5_000, spoken } = options
+  const http = spoken === undefined ? {} : { http: { ...SPOKEN_DEFAULT, ...spoken } }
+  return { guarded: false, allow: [], connectTimeoutMs, tls: options.tls ?? null, ...http }
 }
 
 function destinationOf(upstream: number | string) {

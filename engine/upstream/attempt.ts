@@ -1,8 +1,11 @@
 /** One exchange that waits for a connection, and the connections that are being made for it. */
+import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { PendingAttempt } from '#engine/contract/transport.ts'
 import { WheelTimer } from '#engine/kit/timer-wheel.ts'
+import { type Http2Pool, NOT_HTTP2 } from './h2-pool.ts'
 import type { Pool } from './pool.ts'
+import { HTTP1, type Version } from './version.ts'
 
 /** One connection that is being made. */
 export interface Dial {
@@ -28,10 +31,15 @@ export class Attempt implements PendingAttempt {
   /** Under way, the eldest first. */
   readonly dials: Dial[] = []
   cancelled = false
+  /** Where it waits for room on a connection that others use too, or null. */
+  sharing: Http2Pool | null = null
+  /** How it is to be sent. */
+  version: Version
   readonly #owner: AttemptOwner
 
-  constructor(ex: Exchange, owner: AttemptOwner) {
+  constructor(ex: Exchange, owner: AttemptOwner, version: Version = HTTP1) {
     this.ex = ex
+    this.version = version
     this.#owner = owner
     this.timer = new WheelTimer(() => owner.onTimeout(this))
     this.slow = new WheelTimer(() => owner.onSlow(this))
@@ -50,4 +58,11 @@ export class Attempt implements PendingAttempt {
     if (index >= 0) this.dials.splice(index, 1)
     return index >= 0
   }
+}
+
+/** Codes of the system (E...) are about reaching the server; the others are what TLS finds wrong with it. */
+export function codeOf(code: string): ErrorCode {
+  if (code === 'ETIMEDOUT') return 'CONNECT_TIMEOUT'
+  if (code === NOT_HTTP2) return 'UPSTREAM_NOT_HTTP2'
+  return /^E(?!RR_|PROTO)/.test(code) ? 'CONNECT_FAILURE' : 'UPSTREAM_TLS'
 }

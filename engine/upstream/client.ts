@@ -2,7 +2,8 @@
 import type { Destination, Endpoint, EndpointOptions, UpstreamClient } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { StreamClient, StreamEndpoint } from '#engine/contract/tcp.ts'
-import { EndpointState, type UpstreamShared } from './endpoint.ts'
+import { EndpointState } from './endpoint.ts'
+import type { UpstreamShared } from './shared.ts'
 import { type StreamOptions, StreamState } from './stream.ts'
 
 /** Endpoints kept although nothing is connected to them; dynamic proxies name new ones all the time. */

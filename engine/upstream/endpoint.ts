@@ -9,51 +9,28 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ServerEvents } from '#engine/contract/transport.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import { isIdempotent } from '#engine/http/method.ts'
-import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
+import type { ReadMemory } from '#engine/socket/memory.ts'
+import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
 import { TlsClient } from '#engine/socket/tls.ts'
 import type { Connected, DialOptions, SocketLayer, TlsOutcome, Wire } from '#engine/socket/wire.ts'
-import { interleaved, isBetter } from './addresses.ts'
-import { Attempt, type AttemptOwner, type Dial } from './attempt.ts'
+import { Addresses } from './address-pools.ts'
+import { Attempt, type AttemptOwner, codeOf, type Dial } from './attempt.ts'
 import { addressGuard } from './guard.ts'
 import { Http1Upstream, REPEAT_ALWAYS, REPEAT_IDEMPOTENT, type Repeat } from './h1.ts'
-import { Pool, type PoolOwner } from './pool.ts'
+import type { Pool, PoolOwner } from './pool.ts'
 import { Resolver } from './resolver.ts'
+import type { UpstreamShared } from './shared.ts'
+import { alpnOf, EITHER, HTTP1, type Version, versionFor } from './version.ts'
 
 /** Exchanges that may wait for a connection while the pool is at its limit. */
 const WAITERS_MAX = 1024
 /** Connections tried for one exchange, over all addresses and repetitions. */
 const ATTEMPTS_MAX = 4
-/** Addresses of one name that are used. */
-const ADDRESSES_MAX = 64
 /** RFC 8305 section 8: how long an address may take before another one is tried beside it. */
 const SLOW_MS = 250
 /** The same trouble with a destination is told of so often. */
 const SAME_FAULT_MS = 60_000
-
-/** What every endpoint of a worker shares. */
-export interface UpstreamShared {
-  readonly sockets: SocketLayer
-  readonly llhttp: Llhttp
-  readonly timers: TimerWheel
-  readonly events: ServerEvents
-  readonly idleTimeoutMs: number
-  /** Connections per endpoint. */
-  readonly poolMax: number
-  readonly requestsPerConnectionMax: number
-  readonly observer: UpstreamObserver
-}
-
-/** Told about events that metrics count. */
-export interface UpstreamObserver {
-  connected(): void
-  /** A handshake is done: with a session of before, or in full. */
-  secured?(resumed: boolean): void
-  connectFailed(code: string): void
-  /** What is wrong with the TLS of a destination, for the log of the process; not more often than is of use. */
-  insecure?(destination: string, reason: string): void
-  retried(): void
-}
 
 export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   readonly name: string
@@ -61,18 +38,13 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   readonly isHostname: boolean
   /** Connections that exist or are being made. */
   total = 0
-  #pools: Pool[] = []
-  #known: readonly unknown[] | null = null
-  /** Where #pick starts among addresses that are equally busy; moves when one is used, not when one is looked at. */
-  #next = 0
+  readonly #addresses: Addresses
   readonly #waiting: Attempt[] = []
   readonly #destination: Destination
   readonly #options: EndpointOptions
   readonly #resolver: Resolver | null
   readonly #tls: TlsClient | null
-  readonly #mayDial: ((ip: string) => boolean) | null
-  /** The guard refuses one of the addresses known now. */
-  #isRefused = false
+  #http2Tls: TlsClient | null = null
   /** What was last wrong with its TLS, and when that was told. */
   #fault = { reason: '', at: 0 }
   readonly #shared: UpstreamShared
@@ -85,13 +57,13 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
     this.#shared = shared
     this.#resolver = unixPath === null ? (resolver ?? new Resolver(host)) : null
     this.#tls = options.tls === null ? null : new TlsClient(options.tls)
-    this.#mayDial = options.guarded ? addressGuard(options.allow) : null
+    const mayDial = options.guarded ? addressGuard(options.allow) : null
+    this.#addresses = new Addresses(this, destination, this.#resolver, mayDial)
     const bracketed = literal === 6 ? `[${host}]` : host
     this.name = unixPath === null ? `${bracketed}:${port}` : `unix:${unixPath}`
     this.hostHeader =
       unixPath !== null ? 'localhost' : port === (options.tls === null ? 80 : 443) ? bracketed : `${bracketed}:${port}`
     this.isHostname = unixPath === null && literal === 0
-    if (unixPath !== null) this.#pools = [new Pool(this, { unixPath })]
   }
 
   get llhttp(): Llhttp {
@@ -106,6 +78,29 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
     return this.#shared.timers
   }
 
+  get sockets(): SocketLayer {
+    return this.#shared.sockets
+  }
+
+  get memory(): ReadMemory {
+    return this.#shared.llhttp.memory
+  }
+
+  get connectTimeoutMs(): number {
+    return this.#options.connectTimeoutMs
+  }
+
+  get keepaliveMs(): number | undefined {
+    return this.#options.keepaliveMs
+  }
+
+  /** Made when it is needed: most servers are never offered HTTP/2. */
+  get http2Tls(): TlsClient | null {
+    const { tls, http } = this.#options
+    if (tls !== null) this.#http2Tls ??= new TlsClient(tls, alpnOf(http?.version ?? 'auto'))
+    return this.#http2Tls
+  }
+
   get idleTimeoutMs(): number {
     return this.#shared.idleTimeoutMs
   }
@@ -115,29 +110,62 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   }
 
   get usable(): boolean {
-    return this.#pools.length === 0 || this.#pools.some((pool) => !pool.ejected)
+    const { pools } = this.#addresses
+    return pools.length === 0 || pools.some((pool) => !pool.ejected)
   }
 
   get idle(): number {
-    return this.#pools.reduce((sum, pool) => sum + pool.idle, 0)
+    return this.#addresses.pools.reduce((sum, pool) => sum + pool.idle + pool.http2.idle, 0)
   }
 
   get busy(): number {
-    return this.#pools.reduce((sum, pool) => sum + pool.busy, 0)
+    return this.#addresses.pools.reduce((sum, pool) => sum + pool.busy, 0)
   }
 
   /** Sends ex over an idle connection if there is one, else over a new one. */
   send(ex: Exchange): void {
     // HTTP/1.0 clients may name no host; HTTP/1.1 servers want one (RFC 9112 section 3.2).
     if (ex.authority === '') ex.upstreamHost ??= this.hostHeader
-    const pool = this.#pick(null)
-    if (pool === null || pool.idle === 0) this.#dial(new Attempt(ex, this))
+    const { http } = this.#options
+    if (http !== undefined) {
+      if (http.requestTimeoutMs > 0) this.#limit(ex, http.requestTimeoutMs)
+      const version = versionFor(ex, http.version, this.#tls !== null)
+      if (version !== HTTP1) {
+        if (typeof version === 'string') this.events.onServerFault(ex, version)
+        else this.#sendShared(ex, version)
+        return
+      }
+    }
+    const pool = this.#addresses.pick(null)
+    if (pool === null || pool.idle === 0) this.dial(new Attempt(ex, this))
     else this.#reuse(ex, pool)
+  }
+
+  /** Sends ex by HTTP/2: over a connection with room if there is one, else when there is. */
+  #sendShared(ex: Exchange, version: Version): void {
+    const pool = this.#addresses.pick(null)
+    if (pool?.http2.begin(ex) === true) this.#addresses.next++
+    else this.dial(new Attempt(ex, this, version))
+  }
+
+  /** One attempt takes so long and no longer, unless its route is stricter. */
+  #limit(ex: Exchange, timeoutMs: number): void {
+    const armed = ex.attemptTimer
+    if (armed !== null && armed.deadline > 0) {
+      if (armed.deadline <= turnStartedAt + timeoutMs) return
+      this.timers.remove(armed)
+    }
+    ex.attemptTimer = new WheelTimer(() => {
+      enterTurn()
+      this.events.onServerFault(ex, 'UPSTREAM_TIMEOUT')
+      leaveTurn()
+    })
+    this.timers.arm(ex.attemptTimer, turnStartedAt, timeoutMs)
   }
 
   /** Sends ex over an idle connection of `pool`, which has one. */
   #reuse(ex: Exchange, pool: Pool): void {
-    this.#next++
+    this.#addresses.next++
     ex.attempts++
     ex.endpoint = pool.label
     pool.take()!.begin(ex)
@@ -145,59 +173,28 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
     this.events.onServerReady(ex)
   }
 
-  // --- choosing an address ---
-
-  /** The pools of the addresses known now. */
-  #current(): readonly Pool[] {
-    const resolver = this.#resolver
-    if (resolver === null) return this.#pools
-    const { addresses } = resolver
-    if (addresses !== this.#known) {
-      this.#known = addresses
-      const before = this.#pools
-      this.#pools = interleaved(addresses, ADDRESSES_MAX).map(({ ip, family }) => {
-        const kept = before.find((pool) => 'ip' in pool.address && pool.address.ip === ip)
-        return kept ?? new Pool(this, { ip, family, port: this.#destination.port })
-      })
-      for (const pool of before) if (!this.#pools.includes(pool)) pool.closeIdle()
-      this.#isRefused = this.#mayDial !== null && addresses.some(({ ip }) => !this.#mayDial!(ip))
-    }
-    return this.#pools
-  }
-
-  /** The least busy address that works, among those not in `tried`; the one back soonest if none works. */
-  #pick(tried: readonly Pool[] | null): Pool | null {
-    const pools = this.#current()
-    if (pools.length === 1 && tried === null) return pools[0]!
-    let best: Pool | null = null
-    const offset = this.#next
-    // What is wrong with one address is often so with its family (RFC 8305 section 4).
-    const family = tried?.at(-1)?.family ?? 0
-    for (let i = 0; i < pools.length; i++) {
-      const pool = pools[(offset + i) % pools.length]!
-      if (tried?.includes(pool)) continue
-      if (best === null || isBetter(pool, best, family)) best = pool
-    }
-    return best
-  }
-
   // --- connecting ---
 
-  #dial(attempt: Attempt): void {
-    const pools = this.#current()
+  dial(attempt: Attempt): void {
+    const pools = this.#addresses.current()
     if (pools.length === 0) {
       this.#resolveFirst(attempt)
       return
     }
-    if (this.#isRefused) {
+    if (this.#addresses.isRefused) {
       // One refused address of a name is enough: picking the others would make the guard a lottery.
       this.#lose(attempt)
-      this.#report(attempt, 'ADDRESS_REFUSED')
+      this.report(attempt, 'ADDRESS_REFUSED')
       return
     }
-    const pool = this.#pick(attempt.tried)
+    const pool = this.#addresses.pick(attempt.tried)
     if (pool === null) {
-      this.#report(attempt, 'CONNECT_FAILURE')
+      this.report(attempt, 'CONNECT_FAILURE')
+      return
+    }
+    if (attempt.version === EITHER && pool.http2.declined) attempt.version = HTTP1
+    if (attempt.version !== HTTP1) {
+      if (!pool.http2.resume(attempt)) pool.http2.wait(attempt)
       return
     }
     if (this.total < this.#shared.poolMax) {
@@ -216,12 +213,12 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
     this.#resolver!.resolve().then(
       () => {
         enterTurn()
-        if (!attempt.cancelled) this.#dial(attempt)
+        if (!attempt.cancelled) this.dial(attempt)
         leaveTurn()
       },
       () => {
         enterTurn()
-        if (!attempt.cancelled) this.#report(attempt, 'DNS_FAILURE')
+        if (!attempt.cancelled) this.report(attempt, 'DNS_FAILURE')
         leaveTurn()
       }
     )
@@ -229,7 +226,7 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
 
   #queue(attempt: Attempt): void {
     if (this.#waiting.length >= WAITERS_MAX) {
-      this.#report(attempt, 'UPSTREAM_OVERFLOW')
+      this.report(attempt, 'UPSTREAM_OVERFLOW')
       return
     }
     this.#waiting.push(attempt)
@@ -238,7 +235,7 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
 
   #connect(attempt: Attempt, pool: Pool): void {
     this.total++
-    this.#next++
+    this.#addresses.next++
     attempt.ex.attempts++
     attempt.ex.endpoint = pool.label
     attempt.tried.push(pool)
@@ -263,7 +260,7 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   }
 
   #mayTryOther(attempt: Attempt): boolean {
-    return attempt.ex.attempts < ATTEMPTS_MAX && this.#pick(attempt.tried) !== null
+    return attempt.ex.attempts < ATTEMPTS_MAX && this.#addresses.pick(attempt.tried) !== null
   }
 
   #connected(attempt: Attempt, pool: Pool, wire: Wire, tls: TlsOutcome | undefined): void {
@@ -296,12 +293,16 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   #connectFailed(attempt: Attempt, pool: Pool, code: string, tls?: TlsOutcome): void {
     this.#shared.observer.connectFailed(code)
     pool.connectFailed()
-    if (tls !== undefined && tls.reason !== '') this.#noteFault(attempt.ex, tls.reason)
     this.closed()
+    this.connectFailed(attempt, code, tls)
+  }
+
+  connectFailed(attempt: Attempt, code: string, tls?: TlsOutcome): void {
+    if (tls !== undefined && tls.reason !== '') this.#noteFault(attempt.ex, tls.reason)
     if (attempt.cancelled) return
     // Nothing was sent: the next address may always be tried.
-    if (this.#mayTryOther(attempt)) this.#dial(attempt)
-    else if (attempt.dials.length === 0) this.#report(attempt, codeOf(code))
+    if (this.#mayTryOther(attempt)) this.dial(attempt)
+    else if (attempt.dials.length === 0) this.report(attempt, codeOf(code))
   }
 
   #noteFault(ex: Exchange, reason: string): void {
@@ -312,7 +313,7 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
     this.#shared.observer.insecure?.(this.name, reason)
   }
 
-  #report(attempt: Attempt, code: ErrorCode): void {
+  report(attempt: Attempt, code: ErrorCode): void {
     this.timers.remove(attempt.timer)
     this.timers.remove(attempt.slow)
     attempt.ex.pending = null
@@ -320,7 +321,6 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   }
 
   onTimeout(attempt: Attempt): void {
-    const waits = this.#waiting.indexOf(attempt)
     enterTurn()
     if (attempt.dials.length > 0) {
       // An address that does not answer is as good as one that refuses: there may be others.
@@ -335,8 +335,7 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
       this.#connectFailed(attempt, last!.pool, 'ETIMEDOUT')
     } else {
       attempt.cancelled = true
-      if (waits >= 0) this.#waiting.splice(waits, 1)
-      this.#report(attempt, waits >= 0 ? 'UPSTREAM_OVERFLOW' : 'CONNECT_TIMEOUT')
+      this.report(attempt, this.#stopWaiting(attempt) ? 'UPSTREAM_OVERFLOW' : 'CONNECT_TIMEOUT')
     }
     leaveTurn()
   }
@@ -344,16 +343,23 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   onSlow(attempt: Attempt): void {
     if (attempt.dials.length === 0 || !this.#mayTryOther(attempt)) return
     enterTurn()
-    this.#dial(attempt)
+    this.dial(attempt)
     leaveTurn()
   }
 
   onAbort(attempt: Attempt): void {
     this.timers.remove(attempt.timer)
     this.timers.remove(attempt.slow)
-    const waits = this.#waiting.indexOf(attempt)
-    if (waits >= 0) this.#waiting.splice(waits, 1)
+    this.#stopWaiting(attempt)
     this.#lose(attempt)
+  }
+
+  /** Whether it was waiting for others to leave. */
+  #stopWaiting(attempt: Attempt): boolean {
+    if (attempt.sharing !== null) return attempt.sharing.forget(attempt)
+    const at = this.#waiting.indexOf(attempt)
+    if (at >= 0) this.#waiting.splice(at, 1)
+    return at >= 0
   }
 
   // --- what pools report ---
@@ -373,26 +379,35 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   closed(): void {
     this.total--
     const attempt = this.#waiting.shift()
-    if (attempt !== undefined) this.#dial(attempt)
+    if (attempt !== undefined) this.dial(attempt)
   }
 
-  failed(ex: Exchange, code: ErrorCode, repeat: Repeat): void {
+  mayConnect(): boolean {
+    if (this.total >= this.#shared.poolMax) return false
+    this.total++
+    return true
+  }
+
+  connected(tls: TlsOutcome | undefined): void {
+    this.#shared.observer.connected()
+    if (tls !== undefined) this.#shared.observer.secured?.(tls.resumed)
+  }
+
+  notConnected(code: string): void {
+    this.#shared.observer.connectFailed(code)
+  }
+
+  failed(ex: Exchange, code: ErrorCode, repeat: Repeat, version: Version): void {
     const mayRepeat = repeat === REPEAT_ALWAYS || (repeat === REPEAT_IDEMPOTENT && isIdempotent(ex.method))
     if (mayRepeat && ex.attempts < ATTEMPTS_MAX) {
       this.#shared.observer.retried()
-      this.#dial(new Attempt(ex, this))
+      this.dial(new Attempt(ex, this, version))
       return
     }
     this.events.onServerFault(ex, code)
   }
 
   closeIdle(): void {
-    for (const pool of this.#pools) pool.closeIdle()
+    for (const pool of this.#addresses.pools) pool.closeIdle()
   }
-}
-
-/** Codes of the system (E...) are about reaching the server; the others are what TLS finds wrong with it. */
-function codeOf(code: string): ErrorCode {
-  if (code === 'ETIMEDOUT') return 'CONNECT_TIMEOUT'
-  return /^E(?!RR_|PROTO)/.test(code) ? 'CONNECT_FAILURE' : 'UPSTREAM_TLS'
 }

@@ -356,7 +356,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
 }
 
 /** Whether nothing of the request is lost when it is sent once more. */
-function isRepeatable(ex: Exchange): boolean {
+export function isRepeatable(ex: Exchange): boolean {
   if (ex.requestBytes !== null) return true
   return !ex.bodySent && (ex.requestBody === BODY_NONE || ex.heldRequest !== null)
 }

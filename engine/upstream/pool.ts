@@ -3,28 +3,21 @@ import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ServerEvents } from '#engine/contract/transport.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
-import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 import type { Address } from '#engine/socket/wire.ts'
 import type { Home, Http1Upstream, Repeat } from './h1.ts'
+import { type Http2Owner, Http2Pool } from './h2-pool.ts'
+import { HTTP1 } from './version.ts'
 
 /** First ejection after a failed connect; doubles up to the maximum with each further failure. */
 const EJECT_FIRST_MS = 500
 const EJECT_MAX_MS = 30_000
 
 /** What pools share with their endpoint. */
-export interface PoolOwner {
+export interface PoolOwner extends Http2Owner {
   readonly llhttp: Llhttp
-  readonly events: ServerEvents
-  readonly timers: TimerWheel
-  readonly idleTimeoutMs: number
-  /** 0: no limit. */
-  readonly requestsPerConnectionMax: number
   /** A connection of `pool` is free: true if somebody waiting took it. */
   offer(pool: Pool): boolean
-  /** A connection is gone: room for another. */
-  closed(): void
-  failed(ex: Exchange, code: ErrorCode, repeat: Repeat): void
 }
 
 export class Pool implements Home {
@@ -33,6 +26,8 @@ export class Pool implements Home {
   readonly label: string
   /** Exchanges under way. */
   busy = 0
+  /** Those of HTTP/2, which are shared; all else here is about those of HTTP/1.1. */
+  readonly http2: Http2Pool
   #idle: Http1Upstream[] = []
   #failures = 0
   #ejectedUntil = 0
@@ -44,6 +39,7 @@ export class Pool implements Home {
     this.#owner = owner
     this.address = address
     this.label = labelOf(address)
+    this.http2 = new Http2Pool(this, owner)
   }
 
   get llhttp(): Llhttp {
@@ -93,9 +89,14 @@ export class Pool implements Home {
 
   /** Behind dialling(). */
   connected(): void {
+    this.reached()
+    this.busy++
+  }
+
+  /** The address works. Behind dialling(). */
+  reached(): void {
     this.#dials--
     this.#failures = 0
-    this.busy++
   }
 
   /** Behind dialling(). */
@@ -127,12 +128,13 @@ export class Pool implements Home {
   }
 
   failed(_connection: Http1Upstream, ex: Exchange, code: ErrorCode, repeat: Repeat): void {
-    this.#owner.failed(ex, code, repeat)
+    this.#owner.failed(ex, code, repeat, HTTP1)
   }
 
   /** Closes what is idle; what is busy closes when its exchange is over. */
   closeIdle(): void {
     for (const connection of [...this.#idle]) connection.close()
+    this.http2.closeIdle()
   }
 }
 

@@ -30,7 +30,7 @@ const REDACTED = '<redacted>'
 const LINE = ['time', 'level', 'target']
 const DEFAULTS = [
   ...['listener', 'route', 'endpoint', 'backend', 'src.addr', 'src.identity'],
-  ...['http.method', 'http.host', 'http.path', 'http.version', 'http.status', 'tls.sni'],
+  ...['http.method', 'http.host', 'http.path', 'http.version', 'http.status', 'grpc.status', 'tls.sni'],
   ...['reason', 'reason.detail', 'bytes.in', 'bytes.out', 'retry.attempt'],
   ...['gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.model', 'gen_ai.response.model'],
   ...['gen_ai.usage.input_tokens', 'gen_ai.usage.cache_creation.input_tokens', 'gen_ai.usage.cache_read.input_tokens'],

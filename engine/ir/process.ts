@@ -1,0 +1,22 @@
+/** Settings of the whole process. */
+
+/** Settings read once at start (the file's `config`). Addresses: "host:port", "unix:/path" or "off". */
+export interface ProcessSettings {
+  readonly adminAddr: string
+  readonly statsAddr: string
+  readonly readinessAddr: string
+  readonly workerThreads: number
+  readonly logging: { readonly level: string; readonly format: 'text' | 'json' }
+  /** Longest drain. */
+  readonly terminationDeadlineMs: number
+  /** Shortest drain: how long new connections are still served after SIGTERM. */
+  readonly terminationMinDeadlineMs: number
+  readonly upstream: {
+    readonly connectTimeoutMs: number
+    readonly poolIdleTimeoutMs: number
+    /** Connections per endpoint and worker. */
+    readonly poolMaxSize: number
+    /** Requests over one connection before it is replaced; 0: no limit. */
+    readonly requestsPerConnectionMax: number
+  }
+}

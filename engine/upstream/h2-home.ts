@@ -1,0 +1,54 @@
+/** What a connection of HTTP/2 says first, and to whom it reports. */
+import type { ErrorCode } from '#engine/contract/errors.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import type { ServerEvents } from '#engine/contract/transport.ts'
+import { settingsFrame, windowUpdateFrame } from '#engine/http2/frame-writer.ts'
+import {
+  DEFAULT_WINDOW,
+  ENABLE_PUSH,
+  INITIAL_WINDOW_SIZE,
+  MAX_HEADER_LIST_SIZE,
+  PREFACE
+} from '#engine/http2/protocol.ts'
+import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
+import type { ReadMemory } from '#engine/socket/memory.ts'
+import type { Repeat } from './h1.ts'
+import type { Http2Upstream } from './h2.ts'
+import { LIST_BYTES_MAX } from './h2-head.ts'
+import { STREAM_WINDOW } from './h2-stream.ts'
+
+/**
+ * Of the whole connection. What clients have not read of their answers is at most this much; and so many of them
+ * (128, at 256 KiB each) may stop reading before the others on the connection feel it.
+ */
+export const CONNECTION_WINDOW = 32 * 1024 * 1024
+/** The preface (RFC 9113 section 3.4), and room to answer in. */
+export const HELLO =
+  PREFACE +
+  settingsFrame([
+    ...[ENABLE_PUSH, 0],
+    ...[INITIAL_WINDOW_SIZE, STREAM_WINDOW],
+    ...[MAX_HEADER_LIST_SIZE, LIST_BYTES_MAX]
+  ]) +
+  windowUpdateFrame(0, CONNECTION_WINDOW - DEFAULT_WINDOW)
+
+/** Where a connection belongs: its pool. */
+export interface Http2Home {
+  readonly events: ServerEvents
+  readonly timers: TimerWheel
+  readonly memory: ReadMemory
+  /** 0: no limit. */
+  readonly requestsPerConnectionMax: number
+  /** The server's SETTINGS are there: exchanges may begin. */
+  ready(connection: Http2Upstream): void
+  /** It ended before that. `code`: of the system, or NOT_HTTP2. */
+  refused(connection: Http2Upstream, code: string): void
+  /** An exchange is over. */
+  freed(connection: Http2Upstream): void
+  /** It may have room for more than before. */
+  roomier(): void
+  /** It takes no further exchange; those under way go on. */
+  retired(connection: Http2Upstream): void
+  gone(connection: Http2Upstream): void
+  failed(ex: Exchange, code: ErrorCode, repeat: Repeat): void
+}

@@ -1,0 +1,120 @@
+/** What a connection of HTTP/2 sends: requests as frames, within the windows that the server has opened. */
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { isGrpc } from '#engine/http/grpc.ts'
+import { HeaderBlock } from '#engine/http/headers.ts'
+import type { Allowance } from '#engine/http2/allowance.ts'
+import { frameHead, headersFrame } from '#engine/http2/frame-writer.ts'
+import { HpackEncoder } from '#engine/http2/hpack-encoder.ts'
+import { DATA, DEFAULT_WINDOW, END_STREAM, WINDOW_MAX } from '#engine/http2/protocol.ts'
+import type { PeerSettings } from '#engine/http2/settings.ts'
+import type { ReadSlot } from '#engine/socket/memory.ts'
+import type { Wire } from '#engine/socket/wire.ts'
+import type { Http2Exchange } from './h2-stream.ts'
+
+/** Of DATA: long enough to be cheap, short enough that streams share the wire. */
+const DATA_BYTES_MAX = 64 * 1024
+/** Frames without use (windows, answers to nothing) that one useful frame excuses. */
+export const EARNED_PER_FRAME = 4
+/** A literal that no table keeps (RFC 7541 section 6.2.2): te: trailers, which gRPC servers insist on. */
+const TE_TRAILERS = '\x00\x02te\x08trailers'
+
+export class Http2Sender {
+  readonly #wire: Wire
+  readonly #peer: PeerSettings
+  readonly #scheme: string
+  /** What the server may send that brings nothing: it has to answer what we send. */
+  readonly #idleFrames: Allowance
+  readonly #encoder = new HpackEncoder()
+  /** What the server takes on the connection. */
+  #window = DEFAULT_WINDOW
+  /** Streams that wait for that, or for the wire. */
+  #queue: Http2Exchange[] = []
+
+  constructor(wire: Wire, peer: PeerSettings, scheme: 'http' | 'https', idleFrames: Allowance) {
+    this.#idleFrames = idleFrames
+    this.#wire = wire
+    this.#peer = peer
+    this.#scheme = scheme
+  }
+
+  /** Bytes of DATA that may go out now. */
+  get room(): number {
+    return this.#window
+  }
+
+  /** The wire takes no more at the moment. */
+  get congested(): boolean {
+    return this.#wire.congested
+  }
+
+  /** `isWhole`: the request has no body. */
+  request(ex: Exchange, stream: number, isWhole: boolean): void {
+    const encoder = this.#encoder
+    let block = encoder.begin() + encoder.field(':method', ex.method) + encoder.field(':scheme', this.#scheme)
+    block += encoder.field(':path', ex.path + ex.query)
+    block += encoder.field(':authority', ex.upstreamHost ?? ex.authority) + encoder.fields(ex.request)
+    if (isGrpc(ex.method, ex.request)) block += TE_TRAILERS
+    this.#wire.write(headersFrame(block, isWhole ? END_STREAM : 0, stream, this.#peer.frameBytes))
+  }
+
+  data(stream: number, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): void {
+    const max = Math.min(this.#peer.frameBytes, DATA_BYTES_MAX)
+    const wire = this.#wire
+    this.#window -= end - start
+    for (let at = start; at < end; at += max) {
+      const stop = Math.min(end, at + max)
+      wire.write(frameHead(stop - at, DATA, 0, stream))
+      wire.writeBytes(chunk, at, stop, slot)
+      this.#idleFrames.earn(EARNED_PER_FRAME)
+    }
+  }
+
+  /** `trailers`: lines, each ended by CRLF, or ''. */
+  end(stream: number, trailers: string): void {
+    const fields = trailers === '' ? '' : this.#encoder.begin() + this.#encoder.fields(blockOf(trailers))
+    const text =
+      fields === ''
+        ? frameHead(0, DATA, END_STREAM, stream)
+        : headersFrame(fields, END_STREAM, stream, this.#peer.frameBytes)
+    this.#wire.write(text)
+  }
+
+  /** `stream` is flushed when there is room on the connection. */
+  wantsRoom(stream: Http2Exchange): void {
+    if (stream.isQueued) return
+    stream.isQueued = true
+    this.#queue.push(stream)
+  }
+
+  /** The server's SETTINGS have come. */
+  configure(): void {
+    this.#encoder.resize(this.#peer.tableBytes)
+  }
+
+  /** False: the window is larger than one may be. */
+  widen(increment: number): boolean {
+    this.#window += increment
+    if (this.#window > WINDOW_MAX) return false
+    this.flush()
+    return true
+  }
+
+  flush(): void {
+    const queue = this.#queue
+    if (queue.length === 0) return
+    this.#queue = []
+    for (const stream of queue) {
+      stream.isQueued = false
+      if (!stream.isOver) stream.flush()
+    }
+  }
+}
+
+function blockOf(trailers: string): HeaderBlock {
+  const block = new HeaderBlock()
+  for (const line of trailers.split('\r\n')) {
+    const colon = line.indexOf(':')
+    if (colon > 0) block.receive(line.slice(0, colon), line.slice(colon + 1).trim())
+  }
+  return block
+}

@@ -1,0 +1,237 @@
+/**
+ * One exchange on a connection of HTTP/2. What the client sends waits here for the server's windows, what the server
+ * sends for the client: its window opens again only when the client has room (RFC 9113 section 5.2).
+ */
+import type { ErrorCode } from '#engine/contract/errors.ts'
+import { BODY_LENGTH, BODY_NONE, BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
+import type { ServerEvents, ServerStream, SpliceEnd } from '#engine/contract/transport.ts'
+import { readGrpcStatus } from '#engine/http/grpc.ts'
+import { hasNoContent, safeTrailers } from '#engine/http/status.ts'
+import { ReceiveWindow } from '#engine/http2/receive-window.ts'
+import type { ReadSlot } from '#engine/socket/memory.ts'
+import type { AnswerFields } from './h2-head.ts'
+import type { Http2Sender } from './h2-sender.ts'
+
+/** SETTINGS_INITIAL_WINDOW_SIZE: what a client that does not read makes us keep of one answer. */
+export const STREAM_WINDOW = 256 * 1024
+/** Interim responses (1xx) before the final one. */
+const INTERIMS_MAX = 16
+/** Of a request body, to send it again when the server says it has not looked at the request. */
+const KEPT_BYTES_MAX = 16 * 1024
+
+/** What a stream asks of its connection. */
+export interface StreamOwner {
+  readonly events: ServerEvents
+  /** Bytes of the answer have gone on. `isOpen`: more of this stream may come. */
+  consumed(stream: Http2Exchange, bytes: number, isOpen: boolean): void
+  cancelled(stream: Http2Exchange): void
+  passBody(ex: Exchange, bytes: Buffer, start: number, end: number): boolean
+}
+
+export class Http2Exchange implements ServerStream {
+  readonly id: number
+  readonly ex: Exchange
+  readonly receive = new ReceiveWindow(STREAM_WINDOW)
+  /** What the server still takes of the request body; negative when it has shrunk its windows. */
+  sendWindow: number
+  /** The whole request has been sent. */
+  isSent = false
+  /** Its final head has arrived. */
+  isAnswered = false
+  isOver = false
+  /** It is among those that the connection tells of room. */
+  isQueued = false
+  readonly #owner: StreamOwner
+  readonly #sender: Http2Sender
+  /** Pieces of the body that wait for a window. */
+  #waiting: Buffer[] = []
+  /** Trailer lines that wait behind them; null: the request has not ended. */
+  #trailers: string | null = null
+  /** The client was told to stop. */
+  #isThrottled = false
+  /** Of the body so far; null: more than is kept. */
+  #kept: Buffer[] | null
+  #keptBytes = 0
+  #interims = 0
+  /** What Content-Length promises; -1: nothing. */
+  #promised = -1
+  #received = 0
+  #isPaused = false
+  /** Bytes of the windows that the client has not taken. */
+  #held = 0
+
+  constructor(owner: StreamOwner, sender: Http2Sender, id: number, ex: Exchange, sendWindow: number) {
+    this.#owner = owner
+    this.#sender = sender
+    this.id = id
+    this.ex = ex
+    this.sendWindow = sendWindow
+    // A body that a hook has collected is there already.
+    this.#kept = ex.requestBytes === null ? [] : null
+  }
+
+  // --- the request ---
+
+  sendBody(chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
+    if (this.isOver || this.isSent || start === end) return true
+    this.#keep(chunk, start, end)
+    const sender = this.#sender
+    let at = start
+    if (this.#waiting.length === 0) {
+      const room = Math.min(end - start, this.sendWindow, sender.room)
+      if (room > 0) {
+        at += room
+        this.sendWindow -= room
+        sender.data(this.id, chunk, start, at, slot)
+      }
+    }
+    if (at < end) this.#waiting.push(Buffer.from(chunk.subarray(at, end)))
+    if (at === end && !sender.congested) return true
+    this.#isThrottled = true
+    sender.wantsRoom(this)
+    return false
+  }
+
+  sendEnd(trailers: string): void {
+    if (this.isOver || this.isSent || this.#trailers !== null) return
+    this.#trailers = trailers
+    if (this.#waiting.length === 0) this.#finish(trailers)
+  }
+
+  #finish(trailers: string): void {
+    this.isSent = true
+    this.#sender.end(this.id, trailers)
+  }
+
+  /** A window has opened, or the wire has drained. */
+  flush(): void {
+    const sender = this.#sender
+    while (this.#waiting.length > 0) {
+      const piece = this.#waiting[0]!
+      const room = Math.min(piece.length, this.sendWindow, sender.room)
+      if (room <= 0 || sender.congested) {
+        sender.wantsRoom(this)
+        return
+      }
+      this.sendWindow -= room
+      sender.data(this.id, piece, 0, room, null)
+      if (room === piece.length) this.#waiting.shift()
+      else this.#waiting[0] = piece.subarray(room)
+    }
+    if (this.#trailers !== null && !this.isSent) this.#finish(this.#trailers)
+    if (!this.#isThrottled) return
+    if (sender.congested) {
+      sender.wantsRoom(this)
+      return
+    }
+    this.#isThrottled = false
+    this.#owner.events.onServerWritable(this.ex)
+  }
+
+  #keep(chunk: Buffer, start: number, end: number): void {
+    const kept = this.#kept
+    if (kept === null) return
+    this.#keptBytes += end - start
+    if (this.#keptBytes > KEPT_BYTES_MAX) this.#kept = null
+    else kept.push(Buffer.from(chunk.subarray(start, end)))
+  }
+
+  /** Makes of the exchange what it was before it was sent, as far as that is possible. */
+  restore(): void {
+    const { ex } = this
+    const kept = this.#kept
+    if (ex.requestBytes !== null) ex.bodySent = false
+    else if (kept !== null) {
+      ex.heldRequest = kept
+      ex.bodySent = false
+      // The client has been asked for its body already and must not be asked twice.
+      if (kept.length > 0) ex.request.remove('expect')
+    }
+  }
+
+  // --- the answer. What is returned is an error of the stream, or null ---
+
+  head(fields: AnswerFields, endStream: boolean): ErrorCode | null {
+    const { status, block, length } = fields
+    if (this.isAnswered) return 'UPSTREAM_PROTOCOL'
+    // There is no switching of protocols in HTTP/2 (RFC 9113 section 8.6).
+    if (fields.isMalformed || status === 0 || status === 101) return 'UPSTREAM_PROTOCOL'
+    if (status < 200) {
+      if (endStream || ++this.#interims > INTERIMS_MAX) return 'UPSTREAM_PROTOCOL'
+      block.remove('content-length')
+      this.#owner.events.onInterim(this.ex, status, block)
+      return null
+    }
+    const { ex } = this
+    const isEmpty = hasNoContent(status, ex.method)
+    if (status === 204) block.remove('content-length')
+    if (endStream && !isEmpty && length > 0) return 'UPSTREAM_PROTOCOL'
+    // HTTP/1.1 needs to be told that nothing follows.
+    if (endStream && !isEmpty && length < 0 && ex.client.httpVersion !== '2') block.receive('content-length', '0')
+    this.isAnswered = true
+    this.#kept = null
+    this.#promised = isEmpty ? 0 : length
+    ex.status = status
+    ex.response = block
+    ex.responseLength = Math.max(length, 0)
+    if (isEmpty || endStream || length === 0) ex.responseBody = BODY_NONE
+    else ex.responseBody = length > 0 ? BODY_LENGTH : BODY_STREAM
+    ex.grpcStatus = endStream ? readGrpcStatus(block.get('grpc-status')) : -1
+    this.#owner.events.onResponse(ex)
+    return null
+  }
+
+  data(bytes: Buffer, start: number, end: number, flow: number): ErrorCode | null {
+    if (!this.isAnswered || !this.receive.receive(flow)) return 'UPSTREAM_PROTOCOL'
+    this.#received += end - start
+    if (this.#promised >= 0 && this.#received > this.#promised) return 'UPSTREAM_PROTOCOL'
+    this.#held += flow
+    if (end > start && !this.#owner.passBody(this.ex, bytes, start, end)) this.#isPaused = true
+    if (!this.#isPaused && !this.isOver) this.#release(true)
+    return null
+  }
+
+  /** Whether the answer may end here: it is as long as it said. */
+  mayEnd(): boolean {
+    return this.isAnswered && (this.#promised < 0 || this.#received === this.#promised)
+  }
+
+  trailers(fields: AnswerFields): string | null {
+    if (fields.isMalformed) return null
+    const { block } = fields
+    this.ex.grpcStatus = readGrpcStatus(block.get('grpc-status'))
+    return safeTrailers(block.lines())
+  }
+
+  pauseBody(): void {
+    this.#isPaused = true
+  }
+
+  resumeBody(): void {
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    if (!this.isOver) this.#release(true)
+  }
+
+  #release(isOpen: boolean): void {
+    const held = this.#held
+    if (held === 0) return
+    this.#held = 0
+    this.#owner.consumed(this, held, isOpen)
+  }
+
+  /** Nothing more is sent or delivered. */
+  end(): void {
+    this.isOver = true
+    this.#waiting = []
+    this.#release(false)
+  }
+
+  abort(): void {
+    if (!this.isOver) this.#owner.cancelled(this)
+  }
+
+  splice(): SpliceEnd {
+    throw new Error('no protocol is switched to over HTTP/2')
+  }
+}

@@ -1,0 +1,399 @@
+/**
+ * HTTP/2 towards backends (RFC 9113): one object per connection, many exchanges on it at a time. No exchange begins
+ * before the server's SETTINGS have come: then it is known that this is HTTP/2, and how many streams it takes.
+ * What breaks the connection breaks its exchanges only; what breaks one stream breaks no other.
+ */
+import type { ErrorCode } from '#engine/contract/errors.ts'
+import { BODY_NONE, type Exchange } from '#engine/contract/exchange.ts'
+import type { ServerEvents } from '#engine/contract/transport.ts'
+import { Allowance } from '#engine/http2/allowance.ts'
+import { type FrameHandler, FrameReader } from '#engine/http2/frame-reader.ts'
+import { goawayFrame, pingFrame, resetFrame, SETTINGS_ACK, windowUpdateFrame } from '#engine/http2/frame-writer.ts'
+import { HpackDecoder } from '#engine/http2/hpack-decoder.ts'
+import * as h2 from '#engine/http2/protocol.ts'
+import { ReceiveWindow } from '#engine/http2/receive-window.ts'
+import { PeerSettings } from '#engine/http2/settings.ts'
+import { WheelTimer } from '#engine/kit/timer-wheel.ts'
+import type { ReadSlot } from '#engine/socket/memory.ts'
+import { turnStartedAt } from '#engine/socket/round.ts'
+import type { Wire, WireOwner } from '#engine/socket/wire.ts'
+import { isRepeatable, REPEAT_ALWAYS, REPEAT_IDEMPOTENT, REPEAT_NEVER } from './h1.ts'
+import { AnswerFields, LIST_BYTES_MAX } from './h2-head.ts'
+import { CONNECTION_WINDOW, HELLO, type Http2Home } from './h2-home.ts'
+import { EARNED_PER_FRAME, Http2Sender } from './h2-sender.ts'
+import { Http2Exchange, type StreamOwner } from './h2-stream.ts'
+
+/** Streams at a time, whatever more a server would take. */
+const STREAMS_MAX = 1000
+const STREAM_ID_LAST = h2.STREAM_ID_MAX - 2
+/** DATA of so many bytes in one read is a long body: the wire may read into a slot of its own. */
+const BULK_BYTES = 8 * 1024
+/** Frames that ask for work and bring nothing: a burst, and then so many each second; useful frames earn more. */
+const IDLE_FRAMES_MAX = 2000
+const IDLE_FRAMES_PER_SECOND = 200
+const HTTP_1_1_REQUIRED = 13
+
+export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
+  /** Expires an idle connection; armed by the pool. */
+  readonly idleTimer: WheelTimer
+  readonly #home: Http2Home
+  readonly #wire: Wire
+  readonly #peer = new PeerSettings()
+  readonly #sender: Http2Sender
+  readonly #decoder = new HpackDecoder(h2.DEFAULT_TABLE_BYTES)
+  readonly #reader: FrameReader
+  readonly #fields = new AnswerFields()
+  readonly #receive = new ReceiveWindow(CONNECTION_WINDOW)
+  readonly #idleFrames: Allowance
+  readonly #streams = new Map<number, Http2Exchange>()
+  #nextId = 1
+  /** Fewer than the server's number after it has refused one; grows again. */
+  #streamsMax = STREAMS_MAX
+  #completed = 0
+  #hasSettings = false
+  #isRetired = false
+  #dead = false
+  #slot: ReadSlot | null = null
+
+  constructor(home: Http2Home, wire: Wire, scheme: 'http' | 'https') {
+    this.#home = home
+    this.#wire = wire
+    this.#reader = new FrameReader(this, h2.DEFAULT_FRAME_BYTES, LIST_BYTES_MAX)
+    this.#idleFrames = new Allowance(IDLE_FRAMES_MAX, IDLE_FRAMES_PER_SECOND, turnStartedAt)
+    this.#sender = new Http2Sender(wire, this.#peer, scheme, this.#idleFrames)
+    this.idleTimer = new WheelTimer(() => this.leave())
+    wire.owner = this
+    wire.write(HELLO)
+  }
+
+  /** Exchanges under way. */
+  get streams(): number {
+    return this.#streams.size
+  }
+
+  /** Further exchanges that it takes. */
+  get room(): number {
+    if (this.#isRetired || !this.#hasSettings) return 0
+    return Math.min(this.#peer.streamsMax, this.#streamsMax) - this.#streams.size
+  }
+
+  /** Sends the request of ex. Its body follows through the stream. */
+  begin(ex: Exchange): void {
+    const id = this.#nextId
+    this.#nextId += 2
+    const stream = new Http2Exchange(this, this.#sender, id, ex, this.#peer.windowBytes)
+    this.#streams.set(id, stream)
+    ex.server = stream
+    this.#idleFrames.earn(EARNED_PER_FRAME)
+    stream.isSent = ex.requestBody === BODY_NONE
+    this.#sender.request(ex, id, stream.isSent)
+    const max = this.#home.requestsPerConnectionMax
+    if ((max > 0 && id >= max * 2 - 1) || id >= STREAM_ID_LAST) this.#retire()
+  }
+
+  /** Ends a connection on which nothing is under way. */
+  leave(): void {
+    if (this.#dead || this.#streams.size > 0) return
+    this.#wire.write(goawayFrame(0, h2.NO_ERROR))
+    this.#close()
+  }
+
+  /** Ends it, whatever is under way: for one that never got ready. */
+  destroy(): void {
+    if (this.#dead) return
+    this.#dead = true
+    this.#reader.isOver = true
+    this.#wire.destroy()
+  }
+
+  // --- what streams ask for ---
+
+  consumed(stream: Http2Exchange, bytes: number, isOpen: boolean): void {
+    if (this.#dead) return
+    const ofStream = isOpen ? stream.receive.release(bytes) : 0
+    if (ofStream > 0) this.#wire.write(windowUpdateFrame(stream.id, ofStream))
+    this.#credit(bytes)
+  }
+
+  cancelled(stream: Http2Exchange): void {
+    this.#reset(stream, h2.CANCEL)
+    this.#freed()
+  }
+
+  get events(): ServerEvents {
+    return this.#home.events
+  }
+
+  passBody(ex: Exchange, bytes: Buffer, start: number, end: number): boolean {
+    if (end - start >= BULK_BYTES) this.#wire.bulk = true
+    return this.#home.events.onResponseBody(ex, bytes, start, end, this.#slot)
+  }
+
+  #credit(bytes: number): void {
+    const increment = this.#receive.release(bytes)
+    if (increment > 0) this.#wire.write(windowUpdateFrame(0, increment))
+  }
+
+  // --- the wire ---
+
+  onRead(start: number, end: number, slot: ReadSlot | null): void {
+    this.#slot = slot
+    const code = this.#reader.execute(this.#home.memory.bytes, start, end)
+    this.#slot = null
+    if (code !== h2.NO_ERROR && !this.#dead) this.#break(code)
+  }
+
+  onEnd(): void {
+    this.#lost('NOT_HTTP2')
+  }
+
+  onError(code: string): void {
+    this.#lost(code)
+  }
+
+  onDrain(): void {
+    this.#sender.flush()
+  }
+
+  // --- frames ---
+
+  onHeaders(id: number, endStream: boolean, bytes: Buffer, start: number, end: number): number {
+    const stream = this.#streams.get(id)
+    if (stream === undefined && this.#isIdle(id)) return h2.PROTOCOL_ERROR
+    const isTrailer = stream?.isAnswered === true
+    this.#fields.begin(isTrailer)
+    const code = this.#decoder.decode(bytes, start, end, this.#fields)
+    if (code !== h2.NO_ERROR) return code
+    if (stream === undefined) return this.#useless()
+    if (isTrailer) this.#trailers(stream, endStream)
+    else {
+      this.#idleFrames.earn(EARNED_PER_FRAME)
+      const fault = stream.head(this.#fields, endStream)
+      if (fault !== null) this.#fail(stream, fault, h2.PROTOCOL_ERROR)
+      else if (endStream && !stream.isOver) this.#finish(stream, '')
+    }
+    return h2.NO_ERROR
+  }
+
+  #trailers(stream: Http2Exchange, endStream: boolean): void {
+    // A second head is none, and nothing follows the trailers (RFC 9113 section 8.1).
+    const trailers = endStream && stream.mayEnd() ? stream.trailers(this.#fields) : null
+    if (trailers === null) this.#fail(stream, 'UPSTREAM_PROTOCOL', h2.PROTOCOL_ERROR)
+    else this.#finish(stream, trailers)
+  }
+
+  onData(id: number, bytes: Buffer, start: number, end: number, flow: number, endStream: boolean): number {
+    if (!this.#receive.receive(flow)) return h2.FLOW_CONTROL_ERROR
+    const stream = this.#streams.get(id)
+    if (stream === undefined) {
+      if (this.#isIdle(id)) return h2.PROTOCOL_ERROR
+      // On its way when we gave the stream up.
+      this.#credit(flow)
+      return flow === 0 ? this.#useless() : h2.NO_ERROR
+    }
+    if (end > start) this.#idleFrames.earn(EARNED_PER_FRAME)
+    else if (!endStream && this.#useless() !== h2.NO_ERROR) return h2.ENHANCE_YOUR_CALM
+    const fault = stream.data(bytes, start, end, flow)
+    if (stream.isOver) return h2.NO_ERROR
+    if (fault !== null || (endStream && !stream.mayEnd())) {
+      this.#fail(stream, fault ?? 'UPSTREAM_PROTOCOL', h2.PROTOCOL_ERROR)
+    } else if (endStream) this.#finish(stream, '')
+    return h2.NO_ERROR
+  }
+
+  onReset(id: number, code: number): number {
+    const stream = this.#streams.get(id)
+    if (stream === undefined) return this.#isIdle(id) ? h2.PROTOCOL_ERROR : this.#useless()
+    this.#remove(stream)
+    if (code === h2.REFUSED_STREAM && !stream.isAnswered) {
+      // More than it takes, whatever its SETTINGS say.
+      this.#streamsMax = Math.max(1, this.#streams.size)
+      this.#unprocessed(stream)
+    } else this.#report(stream, code === HTTP_1_1_REQUIRED ? 'UPSTREAM_NOT_HTTP2' : 'UPSTREAM_RESET')
+    this.#freed()
+    return h2.NO_ERROR
+  }
+
+  onSettings(bytes: Buffer, start: number, end: number): number {
+    const before = this.#peer.windowBytes
+    const code = this.#peer.take(bytes, start, end)
+    if (code !== h2.NO_ERROR) return code
+    this.#sender.configure()
+    this.#wire.write(SETTINGS_ACK)
+    const change = this.#peer.windowBytes - before
+    if (change !== 0) {
+      for (const stream of this.#streams.values()) {
+        stream.sendWindow += change
+        if (stream.sendWindow > h2.WINDOW_MAX) return h2.FLOW_CONTROL_ERROR
+      }
+      if (change > 0) for (const stream of [...this.#streams.values()]) if (!stream.isOver) stream.flush()
+    }
+    if (this.#hasSettings) {
+      this.#home.roomier()
+      return this.#useless()
+    }
+    this.#hasSettings = true
+    this.#home.ready(this)
+    return h2.NO_ERROR
+  }
+
+  onSettingsAck(): number {
+    return this.#useless()
+  }
+
+  onPing(isAck: boolean, bytes: Buffer, start: number): number {
+    const code = this.#useless()
+    if (!isAck && code === h2.NO_ERROR) this.#wire.write(pingFrame(true, bytes.latin1Slice(start, start + 8)))
+    return code
+  }
+
+  onGoaway(lastStream: number, _code: number): number {
+    if (!this.#hasSettings) return h2.PROTOCOL_ERROR
+    this.#retire()
+    for (const stream of [...this.#streams.values()]) {
+      if (stream.id <= lastStream || stream.isOver) continue
+      this.#remove(stream)
+      if (stream.isAnswered) this.#report(stream, 'UPSTREAM_RESET')
+      else this.#unprocessed(stream)
+      this.#home.freed(this)
+    }
+    if (this.#streams.size === 0) this.#close()
+    return this.#useless()
+  }
+
+  onWindowUpdate(id: number, increment: number): number {
+    const code = this.#useless()
+    if (code !== h2.NO_ERROR) return code
+    if (id === 0) {
+      return this.#sender.widen(increment) ? h2.NO_ERROR : h2.FLOW_CONTROL_ERROR
+    }
+    const stream = this.#streams.get(id)
+    if (stream === undefined) return this.#isIdle(id) ? h2.PROTOCOL_ERROR : h2.NO_ERROR
+    stream.sendWindow += increment
+    if (stream.sendWindow > h2.WINDOW_MAX) this.#fail(stream, 'UPSTREAM_PROTOCOL', h2.FLOW_CONTROL_ERROR)
+    else stream.flush()
+    return h2.NO_ERROR
+  }
+
+  onIdle(): number {
+    return this.#useless()
+  }
+
+  onStreamError(id: number, code: number): number {
+    const stream = this.#streams.get(id)
+    if (stream !== undefined) this.#fail(stream, 'UPSTREAM_PROTOCOL', code)
+    else if (this.#isIdle(id)) return h2.PROTOCOL_ERROR
+    return this.#useless()
+  }
+
+  /** A stream that was never opened, or that only the server could open. */
+  #isIdle(id: number): boolean {
+    return id >= this.#nextId || id % 2 === 0
+  }
+
+  /** Counts a frame that brings nothing. Before the first SETTINGS nothing may come at all (section 3.4). */
+  #useless(): number {
+    if (!this.#hasSettings) return h2.PROTOCOL_ERROR
+    return this.#idleFrames.spend(turnStartedAt) ? h2.NO_ERROR : h2.ENHANCE_YOUR_CALM
+  }
+
+  // --- ends of streams ---
+
+  #finish(stream: Http2Exchange, trailers: string): void {
+    const { ex } = stream
+    // What is left of the request interests nobody (section 8.1).
+    if (stream.isSent) this.#remove(stream)
+    else this.#reset(stream, h2.NO_ERROR)
+    this.#completed++
+    if (this.#streamsMax < STREAMS_MAX) this.#streamsMax++
+    ex.server = null
+    this.#home.events.onResponseEnd(ex, trailers)
+    this.#freed()
+  }
+
+  /** Breaks one stream: `fault` for the client, `code` for the server. */
+  #fail(stream: Http2Exchange, fault: ErrorCode, code: number): void {
+    if (stream.isOver) return
+    this.#reset(stream, code)
+    this.#report(stream, fault)
+    this.#freed()
+  }
+
+  #report(stream: Http2Exchange, code: ErrorCode): void {
+    stream.ex.server = null
+    this.#home.failed(stream.ex, code, REPEAT_NEVER)
+  }
+
+  /** The server has not looked at it: it is as good as never sent, whatever it asks for (RFC 9113 section 8.7). */
+  #unprocessed(stream: Http2Exchange): void {
+    const { ex } = stream
+    ex.server = null
+    stream.restore()
+    this.#home.failed(ex, 'UPSTREAM_RESET', isRepeatable(ex) ? REPEAT_ALWAYS : REPEAT_NEVER)
+  }
+
+  #reset(stream: Http2Exchange, code: number): void {
+    this.#remove(stream)
+    if (!this.#dead) this.#wire.write(resetFrame(stream.id, code))
+  }
+
+  #remove(stream: Http2Exchange): void {
+    this.#streams.delete(stream.id)
+    stream.end()
+    if (this.#streams.size === 0) this.#wire.bulk = false
+  }
+
+  #freed(): void {
+    this.#home.freed(this)
+    if (this.#isRetired && this.#streams.size === 0) this.leave()
+  }
+
+  // --- ends of the connection ---
+
+  #retire(): void {
+    if (this.#isRetired) return
+    this.#isRetired = true
+    this.#home.retired(this)
+  }
+
+  /** The server has broken the protocol. */
+  #break(code: number): void {
+    this.#wire.write(goawayFrame(0, code))
+    this.#end(this.#hasSettings ? 'UPSTREAM_PROTOCOL' : 'NOT_HTTP2', () => this.#wire.close(false))
+  }
+
+  #lost(code: string): void {
+    this.#end(this.#hasSettings ? 'UPSTREAM_RESET' : code, () => this.#wire.destroy())
+  }
+
+  #close(): void {
+    this.#end('UPSTREAM_RESET', () => this.#wire.close(false))
+  }
+
+  #end(code: string, close: () => void): void {
+    if (this.#dead) return
+    this.#dead = true
+    this.#reader.isOver = true
+    this.#retire()
+    close()
+    if (!this.#hasSettings) {
+      this.#home.refused(this, code)
+      return
+    }
+    const streams = [...this.#streams.values()]
+    // Gone first: what is tried again must not come back here.
+    this.#streams.clear()
+    this.#home.gone(this)
+    // Only a connection that has worked may have died of age; a server that dies of requests gets no second one.
+    const mayRepeat = code === 'UPSTREAM_RESET' && this.#completed > 0
+    for (const stream of streams) {
+      const { ex } = stream
+      stream.ex.server = null
+      if (mayRepeat && !stream.isAnswered) stream.restore()
+      const isFresh = mayRepeat && !stream.isAnswered && isRepeatable(ex)
+      stream.end()
+      this.#home.freed(this)
+      this.#home.failed(ex, code as ErrorCode, isFresh ? REPEAT_IDEMPOTENT : REPEAT_NEVER)
+    }
+  }
+}

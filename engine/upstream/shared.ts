@@ -1,0 +1,29 @@
+/** What all upstream connections of a worker have in common. */
+import type { ServerEvents } from '#engine/contract/transport.ts'
+import type { Llhttp } from '#engine/http/llhttp.ts'
+import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
+import type { SocketLayer } from '#engine/socket/wire.ts'
+
+/** What every endpoint of a worker shares. */
+export interface UpstreamShared {
+  readonly sockets: SocketLayer
+  readonly llhttp: Llhttp
+  readonly timers: TimerWheel
+  readonly events: ServerEvents
+  readonly idleTimeoutMs: number
+  /** Connections per endpoint. */
+  readonly poolMax: number
+  readonly requestsPerConnectionMax: number
+  readonly observer: UpstreamObserver
+}
+
+/** Told about events that metrics count. */
+export interface UpstreamObserver {
+  connected(): void
+  /** A handshake is done: with a session of before, or in full. */
+  secured?(resumed: boolean): void
+  connectFailed(code: string): void
+  /** What is wrong with the TLS of a destination, for the log of the process; not more often than is of use. */
+  insecure?(destination: string, reason: string): void
+  retried(): void
+}

@@ -1,0 +1,30 @@
+/** Which HTTP an exchange is sent by: the rule of spec 2.6, BackendHTTP, and what is possible at all. */
+import type { SpokenHttp } from '#engine/contract/backend.ts'
+import type { ErrorCode } from '#engine/contract/errors.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { isGrpc } from '#engine/http/grpc.ts'
+
+export const HTTP1 = 1
+export const HTTP2 = 2
+/** HTTP/2 if the server's TLS agrees to it, else HTTP/1.1. */
+export const EITHER = 3
+export type Version = typeof HTTP1 | typeof HTTP2 | typeof EITHER
+
+/** A version, or why there is none. `hasTls`: of the server. */
+export function versionFor(ex: Exchange, rule: SpokenHttp['version'], hasTls: boolean): Version | ErrorCode {
+  const { client } = ex
+  if (isGrpc(ex.method, ex.request)) {
+    if (client.httpVersion !== '2') return 'GRPC_OVER_HTTP1'
+    return rule === 'HTTP1' ? 'GRPC_TO_HTTP1' : HTTP2
+  }
+  if (ex.upgrade !== null) return rule === 'HTTP2' ? 'UPGRADE_OVER_HTTP2' : HTTP1
+  if (rule !== 'auto') return rule === 'HTTP1' ? HTTP1 : HTTP2
+  // As received, if that was in clear text.
+  if (client.httpVersion !== '2' || (client.tls ?? null) !== null) return HTTP1
+  return hasTls ? EITHER : HTTP2
+}
+
+/** What is offered to a server's TLS for HTTP/2, the preferred first. What must be HTTP/2 gets no other choice. */
+export function alpnOf(rule: SpokenHttp['version']): readonly string[] {
+  return rule === 'HTTP2' ? ['h2'] : ['h2', 'http/1.1']
+}
