@@ -1,8 +1,9 @@
 /** One exchange that waits for a connection, and the connections that are being made for it. */
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { PendingAttempt } from '#engine/contract/transport.ts'
-import { WheelTimer } from '#engine/kit/timer-wheel.ts'
+import type { PendingAttempt, ServerEvents } from '#engine/contract/transport.ts'
+import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
+import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
 import { type Http2Pool, NOT_HTTP2 } from './h2-pool.ts'
 import type { Pool } from './pool.ts'
 import { HTTP1, type Version } from './version.ts'
@@ -65,4 +66,19 @@ export function codeOf(code: string): ErrorCode {
   if (code === 'ETIMEDOUT') return 'CONNECT_TIMEOUT'
   if (code === NOT_HTTP2) return 'UPSTREAM_NOT_HTTP2'
   return /^E(?!RR_|PROTO)/.test(code) ? 'CONNECT_FAILURE' : 'UPSTREAM_TLS'
+}
+
+/** One attempt of `ex` takes so long and no longer, unless its route is stricter. */
+export function limitAttempt(ex: Exchange, timeoutMs: number, timers: TimerWheel, events: ServerEvents): void {
+  const armed = ex.attemptTimer
+  if (armed !== null && armed.deadline > 0) {
+    if (armed.deadline <= turnStartedAt + timeoutMs) return
+    timers.remove(armed)
+  }
+  ex.attemptTimer = new WheelTimer(() => {
+    enterTurn()
+    events.onServerFault(ex, 'UPSTREAM_TIMEOUT')
+    leaveTurn()
+  })
+  timers.arm(ex.attemptTimer, turnStartedAt, timeoutMs)
 }

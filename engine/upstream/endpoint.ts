@@ -9,13 +9,13 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ServerEvents } from '#engine/contract/transport.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import { isIdempotent } from '#engine/http/method.ts'
-import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
+import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import type { ReadMemory } from '#engine/socket/memory.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import { TlsClient } from '#engine/socket/tls.ts'
 import type { Connected, DialOptions, SocketLayer, TlsOutcome, Wire } from '#engine/socket/wire.ts'
 import { Addresses } from './address-pools.ts'
-import { Attempt, type AttemptOwner, codeOf, type Dial } from './attempt.ts'
+import { Attempt, type AttemptOwner, codeOf, type Dial, limitAttempt } from './attempt.ts'
 import { addressGuard } from './guard.ts'
 import { Http1Upstream, REPEAT_ALWAYS, REPEAT_IDEMPOTENT, type Repeat } from './h1.ts'
 import type { Pool, PoolOwner } from './pool.ts'
@@ -128,8 +128,8 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
     if (ex.authority === '') ex.upstreamHost ??= this.hostHeader
     const { http } = this.#options
     if (http !== undefined) {
-      if (http.requestTimeoutMs > 0) this.#limit(ex, http.requestTimeoutMs)
-      const version = versionFor(ex, http.version, this.#tls !== null)
+      if (http.requestTimeoutMs > 0) limitAttempt(ex, http.requestTimeoutMs, this.timers, this.events)
+      const version = versionFor(ex, http.version)
       if (version !== HTTP1) {
         if (typeof version === 'string') this.events.onServerFault(ex, version)
         else this.#sendShared(ex, version)
@@ -146,21 +146,6 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
     const pool = this.#addresses.pick(null)
     if (pool?.http2.begin(ex) === true) this.#addresses.next++
     else this.dial(new Attempt(ex, this, version))
-  }
-
-  /** One attempt takes so long and no longer, unless its route is stricter. */
-  #limit(ex: Exchange, timeoutMs: number): void {
-    const armed = ex.attemptTimer
-    if (armed !== null && armed.deadline > 0) {
-      if (armed.deadline <= turnStartedAt + timeoutMs) return
-      this.timers.remove(armed)
-    }
-    ex.attemptTimer = new WheelTimer(() => {
-      enterTurn()
-      this.events.onServerFault(ex, 'UPSTREAM_TIMEOUT')
-      leaveTurn()
-    })
-    this.timers.arm(ex.attemptTimer, turnStartedAt, timeoutMs)
   }
 
   /** Sends ex over an idle connection of `pool`, which has one. */

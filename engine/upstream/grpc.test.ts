@@ -250,6 +250,17 @@ describe('the version of a request', { timeout: 20_000 }, () => {
     })
   })
 
+  it('as received, to a server that does not know it, is HTTP/1.1, and the server is not asked again', async () => {
+    await withStack(startOrigin(), {}, async (stack, start, { seen }) => {
+      for (let i = 1; i <= 3; i++) {
+        const call = start(plain)
+        await call.over()
+        deepEqual([call.status, call.ex.error, seen.length], [200, null, i])
+      }
+      equal(stack.records.length, 3)
+    })
+  })
+
   it('is HTTP/1.1 for what came over TLS, but for gRPC', async () => {
     await withStack(startOrigin(), {}, async (_stack, start, { seen }) => {
       const call = start({ ...plain, tls: TLS })

@@ -21,6 +21,8 @@ import { EITHER, HTTP1, HTTP2, type Version } from './version.ts'
 
 /** Exchanges that may wait for room. */
 const WAITERS_MAX = 1024
+/** A server that speaks HTTP/1.1 only is believed to do so for so long; then it may have become another one. */
+const DECLINED_MS = 300_000
 /** Streams that a server is believed to take before it has said so (RFC 9113 section 6.5.2 advises no fewer). */
 export const STREAMS_ASSUMED = 100
 
@@ -64,8 +66,7 @@ export class Http2Pool implements Http2Home {
   #dials = 0
   /** Connections whose server has not said anything yet, with the clock of the dial. */
   readonly #opening = new Map<Http2Upstream, WheelTimer>()
-  /** The server's TLS has chosen HTTP/1.1. */
-  declined = false
+  #declinedUntil = 0
 
   constructor(pool: Pool, owner: Http2Owner) {
     this.#pool = pool
@@ -86,6 +87,11 @@ export class Http2Pool implements Http2Home {
 
   get requestsPerConnectionMax(): number {
     return this.#owner.requestsPerConnectionMax
+  }
+
+  /** The server speaks HTTP/1.1: its TLS has chosen that, or it has not understood the preface. */
+  get declined(): boolean {
+    return this.#declinedUntil > turnStartedAt
   }
 
   /** Connections without an exchange. */
@@ -266,6 +272,7 @@ export class Http2Pool implements Http2Home {
 
   refused(connection: Http2Upstream, code: string): void {
     this.#opened(connection)
+    this.#declinedUntil = turnStartedAt + DECLINED_MS
     this.#dialFailed(code)
   }
 
@@ -277,18 +284,23 @@ export class Http2Pool implements Http2Home {
 
   /** The server prefers HTTP/1.1: whoever may goes there. */
   #decline(wire: Wire): void {
-    this.declined = true
+    this.#declinedUntil = turnStartedAt + DECLINED_MS
     this.#dials--
     this.#pool.reached()
     wire.destroy()
     this.#owner.closed()
     for (const attempt of this.#takeWaiting()) {
       const { ex } = attempt
-      if (attempt.version === EITHER) {
-        attempt.version = HTTP1
-        this.#owner.dial(attempt)
-      } else this.#owner.report(attempt, isGrpc(ex.method, ex.request) ? 'GRPC_TO_HTTP1' : 'UPSTREAM_NOT_HTTP2')
+      if (attempt.version === EITHER) this.#goBack(attempt)
+      else this.#owner.report(attempt, isGrpc(ex.method, ex.request) ? 'GRPC_TO_HTTP1' : 'UPSTREAM_NOT_HTTP2')
     }
+  }
+
+  /** Nothing of it was sent, and the address works: in the other way. */
+  #goBack(attempt: Attempt): void {
+    attempt.version = HTTP1
+    attempt.tried.pop()
+    this.#owner.dial(attempt)
   }
 
   #takeWaiting(): Attempt[] {
@@ -310,6 +322,9 @@ export class Http2Pool implements Http2Home {
       for (const attempt of this.#waiting) this.#patience(attempt)
       return
     }
-    for (const attempt of this.#takeWaiting()) this.#owner.connectFailed(attempt, code, tls)
+    for (const attempt of this.#takeWaiting()) {
+      if (this.declined && attempt.version === EITHER) this.#goBack(attempt)
+      else this.#owner.connectFailed(attempt, code, tls)
+    }
   }
 }

@@ -6,12 +6,12 @@ import { isGrpc } from '#engine/http/grpc.ts'
 
 export const HTTP1 = 1
 export const HTTP2 = 2
-/** HTTP/2 if the server's TLS agrees to it, else HTTP/1.1. */
+/** HTTP/2 if the server speaks it (its TLS agrees, or it answers the preface), else HTTP/1.1. */
 export const EITHER = 3
 export type Version = typeof HTTP1 | typeof HTTP2 | typeof EITHER
 
-/** A version, or why there is none. `hasTls`: of the server. */
-export function versionFor(ex: Exchange, rule: SpokenHttp['version'], hasTls: boolean): Version | ErrorCode {
+/** A version, or why there is none. */
+export function versionFor(ex: Exchange, rule: SpokenHttp['version']): Version | ErrorCode {
   const { client } = ex
   if (isGrpc(ex.method, ex.request)) {
     if (client.httpVersion !== '2') return 'GRPC_OVER_HTTP1'
@@ -19,9 +19,9 @@ export function versionFor(ex: Exchange, rule: SpokenHttp['version'], hasTls: bo
   }
   if (ex.upgrade !== null) return rule === 'HTTP2' ? 'UPGRADE_OVER_HTTP2' : HTTP1
   if (rule !== 'auto') return rule === 'HTTP1' ? HTTP1 : HTTP2
-  // As received, if that was in clear text.
+  // As received, if that was in clear text. Nothing is sent before the server has shown what it speaks.
   if (client.httpVersion !== '2' || (client.tls ?? null) !== null) return HTTP1
-  return hasTls ? EITHER : HTTP2
+  return EITHER
 }
 
 /** What is offered to a server's TLS for HTTP/2, the preferred first. What must be HTTP/2 gets no other choice. */
