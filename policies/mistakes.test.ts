@@ -143,8 +143,13 @@ test('a misspelt key is a mistake, wherever it stands', () => {
 })
 
 test('a value of another kind never breaks the loader', () => {
+  // The same place of another file is the same schema.
+  const seen = new Set<string>()
   for (const file of originals()) {
     for (const { path, at } of places(file)) {
+      const shape = path.replaceAll(/\.\d+(?=\.|$)/g, '.0')
+      if (seen.has(shape)) continue
+      seen.add(shape)
       for (const other of [null, 7, -1, true, '', 'text', [], [null], {}, { a: {} }]) {
         noFault(load(at(other)), `${path}: ${JSON.stringify(other)}`)
       }

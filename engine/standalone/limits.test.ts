@@ -196,7 +196,7 @@ test('what other gateways have is refused by name', () => {
       withRoute(`backends: [{ ${kind}: {} }]`),
       new RegExp(`: backend kind '${kind}' is not in this version of weir$`)
     ]),
-    [http('http2FrameSize: 1'), /: frontend setting 'http2FrameSize' is not in this version/],
+    [http('http2MaxHeaderSize: 1'), /: frontend setting 'http2MaxHeaderSize' is not in this version/],
     ...['accessLog', 'tracing', 'networkAuthorization', 'connect'].map((key): [string, RegExp] => [
       `frontendPolicies: { ${key}: {} }`,
       new RegExp(`: frontend policy '${key}' is not in this version`)

@@ -40,7 +40,6 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   total = 0
   readonly #addresses: Addresses
   readonly #waiting: Attempt[] = []
-  readonly #destination: Destination
   readonly #options: EndpointOptions
   readonly #resolver: Resolver | null
   readonly #tls: TlsClient | null
@@ -52,7 +51,6 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   constructor(destination: Destination, options: EndpointOptions, shared: UpstreamShared, resolver?: Resolver) {
     const { host, port, unixPath } = destination
     const literal = isIP(host)
-    this.#destination = destination
     this.#options = options
     this.#shared = shared
     this.#resolver = unixPath === null ? (resolver ?? new Resolver(host)) : null
