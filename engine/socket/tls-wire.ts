@@ -8,7 +8,8 @@ import { EOF, type Handle, STATE_READ, type TlsHandle, type WriteRequest } from 
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import type { ReadSlot } from './memory.ts'
 import { enterTurn, leaveTurn, markDirty } from './round.ts'
-import { CONGESTED_BYTES, type TlsShared } from './tls-shared.ts'
+import { TlsQueue } from './tls-queue.ts'
+import { COPIED_BYTES_MAX, LENT_BYTES_MAX, type TlsShared } from './tls-shared.ts'
 import { NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
 
 /** Shorter pieces become part of the text around them: one record, and one write, for head and body. */
@@ -43,11 +44,12 @@ export class TlsWire implements Wire {
   /** OpenSSL says that the handshake is done; nobody else has been told. */
   #isDone = false
   #out = ''
-  #waiting: Buffer[] = []
-  #waitingBytes = 0
+  readonly #queue: TlsQueue
   /** Bytes of the write that is under way; 0: there is none. */
   #underWay = 0
   #full = false
+  /** Bytes that may be under way or wait before the owner is told to stop. */
+  #limit = COPIED_BYTES_MAX
   #paused = false
   #dead = false
   #broken = false
@@ -63,6 +65,7 @@ export class TlsWire implements Wire {
     this.#below.wire = this
     this.handle = handle
     this.#shared = shared
+    this.#queue = new TlsQueue(shared.memory)
     this.#secured = secured
     const own = handle as OwnedHandle
     own.wire = this
@@ -113,11 +116,11 @@ export class TlsWire implements Wire {
   }
 
   get waiting(): number {
-    return this.#out.length + this.#waitingBytes
+    return this.#out.length + this.#queue.bytes
   }
 
   unsent(): string | null {
-    return this.#broken || this.#waitingBytes > 0 ? null : this.#out
+    return this.#broken || this.#queue.bytes > 0 ? null : this.#out
   }
 
   // --- the handshake ---
@@ -183,7 +186,7 @@ export class TlsWire implements Wire {
     if (this.#out.length >= TEXT_WAITING_MAX) this.flush()
   }
 
-  writeBytes(chunk: Buffer, start: number, end: number, _slot: ReadSlot | null): void {
+  writeBytes(chunk: Buffer, start: number, end: number, slot: ReadSlot | null): void {
     const count = end - start
     if (count <= TEXT_BYTES_MAX) {
       this.write(this.#shared.memory.textOf(chunk, start, end) ?? chunk.latin1Slice(start, end))
@@ -191,44 +194,44 @@ export class TlsWire implements Wire {
     }
     const { gather } = this.#shared
     const text = this.#out
-    if (this.#underWay === 0 && text !== '' && text.length + count <= gather.length) {
+    if (this.#underWay === 0 && text !== '' && !this.#isOver && text.length + count <= gather.length) {
       this.#out = ''
       gather.latin1Write(text, 0)
       chunk.copy(gather, text.length, start, end)
-      this.#sendOrKeep(gather.subarray(0, text.length + count))
+      this.#send(gather.subarray(0, text.length + count))
       return
     }
     this.flush()
-    this.#sendOrKeep(chunk.subarray(start, end))
+    if (this.#isOver) return
+    this.#limit = slot === null ? COPIED_BYTES_MAX : LENT_BYTES_MAX
+    const bytes = chunk.subarray(start, end)
+    if (this.#underWay === 0) this.#send(bytes)
+    else this.#keep(slot === null ? Buffer.from(bytes) : bytes, slot)
   }
 
   flush(): void {
     const text = this.#out
     this.#out = ''
-    if (text === '' || this.#dead || this.#broken) return
-    if (this.#underWay > 0) this.#keep(Buffer.from(text, 'latin1'))
+    if (text === '' || this.#isOver) return
+    if (this.#underWay > 0) this.#keep(Buffer.from(text, 'latin1'), null)
     else {
       const request = this.#request()
       this.#sent(this.handle.writeLatin1String(request, text), text.length)
     }
   }
 
-  /** Bytes that are the caller's. */
-  #sendOrKeep(bytes: Buffer): void {
-    if (this.#dead || this.#broken) return
-    if (this.#underWay > 0) this.#keep(Buffer.from(bytes))
-    else this.#send(bytes)
+  get #isOver(): boolean {
+    return this.#dead || this.#broken
   }
 
   /** For the next write. */
-  #keep(bytes: Buffer): void {
-    this.#waiting.push(bytes)
-    this.#waitingBytes += bytes.length
+  #keep(bytes: Buffer, slot: ReadSlot | null): void {
+    this.#queue.add(bytes, slot)
     this.#measure()
   }
 
   #measure(): void {
-    if (this.#underWay + this.#waitingBytes >= CONGESTED_BYTES) this.#full = true
+    if (this.#underWay + this.#queue.bytes >= this.#limit) this.#full = true
   }
 
   #send(bytes: Buffer): void {
@@ -260,16 +263,11 @@ export class TlsWire implements Wire {
       this.#break(getSystemErrorName(status))
       return
     }
-    if (this.#waitingBytes > 0) {
-      const waiting = this.#waiting
-      this.#waiting = []
-      this.#waitingBytes = 0
-      this.#send(waiting.length === 1 ? waiting[0]! : Buffer.concat(waiting))
-    }
+    if (this.#queue.bytes > 0) this.#queue.take((bytes) => this.#send(bytes))
     const onSent = this.#underWay === 0 ? this.#onSent : null
     if (onSent !== null) this.#onSent = null
     onSent?.()
-    if (!this.#full || this.#underWay + this.#waitingBytes >= CONGESTED_BYTES) return
+    if (!this.#full || this.#underWay + this.#queue.bytes >= this.#limit) return
     this.#full = false
     this.owner.onDrain()
   }
@@ -277,8 +275,7 @@ export class TlsWire implements Wire {
   /** Sending failed. The peer may have answered before it closed, so reading goes on if it can. */
   #break(code: string): void {
     this.#broken = true
-    this.#waiting = []
-    this.#waitingBytes = 0
+    this.#queue.clear()
     if (this.#paused || this.#closing) this.#fail(code)
   }
 
@@ -353,7 +350,7 @@ export class TlsWire implements Wire {
     if (this.#dead) return
     this.#dead = true
     this.owner = NOBODY
-    this.#waiting = []
+    this.#queue.clear()
     this.#onSent = null
     if (this.#lingering) stopLingering(this)
     const { handle } = this
