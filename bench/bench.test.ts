@@ -14,6 +14,7 @@ import { PEERS } from './load/peers/index.ts'
 import { jobOf, WORKLOADS } from './load/workloads.ts'
 import { microFiles, runMicro } from './micro.ts'
 
+process.env.WEIR_BENCH_ROUTES = '20'
 for (const file of microFiles()) {
   test(`micro ${file.pathname.split('/').at(-1)} runs`, async () => {
     const rows = await runMicro(file, { ms: 0, warmupMs: 0, iterations: 1 })

@@ -1,6 +1,6 @@
 /**
  * `npm test`: types, format and lint, floating promises, house rules and layers, and the bundle, all at once; then
- * every *.test.ts under node's own test runner: those of units in two processes, the others in one each. The last
+ * every *.test.ts under node's own test runner: those of units in three processes, the others in one each. The last
  * line says how many there were.
  * `npm test -- path/to/one.test.ts ...` runs only those tests.
  */
@@ -19,8 +19,10 @@ const TEST_TIMEOUT_MS = 120_000
  * all. A process of its own for each of them costs as much as all their tests.
  */
 const SHARED =
-  /^(?:backends|engine\/(?:admin|build|cel|contract|http|ir|kit|schema|standalone|telemetry)|policies\/\w+)\//
-const ALONE = /program/
+  /^(?:backends|engine\/(?:admin|build|cel|contract|downstream|http2?|ir|kit|routing|schema|socket|standalone|telemetry|upstream)|policies)\//
+const ALONE = /program|upstream\/hostile|grpc-example/
+/** Processes that share them. */
+const PARTS = 3
 
 interface Check {
   readonly name: string
@@ -124,8 +126,8 @@ async function main(asked: readonly string[]): Promise<void> {
   const files = listFiles(ROOT).filter(isTest)
   const isShared = (file: string) => SHARED.test(file) && !ALONE.test(file)
   const shared = files.filter(isShared)
-  const halves = [0, 1].map((half) => runShared(shared.filter((_, i) => i % 2 === half)))
-  const counts = await Promise.all(halves)
+  const parts = Array.from({ length: PARTS }, (_, part) => runShared(shared.filter((_, i) => i % PARTS === part)))
+  const counts = await Promise.all(parts)
   const alone = await runAlone(files.filter((file) => !isShared(file)))
   if (failed.length > 0) console.error(`failed before the tests: ${failed.join(', ')} (see above)`)
   if (counts.includes(null)) console.error('tests failed in a shared process (see above)')

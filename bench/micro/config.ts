@@ -16,7 +16,8 @@ import { fakeUpstream } from '#engine/testing/upstream.ts'
 import { pack, unpack } from '#engine/workers/parcel.ts'
 import { policies } from '#policies/index.ts'
 
-const ROUTES = 1000
+/** Tests, which want to know only whether it runs, ask for fewer. */
+const ROUTES = Number(process.env.WEIR_BENCH_ROUTES ?? 1000)
 
 export function register(bench: Bench): void {
   const texts = ['1', '2'].map(fileWith)
