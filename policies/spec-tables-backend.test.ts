@@ -64,6 +64,15 @@ const ROWS: Table = {
       [tls({ alpn: ['a', ''] }), 'tls.alpn[1]: must not be empty']
     ]
   ],
+  'BackendHTTP: version enum HTTP1, HTTP2; requestTimeout Duration': [
+    [{ http: { version: 'HTTP1' } }, { http: { version: 'HTTP2' } }, { http: { requestTimeout: '1ms' } }],
+    [
+      [{ http: {} }, 'http: must have at least one of version, requestTimeout'],
+      [{ http: { version: 'HTTP3' } }, 'http.version: must be one of HTTP1, HTTP2'],
+      [{ http: { version: 2 } }, 'http.version: must be one of HTTP1, HTTP2'],
+      [{ http: { requestTimeout: 10 } }, `http.requestTimeout: ${NO_DURATION}`]
+    ]
+  ],
   'BackendTCP: keepalive, connectTimeout': [
     [tcp({ connectTimeout: '1ms' }), tcp({ keepalive: { time: '0s' } }), tcp({ keepalives: { time: '1s' } })],
     [
@@ -86,3 +95,26 @@ const ROWS: Table = {
 }
 
 walk(ROWS, BACKEND)
+
+/** Spec 2.3. */
+const STATIC: Table = {
+  'StaticBackend: host ShortString required, port 1..65535 required': [
+    [
+      { host: 'a', port: 1 },
+      { host: 'a', port: 65_535 }
+    ],
+    [
+      [{ port: 1 }, 'host: is required'],
+      [{ host: '', port: 1 }, 'host: must'],
+      [{ host: letters(257), port: 1 }, `host: must`],
+      [{ host: 'a' }, 'port: is required'],
+      [{ host: 'a', port: 0 }, 'port: must be a whole number from 1 to 65535'],
+      [{ host: 'a', port: 65_536 }, 'port: must be a whole number from 1 to 65535']
+    ]
+  ]
+}
+
+walk(STATIC, {
+  path: 'backends[0].static.',
+  file: (given) => ({ backends: [{ name: 'b', static: given }] })
+})

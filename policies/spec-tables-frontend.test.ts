@@ -1,6 +1,19 @@
 /** The specification's tables of the frontend (2.6, section 8), row by row, as spec-tables.test.ts. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
 import { CIPHER_SUITES } from '#engine/socket/cipher-suites.ts'
-import { cel, FRONTEND, letters, NAME_LONG, NO_DURATION, names, type Table, walk } from '#engine/testing/spec-table.ts'
+import { loadConfig } from '#engine/standalone/load.ts'
+import {
+  cel,
+  FRONTEND,
+  letters,
+  NAME_LONG,
+  NO_DURATION,
+  names,
+  type Table,
+  times,
+  walk
+} from '#engine/testing/spec-table.ts'
 
 const http = (given: object) => ({ http: given })
 const tls = (given: object) => ({ tls: given })
@@ -72,6 +85,8 @@ const ROWS: Table = {
     ],
     [
       [tls({}), 'tls: must have at least one of handshakeTimeout'],
+      [tls({ handshakeTimeout: 15 }), `tls.handshakeTimeout: ${NO_DURATION}`],
+      [tls({ maxProtocolVersion: '1.4' }), 'tls.maxProtocolVersion: must be 1.2 or 1.3'],
       [tls({ handshakeTimeout: '0s' }), 'tls.handshakeTimeout: must be longer than 0'],
       [tls({ minProtocolVersion: '1.1' }), 'tls.minProtocolVersion: must be 1.2 or 1.3'],
       [
@@ -81,9 +96,14 @@ const ROWS: Table = {
     ]
   ],
   'FrontendTLS.alpnProtocols: 1..16': [
-    [tls({ alpnProtocols: ['http/1.1'] }), tls({ alpnProtocols: ['h2', 'http/1.1'] })],
+    [
+      tls({ alpnProtocols: ['http/1.1'] }),
+      tls({ alpnProtocols: ['h2', 'http/1.1'] }),
+      tls({ alpnProtocols: times(16, () => 'h2') })
+    ],
     [
       [tls({ alpnProtocols: [] }), 'tls.alpnProtocols: must have 1 to 16 entries'],
+      [tls({ alpnProtocols: times(17, () => 'h2') }), 'tls.alpnProtocols: must have 1 to 16 entries'],
       [tls({ alpnProtocols: ['imap'] }), 'tls.alpnProtocols[0]: weir does not speak "imap" behind TLS']
     ]
   ],
@@ -141,3 +161,17 @@ const ROWS: Table = {
 }
 
 walk(ROWS, FRONTEND)
+
+test('Frontend: what holds where nothing is said (2.6, section 8)', () => {
+  const loaded = loadConfig('{ "binds": [] }', { file: 'f', env: {}, policies: [], processors: 1 })
+  assert.ok(loaded.ok)
+  const { http, http2, tls, tcp } = loaded.snapshot.frontend
+  assert.equal(http.maxBufferBytes, 2 * 1024 * 1024)
+  assert.equal(http.headersMax, 100)
+  assert.equal(http.idleTimeoutMs, 10 * 60_000)
+  assert.equal(http2.frameBytesMax, 16 * 1024)
+  assert.equal(tcp.keepalive.timeMs, 180_000)
+  assert.equal(tls.handshakeTimeoutMs, 15_000)
+  assert.deepEqual(tls.alpn, ['h2', 'http/1.1'])
+  assert.deepEqual([tls.minVersion, tls.maxVersion], ['1.2', '1.3'])
+})

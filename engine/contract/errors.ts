@@ -71,7 +71,7 @@ export const ERRORS = {
   CONNECT_TIMEOUT: row(504, 'upstream', 'the backend did not accept the connection in time'),
   UPSTREAM_RESET: row(502, 'upstream', 'the backend closed the connection before it answered'),
   UPSTREAM_PROTOCOL: row(502, 'upstream', 'the backend answered with something that is not valid HTTP'),
-  UPSTREAM_NOT_HTTP2: row(502, 'upstream', 'the backend does not speak HTTP/2: set version HTTP1 in its policy http'),
+  UPSTREAM_NOT_HTTP2: row(502, 'upstream', 'the backend does not speak HTTP/2, which gRPC or its policy http asks for'),
   GRPC_TO_HTTP1: row(502, 'upstream', 'gRPC needs HTTP/2, and the backend is set to HTTP/1.1 or chose it'),
   UPGRADE_OVER_HTTP2: row(501, 'upstream', 'the backend is set to HTTP/2, over which this upgrade is not possible'),
   UPSTREAM_TIMEOUT: row(504, 'upstream', 'the backend did not answer in time'),

@@ -94,7 +94,10 @@ class Checks {
     if (raw.transport !== 'uws') return
     const at = [...path, 'transport']
     const other = listeners.find((listener) => listener.raw.protocol !== undefined && listener.raw.protocol !== 'HTTP')
-    if (other !== undefined) this.#report(at, `uws serves clear-text HTTP only: ${other.name} needs transport node`)
+    if (other !== undefined) {
+      const message = `uws serves clear-text HTTP only, and ${other.name} has protocol ${String(other.raw.protocol)}`
+      this.#report(at, message, 'use transport auto or node')
+    }
     const proxied = objectOf(this.#file.frontendPolicies).proxyProtocol !== undefined && raw.tunnelProtocol !== 'direct'
     if (proxied || raw.tunnelProtocol === 'proxy')
       this.#report(at, 'uws reads no PROXY headers', 'use transport node, or tunnelProtocol direct')

@@ -154,8 +154,12 @@ export function routeSchemas(policies: readonly Policy[]) {
 
 const LATER_PROTOCOLS: readonly string[] = ['HBONE']
 
+/** What people take for protocols of listeners. */
+const SPOKEN_ANYWAY = /^(HTTP\/?2|H2C?|GRPC|WSS?|WEBSOCKET)$/
+
 function protocolMessage({ input }: { readonly input?: unknown }): string | undefined {
   const name = typeof input === 'string' ? input.toUpperCase() : ''
+  if (SPOKEN_ANYWAY.test(name)) return `is HTTP, or HTTPS with tls: both speak ${String(input)} too`
   return LATER_PROTOCOLS.includes(name)
     ? `protocol ${name} is not in this version of weir; HTTP, HTTPS, TLS and TCP are`
     : undefined

@@ -11,6 +11,9 @@ export interface ReadFile {
   readonly text: string
 }
 
+/** PEM, or more than one line: no path that anybody means. */
+const IN_PLACE = /-----BEGIN|[\n\r\0]/
+
 export class FileSources implements Sources {
   readonly #folder: string
   readonly #read: (path: string) => string
@@ -29,6 +32,8 @@ export class FileSources implements Sources {
   }
 
   readonly readFile = (path: string): string => {
+    // A key that is written in place of its path must not come back in a message, nor among the files to watch.
+    if (IN_PLACE.test(path)) throw new Error('must be the path of a file, not the text of it')
     const full = isAbsolute(path) ? path : resolve(this.#folder, path)
     let text = this.#texts.get(full)
     if (text === undefined) {

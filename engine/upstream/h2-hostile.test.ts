@@ -207,7 +207,7 @@ describe('hostile servers of HTTP/2', { timeout: 60_000 }, () => {
     for (const request of [GET, POST]) {
       const received = await exchangeRaw(stack.port, request)
       deepEqual(statuses(received), [502])
-      match(received, /the backend does not speak HTTP\/2: set version HTTP1 in its policy http/)
+      match(received, /the backend does not speak HTTP\/2, which gRPC or its policy http asks for/)
     }
     deepEqual(origin.seen, [])
     equal(stack.endpoint.usable, true)

@@ -5,7 +5,7 @@ import { FieldError, type Sources } from '#engine/contract/policy.ts'
 import type { BackendTls } from '#engine/ir/transport.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { host } from '#engine/schema/net.ts'
-import { list, longString, refused, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
+import { list, longString, misplacedKeys, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
 
 /** Spec 2.6. */
@@ -46,7 +46,7 @@ const SCHEMA = z
     alpnProtocols: list(protocol(), 1, NAMES_MAX).optional().describe('Another name of alpn.'),
     mtlsCertificateRef: z.never({ error: `${OF_RESOURCES} cert and key` }).optional(),
     caCertificateRefs: z.never({ error: `${OF_RESOURCES} root` }).optional(),
-    ca: refused("TLS setting 'ca'", 'authorities are called root'),
+    ...misplacedKeys('authorities are called root', ['ca', 'caCert']),
     ...refusedKeys('TLS setting', ['keyExchangeGroups', 'spiffe', 'minTLSVersion', 'maxTLSVersion', 'cipherSuites'])
   })
   .check(

@@ -65,6 +65,8 @@ describe('listeners of TLS in the file', () => {
   const rows: readonly (readonly [listeners: string, expected: string, top?: string])[] = [
     ['  - { protocol: HTTPS }', `${AT}protocol: HTTPS needs tls, with cert and key`],
     [`  - { tls: { ${PAIR} } }`, `${AT}tls: is of protocol HTTPS, and this listener speaks HTTP`],
+    ['  - { protocol: HTTP2 }', `${AT}protocol: is HTTP, or HTTPS with tls: both speak HTTP2 too`],
+    ['  - { protocol: gRPC }', `${AT}protocol: is HTTP, or HTTPS with tls: both speak gRPC too`],
     [https('cert: a.pem'), `${AT}tls.key: is required`],
     [
       https('cert: a.pem, key: b.key'),
@@ -114,6 +116,16 @@ describe('listeners of TLS in the file', () => {
       `${AT}tls.cipherSuites: none of the cipher suites fits the certificate, which has a key of type ec`
     ],
     [https(`${PAIR}, mode: dynamicCa`), `${AT}tls.mode: listener TLS setting 'mode' is not in this version of weir`],
+    [https(`${PAIR}, ca: b.pem`), `${AT}tls.ca: authorities are called root`],
+    [https(`${PAIR}, clientCa: b.pem`), `${AT}tls.clientCa: authorities are called root`],
+    [https(`${PAIR}, minProtocolVersion: "1.2"`), `${AT}tls.minProtocolVersion: is called minTLSVersion here`],
+    [https(`${PAIR}, maxProtocolVersion: "1.2"`), `${AT}tls.maxProtocolVersion: is called maxTLSVersion here`],
+    [https(`certificate: a.pem, key: a.key`), `${AT}tls.certificate: is called cert here`],
+    [https(`cert: a.pem, privateKey: a.key`), `${AT}tls.privateKey: is called key here`],
+    [
+      https('cert: "-----BEGIN CERTIFICATE-----\\nMIIB", key: "-----BEGIN PRIVATE KEY-----\\nMIIB"'),
+      `${AT}tls.key: must be the path of a file, not the text of it`
+    ],
     [
       `${https(PAIR)}\n  - { hostname: b.test }`,
       'binds[0].listeners[1].protocol: TLS and clear text cannot share a port: the other listeners of this one are of the other kind'
@@ -140,7 +152,8 @@ describe('listeners of TLS in the file', () => {
       readFile: (path) => FILES[path.split('/').at(-1)!]!
     })
     ok(!result.ok)
-    ok(result.errors.some(({ message }) => message === 'uws does not serve TLS: only clear-text HTTP'))
+    const said = result.errors.map(({ message }) => message).filter((message) => message.includes('clear-text'))
+    deepEqual(said, ['uws serves clear-text HTTP only, and listener0 has protocol HTTPS'])
   })
 
   it('warns of certificates that clients will refuse', () => {

@@ -66,16 +66,13 @@ class Checks {
 
   // --- listeners of one port ---
 
-  #checkMix({ raw, path, listeners }: PlacedBind): void {
+  #checkMix({ listeners }: PlacedBind): void {
     const first = listeners[0]
     for (const listener of listeners) {
       if (isClear(listener) === isClear(first!)) continue
       const message = 'TLS and clear text cannot share a port: the other listeners of this one are of the other kind'
       this.#report([...listener.path, 'protocol'], message)
     }
-    if (raw.transport !== 'uws' || listeners.every(isClear)) return
-    const hint = 'use transport auto or node'
-    this.#report([...path, 'transport'], 'uws does not serve TLS: only clear-text HTTP', 'value', hint)
   }
 
   #checkListener(listener: PlacedListener, frontend: Raw): void {

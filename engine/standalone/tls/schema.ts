@@ -5,7 +5,7 @@ import { PROTOCOL_DEFAULTS } from '#engine/ir/plain.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
-import { list, longString, refusedKeys, z } from '#engine/schema/schema.ts'
+import { list, longString, misplacedKeys, refusedKeys, z } from '#engine/schema/schema.ts'
 import { CIPHER_SUITES } from '#engine/socket/cipher-suites.ts'
 
 const ALPN_MAX = 16
@@ -28,6 +28,11 @@ export const listenerTlsSchema = z
     minTLSVersion: fileVersion().optional().describe('Default: that of frontendPolicies.tls.'),
     maxTLSVersion: fileVersion().optional().describe('Default: that of frontendPolicies.tls.'),
     cipherSuites: cipherSuites().describe('Default: those of frontendPolicies.tls.'),
+    ...misplacedKeys('authorities are called root', ['ca', 'caCert', 'clientCa']),
+    ...misplacedKeys('is called cert here', ['certificate', 'certFile']),
+    ...misplacedKeys('is called key here', ['keyFile', 'privateKey']),
+    ...misplacedKeys('is called minTLSVersion here', ['minProtocolVersion']),
+    ...misplacedKeys('is called maxTLSVersion here', ['maxProtocolVersion']),
     ...refusedKeys('listener TLS setting', ['keyExchangeGroups', 'mode', 'spiffe'])
   })
   .describe('Of protocol HTTPS. The files are read again when they change.')
