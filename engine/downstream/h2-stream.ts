@@ -40,6 +40,8 @@ export interface Carrier extends IncomingCarrier {
   closed(stream: Http2Stream, how: Ending): void
   /** A frame that was written for the client's sake alone. */
   replied(): void
+  /** A stream ends early because of what its client has sent on it. */
+  blamed(): void
 }
 
 /** Why the timer runs. */
@@ -161,7 +163,10 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
   }
 
   #fault(ex: Exchange, code: ErrorCode): void {
-    if (code === 'BAD_FRAMING') this.#endCode = PROTOCOL_ERROR
+    if (code === 'BAD_FRAMING') {
+      this.#endCode = PROTOCOL_ERROR
+      this.#carrier.blamed()
+    }
     this.#carrier.server.events.onClientFault(ex, code)
   }
 
