@@ -304,7 +304,7 @@ export class TlsWire implements Wire {
     })
   }
 
-  /** close_notify and FIN. Said while bytes are under way they would be lost, and what was sent be taken for cut off. */
+  /** close_notify and FIN. Said while bytes are under way they would be lost, and what was sent look cut off. */
   #shutdown(done: () => void): void {
     this.#end ??= new HalfClose(this.handle, this.#shared.handles)
     this.#end.expect(() => {
