@@ -59,6 +59,8 @@ export interface ClientTls {
   readonly alpn: string
   /** The client's certificate, verified; null: none was asked for or shown. */
   readonly peer: PeerCertificate | null
+  /** The authorities (PEM) that the listener asked its client for at the handshake; null or absent: none. */
+  readonly clientCa?: string | null
 }
 
 /** One end of two connections whose bytes are passed through unread (after an upgrade). */

@@ -5,6 +5,7 @@
 import { windowUpdateFrame } from '#engine/http2/frame-writer.ts'
 import { DEFAULT_WINDOW, FLOW_CONTROL_ERROR, NO_ERROR, STREAM_CLOSED } from '#engine/http2/protocol.ts'
 import { ReceiveWindow } from '#engine/http2/receive-window.ts'
+import { Pieces } from '#engine/kit/pieces.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import type { Wire } from '#engine/socket/wire.ts'
 
@@ -38,7 +39,7 @@ export class Incoming {
   readonly #window: ReceiveWindow
   /** Bytes that the other side has, and has not said that it wants more. */
   #owed = 0
-  #held: Buffer[] | null = null
+  #held: Pieces | null = null
   #trailers = ''
 
   constructor(carrier: IncomingCarrier, receiver: Receiver, windowBytes: number, isPaused: boolean) {
@@ -67,9 +68,8 @@ export class Incoming {
   #take(bytes: Buffer, start: number, end: number, slot: ReadSlot | null): void {
     if (this.#receiver.wantsNothing || !this.#receiver.onArrival(end - start)) this.#carrier.release(end - start)
     else if (this.isPaused || this.#held !== null) {
-      const piece = Buffer.from(bytes.subarray(start, end))
-      if (this.#held === null) this.#held = [piece]
-      else this.#held.push(piece)
+      this.#held ??= new Pieces()
+      this.#held.push(bytes, start, end)
     } else this.#pass(bytes, start, end, slot)
   }
 
@@ -102,8 +102,8 @@ export class Incoming {
     this.#release(this.#owed)
     this.#owed = 0
     while (this.#held !== null && !this.isPaused) {
-      const piece = this.#held.shift()!
-      if (this.#held.length === 0) this.#held = null
+      const piece = this.#held.shift()
+      if (this.#held.isEmpty) this.#held = null
       this.#pass(piece, 0, piece.length, null)
     }
     this.#passEnd()
@@ -111,8 +111,7 @@ export class Incoming {
 
   /** What waits is not wanted any more: it no longer takes room in the connection's window. */
   drop(): void {
-    let bytes = this.#owed
-    if (this.#held !== null) for (const piece of this.#held) bytes += piece.length
+    const bytes = this.#owed + (this.#held?.bytes ?? 0)
     this.#held = null
     this.#owed = 0
     if (bytes > 0) this.#carrier.release(bytes)

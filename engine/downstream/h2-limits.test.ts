@@ -64,6 +64,26 @@ describe('attacks on a connection of HTTP/2', { timeout: 30_000 }, () => {
     })
   }
 
+  test('streams that their client makes us reset: more DATA than it announced', async () => {
+    const server = await upstream(async (peer) => {
+      if (/served/.test(await peer.until('\r\n\r\n'))) peer.send(OK)
+    })
+    const stack = await stackFor({ upstream: server.port })
+    const client = await clientOf(stack)
+    const other = await clientOf(stack)
+    for (let id = 1; id < 1000; id += 2) {
+      client.request(id, [...requestFields('POST', '/held'), ['content-length', '1']], false)
+      client.send(frame(DATA, 0, id, 'ab'))
+    }
+    other.get(1, '/served')
+    equal((await other.answer(1)).status, 200)
+    await client.untilEnd()
+    deepEqual(
+      client.goaways.map(({ code }) => code),
+      [ENHANCE_YOUR_CALM]
+    )
+  })
+
   test('rapid reset: streams that are opened and reset at once', async () => {
     const server = await upstream(async (peer) => {
       if (/served/.test(await peer.until('\r\n\r\n'))) peer.send(OK)

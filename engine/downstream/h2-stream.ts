@@ -15,6 +15,7 @@ import {
   PROTOCOL_ERROR,
   STREAM_CLOSED
 } from '#engine/http2/protocol.ts'
+import { Pieces } from '#engine/kit/pieces.ts'
 import { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
@@ -39,6 +40,8 @@ export interface Carrier extends IncomingCarrier {
   closed(stream: Http2Stream, how: Ending): void
   /** A frame that was written for the client's sake alone. */
   replied(): void
+  /** A stream ends early because of what its client has sent on it. */
+  blamed(): void
 }
 
 /** Why the timer runs. */
@@ -62,9 +65,7 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
   #isMute = false
   /** END_STREAM has left, or nothing may leave any more. */
   #isSent = false
-  #held: Buffer[] | null = null
-  /** Where the rest of the first of them begins. */
-  #heldAt = 0
+  #held: Pieces | null = null
   /** Trailers of a response that ended while bytes of it waited. */
   #endsWith: string | null = null
   /** How a stream ends whose request is not complete. */
@@ -162,7 +163,10 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
   }
 
   #fault(ex: Exchange, code: ErrorCode): void {
-    if (code === 'BAD_FRAMING') this.#endCode = PROTOCOL_ERROR
+    if (code === 'BAD_FRAMING') {
+      this.#endCode = PROTOCOL_ERROR
+      this.#carrier.blamed()
+    }
     this.#carrier.server.events.onClientFault(ex, code)
   }
 
@@ -251,9 +255,8 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
     const at = this.isHolding ? start : sending.send(this, chunk, start, end, slot)
     if (at === end && !wire.congested) return true
     if (at < end) {
-      const piece = Buffer.from(chunk.subarray(at, end))
-      if (this.#held === null) this.#held = [piece]
-      else this.#held.push(piece)
+      this.#held ??= new Pieces()
+      this.#held.push(chunk, at, end)
     }
     sending.wait(this)
     this.#wait(WAIT_CLIENT)
@@ -262,12 +265,12 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
 
   sendHeld(): void {
     const held = this.#held!
-    const piece = held[0]!
-    this.#heldAt = this.#carrier.sending.sendFrame(this, piece, this.#heldAt, piece.length, null)
-    if (this.#heldAt === piece.length) {
-      this.#heldAt = 0
+    const piece = held.first
+    const sent = this.#carrier.sending.sendFrame(this, piece, 0, piece.length, null)
+    if (sent < piece.length) held.cut(sent)
+    else {
       held.shift()
-      if (held.length === 0) this.#held = null
+      if (held.isEmpty) this.#held = null
     }
     this.#wait(WAIT_CLIENT)
   }

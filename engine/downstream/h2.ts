@@ -289,6 +289,10 @@ export class Http2Connection implements WireOwner, FrameHandler, OpenConnection,
     this.#calm ||= this.#floods.reply(this.wire.congested)
   }
 
+  blamed(): void {
+    this.#calm ||= this.#floods.reset()
+  }
+
   closed(stream: Http2Stream, how: Ending): void {
     this.#streams.delete(stream.id)
     if (how === ANSWERED) this.#floods.answered()

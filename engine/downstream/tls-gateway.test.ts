@@ -228,6 +228,23 @@ describe('listeners of TLS', { timeout: 60_000 }, () => {
     old.destroy()
   })
 
+  it('tells connections that are older than the demand for a certificate to come again', async () => {
+    const old = dial(gateway.port, 'a.test')
+    const known = dial(gateway.port, 'b.test', clients.issue('/CN=known'))
+    const ask = async (socket: TLSSocket, host: string): Promise<string> => {
+      socket.write(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+      const [answer] = (await once(socket, 'data')) as [Buffer]
+      return answer.toString().slice(9, 12)
+    }
+    deepEqual([await ask(old, 'a.test'), await ask(known, 'b.test')], ['200', '200'])
+    await gateway.reload(FILE.replace('key: a.key }', 'key: a.key, root: clients.pem }'))
+    deepEqual([await ask(old, 'a.test'), await ask(known, 'b.test')], ['421', '200'])
+    await gateway.reload(FILE)
+    equal(await ask(old, 'a.test'), '200')
+    old.destroy()
+    known.destroy()
+  })
+
   it('keeps the configuration that it has when the next certificate is no good', async () => {
     writeFileSync(path('a.key'), 'garbage')
     const outcome = await gateway.reload(FILE).then(

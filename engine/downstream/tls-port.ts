@@ -12,6 +12,8 @@ const SPOKEN = ['h2', 'http/1.1']
 export interface TlsListener {
   readonly name: string
   readonly server: TlsServer
+  /** PEM; null: clients show nothing. */
+  readonly clientCa: string | null
 }
 
 /** A server made before, and what it was made of: a reload that changes neither keeps it. */
@@ -35,7 +37,7 @@ export class TlsPort {
       const isSame = known !== undefined && known.from === tls && known.settings === settings
       const server = isSame ? known.server : newServer(name, tls, settings, secret)
       this.#made.set(name, { from: tls, settings, server })
-      this.#hosts.set(hostname, { name, server })
+      this.#hosts.set(hostname, { name, server, clientCa: tls.clientCa })
     }
   }
 

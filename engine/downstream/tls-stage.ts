@@ -103,24 +103,26 @@ export class TlsStage implements WireOwner, OpenConnection {
     else this.#end('not_tls', detail, '')
   }
 
-  #shake({ name, server }: TlsListener, first: Buffer): void {
+  #shake(listener: TlsListener, first: Buffer): void {
     this.#kept = null
     // A PROXY header may have told another address than the socket's.
     const { remoteAddress, remotePort } = this.#wire
-    const giveUp = this.#place.sockets.startTls(this.#wire, first, server, (code, wire, facts) => {
+    const giveUp = this.#place.sockets.startTls(this.#wire, first, listener.server, (code, wire, facts) => {
       wire?.speaksFor(remoteAddress, remotePort)
       this.#giveUp = null
       if (this.#isOver) wire?.destroy()
       else if (wire === null || facts === null) this.#end(resultOf(code ?? ''), code ?? '', null)
-      else this.#pass(wire, name, facts)
+      else this.#pass(wire, listener, facts)
     })
     if (!this.#isOver) this.#giveUp = giveUp
   }
 
-  #pass(wire: Wire, listener: string, { version, cipher, alpn, peer, isResumed }: TlsFacts): void {
+  #pass(wire: Wire, { name: listener, clientCa }: TlsListener, facts: TlsFacts): void {
+    const { version, cipher, alpn, peer, isResumed } = facts
     this.#leave()
     this.#report(isResumed ? 'resumed' : 'ok', '')
-    this.#place.begin(wire, { listener, serverName: this.#serverName, version, cipher, alpn, peer })
+    const serverName = this.#serverName
+    this.#place.begin(wire, { listener, serverName, version, cipher, alpn, peer, clientCa })
   }
 
   // --- the end ---

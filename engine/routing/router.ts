@@ -6,6 +6,7 @@ import type { Problem } from '#engine/contract/config-error.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Listener, ListenerParts, Recorder, Route, Router } from '#engine/contract/route.ts'
+import type { ClientTls } from '#engine/contract/transport.ts'
 import { hostOf } from '#engine/http/authority.ts'
 import { compileCandidate, type MatchSpec, QueryMemo } from './candidate.ts'
 import { HostTable } from './hosts.ts'
@@ -20,6 +21,12 @@ export interface RouterListener<R extends RouterRoute = RouterRoute> {
   readonly name: string
   readonly hostname: string
   readonly routes: readonly R[]
+  /** Null or absent: clear text. */
+  readonly tls?: ListenerTls | null
+}
+/** What a listener asks of connections. */
+interface ListenerTls {
+  readonly clientCa: string | null
 }
 export interface RouterRoute {
   readonly hostnames: readonly string[]
@@ -67,7 +74,7 @@ export function buildRouter<R extends RouterRoute>(
       const parts = compileListener(place)
       const compile = (spec: R, route: number) => compileRoute(spec, { ...place, route })
       const hosts = buildHosts(listener.routes, compile, path, problems)
-      listeners.set(listener.hostname, new RoutedListener(parts, hosts, memo))
+      listeners.set(listener.hostname, new RoutedListener(parts, hosts, memo, listener.tls ?? null))
     })
   })
   return new PortRouter(ports)
@@ -115,8 +122,7 @@ class PortRouter implements Router {
     const listener = listeners?.find(host)
     if (listener === undefined) return 'LISTENER_NOT_FOUND'
     // A certificate, and what a client had to show, hold for the listener that the handshake was made with.
-    const { tls } = ex.client
-    if (tls != null && tls.listener !== listener.name) return 'MISDIRECTED'
+    if (!listener.admits(ex.client.tls ?? null)) return 'MISDIRECTED'
     ex.listener = listener
     return listener.requestHooks === null ? listener.match(ex, host) : null
   }
@@ -130,8 +136,9 @@ class RoutedListener implements Listener {
   readonly recorder: Recorder
   readonly #hosts: HostTable<Chain>
   readonly #memo: QueryMemo
+  readonly #tls: ListenerTls | null
 
-  constructor(parts: ListenerParts, hosts: HostTable<Chain>, memo: QueryMemo) {
+  constructor(parts: ListenerParts, hosts: HostTable<Chain>, memo: QueryMemo, tls: ListenerTls | null) {
     this.name = parts.name
     this.port = parts.port
     this.requestHooks = parts.requestHooks
@@ -139,6 +146,15 @@ class RoutedListener implements Listener {
     this.recorder = parts.recorder
     this.#hosts = hosts
     this.#memo = memo
+    this.#tls = tls
+  }
+
+  /** A connection may be older than the listener's settings: it is told to come again, and shows what is asked now. */
+  admits(tls: ClientTls | null): boolean {
+    const own = this.#tls
+    if (tls === null) return own === null
+    if (tls.listener !== this.name) return false
+    return own === null || own.clientCa === null || tls.clientCa === own.clientCa
   }
 
   route(ex: Exchange): ErrorCode | null {

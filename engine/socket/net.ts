@@ -159,7 +159,9 @@ export class NetWire implements Wire {
 
   reset(): void {
     // Node resets sockets of TCP only; without its own end TLS is broken off all the same.
-    if ('encrypted' in this.#socket) this.#socket.destroy()
+    // And one that is saying its end Node takes for reset, and leaves open.
+    const { writableEnded, writableFinished } = this.#socket
+    if ('encrypted' in this.#socket || (writableEnded && !writableFinished)) this.#socket.destroy()
     else if (!this.#dead) this.#socket.resetAndDestroy()
     this.destroy()
   }

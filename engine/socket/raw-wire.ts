@@ -1,5 +1,6 @@
 /** One socket over Node's internal handles (handles.ts). raw.ts makes them. */
 import { getSystemErrorName } from 'node:util'
+import { HalfClose } from './half-close.ts'
 import { EOF, type Handle, type Handles, STATE_ASYNC, STATE_READ, type WriteRequest } from './handles.ts'
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import { READ_BYTES, type ReadMemory, type ReadSlot } from './memory.ts'
@@ -56,6 +57,8 @@ export class RawWire implements Wire {
   #ended = false
   #closing = false
   #lingering = false
+  /** Of what we send; null: nobody has asked for it. */
+  #end: HalfClose | null = null
   #remote: { address?: string; port?: number } | null = null
   readonly #handle: OwnedHandle
   readonly #shared: Shared
@@ -281,7 +284,10 @@ export class RawWire implements Wire {
     this.#pending--
     if (this.#dead) return
     if (status < 0) this.#break(status)
-    else if (this.#pending === 0) this.owner.onDrain()
+    else if (this.#pending === 0) {
+      if (this.#end !== null) this.#sayEnd(this.#end)
+      this.owner.onDrain()
+    }
   }
 
   /** Sending failed. The peer may have answered before it closed, so reading goes on if it can. */
@@ -304,8 +310,7 @@ export class RawWire implements Wire {
 
   finish(): void {
     this.flush()
-    if (this.#dead || this.#broken) return
-    this.#shutdown(() => {})
+    if (!this.#dead && !this.#broken) this.#shutdown(() => {})
   }
 
   close(linger: boolean): void {
@@ -328,11 +333,15 @@ export class RawWire implements Wire {
   }
 
   #shutdown(done: () => void): void {
-    const request = this.#shared.handles.newShutdown()
-    request.oncomplete = () => {
+    this.#end ??= new HalfClose(this.#handle, this.#shared.handles)
+    this.#end.expect(() => {
       if (!this.#dead) done()
-    }
-    const error = this.#handle.shutdown(request)
+    })
+    if (this.#pending === 0) this.#sayEnd(this.#end)
+  }
+
+  #sayEnd(end: HalfClose): void {
+    const error = end.say()
     if (error < 0) this.#break(error)
   }
 
@@ -343,8 +352,8 @@ export class RawWire implements Wire {
 
   reset(): void {
     if (this.#dead) return
-    // Not every handle can be reset (a pipe cannot, a closing one neither): then closing has to do.
-    const isReset = this.#handle.reset?.() === 0
+    // Not every handle can be reset (a pipe cannot, nor one that is saying its end): then closing has to do.
+    const isReset = this.#end?.isUnderWay !== true && this.#handle.reset?.() === 0
     this.#dispose(isReset)
   }
 

@@ -4,6 +4,7 @@
  * finishes within the call. What is written meanwhile waits here, and leaves together.
  */
 import { getSystemErrorName } from 'node:util'
+import { HalfClose } from './half-close.ts'
 import { EOF, type Handle, STATE_READ, type TlsHandle, type WriteRequest } from './handles.ts'
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import type { ReadSlot } from './memory.ts'
@@ -55,8 +56,8 @@ export class TlsWire implements Wire {
   #broken = false
   #closing = false
   #lingering = false
-  /** To be called when nothing is to be sent any more. */
-  #onSent: (() => void) | null = null
+  /** Of what we send; null: nobody has asked for it. */
+  #end: HalfClose | null = null
   #remote: { address?: string; port?: number } | null = null
 
   /** `below`: a connected handle that nobody else uses any more. `handle`: TLS over it. */
@@ -264,9 +265,7 @@ export class TlsWire implements Wire {
       return
     }
     if (this.#queue.bytes > 0) this.#queue.take((bytes) => this.#send(bytes))
-    const onSent = this.#underWay === 0 ? this.#onSent : null
-    if (onSent !== null) this.#onSent = null
-    onSent?.()
+    if (this.#underWay === 0 && this.#end !== null) this.#sayEnd(this.#end)
     if (!this.#full || this.#underWay + this.#queue.bytes >= this.#limit) return
     this.#full = false
     this.owner.onDrain()
@@ -283,7 +282,7 @@ export class TlsWire implements Wire {
 
   finish(): void {
     this.flush()
-    this.#whenSent(() => this.#shutdown(() => {}))
+    if (!this.#dead && !this.#broken) this.#shutdown(() => {})
   }
 
   close(linger: boolean): void {
@@ -299,27 +298,23 @@ export class TlsWire implements Wire {
     this.#lingering = true
     keepLingering(this, this.#underWay > 0 ? FLUSH_MS : LINGER_MS)
     if (linger) this.resume()
-    const ended = () => {
+    this.#shutdown(() => {
       if (linger) keepLingering(this, LINGER_MS)
       else this.#dispose()
-    }
-    this.#whenSent(() => this.#shutdown(ended))
+    })
   }
 
-  /** The end of TLS said while bytes are under way would be lost, and what was sent be taken for cut off. */
-  #whenSent(step: () => void): void {
-    if (this.#dead || this.#broken) return
-    if (this.#underWay > 0) this.#onSent = step
-    else step()
-  }
-
-  /** Sends close_notify and FIN. */
+  /** close_notify and FIN. Said while bytes are under way they would be lost, and what was sent look cut off. */
   #shutdown(done: () => void): void {
-    const request = this.#shared.handles.newShutdown()
-    request.oncomplete = () => {
+    this.#end ??= new HalfClose(this.handle, this.#shared.handles)
+    this.#end.expect(() => {
       if (!this.#dead) done()
-    }
-    const error = this.handle.shutdown(request)
+    })
+    if (this.#underWay === 0) this.#sayEnd(this.#end)
+  }
+
+  #sayEnd(end: HalfClose): void {
+    const error = end.say()
     if (error < 0) this.#break(getSystemErrorName(error))
   }
 
@@ -332,7 +327,7 @@ export class TlsWire implements Wire {
   reset(): void {
     if (this.#dead) return
     const { handle } = this
-    const isReset = this.#below.reset?.(() => handle.destroySSL()) === 0
+    const isReset = this.#end?.isUnderWay !== true && this.#below.reset?.(() => handle.destroySSL()) === 0
     this.#dispose(isReset)
   }
 
@@ -351,7 +346,6 @@ export class TlsWire implements Wire {
     this.#dead = true
     this.owner = NOBODY
     this.#queue.clear()
-    this.#onSent = null
     if (this.#lingering) stopLingering(this)
     const { handle } = this
     // OpenSSL may be running below us: it is freed when the loop has closed the socket.

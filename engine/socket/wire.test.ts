@@ -227,6 +227,34 @@ for (const kind of ['handles', 'net'] as const) {
       done()
     })
 
+    it('an end that was said before the close takes nothing away, however slowly the peer reads', async () => {
+      const { client, wire, done } = await pair()
+      client.socket.pause()
+      enterTurn()
+      wire.write('x'.repeat(8_000_000))
+      wire.finish()
+      leaveTurn()
+      for (let i = 0; i < 5; i++) await turn()
+      wire.close(false)
+      for (let i = 0; i < 5; i++) await turn()
+      client.socket.resume()
+      equal((await client.untilEnd()).length, 8_000_000)
+      done()
+    })
+
+    it('is closed by a reset while its end is being said', async () => {
+      const { client, wire, done } = await pair()
+      wire.finish()
+      wire.reset()
+      await client.untilEnd()
+      // Nobody is there any more: the system answers with a reset, and an end that was left open would not.
+      while (!client.socket.destroyed) {
+        client.send('late')
+        await turn()
+      }
+      done()
+    })
+
     it('close sends everything first, and tells the owner nothing more', async () => {
       for (const linger of [false, true]) {
         const { client, wire, ear, done } = await pair()

@@ -8,6 +8,7 @@ import type { ServerEvents, ServerStream, SpliceEnd } from '#engine/contract/tra
 import { readGrpcStatus } from '#engine/http/grpc.ts'
 import { hasNoContent, safeTrailers } from '#engine/http/status.ts'
 import { ReceiveWindow } from '#engine/http2/receive-window.ts'
+import { Pieces } from '#engine/kit/pieces.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import type { AnswerFields } from './h2-head.ts'
 import type { Http2Sender } from './h2-sender.ts'
@@ -44,7 +45,7 @@ export class Http2Exchange implements ServerStream {
   readonly #owner: StreamOwner
   readonly #sender: Http2Sender
   /** Pieces of the body that wait for a window. */
-  #waiting: Buffer[] = []
+  #waiting: Pieces | null = null
   /** Trailer lines that wait behind them; null: the request has not ended. */
   #trailers: string | null = null
   /** The client was told to stop. */
@@ -77,7 +78,7 @@ export class Http2Exchange implements ServerStream {
     this.#keep(chunk, start, end)
     const sender = this.#sender
     let at = start
-    if (this.#waiting.length === 0) {
+    if (this.#waiting === null) {
       const room = Math.min(end - start, this.sendWindow, sender.room)
       if (room > 0) {
         at += room
@@ -85,7 +86,10 @@ export class Http2Exchange implements ServerStream {
         sender.data(this.id, chunk, start, at, slot)
       }
     }
-    if (at < end) this.#waiting.push(Buffer.from(chunk.subarray(at, end)))
+    if (at < end) {
+      this.#waiting ??= new Pieces()
+      this.#waiting.push(chunk, at, end)
+    }
     if (at === end && !sender.congested) return true
     this.#isThrottled = true
     sender.wantsRoom(this)
@@ -95,7 +99,7 @@ export class Http2Exchange implements ServerStream {
   sendEnd(trailers: string): void {
     if (this.isOver || this.isSent || this.#trailers !== null) return
     this.#trailers = trailers
-    if (this.#waiting.length === 0) this.#finish(trailers)
+    if (this.#waiting === null) this.#finish(trailers)
   }
 
   #finish(trailers: string): void {
@@ -106,8 +110,8 @@ export class Http2Exchange implements ServerStream {
   /** A window has opened, or the wire has drained. */
   flush(): void {
     const sender = this.#sender
-    while (this.#waiting.length > 0) {
-      const piece = this.#waiting[0]!
+    while (this.#waiting !== null) {
+      const piece = this.#waiting.first
       const room = Math.min(piece.length, this.sendWindow, sender.room)
       if (room <= 0 || sender.congested) {
         sender.wantsRoom(this)
@@ -115,8 +119,11 @@ export class Http2Exchange implements ServerStream {
       }
       this.sendWindow -= room
       sender.data(this.id, piece, 0, room, null)
-      if (room === piece.length) this.#waiting.shift()
-      else this.#waiting[0] = piece.subarray(room)
+      if (room < piece.length) this.#waiting.cut(room)
+      else {
+        this.#waiting.shift()
+        if (this.#waiting.isEmpty) this.#waiting = null
+      }
     }
     if (this.#trailers !== null && !this.isSent) this.#finish(this.#trailers)
     if (!this.#isThrottled) return
@@ -223,7 +230,7 @@ export class Http2Exchange implements ServerStream {
   /** Nothing more is sent or delivered. */
   end(): void {
     this.isOver = true
-    this.#waiting = []
+    this.#waiting = null
     this.#release(false)
   }
 

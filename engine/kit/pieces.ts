@@ -1,0 +1,59 @@
+/**
+ * Bytes that wait, in the order in which they came. Short pieces become part of the one before: a peer that sends a
+ * byte at a time must not make us keep an object for each (measured: 110 bytes and more).
+ */
+
+/** A piece that is longer takes no more. */
+const PIECE_BYTES_MAX = 16 * 1024
+const BLOCK_BYTES_MIN = 256
+
+export class Pieces {
+  readonly #pieces: Buffer[] = []
+  /** Room of which the last piece is the beginning; null: it has none. */
+  #block: Buffer | null = null
+
+  get isEmpty(): boolean {
+    return this.#pieces.length === 0
+  }
+
+  /** Bytes in all. */
+  get bytes(): number {
+    return this.#pieces.reduce((sum, piece) => sum + piece.length, 0)
+  }
+
+  get first(): Buffer {
+    return this.#pieces[0]!
+  }
+
+  /** Keeps a copy of [start, end). */
+  push(chunk: Buffer, start: number, end: number): void {
+    const last = this.#pieces.at(-1)
+    const total = (last?.length ?? 0) + end - start
+    if (last === undefined || total > PIECE_BYTES_MAX) {
+      this.#block = null
+      this.#pieces.push(Buffer.from(chunk.subarray(start, end)))
+      return
+    }
+    let block = this.#block
+    if (block === null || block.length < total) {
+      block = Buffer.allocUnsafeSlow(Math.max(2 * total, BLOCK_BYTES_MIN))
+      last.copy(block)
+      this.#block = block
+    }
+    chunk.copy(block, last.length, start, end)
+    this.#pieces[this.#pieces.length - 1] = block.subarray(0, total)
+  }
+
+  /** The first one, which waits no more. */
+  shift(): Buffer {
+    const first = this.#pieces.shift()!
+    if (this.isEmpty) this.#block = null
+    return first
+  }
+
+  /** So many bytes of the first one have gone, and some of it are left. */
+  cut(bytes: number): void {
+    this.#pieces[0] = this.#pieces[0]!.subarray(bytes)
+    if (this.#pieces.length === 1) this.#block = null
+  }
+}
