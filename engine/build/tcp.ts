@@ -37,9 +37,8 @@ export function buildTcp(snapshot: Snapshot, deps: TcpDeps, log: AccessLogPlan |
     recorders.set(bind.port, deps.tcpRecorderFor('', '', bind.port, log))
     const own = bind.listeners.filter(({ protocol }) => protocol === 'TCP' || protocol === 'TLS')
     if (own.length === 0) return
-    const isTls = own.every(({ protocol }) => protocol === 'TLS')
     const path = `binds[${b}]`
-    if (!isTls && bind.listeners.length > 1) {
+    if (own.some(({ protocol }) => protocol === 'TCP') && bind.listeners.length > 1) {
       const message = 'a listener of protocol TCP takes every connection of its port: it must be the only one'
       problems.push({ path: `${path}.listeners`, message })
     }
@@ -49,7 +48,7 @@ export function buildTcp(snapshot: Snapshot, deps: TcpDeps, log: AccessLogPlan |
       const place = { snapshot, deps, log, problems, port: bind.port, path: `${path}.listeners[${l}]` }
       table.set(listener.hostname, buildListener(listener, place))
     })
-    ports.set(bind.port, { isTls, find: (name) => table.find(name) })
+    ports.set(bind.port, { find: (name) => table.find(name) })
   })
   return { find: (port) => ports.get(port) ?? null, recorder: (port) => recorders.get(port) ?? unknown }
 }

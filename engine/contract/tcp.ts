@@ -6,6 +6,7 @@ import type { EndpointOptions } from './backend.ts'
 export const TCP_REASONS = {
   BAD_PROXY_HEADER: 'the PROXY header is missing or wrong',
   BAD_CLIENT_HELLO: 'no TLS connection begins like this',
+  TLS_FAILURE: 'the TLS handshake failed',
   HEAD_TIMEOUT: 'the client did not say in time what it wants',
   NO_SERVER_NAME: 'the client names no server (SNI), and the backend is dynamic',
   LISTENER_NOT_FOUND: 'no listener serves this server name',
@@ -102,7 +103,7 @@ export interface TcpListener {
 
 /** What a configuration says of connections that are no HTTP, by the number of the bind. */
 export interface TcpTable {
-  /** Null: the bind serves HTTP. */
+  /** Null: all of its listeners serve HTTP. */
   find(port: number): TcpPort | null
   /** Of connections that end before a listener is chosen, whatever the bind serves. */
   recorder(port: number): TcpRecorder
@@ -110,7 +111,6 @@ export interface TcpTable {
 
 /** The listeners of one port, as far as they have TCP behind them. */
 export interface TcpPort {
-  /** The listener is chosen by the ClientHello; otherwise there is one for all. */
-  readonly isTls: boolean
+  /** By the name in the ClientHello; on a port of plain TCP, '', there is one for all. */
   find(serverName: string): TcpListener | undefined
 }

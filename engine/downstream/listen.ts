@@ -6,8 +6,8 @@ import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
 import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import type { SocketLayer } from '#engine/socket/wire.ts'
 import type { Crowd } from './crowd.ts'
+import type { HandshakeReport } from './handshake.ts'
 import { openNode } from './node-bind.ts'
-import type { HandshakeReport } from './tls-stage.ts'
 import { openUws } from './uws.ts'
 import { loadUws } from './uws-library.ts'
 
@@ -23,7 +23,7 @@ export interface DownstreamContext {
   readonly crowd: Crowd
   /** Of the process, for tickets of TLS: what one worker seals, every other one opens. */
   readonly secret: Uint8Array
-  /** Binds that pass connections on unread, of the configuration in force. */
+  /** Binds with listeners that pass connections on, of the configuration in force. */
   readonly tcp?: () => TcpTable | undefined
 }
 

@@ -4,12 +4,11 @@ import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import type { Acceptor, Wire } from '#engine/socket/wire.ts'
 import type { OpenConnection } from './crowd.ts'
+import { Entrance } from './entrance.ts'
 import { Http1Connection, type Http1Server } from './h1.ts'
 import { Http2Connection } from './h2.ts'
 import type { DownstreamContext, OpenBind } from './listen.ts'
-import { TcpBind } from './tcp-bind.ts'
 import { hasTls, TlsPort } from './tls-port.ts'
-import { type TlsPlace, TlsStage } from './tls-stage.ts'
 
 /** Rejects with the system's error. `note` is added to the bind's detail. */
 export async function openNode(bind: Bind, context: DownstreamContext, note = ''): Promise<OpenBind> {
@@ -24,20 +23,18 @@ class NodeBind implements OpenBind {
   port: number
   readonly #context: DownstreamContext
   readonly #server: Http1Server
-  readonly #place: TlsPlace
-  readonly #tcp: TcpBind
-  /** Looked at for every connection, as is #keepalive, so that a reload reaches the next one. Null: clear text. */
-  #tls: TlsPort | null
+  readonly #entrance: Entrance
+  /** Looked at for every connection, so that a reload reaches the next one. */
   readonly #keepalive: { timeMs: number }
   #acceptor: Acceptor | null = null
 
   constructor(bind: Bind, context: DownstreamContext, note: string) {
-    const { sockets, frontend, timers, crowd, observer } = context
-    const { memory } = context.llhttp
+    const { sockets, frontend, timers, observer } = context
     const closed = () => observer.closed(bind.port, 'node')
     this.#context = context
     this.detail = `${sockets.kind}${note}`
     this.port = bind.port
+    const connections = new Set<OpenConnection>()
     this.#server = {
       port: bind.port,
       events: context.events,
@@ -46,23 +43,12 @@ class NodeBind implements OpenBind {
       settings: frontend.http,
       http2: frontend.http2,
       draining: false,
-      connections: new Set(),
+      connections,
       closed
     }
-    this.#place = {
-      port: bind.port,
-      memory,
-      timers,
-      sockets,
-      connections: this.#server.connections,
-      closed,
-      begin: (wire, tls) => this.#speak(wire, tls),
-      report: (report) => observer.handshake(report)
-    }
-    this.#tls = this.#portOf(frontend, bind)
-    const http = (wire: Wire) => this.#http(wire)
-    const table = context.tcp ?? (() => undefined)
-    this.#tcp = new TcpBind({ bind: bind.port, memory, timers, crowd, frontend, table, http, closed })
+    const speak = (wire: Wire, tls: ClientTls | null) => this.#speak(wire, tls)
+    this.#entrance = new Entrance({ bind: bind.port, context, connections, speak, closed })
+    this.#entrance.update(frontend, this.#portOf(frontend, bind))
     this.#keepalive = { timeMs: frontend.tcp.keepalive.timeMs }
   }
 
@@ -71,15 +57,11 @@ class NodeBind implements OpenBind {
     const bound = this.port
     this.#acceptor = await sockets.listen(bound, this.#keepalive, (wire) => {
       observer.opened(bound, 'node')
-      this.#tcp.accept(wire)
+      this.#entrance.accept(wire)
     })
     this.port = this.#acceptor.port
-    this.#tcp.port = this.port
+    this.#entrance.port = this.port
     crowd.add(this.#server.connections)
-  }
-
-  #http(wire: Wire): OpenConnection {
-    return this.#tls === null ? this.#speak(wire, null) : new TlsStage(this.#place, this.#tls, wire)
   }
 
   #speak(wire: Wire, tls: ClientTls | null): OpenConnection {
@@ -88,16 +70,15 @@ class NodeBind implements OpenBind {
   }
 
   #portOf(frontend: FrontendSettings, bind: Bind): TlsPort | null {
-    return hasTls(bind) ? new TlsPort(bind, frontend.tls, this.#context.secret, this.#tls ?? null) : null
+    return hasTls(bind) ? new TlsPort(bind, frontend.tls, this.#context.secret, this.#entrance.tls) : null
   }
 
   prepare(frontend: FrontendSettings, bind: Bind): () => void {
     const tls = this.#portOf(frontend, bind)
     return () => {
-      this.#tls = tls
       this.#server.settings = frontend.http
       this.#server.http2 = frontend.http2
-      this.#tcp.update(frontend)
+      this.#entrance.update(frontend, tls)
       this.#keepalive.timeMs = frontend.tcp.keepalive.timeMs
     }
   }
@@ -105,7 +86,6 @@ class NodeBind implements OpenBind {
   stopAccepting(): void {
     this.#acceptor?.close()
     this.#context.crowd.remove(this.#server.connections)
-    this.#tcp.stopAccepting()
   }
 
   drain(): void {
@@ -115,16 +95,14 @@ class NodeBind implements OpenBind {
       enterTurn()
       for (const connection of [...this.#server.connections]) connection.drain()
       leaveTurn()
-      this.#tcp.drain()
     })
   }
 
   connections(): number {
-    return this.#server.connections.size + this.#tcp.members.size
+    return this.#server.connections.size
   }
 
   closeAll(): void {
     for (const connection of [...this.#server.connections]) connection.cut()
-    this.#tcp.closeAll()
   }
 }

@@ -2,7 +2,7 @@
 import type { FrontendSettings } from '#engine/ir/frontend.ts'
 import { PROXY_FAULTS, readProxyHeader } from '#engine/socket/proxy-header.ts'
 import type { Wire } from '#engine/socket/wire.ts'
-import { ENDED, MORE, Stage, type StagePlace } from './stage.ts'
+import { MORE, Stage, type StagePlace, TAKEN } from './stage.ts'
 
 /** From the connection to the end of its header (reference: the same). */
 const HEADER_TIMEOUT_MS = 5_000
@@ -32,7 +32,7 @@ export class ProxyStage extends Stage {
     }
     if (header === 'none' && mode === 'optional') return start
     this.refuse('BAD_PROXY_HEADER', PROXY_FAULTS[header])
-    return ENDED
+    return TAKEN
   }
 
   protected proceed(): void {

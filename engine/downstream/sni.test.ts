@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
-import { openSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -21,9 +21,10 @@ interface Stand {
   lines(count: number): Promise<string[]>
 }
 
-async function stand(t: TestContext, yaml: string, bind = 0): Promise<Stand> {
-  const path = join(folderOf(t), 'access.log')
+async function stand(t: TestContext, yaml: string, bind = 0, folder = folderOf(t)): Promise<Stand> {
+  const path = join(folder, 'access.log')
   const gateway = await startGateway(yaml, {
+    folder,
     log: { format: 'text', fd: openSync(path, 'w') },
     // A test gateway has one port.
     edit: (snapshot) => ({ ...snapshot, binds: [snapshot.binds[bind]!] })
@@ -291,7 +292,12 @@ test('the example', async (t) => {
   t.after(() => server.close())
   const { port } = server.address() as net.AddressInfo
   const plain = text.replace(/localhost:900[12]/g, `127.0.0.1:${port}`)
-  const database = await stand(t, plain)
+  const folder = folderOf(t)
+  const queue = selfSigned(['queue.test'])
+  mkdirSync(join(folder, 'tls'))
+  writeFileSync(join(folder, 'tls/queue.pem'), queue.cert)
+  writeFileSync(join(folder, 'tls/queue.key'), queue.key)
+  const database = await stand(t, plain, 0, folder)
   for (let i = 0; i < 4; i++) {
     const socket = net.connect(database.gateway.port, '127.0.0.1')
     socket.end('hello')
@@ -301,7 +307,11 @@ test('the example', async (t) => {
   assert.equal(heard.filter((said) => said.startsWith('\r\n\r\n\0\r\nQUIT\n\x21\x11')).length, 1)
   const [shop, other] = [await nginx(t, 'shop.example.com'), await nginx(t, 'a.example.com')]
   const named = text.replaceAll('localhost:9001', `127.0.0.1:${shop}`).replace('localhost:9002', `127.0.0.1:${other}`)
-  const secure = await stand(t, named, 1)
+  const secure = await stand(t, named, 1, folder)
+  const ended = await stand(t, plain, 1, folder)
+  const client = await connected(ended.gateway.port, 'queue.test')
+  client.end('hello')
+  assert.equal(String((await once(client, 'data'))[0]), 'ok')
   for (const name of ['shop.example.com', 'a.example.com'])
     assert.match(await curl(secure.gateway.port, name), new RegExp(`^${name} `))
 })

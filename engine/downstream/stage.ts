@@ -8,13 +8,7 @@ import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadMemory, ReadSlot } from '#engine/socket/memory.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
 import type { Wire, WireOwner } from '#engine/socket/wire.ts'
-import type { Member } from './crowd.ts'
-
-/** A connection of a bind that is not HTTP, or not yet. */
-export interface TcpMember extends Member {
-  /** The bind takes no new connections any more. */
-  drain(): void
-}
+import type { OpenConnection } from './crowd.ts'
 
 /** What such connections of one bind share. */
 export interface StagePlace {
@@ -22,7 +16,8 @@ export interface StagePlace {
   readonly port: number
   readonly memory: ReadMemory
   readonly timers: TimerWheel
-  readonly members: Set<TcpMember>
+  /** All of the bind, whatever they speak. */
+  readonly connections: Set<OpenConnection>
   /** Records what ends before its listener is known. */
   recorder(): TcpRecorder | null
   /** A connection of the bind is over. */
@@ -31,29 +26,29 @@ export interface StagePlace {
 
 /** More bytes are needed. */
 export const MORE = -1
-/** The stage has ended the connection. */
-export const ENDED = -2
+/** Nothing goes on from here: the stage has ended the connection, or goes on by itself with what it has read. */
+export const TAKEN = -2
 
-export abstract class Stage implements WireOwner, TcpMember {
-  protected readonly place: StagePlace
+export abstract class Stage<Place extends StagePlace = StagePlace> implements WireOwner, OpenConnection {
+  protected readonly place: Place
   protected readonly wire: Wire
   /** When the connection came. */
   readonly startedAt: number
   readonly #timer: WheelTimer
   #kept: Buffer | null = null
-  #isOver = false
+  protected isOver = false
 
-  constructor(place: StagePlace, wire: Wire, timeoutMs: number, startedAt = turnStartedAt) {
+  constructor(place: Place, wire: Wire, timeoutMs: number, startedAt = turnStartedAt) {
     this.place = place
     this.wire = wire
     this.startedAt = startedAt
     this.#timer = new WheelTimer(() => this.#timedOut())
     wire.owner = this
-    place.members.add(this)
+    place.connections.add(this)
     place.timers.arm(this.#timer, turnStartedAt, timeoutMs)
   }
 
-  /** What the stage makes of everything so far: where the next owner's bytes begin, MORE, or ENDED. */
+  /** What the stage makes of everything so far: where the next owner's bytes begin, MORE, or TAKEN. */
   protected abstract decide(bytes: Buffer, start: number, end: number): number
 
   /** Makes the next owner of the wire. */
@@ -67,12 +62,12 @@ export abstract class Stage implements WireOwner, TcpMember {
     const before = this.#kept
     const kept = before === null ? null : Buffer.concat([before, memory.bytes.subarray(start, end)])
     const at = kept === null ? this.decide(memory.bytes, start, end) : this.decide(kept, 0, kept.length)
-    if (at === ENDED) return
+    if (at === TAKEN) return
     if (at === MORE) {
       this.#kept = kept ?? Buffer.from(memory.bytes.subarray(start, end))
       return
     }
-    this.#leave()
+    this.leave()
     this.proceed()
     if (before === null) this.#pass(at, end, slot)
     else {
@@ -96,11 +91,16 @@ export abstract class Stage implements WireOwner, TcpMember {
     enterTurn()
     const kept = this.#kept
     if (this.late(kept !== null)) {
-      this.#leave()
+      this.leave()
       this.proceed()
       if (kept !== null) this.#passKept(kept, 0)
     }
     leaveTurn()
+  }
+
+  /** From now on no longer than this. */
+  protected wait(ms: number): void {
+    if (!this.isOver) this.place.timers.arm(this.#timer, turnStartedAt, ms)
   }
 
   /** The client goes before it has said enough. One that has said nothing (a health check) leaves no trace. */
@@ -110,7 +110,7 @@ export abstract class Stage implements WireOwner, TcpMember {
   }
 
   onError(_code: string): void {
-    this.#end()
+    this.end()
   }
 
   onDrain(): void {}
@@ -125,32 +125,33 @@ export abstract class Stage implements WireOwner, TcpMember {
   }
 
   cut(): void {
-    if (this.#isOver) return
-    this.#end()
+    if (this.isOver) return
+    this.end()
     this.wire.destroy()
   }
 
   /** Ends and records the connection. */
   protected refuse(reason: TcpReason, detail = ''): void {
-    if (this.#isOver) return
+    if (this.isOver) return
     const session = new TcpSession(this.wire, this.place.port, this.startedAt)
     session.reason = reason
     session.detail = detail
-    this.#end()
+    this.end()
     this.wire.close(false)
     this.place.recorder()?.record(session)
   }
 
-  #leave(): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    this.place.members.delete(this)
+  protected leave(): void {
+    if (this.isOver) return
+    this.isOver = true
+    this.place.connections.delete(this)
     this.place.timers.remove(this.#timer)
   }
 
-  #end(): void {
-    if (this.#isOver) return
-    this.#leave()
+  /** It is over, and was not handed on. */
+  protected end(): void {
+    if (this.isOver) return
+    this.leave()
     this.place.closed()
   }
 }

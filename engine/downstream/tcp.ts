@@ -8,7 +8,8 @@ import type { ReadSlot } from '#engine/socket/memory.ts'
 import { PipeEnd } from '#engine/socket/pipe.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import type { Wire, WireOwner } from '#engine/socket/wire.ts'
-import type { StagePlace, TcpMember } from './stage.ts'
+import type { OpenConnection } from './crowd.ts'
+import type { StagePlace } from './stage.ts'
 
 /** Bytes that a client may send before its backend is reached. */
 const KEPT_BYTES_MAX = 64 * 1024
@@ -48,7 +49,7 @@ export function passOn(
   return null
 }
 
-export class TcpConnection implements WireOwner, TcpMember {
+export class TcpConnection implements WireOwner, OpenConnection {
   readonly #place: TcpPlace
   readonly #wire: Wire
   readonly #session: TcpSession
@@ -72,7 +73,7 @@ export class TcpConnection implements WireOwner, TcpMember {
     this.#route = route
     this.#timer = new WheelTimer(() => this.#look())
     wire.owner = this
-    place.members.add(this)
+    place.connections.add(this)
   }
 
   /** Dials. Apart from the constructor, because it may fail, and end, at once. */
@@ -176,7 +177,7 @@ export class TcpConnection implements WireOwner, TcpMember {
     if (this.#isOver) return
     this.#isOver = true
     this.#place.timers.remove(this.#timer)
-    this.#place.members.delete(this)
+    this.#place.connections.delete(this)
     this.#session.release?.()
     this.#place.closed()
     this.#route.recorder.record(this.#session)

@@ -11,7 +11,10 @@ const SPOKEN = ['h2', 'http/1.1']
 
 export interface TlsListener {
   readonly name: string
-  readonly server: TlsServer
+  /** Null: TLS does not end here, it is passed on. */
+  readonly server: TlsServer | null
+  /** What comes is passed on to a TCP route; otherwise it is HTTP. */
+  readonly isTcp: boolean
   /** PEM; null: clients show nothing. */
   readonly clientCa: string | null
 }
@@ -20,6 +23,7 @@ export interface TlsListener {
 interface Made {
   readonly from: ListenerTls
   readonly settings: FrontendTls
+  readonly isTcp: boolean
   readonly server: TlsServer
 }
 
@@ -31,13 +35,19 @@ export class TlsPort {
   /** `secret`: of the process. Throws an Error that names the listener whose settings do not fit each other. */
   constructor(bind: Bind, settings: FrontendTls, secret: Uint8Array, before: TlsPort | null = null) {
     this.handshakeTimeoutMs = settings.handshakeTimeoutMs
-    for (const { name, hostname, tls } of bind.listeners) {
-      if (tls === null) continue
+    for (const { name, hostname, protocol, tls } of bind.listeners) {
+      const isTcp = protocol === 'TLS'
+      if (tls === null) {
+        if (isTcp) this.#hosts.set(hostname, { name, server: null, isTcp, clientCa: null })
+        continue
+      }
       const known = before === null ? undefined : before.#made.get(name)
-      const isSame = known !== undefined && known.from === tls && known.settings === settings
-      const server = isSame ? known.server : newServer(name, tls, settings, secret)
-      this.#made.set(name, { from: tls, settings, server })
-      this.#hosts.set(hostname, { name, server, clientCa: tls.clientCa })
+      const isSame = known?.from === tls && known.settings === settings && known.isTcp === isTcp
+      // What is passed on is not HTTP, or not known to be: nothing is agreed by ALPN.
+      const alpn = isTcp ? [] : settings.alpn.filter((protocol) => SPOKEN.includes(protocol))
+      const server = isSame ? known.server : newServer(name, tls, settings, alpn, secret)
+      this.#made.set(name, { from: tls, settings, isTcp, server })
+      this.#hosts.set(hostname, { name, server, isTcp, clientCa: tls.clientCa })
     }
   }
 
@@ -47,7 +57,7 @@ export class TlsPort {
   }
 }
 
-function newServer(name: string, tls: ListenerTls, settings: FrontendTls, secret: Uint8Array): TlsServer {
+function newServer(name: string, tls: ListenerTls, settings: FrontendTls, alpn: string[], secret: Uint8Array) {
   try {
     const { cert, clientCa, minVersion, maxVersion, cipherSuites } = tls
     return new TlsServer(
@@ -58,7 +68,7 @@ function newServer(name: string, tls: ListenerTls, settings: FrontendTls, secret
         minVersion: minVersion ?? settings.minVersion,
         maxVersion: maxVersion ?? settings.maxVersion,
         cipherSuites: cipherSuites ?? settings.cipherSuites,
-        alpn: settings.alpn.filter((protocol) => SPOKEN.includes(protocol))
+        alpn
       },
       // A ticket of one listener is worth nothing at another one, whose clients may have to show more.
       new Uint8Array(hkdfSync('sha256', secret, '', `weir tls listener ${name}`, 32))
@@ -70,5 +80,5 @@ function newServer(name: string, tls: ListenerTls, settings: FrontendTls, secret
 
 /** Whether the connections of a bind begin with TLS. */
 export function hasTls(bind: Bind): boolean {
-  return bind.listeners.some(({ tls }) => tls !== null)
+  return bind.listeners.some(({ protocol, tls }) => tls !== null || protocol === 'TLS')
 }

@@ -71,7 +71,9 @@ const protocol = () =>
   z
     .enum(['HTTP', 'HTTPS', 'TLS', 'TCP'], { error: protocolMessage })
     .optional()
-    .describe('HTTPS: with TLS, by tls. TLS and TCP: bytes are passed on unread, TLS by its server name. Default HTTP.')
+    .describe(
+      'HTTPS: HTTP behind tls. TCP, TLS: bytes are passed on by tcpRoutes; TLS ends here with tls. Default HTTP.'
+    )
 
 const tunnelProtocol = () =>
   z

@@ -101,7 +101,6 @@ export function checkProtocols(bind: PlacedBind, report: Report): void {
 function checkListener(listener: PlacedListener, { listeners }: PlacedBind, report: Report): void {
   const { raw, path } = listener
   const siblings = listeners.length
-  const isMixed = listeners.some((other) => other.raw.protocol === 'HTTPS')
   const protocol = text(raw.protocol) ?? 'HTTP'
   const passesOn = protocol === 'TCP' || protocol === 'TLS'
   const refuse = (key: string, message: string) => {
@@ -114,9 +113,9 @@ function checkListener(listener: PlacedListener, { listeners }: PlacedBind, repo
   refuse('routes', `are for requests of HTTP: a listener of protocol ${protocol} has tcpRoutes`)
   refuse('policies', `act on requests of HTTP: a listener of protocol ${protocol} has none`)
   if (protocol === 'TLS') {
-    refuse('tls', 'that ends in front of tcpRoutes is not in this version of weir; without it TLS is passed on')
-    if (isMixed)
-      report([...path, 'protocol'], 'TLS that is passed on and HTTPS cannot share a port in this version of weir')
+    const message =
+      'takes TLS on to the server that the client names: behind tls, which ends it, it would be clear text'
+    if (raw.tls !== undefined) for (const route of tcpRoutesOf(listener)) refuseDynamic(route, message, report)
     return
   }
   if (raw.hostname !== '*') refuse('hostname', 'connections of plain TCP name no host: only TLS does')
@@ -132,8 +131,10 @@ function checkListener(listener: PlacedListener, { listeners }: PlacedBind, repo
 function checkPlain({ raw, path }: PlacedRoute, report: Report): void {
   if (Array.isArray(raw.hostnames) && raw.hostnames.length > 0)
     report([...path, 'hostnames'], 'connections of plain TCP name no host: only TLS does', undefined, 'key')
-  for (const backend of entriesOf(raw.backends, [...path, 'backends'])) {
-    if (objectOf(backend.raw).dynamic !== undefined)
-      report([...backend.path, 'dynamic'], 'needs a server name (SNI), which only TLS has', undefined, 'key')
-  }
+  refuseDynamic({ raw, path }, 'needs a server name (SNI), which only TLS has', report)
+}
+
+function refuseDynamic({ raw, path }: Pick<PlacedRoute, 'raw' | 'path'>, message: string, report: Report): void {
+  for (const backend of entriesOf(raw.backends, [...path, 'backends']))
+    if (objectOf(backend.raw).dynamic !== undefined) report([...backend.path, 'dynamic'], message, undefined, 'key')
 }

@@ -64,7 +64,7 @@ describe('listeners of TLS in the file', () => {
 
   const rows: readonly (readonly [listeners: string, expected: string, top?: string])[] = [
     ['  - { protocol: HTTPS }', `${AT}protocol: HTTPS needs tls, with cert and key`],
-    [`  - { tls: { ${PAIR} } }`, `${AT}tls: is of protocol HTTPS, and this listener speaks HTTP`],
+    [`  - { tls: { ${PAIR} } }`, `${AT}tls: is of protocols HTTPS and TLS, and this listener speaks HTTP`],
     ['  - { protocol: HTTP2 }', `${AT}protocol: is HTTP, or HTTPS with tls: both speak HTTP2 too`],
     ['  - { protocol: gRPC }', `${AT}protocol: is HTTP, or HTTPS with tls: both speak gRPC too`],
     [https('cert: a.pem'), `${AT}tls.key: is required`],
@@ -131,10 +131,33 @@ describe('listeners of TLS in the file', () => {
       'binds[0].listeners[1].protocol: TLS and clear text cannot share a port: the other listeners of this one are of the other kind'
     ],
     [
+      `  - { protocol: TLS, tls: { ${PAIR} }, tcpRoutes: [{ backends: [{ dynamic: {} }] }] }`,
+      `${AT}tcpRoutes[0].backends[0].dynamic: takes TLS on to the server that the client names: behind tls, which ends it, it would be clear text`
+    ],
+    [
+      `  - { protocol: TCP, tls: { ${PAIR} } }`,
+      `${AT}tls: is of protocols HTTPS and TLS, and this listener speaks TCP`
+    ],
+    [
+      `  - { protocol: TLS, tls: { ${PAIR} }, routes: [] }`,
+      `${AT}routes: are for requests of HTTP: a listener of protocol TLS has tcpRoutes`
+    ],
+    [
       `${https(PAIR)}\n${https(PAIR)}`,
       'binds[0].listeners[1].hostname: there is already a listener for the host "*" in line 4'
     ]
   ]
+  it('takes HTTPS, TLS that ends here and TLS that is passed on, on one port', () => {
+    const result = load(`${https(PAIR)}
+  - { hostname: b.test, protocol: TLS, tls: { ${PAIR}, root: b.pem }, tcpRoutes: [{ backends: [{ host: "b:1" }] }] }
+  - { hostname: c.test, protocol: TLS, tcpRoutes: [{ backends: [{ dynamic: {} }] }] }`)
+    ok(result.ok, JSON.stringify(result))
+    deepEqual(
+      result.snapshot.binds[0]!.listeners.map(({ protocol, tls }) => `${protocol} ${tls?.clientCa === b.cert}`),
+      ['HTTPS false', 'TLS true', 'TLS false']
+    )
+  })
+
   for (const [listeners, expected, top] of rows) {
     it(`says: ${expected.slice(expected.indexOf(': ') + 2)} (${listeners.trim().slice(0, 60)})`, () => {
       const all = mistakes(listeners, top)

@@ -86,7 +86,7 @@ class Checks {
     }
     if (isClear(listener)) {
       const given = text(raw.protocol) ?? 'HTTP'
-      this.#report(at, `is of protocol HTTPS, and this listener speaks ${given}`, 'key', 'protocol: HTTPS')
+      this.#report(at, `is of protocols HTTPS and TLS, and this listener speaks ${given}`, 'key', 'protocol: HTTPS')
       return
     }
     const tls = objectOf(raw.tls)

@@ -35,7 +35,7 @@ export const listenerTlsSchema = z
     ...misplacedKeys('is called maxTLSVersion here', ['maxProtocolVersion']),
     ...refusedKeys('listener TLS setting', ['keyExchangeGroups', 'mode', 'spiffe'])
   })
-  .describe('Of protocol HTTPS. The files are read again when they change.')
+  .describe('Of protocols HTTPS and TLS: TLS ends here. The files are read again when they change.')
 
 export const frontendTlsSchema = atLeastOne({
   handshakeTimeout: duration()
