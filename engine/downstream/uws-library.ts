@@ -1,10 +1,11 @@
 /** The one door to uWebSockets.js: a native library that has no binary for every platform. */
 
-import type { HttpResponse, TemplatedApp, us_listen_socket, us_socket } from 'uWebSockets.js'
+import type { AppOptions, HttpResponse, TemplatedApp, us_listen_socket, us_socket } from 'uWebSockets.js'
 import { isMainThread } from 'node:worker_threads'
 import { UWS } from '#engine/http/limits.ts'
 
 export type {
+  AppOptions,
   HttpRequest,
   HttpResponse,
   TemplatedApp,
@@ -17,6 +18,8 @@ export type {
 /** What is used of it. Its own types leave out `_cfg` and the sends of fragments. */
 export interface Uws {
   App(): TemplatedApp
+  /** Throws when certificate and key cannot be used. */
+  SSLApp(options: AppOptions): TemplatedApp
   us_listen_socket_close(socket: us_listen_socket): void
   us_socket_local_port(socket: us_socket): number
   _cfg(setting: 'silent'): void

@@ -5,7 +5,7 @@
  */
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_LENGTH, BODY_NONE, BODY_STREAM, Exchange } from '#engine/contract/exchange.ts'
-import type { ClientEvents, SpliceEnd } from '#engine/contract/transport.ts'
+import type { ClientEvents, ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { hasNoContent } from '#engine/http/status.ts'
 import type { FrontendSettings } from '#engine/ir/snapshot.ts'
@@ -40,6 +40,7 @@ export class UwsStream implements RequestOwner {
   readonly remotePort = 0
   readonly httpVersion = '1.1'
   readonly localPort: number
+  readonly tls: ClientTls | null
   readonly #server: UwsServer
   readonly #res: HttpResponse
   readonly #remote: ArrayBuffer
@@ -56,8 +57,7 @@ export class UwsStream implements RequestOwner {
   #kind: number = BODY_NONE
   #isMute = false
   #isClosing = false
-  /** The request cannot be believed: the connection must not go on. */
-  #isRefused = false
+  #isRefused = false // The request cannot be believed: the connection must not go on.
   #headSent = false
   #isEnding = false
   /** sendBody has said "stop": onClientWritable is owed. */
@@ -65,9 +65,10 @@ export class UwsStream implements RequestOwner {
   #sendDeadline = 0
   readonly #body = new BodyWriter()
 
-  constructor(server: UwsServer, res: HttpResponse) {
+  constructor(server: UwsServer, res: HttpResponse, tls: ClientTls | null) {
     this.#server = server
     this.localPort = server.port
+    this.tls = tls
     this.#res = res
     this.#remote = res.getRemoteAddress()
     res.onAborted(() => this.#onAborted())

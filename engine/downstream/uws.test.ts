@@ -41,7 +41,7 @@ test('every setting that it cannot honour is named with its value', () => {
     )
   }
   assert.equal(faults.length, 5)
-  assert.match(beyondUws(FITTING, [{ protocol: 'HTTPS' }])[0]!, /^protocol = HTTPS: /)
+  assert.match(beyondUws(FITTING, [{ protocol: 'TLS' }])[0]!, /^protocol = TLS: /)
   assert.match(unsupported(FITTING, [], { headBytesMax: 4096 })[0]!, /^headBytesMax = 49152: .* 4096 bytes/)
 })
 

@@ -2,12 +2,15 @@
  * The `uws` transport: uWebSockets.js towards clients, as an alternative to h1.ts. What it cannot do is
  * listed in engine/http/limits.ts (settings) and docs/design/005-uws-transport.md (behaviour).
  */
+import type { ClientTls } from '#engine/contract/transport.ts'
 import { beyondUws } from '#engine/http/limits.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import type { DownstreamContext, OpenBind } from './listen.ts'
+import { hasPemFiles } from './pem-files.ts'
 import type { HttpResponse, LoadedUws, TemplatedApp, Uws, us_listen_socket, us_socket } from './uws-library.ts'
 import { type UwsServer, UwsStream } from './uws-stream.ts'
+import { isHttps, isSameTls, tlsApp } from './uws-tls.ts'
 import { WEBSOCKET_SETTINGS, type WebSocketData } from './uws-websocket.ts'
 
 /**
@@ -19,7 +22,10 @@ export function unsupported(
   listeners: Bind['listeners'],
   loaded?: { readonly headBytesMax: number }
 ): string[] {
-  return beyondUws(frontend, listeners, loaded?.headBytesMax)
+  const faults = beyondUws(frontend, listeners, loaded?.headBytesMax)
+  if (isHttps(listeners) && !hasPemFiles())
+    faults.push('protocol = HTTPS: it reads certificates from files, which only Linux has without a name')
+  return faults
 }
 
 /** Rejects when the port cannot be had, or when the settings are beyond the library. */
@@ -30,51 +36,150 @@ export async function openUws(
 ): Promise<OpenBind> {
   const faults = unsupported(context.frontend, bind.listeners, loaded)
   if (faults.length > 0) throw new Error(`port ${bind.port}: transport uws cannot serve it: ${faults.join('; ')}`)
-  const { uws } = loaded
-  const { observer } = context
-  let open = 0
-  const closed = () => {
-    open--
-    observer.closed(bind.port, 'uws')
-  }
-  const server: UwsServer = {
-    port: bind.port,
-    events: context.events,
-    timers: context.timers,
-    settings: context.frontend.http,
-    draining: false
-  }
-  const app = uws.App()
-  const onConnection = (_res: HttpResponse, change: number) => {
-    if (change < 0) closed()
-    else {
-      open++
-      observer.opened(bind.port, 'uws')
-    }
-  }
-  app.filter(onConnection)
-  serveWebSockets(app, server, closed)
-  serveRequests(app, server)
-  const socket = await listen(app, bind.port)
-  server.port = uws.us_socket_local_port(socket as us_socket)
-  return openBind(app, uws, socket, server, () => open)
+  const open = new UwsBind(bind, context, loaded.uws)
+  open.listen()
+  return open
 }
 
-function serveRequests(app: TemplatedApp, server: UwsServer): void {
+/** One app of the library with its socket; another one takes over when certificates change. */
+interface App {
+  readonly app: TemplatedApp
+  /** Null: it does not listen, not yet or not any more. */
+  socket: us_listen_socket | null
+  open: number
+}
+
+class UwsBind implements OpenBind {
+  readonly transport = 'uws'
+  readonly detail = 'uWebSockets.js'
+  readonly #uws: Uws
+  readonly #context: DownstreamContext
+  readonly #server: UwsServer
+  readonly #bound: number
+  #listeners: Bind['listeners']
+  #app: App
+  /** With older certificates: their connections go on. */
+  #before: App[] = []
+
+  constructor(bind: Bind, context: DownstreamContext, uws: Uws) {
+    const { events, timers, frontend } = context
+    this.#uws = uws
+    this.#context = context
+    this.#bound = bind.port
+    this.#server = { port: bind.port, events, timers, settings: frontend.http, draining: false }
+    this.#listeners = bind.listeners
+    this.#app = this.#make(bind.listeners)
+  }
+
+  get port(): number {
+    return this.#server.port
+  }
+
+  /** Throws an Error that names the listener whose certificate the library does not take. */
+  #make(listeners: Bind['listeners']): App {
+    const { observer } = this.#context
+    const server = this.#server
+    const closed = () => {
+      made.open--
+      observer.closed(this.#bound, 'uws')
+    }
+    const serve = (app: TemplatedApp, tls: ClientTls | null) => {
+      serveWebSockets(app, server, tls, closed)
+      serveRequests(app, server, tls)
+    }
+    const hasTls = isHttps(listeners)
+    const app = hasTls ? tlsApp(this.#uws, listeners, serve) : this.#uws.App()
+    if (!hasTls) serve(app, null)
+    const made: App = { app, socket: null, open: 0 }
+    const onConnection = (_res: HttpResponse, change: number): void => {
+      if (change < 0) closed()
+      else {
+        made.open++
+        observer.opened(this.#bound, 'uws')
+      }
+    }
+    app.filter(onConnection)
+    return made
+  }
+
+  listen(): void {
+    this.#listen(this.#app)
+    this.#server.port = this.#uws.us_socket_local_port(this.#app.socket as us_socket)
+  }
+
+  /** On every address, with SO_REUSEPORT: each worker thread, and each app, has its own socket on the port. */
+  #listen(made: App): void {
+    const { port } = this.#server
+    made.app.listen(port, (socket) => {
+      made.socket = socket === false ? null : socket
+    })
+    // The library does not say why; on every system it is nearly always this.
+    if (made.socket === null)
+      throw Object.assign(new Error(`cannot listen on port ${port}: in use, or not permitted`), { code: 'EADDRINUSE' })
+  }
+
+  /** As in socket/listen.ts: what the kernel has accepted is taken first. */
+  #stop(made: App): void {
+    setImmediate(() => {
+      // Closing the socket twice would free it twice: the library checks nothing.
+      if (made.socket !== null) this.#uws.us_listen_socket_close(made.socket)
+      made.socket = null
+    })
+  }
+
+  prepare(frontend: FrontendSettings, spec: Bind): () => void {
+    const faults = unsupported(frontend, spec.listeners)
+    if (faults.length > 0) throw new Error(`port ${spec.port}: transport uws cannot serve it: ${faults.join('; ')}`)
+    const isSame = isSameTls(this.#listeners, spec.listeners) || !(isHttps(this.#listeners) || isHttps(spec.listeners))
+    // Not removeServerName: it frees what open connections of that name still use.
+    const next = isSame ? null : this.#make(spec.listeners)
+    return () => {
+      this.#server.settings = frontend.http
+      if (next === null) return
+      this.#listen(next)
+      this.#stop(this.#app)
+      this.#before = [...this.#before.filter(({ open }) => open > 0), this.#app]
+      this.#app = next
+      this.#listeners = spec.listeners
+    }
+  }
+
+  stopAccepting(): void {
+    this.#stop(this.#app)
+  }
+
+  /** Idle connections cannot be reached: they end by themselves within UWS.idleTimeoutMs. */
+  drain(): void {
+    this.#server.draining = true
+  }
+
+  connections(): number {
+    return this.#before.reduce((sum, { open }) => sum + open, this.#app.open)
+  }
+
+  closeAll(): void {
+    for (const made of [...this.#before, this.#app]) {
+      made.socket = null
+      made.app.close()
+    }
+  }
+}
+
+function serveRequests(app: TemplatedApp, server: UwsServer, tls: ClientTls | null): void {
   app.any('/*', (res, req) => {
     enterTurn()
-    new UwsStream(server, res).begin(req, null)
+    new UwsStream(server, res, tls).begin(req, null)
     leaveTurn()
   })
 }
 
 /** `closed`: a connection has ended; one that became a WebSocket is none that the filter tells of. */
-function serveWebSockets(app: TemplatedApp, server: UwsServer, closed: () => void): void {
+function serveWebSockets(app: TemplatedApp, server: UwsServer, tls: ClientTls | null, closed: () => void): void {
   app.ws<WebSocketData>('/*', {
     ...WEBSOCKET_SETTINGS,
     upgrade(res, req, context) {
       enterTurn()
-      new UwsStream(server, res).begin(req, { key: req.getHeader('sec-websocket-key'), context })
+      new UwsStream(server, res, tls).begin(req, { key: req.getHeader('sec-websocket-key'), context })
       leaveTurn()
     },
     open(ws) {
@@ -97,56 +202,4 @@ function serveWebSockets(app: TemplatedApp, server: UwsServer, closed: () => voi
       closed()
     }
   })
-}
-
-/** Listens on every address, with SO_REUSEPORT: each worker thread has its own socket on the port. */
-function listen(app: TemplatedApp, port: number): Promise<us_listen_socket> {
-  return new Promise((resolve, reject) => {
-    app.listen(port, (socket) => {
-      // The library does not say why; on every system it is nearly always this.
-      if (socket === false) {
-        reject(
-          Object.assign(new Error(`cannot listen on port ${port}: in use, or not permitted`), { code: 'EADDRINUSE' })
-        )
-      } else resolve(socket)
-    })
-  })
-}
-
-function openBind(
-  app: TemplatedApp,
-  uws: Uws,
-  socket: us_listen_socket,
-  server: UwsServer,
-  connections: () => number
-): OpenBind {
-  // Closing the socket twice would free it twice: the library checks nothing.
-  let isListening = true
-  const stopListening = () => {
-    if (isListening) uws.us_listen_socket_close(socket)
-    isListening = false
-  }
-  return {
-    port: server.port,
-    transport: 'uws',
-    detail: 'uWebSockets.js',
-    prepare(next, spec) {
-      const faults = unsupported(next, spec.listeners)
-      if (faults.length > 0) throw new Error(`port ${spec.port}: transport uws cannot serve it: ${faults.join('; ')}`)
-      return () => {
-        server.settings = next.http
-      }
-    },
-    // As in socket/listen.ts: what the kernel has accepted is taken first.
-    stopAccepting: () => setImmediate(stopListening),
-    drain() {
-      // Idle connections cannot be reached: they end by themselves within UWS.idleTimeoutMs.
-      server.draining = true
-    },
-    connections,
-    closeAll() {
-      isListening = false
-      app.close()
-    }
-  }
 }

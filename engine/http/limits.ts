@@ -29,6 +29,59 @@ export interface FrontendLimits {
   }
   readonly tcp: { readonly keepalive: { readonly timeMs: number } }
   readonly proxyProtocol?: unknown
+  readonly tls?: TlsLimits & { readonly handshakeTimeoutMs: number; readonly alpn: readonly string[] }
+}
+
+/** What is said of versions and suites, for all listeners or for one; null: nothing. */
+interface TlsLimits {
+  readonly minVersion: string | null
+  readonly maxVersion: string | null
+  readonly cipherSuites: readonly string[] | null
+}
+
+interface ListenerLimits {
+  readonly protocol: string
+  readonly hostname?: string
+  readonly tls?: (TlsLimits & { readonly clientCa: string | null }) | null
+}
+
+/** A setting of TLS (as the file calls it) that could not be honoured, and what would happen instead. */
+export interface Beyond {
+  readonly key: string
+  readonly value: string
+  readonly fact: string
+}
+
+/** Of frontendPolicies.tls, for ports with HTTPS. */
+export function tlsBeyondUws(tls: NonNullable<FrontendLimits['tls']>): Beyond[] {
+  const found = versionsBeyondUws(tls)
+  if (tls.alpn.join() !== 'http/1.1')
+    found.push({ key: 'alpnProtocols', value: tls.alpn.join(), fact: 'it speaks HTTP/1.1 only: [http/1.1]' })
+  if (tls.handshakeTimeoutMs !== UWS.headTimeoutMs) {
+    const fact = `it waits ${UWS.headTimeoutMs}ms for a handshake`
+    found.push({ key: 'handshakeTimeout', value: `${tls.handshakeTimeoutMs}ms`, fact })
+  }
+  return found
+}
+
+/** Of one listener of HTTPS. */
+export function listenerBeyondUws({ hostname = '*', tls }: ListenerLimits): Beyond[] {
+  const found = tls == null ? [] : versionsBeyondUws(tls)
+  if (tls != null && tls.clientCa !== null)
+    found.push({ key: 'root', value: 'given', fact: 'it asks no client for a certificate' })
+  if (hostname !== '*' && hostname.includes('*'))
+    found.push({ key: 'hostname', value: hostname, fact: 'its wildcards stand for one label' })
+  return found
+}
+
+function versionsBeyondUws({ minVersion, maxVersion, cipherSuites }: TlsLimits): Beyond[] {
+  const found: Beyond[] = []
+  const fact = 'it speaks TLS 1.2 and 1.3, which cannot be set'
+  if ((minVersion ?? '1.2') !== '1.2') found.push({ key: 'minimum version', value: String(minVersion), fact })
+  if ((maxVersion ?? '1.3') !== '1.3') found.push({ key: 'maximum version', value: String(maxVersion), fact })
+  if (cipherSuites !== null)
+    found.push({ key: 'cipherSuites', value: cipherSuites.join(), fact: 'its suites of TLS 1.3 cannot be set' })
+  return found
 }
 
 /**
@@ -38,7 +91,7 @@ export interface FrontendLimits {
  */
 export function beyondUws(
   frontend: FrontendLimits,
-  listeners: readonly { readonly protocol: string }[],
+  listeners: readonly ListenerLimits[],
   headBytesMax: number = UWS.headBytesMax
 ): string[] {
   const { http, tcp } = frontend
@@ -58,8 +111,13 @@ export function beyondUws(
   }
   if (tcp.keepalive.timeMs > 0) refuse('tcp.keepalives.time', `${tcp.keepalive.timeMs}ms`, 'it sends no TCP probes')
   if (frontend.proxyProtocol != null) refuse('proxyProtocol', 'on', 'it reads no PROXY headers')
-  for (const { protocol } of listeners) {
-    if (protocol !== 'HTTP') refuse('protocol', protocol, 'only clear-text HTTP is served through it')
+  const isHttps = listeners.some(({ protocol }) => protocol === 'HTTPS')
+  if (isHttps && frontend.tls !== undefined)
+    for (const { key, value, fact } of tlsBeyondUws(frontend.tls)) refuse(`tls ${key}`, value, fact)
+  for (const listener of listeners) {
+    const { protocol } = listener
+    if (protocol !== 'HTTP' && protocol !== 'HTTPS') refuse('protocol', protocol, 'it serves HTTP and HTTPS only')
+    if (protocol === 'HTTPS') for (const { key, value, fact } of listenerBeyondUws(listener)) refuse(key, value, fact)
   }
   return found
 }

@@ -93,9 +93,9 @@ class Checks {
   #checkTransport({ raw, path, listeners }: PlacedBind): void {
     if (raw.transport !== 'uws') return
     const at = [...path, 'transport']
-    const other = listeners.find((listener) => listener.raw.protocol !== undefined && listener.raw.protocol !== 'HTTP')
+    const other = listeners.find(({ raw: { protocol = 'HTTP' } }) => protocol !== 'HTTP' && protocol !== 'HTTPS')
     if (other !== undefined) {
-      const message = `uws serves clear-text HTTP only, and ${other.name} has protocol ${String(other.raw.protocol)}`
+      const message = `uws serves HTTP and HTTPS only, and ${other.name} has protocol ${String(other.raw.protocol)}`
       this.#report(at, message, 'use transport auto or node')
     }
     const proxied = objectOf(this.#file.frontendPolicies).proxyProtocol !== undefined && raw.tunnelProtocol !== 'direct'

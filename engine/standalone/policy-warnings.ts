@@ -20,6 +20,7 @@ export function policyWarnings(
 }
 
 const ADDRESS = 'destination.address'
+const HOSTNAME = 'destination.hostname'
 
 /** One key of a set, as it was read: with a thousand routes, reading all of them once more would be felt. */
 interface Given {
@@ -83,6 +84,14 @@ class Doubts {
   #doubtAddresses(everywhere: readonly Given[]): void {
     const binds = bindsOf(this.#file).filter(({ raw }) => raw.transport === 'uws')
     if (binds.length === 0) return
+    // Of an exact name it is known, because the listener is.
+    const unnamed = binds
+      .flatMap(({ listeners }) => listeners)
+      .filter(({ raw }) => raw.protocol === 'HTTPS' && (raw.hostname ?? '*') === '*')
+    for (const given of unnamed.flatMap((one) => [one, ...one.routes]).flatMap((place) => this.#given(place))) {
+      if (!this.#reads(given, HOSTNAME)) continue
+      this.#report(given, `reads ${HOSTNAME}, which transport uws does not know on a listener of every host: use node`)
+    }
     const places = binds.flatMap(({ listeners }) => listeners.flatMap((one) => [one, ...one.routes]))
     for (const given of [...everywhere, ...places.flatMap((place) => this.#given(place))]) {
       if (!this.#reads(given, ADDRESS)) continue

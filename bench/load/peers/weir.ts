@@ -13,10 +13,12 @@ const BUNDLE = join(dirname(dirname(SOURCE)), 'dist', 'weir.mjs')
 export const weir = peer('weir', { wires: new Set(['https', 'h2c', 'h2', 'grpc', 'tcp']) })
 export const weirUws = peer('weir-uws', {
   transport: 'uws',
+  wires: new Set(['https']),
   // What that library cannot change (docs/design/005-uws-transport.md).
   frontendPolicies: {
     http: { http1IdleTimeout: '12s', http1HeaderTimeout: '12s', http1MaxHeaders: 98 },
-    tcp: { keepalives: { time: '0s' } }
+    tcp: { keepalives: { time: '0s' } },
+    tls: { alpnProtocols: ['http/1.1'], handshakeTimeout: '12s' }
   }
 })
 

@@ -166,17 +166,36 @@ describe('listeners of TLS in the file', () => {
     })
   }
 
-  it('does not let uws serve them', () => {
-    const text = `binds:\n- { port: 1, transport: uws, listeners: [{ protocol: HTTPS, tls: { ${PAIR} } }] }`
-    const result = loadConfig(text, {
-      file: 'f',
-      env: {},
-      policies: [],
-      readFile: (path) => FILES[path.split('/').at(-1)!]!
-    })
-    ok(!result.ok)
-    const said = result.errors.map(({ message }) => message).filter((message) => message.includes('clear-text'))
-    deepEqual(said, ['uws serves clear-text HTTP only, and listener0 has protocol HTTPS'])
+  it('lets uws serve HTTPS whose every setting it can honour, and names the others', () => {
+    const fits = `frontendPolicies:
+  http: { http1IdleTimeout: 12s, http1HeaderTimeout: 12s, http1MaxHeaders: 98 }
+  tcp: { keepalives: { time: 0s } }
+  tls: { alpnProtocols: [http/1.1], handshakeTimeout: 12s`
+    const of = (listener: string, top: string): string[] => {
+      const text = `binds:\n- { port: 1, transport: uws, listeners: [${listener}] }\n${top}`
+      const readFile = (path: string) => FILES[path.split('/').at(-1)!]!
+      const result = loadConfig(text, { file: 'f', env: {}, policies: [], processors: 1, readFile })
+      return result.ok ? [] : result.errors.map(({ message }) => message)
+    }
+    deepEqual(of(`{ protocol: HTTPS, tls: { ${PAIR} } }`, `${fits} }`), [])
+    const more = 'root: b.pem, minTLSVersion: TLS_V1_3, cipherSuites: [TLS13_AES_128_GCM_SHA256]'
+    const own = `{ name: x, protocol: HTTPS, hostname: "*.a.test", tls: { ${PAIR}, ${more} } }`
+    deepEqual(of(own, `${fits}, maxProtocolVersion: "1.2" }`), [
+      'uws cannot honour frontendPolicies.tls maximum version (1.2): it speaks TLS 1.2 and 1.3, which cannot be set',
+      'uws cannot honour listener x minimum version (1.3): it speaks TLS 1.2 and 1.3, which cannot be set',
+      'uws cannot honour listener x cipherSuites (TLS13_AES_128_GCM_SHA256): its suites of TLS 1.3 cannot be set',
+      'uws cannot honour listener x root (given): it asks no client for a certificate',
+      'uws cannot honour listener x hostname (*.a.test): its wildcards stand for one label',
+      'the lowest version (1.3) is above the highest one (1.2)'
+    ])
+    const defaults = of(`{ protocol: HTTPS, tls: { ${PAIR} } }`, '')
+    for (const message of [
+      'uws cannot honour the default frontendPolicies.tls alpnProtocols (h2,http/1.1): it speaks HTTP/1.1 only: [http/1.1]',
+      'uws cannot honour the default frontendPolicies.tls handshakeTimeout (15000ms): it waits 12000ms for a handshake'
+    ])
+      ok(defaults.includes(message), defaults.join('\n'))
+    const passed = of('{ name: t, protocol: TLS, tcpRoutes: [] }', `${fits} }`)
+    ok(passed.includes('uws serves HTTP and HTTPS only, and t has protocol TLS'), passed.join('\n'))
   })
 
   it('warns of certificates that clients will refuse', () => {

@@ -8,6 +8,7 @@ import type { Path, Problem } from '#engine/standalone/problems.ts'
 import type { Source } from '#engine/standalone/source.ts'
 import { bindsOf, objectOf, type PlacedBind, type PlacedListener, type Raw, text } from '#engine/standalone/walk.ts'
 import { versionsOf } from './schema.ts'
+import { uwsFaults } from './uws.ts'
 
 /** `file`: as read, whatever else is wrong with it. */
 export function checkTls(file: Raw, source: Source, sources: Sources): Problem[] {
@@ -66,13 +67,23 @@ class Checks {
 
   // --- listeners of one port ---
 
-  #checkMix({ listeners }: PlacedBind): void {
+  #checkMix({ raw, path, listeners }: PlacedBind): void {
     const first = listeners[0]
     for (const listener of listeners) {
       if (isClear(listener) === isClear(first!)) continue
       const message = 'TLS and clear text cannot share a port: the other listeners of this one are of the other kind'
       this.#report([...listener.path, 'protocol'], message)
     }
+    if (raw.transport !== 'uws' || listeners.every(isClear)) return
+    const https = listeners.filter((listener) => listener.raw.protocol === 'HTTPS')
+    const frontend = objectOf(objectOf(this.#file.frontendPolicies).tls)
+    for (const { place, message } of uwsFaults(frontend, https))
+      this.#report(
+        [...path, 'transport'],
+        `uws cannot honour ${place}: ${message}`,
+        'value',
+        'use transport auto or node'
+      )
   }
 
   #checkListener(listener: PlacedListener, frontend: Raw): void {
