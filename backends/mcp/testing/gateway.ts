@@ -27,7 +27,7 @@ export const mcpOf = (targets: McpBackend['targets'], more: Partial<McpBackend> 
   failureMode: 'failClosed',
   authorization: null,
   session: { key: null, idleMs: 1_800_000 },
-  targetTimeoutMs: 5_000,
+  targetTimeoutMs: 20_000,
   forwardHeaders: [],
   messageBytesMax: 4 * 1024 * 1024,
   policies: {},
