@@ -5,6 +5,7 @@ import { EOF, type Handle, type Handles, STATE_ASYNC, STATE_READ, type WriteRequ
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import { READ_BYTES, type ReadMemory, type ReadSlot } from './memory.ts'
 import { newOutbox, OUTBOX_BYTES, type Outbox } from './outbox.ts'
+import { ownAddressOf, type PeerAddress, peerOf } from './peer.ts'
 import { enterTurn, leaveTurn, markDirty, roundsEnded } from './round.ts'
 import { NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
 
@@ -59,7 +60,7 @@ export class RawWire implements Wire {
   #lingering = false
   /** Of what we send; null: nobody has asked for it. */
   #end: HalfClose | null = null
-  #remote: { address?: string; port?: number } | null = null
+  #remote: PeerAddress | null = null
   readonly #handle: OwnedHandle
   readonly #shared: Shared
 
@@ -85,11 +86,11 @@ export class RawWire implements Wire {
   }
 
   get remoteAddress(): string {
-    return this.#peer().address ?? ''
+    return this.#peer.address
   }
 
   get remotePort(): number {
-    return this.#peer().port ?? 0
+    return this.#peer.port
   }
 
   speaksFor(address: string, port: number): void {
@@ -98,17 +99,11 @@ export class RawWire implements Wire {
 
   /** Asked of the kernel each time: few expressions want it. */
   get localAddress(): string {
-    const own: { address?: string } = {}
-    if (!this.#dead) this.#handle.getsockname?.(own)
-    return plainAddress(own.address ?? '')
+    return ownAddressOf(this.#handle, this.#dead)
   }
 
-  #peer(): { address?: string; port?: number } {
-    if (this.#remote === null) {
-      this.#remote = {}
-      if (!this.#dead) this.#handle.getpeername?.(this.#remote)
-      this.#remote.address = plainAddress(this.#remote.address ?? '')
-    }
+  get #peer(): PeerAddress {
+    this.#remote ??= peerOf(this.#handle, this.#dead)
     return this.#remote
   }
 

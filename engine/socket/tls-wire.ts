@@ -8,6 +8,7 @@ import { HalfClose } from './half-close.ts'
 import { EOF, type Handle, STATE_READ, type TlsHandle, type WriteRequest } from './handles.ts'
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import type { ReadSlot } from './memory.ts'
+import { ownAddressOf, type PeerAddress, peerOf } from './peer.ts'
 import { enterTurn, leaveTurn, markDirty } from './round.ts'
 import { TlsQueue } from './tls-queue.ts'
 import { COPIED_BYTES_MAX, LENT_BYTES_MAX, type TlsShared } from './tls-shared.ts'
@@ -58,7 +59,7 @@ export class TlsWire implements Wire {
   #lingering = false
   /** Of what we send; null: nobody has asked for it. */
   #end: HalfClose | null = null
-  #remote: { address?: string; port?: number } | null = null
+  #remote: PeerAddress | null = null
 
   /** `below`: a connected handle that nobody else uses any more. `handle`: TLS over it. */
   constructor(below: Handle, handle: TlsHandle, shared: TlsShared, secured: Secured) {
@@ -86,11 +87,11 @@ export class TlsWire implements Wire {
   }
 
   get remoteAddress(): string {
-    return this.#peer().address ?? ''
+    return this.#peer.address
   }
 
   get remotePort(): number {
-    return this.#peer().port ?? 0
+    return this.#peer.port
   }
 
   speaksFor(address: string, port: number): void {
@@ -98,17 +99,11 @@ export class TlsWire implements Wire {
   }
 
   get localAddress(): string {
-    const own: { address?: string } = {}
-    if (!this.#dead) this.#below.getsockname?.(own)
-    return plainAddress(own.address ?? '')
+    return ownAddressOf(this.#below, this.#dead)
   }
 
-  #peer(): { address?: string; port?: number } {
-    if (this.#remote === null) {
-      this.#remote = {}
-      if (!this.#dead) this.#below.getpeername?.(this.#remote)
-      this.#remote.address = plainAddress(this.#remote.address ?? '')
-    }
+  get #peer(): PeerAddress {
+    this.#remote ??= peerOf(this.#below, this.#dead)
     return this.#remote
   }
 
