@@ -6,6 +6,7 @@ import { describe, it } from 'node:test'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { llhttp } from '#engine/http/llhttp.ts'
 import { authority, selfSigned } from '#engine/testing/certificates.ts'
+import { Ear } from '#engine/testing/ear.ts'
 import { rawClient } from '#engine/testing/raw.ts'
 import { openSockets } from './layer.ts'
 import { enterTurn, leaveTurn } from './round.ts'
@@ -25,34 +26,6 @@ const SETTINGS: TlsServerSettings = {
 }
 const SECRET = randomBytes(32)
 
-class Ear implements WireOwner {
-  text = ''
-  bytes = 0
-  ends = 0
-  drains = 0
-  readonly errors: string[] = []
-  onText: (text: string) => void = () => {}
-
-  onRead(start: number, end: number): void {
-    const text = memory.bytes.latin1Slice(start, end)
-    this.bytes += end - start
-    if (this.bytes < 1_000_000) this.text += text
-    this.onText(text)
-  }
-
-  onEnd(): void {
-    this.ends++
-  }
-
-  onError(code: string): void {
-    this.errors.push(code)
-  }
-
-  onDrain(): void {
-    this.drains++
-  }
-}
-
 interface Outcome {
   readonly code: string | null
   readonly wire: Wire | null
@@ -65,7 +38,7 @@ for (const kind of ['handles', 'net'] as const) {
   /** A listener whose connections are TLS; each outcome of a handshake in turn. */
   async function listen(settings: Partial<TlsServerSettings> = {}, server?: TlsServer) {
     const tls = server ?? new TlsServer({ ...SETTINGS, ...settings }, SECRET)
-    const ear = new Ear()
+    const ear = new Ear(memory.bytes)
     const outcomes: Outcome[] = []
     const acceptor = await layer.listen(0, { timeMs: 0 }, (wire) => {
       const first: WireOwner = {

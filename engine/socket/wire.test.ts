@@ -6,50 +6,22 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { llhttp } from '#engine/http/llhttp.ts'
+import { Ear } from '#engine/testing/ear.ts'
 import { type RawClient, rawClient, rawServer } from '#engine/testing/raw.ts'
 import { openSockets } from './layer.ts'
 import { keepLingering, stopLingering } from './linger.ts'
 import { enterTurn, leaveTurn } from './round.ts'
-import type { Wire, WireOwner } from './wire.ts'
+import type { Wire } from './wire.ts'
 
 const { memory } = llhttp()
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
-
-/** An owner that remembers what it hears. */
-class Ear implements WireOwner {
-  text = ''
-  bytes = 0
-  ends = 0
-  readonly errors: string[] = []
-  drains = 0
-  onText: (text: string) => void = () => {}
-
-  onRead(start: number, end: number): void {
-    const text = memory.bytes.latin1Slice(start, end)
-    this.bytes += end - start
-    if (this.bytes < 1_000_000) this.text += text
-    this.onText(text)
-  }
-
-  onEnd(): void {
-    this.ends++
-  }
-
-  onError(code: string): void {
-    this.errors.push(code)
-  }
-
-  onDrain(): void {
-    this.drains++
-  }
-}
 
 for (const kind of ['handles', 'net'] as const) {
   const layer = openSockets(memory, kind)
 
   /** A client and the wire that accepted it. */
   async function pair(): Promise<{ client: RawClient; wire: Wire; ear: Ear; done(): void }> {
-    const ear = new Ear()
+    const ear = new Ear(memory.bytes)
     const accepted = Promise.withResolvers<Wire>()
     const acceptor = await layer.listen(0, { timeMs: 1_000 }, (wire) => {
       wire.owner = ear
@@ -318,7 +290,7 @@ for (const kind of ['handles', 'net'] as const) {
         client.socket.end()
       })
       for (const address of [{ unixPath }, { ip: '127.0.0.1', port: tcp.port, family: 4 as const }]) {
-        const ear = new Ear()
+        const ear = new Ear(memory.bytes)
         const connected = Promise.withResolvers<Wire | null>()
         layer.connect(address, (_code, wire) => {
           if (wire !== null) {
