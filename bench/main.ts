@@ -19,7 +19,7 @@ interface Mode {
 
 const FULL: Mode = {
   micro: { ms: 500, warmupMs: 100, iterations: 64 },
-  load: { rounds: 5, settleMs: 4000, warmupMs: 1000, windowMs: 4000 }
+  load: { rounds: 15, settleMs: 4000, warmupMs: 400, windowMs: 1200 }
 }
 /** All within some minutes, with three proxies installed. */
 const QUICK: Mode = {

@@ -10,7 +10,7 @@ and every proxy that is installed, on the canonical workloads). Without options:
   --part NAMES     only these parts: micro, gc, load
   --only NAMES     only these workloads, and no other part (see --list)
   --peers NAMES    only these proxies: nginx, haproxy, envoy, weir, weir-uws, portkey, litellm
-  --rounds N       interleaved rounds per workload (5; quick: 2)
+  --rounds N       interleaved rounds per workload (15; quick: 2)
   --soak N         instead of all that: N chat requests of each kind, and whether Weir keeps
                    memory, sockets or timers of them
   --no-save        write no file to bench/results

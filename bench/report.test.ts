@@ -10,7 +10,7 @@ import { type Document, loadTable, passed, save, table } from './report.ts'
 const ROW: Row = {
   workload: 'get-1k',
   peer: 'weir',
-  cpuUs: { median: 19.14, min: 17.2 },
+  cpuUs: { median: 19.14, min: 17.2, rounds: [17.2, 19.14, 20] },
   ratio: 0.984,
   rps: 40_000.4,
   latency: { p50Us: 210, p99Us: 900, p999Us: 1500, maxUs: 3000, rate: 12_000 },

@@ -4,13 +4,13 @@ import type { Order } from './generate.ts'
 import type { Faults, Outcome } from './generator/job.ts'
 import type { Generator } from './generator.ts'
 import type { Row } from './load.ts'
-import { median } from './stats.ts'
+import { inRounds, median } from './stats.ts'
 import type { Subject, Timing } from './subject.ts'
 import { jobOf, type Workload } from './workloads.ts'
 
 /** Requests of one turn: short, so that noise of the machine falls on all alike. */
 const COUNT = 100
-const TURNS_PER_ROUND = 5
+const TURNS_PER_ROUND = 2
 /** Turns ahead of the measured ones, for compilers at run time. */
 const SETTLING = 10
 const GRACE_MS = 10_000
@@ -77,12 +77,13 @@ function tell(settling: readonly Turn[], measured: readonly Turn[]): Told {
       ? []
       : [{ ...through.latency, addedUs: through.latency.p50Us - without.latency.p50Us, cpuUs: through.cpuUs / COUNT }]
   )
-  if (good.length === 0) return { faults, latency: null, cpuUs: { median: Number.NaN, min: Number.NaN }, addedUs: null }
+  const cpuUs = inRounds(good.map((turn) => turn.cpuUs))
+  if (good.length === 0) return { faults, latency: null, cpuUs, addedUs: null }
   const of = (what: keyof (typeof good)[number]) => median(good.map((turn) => turn[what]))
   return {
     faults: faults as Faults,
     latency: { p50Us: of('p50Us'), p99Us: of('p99Us'), p999Us: of('p999Us'), maxUs: of('maxUs'), rate: 0 },
-    cpuUs: { median: of('cpuUs'), min: Math.min(...good.map((turn) => turn.cpuUs)) },
+    cpuUs,
     addedUs: of('addedUs')
   }
 }

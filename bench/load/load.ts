@@ -11,7 +11,7 @@ import { type Generator, startGenerator } from './generator.ts'
 import { filesMax, placement } from './machine.ts'
 import { PEERS } from './peers/index.ts'
 import type { Certificate, Peer } from './peers/peer.ts'
-import { interleave, median } from './stats.ts'
+import { inRounds, interleave, median, type Rounds, ratioOfRounds } from './stats.ts'
 import { type Subject, startSubject, type Timing } from './subject.ts'
 import { measureByTool, toolMissing } from './tool.ts'
 import { obstacle, WORKLOADS, type Workload } from './workloads.ts'
@@ -45,8 +45,8 @@ export interface Row {
   readonly workload: string
   readonly peer: string
   /** CPU time per answer, all threads; null for idle connections. */
-  readonly cpuUs: { readonly median: number; readonly min: number } | null
-  /** Of the medians (idle: of the memory per connection); null when there is nothing to compare with. */
+  readonly cpuUs: Rounds | null
+  /** Round against round (ratioOfRounds; idle: of the memory per connection); null when there is nothing to compare with. */
   readonly ratio: number | null
   /** Answers per second of the closed loop, median. */
   readonly rps: number | null
@@ -233,7 +233,7 @@ async function measureThroughput(subjects: readonly Subject[], plan: Plan, gener
     rows.push({
       workload: subject.workload.name,
       peer: subject.peer,
-      cpuUs: { median: median(cpu), min: Math.min(...cpu) },
+      cpuUs: inRounds(cpu),
       ratio: null,
       rps: rps(subject),
       latency: open.latency === null ? null : { ...open.latency, rate },
@@ -253,7 +253,7 @@ function ratioOf(row: Row, rows: readonly Row[]): number | null {
     base === null ? workload === row.workload && peer === reference : workload === base && peer === row.peer
   )
   if (other === undefined) return null
-  if (row.cpuUs !== null) return other.cpuUs === null ? null : row.cpuUs.median / other.cpuUs.median
+  if (row.cpuUs !== null) return other.cpuUs === null ? null : ratioOfRounds(row.cpuUs, other.cpuUs)
   return (row.rssBytes - row.emptyRssBytes) / (other.rssBytes - other.emptyRssBytes)
 }
 

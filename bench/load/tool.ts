@@ -6,7 +6,7 @@ import { usageOf } from './cpu.ts'
 import type { Faults } from './generator/job.ts'
 import { placement } from './machine.ts'
 import { findProgram } from './peers/program.ts'
-import { median } from './stats.ts'
+import { inRounds, median, type Rounds } from './stats.ts'
 import type { Workload } from './workloads.ts'
 
 /** One message of gRPC: five bytes of framing and 128 of a string field. */
@@ -30,7 +30,7 @@ interface Run {
 }
 
 export interface ToolFigures {
-  readonly cpuUs: { readonly median: number; readonly min: number }
+  readonly cpuUs: Rounds
   readonly rps: number
   readonly rssBytes: number
   readonly faults: Faults
@@ -71,7 +71,7 @@ function figuresOf(all: readonly Run[]): ToolFigures {
     for (const [kind, count] of Object.entries(run.faults)) faults[kind] = (faults[kind] ?? 0) + count
   }
   return {
-    cpuUs: { median: median(cpu), min: Math.min(...cpu) },
+    cpuUs: inRounds(cpu),
     rps: median(all.map(({ answers, seconds }) => answers / seconds)),
     rssBytes: all.at(-1)!.rssBytes,
     faults

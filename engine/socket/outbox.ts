@@ -1,6 +1,6 @@
 /** Memory in which the wires of a round gather what they send (docs/design/006-how-bytes-leave.md). */
 
-export const OUTBOX_BYTES = 64 * 1024
+export const OUTBOX_BYTES = 256 * 1024
 
 export interface Outbox {
   readonly bytes: Buffer

@@ -6,7 +6,7 @@ import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import { READ_BYTES, type ReadMemory, type ReadSlot } from './memory.ts'
 import { newOutbox, OUTBOX_BYTES, type Outbox } from './outbox.ts'
 import { ownAddressOf, type PeerAddress, peerOf } from './peer.ts'
-import { enterTurn, leaveTurn, markDirty, roundsEnded } from './round.ts'
+import { endRoundSoon, enterTurn, leaveTurn, markDirty, roundsEnded } from './round.ts'
 import { NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
 
 /**
@@ -201,6 +201,7 @@ export class RawWire implements Wire {
     chunk.copy(outbox.bytes, this.#boxEnd, start, end)
     this.#boxEnd += end - start
     outbox.used = this.#boxEnd
+    if (outbox.used > OUTBOX_BYTES - GATHER_BYTES_MAX) endRoundSoon()
     return true
   }
 

@@ -23,6 +23,8 @@ let dirtyCount = 0
 let depth = 0
 let isMicrotaskDue = false
 let isRoundOpen = false
+/** What this round may fill is full: it ends with this turn. */
+let isFull = false
 
 /** Milliseconds of performance.now() at the start of the running turn: one clock read per event. */
 export let turnStartedAt = performance.now()
@@ -37,7 +39,7 @@ export function enterTurn(): void {
 export function leaveTurn(): void {
   if (--depth > 0) return
   const waiting = dirtyCount + steps.length
-  if (waiting >= ROUND_MAX) endRound()
+  if (waiting >= ROUND_MAX || isFull) endRound()
   else if (waiting > 0) openRound()
 }
 
@@ -57,6 +59,11 @@ export function markDirty(wire: Dirty): void {
   queueMicrotask(flushDue)
 }
 
+/** Ends the round with the running turn: there is no room for what another one may write. */
+export function endRoundSoon(): void {
+  isFull = true
+}
+
 function openRound(): void {
   if (isRoundOpen) return
   isRoundOpen = true
@@ -70,6 +77,7 @@ function closeRound(): void {
 }
 
 function endRound(): void {
+  isFull = false
   if (steps.length > 0) takeSteps()
   if (dirtyCount > 0) flushDirty()
 }
