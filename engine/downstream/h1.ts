@@ -27,7 +27,7 @@ import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { PipeEnd } from '#engine/socket/pipe.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
-import type { Wire, WireOwner } from '#engine/socket/wire.ts'
+import { BULK_BODY, BULK_NONE, type Wire, type WireOwner } from '#engine/socket/wire.ts'
 import type { OpenConnection } from './crowd.ts'
 import { codeOfFault, isForeign, readRequest } from './h1-request.ts'
 import { Http2Connection } from './h2.ts'
@@ -287,13 +287,13 @@ export class Http1Connection implements WireOwner, MessageHandler, ClientStream,
       return
     }
     const { bytes } = this.#server.llhttp.memory
-    this.#wire.bulk = true
+    this.#wire.bulk = BULK_BODY
     if (!this.#server.events.onRequestBody(ex, bytes, start, end, this.#slot)) this.pauseBody()
   }
 
   onComplete(parser: Parser): void {
     this.#requestDone = true
-    this.#wire.bulk = false
+    this.#wire.bulk = BULK_NONE
     const ex = this.#ex
     if (ex === null || this.#responseDone) return
     ex.requestDone = true

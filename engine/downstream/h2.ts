@@ -25,7 +25,7 @@ import { PeerSettings } from '#engine/http2/settings.ts'
 import { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
-import type { Wire, WireOwner } from '#engine/socket/wire.ts'
+import { BULK_BODY, BULK_NONE, type Wire, type WireOwner } from '#engine/socket/wire.ts'
 import type { OpenConnection } from './crowd.ts'
 import type { Http1Server } from './h1.ts'
 import { EndedStreams } from './h2-ended.ts'
@@ -187,7 +187,7 @@ export class Http2Connection implements WireOwner, FrameHandler, OpenConnection,
       return this.#ended.has(id) ? NO_ERROR : this.onStreamError(id, STREAM_CLOSED)
     }
     // The wire reads long bodies into memory of their own.
-    this.wire.bulk = true
+    this.wire.bulk = BULK_BODY
     const code = stream.receive(bytes, start, end, flow, endStream, this.#slot)
     return code === NO_ERROR ? this.#calm : this.onStreamError(id, code)
   }
@@ -298,7 +298,7 @@ export class Http2Connection implements WireOwner, FrameHandler, OpenConnection,
     if (how === ANSWERED) this.#floods.answered()
     if (how === RESET || (how === ANSWERED && !stream.hasReceivedEnd)) this.#ended.add(stream.id)
     if (this.#streams.size > 0 || this.#closed) return
-    this.wire.bulk = false
+    this.wire.bulk = BULK_NONE
     if (!this.#isReading) this.#afterRead()
   }
 

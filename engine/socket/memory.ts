@@ -19,7 +19,7 @@ declare global {
 /** Bytes of one read. 64 KiB is what the kernel gives at most per read on loopback and typical NICs. */
 export const READ_BYTES = 64 * 1024
 /** Bytes of one read into a private slot: a long body comes and goes with fewer system calls. */
-const SLOT_BYTES = 256 * 1024
+const SLOT_BYTES = 512 * 1024
 /** Private slots for bulk transfers; when all are taken, bodies are copied instead. */
 const SLOTS_MAX = 64
 

@@ -8,6 +8,8 @@ import { connectTls, type TlsClient } from './tls.ts'
 import { startOverSocket } from './tls-server.ts'
 import {
   type Address,
+  BULK_NONE,
+  type Bulk,
   type Connected,
   type DialOptions,
   type KeepAlive,
@@ -24,7 +26,7 @@ const EVENTS = ['data', 'end', 'error', 'close', 'drain']
 
 export class NetWire implements Wire {
   owner: WireOwner = NOBODY
-  bulk = false
+  bulk: Bulk = BULK_NONE
   handed = 0
   remoteAddress: string
   remotePort: number

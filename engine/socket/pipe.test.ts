@@ -1,7 +1,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { after, it } from 'node:test'
 import { PipeEnd } from './pipe.ts'
-import { NOBODY, type Wire } from './wire.ts'
+import { BULK_NONE, NOBODY, type Wire } from './wire.ts'
 
 const MEMORY = Buffer.alloc(16)
 
@@ -14,7 +14,7 @@ function fakeWire(done: string[], name: string): Wire & { congested: boolean } {
   const note = (what: string) => () => void done.push(`${name} ${what}`)
   return {
     owner: NOBODY,
-    bulk: false,
+    bulk: BULK_NONE,
     congested: false,
     handed: 0,
     waiting: 0,

@@ -2,7 +2,7 @@
 import { FLUSH_MS, keepLingering, stopLingering } from './linger.ts'
 import type { ReadSlot } from './memory.ts'
 import { enterTurn, leaveTurn } from './round.ts'
-import type { Wire, WireOwner } from './wire.ts'
+import { BULK_BODY, type Wire, type WireOwner } from './wire.ts'
 
 /** The other end, as a pipe sees it. */
 interface Peer {
@@ -38,7 +38,7 @@ export class PipeEnd implements WireOwner {
     this.#onGone = onGone
     this.#stallMs = stallMs
     wire.owner = this
-    wire.bulk = true
+    wire.bulk = BULK_BODY
   }
 
   /** Bytes that were received before there was a pipe; they are the first to pass. */

@@ -7,7 +7,16 @@ import { READ_BYTES, type ReadMemory, type ReadSlot } from './memory.ts'
 import { newOutbox, OUTBOX_BYTES, type Outbox } from './outbox.ts'
 import { ownAddressOf, type PeerAddress, peerOf } from './peer.ts'
 import { endRoundSoon, enterTurn, leaveTurn, markDirty, roundsEnded } from './round.ts'
-import { NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
+import {
+  BULK_LONG,
+  BULK_NONE,
+  type Bulk,
+  NOBODY,
+  plainAddress,
+  TEXT_WAITING_MAX,
+  type Wire,
+  type WireOwner
+} from './wire.ts'
 
 /**
  * How bytes leave, by size: the shortest as one latin1 string with the text around them, the longest
@@ -40,7 +49,7 @@ export interface Shared {
 
 export class RawWire implements Wire {
   owner: WireOwner = NOBODY
-  bulk = false
+  bulk: Bulk = BULK_NONE
   handed = 0
   #out = ''
   /** Where bytes of ours are gathered: not always the outbox that is in use now. Null: nowhere. */
@@ -149,14 +158,14 @@ export class RawWire implements Wire {
     const { memory } = this.#shared
     const slot = this.#slot
     if (slot === null) {
-      if (!this.bulk || count < READ_BYTES / 2) return undefined
+      if (this.bulk !== BULK_LONG && (this.bulk === BULK_NONE || count < READ_BYTES / 2)) return undefined
       this.#slot = memory.take()
       return this.#slot?.view
     }
-    if (this.bulk && (slot.lent === 0 || this.#paused)) return undefined
+    if (this.bulk !== BULK_NONE && (slot.lent === 0 || this.#paused)) return undefined
     // The body is over, or a write still points into the slot while reading goes on.
     memory.release(slot)
-    this.#slot = this.bulk ? memory.take() : null
+    this.#slot = this.bulk === BULK_NONE ? null : memory.take()
     return this.#slot === null ? memory.sharedView : this.#slot.view
   }
 

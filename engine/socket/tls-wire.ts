@@ -12,7 +12,7 @@ import { ownAddressOf, type PeerAddress, peerOf } from './peer.ts'
 import { enterTurn, leaveTurn, markDirty } from './round.ts'
 import { TlsQueue } from './tls-queue.ts'
 import { COPIED_BYTES_MAX, LENT_BYTES_MAX, type TlsShared } from './tls-shared.ts'
-import { NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
+import { BULK_NONE, type Bulk, NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
 
 /** Shorter pieces become part of the text around them: one record, and one write, for head and body. */
 const TEXT_BYTES_MAX = 16 * 1024
@@ -35,7 +35,7 @@ export type Secured = (code: string | null) => void
 
 export class TlsWire implements Wire {
   owner: WireOwner = NOBODY
-  bulk = false
+  bulk: Bulk = BULK_NONE
   handed = 0
   /** For whoever asks what the handshake has found out. */
   readonly handle: TlsHandle

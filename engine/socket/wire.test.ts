@@ -11,7 +11,7 @@ import { type RawClient, rawClient, rawServer } from '#engine/testing/raw.ts'
 import { openSockets } from './layer.ts'
 import { keepLingering, stopLingering } from './linger.ts'
 import { enterTurn, leaveTurn } from './round.ts'
-import type { Wire } from './wire.ts'
+import { BULK_LONG, type Wire } from './wire.ts'
 
 const { memory } = llhttp()
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
@@ -295,7 +295,7 @@ for (const kind of ['handles', 'net'] as const) {
         layer.connect(address, (_code, wire) => {
           if (wire !== null) {
             wire.owner = ear
-            wire.bulk = true
+            wire.bulk = BULK_LONG
           }
           connected.resolve(wire)
         })

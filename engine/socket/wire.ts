@@ -36,8 +36,8 @@ export interface Wire {
   readonly waiting: number
   /** Those bytes as latin1 text, also of a wire that has just died; null when some of them are lost. */
   unsent(): string | null
-  /** A long body is being read: the wire may read into a slot of its own. */
-  bulk: boolean
+  /** What is being read: the wire may read bodies into slots of its own. */
+  bulk: Bulk
   /** Latin1 text, one byte per character. */
   write(text: string): void
   /** Bytes [start, end) of `chunk`; copied unless they are in `slot`. */
@@ -55,6 +55,14 @@ export interface Wire {
    *  its own when a write has just been made, the peer may see an end all the same. */
   reset(): void
 }
+
+/** No body. */
+export const BULK_NONE = 0
+/** A body of whatever length: it gets a slot when a long read of it comes. */
+export const BULK_BODY = 1
+/** More of a body is known to come than one read of the shared buffer can hold. */
+export const BULK_LONG = 2
+export type Bulk = typeof BULK_NONE | typeof BULK_BODY | typeof BULK_LONG
 
 /** A listening socket. */
 export interface Acceptor {

@@ -7,7 +7,7 @@ import type { ClientStream, ServerEvents } from '#engine/contract/transport.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
 import { TimerWheel, type WheelTimer } from '#engine/kit/timer-wheel.ts'
-import { type Address, NOBODY, type SocketLayer, type Wire } from '#engine/socket/wire.ts'
+import { type Address, BULK_NONE, type Bulk, NOBODY, type SocketLayer, type Wire } from '#engine/socket/wire.ts'
 import { EndpointState } from './endpoint.ts'
 import { Resolver } from './resolver.ts'
 
@@ -16,7 +16,7 @@ const { memory } = llhttp()
 /** A wire that keeps what is written to it; `answer` makes its owner read. */
 class FakeWire implements Wire {
   owner = NOBODY
-  bulk = false
+  bulk: Bulk = BULK_NONE
   readonly remoteAddress = ''
   readonly localAddress = ''
   readonly remotePort = 0

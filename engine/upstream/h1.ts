@@ -20,10 +20,10 @@ import {
 } from '#engine/http/llhttp.ts'
 import { hasNoContent, safeTrailers } from '#engine/http/status.ts'
 import { WheelTimer } from '#engine/kit/timer-wheel.ts'
-import type { ReadSlot } from '#engine/socket/memory.ts'
+import { READ_BYTES, type ReadSlot } from '#engine/socket/memory.ts'
 import { PipeEnd } from '#engine/socket/pipe.ts'
 import { protocolFault } from '#engine/socket/tls-verify.ts'
-import type { Wire, WireOwner } from '#engine/socket/wire.ts'
+import { BULK_BODY, BULK_LONG, BULK_NONE, type Wire, type WireOwner } from '#engine/socket/wire.ts'
 
 /** Largest response head. */
 const HEAD_BYTES_MAX = 60 * 1024
@@ -211,6 +211,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
       this.#switched = true
       return HEAD_OK
     }
+    if (!noContent && framing.length > READ_BYTES) this.#wire.bulk = BULK_LONG
     this.#home.events.onResponse(ex)
     return ex.method === 'HEAD' ? HEAD_NO_BODY : HEAD_OK
   }
@@ -219,7 +220,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
     const ex = this.#ex
     if (ex === null) return
     const wire = this.#wire
-    wire.bulk = true
+    if (wire.bulk === BULK_NONE) wire.bulk = BULK_BODY
     const { bytes } = this.#home.llhttp.memory
     if (!this.#home.events.onResponseBody(ex, bytes, start, end, this.#slot)) wire.pause()
   }
@@ -240,7 +241,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
   #finish(at: number, end: number): void {
     const ex = this.#ex
     const { events } = this.#home
-    this.#wire.bulk = false
+    this.#wire.bulk = BULK_NONE
     if (ex === null) return
     if (this.#switched) {
       this.#switch(ex, at, end)

@@ -16,7 +16,7 @@ import { PeerSettings } from '#engine/http2/settings.ts'
 import { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
-import type { Wire, WireOwner } from '#engine/socket/wire.ts'
+import { BULK_BODY, BULK_NONE, type Wire, type WireOwner } from '#engine/socket/wire.ts'
 import { isRepeatable, REPEAT_ALWAYS, REPEAT_IDEMPOTENT, REPEAT_NEVER } from './h1.ts'
 import { AnswerFields, LIST_BYTES_MAX } from './h2-head.ts'
 import { CONNECTION_WINDOW, HELLO, type Http2Home } from './h2-home.ts'
@@ -125,7 +125,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
   }
 
   passBody(ex: Exchange, bytes: Buffer, start: number, end: number): boolean {
-    if (end - start >= BULK_BYTES) this.#wire.bulk = true
+    if (end - start >= BULK_BYTES) this.#wire.bulk = BULK_BODY
     return this.#home.events.onResponseBody(ex, bytes, start, end, this.#slot)
   }
 
@@ -340,7 +340,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
   #remove(stream: Http2Exchange): void {
     this.#streams.delete(stream.id)
     stream.end()
-    if (this.#streams.size === 0) this.#wire.bulk = false
+    if (this.#streams.size === 0) this.#wire.bulk = BULK_NONE
   }
 
   #freed(): void {
