@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { secret } from '#engine/kit/secret.ts'
+import { DYN, takes } from './functions.ts'
 import { CelError } from './index.ts'
 import { Flattened } from './lib/json.ts'
 import { functionNames, functionsNamed, methodNames, methodsNamed } from './library.ts'
@@ -204,4 +205,18 @@ test('no function throws, whatever it is given', () => {
         assert.notEqual(declared.run(...args), undefined, declared.name)
     }
   }
+})
+
+test('what fitted last is tried first, and no value fits two types but for DYN', () => {
+  const named = [...functionNames().map(functionsNamed), ...methodNames().map(methodsNamed)]
+  const values = [null, true, 1, 2n ** 63n - 1n, 1.5, 'a', new Uint8Array([1]), [1], { a: 1 }, new Map([['a', 1]])]
+  for (const overloads of named) {
+    const ofOne = overloads.filter((declared) => takes(declared, 1) && declared.args[0] !== DYN)
+    for (const value of values) {
+      const fitting = ofOne.filter((declared) => declared.args[0]!.is(value))
+      assert.ok(fitting.length <= 1, `${fitting[0]?.name}: a ${typeof value}`)
+    }
+  }
+  // A list is a DYN too.
+  assert.equal(shown('[3, [2, 1], 0, [5, 4], "a"].map(x, type(x) == string ? size(x) : math.least(x))'), '[3,1,0,4,1]')
 })

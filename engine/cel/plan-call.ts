@@ -2,7 +2,7 @@
 import type { Call } from './ast.ts'
 import { CelError, COST } from './errors.ts'
 import { type Code, constant, dynamic, type Frame, type Plan } from './frame.ts'
-import { argType, type Declared, type Run, takes } from './functions.ts'
+import { argType, type Declared, DYN, type Run, takes } from './functions.ts'
 import type { Planner } from './plan.ts'
 import { calleeOf, type Scope } from './resolve.ts'
 import { readerOf, wholeOf } from './roots.ts'
@@ -59,14 +59,16 @@ function callCode(name: string, overloads: readonly Declared[], plans: readonly 
 
 function oneCode(name: string, overloads: readonly Declared[], code: Code): Code {
   const tests = overloads.map((declared): ((value: Value) => boolean) => declared.args[0]!.is)
+  const pick = (value: Value): number => tests.findIndex((test) => test(value))
+  // No value fits two types but for DYN, and mostly it is of the type of the last time.
+  let last = 0
   return (frame) => {
     const value = code(frame)
-    for (let i = 0; i < tests.length; i++) {
-      if (!tests[i]!(value)) continue
-      const declared = overloads[i]!
-      return declared.sized ? pay(frame, declared, declared.run, [value]) : declared.run(value)
-    }
-    return refuse(name, value)
+    const i = tests[last]!(value) ? last : pick(value)
+    if (i < 0) return refuse(name, value)
+    const declared = overloads[i]!
+    if (declared.args[0] !== DYN) last = i
+    return declared.sized ? pay(frame, declared, declared.run, [value]) : declared.run(value)
   }
 }
 

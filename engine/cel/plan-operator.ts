@@ -83,17 +83,27 @@ function orderCode(op: '<' | '<=' | '>' | '>=', left: Plan, right: Plan): Code {
   const { code: a } = left
   const { code: b, constant } = right
   if (typeof constant !== 'number') return (frame) => ordered(op, a(frame), b(frame))
-  const numbers: Record<typeof op, (value: number) => boolean> = {
-    '<': (value) => value < constant,
-    '<=': (value) => value <= constant,
-    '>': (value) => value > constant,
-    '>=': (value) => value >= constant
+  // One closure for each, not one that calls a second: a call costs more than the comparison.
+  const otherwise = (value: Value) => ordered(op, value, constant)
+  const codes: Record<typeof op, Code> = {
+    '<': (frame) => {
+      const value = a(frame)
+      return typeof value === 'number' ? value < constant : otherwise(value)
+    },
+    '<=': (frame) => {
+      const value = a(frame)
+      return typeof value === 'number' ? value <= constant : otherwise(value)
+    },
+    '>': (frame) => {
+      const value = a(frame)
+      return typeof value === 'number' ? value > constant : otherwise(value)
+    },
+    '>=': (frame) => {
+      const value = a(frame)
+      return typeof value === 'number' ? value >= constant : otherwise(value)
+    }
   }
-  const test = numbers[op]
-  return (frame) => {
-    const value = a(frame)
-    return typeof value === 'number' ? test(value) : ordered(op, value, constant)
-  }
+  return codes[op]
 }
 
 /** In a list that is known: a look into a Set, for elements that have keys. */
