@@ -114,6 +114,30 @@ for (const kind of ['handles', 'net'] as const) {
       })
     }
 
+    for (const [what, ciphers, chosen] of [
+      [
+        'AES-128 and SHA-256 before what the client would rather have',
+        'TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256',
+        'TLS_AES_128_GCM_SHA256'
+      ],
+      ['what the client has', 'TLS_AES_256_GCM_SHA384', 'TLS_AES_256_GCM_SHA384'],
+      [
+        'ChaCha20 for a client that likes it best',
+        'TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256',
+        'TLS_CHACHA20_POLY1305_SHA256'
+      ]
+    ] as const) {
+      it(`chooses ${what}`, async () => {
+        const server = await listen()
+        const client = server.dial({ ciphers })
+        const { wire, facts } = await server.next()
+        equal(facts!.cipher, chosen)
+        wire!.destroy()
+        client.destroy()
+        server.close()
+      })
+    }
+
     it('reads much, and passes on when the peer stops and goes on reading', async () => {
       const server = await listen()
       const client = server.dial()
