@@ -25,6 +25,11 @@ import { OffloadPool } from './workers/offload.ts'
 import { EndedMarks, SharedState } from './workers/shared.ts'
 import { WorkerThread } from './workers/worker.ts'
 
+/** What threads of the offload pool start from: beside this module, or beside the bundle that holds it. */
+const JOBS = import.meta.url.endsWith('.ts')
+  ? new URL('./jobs.ts', import.meta.url)
+  : new URL('./weir-jobs.mjs', import.meta.url)
+
 /** What this thread keeps from one configuration to the next. */
 const kept = newKept()
 
@@ -84,7 +89,7 @@ function startWorker(data: WorkerData): void {
   const { worker, metrics: region, logging } = data
   const announce = (series: unknown) => post({ kind: 'series', series })
   const telemetry = createTelemetry({ region, worker, announce, logging })
-  const offload = new OffloadPool()
+  const offload = new OffloadPool(JOBS.href)
   const ended = new EndedMarks(data.ended)
   const workshop = {
     kept,

@@ -65,6 +65,6 @@ const options: BuildOptions = {
 await build({ ...options, entryPoints: [join(root, 'engine', 'main.ts')], outfile })
 // What the threads of the offload pool run.
 const jobs = join(dirname(outfile), 'weir-jobs.mjs')
-await build({ ...options, entryPoints: [join(root, 'engine', 'workers', 'jobs.ts')], outfile: jobs })
+await build({ ...options, entryPoints: [join(root, 'engine', 'jobs.ts')], outfile: jobs })
 await chmod(outfile, 0o755)
 process.stdout.write(`${relative(process.cwd(), outfile)}: ${((await stat(outfile)).size / 1024).toFixed(0)} KiB\n`)

@@ -22,6 +22,9 @@ const LOOSE_FILES: Readonly<Record<string, string>> = {
   'engine/control.ts': 'main',
   'engine/drain.ts': 'main',
   'engine/version.ts': 'contract',
+  'engine/jobs.ts': 'main',
+  // What it becomes beside the bundle (scripts/build.ts).
+  'engine/weir-jobs.mjs': 'main',
   'engine/weir.mjs': 'main',
   'engine/lifecycle.ts': 'lifecycle',
   'engine/local-reply.ts': 'lifecycle',
@@ -32,9 +35,13 @@ const LOOSE_FILES: Readonly<Record<string, string>> = {
   'engine/timeouts.ts': 'lifecycle'
 }
 
-/** The composition root, and the registries that it alone may import. */
+/** The composition roots, each with the registries that it alone may import. */
 const ROOT_FILE = 'engine/main.ts'
-const REGISTRIES = ['policies/index.ts', 'backends/index.ts']
+const REGISTRIES: Readonly<Record<string, string>> = {
+  'policies/index.ts': ROOT_FILE,
+  'backends/index.ts': ROOT_FILE,
+  'backends/jobs.ts': 'engine/jobs.ts'
+}
 
 /** Where each package may be imported by code that ships. A package that is missing here has no door. */
 const DOORS: Readonly<Record<string, { readonly files: RegExp; readonly where: string }>> = {
@@ -79,8 +86,9 @@ function judge(file: string, { specifier, byUrl }: Import): string | null {
   if (byUrl && !/\.(?:ts|mjs)$/.test(target)) return null
   if (isDevelopment(target))
     return `${target} is for development (tests, bench, fuzz, scripts): code that ships cannot use it`
-  if (REGISTRIES.includes(target))
-    return file === ROOT_FILE ? null : `only ${ROOT_FILE} may import ${target}: take the registry as an argument`
+  const root = REGISTRIES[target]
+  if (root !== undefined)
+    return file === root ? null : `only ${root} may import ${target}: take the registry as an argument`
   return judgeRooms(file, target)
 }
 
@@ -111,7 +119,7 @@ function judgeWing(from: Room, to: Room, file: string): string | null {
   if (from.wing === null)
     return `the engine knows no ${to.wing} by name: it gets them from the registry, as an argument`
   if (from.wing !== to.wing) return `${from.wing} and ${to.wing} do not import each other`
-  if (REGISTRIES.includes(file) || from.name === to.name || to.name === `${to.wing}/shared`) return null
+  if (REGISTRIES[file] !== undefined || from.name === to.name || to.name === `${to.wing}/shared`) return null
   return `${from.name} may not import ${to.name}: what both need goes to ${to.wing}/shared or to floor 0`
 }
 

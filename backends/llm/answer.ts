@@ -12,6 +12,8 @@ import { FormatError, Losses, reasonOf } from './format.ts'
 import { type Framing, framingOf } from './framing.ts'
 import type { Guards } from './guards/guards.ts'
 import { rejectionBody } from './guards/rejection.ts'
+import { answerFor, bufferOf, LARGE_BYTES } from './large/large.ts'
+import { inTurn } from './large/turn.ts'
 import { FORMATS } from './matrix.ts'
 import { nativeTap } from './native-tap.ts'
 import { NotedTap } from './noted-tap.ts'
@@ -64,7 +66,8 @@ export class Answers {
     }
     if (why === null && isGuarded) return this.#guarded(ex, translation, framing)
     if (why === null && isNative && ex.status >= 300) return CONTINUE
-    return this.#whole(ex, proceed, () => convert(ex, chat, format, why))
+    const later = why !== null ? null : () => convertElsewhere(ex, chat, format, this.#context)
+    return this.#whole(ex, proceed, () => convert(ex, chat, format, why), later)
   }
 
   /** Of what nobody reads. */
@@ -80,22 +83,43 @@ export class Answers {
     if (ex.status === 101 && listen !== undefined) ex.tap = listen(ex)
     const isError = ex.status >= 300
     if (read === null || (isError && client === spoken)) return CONTINUE
-    return this.#whole(ex, proceed, () => {
+    const translate = () => {
       const bytes = ex.responseBytes
       if (bytes === null) return
       if (isError) translateError(ex, client, spoken, bytes)
       else tellWhole(ex, operation, bytes)
-    })
+    }
+    return this.#whole(ex, proceed, translate, null)
   }
 
-  #whole(ex: Exchange, proceed: Proceed, translate: () => void): ReturnType<AnswerHook> {
+  /** `later`: does the same with a large body, without holding this thread; null: nothing can. */
+  #whole(
+    ex: Exchange,
+    proceed: Proceed,
+    translate: () => void,
+    later: (() => Promise<void>) | null
+  ): ReturnType<AnswerHook> {
     const { maxBufferBytes, fail } = this.#context
+    const isLarge = () => later !== null && (ex.responseBytes?.length ?? 0) > LARGE_BYTES
     const verdict = whenResponse(ex, maxBufferBytes, fail, (isOver) => {
+      if (isLarge()) {
+        const done = later!()
+        // A timeout may have answered meanwhile, or the client may have gone.
+        if (!isOver)
+          inTurn(
+            done,
+            () => ex.localReply === null && !ex.responseDone,
+            () => proceed(ex)
+          )
+        return
+      }
       translate()
       if (!isOver) proceed(ex)
     })
-    if (verdict === CONTINUE) translate()
-    return verdict
+    if (verdict !== CONTINUE) return verdict
+    if (isLarge()) return later!().then(() => CONTINUE)
+    translate()
+    return CONTINUE
   }
 
   #stream(ex: Exchange, chat: ChatRequest, format: FormatName, framing: Framing, isGuarded: boolean): CostTap {
@@ -124,6 +148,7 @@ export class Answers {
         // It has been paid for whatever becomes of it.
         const count = () => {
           if (framing !== null) streamed(heldStream(ex, chat, format, bytes, readers).tap)
+          else if (bytes.length > LARGE_BYTES) void countElsewhere(ex, chat, format, bytes, this.#context)
           else readCost(ex, format, bytes)
         }
         if (isOver) count()
@@ -142,7 +167,8 @@ export class Answers {
       const { tap, bytes } = heldStream(ex, chat, format, ex.responseBytes ?? given.bytes, events)
       streamed(tap)
       replaceResponseBody(ex, bytes)
-    } else convert(ex, chat, format, null)
+    } else if ((ex.responseBytes?.length ?? 0) > LARGE_BYTES) await convertElsewhere(ex, chat, format, this.#context)
+    else convert(ex, chat, format, null)
     return CONTINUE
   }
 }
@@ -217,6 +243,46 @@ function refuse(ex: Exchange, client: FormatName, why: string): void {
   writeBody(ex, FORMATS[client]!.writeError(error))
 }
 
+/**
+ * As convert, in the offload pool. Has settled what it has cost when it resolves, also for an exchange that is over by
+ * then. It never rejects.
+ */
+async function convertElsewhere(
+  ex: Exchange,
+  chat: ChatRequest,
+  format: FormatName,
+  { offload }: BackendContext
+): Promise<void> {
+  const { status, responseBytes, response } = ex
+  const bytes = responseBytes!
+  if (status < 300) chat.noted?.whole(format, bytes)
+  const asked = askedOf(chat)
+  const made = await answerFor(offload, { bytes, status, from: format, to: chat.client, asked }).catch(() => null)
+  if (made !== null && made.cost !== null) settle(ex, made.cost)
+  if (ex.response !== response || ex.localReply !== null || ex.responseDone) return
+  const isNative = format === chat.client
+  if (made === null && !isNative) refuse(ex, chat.client, 'too much is waiting to be read')
+  else if (made !== null && made.problem !== null) refuse(ex, chat.client, made.problem)
+  else if (made !== null && made.bytes !== null) {
+    replaceResponseBody(ex, bufferOf(made.bytes))
+    response!.set('Content-Type', 'application/json')
+    lose(ex, made.lost)
+  }
+}
+
+/** Settles what a large answer has cost that nobody gets. Never rejects. */
+async function countElsewhere(
+  ex: Exchange,
+  chat: ChatRequest,
+  format: FormatName,
+  bytes: Buffer,
+  { offload }: BackendContext
+): Promise<void> {
+  const job = { bytes, status: 200, from: format, to: format, asked: askedOf(chat) }
+  const made = await answerFor(offload, job).catch(() => null)
+  if (made !== null && made.cost !== null) settle(ex, made.cost)
+}
+
 /** Of an answer that goes to the client as it is. */
 function readCost(ex: Exchange, format: FormatName, bytes: Buffer): void {
   try {
@@ -273,9 +339,13 @@ function translateWhole(ex: Exchange, chat: ChatRequest, format: FormatName, byt
     refuse(ex, chat.client, reasonOf(error))
     return
   }
-  if (losses.fields.length === 0) return
+  lose(ex, losses.fields)
+}
+
+function lose(ex: Exchange, fields: readonly string[]): void {
+  if (fields.length === 0) return
   const before = ex.response!.get(DROPPED)
-  const now = listOf(losses.fields)
+  const now = listOf(fields)
   ex.response!.set(DROPPED, before === undefined ? now : `${before}, ${now}`)
 }
 

@@ -5,84 +5,34 @@ import { ERRORS } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import type { Peek, RetryPlan } from '#engine/contract/retry.ts'
-import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { AiBackend, AiRejection, AiRouteType } from '#engine/ir/snapshot.ts'
 import { chance } from '#engine/kit/chance.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import { Answers, type Proceed } from './answer.ts'
-import { type ClientKeys, clientKeys, NO_KEYS, withoutKey } from './auth/client-key.ts'
+import { Attempts } from './attempts.ts'
+import { clientKeys, NO_KEYS, withoutKey } from './auth/client-key.ts'
 import { choose, retryAfterMs, type Seat, Turn } from './balancer.ts'
 import { type Choice, choiceOf, seatOf } from './choice.ts'
 import type { FormatName } from './conversation.ts'
+import { draft } from './draft.ts'
 import { DROPPED, listOf } from './dropped.ts'
-import { edited, withModel } from './edits/edit.ts'
 import { firstEvent } from './first-event.ts'
 import { FormatError } from './format.ts'
 import { Guards, UNSEEN } from './guards/guards.ts'
 import { rejectionBody } from './guards/rejection.ts'
-import { spokenTo } from './matrix.ts'
+import { type Refused, TOO_DEEP, type Written } from './large/job.ts'
+import { bufferOf, chatIn, LargeRequest, requestFor } from './large/large.ts'
+import { inTurn } from './large/turn.ts'
 import { Original } from './original.ts'
 import { errorText, listModels } from './own-replies.ts'
 import { goesOn, prepare, prepared } from './preparations.ts'
-import { type ChatRequest, modelFor, type Order, readChat, writeChat } from './request.ts'
+import { modelFor, sendChat, writeChat } from './request.ts'
 import { clientOf, isChat, operationOf, routeTypeOf } from './routes/index.ts'
 import { type ListClient, namedModels } from './routes/models.ts'
-import type { Operation } from './routes/operation.ts'
 import { begin, beginOperation, settle } from './said.ts'
 import type { CostTap } from './stream.ts'
 
 /** Whether another provider may do better. */
 const isFailure = (status: number): boolean => status === 429 || status >= 500
-
-/** What is asked: at most one of them; neither passes through. */
-interface Asked {
-  readonly chat: ChatRequest | null
-  readonly operation: Operation | null
-}
-
-/** One exchange, while it is tried at one provider after the other. */
-class Attempts {
-  readonly by: CompiledBackend
-  /** Format of the client; null: none that is known. */
-  readonly client: FormatName | null
-  /** As it came; null: it is no chat. */
-  readonly chat: ChatRequest | null
-  /** Null: it is a chat, or passes through. */
-  readonly operation: Operation | null
-  /** The chat as the provider that is tried gets it, ahead of translation. */
-  sent: ChatRequest | null = null
-  /** What that provider speaks, once it has been sent. */
-  format: FormatName | null = null
-  readonly tried: Seat<Choice>[] = []
-  /** Somebody has been asked. */
-  wasAsked = false
-  /** Null: it will not be tried again. */
-  readonly original: Original | null
-  /** Where it is being tried. */
-  turn: Turn<Choice> | null = null
-  tap: CostTap | null = null
-  /** Fields that the provider has not been told of. */
-  dropped: readonly string[] = []
-  /** What the client came with: an attempt leaves other keys in the request. */
-  readonly keys: ClientKeys
-  /** The client's fields, where a guard is told of them when the answer is there. */
-  fields: HeaderBlock | null = null
-
-  constructor(
-    by: CompiledBackend,
-    client: FormatName | null,
-    asked: Asked,
-    original: Original | null,
-    keys: ClientKeys
-  ) {
-    this.by = by
-    this.client = client
-    this.chat = asked.chat
-    this.operation = asked.operation
-    this.original = original
-    this.keys = keys
-  }
-}
 
 class Service implements CompiledBackend {
   readonly retry: RetryPlan | null
@@ -169,7 +119,7 @@ class Service implements CompiledBackend {
       const bytes = ex.requestBytes ?? Buffer.alloc(0)
       const operation = isChat(type) ? null : operationOf(type, ex, bytes)
       const isRead = client !== null && operation === null
-      const chat = isRead ? readChat(client, bytes, ex.path, ex.query) : null
+      const chat = isRead ? chatIn(client, bytes, ex.path, ex.query) : null
       const keys = this.#wantsClient ? clientKeys(ex) : NO_KEYS
       // What passes through has its own query, and a key in it was the client's.
       if (client === null) ex.query = withoutKey(ex.query)
@@ -190,7 +140,7 @@ class Service implements CompiledBackend {
       // Nobody above waits for what is thrown behind a body, and the process must outlive every body.
       if (client === null) this.#context.fail(ex, 'INTERNAL')
       else if (error instanceof FormatError) this.#refuse(ex, client, error.field, error.message)
-      else if (error instanceof RangeError) this.#refuse(ex, client, '', 'the body is nested too deeply')
+      else if (error instanceof RangeError) this.#refuse(ex, client, '', TOO_DEEP)
       else this.#context.fail(ex, 'INTERNAL')
     }
   }
@@ -198,12 +148,93 @@ class Service implements CompiledBackend {
   #next(ex: Exchange, state: Attempts): void {
     // Who tries again more often than there are providers begins anew.
     if (state.tried.length === this.#total) state.tried.length = 0
-    const seat = this.#chosen(ex, state)
-    if (seat === null) {
-      // The request is not to blame: somebody else would have taken it.
-      this.#context.fail(ex, 'NO_BACKEND')
-      return
+    state.groups = this.#groups
+    state.refusal = null
+    state.round++
+    this.#choose(ex, state)
+  }
+
+  /**
+   * Chooses who is asked, with the request written for it. One that cannot be told a field of it is left out, if others
+   * can: of its group, or, once somebody has failed, any. Throws FormatError: nobody can.
+   */
+  #choose(ex: Exchange, state: Attempts): void {
+    for (;;) {
+      const seat = choose(state.groups, state.tried, performance.now(), this.#random)
+      if (seat === null && !state.wasAsked) throw state.refusal!
+      if (seat === null) {
+        // The request is not to blame: somebody else would have taken it.
+        this.#context.fail(ex, 'NO_BACKEND')
+        return
+      }
+      state.tried.push(seat)
+      if (state.chat instanceof LargeRequest) {
+        this.#writeElsewhere(ex, state, state.chat, seat)
+        return
+      }
+      const why = this.#written(ex, state, seat.provider)
+      if (why === null) {
+        this.#ask(ex, state, seat)
+        return
+      }
+      this.#passOver(ex, state, seat, why)
     }
+  }
+
+  #passOver(ex: Exchange, state: Attempts, seat: Seat<Choice>, why: FormatError): void {
+    state.refusal ??= why
+    state.original?.restore(ex)
+    if (!state.wasAsked) state.groups = state.groups.filter((group) => group.includes(seat))
+    // It needs no attempt of those that are left.
+    else if (ex.retry?.route.plan === this.retry) ex.retry!.count++
+  }
+
+  /** As #written, and what follows it, for a request that another thread writes. */
+  #writeElsewhere(ex: Exchange, state: Attempts, chat: LargeRequest, seat: Seat<Choice>): void {
+    const { round } = state
+    // Given up meanwhile, nobody is to blame: none has been asked.
+    ex.onRetry = () => this.#givenUp(ex, state)
+    const { client, path, query } = chat
+    const { recipe } = seat.provider
+    const made = requestFor(this.#context.offload, chat.bytes, { client, path, query, recipe })
+    const isCurrent = () => state.round === round && ex.response === null && !ex.responseDone
+    inTurn(made, isCurrent, (outcome) => {
+      this.#try(ex, state.client, () => {
+        if (outcome === null) return this.#context.fail(ex, 'BODY_OVERLOAD')
+        const why = this.#take(ex, state, chat, seat.provider, outcome)
+        if (why === null) return this.#ask(ex, state, seat)
+        this.#passOver(ex, state, seat, why)
+        this.#choose(ex, state)
+      })
+    })
+  }
+
+  /** Makes ex the request that another thread has written. Returns why it cannot be; throws FormatError. */
+  #take(
+    ex: Exchange,
+    state: Attempts,
+    chat: LargeRequest,
+    choice: Choice,
+    made: Written | Refused
+  ): FormatError | null {
+    const { given, provider } = choice
+    if (made.facts !== null) {
+      const sent = new LargeRequest(chat, made.facts, given.edits)
+      state.sent = sent
+      state.format = made.facts.order.format
+      begin(ex, sent, provider.name, made.facts.order.model, this.#context.keepsAnswers === true)
+    }
+    if (made.kind === 'refused') {
+      const why = new FormatError(made.field, made.message)
+      if (made.isUnreadable) throw why
+      return why
+    }
+    const order = { ...given, ...made.facts.order, provider, caching: given.edits.caching }
+    sendChat(ex, state.sent!, order, made.bytes === null ? null : bufferOf(made.bytes))
+    return this.#lost(state, choice, made.lost)
+  }
+
+  #ask(ex: Exchange, state: Attempts, seat: Seat<Choice>): void {
     const { endpoint, authority } = seat.provider
     ex.upstreamHost = endpoint.hostHeader
     const turn = new Turn(seat, performance.now())
@@ -212,28 +243,6 @@ class Service implements CompiledBackend {
     const waiting = authority.authorize(ex, state.keys)
     if (waiting === null) this.#send(ex, state, endpoint)
     else this.#sendLater(ex, state, turn, waiting)
-  }
-
-  /**
-   * Who is asked, with the request written for it. One that cannot be told a field of it is left out, if others can:
-   * of its group, or, once somebody has failed, any. Null: nobody else. Throws FormatError: nobody.
-   */
-  #chosen(ex: Exchange, state: Attempts): Seat<Choice> | null {
-    let refusal: FormatError | null = null
-    let groups = this.#groups
-    for (;;) {
-      const seat = choose(groups, state.tried, performance.now(), this.#random)
-      if (seat === null && state.wasAsked) return null
-      if (seat === null) throw refusal!
-      state.tried.push(seat)
-      const why = this.#written(ex, state, seat.provider)
-      if (why === null) return seat
-      refusal ??= why
-      state.original?.restore(ex)
-      if (!state.wasAsked) groups = groups.filter((group) => group.includes(seat))
-      // It needs no attempt of those that are left.
-      else if (ex.retry?.route.plan === this.retry) ex.retry!.count++
-    }
   }
 
   #send(ex: Exchange, state: Attempts, endpoint: Endpoint): void {
@@ -254,43 +263,35 @@ class Service implements CompiledBackend {
         this.#try(ex, state.client, () => this.#next(ex, state))
       }
     }
-    // A turn of its own: timers begin at its start, and the last one may be long over.
-    const inTurn = (step: () => void): void => {
-      enterTurn()
-      if (isCurrent()) step()
-      leaveTurn()
-    }
     const send = (show: () => void) => {
       show()
       this.#send(ex, state, turn.seat.provider.endpoint)
     }
-    void waiting.then(
-      (show) => inTurn(() => this.#try(ex, state.client, () => send(show))),
-      () => inTurn(without)
-    )
-  }
-
-  #orderOf(chat: ChatRequest, { given, provider, aliases }: Choice): Order {
-    const { path, pathPrefix, edits } = given
-    const model = modelFor(chat.model, given.model, aliases)
-    return { provider, format: spokenTo(provider, chat.client, model), model, path, pathPrefix, caching: edits.caching }
+    inTurn(waiting, isCurrent, (show) => {
+      if (show === null) without()
+      else this.#try(ex, state.client, () => send(show))
+    })
   }
 
   /** Makes ex the request for `choice`. Returns why it cannot be. */
   #written(ex: Exchange, state: Attempts, choice: Choice): FormatError | null {
     try {
-      const fields = this.#write(ex, state, choice)
-      const isStrict = state.operation?.isStrict ?? true
-      if (fields.length > 0 && isStrict && this.#backend.unsupported === 'refuse') {
-        const why = `cannot be carried to ${choice.provider.name}: leave it out, or set unsupported: drop`
-        return new FormatError(fields[0]!, why)
-      }
-      state.dropped = fields
-      return null
+      return this.#lost(state, choice, this.#write(ex, state, choice))
     } catch (error) {
       if (error instanceof FormatError) return error
       throw error
     }
+  }
+
+  /** Why the request cannot be sent without `fields`; null: it can. */
+  #lost(state: Attempts, { provider }: Choice, fields: readonly string[]): FormatError | null {
+    const isStrict = state.operation?.isStrict ?? true
+    if (fields.length > 0 && isStrict && this.#backend.unsupported === 'refuse') {
+      const why = `cannot be carried to ${provider.name}: leave it out, or set unsupported: drop`
+      return new FormatError(fields[0]!, why)
+    }
+    state.dropped = fields
+    return null
   }
 
   /** Returns the fields that the provider is not told. Throws FormatError. */
@@ -298,10 +299,7 @@ class Service implements CompiledBackend {
     const { given, provider, aliases } = choice
     const { chat, operation } = state
     if (chat !== null) {
-      const { edits } = given
-      const first = this.#orderOf(withModel(chat, edits), choice)
-      const sent = edited(chat, edits, first.format)
-      const order = sent === chat ? first : this.#orderOf(sent, choice)
+      const { sent, order } = draft(chat, choice)
       state.sent = sent
       state.format = order.format
       begin(ex, sent, provider.name, order.model, this.#context.keepsAnswers === true)
@@ -353,6 +351,7 @@ class Service implements CompiledBackend {
   /** Another attempt follows, here or at another backend of the route. */
   #givenUp(ex: Exchange, state: Attempts): void {
     if (state.turn !== null) this.#note(ex, state.turn)
+    state.round++
     // Nothing that this attempt still waits for may send it: the next one may come after a pause.
     state.turn = null
     state.original?.restore(ex)

@@ -5,20 +5,23 @@ import { endpointOptions } from '#engine/ir/transport.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import { type Authority, authorityOf } from './auth/authority.ts'
 import { Health, Seat } from './balancer.ts'
-import { Names } from './edits/names.ts'
-import { type Provider, providerOf } from './providers/index.ts'
+import { type Recipe, type Writer, writerOf } from './draft.ts'
 
-export interface Choice {
+export interface Choice extends Writer {
   readonly given: AiProvider
-  readonly provider: Provider
+  readonly recipe: Recipe
   readonly endpoint: Endpoint
   readonly authority: Authority
-  readonly aliases: Names<string>
 }
 
 export function choiceOf(given: AiProvider, backend: AiBackend, context: BackendContext): Choice {
   const { upstream, connectTimeoutMs } = context
-  const provider = providerOf(given)
+  const { type, cloud, formats, model, path, pathPrefix, edits } = given
+  const recipe = {
+    given: { type, cloud, formats, model, path, pathPrefix, edits },
+    aliases: given.modelAliases ?? backend.modelAliases
+  }
+  const { provider, aliases } = writerOf(recipe)
   const host = given.host ?? provider.host
   const port = given.port ?? (given.hasTls ? 443 : 80)
   // The address comes from the configuration, so it needs no guard.
@@ -29,7 +32,8 @@ export function choiceOf(given: AiProvider, backend: AiBackend, context: Backend
     given,
     provider,
     endpoint,
-    aliases: new Names(Object.entries(given.modelAliases ?? backend.modelAliases)),
+    recipe,
+    aliases,
     authority: authorityOf(given.auth, { provider, cloud: given.cloud, host }, context)
   }
 }

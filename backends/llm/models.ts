@@ -11,6 +11,9 @@ import type { FormatName } from './conversation.ts'
 import { modelOf } from './edits/edit.ts'
 import { Names } from './edits/names.ts'
 import { FormatError } from './format.ts'
+import { TOO_DEEP } from './large/job.ts'
+import { LARGE_BYTES, modelIn } from './large/large.ts'
+import { inTurn } from './large/turn.ts'
 import { FORMATS } from './matrix.ts'
 import { listModels } from './own-replies.ts'
 import { goesOn, prepare, prepared } from './preparations.ts'
@@ -93,12 +96,22 @@ class Dispatcher implements CompiledBackend {
       this.#context.fail(ex, ex.error ?? 'INTERNAL')
       return
     }
-    prepared(ex, () => this.#first(ex, type, client))
+    const bytes = ex.requestBytes ?? Buffer.alloc(0)
+    if (bytes.length <= LARGE_BYTES) {
+      prepared(ex, () => this.#first(ex, client, () => beside(ex, type) ?? modelOf(readAhead(bytes))))
+      return
+    }
+    const isOpen = () => ex.response === null && !ex.responseDone
+    inTurn(elsewhere(ex, type, bytes, this.#context), isOpen, (model) => {
+      if (model === null) this.#context.fail(ex, 'BODY_OVERLOAD')
+      else prepared(ex, () => this.#first(ex, client, model))
+    })
   }
 
-  #first(ex: Exchange, type: AiRouteType, client: FormatName): void {
+  /** `model`: throws FormatError where there is none. */
+  #first(ex: Exchange, client: FormatName, model: () => string): void {
     try {
-      this.#choose(ex, modelIn(ex, type), client)
+      this.#choose(ex, model(), client)
     } catch (error) {
       // Nobody above waits for what is thrown behind a body.
       if (error instanceof FormatError) this.#refuse(ex, client, 400, error)
@@ -162,17 +175,30 @@ class Dispatcher implements CompiledBackend {
   }
 }
 
-const TOO_DEEP = 'the body is nested too deeply'
-
-/** "" when the request names none. Throws FormatError. */
-function modelIn(ex: Exchange, type: AiRouteType): string {
+/** The model where it does not stand in the body; null: it does. Throws FormatError. */
+function beside(ex: Exchange, type: AiRouteType): string | null {
   if (type === 'Realtime') return new URLSearchParams(ex.query).get('model') ?? ''
   const inPath = IN_PATH.exec(ex.path)
   if (inPath !== null) return decoded(inPath[1]!)
   if (type === 'Passthrough' && ex.requestBody === BODY_NONE) {
     throw new FormatError('', 'nothing is served at this path')
   }
-  return modelOf(readAhead(ex.requestBytes ?? Buffer.alloc(0)))
+  return null
+}
+
+/** Of a large body, which another thread reads. The function throws FormatError. */
+async function elsewhere(
+  ex: Exchange,
+  type: AiRouteType,
+  bytes: Buffer,
+  { offload }: BackendContext
+): Promise<() => string> {
+  if (type === 'Realtime' || IN_PATH.test(ex.path)) return () => beside(ex, type)!
+  const named = await modelIn(offload, bytes)
+  return () => {
+    if (named.kind === 'refused') throw new FormatError(named.field, named.message)
+    return named.model
+  }
 }
 
 const compile = (backend: ModelsBackend, context: BackendContext): CompiledBackend => new Dispatcher(backend, context)

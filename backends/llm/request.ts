@@ -106,19 +106,31 @@ export interface Order {
  * FormatError.
  */
 export function writeChat(ex: Exchange, chat: ChatRequest, order: Order): Losses {
-  const { provider, format, model, path, pathPrefix, caching } = order
   const losses = new Losses()
+  const body = bodyFor(chat, order, losses)
+  sendChat(ex, chat, order, body === null ? null : Buffer.from(JSON.stringify(body)))
+  return losses
+}
+
+/** What the provider of `order` is sent; null: the client's own bytes will do. Throws FormatError. */
+export function bodyFor(chat: ChatRequest, order: Order, losses: Losses): JsonObject | null {
+  const { provider, format, model, caching } = order
   const isNative = format === chat.client
   const body = isNative ? nativeBody(chat, format, model) : convertedBody(chat, format, model, losses)
   const marked = caching === null ? body : cached(format, model, body ?? chat.body, caching)
   const sent = provider.adapt === undefined ? marked : provider.adapt(format, marked ?? chat.body)
-  const isOwn = sent === null || (sent === chat.body && !chat.isEdited)
-  if (!isOwn) replaceRequestBody(ex, Buffer.from(JSON.stringify(sent)))
+  return sent === null || (sent === chat.body && !chat.isEdited) ? null : sent
+}
+
+/** `bytes`: what bodyFor has made. */
+export function sendChat(ex: Exchange, chat: ChatRequest, order: Order, bytes: Buffer | null): void {
+  const { provider, format, model, path, pathPrefix } = order
+  if (bytes !== null) replaceRequestBody(ex, bytes)
   // An attempt before this one may have sent another body.
   else if (ex.requestBytes !== chat.bytes) replaceRequestBody(ex, chat.bytes)
+  const isNative = format === chat.client
   const target = path ?? prefixed(provider.target(format, model, chat.isStreamed), pathPrefix)
   address(ex, provider, { target, query: isNative ? chat.query : '', isNative })
-  return losses
 }
 
 /** The provider's own path below another prefix than "/v1" or "/v1beta". */

@@ -33,7 +33,12 @@ export interface CompileContext {
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void
 }
 
-/** Jobs for another thread, by name: engine/workers/jobs.ts has them all. */
+/** What threads of the offload pool do, by the job's name. Plain data in and out; `bytes` of a result move. */
+export interface JobRows {
+  readonly [name: string]: (argument: unknown) => unknown
+}
+
+/** Jobs for another thread, by name: engine/workers/jobs.ts and backends/jobs.ts have them all. */
 export interface Offload {
   /**
    * Argument and result are cloned, but for a body that was changed, which is handed over. Rejects when the job throws,

@@ -65,7 +65,7 @@ export async function startGateway(
   const table = new MetricsTable()
   const telemetry = telemetryOf(table, log)
   const kept = newKept()
-  const offload = new OffloadPool()
+  const offload = new OffloadPool(import.meta.resolve('#engine/jobs.ts'))
   const logged: string[] = []
   const buckets = bucketsOf(new BucketTable(BucketTable.create(), { owner: 0, clock }))
   const { hub, children } = childProcesses(logged)

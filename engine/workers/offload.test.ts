@@ -6,7 +6,7 @@ import { fakeExchange } from '#engine/testing/exchange.ts'
 import { OffloadPool } from './offload.ts'
 
 test('a large body is looked through in another thread, with the same result', async (t) => {
-  const pool = new OffloadPool()
+  const pool = new OffloadPool(import.meta.resolve('#engine/jobs.ts'))
   t.after(() => pool.close())
   const rule = 'json(request.body).items.all(i, i >= 0) && jwt.sub == "alice"'
   const all = evaluation(rule, 'request', 'bool', (name, job) => pool.run(name, job))
@@ -21,7 +21,7 @@ test('a large body is looked through in another thread, with the same result', a
 })
 
 test('more than it can queue is refused, and what was queued is done', async (t) => {
-  const pool = new OffloadPool()
+  const pool = new OffloadPool(import.meta.resolve('#engine/jobs.ts'))
   t.after(() => pool.close())
   const all = evaluation('json(request.body).all(i, i >= 0)', 'request', 'bool', (name, job) => pool.run(name, job))
   const ex = fakeExchange({ method: 'POST' })
@@ -34,7 +34,7 @@ test('more than it can queue is refused, and what was queued is done', async (t)
 })
 
 test('a closed pool gives up what is under way, and starts nothing', async () => {
-  const pool = new OffloadPool()
+  const pool = new OffloadPool(import.meta.resolve('#engine/jobs.ts'))
   // Cost 14: seconds, if it were waited for.
   const hash = `$2y$14$${'a'.repeat(53)}`
   const job = pool.run('password', { hash, password: 'x' })
@@ -45,7 +45,7 @@ test('a closed pool gives up what is under way, and starts nothing', async () =>
 })
 
 test('a job that fails rejects, and the next one is done', async (t) => {
-  const pool = new OffloadPool()
+  const pool = new OffloadPool(import.meta.resolve('#engine/jobs.ts'))
   t.after(() => pool.close())
   await assert.rejects(pool.run('password', { hash: '$5$rounds', password: 'x' }))
   await assert.rejects(pool.run('nothing', null))

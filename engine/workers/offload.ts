@@ -4,27 +4,28 @@
  */
 import type { Piscina } from 'piscina'
 import type { Offload } from '#engine/contract/policy.ts'
-import type { JobName } from './jobs.ts'
+import type { Job } from './jobs.ts'
 
 /** More than this would be late anyway: who asks is told at once. */
 const QUEUE_MAX = 128
 const IDLE_MS = 30_000
 
-/** Beside this module, or beside the bundle that holds it. */
-const JOBS = import.meta.url.endsWith('.ts')
-  ? new URL('./jobs.ts', import.meta.url)
-  : new URL('./weir-jobs.mjs', import.meta.url)
-
 export class OffloadPool implements Offload {
+  readonly #entry: string
   #pool: Promise<Piscina> | null = null
   #isClosed = false
+
+  /** `entry`: URL of the file that its threads start from (engine/jobs.ts). */
+  constructor(entry: string) {
+    this.#entry = entry
+  }
 
   async run(job: string, argument: unknown): Promise<unknown> {
     // A job that was waiting elsewhere must not start another thread, which would keep the process from ending.
     if (this.#isClosed) throw new Error('the offload pool is closed')
-    this.#pool ??= openPool()
+    this.#pool ??= openPool(this.#entry)
     const pool = await this.#pool
-    return await pool.run({ job: job as JobName, argument })
+    return await pool.run({ job, argument } satisfies Job)
   }
 
   /** What is under way is given up. */
@@ -34,8 +35,8 @@ export class OffloadPool implements Offload {
   }
 }
 
-async function openPool(): Promise<Piscina> {
+async function openPool(filename: string): Promise<Piscina> {
   // Not a static import: most configurations never need it, and it would be loaded at every start.
   const { Piscina: Pool } = await import('piscina')
-  return new Pool({ filename: JOBS.href, minThreads: 0, maxThreads: 1, maxQueue: QUEUE_MAX, idleTimeout: IDLE_MS })
+  return new Pool({ filename, minThreads: 0, maxThreads: 1, maxQueue: QUEUE_MAX, idleTimeout: IDLE_MS })
 }

@@ -11,7 +11,7 @@ import { vertexai } from './vertexai.ts'
 export type { Provider } from './provider.ts'
 
 /** The provider that a configuration means. */
-export function providerOf({ type, cloud, formats }: AiProvider): Provider {
+export function providerOf({ type, cloud, formats }: Pick<AiProvider, 'type' | 'cloud' | 'formats'>): Provider {
   if (cloud?.kind === 'azureopenai') return azureopenai(cloud.apiVersion)
   if (cloud?.kind === 'vertexai') return vertexai(cloud)
   if (cloud?.kind === 'bedrock') return bedrock(cloud)

@@ -1,0 +1,9 @@
+/** The registry of what backends do in threads of the offload pool (engine/jobs.ts). */
+import type { JobRows } from '#engine/contract/policy.ts'
+import type { LargeJob } from './llm/large/job.ts'
+import { LARGE_JOB } from './llm/large/name.ts'
+
+export const jobs: JobRows = {
+  // Loaded when it comes: a thread that verifies passwords needs no formats.
+  [LARGE_JOB]: async (argument) => (await import('./llm/large/job.ts')).runLargeJob(argument as LargeJob)
+}

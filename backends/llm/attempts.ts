@@ -1,0 +1,67 @@
+/** What an exchange with models remembers from one provider to the next. */
+import type { CompiledBackend } from '#engine/contract/backend.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
+import type { ClientKeys } from './auth/client-key.ts'
+import type { Seat, Turn } from './balancer.ts'
+import type { Choice } from './choice.ts'
+import type { FormatName } from './conversation.ts'
+import type { FormatError } from './format.ts'
+import type { Original } from './original.ts'
+import type { ChatRequest } from './request.ts'
+import type { Operation } from './routes/operation.ts'
+import type { CostTap } from './stream.ts'
+
+/** What is asked: at most one of them; neither passes through. */
+export interface Asked {
+  readonly chat: ChatRequest | null
+  readonly operation: Operation | null
+}
+
+/** One exchange, while it is tried at one provider after the other. */
+export class Attempts {
+  readonly by: CompiledBackend
+  /** Format of the client; null: none that is known. */
+  readonly client: FormatName | null
+  /** As it came; null: it is no chat. */
+  readonly chat: ChatRequest | null
+  /** Null: it is a chat, or passes through. */
+  readonly operation: Operation | null
+  /** The chat as the provider that is tried gets it, ahead of translation. */
+  sent: ChatRequest | null = null
+  /** What that provider speaks, once it has been sent. */
+  format: FormatName | null = null
+  readonly tried: Seat<Choice>[] = []
+  /** Somebody has been asked. */
+  wasAsked = false
+  /** Null: it will not be tried again. */
+  readonly original: Original | null
+  /** Where it is being tried. */
+  turn: Turn<Choice> | null = null
+  tap: CostTap | null = null
+  /** Fields that the provider has not been told of. */
+  dropped: readonly string[] = []
+  /** Rises with every attempt: what was begun for an earlier one is not wanted any more. */
+  round = 0
+  /** Of the attempt that is under way: who may be asked, and why somebody cannot be. */
+  groups: readonly (readonly Seat<Choice>[])[] = []
+  refusal: FormatError | null = null
+  /** What the client came with: an attempt leaves other keys in the request. */
+  readonly keys: ClientKeys
+  /** The client's fields, where a guard is told of them when the answer is there. */
+  fields: HeaderBlock | null = null
+
+  constructor(
+    by: CompiledBackend,
+    client: FormatName | null,
+    asked: Asked,
+    original: Original | null,
+    keys: ClientKeys
+  ) {
+    this.by = by
+    this.client = client
+    this.chat = asked.chat
+    this.operation = asked.operation
+    this.original = original
+    this.keys = keys
+  }
+}

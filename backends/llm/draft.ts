@@ -1,0 +1,45 @@
+/** What a provider is sent for a request, as far as its configuration decides it. */
+import type { AiBackend, AiProvider } from '#engine/ir/snapshot.ts'
+import { edited, withModel } from './edits/edit.ts'
+import { Names } from './edits/names.ts'
+import { spokenTo } from './matrix.ts'
+import { type Provider, providerOf } from './providers/index.ts'
+import { type ChatRequest, modelFor, type Order } from './request.ts'
+
+type Given = Pick<AiProvider, 'type' | 'cloud' | 'formats' | 'model' | 'path' | 'pathPrefix' | 'edits'>
+
+/** Plain data, and nothing secret: it is also told to other threads. */
+export interface Recipe {
+  readonly given: Given
+  readonly aliases: AiBackend['modelAliases']
+}
+
+export interface Writer {
+  readonly given: Given
+  readonly provider: Provider
+  readonly aliases: Names<string>
+}
+
+export function writerOf({ given, aliases }: Recipe): Writer {
+  return { given, provider: providerOf(given), aliases: new Names(Object.entries(aliases)) }
+}
+
+export interface Draft {
+  /** As the configuration has changed it. */
+  readonly sent: ChatRequest
+  readonly order: Order
+}
+
+/** Throws FormatError. */
+export function draft(chat: ChatRequest, writer: Writer): Draft {
+  const { edits } = writer.given
+  const first = orderOf(withModel(chat, edits), writer)
+  const sent = edited(chat, edits, first.format)
+  return { sent, order: sent === chat ? first : orderOf(sent, writer) }
+}
+
+function orderOf({ model: asked, client }: ChatRequest, { given, provider, aliases }: Writer): Order {
+  const { path, pathPrefix, edits } = given
+  const model = modelFor(asked, given.model, aliases)
+  return { provider, format: spokenTo(provider, client, model), model, path, pathPrefix, caching: edits.caching }
+}

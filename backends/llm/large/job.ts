@@ -1,0 +1,202 @@
+/**
+ * What is done with a large body in another thread (engine/jobs.ts): it is read, edited, written for a provider; an
+ * answer is read and written for a client. Plain data in and out. All of it is what is done with a small one where that
+ * is (request.ts, answer.ts).
+ */
+import type { FormatName, Usage } from '#backends/llm/conversation.ts'
+import { draft, type Recipe, writerOf } from '#backends/llm/draft.ts'
+import { modelOf } from '#backends/llm/edits/edit.ts'
+import { type Asked, FormatError, Losses, reasonOf } from '#backends/llm/format.ts'
+import { FORMATS } from '#backends/llm/matrix.ts'
+import { bodyFor, readAhead, readChat } from '#backends/llm/request.ts'
+
+/** A request's body. */
+interface Given {
+  /** The same for all jobs over it. */
+  readonly id: number
+  /** Null: they have been told already. */
+  readonly bytes: Uint8Array | null
+}
+
+/** Which model a request is for. */
+export interface ModelJob extends Given {
+  readonly kind: 'model'
+}
+
+/** What one provider is sent for it. */
+export interface RequestJob extends Given {
+  readonly kind: 'request'
+  readonly client: FormatName
+  readonly path: string
+  readonly query: string
+  readonly recipe: Recipe
+}
+
+/** What a provider has answered. */
+export interface AnswerJob {
+  readonly kind: 'answer'
+  readonly bytes: Uint8Array
+  readonly status: number
+  readonly from: FormatName
+  readonly to: FormatName
+  readonly asked: Asked
+}
+
+export type LargeJob = ModelJob | RequestJob | AnswerJob
+
+/** Of a request, as the configuration has changed it. */
+export interface Facts {
+  /** By the client's name. */
+  readonly model: string
+  readonly isStreamed: boolean
+  readonly wantsUsage: boolean
+  readonly isEdited: boolean
+  readonly order: { readonly format: FormatName; readonly model: string }
+}
+
+/** The body has to be told (again). */
+export interface Forgotten {
+  readonly kind: 'forgotten'
+}
+
+export interface Refused {
+  readonly kind: 'refused'
+  readonly field: string
+  readonly message: string
+  /** Whoever is asked: it is no request. */
+  readonly isUnreadable: boolean
+  /** Null: it has not come so far. */
+  readonly facts: Facts | null
+}
+
+export interface Written {
+  readonly kind: 'written'
+  readonly facts: Facts
+  /** Null: those of the client will do. */
+  readonly bytes: Uint8Array | null
+  readonly lost: readonly string[]
+}
+
+export interface Named {
+  readonly kind: 'named'
+  readonly model: string
+}
+
+export interface Answered {
+  readonly kind: 'answered'
+  /** Null: it does not say. */
+  readonly cost: { readonly usage: Usage | null; readonly model: string; readonly serviceTier: string | null } | null
+  /** Null: the provider's will do. */
+  readonly bytes: Uint8Array | null
+  readonly lost: readonly string[]
+  /** Why it cannot be told; null: it can. */
+  readonly problem: string | null
+}
+
+export type Made = Forgotten | Refused | Written | Named | Answered
+
+export const TOO_DEEP = 'the body is nested too deeply'
+
+export function runLargeJob(job: LargeJob): Made {
+  if (job.kind === 'answer') return answered(job)
+  const bytes = bodies.take(job)
+  if (bytes === null) return { kind: 'forgotten' }
+  return job.kind === 'model' ? named(bytes) : written(bytes, job)
+}
+
+// --- requests ---
+
+/** Bodies that are remembered: who asks for the model asks for more at once, and who fails is followed by another. */
+const KEPT_MAX = 2
+const KEPT_BYTES_MAX = 32 * 1024 * 1024
+
+/** Bodies that have been told, by id, the last one last. What has been read of them is kept with them (readAhead). */
+class Bodies {
+  readonly #kept = new Map<number, Buffer>()
+
+  /** Null: it has not been told, or has been forgotten. */
+  take({ id, bytes }: Given): Buffer | null {
+    const known = this.#kept.get(id)
+    this.#kept.delete(id)
+    const body = bytes === null ? known : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    if (body === undefined) return null
+    this.#kept.set(id, body)
+    for (const old of this.#kept.keys()) {
+      if (this.#kept.size <= KEPT_MAX && this.#length <= KEPT_BYTES_MAX) break
+      this.#kept.delete(old)
+    }
+    return body
+  }
+
+  get #length(): number {
+    let length = 0
+    for (const body of this.#kept.values()) length += body.length
+    return length
+  }
+}
+
+const bodies = new Bodies()
+
+function named(bytes: Buffer): Made {
+  try {
+    return { kind: 'named', model: modelOf(readAhead(bytes)) }
+  } catch (error) {
+    return refusal(error, true, null)
+  }
+}
+
+function written(bytes: Buffer, { client, path, query, recipe }: RequestJob): Made {
+  let facts: Facts | null = null
+  let isUnreadable = true
+  try {
+    readAhead(bytes)
+    const chat = readChat(client, bytes, path, query)
+    isUnreadable = false
+    const { sent, order } = draft(chat, writerOf(recipe))
+    const { model, isStreamed, wantsUsage, isEdited } = sent
+    facts = { model, isStreamed, wantsUsage, isEdited, order: { format: order.format, model: order.model } }
+    const losses = new Losses()
+    const body = bodyFor(sent, order, losses)
+    return { kind: 'written', facts, bytes: body === null ? null : bytesOf(body), lost: losses.fields }
+  } catch (error) {
+    return refusal(error, isUnreadable, facts)
+  }
+}
+
+/** Throws what is no fault of the request. */
+function refusal(error: unknown, isUnreadable: boolean, facts: Facts | null): Refused {
+  if (error instanceof FormatError) {
+    return { kind: 'refused', field: error.field, message: error.message, isUnreadable, facts }
+  }
+  if (error instanceof RangeError) {
+    return { kind: 'refused', field: '', message: TOO_DEEP, isUnreadable: true, facts }
+  }
+  throw error
+}
+
+function bytesOf(body: object): Uint8Array {
+  return Buffer.from(JSON.stringify(body))
+}
+
+// --- answers ---
+
+const SILENT: Answered = { kind: 'answered', cost: null, bytes: null, lost: [], problem: null }
+
+function answered({ bytes, status, from, to, asked }: AnswerJob): Answered {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
+  const [reader, writer] = [FORMATS[from]!, FORMATS[to]!]
+  if (status >= 300) return { ...SILENT, bytes: bytesOf(writer.writeError(reader.readError(status, text))) }
+  try {
+    if (from === to) return { ...SILENT, cost: { ...reader.readCost(JSON.parse(text)), serviceTier: null } }
+    const answer = reader.readAnswer(JSON.parse(text))
+    const { usage, model, serviceTier } = answer
+    const losses = new Losses()
+    const body = bytesOf(writer.writeAnswer(answer, asked, losses))
+    return { ...SILENT, cost: { usage, model, serviceTier }, bytes: body, lost: losses.fields }
+  } catch (error) {
+    if (from !== to) return { ...SILENT, problem: reasonOf(error) }
+    // What is of the client's own format it may judge by itself.
+    if (error instanceof FormatError || error instanceof SyntaxError || error instanceof RangeError) return SILENT
+    throw error
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Large bodies: they are read and written in the offload pool, because that would hold the event loop for longer than
+ * 5 ms (docs/design/030-large-bodies.md), and this thread knows of them only what it is told.
+ */
+import type { Conversation, FormatName, JsonObject } from '#backends/llm/conversation.ts'
+import { edited } from '#backends/llm/edits/edit.ts'
+import { type ChatRequest, readChat } from '#backends/llm/request.ts'
+import type { Noted } from '#backends/llm/said.ts'
+import type { Offload } from '#engine/contract/policy.ts'
+import type { AiEdits } from '#engine/ir/snapshot.ts'
+import type { Answered, AnswerJob, Facts, Forgotten, ModelJob, Named, Refused, RequestJob, Written } from './job.ts'
+import { LARGE_JOB } from './name.ts'
+
+/** Bytes: a conversion takes up to 40 ns for each, reading up to 30 ns; a hop takes 90 us. */
+export const LARGE_BYTES = 128 * 1024
+
+/** A request that has not been read here. */
+export class LargeRequest implements ChatRequest {
+  readonly client: FormatName
+  readonly bytes: Buffer
+  readonly path: string
+  readonly query: string
+  readonly model: string
+  readonly isStreamed: boolean
+  readonly wantsUsage: boolean
+  readonly isEdited: boolean
+  conversation: Conversation | null = null
+  noted: Noted | null = null
+  readonly #edit: { readonly edits: AiEdits; readonly spoken: FormatName } | null
+  #body: JsonObject | null = null
+
+  /** `facts` null: nothing is known yet. */
+  constructor(
+    { client, bytes, path, query }: Pick<LargeRequest, 'client' | 'bytes' | 'path' | 'query'>,
+    facts: Facts | null = null,
+    edits: AiEdits | null = null
+  ) {
+    this.client = client
+    this.bytes = bytes
+    this.path = path
+    this.query = query
+    this.model = facts?.model ?? ''
+    this.isStreamed = facts?.isStreamed ?? false
+    this.wantsUsage = facts?.wantsUsage ?? false
+    this.isEdited = facts?.isEdited ?? false
+    this.#edit = edits === null || facts === null ? null : { edits, spoken: facts.order.format }
+  }
+
+  /** Only for who looks into prompts (expressions over `llm`): read when it is asked for, and that takes its time. */
+  get body(): JsonObject {
+    if (this.#body === null) {
+      const chat = readChat(this.client, this.bytes, this.path, this.query)
+      this.#body = this.#edit === null ? chat.body : edited(chat, this.#edit.edits, this.#edit.spoken).body
+    }
+    return this.#body
+  }
+}
+
+/** Throws FormatError. A large body is not read. */
+export function chatIn(client: FormatName, bytes: Buffer, path: string, query: string): ChatRequest {
+  if (bytes.length <= LARGE_BYTES) return readChat(client, bytes, path, query)
+  return new LargeRequest({ client, bytes, path, query })
+}
+
+type OfRequest<Job> = Omit<Job, 'id' | 'bytes'>
+
+/** The model that `bytes` ask for, "" when they name none. Rejects when too much waits. */
+export function modelIn(offload: Offload, bytes: Buffer): Promise<Named | Refused> {
+  return ask<Named>(offload, bytes, { kind: 'model' } satisfies OfRequest<ModelJob>)
+}
+
+/** What one provider is sent for `bytes`. Rejects when too much waits. */
+export function requestFor(
+  offload: Offload,
+  bytes: Buffer,
+  job: Omit<OfRequest<RequestJob>, 'kind'>
+): Promise<Written | Refused> {
+  return ask<Written>(offload, bytes, { kind: 'request', ...job } satisfies OfRequest<RequestJob>)
+}
+
+/** What the client gets of an answer. Rejects when too much waits. */
+export async function answerFor(offload: Offload, job: Omit<AnswerJob, 'kind'>): Promise<Answered> {
+  return (await offload.run(LARGE_JOB, { kind: 'answer', ...job } satisfies AnswerJob)) as Answered
+}
+
+/** Bodies that the pool has been told of. */
+const told = new WeakMap<Buffer, number>()
+let lastId = 0
+
+async function ask<T extends Named | Written>(
+  offload: Offload,
+  bytes: Buffer,
+  job: OfRequest<ModelJob> | OfRequest<RequestJob>
+): Promise<T | Refused> {
+  const known = told.get(bytes)
+  if (known !== undefined) {
+    const made = (await offload.run(LARGE_JOB, { ...job, id: known, bytes: null })) as T | Refused | Forgotten
+    if (made.kind !== 'forgotten') return made
+  }
+  const id = known ?? ++lastId
+  told.set(bytes, id)
+  return (await offload.run(LARGE_JOB, { ...job, id, bytes })) as T | Refused
+}
+
+/** Bytes from another thread, without a copy. */
+export function bufferOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
