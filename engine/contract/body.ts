@@ -4,6 +4,7 @@
  */
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { hasNoContent } from '#engine/http/status.ts'
+import { SHARED_BYTES, sharedRoom } from '#engine/kit/shared-bytes.ts'
 import { atRoundEnd } from '#engine/socket/round.ts'
 import type { ErrorCode } from './errors.ts'
 import { BODY_LENGTH, BODY_NONE, type BodyTaker, type Exchange, type LocalReply } from './exchange.ts'
@@ -16,13 +17,22 @@ export type Fail = (ex: Exchange, code: ErrorCode) => void
 /** A body that is arriving. */
 export class Collector implements BodyTaker {
   readonly #max: number
+  /** As the message says; 0: it does not. */
+  readonly #expected: number
   readonly #done: (bytes: Buffer | null) => void
   readonly #pieces: Buffer[]
+  /** Where a long body goes as it comes: to join its pieces at the end would take milliseconds. */
+  #whole: Buffer | null = null
   #length = 0
 
   /** `done` is called once: with the body, or with null when it is longer than `max` bytes. */
-  constructor(max: number, held: readonly Buffer[] | null, done: (bytes: Buffer | null) => void) {
+  constructor(
+    { max, expected }: { readonly max: number; readonly expected: number },
+    held: readonly Buffer[] | null,
+    done: (bytes: Buffer | null) => void
+  ) {
     this.#max = max
+    this.#expected = expected
     this.#done = done
     this.#pieces = held === null ? [] : [...held]
     for (const piece of this.#pieces) this.#length += piece.length
@@ -31,20 +41,42 @@ export class Collector implements BodyTaker {
   /** True: what is too long is not kept, and whoever was told of it decides. */
   take(chunk: Buffer, start: number, end: number): boolean {
     if (this.#length > this.#max) return true
+    const at = this.#length
     this.#length += end - start
-    if (this.#length <= this.#max) this.#pieces.push(Buffer.from(chunk.subarray(start, end)))
-    else {
+    if (this.#length > this.#max) {
       this.#pieces.length = 0
+      this.#whole = null
       this.#done(null)
+    } else if (this.#whole !== null && this.#length <= this.#whole.length) chunk.copy(this.#whole, at, start, end)
+    else {
+      // More has come than was announced.
+      if (this.#whole !== null) this.#pieces.push(this.#whole.subarray(0, at))
+      this.#whole = null
+      this.#pieces.push(Buffer.from(chunk.subarray(start, end)))
+      // Who has sent so much may be believed that more comes.
+      if (this.#length > SHARED_BYTES && this.#length <= this.#expected) {
+        this.#whole = joined(this.#pieces, Math.min(this.#expected, this.#max))
+        this.#pieces.length = 0
+      }
     }
     return true
   }
 
   end(): void {
     if (this.#length > this.#max) return
+    if (this.#whole !== null) this.#done(this.#whole.subarray(0, this.#length))
     // One piece is the rule: it is a copy already.
-    this.#done(this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces))
+    else this.#done(this.#pieces.length === 1 ? this.#pieces[0]! : joined(this.#pieces, this.#length))
   }
+}
+
+/** A body of `length` bytes that begins with `pieces`. */
+function joined(pieces: readonly Buffer[], length: number): Buffer {
+  if (length <= SHARED_BYTES) return Buffer.concat(pieces)
+  const whole = sharedRoom(length)
+  let at = 0
+  for (const piece of pieces) at += piece.copy(whole, at)
+  return whole
 }
 
 /** The request hook that waits for the body: ex.requestBytes is set when it lets the exchange pass. */
@@ -70,14 +102,14 @@ function requestSoFar(ex: Exchange, bytesMax: number): Verdict | typeof LATER {
   // A hook ahead may have waited while more came than may be kept.
   if (lengthOf(held) > bytesMax) return refuse(ex, 'BODY_NOT_BUFFERED')
   if (!ex.requestDone) return LATER
-  keepRequest(ex, Buffer.concat(held ?? []))
+  keepRequest(ex, joined(held ?? [], lengthOf(held)))
   return CONTINUE
 }
 
 function gatherRequest(ex: Exchange, bytesMax: number, then: (verdict: Verdict) => void): void {
   const held = ex.heldRequest
   ex.heldRequest = null
-  ex.requestCollector = new Collector(bytesMax, held, (bytes) => {
+  ex.requestCollector = new Collector({ max: bytesMax, expected: ex.requestLength }, held, (bytes) => {
     ex.requestCollector = null
     if (bytes === null) then(refuse(ex, 'BODY_NOT_BUFFERED'))
     else {
@@ -187,14 +219,14 @@ function responseSoFar(ex: Exchange, bytesMax: number, fail: Fail): Verdict | ty
     return STOP
   }
   if (ex.heldTrailers === null) return LATER
-  keepResponse(ex, Buffer.concat(held ?? []))
+  keepResponse(ex, joined(held ?? [], lengthOf(held)))
   return CONTINUE
 }
 
 function gatherResponse(ex: Exchange, bytesMax: number, fail: Fail, then: () => void): void {
   const held = ex.heldResponse
   ex.heldResponse = null
-  ex.responseCollector = new Collector(bytesMax, held, (bytes) => {
+  ex.responseCollector = new Collector({ max: bytesMax, expected: ex.responseLength }, held, (bytes) => {
     ex.responseCollector = null
     if (bytes === null) fail(ex, 'RESPONSE_NOT_BUFFERED')
     else {

@@ -1,5 +1,6 @@
 /** One socket over Node's internal handles (handles.ts). raw.ts makes them. */
 import { getSystemErrorName } from 'node:util'
+import { isShared } from '#engine/kit/shared-bytes.ts'
 import { HalfClose } from './half-close.ts'
 import { EOF, type Handle, type Handles, STATE_ASYNC, STATE_READ, type WriteRequest } from './handles.ts'
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
@@ -186,7 +187,7 @@ export class RawWire implements Wire {
     this.flush()
     if (this.#dead || this.#broken) return
     const bytes = chunk.subarray(start, end)
-    this.#send(slot === null ? Buffer.from(bytes) : bytes, slot)
+    this.#send(slot === null && !isShared(bytes) ? Buffer.from(bytes) : bytes, slot)
   }
 
   /** Moves #out and the chunk to our region of the outbox. False: no room there in this round. */

@@ -6,6 +6,7 @@ import type { JobRows } from '#engine/contract/policy.ts'
 import { PASSWORD_JOB, type PasswordJob } from '#engine/kit/password/job.ts'
 import { verifyPassword } from '#engine/kit/password/verify.ts'
 import { runScanJob, SCAN_JOB, type ScanJob } from '#engine/kit/scan/job.ts'
+import { isShared } from '#engine/kit/shared-bytes.ts'
 
 const ENGINE_JOBS: JobRows = {
   [CEL_JOB]: (argument) => runCelJob(argument as CelJob),
@@ -33,7 +34,7 @@ export function runnerOf(more: JobRows): (job: Job) => Promise<unknown> {
 function moved(result: unknown): unknown {
   if (typeof result !== 'object' || result === null || !('bytes' in result)) return result
   const { bytes } = result
-  // Small ones share memory with others.
-  if (!(bytes instanceof Uint8Array) || bytes.byteLength < bytes.buffer.byteLength) return result
+  // Small ones share memory with others, long ones with other threads.
+  if (!(bytes instanceof Uint8Array) || isShared(bytes) || bytes.byteLength < bytes.buffer.byteLength) return result
   return move({ [transferableSymbol]: bytes.buffer, [valueSymbol]: result } as Parameters<typeof move>[0])
 }

@@ -9,6 +9,7 @@ import { modelOf } from '#backends/llm/edits/edit.ts'
 import { type Asked, FormatError, Losses, reasonOf } from '#backends/llm/format.ts'
 import { FORMATS } from '#backends/llm/matrix.ts'
 import { bodyFor, readAhead, readChat } from '#backends/llm/request.ts'
+import { jsonBytes } from '#engine/kit/shared-bytes.ts'
 
 /** A request's body. */
 interface Given {
@@ -157,7 +158,7 @@ function written(bytes: Buffer, { client, path, query, recipe }: RequestJob): Ma
     facts = { model, isStreamed, wantsUsage, isEdited, order: { format: order.format, model: order.model } }
     const losses = new Losses()
     const body = bodyFor(sent, order, losses)
-    return { kind: 'written', facts, bytes: body === null ? null : bytesOf(body), lost: losses.fields }
+    return { kind: 'written', facts, bytes: body === null ? null : jsonBytes(body), lost: losses.fields }
   } catch (error) {
     return refusal(error, isUnreadable, facts)
   }
@@ -174,10 +175,6 @@ function refusal(error: unknown, isUnreadable: boolean, facts: Facts | null): Re
   throw error
 }
 
-function bytesOf(body: object): Uint8Array {
-  return Buffer.from(JSON.stringify(body))
-}
-
 // --- answers ---
 
 const SILENT: Answered = { kind: 'answered', cost: null, bytes: null, lost: [], problem: null }
@@ -185,13 +182,13 @@ const SILENT: Answered = { kind: 'answered', cost: null, bytes: null, lost: [], 
 function answered({ bytes, status, from, to, asked }: AnswerJob): Answered {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
   const [reader, writer] = [FORMATS[from]!, FORMATS[to]!]
-  if (status >= 300) return { ...SILENT, bytes: bytesOf(writer.writeError(reader.readError(status, text))) }
+  if (status >= 300) return { ...SILENT, bytes: jsonBytes(writer.writeError(reader.readError(status, text))) }
   try {
     if (from === to) return { ...SILENT, cost: { ...reader.readCost(JSON.parse(text)), serviceTier: null } }
     const answer = reader.readAnswer(JSON.parse(text))
     const { usage, model, serviceTier } = answer
     const losses = new Losses()
-    const body = bytesOf(writer.writeAnswer(answer, asked, losses))
+    const body = jsonBytes(writer.writeAnswer(answer, asked, losses))
     return { ...SILENT, cost: { usage, model, serviceTier }, bytes: body, lost: losses.fields }
   } catch (error) {
     if (from !== to) return { ...SILENT, problem: reasonOf(error) }

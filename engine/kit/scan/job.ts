@@ -2,6 +2,7 @@
  * What is done with the texts of a whole body: they are searched and masked, told as messages, or replaced. Plain data
  * in and out, so that a big body can be worked on in another thread (engine/workers/jobs.ts).
  */
+import { jsonBytes } from '#engine/kit/shared-bytes.ts'
 import { type Declared, declaredIn, findsInNames, maskDeclared } from './declared.ts'
 import { type Rule, type RuleSet, rulesOf } from './rules.ts'
 import { findsIn, maskSlots } from './search.ts'
@@ -165,5 +166,5 @@ function entriesOf(value: unknown): number {
 /** A body of which something has been masked. */
 function written(body: object): Uint8Array {
   stripLogprobs(body)
-  return Buffer.from(JSON.stringify(body))
+  return jsonBytes(body)
 }

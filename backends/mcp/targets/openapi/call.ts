@@ -43,7 +43,7 @@ export class CallExchange implements CallEvents {
   constructor(bytesMax: number, uri: string, outcome: Outcome) {
     this.#uri = uri
     this.#outcome = outcome
-    this.#collector = new Collector(bytesMax, null, (bytes) => {
+    this.#collector = new Collector({ max: bytesMax, expected: 0 }, null, (bytes) => {
       this.#bytes = bytes
       if (bytes === null) this.#fail('tooLarge', `the answer is larger than ${bytesMax} bytes`)
     })
