@@ -1,6 +1,6 @@
 /**
- * Memory for long bodies, which threads share: handing one over costs nothing, and who sends it need not copy it, because
- * it is never written again once it is full.
+ * Memory for long bodies, which threads share: handing one over costs nothing, and who sends it need not copy it,
+ * because it is never written again once it is full.
  */
 
 /** Shorter bodies have memory of their thread's own. */
