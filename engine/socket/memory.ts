@@ -6,6 +6,7 @@
  * next one starts. A socket in the middle of a large body gets a slot of its own, because a write
  * that the kernel does not take at once keeps pointing into the memory it was given.
  */
+import { BULK_BODY, BULK_LONG, BULK_NONE, type Bulk } from './wire.ts'
 
 declare global {
   interface Buffer {
@@ -87,6 +88,21 @@ export class ReadMemory {
   /** Slots in use, or lent to a write. */
   get busy(): number {
     return SLOTS_MAX - this.#free.length
+  }
+
+  /**
+   * Where a wire reads next that has just read `count` bytes into `slot` (null: the shared buffer) and is in the middle
+   * of `bulk`. Null: into the shared buffer.
+   */
+  slotAfter(slot: ReadSlot | null, count: number, bulk: Bulk, isPaused: boolean): ReadSlot | null {
+    if (slot === null) {
+      const isWorth = bulk === BULK_LONG || (bulk === BULK_BODY && count >= READ_BYTES / 2)
+      return isWorth ? this.take() : null
+    }
+    if (bulk !== BULK_NONE && (slot.lent === 0 || isPaused)) return slot
+    // The body is over, or a write still points into the slot while reading goes on.
+    this.release(slot)
+    return bulk === BULK_NONE ? null : this.take()
   }
 
   /** A slot for a bulk transfer, or null when none is free. */

@@ -4,20 +4,11 @@ import { isShared } from '#engine/kit/shared-bytes.ts'
 import { HalfClose } from './half-close.ts'
 import { EOF, type Handle, type Handles, STATE_ASYNC, STATE_READ, type WriteRequest } from './handles.ts'
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
-import { READ_BYTES, type ReadMemory, type ReadSlot } from './memory.ts'
+import type { ReadMemory, ReadSlot } from './memory.ts'
 import { newOutbox, OUTBOX_BYTES, type Outbox } from './outbox.ts'
 import { ownAddressOf, type PeerAddress, peerOf } from './peer.ts'
 import { endRoundSoon, enterTurn, leaveTurn, markDirty, roundsEnded } from './round.ts'
-import {
-  BULK_LONG,
-  BULK_NONE,
-  type Bulk,
-  NOBODY,
-  plainAddress,
-  TEXT_WAITING_MAX,
-  type Wire,
-  type WireOwner
-} from './wire.ts'
+import { BULK_NONE, type Bulk, NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
 
 /**
  * How bytes leave, by size: the shortest as one latin1 string with the text around them, the longest
@@ -157,17 +148,10 @@ export class RawWire implements Wire {
 
   #nextView(count: number): Buffer | undefined {
     const { memory } = this.#shared
-    const slot = this.#slot
-    if (slot === null) {
-      if (this.bulk !== BULK_LONG && (this.bulk === BULK_NONE || count < READ_BYTES / 2)) return undefined
-      this.#slot = memory.take()
-      return this.#slot?.view
-    }
-    if (this.bulk !== BULK_NONE && (slot.lent === 0 || this.#paused)) return undefined
-    // The body is over, or a write still points into the slot while reading goes on.
-    memory.release(slot)
-    this.#slot = this.bulk === BULK_NONE ? null : memory.take()
-    return this.#slot === null ? memory.sharedView : this.#slot.view
+    const slot = memory.slotAfter(this.#slot, count, this.bulk, this.#paused)
+    if (slot === this.#slot) return undefined
+    this.#slot = slot
+    return slot === null ? memory.sharedView : slot.view
   }
 
   write(text: string): void {

@@ -141,7 +141,8 @@ export const FAULTS: readonly Fault[] = [
   alone('CONTINUATION of nothing', (client) => frame(CONTINUATION, END_HEADERS, 1, get(client))),
   alone('a frame between HEADERS and CONTINUATION', (client) => {
     const block = get(client)
-    return `${frame(HEADERS, END_STREAM, 1, block.slice(0, 2))}${frame(PING, 0, 0, '12345678')}${frame(CONTINUATION, END_HEADERS, 1, block.slice(2))}`
+    const ping = frame(PING, 0, 0, '12345678')
+    return frame(HEADERS, END_STREAM, 1, block.slice(0, 2)) + ping + frame(CONTINUATION, END_HEADERS, 1, block.slice(2))
   }),
   alone('CONTINUATION of another stream', (client) => {
     const block = get(client)
