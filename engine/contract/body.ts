@@ -4,6 +4,7 @@
  */
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { hasNoContent } from '#engine/http/status.ts'
+import { Pieces } from '#engine/kit/pieces.ts'
 import { atRoundEnd } from '#engine/socket/round.ts'
 import type { ErrorCode } from './errors.ts'
 import { BODY_LENGTH, BODY_NONE, type BodyTaker, type Exchange, type LocalReply } from './exchange.ts'
@@ -17,24 +18,24 @@ export type Fail = (ex: Exchange, code: ErrorCode) => void
 export class Collector implements BodyTaker {
   readonly #max: number
   readonly #done: (bytes: Buffer | null) => void
-  readonly #pieces: Buffer[]
+  readonly #pieces = new Pieces()
   #length = 0
 
   /** `done` is called once: with the body, or with null when it is longer than `max` bytes. */
   constructor(max: number, held: readonly Buffer[] | null, done: (bytes: Buffer | null) => void) {
     this.#max = max
     this.#done = done
-    this.#pieces = held === null ? [] : [...held]
-    for (const piece of this.#pieces) this.#length += piece.length
+    if (held !== null) for (const piece of held) this.#pieces.adopt(piece)
+    this.#length = lengthOf(held)
   }
 
   /** True: what is too long is not kept, and whoever was told of it decides. */
   take(chunk: Buffer, start: number, end: number): boolean {
     if (this.#length > this.#max) return true
     this.#length += end - start
-    if (this.#length <= this.#max) this.#pieces.push(Buffer.from(chunk.subarray(start, end)))
+    if (this.#length <= this.#max) this.#pieces.push(chunk, start, end)
     else {
-      this.#pieces.length = 0
+      this.#pieces.drop()
       this.#done(null)
     }
     return true
@@ -43,7 +44,7 @@ export class Collector implements BodyTaker {
   end(): void {
     if (this.#length > this.#max) return
     // One piece is the rule: it is a copy already.
-    this.#done(this.#pieces.length === 1 ? this.#pieces[0]! : Buffer.concat(this.#pieces))
+    this.#done(this.#pieces.whole)
   }
 }
 
