@@ -119,10 +119,24 @@ export class Http2Sender {
   widen(increment: number): boolean {
     this.#window += increment
     if (this.#window > WINDOW_MAX) return false
-    this.flush()
+    this.#shareRoom()
     return true
   }
 
+  /** In turn, as far as it goes: a byte of room must not make us look at everybody who waits for it. */
+  #shareRoom(): void {
+    const queue = this.#queue
+    let at = 0
+    this.#queue = []
+    while (at < queue.length && this.#window > 0) {
+      const stream = queue[at++]!
+      stream.isQueued = false
+      if (!stream.isOver) stream.flush()
+    }
+    if (at < queue.length) this.#queue = queue.slice(at).concat(this.#queue)
+  }
+
+  /** The wire has drained. */
   flush(): void {
     const queue = this.#queue
     if (queue.length === 0) return

@@ -92,8 +92,13 @@ export class Http2Exchange implements ServerStream {
     }
     if (at === end && !sender.congested) return true
     this.#isThrottled = true
-    sender.wantsRoom(this)
+    this.#queue()
     return false
+  }
+
+  /** Who waits for a window of its own hears of it by its own number. */
+  #queue(): void {
+    if (this.#waiting === null || this.sendWindow > 0) this.#sender.wantsRoom(this)
   }
 
   sendEnd(trailers: string): void {
@@ -114,7 +119,7 @@ export class Http2Exchange implements ServerStream {
       const piece = this.#waiting.first
       const room = Math.min(piece.length, this.sendWindow, sender.room)
       if (room <= 0 || sender.congested) {
-        sender.wantsRoom(this)
+        this.#queue()
         return
       }
       this.sendWindow -= room
