@@ -19,6 +19,7 @@ import type { Recorder, Router } from './contract/route.ts'
 import type { ClientEvents, ServerEvents } from './contract/transport.ts'
 import type { HeaderBlock } from './http/headers.ts'
 import { chance } from './kit/chance.ts'
+import { keepPiece } from './kit/pieces.ts'
 import type { TimerWheel } from './kit/timer-wheel.ts'
 import { buildReply, dropServer, replyFor, sendReply } from './local-reply.ts'
 import { Mirrors } from './mirrors.ts'
@@ -129,9 +130,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
       ex.bodySent = true
       return server.sendBody(chunk, start, end, slot)
     }
-    const piece = Buffer.from(chunk.subarray(start, end))
-    if (ex.heldRequest === null) ex.heldRequest = [piece]
-    else ex.heldRequest.push(piece)
+    ex.heldRequest = keepPiece(ex.heldRequest, chunk, start, end)
     return false
   }
 
@@ -227,9 +226,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     if (ex.step === STEP_SENDING) return ex.client.sendBody(ex, chunk, start, end, slot)
     if (ex.step !== STEP_RESPONSE) return ex.retry === null || this.#retries.beginning(ex, chunk, start, end)
     if (ex.responseCollector !== null) return ex.responseCollector.take(chunk, start, end)
-    const piece = Buffer.from(chunk.subarray(start, end))
-    if (ex.heldResponse === null) ex.heldResponse = [piece]
-    else ex.heldResponse.push(piece)
+    ex.heldResponse = keepPiece(ex.heldResponse, chunk, start, end)
     return false
   }
 

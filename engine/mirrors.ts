@@ -8,6 +8,7 @@ import type { Copies, RouteMirror } from './contract/mirror.ts'
 import type { Route } from './contract/route.ts'
 import type { ClientEvents, ClientStream, ClientTls, SpliceEnd } from './contract/transport.ts'
 import { COPY_VIA, isCopyEnough } from './http/via.ts'
+import { Pieces } from './kit/pieces.ts'
 import { type TimerWheel, WheelTimer } from './kit/timer-wheel.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from './socket/round.ts'
 
@@ -94,7 +95,7 @@ class Copy implements Copies, ClientStream {
   readonly #shared: { bytes: number }
   readonly #bytesMax: number
   /** Body bytes that the mirror has not taken yet. */
-  #waiting: Buffer[] = []
+  readonly #waiting = new Pieces()
   #waitingBytes = 0
   /** The mirror takes bytes now. */
   #flows = false
@@ -160,7 +161,8 @@ class Copy implements Copies, ClientStream {
 
   body(chunk: Buffer, start: number, end: number): void {
     if (this.#isOver) return
-    this.#add(Buffer.from(chunk.subarray(start, end)))
+    this.#waiting.push(chunk, start, end)
+    this.#count(end - start)
     if (this.#flows) this.#flush()
   }
 
@@ -180,23 +182,25 @@ class Copy implements Copies, ClientStream {
 
   #add(piece: Buffer): void {
     if (this.#isOver) return
-    this.#waiting.push(piece)
-    this.#waitingBytes += piece.length
-    this.#shared.bytes += piece.length
+    this.#waiting.adopt(piece)
+    this.#count(piece.length)
+  }
+
+  #count(bytes: number): void {
+    this.#waitingBytes += bytes
+    this.#shared.bytes += bytes
     if (this.#waitingBytes > this.#bytesMax || this.#shared.bytes > WAITING_BYTES_MAX) this.#fail('UPSTREAM_OVERFLOW')
   }
 
   #flush(): void {
     const { events } = this.#options
-    let taken = 0
-    while (this.#flows && taken < this.#waiting.length) {
-      const piece = this.#waiting[taken++]!
+    // A fault on the way empties the list.
+    while (this.#flows && !this.#waiting.isEmpty) {
+      const piece = this.#waiting.shift()
       this.#waitingBytes -= piece.length
       this.#shared.bytes -= piece.length
       this.#flows = events.onRequestBody(this.#ex, piece, 0, piece.length, null)
     }
-    // A fault on the way has emptied the list already.
-    this.#waiting.splice(0, taken)
     if (!this.#flows || this.#trailers === null || this.#ex.requestDone) return
     this.#ex.requestDone = true
     events.onRequestEnd(this.#ex, this.#trailers)
@@ -205,7 +209,7 @@ class Copy implements Copies, ClientStream {
   #forget(): void {
     this.#shared.bytes -= this.#waitingBytes
     this.#waitingBytes = 0
-    this.#waiting = []
+    this.#waiting.drop()
     this.#flows = false
   }
 

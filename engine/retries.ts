@@ -8,6 +8,7 @@ import { BODY_NONE, type Exchange, STEP_SERVE } from './contract/exchange.ts'
 import { RetryState, type RouteRetry } from './contract/retry.ts'
 import type { PendingAttempt } from './contract/transport.ts'
 import { isIdempotent } from './http/method.ts'
+import { keepPiece } from './kit/pieces.ts'
 import { type TimerWheel, WheelTimer } from './kit/timer-wheel.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from './socket/round.ts'
 
@@ -116,8 +117,7 @@ export class Retries {
   beginning(ex: Exchange, chunk: Buffer, start: number, end: number): boolean {
     const state = ex.retry
     if (state === null || state.peek === null || ex.step !== STEP_SERVE) return true
-    ex.heldResponse ??= []
-    ex.heldResponse.push(Buffer.from(chunk.subarray(start, end)))
+    ex.heldResponse = keepPiece(ex.heldResponse, chunk, start, end)
     state.peekedBytes += end - start
     const verdict = state.peek.look(chunk, start, end)
     if (verdict === 'more' && state.peekedBytes <= PEEK_BYTES_MAX) return true
@@ -190,7 +190,7 @@ export class Retries {
     if (ex.bodySent) {
       // Pieces that came while nothing was ready are among those kept.
       // A body that a hook has collected is sent from there (lifecycle.onServerReady).
-      ex.heldRequest = ex.requestBytes === null ? [...state.kept!] : null
+      ex.heldRequest = ex.requestBytes === null ? state.kept!.list : null
       ex.bodySent = false
       // The client has been asked for its body already and must not be asked twice.
       ex.request.remove('expect')

@@ -3,12 +3,13 @@
  * and an error behind the last, whenever they are needed. Each byte is looked at a bounded number of times.
  */
 import { SSE_EVENT_BYTES_MAX } from '#engine/http/sse.ts'
+import { Pieces } from '#engine/kit/pieces.ts'
 
 const LF = 10
 const CR = 13
 
 export class EventBytes {
-  #held: Buffer[] = []
+  readonly #held = new Pieces()
   #heldBytes = 0
   /** The line that the next byte belongs to is empty so far. */
   #isLineEmpty = true
@@ -33,8 +34,8 @@ export class EventBytes {
       this.#hold(chunk, start, end)
       return this.#heldBytes > SSE_EVENT_BYTES_MAX ? this.#giveUp() : null
     }
-    const whole = Buffer.concat([...this.#held, chunk.subarray(start, start + length)])
-    this.#held = []
+    const whole = Buffer.concat([...this.#held.list, chunk.subarray(start, start + length)])
+    this.#held.drop()
     this.#heldBytes = 0
     this.#hold(chunk, start + length, end)
     return whole
@@ -43,8 +44,8 @@ export class EventBytes {
   /** What is left of an event that nobody has ended. */
   rest(): Buffer | null {
     if (this.#heldBytes === 0) return null
-    const rest = Buffer.concat(this.#held)
-    this.#held = []
+    const rest = this.#held.whole
+    this.#held.drop()
     this.#heldBytes = 0
     return rest
   }
@@ -86,7 +87,7 @@ export class EventBytes {
 
   #hold(chunk: Buffer, start: number, end: number): void {
     if (start === end) return
-    this.#held.push(Buffer.from(chunk.subarray(start, end)))
+    this.#held.push(chunk, start, end)
     this.#heldBytes += end - start
   }
 

@@ -3,6 +3,7 @@
  * behind the beginning goes its way unread, and the other side waits meanwhile as in any hook that waits.
  */
 import { hasNoContent } from '#engine/http/status.ts'
+import { Pieces } from '#engine/kit/pieces.ts'
 import { inviteBody, lengthOf, replyBytes } from './body.ts'
 import { BODY_NONE, type BodyTaker, type Exchange } from './exchange.ts'
 import { CONTINUE, type Hook, type Verdict } from './filter.ts'
@@ -10,27 +11,27 @@ import { CONTINUE, type Hook, type Verdict } from './filter.ts'
 /** A body that is arriving, as far as it is wanted. */
 class Beginning implements BodyTaker {
   readonly #bytesMax: number
-  readonly #done: (pieces: Buffer[]) => void
-  readonly #pieces: Buffer[]
+  readonly #done: (bytes: Buffer) => void
+  readonly #pieces = new Pieces()
   #length: number
 
-  constructor(bytesMax: number, held: readonly Buffer[] | null, done: (pieces: Buffer[]) => void) {
+  constructor(bytesMax: number, held: readonly Buffer[] | null, done: (bytes: Buffer) => void) {
     this.#bytesMax = bytesMax
     this.#done = done
-    this.#pieces = held === null ? [] : [...held]
+    if (held !== null) for (const piece of held) this.#pieces.adopt(piece)
     this.#length = lengthOf(held)
   }
 
   take(chunk: Buffer, start: number, end: number): boolean {
-    this.#pieces.push(Buffer.from(chunk.subarray(start, end)))
+    this.#pieces.push(chunk, start, end)
     this.#length += end - start
     if (this.#length < this.#bytesMax) return true
-    this.#done(this.#pieces)
+    this.#done(this.#pieces.whole)
     return false
   }
 
   end(): void {
-    this.#done(this.#pieces)
+    this.#done(this.#pieces.whole)
   }
 }
 
@@ -41,14 +42,14 @@ export function collectRequestPrefix(bytesMax: number): Hook {
     if (ex.requestBody === BODY_NONE || ex.upgrade !== null) return CONTINUE
     const held = ex.heldRequest
     if (ex.requestDone || lengthOf(held) >= bytesMax) {
-      keepRequest(ex, held ?? [], bytesMax)
+      keepRequest(ex, Buffer.concat(held ?? []), bytesMax)
       return CONTINUE
     }
     return new Promise<Verdict>((resolve) => {
       ex.heldRequest = null
-      ex.requestCollector = new Beginning(bytesMax, held, (pieces) => {
+      ex.requestCollector = new Beginning(bytesMax, held, (bytes) => {
         ex.requestCollector = null
-        keepRequest(ex, pieces, bytesMax)
+        keepRequest(ex, bytes, bytesMax)
         resolve(CONTINUE)
       })
       inviteBody(ex)
@@ -68,14 +69,14 @@ export function collectResponsePrefix(bytesMax: number): Hook {
     if (ex.responseBody === BODY_NONE) return CONTINUE
     const held = ex.heldResponse
     if (ex.heldTrailers !== null || lengthOf(held) >= bytesMax) {
-      keepResponse(ex, held ?? [], bytesMax)
+      keepResponse(ex, Buffer.concat(held ?? []), bytesMax)
       return CONTINUE
     }
     return new Promise<Verdict>((resolve) => {
       ex.heldResponse = null
-      ex.responseCollector = new Beginning(bytesMax, held, (pieces) => {
+      ex.responseCollector = new Beginning(bytesMax, held, (bytes) => {
         ex.responseCollector = null
-        keepResponse(ex, pieces, bytesMax)
+        keepResponse(ex, bytes, bytesMax)
         resolve(CONTINUE)
       })
       ex.server?.resumeBody()
@@ -84,14 +85,12 @@ export function collectResponsePrefix(bytesMax: number): Hook {
 }
 
 /** What is sent and what is looked at are the same bytes: one copy. */
-function keepRequest(ex: Exchange, pieces: readonly Buffer[], bytesMax: number): void {
-  const bytes = Buffer.concat(pieces)
+function keepRequest(ex: Exchange, bytes: Buffer, bytesMax: number): void {
   ex.heldRequest = bytes.length === 0 ? null : [bytes]
   ex.requestPrefix = bytes.subarray(0, prefixEnd(bytes, bytesMax))
 }
 
-function keepResponse(ex: Exchange, pieces: readonly Buffer[], bytesMax: number): void {
-  const bytes = Buffer.concat(pieces)
+function keepResponse(ex: Exchange, bytes: Buffer, bytesMax: number): void {
   ex.heldResponse = bytes.length === 0 ? null : [bytes]
   ex.responsePrefix = bytes.subarray(0, prefixEnd(bytes, bytesMax))
 }

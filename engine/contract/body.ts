@@ -4,6 +4,7 @@
  */
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { hasNoContent } from '#engine/http/status.ts'
+import { Pieces } from '#engine/kit/pieces.ts'
 import { SHARED_BYTES, sharedRoom } from '#engine/kit/shared-bytes.ts'
 import { atRoundEnd } from '#engine/socket/round.ts'
 import type { ErrorCode } from './errors.ts'
@@ -20,7 +21,7 @@ export class Collector implements BodyTaker {
   /** As the message says; 0: it does not. */
   readonly #expected: number
   readonly #done: (bytes: Buffer | null) => void
-  readonly #pieces: Buffer[]
+  readonly #pieces = new Pieces()
   /** Where a long body goes as it comes: to join its pieces at the end would take milliseconds. */
   #whole: Buffer | null = null
   #length = 0
@@ -34,8 +35,8 @@ export class Collector implements BodyTaker {
     this.#max = max
     this.#expected = expected
     this.#done = done
-    this.#pieces = held === null ? [] : [...held]
-    for (const piece of this.#pieces) this.#length += piece.length
+    if (held !== null) for (const piece of held) this.#pieces.adopt(piece)
+    this.#length = lengthOf(held)
   }
 
   /** True: what is too long is not kept, and whoever was told of it decides. */
@@ -44,19 +45,19 @@ export class Collector implements BodyTaker {
     const at = this.#length
     this.#length += end - start
     if (this.#length > this.#max) {
-      this.#pieces.length = 0
+      this.#pieces.drop()
       this.#whole = null
       this.#done(null)
     } else if (this.#whole !== null && this.#length <= this.#whole.length) chunk.copy(this.#whole, at, start, end)
     else {
       // More has come than was announced.
-      if (this.#whole !== null) this.#pieces.push(this.#whole.subarray(0, at))
+      if (this.#whole !== null) this.#pieces.adopt(this.#whole.subarray(0, at))
       this.#whole = null
-      this.#pieces.push(Buffer.from(chunk.subarray(start, end)))
+      this.#pieces.push(chunk, start, end)
       // Who has sent so much may be believed that more comes.
       if (this.#length > SHARED_BYTES && this.#length <= this.#expected) {
-        this.#whole = joined(this.#pieces, Math.min(this.#expected, this.#max))
-        this.#pieces.length = 0
+        this.#whole = joined(this.#pieces.list, Math.min(this.#expected, this.#max))
+        this.#pieces.drop()
       }
     }
     return true
@@ -66,7 +67,8 @@ export class Collector implements BodyTaker {
     if (this.#length > this.#max) return
     if (this.#whole !== null) this.#done(this.#whole.subarray(0, this.#length))
     // One piece is the rule: it is a copy already.
-    else this.#done(this.#pieces.length === 1 ? this.#pieces[0]! : joined(this.#pieces, this.#length))
+    else if (this.#pieces.isSingle) this.#done(this.#pieces.first)
+    else this.#done(joined(this.#pieces.list, this.#length))
   }
 }
 

@@ -1,4 +1,5 @@
 /** What the policy `retry` compiles to, and what the engine keeps of an exchange that may be repeated. */
+import { Pieces } from '#engine/kit/pieces.ts'
 import type { BudgetLimits, RetryBudget } from '#engine/kit/retry-budget.ts'
 import type { Exchange } from './exchange.ts'
 
@@ -46,7 +47,7 @@ export class RetryState {
   /** Answer of the precondition; null: not asked yet. */
   allowed: boolean | null = null
   /** The request body so far, or null when it is too long to be kept. */
-  kept: Buffer[] | null = []
+  kept: Pieces | null = new Pieces()
   /** The answer at hand is looked into. */
   peek: Peek | null = null
   peekedBytes = 0
@@ -65,6 +66,6 @@ export class RetryState {
     if (kept === null) return
     this.#keptBytes += end - start
     if (this.#keptBytes > this.route.bodyBytesMax) this.kept = null
-    else kept.push(Buffer.from(chunk.subarray(start, end)))
+    else kept.push(chunk, start, end)
   }
 }

@@ -29,6 +29,9 @@ export const MORE = -1
 /** Nothing goes on from here: the stage has ended the connection, or goes on by itself with what it has read. */
 export const TAKEN = -2
 
+const NO_ROOM = Buffer.alloc(0)
+const ROOM_BYTES_MIN = 512
+
 export abstract class Stage<Place extends StagePlace = StagePlace> implements WireOwner, OpenConnection {
   protected readonly place: Place
   protected readonly wire: Wire
@@ -36,6 +39,8 @@ export abstract class Stage<Place extends StagePlace = StagePlace> implements Wi
   readonly startedAt: number
   readonly #timer: WheelTimer
   #kept: Buffer | null = null
+  /** What has come in more than one piece is its beginning. */
+  #room = NO_ROOM
   protected isOver = false
 
   constructor(place: Place, wire: Wire, timeoutMs: number, startedAt = turnStartedAt) {
@@ -60,7 +65,7 @@ export abstract class Stage<Place extends StagePlace = StagePlace> implements Wi
   onRead(start: number, end: number, slot: ReadSlot | null): void {
     const { memory } = this.place
     const before = this.#kept
-    const kept = before === null ? null : Buffer.concat([before, memory.bytes.subarray(start, end)])
+    const kept = before === null ? null : this.#append(before, memory.bytes, start, end)
     const at = kept === null ? this.decide(memory.bytes, start, end) : this.decide(kept, 0, kept.length)
     if (at === TAKEN) return
     if (at === MORE) {
@@ -74,6 +79,17 @@ export abstract class Stage<Place extends StagePlace = StagePlace> implements Wi
       if (at < before.length) this.#passKept(before, at)
       this.#pass(start + Math.max(0, at - before.length), end, slot)
     }
+  }
+
+  /** In room that doubles: a client that sends byte by byte must not make us copy everything for each. */
+  #append(before: Buffer, bytes: Buffer, start: number, end: number): Buffer {
+    const total = before.length + end - start
+    if (this.#room.length < total) {
+      this.#room = Buffer.allocUnsafeSlow(Math.max(2 * total, ROOM_BYTES_MIN))
+      before.copy(this.#room)
+    }
+    bytes.copy(this.#room, before.length, start, end)
+    return this.#room.subarray(0, total)
   }
 
   #pass(start: number, end: number, slot: ReadSlot | null): void {

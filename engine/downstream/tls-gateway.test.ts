@@ -142,6 +142,15 @@ describe('listeners of TLS', { timeout: 60_000 }, () => {
     equal(line['src.identity'], 'spiffe://td/ns/shop/sa/cart')
   })
 
+  it('tells a client without a certificate by an alert, also one that has sent its request by then', async () => {
+    const { port } = gateway
+    const args = ['-sSk', '--tlsv1.3', '--resolve', `b.test:${port}:127.0.0.1`, `https://b.test:${port}/`]
+    for (let i = 0; i < 10; i++) {
+      const said = await run('curl', args).catch((error: { stderr: string }) => error)
+      match(said.stderr, /alert certificate required/)
+    }
+  })
+
   it('answers clear-text HTTP in clear text, and ends what is no TLS', async () => {
     const answer = await exchangeRaw(gateway.port, 'GET / HTTP/1.1\r\nHost: a.test\r\n\r\n')
     match(answer, /^HTTP\/1\.1 400 Bad Request\r\n[\s\S]*this port speaks TLS: use https:\/\/\n$/)

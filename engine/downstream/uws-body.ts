@@ -1,32 +1,33 @@
 /** What uWebSockets.js takes of a response body, and what it leaves with us until the client reads on. */
+import { Pieces } from '#engine/kit/pieces.ts'
 import type { HttpResponse } from './uws-library.ts'
 
 export class BodyWriter {
   /** The client does not read as fast as we write. */
   isCongested = false
   /** Copies of bytes that wait: for the end of the round, or for the client. Bounded: the upstream is stopped. */
-  #held: Buffer[] = []
+  readonly #held = new Pieces()
   /** Bytes of a sized body that the library has taken. */
   #offset = 0
 
   get isHolding(): boolean {
-    return this.#held.length > 0
+    return !this.#held.isEmpty
   }
 
   keep(bytes: Buffer): void {
-    this.#held.push(Buffer.from(bytes))
+    this.#held.push(bytes, 0, bytes.length)
   }
 
   /** What is held, and `bytes` behind it; from now on the caller's to write. */
   take(bytes: Buffer | null): Buffer[] {
-    const pieces = this.#held
-    this.#held = []
+    const pieces = this.#held.list
+    this.#held.drop()
     if (bytes !== null) pieces.push(bytes)
     return pieces
   }
 
   drop(): void {
-    this.#held = []
+    this.#held.drop()
   }
 
   /** Whether `bytes` are the last of a body of `total` bytes. */

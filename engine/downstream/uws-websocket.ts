@@ -19,6 +19,7 @@ import {
   PROTOCOL_ERROR,
   TEXT
 } from '#engine/http/websocket.ts'
+import { Pieces } from '#engine/kit/pieces.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
@@ -126,7 +127,7 @@ export class WebSocketEnd implements SpliceEnd, FrameHandler {
   #peer: SpliceEnd | null = null
   #closed: () => void = () => {}
   /** Frames that wait for the server, and their size. */
-  #ahead: Buffer[] = []
+  readonly #ahead = new Pieces()
   #aheadBytes = 0
   #isPeerFull = false
   #isCongested = false
@@ -229,18 +230,19 @@ export class WebSocketEnd implements SpliceEnd, FrameHandler {
 
   #forward(frame: Buffer): void {
     this.bytes += frame.length
-    this.#ahead.push(frame)
+    this.#ahead.push(frame, 0, frame.length)
     this.#aheadBytes += frame.length
     this.#pump()
     // One message may be larger than what is kept: it was taken, so it is passed on.
-    if (this.#aheadBytes > AHEAD_BYTES_MAX && this.#ahead.length > 1) this.#fail(TRY_AGAIN_LATER, TRY_AGAIN_LATER)
+    if (this.#aheadBytes > AHEAD_BYTES_MAX && this.#aheadBytes > frame.length)
+      this.#fail(TRY_AGAIN_LATER, TRY_AGAIN_LATER)
   }
 
   #pump(): void {
     const peer = this.#peer
     if (peer === null) return
-    while (this.#ahead.length > 0 && !this.#isPeerFull) {
-      const frame = this.#ahead.shift()!
+    while (!this.#ahead.isEmpty && !this.#isPeerFull) {
+      const frame = this.#ahead.shift()
       this.#aheadBytes -= frame.length
       this.#isPeerFull = !peer.send(frame, 0, frame.length, null)
     }
@@ -249,7 +251,7 @@ export class WebSocketEnd implements SpliceEnd, FrameHandler {
   /** Gives up on both sides, each with its close code. */
   #fail(toServer: number, toClient: number): void {
     if (this.#ws === null) return
-    this.#ahead = []
+    this.#ahead.drop()
     this.#aheadBytes = 0
     const frame = encodeClose(toServer, new Uint8Array(0))
     this.#peer?.send(frame, 0, frame.length, null)
@@ -284,8 +286,8 @@ export class WebSocketEnd implements SpliceEnd, FrameHandler {
   }
 
   #pumpAll(peer: SpliceEnd): void {
-    for (const frame of this.#ahead) peer.send(frame, 0, frame.length, null)
-    this.#ahead = []
+    for (const frame of this.#ahead.list) peer.send(frame, 0, frame.length, null)
+    this.#ahead.drop()
   }
 }
 

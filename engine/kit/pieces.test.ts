@@ -1,6 +1,6 @@
 import { equal, ok } from 'node:assert/strict'
 import { it } from 'node:test'
-import { Pieces } from './pieces.ts'
+import { keepPiece, Pieces } from './pieces.ts'
 
 it('gives back what was put in, in order, however it was cut', () => {
   const all = Buffer.from(Array.from({ length: 100_000 }, (_, i) => (i * 7) & 255))
@@ -28,4 +28,23 @@ it('keeps few objects for many short pieces', () => {
   let count = 0
   for (; !pieces.isEmpty; count++) pieces.shift()
   ok(count < 10, `${count}`)
+})
+
+it('keepPiece gives a list of few pieces, whatever comes between', () => {
+  let one = keepPiece(null, Buffer.from('a'), 0, 1)
+  let other = keepPiece(null, Buffer.from('b'), 0, 1)
+  const bytes = Buffer.from('xy')
+  const early = [...one]
+  for (let i = 0; i < 50_000; i++) {
+    one = keepPiece(one, bytes, 0, 1)
+    other = keepPiece(other, bytes, 1, 2)
+  }
+  ok(one.length < 10 && other.length < 10, `${one.length} and ${other.length}`)
+  equal(Buffer.concat(one).toString(), `a${'x'.repeat(50_000)}`)
+  equal(Buffer.concat(other).toString(), `b${'y'.repeat(50_000)}`)
+  equal(Buffer.concat(early).toString(), 'a')
+  const long = Buffer.alloc(40_000, 'z')
+  one = keepPiece(one, long, 0, long.length)
+  one = keepPiece(one, bytes, 0, 2)
+  equal(Buffer.concat(one).length, 90_003)
 })

@@ -10,6 +10,7 @@ import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import type { ReadSlot } from './memory.ts'
 import { ownAddressOf, type PeerAddress, peerOf } from './peer.ts'
 import { enterTurn, leaveTurn, markDirty } from './round.ts'
+import { closeBehindAlert } from './tls-alert.ts'
 import { TlsQueue } from './tls-queue.ts'
 import { COPIED_BYTES_MAX, LENT_BYTES_MAX, type TlsShared } from './tls-shared.ts'
 import { BULK_NONE, type Bulk, NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
@@ -331,12 +332,12 @@ export class TlsWire implements Wire {
     const { owner } = this
     const secured = this.#secured
     this.#secured = null
-    this.#dispose()
+    this.#dispose(false, secured !== null && code.startsWith('ERR_SSL'))
     if (secured !== null) secured(code)
     else owner.onError(code)
   }
 
-  #dispose(isClosed = false): void {
+  #dispose(isClosed = false, isAlerted = false): void {
     if (this.#dead) return
     this.#dead = true
     this.owner = NOBODY
@@ -344,7 +345,9 @@ export class TlsWire implements Wire {
     if (this.#lingering) stopLingering(this)
     const { handle } = this
     // OpenSSL may be running below us: it is freed when the loop has closed the socket.
-    if (!isClosed) this.#below.close(() => handle.destroySSL())
+    const close = () => this.#below.close(() => handle.destroySSL())
+    if (isAlerted) closeBehindAlert(this.#below, this.#shared.handles, close)
+    else if (!isClosed) close()
   }
 }
 

@@ -196,6 +196,8 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
     this.#resolver!.resolve().then(
       () => {
         enterTurn()
+        // Its time was for the name. Who waits for a shared connection has no clock: the dial has one.
+        this.timers.disarm(attempt.timer)
         if (!attempt.cancelled) this.dial(attempt)
         leaveTurn()
       },

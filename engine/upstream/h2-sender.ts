@@ -5,7 +5,7 @@ import { HeaderBlock } from '#engine/http/headers.ts'
 import type { Allowance } from '#engine/http2/allowance.ts'
 import { frameHead, headersFrame } from '#engine/http2/frame-writer.ts'
 import { HpackEncoder } from '#engine/http2/hpack-encoder.ts'
-import { DATA, DEFAULT_WINDOW, END_STREAM, WINDOW_MAX } from '#engine/http2/protocol.ts'
+import { DATA, DEFAULT_WINDOW, END_STREAM, ENHANCE_YOUR_CALM, NO_ERROR, WINDOW_MAX } from '#engine/http2/protocol.ts'
 import type { PeerSettings } from '#engine/http2/settings.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import type { Wire } from '#engine/socket/wire.ts'
@@ -15,6 +15,8 @@ import type { Http2Exchange } from './h2-stream.ts'
 const DATA_BYTES_MAX = 64 * 1024
 /** Frames without use (windows, answers to nothing) that one useful frame excuses. */
 export const EARNED_PER_FRAME = 4
+/** Requests and answers to frames that wait for a server that does not read. */
+const UNREAD_MAX = 1000
 /** A literal that no table keeps (RFC 7541 section 6.2.2): te: trailers, which gRPC servers insist on. */
 const TE_TRAILERS = '\x00\x02te\x08trailers'
 
@@ -29,6 +31,7 @@ export class Http2Sender {
   #window = DEFAULT_WINDOW
   /** Streams that wait for that, or for the wire. */
   #queue: Http2Exchange[] = []
+  #unread = 0
 
   constructor(wire: Wire, peer: PeerSettings, scheme: 'http' | 'https', idleFrames: Allowance) {
     this.#idleFrames = idleFrames
@@ -45,6 +48,19 @@ export class Http2Sender {
   /** The wire takes no more at the moment. */
   get congested(): boolean {
     return this.#wire.congested
+  }
+
+  /** To be asked before each request: whether too much waits for a server that reads nothing. */
+  isUnread(): boolean {
+    this.#unread = this.#wire.congested ? this.#unread + 1 : 0
+    return this.#unread > UNREAD_MAX
+  }
+
+  /** Answers a frame of the server: NO_ERROR, or why not. */
+  reply(text: string): number {
+    if (this.isUnread()) return ENHANCE_YOUR_CALM
+    this.#wire.write(text)
+    return NO_ERROR
   }
 
   /** `isWhole`: the request has no body. */
@@ -86,6 +102,14 @@ export class Http2Sender {
     this.#queue.push(stream)
   }
 
+  /** It is over: one that ends without having got its room must not be kept until somebody gets some. */
+  forget(stream: Http2Exchange): void {
+    if (!stream.isQueued) return
+    stream.isQueued = false
+    const at = this.#queue.indexOf(stream)
+    if (at >= 0) this.#queue.splice(at, 1)
+  }
+
   /** The server's SETTINGS have come. */
   configure(): void {
     this.#encoder.resize(this.#peer.tableBytes)
@@ -95,10 +119,24 @@ export class Http2Sender {
   widen(increment: number): boolean {
     this.#window += increment
     if (this.#window > WINDOW_MAX) return false
-    this.flush()
+    this.#shareRoom()
     return true
   }
 
+  /** In turn, as far as it goes: a byte of room must not make us look at everybody who waits for it. */
+  #shareRoom(): void {
+    const queue = this.#queue
+    let at = 0
+    this.#queue = []
+    while (at < queue.length && this.#window > 0) {
+      const stream = queue[at++]!
+      stream.isQueued = false
+      if (!stream.isOver) stream.flush()
+    }
+    if (at < queue.length) this.#queue = queue.slice(at).concat(this.#queue)
+  }
+
+  /** The wire has drained. */
   flush(): void {
     const queue = this.#queue
     if (queue.length === 0) return

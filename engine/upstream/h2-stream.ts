@@ -51,7 +51,7 @@ export class Http2Exchange implements ServerStream {
   /** The client was told to stop. */
   #isThrottled = false
   /** Of the body so far; null: more than is kept. */
-  #kept: Buffer[] | null
+  #kept: Pieces | null
   #keptBytes = 0
   #interims = 0
   /** What Content-Length promises; -1: nothing. */
@@ -68,7 +68,7 @@ export class Http2Exchange implements ServerStream {
     this.ex = ex
     this.sendWindow = sendWindow
     // A body that a hook has collected is there already.
-    this.#kept = ex.requestBytes === null ? [] : null
+    this.#kept = ex.requestBytes === null ? new Pieces() : null
   }
 
   // --- the request ---
@@ -92,8 +92,13 @@ export class Http2Exchange implements ServerStream {
     }
     if (at === end && !sender.congested) return true
     this.#isThrottled = true
-    sender.wantsRoom(this)
+    this.#queue()
     return false
+  }
+
+  /** Who waits for a window of its own hears of it by its own number. */
+  #queue(): void {
+    if (this.#waiting === null || this.sendWindow > 0) this.#sender.wantsRoom(this)
   }
 
   sendEnd(trailers: string): void {
@@ -114,7 +119,7 @@ export class Http2Exchange implements ServerStream {
       const piece = this.#waiting.first
       const room = Math.min(piece.length, this.sendWindow, sender.room)
       if (room <= 0 || sender.congested) {
-        sender.wantsRoom(this)
+        this.#queue()
         return
       }
       this.sendWindow -= room
@@ -140,7 +145,7 @@ export class Http2Exchange implements ServerStream {
     if (kept === null) return
     this.#keptBytes += end - start
     if (this.#keptBytes > KEPT_BYTES_MAX) this.#kept = null
-    else kept.push(Buffer.from(chunk.subarray(start, end)))
+    else kept.push(chunk, start, end)
   }
 
   /** Makes of the exchange what it was before it was sent, as far as that is possible. */
@@ -149,10 +154,10 @@ export class Http2Exchange implements ServerStream {
     const kept = this.#kept
     if (ex.requestBytes !== null) ex.bodySent = false
     else if (kept !== null) {
-      ex.heldRequest = kept
+      ex.heldRequest = kept.list
       ex.bodySent = false
       // The client has been asked for its body already and must not be asked twice.
-      if (kept.length > 0) ex.request.remove('expect')
+      if (!kept.isEmpty) ex.request.remove('expect')
     }
   }
 
@@ -189,10 +194,11 @@ export class Http2Exchange implements ServerStream {
   }
 
   data(bytes: Buffer, start: number, end: number, flow: number): ErrorCode | null {
+    // First of all: what breaks the stream has taken room of the connection too.
+    this.#held += flow
     if (!this.isAnswered || !this.receive.receive(flow)) return 'UPSTREAM_PROTOCOL'
     this.#received += end - start
     if (this.#promised >= 0 && this.#received > this.#promised) return 'UPSTREAM_PROTOCOL'
-    this.#held += flow
     if (end > start && !this.#owner.passBody(this.ex, bytes, start, end)) this.#isPaused = true
     if (!this.#isPaused && !this.isOver) this.#release(true)
     return null
@@ -231,6 +237,7 @@ export class Http2Exchange implements ServerStream {
   end(): void {
     this.isOver = true
     this.#waiting = null
+    this.#sender.forget(this)
     this.#release(false)
   }
 

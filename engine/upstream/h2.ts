@@ -86,6 +86,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
     ex.server = stream
     this.#idleFrames.earn(EARNED_PER_FRAME)
     stream.isSent = ex.requestBody === BODY_NONE
+    if (this.#sender.isUnread()) this.#retire()
     this.#sender.request(ex, id, stream.isSent)
     const max = this.#home.requestsPerConnectionMax
     if ((max > 0 && id >= max * 2 - 1) || id >= STREAM_ID_LAST) this.#retire()
@@ -219,7 +220,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
     const code = this.#peer.take(bytes, start, end)
     if (code !== h2.NO_ERROR) return code
     this.#sender.configure()
-    this.#wire.write(SETTINGS_ACK)
+    if (this.#sender.reply(SETTINGS_ACK) !== h2.NO_ERROR) return h2.ENHANCE_YOUR_CALM
     const change = this.#peer.windowBytes - before
     if (change !== 0) {
       for (const stream of this.#streams.values()) {
@@ -243,8 +244,8 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
 
   onPing(isAck: boolean, bytes: Buffer, start: number): number {
     const code = this.#useless()
-    if (!isAck && code === h2.NO_ERROR) this.#wire.write(pingFrame(true, bytes.latin1Slice(start, start + 8)))
-    return code
+    if (isAck || code !== h2.NO_ERROR) return code
+    return this.#sender.reply(pingFrame(true, bytes.latin1Slice(start, start + 8)))
   }
 
   onGoaway(lastStream: number, _code: number): number {
