@@ -46,7 +46,7 @@ export interface Row {
   readonly peer: string
   /** CPU time per answer, all threads; null for idle connections. */
   readonly cpuUs: Rounds | null
-  /** Round against round (ratioOfRounds; idle: of the memory per connection); null when there is nothing to compare with. */
+  /** Round against round (ratioOfRounds; idle: memory per connection); null: there is nothing to compare with. */
   readonly ratio: number | null
   /** Answers per second of the closed loop, median. */
   readonly rps: number | null
