@@ -15,6 +15,7 @@ import { jobOf, WORKLOADS } from './load/workloads.ts'
 import { microFiles, runMicro } from './micro.ts'
 
 process.env.WEIR_BENCH_ROUTES = '20'
+process.env.WEIR_BENCH_BATCH = '10'
 for (const file of microFiles()) {
   test(`micro ${file.pathname.split('/').at(-1)} runs`, async () => {
     const rows = await runMicro(file, { ms: 0, warmupMs: 0, iterations: 1 })

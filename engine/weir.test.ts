@@ -6,6 +6,11 @@ import { test } from 'node:test'
 import { freePort, type RunningProgram, runNode } from './testing/program.ts'
 
 const LAUNCHER = join(import.meta.dirname, 'weir.mjs')
+/**
+ * The launcher as it is installed: beside it the bundle that `npm test` has made, which starts in a third of the time,
+ * and no sources. Else the clone's own.
+ */
+const INSTALLED = install(process.env.WEIR_TEST_PROGRAM)
 /** Makes the launcher believe that it runs on a Node that is too old. The Node that it starts is not told. */
 const OLD = `--import=data:text/javascript,${encodeURIComponent(
   "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.1.0' } })"
@@ -20,15 +25,26 @@ binds:
 `
 }
 
-function launch(old: boolean, args: readonly string[], input = ''): RunningProgram {
-  return runNode([...(old ? [OLD] : []), LAUNCHER, ...args], input)
+/** The folder stays: the next run writes it again. */
+function install(bundle: string | undefined): string {
+  if (bundle === undefined) return LAUNCHER
+  // Below the clone, so that the pinned Node is found as in an installation.
+  const folder = join(dirname(bundle), 'installed')
+  cpSync(bundle, join(folder, 'dist', 'weir.mjs'))
+  const launcher = join(folder, 'engine', 'weir.mjs')
+  cpSync(LAUNCHER, launcher)
+  return launcher
+}
+
+function launch(old: boolean, args: readonly string[], input = '', launcher = INSTALLED): RunningProgram {
+  return runNode([...(old ? [OLD] : []), launcher, ...args], input)
 }
 
 for (const old of [false, true]) {
   const where = old ? 'on an old Node' : 'on this Node'
 
   test(`the launcher ${where} passes arguments, standard input, output and exit code`, async () => {
-    const version = launch(old, ['--version'])
+    const version = launch(old, ['--version'], '', LAUNCHER)
     assert.equal(await version.exited(), 0)
     assert.match(version.output, /^(?:weir: dist is older.*\n)?weir \d+\.\d+\.\d+\n$/)
     const invalid = launch(old, ['-f', '-'], 'binds: 1\n')

@@ -1,7 +1,7 @@
 /**
- * `npm test`: types, format and lint, floating promises, house rules and layers, and the bundle, all at once; then
- * every *.test.ts under node's own test runner: those of units in three processes, the others in one each. The last
- * line says how many there were.
+ * `npm test`: types, format and lint, floating promises, house rules and layers, and every *.test.ts under node's own
+ * test runner, all from one queue: those of units in three processes, the others in one each. The bundle is made
+ * first: tests start it. The last line says how many tests there were.
  * `npm test -- path/to/one.test.ts ...` runs only those tests.
  */
 import { spawn } from 'node:child_process'
@@ -9,10 +9,12 @@ import { existsSync, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { isTest, listFiles, ROOT } from './files.ts'
 
-/** Test files mostly wait for sockets: a little more than two cores have to do. */
-const TEST_CONCURRENCY = 3
-/** For one file: a hang, even a busy loop, becomes a failure that names it. */
+/** Steps that run at once: tests wait for sockets half of the time. A little more than two cores have to do. */
+const LANES = 3
+/** For one test: a hang becomes a failure that names it. */
 const TEST_TIMEOUT_MS = 120_000
+/** For one step, even of a busy loop; the slowest takes one or two minutes. */
+const STEP_TIMEOUT_MS = 600_000
 
 /**
  * Files that may share a process: nothing in them starts a program or a thread, or changes what the process has for
@@ -23,10 +25,22 @@ const SHARED =
 const ALONE = /program|upstream\/hostile|grpc-example/
 /** Processes that share them. */
 const PARTS = 3
+/** Of the others those that take longest: they begin first, so that the last minute has something for every lane. */
+const LONG = [
+  'engine/workers/supervisor.test.ts',
+  'engine/program.test.ts',
+  'engine/upstream/hostile.test.ts',
+  'bench/load/soak.test.ts',
+  'engine/weir.test.ts',
+  'engine/testing/h1spec.test.ts',
+  'bench/bench.test.ts',
+  'engine/workers/children/children-life.test.ts',
+  'engine/program-files.test.ts'
+]
 
-interface Check {
+interface Step {
   readonly name: string
-  /** Arguments for node: a script and its own arguments. */
+  /** Arguments for node: a script and its own arguments, or tests. */
   readonly args: readonly string[]
 }
 
@@ -46,19 +60,43 @@ function tool(packageName: string, binary: string): string {
   return join(folder, path)
 }
 
-function checks(): Check[] {
+function checks(): Step[] {
   return [
-    { name: 'tsc', args: [tool('typescript', 'tsc'), '--noEmit'] },
-    { name: 'biome', args: [tool('@biomejs/biome', 'biome'), 'check', '.'] },
+    // What has been found out is kept: the next run looks at what has changed, and at what that touches.
+    { name: 'tsc', args: [tool('typescript', 'tsc'), '--noEmit', '--incremental', '--tsBuildInfoFile', TYPES] },
     { name: 'oxlint', args: [tool('oxlint', 'oxlint'), '--type-aware', '.'] },
+    { name: 'biome', args: [tool('@biomejs/biome', 'biome'), 'check', '.'] },
     { name: 'tidy', args: ['--disable-warning=ExperimentalWarning', join(ROOT, 'scripts/tidy.ts')] },
-    { name: 'layers', args: ['--disable-warning=ExperimentalWarning', join(ROOT, 'scripts/layers.ts')] },
-    { name: 'bundle', args: ['--disable-warning=ExperimentalWarning', join(ROOT, 'scripts/build.ts'), BUNDLE] }
+    { name: 'layers', args: ['--disable-warning=ExperimentalWarning', join(ROOT, 'scripts/layers.ts')] }
+  ]
+}
+
+/** Every test file, as steps in the order in which they begin. */
+function tests(): Step[] {
+  const files = listFiles(ROOT).filter(isTest)
+  const isShared = (file: string) => SHARED.test(file) && !ALONE.test(file)
+  const shared = files.filter(isShared)
+  const parts = Array.from({ length: PARTS }, (_, part) => shared.filter((_, i) => i % PARTS === part))
+  const alone = files.filter((file) => !isShared(file))
+  const long = LONG.filter((file) => alone.includes(file))
+  return [
+    ...parts.map((part, i) => ({ name: `units, part ${i + 1} of ${PARTS}`, args: [...ONE_PROCESS, ...part] })),
+    ...[...long, ...alone.filter((file) => !long.includes(file))].map((file) => ({
+      name: file,
+      args: [...ONE_PROCESS, file]
+    }))
   ]
 }
 
 /** What tests start as the program: in a folder of its own below the packages that it is not bundled with. */
 const BUNDLE = join(ROOT, 'dist', 'test', 'weir.mjs')
+/** What tsc remembers. */
+const TYPES = join(ROOT, 'dist', 'test', 'types.json')
+const BUILD: Step = {
+  name: 'bundle',
+  args: ['--disable-warning=ExperimentalWarning', join(ROOT, 'scripts/build.ts'), BUNDLE]
+}
+
 /** What Node has compiled, for the next process: a third of what it takes to load the engine's sources. */
 const COMPILED = join(ROOT, 'dist', 'test', 'compiled')
 
@@ -70,47 +108,35 @@ const env: NodeJS.ProcessEnv = {
 }
 
 const TEST_ARGS = ['--disable-warning=ExperimentalWarning', '--test', `--test-timeout=${TEST_TIMEOUT_MS}`]
-const TAP = '--test-reporter=tap'
+const ONE_PROCESS = [...TEST_ARGS, '--experimental-test-isolation=none', '--test-reporter=tap']
 
 /** Runs the node that runs this, so that every step has the pinned version. Killed by a signal: code 1. */
-function runNode(args: readonly string[], how: 'pipe' | 'tee' | 'inherit'): Promise<Outcome> {
+function runNode(args: readonly string[], how: 'pipe' | 'inherit'): Promise<Outcome> {
   const stdio = how === 'inherit' ? how : 'pipe'
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', stdio, stdio] })
+    const timeout = how === 'pipe' ? STEP_TIMEOUT_MS : 0
+    const child = spawn(process.execPath, args, {
+      ...{ cwd: ROOT, env, timeout, killSignal: 'SIGKILL' },
+      stdio: ['ignore', stdio, stdio]
+    })
     const chunks: Buffer[] = []
-    for (const [stream, own] of [
-      [child.stdout, process.stdout],
-      [child.stderr, process.stderr]
-    ] as const) {
-      stream?.on('data', (chunk: Buffer) => {
-        chunks.push(chunk)
-        if (how === 'tee') own.write(chunk)
-      })
-    }
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => chunks.push(chunk))
     child.once('error', reject)
     child.once('close', (code) => resolve({ code: code ?? 1, output: Buffer.concat(chunks).toString() }))
   })
 }
 
-/** Runs one check and prints its line; what it said is printed only when it failed. */
-async function runCheck({ name, args }: Check): Promise<string | null> {
+/** Runs one step and prints its line; what it said is printed only when it failed. */
+async function runStep({ name, args }: Step): Promise<Outcome> {
   const startedAt = performance.now()
-  const { code, output } = await runNode(args, 'pipe')
+  const outcome = await runNode(args, 'pipe')
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
-  console.log(`${code === 0 ? 'ok  ' : 'FAIL'} ${name} (${seconds} s)`)
-  if (code === 0) return null
-  console.log(output.trimEnd())
-  return name
+  console.log(`${outcome.code === 0 ? 'ok  ' : 'FAIL'} ${name} (${seconds} s)`)
+  if (outcome.code !== 0) console.log(outcome.output.trimEnd())
+  return outcome
 }
 
-/** Runs files in one process. The number of tests that passed; null when one did not, and then all is printed. */
-async function runShared(files: readonly string[]): Promise<number | null> {
-  const { code, output } = await runNode([...TEST_ARGS, '--experimental-test-isolation=none', TAP, ...files], 'pipe')
-  if (code !== 0) console.log(output.trimEnd())
-  return code === 0 ? countOf(output) : null
-}
-
-/** Of the summary of a run. */
+/** Of the summary of a run of tests. */
 function countOf(output: string): number {
   return Number(/^# pass (\d+)$/m.exec(output)?.[1] ?? 0)
 }
@@ -121,24 +147,26 @@ async function main(asked: readonly string[]): Promise<void> {
     if (code !== 0) process.exitCode = 1
     return
   }
-  const failed = (await Promise.all(checks().map(runCheck))).filter((name) => name !== null)
-  if (!failed.includes('bundle')) env.WEIR_TEST_PROGRAM = BUNDLE
-  const files = listFiles(ROOT).filter(isTest)
-  const isShared = (file: string) => SHARED.test(file) && !ALONE.test(file)
-  const shared = files.filter(isShared)
-  const parts = Array.from({ length: PARTS }, (_, part) => runShared(shared.filter((_, i) => i % PARTS === part)))
-  const counts = await Promise.all(parts)
-  const alone = await runAlone(files.filter((file) => !isShared(file)))
-  if (failed.length > 0) console.error(`failed before the tests: ${failed.join(', ')} (see above)`)
-  if (counts.includes(null)) console.error('tests failed in a shared process (see above)')
-  if (failed.length > 0 || counts.includes(null) || alone === null) process.exitCode = 1
-  else console.log(`all ${counts.concat(alone).reduce<number>((sum, count) => sum + (count ?? 0), 0)} tests passed`)
-}
-
-/** As runShared, a process for each file, printed as they end. */
-async function runAlone(files: readonly string[]): Promise<number | null> {
-  const { code, output } = await runNode([...TEST_ARGS, `--test-concurrency=${TEST_CONCURRENCY}`, TAP, ...files], 'tee')
-  return code === 0 ? countOf(output) : null
+  const failed: string[] = []
+  let passed = 0
+  const run = async (step: Step): Promise<void> => {
+    const { code, output } = await runStep(step)
+    if (code !== 0) failed.push(step.name)
+    passed += countOf(output)
+  }
+  await run(BUILD)
+  if (failed.length === 0) env.WEIR_TEST_PROGRAM = BUNDLE
+  const steps = [...checks(), ...tests()].values()
+  const lane = async (): Promise<void> => {
+    for (const step of steps) await run(step)
+  }
+  await Promise.all(Array.from({ length: LANES }, lane))
+  if (failed.length === 0) {
+    console.log(`all ${passed} tests passed`)
+    return
+  }
+  console.error(`failed (see above): ${failed.join(', ')}`)
+  process.exitCode = 1
 }
 
 await main(process.argv.slice(2))

@@ -10,14 +10,8 @@ import { functionsOf, lineOf, type Scan, scan } from './scan.ts'
 const LINE_COLUMNS_MAX = 120
 const FUNCTION_LINES_MAX = 70
 const FILE_LINES_MAX = 400
-/** No reason allows more than this. */
-const FILE_LINES_HARD_MAX = 600
-
-/** Files between the two limits, each with the reason why two files would be harder to read than one. */
-const LONG_FILES: Readonly<Record<string, string>> = {
-  'engine/downstream/h1.ts': 'one connection is one state machine: its states are read together',
-  'engine/http/llhttp.ts': 'the callbacks share the state of one WebAssembly instance'
-}
+/** Tests tell the same story many times over; even so. */
+const TEST_LINES_MAX = 600
 
 /** What lies at the top of the repository; a new folder is a decision, not an accident. */
 const TOP_FOLDERS = ['.ci', 'backends', 'bench', 'docs', 'engine', 'fuzz', 'policies', 'scripts']
@@ -109,7 +103,7 @@ export function checkTidy(root: string): Finding[] {
     else if (file.endsWith('package-lock.json')) findings.push(...checkLock(file, readText(root, file)))
     if (!/\.(?:png|ico|wasm)$/.test(file)) findings.push(...checkPaths(file, readText(root, file)))
   }
-  findings.push(...checkTopFolders(files), ...checkLongFiles(root, files), ...checkDeadFiles(root, files))
+  findings.push(...checkTopFolders(files), ...checkDeadFiles(root, files))
   return findings
 }
 
@@ -136,9 +130,8 @@ function checkShape(file: string, source: string, { code }: Scan): Finding[] {
     findings.push({ file, line: i + 1, message: `line of ${text.length} columns; the limit is ${LINE_COLUMNS_MAX}` })
   })
   const count = source.endsWith('\n') ? lines.length - 1 : lines.length
-  const isLong = count > FILE_LINES_MAX && !isTest(file) && LONG_FILES[file] === undefined
-  if (count > FILE_LINES_HARD_MAX || isLong) {
-    const limit = isLong ? FILE_LINES_MAX : FILE_LINES_HARD_MAX
+  const limit = isTest(file) ? TEST_LINES_MAX : FILE_LINES_MAX
+  if (count > limit) {
     findings.push({
       file,
       line: 0,
@@ -252,13 +245,6 @@ function checkTopFolders(files: readonly string[]): Finding[] {
     if (!present.has(folder)) findings.push({ file: folder, line: 0, message: 'missing: the house has this folder' })
   }
   return findings
-}
-
-/** An exception from the length of files that is no longer needed must go. */
-function checkLongFiles(root: string, files: readonly string[]): Finding[] {
-  return Object.keys(LONG_FILES)
-    .filter((file) => files.includes(file) && readText(root, file).split('\n').length <= FILE_LINES_MAX + 1)
-    .map((file) => ({ file, line: 0, message: 'is short now: take it out of LONG_FILES in scripts/tidy.ts' }))
 }
 
 /** Code that nothing leads to: what ships must be reached from a program, the rest at least from a test. */

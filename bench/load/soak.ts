@@ -33,6 +33,8 @@ interface Kind {
 export interface Course {
   readonly name: string
   readonly kinds: readonly Kind[]
+  /** Of its own, instead of that of the run. */
+  readonly size?: Size
 }
 
 const whole = { route: 'native', workload: 'chat-native', answer: 'chat' } as const
@@ -103,11 +105,12 @@ export async function runSoak(size: Size, courses = COURSES): Promise<Soak[]> {
 }
 
 async function runCourse(
-  { name, kinds }: Course,
-  { requests, parts = PARTS, leakBytes = 0 }: Size,
+  { name, kinds, size: own }: Course,
+  size: Size,
   { fixedPort }: Backend,
   generator: Generator
 ): Promise<Soak> {
+  const { requests, parts = PARTS, leakBytes = 0 } = own ?? size
   const subject = launch({ configuration: configuration(fixedPort), leakBytes })
   try {
     const { port } = await answerOf<{ port: number }>(subject, PROCESS)

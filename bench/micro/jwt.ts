@@ -8,7 +8,7 @@ import { parseToken } from '#policies/shared/jwt-token.ts'
 import { jwtAuthentication } from '#policies/traffic/jwt-authentication.ts'
 
 /** Calls per sample: one call is shorter than the clock can tell. */
-const BATCH = 1000
+const BATCH = Number(process.env.WEIR_BENCH_BATCH ?? 1000)
 
 const key = signingKey('RS256')
 const CONFIG = { issuer: 'https://issuer.example', audiences: ['api'], jwks: keySet([key, { kid: 'a' }]) }

@@ -5,7 +5,7 @@ import { type NamedRoute, routerOf } from '#engine/testing/build-router.ts'
 import { type ExchangeOptions, fakeExchange } from '#engine/testing/exchange.ts'
 
 /** Calls per sample: one call is shorter than the clock can tell. */
-const BATCH = 1000
+const BATCH = Number(process.env.WEIR_BENCH_BATCH ?? 1000)
 
 export function register(bench: Bench): void {
   for (const count of [1, 100, 5000]) {

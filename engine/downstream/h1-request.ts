@@ -4,14 +4,8 @@ import { BODY_LENGTH, BODY_NONE, BODY_STREAM, type BodyKind, Exchange } from '#e
 import type { ClientStream } from '#engine/contract/transport.ts'
 import type { Framing } from '#engine/http/fields.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import {
-  FAULT_FRAMING,
-  FAULT_HEADERS,
-  FAULT_METHOD,
-  FAULT_URI,
-  FAULT_VERSION,
-  type Parser
-} from '#engine/http/llhttp.ts'
+import { FAULT_FRAMING, FAULT_HEADERS, FAULT_METHOD, FAULT_URI, FAULT_VERSION } from '#engine/http/llhttp-faults.ts'
+import type { Parser } from '#engine/http/llhttp-parser.ts'
 import { isAuthority, parseTarget } from '#engine/http/target.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 
@@ -92,7 +86,7 @@ export function isForeign(bytes: Buffer, start: number, end: number): boolean {
   return line > 0 && !text.slice(0, line).includes(' HTTP/')
 }
 
-/** What the parser's fault (llhttp.ts) means for the client. */
+/** What the parser's fault (llhttp-faults.ts) means for the client. */
 export function codeOfFault(fault: number): ErrorCode {
   switch (fault) {
     case FAULT_METHOD:

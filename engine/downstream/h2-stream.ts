@@ -19,11 +19,11 @@ import { Pieces } from '#engine/kit/pieces.ts'
 import { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
-import type { Http1Server } from './h1.ts'
 import { Incoming, type IncomingCarrier, type Receiver } from './h2-incoming.ts'
 import type { Refusal } from './h2-request.ts'
 import type { Sender, Sending } from './h2-sending.ts'
 import { Tunnel } from './h2-tunnel.ts'
+import type { HttpServer } from './http-server.ts'
 
 /** How a stream has ended: with its whole answer, by us before that, by its client. */
 export const ANSWERED = 0
@@ -33,7 +33,7 @@ export type Ending = typeof ANSWERED | typeof RESET | typeof GONE
 
 /** What the streams of a connection share. */
 export interface Carrier extends IncomingCarrier {
-  readonly server: Http1Server
+  readonly server: HttpServer
   readonly tls: ClientTls | null
   readonly encoder: HpackEncoder
   readonly sending: Sending

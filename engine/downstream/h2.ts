@@ -27,7 +27,6 @@ import type { ReadSlot } from '#engine/socket/memory.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
 import { BULK_BODY, BULK_NONE, type Wire, type WireOwner } from '#engine/socket/wire.ts'
 import type { OpenConnection } from './crowd.ts'
-import type { Http1Server } from './h1.ts'
 import { EndedStreams } from './h2-ended.ts'
 import { Farewell } from './h2-farewell.ts'
 import { Floods } from './h2-floods.ts'
@@ -36,6 +35,7 @@ import { NO_FIELDS, RequestHead, TrailerFields } from './h2-request.ts'
 import { Sending } from './h2-sending.ts'
 import { ANSWERED, type Carrier, type Ending, Http2Stream, RESET } from './h2-stream.ts'
 import { AliveWatch, type Watched } from './h2-watch.ts'
+import type { HttpServer } from './http-server.ts'
 
 /** A compressed block may be longer than the fields allowed in it: then the answer is 431, and beyond that the end. */
 const BLOCK_PART = 2
@@ -52,7 +52,7 @@ const head = new RequestHead()
 const trailers = new TrailerFields()
 
 export class Http2Connection implements WireOwner, FrameHandler, OpenConnection, Carrier, Watched {
-  readonly server: Http1Server
+  readonly server: HttpServer
   readonly wire: Wire
   readonly tls: ClientTls | null
   readonly encoder = new HpackEncoder()
@@ -81,7 +81,7 @@ export class Http2Connection implements WireOwner, FrameHandler, OpenConnection,
   #closed = false
 
   /** `prefaceBytes`: of the preface, seen and taken away already. */
-  constructor(server: Http1Server, wire: Wire, tls: ClientTls | null, prefaceBytes = 0) {
+  constructor(server: HttpServer, wire: Wire, tls: ClientTls | null, prefaceBytes = 0) {
     const { settings, http2 } = server
     const { connectionWindowBytes: windowBytes } = http2
     this.server = server

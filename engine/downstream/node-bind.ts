@@ -5,8 +5,9 @@ import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import type { Acceptor, Wire } from '#engine/socket/wire.ts'
 import type { OpenConnection } from './crowd.ts'
 import { Entrance } from './entrance.ts'
-import { Http1Connection, type Http1Server } from './h1.ts'
+import { Http1Connection } from './h1.ts'
 import { Http2Connection } from './h2.ts'
+import type { HttpServer } from './http-server.ts'
 import type { DownstreamContext, OpenBind } from './listen.ts'
 import { hasTls, TlsPort } from './tls-port.ts'
 
@@ -22,7 +23,7 @@ class NodeBind implements OpenBind {
   readonly detail: string
   port: number
   readonly #context: DownstreamContext
-  readonly #server: Http1Server
+  readonly #server: HttpServer
   readonly #entrance: Entrance
   /** Looked at for every connection, so that a reload reaches the next one. */
   readonly #keepalive: { timeMs: number }

@@ -2,7 +2,9 @@ import { deepEqual, equal, notEqual, ok } from 'node:assert/strict'
 import { it } from 'node:test'
 import { feed, feedEveryWay } from '#engine/testing/messages.ts'
 import { HeaderBlock } from './headers.ts'
-import { FAULT_FRAMING, FAULT_VERSION, Llhttp, type MessageHandler, REQUEST, RESPONSE } from './llhttp.ts'
+import { Llhttp, REQUEST, RESPONSE } from './llhttp.ts'
+import { FAULT_FRAMING, FAULT_VERSION } from './llhttp-faults.ts'
+import type { MessageHandler } from './llhttp-parser.ts'
 
 const bytes = (text: string) => Buffer.from(text, 'latin1')
 

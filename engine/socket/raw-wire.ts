@@ -5,18 +5,10 @@ import { HalfClose } from './half-close.ts'
 import { EOF, type Handle, type Handles, STATE_ASYNC, STATE_READ, type WriteRequest } from './handles.ts'
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import type { ReadMemory, ReadSlot } from './memory.ts'
-import { newOutbox, OUTBOX_BYTES, type Outbox } from './outbox.ts'
+import { GATHER_BYTES_MAX, newOutbox, OUTBOX_BYTES, type Outbox, TEXT_BYTES_MAX } from './outbox.ts'
 import { ownAddressOf, type PeerAddress, peerOf } from './peer.ts'
 import { endRoundSoon, enterTurn, leaveTurn, markDirty, roundsEnded } from './round.ts'
 import { BULK_NONE, type Bulk, NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
-
-/**
- * How bytes leave, by size: the shortest as one latin1 string with the text around them, the longest
- * as views of where they arrived (copying doubles the cost of 1 MB), those between are gathered in
- * the outbox. Figures in docs/performance.md.
- */
-const TEXT_BYTES_MAX = 1536
-const GATHER_BYTES_MAX = 16 * 1024
 
 interface OwnedHandle extends Handle {
   wire: RawWire
@@ -122,13 +114,9 @@ export class RawWire implements Wire {
     return this.#outbox.bytes.latin1Slice(this.#boxStart, this.#boxEnd) + this.#out
   }
 
-  /** Takes what the kernel has just given; returns the memory for the next read. */
+  /** Takes what the kernel has just given; returns the memory for the next read, or undefined for the same. */
   readResult(): Buffer | undefined {
-    return this.#received(this.#shared.state[STATE_READ]!)
-  }
-
-  /** Takes the result of one read; returns the memory for the next one, or undefined for the same. */
-  #received(count: number): Buffer | undefined {
+    const count = this.#shared.state[STATE_READ]!
     if (this.#dead || count === 0) return undefined
     if (count < 0) {
       if (count !== EOF) this.#fail(count)

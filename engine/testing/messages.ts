@@ -1,7 +1,8 @@
 /** Feeds bytes to the HTTP/1 parser as sockets do, cut at given places, and notes what comes out. */
 import assert from 'node:assert/strict'
 import { HeaderBlock } from '#engine/http/headers.ts'
-import { HEAD_OK, llhttp, type Parser, type REQUEST, type RESPONSE } from '#engine/http/llhttp.ts'
+import { llhttp, type REQUEST, type RESPONSE } from '#engine/http/llhttp.ts'
+import { HEAD_OK, type Parser } from '#engine/http/llhttp-parser.ts'
 
 /** Inputs are cut to this: beyond it the limits of size count, and those may see a cut. */
 export const INPUT_BYTES_MAX = 12 * 1024

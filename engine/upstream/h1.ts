@@ -9,15 +9,8 @@ import type { ServerEvents, ServerStream, SpliceEnd } from '#engine/contract/tra
 import { writeChunk } from '#engine/http/chunked.ts'
 import { takeFraming } from '#engine/http/fields.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
-import {
-  HEAD_NO_BODY,
-  HEAD_OK,
-  HEAD_REFUSED,
-  type Llhttp,
-  type MessageHandler,
-  type Parser,
-  RESPONSE
-} from '#engine/http/llhttp.ts'
+import { type Llhttp, RESPONSE } from '#engine/http/llhttp.ts'
+import { HEAD_NO_BODY, HEAD_OK, HEAD_REFUSED, type MessageHandler, type Parser } from '#engine/http/llhttp-parser.ts'
 import { hasNoContent, safeTrailers } from '#engine/http/status.ts'
 import { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { READ_BYTES, type ReadSlot } from '#engine/socket/memory.ts'

@@ -5,7 +5,8 @@
 import assert from 'node:assert/strict'
 import { takeFraming } from '#engine/http/fields.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import { HEAD_OK, HEAD_REFUSED, type Parser, REQUEST } from '#engine/http/llhttp.ts'
+import { REQUEST } from '#engine/http/llhttp.ts'
+import { HEAD_OK, HEAD_REFUSED, type Parser } from '#engine/http/llhttp-parser.ts'
 import { safeTrailers } from '#engine/http/status.ts'
 import { checkLines, feed, feedEveryWay, INPUT_BYTES_MAX } from '#engine/testing/messages.ts'
 

@@ -37,9 +37,10 @@ test('every algorithm, with tokens of jose and of openssl', async (t) => {
 })
 
 test('an algorithm that does not fit the key is impossible', () => {
-  const keyOf = (alg: string, more = {}) => readKeySet(keySet([signingKey(alg), more])).keys[0]!
-  const fitting = (alg: string, more = {}) =>
-    [...ALL, 'Ed25519', 'none', 'HS256', 'HS512', '', 'rs256'].filter((name) => fits(keyOf(alg, more), name))
+  const fitting = (alg: string, more = {}) => {
+    const [key] = readKeySet(keySet([signingKey(alg), more])).keys
+    return [...ALL, 'Ed25519', 'none', 'HS256', 'HS512', '', 'rs256'].filter((name) => fits(key!, name))
+  }
   assert.deepEqual(fitting('RS256'), ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'])
   assert.deepEqual(fitting('RS256', { alg: 'PS384' }), ['PS384'])
   assert.deepEqual(fitting('ES256'), ['ES256'])

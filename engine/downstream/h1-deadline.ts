@@ -1,0 +1,63 @@
+/** Whom a connection of HTTP/1 waits for, and how long: one timer per connection, moved from one wait to the next. */
+import type { FrontendSettings } from '#engine/ir/snapshot.ts'
+import { WheelTimer } from '#engine/kit/timer-wheel.ts'
+import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import type { HttpServer } from './http-server.ts'
+
+export const WAIT_NOTHING = 0
+export const WAIT_REQUEST = 1
+export const WAIT_HEAD = 2
+export const WAIT_BODY = 3
+export const WAIT_CLIENT = 4
+/** The body is paused: a wire that does not read hears nothing of its client, not even that it has gone. */
+export const WAIT_SERVER = 5
+
+/** How long a draining bind waits for the first request of a connection that it had accepted. */
+const FIRST_REQUEST_MS = 1_000
+
+export class Deadline {
+  /** One of WAIT_*. */
+  waiting = WAIT_NOTHING
+  /** An exchange has been answered on the connection: what follows it may take its time. */
+  hasServed = false
+  readonly #server: HttpServer
+  readonly #timer: WheelTimer
+
+  /** `onTimeout` is told what was waited for; nothing is waited for then. */
+  constructor(server: HttpServer, onTimeout: (waited: number) => void) {
+    this.#server = server
+    this.#timer = new WheelTimer(() => {
+      const waited = this.waiting
+      this.waiting = WAIT_NOTHING
+      enterTurn()
+      onTimeout(waited)
+      leaveTurn()
+    })
+  }
+
+  wait(what: number): void {
+    this.waiting = what
+    const { timers, settings } = this.#server
+    if (what === WAIT_NOTHING) timers.disarm(this.#timer)
+    else if (what === WAIT_REQUEST)
+      timers.arm(this.#timer, turnStartedAt, this.hasServed ? settings.idleTimeoutMs : silentMs(settings))
+    else if (what === WAIT_HEAD) timers.arm(this.#timer, turnStartedAt, settings.headTimeoutMs)
+    else if (what === WAIT_BODY) timers.arm(this.#timer, turnStartedAt, settings.bodyTimeoutMs)
+    else timers.arm(this.#timer, turnStartedAt, settings.sendTimeoutMs)
+  }
+
+  /** The bind drains, and the first request of the connection may be on the way. */
+  waitForFirst(): void {
+    this.#server.timers.arm(this.#timer, turnStartedAt, FIRST_REQUEST_MS)
+  }
+
+  /** The connection is over. */
+  end(): void {
+    this.#server.timers.remove(this.#timer)
+  }
+}
+
+/** How long a connection may be open without a request: who opens one has something to say, unlike one that is kept. */
+function silentMs({ headTimeoutMs, idleTimeoutMs }: FrontendSettings['http']): number {
+  return Math.min(headTimeoutMs, idleTimeoutMs)
+}

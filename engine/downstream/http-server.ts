@@ -1,0 +1,20 @@
+/** What the connections of one bind share, whether they speak HTTP/1 or HTTP/2. */
+import type { ClientEvents } from '#engine/contract/transport.ts'
+import type { Llhttp } from '#engine/http/llhttp.ts'
+import type { FrontendHttp2 } from '#engine/ir/frontend.ts'
+import type { FrontendSettings } from '#engine/ir/snapshot.ts'
+import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
+import type { OpenConnection } from './crowd.ts'
+
+export interface HttpServer {
+  readonly port: number
+  readonly events: ClientEvents
+  readonly llhttp: Llhttp
+  readonly timers: TimerWheel
+  settings: FrontendSettings['http']
+  http2: FrontendHttp2
+  /** Responses announce the end of their connection. */
+  draining: boolean
+  readonly connections: Set<OpenConnection>
+  closed(): void
+}
