@@ -42,7 +42,7 @@ const TAKERS: readonly (readonly [string, (ex: Exchange) => { take(): void; end(
   [
     'a body that a hook wants whole',
     (ex) => {
-      collectRequest(BYTES)(ex)
+      void collectRequest(BYTES)(ex)
       const collector = ex.requestCollector!
       return {
         take: () => collector.take(byte, 0, 1),
@@ -56,7 +56,7 @@ const TAKERS: readonly (readonly [string, (ex: Exchange) => { take(): void; end(
   [
     'a beginning',
     (ex) => {
-      collectRequestPrefix(2 * BYTES)(ex)
+      void collectRequestPrefix(2 * BYTES)(ex)
       const collector = ex.requestCollector!
       return {
         take: () => collector.take(byte, 0, 1),
