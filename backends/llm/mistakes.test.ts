@@ -83,3 +83,10 @@ test('llm: an unknown provider, a key with line ends, an alias of nothing', () =
     'llm.modelAliases.x: no model of llm.models or llm.virtualModels serves "nothing"'
   ])
 })
+
+test('a suffix of paths has no * in it: such a route would never be taken', () => {
+  deepEqual(inAi({ provider: PROVIDER, routes: { '*/messages': 'Messages', '/v1/*': 'Models', '*': 'Passthrough' } }), [
+    'ai.routes["*/messages"]: is a suffix of paths, and none has a *: write /messages',
+    'ai.routes["/v1/*"]: is a suffix of paths, and none has a *: write *'
+  ])
+})

@@ -24,6 +24,13 @@ export const routes = () =>
   z
     .record(z.string().min(1).max(SUFFIX_MAX), routeType)
     .refine((map) => Object.keys(map).length <= ROUTES_MAX, `must have at most ${ROUTES_MAX} entries`)
+    .superRefine((map, context) => {
+      for (const suffix of Object.keys(map)) {
+        if (suffix === '*' || !suffix.includes('*')) continue
+        const message = `is a suffix of paths, and none has a *: write ${suffix.replace(/^.*\*/, '') || '*'}`
+        context.addIssue({ code: 'custom', path: [suffix], message })
+      }
+    })
     .describe('Path suffix, or * -> what is spoken there. Default: Completions everywhere.')
 
 export type FileRoutes = Readonly<Record<string, AiRouteType>>
