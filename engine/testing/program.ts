@@ -1,5 +1,7 @@
 /** The real program as a child process, for tests of its whole life. */
+
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
@@ -79,7 +81,7 @@ const [FREE_FROM, FREE_TO] = [16_384, 32_768]
 /** A port that was free a moment ago: the program needs a number in its file. */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = FREE_FROM + Math.floor(Math.random() * (FREE_TO - FREE_FROM))
+    const port = randomInt(FREE_FROM, FREE_TO)
     const server = createServer().listen(port)
     const isFree = await once(server, 'listening').then(
       () => true,
