@@ -4,6 +4,7 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { PendingAttempt, ServerEvents } from '#engine/contract/transport.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import type { TlsOutcome, Wire } from '#engine/socket/wire.ts'
 import { type Http2Pool, NOT_HTTP2 } from './h2-pool.ts'
 import type { Pool } from './pool.ts'
 import { HTTP1, type Version } from './version.ts'
@@ -59,6 +60,22 @@ export class Attempt implements PendingAttempt {
     if (index >= 0) this.dials.splice(index, 1)
     return index >= 0
   }
+}
+
+/**
+ * Null: a connection for HTTP/1.1 has been made; else why not. Settings may have left the server no choice but HTTP/2,
+ * and a request of HTTP/1.1 would only make it close.
+ */
+export function dialFault(code: string | null, wire: Wire | null, tls?: TlsOutcome): DialFault | null {
+  if (wire === null) return { code: code ?? 'EIO', tls }
+  if (tls?.protocol !== 'h2') return null
+  wire.destroy()
+  return { code: 'ERR_ALPN', tls: { ...tls, reason: 'it agreed to h2 alone, and this is HTTP/1.1: allow it in alpn' } }
+}
+
+interface DialFault {
+  readonly code: string
+  readonly tls: TlsOutcome | undefined
 }
 
 /** Codes of the system (E...) are about reaching the server; the others are what TLS finds wrong with it. */

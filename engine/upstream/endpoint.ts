@@ -15,7 +15,7 @@ import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import { TlsClient } from '#engine/socket/tls.ts'
 import type { Connected, DialOptions, SocketLayer, TlsOutcome, Wire } from '#engine/socket/wire.ts'
 import { Addresses } from './address-pools.ts'
-import { Attempt, type AttemptOwner, codeOf, type Dial, limitAttempt } from './attempt.ts'
+import { Attempt, type AttemptOwner, codeOf, type Dial, dialFault, limitAttempt } from './attempt.ts'
 import { addressGuard } from './guard.ts'
 import { Http1Upstream, REPEAT_ALWAYS, REPEAT_IDEMPOTENT, type Repeat } from './h1.ts'
 import type { Pool, PoolOwner } from './pool.ts'
@@ -232,8 +232,9 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
     attempt.dials.push(dial)
     const done: Connected = (code, wire, tls) => {
       if (!attempt.over(dial)) return
-      if (wire !== null) this.#connected(attempt, pool, wire, tls)
-      else this.#connectFailed(attempt, pool, code ?? 'EIO', tls)
+      const fault = dialFault(code, wire, tls)
+      if (fault === null) this.#connected(attempt, pool, wire!, tls)
+      else this.#connectFailed(attempt, pool, fault.code, fault.tls)
     }
     dial.giveUp = this.#shared.sockets.connect(pool.address, done, this.#tls, this.#dialOptions(attempt))
   }

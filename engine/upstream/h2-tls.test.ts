@@ -37,7 +37,12 @@ interface Outcome {
 }
 
 /** Sends one call after the other to a server that knows both versions, or HTTP/1.1 only. */
-async function run(calls: readonly CallOptions[], version: SpokenHttp['version'], isOld = false): Promise<Outcome> {
+async function run(
+  calls: readonly CallOptions[],
+  version: SpokenHttp['version'],
+  isOld = false,
+  alpn?: string[]
+): Promise<Outcome> {
   const versions: string[] = []
   const serve = (request: { httpVersion: string }, response: { end(text: string): void }): void => {
     versions.push(request.httpVersion)
@@ -49,7 +54,11 @@ async function run(calls: readonly CallOptions[], version: SpokenHttp['version']
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const stack = await startStack({ upstream: port, spoken: { version }, tls: { serverName: 'api.test', ca: own.cert } })
+  const stack = await startStack({
+    upstream: port,
+    spoken: { version },
+    tls: { serverName: 'api.test', ca: own.cert, ...(alpn && { alpn }) }
+  })
   const done: Call[] = []
   for (const options of calls) {
     const call = new Call(stack.lifecycle, options)
@@ -110,4 +119,10 @@ test('a server that agrees to nothing is one of HTTP/1.1', async () => {
   deepEqual([call.status, call.body], [200, 'ok'])
   stack.close()
   server.close()
+})
+
+test('settings that leave the server no choice but HTTP/2 fail requests of HTTP/1.1 by name, and nothing is sent', async () => {
+  const { statuses, errors, versions } = await run([GET], 'HTTP1', false, ['h2'])
+  deepEqual([statuses, versions], [[502], []])
+  match(errors[0]!, /^UPSTREAM_TLS/)
 })
