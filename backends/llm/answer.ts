@@ -245,7 +245,8 @@ function refuse(ex: Exchange, client: FormatName, why: string): void {
 
 /**
  * As convert, in the offload pool. Has settled what it has cost when it resolves, also for an exchange that is over by
- * then. It never rejects.
+ * then: when the pool takes no more, that alone is read here, since it is owed whatever becomes of the answer. It never
+ * rejects.
  */
 async function convertElsewhere(
   ex: Exchange,
@@ -258,7 +259,8 @@ async function convertElsewhere(
   if (status < 300) chat.noted?.whole(format, bytes)
   const asked = askedOf(chat)
   const made = await answerFor(offload, { bytes, status, from: format, to: chat.client, asked }).catch(() => null)
-  if (made !== null && made.cost !== null) settle(ex, made.cost)
+  if (made === null && status < 300) readCost(ex, format, bytes)
+  else if (made !== null && made.cost !== null) settle(ex, made.cost)
   if (ex.response !== response || ex.localReply !== null || ex.responseDone) return
   const isNative = format === chat.client
   if (made === null && !isNative) refuse(ex, chat.client, 'too much is waiting to be read')
@@ -280,7 +282,8 @@ async function countElsewhere(
 ): Promise<void> {
   const job = { bytes, status: 200, from: format, to: format, asked: askedOf(chat) }
   const made = await answerFor(offload, job).catch(() => null)
-  if (made !== null && made.cost !== null) settle(ex, made.cost)
+  if (made === null) readCost(ex, format, bytes)
+  else if (made.cost !== null) settle(ex, made.cost)
 }
 
 /** Of an answer that goes to the client as it is. */
@@ -290,7 +293,8 @@ function readCost(ex: Exchange, format: FormatName, bytes: Buffer): void {
     settle(ex, { usage, model })
   } catch (error) {
     // What is of the client's own format it may judge by itself.
-    if (!(error instanceof FormatError) && !(error instanceof SyntaxError)) throw error
+    const isOfAnswer = error instanceof FormatError || error instanceof SyntaxError || error instanceof RangeError
+    if (!isOfAnswer) throw error
   }
 }
 

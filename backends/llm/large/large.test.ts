@@ -319,3 +319,20 @@ test('where too much waits, a large request is refused and small ones pass', asy
   ok((await refused.text()).includes('too many large bodies wait to be read'))
   equal((await ask(CHAT, chat())).status, 200)
 })
+
+test('where too much waits, what a large answer has cost is counted all the same', async (t) => {
+  const models = await provider(t)
+  const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 }
+  const choices = [{ index: 0, message: { role: 'assistant', content: LONG }, finish_reason: 'stop' }]
+  answers(models, '', () => ({ id: 'a', object: 'chat.completion', created: 1, model: 'm', choices, usage }))
+  t.mock.method(OffloadPool.prototype, 'run', () => Promise.reject(new Error('full')))
+  for (const [path, given, status] of [
+    [CHAT, openai(), 200],
+    [MESSAGES, openai({ routes: ROUTES }), 502]
+  ] as const) {
+    const { ask, metrics } = await gateway(t, given(models))
+    const response = await ask(path, chat(',"max_tokens":9'))
+    await response.text()
+    deepEqual([response.status, total(metrics())], [status, 7], path)
+  }
+})
