@@ -11,6 +11,7 @@ export interface Handle {
   useUserBuffer(view: Buffer): void
   writeLatin1String(request: WriteRequest, text: string): number
   writeBuffer(request: WriteRequest, bytes: Buffer): number
+  writev(request: WriteRequest, chunks: Buffer[], allBuffers: true): number
   shutdown(request: ShutdownRequest): number
   close(done?: () => void): void
   setNoDelay?(on: boolean): number
@@ -115,7 +116,9 @@ export function findHandles(): Handles | null {
     const pipeKind = (pipe.constants as { SOCKET: number }).SOCKET
     const layoutIsKnown =
       stream.kReadBytesOrError === STATE_READ && stream.kLastWriteWasAsync === STATE_ASYNC && state.length >= 4
-    const methods: (keyof Handle)[] = ['readStart', 'readStop', 'useUserBuffer', 'writeLatin1String', 'writeBuffer']
+    const methods: (keyof Handle)[] = [
+      ...(['readStart', 'readStop', 'useUserBuffer', 'writeLatin1String', 'writeBuffer', 'writev'] as const)
+    ]
     if (!layoutIsKnown || methods.some((name) => typeof Tcp.prototype[name] !== 'function')) return null
     const wrapTls = findTls(binding)
     if (wrapTls === null) return null

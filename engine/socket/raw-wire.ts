@@ -5,9 +5,9 @@ import { HalfClose } from './half-close.ts'
 import { EOF, type Handle, type Handles, STATE_ASYNC, STATE_READ, type WriteRequest } from './handles.ts'
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import type { ReadMemory, ReadSlot } from './memory.ts'
-import { GATHER_BYTES_MAX, newOutbox, OUTBOX_BYTES, type Outbox, TEXT_BYTES_MAX } from './outbox.ts'
+import { COPY_BYTES_MAX, GATHER_BYTES_MAX, Outbox, TEXT_BYTES_MAX } from './outbox.ts'
 import { ownAddressOf, type PeerAddress, peerOf } from './peer.ts'
-import { endRoundSoon, enterTurn, leaveTurn, markDirty, roundsEnded } from './round.ts'
+import { enterTurn, leaveTurn, markDirty } from './round.ts'
 import { BULK_NONE, type Bulk, NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
 
 interface OwnedHandle extends Handle {
@@ -17,8 +17,8 @@ interface OwnedHandle extends Handle {
 interface OwnedWrite extends WriteRequest {
   wire: RawWire | null
   slot: ReadSlot | null
-  /** Keeps a copied chunk alive while libuv points into it. */
-  bytes: Buffer | null
+  /** Keeps alive what libuv points into. */
+  bytes: Buffer | Buffer[] | null
 }
 
 /** What all wires of a thread share. */
@@ -38,9 +38,9 @@ export class RawWire implements Wire {
   #out = ''
   /** Where bytes of ours are gathered: not always the outbox that is in use now. Null: nowhere. */
   #outbox: Outbox | null = null
-  /** Region of #outbox that is ours in this round and stands before #out; -1: none. */
-  #boxStart = -1
-  #boxEnd = -1
+  /** Region of #outbox that is ours in this round and stands before #out. */
+  #boxStart = 0
+  #boxEnd = 0
   #pending = 0
   #slot: ReadSlot | null = null
   #paused = false
@@ -105,7 +105,7 @@ export class RawWire implements Wire {
   }
 
   get waiting(): number {
-    return this.#out.length + (this.#boxStart < 0 ? 0 : this.#boxEnd - this.#boxStart)
+    return this.#out.length + (this.#outbox === null ? 0 : this.#boxEnd - this.#boxStart)
   }
 
   unsent(): string | null {
@@ -143,7 +143,7 @@ export class RawWire implements Wire {
   }
 
   write(text: string): void {
-    if (this.#out === '' && this.#boxStart < 0) markDirty(this)
+    if (this.#out === '' && this.#outbox === null) markDirty(this)
     this.#out += text
     if (this.#out.length >= TEXT_WAITING_MAX) this.flush()
   }
@@ -155,42 +155,35 @@ export class RawWire implements Wire {
       this.write(text ?? chunk.latin1Slice(start, end))
       return
     }
-    if (count <= GATHER_BYTES_MAX && this.#gather(chunk, start, end)) return
-    this.flush()
+    const isKept = slot !== null || isShared(chunk)
+    if (count <= (isKept ? GATHER_BYTES_MAX : COPY_BYTES_MAX) && this.#gather(chunk, start, end)) return
+    // With what waits before them they are one write: text has to be bytes for that.
+    const isOne = isKept && (this.#out === '' || this.#gather(chunk, start, start))
+    if (!isOne) this.flush()
     if (this.#dead || this.#broken) return
     const bytes = chunk.subarray(start, end)
-    this.#send(slot === null && !isShared(bytes) ? Buffer.from(bytes) : bytes, slot)
+    if (this.#outbox !== null) this.#sendBox(this.#outbox, bytes, slot)
+    else this.#send(isKept ? bytes : Buffer.from(bytes), slot)
   }
 
   /** Moves #out and the chunk to our region of the outbox. False: no room there in this round. */
   #gather(chunk: Buffer, start: number, end: number): boolean {
     const { outbox } = this.#shared
-    if (outbox.round !== roundsEnded) {
-      outbox.round = roundsEnded
-      outbox.used = 0
-    }
+    outbox.beginRound()
     // The region can only grow while nobody else has taken the memory behind it.
     if (this.#outbox !== null && (this.#outbox !== outbox || this.#boxEnd !== outbox.used)) this.flush()
     const text = this.#out
-    if (outbox.used + text.length + (end - start) > OUTBOX_BYTES) return false
-    if (this.#boxStart < 0) {
+    if (!outbox.fits(text.length + (end - start))) return false
+    if (this.#outbox === null) {
       if (text === '') markDirty(this)
       this.#outbox = outbox
       this.#boxStart = outbox.used
-      this.#boxEnd = outbox.used
     }
-    if (text !== '') this.#gatherText(outbox, text)
-    chunk.copy(outbox.bytes, this.#boxEnd, start, end)
-    this.#boxEnd += end - start
-    outbox.used = this.#boxEnd
-    if (outbox.used > OUTBOX_BYTES - GATHER_BYTES_MAX) endRoundSoon()
-    return true
-  }
-
-  #gatherText(outbox: Outbox, text: string): void {
-    outbox.bytes.latin1Write(text, this.#boxEnd)
-    this.#boxEnd += text.length
+    if (text !== '') outbox.addText(text)
     this.#out = ''
+    outbox.add(chunk, start, end)
+    this.#boxEnd = outbox.used
+    return true
   }
 
   flush(): void {
@@ -203,26 +196,36 @@ export class RawWire implements Wire {
   }
 
   #flushBox(outbox: Outbox): void {
-    const shared = this.#shared
     const text = this.#out
-    const isLast = this.#boxEnd === outbox.used
-    if (text !== '' && isLast && this.#boxEnd + text.length <= OUTBOX_BYTES) {
-      this.#gatherText(outbox, text)
-      outbox.used = this.#boxEnd
+    if (text !== '' && this.#boxEnd === outbox.used && outbox.fits(text.length)) {
+      outbox.addText(text)
+      this.#boxEnd = outbox.used
+      this.#out = ''
     }
-    const bytes = outbox.bytes.subarray(this.#boxStart, this.#boxEnd)
+    this.#sendBox(outbox, null, null)
+  }
+
+  /** Sends our region of the outbox, and `bytes` behind it. */
+  #sendBox(outbox: Outbox, bytes: Buffer | null, slot: ReadSlot | null): void {
+    const shared = this.#shared
+    const end = this.#boxEnd
+    const box = outbox.bytes.subarray(this.#boxStart, end)
     this.#outbox = null
-    this.#boxStart = -1
-    this.#boxEnd = -1
     if (this.#dead || this.#broken) return
-    this.#send(bytes, null)
-    // The kernel did not take it all: the memory is libuv's until it has.
-    if (shared.state[STATE_ASYNC] !== 0 && this.#pending > 0 && outbox === shared.outbox) shared.outbox = newOutbox()
+    if (bytes === null) this.#send(box, null)
+    else this.#sendBoth([box, bytes], slot)
+    const isStuck = shared.state[STATE_ASYNC] !== 0 && this.#pending > 0
+    if (isStuck && outbox.keep(end) && outbox === shared.outbox) shared.outbox = new Outbox()
   }
 
   #send(bytes: Buffer, slot: ReadSlot | null): void {
     const request = this.#request()
     this.#sent(this.#handle.writeBuffer(request, bytes), request, slot, bytes)
+  }
+
+  #sendBoth(both: [Buffer, Buffer], slot: ReadSlot | null): void {
+    const request = this.#request()
+    this.#sent(this.#handle.writev(request, both, true), request, slot, both)
   }
 
   #request(): OwnedWrite {
@@ -239,7 +242,7 @@ export class RawWire implements Wire {
     return request
   }
 
-  #sent(error: number, request: OwnedWrite, slot: ReadSlot | null, bytes: Buffer | null): void {
+  #sent(error: number, request: OwnedWrite, slot: ReadSlot | null, bytes: OwnedWrite['bytes']): void {
     if (error < 0) {
       this.#break(error)
       return
@@ -349,7 +352,6 @@ export class RawWire implements Wire {
     // What waits for the end of the round stays until then: whoever wrote it may send it elsewhere.
     if (this.#outbox !== null) this.#out = this.unsent() ?? ''
     this.#outbox = null
-    this.#boxStart = -1
     if (this.#lingering) stopLingering(this)
     if (this.#slot !== null) {
       this.#shared.memory.release(this.#slot)

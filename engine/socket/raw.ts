@@ -4,7 +4,7 @@ import { getSystemErrorName } from 'node:util'
 import type { Handle, Handles } from './handles.ts'
 import { listenWith } from './listen.ts'
 import type { ReadMemory } from './memory.ts'
-import { newOutbox } from './outbox.ts'
+import { Outbox } from './outbox.ts'
 import { RawWire, type Shared } from './raw-wire.ts'
 import { enterTurn, leaveTurn } from './round.ts'
 import { startClient } from './tls-client.ts'
@@ -14,7 +14,7 @@ import type { Acceptor, Address, Connected, DialOptions, KeepAlive, SocketLayer,
 
 /** A socket layer over `handles` that reads into `memory`. */
 export function rawSockets(handles: Handles, memory: ReadMemory): SocketLayer {
-  const shared: Shared = { handles, state: handles.state, memory, spare: null, outbox: newOutbox() }
+  const shared: Shared = { handles, state: handles.state, memory, spare: null, outbox: new Outbox() }
   const tlsShared = newTlsShared(handles, memory)
   return {
     kind: 'handles',
