@@ -1,20 +1,20 @@
 /**
  * The life of the process, and the only place that knows all wings: it hands the registries to the
- * sources and to every worker. Workers start from this same file.
+ * sources and to every worker. Workers start from this same file, the main thread from start.ts.
  */
-import { setFlagsFromString } from 'node:v8'
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 import { backends } from '#backends/index.ts'
 import { policies } from '#policies/index.ts'
 import { buildRuntime } from './build/runtime.ts'
+import type { Command } from './cli.ts'
 import { NO_CHILDREN } from './contract/children.ts'
 import { ConfigError, type Problem } from './contract/config-error.ts'
 import { NEVER_ENDED } from './contract/ended.ts'
 import { NOBODY_ASKS } from './contract/in-process.ts'
 import { IDLE, newKept } from './contract/kept.ts'
-import { allowLargeHeads } from './downstream/uws-library.ts'
 import { inProcess } from './in-process.ts'
 import type { Snapshot } from './ir/snapshot.ts'
+import type { Start } from './program.ts'
 import type { SnapshotDraft } from './standalone/load.ts'
 import { createTelemetry } from './telemetry/telemetry.ts'
 import { BucketTable } from './workers/bucket-table.ts'
@@ -33,25 +33,24 @@ const JOBS = import.meta.url.endsWith('.ts')
 /** What this thread keeps from one configuration to the next. */
 const kept = newKept()
 
-if (isMainThread) {
-  allowLargeHeads()
-  // Little survives a request: V8's helper threads take longer to wake than to collect what is left
-  // (2.4 % of all CPU time, docs/design/008-header-table.md), and with a worker per core none is idle.
-  setFlagsFromString('--no-parallel-scavenge')
-  // A request passes through many small functions: let the compiler join more of them (same note).
-  setFlagsFromString('--max-inlined-bytecode-size=1000')
-  setFlagsFromString('--max-inlined-bytecode-size-cumulative=3000')
-  // No object of a request lives long, whatever V8 concludes from those that were there when it looked: one that it
-  // puts into the old generation at once keeps all that it refers to alive until that is collected (same note).
-  setFlagsFromString('--no-allocation-site-pretenuring')
-  const { runProgram } = await import('./program.ts')
-  await runProgram(process.argv.slice(2), { policies, check, entry: new URL(import.meta.url) })
-} else {
-  const data = workerData as WorkerData | DemoData
-  if ('demo' in data) {
+/** The main thread (start.ts). */
+export async function run(command: Command, start: Start): Promise<void> {
+  const { runCommand } = await import('./program.ts')
+  await runCommand(command, { policies, check, ...start })
+}
+
+if (!isMainThread) {
+  const port = parentPort!
+  if ((workerData as DemoData | null)?.demo === true) {
     const { startDemo } = await import('./standalone/demo.ts')
-    parentPort!.postMessage((await startDemo()).port)
-  } else startWorker(data)
+    port.postMessage((await startDemo()).port)
+  } else {
+    let thread: WorkerThread | null = null
+    port.on('message', (message: ToWorker) => {
+      if (message.kind === 'begin') thread = startWorker(message.data, (reply) => port.postMessage(reply))
+      else thread!.receive(message)
+    })
+  }
 }
 
 /** What a Runtime built from the draft would complain about. Nothing is opened or sent. */
@@ -83,9 +82,7 @@ function check(draft: SnapshotDraft): readonly Problem[] {
   }
 }
 
-function startWorker(data: WorkerData): void {
-  const port = parentPort!
-  const post = (message: ToMain) => port.postMessage(message)
+function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerThread {
   const { worker, metrics: region, logging } = data
   const announce = (series: unknown) => post({ kind: 'series', series })
   const telemetry = createTelemetry({ region, worker, announce, logging })
@@ -99,7 +96,7 @@ function startWorker(data: WorkerData): void {
     log: (level: 'info' | 'warn' | 'error', message: string) => telemetry.logger.log(level, 'policies', message)
   }
   const children = new ChildrenOfWorker(post, workshop.log)
-  const thread = new WorkerThread({
+  return new WorkerThread({
     worker,
     children,
     secret: data.secret,
@@ -135,5 +132,4 @@ function startWorker(data: WorkerData): void {
         ended
       })
   })
-  port.on('message', (message: ToWorker) => thread.receive(message))
 }

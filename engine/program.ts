@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Admin, AdminOptions } from './admin/admin.ts'
 import type { AdminState } from './admin/state.ts'
-import { EXIT_CONFIG, EXIT_FAILURE, EXIT_OK, EXIT_USAGE, HELP, readArguments, type Source } from './cli.ts'
+import { type Command, EXIT_CONFIG, EXIT_FAILURE, EXIT_OK, EXIT_USAGE, HELP, type Source } from './cli.ts'
 import type { Problem } from './contract/config-error.ts'
 import type { Policy } from './contract/policy.ts'
 import { Control, type ControlOptions, type Loaded, load } from './control.ts'
@@ -20,13 +20,22 @@ import { VERSION } from './version.ts'
 import { ChildHub } from './workers/children/hub.ts'
 import type { DemoData } from './workers/messages.ts'
 import { Supervisor } from './workers/supervisor.ts'
+import type { ThreadAhead } from './workers/thread.ts'
 
-/** What main.ts knows and this file does not. */
-export interface ProgramParts {
-  readonly policies: readonly Policy[]
-  readonly check: (draft: SnapshotDraft) => readonly Problem[]
+/** What start.ts has begun. */
+export interface Start {
   /** The module that workers run. */
   readonly entry: URL
+  /** The module that a process of this program runs. */
+  readonly program: URL
+  /** The thread of the first worker; null when there will be no workers. */
+  readonly ahead: ThreadAhead | null
+}
+
+/** What main.ts knows and this file does not. */
+export interface ProgramParts extends Start {
+  readonly policies: readonly Policy[]
+  readonly check: (draft: SnapshotDraft) => readonly Problem[]
 }
 
 /** How often an admin port that is still held by a draining predecessor is tried again. */
@@ -37,14 +46,13 @@ const ADMIN_RETRY_MS = 500
  */
 const SAME_SIGNAL_MS = 250
 
-export async function runProgram(args: readonly string[], parts: ProgramParts): Promise<void> {
-  const command = readArguments(args)
+export async function runCommand(command: Command, parts: ProgramParts): Promise<void> {
   if (command.kind === 'help') process.stdout.write(HELP)
   else if (command.kind === 'version') process.stdout.write(`weir ${VERSION}\n`)
   else if (command.kind === 'mcp-server') await beServer(command.name)
   else if (command.kind === 'usage') leave(EXIT_USAGE, `weir: ${command.message}\nTry weir --help.\n`)
   else {
-    const source = await readSource(command.source, parts.entry)
+    const source = await readSource(command.source, parts)
     if (source !== null) await loadAndRun(command.kind, source, parts)
   }
 }
@@ -82,7 +90,7 @@ interface Text {
 }
 
 /** Null when it cannot be read: the user has been told. */
-async function readSource(source: Source, entry: URL): Promise<Text | null> {
+async function readSource(source: Source, { entry, program }: Start): Promise<Text | null> {
   try {
     if (source.kind === 'text') return { name: 'command line', text: source.text, path: null, isDefault: false }
     if (source.kind === 'stdin') return { name: 'stdin', text: readConfig(0), path: null, isDefault: false }
@@ -99,7 +107,7 @@ async function readSource(source: Source, entry: URL): Promise<Text | null> {
     leave(EXIT_USAGE, `weir: PORT must be a whole number from 1 to 65535, not '${port}'\n`)
     return null
   }
-  const text = defaultConfig(port, await startDemoThread(entry), entry)
+  const text = defaultConfig(port, await startDemoThread(entry), program)
   return { name: 'built-in demonstration', text, path: null, isDefault: true }
 }
 
@@ -154,6 +162,7 @@ class Program {
     this.#supervisor = new Supervisor({
       count: workerThreads,
       entry: parts.entry,
+      ahead: parts.ahead,
       metricsBytes: REGION_BYTES,
       logging,
       log: (level, message) => this.#logger.log(level, 'workers', message),

@@ -10,12 +10,12 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const here = dirname(fileURLToPath(import.meta.url))
 const bundle = join(here, '..', 'dist', 'weir.mjs')
-const program = existsSync(bundle) && !isStale() ? bundle : join(here, 'main.ts')
+const program = existsSync(bundle) && !isStale() ? bundle : join(here, 'start.ts')
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 
 // In a clone: what was built before the last change would run, and nobody would know why it acts as it does.
 function isStale() {
-  if (!existsSync(join(here, 'main.ts'))) return false
+  if (!existsSync(join(here, 'start.ts'))) return false
   const builtAt = statSync(bundle).mtimeMs
   for (const folder of ['engine', 'policies', 'backends']) {
     const root = join(here, '..', folder)

@@ -79,7 +79,7 @@ test('what was built before the sources changed does not run', async (t) => {
   }
   write('dist/weir.mjs', "process.stdout.write('built')", 2000)
   assert.equal(await run(), 'built')
-  write('engine/main.ts', "process.stdout.write('sources')", 1000)
+  write('engine/start.ts', "process.stdout.write('sources')", 1000)
   write('backends/a.test.ts', '', 3000)
   assert.equal(await run(), 'built')
   write('backends/http/a.ts', '', 3000)

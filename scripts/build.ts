@@ -1,7 +1,7 @@
 /**
- * The program as one file, dist/weir.mjs: starts without reading a hundred modules. Workers start
- * from the same file; only the threads of the offload pool have one of their own, weir-jobs.mjs. uWebSockets.js
- * stays outside: it is a native binary, and optional.
+ * The program as three files in dist, which start without reading a hundred modules: weir.mjs is small, runs first and
+ * starts the first worker; that and the rest of the main thread are weir-main.mjs; the threads of the offload pool run
+ * weir-jobs.mjs. uWebSockets.js stays outside: it is a native binary, and optional.
  */
 import { chmod, stat } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -47,6 +47,14 @@ const lazyHttp: Plugin = {
   }
 }
 
+/** What weir.mjs loads while the first worker starts. */
+const mainBeside: Plugin = {
+  name: 'main-beside',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/main\.ts$/ }, () => ({ path: './weir-main.mjs', external: true }))
+  }
+}
+
 const options: BuildOptions = {
   bundle: true,
   platform: 'node',
@@ -62,9 +70,12 @@ const options: BuildOptions = {
   // Bundled CommonJS asks for node's modules by require.
   banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" }
 }
-await build({ ...options, entryPoints: [join(root, 'engine', 'main.ts')], outfile })
-// What the threads of the offload pool run.
-const jobs = join(dirname(outfile), 'weir-jobs.mjs')
-await build({ ...options, entryPoints: [join(root, 'engine', 'jobs.ts')], outfile: jobs })
+const engine = (name: string) => [join(root, 'engine', name)]
+const beside = (name: string) => join(dirname(outfile), name)
+const start = { ...options, plugins: [mainBeside], entryPoints: engine('start.ts'), outfile }
+await build(start)
+await build({ ...options, entryPoints: engine('main.ts'), outfile: beside('weir-main.mjs') })
+await build({ ...options, entryPoints: engine('jobs.ts'), outfile: beside('weir-jobs.mjs') })
 await chmod(outfile, 0o755)
-process.stdout.write(`${relative(process.cwd(), outfile)}: ${((await stat(outfile)).size / 1024).toFixed(0)} KiB\n`)
+const size = (await stat(beside('weir-main.mjs'))).size / 1024
+process.stdout.write(`${relative(process.cwd(), outfile)}, and weir-main.mjs beside it: ${size.toFixed(0)} KiB\n`)

@@ -16,6 +16,7 @@ const FLOORS: readonly (readonly string[])[] = [
 
 /** Files that lie directly in engine/, and the room each belongs to. */
 const LOOSE_FILES: Readonly<Record<string, string>> = {
+  'engine/start.ts': 'main',
   'engine/main.ts': 'main',
   'engine/program.ts': 'main',
   'engine/cli.ts': 'main',

@@ -4,7 +4,7 @@ import type { Snapshot } from '#engine/ir/snapshot.ts'
 import type { ChildOrder, ChildReport } from './children/messages.ts'
 import type { Parcel } from './parcel.ts'
 
-/** Given to a worker when it starts. */
+/** What a worker needs before its first configuration. */
 export interface WorkerData {
   readonly worker: number
   readonly state: SharedArrayBuffer
@@ -31,6 +31,8 @@ export interface OpenedBind {
 }
 
 export type ToWorker =
+  /** First of all: the thread is a worker from now on. */
+  | { readonly kind: 'begin'; readonly data: WorkerData }
   /** Packed for what this worker was sent last (parcel.ts). */
   | { readonly kind: 'snapshot'; readonly snapshot: Parcel }
   /** Another log level for this worker's access log. */

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { snapshotOf } from '#engine/testing/snapshot.ts'
-import { heapMbFor, Supervisor } from './supervisor.ts'
+import { Supervisor } from './supervisor.ts'
+import { heapMbFor } from './thread.ts'
 
 const ENTRY = new URL('./worker.fixture.ts', import.meta.url)
 

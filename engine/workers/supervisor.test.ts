@@ -42,7 +42,7 @@ interface Running {
 const SOURCES = new URL('../main.ts', import.meta.url)
 /** The bundle that `npm test` has made of them: a worker starts in a third of the time, and is awaited under load. */
 const { WEIR_TEST_PROGRAM } = process.env
-const PROGRAM = WEIR_TEST_PROGRAM === undefined ? SOURCES : pathToFileURL(WEIR_TEST_PROGRAM)
+const PROGRAM = WEIR_TEST_PROGRAM === undefined ? SOURCES : new URL('./weir-main.mjs', pathToFileURL(WEIR_TEST_PROGRAM))
 
 function supervise(t: TestContext, count: number, entry = PROGRAM): Running {
   let onDeath: (worker: number) => void = () => {}

@@ -3,15 +3,14 @@
  * die or hang, drained and stopped. The main thread itself serves nothing.
  */
 import { randomBytes } from 'node:crypto'
-import { totalmem } from 'node:os'
-import { constrainedMemory } from 'node:process'
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { BucketTable } from './bucket-table.ts'
 import type { ChildOrder, ChildReport } from './children/messages.ts'
 import type { OpenedBind, ToMain, ToWorker, WorkerData } from './messages.ts'
 import { pack } from './parcel.ts'
 import { EndedMarks, SharedState } from './shared.ts'
+import { heapMbFor, startThread, type ThreadAhead } from './thread.ts'
 
 /** Wait before a dead worker is replaced: none the first time, then doubling while deaths go on. */
 const RESTART_FIRST_MS = 100
@@ -25,10 +24,6 @@ const HANG_REPLACE_BEATS = 60
 const STOP_MAX_MS = 2_000
 /** One worker may die by itself while it takes a snapshot; twice is the snapshot's doing. */
 const DEATHS_PER_SNAPSHOT = 2
-const MB = 1024 * 1024
-/** Below, a worker would only collect garbage; above, one collection would hold its event loop too long. */
-const HEAP_MIN_MB = 128
-const HEAP_MAX_MB = 4096
 
 export interface SupervisorOptions {
   readonly count: number
@@ -38,6 +33,8 @@ export interface SupervisorOptions {
   readonly logging: Snapshot['process']['logging']
   /** Heap of one worker; a worker that needs more ends, the process does not. Default: heapMbFor(count). */
   readonly heapMb?: number
+  /** A thread that has been started already. */
+  readonly ahead?: ThreadAhead | null
   /** A worker starts, with this region for its metrics. */
   readonly onStart: (worker: number, metrics: SharedArrayBuffer) => void
   readonly log: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
@@ -223,10 +220,10 @@ export class Supervisor {
   }
 
   #start(index: number): Worker {
-    const { entry, metricsBytes, onStart } = this.#options
+    const { entry, ahead, metricsBytes, onStart } = this.#options
     const metrics = new SharedArrayBuffer(metricsBytes)
     onStart(index, metrics)
-    const workerData: WorkerData = {
+    const data: WorkerData = {
       worker: index,
       state: this.state.buffer,
       buckets: this.#bucketMemory,
@@ -235,8 +232,9 @@ export class Supervisor {
       secret: this.#secret,
       ended: this.#ended
     }
-    const resourceLimits = { maxOldGenerationSizeMb: this.#heapMb }
-    return new Worker(entry, { workerData, resourceLimits, name: `weir-worker-${index}` })
+    const thread = ahead?.take(this.#heapMb) ?? startThread(entry, this.#heapMb)
+    thread.postMessage({ kind: 'begin', data } satisfies ToWorker)
+    return thread
   }
 
   #listen(seat: Seat): void {
@@ -361,14 +359,4 @@ export class Supervisor {
     if (this.#seats.every(({ drained }) => drained)) this.#onDrained?.()
     if (this.#seats.every(({ stopped }) => stopped)) this.#onStopped?.()
   }
-}
-
-/** Heap of each of `count` workers, so that together they stay within the memory of the machine or container. */
-export function heapMbFor(
-  count: number,
-  memoryBytes = Math.min(totalmem(), constrainedMemory() || totalmem())
-): number {
-  // Half of it: buffers, code and the main thread live beside the heaps.
-  const share = Math.floor(memoryBytes / MB / 2 / count)
-  return Math.min(Math.max(share, HEAP_MIN_MB), HEAP_MAX_MB)
 }

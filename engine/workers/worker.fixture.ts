@@ -3,17 +3,26 @@
  * has sat in the seat, so that a successor can behave better ("exit serve" dies once); behind a seat's
  * number and a colon the words are for that seat only ("1:exit serve"), and the others serve.
  */
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
 import { BucketTable } from './bucket-table.ts'
 import type { ToMain, ToWorker, WorkerData } from './messages.ts'
 import { SharedState } from './shared.ts'
 
 const port = parentPort!
-const { worker, state: buffer, buckets } = workerData as WorkerData
-const state = SharedState.attach(buffer)
-// The count of beats outlives a worker: here it says how many sat in the seat before.
-const generation = state.beats(worker)
-state.beat(worker)
+let seat: Seat
+
+interface Seat extends WorkerData {
+  /** How many sat in the seat before. */
+  readonly generation: number
+}
+
+function begin(data: WorkerData): Seat {
+  const state = SharedState.attach(data.state)
+  // The count of beats outlives a worker.
+  const generation = state.beats(data.worker)
+  state.beat(data.worker)
+  return { ...data, generation }
+}
 
 const post = (message: ToMain) => port.postMessage(message)
 const serve = (version: number) =>
@@ -21,7 +30,8 @@ const serve = (version: number) =>
 
 const deeds: Record<string, (version: number) => void> = {
   serve,
-  refuse: (version) => post({ kind: 'failed', version, message: `refused by worker ${worker}`, code: 'EADDRINUSE' }),
+  refuse: (version) =>
+    post({ kind: 'failed', version, message: `refused by worker ${seat.worker}`, code: 'EADDRINUSE' }),
   exit: () => process.exit(7),
   // Ends where it holds the lock of the buckets: the clock is read there.
   lock: () => makeBucket(() => process.exit(7)),
@@ -43,19 +53,20 @@ const deeds: Record<string, (version: number) => void> = {
 }
 
 function makeBucket(clock: () => number): number {
-  const table = new BucketTable(buckets, { owner: worker, clock })
+  const table = new BucketTable(seat.buckets, { owner: seat.worker, clock })
   return table.findOrMake(1, 1, { amount: 1, capacity: 1, unitMs: 1, tagLow: 1, isShared: false })
 }
 
 function deedOf(hash: string): string {
-  const [seat, plan] = hash.split(':')
-  if (plan !== undefined && Number(seat) !== worker) return 'serve'
+  const [index, plan] = hash.split(':')
+  if (plan !== undefined && Number(index) !== seat.worker) return 'serve'
   const words = (plan ?? hash).split(' ')
-  return words[Math.min(generation, words.length - 1)]!
+  return words[Math.min(seat.generation, words.length - 1)]!
 }
 
 port.on('message', (message: ToWorker) => {
-  if (message.kind === 'snapshot') deeds[deedOf(message.snapshot.hash)]!(message.snapshot.version)
+  if (message.kind === 'begin') seat = begin(message.data)
+  else if (message.kind === 'snapshot') deeds[deedOf(message.snapshot.hash)]!(message.snapshot.version)
   else if (message.kind === 'level') post({ kind: 'series', series: message.level })
   else if (message.kind === 'drain') post({ kind: 'drained' })
   else {

@@ -76,7 +76,7 @@ export class WorkerThread {
     this.#beat = setInterval(() => this.#showLife(), BEAT_MS)
   }
 
-  receive(message: ToWorker): void {
+  receive(message: Exclude<ToWorker, { kind: 'begin' }>): void {
     if (message.kind === 'snapshot') {
       const snapshot = unpack(this.#held, message.snapshot)
       this.#held = snapshot

@@ -5,7 +5,7 @@ import { CHAIN } from '#engine/testing/chain.ts'
 import { type Peer, routePath, type Setup } from './peer.ts'
 import { versionOf } from './program.ts'
 
-const SOURCE = fileURLToPath(import.meta.resolve('#engine/main.ts'))
+const SOURCE = fileURLToPath(import.meta.resolve('#engine/start.ts'))
 /** What `npm run build` makes: preferred, because it is what is shipped. */
 const BUNDLE = join(dirname(dirname(SOURCE)), 'dist', 'weir.mjs')
 
@@ -35,7 +35,7 @@ function peer(name: string, variant: Variant): Peer {
     ...(variant.wires === undefined ? {} : { wires: variant.wires }),
     find() {
       const entry = [BUNDLE, SOURCE].find((path) => existsSync(path))
-      if (entry === undefined) return { missing: 'neither the bundle nor engine/main.ts is there' }
+      if (entry === undefined) return { missing: 'neither the bundle nor engine/start.ts is there' }
       return { program: process.execPath, args: ['--disable-warning=ExperimentalWarning', entry] }
     },
     version: (command) => versionOf(command, '--version'),
