@@ -30,7 +30,7 @@ function install(bundle: string | undefined): string {
   if (bundle === undefined) return LAUNCHER
   // Below the clone, so that the pinned Node is found as in an installation.
   const folder = join(dirname(bundle), 'installed')
-  cpSync(bundle, join(folder, 'dist', 'weir.mjs'))
+  for (const name of ['weir.mjs', 'weir-main.mjs']) cpSync(join(dirname(bundle), name), join(folder, 'dist', name))
   const launcher = join(folder, 'engine', 'weir.mjs')
   cpSync(LAUNCHER, launcher)
   return launcher

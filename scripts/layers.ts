@@ -24,7 +24,8 @@ const LOOSE_FILES: Readonly<Record<string, string>> = {
   'engine/drain.ts': 'main',
   'engine/version.ts': 'contract',
   'engine/jobs.ts': 'main',
-  // What it becomes beside the bundle (scripts/build.ts).
+  // What main.ts and jobs.ts become beside the bundle (scripts/build.ts).
+  'engine/weir-main.mjs': 'main',
   'engine/weir-jobs.mjs': 'main',
   'engine/weir.mjs': 'main',
   'engine/lifecycle.ts': 'lifecycle',
