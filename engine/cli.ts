@@ -62,6 +62,7 @@ In the file, $VAR, \${VAR} and \${VAR:-default} are taken from the environment; 
 /** Reads the arguments behind the program's name. Never throws. */
 export function readArguments(args: readonly string[]): Command {
   if (args[0] === 'mcp-server' && args.length === 2) return { kind: 'mcp-server', name: args[1]! }
+  if (args[0] === 'mcp-server') return usage('mcp-server needs one name: clock or notebook')
   let values: Record<string, unknown>
   try {
     values = parseArgs({ args: [...args], options: OPTIONS, strict: true, allowPositionals: false }).values

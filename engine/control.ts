@@ -45,6 +45,15 @@ export function load(text: string, options: ControlOptions, before: Snapshot | n
   return { ok: true, draft, warnings, hash: hashOf(text, files), files }
 }
 
+/** Why a configuration could not be put in force, and how to mend it. */
+export function explained({ message, code }: Published & { ok: false }): string {
+  if (code === 'EADDRINUSE')
+    return `${message}. Stop what listens there, or choose another port (binds[].port, llm.port; PORT for the demonstration)`
+  if (code === 'EACCES')
+    return `${message}. Ports below 1024 need privileges: choose another port or grant CAP_NET_BIND_SERVICE`
+  return message
+}
+
 export class Control {
   #snapshot: Snapshot | null = null
   #lastError: ConfigStatus['lastError'] = null
@@ -112,7 +121,7 @@ export class Control {
       this.#ok++
       this.onReload(Date.now())
       log('info', `configuration ${this.#snapshot?.hash} in force`)
-    } else this.#refuse(`configuration not put in force, the one before stays: ${outcome.message}`)
+    } else this.#refuse(`configuration not put in force, the one before stays: ${explained(outcome)}`)
   }
 
   #refuse(message: string): void {

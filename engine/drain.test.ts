@@ -11,7 +11,7 @@ test('deadlines beyond what a timer can hold do not cut at once', async (t) => {
   })
   const done: string[] = []
   const supervisor = {
-    state: { setDraining: () => done.push('draining') },
+    leave: () => done.push('draining'),
     connections: 1,
     drain: async () => done.push('drained'),
     stop: async () => done.push('stopped')

@@ -1,7 +1,7 @@
 /**
- * The end of the process, in order: readiness says no, new connections are still taken for the
- * minimum time (load balancers need it to notice), then none, exchanges finish, what is left at the
- * deadline is cut, logs are flushed.
+ * The end of the process, in order: readiness says no and answers say that their connection ends, new connections are
+ * still taken for the minimum time (load balancers need it to notice), then none, exchanges finish, what is left at
+ * the deadline is cut, logs are flushed.
  */
 import type { Supervisor } from './workers/supervisor.ts'
 
@@ -20,7 +20,7 @@ const TIMER_MS_MAX = 2 ** 31 - 1
 export async function drain(supervisor: Supervisor, options: DrainOptions): Promise<void> {
   const minMs = Math.min(options.minMs, TIMER_MS_MAX)
   const maxMs = Math.min(options.maxMs, TIMER_MS_MAX)
-  supervisor.state.setDraining()
+  supervisor.leave()
   if (minMs > 0) await new Promise((resolve) => setTimeout(resolve, minMs))
   await Promise.race([supervisor.drain(), deadline(supervisor, Math.max(maxMs - minMs, 0), options.log)])
   await supervisor.stop()

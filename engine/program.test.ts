@@ -287,11 +287,12 @@ test('one signal that comes twice at once is one wish; when it is repeated later
   assert.ok(performance.now() - sentAt >= 250)
 })
 
-test('a new process takes the port while the old one drains, and no request fails', async (t) => {
+const CLIENTS = 4
+
+async function restartsUnder(t: TestContext, agent: Agent): Promise<void> {
   const port = await freePort()
   const first = await started(runProgram(['-c', config(port, 'old')]))
   t.after(() => first.stop())
-  const agent = new Agent({ keepAlive: false })
   let running = true
   const failures: unknown[] = []
   const bodies = new Set<string>()
@@ -300,7 +301,7 @@ test('a new process takes the port while the old one drains, and no request fail
   let queued = 0
   const ask = () =>
     fetchText(port, '/version', agent).catch((error: NodeJS.ErrnoException) => {
-      if (error.syscall !== 'connect' || ++queued > 1) throw error
+      if (error.syscall !== 'connect' || ++queued > CLIENTS) throw error
       return fetchText(port, '/version', agent)
     })
   const client = async () => {
@@ -310,7 +311,7 @@ test('a new process takes the port while the old one drains, and no request fail
       if (status !== 200) failures.push(status)
     }
   }
-  const clients = [client(), client(), client(), client()].map((done) => done.catch((error) => failures.push(error)))
+  const clients = Array.from({ length: CLIENTS }, () => client().catch((error) => failures.push(error)))
   const second = await started(runProgram(['-c', config(port, 'new')]))
   t.after(() => second.stop())
   first.signal('SIGTERM')
@@ -320,6 +321,41 @@ test('a new process takes the port while the old one drains, and no request fail
   await Promise.all(clients)
   assert.deepEqual(failures, [])
   assert.ok(bodies.has('old') && bodies.has('new'))
+}
+
+test('a new process takes the port while the old one drains, and no request fails', async (t) => {
+  await restartsUnder(t, new Agent({ keepAlive: false }))
+})
+
+test('nor does one on a connection that is kept: its answer tells of the end first', async (t) => {
+  const agent = new Agent({ keepAlive: true, maxSockets: 4 })
+  t.after(() => agent.destroy())
+  await restartsUnder(t, agent)
+})
+
+test('before connections are refused every answer tells of the end', async (t) => {
+  const port = await freePort()
+  const text = config(port, 'END', ', connectionMinTerminationDeadline: 20s, connectionTerminationDeadline: 40s')
+  const program = await started(runProgram(['-c', text]))
+  t.after(() => program.stop())
+  const kept = await rawClient(port)
+  const ask = 'GET /version HTTP/1.1\r\nHost: x\r\n\r\n'
+  kept.send(ask)
+  await kept.until('END')
+  assert.doesNotMatch(kept.received, /Connection: close/)
+  program.signal('SIGTERM')
+  await program.said('draining')
+  // Its worker may hear of it a moment later than the log.
+  let late = ''
+  while (!late.includes('Connection: close')) {
+    const client = await rawClient(port)
+    client.send(ask)
+    await client.until('END')
+    late = client.received
+    client.close()
+  }
+  kept.send(ask)
+  assert.match(await kept.untilEnd(), /Connection: close[\s\S]*END$/)
 })
 
 test('without arguments the demonstration runs', async (t) => {

@@ -7,12 +7,13 @@ import type { AdminState } from './admin/state.ts'
 import { type Command, EXIT_CONFIG, EXIT_FAILURE, EXIT_OK, EXIT_USAGE, HELP, type Source } from './cli.ts'
 import type { Problem } from './contract/config-error.ts'
 import type { Policy } from './contract/policy.ts'
-import { Control, type ControlOptions, type Loaded, load } from './control.ts'
+import { Control, type ControlOptions, explained, type Loaded, load } from './control.ts'
 import { drain } from './drain.ts'
+import { listenedOn } from './socket/listening.ts'
 import { defaultConfig } from './standalone/default.ts'
 import type { SnapshotDraft } from './standalone/load.ts'
 import { explainUnreadable, readAgain, readConfig } from './standalone/read.ts'
-import { WatchedFiles, watchFile } from './standalone/watch.ts'
+import { type FileWatch, WatchedFiles, watchFile } from './standalone/watch.ts'
 import { type ControlMetrics, createControlMetrics } from './telemetry/control.ts'
 import { createLogger, type Logger } from './telemetry/log.ts'
 import { REGION_BYTES, type SeriesAnnouncement } from './telemetry/metrics.ts'
@@ -30,6 +31,8 @@ export interface Start {
   readonly program: URL
   /** The thread of the first worker; null when there will be no workers. */
   readonly ahead: ThreadAhead | null
+  /** From now on somebody else hears signals. */
+  readonly begin: () => void
 }
 
 /** What main.ts knows and this file does not. */
@@ -45,6 +48,9 @@ const ADMIN_RETRY_MS = 500
  * `kill` of a group has sent to every process anyway. The same signal within this time is the same wish.
  */
 const SAME_SIGNAL_MS = 250
+
+const SHARED_PORT =
+  'is shared with another process that listens there: each connection goes to one or the other until that one ends'
 
 export async function runCommand(command: Command, parts: ProgramParts): Promise<void> {
   if (command.kind === 'help') process.stdout.write(HELP)
@@ -69,7 +75,7 @@ async function loadAndRun(kind: 'run' | 'validate', source: Text, parts: Program
   const options = { ...parts, name: source.name, env: process.env, folder, log: () => {} }
   const loaded = load(source.text, options)
   if (loaded.ok && kind === 'run') {
-    await new Program(source, loaded, options, parts).start()
+    await new Program(source, loaded, options, parts).start(parts.begin)
     return
   }
   if (loaded.ok) for (const warning of loaded.warnings) process.stderr.write(`warning: ${warning}\n`)
@@ -146,7 +152,7 @@ class Program {
   readonly #startedAt = new Date().toISOString()
   #announce = new Map<number, (series: SeriesAnnouncement) => void>()
   readonly #admins: Admin[] = []
-  #watch: { close(): void } | null = null
+  #watch: FileWatch | null = null
   /** Files that the configuration refers to: when one of them changes, all is read again. */
   readonly #references = new WatchedFiles(() => this.#readAgain())
   #ready = false
@@ -186,24 +192,37 @@ class Program {
     this.#control.onFiles = (files, isAccepted) => this.#references.follow(files, isAccepted)
   }
 
-  async start(): Promise<void> {
-    for (const warning of this.#loaded.warnings) this.#logger.log('warn', 'config', warning)
+  async start(begin: () => void): Promise<void> {
     process.on('SIGTERM', () => this.#onSignal('SIGTERM'))
     process.on('SIGINT', () => this.#onSignal('SIGINT'))
     process.on('SIGHUP', () => this.#readAgain())
+    begin()
+    for (const warning of this.#loaded.warnings) this.#logger.log('warn', 'config', warning)
+    const shared = listenedOn(this.#loaded.draft.binds.map(({ port }) => port))
     const outcome = await this.#control.first(this.#loaded)
     if (!outcome.ok) {
-      leave(EXIT_FAILURE, `weir: cannot start: ${explainStart(outcome.message, outcome.code)}\n`)
+      leave(EXIT_FAILURE, `weir: cannot start: ${explained(outcome)}\n`)
       await this.#supervisor.stop()
       process.exit()
     }
     this.#ready = true
     this.#metrics.reloaded(Date.now())
     this.#sayStarted(outcome.binds)
+    for (const port of shared) this.#logger.log('warn', 'start', `port ${port} ${SHARED_PORT}`)
     this.#references.follow(this.#loaded.files, true)
     const { path, text } = this.#source
-    if (path !== null) this.#watch = watchFile(path, (fresh) => void this.#control.reload(fresh), { known: text })
+    if (path !== null) this.#watch = this.#watchSource(path, text)
     await this.#startAdmin()
+  }
+
+  #watchSource(path: string, known: string): FileWatch {
+    const onGone = () =>
+      this.#logger.log(
+        'warn',
+        'config',
+        `${path} cannot be read any more: what runs stays, until it is back and changed`
+      )
+    return watchFile(path, (fresh) => void this.#control.reload(fresh), { known, onGone })
   }
 
   #sayStarted(binds: readonly { port: number; transport: string; detail: string }[]): void {
@@ -341,12 +360,4 @@ class Program {
     await Promise.all([this.#children.close(), ...this.#admins.map((admin) => admin.close())])
     this.#logger.log('info', 'drain', 'done')
   }
-}
-
-function explainStart(message: string, code: string | null): string {
-  if (code === 'EADDRINUSE')
-    return `${message}. Stop what listens there, or choose another port (binds[].port, llm.port; PORT for the demonstration)`
-  if (code === 'EACCES')
-    return `${message}. Ports below 1024 need privileges: choose another port or grant CAP_NET_BIND_SERVICE`
-  return message
 }

@@ -4,9 +4,17 @@
  */
 import { availableParallelism } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
-import { readArguments } from './cli.ts'
+import { EXIT_OK, readArguments } from './cli.ts'
 import { allowLargeHeads } from './downstream/uws-library.ts'
 import { heapMbFor, ThreadAhead } from './workers/thread.ts'
+
+/** Nothing is served yet: whoever asks for the end gets it (program.ts listens later). */
+const endEarly = (): void => process.exit(EXIT_OK)
+process.once('SIGTERM', endEarly)
+process.once('SIGINT', endEarly)
+// The file is about to be read.
+const readLater = (): void => {}
+process.on('SIGHUP', readLater)
 
 allowLargeHeads()
 // Little survives a request: V8's helper threads take longer to wake than to collect what is left
@@ -26,4 +34,9 @@ const entry = import.meta.url.endsWith('.ts')
 const command = readArguments(process.argv.slice(2))
 const ahead = command.kind === 'run' ? new ThreadAhead(entry, heapMbFor(availableParallelism())) : null
 const { run } = await import('./main.ts')
-await run(command, { entry, program: new URL(import.meta.url), ahead })
+const begin = (): void => {
+  process.off('SIGTERM', endEarly)
+  process.off('SIGINT', endEarly)
+  process.off('SIGHUP', readLater)
+}
+await run(command, { entry, program: new URL(import.meta.url), ahead, begin })

@@ -32,12 +32,27 @@ function isStale() {
   return false
 }
 
+// Without its packages the program would end with a stack of Node's.
+function isInstalled() {
+  if (program === bundle) return true
+  try {
+    createRequire(import.meta.url).resolve('node/package.json')
+    return true
+  } catch {
+    process.stderr.write('weir: its packages are not installed: run npm ci first\n')
+    process.exitCode = 1
+    return false
+  }
+}
+
 function pinnedNode() {
   const manifest = createRequire(import.meta.url).resolve('node/package.json')
   return join(dirname(manifest), 'bin', process.platform === 'win32' ? 'node.exe' : 'node')
 }
 
-if (major > 22 || (major === 22 && minor >= 18)) {
+if (!isInstalled()) {
+  // It has been said.
+} else if (major > 22 || (major === 22 && minor >= 18)) {
   process.removeAllListeners('warning')
   await import(pathToFileURL(program))
 } else {

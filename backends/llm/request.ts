@@ -78,7 +78,10 @@ export function parseBody(bytes: Buffer): JsonObject {
   try {
     value = JSON.parse(bytes.toString()) as Json
   } catch {
-    throw new FormatError('', 'the body is not valid JSON')
+    throw new FormatError(
+      '',
+      bytes.length === 0 ? 'there is no body: send JSON with POST' : 'the body is not valid JSON'
+    )
   }
   if (!isObject(value)) throw new FormatError('', 'the body must be a JSON object')
   return value

@@ -139,7 +139,7 @@ const UWS_DIFFERS: Record<string, { because: string; instead: Case }> = {
       client.close()
     }
   },
-  'drain closes idle connections at once': {
+  'drain answers what is on the way, telling of the end, and ends idle connections soon': {
     because: 'an idle connection cannot be reached: it ends by itself after 12 s, or with closeAll',
     async instead(open) {
       const server = await answering(OK)

@@ -12,8 +12,11 @@ export const WAIT_CLIENT = 4
 /** The body is paused: a wire that does not read hears nothing of its client, not even that it has gone. */
 export const WAIT_SERVER = 5
 
-/** How long a draining bind waits for the first request of a connection that it had accepted. */
-const FIRST_REQUEST_MS = 1_000
+/**
+ * How long a draining bind waits for another request of a connection that nobody has told of its end: one may be on
+ * the way, and closing would lose it. Its answer tells.
+ */
+const LAST_REQUEST_MS = 1_000
 
 export class Deadline {
   /** One of WAIT_*. */
@@ -46,9 +49,9 @@ export class Deadline {
     else timers.arm(this.#timer, turnStartedAt, settings.sendTimeoutMs)
   }
 
-  /** The bind drains, and the first request of the connection may be on the way. */
-  waitForFirst(): void {
-    this.#server.timers.arm(this.#timer, turnStartedAt, FIRST_REQUEST_MS)
+  /** The bind drains, and a request may be on the way. */
+  waitForLast(): void {
+    this.#server.timers.arm(this.#timer, turnStartedAt, LAST_REQUEST_MS)
   }
 
   /** The connection is over. */

@@ -246,11 +246,14 @@ export class Http1Reading implements MessageHandler {
     this.#bodyPaused = false
     // Thousands of idle connections must not keep the heads that they sent last.
     this.#block.reset()
-    if (!connection.keepAlive || this.#server.draining) {
+    if (!connection.keepAlive) {
       connection.close(this.ahead.bytes !== null)
       return
     }
-    connection.deadline.wait(this.#wire.congested ? WAIT_CLIENT : WAIT_REQUEST)
+    const isSent = !this.#wire.congested
+    connection.deadline.wait(isSent ? WAIT_REQUEST : WAIT_CLIENT)
+    // The answer has promised another one: its head left before there was a drain.
+    if (isSent && this.#server.draining) connection.deadline.waitForLast()
     if (this.ahead.bytes === null) this.#wire.resume()
     else this.#scheduleAhead()
   }

@@ -145,12 +145,9 @@ export class Http1Connection implements WireOwner, OpenConnection {
     else this.destroy()
   }
 
-  /** The bind drains: close now if nothing is under way, else after the response. */
+  /** The bind drains: the answer that is under way says so, or the next one; soon there is none to wait for. */
   drain(): void {
-    if (this.closed || this.#isBusy) return
-    if (this.deadline.hasServed) this.close(false)
-    // Its first request may be on the way: closing now would refuse a client that did nothing wrong.
-    else this.deadline.waitForFirst()
+    if (!this.closed && !this.#isBusy) this.deadline.waitForLast()
   }
 
   /** There are too many connections: closes this one if nothing is under way, and says whether it did. */

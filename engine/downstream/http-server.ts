@@ -13,8 +13,10 @@ export interface HttpServer {
   readonly timers: TimerWheel
   settings: FrontendSettings['http']
   http2: FrontendHttp2
-  /** Responses announce the end of their connection. */
+  /** Answers announce the end of their connection, and connections without an exchange end soon. */
   draining: boolean
+  /** Answers announce the end of their connection; else all goes on. */
+  leaving: boolean
   readonly connections: Set<OpenConnection>
   closed(): void
 }

@@ -25,6 +25,8 @@ export interface DownstreamContext {
   readonly secret: Uint8Array
   /** Binds with listeners that pass connections on, of the configuration in force. */
   readonly tcp?: () => TcpTable | undefined
+  /** The process is about to end. Default: it is not. */
+  readonly isLeaving?: boolean
 }
 
 /** Told about connections, for metrics. */
@@ -45,8 +47,10 @@ export interface OpenBind {
    * called. Throws an Error when the port cannot be served like this.
    */
   prepare(frontend: FrontendSettings, bind: Bind): () => void
+  /** The end is near: clients of HTTP/1 are told with each answer, and are served all the same. */
+  leave(): void
   stopAccepting(): void
-  /** Closes idle connections and announces the end on the others. */
+  /** Ends idle connections soon and announces the end on the others. */
   drain(): void
   connections(): number
   /** Cuts what is left. */

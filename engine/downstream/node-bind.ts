@@ -44,6 +44,7 @@ class NodeBind implements OpenBind {
       settings: frontend.http,
       http2: frontend.http2,
       draining: false,
+      leaving: context.isLeaving === true,
       connections,
       closed
     }
@@ -87,6 +88,10 @@ class NodeBind implements OpenBind {
   stopAccepting(): void {
     this.#acceptor?.close()
     this.#context.crowd.remove(this.#server.connections)
+  }
+
+  leave(): void {
+    this.#server.leaving = true
   }
 
   drain(): void {

@@ -66,7 +66,7 @@ class UwsBind implements OpenBind {
     this.#uws = uws
     this.#context = context
     this.#bound = bind.port
-    this.#server = { port: bind.port, events, timers, settings: frontend.http, draining: false }
+    this.#server = { port: bind.port, events, timers, settings: frontend.http, draining: context.isLeaving === true }
     this.#listeners = bind.listeners
     this.#app = this.#make(bind.listeners)
   }
@@ -146,6 +146,10 @@ class UwsBind implements OpenBind {
 
   stopAccepting(): void {
     this.#stop(this.#app)
+  }
+
+  leave(): void {
+    this.#server.draining = true
   }
 
   /** Idle connections cannot be reached: they end by themselves within UWS.idleTimeoutMs. */

@@ -19,6 +19,13 @@ export const says =
   (issue: { readonly input?: unknown }): string | undefined =>
     issue.input === undefined ? undefined : message
 
+/** The message of a key that is no text. */
+export function keyMissing({ input }: { readonly input?: unknown }): string | undefined {
+  if (input === undefined) return undefined
+  if (input === null) return 'is empty: nothing stands here, or the variable that it names has no value'
+  return 'must be text: $NAME takes it from the environment'
+}
+
 /** A whole number in a range, both ends included. */
 export function whole(min: number, max: number) {
   const error = says(`must be a whole number from ${min} to ${max}`)

@@ -212,6 +212,16 @@ test('what is probably not meant is a warning', () => {
   ])
 })
 
+test('a backend that is a port of the file itself is a warning', () => {
+  const text = (host: string) => `binds: [{ port: 80, listeners: [{ routes: [{ backends: [{ host: "${host}" }] }] }] }]`
+  for (const host of ['localhost:80', '127.0.0.1:80', '[::1]:80']) {
+    assert.match(warningsOf(text(host)).join(), /\.backends\[0\]\.host: is port 80 of this file itself/)
+  }
+  assert.deepEqual([...warningsOf(text('localhost:81')), ...warningsOf(text('10.0.0.1:80'))], [])
+  const named = `backends: [{ name: a, host: "localhost:80" }]\n${text('b:1').replace('host: "b:1"', 'backend: a')}`
+  assert.match(warningsOf(named).join(), /^weir\.yaml:1:29: backends\[0\]\.host: is port 80/)
+})
+
 test('a star at the end of a prefix is a warning: it would match nothing that was meant', () => {
   const warnings = warningsOf(withRoute('matches: [{ path: { pathPrefix: /a } }, { path: { pathPrefix: "/a/*" } }]'))
   assert.equal(warnings.length, 1)

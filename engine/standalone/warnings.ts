@@ -27,6 +27,7 @@ export function warningsOf(file: Raw, source: Source): Problem[] {
   for (const { path, message } of [...ofModels, ...insecureTls(file)]) {
     warnings.push({ path, offset: source.locate(path, 'key'), message })
   }
+  warnings.push(...loops(file, binds, routes, source))
   for (const listener of listeners) {
     const outer = text(listener.raw.hostname) ?? '*'
     for (const route of listener.routes) {
@@ -41,6 +42,24 @@ export function warningsOf(file: Raw, source: Source): Problem[] {
     }
   }
   return warnings
+}
+
+const OWN_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\]):(\d+)$/i
+
+/** A backend that is one of our own ports: a request that comes back the way it went out goes on without end. */
+function loops(file: Raw, binds: readonly Placed[], routes: readonly Placed[], source: Source): Problem[] {
+  const ports = new Set(binds.map(({ raw }) => Number(raw.port)))
+  const holders = [{ raw: file, path: [] }, ...routes]
+  return holders.flatMap(({ raw, path }) => {
+    const backends: unknown[] = Array.isArray(raw.backends) ? raw.backends : []
+    return backends.flatMap((backend, i) => {
+      const port = OWN_HOST.exec(text(objectOf(backend).host) ?? '')?.[1]
+      if (port === undefined || !ports.has(Number(port))) return []
+      const place = [...path, 'backends', i, 'host']
+      const message = `is port ${port} of this file itself: a route that leads back to itself is asked without end`
+      return [{ path: place, offset: source.locate(place, 'value'), message }]
+    })
+  })
 }
 
 /** Other gateways' files end a prefix with a star, which is a character of the path here. */

@@ -118,6 +118,34 @@ test('the same content, and a file that is gone for a while, are no changes', LI
   assert.deepEqual([...changes.unexpected, ...barrier.unexpected], [])
 })
 
+test('a file that stays away is told of once, and again when it has been back', LIMIT, async (context) => {
+  const file = join(folder(context), 'weir.yaml')
+  writeFileSync(file, 'one')
+  let gone = 0
+  let tell = () => {}
+  const told = () =>
+    new Promise<void>((resolve) => {
+      tell = resolve
+    })
+  const onGone = () => {
+    gone++
+    tell()
+  }
+  const changes = new Changes(context, file, { pollMs: 1_000, onGone })
+  const alive = setInterval(() => {}, 60_000)
+  context.after(() => clearInterval(alive))
+  let next = told()
+  unlinkSync(file)
+  await next
+  writeFileSync(file, 'two')
+  assert.equal(await changes.next(), 'two')
+  assert.equal(gone, 1)
+  next = told()
+  unlinkSync(file)
+  await next
+  assert.equal(gone, 2)
+})
+
 test('a change between reading the file and watching it is not missed', LIMIT, async (context) => {
   const file = join(folder(context), 'weir.yaml')
   writeFileSync(file, 'two')

@@ -21,6 +21,8 @@ export interface WatchOptions {
   readonly known?: string
   /** Time between two looks without an event; at least 1000. Default 2000. */
   readonly pollMs?: number
+  /** The file is not there, or cannot be read, when it is looked at without an event: said once, until it is back. */
+  readonly onGone?: () => void
 }
 
 export interface FileWatch {
@@ -82,14 +84,18 @@ class Watcher implements FileWatch {
   readonly #watchers = new Map<string, FSWatcher>()
   #debounce: NodeJS.Timeout | null = null
   #hash: string | null
+  #isGone = false
+  readonly #onGone: () => void
 
-  constructor(path: string, onChange: (text: string) => void, { known, pollMs = POLL_MS }: WatchOptions) {
+  constructor(path: string, onChange: (text: string) => void, options: WatchOptions) {
+    const { known, pollMs = POLL_MS, onGone = () => {} } = options
     this.#path = path
     this.#onChange = onChange
+    this.#onGone = onGone
     const text = known ?? readText(path)
     this.#hash = text === null ? null : hash(text)
     this.#rewatch()
-    this.#poll = setInterval(() => this.#look(), Math.max(POLL_MS_MIN, pollMs)).unref()
+    this.#poll = setInterval(() => this.#look(true), Math.max(POLL_MS_MIN, pollMs)).unref()
     // The file may have changed between the caller's reading of it and now.
     if (known !== undefined) this.#soon()
   }
@@ -106,12 +112,18 @@ class Watcher implements FileWatch {
     else this.#debounce.refresh()
   }
 
-  #look(): void {
+  #look(isPoll = false): void {
     if (this.#debounce !== null) clearTimeout(this.#debounce)
     this.#debounce = null
     this.#rewatch()
     const text = readText(this.#path)
-    if (text === null) return
+    if (text === null) {
+      // Between removal and replacement there is no file, but not for as long as that.
+      if (isPoll && !this.#isGone) this.#onGone()
+      this.#isGone ||= isPoll
+      return
+    }
+    this.#isGone = false
     const now = hash(text)
     if (now === this.#hash) return
     this.#hash = now

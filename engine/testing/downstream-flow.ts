@@ -144,15 +144,41 @@ export const FLOW_CASES: Record<string, Case> = {
     for (const one of [client, busy, late]) one.close()
   },
 
-  async 'drain closes idle connections at once'(open) {
+  async 'drain answers what is on the way, telling of the end, and ends idle connections soon'(open) {
     const server = await answering(OK)
+    const stack = await open({ upstream: server.port })
+    const [idle, busy] = [await rawClient(stack.port), await rawClient(stack.port)]
+    for (const client of [idle, busy]) {
+      client.send(GET)
+      await client.until('ok')
+    }
+    stack.bind.drain()
+    await manyTurns()
+    busy.send(GET)
+    assert.match(await busy.untilEnd(), /ok[\s\S]*\r\nConnection: close\r\n[\s\S]*ok$/)
+    assert.doesNotMatch(await idle.untilEnd(), /Connection: close/)
+    assert.equal(stack.bind.connections(), 0)
+  },
+
+  async 'an answer that had promised another one when the drain began is followed by one'(open) {
+    let finish = () => {}
+    const server = await upstream(async (peer) => {
+      await peer.until('\r\n\r\n')
+      peer.send('HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello')
+      finish = () => peer.send('world')
+      await peer.until(/\r\n\r\n[\s\S]*\r\n\r\n/)
+      peer.send('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+    })
     const stack = await open({ upstream: server.port })
     const client = await rawClient(stack.port)
     client.send(GET)
-    await client.until('ok')
+    await client.until('hello')
     stack.bind.drain()
-    await client.untilEnd()
-    assert.equal(stack.bind.connections(), 0)
+    await manyTurns()
+    finish()
+    await client.until('world')
+    client.send(GET)
+    assert.match(await client.untilEnd(), /helloworld[\s\S]*\r\nConnection: close\r\n[\s\S]*ok$/)
   },
 
   async 'an exchange under way survives drain and is cut at the end'(open) {

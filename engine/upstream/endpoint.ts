@@ -203,6 +203,7 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
       },
       () => {
         enterTurn()
+        attempt.ex.endpoint = this.name
         if (!attempt.cancelled) this.report(attempt, 'DNS_FAILURE')
         leaveTurn()
       }

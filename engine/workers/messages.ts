@@ -37,6 +37,8 @@ export type ToWorker =
   | { readonly kind: 'snapshot'; readonly snapshot: Parcel }
   /** Another log level for this worker's access log. */
   | { readonly kind: 'level'; readonly level: string }
+  /** The end is near: answers say so. */
+  | { readonly kind: 'leave' }
   /** First step of the end: take what waits, then no new connections. */
   | { readonly kind: 'drain' }
   /** Last step: cut what is left, flush logs, exit. */

@@ -159,6 +159,12 @@ export class Supervisor {
     this.#seats[worker]?.thread.postMessage(report satisfies ToWorker)
   }
 
+  /** Workers go on, and tell their clients that the end is near. */
+  leave(): void {
+    this.state.setDraining()
+    this.#broadcast({ kind: 'leave' })
+  }
+
   /** Workers stop accepting and finish what they have. Resolves when no connection is left. */
   drain(): Promise<void> {
     this.#stopping = true

@@ -34,12 +34,12 @@ export class ThreadAhead {
     thread.on('exit', this.#forget)
   }
 
-  /** The thread, once; null when it is gone, or its heap is not as wanted. */
+  /** The thread, once; null when it is gone, or its heap is smaller than wanted, or more than twice that. */
   take(heapMb: number): Worker | null {
     const thread = this.#thread
     if (thread === null) return null
     this.#thread = null
-    if (heapMb !== this.#heapMb) {
+    if (this.#heapMb < heapMb || this.#heapMb > 2 * heapMb) {
       // Resolves with an exit code that nobody asks for.
       thread.terminate().catch(() => undefined)
       return null

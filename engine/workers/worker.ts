@@ -83,6 +83,7 @@ export class WorkerThread {
       this.#queue = this.#queue.then(() => this.#take(snapshot))
     } else if (message.kind === 'child') this.#parts.children.receive(message)
     else if (message.kind === 'level') this.#parts.telemetry.setLevel(message.level)
+    else if (message.kind === 'leave') this.#leave()
     else if (message.kind === 'drain') this.#drain()
     else this.#stop().catch((error: unknown) => this.#panic(error))
   }
@@ -155,7 +156,8 @@ export class WorkerThread {
       observer: this.#parts.telemetry.downstream,
       crowd: this.#crowd!,
       secret: this.#parts.secret,
-      tcp: () => this.#runtime.tcp
+      tcp: () => this.#runtime.tcp,
+      isLeaving: this.#parts.state.draining
     })
   }
 
@@ -188,6 +190,11 @@ export class WorkerThread {
   }
 
   // --- the end ---
+
+  /** Binds that are opened from now on ask the shared state. */
+  #leave(): void {
+    for (const bind of this.#binds.values()) bind.leave()
+  }
 
   #drain(): void {
     if (this.#draining) return

@@ -10,8 +10,15 @@ import type { Expected, Fault, Job } from './job.ts'
  */
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
 
-/** One for all: making it costs more than a handshake. Trusts nobody, and is never asked whom it trusts. */
-const TLS = { secureContext: createSecureContext(), rejectUnauthorized: false, servername: 'bench.example.com' }
+/**
+ * One for all: making it costs more than a handshake. Trusts nobody, and is never asked whom it trusts. Keys are agreed
+ * by X25519, which every peer has: else some would agree by ML-KEM too, which the OpenSSL of others does not know.
+ */
+const TLS = {
+  secureContext: createSecureContext({ ecdhCurve: 'X25519' }),
+  rejectUnauthorized: false,
+  servername: 'bench.example.com'
+}
 
 export interface SlotOwner {
   /** The answer to the request that was due at `dueMs` is whole and correct. */

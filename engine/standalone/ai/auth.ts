@@ -3,7 +3,7 @@ import type { AiAuth } from '#engine/ir/snapshot.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
-import { longString, refusedKeys, says, shortString, z } from '#engine/schema/schema.ts'
+import { keyMissing, longString, refusedKeys, shortString, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 
 /** Spec 2.6. */
@@ -77,7 +77,7 @@ const secretRef = (instead: string) =>
 /** A key that goes into a header line. */
 export const authKey = (max = KEY_CHARS_MAX) =>
   z
-    .string({ error: says('must be text: $NAME takes it from the environment') })
+    .string({ error: keyMissing })
     .min(1)
     .max(max)
     .regex(/^[!-~](?:[ -~]*[!-~])?$/, 'must be visible ASCII characters, without spaces around them')

@@ -3,7 +3,7 @@ import { oneOf } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { headerName } from '#engine/schema/http.ts'
 import { port } from '#engine/schema/net.ts'
-import { list, longString, refused, refusedKeys, says, whole, type ZodType, z } from '#engine/schema/schema.ts'
+import { keyMissing, list, longString, refused, refusedKeys, whole, type ZodType, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
 import { entriesOf, type Raw } from '#engine/standalone/walk.ts'
 import { MCP_PORT } from './port.ts'
@@ -30,7 +30,7 @@ const positive = () => duration().refine((ms) => ms > 0, 'must be longer than no
 
 const key = () =>
   z
-    .string({ error: says('must be text: $NAME takes it from the environment') })
+    .string({ error: keyMissing })
     .min(KEY_CHARS_MIN, `must have at least ${KEY_CHARS_MIN} characters`)
     .max(KEY_CHARS_MAX)
 
