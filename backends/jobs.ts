@@ -1,9 +1,12 @@
 /** The registry of what backends do in threads of the offload pool (engine/jobs.ts). */
 import type { JobRows } from '#engine/contract/policy.ts'
+import type { GuardJob } from './llm/guards/job.ts'
+import { GUARD_JOB } from './llm/guards/name.ts'
 import type { LargeJob } from './llm/large/job.ts'
 import { LARGE_JOB } from './llm/large/name.ts'
 
 export const jobs: JobRows = {
-  // Loaded when it comes: a thread that verifies passwords needs no formats.
+  // Loaded when they come: a thread that verifies passwords needs no formats.
+  [GUARD_JOB]: async (argument) => (await import('./llm/guards/job.ts')).runGuardJob(argument as GuardJob),
   [LARGE_JOB]: async (argument) => (await import('./llm/large/job.ts')).runLargeJob(argument as LargeJob)
 }

@@ -1,18 +1,20 @@
 /** A provider's answer on its way to the client: whole, streamed, or an error; as it is, or in the client's format. */
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceResponseBody, whenResponse } from '#engine/contract/body.ts'
-import { BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
+import { BODY_STREAM, type Exchange, STEP_RECORDED } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { SseReader } from '#engine/http/sse.ts'
 import type { AiRejection } from '#engine/ir/snapshot.ts'
+import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import type { FormatName } from './conversation.ts'
 import { DROPPED, listOf } from './dropped.ts'
 import { FormatError, Losses, reasonOf } from './format.ts'
 import { type Framing, framingOf } from './framing.ts'
 import type { Guards } from './guards/guards.ts'
 import { rejectionBody } from './guards/rejection.ts'
-import { answerFor, bufferOf, LARGE_BYTES } from './large/large.ts'
+import { replay } from './held.ts'
+import { answerFor, LARGE_BYTES } from './large/large.ts'
 import { inTurn } from './large/turn.ts'
 import { FORMATS } from './matrix.ts'
 import { nativeTap } from './native-tap.ts'
@@ -135,19 +137,17 @@ export class Answers {
   }
 
   /** The answer is kept until the guards have seen all of it. */
-  async #guarded(
-    ex: Exchange,
-    { chat, format, fields, streamed }: Translation,
-    framing: Framing | null
-  ): Promise<Verdict> {
+  async #guarded(ex: Exchange, translation: Translation, framing: Framing | null): Promise<Verdict> {
+    const { chat, format, fields } = translation
     const { maxBufferBytes, fail } = this.#context
+    const contentType = framing === null ? null : (ex.response!.get('content-type') ?? '')
     const given = await new Promise<Given>((resolve) => {
       const here = (isOver: boolean): void => {
         const bytes = ex.responseBytes ?? Buffer.alloc(0)
         const readers = framedAs(ex)
         // It has been paid for whatever becomes of it.
         const count = () => {
-          if (framing !== null) streamed(heldStream(ex, chat, format, bytes, readers).tap)
+          if (framing !== null) this.#countStream(ex, translation, bytes, readers)
           else if (bytes.length > LARGE_BYTES) void countElsewhere(ex, chat, format, bytes, this.#context)
           else readCost(ex, format, bytes)
         }
@@ -156,7 +156,7 @@ export class Answers {
       }
       if (whenResponse(ex, maxBufferBytes, fail, here) === CONTINUE) here(false)
     })
-    const refused = await this.#guards.answer(ex, format, framing, fields ?? ex.request)
+    const refused = await this.#guards.answer(ex, format, contentType, fields ?? ex.request)
     // A timeout may have answered meanwhile, or the client may have gone.
     if (ex.localReply !== null || ex.responseDone) return CONTINUE
     given.decided()
@@ -164,12 +164,21 @@ export class Answers {
       given.count()
       writeRejection(ex, chat, refused)
     } else if (framing !== null) {
-      const { tap, bytes } = heldStream(ex, chat, format, ex.responseBytes ?? given.bytes, events)
-      streamed(tap)
+      const passing = heldStream(ex, translation, ex.responseBytes ?? given.bytes, events)
+      const bytes = Buffer.isBuffer(passing) ? passing : await passing
+      if (ex.localReply !== null || ex.responseDone) return CONTINUE
       replaceResponseBody(ex, bytes)
+      ex.response!.set('Content-Type', 'text/event-stream')
     } else if ((ex.responseBytes?.length ?? 0) > LARGE_BYTES) await convertElsewhere(ex, chat, format, this.#context)
     else convert(ex, chat, format, null)
     return CONTINUE
+  }
+
+  /** What a stream has cost that nobody gets. */
+  #countStream(ex: Exchange, translation: Translation, given: Buffer, framing: () => Framing): void {
+    const passing = heldStream(ex, translation, given, framing)
+    if (Buffer.isBuffer(passing)) return
+    passing.catch(() => this.#context.log('error', 'what an answer has cost that was kept could not be read'))
   }
 }
 
@@ -202,11 +211,22 @@ function framedAs(ex: Exchange): () => Framing {
   return () => framingOf(type) ?? events()
 }
 
-/** A stream that has been kept, as the client gets it. */
-function heldStream(ex: Exchange, chat: ChatRequest, format: FormatName, given: Buffer, framing: () => Framing) {
+/**
+ * A stream that has been kept, as the client gets it. Has told of its tap when it is done, or settled what it has cost
+ * when the exchange is over by then.
+ */
+function heldStream(ex: Exchange, { chat, format, streamed }: Translation, given: Buffer, framing: () => Framing) {
   const tap = tapOf(chat, format, framing, () => {})
-  const pieces = [tap.body(ex, given, 0, given.length), tap.end(ex)]
-  return { tap, bytes: Buffer.concat(pieces.filter((piece) => piece !== null)) }
+  const passing = replay(ex, tap, given)
+  if (Buffer.isBuffer(passing)) {
+    streamed(tap)
+    return passing
+  }
+  return passing.then((bytes) => {
+    if (ex.step === STEP_RECORDED) settle(ex, tap.cost)
+    else streamed(tap)
+    return bytes
+  })
 }
 
 function writeRejection(ex: Exchange, { client }: ChatRequest, refused: AiRejection): void {

@@ -19,9 +19,18 @@ export function isShared({ buffer }: Uint8Array): boolean {
   return buffer instanceof SharedArrayBuffer
 }
 
+/** Bytes from another thread, without a copy. */
+export function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
+}
+
 /** `value` as JSON; a long one for other threads too. Throws RangeError when it is nested too deeply. */
 export function jsonBytes(value: object): Buffer {
-  const text = JSON.stringify(value)
+  return textBytes(JSON.stringify(value))
+}
+
+/** `text`; a long one for other threads too. */
+export function textBytes(text: string): Buffer {
   if (text.length <= SHARED_BYTES) return Buffer.from(text)
   const room = sharedRoom(Buffer.byteLength(text))
   room.write(text)

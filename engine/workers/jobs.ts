@@ -5,13 +5,11 @@ import { CEL_JOB, type CelJob, runCelJob } from '#engine/cel/offload.ts'
 import type { JobRows } from '#engine/contract/policy.ts'
 import { PASSWORD_JOB, type PasswordJob } from '#engine/kit/password/job.ts'
 import { verifyPassword } from '#engine/kit/password/verify.ts'
-import { runScanJob, SCAN_JOB, type ScanJob } from '#engine/kit/scan/job.ts'
 import { isShared } from '#engine/kit/shared-bytes.ts'
 
 const ENGINE_JOBS: JobRows = {
   [CEL_JOB]: (argument) => runCelJob(argument as CelJob),
-  [PASSWORD_JOB]: (argument) => verifyPassword(argument as PasswordJob),
-  [SCAN_JOB]: (argument) => runScanJob(argument as ScanJob)
+  [PASSWORD_JOB]: (argument) => verifyPassword(argument as PasswordJob)
 }
 
 /** As it is handed to a thread. */

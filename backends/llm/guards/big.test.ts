@@ -2,10 +2,11 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { gatewayOf, provider } from '#backends/llm/testing/gateway.ts'
-import { runScanJob, SCAN_JOB, type ScanJob } from '#engine/kit/scan/job.ts'
 import { CHAT, chat, regex, SSN, stand } from './guards.fixture.ts'
+import { type GuardJob, runGuardJob } from './job.ts'
+import { GUARD_JOB } from './name.ts'
 import { hook, service } from './service.fixture.ts'
-import { INLINE_BYTES_MAX, scanIn } from './whole.ts'
+import { INLINE_BYTES_MAX, runIn } from './whole.ts'
 
 const BIG = `${'Nothing to see here, move along. '.repeat(300_000)}${SSN}`
 const BIG_UNITS = 1024 * 1024
@@ -64,19 +65,19 @@ test('a service among the guards does not bring the scan back', async (t) => {
 })
 
 test('rules that follow one another are one job', async () => {
-  const jobs: ScanJob[] = []
+  const jobs: GuardJob[] = []
   const offload = {
     run: async (name: string, job: unknown) => {
-      equal(name, SCAN_JOB)
-      jobs.push(job as ScanJob)
-      return runScanJob(job as ScanJob)
+      equal(name, GUARD_JOB)
+      jobs.push(job as GuardJob)
+      return runGuardJob(job as GuardJob)
     }
   }
-  const scan = scanIn({ offload } as Parameters<typeof scanIn>[0])
-  const reach = { texts: ['messages'], declared: [], hasNames: true }
-  const step = { kind: 'search', searches: [] } as const
+  const run = runIn({ offload } as Parameters<typeof runIn>[0])
+  const shape = { kind: 'json', reach: { texts: ['messages'], declared: [], hasNames: true }, role: 'user' } as const
+  const step = { kind: 'search', guards: [] } as const
   for (const length of [INLINE_BYTES_MAX, INLINE_BYTES_MAX + 1]) {
-    await scan({ bytes: Buffer.from('{}'.padEnd(length)), reach, role: 'user', step })
+    await run({ bytes: Buffer.from('{}'.padEnd(length)), shape, step })
   }
   deepEqual(
     jobs.map(({ bytes }) => bytes.length),

@@ -4,7 +4,7 @@
  */
 import type { FormatName } from '#backends/llm/conversation.ts'
 import { FormatError, type WireEvent } from '#backends/llm/format.ts'
-import { hasTwins } from '#engine/kit/scan/job.ts'
+import { hasTwins } from '#engine/kit/scan/body.ts'
 import { isObject, type Slot, textsBelow, textsOf } from '#engine/kit/scan/texts.ts'
 
 export interface Piece {

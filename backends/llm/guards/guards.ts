@@ -1,25 +1,22 @@
 /** The prompt guards of one backend: what they do to a request, to an answer, and to a stream. */
 import type { FormatName } from '#backends/llm/conversation.ts'
-import { FormatError, type WireEvent } from '#backends/llm/format.ts'
-import { type CostTap, frame } from '#backends/llm/stream.ts'
+import type { CostTap } from '#backends/llm/stream.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceRequestBody, replaceResponseBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { AiGuards, AiRegexGuard, AiRejection, AiRouteType } from '#engine/ir/snapshot.ts'
-import type { Reach } from '#engine/kit/scan/job.ts'
+import type { Reach } from '#engine/kit/scan/body.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
-import { eventsOf, guardHeld } from './held-stream.ts'
+import type { Shape } from './job.ts'
 import { ANSWERED, reachOf } from './reach.ts'
 import { whileOpen } from './remote.ts'
 import { StreamGuard, StreamGuards } from './stream-guard.ts'
 import { type Framing, GuardTap } from './tap.ts'
-import { guardBody, type Scan, scanIn } from './whole.ts'
+import { guardBody, type Run, runIn } from './whole.ts'
 
 /** What may stand before a list. */
 const LEAD_BYTES = 64
-
-const DOWN: AiRejection = { status: 503, message: 'a prompt guard cannot be reached' }
 
 /** Only where `llm` leads there: in an `ai` backend it is a mistake of the configuration. */
 export const UNSEEN = 'the prompt guards of this model cannot see what passes here'
@@ -27,12 +24,12 @@ export const UNSEEN = 'the prompt guards of this model cannot see what passes he
 export class Guards {
   readonly #guards: AiGuards
   readonly #context: BackendContext
-  readonly #scan: Scan
+  readonly #run: Run
 
   constructor(guards: AiGuards, context: BackendContext) {
     this.#guards = guards
     this.#context = context
-    this.#scan = scanIn(context)
+    this.#run = runIn(context)
   }
 
   /** What a request of `type` has for guards: null: nothing, or there are none; 'unknown': it must not pass. */
@@ -60,8 +57,9 @@ export class Guards {
 
   /** Calls `then` when the body may go on, masked where it has to be; null, or why it may not. */
   request(ex: Exchange, reach: Reach, then: (refused: AiRejection | null) => void): void {
-    const body = { bytes: ex.requestBytes ?? Buffer.alloc(0), reach, side: 'request' } as const
-    const judged = whileOpen(ex, ex.request, (call) => guardBody(this.#guards.request, body, this.#scan, call))
+    const shape = { kind: 'json', reach, role: 'user' } as const
+    const body = { bytes: ex.requestBytes ?? Buffer.alloc(0), shape, side: 'request' } as const
+    const judged = whileOpen(ex, ex.request, (call) => guardBody(this.#guards.request, body, this.#run, call))
     // A turn of its own: timers begin at its start, and the last one may be long over.
     const inTurn = (step: () => void): void => {
       if (isOver(ex)) return
@@ -83,36 +81,24 @@ export class Guards {
 
   /**
    * The whole answer in ex.responseBytes, masked where it has to be. Null, or why the client does not get it.
-   * `framing`: of a stream that has been kept, which is server-sent events afterwards. `fields`: of the client.
+   * `contentType`: of a stream that has been kept, which is server-sent events afterwards; null: it is none. `fields`:
+   * of the client.
    */
   async answer(
     ex: Exchange,
     format: FormatName,
-    framing: Framing | null,
+    contentType: string | null,
     fields: HeaderBlock
   ): Promise<AiRejection | null> {
     const bytes = ex.responseBytes
     if (bytes === null) return null
+    const body = { bytes, shape: shapeOf(bytes, format, contentType), side: 'response' } as const
     try {
-      return await whileOpen(ex, fields, async (call) => {
-        const isList = framing === null && bytes.subarray(0, LEAD_BYTES).toString().trimStart().startsWith('[')
-        if (framing !== null || isList) {
-          const events = framing === null ? itemsOf(bytes) : eventsOf(bytes, framing)
-          const held = await guardHeld(this.#guards.response, format, events, call)
-          if (isOver(ex)) return null
-          if (held === 'down') return DOWN
-          if ('reply' in held) return held.reply
-          const items = held.events.map(({ data }) => data)
-          replaceResponseBody(ex, Buffer.from(isList ? `[${items.join(',\n')}]` : held.events.map(frame).join('')))
-          return null
-        }
-        const body = { bytes, reach: ANSWERED[format], side: 'response' } as const
-        const outcome = await guardBody(this.#guards.response, body, this.#scan, call)
-        if (isOver(ex)) return null
-        if (outcome.kind === 'reject') return outcome.reply
-        if (outcome.kind === 'pass' && outcome.isChanged) replaceResponseBody(ex, outcome.bytes)
-        return null
-      })
+      const outcome = await whileOpen(ex, fields, (call) => guardBody(this.#guards.response, body, this.#run, call))
+      if (isOver(ex) || outcome.kind === 'over') return null
+      if (outcome.kind === 'reject') return outcome.reply
+      if (outcome.isChanged) replaceResponseBody(ex, outcome.bytes)
+      return null
     } catch (error) {
       return refusalOf(error, 502)
     }
@@ -131,16 +117,16 @@ function isOver(ex: Exchange): boolean {
   return ex.localReply !== null || ex.responseDone
 }
 
-/** Gemini without alt=sse: the events of a stream are the items of a list. */
-function itemsOf(bytes: Buffer): WireEvent[] {
-  const items = JSON.parse(bytes.toString()) as readonly unknown[]
-  return items.map((item) => ({ name: '', data: JSON.stringify(item) }))
+/** Of an answer. */
+function shapeOf(bytes: Buffer, format: FormatName, contentType: string | null): Shape {
+  if (contentType !== null) return { kind: 'events', format, contentType }
+  const isList = bytes.subarray(0, LEAD_BYTES).toString().trimStart().startsWith('[')
+  return isList ? { kind: 'list', format } : { kind: 'json', reach: ANSWERED[format], role: 'assistant' }
 }
 
 /** What cannot be looked through does not pass. Nothing of the body is told. */
 function refusalOf(error: unknown, status: number): AiRejection {
   if (error instanceof RangeError) return { status, message: 'the body is nested too deeply' }
   if (error instanceof SyntaxError) return { status, message: 'the body is not valid JSON' }
-  if (error instanceof FormatError) return { status, message: error.message }
   return { status: 503, message: 'the body cannot be looked through now' }
 }

@@ -5,16 +5,14 @@
 import type { FormatName } from '#backends/llm/conversation.ts'
 import type { WireEvent } from '#backends/llm/format.ts'
 import { LINE_ENDS } from '#backends/llm/stream.ts'
-import type { AiGuard, AiRejection } from '#engine/ir/snapshot.ts'
+import type { AiRegexGuard } from '#engine/ir/snapshot.ts'
 import { isObject, stripLogprobs } from '#engine/kit/scan/texts.ts'
 import { eventTexts, type Piece } from './event-texts.ts'
-import { type Call, GuardDown } from './remote.ts'
+import { GuardDown } from './remote.ts'
 import { StreamGuard } from './stream-guard.ts'
 import type { Framing } from './tap.ts'
-import { judge } from './whole.ts'
 
-export type HeldOutcome = { readonly events: readonly WireEvent[] } | { readonly reply: AiRejection } | 'down'
-
+/** Throws FormatError or SseTooLong. */
 export function eventsOf(bytes: Buffer, framing: Framing): WireEvent[] {
   const events: WireEvent[] = []
   framing.push(bytes, 0, bytes.length, events)
@@ -23,42 +21,31 @@ export function eventsOf(bytes: Buffer, framing: Framing): WireEvent[] {
   return events
 }
 
-/** Rejects with RangeError when an event is nested too deeply. */
-export async function guardHeld(
-  guards: readonly AiGuard[],
+/** Gemini without alt=sse: the events of a stream are the items of a list. Throws SyntaxError. */
+export function itemsOf(bytes: Buffer): WireEvent[] {
+  const items = JSON.parse(bytes.toString()) as readonly unknown[]
+  return items.map((item) => ({ name: '', data: JSON.stringify(item) }))
+}
+
+/** What `guards` leave, one after the other. Throws as StreamGuard.push. */
+export function searched(
   format: FormatName,
   given: readonly WireEvent[],
-  call: Call
-): Promise<HeldOutcome> {
+  guards: readonly AiRegexGuard[]
+): readonly WireEvent[] {
   let events = given
   for (const guard of guards) {
-    if (guard.kind === 'regex') {
-      const stream = new StreamGuard(format, guard)
-      events = [...events.flatMap((event) => stream.push(event)), ...stream.end()]
-    } else {
-      // The client may have gone while another service was asked.
-      if (call.signal.aborted) return { events: [] }
-      const told = new Told(format, events)
-      if (told.texts.length === 0) continue
-      try {
-        const messages = told.texts.map((content) => ({ role: 'assistant', content }))
-        const said = await judge(guard, 'response', messages, call)
-        if (said.kind === 'reject') return { reply: said.reply }
-        if (said.kind === 'replace') events = told.replaced(said.texts)
-      } catch (error) {
-        if (!(error instanceof GuardDown)) throw error
-        if (!guard.failOpen) return 'down'
-      }
-    }
+    const stream = new StreamGuard(format, guard)
+    events = [...events.flatMap((event) => stream.push(event)), ...stream.end()]
   }
-  return { events }
+  return events
 }
 
 /** The texts of a stream, each once: some formats say them again when they are complete. */
-class Told {
+export class Told {
   readonly #events: readonly { readonly event: WireEvent; readonly value: unknown; readonly pieces: readonly Piece[] }[]
-  readonly #joined = new Map<string, string[]>()
-  readonly #json = new Set<string>()
+  /** Of the parts that come in pieces, by their keys. */
+  readonly #joined = new Map<string, string>()
   readonly texts: readonly string[]
 
   constructor(format: FormatName, events: readonly WireEvent[]) {
@@ -68,28 +55,23 @@ class Told {
     })
     const whole = new Set<string>()
     for (const { pieces } of this.#events) for (const piece of pieces) this.#tell(piece, whole)
-    for (const pieces of this.#joined.values()) whole.add(pieces.join(''))
+    for (const text of this.#joined.values()) whole.add(text)
     this.texts = [...whole].filter((text) => text !== '' && text !== '{}')
   }
 
   #tell(piece: Piece, whole: Set<string>): void {
     const { slot } = piece
     const key = keyOf(piece)
-    if (key === null) {
-      whole.add(slot.text)
-      if (slot.isJson) this.#json.add(slot.text)
-      return
-    }
-    const known = this.#joined.get(key)
-    if (known === undefined) this.#joined.set(key, [slot.text])
-    else known.push(slot.text)
-    if (slot.isJson) this.#json.add(key)
+    if (key === null) whole.add(slot.text)
+    else this.#joined.set(key, (this.#joined.get(key) ?? '') + slot.text)
   }
 
-  /** Throws GuardDown when `texts` are not one for each that was told. */
+  /** `texts`: one for each that was told. Throws GuardDown when arguments are no JSON any more. */
   replaced(texts: readonly string[]): WireEvent[] {
-    if (texts.length !== this.texts.length) throw new GuardDown('the guard answers with more or fewer texts')
     const by = new Map(this.texts.map((text, i) => [text, texts[i]!]))
+    // Once for each part, and not for each of its pieces: they are as many as the answer is long.
+    const parts = new Map<string, Replaced>()
+    for (const [key, old] of this.#joined) parts.set(key, replacedBy(by, old))
     const said = new Set<string>()
     let isMasked = false
     return this.#events.map(({ event, value, pieces }) => {
@@ -97,12 +79,12 @@ class Told {
       for (const piece of pieces) {
         const { slot } = piece
         const key = keyOf(piece)
-        const old = key === null ? slot.text : this.#joined.get(key)!.join('')
-        const text = by.get(old) ?? old
-        if (text === old) continue
-        if (slot.isJson && parsed(text) === null)
+        const { text, isSame } = key === null ? replacedBy(by, slot.text) : parts.get(key)!
+        if (isSame) continue
+        const isFirst = key === null || !said.has(key)
+        if (isFirst && slot.isJson && parsed(text) === null)
           throw new GuardDown('the guard answers with arguments that are no JSON')
-        slot.set(key === null || !said.has(key) ? text : '')
+        slot.set(isFirst ? text : '')
         if (key !== null) said.add(key)
         isChanged = true
       }
@@ -111,6 +93,16 @@ class Told {
       return isChanged ? { name: event.name, data: JSON.stringify(value) } : event
     })
   }
+}
+
+interface Replaced {
+  readonly text: string
+  readonly isSame: boolean
+}
+
+function replacedBy(texts: ReadonlyMap<string, string>, old: string): Replaced {
+  const text = texts.get(old) ?? old
+  return { text, isSame: text === old }
 }
 
 /** What is said again is a text of its own here: it is the same, and told once. */

@@ -4,12 +4,12 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import type { AiGuard } from '#engine/ir/snapshot.ts'
-import { NOTHING } from '#engine/kit/scan/job.ts'
-import { CHAT, chat, regex, stand } from './guards.fixture.ts'
+import { CHAT, chat, regex, sse, stand } from './guards.fixture.ts'
 import { ASKED } from './reach.ts'
 import { hook, service } from './service.fixture.ts'
-import { guardBody, type Scan } from './whole.ts'
+import { guardBody, type Run } from './whole.ts'
 
+const delta = (content: string) => ({ index: 0, delta: { content }, finish_reason: null })
 const reply = { status: 403, message: 'no' }
 const rules: AiGuard = { kind: 'regex', rules: { builtins: ['Ssn'], patterns: [] }, action: 'mask', reply }
 const webhook = (port: number): AiGuard => {
@@ -23,15 +23,16 @@ test('the guard that follows is not begun, whether the service was asked, or was
     const scans: string[] = []
     asked.seen.length = 0
     asked.answer = () => controller.abort()
-    const scan: Scan = async ({ step }) => {
+    const run: Run = async ({ step }) => {
       scans.push(step.kind)
       if (when === 'scan') controller.abort()
-      return { ...NOTHING, messages: [{ role: 'user', content: 'hi' }] }
+      return { kind: 'question', bytes: Buffer.from('{}'), count: 1 }
     }
-    const body = { bytes: Buffer.from('{}'), reach: ASKED.completions, side: 'request' } as const
+    const shape = { kind: 'json', reach: ASKED.completions, role: 'user' } as const
+    const body = { bytes: Buffer.from('{}'), shape, side: 'request' } as const
     const call = { fields: new HeaderBlock(), signal: controller.signal }
-    const outcome = await guardBody([webhook(asked.port), rules, webhook(asked.port)], body, scan, call)
-    deepEqual([outcome.kind, scans, asked.seen.length], ['over', ['tell'], when === 'scan' ? 0 : 1], when)
+    const outcome = await guardBody([webhook(asked.port), rules, webhook(asked.port)], body, run, call)
+    deepEqual([outcome.kind, scans, asked.seen.length], ['over', ['ask'], when === 'scan' ? 0 : 1], when)
   }
 })
 
@@ -63,7 +64,8 @@ test('a client that has left, and a timeout: the service is left, no provider an
 })
 
 test('an answer that a service still judges when its client leaves has been paid for, and once', async (t) => {
-  for (const isStreamed of [false, true]) {
+  for (const which of ['whole', 'streamed', 'a long stream']) {
+    const isStreamed = which !== 'whole'
     const asked = await service(t)
     const policies = { rateLimit: { local: [{ tokens: 30, unit: 'Hours' }] } }
     const { models, ask } = await stand(t, { response: [hook(asked.port)] }, { openai: {} }, policies)
@@ -75,11 +77,25 @@ test('an answer that a service still judges when its client leaves has been paid
       }
     })
     const more = isStreamed ? { stream: true } : {}
+    if (which === 'a long stream') {
+      const usage = { prompt_tokens: 7, completion_tokens: 12, total_tokens: 19 }
+      const events = [
+        ...Array.from({ length: 2000 }, () => ({ choices: [delta('words '.repeat(20))] })),
+        { choices: [], usage }
+      ]
+      models.instead = (_, response) => {
+        const wire = sse([...events.map((event) => [null, event] as const), [null, '[DONE]']])
+        response.setHeader('content-type', 'text/event-stream').end(wire)
+        return true
+      }
+    }
     await rejects(ask(CHAT, chat('hi', more), {}, controller.signal))
     await left
+    // A long one is read in several turns.
+    for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
     asked.answer = (_, response) => response.end('{"action":{}}')
     const statuses: number[] = []
     while (statuses.at(-1) !== 429 && statuses.length < 5) statuses.push((await ask(CHAT, chat('hi', more))).status)
-    deepEqual([statuses, models.asked.length], [[200, 429], 2], `${isStreamed}`)
+    deepEqual([statuses, models.asked.length], [[200, 429], 2], which)
   }
 })

@@ -5,7 +5,7 @@
  */
 import type { FormatName } from '#backends/llm/conversation.ts'
 import type { AiRouteType } from '#engine/ir/snapshot.ts'
-import type { Reach } from '#engine/kit/scan/job.ts'
+import type { Reach } from '#engine/kit/scan/body.ts'
 
 /** Of what a client asks. */
 export const ASKED: { readonly [format in FormatName]: Reach } = {

@@ -2,11 +2,16 @@
  * Calls of guards that are services. They go through Node's own client and its pool of connections, not through the
  * engine's upstream client, which carries exchanges and their bodies as streams (docs/design/017-prompt-guards.md).
  */
+import { Collector } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
+import { bufferOf, isShared } from '#engine/kit/shared-bytes.ts'
 
 /** The answer may hold all texts again, and be masked: longer ones are none. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
+
+/** Of a long question, what is written at once. */
+const PIECE_BYTES = 256 * 1024
 
 /** Of one exchange. */
 export interface Call {
@@ -19,20 +24,22 @@ export interface Call {
 /** The service cannot be reached, is too slow, or answers what is no answer. Nothing of it is told. */
 export class GuardDown extends Error {}
 
-export interface Post {
+/** Where a service is asked. */
+export interface Target {
   readonly url: string
-  readonly headers: Record<string, string>
-  readonly body: unknown
+  readonly headers: Readonly<Record<string, string>>
   readonly timeoutMs: number
 }
 
-/** The JSON that is answered. Rejects with GuardDown. */
-export async function post({ url, headers, body, timeoutMs }: Post, { signal }: Call): Promise<unknown> {
+/** What is answered to `question`, a JSON text. Rejects with GuardDown. */
+export async function post({ url, headers, timeoutMs }: Target, question: Buffer, { signal }: Call): Promise<Buffer> {
+  const { body, ...framed } = framedBody(question)
   try {
     const response = await fetch(url, {
       method: 'POST',
-      headers: { ...headers, 'content-type': 'application/json', accept: 'application/json' },
-      body: JSON.stringify(body),
+      headers: { ...headers, ...framed.headers, 'content-type': 'application/json', accept: 'application/json' },
+      body,
+      duplex: 'half',
       signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
       redirect: 'manual'
     })
@@ -40,24 +47,38 @@ export async function post({ url, headers, body, timeoutMs }: Post, { signal }: 
       await response.body?.cancel()
       throw new GuardDown('the guard answers with an error')
     }
-    return JSON.parse(await textOf(response))
+    return await bytesOf(response)
   } catch (error) {
     if (error instanceof GuardDown) throw error
     throw new GuardDown('the guard cannot be asked', { cause: error })
   }
 }
 
-async function textOf({ body }: Response): Promise<string> {
-  const pieces: Uint8Array[] = []
-  let bytes = 0
+/** fetch takes shared memory only in pieces, which are written as they are. Their length is said all the same. */
+function framedBody(bytes: Buffer) {
+  if (!isShared(bytes)) return { body: bytes, headers: {} }
+  return { body: ReadableStream.from(piecesOf(bytes)), headers: { 'content-length': String(bytes.length) } }
+}
+
+function* piecesOf(bytes: Buffer): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES)
+}
+
+async function bytesOf({ body, headers }: Response): Promise<Buffer> {
+  let answer: Buffer | null = Buffer.alloc(0)
+  // Of a coded answer it is another length.
+  const expected = headers.has('content-encoding') ? 0 : Number(headers.get('content-length'))
+  const collector = new Collector({ max: ANSWER_BYTES_MAX, expected }, null, (bytes) => {
+    answer = bytes
+  })
   if (body !== null) {
     for await (const piece of body) {
-      bytes += piece.length
-      if (bytes > ANSWER_BYTES_MAX) throw new GuardDown('the answer of the guard is too long')
-      pieces.push(piece)
+      collector.take(bufferOf(piece), 0, piece.length)
+      if (answer === null) throw new GuardDown('the answer of the guard is too long')
     }
   }
-  return Buffer.concat(pieces).toString()
+  collector.end()
+  return answer
 }
 
 /** Runs `work` with a signal that is set off when `ex` is over before it is done. */

@@ -5,27 +5,25 @@
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { AiRejection, AiWebhookGuard } from '#engine/ir/snapshot.ts'
 import { compilePattern } from '#engine/kit/pattern.ts'
-import type { Message } from '#engine/kit/scan/job.ts'
+import type { Message } from '#engine/kit/scan/body.ts'
 import { isObject } from '#engine/kit/scan/texts.ts'
-import { type Call, GuardDown, post } from './remote.ts'
-import type { Body, Verdict } from './whole.ts'
+import { GuardDown, type Target } from './remote.ts'
+import type { Side, Verdict } from './verdict.ts'
 
-/** Rejects with GuardDown. */
-export async function askWebhook(
-  guard: AiWebhookGuard,
-  side: Body['side'],
-  messages: readonly Message[],
-  call: Call
-): Promise<Verdict> {
-  const body =
-    side === 'request' ? { body: { messages } } : { body: { choices: messages.map((message) => ({ message })) } }
-  const headers = forwarded(guard.forward, call.fields)
-  const { origin, timeoutMs } = guard
-  const answer = await post({ url: `${origin}/${side}`, headers, body, timeoutMs }, call)
-  return verdictOf(isObject(answer) ? answer.action : null, side, guard.reply)
+export function webhookTarget(guard: AiWebhookGuard, side: Side, fields: HeaderBlock): Target {
+  const { origin, timeoutMs, forward } = guard
+  return { url: `${origin}/${side}`, headers: forwarded(forward, fields), timeoutMs }
 }
 
-function verdictOf(action: unknown, side: Body['side'], given: AiRejection): Verdict {
+/** What it is asked. */
+export function webhookQuestion(side: Side, messages: readonly Message[]): object {
+  if (side === 'request') return { body: { messages } }
+  return { body: { choices: messages.map((message) => ({ message })) } }
+}
+
+/** `given`: of a rejection that says nothing itself. Throws GuardDown. */
+export function webhookVerdict(answer: unknown, side: Side, given: AiRejection): Verdict {
+  const action = isObject(answer) ? answer.action : null
   if (!isObject(action)) throw new GuardDown('the guard answers without an action')
   const { body, status_code: status } = action
   if (isObject(body))
@@ -35,7 +33,7 @@ function verdictOf(action: unknown, side: Body['side'], given: AiRejection): Ver
   throw new GuardDown('the guard answers with an unknown action')
 }
 
-function textsOf(list: unknown, side: Body['side']): string[] {
+function textsOf(list: unknown, side: Side): string[] {
   if (!Array.isArray(list)) throw new GuardDown('the guard masks nothing that it was told')
   return list.map((item: unknown) => {
     const message = side === 'response' && isObject(item) ? item.message : item

@@ -1,18 +1,13 @@
-/** Guards over a body that is there: one after the other, each over what the one before has left. */
+/** Guards over a body that is there, or a stream that has been kept: one after the other, each over what is left. */
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { AiGuard, AiRegexGuard, AiRejection } from '#engine/ir/snapshot.ts'
-import {
-  type Message,
-  NOTHING,
-  type Reach,
-  runScanJob,
-  SCAN_JOB,
-  type ScanJob,
-  type ScanResult
-} from '#engine/kit/scan/job.ts'
-import { askModeration } from './moderation.ts'
-import { type Call, GuardDown } from './remote.ts'
-import { askWebhook } from './webhook.ts'
+import { bufferOf } from '#engine/kit/shared-bytes.ts'
+import { type GuardJob, type Judged, PRINTED_TYPE, runGuardJob, type Shape } from './job.ts'
+import { moderationTarget } from './moderation.ts'
+import { GUARD_JOB } from './name.ts'
+import { type Call, GuardDown, post } from './remote.ts'
+import { type Asks, type Side, verdictOf } from './verdict.ts'
+import { webhookTarget } from './webhook.ts'
 
 /** Bytes: an expression takes up to 0.3 us for each, and an event loop is not held for 5 ms. */
 export const INLINE_BYTES_MAX = 16 * 1024
@@ -28,47 +23,48 @@ export type Outcome =
 
 export interface Body {
   readonly bytes: Buffer
-  readonly reach: Reach
-  readonly side: 'request' | 'response'
+  readonly shape: Shape
+  readonly side: Side
 }
 
 /** Of a guard that cannot be asked and has to be. */
 const DOWN: AiRejection = { status: 503, message: 'a prompt guard cannot be reached' }
 
-export type Scan = (job: ScanJob) => Promise<ScanResult>
+export type Run = (job: GuardJob) => Promise<Judged>
 
 /** Small bodies are looked at here and big ones in another thread. */
-export function scanIn({ offload }: BackendContext): Scan {
-  return async (job) =>
-    job.bytes.length <= INLINE_BYTES_MAX ? runScanJob(job) : ((await offload.run(SCAN_JOB, job)) as ScanResult)
+export function runIn({ offload }: BackendContext): Run {
+  return async (job) => {
+    const length = job.bytes.length + (job.step.kind === 'answer' ? job.step.answer.length : 0)
+    return length <= INLINE_BYTES_MAX ? runGuardJob(job) : ((await offload.run(GUARD_JOB, job)) as Judged)
+  }
 }
 
-/** Rejects as runScanJob throws. */
-export async function guardBody(guards: readonly AiGuard[], body: Body, scan: Scan, call: Call): Promise<Outcome> {
-  let { bytes } = body
+/** A stream that passes has been printed anew. Rejects as runGuardJob throws, or when too much waits. */
+export async function guardBody(guards: readonly AiGuard[], body: Body, run: Run, call: Call): Promise<Outcome> {
+  let { bytes, shape } = body
   let isChanged = false
-  const role = body.side === 'request' ? 'user' : 'assistant'
-  const job = (step: ScanJob['step']) => scan({ bytes, reach: body.reach, role, step })
-  for (const step of stepsOf(guards)) {
-    const result = Array.isArray(step)
-      ? await job({ kind: 'search', searches: step.map(({ rules, action }) => ({ rules, action })) })
-      : await remote(step, body, job, call)
+  for (const step of stepsOf(guards, shape)) {
+    const judged = Array.isArray(step)
+      ? await run({ bytes, shape, step: { kind: 'search', guards: step } })
+      : await remote(step, { bytes, shape, side: body.side }, run, call)
     if (call.signal.aborted) return { kind: 'over' }
-    if (result === 'down') return { kind: 'reject', reply: DOWN }
-    if ('reply' in result) return { kind: 'reject', reply: result.reply }
-    if (Array.isArray(step) && result.rejectedBy >= 0) return { kind: 'reject', reply: step[result.rejectedBy]!.reply }
-    if (result.problem !== null)
-      return { kind: 'reject', reply: { status: BROKEN_STATUS[body.side], message: result.problem } }
-    if (result.bytes === null) continue
-    bytes = Buffer.from(result.bytes.buffer, result.bytes.byteOffset, result.bytes.byteLength)
+    if (judged.kind === 'down') return { kind: 'reject', reply: DOWN }
+    if (judged.kind === 'reject') return judged
+    if (judged.kind === 'problem')
+      return { kind: 'reject', reply: { status: BROKEN_STATUS[body.side], message: judged.message } }
+    if (judged.kind !== 'changed') continue
+    bytes = bufferOf(judged.bytes)
     isChanged = true
+    if (shape.kind === 'events') shape = { ...shape, contentType: PRINTED_TYPE }
   }
   return { kind: 'pass', bytes, isChanged }
 }
 
 /** Rules that follow one another are one step: a body is read and written once for all of them. */
-function stepsOf(guards: readonly AiGuard[]): (Remote | AiRegexGuard[])[] {
-  const steps: (Remote | AiRegexGuard[])[] = []
+function stepsOf(guards: readonly AiGuard[], { kind }: Shape): (Remote | AiRegexGuard[])[] {
+  // What nobody looks at in a stream (comments, ids) goes no further, also where a service judges first.
+  const steps: (Remote | AiRegexGuard[])[] = kind === 'json' ? [] : [[]]
   for (const guard of guards) {
     const last = steps.at(-1)
     if (guard.kind !== 'regex') steps.push(guard)
@@ -79,37 +75,40 @@ function stepsOf(guards: readonly AiGuard[]): (Remote | AiRegexGuard[])[] {
 }
 
 type Remote = Exclude<AiGuard, { readonly kind: 'regex' }>
-type Answer = ScanResult | { readonly reply: AiRejection } | 'down'
 
-async function remote(
+async function remote(guard: Remote, { bytes, shape, side }: Body, run: Run, call: Call): Promise<Judged> {
+  const asks = asksOf(guard, side)
+  const told = await run({ bytes, shape, step: { kind: 'ask', asks } })
+  if (told.kind !== 'question' || call.signal.aborted) return told
+  const judged = await answered(guard, told, { bytes, shape, side }, run, call)
+  return judged.kind === 'down' && guard.failOpen ? { kind: 'pass' } : judged
+}
+
+async function answered(
   guard: Remote,
-  { side }: Body,
-  job: (step: ScanJob['step']) => Promise<ScanResult>,
+  { bytes: question, count }: Judged & { readonly kind: 'question' },
+  { bytes, shape, side }: Body,
+  run: Run,
   call: Call
-): Promise<Answer> {
-  const told = await job({ kind: 'tell' })
-  if (told.problem !== null) return told
-  if (told.messages.length === 0 || call.signal.aborted) return NOTHING
+): Promise<Judged> {
+  const asks = asksOf(guard, side)
+  const target = guard.kind === 'webhook' ? webhookTarget(guard, side, call.fields) : moderationTarget(guard)
   try {
-    const said = await judge(guard, side, told.messages, call)
-    if (said.kind === 'pass') return NOTHING
-    if (said.kind === 'reject') return { reply: said.reply }
-    return call.signal.aborted ? NOTHING : await job({ kind: 'replace', texts: said.texts })
+    const answer = await post(target, bufferOf(question), call)
+    if (call.signal.aborted) return { kind: 'pass' }
+    if (answer.length <= INLINE_BYTES_MAX) {
+      // What needs no look at the body needs no other thread.
+      const verdict = verdictOf(asks, answer, count)
+      if (verdict.kind !== 'replace') return verdict
+    }
+    return await run({ bytes, shape, step: { kind: 'answer', asks, answer, count } })
   } catch (error) {
-    // An answer that does not fit is one that has not come.
-    if (!(error instanceof GuardDown) && !(error instanceof RangeError) && !(error instanceof SyntaxError)) throw error
-    return guard.failOpen ? NOTHING : 'down'
+    if (error instanceof GuardDown) return { kind: 'down' }
+    throw error
   }
 }
 
-/** What a service says of texts. */
-export type Verdict =
-  | { readonly kind: 'pass' }
-  | { readonly kind: 'reject'; readonly reply: AiRejection }
-  /** One for each that it was told. */
-  | { readonly kind: 'replace'; readonly texts: readonly string[] }
-
-/** Rejects with GuardDown. */
-export function judge(guard: Remote, side: Body['side'], messages: readonly Message[], call: Call): Promise<Verdict> {
-  return guard.kind === 'webhook' ? askWebhook(guard, side, messages, call) : askModeration(guard, messages, call)
+function asksOf(guard: Remote, side: Side): Asks {
+  const { kind, reply } = guard
+  return kind === 'webhook' ? { kind, side, reply } : { kind, model: guard.model, reply }
 }

@@ -101,8 +101,3 @@ async function ask<T extends Named | Written>(
   told.set(bytes, id)
   return (await offload.run(LARGE_JOB, { ...job, id, bytes })) as T | Refused
 }
-
-/** Bytes from another thread, without a copy. */
-export function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-}

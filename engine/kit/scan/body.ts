@@ -1,14 +1,12 @@
 /**
  * What is done with the texts of a whole body: they are searched and masked, told as messages, or replaced. Plain data
- * in and out, so that a big body can be worked on in another thread (engine/workers/jobs.ts).
+ * in and out, so that a big body can be worked on in another thread (engine/contract/policy.ts, Offload).
  */
 import { jsonBytes } from '#engine/kit/shared-bytes.ts'
 import { type Declared, declaredIn, findsInNames, maskDeclared } from './declared.ts'
 import { type Rule, type RuleSet, rulesOf } from './rules.ts'
 import { findsIn, maskSlots } from './search.ts'
 import { isObject, stripLogprobs, textsAndNamesOf } from './texts.ts'
-
-export const SCAN_JOB = 'scan'
 
 /** Where in a body there is something to look at. */
 export interface Reach {
@@ -25,7 +23,7 @@ export interface Search {
   readonly action: 'mask' | 'reject'
 }
 
-export interface ScanJob {
+export interface BodyScan {
   /** A JSON text. */
   readonly bytes: Uint8Array
   readonly reach: Reach
@@ -63,7 +61,7 @@ const DECLARER = 'system'
  * Throws SyntaxError when the body is no JSON, or when a text that replaces arguments is none; RangeError when it is
  * nested too deeply, or when there are more or fewer texts than were told.
  */
-export function runScanJob({ bytes, reach, role, step }: ScanJob): ScanResult {
+export function scanBody({ bytes, reach, role, step }: BodyScan): ScanResult {
   const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
   const body: unknown = JSON.parse(json)
   if (!isObject(body)) return { ...NOTHING, problem: 'the body is no JSON object' }

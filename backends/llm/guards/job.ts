@@ -1,0 +1,124 @@
+/**
+ * One step of the guards over a body that is there, or over a stream that has been kept: it is searched, or a service
+ * is asked about it. Plain data in and out: a large one is worked on in another thread (whole.ts), a small one here.
+ */
+import type { FormatName } from '#backends/llm/conversation.ts'
+import { FormatError, type WireEvent } from '#backends/llm/format.ts'
+import { framingOf } from '#backends/llm/framing.ts'
+import { frame } from '#backends/llm/stream.ts'
+import type { AiRegexGuard, AiRejection } from '#engine/ir/snapshot.ts'
+import { type Reach, type ScanResult, scanBody } from '#engine/kit/scan/body.ts'
+import { bufferOf, textBytes } from '#engine/kit/shared-bytes.ts'
+import { eventsOf, itemsOf, searched, Told } from './held-stream.ts'
+import { GuardDown } from './remote.ts'
+import { type Asks, questionOf, verdictOf } from './verdict.ts'
+
+/** What bytes are. */
+export type Shape =
+  | {
+      readonly kind: 'json'
+      readonly reach: Reach
+      /** Of who says so nowhere. */
+      readonly role: string
+    }
+  /** A stream, framed as its content type says. */
+  | { readonly kind: 'events'; readonly format: FormatName; readonly contentType: string }
+  /** Gemini without alt=sse: the events of a stream are the items of a list. */
+  | { readonly kind: 'list'; readonly format: FormatName }
+
+/** As what a stream goes on from its first step: server-sent events; a list stays one. */
+export const PRINTED_TYPE = 'text/event-stream'
+
+export type Step =
+  /** One after the other, each over what the one before has left. A stream is always printed anew. */
+  | { readonly kind: 'search'; readonly guards: readonly AiRegexGuard[] }
+  | { readonly kind: 'ask'; readonly asks: Asks }
+  /** `count`: of the texts in the question. */
+  | { readonly kind: 'answer'; readonly asks: Asks; readonly answer: Uint8Array; readonly count: number }
+
+export interface GuardJob {
+  readonly bytes: Uint8Array
+  readonly shape: Shape
+  readonly step: Step
+}
+
+export type Judged =
+  | { readonly kind: 'pass' }
+  | { readonly kind: 'changed'; readonly bytes: Uint8Array }
+  | { readonly kind: 'reject'; readonly reply: AiRejection }
+  /** Nothing can be said of the body. */
+  | { readonly kind: 'problem'; readonly message: string }
+  | { readonly kind: 'question'; readonly bytes: Uint8Array; readonly count: number }
+  /** An answer that does not fit is one that has not come. */
+  | { readonly kind: 'down' }
+
+const PASS: Judged = { kind: 'pass' }
+
+/**
+ * Throws SyntaxError when the body is no JSON, RangeError when it is nested too deeply, SseTooLong when an event is too
+ * long.
+ */
+export function runGuardJob({ bytes, shape, step }: GuardJob): Judged {
+  try {
+    if (step.kind !== 'answer') return shape.kind === 'json' ? inBody(bytes, shape, step) : inStream(bytes, shape, step)
+    const verdict = verdictOf(step.asks, step.answer, step.count)
+    if (verdict.kind !== 'replace') return verdict
+    return shape.kind === 'json' ? inBody(bytes, shape, verdict) : inStream(bytes, shape, verdict)
+  } catch (error) {
+    if (error instanceof GuardDown) return { kind: 'down' }
+    // Its class would not come back from another thread.
+    if (error instanceof FormatError) return { kind: 'problem', message: error.message }
+    throw error
+  }
+}
+
+type Work = Exclude<Step, { readonly kind: 'answer' }> | { readonly kind: 'replace'; readonly texts: readonly string[] }
+
+function inBody(bytes: Uint8Array, { reach, role }: Shape & { readonly kind: 'json' }, work: Work): Judged {
+  const scan = { bytes, reach, role }
+  if (work.kind === 'search') {
+    const searches = work.guards.map(({ rules, action }) => ({ rules, action }))
+    const result = scanBody({ ...scan, step: { kind: 'search', searches } })
+    return result.rejectedBy < 0 ? outcomeOf(result) : { kind: 'reject', reply: work.guards[result.rejectedBy]!.reply }
+  }
+  if (work.kind === 'replace') return outcomeOf(replaced({ ...scan, step: work }))
+  const told = scanBody({ ...scan, step: { kind: 'tell' } })
+  return told.problem === null ? asked(work.asks, told.messages) : outcomeOf(told)
+}
+
+function outcomeOf({ bytes, problem }: ScanResult): Judged {
+  if (problem !== null) return { kind: 'problem', message: problem }
+  return bytes === null ? PASS : { kind: 'changed', bytes }
+}
+
+function replaced(scan: Parameters<typeof scanBody>[0]): ScanResult {
+  try {
+    return scanBody(scan)
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new GuardDown('the guard answers with arguments that are no JSON')
+    throw error
+  }
+}
+
+function inStream(bytes: Uint8Array, shape: Exclude<Shape, { readonly kind: 'json' }>, work: Work): Judged {
+  const { format } = shape
+  const given = bufferOf(bytes)
+  const events = shape.kind === 'list' ? itemsOf(given) : eventsOf(given, framingOf(shape.contentType)!)
+  if (work.kind === 'search') return printed(shape, searched(format, events, work.guards))
+  const told = new Told(format, events)
+  if (work.kind === 'replace') return printed(shape, told.replaced(work.texts))
+  return asked(
+    work.asks,
+    told.texts.map((content) => ({ role: 'assistant', content }))
+  )
+}
+
+function printed({ kind }: Shape, events: readonly WireEvent[]): Judged {
+  const text = kind === 'list' ? `[${events.map(({ data }) => data).join(',\n')}]` : events.map(frame).join('')
+  return { kind: 'changed', bytes: textBytes(text) }
+}
+
+function asked(asks: Asks, messages: Parameters<typeof questionOf>[1]): Judged {
+  if (messages.length === 0) return PASS
+  return { kind: 'question', bytes: questionOf(asks, messages), count: messages.length }
+}
