@@ -8,13 +8,14 @@ import type { FormatName } from './conversation.ts'
 import type { FormatError } from './format.ts'
 import type { Original } from './original.ts'
 import type { ChatRequest } from './request.ts'
-import type { Operation } from './routes/operation.ts'
+import type { LargeCall } from './routes/call.ts'
+import type { Asking, Sent } from './routes/operation.ts'
 import type { CostTap } from './stream.ts'
 
 /** What is asked: at most one of them; neither passes through. */
 export interface Asked {
   readonly chat: ChatRequest | null
-  readonly operation: Operation | null
+  readonly operation: Asking | LargeCall | null
 }
 
 /** One exchange, while it is tried at one provider after the other. */
@@ -25,7 +26,9 @@ export class Attempts {
   /** As it came; null: it is no chat. */
   readonly chat: ChatRequest | null
   /** Null: it is a chat, or passes through. */
-  readonly operation: Operation | null
+  readonly operation: Asking | LargeCall | null
+  /** What of it the provider that is tried has been sent. */
+  call: Sent | null = null
   /** The chat as the provider that is tried gets it, ahead of translation. */
   sent: ChatRequest | null = null
   /** What that provider speaks, once it has been sent. */

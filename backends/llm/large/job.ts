@@ -9,6 +9,8 @@ import { modelOf } from '#backends/llm/edits/edit.ts'
 import { type Asked, FormatError, Losses, reasonOf } from '#backends/llm/format.ts'
 import { FORMATS } from '#backends/llm/matrix.ts'
 import { bodyFor, readAhead, readChat } from '#backends/llm/request.ts'
+import { type Call, type PrintedCall, printCall, readCall } from '#backends/llm/routes/call.ts'
+import { type Heard, told } from '#backends/llm/routes/telling.ts'
 import { jsonBytes } from '#engine/kit/shared-bytes.ts'
 
 /** A request's body. */
@@ -33,6 +35,12 @@ export interface RequestJob extends Given {
   readonly recipe: Recipe
 }
 
+/** What one provider is sent for a request that is no chat. */
+export interface CallJob extends Given, Omit<Call, 'bytes'> {
+  readonly kind: 'call'
+  readonly recipe: Recipe
+}
+
 /** What a provider has answered. */
 export interface AnswerJob {
   readonly kind: 'answer'
@@ -43,7 +51,12 @@ export interface AnswerJob {
   readonly asked: Asked
 }
 
-export type LargeJob = ModelJob | RequestJob | AnswerJob
+/** As AnswerJob, to what is no chat. */
+export interface TellJob extends Heard {
+  readonly kind: 'tell'
+}
+
+export type LargeJob = ModelJob | RequestJob | CallJob | AnswerJob | TellJob
 
 /** Of a request, as the configuration has changed it. */
 export interface Facts {
@@ -78,6 +91,11 @@ export interface Written {
   readonly lost: readonly string[]
 }
 
+export interface Called {
+  readonly kind: 'called'
+  readonly printed: PrintedCall
+}
+
 export interface Named {
   readonly kind: 'named'
   readonly model: string
@@ -86,7 +104,11 @@ export interface Named {
 export interface Answered {
   readonly kind: 'answered'
   /** Null: it does not say. */
-  readonly cost: { readonly usage: Usage | null; readonly model: string; readonly serviceTier: string | null } | null
+  readonly cost: {
+    readonly usage: Usage | null
+    readonly model: string | null
+    readonly serviceTier: string | null
+  } | null
   /** Null: the provider's will do. */
   readonly bytes: Uint8Array | null
   readonly lost: readonly string[]
@@ -94,15 +116,17 @@ export interface Answered {
   readonly problem: string | null
 }
 
-export type Made = Forgotten | Refused | Written | Named | Answered
+export type Made = Forgotten | Refused | Written | Called | Named | Answered
 
 export const TOO_DEEP = 'the body is nested too deeply'
 
 export function runLargeJob(job: LargeJob): Made {
   if (job.kind === 'answer') return answered(job)
+  if (job.kind === 'tell') return answeredCall(job)
   const bytes = bodies.take(job)
   if (bytes === null) return { kind: 'forgotten' }
-  return job.kind === 'model' ? named(bytes) : written(bytes, job)
+  if (job.kind === 'model') return named(bytes)
+  return job.kind === 'call' ? called(bytes, job) : written(bytes, job)
 }
 
 // --- requests ---
@@ -164,6 +188,18 @@ function written(bytes: Buffer, { client, path, query, recipe }: RequestJob): Ma
   }
 }
 
+function called(bytes: Buffer, { type, path, query, recipe }: CallJob): Made {
+  let isUnreadable = true
+  try {
+    readAhead(bytes)
+    const read = readCall({ type, bytes, path, query })
+    isUnreadable = false
+    return { kind: 'called', printed: printCall(read, writerOf(recipe)) }
+  } catch (error) {
+    return refusal(error, isUnreadable, null)
+  }
+}
+
 /** Throws what is no fault of the request. */
 function refusal(error: unknown, isUnreadable: boolean, facts: Facts | null): Refused {
   if (error instanceof FormatError) {
@@ -196,4 +232,10 @@ function answered({ bytes, status, from, to, asked }: AnswerJob): Answered {
     if (error instanceof FormatError || error instanceof SyntaxError || error instanceof RangeError) return SILENT
     throw error
   }
+}
+
+function answeredCall(job: TellJob): Answered {
+  const { usage, bytes, problem } = told(job)
+  const cost = usage === null ? null : { usage, model: null, serviceTier: null }
+  return { ...SILENT, cost, bytes, problem }
 }
