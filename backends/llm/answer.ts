@@ -7,7 +7,7 @@ import type { HeaderBlock } from '#engine/http/headers.ts'
 import { SseReader } from '#engine/http/sse.ts'
 import type { AiRejection } from '#engine/ir/snapshot.ts'
 import type { FormatName } from './conversation.ts'
-import { DROPPED, listOf } from './dropped.ts'
+import { DROPPED, type Dropped, droppedOf, listOf } from './dropped.ts'
 import { FormatError, Losses, reasonOf } from './format.ts'
 import { type Framing, framingOf } from './framing.ts'
 import type { Guards } from './guards/guards.ts'
@@ -358,13 +358,13 @@ function translateWhole(ex: Exchange, chat: ChatRequest, format: FormatName, byt
     refuse(ex, chat.client, reasonOf(error))
     return
   }
-  lose(ex, losses.fields)
+  lose(ex, droppedOf(losses.fields))
 }
 
-function lose(ex: Exchange, fields: readonly string[]): void {
-  if (fields.length === 0) return
+function lose(ex: Exchange, dropped: Dropped): void {
+  if (dropped.count === 0) return
   const before = ex.response!.get(DROPPED)
-  const now = listOf(fields)
+  const now = listOf(dropped)
   ex.response!.set(DROPPED, before === undefined ? now : `${before}, ${now}`)
 }
 

@@ -5,6 +5,7 @@ import type { ClientKeys } from './auth/client-key.ts'
 import type { Seat, Turn } from './balancer.ts'
 import type { Choice } from './choice.ts'
 import type { FormatName } from './conversation.ts'
+import { type Dropped, NONE_DROPPED } from './dropped.ts'
 import type { FormatError } from './format.ts'
 import type { Original } from './original.ts'
 import type { ChatRequest } from './request.ts'
@@ -42,7 +43,7 @@ export class Attempts {
   turn: Turn<Choice> | null = null
   tap: CostTap | null = null
   /** Fields that the provider has not been told of. */
-  dropped: readonly string[] = []
+  dropped: Dropped = NONE_DROPPED
   /** Rises with every attempt: what was begun for an earlier one is not wanted any more. */
   round = 0
   /** Of the attempt that is under way: who may be asked, and why somebody cannot be. */

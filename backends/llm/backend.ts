@@ -251,9 +251,9 @@ class Service implements CompiledBackend {
   #lost(state: Attempts, { provider }: Choice, outcome: Outcome): FormatError | null {
     if (outcome instanceof FormatError) return outcome
     const isStrict = state.operation?.isStrict ?? true
-    if (outcome.length > 0 && isStrict && this.#backend.unsupported === 'refuse') {
+    if (outcome.count > 0 && isStrict && this.#backend.unsupported === 'refuse') {
       const why = `cannot be carried to ${provider.name}: leave it out, or set unsupported: drop`
-      return new FormatError(outcome[0]!, why)
+      return new FormatError(outcome.fields[0]!, why)
     }
     state.dropped = outcome
     return null
@@ -278,7 +278,7 @@ class Service implements CompiledBackend {
     this.#note(ex, turn)
     if (ex.status === 401 || ex.status === 403) turn.seat.provider.authority.refused()
     const { sent: chat, format, operation, call, dropped } = state
-    if (dropped.length > 0) ex.response!.set(DROPPED, listOf(dropped))
+    if (dropped.count > 0) ex.response!.set(DROPPED, listOf(dropped))
     if (operation !== null) return this.#answers.tell(ex, operation, call!, proceed)
     if (chat === null || format === null) return this.#answers.pass(ex)
     const streamed = (tap: CostTap): void => {

@@ -4,6 +4,7 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Attempts } from './attempts.ts'
 import type { Choice } from './choice.ts'
 import { draft } from './draft.ts'
+import { type Dropped, droppedOf, NONE_DROPPED } from './dropped.ts'
 import { FormatError } from './format.ts'
 import type { Called, Refused, Written } from './large/job.ts'
 import { bufferOf, callFor, LargeRequest, requestFor } from './large/large.ts'
@@ -13,7 +14,7 @@ import type { Operation, Sent } from './routes/operation.ts'
 import { begin, beginOperation } from './said.ts'
 
 /** The fields that the provider is not told; or why it cannot be asked at all. */
-export type Outcome = readonly string[] | FormatError
+export type Outcome = Dropped | FormatError
 
 /** Makes ex the request that another thread has written. Throws FormatError: it is none, whoever is asked. */
 export type Take = (ex: Exchange) => Outcome
@@ -32,7 +33,7 @@ export class Writing {
     if (operation instanceof LargeCall) return this.#callElsewhere(state, operation, choice)
     try {
       if (chat !== null) return this.#chat(ex, state, chat, choice)
-      return operation === null ? [] : asked(ex, state, operation, choice, operation.write(ex, choice))
+      return operation === null ? NONE_DROPPED : asked(ex, state, operation, choice, operation.write(ex, choice))
     } catch (error) {
       if (error instanceof FormatError) return error
       throw error
@@ -42,7 +43,7 @@ export class Writing {
   #chat(ex: Exchange, state: Attempts, chat: ChatRequest, choice: Choice): Outcome {
     const { sent, order } = draft(chat, choice)
     this.#begin(ex, state, sent, choice, order)
-    return writeChat(ex, sent, order).fields
+    return droppedOf(writeChat(ex, sent, order).fields)
   }
 
   #begin(

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { answers, at, gateway, gatewayOf, provider } from '#backends/llm/testing/gateway.ts'
 import type { Asked, Models } from '#engine/testing/models.ts'
 import { OffloadPool } from '#engine/workers/offload.ts'
-import { type LargeJob, runLargeJob } from './job.ts'
+import { type Called, type LargeJob, runLargeJob } from './job.ts'
 import { bare, LONG, TEXT, total, watchJson } from './large.fixture.ts'
 import { LARGE_BYTES } from './large.ts'
 
@@ -89,6 +89,28 @@ const CASES: readonly (readonly [name: string, ai: Backend, path: string, body: 
   ["Gemini's count, by Anthropic", one('anthropic', alias), GEMINI_COUNT, countContents()],
   ["Gemini's count at no model", one('gemini'), '/x:countTokens', countContents()]
 ]
+
+test('however many fields a large request loses, few of them are told by the pool, and their number', async (t) => {
+  const models = await provider(t)
+  answers(models, '', answerOf)
+  const { ask } = await gateway(t, one('openai', { unsupported: 'drop' })(models))
+  const lost: number[] = []
+  const { run } = OffloadPool.prototype
+  t.mock.method(OffloadPool.prototype, 'run', async function (this: OffloadPool, job: string, argument: unknown) {
+    const made = (await run.call(this, job, argument)) as Called
+    lost.push(made.printed.lost.fields.length)
+    return made
+  })
+  for (const many of [40, 4000]) {
+    const request = { taskType: 'CLUSTERING', content: { parts: [{ text: 'some text' }] } }
+    const response = await ask(BATCH, { requests: Array.from({ length: many }, () => request) })
+    equal(response.status, 200)
+    const dropped = response.headers.get('x-weir-dropped') ?? ''
+    ok(dropped.startsWith('requests[0].taskType, requests[1].taskType'))
+    ok(dropped.endsWith(`requests[31].taskType, and ${many - 32} more`), dropped)
+  }
+  deepEqual(lost, [32])
+})
 
 /** What the providers of these tests answer. */
 function answerOf({ path }: Asked): object {

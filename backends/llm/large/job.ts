@@ -5,6 +5,7 @@
  */
 import type { FormatName, Usage } from '#backends/llm/conversation.ts'
 import { draft, type Recipe, writerOf } from '#backends/llm/draft.ts'
+import { type Dropped, droppedOf, NONE_DROPPED } from '#backends/llm/dropped.ts'
 import { modelOf } from '#backends/llm/edits/edit.ts'
 import { type Asked, FormatError, Losses, reasonOf } from '#backends/llm/format.ts'
 import { FORMATS } from '#backends/llm/matrix.ts'
@@ -88,7 +89,7 @@ export interface Written {
   readonly facts: Facts
   /** Null: those of the client will do. */
   readonly bytes: Uint8Array | null
-  readonly lost: readonly string[]
+  readonly lost: Dropped
 }
 
 export interface Called {
@@ -111,7 +112,7 @@ export interface Answered {
   } | null
   /** Null: the provider's will do. */
   readonly bytes: Uint8Array | null
-  readonly lost: readonly string[]
+  readonly lost: Dropped
   /** Why it cannot be told; null: it can. */
   readonly problem: string | null
 }
@@ -182,7 +183,7 @@ function written(bytes: Buffer, { client, path, query, recipe }: RequestJob): Ma
     facts = { model, isStreamed, wantsUsage, isEdited, order: { format: order.format, model: order.model } }
     const losses = new Losses()
     const body = bodyFor(sent, order, losses)
-    return { kind: 'written', facts, bytes: body === null ? null : jsonBytes(body), lost: losses.fields }
+    return { kind: 'written', facts, bytes: body === null ? null : jsonBytes(body), lost: droppedOf(losses.fields) }
   } catch (error) {
     return refusal(error, isUnreadable, facts)
   }
@@ -213,7 +214,7 @@ function refusal(error: unknown, isUnreadable: boolean, facts: Facts | null): Re
 
 // --- answers ---
 
-const SILENT: Answered = { kind: 'answered', cost: null, bytes: null, lost: [], problem: null }
+const SILENT: Answered = { kind: 'answered', cost: null, bytes: null, lost: NONE_DROPPED, problem: null }
 
 function answered({ bytes, status, from, to, asked }: AnswerJob): Answered {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
@@ -225,7 +226,7 @@ function answered({ bytes, status, from, to, asked }: AnswerJob): Answered {
     const { usage, model, serviceTier } = answer
     const losses = new Losses()
     const body = jsonBytes(writer.writeAnswer(answer, asked, losses))
-    return { ...SILENT, cost: { usage, model, serviceTier }, bytes: body, lost: losses.fields }
+    return { ...SILENT, cost: { usage, model, serviceTier }, bytes: body, lost: droppedOf(losses.fields) }
   } catch (error) {
     if (from !== to) return { ...SILENT, problem: reasonOf(error) }
     // What is of the client's own format it may judge by itself.

@@ -4,6 +4,7 @@
  */
 import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import type { Writer } from '#backends/llm/draft.ts'
+import { droppedOf } from '#backends/llm/dropped.ts'
 import { bufferOf, LARGE_BYTES } from '#backends/llm/large/large.ts'
 import type { Provider } from '#backends/llm/providers/index.ts'
 import { address } from '#backends/llm/request.ts'
@@ -33,7 +34,9 @@ export interface Call {
 }
 
 /** What one provider is sent. */
-export interface CallDraft extends Sent {
+export interface CallDraft extends Omit<Sent, 'lost'> {
+  /** Fields that it is not told. */
+  readonly lost: readonly string[]
   /** Null: the client's own bytes will do. */
   readonly body: JsonObject | null
   /** Path, and query where the API needs one. */
@@ -66,8 +69,8 @@ export function readCall(call: Call): ReadCall {
 
 /** Throws FormatError; RangeError when it is nested too deeply. */
 export function printCall(read: ReadCall, to: Writer): PrintedCall {
-  const { body, ...rest } = read.draft(to)
-  return { ...rest, bytes: body === null ? null : jsonBytes(body) }
+  const { body, lost, ...rest } = read.draft(to)
+  return { ...rest, lost: droppedOf(lost), bytes: body === null ? null : jsonBytes(body) }
 }
 
 /** Makes ex the request that printCall, here or elsewhere, has made of `call`. */

@@ -4,6 +4,7 @@
  */
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
 import type { Writer } from '#backends/llm/draft.ts'
+import { NONE_DROPPED } from '#backends/llm/dropped.ts'
 import { Fields } from '#backends/llm/fields.ts'
 import { FormatError } from '#backends/llm/format.ts'
 import { address } from '#backends/llm/request.ts'
@@ -109,7 +110,7 @@ export class ProviderModels implements Asking {
     ex.request.remove('content-type')
     const told = { of: 'models', client, spoken, isOne: this.#one !== null, owner: provider.name } as const
     const telling = isNative ? null : told
-    return { lost: [], model: null, spoken, isNative, telling }
+    return { lost: NONE_DROPPED, model: null, spoken, isNative, telling }
   }
 }
 

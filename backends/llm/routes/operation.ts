@@ -1,6 +1,7 @@
 /** Requests that are no chat: what a provider is sent for one, and what the client gets of its answer. */
 import type { FormatName, Usage } from '#backends/llm/conversation.ts'
 import type { Writer } from '#backends/llm/draft.ts'
+import type { Dropped } from '#backends/llm/dropped.ts'
 import { FormatError } from '#backends/llm/format.ts'
 import { prefixed } from '#backends/llm/request.ts'
 import type { ResponseTap } from '#engine/contract/backend.ts'
@@ -10,7 +11,7 @@ import type { Telling } from './telling.ts'
 /** What a provider has been asked, as far as others need to know. Plain data. */
 export interface Sent {
   /** Fields that it has not been told. */
-  readonly lost: readonly string[]
+  readonly lost: Dropped
   /** By the provider's name; null: the client names none. */
   readonly model: string | null
   /** What it words its errors in. */

@@ -4,6 +4,7 @@
  * WebSocket".
  */
 import type { Writer } from '#backends/llm/draft.ts'
+import { NONE_DROPPED } from '#backends/llm/dropped.ts'
 import { FormatError } from '#backends/llm/format.ts'
 import { address, modelFor } from '#backends/llm/request.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
@@ -50,7 +51,7 @@ export class Realtime implements Asking {
     // Compressed messages (RFC 7692) could not be read for what they cost.
     ex.request.remove('sec-websocket-extensions')
     const model = this.#model === '' ? null : modelFor(this.#model, to.given.model, to.aliases)
-    return { lost: [], model, spoken: 'completions', isNative: true, telling: null }
+    return { lost: NONE_DROPPED, model, spoken: 'completions', isNative: true, telling: null }
   }
 }
 
