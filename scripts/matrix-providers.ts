@@ -1,10 +1,13 @@
 /** Who speaks what, as a table: for each kind of request and each provider, what the gateway would send. */
+import { ok } from 'node:assert/strict'
 import type { FormatName } from '#backends/llm/conversation.ts'
+import type { Writer } from '#backends/llm/draft.ts'
+import { Names } from '#backends/llm/edits/names.ts'
 import { FormatError } from '#backends/llm/format.ts'
 import { spokenTo } from '#backends/llm/matrix.ts'
 import { providerOf } from '#backends/llm/providers/index.ts'
+import { LargeCall } from '#backends/llm/routes/call.ts'
 import { operationOf } from '#backends/llm/routes/index.ts'
-import type { Recipient } from '#backends/llm/routes/operation.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { policies } from '#policies/index.ts'
@@ -39,7 +42,7 @@ const COLUMNS: readonly Column[] = [
 
 interface Row {
   readonly title: string
-  readonly cell: (to: Recipient, model: string) => string
+  readonly cell: (to: Writer, model: string) => string
 }
 
 const via = (spoken: FormatName) => `as ${TITLES[spoken]}`
@@ -53,13 +56,7 @@ const chat = (type: string, client: FormatName): Row => ({
 })
 
 /** What is no chat: the request is written for the provider, or it is said that this cannot be. */
-function other(
-  title: string,
-  type: Parameters<typeof operationOf>[0],
-  target: string,
-  body: object,
-  client: string
-): Row {
+function other(title: string, type: Parameters<typeof operationOf>[0], target: string, body: object): Row {
   return {
     title: `\`${type}\`: ${title}`,
     cell: (to) => {
@@ -67,9 +64,8 @@ function other(
       ex.upgrade = type === 'Realtime' ? 'websocket' : null
       try {
         const operation = operationOf(type, ex, Buffer.from(JSON.stringify(body)))
-        operation.write(ex, to)
-        const isNative = operation.spoken === client || (client === 'completions' && operation.spoken === 'responses')
-        return isNative ? 'native' : 'converted'
+        ok(!(operation instanceof LargeCall))
+        return operation.write(ex, to).isNative ? 'native' : 'converted'
       } catch (error) {
         if (error instanceof FormatError) return 'none'
         throw error
@@ -87,23 +83,23 @@ const ROWS: readonly Row[] = [
   chat('Responses', 'responses'),
   chat('Messages', 'messages'),
   chat('GenerateContent', 'gemini'),
-  other('OpenAI', 'Embeddings', '/v1/embeddings', { model: 'm', input: 'Hi' }, 'completions'),
-  other('Gemini', 'Embeddings', '/v1beta/models/m:embedContent', EMBED, 'gemini'),
-  other('Anthropic', 'AnthropicTokenCount', '/v1/messages/count_tokens', { model: 'm', ...HI }, 'messages'),
-  other('Gemini', 'GeminiTokenCount', '/v1beta/models/m:countTokens', CONTENTS, 'gemini'),
-  other('OpenAI', 'Models', '/v1/models', {}, 'completions'),
-  other('OpenAI, WebSocket', 'Realtime', '/v1/realtime?model=m', {}, 'completions'),
+  other('OpenAI', 'Embeddings', '/v1/embeddings', { model: 'm', input: 'Hi' }),
+  other('Gemini', 'Embeddings', '/v1beta/models/m:embedContent', EMBED),
+  other('Anthropic', 'AnthropicTokenCount', '/v1/messages/count_tokens', { model: 'm', ...HI }),
+  other('Gemini', 'GeminiTokenCount', '/v1beta/models/m:countTokens', CONTENTS),
+  other('OpenAI', 'Models', '/v1/models', {}),
+  other('OpenAI, WebSocket', 'Realtime', '/v1/realtime?model=m', {}),
   { title: '`Passthrough`: anything', cell: () => 'native' }
 ]
 
-function recipient({ provider, model }: Column): Recipient {
+function recipient({ provider, model }: Column): Writer {
   const file = JSON.stringify({ backends: [{ name: 'b', ai: { provider } }] })
   const loaded = loadConfig(file, { file: 'matrix', env: {}, policies })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.errors))
   const { b: backend } = loaded.snapshot.backends
   const given = backend?.kind === 'ai' ? backend.groups[0]?.[0] : undefined
   if (given === undefined) throw new Error('no provider in the configuration')
-  return { given, provider: providerOf(given), model: () => model }
+  return { given, provider: providerOf(given), aliases: new Names([['*', model]]) }
 }
 
 export function providersTable(): string {

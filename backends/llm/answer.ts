@@ -8,20 +8,22 @@ import { SseReader } from '#engine/http/sse.ts'
 import type { AiRejection } from '#engine/ir/snapshot.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import type { FormatName } from './conversation.ts'
-import { DROPPED, listOf } from './dropped.ts'
+import { DROPPED, type Dropped, droppedOf, listOf } from './dropped.ts'
 import { FormatError, Losses, reasonOf } from './format.ts'
 import { type Framing, framingOf } from './framing.ts'
 import type { Guards } from './guards/guards.ts'
 import { rejectionBody } from './guards/rejection.ts'
 import { replay } from './held.ts'
-import { answerFor, LARGE_BYTES } from './large/large.ts'
+import type { Answered } from './large/job.ts'
+import { answerFor, LARGE_BYTES, tellingFor } from './large/large.ts'
 import { inTurn } from './large/turn.ts'
 import { FORMATS } from './matrix.ts'
 import { nativeTap } from './native-tap.ts'
 import { NotedTap } from './noted-tap.ts'
 import { type Silence, WatchedTap } from './pulse.ts'
 import { askedOf, type ChatRequest } from './request.ts'
-import type { Operation } from './routes/operation.ts'
+import type { Operation, Sent } from './routes/operation.ts'
+import { costOf, type Heard, told } from './routes/telling.ts'
 import { settle } from './said.ts'
 import { ChatTap, type CostTap } from './stream.ts'
 
@@ -78,20 +80,17 @@ export class Answers {
     return CONTINUE
   }
 
-  /** Of what is no chat. */
-  tell(ex: Exchange, operation: Operation, proceed: Proceed): ReturnType<AnswerHook> {
+  /** Of what is no chat: `sent` is what the provider was asked. */
+  tell(ex: Exchange, { client, listen }: Operation, sent: Sent, proceed: Proceed): ReturnType<AnswerHook> {
     ex.response?.remove('set-cookie')
-    const { client, spoken, read, listen } = operation
+    const { spoken, isNative, telling } = sent
     if (ex.status === 101 && listen !== undefined) ex.tap = listen(ex)
-    const isError = ex.status >= 300
-    if (read === null || (isError && client === spoken)) return CONTINUE
-    const translate = () => {
-      const bytes = ex.responseBytes
-      if (bytes === null) return
-      if (isError) translateError(ex, client, spoken, bytes)
-      else tellWhole(ex, operation, bytes)
+    if (telling === null || (ex.status >= 300 && isNative)) return CONTINUE
+    const heard = (bytes: Buffer) => ({ bytes, status: ex.status, client, spoken, isNative, telling })
+    const here = () => {
+      if (ex.responseBytes !== null) tellHere(ex, heard(ex.responseBytes))
     }
-    return this.#whole(ex, proceed, translate, null)
+    return this.#whole(ex, proceed, here, () => tellElsewhere(ex, heard(ex.responseBytes!), this.#context))
   }
 
   /** `later`: does the same with a large body, without holding this thread; null: nothing can. */
@@ -274,20 +273,39 @@ async function convertElsewhere(
   format: FormatName,
   { offload }: BackendContext
 ): Promise<void> {
-  const { status, responseBytes, response } = ex
+  const { status, responseBytes } = ex
   const bytes = responseBytes!
   if (status < 300) chat.noted?.whole(format, bytes)
   const asked = askedOf(chat)
-  const made = await answerFor(offload, { bytes, status, from: format, to: chat.client, asked }).catch(() => null)
-  if (made === null && status < 300) readCost(ex, format, bytes)
+  const made = answerFor(offload, { bytes, status, from: format, to: chat.client, asked })
+  await take(ex, chat.client, format === chat.client, made, () => readCost(ex, format, bytes))
+}
+
+/** As tellHere, in the offload pool, and as convertElsewhere. It never rejects. */
+function tellElsewhere(ex: Exchange, heard: Heard, { offload }: BackendContext): Promise<void> {
+  return take(ex, heard.client, heard.isNative, tellingFor(offload, heard), () => {
+    const usage = costOf(heard)
+    if (usage !== null) settle(ex, { usage, model: null })
+  })
+}
+
+/** Gives `ex` the answer that another thread makes. `count`: settles what it has cost, where none does. */
+async function take(
+  ex: Exchange,
+  client: FormatName,
+  isNative: boolean,
+  making: Promise<Answered>,
+  count: () => void
+): Promise<void> {
+  const { status, response } = ex
+  const made = await making.catch(() => null)
+  if (made === null && status < 300) count()
   else if (made !== null && made.cost !== null) settle(ex, made.cost)
   if (ex.response !== response || ex.localReply !== null || ex.responseDone) return
-  const isNative = format === chat.client
-  if (made === null && !isNative) refuse(ex, chat.client, 'too much is waiting to be read')
-  else if (made !== null && made.problem !== null) refuse(ex, chat.client, made.problem)
+  if (made === null && !isNative) refuse(ex, client, 'too much is waiting to be read')
+  else if (made !== null && made.problem !== null) refuse(ex, client, made.problem)
   else if (made !== null && made.bytes !== null) {
-    replaceResponseBody(ex, bufferOf(made.bytes))
-    response!.set('Content-Type', 'application/json')
+    writeBytes(ex, bufferOf(made.bytes))
     lose(ex, made.lost)
   }
 }
@@ -343,14 +361,11 @@ function translateError(ex: Exchange, client: FormatName, format: FormatName, by
   writeBody(ex, FORMATS[client]!.writeError(error))
 }
 
-function tellWhole(ex: Exchange, { client, spoken, read }: Operation, bytes: Buffer): void {
-  try {
-    const { body, usage } = read!(JSON.parse(bytes.toString()))
-    if (usage !== null) settle(ex, { usage, model: null })
-    if (body !== null) writeBody(ex, body)
-  } catch (error) {
-    if (client !== spoken) refuse(ex, client, reasonOf(error))
-  }
+function tellHere(ex: Exchange, heard: Heard): void {
+  const { usage, bytes, problem } = told(heard)
+  if (usage !== null) settle(ex, { usage, model: null })
+  if (problem !== null) refuse(ex, heard.client, problem)
+  else if (bytes !== null) writeBytes(ex, bytes)
 }
 
 function translateWhole(ex: Exchange, chat: ChatRequest, format: FormatName, bytes: Buffer): void {
@@ -363,17 +378,20 @@ function translateWhole(ex: Exchange, chat: ChatRequest, format: FormatName, byt
     refuse(ex, chat.client, reasonOf(error))
     return
   }
-  lose(ex, losses.fields)
+  lose(ex, droppedOf(losses.fields))
 }
 
-function lose(ex: Exchange, fields: readonly string[]): void {
-  if (fields.length === 0) return
+function lose(ex: Exchange, dropped: Dropped): void {
+  if (dropped.count === 0) return
   const before = ex.response!.get(DROPPED)
-  const now = listOf(fields)
+  const now = listOf(dropped)
   ex.response!.set(DROPPED, before === undefined ? now : `${before}, ${now}`)
 }
 
-function writeBody(ex: Exchange, body: object): void {
-  replaceResponseBody(ex, Buffer.from(JSON.stringify(body)))
+const writeBody = (ex: Exchange, body: object): void => writeBytes(ex, Buffer.from(JSON.stringify(body)))
+
+/** JSON. */
+function writeBytes(ex: Exchange, bytes: Buffer): void {
+  replaceResponseBody(ex, bytes)
   ex.response!.set('Content-Type', 'application/json')
 }

@@ -5,16 +5,18 @@ import type { ClientKeys } from './auth/client-key.ts'
 import type { Seat, Turn } from './balancer.ts'
 import type { Choice } from './choice.ts'
 import type { FormatName } from './conversation.ts'
+import { type Dropped, NONE_DROPPED } from './dropped.ts'
 import type { FormatError } from './format.ts'
 import type { Original } from './original.ts'
 import type { ChatRequest } from './request.ts'
-import type { Operation } from './routes/operation.ts'
+import type { LargeCall } from './routes/call.ts'
+import type { Asking, Sent } from './routes/operation.ts'
 import type { CostTap } from './stream.ts'
 
 /** What is asked: at most one of them; neither passes through. */
 export interface Asked {
   readonly chat: ChatRequest | null
-  readonly operation: Operation | null
+  readonly operation: Asking | LargeCall | null
 }
 
 /** One exchange, while it is tried at one provider after the other. */
@@ -25,7 +27,9 @@ export class Attempts {
   /** As it came; null: it is no chat. */
   readonly chat: ChatRequest | null
   /** Null: it is a chat, or passes through. */
-  readonly operation: Operation | null
+  readonly operation: Asking | LargeCall | null
+  /** What of it the provider that is tried has been sent. */
+  call: Sent | null = null
   /** The chat as the provider that is tried gets it, ahead of translation. */
   sent: ChatRequest | null = null
   /** What that provider speaks, once it has been sent. */
@@ -39,7 +43,7 @@ export class Attempts {
   turn: Turn<Choice> | null = null
   tap: CostTap | null = null
   /** Fields that the provider has not been told of. */
-  dropped: readonly string[] = []
+  dropped: Dropped = NONE_DROPPED
   /** Rises with every attempt: what was begun for an earlier one is not wanted any more. */
   round = 0
   /** Of the attempt that is under way: who may be asked, and why somebody cannot be. */

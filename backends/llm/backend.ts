@@ -7,30 +7,28 @@ import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter
 import type { Peek, RetryPlan } from '#engine/contract/retry.ts'
 import type { AiBackend, AiRejection, AiRouteType } from '#engine/ir/snapshot.ts'
 import { chance } from '#engine/kit/chance.ts'
-import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import { Answers, type Proceed } from './answer.ts'
 import { Attempts } from './attempts.ts'
 import { clientKeys, NO_KEYS, withoutKey } from './auth/client-key.ts'
 import { choose, retryAfterMs, type Seat, Turn } from './balancer.ts'
 import { type Choice, choiceOf, seatOf } from './choice.ts'
 import type { FormatName } from './conversation.ts'
-import { draft } from './draft.ts'
 import { DROPPED, listOf } from './dropped.ts'
 import { firstEvent } from './first-event.ts'
 import { FormatError } from './format.ts'
 import { Guards, UNSEEN } from './guards/guards.ts'
 import { rejectionBody } from './guards/rejection.ts'
-import { type Refused, TOO_DEEP, type Written } from './large/job.ts'
-import { chatIn, LargeRequest, requestFor } from './large/large.ts'
+import { TOO_DEEP } from './large/job.ts'
+import { chatIn } from './large/large.ts'
 import { inTurn } from './large/turn.ts'
 import { Original } from './original.ts'
 import { errorText, listModels } from './own-replies.ts'
 import { goesOn, prepare, prepared } from './preparations.ts'
-import { modelFor, sendChat, writeChat } from './request.ts'
 import { clientOf, isChat, operationOf, routeTypeOf } from './routes/index.ts'
 import { type ListClient, namedModels } from './routes/models.ts'
-import { begin, beginOperation, settle } from './said.ts'
+import { settle } from './said.ts'
 import type { CostTap } from './stream.ts'
+import { type Outcome, type Take, Writing } from './writing.ts'
 
 /** Whether another provider may do better. */
 const isFailure = (status: number): boolean => status === 429 || status >= 500
@@ -43,6 +41,7 @@ class Service implements CompiledBackend {
   readonly #groups: readonly (readonly Seat<Choice>[])[]
   readonly #total: number
   readonly #wantsClient: boolean
+  readonly #writing: Writing
   readonly #answers: Answers
   readonly #guards: Guards
   /** Of the models that the configuration names. */
@@ -58,6 +57,7 @@ class Service implements CompiledBackend {
     this.#total = this.#groups.flat().length
     this.#wantsClient = this.#groups.flat().some(({ provider }) => provider.authority.wantsClient)
     this.#guards = new Guards(backend.promptGuard, context)
+    this.#writing = new Writing(context)
     this.#answers = new Answers(context, this.#guards, backend.silence)
     this.retry = this.#total === 1 ? null : this.#failover()
   }
@@ -169,11 +169,12 @@ class Service implements CompiledBackend {
         return
       }
       state.tried.push(seat)
-      if (state.chat instanceof LargeRequest) {
-        this.#writeElsewhere(ex, state, state.chat, seat)
+      const outcome = this.#writing.write(ex, state, seat.provider)
+      if (outcome instanceof Promise) {
+        this.#writeElsewhere(ex, state, seat, outcome)
         return
       }
-      const why = this.#written(ex, state, seat.provider)
+      const why = this.#lost(state, seat.provider, outcome)
       if (why === null) {
         this.#ask(ex, state, seat)
         return
@@ -190,49 +191,21 @@ class Service implements CompiledBackend {
     else if (ex.retry?.route.plan === this.retry) ex.retry!.count++
   }
 
-  /** As #written, and what follows it, for a request that another thread writes. */
-  #writeElsewhere(ex: Exchange, state: Attempts, chat: LargeRequest, seat: Seat<Choice>): void {
+  /** The request comes from another thread. */
+  #writeElsewhere(ex: Exchange, state: Attempts, seat: Seat<Choice>, made: Promise<Take>): void {
     const { round } = state
     // Given up meanwhile, nobody is to blame: none has been asked.
     ex.onRetry = () => this.#givenUp(ex, state)
-    const { client, path, query } = chat
-    const { recipe } = seat.provider
-    const made = requestFor(this.#context.offload, chat.bytes, { client, path, query, recipe })
     const isCurrent = () => state.round === round && ex.response === null && !ex.responseDone
-    inTurn(made, isCurrent, (outcome) => {
+    inTurn(made, isCurrent, (take) => {
       this.#try(ex, state.client, () => {
-        if (outcome === null) return this.#context.fail(ex, 'BODY_OVERLOAD')
-        const why = this.#take(ex, state, chat, seat.provider, outcome)
+        if (take === null) return this.#context.fail(ex, 'BODY_OVERLOAD')
+        const why = this.#lost(state, seat.provider, take(ex))
         if (why === null) return this.#ask(ex, state, seat)
         this.#passOver(ex, state, seat, why)
         this.#choose(ex, state)
       })
     })
-  }
-
-  /** Makes ex the request that another thread has written. Returns why it cannot be; throws FormatError. */
-  #take(
-    ex: Exchange,
-    state: Attempts,
-    chat: LargeRequest,
-    choice: Choice,
-    made: Written | Refused
-  ): FormatError | null {
-    const { given, provider } = choice
-    if (made.facts !== null) {
-      const sent = new LargeRequest(chat, made.facts, given.edits)
-      state.sent = sent
-      state.format = made.facts.order.format
-      begin(ex, sent, provider.name, made.facts.order.model, this.#context.keepsAnswers === true)
-    }
-    if (made.kind === 'refused') {
-      const why = new FormatError(made.field, made.message)
-      if (made.isUnreadable) throw why
-      return why
-    }
-    const order = { ...given, ...made.facts.order, provider, caching: given.edits.caching }
-    sendChat(ex, state.sent!, order, made.bytes === null ? null : bufferOf(made.bytes))
-    return this.#lost(state, choice, made.lost)
   }
 
   #ask(ex: Exchange, state: Attempts, seat: Seat<Choice>): void {
@@ -274,43 +247,16 @@ class Service implements CompiledBackend {
     })
   }
 
-  /** Makes ex the request for `choice`. Returns why it cannot be. */
-  #written(ex: Exchange, state: Attempts, choice: Choice): FormatError | null {
-    try {
-      return this.#lost(state, choice, this.#write(ex, state, choice))
-    } catch (error) {
-      if (error instanceof FormatError) return error
-      throw error
-    }
-  }
-
-  /** Why the request cannot be sent without `fields`; null: it can. */
-  #lost(state: Attempts, { provider }: Choice, fields: readonly string[]): FormatError | null {
+  /** Why the provider cannot be asked with what has been written for it; null: it can. */
+  #lost(state: Attempts, { provider }: Choice, outcome: Outcome): FormatError | null {
+    if (outcome instanceof FormatError) return outcome
     const isStrict = state.operation?.isStrict ?? true
-    if (fields.length > 0 && isStrict && this.#backend.unsupported === 'refuse') {
+    if (outcome.count > 0 && isStrict && this.#backend.unsupported === 'refuse') {
       const why = `cannot be carried to ${provider.name}: leave it out, or set unsupported: drop`
-      return new FormatError(fields[0]!, why)
+      return new FormatError(outcome.fields[0]!, why)
     }
-    state.dropped = fields
+    state.dropped = outcome
     return null
-  }
-
-  /** Returns the fields that the provider is not told. Throws FormatError. */
-  #write(ex: Exchange, state: Attempts, choice: Choice): readonly string[] {
-    const { given, provider, aliases } = choice
-    const { chat, operation } = state
-    if (chat !== null) {
-      const { sent, order } = draft(chat, choice)
-      state.sent = sent
-      state.format = order.format
-      begin(ex, sent, provider.name, order.model, this.#context.keepsAnswers === true)
-      return writeChat(ex, sent, order).fields
-    }
-    if (operation === null) return []
-    const model = (name: string) => modelFor(name, given.model, aliases)
-    const fields = operation.write(ex, { given, provider, model })
-    beginOperation(ex, operation, provider.name, operation.model === '' ? undefined : model(operation.model))
-    return fields
   }
 
   #refuse(ex: Exchange, client: FormatName, field: string, why: string): void {
@@ -331,9 +277,9 @@ class Service implements CompiledBackend {
     const turn = state.turn!
     this.#note(ex, turn)
     if (ex.status === 401 || ex.status === 403) turn.seat.provider.authority.refused()
-    const { sent: chat, format, operation, dropped } = state
-    if (dropped.length > 0) ex.response!.set(DROPPED, listOf(dropped))
-    if (operation !== null) return this.#answers.tell(ex, operation, proceed)
+    const { sent: chat, format, operation, call, dropped } = state
+    if (dropped.count > 0) ex.response!.set(DROPPED, listOf(dropped))
+    if (operation !== null) return this.#answers.tell(ex, operation, call!, proceed)
     if (chat === null || format === null) return this.#answers.pass(ex)
     const streamed = (tap: CostTap): void => {
       state.tap = tap

@@ -8,16 +8,29 @@ const FIELD_CHARS_MAX = 128
 
 export const DROPPED = 'x-weir-dropped'
 
+/** Plain data, and short however many there are: it also comes from other threads. */
+export interface Dropped {
+  /** As many as are named. */
+  readonly fields: readonly string[]
+  readonly count: number
+}
+
+export const NONE_DROPPED: Dropped = { fields: [], count: 0 }
+
+export function droppedOf(fields: readonly string[]): Dropped {
+  return fields.length === 0 ? NONE_DROPPED : { fields: fields.slice(0, DROPPED_MAX), count: fields.length }
+}
+
 /** Names of JSON fields may hold anything; a header field, or a line, may not. */
-export function listOf(fields: readonly string[]): string {
-  const names = fields.slice(0, DROPPED_MAX).map((field) => field.slice(0, FIELD_CHARS_MAX))
+export function listOf({ fields, count }: Dropped): string {
+  const names = fields.map((field) => field.slice(0, FIELD_CHARS_MAX))
   const text = names.join(', ').replace(/[^\t -~]/g, '?')
-  return fields.length > DROPPED_MAX ? `${text}, and ${fields.length - DROPPED_MAX} more` : text
+  return count > fields.length ? `${text}, and ${count - fields.length} more` : text
 }
 
 /** A comment of server-sent events; "" for nothing. */
 export function droppedComment(fields: readonly string[]): string {
-  return fields.length === 0 ? '' : `: ${DROPPED}: ${listOf(fields)}\n\n`
+  return fields.length === 0 ? '' : `: ${DROPPED}: ${listOf(droppedOf(fields))}\n\n`
 }
 
 /** What a part of a streamed answer is called when it cannot be said: by its own format's word for it. */

@@ -9,7 +9,7 @@ import type { Answer, ChatEvent, Conversation, FormatName, Part, Turn, Usage } f
 import { isObject } from './fields.ts'
 import { FORMATS } from './matrix.ts'
 import type { ChatRequest } from './request.ts'
-import type { Operation } from './routes/operation.ts'
+import type { Operation, Sent } from './routes/operation.ts'
 
 /** Characters of an answer that are noted down from a stream, over all its parts; and parts. */
 const NOTED_CHARS_MAX = 64 * 1024
@@ -216,8 +216,8 @@ export function begin(ex: Exchange, chat: ChatRequest, provider: string, model: 
 }
 
 /** As begin, for what is no chat. */
-export function beginOperation(ex: Exchange, { operation }: Operation, provider: string, model?: string): void {
-  ex.llm = { provider, operation, requestModel: model }
+export function beginOperation(ex: Exchange, { name }: Operation, provider: string, { model }: Sent): void {
+  ex.llm = { provider, operation: name ?? undefined, requestModel: model ?? undefined }
 }
 
 interface Cost {

@@ -5,10 +5,13 @@
  */
 import type { FormatName, Usage } from '#backends/llm/conversation.ts'
 import { draft, type Recipe, writerOf } from '#backends/llm/draft.ts'
+import { type Dropped, droppedOf, NONE_DROPPED } from '#backends/llm/dropped.ts'
 import { modelOf } from '#backends/llm/edits/edit.ts'
 import { type Asked, FormatError, Losses, reasonOf } from '#backends/llm/format.ts'
 import { FORMATS } from '#backends/llm/matrix.ts'
 import { bodyFor, readAhead, readChat } from '#backends/llm/request.ts'
+import { type Call, type PrintedCall, printCall, readCall } from '#backends/llm/routes/call.ts'
+import { type Heard, told } from '#backends/llm/routes/telling.ts'
 import { jsonBytes } from '#engine/kit/shared-bytes.ts'
 
 /** A request's body. */
@@ -33,6 +36,12 @@ export interface RequestJob extends Given {
   readonly recipe: Recipe
 }
 
+/** What one provider is sent for a request that is no chat. */
+export interface CallJob extends Given, Omit<Call, 'bytes'> {
+  readonly kind: 'call'
+  readonly recipe: Recipe
+}
+
 /** What a provider has answered. */
 export interface AnswerJob {
   readonly kind: 'answer'
@@ -43,7 +52,12 @@ export interface AnswerJob {
   readonly asked: Asked
 }
 
-export type LargeJob = ModelJob | RequestJob | AnswerJob
+/** As AnswerJob, to what is no chat. */
+export interface TellJob extends Heard {
+  readonly kind: 'tell'
+}
+
+export type LargeJob = ModelJob | RequestJob | CallJob | AnswerJob | TellJob
 
 /** Of a request, as the configuration has changed it. */
 export interface Facts {
@@ -75,7 +89,12 @@ export interface Written {
   readonly facts: Facts
   /** Null: those of the client will do. */
   readonly bytes: Uint8Array | null
-  readonly lost: readonly string[]
+  readonly lost: Dropped
+}
+
+export interface Called {
+  readonly kind: 'called'
+  readonly printed: PrintedCall
 }
 
 export interface Named {
@@ -86,23 +105,29 @@ export interface Named {
 export interface Answered {
   readonly kind: 'answered'
   /** Null: it does not say. */
-  readonly cost: { readonly usage: Usage | null; readonly model: string; readonly serviceTier: string | null } | null
+  readonly cost: {
+    readonly usage: Usage | null
+    readonly model: string | null
+    readonly serviceTier: string | null
+  } | null
   /** Null: the provider's will do. */
   readonly bytes: Uint8Array | null
-  readonly lost: readonly string[]
+  readonly lost: Dropped
   /** Why it cannot be told; null: it can. */
   readonly problem: string | null
 }
 
-export type Made = Forgotten | Refused | Written | Named | Answered
+export type Made = Forgotten | Refused | Written | Called | Named | Answered
 
 export const TOO_DEEP = 'the body is nested too deeply'
 
 export function runLargeJob(job: LargeJob): Made {
   if (job.kind === 'answer') return answered(job)
+  if (job.kind === 'tell') return answeredCall(job)
   const bytes = bodies.take(job)
   if (bytes === null) return { kind: 'forgotten' }
-  return job.kind === 'model' ? named(bytes) : written(bytes, job)
+  if (job.kind === 'model') return named(bytes)
+  return job.kind === 'call' ? called(bytes, job) : written(bytes, job)
 }
 
 // --- requests ---
@@ -158,9 +183,21 @@ function written(bytes: Buffer, { client, path, query, recipe }: RequestJob): Ma
     facts = { model, isStreamed, wantsUsage, isEdited, order: { format: order.format, model: order.model } }
     const losses = new Losses()
     const body = bodyFor(sent, order, losses)
-    return { kind: 'written', facts, bytes: body === null ? null : jsonBytes(body), lost: losses.fields }
+    return { kind: 'written', facts, bytes: body === null ? null : jsonBytes(body), lost: droppedOf(losses.fields) }
   } catch (error) {
     return refusal(error, isUnreadable, facts)
+  }
+}
+
+function called(bytes: Buffer, { type, path, query, recipe }: CallJob): Made {
+  let isUnreadable = true
+  try {
+    readAhead(bytes)
+    const read = readCall({ type, bytes, path, query })
+    isUnreadable = false
+    return { kind: 'called', printed: printCall(read, writerOf(recipe)) }
+  } catch (error) {
+    return refusal(error, isUnreadable, null)
   }
 }
 
@@ -177,7 +214,7 @@ function refusal(error: unknown, isUnreadable: boolean, facts: Facts | null): Re
 
 // --- answers ---
 
-const SILENT: Answered = { kind: 'answered', cost: null, bytes: null, lost: [], problem: null }
+const SILENT: Answered = { kind: 'answered', cost: null, bytes: null, lost: NONE_DROPPED, problem: null }
 
 function answered({ bytes, status, from, to, asked }: AnswerJob): Answered {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
@@ -189,11 +226,17 @@ function answered({ bytes, status, from, to, asked }: AnswerJob): Answered {
     const { usage, model, serviceTier } = answer
     const losses = new Losses()
     const body = jsonBytes(writer.writeAnswer(answer, asked, losses))
-    return { ...SILENT, cost: { usage, model, serviceTier }, bytes: body, lost: losses.fields }
+    return { ...SILENT, cost: { usage, model, serviceTier }, bytes: body, lost: droppedOf(losses.fields) }
   } catch (error) {
     if (from !== to) return { ...SILENT, problem: reasonOf(error) }
     // What is of the client's own format it may judge by itself.
     if (error instanceof FormatError || error instanceof SyntaxError || error instanceof RangeError) return SILENT
     throw error
   }
+}
+
+function answeredCall(job: TellJob): Answered {
+  const { usage, bytes, problem } = told(job)
+  const cost = usage === null ? null : { usage, model: null, serviceTier: null }
+  return { ...SILENT, cost, bytes, problem }
 }

@@ -1,16 +1,14 @@
 /** Large bodies: read and written elsewhere, with the same outcome as small ones, while others are answered. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { answers, at, gateway, gatewayOf, provider } from '#backends/llm/testing/gateway.ts'
 import type { Models } from '#engine/testing/models.ts'
 import { OffloadPool } from '#engine/workers/offload.ts'
+import { bare, LONG, TEXT, timeless, total, watchJson } from './large.fixture.ts'
 import { LARGE_BYTES } from './large.ts'
 
 const CHAT = '/v1/chat/completions'
 const MESSAGES = '/v1/messages'
-/** Stands for the text of a prompt, in small and in large bodies. */
-const TEXT = '%'
-const LONG = 'Say naïve again.\\n'.repeat(Math.ceil(LARGE_BYTES / 16))
 const ROUTES = { '/messages': 'Messages', '/responses': 'Responses', ':generateContent': 'GenerateContent' }
 
 interface Case {
@@ -78,14 +76,6 @@ const CASES: readonly Case[] = [
   }
 ]
 
-/** What is printed of a body does not tell long ones from short ones; times and fresh ids are not looked at. */
-const bare = (text: string, said: string): string => text.replaceAll(said, TEXT)
-const timeless = (text: string): string =>
-  text
-    .replaceAll(/"created":\d+/g, '"created":0')
-    .replaceAll(/"id":"[^"]*"/g, '"id":""')
-    .replaceAll(/tokens?":\d+/g, '')
-
 for (const { name, ai, path = CHAT, body } of CASES) {
   test(`a large request is what a small one is: ${name}`, async (t) => {
     const models = await provider(t)
@@ -145,30 +135,6 @@ test('a large request is tried at one provider after the other', async (t) => {
   deepEqual(paths.toSorted(), [CHAT, MESSAGES])
   ok(models.asked.every(({ bytes }) => bytes.length > LARGE_BYTES))
 })
-
-/** Units of the longest text that this thread parses or prints, but for the tests' own. */
-function watchJson(t: TestContext): { longest: number } {
-  const seen = { longest: 0 }
-  const { parse, stringify } = JSON
-  const note = (units: number) => {
-    if (units <= LARGE_BYTES) return
-    const { stack = '' } = new Error('who asks')
-    // Behind the frames of this function and its mock.
-    const by = stack.slice(stack.indexOf('/test_runner/mock/'))
-    if (!/\/engine\/(?:testing|standalone)\/|\.test\.ts|\/testing\//.test(by))
-      seen.longest = Math.max(seen.longest, units)
-  }
-  t.mock.method(JSON, 'parse', (text: string, reviver?: Parameters<typeof parse>[1]) => {
-    note(text.length)
-    return parse(text, reviver)
-  })
-  t.mock.method(JSON, 'stringify', (value: unknown) => {
-    const text = stringify(value)
-    note(text?.length ?? 0)
-    return text
-  })
-  return seen
-}
 
 const MANY = {
   model: 'm',
@@ -267,13 +233,6 @@ test('a large answer is what a small one is', async (t) => {
     }
   }
 })
-
-/** Tokens that have been counted. */
-function total(metrics: string): number {
-  let sum = 0
-  for (const [, value] of metrics.matchAll(/^gen_ai_client_token_usage_sum\{[^}]*\} (\d+)/gm)) sum += Number(value)
-  return sum
-}
 
 test('who leaves while a large request is written costs nobody anything', async (t) => {
   const models = await provider(t)

@@ -8,7 +8,20 @@ import { type ChatRequest, readChat } from '#backends/llm/request.ts'
 import type { Noted } from '#backends/llm/said.ts'
 import type { Offload } from '#engine/contract/policy.ts'
 import type { AiEdits } from '#engine/ir/snapshot.ts'
-import type { Answered, AnswerJob, Facts, Forgotten, ModelJob, Named, Refused, RequestJob, Written } from './job.ts'
+import type {
+  Answered,
+  AnswerJob,
+  Called,
+  CallJob,
+  Facts,
+  Forgotten,
+  ModelJob,
+  Named,
+  Refused,
+  RequestJob,
+  TellJob,
+  Written
+} from './job.ts'
 import { LARGE_JOB } from './name.ts'
 
 /** Bytes: a conversion takes up to 40 ns for each, reading up to 30 ns; a hop takes 90 us. */
@@ -78,19 +91,33 @@ export function requestFor(
   return ask<Written>(offload, bytes, { kind: 'request', ...job } satisfies OfRequest<RequestJob>)
 }
 
+/** As requestFor, of what is no chat. Rejects when too much waits. */
+export function callFor(
+  offload: Offload,
+  bytes: Buffer,
+  job: Omit<OfRequest<CallJob>, 'kind'>
+): Promise<Called | Refused> {
+  return ask<Called>(offload, bytes, { kind: 'call', ...job } satisfies OfRequest<CallJob>)
+}
+
 /** What the client gets of an answer. Rejects when too much waits. */
 export async function answerFor(offload: Offload, job: Omit<AnswerJob, 'kind'>): Promise<Answered> {
   return (await offload.run(LARGE_JOB, { kind: 'answer', ...job } satisfies AnswerJob)) as Answered
+}
+
+/** As answerFor, of what is no chat. Rejects when too much waits. */
+export async function tellingFor(offload: Offload, job: Omit<TellJob, 'kind'>): Promise<Answered> {
+  return (await offload.run(LARGE_JOB, { kind: 'tell', ...job } satisfies TellJob)) as Answered
 }
 
 /** Bodies that the pool has been told of. */
 const told = new WeakMap<Buffer, number>()
 let lastId = 0
 
-async function ask<T extends Named | Written>(
+async function ask<T extends Named | Written | Called>(
   offload: Offload,
   bytes: Buffer,
-  job: OfRequest<ModelJob> | OfRequest<RequestJob>
+  job: OfRequest<ModelJob> | OfRequest<RequestJob> | OfRequest<CallJob>
 ): Promise<T | Refused> {
   const known = told.get(bytes)
   if (known !== undefined) {

@@ -3,18 +3,18 @@
  * Sources: Anthropic, "Count tokens in a Message"; ai.google.dev, "Counting tokens"; OpenAI, "Get input token counts"
  * (responses); Amazon Bedrock, "CountTokens"; Google Cloud, "Count tokens for Claude models".
  */
-import type { Conversation, FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
+import type { Conversation, Json, JsonObject } from '#backends/llm/conversation.ts'
+import type { Writer } from '#backends/llm/draft.ts'
 import { modelOf } from '#backends/llm/edits/edit.ts'
 import { enrich } from '#backends/llm/edits/prompt.ts'
 import { Fields, isObject } from '#backends/llm/fields.ts'
 import { FormatError, Losses } from '#backends/llm/format.ts'
 import { FORMATS } from '#backends/llm/matrix.ts'
 import { CLAUDE_COUNT, claudeCount } from '#backends/llm/providers/vertexai.ts'
-import { address, decoded, parseBody } from '#backends/llm/request.ts'
-import { replaceRequestBody } from '#engine/contract/body.ts'
-import type { Exchange } from '#engine/contract/exchange.ts'
+import { decoded, modelFor, parseBody } from '#backends/llm/request.ts'
 import type { AiPrompt } from '#engine/ir/snapshot.ts'
-import { beside, type Operation, type Recipient, spokenOf, type Told } from './operation.ts'
+import type { Call, CallDraft, ReadCall } from './call.ts'
+import { beside, spokenOf } from './operation.ts'
 
 const GEMINI_PATH = /\/models\/([^/:]+):countTokens$/
 const COUNTING = ['messages', 'gemini', 'responses', 'converse'] as const
@@ -42,21 +42,23 @@ const COUNTED = {
   converse: ['messages', 'system', 'toolConfig']
 } as const
 
-export class Count implements Operation {
+/** How the answer to a count is read. */
+export interface CountTelling {
+  readonly of: 'count'
   readonly client: 'messages' | 'gemini'
-  readonly isStrict = false
+  readonly spoken: Counting
+}
+
+export class Count implements ReadCall {
+  readonly client: 'messages' | 'gemini'
+  /** By the client's name, "" when it names none. */
   readonly model: string
-  readonly #bytes: Buffer
   readonly #body: JsonObject
-  readonly #query: string
-  #spoken: Counting = 'messages'
 
   /** Throws FormatError. */
-  constructor(client: 'messages' | 'gemini', bytes: Buffer, path: string, query: string) {
+  constructor(client: 'messages' | 'gemini', { bytes, path }: Call) {
     this.client = client
-    this.#bytes = bytes
     this.#body = parseBody(bytes)
-    this.#query = query
     const fromPath = client === 'gemini' ? GEMINI_PATH.exec(path) : null
     if (client === 'gemini' && fromPath === null) {
       throw new FormatError('', 'the path must end with /models/MODEL:countTokens')
@@ -64,25 +66,20 @@ export class Count implements Operation {
     this.model = fromPath === null ? modelOf(this.#body) : decoded(fromPath[1]!)
   }
 
-  get spoken(): FormatName {
-    return this.#spoken
-  }
-
-  write(ex: Exchange, to: Recipient): readonly string[] {
+  draft(to: Writer): CallDraft {
     const { client } = this
-    const model = to.model(this.model)
-    const format = spokenOf(to, model, COUNTING, 'has no API that counts tokens')
-    this.#spoken = format
-    const isNative = format === client
+    const model = modelFor(this.model, to.given.model, to.aliases)
+    const spoken = spokenOf(to, model, COUNTING, 'has no API that counts tokens')
+    const isNative = spoken === client
     const losses = new Losses()
     const { prompt } = to.given.edits
-    const counted = isNative ? this.#native(model, prompt) : this.#converted(format, model, prompt, losses)
+    const counted = isNative ? this.#native(model, prompt) : this.#converted(spoken, model, prompt, losses)
     const isVertex = to.given.type === 'vertexai'
-    const body = isVertex ? onVertex(format, model, counted ?? this.#body) : counted
-    replaceRequestBody(ex, body === null ? this.#bytes : Buffer.from(JSON.stringify(body)))
-    const target = beside(to, format, model, isVertex && format === 'messages' ? CLAUDE_COUNT : ENDS[format])
-    address(ex, to.provider, { target, query: isNative ? this.#query : '', isNative })
-    return losses.fields
+    const body = isVertex ? onVertex(spoken, model, counted ?? this.#body) : counted
+    const target = beside(to, spoken, model, isVertex && spoken === 'messages' ? CLAUDE_COUNT : ENDS[spoken])
+    // A count costs nothing.
+    const telling = isNative ? null : ({ of: 'count', client, spoken } as const)
+    return { body, model: this.model === '' ? null : model, spoken, isNative, target, lost: losses.fields, telling }
   }
 
   /** Null: the client's own bytes will do. */
@@ -125,13 +122,13 @@ export class Count implements Operation {
     const said = FORMATS[this.client]!.readRequest(whole, { model: this.model, isStreamed: false })
     return { ...said, sampling: { ...said.sampling, maxTokens: null } }
   }
+}
 
-  readonly read = (body: Json): Told => {
-    if (this.#spoken === this.client) return { body: null, usage: null }
-    const total = Fields.of(body, '').optionalNumber(TOTALS[this.#spoken])
-    if (total === null) throw new FormatError(TOTALS[this.#spoken], 'is missing')
-    return { body: this.client === 'messages' ? { input_tokens: total } : { totalTokens: total }, usage: null }
-  }
+/** For a client of another format. Throws FormatError. */
+export function countTold({ client, spoken }: CountTelling, body: Json): JsonObject {
+  const total = Fields.of(body, '').optionalNumber(TOTALS[spoken])
+  if (total === null) throw new FormatError(TOTALS[spoken], 'is missing')
+  return client === 'messages' ? { input_tokens: total } : { totalTokens: total }
 }
 
 /** As Vertex AI wants it: of Gemini's requests the parts side by side. */

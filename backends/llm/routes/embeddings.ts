@@ -2,14 +2,14 @@
  * Embeddings, in OpenAI's words or Gemini's, at a provider of either.
  * Sources: OpenAI, "Create embeddings"; ai.google.dev, "Embeddings" (embedContent, batchEmbedContents).
  */
-import type { FormatName, Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
+import type { Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
+import type { Writer } from '#backends/llm/draft.ts'
 import { modelOf } from '#backends/llm/edits/edit.ts'
 import { compact, Fields, isObject } from '#backends/llm/fields.ts'
 import { FormatError } from '#backends/llm/format.ts'
-import { address, decoded, parseBody } from '#backends/llm/request.ts'
-import { replaceRequestBody } from '#engine/contract/body.ts'
-import type { Exchange } from '#engine/contract/exchange.ts'
-import { beside, NOT_COUNTED, type Operation, type Recipient, spokenOf, type Told } from './operation.ts'
+import { decoded, modelFor, parseBody } from '#backends/llm/request.ts'
+import type { Call, CallDraft, ReadCall } from './call.ts'
+import { beside, NOT_COUNTED, spokenOf } from './operation.ts'
 
 const GEMINI_PATH = /\/models\/([^/:]+):(embedContent|batchEmbedContents)$/
 
@@ -26,50 +26,59 @@ interface Wanted {
   readonly rest: readonly string[]
 }
 
-export class Embeddings implements Operation {
+type Spoken = 'gemini' | 'completions' | 'responses'
+
+/** How an answer with embeddings is read. */
+export interface EmbeddingsTelling {
+  readonly of: 'embeddings'
   readonly client: 'gemini' | 'completions'
-  readonly isStrict = true
-  readonly operation = 'embeddings'
+  readonly spoken: Spoken
+  /** By the client's name. */
   readonly model: string
-  readonly #bytes: Buffer
-  readonly #body: JsonObject
-  readonly #query: string
   /** Gemini: many texts, many answers. */
+  readonly isBatch: boolean
+  /** OpenAI: floats are packed. */
+  readonly isBase64: boolean
+}
+
+export class Embeddings implements ReadCall {
+  readonly client: 'gemini' | 'completions'
+  /** By the client's name, "" when it names none. */
+  readonly model: string
+  readonly #body: JsonObject
   readonly #isBatch: boolean
-  #spoken: 'gemini' | 'completions' | 'responses' = 'completions'
 
   /** Throws FormatError. */
-  constructor(bytes: Buffer, path: string, query: string) {
-    this.#bytes = bytes
+  constructor({ bytes, path }: Call) {
     this.#body = parseBody(bytes)
-    this.#query = query
     const fromPath = GEMINI_PATH.exec(path)
     this.client = fromPath === null ? 'completions' : 'gemini'
     this.#isBatch = fromPath?.[2] === 'batchEmbedContents'
     this.model = fromPath === null ? modelOf(this.#body) : decoded(fromPath[1]!)
   }
 
-  get spoken(): FormatName {
-    return this.#spoken
-  }
-
-  get #isNative(): boolean {
-    return (this.#spoken === 'gemini') === (this.client === 'gemini')
-  }
-
-  write(ex: Exchange, to: Recipient): readonly string[] {
-    const model = to.model(this.model)
-    this.#spoken = spokenOf(to, model, ['gemini', 'completions', 'responses'] as const, 'has no embeddings')
+  draft(to: Writer): CallDraft {
+    const { client } = this
+    const model = modelFor(this.model, to.given.model, to.aliases)
+    const spoken = spokenOf(to, model, ['gemini', 'completions', 'responses'] as const, 'has no embeddings')
     // Its models of embeddings are asked by :predict.
     if (to.given.type === 'vertexai') throw new FormatError('', `${to.provider.name} has no embeddings here`)
-    const isNative = this.#isNative
+    const isNative = (spoken === 'gemini') === (client === 'gemini')
     const wanted = isNative ? null : this.#wanted()
-    const body = wanted === null ? this.#native(model) : this.#converted(wanted, model)
-    replaceRequestBody(ex, body === null ? this.#bytes : Buffer.from(JSON.stringify(body)))
-    const end = this.#spoken !== 'gemini' ? '/embeddings' : isNative && !this.#isBatch ? ':embedContent' : BATCH
-    const target = beside(to, this.#spoken, model, end)
-    address(ex, to.provider, { target, query: isNative ? this.#query : '', isNative })
-    return wanted?.rest ?? []
+    const body = wanted === null ? this.#native(model) : converted(wanted, spoken, model)
+    const end = spoken !== 'gemini' ? '/embeddings' : isNative && !this.#isBatch ? ':embedContent' : BATCH
+    const target = beside(to, spoken, model, end)
+    const isBase64 = this.#body.encoding_format === 'base64'
+    const telling = { of: 'embeddings', client, spoken, model: this.model, isBatch: this.#isBatch, isBase64 } as const
+    return {
+      body,
+      model: this.model === '' ? null : model,
+      spoken,
+      isNative,
+      target,
+      lost: wanted?.rest ?? [],
+      telling
+    }
   }
 
   /** Null: the client's own bytes will do. */
@@ -83,40 +92,45 @@ export class Embeddings implements Operation {
     return renamed(this.#body) as JsonObject
   }
 
-  #converted({ texts, dimensions }: Wanted, model: string): JsonObject {
-    if (this.#spoken !== 'gemini') {
-      return compact({ model, input: texts, dimensions, encoding_format: 'float' })
-    }
-    const request = (text: string): JsonObject =>
-      compact({ model: `models/${model}`, content: { parts: [{ text }] }, outputDimensionality: dimensions })
-    return { requests: texts.map(request) }
-  }
-
   #wanted(): Wanted {
     return this.client === 'completions' ? fromOpenai(this.#body) : fromGemini(this.#body, this.#isBatch)
   }
+}
 
-  readonly read = (body: Json): Told => {
-    const answer = Fields.of(body, '')
-    const usage = this.#spoken === 'gemini' ? geminiUsage(answer) : openaiUsage(answer)
-    if (this.#isNative) return { body: null, usage }
-    if (this.client === 'completions') return { body: this.#toOpenai(answer, usage), usage }
-    const embeddings = answer.objects('data').map((one) => ({ values: one.list('embedding') }))
-    const counted = usage === null ? {} : { usageMetadata: { promptTokenCount: usage.input } }
-    const told = this.#isBatch ? { embeddings } : { embedding: embeddings[0] ?? { values: [] } }
-    return { body: { ...told, ...counted }, usage }
+function converted({ texts, dimensions }: Wanted, spoken: Spoken, model: string): JsonObject {
+  if (spoken !== 'gemini') {
+    return compact({ model, input: texts, dimensions, encoding_format: 'float' })
   }
+  const request = (text: string): JsonObject =>
+    compact({ model: `models/${model}`, content: { parts: [{ text }] }, outputDimensionality: dimensions })
+  return { requests: texts.map(request) }
+}
 
-  /** Clients expect `usage`: it is zero where the provider does not say. */
-  #toOpenai(answer: Fields, usage: Usage | null): JsonObject {
-    const isBase64 = this.#body.encoding_format === 'base64'
-    const tokens = usage?.input ?? 0
-    const data = answer.objects('embeddings').map((one, index) => {
-      const values = one.list('values')
-      return { object: 'embedding', index, embedding: isBase64 ? packed(values) : values }
-    })
-    return { object: 'list', data, model: this.model, usage: { prompt_tokens: tokens, total_tokens: tokens } }
-  }
+/** Throws FormatError. */
+export function embeddingsCost({ spoken }: EmbeddingsTelling, body: Json): Usage | null {
+  const answer = Fields.of(body, '')
+  return spoken === 'gemini' ? geminiUsage(answer) : openaiUsage(answer)
+}
+
+/** For a client of another format. Throws FormatError. */
+export function embeddingsTold(telling: EmbeddingsTelling, body: Json): JsonObject {
+  const answer = Fields.of(body, '')
+  const usage = embeddingsCost(telling, body)
+  if (telling.client === 'completions') return toOpenai(telling, answer, usage)
+  const embeddings = answer.objects('data').map((one) => ({ values: one.list('embedding') }))
+  const counted = usage === null ? {} : { usageMetadata: { promptTokenCount: usage.input } }
+  const told = telling.isBatch ? { embeddings } : { embedding: embeddings[0] ?? { values: [] } }
+  return { ...told, ...counted }
+}
+
+/** Clients expect `usage`: it is zero where the provider does not say. */
+function toOpenai({ model, isBase64 }: EmbeddingsTelling, answer: Fields, usage: Usage | null): JsonObject {
+  const tokens = usage?.input ?? 0
+  const data = answer.objects('embeddings').map((one, index) => {
+    const values = one.list('values')
+    return { object: 'embedding', index, embedding: isBase64 ? packed(values) : values }
+  })
+  return { object: 'list', data, model, usage: { prompt_tokens: tokens, total_tokens: tokens } }
 }
 
 const BATCH = ':batchEmbedContents'

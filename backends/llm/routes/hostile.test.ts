@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
 import { cached } from '#backends/llm/edits/cache.ts'
+import { Names } from '#backends/llm/edits/names.ts'
 import { enrich } from '#backends/llm/edits/prompt.ts'
 import { FormatError } from '#backends/llm/format.ts'
 import { providerOf } from '#backends/llm/providers/index.ts'
@@ -11,7 +12,9 @@ import { Exchange } from '#engine/contract/exchange.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import { policies } from '#policies/index.ts'
+import { LargeCall } from './call.ts'
 import { type OtherType, operationOf } from './index.ts'
+import { bodyOf, usageIn } from './telling.ts'
 
 const NAMES = ['model', 'messages', 'system', 'tools', 'input', 'contents', 'systemInstruction', 'content', 'parts']
 const MORE = ['text', 'role', 'type', 'requests', 'generateContentRequest', 'data', 'embeddings', 'values', 'usage']
@@ -68,9 +71,7 @@ function recipients() {
   ok(result.ok)
   const backend = result.snapshot.backends.b!
   ok(backend.kind === 'ai')
-  return backend.groups
-    .flat()
-    .map((given) => ({ given, provider: providerOf(given), model: (name: string) => name || 'm' }))
+  return backend.groups.flat().map((given) => ({ given, provider: providerOf(given), aliases: new Names([['', 'm']]) }))
 }
 
 const PLACES: readonly (readonly [OtherType, string])[] = [
@@ -95,8 +96,11 @@ test('requests and answers of operations', () => {
         const ex = new Exchange(null as never, 'POST', path, '', 'a', new HeaderBlock(), 0, 0, 0)
         harmless(() => {
           const operation = operationOf(type, ex, Buffer.from(JSON.stringify(asked)))
-          operation.write(ex, one)
-          operation.read?.(answered)
+          ok(!(operation instanceof LargeCall))
+          const { telling, isNative } = operation.write(ex, one)
+          if (telling === null) return
+          usageIn(telling, answered)
+          if (!isNative) bodyOf(telling, answered)
         })
       }
     ),

@@ -2,10 +2,9 @@
 import type { FormatName } from '#backends/llm/conversation.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { AiRouteType } from '#engine/ir/snapshot.ts'
-import { Count } from './count.ts'
-import { Embeddings, embeddingsClient } from './embeddings.ts'
+import { callClient, callIn, isCall, type LargeCall } from './call.ts'
 import { listClient, ProviderModels } from './models.ts'
-import type { Operation } from './operation.ts'
+import type { Asking } from './operation.ts'
 import { Realtime } from './realtime.ts'
 
 /** The client's format on routes of chat; null: nothing is read there. */
@@ -25,17 +24,13 @@ export const isChat = (type: AiRouteType): type is ChatType => Object.hasOwn(CHA
 /** The format in which the client is told of errors; null: none that is known. */
 export function clientOf(type: AiRouteType, ex: Exchange): FormatName | null {
   if (isChat(type)) return CHAT[type]
-  if (type === 'AnthropicTokenCount') return 'messages'
-  if (type === 'GeminiTokenCount') return 'gemini'
-  if (type === 'Embeddings') return embeddingsClient(ex.path)
+  if (isCall(type)) return callClient(type, ex.path)
   return type === 'Models' ? listClient(ex) : 'completions'
 }
 
-/** Throws FormatError. `bytes`: the body. */
-export function operationOf(type: OtherType, ex: Exchange, bytes: Buffer): Operation {
-  if (type === 'AnthropicTokenCount') return new Count('messages', bytes, ex.path, ex.query)
-  if (type === 'GeminiTokenCount') return new Count('gemini', bytes, ex.path, ex.query)
-  if (type === 'Embeddings') return new Embeddings(bytes, ex.path, ex.query)
+/** Throws FormatError. `bytes`: the body; a large one is not read. */
+export function operationOf(type: OtherType, ex: Exchange, bytes: Buffer): Asking | LargeCall {
+  if (isCall(type)) return callIn({ type, bytes, path: ex.path, query: ex.query })
   return type === 'Models' ? new ProviderModels(ex) : new Realtime(ex)
 }
 

@@ -2,13 +2,15 @@
  * Lists of models: those that the configuration names, or else the provider's own; as OpenAI's, Anthropic's or
  * Gemini's clients read them. Sources: OpenAI, "Models"; Anthropic, "List Models"; ai.google.dev, "Models".
  */
-import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
+import type { Json, JsonObject } from '#backends/llm/conversation.ts'
+import type { Writer } from '#backends/llm/draft.ts'
+import { NONE_DROPPED } from '#backends/llm/dropped.ts'
 import { Fields } from '#backends/llm/fields.ts'
 import { FormatError } from '#backends/llm/format.ts'
 import { address } from '#backends/llm/request.ts'
 import { BODY_NONE, type Exchange } from '#engine/contract/exchange.ts'
 import type { AiBackend } from '#engine/ir/snapshot.ts'
-import { beside, type Operation, type Recipient, spokenOf, type Told } from './operation.ts'
+import { type Asking, beside, type Sent, spokenOf } from './operation.ts'
 
 /** Whose list a client expects, by the format that its errors are told in. */
 export type ListClient = 'completions' | 'messages' | 'gemini'
@@ -66,15 +68,24 @@ function list(client: ListClient, data: readonly JsonObject[]): JsonObject {
   return { data, has_more: false, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null }
 }
 
+/** How the provider's own list is read. */
+export interface ModelsTelling {
+  readonly of: 'models'
+  readonly client: ListClient
+  readonly spoken: ListClient | 'responses'
+  /** One model was asked for. */
+  readonly isOne: boolean
+  /** The provider's name. */
+  readonly owner: string
+}
+
 /** The provider's own list. */
-export class ProviderModels implements Operation {
+export class ProviderModels implements Asking {
   readonly client: ListClient
   readonly isStrict = false
-  readonly model = ''
+  readonly name = null
   readonly #one: string | null
   readonly #query: string
-  #spoken: ListClient | 'responses' = 'completions'
-  #owner = ''
 
   constructor(ex: Exchange) {
     this.client = listClient(ex)
@@ -82,40 +93,33 @@ export class ProviderModels implements Operation {
     this.#one = ONE.exec(ex.path)?.[1] ?? null
   }
 
-  get spoken(): FormatName {
-    return this.#spoken
-  }
-
-  write(ex: Exchange, to: Recipient): readonly string[] {
+  write(ex: Exchange, to: Writer): Sent {
     const { provider } = to
-    const formats = ['gemini', this.client, 'completions', 'responses', 'messages'] as const
-    this.#spoken = spokenOf(to, '', formats, 'has no list of its models')
+    const { client } = this
+    const formats = ['gemini', client, 'completions', 'responses', 'messages'] as const
+    const spoken = spokenOf(to, '', formats, 'has no list of its models')
     if (to.given.type === 'vertexai') throw new FormatError('', `${provider.name} has no list of its models`)
-    this.#owner = provider.name
-    const isNative = this.#isNative
-    const end = this.#spoken === 'gemini' ? ':generateContent' : '/models'
-    const base = beside(to, this.#spoken, '', end).replace(/\/?:generateContent$|\/deployments\/[^/]*/, '')
+    const isNative = client === (spoken === 'responses' ? 'completions' : spoken)
+    const end = spoken === 'gemini' ? ':generateContent' : '/models'
+    const base = beside(to, spoken, '', end).replace(/\/?:generateContent$|\/deployments\/[^/]*/, '')
     const target = this.#one === null ? base : `${base}/${this.#one}`
-    const query = isNative ? this.#query : this.#one === null ? WHOLE[this.#spoken] : ''
+    const query = isNative ? this.#query : this.#one === null ? WHOLE[spoken] : ''
     address(ex, provider, { target, query, isNative })
     ex.method = 'GET'
     ex.requestBody = BODY_NONE
     ex.request.remove('content-type')
-    return []
+    const told = { of: 'models', client, spoken, isOne: this.#one !== null, owner: provider.name } as const
+    const telling = isNative ? null : told
+    return { lost: NONE_DROPPED, model: null, spoken, isNative, telling }
   }
+}
 
-  get #isNative(): boolean {
-    return this.client === (this.#spoken === 'responses' ? 'completions' : this.#spoken)
-  }
-
-  readonly read = (body: Json): Told => {
-    if (this.#isNative) return { body: null, usage: null }
-    const answer = Fields.of(body, '')
-    const name = (one: Fields): string =>
-      this.#spoken === 'gemini' ? one.string('name').replace(/^models\//, '') : one.string('id')
-    const told = (one: Fields): JsonObject => entry(this.client, name(one), this.#owner)
-    if (this.#one !== null) return { body: told(answer), usage: null }
-    const models = answer.objects(this.#spoken === 'gemini' ? 'models' : 'data')
-    return { body: list(this.client, models.map(told)), usage: null }
-  }
+/** For a client of another format. Throws FormatError. */
+export function modelsTold({ client, spoken, isOne, owner }: ModelsTelling, body: Json): JsonObject {
+  const answer = Fields.of(body, '')
+  const name = (one: Fields): string =>
+    spoken === 'gemini' ? one.string('name').replace(/^models\//, '') : one.string('id')
+  const told = (one: Fields): JsonObject => entry(client, name(one), owner)
+  if (isOne) return told(answer)
+  return list(client, answer.objects(spoken === 'gemini' ? 'models' : 'data').map(told))
 }

@@ -1,45 +1,43 @@
 /** Requests that are no chat: what a provider is sent for one, and what the client gets of its answer. */
-import type { FormatName, Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
+import type { FormatName, Usage } from '#backends/llm/conversation.ts'
+import type { Writer } from '#backends/llm/draft.ts'
+import type { Dropped } from '#backends/llm/dropped.ts'
 import { FormatError } from '#backends/llm/format.ts'
-import type { Provider } from '#backends/llm/providers/index.ts'
 import { prefixed } from '#backends/llm/request.ts'
 import type { ResponseTap } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { AiProvider } from '#engine/ir/snapshot.ts'
+import type { Telling } from './telling.ts'
 
-/** The provider that is asked. */
-export interface Recipient {
-  readonly given: AiProvider
-  readonly provider: Provider
-  /** Its name for a client's model; throws FormatError when there is none. */
-  model(name: string): string
+/** What a provider has been asked, as far as others need to know. Plain data. */
+export interface Sent {
+  /** Fields that it has not been told. */
+  readonly lost: Dropped
+  /** By the provider's name; null: the client names none. */
+  readonly model: string | null
+  /** What it words its errors in. */
+  readonly spoken: FormatName
+  /** It speaks as the client does: its answer goes on as it comes. */
+  readonly isNative: boolean
+  /** How its answer is read; null: it is not looked at. */
+  readonly telling: Telling | null
 }
 
-/** What is told instead of the provider's answer, where that is not the client's format; and what it has cost. */
-export interface Told {
-  /** Null: the answer as it came. */
-  readonly body: JsonObject | null
-  readonly usage: Usage | null
-}
-
-/** Of one exchange, for all its attempts. */
+/** A kind of request. */
 export interface Operation {
   /** In which the client is told of errors. */
   readonly client: FormatName
-  /** What the provider of the last write() words its errors in. */
-  readonly spoken: FormatName
   /** A request with a field that the provider cannot be told is refused. */
   readonly isStrict: boolean
-  /** By the client's name, "" when it names none. */
-  readonly model: string
-  /** gen_ai.operation.name, where the conventions have one. */
-  readonly operation?: string
-  /** Makes ex the request for `to`. Returns the fields that it cannot be told; throws FormatError. */
-  write(ex: Exchange, to: Recipient): readonly string[]
+  /** gen_ai.operation.name; null: the conventions have none. */
+  readonly name: string | null
   /** Of an upgraded connection: hears what the provider sends over it, without changing it. */
   readonly listen?: (ex: Exchange) => ResponseTap
-  /** Of a whole answer of success; null: it is not looked at. Throws when it cannot be read. */
-  readonly read: ((body: Json) => Told) | null
+}
+
+/** Of one exchange, for all its attempts. */
+export interface Asking extends Operation {
+  /** Makes ex the request for `to`. Throws FormatError. */
+  write(ex: Exchange, to: Writer): Sent
 }
 
 export const NOT_COUNTED: Usage = {
@@ -67,7 +65,7 @@ const CHAT_ENDS: Partial<Record<FormatName, RegExp>> = {
  * Where the API with `end` is, for a provider whose chat of `format` is known. Throws FormatError when it is not
  * beside that.
  */
-export function beside({ given, provider }: Recipient, format: FormatName, model: string, end: string): string {
+export function beside({ given, provider }: Writer, format: FormatName, model: string, end: string): string {
   const chat = given.path ?? prefixed(provider.target(format, model, false), given.pathPrefix)
   const pattern = CHAT_ENDS[format]!
   if (pattern.test(chat)) return chat.replace(pattern, () => end)
@@ -78,7 +76,7 @@ export function beside({ given, provider }: Recipient, format: FormatName, model
 
 /** The first of `formats` that the provider speaks with `model`; throws FormatError with `why`. */
 export function spokenOf<T extends FormatName>(
-  { provider }: Recipient,
+  { provider }: Writer,
   model: string,
   formats: readonly T[],
   why: string

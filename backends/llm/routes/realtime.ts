@@ -3,45 +3,46 @@
  * what follows is a pipe, of which one side is heard (realtime-usage.ts). Source: OpenAI, "Realtime API with
  * WebSocket".
  */
+import type { Writer } from '#backends/llm/draft.ts'
+import { NONE_DROPPED } from '#backends/llm/dropped.ts'
 import { FormatError } from '#backends/llm/format.ts'
-import { address } from '#backends/llm/request.ts'
+import { address, modelFor } from '#backends/llm/request.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import { beside, type Operation, type Recipient, spokenOf } from './operation.ts'
+import { type Asking, beside, type Sent, spokenOf } from './operation.ts'
 import { RealtimeTap } from './realtime-usage.ts'
 
 /** How a page in a browser shows its key: it can set no Authorization. */
 const KEY_PROTOCOL = 'openai-insecure-api-key.'
 
-export class Realtime implements Operation {
+export class Realtime implements Asking {
   readonly client = 'completions'
-  readonly spoken = 'completions'
   readonly isStrict = true
-  readonly model: string
-  readonly read = null
-  readonly operation = 'realtime'
+  readonly name = 'realtime'
   readonly listen = (ex: Exchange) => new RealtimeTap(ex)
+  readonly #model: string
   readonly #query: URLSearchParams
 
   /** Throws FormatError. */
   constructor({ upgrade, query, request }: Exchange) {
     if (upgrade !== 'websocket') throw new FormatError('', 'the realtime API is spoken over a WebSocket')
     this.#query = new URLSearchParams(query)
-    this.model = this.#query.get('model') ?? ''
+    this.#model = this.#query.get('model') ?? ''
     // A credential, as elsewhere.
     this.#query.delete('key')
     showKey(request)
   }
 
-  write(ex: Exchange, to: Recipient): readonly string[] {
+  write(ex: Exchange, to: Writer): Sent {
     const none = 'has no realtime API'
     // Its OpenAI-compatible endpoint has chat only.
     if (to.given.type === 'vertexai') throw new FormatError('', `${to.provider.name} ${none}`)
-    const format = spokenOf(to, this.model, ['completions', 'responses'] as const, none)
+    const format = spokenOf(to, this.#model, ['completions', 'responses'] as const, none)
     const query = new URLSearchParams(this.#query)
     // A call that exists already has its model.
-    if (!query.has('call_id') && query.get('intent') !== 'transcription') query.set('model', to.model(this.model))
-    const target = beside(to, format, this.model, '/realtime')
+    if (!query.has('call_id') && query.get('intent') !== 'transcription')
+      query.set('model', modelFor(this.#model, to.given.model, to.aliases))
+    const target = beside(to, format, this.#model, '/realtime')
     const text = query.toString()
     const joint = target.includes('?') ? '&' : '?'
     address(ex, to.provider, { target: text === '' ? target : `${target}${joint}${text}`, query: '', isNative: true })
@@ -49,7 +50,8 @@ export class Realtime implements Operation {
     for (const name of ['content-type', 'accept-encoding']) ex.request.remove(name)
     // Compressed messages (RFC 7692) could not be read for what they cost.
     ex.request.remove('sec-websocket-extensions')
-    return []
+    const model = this.#model === '' ? null : modelFor(this.#model, to.given.model, to.aliases)
+    return { lost: NONE_DROPPED, model, spoken: 'completions', isNative: true, telling: null }
   }
 }
 
