@@ -11,8 +11,8 @@ import { INLINE_BYTES_MAX } from './whole.ts'
 
 /** Stands for what makes a body large, in small and in large ones. */
 const FILLER = 'naïve words '
-const MANY = FILLER.repeat(120_000)
-const BIG_UNITS = 1024 * 1024
+const MANY = FILLER.repeat(30_000)
+const BIG_UNITS = 256 * 1024
 
 /** UTF-16 units that this thread parses and prints, but for the tests' own doubles. */
 function watchJson(t: TestContext) {
@@ -146,8 +146,8 @@ const FORMATS: readonly Streamed[] = [
     path,
     type: 'text/event-stream',
     more: { max_tokens: 5, input: 'hi', contents: [{ parts: [{ text: 'hi' }] }] },
-    // One of some MB.
-    count: path === CHAT ? 1200 : 200,
+    // One that is longer than the others.
+    count: path === CHAT ? 400 : 100,
     wire: (text: readonly string[]) => `: secret\n\n${sse(events(text, ARGS))}`,
     read: (text: string) => read(dataOf(text)).join()
   })),
@@ -157,7 +157,7 @@ const FORMATS: readonly Streamed[] = [
     path: '/v1beta/models/m:streamGenerateContent',
     type: 'application/json',
     more: { contents: [{ parts: [{ text: 'hi' }] }] },
-    count: 200,
+    count: 100,
     wire: (text) => JSON.stringify(DIALECTS[2]!.events(text, ARGS).map(([, data]) => data)),
     read: (text) => DIALECTS[2]!.read(JSON.parse(text)).join()
   },
@@ -167,7 +167,7 @@ const FORMATS: readonly Streamed[] = [
     path: CHAT,
     type: 'application/vnd.amazon.eventstream',
     more: {},
-    count: 200,
+    count: 100,
     wire: (text) =>
       Buffer.concat([
         encodeEvent('event', 'messageStart', '{"role":"assistant"}'),
