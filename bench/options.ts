@@ -6,7 +6,7 @@ export const HELP = `Usage: npm run bench -- [options]
 Runs three parts: micro (time per call of hot functions), gc (garbage per request), load (Weir
 and every proxy that is installed, on the canonical workloads). Without options: all three.
 
-  --quick          everything within some minutes; figures are rougher
+  --quick          within two minutes: nginx and weir, ten workloads; figures are rougher
   --part NAMES     only these parts: micro, gc, load
   --only NAMES     only these workloads, and no other part (see --list)
   --peers NAMES    only these proxies: nginx, haproxy, envoy, weir, weir-uws, portkey, litellm

@@ -217,9 +217,11 @@ async function measureThroughput(subjects: readonly Subject[], plan: Plan, gener
   const closed: Timing = { mode: 'closed', warmupMs, windowMs, count: null, rate: 0, graceMs: GRACE_MS }
   const settled = new Map<Subject, Outcome>()
   const outcomes = new Map<Subject, Outcome[]>(subjects.map((subject) => [subject, []]))
-  const settle: Timing = { ...closed, warmupMs: 0, windowMs: plan.settleMs }
   // A wrong answer counts from the first on.
-  for (const subject of subjects) settled.set(subject, await generator.run(subject.order(settle)))
+  for (const subject of subjects) {
+    const settle: Timing = { ...closed, warmupMs: 0, windowMs: plan.settleMs * subject.workload.settles }
+    settled.set(subject, await generator.run(subject.order(settle)))
+  }
   for (const subject of interleave(subjects, plan.rounds)) {
     outcomes.get(subject)!.push(await generator.run(subject.order(closed)))
   }

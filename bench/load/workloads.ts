@@ -18,6 +18,8 @@ export interface Workload {
   readonly streams: number
   readonly connections: number
   readonly fresh: boolean
+  /** How many times as long the load before the first round is: streams are few, and code is compiled by count. */
+  readonly settles: number
   readonly answer: AnswerName
   readonly requests: readonly string[]
   readonly threads: number
@@ -49,6 +51,7 @@ const DEFAULTS = {
   reference: 'nginx',
   connections: 64,
   fresh: false,
+  settles: 1,
   answer: 'kilobyte',
   requests: [GET],
   threads: 1,
@@ -126,7 +129,14 @@ const MODEL_WORKLOADS: readonly Workload[] = (
   ] as const
 ).flatMap(([name, model]): Workload[] => {
   const tokens = model === null ? 'as plain HTTP' : `${name}, with its tokens counted`
-  const stream = { ...DEFAULTS, model, requests: [asks(true)], answer: 'chatEvents', connections: 200 } as const
+  const stream = {
+    ...DEFAULTS,
+    model,
+    requests: [asks(true)],
+    answer: 'chatEvents',
+    connections: 200,
+    settles: 3
+  } as const
   return [
     {
       ...DEFAULTS,
@@ -193,6 +203,7 @@ export const WORKLOADS: readonly Workload[] = [
     group: 'sse-200',
     about: '200 event streams, 50 events every 10 ms each; figures per stream',
     connections: 200,
+    settles: 3,
     answer: 'events',
     requests: [request('GET /sse', '')]
   },

@@ -15,7 +15,7 @@ const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
  * by X25519, which every peer has: else some would agree by ML-KEM too, which the OpenSSL of others does not know.
  */
 const TLS = {
-  secureContext: createSecureContext({ ecdhCurve: 'X25519' }),
+  secureContext: createSecureContext({ ecdhCurve: 'X25519:P-256' }),
   rejectUnauthorized: false,
   servername: 'bench.example.com'
 }
