@@ -3,6 +3,7 @@
 import type { AppOptions, HttpResponse, TemplatedApp, us_listen_socket, us_socket } from 'uWebSockets.js'
 import { isMainThread } from 'node:worker_threads'
 import { UWS } from '#engine/http/limits.ts'
+import { enterTurn, turnStartedAt } from '#engine/socket/round.ts'
 
 export type {
   AppOptions,
@@ -50,6 +51,34 @@ export async function loadUws(): Promise<LoadedUws> {
   } catch (error) {
     return { missing: error instanceof Error ? error.message.split('\n', 1)[0]! : String(error) }
   }
+}
+
+/** So much the library collects for a socket that is corked. */
+export const CORK_BYTES = 16 * 1024
+
+/** The running turn is the library's own: it has corked the socket whose event it is. */
+let libraryTurn = -1
+/** Bytes that such turns, one behind the other, have put into its cork: several requests may come in one read. */
+let givenBytes = 0
+
+/** enterTurn() for an event that the library reports. */
+export function enterLibraryTurn(): void {
+  enterTurn()
+  libraryTurn = turnStartedAt
+}
+
+/** Whether what runs may be inside of a cork of the library's, microtasks behind its events included. */
+export function isLibraryTurn(): boolean {
+  if (turnStartedAt === libraryTurn) return true
+  givenBytes = 0
+  return false
+}
+
+/** Whether `bytes` more fit into the library's cork; counts them if so. */
+export function fitsLibraryCork(bytes: number): boolean {
+  if (givenBytes + bytes > CORK_BYTES) return false
+  givenBytes += bytes
+  return true
 }
 
 let isPrimed = false

@@ -7,15 +7,24 @@ import type { ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_LENGTH, BODY_NONE, BODY_STREAM, Exchange } from '#engine/contract/exchange.ts'
 import type { ClientEvents, ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
-import { hasNoContent } from '#engine/http/status.ts'
 import type { FrontendSettings } from '#engine/ir/snapshot.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { enterTurn, leaveTurn, markDirty, turnStartedAt } from '#engine/socket/round.ts'
 import { plainAddress } from '#engine/socket/wire.ts'
-import { BodyWriter } from './uws-body.ts'
-import { addressText, headText } from './uws-head.ts'
-import { drain, type HttpRequest, type HttpResponse, primePause, reopen, restart } from './uws-library.ts'
+import { UwsAnswer } from './uws-answer.ts'
+import { addressText } from './uws-head.ts'
+import {
+  drain,
+  enterLibraryTurn,
+  fitsLibraryCork,
+  type HttpRequest,
+  type HttpResponse,
+  isLibraryTurn,
+  primePause,
+  reopen,
+  restart
+} from './uws-library.ts'
 import { type RequestOwner, readRequest } from './uws-request.ts'
 import { type Handshake, switchToWebSocket } from './uws-websocket.ts'
 
@@ -50,26 +59,22 @@ export class UwsStream implements RequestOwner {
   #timer: WheelTimer | null = null
   // --- the request's body ---
   #isReading = false
-  #isPaused = false
   #bodyBytes = 0
   #bodyDeadline = 0
   // --- the response ---
-  #kind: number = BODY_NONE
-  #isMute = false
-  #isClosing = false
-  #isRefused = false // The request cannot be believed: the connection must not go on.
-  #headSent = false
-  #isEnding = false
+  readonly #answer: UwsAnswer
   /** sendBody has said "stop": onClientWritable is owed. */
   #isOwed = false
+  /** What is to be written waits for a turn of our own. */
+  #isPutOff = false
   #sendDeadline = 0
-  readonly #body = new BodyWriter()
 
   constructor(server: UwsServer, res: HttpResponse, tls: ClientTls | null) {
     this.#server = server
     this.localPort = server.port
     this.tls = tls
     this.#res = res
+    this.#answer = new UwsAnswer(res)
     this.#remote = res.getRemoteAddress()
     res.onAborted(() => this.#onAborted())
     primePause(res)
@@ -104,8 +109,8 @@ export class UwsStream implements RequestOwner {
    * request out of turn and closes. What follows a request that is framed badly must not be believed.
    */
   #refuse(code: ErrorCode, method: string): void {
-    this.#isClosing = true
-    this.#isRefused = true
+    this.#answer.isClosing = true
+    this.#answer.isRefused = true
     const ex = new Exchange(this, method, '', '', '', new HeaderBlock(), BODY_NONE, 0, turnStartedAt)
     this.#ex = ex
     setImmediate(() => {
@@ -118,7 +123,7 @@ export class UwsStream implements RequestOwner {
   #expectBody(): void {
     this.#isReading = true
     this.#res.onData((chunk, isLast) => {
-      enterTurn()
+      enterLibraryTurn()
       this.#onData(chunk, isLast)
       leaveTurn()
     })
@@ -156,18 +161,18 @@ export class UwsStream implements RequestOwner {
 
   pauseBody(): void {
     if (!this.#isLive) return
-    this.#isPaused = true
+    this.#answer.isPaused = true
     this.#res.pause()
-    if (this.#body.isCongested) this.#arm(RETRY_MS)
+    if (this.#answer.isCongested) this.#arm(RETRY_MS)
   }
 
   resumeBody(): void {
-    if (!this.#isPaused || !this.#isLive) return
-    this.#isPaused = false
+    if (!this.#answer.isPaused || !this.#isLive) return
+    this.#answer.isPaused = false
     reopen(this.#res)
     this.#waitForBody()
     this.#armNext(turnStartedAt)
-    if (this.#body.isCongested) this.#write(null)
+    if (this.#answer.isCongested) this.#write(null)
   }
 
   #onAborted(): void {
@@ -188,55 +193,62 @@ export class UwsStream implements RequestOwner {
   sendInterim(): void {}
 
   sendHead(ex: Exchange): void {
-    this.#isMute = hasNoContent(ex.status, ex.method)
-    this.#kind = this.#isMute ? BODY_NONE : ex.responseBody
-    if (this.#server.draining || this.wantsClose) this.#isClosing = true
+    if (this.#server.draining || this.wantsClose) this.#answer.isClosing = true
+    this.#answer.begin(ex, this.wantsClose)
     if (ex.status !== 101) markDirty(this)
   }
 
   sendBody(ex: Exchange, chunk: Buffer, start: number, end: number, _slot: ReadSlot | null): boolean {
-    if (this.#isMute || start === end || !this.#isLive) return true
+    const answer = this.#answer
+    if (answer.isMute || start === end || !this.#isLive) return true
     ex.bytesSent += end - start
     const bytes = chunk.subarray(start, end)
-    const isSmall = this.#kind === BODY_STREAM && bytes.length <= SMALL_BYTES
-    if (this.#body.isHolding && (this.#body.isCongested || !isSmall)) this.#write(null)
-    if (this.#body.isHolding || isSmall) {
-      if (!this.#body.isHolding) markDirty(this)
-      this.#body.keep(bytes)
+    const isSmall = answer.kind === BODY_STREAM && bytes.length <= SMALL_BYTES
+    if (answer.isHolding && (answer.isCongested || !isSmall)) this.#write(null)
+    if (answer.isHolding || isSmall) {
+      if (!answer.isHolding) markDirty(this)
+      answer.keep(bytes)
     } else this.#write(bytes)
-    if (this.#body.isCongested) this.#isOwed = true
-    return !this.#body.isCongested
+    const hasRoom = !(answer.isCongested || this.#isPutOff)
+    if (!hasRoom) this.#isOwed = true
+    return hasRoom
   }
 
   sendEnd(ex: Exchange, _trailers: string): void {
     if (ex !== this.#ex || !this.#isLive) return
-    this.#isEnding = true
+    this.#answer.isEnding = true
     this.#write(null)
   }
 
   /** End of the round: what has been collected leaves. */
   flush(): void {
-    if (!this.#isLive || this.#isEnding) return
-    if (this.#body.isHolding || (this.#kind === BODY_LENGTH && !this.#headSent)) this.#write(null)
-    if (this.#isOwed && !this.#body.isCongested) this.#askForMore()
+    if (!this.#isLive || this.#answer.isEnding) return
+    if (this.#answer.isDue) this.#write(null)
+    if (this.#isOwed && !this.#answer.isCongested) this.#askForMore()
   }
 
   #askForMore(): void {
     const ex = this.#ex
-    if (!this.#isLive || this.#isEnding || this.#body.isHolding || ex === null) return
+    if (!this.#isLive || this.#answer.isEnding || this.#answer.isHolding || ex === null) return
     this.#isOwed = false
     this.#server.events.onClientWritable(ex)
   }
 
-  /** Sends what is held and then `bytes`, corked: head and body leave in one system call. */
+  /** Sends what is held and then `bytes`. */
   #write(bytes: Buffer | null): void {
-    const wasCongested = this.#body.isCongested
-    writing = this
-    writingBytes = bytes
-    this.#res.cork(writeCorked)
+    const answer = this.#answer
+    if (this.#isPutOff || (isLibraryTurn() && !fitsLibraryCork(answer.demand(bytes)))) {
+      this.#putOff(bytes)
+      return
+    }
+    const wasCongested = answer.isCongested
+    answer.write(bytes)
+    if (answer.isDone) this.#finish()
     if (!this.#isLive) return
-    if (!this.#body.isCongested) {
+    if (!answer.isCongested) {
       if (this.#isOwed) markDirty(this)
+      // What the library could not send of a cork it keeps to itself, and then its clock of 10 s runs.
+      if (this.#timer === null) this.#armNext(turnStartedAt)
       return
     }
     if (!wasCongested) {
@@ -244,83 +256,31 @@ export class UwsStream implements RequestOwner {
       this.#res.onWritable(() => this.#onWritable())
     }
     // A failed write has set the library's clock, and has polled for reading.
-    if (this.#isPaused) this.#res.pause()
+    if (answer.isPaused) this.#res.pause()
     this.#armNext(turnStartedAt)
   }
 
-  /** Inside the cork. */
-  writeOut(bytes: Buffer | null): void {
-    if (this.#kind === BODY_NONE) this.#endEmpty()
-    else if (this.#kind === BODY_LENGTH) this.#writeSized(bytes)
-    else this.#writeStream(bytes)
-  }
-
-  #endEmpty(): void {
-    if (!this.#isEnding) return
-    const saysLength = this.#isMute && !this.#isRefused
-    this.#writeHead(!saysLength)
-    const res = this.#beforeEnd()
-    // The length of what would be there is among the header lines, if the upstream named it.
-    if (saysLength) res.endWithoutBody()
-    else res.endWithoutBody(0, this.#isClosing)
-    this.#finish()
-  }
-
-  #writeSized(bytes: Buffer | null): void {
-    const total = this.#ex!.responseLength
-    if (!this.#headSent) {
-      const isWhole = bytes !== null && bytes.length === total && total <= SMALL_BYTES
-      this.#writeHead(isWhole)
-      if (isWhole) {
-        this.#beforeEnd().end(bytes, this.#isClosing)
-        this.#finish()
-        return
-      }
-      if (bytes === null) this.#body.isCongested = !this.#res.tryEnd('', total)[0]
-    }
-    for (const piece of this.#body.take(bytes)) {
-      if (this.#body.willEnd(piece, total)) this.#beforeEnd()
-      if (this.#body.writeSized(this.#res, piece, total)) this.#finish()
-    }
-  }
-
-  #writeStream(bytes: Buffer | null): void {
-    const pieces = this.#body.take(bytes)
-    if (pieces.length > 0 && !this.#headSent) this.#writeHead(false)
-    for (const piece of pieces) this.#body.writeChunk(this.#res, piece)
-    if (!this.#isEnding || this.#body.isHolding) return
-    if (!this.#headSent) {
-      // A stream that ended before its first byte: the library can only say so with a length.
-      this.#writeHead(true)
-      this.#beforeEnd().end('', this.#isClosing)
-    } else this.#beforeEnd().end()
-    this.#finish()
-  }
-
-  /** `endsNow`: the library is told about closing by the call that ends the response, and says it itself. */
-  #writeHead(endsNow: boolean): void {
-    this.#headSent = true
-    const saysClose = this.#isClosing && (this.wantsClose || !endsNow)
-    this.#res.writeStatus(headText(this.#ex!, this.#isMute && !this.#isRefused, saysClose))
-  }
-
-  /** The response object dies with its end; the connection must not stay paused. */
-  #beforeEnd(): HttpResponse {
-    if (this.#isPaused) {
-      this.#isPaused = false
-      this.#res.resume()
-    }
-    return this.#res
+  /** In a turn of the library's own there may be no room for so much: what does not fit its cork it may lose. */
+  #putOff(bytes: Buffer | null): void {
+    if (bytes !== null) this.#answer.keep(bytes)
+    if (this.#isPutOff) return
+    this.#isPutOff = true
+    setImmediate(() => {
+      enterTurn()
+      this.#isPutOff = false
+      if (this.#isLive) this.#write(null)
+      leaveTurn()
+    })
   }
 
   #onWritable(): boolean {
     if (!this.#isLive) return true
     enterTurn()
     this.#sendDeadline = turnStartedAt + this.#server.settings.sendTimeoutMs
-    if (this.#body.isHolding) this.#write(null)
+    if (this.#answer.isHolding) this.#write(null)
     else {
       drain(this.#res)
-      if (this.#kind === BODY_LENGTH) this.#body.isCongested = false
+      if (this.#answer.kind === BODY_LENGTH) this.#answer.isCongested = false
     }
     // Also while it may be congested: the next piece is what finds out.
     this.#askForMore()
@@ -357,44 +317,34 @@ export class UwsStream implements RequestOwner {
   #checkTime(): void {
     const now = turnStartedAt
     const ex = this.#ex
-    if (this.#body.isCongested && now >= this.#sendDeadline) {
+    if (this.#answer.isCongested && now >= this.#sendDeadline) {
       this.#isLive = false
       this.#res.close()
       this.#gone()
       return
     }
-    if (this.#isReading && !this.#isPaused && now >= this.#bodyDeadline && ex !== null) {
-      this.#isClosing = true
+    if (this.#isReading && !this.#answer.isPaused && now >= this.#bodyDeadline && ex !== null) {
+      this.#answer.isClosing = true
       this.#server.events.onClientFault(ex, 'BODY_TIMEOUT')
       return
     }
-    if (!this.#isPaused) restart(this.#res)
-    else if (this.#body.isCongested) this.#write(null)
+    if (!this.#answer.isPaused) restart(this.#res)
+    else if (this.#answer.isCongested) this.#write(null)
     this.#armNext(now)
   }
 
   #armNext(now: number): void {
     if (!this.#isLive) return
     let delay = RESTART_MS
-    if (this.#body.isCongested) delay = Math.min(delay, this.#sendDeadline - now)
-    if (this.#isReading && !this.#isPaused) delay = Math.min(delay, this.#bodyDeadline - now)
-    this.#arm(this.#isPaused && this.#body.isCongested ? RETRY_MS : delay)
+    if (this.#answer.isCongested) delay = Math.min(delay, this.#sendDeadline - now)
+    if (this.#isReading && !this.#answer.isPaused) delay = Math.min(delay, this.#bodyDeadline - now)
+    this.#arm(this.#answer.isPaused && this.#answer.isCongested ? RETRY_MS : delay)
   }
 
   /** Nothing more happens here: the response is out, or nobody wants it. */
   #finish(): void {
     this.#isLive = false
-    this.#body.drop()
+    this.#answer.drop()
     if (this.#timer !== null) this.#server.timers.remove(this.#timer)
   }
-}
-
-/** What the cork is for: a closure per write would cost more than these. */
-let writing: UwsStream
-let writingBytes: Buffer | null = null
-
-function writeCorked(): void {
-  const bytes = writingBytes
-  writingBytes = null
-  writing.writeOut(bytes)
 }

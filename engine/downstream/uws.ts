@@ -8,7 +8,15 @@ import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import type { DownstreamContext, OpenBind } from './listen.ts'
 import { hasPemFiles } from './pem-files.ts'
-import type { HttpResponse, LoadedUws, TemplatedApp, Uws, us_listen_socket, us_socket } from './uws-library.ts'
+import {
+  enterLibraryTurn,
+  type HttpResponse,
+  type LoadedUws,
+  type TemplatedApp,
+  type Uws,
+  type us_listen_socket,
+  type us_socket
+} from './uws-library.ts'
 import { type UwsServer, UwsStream } from './uws-stream.ts'
 import { isHttps, isSameTls, tlsApp } from './uws-tls.ts'
 import { WEBSOCKET_SETTINGS, type WebSocketData } from './uws-websocket.ts'
@@ -171,7 +179,7 @@ class UwsBind implements OpenBind {
 
 function serveRequests(app: TemplatedApp, server: UwsServer, tls: ClientTls | null): void {
   app.any('/*', (res, req) => {
-    enterTurn()
+    enterLibraryTurn()
     new UwsStream(server, res, tls).begin(req, null)
     leaveTurn()
   })
@@ -182,7 +190,7 @@ function serveWebSockets(app: TemplatedApp, server: UwsServer, tls: ClientTls | 
   app.ws<WebSocketData>('/*', {
     ...WEBSOCKET_SETTINGS,
     upgrade(res, req, context) {
-      enterTurn()
+      enterLibraryTurn()
       new UwsStream(server, res, tls).begin(req, { key: req.getHeader('sec-websocket-key'), context })
       leaveTurn()
     },

@@ -1,7 +1,9 @@
 /** Cases of engine/downstream/contract.test.ts: limits, time, backpressure, drain. */
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { answering, type Case, GET, manyTurns, OK, upstream } from './downstream-support.ts'
+import { setImmediate as turn } from 'node:timers/promises'
+import { answering, type Case, digest, GET, manyTurns, OK, upstream } from './downstream-support.ts'
 import { exchangeRaw, rawClient } from './raw.ts'
 
 const MB = 1024 * 1024
@@ -19,6 +21,23 @@ function pour(socket: import('node:net').Socket, piece: Buffer, count: number): 
     if (!socket.destroyed) throw error
   })
   return () => written * piece.length
+}
+
+const LAST_CHUNK = Buffer.from('0\r\n\r\n')
+
+/** The body of a chunked response. Throws when it is not framed as it must be. */
+function unchunk(response: Buffer): Buffer {
+  const pieces: Buffer[] = []
+  for (let at = response.indexOf('\r\n\r\n') + 4; ; ) {
+    const start = response.indexOf('\r\n', at) + 2
+    const size = response.subarray(at, start - 2).toString()
+    assert.match(size, /^[0-9a-f]+$/i, `no size of a chunk at ${at}`)
+    const end = start + Number.parseInt(size, 16)
+    assert.equal(response.subarray(end, end + 2).toString(), '\r\n', `the chunk at ${at} is not so long`)
+    if (start === end) return Buffer.concat(pieces)
+    pieces.push(response.subarray(start, end))
+    at = end + 2
+  }
 }
 
 export const FLOW_CASES: Record<string, Case> = {
@@ -104,6 +123,39 @@ export const FLOW_CASES: Record<string, Case> = {
       await whole.promise
       client.close()
     }
+  },
+
+  async 'what a slow client gets is what was sent'(open) {
+    const sent = createHash('sha256')
+    const server = await upstream(async (peer) => {
+      await peer.until('\r\n\r\n')
+      peer.send('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')
+      for (let i = 0; i < 1_000; i++) {
+        // Sizes around those at which what waits is cut, each of them read by itself.
+        const piece = Buffer.alloc(16_000 + (i % 7) * 2_000, `${i} `)
+        sent.update(piece)
+        peer.send(`${piece.length.toString(16)}\r\n`)
+        peer.socket.write(piece)
+        peer.send('\r\n')
+        if (peer.socket.writableNeedDrain) await once(peer.socket, 'drain')
+        await turn()
+      }
+      peer.send('0\r\n\r\n')
+    })
+    const stack = await open({ upstream: server.port })
+    const client = await rawClient(stack.port)
+    client.socket.removeAllListeners('data')
+    client.send(GET)
+    const got: Buffer[] = []
+    let bytes = 0
+    for await (const chunk of client.socket as AsyncIterable<Buffer>) {
+      got.push(chunk)
+      bytes += chunk.length
+      if (bytes > 200_000) for (bytes = 0; bytes < 20; bytes++) await turn()
+      if (chunk.subarray(-5).equals(LAST_CHUNK)) break
+    }
+    client.close()
+    assert.equal(digest(unchunk(Buffer.concat(got))), sent.digest('hex'))
   },
 
   async 'a slow upstream holds the client back'(open) {
