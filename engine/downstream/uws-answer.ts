@@ -14,8 +14,7 @@ import { CORK_BYTES, type HttpResponse } from './uws-library.ts'
 /** For what the library writes besides: Date, Content-Length or Transfer-Encoding, sizes of chunks, the last chunk. */
 const FRAMING_BYTES = 256
 const ROOM = CORK_BYTES - FRAMING_BYTES
-/** Larger pieces leave without a cork: three small system calls cost less than a copy, and a call for each 16 KB. */
-const UNCORKED_MIN = 48 * 1024
+const SLICE_MIN = 1024
 
 export class UwsAnswer {
   /** The client does not read as fast as we write. */
@@ -99,19 +98,14 @@ export class UwsAnswer {
     for (const piece of pieces) {
       let at = 0
       while (hasRoom && at < piece.length) {
-        const end = at + this.#sliceLength(piece, at)
+        const head = this.#unsentHead(piece)
+        const end = at + (isLarge(head) ? ROOM : ROOM - head)
         this.#corked(piece.subarray(at, end), this.isEnding && piece === last && end >= piece.length)
         at = end
         hasRoom = !this.isCongested
       }
       if (at < piece.length) this.keep(piece.subarray(at))
     }
-  }
-
-  #sliceLength(piece: Buffer, at: number): number {
-    const head = this.#unsentHead(piece)
-    if (head === 0 && piece.length - at > UNCORKED_MIN) return piece.length
-    return isLarge(head) ? ROOM : ROOM - head
   }
 
   #take(bytes: Buffer | null): Buffer[] {
@@ -122,15 +116,14 @@ export class UwsAnswer {
   }
 
   /**
-   * In a cork head and body leave in one system call. Without one each part is a call of its own, and what the kernel
-   * does not take is kept, however much it is.
+   * In a cork head and body leave in one system call. Without one each part is a call of its own, and the library
+   * prints a warning for each, but what the kernel does not take is kept, however much it is.
    */
   #corked(bytes: Buffer | null, isLast: boolean): void {
     writing = this
     writingBytes = bytes
     writingIsLast = isLast
-    const isSlice = this.kind === BODY_STREAM && bytes !== null
-    if (isLarge(this.#unsentHead(bytes)) || (isSlice && bytes.length > ROOM)) writeCorked()
+    if (isLarge(this.#unsentHead(bytes))) writeCorked()
     else this.#res.cork(writeCorked)
   }
 
@@ -252,8 +245,9 @@ export class UwsAnswer {
   }
 }
 
+/** Together with the least slice of a body it would not fit a cork. */
 function isLarge(headBytes: number): boolean {
-  return headBytes > ROOM / 2
+  return headBytes > ROOM - SLICE_MIN
 }
 
 /** What the cork is for: a closure per write would cost more than these. */
