@@ -99,10 +99,12 @@ export class ReadMemory {
       const isWorth = bulk === BULK_LONG || (bulk === BULK_BODY && count >= READ_BYTES / 2)
       return isWorth ? this.take() : null
     }
-    if (bulk !== BULK_NONE && (slot.lent === 0 || isPaused)) return slot
-    // The body is over, or a write still points into the slot while reading goes on.
+    if (bulk !== BULK_NONE && slot.lent === 0) return slot
+    // The body is over, or a write still points into the slot: it must not change, whoever may end a pause, and when.
     this.release(slot)
-    return bulk === BULK_NONE ? null : this.take()
+    if (bulk === BULK_NONE) return null
+    // A pause may last: when slots are scarce it keeps none beside the one that is lent.
+    return isPaused && this.#free.length < SLOTS_MAX / 2 ? null : this.take()
   }
 
   /** A slot for a bulk transfer, or null when none is free. */
