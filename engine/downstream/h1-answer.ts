@@ -102,8 +102,8 @@ export class Http1Answer implements ClientStream {
     // A hook was overtaken and still holds the request: the next one must not fill its headers.
     if (ex.waiting) reading.renewBlock()
     if (reading.parsing) return // parse() goes on from here
-    if (!reading.requestDone) connection.close(true)
-    else reading.next()
+    if (reading.requestDone) reading.next()
+    else reading.dropRest()
   }
 
   // --- instead of a response ---

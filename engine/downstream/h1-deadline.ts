@@ -11,12 +11,17 @@ export const WAIT_BODY = 3
 export const WAIT_CLIENT = 4
 /** The body is paused: a wire that does not read hears nothing of its client, not even that it has gone. */
 export const WAIT_SERVER = 5
+/** The answer is out, and the end of the request is not in. */
+export const WAIT_REST = 6
 
 /**
  * How long a draining bind waits for another request of a connection that nobody has told of its end: one may be on
  * the way, and closing would lose it. Its answer tells.
  */
 const LAST_REQUEST_MS = 1_000
+
+/** Who sends on when the answer is there has so long for the rest, however steadily it comes. */
+const REST_MS = 5_000
 
 export class Deadline {
   /** One of WAIT_*. */
@@ -45,6 +50,7 @@ export class Deadline {
     else if (what === WAIT_REQUEST)
       timers.arm(this.#timer, turnStartedAt, this.hasServed ? settings.idleTimeoutMs : silentMs(settings))
     else if (what === WAIT_HEAD) timers.arm(this.#timer, turnStartedAt, settings.headTimeoutMs)
+    else if (what === WAIT_REST) timers.arm(this.#timer, turnStartedAt, Math.min(REST_MS, settings.bodyTimeoutMs))
     else if (what === WAIT_BODY) timers.arm(this.#timer, turnStartedAt, settings.bodyTimeoutMs)
     else timers.arm(this.#timer, turnStartedAt, settings.sendTimeoutMs)
   }

@@ -120,7 +120,9 @@ for (const sockets of ['handles', 'net'] as const) {
       origin.close()
     })
 
-    it('passes an early answer on and closes both connections', { timeout: 5_000 }, async () => {
+    it('passes an early answer on, and closes both connections when much of the request is missing', {
+      timeout: 5_000
+    }, async () => {
       const server = await rawServer(async (upstream) => {
         await upstream.until('\r\n\r\n')
         upstream.send('HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nbig')
@@ -128,7 +130,7 @@ for (const sockets of ['handles', 'net'] as const) {
       const stack = await startStack({ upstream: server.port, sockets })
       for (let i = 1; i <= 2; i++) {
         const client = await rawClient(stack.port)
-        client.send(`POST / HTTP/1.1\r\n${HOST}Content-Length: 1000000\r\n\r\nstart`)
+        client.send(`POST / HTTP/1.1\r\n${HOST}Content-Length: 2000000\r\n\r\nstart`)
         const answer = await client.untilEnd()
         deepEqual(statuses(answer), [413])
         ok(answer.endsWith('\r\n\r\nbig'))
@@ -142,8 +144,57 @@ for (const sockets of ['handles', 'net'] as const) {
       server.close()
     })
 
+    it('drops what a client sends behind an early answer, and serves its next request', {
+      timeout: 5_000
+    }, async () => {
+      const server = await rawServer(async (upstream) => {
+        const head = await upstream.until('\r\n\r\n')
+        upstream.send(
+          `HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 3\r\n\r\n${head.startsWith('POST /1') ? 'one' : 'two'}`
+        )
+      })
+      const stack = await startStack({ upstream: server.port, sockets })
+      const client = await rawClient(stack.port)
+      client.send(`POST /1 HTTP/1.1\r\n${HOST}Content-Length: 10\r\n\r\nhello`)
+      await client.until('one')
+      client.send(`world${get('/2')}`)
+      await client.until('two')
+      client.send(`POST /1 HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n`)
+      await client.until(/one[\s\S]*one/)
+      client.send(`5\r\nworld\r\n0\r\n\r\n${get('/2')}`)
+      deepEqual(statuses(await client.until(/two[\s\S]*two/)), [200, 200, 200, 200])
+      client.close()
+      stack.close()
+      server.close()
+    })
+
+    it('does not wait for long, nor for much, behind an early answer', { timeout: 5_000 }, async () => {
+      const stack = await startStack({
+        upstream: 1,
+        sockets,
+        refuse: () => 'ROUTE_NOT_FOUND',
+        http: { bodyTimeoutMs: 60 }
+      })
+      const head = `POST / HTTP/1.1\r\n${HOST}`
+      deepEqual(statuses(await exchangeRaw(stack.port, `${head}Content-Length: 10\r\n\r\nhello`)), [404])
+      const chunk = `10000\r\n${'a'.repeat(65_536)}\r\n`
+      const client = await rawClient(stack.port)
+      client.send(`${head}Transfer-Encoding: chunked\r\n\r\n`)
+      for (let i = 0; i < 18; i++) client.send(chunk)
+      deepEqual(statuses(await client.untilEnd()), [404])
+      const expecting = `${head}Content-Length: 5\r\nExpect: 100-continue\r\n\r\n`
+      deepEqual(statuses(await exchangeRaw(stack.port, expecting)), [404])
+      client.close()
+      stack.close()
+    })
+
     it('does not answer twice when a body breaks behind an early answer', { timeout: 5_000 }, async () => {
-      const stack = await startStack({ upstream: 1, sockets, refuse: () => 'ROUTE_NOT_FOUND' })
+      const stack = await startStack({
+        upstream: 1,
+        sockets,
+        refuse: () => 'ROUTE_NOT_FOUND',
+        http: { bodyTimeoutMs: 60 }
+      })
       const head = `POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n`
       deepEqual(statuses(await exchangeRaw(stack.port, `${head}zz\r\n`)), [404])
       deepEqual(statuses(await exchangeRaw(stack.port, `${head}5\r\nhe`)), [404])

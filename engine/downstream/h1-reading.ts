@@ -4,7 +4,7 @@
  * are for the exchange at hand or have to wait (pipelining).
  */
 import type { ErrorCode } from '#engine/contract/errors.ts'
-import { BODY_NONE, Exchange } from '#engine/contract/exchange.ts'
+import { BODY_LENGTH, BODY_NONE, Exchange } from '#engine/contract/exchange.ts'
 import { takeFraming } from '#engine/http/fields.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { REQUEST } from '#engine/http/llhttp.ts'
@@ -16,9 +16,12 @@ import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
 import { BULK_BODY, BULK_NONE, type Wire } from '#engine/socket/wire.ts'
 import type { Http1Connection } from './h1.ts'
 import { AHEAD_BYTES_MAX, Ahead } from './h1-ahead.ts'
-import { WAIT_BODY, WAIT_CLIENT, WAIT_HEAD, WAIT_NOTHING, WAIT_REQUEST, WAIT_SERVER } from './h1-deadline.ts'
+import { WAIT_BODY, WAIT_CLIENT, WAIT_HEAD, WAIT_NOTHING, WAIT_REQUEST, WAIT_REST, WAIT_SERVER } from './h1-deadline.ts'
 import { codeOfFault, isForeign, readRequest } from './h1-request.ts'
 import type { HttpServer } from './http-server.ts'
+
+/** So much of a request is read when it has been answered already. */
+const REST_BYTES_MAX = 1024 * 1024
 
 export class Http1Reading implements MessageHandler {
   /** The request at hand is complete, or there is none. */
@@ -35,6 +38,10 @@ export class Http1Reading implements MessageHandler {
   #refusal: ErrorCode = 'BAD_REQUEST'
   #bodyPaused = false
   #bodyBytes = 0
+  /** Bytes of the body that came when the answer was out. */
+  #dropped = 0
+  /** Whose request is arriving; its answer may be over before. */
+  #request: Exchange | null = null
   #slot: ReadSlot | null = null
 
   constructor(connection: Http1Connection) {
@@ -125,8 +132,7 @@ export class Http1Reading implements MessageHandler {
       return
     }
     if (ex === null) {
-      // The answer is out and the body is not in: the rest is not worth reading.
-      this.#connection.close(true)
+      this.dropRest()
       return
     }
     if (!this.#bodyPaused) deadline.wait(WAIT_BODY)
@@ -157,14 +163,19 @@ export class Http1Reading implements MessageHandler {
     const made = readRequest(answer, parser, this.#block, framing, this.#server.settings.bodyBytesMax)
     if (typeof made === 'string') return made
     connection.ex = made
+    this.#request = made
     this.#bodyBytes = 0
+    this.#dropped = 0
     return null
   }
 
   onBody(start: number, end: number): void {
     const { ex } = this.#connection
-    if (ex === null) return
     this.#bodyBytes += end - start
+    if (ex === null) {
+      this.#dropped += end - start
+      return
+    }
     ex.bytesReceived = this.#bodyBytes
     const { bodyBytesMax } = this.#server.settings
     if (bodyBytesMax > 0 && this.#bodyBytes > bodyBytesMax) {
@@ -179,12 +190,37 @@ export class Http1Reading implements MessageHandler {
 
   onComplete(parser: Parser): void {
     this.requestDone = true
+    this.#request = null
     this.#wire.bulk = BULK_NONE
     const { ex } = this.#connection
     if (ex === null) return
     ex.requestDone = true
     this.waitForBody()
     this.#server.events.onRequestEnd(ex, safeTrailers(parser.trailers))
+  }
+
+  /**
+   * The answer is out before its request is in. A client that has not noticed may send the next request behind it, and
+   * would lose that if we closed: so the rest is read and dropped, if it is short.
+   */
+  dropRest(): void {
+    const connection = this.#connection
+    const { deadline, server } = connection
+    if (!connection.keepAlive || server.draining || this.#request === null || !this.#isRestShort(this.#request)) {
+      connection.close(true)
+      return
+    }
+    if (deadline.waiting === WAIT_REST) return
+    deadline.wait(WAIT_REST)
+    this.#bodyPaused = false
+    if (this.ahead.bytes === null) this.#wire.resume()
+    else this.#scheduleAhead()
+  }
+
+  #isRestShort({ requestBody, requestLength, expectsContinue }: Exchange): boolean {
+    const rest = requestBody === BODY_LENGTH ? requestLength - this.#bodyBytes : 0
+    // Who waits for 100 may send the body, or not: what comes next cannot be told apart (RFC 9110 section 10.1.1).
+    return !expectsContinue && this.#dropped + rest <= REST_BYTES_MAX
   }
 
   /** The request cannot be read on; `code` becomes its answer if it has none yet. */
