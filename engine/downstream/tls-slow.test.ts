@@ -50,8 +50,9 @@ describe('slow clients of HTTPS', () => {
   const folder = mkdtempSync(join(tmpdir(), 'weir-tls-slow-'))
   const origin = createServer((asked, answer) => {
     if (asked.url === '/sized') answer.setHeader('content-length', TOTAL)
-    // The client has gone: its test tells.
-    pipeline(content, answer).catch(() => {})
+    pipeline(content, answer).catch(() => {
+      // The client has gone: its test tells.
+    })
   })
   let gateway: TestGateway
   before(async () => {
