@@ -67,7 +67,8 @@ export class Http1Answer implements ClientStream {
     const isSwitch = status === 101
     this.#mute = hasNoContent(status, ex.method)
     this.#chunked = false
-    if (connection.server.draining || connection.server.leaving) connection.keepAlive = false
+    const isLast = connection.server.draining || connection.server.leaving || connection.reading.isRestLong
+    if (isLast) connection.keepAlive = false
     let head = statusLine(status) + ex.response!.lines()
     if (!this.#mute && ex.responseBody === BODY_STREAM) {
       if (this.httpMinor === 1) {

@@ -1,5 +1,5 @@
 /** Pipelining, early answers and clients that leave: order, bounds, and nothing left behind. */
-import { deepEqual, equal, ok } from 'node:assert/strict'
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, it } from 'node:test'
 import { llhttp } from '#engine/http/llhttp.ts'
@@ -133,6 +133,7 @@ for (const sockets of ['handles', 'net'] as const) {
         client.send(`POST / HTTP/1.1\r\n${HOST}Content-Length: 2000000\r\n\r\nstart`)
         const answer = await client.untilEnd()
         deepEqual(statuses(answer), [413])
+        match(answer, /\r\nConnection: close\r\n/)
         ok(answer.endsWith('\r\n\r\nbig'))
         client.close()
         // Nothing of the unfinished request may reach the next one: each has a connection of its own.

@@ -206,7 +206,7 @@ export class Http1Reading implements MessageHandler {
   dropRest(): void {
     const connection = this.#connection
     const { deadline, server } = connection
-    if (!connection.keepAlive || server.draining || this.#request === null || !this.#isRestShort(this.#request)) {
+    if (!connection.keepAlive || server.draining || this.isRestLong) {
       connection.close(true)
       return
     }
@@ -217,10 +217,13 @@ export class Http1Reading implements MessageHandler {
     else this.#scheduleAhead()
   }
 
-  #isRestShort({ requestBody, requestLength, expectsContinue }: Exchange): boolean {
+  /** What is missing of the request is more than is worth reading when it has been answered. */
+  get isRestLong(): boolean {
+    if (this.#request === null) return false
+    const { requestBody, requestLength, expectsContinue } = this.#request
     const rest = requestBody === BODY_LENGTH ? requestLength - this.#bodyBytes : 0
     // Who waits for 100 may send the body, or not: what comes next cannot be told apart (RFC 9110 section 10.1.1).
-    return !expectsContinue && this.#dropped + rest <= REST_BYTES_MAX
+    return expectsContinue || this.#dropped + rest > REST_BYTES_MAX
   }
 
   /** The request cannot be read on; `code` becomes its answer if it has none yet. */
