@@ -19,7 +19,7 @@ import { inTurn } from './large/turn.ts'
 import { FORMATS } from './matrix.ts'
 import { nativeTap } from './native-tap.ts'
 import { NotedTap } from './noted-tap.ts'
-import { type Silence, WatchedTap } from './pulse.ts'
+import { type Silence, WatchedTap, watchKept } from './pulse.ts'
 import { askedOf, type ChatRequest } from './request.ts'
 import type { Operation, Sent } from './routes/operation.ts'
 import { costOf, type Heard, told } from './routes/telling.ts'
@@ -156,6 +156,7 @@ export class Answers {
         resolve({ bytes, count, decided: isOver ? () => {} : whenOver(ex, count) })
       }
       if (whenResponse(ex, maxBufferBytes, fail, here) === CONTINUE) here(false)
+      else if (framing !== null) watchKept(ex, this.#silence, fail)
     })
     const refused = await this.#guards.answer(ex, format, contentType, fields ?? ex.request)
     // A timeout may have answered meanwhile, or the client may have gone.
