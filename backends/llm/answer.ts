@@ -5,22 +5,21 @@ import { BODY_STREAM, type Exchange, STEP_RECORDED } from '#engine/contract/exch
 import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { SseReader } from '#engine/http/sse.ts'
-import type { AiRejection } from '#engine/ir/snapshot.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import type { FormatName } from './conversation.ts'
-import { DROPPED, type Dropped, droppedOf, listOf } from './dropped.ts'
-import { FormatError, Losses, reasonOf } from './format.ts'
+import { DROPPED, type Dropped, listOf } from './dropped.ts'
+import { FormatError, Losses } from './format.ts'
 import { type Framing, framingOf } from './framing.ts'
 import type { Guards } from './guards/guards.ts'
-import { rejectionBody } from './guards/rejection.ts'
+import { writeRejection } from './guards/rejection.ts'
 import { replay } from './held.ts'
-import type { Answered } from './large/job.ts'
+import { type Answered, answered } from './large/job.ts'
 import { answerFor, LARGE_BYTES, tellingFor } from './large/large.ts'
 import { inTurn } from './large/turn.ts'
 import { FORMATS } from './matrix.ts'
 import { nativeTap } from './native-tap.ts'
 import { NotedTap } from './noted-tap.ts'
-import { type Silence, WatchedTap } from './pulse.ts'
+import { type Silence, WatchedTap, watchKept } from './pulse.ts'
 import { askedOf, type ChatRequest } from './request.ts'
 import type { Operation, Sent } from './routes/operation.ts'
 import { costOf, type Heard, told } from './routes/telling.ts'
@@ -85,6 +84,9 @@ export class Answers {
     ex.response?.remove('set-cookie')
     const { spoken, isNative, telling } = sent
     if (ex.status === 101 && listen !== undefined) ex.tap = listen(ex)
+    // A list of models that the client has already is as good in any format.
+    if (ex.status === 304) return CONTINUE
+    if (leadsElsewhere(ex.status)) return this.#whole(ex, proceed, () => refuse(ex, client, ELSEWHERE), null)
     if (telling === null || (ex.status >= 300 && isNative)) return CONTINUE
     const heard = (bytes: Buffer) => ({ bytes, status: ex.status, client, spoken, isNative, telling })
     const here = () => {
@@ -154,6 +156,7 @@ export class Answers {
         resolve({ bytes, count, decided: isOver ? () => {} : whenOver(ex, count) })
       }
       if (whenResponse(ex, maxBufferBytes, fail, here) === CONTINUE) here(false)
+      else if (framing !== null) watchKept(ex, this.#silence, fail)
     })
     const refused = await this.#guards.answer(ex, format, contentType, fields ?? ex.request)
     // A timeout may have answered meanwhile, or the client may have gone.
@@ -161,7 +164,7 @@ export class Answers {
     given.decided()
     if (refused !== null) {
       given.count()
-      writeRejection(ex, chat, refused)
+      writeRejection(ex, chat.client, refused)
     } else if (framing !== null) {
       const passing = heldStream(ex, translation, ex.responseBytes ?? given.bytes, events)
       const bytes = Buffer.isBuffer(passing) ? passing : await passing
@@ -228,20 +231,16 @@ function heldStream(ex: Exchange, { chat, format, streamed }: Translation, given
   })
 }
 
-function writeRejection(ex: Exchange, { client }: ChatRequest, refused: AiRejection): void {
-  const { body, contentType } = rejectionBody(client, refused)
-  ex.error ??= 'FORBIDDEN'
-  ex.status = refused.status
-  replaceResponseBody(ex, Buffer.from(body))
-  ex.response!.set('Content-Type', contentType)
-}
-
 /** Why the answer cannot be one that a client understands; null: it may be. */
 function unreadable(status: number, isCoded: boolean): string | null {
-  // A client that followed would go around this gateway, with its credential.
-  if (status >= 300 && status < 400) return 'it sends the request elsewhere'
+  if (leadsElsewhere(status)) return ELSEWHERE
   return isCoded ? 'it is compressed, although identity was asked for' : null
 }
+
+const ELSEWHERE = 'it sends the request elsewhere'
+
+/** A client that followed would go around this gateway, with its credential. */
+const leadsElsewhere = (status: number): boolean => status >= 300 && status < 400
 
 /** The whole body is here. */
 function convert(ex: Exchange, chat: ChatRequest, format: FormatName, why: string | null): void {
@@ -300,14 +299,10 @@ async function take(
   const { status, response } = ex
   const made = await making.catch(() => null)
   if (made === null && status < 300) count()
-  else if (made !== null && made.cost !== null) settle(ex, made.cost)
-  if (ex.response !== response || ex.localReply !== null || ex.responseDone) return
-  if (made === null && !isNative) refuse(ex, client, 'too much is waiting to be read')
-  else if (made !== null && made.problem !== null) refuse(ex, client, made.problem)
-  else if (made !== null && made.bytes !== null) {
-    writeBytes(ex, bufferOf(made.bytes))
-    lose(ex, made.lost)
-  }
+  const isGone = ex.response !== response || ex.localReply !== null || ex.responseDone
+  if (made !== null && isGone && made.cost !== null) settle(ex, made.cost)
+  else if (made !== null && !isGone) give(ex, client, made)
+  else if (!isGone && !isNative) refuse(ex, client, 'too much is waiting to be read')
 }
 
 /** Settles what a large answer has cost that nobody gets. Never rejects. */
@@ -369,16 +364,17 @@ function tellHere(ex: Exchange, heard: Heard): void {
 }
 
 function translateWhole(ex: Exchange, chat: ChatRequest, format: FormatName, bytes: Buffer): void {
-  const losses = new Losses()
-  try {
-    const answer = FORMATS[format]!.readAnswer(JSON.parse(bytes.toString()))
-    settle(ex, answer)
-    writeBody(ex, FORMATS[chat.client]!.writeAnswer(answer, askedOf(chat), losses))
-  } catch (error) {
-    refuse(ex, chat.client, reasonOf(error))
-    return
+  const { status } = ex
+  give(ex, chat.client, answered({ bytes, status, from: format, to: chat.client, asked: askedOf(chat) }))
+}
+
+function give(ex: Exchange, client: FormatName, { cost, problem, bytes, lost }: Answered): void {
+  if (cost !== null) settle(ex, cost)
+  if (problem !== null) refuse(ex, client, problem)
+  else if (bytes !== null) {
+    writeBytes(ex, bufferOf(bytes))
+    lose(ex, lost)
   }
-  lose(ex, droppedOf(losses.fields))
 }
 
 function lose(ex: Exchange, dropped: Dropped): void {

@@ -143,7 +143,14 @@ function messageOf(bytes: Buffer): EventMessage {
   if (kind !== 'event' && kind !== 'exception') throw new FormatError(':message-type', 'is not known')
   const payload = bytes.subarray(payloadAt, end)
   if (!isUtf8(payload)) throw new FormatError('', 'the payload of a message in the event stream is not UTF-8')
-  return { kind, name: stringOf(headers, `:${kind}-type`), data: payload.toString('utf8') }
+  return { kind, name: nameOf(headers, `:${kind}-type`), data: payload.toString('utf8') }
+}
+
+/** A line end in it would be one of server-sent events, and text behind it one that no guard has seen. */
+function nameOf(headers: Headers, field: string): string {
+  const name = stringOf(headers, field)
+  if (/[\r\n]/.test(name)) throw new FormatError(field, 'has a line end in it')
+  return name
 }
 
 function stringOf(headers: Headers, name: string): string {

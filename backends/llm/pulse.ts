@@ -3,8 +3,9 @@
  * that say nothing), and a provider that says nothing for long is given up. A client that does not read is not the
  * provider's silence: nothing is read from a provider whose client is behind.
  */
+import type { Fail } from '#engine/contract/body.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
-import { type Exchange, STEP_SENDING } from '#engine/contract/exchange.ts'
+import { type BodyTaker, type Exchange, STEP_SENDING } from '#engine/contract/exchange.ts'
 import { TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
 import type { ChatError } from './conversation.ts'
@@ -29,7 +30,7 @@ export class WatchedTap implements CostTap {
   readonly #tap: CostTap
   readonly #pulse: Pulse
 
-  constructor(tap: CostTap, silence: Silence, ex: Exchange, fail: (ex: Exchange, code: ErrorCode) => void) {
+  constructor(tap: CostTap, silence: Silence, ex: Exchange, fail: Fail) {
     this.cost = tap.cost
     this.#tap = tap
     const isBetween = () => !tap.cost.isOver && tap.isBetween
@@ -122,5 +123,60 @@ class Pulse {
     const ex = this.#ex
     if (ex.step !== STEP_SENDING) return false
     return !this.#isBetween() || ex.client.sendBody(ex, KEEPALIVE, 0, KEEPALIVE.length, null)
+  }
+}
+
+/** Gives a provider up that falls silent in a stream that is being collected. */
+export function watchKept(ex: Exchange, silence: Silence, fail: Fail): void {
+  const { responseCollector: collector, onOver } = ex
+  // It has been too long from the start.
+  if (collector === null) return
+  const kept = new KeptStream(collector, silence, () => fail(ex, 'UPSTREAM_TIMEOUT'))
+  ex.responseCollector = kept
+  ex.onOver = (over) => {
+    kept.stop()
+    onOver?.(over)
+  }
+}
+
+/** Takes what comes, and notices when nothing does for `stallMs`; 0: never. */
+class KeptStream implements BodyTaker {
+  readonly #inner: BodyTaker
+  readonly #stallMs: number
+  readonly #stalled: () => void
+  readonly #timer = new WheelTimer(() => this.#beat())
+  #heardAt = performance.now()
+
+  constructor(inner: BodyTaker, { stallMs }: Silence, stalled: () => void) {
+    this.#inner = inner
+    this.#stallMs = stallMs
+    this.#stalled = stalled
+    this.#arm(this.#heardAt)
+  }
+
+  take(chunk: Buffer, start: number, end: number): boolean {
+    this.#heardAt = turnStartedAt
+    return this.#inner.take(chunk, start, end)
+  }
+
+  end(): void {
+    this.stop()
+    this.#inner.end()
+  }
+
+  stop(): void {
+    TIMERS.remove(this.#timer)
+  }
+
+  #arm(now: number): void {
+    if (this.#stallMs > 0) TIMERS.arm(this.#timer, now, Math.max(this.#heardAt + this.#stallMs - now, 1))
+  }
+
+  #beat(): void {
+    enterTurn()
+    const now = performance.now()
+    if (now - this.#heardAt >= this.#stallMs) this.#stalled()
+    else this.#arm(now)
+    leaveTurn()
   }
 }

@@ -6,6 +6,7 @@ import { charge } from '#engine/contract/buckets.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ModelContent, Said as Value } from '#engine/contract/model-use.ts'
 import type { Answer, ChatEvent, Conversation, FormatName, Part, Turn, Usage } from './conversation.ts'
+import { countable } from './countable.ts'
 import { isObject } from './fields.ts'
 import { FORMATS } from './matrix.ts'
 import type { ChatRequest } from './request.ts'
@@ -229,13 +230,14 @@ interface Cost {
 
 /** The answer's cost is known: for logs, and for limits that count tokens. */
 export function settle(ex: Exchange, cost: Cost): void {
-  const { usage } = cost
+  const usage = cost.usage === null ? null : countable(cost.usage)
   note(ex, cost)
   if (usage !== null) charge(ex, usage.input + usage.output)
 }
 
 /** What is known of the answer's cost, for logs alone. */
-export function note(ex: Exchange, { usage, model, serviceTier, errorType }: Cost): void {
+export function note(ex: Exchange, { usage: said, model, serviceTier, errorType }: Cost): void {
+  const usage = said === null ? null : countable(said)
   const { llm } = ex
   const noted = llm?.content instanceof Noted ? llm.content : null
   noted?.over()

@@ -231,7 +231,11 @@ export function isJson(text: string): boolean {
   }
 }
 
-export function frame({ name, data }: WireEvent): string {
-  const lines = data.includes('\n') ? data.replaceAll('\n', '\ndata: ') : data
+const LINE_END = /\r\n?|\n/g
+
+/** What came in another framing may have any line end in it; in a name it would begin a line that nobody has read. */
+export function frame({ name: given, data }: WireEvent): string {
+  const lines = data.includes('\n') || data.includes('\r') ? data.replace(LINE_END, '\ndata: ') : data
+  const name = given.replace(LINE_END, ' ')
   return name === '' ? `data: ${lines}\n\n` : `event: ${name}\ndata: ${lines}\n\n`
 }

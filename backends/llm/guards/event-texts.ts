@@ -5,7 +5,7 @@
 import type { FormatName } from '#backends/llm/conversation.ts'
 import { FormatError, type WireEvent } from '#backends/llm/format.ts'
 import { hasTwins } from '#engine/kit/scan/body.ts'
-import { isObject, type Slot, textsBelow, textsOf } from '#engine/kit/scan/texts.ts'
+import { isObject, type Slot, textsBelow, textsBeside, textsOf } from '#engine/kit/scan/texts.ts'
 
 export interface Piece {
   readonly slot: Slot
@@ -53,6 +53,18 @@ function whole(slots: readonly Slot[]): Piece[] {
   return slots.map((slot) => pieceOf(slot, null))
 }
 
+/** What nobody knows of a value: its fields beside those that are. */
+function beside(value: Value, ...known: string[]): Piece[] {
+  return whole(textsBeside(value, known, ROLE))
+}
+
+/** What is in a list beside objects, or in what should be one. */
+function astray(value: Value, name: string): Piece[] {
+  const list = value[name]
+  if (!Array.isArray(list)) return whole(textsBelow(value, name, ROLE))
+  return whole(list.flatMap((item, i) => (isObject(item) ? [] : textsBelow(list, String(i), ROLE))))
+}
+
 function pieceOf(slot: Slot, key: string | null, kind: Kind | null = null, choice: string = ONLY): Piece {
   return { slot, key, kind, choice, isRepeated: false }
 }
@@ -76,13 +88,13 @@ function listOf(value: unknown): Value[] {
 }
 
 function completions(value: Value): EventTexts {
-  const pieces: Piece[] = []
+  const pieces: Piece[] = [...astray(value, 'choices'), ...beside(value, 'choices')]
   const ends: string[] = []
   for (const [i, choice] of listOf(value.choices).entries()) {
     const group = `${String(choice.index ?? i)}|`
     pieces.push(...goingOn(textsBelow(choice, 'delta', ROLE), group))
     // Of servers that stream whole messages, or the older completions.
-    pieces.push(...whole(textsBelow(choice, 'message', ROLE)), ...goingOn(textsBelow(choice, 'text', ROLE), group))
+    pieces.push(...goingOn(textsBelow(choice, 'text', ROLE), group), ...beside(choice, 'delta', 'text'))
     if ((choice.finish_reason ?? null) !== null) ends.push(group)
   }
   return { pieces, ends }
@@ -93,19 +105,22 @@ const BLOCK_TEXT = /^(?:content_block|delta)\.(text|thinking|partial_json)$/
 function messages(value: Value): EventTexts {
   const group = `${String(value.index)}|`
   switch (value.type) {
-    case 'message_start':
-      return isObject(value.message) ? { ...NONE, pieces: whole(textsOf(value.message, ['content'], ROLE)) } : NONE
+    case 'message_start': {
+      const pieces = isObject(value.message) ? beside(value.message) : astray(value, 'message')
+      return { ...NONE, pieces: [...pieces, ...beside(value, 'message')] }
+    }
     case 'content_block_start':
     case 'content_block_delta': {
-      const slots = textsBelow(value, value.type === 'content_block_start' ? 'content_block' : 'delta', ROLE)
-      return { ...NONE, pieces: slots.map((slot) => blockPiece(group, slot)) }
+      const name = value.type === 'content_block_start' ? 'content_block' : 'delta'
+      const pieces = textsBelow(value, name, ROLE).map((slot) => blockPiece(group, slot))
+      return { ...NONE, pieces: [...pieces, ...beside(value, name)] }
     }
     case 'content_block_stop':
-      return { ...NONE, ends: [group] }
+      return { pieces: beside(value), ends: [group] }
     case 'message_stop':
-      return { ...NONE, ends: ALL }
+      return { pieces: beside(value), ends: ALL }
     default:
-      return NONE
+      return { ...NONE, pieces: beside(value) }
   }
 }
 
@@ -115,8 +130,8 @@ function blockPiece(group: string, slot: Slot): Piece {
   return pieceOf(slot, `${group}${kind}`, kind === 'text' ? kind : kind === 'thinking' ? 'thought' : null)
 }
 
-/** Fields of events that are complete texts, or hold some. */
-const RESPONSE_FIELDS = ['text', 'arguments', 'refusal', 'transcript', 'input', 'code', 'part', 'item', 'annotation']
+/** Of a response: what the client has said itself comes back in others. */
+const RESPONSE_FIELDS = ['output', 'output_text', 'error']
 const RESPONSE_ENDS = new Set(['response.completed', 'response.incomplete', 'response.failed'])
 
 function responses(value: Value): EventTexts {
@@ -124,18 +139,21 @@ function responses(value: Value): EventTexts {
   const item = `${String(value.output_index ?? '')}|`
   if (type.endsWith('.delta')) {
     // Sound is no text.
-    if (type === 'response.audio.delta') return NONE
+    if (type === 'response.audio.delta') return { ...NONE, pieces: beside(value, 'delta', 'response') }
     const what = type.slice('response.'.length, -'.delta'.length)
     const key = `${item}${String(value.content_index ?? value.summary_index ?? '')}|${what}`
     const isJson = type.endsWith('arguments.delta')
     const slots = textsBelow(value, 'delta', ROLE)
-    return { ...NONE, pieces: slots.map((slot) => pieceOf({ ...slot, isJson }, key, RESPONSE_KINDS.get(what) ?? null)) }
+    const pieces = slots.map((slot) => pieceOf({ ...slot, isJson }, key, RESPONSE_KINDS.get(what) ?? null))
+    return { ...NONE, pieces: [...pieces, ...beside(value, 'delta')] }
   }
-  const pieces = RESPONSE_FIELDS.flatMap((name) => textsBelow(value, name, ROLE)).map((slot) => {
+  const pieces = textsBeside(value, ['response'], ROLE).map((slot) => {
     const what = repeatedIn(value, type, slot)
     return what === null ? pieceOf(slot, null) : { ...pieceOf(slot, `${item}${what}`, 'text'), isRepeated: true }
   })
-  if (isObject(value.response)) pieces.push(...whole(textsOf(value.response, ['output'], ROLE)))
+  const { response } = value
+  if (isObject(response)) pieces.push(...whole(textsOf(response, RESPONSE_FIELDS, ROLE)))
+  else pieces.push(...astray(value, 'response'))
   if (RESPONSE_ENDS.has(type)) return { pieces, ends: ALL }
   return { pieces, ends: type.endsWith('.done') ? [item] : [] }
 }
@@ -172,14 +190,15 @@ const PART_NAMES: ReadonlyMap<unknown, string> = new Map([
 ])
 
 function gemini(value: Value): EventTexts {
-  const pieces: Piece[] = []
+  const pieces: Piece[] = [...astray(value, 'candidates'), ...beside(value, 'candidates')]
   const ends: string[] = []
   for (const [i, candidate] of listOf(value.candidates).entries()) {
     const group = `${String(candidate.index ?? i)}|`
-    for (const name of Object.keys(candidate)) {
-      if (name !== 'content') pieces.push(...whole(textsBelow(candidate, name, ROLE)))
-    }
-    for (const part of isObject(candidate.content) ? listOf(candidate.content.parts) : []) {
+    const { content } = candidate
+    pieces.push(...beside(candidate, 'content'))
+    if (isObject(content)) pieces.push(...astray(content, 'parts'), ...beside(content, 'parts'))
+    else pieces.push(...astray(candidate, 'content'))
+    for (const part of isObject(content) ? listOf(content.parts) : []) {
       const kind = part.thought === true ? 'thought' : 'text'
       for (const slot of textsBelow({ part }, 'part', ROLE)) {
         if (slot.path === 'part.text') pieces.push(pieceOf(slot, `${group}${kind}`, kind, group))
@@ -215,7 +234,7 @@ function converse(value: Value, name: string): EventTexts {
     const isJson = slot.isJson || slot.path.endsWith('toolUse.input')
     return pieceOf({ ...slot, isJson }, `${group}${slot.path}`, CONVERSE_KINDS.get(slot.path) ?? null)
   })
-  return { ...NONE, pieces }
+  return { ...NONE, pieces: [...pieces, ...beside(value, 'delta', 'start')] }
 }
 
 const READERS: { readonly [format in FormatName]: Reader } = { completions, messages, responses, gemini, converse }

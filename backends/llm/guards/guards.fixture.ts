@@ -103,7 +103,7 @@ export const DIALECTS: readonly Dialect[] = [
         object: 'chat.completion.chunk',
         created: 1,
         model: 'm',
-        odd: SSN,
+        odd: 7,
         choices: [
           {
             index: 0,

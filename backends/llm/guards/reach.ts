@@ -6,6 +6,7 @@
 import type { FormatName } from '#backends/llm/conversation.ts'
 import type { AiRouteType } from '#engine/ir/snapshot.ts'
 import type { Reach } from '#engine/kit/scan/body.ts'
+import { BESIDE } from '#engine/kit/scan/texts.ts'
 
 /** Of what a client asks. */
 export const ASKED: { readonly [format in FormatName]: Reach } = {
@@ -55,11 +56,12 @@ const answered = (...texts: string[]): Reach => ({ texts, declared: [], hasNames
 
 /** Of what a provider answers. A name in it is one that the request has declared. */
 export const ANSWERED: { readonly [format in FormatName]: Reach } = {
-  completions: answered('choices'),
-  messages: answered('content'),
-  responses: answered('output'),
-  gemini: answered('candidates'),
-  converse: answered('output')
+  completions: answered('choices', BESIDE),
+  messages: answered('content', BESIDE),
+  // What the client has said itself comes back in other fields.
+  responses: answered('output', 'output_text', 'error'),
+  gemini: answered('candidates', BESIDE),
+  converse: answered('output', BESIDE)
 }
 
 /** Of what is no chat, where a format has it; null: nobody knows what is in it. */

@@ -1,6 +1,9 @@
 /** How a client is told that a guard has rejected what it asked, or what it was to get. */
 import type { ChatError, FormatName } from '#backends/llm/conversation.ts'
 import { FORMATS } from '#backends/llm/matrix.ts'
+import { replaceResponseBody } from '#engine/contract/body.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { hasNoContent } from '#engine/http/status.ts'
 import type { AiRejection } from '#engine/ir/snapshot.ts'
 
 /** As events and bodies of errors have it. */
@@ -12,4 +15,16 @@ export function rejectionError({ status, message }: AiRejection): ChatError {
 export function rejectionBody(client: FormatName, reply: AiRejection): { body: string; contentType: string } {
   if (reply.status < 400) return { body: reply.message, contentType: 'text/plain; charset=utf-8' }
   return { body: JSON.stringify(FORMATS[client]!.writeError(rejectionError(reply))), contentType: 'application/json' }
+}
+
+/** Instead of an answer. */
+export function writeRejection(ex: Exchange, client: FormatName, refused: AiRejection): void {
+  const { body, contentType } = rejectionBody(client, refused)
+  ex.error ??= 'FORBIDDEN'
+  // Ahead of the status: some have no body, and what has been rejected must not stay behind one of them.
+  const isBare = hasNoContent(refused.status, ex.method)
+  replaceResponseBody(ex, Buffer.from(isBare ? '' : body))
+  ex.status = refused.status
+  if (isBare) for (const name of ['content-length', 'content-type']) ex.response!.remove(name)
+  else ex.response!.set('Content-Type', contentType)
 }

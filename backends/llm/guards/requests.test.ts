@@ -219,3 +219,21 @@ test('the key of a moderation is hidden from whoever reads the configuration', (
   deepEqual([guard?.kind, guard?.kind === 'moderation' && guard.key], ['moderation', 'sk-canary'])
   ok(!JSON.stringify(redact(guards)).includes('canary'))
 })
+
+test('a field that is another one to servers that do not look at the case is refused', async (t) => {
+  const said = [{ role: 'user', content: SSN }]
+  for (const action of ['Mask', 'Reject']) {
+    const { models, ask } = await stand(t, { request: [regex({ action })] })
+    for (const more of [
+      { Messages: said },
+      { meſſages: said },
+      { Response_Format: { json_schema: SSN } },
+      { response_format: { JSON_schema: SSN } }
+    ]) {
+      const refused = await ask(CHAT, chat('hi', more))
+      deepEqual([refused.status, models.asked.length], [400, 0], JSON.stringify(more))
+      match(await refused.text(), /is written in another case/)
+    }
+    equal((await ask(CHAT, chat('hi', { Model: 'x', response_format: { type: 'text', Type: 'x' } }))).status, 200)
+  }
+})

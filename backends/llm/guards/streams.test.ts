@@ -37,8 +37,7 @@ test('streams of every format, at every split of text and arguments: masked, and
       const data = dataOf(text)
       deepEqual(read(data), [MASKED, MASKED_ARGS], `${path} ${at}`)
       equal(data.length, sent.filter(([, one]) => one !== '[DONE]').length)
-      for (const leak of [SSN, '6789', 'a@b'])
-        ok(!text.replaceAll(`"odd":"${SSN}"`, '').includes(leak), `${path} ${at}: ${text}`)
+      for (const leak of [SSN, '6789', 'a@b']) ok(!text.includes(leak), `${path} ${at}: ${text}`)
       ok(!path.endsWith('completions') || text.endsWith('data: [DONE]\n\n'))
     }
   }

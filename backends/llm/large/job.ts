@@ -7,7 +7,7 @@ import type { FormatName, Usage } from '#backends/llm/conversation.ts'
 import { draft, type Recipe, writerOf } from '#backends/llm/draft.ts'
 import { type Dropped, droppedOf, NONE_DROPPED } from '#backends/llm/dropped.ts'
 import { modelOf } from '#backends/llm/edits/edit.ts'
-import { type Asked, FormatError, Losses, reasonOf } from '#backends/llm/format.ts'
+import { type Asked, type ChatFormat, FormatError, Losses, reasonOf } from '#backends/llm/format.ts'
 import { FORMATS } from '#backends/llm/matrix.ts'
 import { bodyFor, readAhead, readChat } from '#backends/llm/request.ts'
 import { type Call, type PrintedCall, printCall, readCall } from '#backends/llm/routes/call.ts'
@@ -216,21 +216,33 @@ function refusal(error: unknown, isUnreadable: boolean, facts: Facts | null): Re
 
 const SILENT: Answered = { kind: 'answered', cost: null, bytes: null, lost: NONE_DROPPED, problem: null }
 
-function answered({ bytes, status, from, to, asked }: AnswerJob): Answered {
+/** Also of a small answer, where that is. */
+export function answered({ bytes, status, from, to, asked }: Omit<AnswerJob, 'kind'>): Answered {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
   const [reader, writer] = [FORMATS[from]!, FORMATS[to]!]
   if (status >= 300) return { ...SILENT, bytes: jsonBytes(writer.writeError(reader.readError(status, text))) }
+  if (from === to) return { ...SILENT, cost: costIn(reader, text) }
+  let cost: Answered['cost'] = null
   try {
-    if (from === to) return { ...SILENT, cost: { ...reader.readCost(JSON.parse(text)), serviceTier: null } }
     const answer = reader.readAnswer(JSON.parse(text))
     const { usage, model, serviceTier } = answer
+    cost = { usage, model, serviceTier }
     const losses = new Losses()
     const body = jsonBytes(writer.writeAnswer(answer, asked, losses))
-    return { ...SILENT, cost: { usage, model, serviceTier }, bytes: body, lost: droppedOf(losses.fields) }
+    return { ...SILENT, cost, bytes: body, lost: droppedOf(losses.fields) }
   } catch (error) {
-    if (from !== to) return { ...SILENT, problem: reasonOf(error) }
-    // What is of the client's own format it may judge by itself.
-    if (error instanceof FormatError || error instanceof SyntaxError || error instanceof RangeError) return SILENT
+    // It is owed also when the rest cannot be read, or be written.
+    return { ...SILENT, cost: cost ?? costIn(reader, text), problem: reasonOf(error) }
+  }
+}
+
+/** Null: it does not say. */
+function costIn({ readCost }: ChatFormat, text: string): Answered['cost'] {
+  try {
+    return { ...readCost(JSON.parse(text)), serviceTier: null }
+  } catch (error) {
+    // Of an answer that passes as it is the client may judge by itself what is wrong with it.
+    if (error instanceof FormatError || error instanceof SyntaxError || error instanceof RangeError) return null
     throw error
   }
 }

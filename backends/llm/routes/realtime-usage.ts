@@ -4,6 +4,7 @@
  * `response.done`, `response.usage`; frames: RFC 6455.
  */
 import type { Json, Usage } from '#backends/llm/conversation.ts'
+import { countable } from '#backends/llm/countable.ts'
 import { isObject } from '#backends/llm/fields.ts'
 import { note } from '#backends/llm/said.ts'
 import type { ResponseTap } from '#engine/contract/backend.ts'
@@ -130,8 +131,9 @@ export class RealtimeTap implements ResponseTap {
   constructor(ex: Exchange) {
     let total: Usage | null = null
     const found = (event: Json): void => {
-      const usage = usageOf(event)
-      if (usage === null) return
+      const said = usageOf(event)
+      if (said === null) return
+      const usage = countable(said)
       total = total === null ? usage : sum(total, usage)
       note(ex, { usage: total, model: null })
       charge(ex, usage.input + usage.output)

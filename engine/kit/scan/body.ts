@@ -6,7 +6,7 @@ import { jsonBytes } from '#engine/kit/shared-bytes.ts'
 import { type Declared, declaredIn, findsInNames, maskDeclared } from './declared.ts'
 import { type Rule, type RuleSet, rulesOf } from './rules.ts'
 import { findsIn, maskSlots } from './search.ts'
-import { isObject, stripLogprobs, textsAndNamesOf } from './texts.ts'
+import { BESIDE, isObject, stripLogprobs, textsAndNamesOf } from './texts.ts'
 
 /** Where in a body there is something to look at. */
 export interface Reach {
@@ -66,6 +66,7 @@ export function scanBody({ bytes, reach, role, step }: BodyScan): ScanResult {
   const body: unknown = JSON.parse(json)
   if (!isObject(body)) return { ...NOTHING, problem: 'the body is no JSON object' }
   if (hasTwins(json, body)) return { ...NOTHING, problem: 'a field of the body comes twice' }
+  if (hasVariants(body, reach)) return { ...NOTHING, problem: 'a field of the body is written in another case' }
   if (step.kind === 'search') return search(body, reach, role, step.searches)
   const { slots, declared } = look(body, reach, role)
   if (step.kind === 'tell') {
@@ -135,6 +136,35 @@ const BACKSLASH = 92
 export function hasTwins(json: string, value: unknown): boolean {
   return colonsIn(json) !== entriesOf(value)
 }
+
+/**
+ * A field on a path of `reach` has the name that is there but for its case. Servers in Go take either for the other
+ * (encoding/json, Unmarshal), and nobody here has seen it.
+ */
+function hasVariants(body: object, { texts, declared }: Reach): boolean {
+  // All that is beside is looked at anyway.
+  return (
+    !texts.includes(BESIDE) &&
+    variesFrom(
+      body,
+      [...texts, ...declared].map((path) => path.split('.'))
+    )
+  )
+}
+
+function variesFrom(value: unknown, paths: readonly (readonly string[])[]): boolean {
+  if (!isObject(value) || paths.length === 0) return false
+  const known = new Set(paths.map(([name]) => name!))
+  const folded = new Set([...known].map(fold))
+  return Object.keys(value).some((name) => {
+    if (!known.has(name)) return folded.has(fold(name))
+    const below = paths.filter((path) => path.length > 1 && path[0] === name).map((path) => path.slice(1))
+    return variesFrom(value[name], below)
+  })
+}
+
+/** Also of letters that only fold to one of ASCII, such as the long s. */
+const fold = (name: string): string => name.toUpperCase().toLowerCase()
 
 /** Outside of strings: one for each field of each object. */
 function colonsIn(json: string): number {

@@ -13,9 +13,16 @@ const STRUCTURE: ReadonlySet<string> = new Set(
   url image_url file_url uri fileUri file_uri s3Location bytes image_data file_data b64_json partial_image_b64
   signature thoughtSignature thought_signature encrypted_content encrypted_index encrypted_stdout redactedContent
   cache_control cachePoint prompt_cache_breakpoint extra_content obfuscation
-  finish_reason finishReason stop_reason stop_sequence safetyRatings safety_ratings logprobs logprobsResult
+  finish_reason finishReason stop_reason stop_sequence safetyRatings safety_ratings blockReason logprobs logprobsResult
   language outcome jsonPath`.split(/\s+/)
 )
+/** Beside the texts of an answer: what it has cost, who has made it, where and when. */
+const ENVELOPE: ReadonlySet<string> = new Set(
+  `usage usageMetadata usage_metadata metrics timings service_tier serviceTier system_fingerprint provider created
+  created_at createTime stopReason p`.split(/\s+/)
+)
+/** In place of a root: whatever is beside the others. */
+export const BESIDE = '*'
 /** JSON as text. */
 const JSON_TEXTS: ReadonlySet<string> = new Set(['arguments', 'partial_json'])
 /** JSON as a value, where it is an object or a list; some servers have `arguments` so. */
@@ -106,6 +113,7 @@ function find(body: unknown, roots: readonly string[], role: string, found: Foun
   // All instructions are one text to models that have one place for them.
   const system = {}
   for (const root of roots) {
+    if (root === BESIDE && isObject(body)) found.slots.push(...textsBeside(body, roots, role))
     const at = holderOf(body, root)
     if (at === null) continue
     const { holder, key } = at
@@ -143,6 +151,17 @@ export function textsBelow(holder: object, key: string, role: string): Slot[] {
   const slots: Slot[] = []
   if (STRUCTURE.has(key)) return slots
   visit(holder as Holder, key, (holder as Holder)[key], { ...ALONE, role, path: key }, { slots, names: null })
+  return slots
+}
+
+/** The texts of a value that stand below none of the fields `taken`. */
+export function textsBeside(holder: Holder, taken: readonly string[], role: string): Slot[] {
+  const slots: Slot[] = []
+  for (const name of Object.keys(holder)) {
+    const one = holder[name]
+    const isText = typeof one === 'string' || (typeof one === 'object' && one !== null)
+    if (isText && !ENVELOPE.has(name) && !taken.includes(name)) slots.push(...textsBelow(holder, name, role))
+  }
   return slots
 }
 
