@@ -130,7 +130,7 @@ for (const sockets of ['handles', 'net'] as const) {
       const stack = await startStack({ upstream: server.port, sockets })
       for (let i = 1; i <= 2; i++) {
         const client = await rawClient(stack.port)
-        client.send(`POST / HTTP/1.1\r\n${HOST}Content-Length: 2000000\r\n\r\nstart`)
+        client.send(`POST / HTTP/1.1\r\n${HOST}Content-Length: 20000000\r\n\r\nstart`)
         const answer = await client.untilEnd()
         deepEqual(statuses(answer), [413])
         match(answer, /\r\nConnection: close\r\n/)
@@ -178,7 +178,7 @@ for (const sockets of ['handles', 'net'] as const) {
       })
       const head = `POST / HTTP/1.1\r\n${HOST}`
       deepEqual(statuses(await exchangeRaw(stack.port, `${head}Content-Length: 10\r\n\r\nhello`)), [404])
-      const chunk = `10000\r\n${'a'.repeat(65_536)}\r\n`
+      const chunk = `100000\r\n${'a'.repeat(1_048_576)}\r\n`
       const client = await rawClient(stack.port)
       client.send(`${head}Transfer-Encoding: chunked\r\n\r\n`)
       for (let i = 0; i < 18; i++) client.send(chunk)

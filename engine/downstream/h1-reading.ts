@@ -20,8 +20,8 @@ import { WAIT_BODY, WAIT_CLIENT, WAIT_HEAD, WAIT_NOTHING, WAIT_REQUEST, WAIT_RES
 import { codeOfFault, isForeign, readRequest } from './h1-request.ts'
 import type { HttpServer } from './http-server.ts'
 
-/** So much of a request is read when it has been answered already. */
-const REST_BYTES_MAX = 1024 * 1024
+/** So much of a request is read when it has been answered already: a whole prompt with pictures. */
+const REST_BYTES_MAX = 16 * 1024 * 1024
 
 export class Http1Reading implements MessageHandler {
   /** The request at hand is complete, or there is none. */
