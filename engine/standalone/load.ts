@@ -86,7 +86,7 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
     ok: false,
     errors: once(problems, source)
       .toSorted((a, b) => a.offset - b.offset)
-      .map(({ path, offset, message, hint }) => ({
+      .map(({ path, offset, message, hint = variableHint(source, offset) }) => ({
         ...place(offset),
         path: formatPath(path),
         message,
@@ -140,6 +140,13 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
     ...policyWarnings(raw, source, options.policies, schema.policies)
   ]
   return { ok: true, snapshot, warnings: once(doubts, source).map((doubt) => warningText(doubt, source, options.file)) }
+}
+
+/** Whoever reads the file does not see the value that is wrong. */
+function variableHint(source: PlacedSource, offset: number): string | undefined {
+  const variables = source.expanded.get(offset)?.variables ?? []
+  if (variables.length === 0) return undefined
+  return `here stands the value of ${[...new Set(variables.map(({ written }) => written))].join(' and ')}`
 }
 
 /** By the paths of the file as it was written. A policy with several targets is checked at each of them. */

@@ -10,6 +10,15 @@ export const ALIASED_VALUES_MAX = 100_000
 /** Stands for a value that could not be read; why is among the problems, so nothing more is said about it. */
 export const UNREADABLE = Symbol('unreadable')
 
+/** A scalar of the file that has references to variables. */
+export interface Expanded {
+  /** As the file has it, with the references. */
+  readonly written: string
+  readonly value: string
+  /** The references in it that stand for something else than themselves, and their values. */
+  readonly variables: readonly { readonly written: string; readonly value: string }[]
+}
+
 export interface Source {
   readonly value: unknown
   /** Mistakes of syntax, variables that are not set, keys given twice, ... */
@@ -17,6 +26,8 @@ export interface Source {
   /** The text could not be understood as a whole: there is nothing to validate. */
   readonly broken: boolean
   readonly warnings: readonly { readonly offset: number; readonly message: string }[]
+  /** By the offset at which they begin. */
+  readonly expanded: ReadonlyMap<number, Expanded>
   /** Offset of the key or the value at `path`, or of the nearest thing around it that exists. */
   locate(path: Path, what: 'key' | 'value'): number
   /** Line and column (from 1) of an offset. */
