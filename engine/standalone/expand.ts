@@ -8,7 +8,7 @@
  * work where "{" and ":" would mean something (flow lists, JSON). Values are put in afterwards, into
  * scalars; what stands in a comment is never looked at.
  */
-import type { Expanded } from './source-shape.ts'
+import type { Expanded } from '#engine/ir/expanded.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import type { Policy } from '#engine/contract/policy.ts'
+import type { Expanded } from '#engine/ir/expanded.ts'
 import { share } from '#engine/ir/share.ts'
 import { checkModelPolicies } from './ai/check.ts'
 import { checkTransport } from './backend-policies/check.ts'
@@ -57,7 +58,13 @@ export type LoadResult = LoadOutcome & {
 }
 
 type LoadOutcome =
-  | { readonly ok: true; readonly snapshot: SnapshotDraft; readonly warnings: readonly string[] }
+  | {
+      readonly ok: true
+      readonly snapshot: SnapshotDraft
+      readonly warnings: readonly string[]
+      /** What of it came from the environment. */
+      readonly expanded: readonly Expanded[]
+    }
   | { readonly ok: false; readonly errors: readonly ConfigError[] }
 
 /** Never throws, whatever the text is. Errors come in the order of the file. */
@@ -139,7 +146,8 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
     ...shadowed(snapshot.binds, outcome.value.binds?.length ?? 0, source),
     ...policyWarnings(raw, source, options.policies, schema.policies)
   ]
-  return { ok: true, snapshot, warnings: once(doubts, source).map((doubt) => warningText(doubt, source, options.file)) }
+  const warnings = once(doubts, source).map((doubt) => warningText(doubt, source, options.file))
+  return { ok: true, snapshot, warnings, expanded: [...source.expanded.values()] }
 }
 
 /** Whoever reads the file does not see the value that is wrong. */

@@ -1,4 +1,5 @@
 /** What reading the text of a configuration file gives, whichever way it was read. */
+import type { Expanded } from '#engine/ir/expanded.ts'
 import type { Path, Problem } from './problems.ts'
 
 export const TEXT_LENGTH_MAX = 16 * 1024 * 1024
@@ -9,15 +10,6 @@ export const ALIASED_VALUES_MAX = 100_000
 
 /** Stands for a value that could not be read; why is among the problems, so nothing more is said about it. */
 export const UNREADABLE = Symbol('unreadable')
-
-/** A scalar of the file that has references to variables. */
-export interface Expanded {
-  /** As the file has it, with the references. */
-  readonly written: string
-  readonly value: string
-  /** The references in it that stand for something else than themselves, and their values. */
-  readonly variables: readonly { readonly written: string; readonly value: string }[]
-}
 
 export interface Source {
   readonly value: unknown
