@@ -23,11 +23,22 @@ const FULL: Mode = {
   load: { only: [], peers: [], rounds: 15, settleMs: 4000, warmupMs: 400, windowMs: 1200 }
 }
 /** Two minutes in all, whatever is installed. */
-const QUICK_WORKLOADS = ['get-1k', 'post-4k', 'answer-1m', 'sse-200', 'churn', 'routes-1', 'routes-5000']
+const QUICK_WORKLOADS = [
+  'get-1k',
+  'post-4k',
+  'answer-1m',
+  'sse-200',
+  'churn',
+  'routes-1',
+  'routes-5000',
+  'tls-get-1k',
+  'chat-plain',
+  'chat-native'
+]
 const QUICK: Mode = {
   micro: { ms: 50, warmupMs: 20, iterations: 16 },
   load: {
-    only: [...QUICK_WORKLOADS, 'tls-get-1k', 'chat-plain', 'chat-native'],
+    only: QUICK_WORKLOADS,
     peers: ['nginx', 'weir'],
     rounds: 2,
     settleMs: 700,

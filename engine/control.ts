@@ -4,6 +4,7 @@
  */
 import type { Problem } from './contract/config-error.ts'
 import type { Policy } from './contract/policy.ts'
+import type { Expanded } from './ir/expanded.ts'
 import type { Snapshot } from './ir/snapshot.ts'
 import type { ReadFile } from './standalone/file-sources.ts'
 import { formatErrors, hashOf, loadConfig, type SnapshotDraft } from './standalone/load.ts'
@@ -13,6 +14,8 @@ import type { Published, Supervisor } from './workers/supervisor.ts'
 export interface ConfigStatus {
   /** Of the configuration in force; null before the first. */
   readonly snapshot: Snapshot | null
+  /** What of it came from the environment. */
+  readonly expanded: readonly Expanded[]
   readonly lastError: { readonly at: string; readonly message: string } | null
   readonly reloads: { readonly ok: number; readonly failed: number }
 }
@@ -31,7 +34,13 @@ export interface ControlOptions {
 
 /** `files`: what the configuration refers to. */
 export type Loaded = { readonly files: readonly ReadFile[] } & (
-  | { readonly ok: true; readonly draft: SnapshotDraft; readonly hash: string; readonly warnings: readonly string[] }
+  | {
+      readonly ok: true
+      readonly draft: SnapshotDraft
+      readonly hash: string
+      readonly warnings: readonly string[]
+      readonly expanded: readonly Expanded[]
+    }
   | { readonly ok: false; readonly count: number; readonly text: string }
 )
 
@@ -41,8 +50,8 @@ export function load(text: string, options: ControlOptions, before: Snapshot | n
   const result = loadConfig(text, { file: name, env, folder, policies, check, before })
   const { files } = result
   if (!result.ok) return { ok: false, count: result.errors.length, text: formatErrors(result.errors), files }
-  const { snapshot: draft, warnings } = result
-  return { ok: true, draft, warnings, hash: hashOf(text, files), files }
+  const { snapshot: draft, warnings, expanded } = result
+  return { ok: true, draft, warnings, expanded, hash: hashOf(text, files), files }
 }
 
 /** Why a configuration could not be put in force, and how to mend it. */
@@ -56,6 +65,7 @@ export function explained({ message, code }: Published & { ok: false }): string 
 
 export class Control {
   #snapshot: Snapshot | null = null
+  #expanded: readonly Expanded[] = []
   #lastError: ConfigStatus['lastError'] = null
   #ok = 0
   #failed = 0
@@ -82,6 +92,7 @@ export class Control {
   get status(): ConfigStatus {
     return {
       snapshot: this.#snapshot,
+      expanded: this.#expanded,
       lastError: this.#lastError,
       reloads: { ok: this.#ok, failed: this.#failed }
     }
@@ -142,7 +153,7 @@ export class Control {
       this.#options.log('warn', `needs a restart to take effect: config.${changed.join(', config.')}`)
   }
 
-  async #publish({ draft, hash }: Loaded & { ok: true }): Promise<Published> {
+  async #publish({ draft, hash, expanded }: Loaded & { ok: true }): Promise<Published> {
     const snapshot: Snapshot = {
       ...draft,
       process: this.#snapshot?.process ?? draft.process,
@@ -153,6 +164,7 @@ export class Control {
     const outcome = await this.#supervisor.publish(snapshot)
     if (outcome.ok) {
       this.#snapshot = snapshot
+      this.#expanded = expanded
       this.#lastError = null
       this.onInForce(snapshot)
     }

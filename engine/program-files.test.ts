@@ -1,7 +1,9 @@
 /** Files that a configuration refers to, and what must never be seen outside, in the whole program. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -154,6 +156,47 @@ test('no part of a token is seen in logs, error bodies or the dump of the config
   for (const part of [...parts, canary, Buffer.from(canary).toString('base64url')]) {
     assert.ok(!all.includes(part), `${part} is seen`)
   }
+})
+
+test('what came from the environment is a reference in the dump and on the page', { timeout: 30_000 }, async (t) => {
+  const port = await freePort()
+  // The port is said to listen only after it was taken.
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  const { port: admin } = other.address() as AddressInfo
+  const text = `
+config: { statsAddr: 'off', readinessAddr: 'off', adminAddr: '127.0.0.1:${admin}', workerThreads: 1 }
+binds:
+- port: $PORT
+  listeners:
+  - hostname: $NAME
+    routes:
+    - matches: [{ path: { pathPrefix: /hook/$CANARY } }]
+      policies:
+        headerModifiers: { request: { set: { x-tenant: $CANARY, x-pin: "$PIN" } } }
+        transformation: { request: { set: { x-who: '"who: $CANARY"' } } }
+        directResponse: { status: 200, body: "I am \${CANARY}" }
+`
+  const env = { PORT: String(port), NAME: 'a.example', CANARY: 'canary-7f3', PIN: '4711' }
+  const program = runProgram(['-c', text], '', env)
+  t.after(() => program.stop())
+  await program.said('trying again')
+  other.close()
+  await program.said('listening now')
+  const [dump, page] = await Promise.all(
+    ['config_dump', 'ui/'].map(async (path) => (await fetch(`http://127.0.0.1:${admin}/${path}`)).text())
+  )
+  assert.ok(!`${dump}${page}${program.output}`.includes(env.CANARY), dump)
+  const [bind] = JSON.parse(dump!).snapshot.binds
+  const [route] = bind.listeners[0].routes
+  assert.deepEqual([bind.port, bind.listeners[0].hostname], [port, 'a.example'])
+  assert.deepEqual(route.matches[0].path, { prefix: '/hook/$CANARY' })
+  assert.deepEqual(route.policies.headerModifiers.request.set, [
+    { name: 'x-tenant', value: '$CANARY' },
+    { name: 'x-pin', value: '$PIN' }
+  ])
+  assert.equal(route.policies.directResponse.body, `I am \${CANARY}`)
+  assert.match(page!, /prefix \/hook\/\$CANARY/)
 })
 
 test('a pipe or a device instead of a file is refused, and stops nothing', { timeout: 30_000 }, async (t) => {

@@ -281,12 +281,13 @@ class Program {
   }
 
   #state(): AdminState {
-    const { snapshot, lastError } = this.#control.status
+    const { snapshot, expanded, lastError } = this.#control.status
     const isDraining = this.#supervisor.state.draining
     return {
       version: VERSION,
       startedAt: this.#startedAt,
       snapshot,
+      expanded,
       lastError,
       workers: this.#supervisor.workers.map(({ index, isServing, isStopped, startedAt }) => ({
         id: index,

@@ -14,6 +14,7 @@ import { choose, retryAfterMs, type Seat, Turn } from './balancer.ts'
 import { type Choice, choiceOf, seatOf } from './choice.ts'
 import type { FormatName } from './conversation.ts'
 import { DROPPED, listOf } from './dropped.ts'
+import { Names } from './edits/names.ts'
 import { firstEvent } from './first-event.ts'
 import { FormatError } from './format.ts'
 import { Guards, UNSEEN } from './guards/guards.ts'
@@ -24,8 +25,9 @@ import { inTurn } from './large/turn.ts'
 import { Original } from './original.ts'
 import { errorText, listModels } from './own-replies.ts'
 import { goesOn, prepare, prepared } from './preparations.ts'
-import { clientOf, isChat, operationOf, routeTypeOf } from './routes/index.ts'
-import { type ListClient, namedModels } from './routes/models.ts'
+import { NO_BODY } from './request.ts'
+import { clientOf, isChat, operationOf, routeTypeOf, servedPaths } from './routes/index.ts'
+import { type Known, type ListClient, namedModels } from './routes/models.ts'
 import { settle } from './said.ts'
 import type { CostTap } from './stream.ts'
 import { type Outcome, type Take, Writing } from './writing.ts'
@@ -45,7 +47,7 @@ class Service implements CompiledBackend {
   readonly #answers: Answers
   readonly #guards: Guards
   /** Of the models that the configuration names. */
-  readonly #names: readonly string[]
+  readonly #known: Known
 
   constructor(backend: AiBackend, context: BackendContext) {
     this.#backend = backend
@@ -53,7 +55,8 @@ class Service implements CompiledBackend {
     this.#groups = backend.groups.map((group) =>
       group.map((given) => seatOf(choiceOf(given, backend, context), context))
     )
-    this.#names = namedModels(backend)
+    const aliases = new Names(Object.keys(backend.modelAliases).map((name) => [name, true]))
+    this.#known = { names: namedModels(backend), isServed: (name) => aliases.find(name) === true }
     this.#total = this.#groups.flat().length
     this.#wantsClient = this.#groups.flat().some(({ provider }) => provider.authority.wantsClient)
     this.#guards = new Guards(backend.promptGuard, context)
@@ -78,8 +81,8 @@ class Service implements CompiledBackend {
     const type = routeTypeOf(this.#backend.routes, ex.path)
     const client = clientOf(type, ex)
     if (client !== null) ex.dialect = (status, message) => errorText(client, status, message, null)
-    if (type === 'Models' && this.#names.length > 0) {
-      listModels(ex, this.#context, client as ListClient, this.#names)
+    if (type === 'Models' && this.#known.names.length > 0) {
+      listModels(ex, this.#context, client as ListClient, this.#known)
       return
     }
     prepare(ex, this)
@@ -120,6 +123,8 @@ class Service implements CompiledBackend {
       const bytes = ex.requestBytes ?? Buffer.alloc(0)
       const operation = isChat(type) ? null : operationOf(type, ex, bytes)
       const isRead = client !== null && operation === null
+      // Who looks around with a browser.
+      if (isRead && bytes.length === 0) throw new FormatError('', `${NO_BODY}; ${servedPaths(this.#backend.routes)}`)
       const chat = isRead ? chatIn(client, bytes, ex.path, ex.query) : null
       const keys = this.#wantsClient ? clientKeys(ex) : NO_KEYS
       // What passes through has its own query, and a key in it was the client's.

@@ -212,7 +212,6 @@ test('other paths: embeddings, counts and what else names a model', async (t) =>
   deepEqual(await jsonOf(passed), { path: '/v1/rerank?x=1', body: { model: 'e2', documents: ['a'] } })
   equal(models.asked.at(-1)!.headers.authorization, 'Bearer sk-canary')
   for (const [path, body, status, message] of [
-    ['/v1/elsewhere', undefined, 400, 'nothing is served at this path'],
     ['/v1/elsewhere', 'not JSON', 400, 'the body is not valid JSON'],
     [CHAT, [], 400, 'the body must be a JSON object'],
     [CHAT, { model: 7, messages: HI }, 400, 'model: is required, and must be a string'],
@@ -225,6 +224,40 @@ test('other paths: embeddings, counts and what else names a model', async (t) =>
     const { error } = await jsonOf(refused)
     deepEqual([refused.status, error.message], [status, message], path)
   }
+})
+
+test('a path at which nothing is says where something is', async (t) => {
+  const models = await provider(t)
+  const { ask } = await llm(t, { models: [{ name: '*', provider: 'openai', params: at(models) }] })
+  const nowhere = await ask('/v1/elsewhere', undefined)
+  const { error } = await jsonOf(nowhere)
+  deepEqual([nowhere.status, error.type, error.code], [404, 'not_found_error', null])
+  match(error.message, /^nothing is served at this path: .* end with .*\/chat\/completions, .*\/messages, /)
+  equal(models.asked.length, 0)
+  const empty = await ask(CHAT, undefined)
+  deepEqual([empty.status, (await jsonOf(empty)).error.message], [400, 'there is no body: send JSON with POST'])
+})
+
+test('a name that only a pattern fits can be looked up like one that is listed', async (t) => {
+  const models = await provider(t)
+  const { base, ask } = await llm(t, {
+    models: [
+      { name: 'gpt-*', provider: 'openai', params: at(models) },
+      { name: 'gpt-hidden*', provider: 'openai', params: at(models), visibility: 'internal' }
+    ]
+  })
+  const openai = new OpenAI({ baseURL: `${base}/v1`, apiKey: 'k', maxRetries: 0 })
+  const anthropic = new Anthropic({ baseURL: base, apiKey: 'k', maxRetries: 0 })
+  const google = new GoogleGenAI({ apiKey: 'k', httpOptions: { baseUrl: base } })
+  equal((await openai.models.retrieve('gpt-5')).id, 'gpt-5')
+  equal((await anthropic.models.retrieve('gpt-5')).id, 'gpt-5')
+  equal((await google.models.get({ model: 'gpt-5' })).name, 'models/gpt-5')
+  deepEqual((await openai.models.list()).data, [])
+  for (const name of ['claude', 'gpt-hidden-5']) {
+    await rejects(openai.models.retrieve(name), /404 there is no such model/)
+    equal((await ask(CHAT, { model: name, messages: HI })).status, 404)
+  }
+  equal(models.asked.length, 0)
 })
 
 test('the clouds: addresses, and what each needs', () => {

@@ -18,8 +18,8 @@ import { FORMATS } from './matrix.ts'
 import { listModels } from './own-replies.ts'
 import { goesOn, prepare, prepared } from './preparations.ts'
 import { decoded, readAhead } from './request.ts'
-import { clientOf, routeTypeOf } from './routes/index.ts'
-import type { ListClient } from './routes/models.ts'
+import { clientOf, routeTypeOf, servedPaths } from './routes/index.ts'
+import type { Known, ListClient } from './routes/models.ts'
 
 /** Gemini's clients name the model in the path. */
 const IN_PATH = /\/models\/([^/:]+):[A-Za-z]+$/
@@ -41,7 +41,9 @@ class Dispatcher implements CompiledBackend {
   readonly #names: Names<Model>
   readonly #splits: ReadonlyMap<string, Split>
   readonly #aliases: ReadonlyMap<string, string>
-  readonly #listed: readonly string[]
+  readonly #known: Known
+  /** What is said where nothing is. */
+  readonly #nowhere: string
   readonly #services: readonly CompiledBackend[]
   readonly #random = chance()
 
@@ -62,7 +64,10 @@ class Dispatcher implements CompiledBackend {
     this.#splits = new Map(splits)
     this.#aliases = new Map(Object.entries(backend.aliases))
     const named = models.flatMap(({ name, isPublic }) => (isPublic && !name.includes('*') ? [name] : []))
-    this.#listed = [...new Set([...this.#aliases.keys(), ...this.#splits.keys(), ...named])]
+    const names = [...new Set([...this.#aliases.keys(), ...this.#splits.keys(), ...named])]
+    this.#known = { names, isServed: (name) => this.#serviceFor(name) !== null }
+    const others = 'others are passed on when their body is JSON that names a model'
+    this.#nowhere = `nothing is served at this path: ${servedPaths(backend.routes)}; ${others}`
     this.retry = this.#plan()
   }
 
@@ -81,7 +86,12 @@ class Dispatcher implements CompiledBackend {
     const type = routeTypeOf(this.#routes, ex.path)
     const client = clientOf(type, ex) ?? 'completions'
     if (type === 'Models') {
-      listModels(ex, this.#context, client as ListClient, this.#listed)
+      listModels(ex, this.#context, client as ListClient, this.#known)
+      return
+    }
+    if (type === 'Passthrough' && ex.requestBody === BODY_NONE && !IN_PATH.test(ex.path)) {
+      // No route of the port fits, and nothing in the request could name a model.
+      this.#refuse(ex, client, 404, new FormatError('', this.#nowhere))
       return
     }
     prepare(ex, this)
@@ -157,7 +167,7 @@ class Dispatcher implements CompiledBackend {
   #refuse(ex: Exchange, client: FormatName, status: 400 | 404, { field, message }: FormatError): void {
     const type = status === 404 ? 'notFound' : 'invalidRequest'
     const text = field === '' || status === 404 ? message : `${field}: ${message}`
-    const code = status === 404 ? 'model_not_found' : null
+    const code = status === 404 && field === 'model' ? 'model_not_found' : null
     const body = FORMATS[client]!.writeError({ status, type, message: text, code, param: field || null })
     const reply = { status, body: JSON.stringify(body), contentType: 'application/json', headers: null }
     this.#context.reply(ex, reply)
@@ -180,9 +190,6 @@ function beside(ex: Exchange, type: AiRouteType): string | null {
   if (type === 'Realtime') return new URLSearchParams(ex.query).get('model') ?? ''
   const inPath = IN_PATH.exec(ex.path)
   if (inPath !== null) return decoded(inPath[1]!)
-  if (type === 'Passthrough' && ex.requestBody === BODY_NONE) {
-    throw new FormatError('', 'nothing is served at this path')
-  }
   return null
 }
 

@@ -3,7 +3,7 @@ import type { BackendContext } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ErrorType, FormatName } from './conversation.ts'
 import { FORMATS } from './matrix.ts'
-import { type ListClient, listing } from './routes/models.ts'
+import { type Known, type ListClient, listing } from './routes/models.ts'
 
 /** Of the gateway's own errors, once a backend is asked. */
 const ERROR_TYPES: Readonly<Record<number, ErrorType>> = {
@@ -18,9 +18,9 @@ export function listModels(
   ex: Exchange,
   { reply }: Pick<BackendContext, 'reply'>,
   client: ListClient,
-  names: readonly string[]
+  known: Known
 ): void {
-  const list = listing(client, ex.path, names, 'weir')
+  const list = listing(client, ex.path, known, 'weir')
   const message = 'there is no such model'
   const body = JSON.stringify(
     list ??

@@ -18,6 +18,9 @@ import type { Noted } from './said.ts'
 const VENDOR_FIELDS = /^(?:openai-|anthropic-|x-stainless-|x-goog-|x-amz)/
 const GEMINI_PATH = /\/models\/([^/:]+):(streamGenerateContent|generateContent)$/
 
+/** What is said where a body is missing. */
+export const NO_BODY = 'there is no body: send JSON with POST'
+
 /** One request, as all attempts of it see it. */
 export interface ChatRequest {
   readonly client: FormatName
@@ -78,10 +81,7 @@ export function parseBody(bytes: Buffer): JsonObject {
   try {
     value = JSON.parse(bytes.toString()) as Json
   } catch {
-    throw new FormatError(
-      '',
-      bytes.length === 0 ? 'there is no body: send JSON with POST' : 'the body is not valid JSON'
-    )
+    throw new FormatError('', bytes.length === 0 ? NO_BODY : 'the body is not valid JSON')
   }
   if (!isObject(value)) throw new FormatError('', 'the body must be a JSON object')
   return value

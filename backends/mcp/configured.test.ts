@@ -39,7 +39,7 @@ test('mcp.yaml does what it says', async (t) => {
   const file = example('mcp.yaml').replace('localhost:9001', `localhost:${search.port}`)
   const { url } = await gateway(
     t,
-    file.replace('9002', String(notes.port)).replace(/\$\{SEARCH_KEY:-demo\}/, 'the-key')
+    file.replace('port: 9002', `port: ${notes.port}`).replace(/\$\{SEARCH_KEY:-demo\}/, 'the-key')
   )
   const { client } = await clientOf(t, url, { 'x-tenant': 'blue', cookie: 'a=b', authorization: 'Bearer own' })
   deepEqual(await namesOf(client), ['notes_add', 'notes_list', 'search_find'])

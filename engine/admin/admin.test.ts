@@ -114,6 +114,7 @@ const calm: AdminState = {
   version: '1.2.3',
   startedAt: '2026-01-01T00:00:00.000Z',
   snapshot,
+  expanded: [],
   lastError: null,
   workers: [{ id: 0, state: 'serving', startedAt: '2026-01-01T00:00:01.000Z' }],
   pending: [],

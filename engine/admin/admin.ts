@@ -6,6 +6,7 @@ import { PAGE_POLICY, page } from './page.ts'
 import { redact, redactText } from './redact.ts'
 import { type Handler, type Listening, listen, type Reply, type Request } from './server.ts'
 import type { AdminState } from './state.ts'
+import { unexpander } from './unexpand.ts'
 
 export interface AdminOptions {
   /** Addresses: "host:port", "localhost:port", "unix:/path" or "off". */
@@ -132,7 +133,7 @@ function dump(state: AdminState): Reply {
     program: { version: state.version, startedAt: state.startedAt },
     lastError: lastError === null ? null : { at: lastError.at, message: redactText(lastError.message) },
     workers: state.workers,
-    snapshot: redact(snapshot)
+    snapshot: redact(snapshot, unexpander(state.expanded))
   }
   return { status: 200, type: 'application/json', body: `${JSON.stringify(body, null, 2)}\n` }
 }

@@ -4,6 +4,7 @@ import type { Listener, RouteMatch, RouteSpec, Snapshot } from '#engine/ir/snaps
 import { Html, html } from './html.ts'
 import { redactText } from './redact.ts'
 import type { AdminState } from './state.ts'
+import { type Unexpand, unexpander } from './unexpand.ts'
 
 /** More routes than a page is good for; the dump has them all. */
 const ROUTES_MAX = 500
@@ -41,7 +42,7 @@ ${lastError(state)}
 <tr><th>id</th><th>state</th><th>started</th></tr>
 ${state.workers.map((w) => html`<tr><td>${w.id}</td><td>${w.state}</td><td>${w.startedAt}</td></tr>\n`)}</table>
 <h2>Listeners and routes</h2>
-${snapshot === null ? html`<p>There is no configuration yet.</p>` : listeners(snapshot)}
+${snapshot === null ? html`<p>There is no configuration yet.</p>` : listeners(snapshot, unexpander(state.expanded))}
 <p><a href="/config_dump">configuration</a> · <a href="/healthz">health</a> · metrics: stats port, /metrics</p>
 </body>
 </html>
@@ -60,7 +61,7 @@ function lastError(state: AdminState): Html {
 <pre>${redactText(message)}</pre>`
 }
 
-function listeners(snapshot: Snapshot): Html {
+function listeners(snapshot: Snapshot, unexpand: Unexpand | null): Html {
   const rows: Html[] = []
   let routes = 0
   for (const { port, listeners } of snapshot.binds) {
@@ -68,7 +69,7 @@ function listeners(snapshot: Snapshot): Html {
       if (listener.routes.length === 0)
         rows.push(html`<tr>${place(port, listener)}<td colspan="4">no routes</td></tr>\n`)
       for (const route of listener.routes) {
-        if (routes++ < ROUTES_MAX) rows.push(html`<tr>${place(port, listener)}${facts(route)}</tr>\n`)
+        if (routes++ < ROUTES_MAX) rows.push(html`<tr>${place(port, listener)}${facts(route, unexpand)}</tr>\n`)
       }
     }
   }
@@ -83,8 +84,8 @@ function place(port: number, listener: Listener): Html {
   return html`<td>${port}</td><td>${listener.name}</td><td>${listener.hostname}</td>`
 }
 
-function facts(route: RouteSpec): Html {
-  const matches = route.matches.map((match) => html`<code>${matchText(match)}</code><br>`)
+function facts(route: RouteSpec, unexpand: Unexpand | null): Html {
+  const matches = route.matches.map((match) => html`<code>${matchText(match, unexpand)}</code><br>`)
   const backends = route.backends.map((b) => html`${b.backend} (${b.weight})<br>`)
   const hosts = route.hostnames.length === 0 ? html`` : html`<br>${route.hostnames.join(', ')}`
   const policies = Object.keys(route.policies).join(', ')
@@ -92,9 +93,9 @@ function facts(route: RouteSpec): Html {
 }
 
 /** Header and query matches show their names only: their values may be keys. */
-function matchText(match: RouteMatch): string {
-  const [kind, path] = Object.entries(match.path)[0] ?? ['', '']
+function matchText(match: RouteMatch, unexpand: Unexpand | null): string {
+  const [kind, path] = Object.entries<string>(match.path)[0] ?? ['', '']
   const headers = match.headers.map(({ name }) => ` header ${name}`).join('')
   const query = match.query.map(({ name }) => ` query ${name}`).join('')
-  return `${match.method ?? 'any method'} ${kind} ${path}${headers}${query}`
+  return `${match.method ?? 'any method'} ${kind} ${unexpand?.(path) ?? path}${headers}${query}`
 }

@@ -4,6 +4,7 @@
  * like a secret, and credentials inside other text (an Authorization value, the user part of a URL).
  */
 import { isSecret } from '#engine/kit/secret.ts'
+import type { Unexpand } from './unexpand.ts'
 
 export const REDACTED = '<redacted>'
 
@@ -38,49 +39,76 @@ export function redactText(text: string): string {
     .replace(PARAMETER, (all, mark: string, name: string) => (isSensitive(name) ? `${mark}${name}=${REDACTED}` : all))
 }
 
-/** The copy: plain data, ready for JSON.stringify. Numbers and booleans are never secret. */
-export function redact(value: unknown): unknown {
-  return copy(value, false, 0)
+/**
+ * The copy: plain data, ready for JSON.stringify. Numbers and booleans are never secret. `unexpand`: what came from the
+ * environment becomes a reference to it, but for addresses (ADDRESSES).
+ */
+export function redact(value: unknown, unexpand: Unexpand | null = null): unknown {
+  return new Copy(unexpand).copy(value, false, 0)
 }
 
-function copy(value: unknown, hidden: boolean, depth: number): unknown {
-  if (typeof value === 'string') return hidden ? REDACTED : redactText(value)
-  if (value === null || typeof value === 'number' || typeof value === 'boolean') return value
-  if (typeof value !== 'object') return value === undefined ? undefined : String(typeof value)
-  if (isSecret(value) || value.constructor?.name === 'Secret' || ArrayBuffer.isView(value)) return REDACTED
-  if (depth >= DEPTH_MAX) return '<too deep>'
-  if (Array.isArray(value)) return copyList(value, hidden, depth)
-  if (value instanceof Map) return copyObject(Object.fromEntries(value), hidden, depth)
-  if (value instanceof Set) return copyList([...value], hidden, depth)
-  return copyObject(value, hidden, depth)
-}
+/** Names of fields that say where something is: harmless, and what whoever debugs looks for. */
+const ADDRESSES: ReadonlySet<string> = new Set([
+  'host',
+  'hostname',
+  'hostnames',
+  'address',
+  'adminAddr',
+  'statsAddr',
+  'readinessAddr'
+])
 
-/** Flat header lists put the value behind its name, so text behind a sensitive name is hidden. */
-function copyList(list: readonly unknown[], hidden: boolean, depth: number): unknown[] {
-  return list.map((item, i) => {
-    const before = i === 0 ? '' : list[i - 1]
-    const follows = typeof before === 'string' && HEADER_NAME.test(before) && isSensitive(before)
-    return copy(item, hidden || follows, depth + 1)
-  })
-}
+/** What a field of a Snapshot is called; names that the file gives may be values. */
+const FIELD = /^[A-Za-z]+$/
 
-function copyObject(from: object, hidden: boolean, depth: number): Record<string, unknown> {
-  const entries = Object.entries(from)
-  const named =
-    entries.some(([key, v]) => isNameField(key) && typeof v === 'string' && isSensitive(v)) || isKeyInHeader(from)
-  const isMcpTarget = 'args' in from || 'hasTls' in from
-  const out: [string, unknown][] = entries.map(([key, value]) => {
-    // The name itself stays readable: it says what is hidden.
-    if (named && isNameField(key) && !hidden) return [key, copy(value, false, depth + 1)]
-    const shown = isMcpTarget ? shownOfTarget(key, value) : null
-    if (shown !== null) return [key, shown]
-    return [
-      key,
-      copy(value, hidden || named || key === 'env' || (isSensitive(key) && !areRules(key, value)), depth + 1)
-    ]
-  })
-  // Object.fromEntries defines own properties: a key "__proto__" stays data.
-  return Object.fromEntries(out)
+class Copy {
+  readonly #unexpand: Unexpand | null
+
+  constructor(unexpand: Unexpand | null) {
+    this.#unexpand = unexpand
+  }
+
+  copy(value: unknown, hidden: boolean, depth: number, isAddress = false): unknown {
+    if (typeof value === 'string') return hidden ? REDACTED : redactText(isAddress ? value : this.#text(value))
+    if (value === null || typeof value === 'number' || typeof value === 'boolean') return value
+    if (typeof value !== 'object') return value === undefined ? undefined : String(typeof value)
+    if (isSecret(value) || value.constructor?.name === 'Secret' || ArrayBuffer.isView(value)) return REDACTED
+    if (depth >= DEPTH_MAX) return '<too deep>'
+    if (Array.isArray(value)) return this.#list(value, hidden, depth, isAddress)
+    if (value instanceof Map) return this.#object(Object.fromEntries(value), hidden, depth)
+    if (value instanceof Set) return this.#list([...value], hidden, depth, isAddress)
+    return this.#object(value, hidden, depth)
+  }
+
+  /** Flat header lists put the value behind its name, so text behind a sensitive name is hidden. */
+  #list(list: readonly unknown[], hidden: boolean, depth: number, isAddress: boolean): unknown[] {
+    return list.map((item, i) => {
+      const before = i === 0 ? '' : list[i - 1]
+      const follows = typeof before === 'string' && HEADER_NAME.test(before) && isSensitive(before)
+      return this.copy(item, hidden || follows, depth + 1, isAddress)
+    })
+  }
+
+  #object(from: object, hidden: boolean, depth: number): Record<string, unknown> {
+    const entries = Object.entries(from)
+    const named =
+      entries.some(([key, v]) => isNameField(key) && typeof v === 'string' && isSensitive(v)) || isKeyInHeader(from)
+    const isMcpTarget = 'args' in from || 'hasTls' in from
+    const out: [string, unknown][] = entries.map(([key, value]) => {
+      // The name itself stays readable: it says what is hidden.
+      if (named && isNameField(key) && !hidden) return [key, this.copy(value, false, depth + 1)]
+      const shown = isMcpTarget ? shownOfTarget(key, value) : null
+      if (shown !== null) return [key, this.#text(shown)]
+      const hides = hidden || named || key === 'env' || (isSensitive(key) && !areRules(key, value))
+      return [FIELD.test(key) ? key : this.#text(key), this.copy(value, hides, depth + 1, ADDRESSES.has(key))]
+    })
+    // Object.fromEntries defines own properties: a key "__proto__" stays data.
+    return Object.fromEntries(out)
+  }
+
+  #text(text: string): string {
+    return this.#unexpand?.(text) ?? text
+  }
 }
 
 /** What an MCP target is shown: a key, whatever its header is called. */

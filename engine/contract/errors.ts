@@ -16,6 +16,11 @@ export interface ErrorRow {
 
 export const ERRORS = {
   BAD_REQUEST: row(400, 'downstream', 'the request is malformed'),
+  TLS_ON_PLAIN_PORT: row(
+    400,
+    'downstream',
+    'this port speaks HTTP without TLS: use http:// here, or an HTTPS listener'
+  ),
   BAD_FRAMING: row(400, 'downstream', 'the request is framed ambiguously: check Content-Length and Transfer-Encoding'),
   BAD_HOST: row(400, 'downstream', 'the request needs exactly one valid Host header'),
   BAD_TARGET: row(400, 'downstream', 'the request target is not a valid path or absolute URL'),

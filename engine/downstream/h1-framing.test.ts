@@ -1,6 +1,7 @@
 /** What a client may not send: refused by status, with the connection closed and nothing sent upstream. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import tls from 'node:tls'
 import { type Origin, startOrigin, statuses } from '#engine/testing/origin.ts'
 import { exchangeRaw } from '#engine/testing/raw.ts'
 import { type Stack, startStack } from '#engine/testing/stack.ts'
@@ -91,7 +92,8 @@ const REFUSED: readonly (readonly [string, string, number])[] = [
   ['an unknown method', `FOO / HTTP/1.1\r\n${HOST}\r\n`, 501],
   ['a method in lower case', `get / HTTP/1.1\r\n${HOST}\r\n`, 501],
   ['CONNECT', 'CONNECT a.test:80 HTTP/1.1\r\nHost: a.test:80\r\n\r\n', 405],
-  ['a TLS hello', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 501]
+  ['a TLS hello', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400],
+  ['a byte that only begins like one', '\x16\x04\x01', 501]
 ]
 
 /** Bodies that break after a good head: whatever went upstream must not be taken for a whole request. */
@@ -127,6 +129,21 @@ for (const sockets of ['handles', 'net'] as const) {
     after(() => {
       stack.close()
       origin.close()
+    })
+
+    it('a client of https:// at a port without TLS says so, and the log does', async () => {
+      const code = await new Promise((resolve) => {
+        const socket = tls.connect({ port: stack.port, host: '127.0.0.1', rejectUnauthorized: false })
+        socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code))
+      })
+      equal(code, 'ERR_SSL_WRONG_VERSION_NUMBER')
+      // A hello that comes byte by byte.
+      deepEqual(statuses(await exchangeRaw(stack.port, '\x16')), [400])
+      await stack.recorded(2)
+      deepEqual(
+        stack.records.map(({ error }) => error),
+        ['TLS_ON_PLAIN_PORT', 'TLS_ON_PLAIN_PORT']
+      )
     })
 
     for (const [name, bytes, status] of REFUSED) {

@@ -17,7 +17,7 @@ import { BULK_BODY, BULK_NONE, type Wire } from '#engine/socket/wire.ts'
 import type { Http1Connection } from './h1.ts'
 import { AHEAD_BYTES_MAX, Ahead } from './h1-ahead.ts'
 import { WAIT_BODY, WAIT_CLIENT, WAIT_HEAD, WAIT_NOTHING, WAIT_REQUEST, WAIT_REST, WAIT_SERVER } from './h1-deadline.ts'
-import { codeOfFault, isForeign, readRequest } from './h1-request.ts'
+import { codeOfFault, isForeign, isTlsHandshake, readRequest } from './h1-request.ts'
 import type { HttpServer } from './http-server.ts'
 
 /** So much of a request is read when it has been answered already: a whole prompt with pictures. */
@@ -89,7 +89,7 @@ export class Http1Reading implements MessageHandler {
       if (next < 0) {
         this.parsing = false
         const isFirst = parser.fault === FAULT_METHOD && !connection.deadline.hasServed && at === start
-        if (isFirst && isForeign(this.#server.llhttp.memory.bytes, start, end)) connection.destroy()
+        if (isFirst) this.#failAtFirst(start, end)
         else this.#fail(parser.fault)
         return
       }
@@ -230,6 +230,14 @@ export class Http1Reading implements MessageHandler {
   refuse(code: ErrorCode): void {
     this.#refusal = code
     this.#fail(FAULT_REFUSED)
+  }
+
+  /** What begins the connection is not HTTP/1: whoever can be told is told why. */
+  #failAtFirst(start: number, end: number): void {
+    const { bytes } = this.#server.llhttp.memory
+    if (this.#connection.tls === null && isTlsHandshake(bytes, start, end)) this.refuse('TLS_ON_PLAIN_PORT')
+    else if (isForeign(bytes, start, end)) this.#connection.destroy()
+    else this.#fail(FAULT_METHOD)
   }
 
   #fail(fault: number): void {

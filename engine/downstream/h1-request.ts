@@ -10,6 +10,8 @@ import { isAuthority, parseTarget } from '#engine/http/target.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 
 const FOREIGN_BYTES_MAX = 1024
+const TLS_HANDSHAKE = 0x16
+const TLS_MAJOR = 3
 
 /**
  * Decides what llhttp leaves open: Host, target, coding, version, Expect, Upgrade. `framing` is that of
@@ -84,6 +86,18 @@ export function isForeign(bytes: Buffer, start: number, end: number): boolean {
   const text = bytes.latin1Slice(start, Math.min(end, start + FOREIGN_BYTES_MAX))
   const line = text.indexOf('\r\n')
   return line > 0 && !text.slice(0, line).includes(' HTTP/')
+}
+
+/**
+ * Whether what begins a connection, at [start, end) of `bytes`, is TLS: a record of a handshake (RFC 8446 section
+ * 5.1). No method begins with its first byte, which may come alone.
+ *
+ * It gets an answer in clear text like every other refusal, as from nginx and HAProxy, and no TLS alert: clients then
+ * say "wrong version number", which is known as the sign of https:// at a port without TLS. Tried with curl, Node and
+ * Python: an alert makes them say "tlsv1 alert protocol version", which sends people to look at versions of TLS.
+ */
+export function isTlsHandshake(bytes: Buffer, start: number, end: number): boolean {
+  return bytes[start] === TLS_HANDSHAKE && (end === start + 1 || bytes[start + 1] === TLS_MAJOR)
 }
 
 /** What the parser's fault (llhttp-faults.ts) means for the client. */

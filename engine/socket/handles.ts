@@ -116,9 +116,14 @@ export function findHandles(): Handles | null {
     const pipeKind = (pipe.constants as { SOCKET: number }).SOCKET
     const layoutIsKnown =
       stream.kReadBytesOrError === STATE_READ && stream.kLastWriteWasAsync === STATE_ASYNC && state.length >= 4
-    const methods: (keyof Handle)[] = [
-      ...(['readStart', 'readStop', 'useUserBuffer', 'writeLatin1String', 'writeBuffer', 'writev'] as const)
-    ]
+    const methods = [
+      'readStart',
+      'readStop',
+      'useUserBuffer',
+      'writeLatin1String',
+      'writeBuffer',
+      'writev'
+    ] as const satisfies readonly (keyof Handle)[]
     if (!layoutIsKnown || methods.some((name) => typeof Tcp.prototype[name] !== 'function')) return null
     const wrapTls = findTls(binding)
     if (wrapTls === null) return null

@@ -8,6 +8,7 @@
  * work where "{" and ":" would mean something (flow lists, JSON). Values are put in afterwards, into
  * scalars; what stands in a comment is never looked at.
  */
+import type { Expanded } from '#engine/ir/expanded.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -73,6 +74,27 @@ export class References {
 export function fill(masked: string, parts: readonly string[]): string {
   let next = 0
   return masked.replace(MASK, (mask) => parts[next++] ?? mask)
+}
+
+/** A scalar, of which `masked` had the masks of `references`, whose values `parts` are. */
+export function expandedOf(
+  masked: string,
+  value: string,
+  references: readonly Reference[],
+  parts: readonly string[]
+): Expanded {
+  const written = references.map(({ text }) => text)
+  const variables = parts.map((part, i) => ({ written: written[i]!, value: part }))
+  return {
+    written: fill(masked, written),
+    value,
+    variables: variables.filter(({ written: text, value: part }) => isFromOutside(text, part))
+  }
+}
+
+/** Not for what stands in the file: "$$", hashes of passwords, a default. */
+function isFromOutside(reference: string, value: string): boolean {
+  return reference !== value && reference !== '$$' && !reference.endsWith(`:-${value}}`)
 }
 
 /** The value of a reference. */

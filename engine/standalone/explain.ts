@@ -57,9 +57,24 @@ function problemsOf(
     if (branch !== undefined) return branch.flatMap((inner) => problemsOf(inner, path, source, known))
   }
   const aboutKey = issue.code === 'invalid_key' || (issue.code === 'invalid_type' && issue.expected === 'never')
+  const offset = source.locate(path, aboutKey ? 'key' : 'value')
   return [
-    { path, offset: source.locate(path, aboutKey ? 'key' : 'value'), message: issue.message, hint: hintOf(issue) }
+    issue.input === null
+      ? emptyProblem(issue, path, offset)
+      : { path, offset, message: issue.message, hint: hintOf(issue) }
   ]
+}
+
+/** A key with nothing behind it, or with null. */
+function emptyProblem(issue: Issue, path: Path, offset: number): Problem {
+  const wanted = issue.message.replace(/, not empty$/, '')
+  const entries = issue.code === 'invalid_type' && issue.expected === 'array' ? ' (each entry begins with "- ")' : ''
+  return {
+    path,
+    offset,
+    message: `is empty: ${wanted}${entries}`,
+    hint: 'write what belongs here, indented more than the key, or take the key out'
+  }
 }
 
 /** Whether a branch of a union was the wrong one altogether, so that its other mistakes say nothing. */

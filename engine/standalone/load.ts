@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import type { Policy } from '#engine/contract/policy.ts'
+import type { Expanded } from '#engine/ir/expanded.ts'
 import { share } from '#engine/ir/share.ts'
 import { checkModelPolicies } from './ai/check.ts'
 import { checkTransport } from './backend-policies/check.ts'
@@ -57,7 +58,13 @@ export type LoadResult = LoadOutcome & {
 }
 
 type LoadOutcome =
-  | { readonly ok: true; readonly snapshot: SnapshotDraft; readonly warnings: readonly string[] }
+  | {
+      readonly ok: true
+      readonly snapshot: SnapshotDraft
+      readonly warnings: readonly string[]
+      /** What of it came from the environment. */
+      readonly expanded: readonly Expanded[]
+    }
   | { readonly ok: false; readonly errors: readonly ConfigError[] }
 
 /** Never throws, whatever the text is. Errors come in the order of the file. */
@@ -86,7 +93,7 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
     ok: false,
     errors: once(problems, source)
       .toSorted((a, b) => a.offset - b.offset)
-      .map(({ path, offset, message, hint }) => ({
+      .map(({ path, offset, message, hint = variableHint(source, offset) }) => ({
         ...place(offset),
         path: formatPath(path),
         message,
@@ -139,7 +146,15 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
     ...shadowed(snapshot.binds, outcome.value.binds?.length ?? 0, source),
     ...policyWarnings(raw, source, options.policies, schema.policies)
   ]
-  return { ok: true, snapshot, warnings: once(doubts, source).map((doubt) => warningText(doubt, source, options.file)) }
+  const warnings = once(doubts, source).map((doubt) => warningText(doubt, source, options.file))
+  return { ok: true, snapshot, warnings, expanded: [...source.expanded.values()] }
+}
+
+/** Whoever reads the file does not see the value that is wrong. */
+function variableHint(source: PlacedSource, offset: number): string | undefined {
+  const variables = source.expanded.get(offset)?.variables ?? []
+  if (variables.length === 0) return undefined
+  return `here stands the value of ${[...new Set(variables.map(({ written }) => written))].join(' and ')}`
 }
 
 /** By the paths of the file as it was written. A policy with several targets is checked at each of them. */

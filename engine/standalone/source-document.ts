@@ -3,12 +3,11 @@
  * and names every mistake of syntax. Whatever source-events.ts will not judge is judged here.
  */
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type Scalar, type YAMLMap } from 'yaml'
-import { type Environment, expand, fill, plainValue, type References } from './expand.ts'
+import type { Expanded } from '#engine/ir/expanded.ts'
+import { type Environment, expand, expandedOf, fill, plainValue, type References } from './expand.ts'
 import type { Path, Problem } from './problems.ts'
 import { ALIASED_VALUES_MAX, DEPTH_MAX, type Source, TEXT_LENGTH_MAX, UNREADABLE } from './source-shape.ts'
-
-/** After the first few, syntax errors are consequences of each other. */
-const SYNTAX_ERRORS_MAX = 10
+import { syntaxProblems } from './source-syntax.ts'
 
 const TAGS = /^tag:yaml\.org,2002:(?:str|int|float|bool|null|map|seq)$/
 
@@ -31,6 +30,8 @@ class Reader {
   readonly #places = new WeakMap<object, Map<PropertyKey, Place>>()
   /** What each anchor stands for; 'open' while the anchored value itself is being read. */
   readonly #anchors = new Map<string, { readonly value: unknown; readonly size: number } | 'open'>()
+  readonly #expanded = new Map<number, Expanded>()
+  readonly #lines = new LineCounter()
   #values = 0
   #aliased = 0
 
@@ -41,14 +42,15 @@ class Reader {
   }
 
   run(): Source {
-    const lines = new LineCounter()
+    const lines = this.#lines
     const finish = (value: unknown, broken: boolean, warnings: Source['warnings']): Source => ({
       value,
       problems: this.#problems,
       broken,
       warnings,
       locate: (path, what) => this.#locate(value, path, what),
-      position: (offset) => positionOf(lines, offset)
+      position: (offset) => positionOf(lines, offset),
+      expanded: this.#expanded
     })
     if (this.#text.length > TEXT_LENGTH_MAX) {
       this.#report([], 0, `is larger than ${TEXT_LENGTH_MAX} characters`)
@@ -84,9 +86,7 @@ class Reader {
         uniqueKeys: false,
         logLevel: 'error'
       })
-      for (const { code, message, pos } of document.errors.slice(0, SYNTAX_ERRORS_MAX)) {
-        this.#report([], pos[0], syntaxMessage(code, message))
-      }
+      this.#problems.push(...syntaxProblems(this.#references.masked, document.errors))
       return document
     } catch (error) {
       this.#report([], 0, `cannot be read as YAML: ${(error as Error).message}`)
@@ -102,7 +102,10 @@ class Reader {
     if (isAlias(node)) return this.#alias(node.source, offsetOf(node), path)
     if (!isScalar(node) && !isMap(node) && !isSeq(node)) return null
     if (node.tag !== undefined && !TAGS.test(node.tag)) {
-      this.#report(path, offsetOf(node), `the tag ${node.tag} is not supported`)
+      const isLocal = node.tag.startsWith('!')
+      const hint = isLocal ? 'to mean a text that begins with "!", put all of it in quotes' : undefined
+      const offset = isLocal ? this.#text.lastIndexOf(node.tag, offsetOf(node)) : offsetOf(node)
+      this.#report(path, Math.max(0, offset), `the tag ${node.tag} is not supported`, hint)
       return UNREADABLE
     }
     if (path.length > DEPTH_MAX) {
@@ -143,7 +146,9 @@ class Reader {
       const key = offsetOf(pair.key)
       const first = places.get(name)
       if (first !== undefined || name === '__proto__') {
-        this.#report(at, key, first === undefined ? 'is not allowed as a key' : 'is given twice')
+        if (first === undefined) this.#report(at, key, 'is not allowed as a key')
+        else
+          this.#report(at, key, 'is given twice', `the first is in line ${this.#lineOf(first.key)}: keep one of them`)
         continue
       }
       const value = isEmpty(pair.value) ? key : offsetOf(pair.value)
@@ -181,7 +186,7 @@ class Reader {
 
   #alias(name: string, offset: number, path: Path): unknown {
     const anchored = this.#anchors.get(name)
-    if (anchored === undefined) this.#report(path, offset, `there is no anchor "${name}" above this alias`)
+    if (anchored === undefined) this.#unknownAlias(name, offset, path)
     else if (anchored === 'open') this.#report(path, offset, `the alias "${name}" stands inside of what it repeats`)
     if (anchored === undefined || anchored === 'open') return UNREADABLE
     this.#aliased += anchored.size
@@ -190,6 +195,13 @@ class Reader {
       this.#report(path, offset, `aliases add more than ${ALIASED_VALUES_MAX} values`)
     }
     return anchored.value
+  }
+
+  /** Most are no aliases: a host such as *.example.com, or a star alone. */
+  #unknownAlias(name: string, offset: number, path: Path): void {
+    const hint = `to mean a text that begins with "*", put it in quotes: "*${name}"`
+    if (/^(?:[.-].*)?$/.test(name)) this.#report(path, offset, 'without quotes, * begins an alias of YAML', hint)
+    else this.#report(path, offset, `there is no anchor "${name}" above this alias`, hint)
   }
 
   /** The scalar's text with its references replaced; null when it has none. */
@@ -205,10 +217,17 @@ class Reader {
       if ('value' in expansion) parts.push(expansion.value)
       else this.#report(path, start, expansion.problem, expansion.hint)
     }
-    return parts.length === references.length ? fill(masked, parts) : UNREADABLE
+    if (parts.length < references.length) return UNREADABLE
+    const value = fill(masked, parts)
+    this.#expanded.set(start, expandedOf(masked, value, references, parts))
+    return value
   }
 
   // --- places ---
+
+  #lineOf(offset: number): number {
+    return positionOf(this.#lines, offset).line
+  }
 
   #report(path: Path, offset: number, message: string, hint?: string): void {
     this.#problems.push({ path, offset, message, hint })
@@ -240,14 +259,6 @@ function offsetOf(node: unknown): number {
 /** Whether a value was left out ("key:"), so that it has no place of its own. */
 function isEmpty(node: unknown): boolean {
   return node === null || (isScalar(node) && node.value === null && !node.source)
-}
-
-function syntaxMessage(code: string, message: string): string {
-  if (code === 'RESOURCE_EXHAUSTION') return 'is nested too deeply'
-  const text = message.replace(/[\ue000\ue001]+/g, '$...')
-  if (code === 'TAB_AS_INDENT') return 'tabs cannot indent YAML: use spaces'
-  if (code === 'MULTIPLE_DOCS') return 'a configuration is one YAML document, this begins a second one'
-  return text.charAt(0).toLowerCase() + text.slice(1)
 }
 
 function positionOf(lines: LineCounter, offset: number): { line: number; column: number } {

@@ -16,7 +16,8 @@ import {
   type ScalarEvent,
   type SequenceEvent
 } from 'js-yaml'
-import { type Environment, expand, fill, plainValue, type References } from './expand.ts'
+import type { Expanded } from '#engine/ir/expanded.ts'
+import { type Environment, expand, expandedOf, fill, plainValue, type References } from './expand.ts'
 import type { Path } from './problems.ts'
 import { ALIASED_VALUES_MAX, DEPTH_MAX, type Source, TEXT_LENGTH_MAX } from './source-shape.ts'
 
@@ -58,7 +59,7 @@ const ODD_TEXT = new RegExp(
   [
     '\\ufffd',
     '\\r(?!\\n)',
-    '^(?:%|\\.\\.\\.|--- *[^\\s]| +(?:---|\\.\\.\\.)\\s)',
+    '^(?: *%|\\.\\.\\.|--- *[^\\s]| +(?:---|\\.\\.\\.)\\s)',
     '(?:^|[\\s,[{])\\?\\s',
     '^[ \\t]*:',
     '\\\\\\r?\\n',
@@ -90,6 +91,7 @@ class Reader {
   readonly #places = new Map<object, readonly (string | number)[]>()
   /** What each anchor stands for; 'open' while the anchored value itself is being read. */
   readonly #anchors = new Map<string, { readonly value: unknown; readonly size: number } | 'open'>()
+  readonly #expanded = new Map<number, Expanded>()
   /** Of the next event. */
   #next = 0
   /** Offset behind the last scalar, anchor or alias. */
@@ -126,7 +128,8 @@ class Reader {
       position: (offset) => {
         lines ??= lineStarts(this.#text)
         return positionIn(lines, offset)
-      }
+      },
+      expanded: this.#expanded
     }
   }
 
@@ -279,7 +282,9 @@ class Reader {
       if ('problem' in expansion) throw ODD
       parts.push(expansion.value)
     }
-    return fill(masked, parts)
+    const value = fill(masked, parts)
+    this.#expanded.set(this.#offset, expandedOf(masked, value, references, parts))
+    return value
   }
 }
 

@@ -1,4 +1,5 @@
 /** What reading the text of a configuration file gives, whichever way it was read. */
+import type { Expanded } from '#engine/ir/expanded.ts'
 import type { Path, Problem } from './problems.ts'
 
 export const TEXT_LENGTH_MAX = 16 * 1024 * 1024
@@ -17,6 +18,8 @@ export interface Source {
   /** The text could not be understood as a whole: there is nothing to validate. */
   readonly broken: boolean
   readonly warnings: readonly { readonly offset: number; readonly message: string }[]
+  /** By the offset at which they begin. */
+  readonly expanded: ReadonlyMap<number, Expanded>
   /** Offset of the key or the value at `path`, or of the nearest thing around it that exists. */
   locate(path: Path, what: 'key' | 'value'): number
   /** Line and column (from 1) of an offset. */

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { loadConfig } from './load.ts'
 import { readSource } from './source.ts'
-import { mistakes, POLICIES, warningsOf } from './testing/fakes.ts'
+import { hints, mistakes, POLICIES, warningsOf } from './testing/fakes.ts'
 
 test('traps of YAML are mistakes with a place, and never exceptions', () => {
   const table: [text: string, message: RegExp][] = [
@@ -14,7 +14,7 @@ test('traps of YAML are mistakes with a place, and never exceptions', () => {
     ['config:\n\tadminAddr: x', /^2:1: : tabs cannot indent YAML: use spaces$/],
     ['config: *nobody', /^1:9: config: there is no anchor "nobody" above this alias$/],
     ['config: &c { logging: *c }', /^1:23: config.logging: the alias "c" stands inside of what it repeats$/],
-    ['config: !secret x', /^1:17: config: the tag !secret is not supported$/],
+    ['config: !secret x', /^1:9: config: the tag !secret is not supported$/],
     ['config: !!binary aGk=', /^1:18: config: the tag tag:yaml.org,2002:binary is not supported$/],
     ['config: !!set { a }', /^1:15: config: the tag tag:yaml.org,2002:set is not supported$/],
     ['a: 1\n---\nb: 2', /^2:1: : a configuration is one YAML document, this begins a second one$/],
@@ -24,13 +24,13 @@ test('traps of YAML are mistakes with a place, and never exceptions', () => {
     ['? \n: 1', /^1:\d+: : a key must be a plain word$/],
     ['__proto__: {}', /^1:1: __proto__: is not allowed as a key$/],
     ['<<: { binds: [] }', /^1:1: \["<<"\]: is not a known key$/],
-    ['a: b: c', /^1:4: : nested mappings are not allowed/],
-    ['"a', /^1:\d: : missing closing "quote/],
-    ['{"binds": [', /^1:\d+: : flow /],
+    ['a: b: c', /^1:4: : has ": " in a text without quotes/],
+    ['"a', /^1:1: : the quote \("\) that stands here is not closed$/],
+    ['{"binds": [', /^1:11: : the \[ that stands here is not closed$/],
     ['5', /^1:1: : must be an object with .*binds.*, not 5$/],
     ['[]', /^1:1: : must be an object with .*binds.*, not a list$/],
     ['binds: 5', /^1:8: binds: must be a list, not 5: put it in brackets$/],
-    ['binds:', /^1:1: binds: must be a list, not empty$/],
+    ['binds:', /^1:1: binds: is empty: must be a list \(each entry begins with "- "\)$/],
     ['binds: [{ port: 1, listeners: [{ name: 5 }] }]', /^1:40: .*name: must be a text, not 5: put it in quotes$/],
     ['binds: [{ port: .inf, listeners: [{}] }]', /port: must be a whole number/],
     ['[: '.repeat(3000), /^1:\d+: : is nested too deeply$/],
@@ -44,6 +44,68 @@ test('traps of YAML are mistakes with a place, and never exceptions', () => {
       `${text.slice(0, 60)}\n${all.slice(0, 5).join('\n')}`
     )
   }
+})
+
+test('a mistake of syntax is told where it is to be mended, with a line on how', () => {
+  const listener = (lines: string) => `binds:\n- port: 3000\n  listeners:\n  - ${lines}\n`
+  const table: [text: string, place: string, message: RegExp, hint: RegExp][] = [
+    // The parser reports the end of the line, of the file, and the line behind.
+    [
+      listener('name: "main\n    hostname: a\n    routes: ["b"]'),
+      '4:11',
+      /^the quote \("\) .* not closed$/,
+      /^put " at/
+    ],
+    [
+      listener("name: 'main\n    hostname: a\n    routes: []"),
+      '4:11',
+      /^the quote \('\) .* not closed$/,
+      /written ''$/
+    ],
+    [listener('name: "a: 1\n       x: 1\n  - name: "b"'), '4:11', /^the quote/, /^put "/],
+    ['{"binds": [{ "name": "a,\n "hostname": "x" }]}', '1:22', /^the quote/, /^put "/],
+    // A text of two lines is none.
+    [
+      listener('name: "a\n       x: 1"\n    routes: [{ a: c: d }]'),
+      '6:19',
+      /^has ": " in a text/,
+      /^put the text in q/
+    ],
+    [
+      'binds: [{ port: 3000, listeners: [{ routes: [] }]\n',
+      '1:9',
+      /^the \{ that stands here is not closed$/,
+      /^put \}/
+    ],
+    [listener('routes: [{ name: a }\n    name: b\n    hostname: c'), '4:13', /^the \[ .* not closed$/, /^put \]/],
+    [listener('hostname: *.example.com'), '4:15', /^without quotes, \* begins an alias/, /: "\*\.example\.com"$/],
+    [listener('routes: [{ hostnames: [*.a.com] }]'), '4:28', /^without quotes, \*/, /: "\*\.a\.com"$/],
+    [listener('routes:\n    - hostnames:\n      - *'), '6:9', /^without quotes, \* begins an alias/, /: "\*"$/],
+    [listener('name: !jwt.sub'), '4:11', /^the tag !jwt\.sub is not supported$/, /begins with "!"/],
+    [listener('name: a\n    routes:'), '5:5', /^is empty: must be a list/, /^write what belongs here/],
+    ['binds:\n- port: 1\n  listeners: [{}]\n  port: 2', '4:3', /^is given twice$/, /^the first is in line 2/],
+    [listener('name: hello: world'), '4:11', /^has ": " in a text without quotes/, /^put the text in quotes/],
+    [listener('name: @a'), '4:11', /^a text that begins with @ needs quotes/, /"@\.\.\."$/],
+    [listener('name: "a\\d"'), '4:13', /^invalid escape sequence \\d$/, /^in double quotes a backslash/],
+    [listener('name: [::1]:80'), '4:16', /^stands behind a value that has ended$/, /^a value that begins with \[/],
+    [listener('name: a\n   routes: []'), '5:4', /^is indented like nothing above it$/, /^begin the line/],
+    [listener('name main\n    routes: []'), '4:5', /^is neither a key nor a value$/, /space behind the colon$/],
+    [listener('name:main\n    routes: []'), '4:5', /^is neither a key nor a value$/, /space behind the colon$/]
+  ]
+  for (const [text, place, message, hint] of table) {
+    assert.equal(mistakes(text).length, 1, mistakes(text).join('\n'))
+    const [, at, said] = /^(\d+:\d+): (?:\S+: |: )?(.*)$/.exec(mistakes(text)[0]!)!
+    assert.equal(at, place, text)
+    assert.match(said!.replace(/^\S*\]\S*: /, ''), message)
+    assert.match(hints(text)[0] ?? '', hint)
+  }
+})
+
+test('a value that is wrong and came from a variable is said to come from it, and is not shown', () => {
+  const text = 'binds: [{ port: $P, listeners: [{ name: "x$N", hostname: a }] }]'
+  const env = { P: 'canary: [', N: ' "canary' }
+  assert.deepEqual(hints(text, env), ['here stands the value of $P', 'here stands the value of $N'])
+  assert.ok(!mistakes(text, env).join().includes('canary'))
 })
 
 test('an alias repeats a value; mistakes in it have the place where it is written', () => {

@@ -40,7 +40,8 @@ const bound = (source: Source): Source => ({
   broken: source.broken,
   warnings: source.warnings,
   locate: (path, what) => source.locate(path, what),
-  position: (offset) => source.position(offset)
+  position: (offset) => source.position(offset),
+  expanded: source.expanded
 })
 
 /** A set and one of its targets. */
@@ -87,6 +88,7 @@ class Placing {
       warnings: this.#source.warnings,
       locate: (path, what) => locate(originOf(path), what),
       position,
+      expanded: this.#source.expanded,
       originOf
     }
   }

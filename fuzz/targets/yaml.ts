@@ -96,7 +96,7 @@ export function run(data: Buffer): void {
  * Mistakes that the thorough way sees in a comment where YAML 1.2.2 (6.7) has none:
  * "[ a: b\n# c\n]", and in "a:\n#c d\n  e\n\nf: 'g h:i\n  j'".
  */
-const FALSE_ALARMS = /^(?:comments must be separated from other tokens|implicit keys need to be on a single line)/
+const FALSE_ALARMS = /^(?:comments must be separated from other tokens|is neither a key nor a value)/
 
 /** Throws where the two differ. Gives whether the short way has read the text. */
 export function compare(text: string, env: Readonly<Record<string, string>>): boolean {

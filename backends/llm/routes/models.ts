@@ -33,8 +33,20 @@ export function namedModels({ groups, modelAliases }: AiBackend): readonly strin
   return [...new Set([...Object.keys(modelAliases), ...fixed])].filter((name) => !name.includes('*'))
 }
 
+/** What a configuration says of its models. */
+export interface Known {
+  readonly names: readonly string[]
+  /** Whether a name that is not listed is served nevertheless: patterns stand for many. */
+  readonly isServed: (name: string) => boolean
+}
+
 /** The list, or the one model that the path ends with; null: there is no such model. */
-export function listing(client: ListClient, path: string, names: readonly string[], owner: string): JsonObject | null {
+export function listing(
+  client: ListClient,
+  path: string,
+  { names, isServed }: Known,
+  owner: string
+): JsonObject | null {
   const one = ONE.exec(path)?.[1]
   if (one === undefined)
     return list(
@@ -42,7 +54,7 @@ export function listing(client: ListClient, path: string, names: readonly string
       names.map((name) => entry(client, name, owner))
     )
   const wanted = decodedOrRaw(one)
-  return names.includes(wanted) ? entry(client, wanted, owner) : null
+  return names.includes(wanted) || isServed(wanted) ? entry(client, wanted, owner) : null
 }
 
 function decodedOrRaw(text: string): string {
