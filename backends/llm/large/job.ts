@@ -12,7 +12,7 @@ import { FORMATS } from '#backends/llm/matrix.ts'
 import { bodyFor, readAhead, readChat } from '#backends/llm/request.ts'
 import { type Call, type PrintedCall, printCall, readCall } from '#backends/llm/routes/call.ts'
 import { type Heard, told } from '#backends/llm/routes/telling.ts'
-import { jsonBytes } from '#engine/kit/shared-bytes.ts'
+import { bufferOf, jsonBytes } from '#engine/kit/shared-bytes.ts'
 
 /** A request's body. */
 interface Given {
@@ -144,7 +144,8 @@ class Bodies {
   take({ id, bytes }: Given): Buffer | null {
     const known = this.#kept.get(id)
     this.#kept.delete(id)
-    const body = bytes === null ? known : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    // What is told again has been read already.
+    const body = known ?? (bytes === null ? undefined : bufferOf(bytes))
     if (body === undefined) return null
     this.#kept.set(id, body)
     for (const old of this.#kept.keys()) {
@@ -161,7 +162,7 @@ class Bodies {
   }
 }
 
-const bodies = new Bodies()
+export const bodies = new Bodies()
 
 function named(bytes: Buffer): Made {
   try {

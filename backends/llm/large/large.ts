@@ -27,6 +27,24 @@ import { LARGE_JOB } from './name.ts'
 /** Bytes: a conversion takes up to 40 ns for each, reading up to 30 ns; a hop takes 90 us. */
 export const LARGE_BYTES = 128 * 1024
 
+interface Edit {
+  readonly edits: AiEdits
+  readonly spoken: FormatName
+}
+
+/** A large request for the thread that looks into it. */
+export interface LargeData {
+  /** As of Given (job.ts). */
+  readonly id: number
+  readonly client: FormatName
+  readonly bytes: Uint8Array
+  readonly path: string
+  readonly query: string
+  readonly model: string
+  readonly isStreamed: boolean
+  readonly edit: Edit | null
+}
+
 /** A request that has not been read here. */
 export class LargeRequest implements ChatRequest {
   readonly client: FormatName
@@ -39,7 +57,7 @@ export class LargeRequest implements ChatRequest {
   readonly isEdited: boolean
   conversation: Conversation | null = null
   noted: Noted | null = null
-  readonly #edit: { readonly edits: AiEdits; readonly spoken: FormatName } | null
+  readonly #edit: Edit | null
   #body: JsonObject | null = null
 
   /** `facts` null: nothing is known yet. */
@@ -59,7 +77,13 @@ export class LargeRequest implements ChatRequest {
     this.#edit = edits === null || facts === null ? null : { edits, spoken: facts.order.format }
   }
 
-  /** Only for who looks into prompts (expressions over `llm`): read when it is asked for, and that takes its time. */
+  /** Plain data that makes another like it. */
+  get data(): LargeData {
+    const { client, bytes, path, query, model, isStreamed } = this
+    return { id: idOf(bytes), client, bytes, path, query, model, isStreamed, edit: this.#edit }
+  }
+
+  /** Read when somebody asks, and that takes its time: expressions over `llm` do in another thread (content.ts). */
   get body(): JsonObject {
     if (this.#body === null) {
       const chat = readChat(this.client, this.bytes, this.path, this.query)
@@ -114,6 +138,13 @@ export async function tellingFor(offload: Offload, job: Omit<TellJob, 'kind'>): 
 const told = new WeakMap<Buffer, number>()
 let lastId = 0
 
+/** The number that `bytes` have in the pool. */
+function idOf(bytes: Buffer): number {
+  const id = told.get(bytes) ?? ++lastId
+  told.set(bytes, id)
+  return id
+}
+
 async function ask<T extends Named | Written | Called>(
   offload: Offload,
   bytes: Buffer,
@@ -124,7 +155,6 @@ async function ask<T extends Named | Written | Called>(
     const made = (await offload.run(LARGE_JOB, { ...job, id: known, bytes: null })) as T | Refused | Forgotten
     if (made.kind !== 'forgotten') return made
   }
-  const id = known ?? ++lastId
-  told.set(bytes, id)
+  const id = idOf(bytes)
   return (await offload.run(LARGE_JOB, { ...job, id, bytes })) as T | Refused
 }
