@@ -50,11 +50,12 @@ export class GuardTap implements CostTap {
   }
 
   get isBusy(): boolean {
-    return this.#work !== null
+    return this.#work !== null || this.#options.inner.isBusy === true
   }
 
   whenDone(step: () => void): void {
-    this.#next = step
+    if (this.#work === null) this.#options.inner.whenDone?.(step)
+    else this.#next = step
   }
 
   body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
@@ -150,6 +151,7 @@ export class GuardTap implements CostTap {
     const next = this.#next
     this.#next = null
     if (this.#error !== null) this.#options.fail(ex, 'UPSTREAM_PROTOCOL')
+    else if (next !== null && this.isBusy) this.whenDone(next)
     else if (next !== null) next()
     else if (this.#hasRoom) ex.server?.resumeBody()
   }

@@ -8,11 +8,14 @@ import { type ChatRequest, readChat } from '#backends/llm/request.ts'
 import type { Noted } from '#backends/llm/said.ts'
 import type { Offload } from '#engine/contract/policy.ts'
 import type { AiEdits } from '#engine/ir/snapshot.ts'
+import { sharedRoom } from '#engine/kit/shared-bytes.ts'
 import type {
   Answered,
   AnswerJob,
   Called,
   CallJob,
+  EventHeard,
+  EventJob,
   Facts,
   Forgotten,
   ModelJob,
@@ -132,6 +135,13 @@ export async function answerFor(offload: Offload, job: Omit<AnswerJob, 'kind'>):
 /** As answerFor, of what is no chat. Rejects when too much waits. */
 export async function tellingFor(offload: Offload, job: Omit<TellJob, 'kind'>): Promise<Answered> {
   return (await offload.run(LARGE_JOB, { kind: 'tell', ...job } satisfies TellJob)) as Answered
+}
+
+/** What a long event of a stream says of its answer's cost. Rejects when too much waits. */
+export async function heardIn(offload: Offload, format: FormatName, event: Buffer): Promise<EventHeard> {
+  const bytes = sharedRoom(event.length)
+  event.copy(bytes)
+  return (await offload.run(LARGE_JOB, { kind: 'event', format, bytes } satisfies EventJob)) as EventHeard
 }
 
 /** Bodies that the pool has been told of. */
