@@ -2,11 +2,13 @@
 import type { JobRows } from '#engine/contract/policy.ts'
 import type { GuardJob } from './llm/guards/job.ts'
 import { GUARD_JOB } from './llm/guards/name.ts'
+import type { ContentArgument } from './llm/large/content.ts'
 import type { LargeJob } from './llm/large/job.ts'
-import { LARGE_JOB } from './llm/large/name.ts'
+import { CONTENT_JOB, LARGE_JOB } from './llm/large/name.ts'
 
 export const jobs: JobRows = {
   // Loaded when they come: a thread that verifies passwords needs no formats.
   [GUARD_JOB]: async (argument) => (await import('./llm/guards/job.ts')).runGuardJob(argument as GuardJob),
+  [CONTENT_JOB]: async (argument) => (await import('./llm/large/told.ts')).toldContent(argument as ContentArgument),
   [LARGE_JOB]: async (argument) => (await import('./llm/large/job.ts')).runLargeJob(argument as LargeJob)
 }

@@ -9,6 +9,7 @@ import { WORKLOADS } from './load/workloads.ts'
 import { type MicroRow, type MicroTiming, microFiles, runMicro } from './micro.ts'
 import { HELP, type Options, parseOptions } from './options.ts'
 import { type Document, loadTable, microTable, passed, save, table } from './report.ts'
+import { runTurns } from './turns/turns.ts'
 
 const RESULTS = new URL('./results/', import.meta.url)
 
@@ -53,6 +54,10 @@ async function main(options: Options): Promise<boolean> {
     const soaks = await runSoak({ requests: options.soak })
     console.log(soaks.map(soakText).join('\n'))
     return soaks.every((soak) => complaints(soak).length === 0)
+  }
+  if (options.turns) {
+    console.log(await runTurns())
+    return true
   }
   const mode = options.quick ? QUICK : FULL
   const rounds = options.rounds ?? mode.load.rounds

@@ -14,7 +14,8 @@ test('without options everything runs and is saved', () => {
     peers: [],
     rounds: null,
     save: true,
-    soak: null
+    soak: null,
+    turns: false
   }
   assert.deepEqual(parse(), expected)
 })

@@ -13,6 +13,7 @@ and every proxy that is installed, on the canonical workloads). Without options:
   --rounds N       interleaved rounds per workload (15; quick: 2)
   --soak N         instead of all that: N chat requests of each kind, and whether Weir keeps
                    memory, sockets or timers of them
+  --turns          instead of all that: the longest turn of the event loop while large bodies pass
   --no-save        write no file to bench/results
   --list           the workloads
   --help           this text
@@ -37,6 +38,7 @@ export interface Options {
   readonly save: boolean
   /** Null: no soak. */
   readonly soak: number | null
+  readonly turns: boolean
 }
 
 export interface Known {
@@ -55,6 +57,7 @@ export function parseOptions(args: readonly string[], known: Known): Options {
       peers: { type: 'string', default: '' },
       rounds: { type: 'string' },
       soak: { type: 'string' },
+      turns: { type: 'boolean', default: false },
       'no-save': { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false }
@@ -71,7 +74,8 @@ export function parseOptions(args: readonly string[], known: Known): Options {
     peers: names('--peers', values.peers, known.peers),
     rounds: values.rounds === undefined ? null : count('--rounds', values.rounds),
     save: !values['no-save'],
-    soak: values.soak === undefined ? null : count('--soak', values.soak, 9_999_999)
+    soak: values.soak === undefined ? null : count('--soak', values.soak, 9_999_999),
+    turns: values.turns
   }
 }
 

@@ -219,7 +219,8 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   onResponseBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
     const bytes = ex.tap === null ? chunk : ex.tap.body(ex, chunk, start, end)
     if (bytes === chunk) return this.#responseBody(ex, chunk, start, end, slot)
-    return bytes === null || this.#responseBody(ex, bytes, 0, bytes.length, null)
+    const hasRoom = bytes === null || this.#responseBody(ex, bytes, 0, bytes.length, null)
+    return hasRoom && ex.tap?.isBusy !== true
   }
 
   #responseBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
@@ -231,8 +232,13 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   onResponseEnd(ex: Exchange, trailers: string): void {
-    const rest = ex.tap === null ? null : ex.tap.end(ex)
+    const { tap } = ex
+    const rest = tap === null || tap.isBusy === true ? null : tap.end(ex)
     if (rest !== null) this.#responseBody(ex, rest, 0, rest.length, null)
+    if (tap?.isBusy === true) {
+      tap.whenDone!(() => this.onResponseEnd(ex, trailers))
+      return
+    }
     if (ex.step === STEP_SENDING) this.#finish(ex, trailers)
     else if (ex.step === STEP_RESPONSE) {
       ex.heldTrailers = trailers

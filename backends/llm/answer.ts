@@ -3,13 +3,13 @@ import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceResponseBody, whenResponse } from '#engine/contract/body.ts'
 import { BODY_STREAM, type Exchange, STEP_RECORDED } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
+import type { Offload } from '#engine/contract/policy.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import { SseReader } from '#engine/http/sse.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import type { FormatName } from './conversation.ts'
 import { DROPPED, type Dropped, listOf } from './dropped.ts'
 import { FormatError, Losses } from './format.ts'
-import { type Framing, framingOf } from './framing.ts'
+import { events, type Framing, framedAs, framingOf } from './framing.ts'
 import type { Guards } from './guards/guards.ts'
 import { writeRejection } from './guards/rejection.ts'
 import { replay } from './held.ts'
@@ -129,7 +129,7 @@ export class Answers {
     const { fail } = this.#context
     // What is noted down is what the client gets.
     const inner = isGuarded ? events : framedAs(ex)
-    const noted = tapOf(chat, format, inner, () => fail(ex, 'UPSTREAM_PROTOCOL'))
+    const noted = tapOf(chat, format, inner, () => fail(ex, 'UPSTREAM_PROTOCOL'), this.#context.offload)
     const seen = isGuarded ? this.#guards.tap(format, noted, framing) : noted
     const tap = new WatchedTap(seen, this.#silence, ex, fail)
     ex.tap = tap
@@ -204,21 +204,12 @@ function whenOver(ex: Exchange, step: () => void): () => void {
   }
 }
 
-/** What guards let go are server-sent events, whatever came. */
-const events = (): Framing => new SseReader()
-
-/** As the answer says that it is framed. */
-function framedAs(ex: Exchange): () => Framing {
-  const type = ex.response!.get('content-type') ?? ''
-  return () => framingOf(type) ?? events()
-}
-
 /**
  * A stream that has been kept, as the client gets it. Has told of its tap when it is done, or settled what it has cost
  * when the exchange is over by then.
  */
 function heldStream(ex: Exchange, { chat, format, streamed }: Translation, given: Buffer, framing: () => Framing) {
-  const tap = tapOf(chat, format, framing, () => {})
+  const tap = tapOf(chat, format, framing, () => {}, null)
   const passing = replay(ex, tap, given)
   if (Buffer.isBuffer(passing)) {
     streamed(tap)
@@ -332,13 +323,20 @@ function readCost(ex: Exchange, format: FormatName, bytes: Buffer): void {
 }
 
 /** `framing`: makes readers of the bytes that the tap will get. */
-function tapOf(chat: ChatRequest, format: FormatName, framing: () => Framing, giveUp: () => void): CostTap {
+function tapOf(
+  chat: ChatRequest,
+  format: FormatName,
+  framing: () => Framing,
+  giveUp: () => void,
+  /** For what is long; null: it is read here. */
+  offload: Offload | null
+): CostTap {
   const isNative = format === chat.client
   const hidesUsage = isNative && format === 'completions' && !chat.wantsUsage
   const from = FORMATS[format]!
   const losses = new Losses()
   const writer = () => FORMATS[chat.client]!.streamWriter(askedOf(chat), losses)
-  const native = isNative ? nativeTap({ format, reader: from.streamReader(), writer, hidesUsage }) : null
+  const native = isNative ? nativeTap({ format, reader: from.streamReader(), writer, hidesUsage, offload }) : null
   const tap = native ?? new ChatTap({ from, framing: framing(), writer: writer(), losses, isNative, giveUp })
   return chat.noted === null ? tap : new NotedTap(tap, chat.noted, format, framing())
 }

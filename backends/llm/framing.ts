@@ -1,4 +1,5 @@
 /** How a streamed answer is cut into events on the wire, by its content type. */
+import type { Exchange } from '#engine/contract/exchange.ts'
 import { SseReader } from '#engine/http/sse.ts'
 import { EventStreamDecoder } from './event-stream.ts'
 import type { WireEvent } from './format.ts'
@@ -23,4 +24,13 @@ const EVENT_STREAM = /^application\/vnd\.amazon\.eventstream\b/i
 export function framingOf(contentType: string): Framing | null {
   if (SSE.test(contentType)) return new SseReader()
   return EVENT_STREAM.test(contentType) ? new EventStream() : null
+}
+
+/** What guards let go are server-sent events, whatever came. */
+export const events = (): Framing => new SseReader()
+
+/** As the answer says that it is framed. */
+export function framedAs(ex: Exchange): () => Framing {
+  const type = ex.response!.get('content-type') ?? ''
+  return () => framingOf(type) ?? events()
 }

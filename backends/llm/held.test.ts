@@ -12,7 +12,7 @@ const tapOf = () => {
   const writer = () => {
     throw new Error('nothing is to be said')
   }
-  return nativeTap({ format: 'completions', reader: streamReader(), writer, hidesUsage: true })!
+  return nativeTap({ format: 'completions', reader: streamReader(), writer, hidesUsage: true, offload: null })!
 }
 
 function streamOf(count: number): Buffer {

@@ -80,7 +80,13 @@ function wireOf(format: keyof typeof STREAMS, end = '\n'): Buffer {
 
 function tapOf(format: FormatName, hidesUsage = false): CostTap {
   const from = FORMATS[format]!
-  return nativeTap({ format, reader: from.streamReader(), writer: () => from.streamWriter(ASKED), hidesUsage })!
+  return nativeTap({
+    format,
+    reader: from.streamReader(),
+    writer: () => from.streamWriter(ASKED),
+    hidesUsage,
+    offload: null
+  })!
 }
 
 /** What the client gets of `wire`, cut at `cuts`. */
@@ -177,5 +183,8 @@ test('what is not understood passes: the client may understand it', () => {
 test('formats without marks have to be read', () => {
   const gemini = FORMATS.gemini!
   const writer = () => gemini.streamWriter(ASKED)
-  assert.equal(nativeTap({ format: 'gemini', reader: gemini.streamReader(), writer, hidesUsage: false }), null)
+  assert.equal(
+    nativeTap({ format: 'gemini', reader: gemini.streamReader(), writer, hidesUsage: false, offload: null }),
+    null
+  )
 })

@@ -4,11 +4,16 @@
  * times what nginx takes to pass it on (docs/design/015-one-conversation.md).
  */
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
-import type { Exchange } from '#engine/contract/exchange.ts'
+import { type Exchange, STEP_RECORDED } from '#engine/contract/exchange.ts'
+import type { Offload } from '#engine/contract/policy.ts'
 import { type SseEvent, SseReader } from '#engine/http/sse.ts'
 import type { ChatError, FormatName } from './conversation.ts'
 import { EventBytes } from './event-bytes.ts'
 import { FormatError, type StreamReader, type StreamWriter } from './format.ts'
+import type { EventHeard } from './large/job.ts'
+import { heardIn, LARGE_BYTES } from './large/large.ts'
+import { inTurn } from './large/turn.ts'
+import { settle } from './said.ts'
 import { BROKEN, Cost, type CostTap, isJson, LINE_ENDS, NOTHING } from './stream.ts'
 
 /**
@@ -28,6 +33,8 @@ export interface NativeParties {
   readonly writer: () => StreamWriter
   /** The client has not asked for the usage chunk (completions) that Weir has asked for. */
   readonly hidesUsage: boolean
+  /** Where long events are read; null: here. */
+  readonly offload: Offload | null
 }
 
 /** Null for a format whose events all have to be read. */
@@ -45,6 +52,9 @@ class NativeTap implements CostTap {
   #isFirst = true
   /** It has said something that is not known here: perhaps its end. */
   #isUnread = false
+  /** Long events that another thread reads. */
+  #pending = 0
+  #next: (() => void) | null = null
 
   constructor(parties: NativeParties, marks: RegExp) {
     this.#parties = parties
@@ -55,7 +65,15 @@ class NativeTap implements CostTap {
     return this.#bytes.isBetween
   }
 
-  body(_ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
+  get isBusy(): boolean {
+    return this.#pending > 0
+  }
+
+  whenDone(step: () => void): void {
+    this.#next = step
+  }
+
+  body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
     const whole = this.#bytes.take(chunk, start, end)
     if (whole === null || !this.#bytes.isBetween) return whole
     const isChunk = whole === chunk
@@ -63,15 +81,16 @@ class NativeTap implements CostTap {
     const text = isChunk ? chunk.latin1Slice(start, end) : whole.latin1Slice()
     if (!this.#isFirst && !this.#marks.test(text)) return whole
     const events = isChunk ? chunk.subarray(start, end) : whole
-    const left = this.#look(events)
+    const left = this.#look(ex, events)
     if (left === events) return whole
     return left.length === 0 ? null : left
   }
 
   /** The last event may lack its empty line; half an event is for nobody. */
-  end(): Buffer | null {
+  end(ex: Exchange): Buffer | null {
     const rest = this.#bytes.rest()
-    const left = rest === null ? null : this.#look(Buffer.concat([rest, LINE_ENDS]))
+    const left = rest === null ? null : this.#look(ex, Buffer.concat([rest, LINE_ENDS]))
+    if (this.isBusy) return left
     if (this.cost.isOver || this.#isUnread || !this.isBetween) return left === null || left.length === 0 ? null : left
     return this.#break({ ...BROKEN, message: 'the provider ended its answer before it was complete' })
   }
@@ -85,13 +104,13 @@ class NativeTap implements CostTap {
   }
 
   /** Reads what matters of whole events. Answers them (a copy, when there are fewer) without those nobody asked for. */
-  #look(events: Buffer): Buffer {
+  #look(ex: Exchange, events: Buffer): Buffer {
     const kept: Buffer[] = []
     let isLess = false
     for (let at = 0; at < events.length; ) {
       const end = at + Math.max(firstBoundaryIn(events, at), 1)
       const event = events.subarray(at, end)
-      if (this.#read(event)) isLess = true
+      if (this.#read(ex, event)) isLess = true
       else kept.push(event)
       at = end
     }
@@ -99,9 +118,45 @@ class NativeTap implements CostTap {
   }
 
   /** True: it says nothing but the usage, and nobody has asked. */
-  #read(bytes: Buffer): boolean {
+  #read(ex: Exchange, bytes: Buffer): boolean {
     const isFirst = this.#isFirst
     if (!isFirst && !this.#marks.test(bytes.latin1Slice())) return false
+    const { format, offload } = this.#parties
+    if (bytes.length <= LARGE_BYTES || offload === null) return this.#readHere(bytes)
+    this.#isFirst = false
+    this.#pending++
+    const read = heardIn(offload, format, bytes)
+    inTurn(
+      read,
+      () => true,
+      (heard) => {
+        const isOwed = this.cost.usage === null
+        // It is owed whatever becomes of the answer.
+        if (heard === null) this.#readHere(bytes)
+        else this.#take(heard)
+        this.#pending--
+        if (ex.step === STEP_RECORDED && isOwed) settle(ex, this.cost)
+        else if (!this.isBusy && ex.step !== STEP_RECORDED) this.#goOn(ex)
+      }
+    )
+    return false
+  }
+
+  #take({ said, isUnread }: EventHeard): void {
+    this.#isUnread ||= isUnread
+    // Who reads one event alone begins anew with it.
+    for (const one of said) if (one.kind !== 'start' || this.cost.model === null) this.cost.note(one)
+  }
+
+  #goOn(ex: Exchange): void {
+    const next = this.#next
+    this.#next = null
+    if (next !== null) next()
+    else ex.server?.resumeBody()
+  }
+
+  /** As #read, of an event that matters. */
+  #readHere(bytes: Buffer): boolean {
     const events: SseEvent[] = []
     new SseReader().push(bytes, 0, bytes.length, events)
     if (events.length === 0) return false

@@ -40,6 +40,14 @@ export class NotedTap implements CostTap {
     return this.#inner.breakOff(error)
   }
 
+  get isBusy(): boolean {
+    return this.#inner.isBusy === true
+  }
+
+  whenDone(step: () => void): void {
+    this.#inner.whenDone?.(step)
+  }
+
   body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
     if (this.#reader !== null) this.#read(this.#reader, chunk, start, end)
     if (this.#noted.hasBegun || CONTENT.test(chunk.latin1Slice(start, end))) this.#noted.heard(turnStartedAt)

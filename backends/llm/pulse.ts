@@ -41,6 +41,14 @@ export class WatchedTap implements CostTap {
     return this.#tap.isBetween
   }
 
+  get isBusy(): boolean {
+    return this.#tap.isBusy === true
+  }
+
+  whenDone(step: () => void): void {
+    this.#tap.whenDone?.(step)
+  }
+
   body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
     const bytes = this.#tap.body(ex, chunk, start, end)
     this.#pulse.heard(bytes !== null)

@@ -4,10 +4,11 @@
  */
 import { charge } from '#engine/contract/buckets.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { ModelContent, Said as Value } from '#engine/contract/model-use.ts'
+import type { ContentJob, ModelContent, Said as Value } from '#engine/contract/model-use.ts'
 import type { Answer, ChatEvent, Conversation, FormatName, Part, Turn, Usage } from './conversation.ts'
 import { countable } from './countable.ts'
 import { isObject } from './fields.ts'
+import { type ContentData, contentJob } from './large/content.ts'
 import { FORMATS } from './matrix.ts'
 import type { ChatRequest } from './request.ts'
 import type { Operation, Sent } from './routes/operation.ts'
@@ -149,6 +150,21 @@ export class Noted implements ModelContent {
 
   params(): Value | undefined {
     return paramsOf(this.#chat)
+  }
+
+  elsewhere(): ContentJob | null {
+    const answer = this.#bytes === null || this.#answer !== null ? null : this.#bytes
+    return contentJob(this.#chat, answer, () => this.#data())
+  }
+
+  /** What another thread has to be told of the answer. */
+  #data(): ContentData {
+    const whole = this.#bytes === null || this.#format === null ? null : { bytes: this.#bytes, format: this.#format }
+    const isTold = whole === null && this.keeps && this.#isOver
+    return {
+      whole,
+      streamed: isTold ? { texts: this.#pieces?.completion() ?? [], calls: this.#pieces?.calls ?? [] } : null
+    }
   }
 }
 

@@ -43,7 +43,9 @@ test('what was asked of a model goes along, where it is read', async () => {
   const said = (value: readonly unknown[]) => () => value
   const request = () => ({ model: 'm', messages: [{ role: 'user' }] })
   const [prompt, completion, toolCalls, params] = [said([1]), said([2]), said([3]), said([4])]
-  ex.llm = { content: { request, prompt, completion, toolCalls, params, serviceTier: () => 'flex' } }
+  ex.llm = {
+    content: { request, prompt, completion, toolCalls, params, serviceTier: () => 'flex', elsewhere: () => null }
+  }
   for (const [source, wanted] of [
     ['[llmRequest.model, llmRequest.messages[0].role]', '["m","user"]'],
     ['[llm.prompt[0], llm.completion[0], llm.toolCalls[0], llm.serviceTier]', '[1,2,3,"flex"]']

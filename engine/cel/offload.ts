@@ -4,12 +4,14 @@
  */
 import { performance } from 'node:perf_hooks'
 import type { Filter } from '#engine/contract/filter.ts'
-import type { ModelContent, ModelUse, Said } from '#engine/contract/model-use.ts'
+import type { ModelContent, ModelUse } from '#engine/contract/model-use.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
+import { SHARED_BYTES, textBytes } from '#engine/kit/shared-bytes.ts'
 import type { Facts } from './exchange.ts'
 import { LOG_ROOTS, REQUEST_ROOTS, RESPONSE_ROOTS } from './exchange.ts'
 import { compileExpression, type Expression } from './expression.ts'
 import { CelError, type Needs, toJson, type Value, type Wanted } from './index.ts'
+import { type PackedContent, packContent, readsContent, unpackContent } from './offload-content.ts'
 
 /** Where the expression runs: which variables there are. */
 export type Phase = 'request' | 'response' | 'log'
@@ -24,6 +26,8 @@ export interface CelJob {
   readonly source: string
   readonly phase: Phase
   readonly facts: PackedFacts
+  /** The value becomes a body: text comes back as its bytes. */
+  readonly wantsBytes: boolean
 }
 
 /** Plain data in, plain data out: what is no JSON value comes back as its JSON. */
@@ -32,12 +36,7 @@ export type CelOutcome =
   | { readonly json: string }
   | { readonly error: string }
 
-const CONTENT = ['prompt', 'completion', 'toolCalls', 'params'] as const
-type PackedContent = { [K in (typeof CONTENT)[number] | 'request']?: Said | undefined } & {
-  serviceTier?: string | undefined
-}
-
-type PackedFacts = Omit<Facts, 'request' | 'response' | 'llm'> & {
+export type PackedFacts = Omit<Facts, 'request' | 'response' | 'llm'> & {
   readonly llm: (Omit<ModelUse, 'content'> & { readonly content: PackedContent }) | null
   /** Flat: name, value, ... */
   readonly requestLines: readonly string[]
@@ -51,24 +50,39 @@ export type RunJob = (name: string, job: unknown) => Promise<unknown>
 export interface Evaluation {
   readonly program: Expression
   readonly phase: Phase
-  /** Only then may `run` return a promise. */
+  /** Only then may `waits` be true. */
   readonly mayWait: boolean
+  /** What it reads of `ex` is so much that `run` returns a promise. */
+  waits(ex: Facts): boolean
   run(ex: Facts): Value | Promise<Value>
 }
 
-export function evaluation(source: string, phase: Phase, wanted: Wanted, offload: RunJob): Evaluation {
+/** `wantsBytes`: the value becomes a body, and may come as its bytes instead of a text. */
+export function evaluation(
+  source: string,
+  phase: Phase,
+  wanted: Wanted,
+  offload: RunJob,
+  wantsBytes = false
+): Evaluation {
   const program = compileExpression(source, ROOTS[phase], wanted)
   const { needs, cost } = program
-  const mayWait = needs.anyBody
-  if (!mayWait) return { program, phase, mayWait, run: (ex) => program.run(ex) }
+  const asksModels = phase !== 'request' && readsContent(needs)
+  const mayWait = needs.anyBody || asksModels
+  if (!mayWait) return { program, phase, mayWait, waits: () => false, run: (ex) => program.run(ex) }
+  const waits = (ex: Facts): boolean => {
+    if (asksModels && ex.llm?.content?.elsewhere() != null) return true
+    if (!needs.anyBody) return false
+    const bytes = lengthOf(ex.requestBytes ?? ex.requestPrefix) + lengthOf(ex.responseBytes ?? ex.responsePrefix)
+    // Whatever is asked of it: to make it a text takes 2 ms for each MiB.
+    return bytes > SHARED_BYTES || cost.mayBeExpensive(bytes)
+  }
   return {
     program,
     phase,
     mayWait,
-    run(ex) {
-      const bytes = lengthOf(ex.requestBytes ?? ex.requestPrefix) + lengthOf(ex.responseBytes ?? ex.responsePrefix)
-      return cost.mayBeExpensive(bytes) ? runElsewhere(program, phase, ex, offload) : program.run(ex)
-    }
+    waits,
+    run: (ex) => (waits(ex) ? runElsewhere({ program, phase, wantsBytes }, ex, offload) : program.run(ex))
   }
 }
 
@@ -84,8 +98,15 @@ export function bodiesOf(programs: readonly Expression[]): NonNullable<Filter['b
   return { ...(request === false ? {} : { request }), ...(response === false ? {} : { response }) }
 }
 
-async function runElsewhere({ source, needs }: Expression, phase: Phase, ex: Facts, offload: RunJob): Promise<Value> {
-  const job: CelJob = { source, phase, facts: pack(ex, needs) }
+interface Asked {
+  readonly program: Expression
+  readonly phase: Phase
+  readonly wantsBytes: boolean
+}
+
+async function runElsewhere({ program, phase, wantsBytes }: Asked, ex: Facts, offload: RunJob): Promise<Value> {
+  const { source, needs } = program
+  const job: CelJob = { source, phase, facts: pack(ex, [needs]), wantsBytes }
   let outcome: CelOutcome
   try {
     outcome = (await offload(CEL_JOB, job)) as CelOutcome
@@ -97,18 +118,10 @@ async function runElsewhere({ source, needs }: Expression, phase: Phase, ex: Fac
   return 'json' in outcome ? (JSON.parse(outcome.json) as Value) : outcome.value
 }
 
-/** What was said travels as the data that the expression reads. */
-function contentOf(content: ModelContent | undefined, needs: Needs): PackedContent {
-  const packed: PackedContent = {}
-  if (content === undefined) return packed
-  for (const part of CONTENT) if (needs.reads(`llm.${part}`)) packed[part] = content[part]()
-  if (needs.reads('llmRequest')) packed.request = content.request()
-  if (needs.reads('llm.serviceTier')) packed.serviceTier = content.serviceTier()
-  return packed
-}
-
-function pack(ex: Facts, needs: Needs): PackedFacts {
+/** `all`: what the expressions read. */
+export function pack(ex: Facts, all: readonly Needs[]): PackedFacts {
   const { client, listener, route } = ex
+  const some = (ask: (needs: Needs) => boolean) => all.some(ask)
   return {
     method: ex.method,
     authority: ex.authority,
@@ -123,18 +136,18 @@ function pack(ex: Facts, needs: Needs): PackedFacts {
     responseBody: ex.responseBody,
     responseBytes: ex.responseBytes,
     // Bytes that are not read do not travel, and those of a whole body do once.
-    requestPrefix: needs.requestPrefix && ex.requestBytes === null ? ex.requestPrefix : null,
-    responsePrefix: needs.responsePrefix && ex.responseBytes === null ? ex.responsePrefix : null,
+    requestPrefix: some((needs) => needs.requestPrefix) && ex.requestBytes === null ? ex.requestPrefix : null,
+    responsePrefix: some((needs) => needs.responsePrefix) && ex.responseBytes === null ? ex.responsePrefix : null,
     jwt: ex.jwt,
     apiKey: ex.apiKey,
     basicAuth: ex.basicAuth,
     metadata: ex.metadata,
-    rawToken: needs.reads('jwt.rawToken') ? ex.rawToken : null,
-    rawKey: needs.reads('apiKey.key') ? ex.rawKey : null,
+    rawToken: some((needs) => needs.reads('jwt.rawToken')) ? ex.rawToken : null,
+    rawKey: some((needs) => needs.reads('apiKey.key')) ? ex.rawKey : null,
     backend: ex.backend,
     backendKind: ex.backendKind,
     mcp: ex.mcp,
-    llm: ex.llm === null ? null : { ...ex.llm, content: contentOf(ex.llm.content, needs) },
+    llm: ex.llm === null ? null : { ...ex.llm, content: packContent(ex.llm.content, all) },
     // Each thread counts from its own start.
     startedAt: ex.startedAt + performance.timeOrigin,
     firstByteAt: shifted(ex.firstByteAt, performance.timeOrigin),
@@ -143,7 +156,7 @@ function pack(ex: Facts, needs: Needs): PackedFacts {
     client: {
       remoteAddress: client.remoteAddress,
       remotePort: client.remotePort,
-      ...(needs.reads('destination.address') ? { localAddress: client.localAddress ?? '' } : {}),
+      ...(some((needs) => needs.reads('destination.address')) ? { localAddress: client.localAddress ?? '' } : {}),
       localPort: client.localPort,
       httpVersion: client.httpVersion,
       tls: client.tls ?? null
@@ -172,8 +185,8 @@ function linesOf(block: HeaderBlock): string[] {
 const COMPILED_MAX = 1_000
 const compiled = new Map<string, Expression>()
 
-/** What the pool runs under CEL_JOB. */
-export function runCelJob({ source, phase, facts }: CelJob): CelOutcome {
+/** The expression that a job names. */
+export function compiledFor(source: string, phase: Phase): Expression {
   const key = `${phase} ${source}`
   let program = compiled.get(key)
   if (program === undefined) {
@@ -181,18 +194,26 @@ export function runCelJob({ source, phase, facts }: CelJob): CelOutcome {
     if (compiled.size >= COMPILED_MAX) compiled.clear()
     compiled.set(key, program)
   }
-  const value = program.run(unpack(facts))
+  return program
+}
+
+/** What the pool runs under CEL_JOB. `told`: what models were asked, and answered, where that is for this thread. */
+export function runCelJob({ source, phase, facts, wantsBytes }: CelJob, told?: ModelContent): CelOutcome {
+  const value = compiledFor(source, phase).run(unpack(facts, told))
   if (value instanceof CelError) return { error: value.message }
+  if (typeof value === 'string' && wantsBytes) return { value: textBytes(value) }
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return { value }
   if (typeof value === 'number' || value instanceof Uint8Array) return { value }
   const json = toJson(value)
-  return typeof json === 'string' ? { json } : { error: json instanceof CelError ? json.message : 'no JSON value' }
+  if (typeof json !== 'string') return { error: json instanceof CelError ? json.message : 'no JSON value' }
+  // Numbers of other types, and times, are a text in JSON, which is not what they are as a body.
+  return wantsBytes && /^[[{]/.test(json) ? { value: textBytes(json) } : { json }
 }
 
-function unpack({ requestLines, responseLines, llm, ...rest }: PackedFacts): Facts {
+export function unpack({ requestLines, responseLines, llm, ...rest }: PackedFacts, told?: ModelContent): Facts {
   return {
     ...rest,
-    llm: llm === null ? null : { ...llm, content: unpackContent(llm.content) },
+    llm: llm === null ? null : { ...llm, content: told ?? unpackContent(llm.content) },
     startedAt: rest.startedAt - performance.timeOrigin,
     firstByteAt: shifted(rest.firstByteAt, -performance.timeOrigin),
     servedAt: shifted(rest.servedAt, -performance.timeOrigin),
@@ -204,17 +225,6 @@ function unpack({ requestLines, responseLines, llm, ...rest }: PackedFacts): Fac
     responseBytes: bufferOf(rest.responseBytes),
     requestPrefix: bufferOf(rest.requestPrefix),
     responsePrefix: bufferOf(rest.responsePrefix)
-  }
-}
-
-function unpackContent(packed: PackedContent): ModelContent {
-  return {
-    request: () => packed.request,
-    prompt: () => packed.prompt,
-    completion: () => packed.completion,
-    toolCalls: () => packed.toolCalls,
-    params: () => packed.params,
-    serviceTier: () => packed.serviceTier
   }
 }
 

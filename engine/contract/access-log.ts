@@ -17,6 +17,11 @@ export interface AccessLogPlan {
   readonly skip: ReadonlySet<string>
   /** Adds the configured fields and returns how many of them failed. Null when there are none. */
   readonly attributes: ((ex: Exchange, into: FieldSink) => number) | null
+  /**
+   * What filter and attributes would give, from another thread, in which they look into a large prompt or answer.
+   * Null: they can do so here. It never rejects. No function: none of them looks into any.
+   */
+  readonly elsewhere: ((ex: Exchange) => Promise<Pick<AccessLogPlan, 'filter' | 'attributes'>> | null) | null
   /** It reads what models answered: llm.completion or llm.toolCalls. */
   readonly readsAnswers: boolean
   /** It reads ex.servedAt or ex.respondedAt. */

@@ -71,10 +71,17 @@ export interface Endpoint {
 export interface ResponseTap {
   /** For bytes [start, end) of `chunk`, valid during the call only. Null: nothing to send yet; `chunk`: just these. */
   body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null
-  /** The upstream's response is complete. Null: nothing more to send. */
+  /** The upstream's response is complete. Null: nothing more to send. Asked again when it was busy with the end. */
   end(ex: Exchange): Buffer | null
   /** It broke off: what tells the client so in its own terms and ends the response; null: the connection says it. */
   fault(ex: Exchange, code: ErrorCode): Buffer | null
+  /**
+   * It works on what has come in turns of its own, and sends that to the client itself: nothing more is read meanwhile,
+   * and the end waits. Not there: never.
+   */
+  readonly isBusy?: boolean
+  /** While it is busy: calls `step`, once, when it is no more, unless the exchange is over by then. */
+  whenDone?(step: () => void): void
 }
 
 /** What a backend may use when it is compiled for the routes of one configuration. */

@@ -5,7 +5,7 @@
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { hasNoContent } from '#engine/http/status.ts'
 import { Pieces } from '#engine/kit/pieces.ts'
-import { SHARED_BYTES, sharedRoom } from '#engine/kit/shared-bytes.ts'
+import { GrowingRoom, SHARED_BYTES, sharedRoom } from '#engine/kit/shared-bytes.ts'
 import { atRoundEnd } from '#engine/socket/round.ts'
 import type { ErrorCode } from './errors.ts'
 import { BODY_LENGTH, BODY_NONE, type BodyTaker, type Exchange, type LocalReply } from './exchange.ts'
@@ -24,6 +24,8 @@ export class Collector implements BodyTaker {
   readonly #pieces = new Pieces()
   /** Where a long body goes as it comes: to join its pieces at the end would take milliseconds. */
   #whole: Buffer | null = null
+  /** The same where nobody has said how long it is. */
+  #room: GrowingRoom | null = null
   #length = 0
 
   /** `done` is called once: with the body, or with null when it is longer than `max` bytes. */
@@ -47,25 +49,39 @@ export class Collector implements BodyTaker {
     if (this.#length > this.#max) {
       this.#pieces.drop()
       this.#whole = null
+      this.#room = null
       this.#done(null)
-    } else if (this.#whole !== null && this.#length <= this.#whole.length) chunk.copy(this.#whole, at, start, end)
+    } else if (this.#room !== null) this.#room.put(chunk, at, start, end)
+    else if (this.#whole !== null && this.#length <= this.#whole.length) chunk.copy(this.#whole, at, start, end)
     else {
       // More has come than was announced.
       if (this.#whole !== null) this.#pieces.adopt(this.#whole.subarray(0, at))
       this.#whole = null
       this.#pieces.push(chunk, start, end)
-      // Who has sent so much may be believed that more comes.
-      if (this.#length > SHARED_BYTES && this.#length <= this.#expected) {
-        this.#whole = joined(this.#pieces.list, Math.min(this.#expected, this.#max))
-        this.#pieces.drop()
-      }
+      if (this.#length > SHARED_BYTES) this.#gather()
     }
     return true
   }
 
+  /** Who has sent so much may be believed that more comes. */
+  #gather(): void {
+    if (this.#length <= this.#expected) this.#whole = joined(this.#pieces.list, Math.min(this.#expected, this.#max))
+    else if (this.#expected === 0) {
+      this.#room = GrowingRoom.open(2 * this.#length, this.#max)
+      if (this.#room === null) return
+      let at = 0
+      for (const piece of this.#pieces.list) {
+        this.#room.put(piece, at, 0, piece.length)
+        at += piece.length
+      }
+    } else return
+    this.#pieces.drop()
+  }
+
   end(): void {
     if (this.#length > this.#max) return
-    if (this.#whole !== null) this.#done(this.#whole.subarray(0, this.#length))
+    if (this.#room !== null) this.#done(this.#room.first(this.#length))
+    else if (this.#whole !== null) this.#done(this.#whole.subarray(0, this.#length))
     // One piece is the rule: it is a copy already.
     else if (this.#pieces.isSingle) this.#done(this.#pieces.first)
     else this.#done(joined(this.#pieces.list, this.#length))

@@ -3,6 +3,12 @@
 /** JSON as expressions read it. */
 export type Said = readonly unknown[] | Readonly<Record<string, unknown>>
 
+/** Plain data from which a row of the jobs (JobRows) makes a ModelContent, in another thread. */
+export interface ContentJob {
+  readonly job: string
+  readonly argument: object
+}
+
 /**
  * What was said, worked out when somebody asks, from what the backend holds anyway. Undefined: not known here. Must
  * not throw.
@@ -20,6 +26,8 @@ export interface ModelContent {
   params(): Said | undefined
   /** Of a whole answer; streams tell it in ModelUse. */
   serviceTier(): string | undefined
+  /** How another thread gets the same; null: there is so little of it that it can be worked out here. */
+  elsewhere(): ContentJob | null
 }
 
 /** Of the last attempt. A new object per attempt; its backend fills it in as it learns more. */

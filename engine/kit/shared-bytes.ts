@@ -15,6 +15,47 @@ export function sharedRoom(length: number): Buffer {
   return Buffer.from(new SharedArrayBuffer(length, { maxByteLength: length }), 0, length)
 }
 
+/** Address space that one GrowingRoom may reserve; it takes memory for what has been put only. */
+const GROWING_BYTES_MAX = 256 * 1024 * 1024
+
+/** Room for bytes of which nobody knows how many will come: it grows where it is, without a copy. */
+export class GrowingRoom {
+  readonly #memory: SharedArrayBuffer
+  readonly #max: number
+  /** Grows with its memory. */
+  readonly #bytes: Buffer
+
+  private constructor(memory: SharedArrayBuffer, max: number) {
+    this.#memory = memory
+    this.#max = max
+    this.#bytes = Buffer.from(memory)
+  }
+
+  /** With `bytes` at first, and never more than `max`. Null: so much cannot be reserved. */
+  static open(bytes: number, max: number): GrowingRoom | null {
+    if (max > GROWING_BYTES_MAX) return null
+    try {
+      return new GrowingRoom(new SharedArrayBuffer(Math.min(bytes, max), { maxByteLength: max }), max)
+    } catch (error) {
+      if (error instanceof RangeError) return null
+      throw error
+    }
+  }
+
+  /** Copies [start, end) of `chunk` to `at`. */
+  put(chunk: Buffer, at: number, start: number, end: number): void {
+    const length = at + end - start
+    const { byteLength } = this.#memory
+    if (length > byteLength) this.#memory.grow(Math.min(Math.max(2 * byteLength, length), this.#max))
+    chunk.copy(this.#bytes, at, start, end)
+  }
+
+  /** The first `length` bytes: they have all been put. */
+  first(length: number): Buffer {
+    return Buffer.from(this.#memory, 0, length)
+  }
+}
+
 export function isShared({ buffer }: Uint8Array): boolean {
   return buffer instanceof SharedArrayBuffer
 }

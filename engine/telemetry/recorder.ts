@@ -94,6 +94,12 @@ export class RouteRecorder implements Recorder {
 
   #log(ex: Exchange, status: number, reason: number, durationMs: number): void {
     const plan = this.#plan
+    const waiting = plan === null || plan.elsewhere === null ? null : plan.elsewhere(ex)
+    if (waiting === null) this.#line(ex, status, reason, durationMs, plan)
+    else void waiting.then((known) => this.#line(ex, status, reason, durationMs, { ...plan!, ...known }))
+  }
+
+  #line(ex: Exchange, status: number, reason: number, durationMs: number, plan: AccessLogPlan | null): void {
     if (plan !== null && !this.#accessLog.wants(ex, plan)) return
     this.#logPrefix ??= this.#accessLog.prefix(this.#listener, this.#route, plan)
     // The upstream's own answer is the rule; a line says a reason only when there is something to say.

@@ -282,6 +282,7 @@ test('a plan says which exchanges are logged, and with what; its failures are co
     filter: () => verdicts.shift()!,
     skip,
     attributes,
+    elsewhere: null,
     readsAnswers: false,
     readsTimes: false
   }

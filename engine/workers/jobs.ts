@@ -1,14 +1,15 @@
 /** What the threads of the offload pool run (offload.ts): the rows of the engine, and how results come back. */
 
 import { move, transferableSymbol, valueSymbol } from 'piscina'
-import { CEL_JOB, type CelJob, runCelJob } from '#engine/cel/offload.ts'
+import { CEL_LOG_JOB, type CelLogJob, runCelLogJob } from '#engine/cel/log-offload.ts'
+import { CEL_JOB, type CelJob, type PackedFacts, runCelJob } from '#engine/cel/offload.ts'
+import type { ModelContent } from '#engine/contract/model-use.ts'
 import type { JobRows } from '#engine/contract/policy.ts'
 import { PASSWORD_JOB, type PasswordJob } from '#engine/kit/password/job.ts'
 import { verifyPassword } from '#engine/kit/password/verify.ts'
 import { isShared } from '#engine/kit/shared-bytes.ts'
 
 const ENGINE_JOBS: JobRows = {
-  [CEL_JOB]: (argument) => runCelJob(argument as CelJob),
   [PASSWORD_JOB]: (argument) => verifyPassword(argument as PasswordJob)
 }
 
@@ -20,7 +21,16 @@ export interface Job {
 
 /** Runs the engine's jobs and `more`. Rejects at a name that nobody has. */
 export function runnerOf(more: JobRows): (job: Job) => Promise<unknown> {
-  const rows = new Map(Object.entries({ ...ENGINE_JOBS, ...more }))
+  /** What an expression reads of models' requests and answers, made by the row of their backend. */
+  const told = async ({ llm }: PackedFacts): Promise<ModelContent | undefined> => {
+    const from = llm?.content.from
+    return from === undefined ? undefined : ((await more[from.job]!(from.argument)) as ModelContent)
+  }
+  const expressions: JobRows = {
+    [CEL_JOB]: async (argument) => runCelJob(argument as CelJob, await told((argument as CelJob).facts)),
+    [CEL_LOG_JOB]: async (argument) => runCelLogJob(argument as CelLogJob, await told((argument as CelLogJob).facts))
+  }
+  const rows = new Map(Object.entries({ ...ENGINE_JOBS, ...expressions, ...more }))
   return async ({ job, argument }) => {
     const row = rows.get(job)
     if (row === undefined) throw new Error(`there is no job ${job}`)

@@ -4,15 +4,13 @@
  */
 import { LOG_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression, type Expression, expression } from '#engine/cel/expression.ts'
-import { CelError, compile as compileCel, toJson, type Value } from '#engine/cel/index.ts'
-import { Flattened } from '#engine/cel/lib/json.ts'
-import { isList, isMap, keysOf, valueAt } from '#engine/cel/maps.ts'
-import { Optional } from '#engine/cel/values.ts'
-import type { AccessLogPlan, FieldSink } from '#engine/contract/access-log.ts'
+import { compile as compileCel } from '#engine/cel/index.ts'
+import { writeFields } from '#engine/cel/log-fields.ts'
+import { logElsewhere } from '#engine/cel/log-offload.ts'
+import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Compiled } from '#engine/contract/filter.ts'
-import type { Policy } from '#engine/contract/policy.ts'
-import { isSecret } from '#engine/kit/secret.ts'
+import type { CompileContext, Policy } from '#engine/contract/policy.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { list, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
@@ -20,11 +18,6 @@ import { sound } from '#engine/schema/together.ts'
 /** The spec sets no upper bound for what is added; 64 is that of its maps. */
 const ADDED_MAX = 64
 const REMOVED_MAX = 32
-/** Fields that one flatten() may become, and levels of flattenRecursive(). */
-const SPREAD_MAX = 64
-const DEPTH_MAX = 8
-const KEY_CHARS_MAX = 64
-const REDACTED = '<redacted>'
 
 /** In the order of the line; the first three are not for the configuration to change. */
 const LINE = ['time', 'level', 'target']
@@ -54,12 +47,6 @@ const DEFAULTS = [
     'duration'
   ]
 ]
-/** Fields of a map that hold credentials, whoever names the map. One that is named itself is meant. */
-const SENSITIVE = new Set([
-  ...['authorization', 'proxy-authorization', 'cookie', 'set-cookie', 'x-api-key', 'api-key'],
-  ...['password', 'secret', 'client_secret', 'access_token', 'refresh_token', 'id_token']
-])
-
 const NO_BODY =
   'bodies are not kept for the log: request.body, request.bodyPrefix and those of the response, and request or ' +
   'response as a whole, cannot be read'
@@ -145,7 +132,7 @@ function warnings({ remove }: Config): string[] {
 
 // --- build time ---
 
-function compile({ filter, add, remove }: Config): Compiled {
+function compile({ filter, add, remove }: Config, { offload }: CompileContext): Compiled {
   const condition = filter === null ? null : compileExpression(filter, LOG_ROOTS, 'bool')
   const fields = add.map(({ name, expression: source }) => ({ name, program: compileExpression(source, LOG_ROOTS) }))
   const programs = [...fields.map(({ program }) => program), ...(condition === null ? [] : [condition])]
@@ -153,7 +140,8 @@ function compile({ filter, add, remove }: Config): Compiled {
     filter: condition === null ? null : (ex) => decide(condition, ex),
     // A field that is added under the name of a default one takes its place.
     skip: new Set([...remove, ...add.map(({ name }) => name)]),
-    attributes: fields.length === 0 ? null : (ex, into) => write(fields, ex, into),
+    attributes: fields.length === 0 ? null : (ex, into) => writeFields(fields, ex, into),
+    elsewhere: logElsewhere(condition, fields, (name, job) => offload.run(name, job)),
     readsAnswers: programs.some(({ needs }) => needs.reads('llm.completion') || needs.reads('llm.toolCalls')),
     readsTimes: programs.some(({ needs }) => needs.times)
   }
@@ -165,94 +153,6 @@ function compile({ filter, add, remove }: Config): Compiled {
 function decide(condition: Expression, ex: Exchange): boolean | null {
   const value = condition.run(ex)
   return typeof value === 'boolean' ? value : null
-}
-
-interface Field {
-  readonly name: string
-  readonly program: Expression
-}
-
-/** Returns how many had no value that can be written. */
-function write(fields: readonly Field[], ex: Exchange, into: FieldSink): number {
-  let failed = 0
-  for (const { name, program } of fields) {
-    const value = program.run(ex)
-    const done = value instanceof Flattened ? spread(name, value, into) : put(name, value, into)
-    if (!done) failed++
-  }
-  return failed
-}
-
-function put(name: string, value: Value, into: FieldSink): boolean {
-  const plain = plainOf(value)
-  if (plain === null && value instanceof Optional) return true
-  return plain !== undefined && into.add(name, plain)
-}
-
-/** What a field can hold: maps and lists are JSON text. Undefined when there is none. */
-function plainOf(value: Value): string | number | boolean | null | undefined {
-  if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
-    return value
-  if (value instanceof CelError) return undefined
-  if (isSecret(value)) return REDACTED
-  if (value instanceof Flattened) return plainOf(value.value)
-  const text = jsonText(value, 0)
-  if (text === undefined || isMap(value) || isList(value)) return text
-  // Numbers, times, bytes and types of libraries: their JSON is a scalar.
-  return JSON.parse(text) as string | number | boolean | null
-}
-
-/** JSON in which no credential stands; undefined where some part has no JSON. */
-function jsonText(value: Value, depth: number): string | undefined {
-  if (depth > DEPTH_MAX) return undefined
-  if (isSecret(value)) return JSON.stringify(REDACTED)
-  if (value instanceof CelError) return undefined
-  if (isList(value))
-    return joined(
-      value.map((item) => jsonText(item, depth + 1)),
-      '[',
-      ']'
-    )
-  if (!isMap(value)) {
-    const text = toJson(value)
-    return typeof text === 'string' ? text : undefined
-  }
-  const entries = keysOf(value)!.map((key) => {
-    const text = isSensitive(key) ? JSON.stringify(REDACTED) : jsonText(valueAt(value, key), depth + 1)
-    return text === undefined ? undefined : `${JSON.stringify(String(key))}:${text}`
-  })
-  return joined(entries, '{', '}')
-}
-
-function joined(parts: readonly (string | undefined)[], open: string, close: string): string | undefined {
-  return parts.includes(undefined) ? undefined : `${open}${parts.join(',')}${close}`
-}
-
-function isSensitive(key: Value): boolean {
-  return typeof key === 'string' && SENSITIVE.has(key.toLowerCase())
-}
-
-/** flatten(): one field per entry. What is no map and no list stays one field. */
-function spread(name: string, { value, isRecursive }: Flattened, into: FieldSink): boolean {
-  let left = SPREAD_MAX
-  const visit = (at: string, item: Value, depth: number): boolean => {
-    const isSpread = (depth === 0 || isRecursive) && depth < DEPTH_MAX
-    if (isSpread && isList(item)) return item.every((one, i) => visit(`${at}.${i}`, one, depth + 1))
-    if (isSpread && isMap(item)) {
-      return keysOf(item)!.every((key) =>
-        visit(`${at}.${keyText(key)}`, isSensitive(key) ? REDACTED : valueAt(item, key), depth + 1)
-      )
-    }
-    return left-- > 0 && put(at, item, into)
-  }
-  return visit(name, value, 0)
-}
-
-/** Keys may be a client's (headers, claims): what could end a name or a line is replaced. */
-function keyText(key: Value): string {
-  return String(key)
-    .slice(0, KEY_CHARS_MAX)
-    .replace(/[^A-Za-z0-9_.@/-]/g, '_')
 }
 
 export const accessLog: Policy = { name: 'accessLog', section: 'frontend', schema, aliases: [], warnings, compile }

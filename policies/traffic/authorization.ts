@@ -74,7 +74,9 @@ function compile(levels: readonly (readonly Rule[])[], { offload }: CompileConte
   }
   const all = [...compiled.denies, ...compiled.requires.flat(), ...compiled.allows]
   if (all.some((one) => one.mayWait)) {
-    const onRequest: Hook = async (ex) => ((await mayPassLater(ex, compiled)) ? CONTINUE : refuse(ex, 'FORBIDDEN'))
+    const decided = (passes: boolean, ex: Exchange) => (passes ? CONTINUE : refuse(ex, 'FORBIDDEN'))
+    const later = async (ex: Exchange) => decided(await mayPassLater(ex, compiled), ex)
+    const onRequest: Hook = (ex) => (all.some((one) => one.waits(ex)) ? later(ex) : decided(mayPass(ex, compiled), ex))
     return { filter: { onRequest, buffers: bodiesOf(all.map(({ program }) => program)) } }
   }
   return { filter: { onRequest: (ex) => (mayPass(ex, compiled) ? CONTINUE : refuse(ex, 'FORBIDDEN')) } }

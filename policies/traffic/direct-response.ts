@@ -7,6 +7,7 @@ import type { Exchange, LocalReply } from '#engine/contract/exchange.ts'
 import type { Compiled, Verdict } from '#engine/contract/filter.ts'
 import type { CompileContext, Policy } from '#engine/contract/policy.ts'
 import { answer, refuse } from '#engine/contract/refuse.ts'
+import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import { z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 import { textOf } from '#policies/shared/text.ts'
@@ -50,7 +51,7 @@ function compile({ status, body, bodyExpression }: z.output<typeof schema>, cont
   const text = evaluation(bodyExpression, 'request', 'any', (name, job) => offload.run(name, job))
   const reply = (ex: Exchange, value: Value): Verdict => {
     if (value instanceof Uint8Array) {
-      return answer(ex, { status, body: Buffer.from(value), contentType: BYTES, headers: null })
+      return answer(ex, { status, body: bufferOf(value), contentType: BYTES, headers: null })
     }
     const body = textOf(value)
     if (body !== null) return answer(ex, { status, body, contentType: null, headers: null })
@@ -61,7 +62,10 @@ function compile({ status, body, bodyExpression }: z.output<typeof schema>, cont
   return {
     filter: {
       // The body is here and may be large for the expression: then it waits for another thread.
-      onRequest: async (ex) => reply(ex, await text.run(ex)),
+      onRequest: (ex) => {
+        const value = text.run(ex)
+        return value instanceof Promise ? value.then((known) => reply(ex, known)) : reply(ex, value)
+      },
       buffers: bodiesOf([text.program])
     }
   }

@@ -4,8 +4,9 @@
  * (docs/design/010-rate-limit.md).
  */
 import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
-import { compileExpression, type Expression, expression } from '#engine/cel/expression.ts'
-import { bodiesOf } from '#engine/cel/offload.ts'
+import { expression } from '#engine/cel/expression.ts'
+import type { Value } from '#engine/cel/index.ts'
+import { bodiesOf, type Evaluation, evaluation } from '#engine/cel/offload.ts'
 import type { Limit, Meter } from '#engine/contract/buckets.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Compiled, type Verdict } from '#engine/contract/filter.ts'
@@ -83,34 +84,43 @@ const schema = atLeastOne({
 interface CompiledLimit {
   readonly limit: Limit
   readonly isTokens: boolean
-  readonly caller: Expression | null
+  readonly caller: Evaluation | null
 }
 
 function compile({ local = [] }: z.output<typeof schema>, context: CompileContext): Compiled {
   const limits = local.map((config, i) => compileLimit(config, ordinal(local, i), context))
   const callers = limits.flatMap(({ caller }) => caller ?? [])
+  const waiting = callers.filter(({ mayWait }) => mayWait)
   // Hooks run to their end before another exchange has its turn, so one list is enough for all.
   const taken = new Int32Array(limits.length)
   const onFailure = () => context.failed('rateLimit')
+  // Who asks comes first, for all limits: what they take is taken, and given back, at once.
+  const later = async (ex: Exchange) =>
+    admit(ex, limits, await Promise.all(limits.map(({ caller }) => caller?.run(ex) ?? null)), taken, onFailure)
   return {
     filter: {
-      onRequest: (ex) => admit(ex, limits, taken, onFailure),
+      onRequest: (ex) => {
+        for (let i = 0; i < waiting.length; i++) {
+          if (waiting[i]!.waits(ex)) return later(ex)
+        }
+        return admit(ex, limits, null, taken, onFailure)
+      },
       onResponse: (ex) => {
         tell(ex)
         return CONTINUE
       },
-      ...(callers.some(({ needs }) => needs.anyBody) ? { buffers: bodiesOf(callers) } : {})
+      ...(waiting.length > 0 ? { buffers: bodiesOf(callers.map(({ program }) => program)) } : {})
     }
   }
 }
 
-function compileLimit(config: LimitConfig, same: number, { buckets, place }: CompileContext): CompiledLimit {
+function compileLimit(config: LimitConfig, same: number, { buckets, place, offload }: CompileContext): CompiledLimit {
   const { kind, amount, burst, unitMs, caller } = config
   const id = JSON.stringify(['rateLimit', place, kind, caller ?? null, same])
   return {
     limit: buckets.limit({ id, amount, burst, unitMs, isKeyed: caller !== undefined }),
     isTokens: kind === 'tokens',
-    caller: caller === undefined ? null : compileExpression(caller, REQUEST_ROOTS)
+    caller: caller === undefined ? null : evaluation(caller, 'request', 'any', (name, job) => offload.run(name, job))
   }
 }
 
@@ -122,12 +132,21 @@ function ordinal(local: readonly LimitConfig[], at: number): number {
 
 // --- request time ---
 
-/** All limits must have room; when one has not, those before it get back what they gave. */
-function admit(ex: Exchange, limits: readonly CompiledLimit[], taken: Int32Array, failed: () => void): Verdict {
+/**
+ * All limits must have room; when one has not, those before it get back what they gave. `known`: who asks, by limit;
+ * null: to be found out here.
+ */
+function admit(
+  ex: Exchange,
+  limits: readonly CompiledLimit[],
+  known: readonly Value[] | null,
+  taken: Int32Array,
+  failed: () => void
+): Verdict {
   let meters: Meter[] | null = null
   for (let i = 0; i < limits.length; i++) {
     const { limit, isTokens, caller } = limits[i]!
-    const name = caller === null ? null : callerOf(caller, ex)
+    const name = caller === null ? null : callerOf(known === null ? (caller.run(ex) as Value) : known[i]!)
     if (name === null && caller !== null) failed()
     const left = limit.take(name, 1, isTokens ? 0 : 1)
     const waitS = Math.max(1, Math.ceil(limit.waitMs / 1_000))
@@ -154,8 +173,7 @@ function isTighter({ quota }: Exchange, left: number, waitS: number): boolean {
 }
 
 /** What tells callers apart: text, a number or a boolean. Null, the unknown caller, for errors and all else. */
-function callerOf(program: Expression, ex: Exchange): string | null {
-  const value = program.run(ex)
+function callerOf(value: Value): string | null {
   if (typeof value === 'string') return value === '' ? null : value
   return typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean' ? String(value) : null
 }

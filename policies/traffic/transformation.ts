@@ -11,6 +11,7 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Compiled, type Hook, type Verdict } from '#engine/contract/filter.ts'
 import type { CompileContext, Policy } from '#engine/contract/policy.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
+import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { list, z } from '#engine/schema/schema.ts'
 import { FIELDS_MAX, headerName } from '#policies/shared/field.ts'
@@ -140,7 +141,8 @@ function compile({ request, response }: z.output<typeof schema>, context: Compil
 function stepsOf(side: Side, given: Transform, context: CompileContext): Steps {
   const { metadata = [], set = [], add = [], remove = [], body } = given
   const { failed, offload } = context
-  const evaluated = (source: string) => evaluation(source, side, 'any', (name, job) => offload.run(name, job))
+  const run = (name: string, job: unknown) => offload.run(name, job)
+  const evaluated = (source: string) => evaluation(source, side, 'any', run)
   const stepOf = ({ name, value }: Field, replaces: boolean): Step => {
     const lower = name.toLowerCase()
     // Host is written by the engine, once: it is the authority by another name.
@@ -151,7 +153,7 @@ function stepsOf(side: Side, given: Transform, context: CompileContext): Steps {
     notes: metadata.map(({ name, value }) => ({ name, value: evaluated(value) })),
     fields: [...set.map((field) => stepOf(field, true)), ...add.map((field) => stepOf(field, false))],
     remove: remove.map((name) => name.toLowerCase()),
-    body: body === undefined ? null : evaluated(body),
+    body: body === undefined ? null : evaluation(body, side, 'any', run, true),
     replaceBody: side === 'request' ? replaceRequestBody : replaceResponseBody,
     failed: () => failed('transformation')
   }
@@ -166,16 +168,16 @@ function valuesOf(...sides: readonly (Steps | null)[]): Evaluation[] {
 }
 
 function hookOf(steps: Steps, blockOf: (ex: Exchange) => HeaderBlock | null): Hook {
-  if (valuesOf(steps).some(({ mayWait }) => mayWait)) {
-    return async (ex): Promise<Verdict> => {
-      const block = blockOf(ex)
-      if (block !== null) await transformLater(ex, block, steps, blockOf)
-      return CONTINUE
-    }
+  const waiting = valuesOf(steps).filter(({ mayWait }) => mayWait)
+  const later = async (ex: Exchange, block: HeaderBlock): Promise<Verdict> => {
+    await transformLater(ex, block, steps, blockOf)
+    return CONTINUE
   }
   return (ex) => {
     const block = blockOf(ex)
-    if (block !== null) transform(ex, block, steps)
+    if (block === null) return CONTINUE
+    for (let i = 0; i < waiting.length; i++) if (waiting[i]!.waits(ex)) return later(ex, block)
+    transform(ex, block, steps)
     return CONTINUE
   }
 }
@@ -254,7 +256,8 @@ function isFieldValue(text: string): boolean {
 /** False: the value is none that a body can be. */
 function writeBody(ex: Exchange, replace: Steps['replaceBody'], value: Value): boolean {
   if (value instanceof Uint8Array) {
-    replace(ex, Buffer.from(value))
+    // Nobody writes them again: bodies need no copy.
+    replace(ex, bufferOf(value))
     return true
   }
   const text = textOf(value)

@@ -16,6 +16,8 @@ import { eventTexts, type Kind, type Piece } from './event-texts.ts'
 
 /** UTF-16 units of events that wait for a text of another choice, before that one is taken as ended. */
 const WAITING_UNITS_MAX = 1024 * 1024
+/** Units that are looked through in one turn: 2 ms, with all builtins. */
+const STEP_UNITS = 4096
 /** Choices and parts of an answer that may be open at once. */
 const TEXTS_MAX = 4096
 
@@ -51,6 +53,16 @@ interface WaitingPiece {
   readonly repeated: Part | null
 }
 
+/** An event of which the texts are being looked through. */
+interface Reading {
+  readonly event: WireEvent
+  readonly value: unknown
+  readonly pieces: readonly Piece[]
+  readonly ends: readonly string[]
+  readonly whole: Slot[]
+  readonly going: WaitingPiece[]
+}
+
 interface Waiting {
   readonly event: WireEvent
   readonly value: unknown
@@ -77,16 +89,35 @@ export class StreamGuard {
 
   /** What can go on now. Throws what is wrong with the event's JSON (FormatError, RangeError). */
   push(event: WireEvent): WireEvent[] {
+    const reading = this.#read(event)
+    for (const piece of reading.pieces) this.#add(piece, reading)?.push(piece.slot.text)
+    return this.#take(reading)
+  }
+
+  /** As push, of a long event: yields wherever others may have a turn. */
+  *steps(event: WireEvent): Generator<undefined, WireEvent[]> {
+    const reading = this.#read(event)
+    yield
+    for (const piece of reading.pieces) {
+      const arriving = this.#add(piece, reading)
+      if (arriving === null) continue
+      const { text } = piece.slot
+      for (let at = 0; at < text.length; at += STEP_UNITS) {
+        arriving.push(text.slice(at, at + STEP_UNITS))
+        yield
+      }
+    }
+    return this.#take(reading)
+  }
+
+  #read(event: WireEvent): Reading {
     const value = parsed(event.data)
     const { pieces, ends } = eventTexts(this.#format, event, value)
     this.#switch(pieces)
-    const whole: Slot[] = []
-    const going: WaitingPiece[] = []
-    for (const piece of pieces) {
-      const one = piece.key === null ? null : this.#add(piece, piece.key)
-      if (one === null) whole.push(piece.slot)
-      else going.push(one)
-    }
+    return { event, value, pieces, ends, whole: [], going: [] }
+  }
+
+  #take({ event, value, ends, whole, going }: Reading): WireEvent[] {
     const isChanged = whole.length > 0 && maskSlots(whole, this.#rules)
     for (const prefix of ends) this.#end(prefix)
     this.#waiting.push({ event, value, pieces: going, isChanged })
@@ -136,19 +167,24 @@ export class StreamGuard {
     if ((text.kind === 'thought' && isSpoken) || text.idle > HOLD_UNITS_MAX) this.#endRun(name)
   }
 
-  /** Null: it is said again, and it is not known what. */
-  #add({ slot, kind, choice, isRepeated }: Piece, key: string): WaitingPiece | null {
-    if (isRepeated) {
-      const part = this.#parts.get(key)
-      if (part === undefined || slot.text.length !== part.end - part.start) return null
-      return { slot, text: part.text, end: part.end, repeated: part }
+  /** What its text has to be pushed to; null: it is whole, or is said again. */
+  #add({ slot, key, kind, choice, isRepeated }: Piece, { whole, going }: Reading): Arriving | null {
+    const part = isRepeated && key !== null ? this.#parts.get(key) : undefined
+    if (part !== undefined && slot.text.length === part.end - part.start) {
+      going.push({ slot, text: part.text, end: part.end, repeated: part })
+      return null
+    }
+    // Also what is said again, when it is not known what.
+    if (key === null || isRepeated) {
+      whole.push(slot)
+      return null
     }
     const text = kind === null ? this.#textOf(slot, key) : this.#joinedOf(kind, choice, key)
     text.length += slot.text.length
-    text.arriving.push(slot.text)
-    const part = this.#parts.get(key)
-    if (part !== undefined) part.end = text.length
-    return { slot, text, end: text.length, repeated: null }
+    const own = this.#parts.get(key)
+    if (own !== undefined) own.end = text.length
+    going.push({ slot, text, end: text.length, repeated: null })
+    return text.arriving
   }
 
   #textOf({ isJson }: Slot, key: string): Text {
@@ -238,6 +274,9 @@ function parsed(data: string): unknown {
   }
 }
 
+/** To look through it takes more than one turn. */
+export const isLong = ({ data }: WireEvent): boolean => data.length > 2 * STEP_UNITS
+
 /** Several guards, each over what the one before has let go. */
 export class StreamGuards {
   readonly #guards: readonly StreamGuard[]
@@ -249,6 +288,20 @@ export class StreamGuards {
   /** Throws as StreamGuard.push. */
   push(event: WireEvent): readonly WireEvent[] {
     return this.#through([event], 0)
+  }
+
+  /** As push, of a long event: yields wherever others may have a turn. */
+  *steps(event: WireEvent): Generator<undefined, readonly WireEvent[]> {
+    let some: readonly WireEvent[] = [event]
+    for (const guard of this.#guards) {
+      const next: WireEvent[] = []
+      for (const one of some) {
+        yield
+        next.push(...(isLong(one) ? yield* guard.steps(one) : guard.push(one)))
+      }
+      some = next
+    }
+    return some
   }
 
   end(): readonly WireEvent[] {

@@ -5,9 +5,13 @@ import { reasonOf, type WireEvent } from '#backends/llm/format.ts'
 import { BROKEN, type Cost, type CostTap, frame, LINE_ENDS } from '#backends/llm/stream.ts'
 import type { Fail } from '#engine/contract/body.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
-import type { Exchange } from '#engine/contract/exchange.ts'
+import { type Exchange, STEP_RECORDED, STEP_SENDING } from '#engine/contract/exchange.ts'
 import { SseTooLong } from '#engine/http/sse.ts'
-import type { StreamGuards } from './stream-guard.ts'
+import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { isLong, type StreamGuards } from './stream-guard.ts'
+
+/** Between looks at whether the head of the answer is out, which a policy still looks at. */
+const HEAD_MS = 5
 
 /** Events out of a provider's bytes. */
 export interface Framing {
@@ -28,6 +32,13 @@ export class GuardTap implements CostTap {
   readonly #options: GuardTapOptions
   /** Why nothing goes on any more. */
   #error: ChatError | null = null
+  /** What is left of a long event and of those behind it; null: nothing. */
+  #work: Generator<undefined, void> | null = null
+  /** What has come meanwhile. */
+  #late: Buffer[] = []
+  /** The client has room for more. */
+  #hasRoom = true
+  #next: (() => void) | null = null
 
   constructor(options: GuardTapOptions) {
     this.#options = options
@@ -38,8 +49,21 @@ export class GuardTap implements CostTap {
     return this.#options.inner.isBetween
   }
 
+  get isBusy(): boolean {
+    return this.#work !== null || this.#options.inner.isBusy === true
+  }
+
+  whenDone(step: () => void): void {
+    if (this.#work === null) this.#options.inner.whenDone?.(step)
+    else this.#next = step
+  }
+
   body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
     if (this.#error !== null) return null
+    if (this.#work !== null) {
+      this.#late.push(Buffer.from(chunk.subarray(start, end)))
+      return null
+    }
     const passed = this.#read(ex, chunk, start, end)
     // Not in the middle of what the provider is saying: this ends its connection, so that nothing more is spent.
     if (this.#error !== null) queueMicrotask(() => this.#options.fail(ex, 'UPSTREAM_PROTOCOL'))
@@ -51,7 +75,10 @@ export class GuardTap implements CostTap {
     const ready: WireEvent[] = []
     try {
       this.#options.framing.push(chunk, start, end, events)
-      for (const event of events) ready.push(...this.#options.guards.push(event))
+      for (let i = 0; i < events.length && this.#work === null; i++) {
+        if (isLong(events[i]!)) this.#begin(ex, events.slice(i))
+        else ready.push(...this.#options.guards.push(events[i]!))
+      }
     } catch (error) {
       this.#error = this.#errorOf(error)
     }
@@ -64,14 +91,73 @@ export class GuardTap implements CostTap {
     // The last event may lack its empty line. What is left of half an event can neither be read nor looked through.
     const last = this.#read(ex, LINE_ENDS, 0, LINE_ENDS.length)
     if (this.#error !== null) return joined(last, inner.breakOff(this.#error))
+    if (this.#work !== null) return last
     const rest = joined(last, this.#rest(ex))
     return joined(rest, this.#error === null ? inner.end(ex) : inner.breakOff(this.#error))
   }
 
   fault(ex: Exchange, code: ErrorCode): Buffer | null {
     const { inner } = this.#options
+    this.#work = null
     if (this.#error !== null) return inner.breakOff(this.#error)
     return joined(this.#rest(ex), this.#error === null ? inner.fault(ex, code) : inner.breakOff(this.#error))
+  }
+
+  // --- long events ---
+
+  #begin(ex: Exchange, events: readonly WireEvent[]): void {
+    this.#work = this.#steps(ex, events)
+    this.#hasRoom = true
+    setImmediate(() => this.#turn(ex))
+  }
+
+  *#steps(ex: Exchange, first: readonly WireEvent[]): Generator<undefined, void> {
+    const { framing, guards } = this.#options
+    let events = first
+    for (;;) {
+      for (const event of events) {
+        const ready = isLong(event) ? yield* guards.steps(event) : guards.push(event)
+        yield
+        this.#send(ex, this.#pass(ex, ready))
+      }
+      const chunk = this.#late.shift()
+      if (chunk === undefined) return
+      const more: WireEvent[] = []
+      framing.push(chunk, 0, chunk.length, more)
+      events = more
+    }
+  }
+
+  #turn(ex: Exchange): void {
+    const work = this.#work
+    if (work === null || ex.step === STEP_RECORDED) return
+    if (ex.step !== STEP_SENDING) {
+      setTimeout(() => this.#turn(ex), HEAD_MS)
+      return
+    }
+    enterTurn()
+    try {
+      if (work.next().done === true) this.#work = null
+      else setImmediate(() => this.#turn(ex))
+    } catch (error) {
+      this.#work = null
+      this.#error = this.#errorOf(error)
+    }
+    if (this.#work === null) this.#done(ex)
+    leaveTurn()
+  }
+
+  #done(ex: Exchange): void {
+    const next = this.#next
+    this.#next = null
+    if (this.#error !== null) this.#options.fail(ex, 'UPSTREAM_PROTOCOL')
+    else if (next !== null && this.isBusy) this.whenDone(next)
+    else if (next !== null) next()
+    else if (this.#hasRoom) ex.server?.resumeBody()
+  }
+
+  #send(ex: Exchange, bytes: Buffer | null): void {
+    if (bytes !== null && bytes.length > 0) this.#hasRoom = ex.client.sendBody(ex, bytes, 0, bytes.length, null)
   }
 
   breakOff(error: ChatError): Buffer | null {

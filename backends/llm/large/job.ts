@@ -3,7 +3,7 @@
  * answer is read and written for a client. Plain data in and out. All of it is what is done with a small one where that
  * is (request.ts, answer.ts).
  */
-import type { FormatName, Usage } from '#backends/llm/conversation.ts'
+import type { ChatEvent, FormatName, Usage } from '#backends/llm/conversation.ts'
 import { draft, type Recipe, writerOf } from '#backends/llm/draft.ts'
 import { type Dropped, droppedOf, NONE_DROPPED } from '#backends/llm/dropped.ts'
 import { modelOf } from '#backends/llm/edits/edit.ts'
@@ -12,7 +12,9 @@ import { FORMATS } from '#backends/llm/matrix.ts'
 import { bodyFor, readAhead, readChat } from '#backends/llm/request.ts'
 import { type Call, type PrintedCall, printCall, readCall } from '#backends/llm/routes/call.ts'
 import { type Heard, told } from '#backends/llm/routes/telling.ts'
-import { jsonBytes } from '#engine/kit/shared-bytes.ts'
+import { isJson } from '#backends/llm/stream.ts'
+import { type SseEvent, SseReader } from '#engine/http/sse.ts'
+import { bufferOf, jsonBytes } from '#engine/kit/shared-bytes.ts'
 
 /** A request's body. */
 interface Given {
@@ -57,7 +59,14 @@ export interface TellJob extends Heard {
   readonly kind: 'tell'
 }
 
-export type LargeJob = ModelJob | RequestJob | CallJob | AnswerJob | TellJob
+/** One long event of a stream that passes as it is. */
+export interface EventJob {
+  readonly kind: 'event'
+  readonly format: FormatName
+  readonly bytes: Uint8Array
+}
+
+export type LargeJob = ModelJob | RequestJob | CallJob | AnswerJob | TellJob | EventJob
 
 /** Of a request, as the configuration has changed it. */
 export interface Facts {
@@ -117,13 +126,22 @@ export interface Answered {
   readonly problem: string | null
 }
 
-export type Made = Forgotten | Refused | Written | Called | Named | Answered
+export interface EventHeard {
+  readonly kind: 'heard'
+  /** What it says of the answer's cost and end. */
+  readonly said: readonly ChatEvent[]
+  /** It says something that is not known here. */
+  readonly isUnread: boolean
+}
+
+export type Made = Forgotten | Refused | Written | Called | Named | Answered | EventHeard
 
 export const TOO_DEEP = 'the body is nested too deeply'
 
 export function runLargeJob(job: LargeJob): Made {
   if (job.kind === 'answer') return answered(job)
   if (job.kind === 'tell') return answeredCall(job)
+  if (job.kind === 'event') return heard(job)
   const bytes = bodies.take(job)
   if (bytes === null) return { kind: 'forgotten' }
   if (job.kind === 'model') return named(bytes)
@@ -144,7 +162,8 @@ class Bodies {
   take({ id, bytes }: Given): Buffer | null {
     const known = this.#kept.get(id)
     this.#kept.delete(id)
-    const body = bytes === null ? known : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    // What is told again has been read already.
+    const body = known ?? (bytes === null ? undefined : bufferOf(bytes))
     if (body === undefined) return null
     this.#kept.set(id, body)
     for (const old of this.#kept.keys()) {
@@ -161,7 +180,7 @@ class Bodies {
   }
 }
 
-const bodies = new Bodies()
+export const bodies = new Bodies()
 
 function named(bytes: Buffer): Made {
   try {
@@ -243,6 +262,23 @@ function costIn({ readCost }: ChatFormat, text: string): Answered['cost'] {
   } catch (error) {
     // Of an answer that passes as it is the client may judge by itself what is wrong with it.
     if (error instanceof FormatError || error instanceof SyntaxError || error instanceof RangeError) return null
+    throw error
+  }
+}
+
+const OF_COST: ReadonlySet<ChatEvent['kind']> = new Set(['start', 'usage', 'error', 'done'])
+
+function heard({ format, bytes }: EventJob): EventHeard {
+  const events: SseEvent[] = []
+  const body = bufferOf(bytes)
+  new SseReader().push(body, 0, body.length, events)
+  const reader = FORMATS[format]!.streamReader()
+  try {
+    const said = events.flatMap((event) => reader.read(event)).filter(({ kind }) => OF_COST.has(kind))
+    return { kind: 'heard', said, isUnread: false }
+  } catch (error) {
+    if (error instanceof FormatError)
+      return { kind: 'heard', said: [], isUnread: events.some(({ data }) => isJson(data)) }
     throw error
   }
 }

@@ -8,11 +8,14 @@ import { type ChatRequest, readChat } from '#backends/llm/request.ts'
 import type { Noted } from '#backends/llm/said.ts'
 import type { Offload } from '#engine/contract/policy.ts'
 import type { AiEdits } from '#engine/ir/snapshot.ts'
+import { sharedRoom } from '#engine/kit/shared-bytes.ts'
 import type {
   Answered,
   AnswerJob,
   Called,
   CallJob,
+  EventHeard,
+  EventJob,
   Facts,
   Forgotten,
   ModelJob,
@@ -27,6 +30,24 @@ import { LARGE_JOB } from './name.ts'
 /** Bytes: a conversion takes up to 40 ns for each, reading up to 30 ns; a hop takes 90 us. */
 export const LARGE_BYTES = 128 * 1024
 
+interface Edit {
+  readonly edits: AiEdits
+  readonly spoken: FormatName
+}
+
+/** A large request for the thread that looks into it. */
+export interface LargeData {
+  /** As of Given (job.ts). */
+  readonly id: number
+  readonly client: FormatName
+  readonly bytes: Uint8Array
+  readonly path: string
+  readonly query: string
+  readonly model: string
+  readonly isStreamed: boolean
+  readonly edit: Edit | null
+}
+
 /** A request that has not been read here. */
 export class LargeRequest implements ChatRequest {
   readonly client: FormatName
@@ -39,7 +60,7 @@ export class LargeRequest implements ChatRequest {
   readonly isEdited: boolean
   conversation: Conversation | null = null
   noted: Noted | null = null
-  readonly #edit: { readonly edits: AiEdits; readonly spoken: FormatName } | null
+  readonly #edit: Edit | null
   #body: JsonObject | null = null
 
   /** `facts` null: nothing is known yet. */
@@ -59,7 +80,13 @@ export class LargeRequest implements ChatRequest {
     this.#edit = edits === null || facts === null ? null : { edits, spoken: facts.order.format }
   }
 
-  /** Only for who looks into prompts (expressions over `llm`): read when it is asked for, and that takes its time. */
+  /** Plain data that makes another like it. */
+  get data(): LargeData {
+    const { client, bytes, path, query, model, isStreamed } = this
+    return { id: idOf(bytes), client, bytes, path, query, model, isStreamed, edit: this.#edit }
+  }
+
+  /** Read when somebody asks, and that takes its time: expressions over `llm` do in another thread (content.ts). */
   get body(): JsonObject {
     if (this.#body === null) {
       const chat = readChat(this.client, this.bytes, this.path, this.query)
@@ -110,9 +137,23 @@ export async function tellingFor(offload: Offload, job: Omit<TellJob, 'kind'>): 
   return (await offload.run(LARGE_JOB, { kind: 'tell', ...job } satisfies TellJob)) as Answered
 }
 
+/** What a long event of a stream says of its answer's cost. Rejects when too much waits. */
+export async function heardIn(offload: Offload, format: FormatName, event: Buffer): Promise<EventHeard> {
+  const bytes = sharedRoom(event.length)
+  event.copy(bytes)
+  return (await offload.run(LARGE_JOB, { kind: 'event', format, bytes } satisfies EventJob)) as EventHeard
+}
+
 /** Bodies that the pool has been told of. */
 const told = new WeakMap<Buffer, number>()
 let lastId = 0
+
+/** The number that `bytes` have in the pool. */
+function idOf(bytes: Buffer): number {
+  const id = told.get(bytes) ?? ++lastId
+  told.set(bytes, id)
+  return id
+}
 
 async function ask<T extends Named | Written | Called>(
   offload: Offload,
@@ -124,7 +165,6 @@ async function ask<T extends Named | Written | Called>(
     const made = (await offload.run(LARGE_JOB, { ...job, id: known, bytes: null })) as T | Refused | Forgotten
     if (made.kind !== 'forgotten') return made
   }
-  const id = known ?? ++lastId
-  told.set(bytes, id)
+  const id = idOf(bytes)
   return (await offload.run(LARGE_JOB, { ...job, id, bytes })) as T | Refused
 }
