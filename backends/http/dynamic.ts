@@ -5,7 +5,7 @@ import { hasBeenHere, VIA } from '#engine/http/via.ts'
 import type { DynamicBackend } from '#engine/ir/snapshot.ts'
 import { endpointOptions } from '#engine/ir/transport.ts'
 import { Lru } from '#engine/kit/lru.ts'
-import { spokenHttp } from './spoken.ts'
+import { proxyProtocol, spokenHttp } from './spoken.ts'
 
 /** Destinations remembered per backend: clients choose the names, so the memory must be bounded. */
 const ENDPOINTS_MAX = 1024
@@ -15,7 +15,8 @@ const ENDPOINTS_MAX = 1024
 function compile(backend: DynamicBackend, context: BackendContext): CompiledBackend {
   const { name, upstream, connectTimeoutMs, fail } = context
   // Names of private and metadata addresses resolve too: the guard looks at the address dialled.
-  const base = { guarded: true, allow: backend.allowAddresses, connectTimeoutMs, http: spokenHttp(backend.http) }
+  const spoken = { http: spokenHttp(backend.http), ...proxyProtocol(backend.transport) }
+  const base = { guarded: true, allow: backend.allowAddresses, connectTimeoutMs, ...spoken }
   const portDefault = (backend.transport?.tls ?? null) === null ? 80 : 443
   const isAuto = context.hostRewrite === 'auto'
   const endpoints = new Lru<string, Endpoint>(ENDPOINTS_MAX)

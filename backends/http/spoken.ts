@@ -1,8 +1,14 @@
-/** How servers are spoken to: what the policy `http` says of a backend, and what holds without it. */
-import { SPOKEN_DEFAULT, type SpokenHttp } from '#engine/contract/backend.ts'
+/** How servers are spoken to: what the policies `http` and `tcp` say of a backend, and what holds without them. */
+import { type EndpointOptions, SPOKEN_DEFAULT, type SpokenHttp } from '#engine/contract/backend.ts'
 import type { BackendHttp } from '#engine/ir/backend-http.ts'
+import type { BackendTransport } from '#engine/ir/transport.ts'
 
 export function spokenHttp(http: BackendHttp | undefined): SpokenHttp {
   if (http === undefined) return SPOKEN_DEFAULT
   return { version: http.version ?? 'auto', requestTimeoutMs: http.requestTimeoutMs }
+}
+
+export function proxyProtocol(transport: BackendTransport | undefined): Pick<EndpointOptions, 'proxyProtocol'> {
+  const version = transport?.tcp?.proxyProtocol ?? null
+  return version === null ? {} : { proxyProtocol: version }
 }

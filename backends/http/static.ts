@@ -2,7 +2,7 @@
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
 import type { StaticBackend } from '#engine/ir/snapshot.ts'
 import { endpointOptions } from '#engine/ir/transport.ts'
-import { spokenHttp } from './spoken.ts'
+import { proxyProtocol, spokenHttp } from './spoken.ts'
 
 // --- build time ---
 
@@ -10,7 +10,8 @@ function compile(backend: StaticBackend, context: BackendContext): CompiledBacke
   const { name, upstream, connectTimeoutMs } = context
   const { host, port, unixPath } = backend
   // The address comes from the configuration, so it needs no guard.
-  const base = { guarded: false, allow: [], connectTimeoutMs, http: spokenHttp(backend.http) }
+  const spoken = { http: spokenHttp(backend.http), ...proxyProtocol(backend.transport) }
+  const base = { guarded: false, allow: [], connectTimeoutMs, ...spoken }
   const endpoint = upstream.endpoint(
     { host, port, unixPath },
     endpointOptions({ host, hasTls: false }, backend.transport, base)

@@ -146,7 +146,8 @@ function compile(reference: WeightedBackend, place: Place): Choice {
   const { backends } = place.snapshot
   const backend = Object.hasOwn(backends, name) ? backends[name] : undefined
   const tcp = reference.policies.tcp as { readonly proxyProtocol?: 'v1' | 'v2' } | undefined
-  const of = { weight, backend: name, proxy: tcp?.proxyProtocol ?? null }
+  const said = backend !== undefined && 'transport' in backend ? backend.transport?.tcp?.proxyProtocol : null
+  const of = { weight, backend: name, proxy: tcp?.proxyProtocol ?? said ?? null }
   const find = endpointOf(backend, place)
   if (typeof find === 'string') {
     place.problems.push({ path: `${place.path}.backend`, message: `${find}: "${name}"` })

@@ -36,6 +36,8 @@ export interface EndpointOptions {
   readonly connectTimeoutMs: number
   /** Idle time before TCP probes; 0: none; undefined: as the system does. */
   readonly keepaliveMs?: number
+  /** Connections begin with a PROXY header of this version, and each carries exchanges of one client only. */
+  readonly proxyProtocol?: 'v1' | 'v2'
   /** Null: clear text. */
   readonly tls: TlsSettings | null
   /** Absent: HTTP/1.1, as long as an answer takes. */

@@ -39,8 +39,8 @@ const AGREEMENT = ['NO_APPLICATION_PROTOCOL', 'UNSUPPORTED_PROTOCOL', 'NO_SHARED
 /** `code`: ERR_SSL_... of OpenSSL, a code of X.509, or that of a socket. */
 export function resultOf(code: string): HandshakeResult {
   if (code === 'ECONNRESET' || code === 'EPIPE' || code === 'ETIMEDOUT') return 'client_gone'
-  // The codes of X.509 (CERT_HAS_EXPIRED) and those of errno and OpenSSL never begin alike.
-  if (!code.startsWith('E')) return 'client_certificate'
+  // Codes of X.509 (CERT_HAS_EXPIRED, ERROR_IN_CERT_...) and those of errno and OpenSSL (ERR_...) do not begin alike.
+  if (!/^E(?!RROR_)/.test(code)) return 'client_certificate'
   if (code.endsWith('PEER_DID_NOT_RETURN_A_CERTIFICATE')) return 'client_certificate'
   return AGREEMENT.some((what) => code.endsWith(what)) ? 'no_agreement' : 'failed'
 }

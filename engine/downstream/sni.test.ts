@@ -173,6 +173,48 @@ test('PROXY headers out, to an nginx that wants them: v1 and v2', async (t) => {
   }
 })
 
+test('PROXY headers out, for HTTP by either version: nginx hears of each client, and a TCP route of the same backend', async (t) => {
+  const port = await nginx(t, 'one.test', 'proxy_protocol')
+  for (const [header, version] of [
+    ['v1', 'HTTP1'],
+    ['v2', 'HTTP2']
+  ]) {
+    const own = `{ tcp: { proxyProtocol: ${header} }, backendTLS: { insecure: true }, http: { version: ${version} } }`
+    const { gateway } = await stand(
+      t,
+      `backends: [{ name: n, host: "127.0.0.1:${port}", policies: ${own} }]
+binds: [{ port: 0, listeners: [{ routes: [{ backends: [{ backend: n }] }] }] }]`
+    )
+    const url = `http://one.test:${gateway.port}/`
+    const at = ['-s', '--resolve', `one.test:${gateway.port}:127.0.0.1`]
+    const write = ['-w', ' %{local_port}\n']
+    const { stdout } = await run('curl', [
+      ...at,
+      ...write,
+      url,
+      url,
+      '--next',
+      ...at,
+      ...write,
+      '--local-port',
+      '0',
+      url
+    ])
+    const told = [...stdout.matchAll(/127\.0\.0\.1:(\d+) HTTP\/([\d.]+)\n (\d+)\n/g)].map(([, ...found]) => found)
+    assert.deepEqual(
+      told.map(([client, http]) => [client, http]),
+      told.map(([, , local]) => [local, version === 'HTTP1' ? '1.1' : '2.0'])
+    )
+    assert.equal(told.length, 3)
+    const passed = await stand(
+      t,
+      `backends: [{ name: n, host: "127.0.0.1:${port}", policies: { tcp: { proxyProtocol: ${header} } } }]
+${listener('{ backends: [{ backend: n }] }')}`
+    )
+    assert.match(await curl(passed.gateway.port, 'one.test'), /^one\.test 127\.0\.0\.1:\d+ HTTP\/2\.0\n$/)
+  }
+})
+
 test('PROXY headers in, from HAProxy and curl: HTTP, TLS and TCP hear of the client', async (t) => {
   const name = 'one.test'
   const tlsPort = await nginx(t, name, 'proxy_protocol')

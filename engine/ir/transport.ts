@@ -13,6 +13,8 @@ export interface BackendTcp {
   readonly connectTimeoutMs: number | null
   /** Idle time before the first probe; 0: no probes. */
   readonly keepaliveMs: number | null
+  /** Plain servers are told who the client is, by a PROXY header of this version; null: they are not. */
+  readonly proxyProtocol: 'v1' | 'v2' | null
 }
 
 export interface BackendTransport {

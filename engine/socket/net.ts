@@ -205,7 +205,9 @@ export function netSockets(memory: ReadMemory): SocketLayer {
       socket.once('connect', () => {
         socket.off('error', failed)
         enterTurn()
-        done(null, new NetWire(socket, memory))
+        const wire = new NetWire(socket, memory)
+        if (dial.hello !== undefined && dial.hello !== '') wire.write(dial.hello)
+        done(null, wire)
         leaveTurn()
       })
       return () => {

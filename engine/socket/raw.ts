@@ -22,7 +22,7 @@ export function rawSockets(handles: Handles, memory: ReadMemory): SocketLayer {
     connect(address, done, tls = null, dial = {}) {
       const begin: Begin =
         tls === null
-          ? (handle) => clear(handle, shared, done)
+          ? (handle) => clear(handle, shared, done, dial)
           : (handle) => startClient(handle, tls, tlsShared, done, dial)
       return connect(address, (code) => done(code, null), begin, dial, handles)
     },
@@ -64,8 +64,10 @@ async function listen(
 /** Goes on with a connected handle. Returns a function that gives up. */
 type Begin = (handle: Handle) => () => void
 
-function clear(handle: Handle, shared: Shared, done: Connected): () => void {
+function clear(handle: Handle, shared: Shared, done: Connected, { hello = '' }: DialOptions): () => void {
   const wire = new RawWire(handle, shared)
+  // It leaves with what is written next.
+  if (hello !== '') wire.write(hello)
   done(null, wire)
   wire.start()
   return () => {}

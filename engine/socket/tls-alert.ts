@@ -3,6 +3,7 @@
  * on; closing a socket with bytes that nobody has read resets it, and the alert is lost on its way (RFC 9112 section
  * 9.6 tells the same of HTTP). So the socket stays for a moment behind its FIN; what still comes is left to the system.
  */
+import type { Socket } from 'node:net'
 import { HalfClose } from './half-close.ts'
 import type { Handle, Handles } from './handles.ts'
 import { keepLingering } from './linger.ts'
@@ -13,15 +14,30 @@ const ALERTS_MAX = 128
 
 let waiting = 0
 
+/** Whether closeBehindAlert would wait. */
+export function mayAlert(): boolean {
+  return waiting < ALERTS_MAX
+}
+
 /** Ends what is sent over `below`; `close` is called in a moment, or at once when too many wait already. */
 export function closeBehindAlert(below: Handle, handles: Handles, close: () => void): void {
   if (waiting >= ALERTS_MAX) {
     close()
     return
   }
-  waiting++
   below.readStop()
   new HalfClose(below, handles).say()
+  wait(close)
+}
+
+/** The same over node:net, where mayAlert() says so: `record` has one character per byte. */
+export function endBehindAlert(below: Socket, record: string, close: () => void): void {
+  below.end(record, 'latin1')
+  wait(close)
+}
+
+function wait(close: () => void): void {
+  waiting++
   const destroy = () => {
     waiting--
     close()

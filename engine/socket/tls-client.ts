@@ -1,5 +1,7 @@
 /** TLS towards upstreams over Node's handles: what connectTls of tls.ts does over node:tls, at less cost. */
-import type { Handle, TlsHandle } from './handles.ts'
+import { getSystemErrorName } from 'node:util'
+import { type Handle, STATE_ASYNC, type TlsHandle } from './handles.ts'
+import { enterTurn, leaveTurn } from './round.ts'
 import type { TlsClient } from './tls.ts'
 import type { TlsShared } from './tls-shared.ts'
 import { protocolFault, type TlsFault } from './tls-verify.ts'
@@ -16,6 +18,7 @@ interface ClientHandle extends TlsHandle {
 
 /**
  * Makes TLS over `below`, a handle that has just been connected, and calls back once. Returns a function that gives up.
+ * What the connection begins with goes first: there must be no write under way when OpenSSL begins.
  */
 export function startClient(
   below: Handle,
@@ -24,6 +27,36 @@ export function startClient(
   done: Connected,
   dial: DialOptions
 ): () => void {
+  const { hello = '' } = dial
+  if (hello === '') return shake(below, client, shared, done, dial)
+  let giveUp = () => below.close()
+  const said = (status: number) => {
+    if (status >= 0) {
+      giveUp = shake(below, client, shared, done, dial)
+      return
+    }
+    below.close()
+    giveUp = () => {}
+    done(getSystemErrorName(status), null)
+  }
+  const request = shared.handles.newWrite()
+  let isOver = false
+  request.oncomplete = (status) => {
+    if (isOver) return
+    enterTurn()
+    said(status)
+    leaveTurn()
+  }
+  const error = below.writeLatin1String(request, hello)
+  // A socket that has just been connected has room, so this is what happens.
+  if (error < 0 || shared.state[STATE_ASYNC] === 0) said(error)
+  return () => {
+    isOver = true
+    giveUp()
+  }
+}
+
+function shake(below: Handle, client: TlsClient, shared: TlsShared, done: Connected, dial: DialOptions): () => void {
   below.setNoDelay?.(true)
   const handle = shared.handles.wrapTls(below, client.context.context, false) as ClientHandle
   // The judgement is ours (TlsClient.judge), so a handshake with a wrong certificate comes to its end.

@@ -10,6 +10,8 @@ import { openSslNames } from './cipher-suites.ts'
 import type { Handle } from './handles.ts'
 import { type PeerCertificate, peerOf } from './peer-certificate.ts'
 import { enterTurn, leaveTurn } from './round.ts'
+import { endBehindAlert, mayAlert } from './tls-alert.ts'
+import { NO_CERTIFICATE, refusingBy } from './tls-refusal.ts'
 import type { TlsShared } from './tls-shared.ts'
 import { TlsWire } from './tls-wire.ts'
 import type { Wire } from './wire.ts'
@@ -57,8 +59,6 @@ export interface TlsFacts {
  * that of a socket (ECONNRESET).
  */
 export type TlsDone = (code: string | null, wire: Wire | null, facts: TlsFacts | null) => void
-
-const NO_CERTIFICATE = 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE'
 
 export class TlsServer {
   readonly #context: SecureContext
@@ -151,6 +151,20 @@ export function startOverHandle(
       isResumed: handle.isSessionReused()
     })
   })
+  if (server.asksForCertificate && typeof handle.enableKeylogCallback === 'function') {
+    const judge = refusingBy({
+      refusal: () => codeOf(handle.verifyError()),
+      protocol: () => handle.getProtocol(),
+      cipher: () => handle.getCipher()?.name,
+      refuse: (code, record) => wire.refuse(code, record)
+    })
+    handle.onkeylog = (line) => {
+      enterTurn()
+      judge(line)
+      leaveTurn()
+    }
+    handle.enableKeylogCallback()
+  }
   wire.start(first)
   return () => wire.destroy()
 }
@@ -197,6 +211,12 @@ export function startOverSocket(
   })
   socket.on('close', failed)
   const stopLooking = lookAt(socket)
+  const refuse = (code: string, record: string) =>
+    settle(() => {
+      endBehindAlert(below, record, () => socket.destroy())
+      done(code, null, null)
+    })
+  if (server.asksForCertificate) alertOver(socket, server, refuse)
   socket.on('end', () => {
     failed()
     if (isFailed) socket.destroy()
@@ -211,19 +231,36 @@ export function startOverSocket(
         done(refusal, null, null)
         return
       }
-      done(null, made(socket), {
-        version: socket.getProtocol() ?? '',
-        cipher: socket.getCipher().name,
-        alpn: socket.alpnProtocol || '',
-        peer,
-        isResumed: socket.isSessionReused()
-      })
+      done(null, made(socket), factsOf(socket, peer))
     })
   })
   return () => {
     settled = true
     socket.destroy()
   }
+}
+
+function factsOf(socket: TLSSocket, peer: PeerCertificate | null): TlsFacts {
+  return {
+    version: socket.getProtocol() ?? '',
+    cipher: socket.getCipher().name,
+    alpn: socket.alpnProtocol || '',
+    peer,
+    isResumed: socket.isSessionReused()
+  }
+}
+
+function alertOver(socket: TLSSocket, server: TlsServer, refuse: (code: string, record: string) => void): void {
+  const judge = refusingBy({
+    // OpenSSL has let a client without a certificate pass here too.
+    refusal: () => server.refuses(peerOf(socket.getPeerCertificate().raw), codeOf(verifyErrorOf(socket))),
+    protocol: () => socket.getProtocol(),
+    cipher: () => socket.getCipher()?.name,
+    refuse(code, record) {
+      if (mayAlert()) refuse(code, record)
+    }
+  })
+  socket.on('keylog', judge)
 }
 
 /** Nobody reads yet: without being asked the socket would not say that its client has gone. */

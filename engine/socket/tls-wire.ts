@@ -10,7 +10,7 @@ import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import type { ReadSlot } from './memory.ts'
 import { ownAddressOf, type PeerAddress, peerOf } from './peer.ts'
 import { enterTurn, leaveTurn, markDirty } from './round.ts'
-import { closeBehindAlert } from './tls-alert.ts'
+import { closeBehindAlert, mayAlert } from './tls-alert.ts'
 import { TlsQueue } from './tls-queue.ts'
 import { COPIED_BYTES_MAX, LENT_BYTES_MAX, type TlsShared } from './tls-shared.ts'
 import { BULK_NONE, type Bulk, NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
@@ -139,6 +139,20 @@ export class TlsWire implements Wire {
   /** A fatal alert, or bytes that are no TLS. */
   failed(code: string): void {
     if (!this.#dead) this.#fail(code)
+  }
+
+  /**
+   * Ends the handshake with an alert of ours (tls-refusal.ts), said by OpenSSL's caller and not by OpenSSL: what it
+   * would send behind it finds the way shut. False: too many have been refused lately, nothing has happened.
+   */
+  refuse(code: string, record: string): boolean {
+    const secured = this.#secured
+    if (secured === null || this.#dead || !mayAlert()) return false
+    this.#secured = null
+    this.#below.writeLatin1String(this.#shared.handles.newWrite(), record)
+    this.#dispose(false, true)
+    secured(code)
+    return true
   }
 
   // --- reading ---

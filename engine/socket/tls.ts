@@ -1,6 +1,6 @@
 /** TLS towards upstreams: what connections to one destination share, and a connection over node:tls. */
-import { isIP } from 'node:net'
-import { connect, type SecureContext } from 'node:tls'
+import { isIP, connect as netConnect } from 'node:net'
+import { type ConnectionOptions, connect, type SecureContext } from 'node:tls'
 import type { ReadMemory } from './memory.ts'
 import { NetWire } from './net.ts'
 import { enterTurn, leaveTurn } from './round.ts'
@@ -77,6 +77,15 @@ export class TlsClient {
   }
 }
 
+/** Where node:tls connects to, or a socket that says `hello` in clear text as soon as it is connected. */
+function below(address: Address, { hello = '' }: DialOptions): ConnectionOptions {
+  const where = 'unixPath' in address ? { path: address.unixPath } : { host: address.ip, port: address.port }
+  if (hello === '') return where
+  const socket = netConnect(where)
+  socket.write(hello, 'latin1')
+  return { socket }
+}
+
 /** As SocketLayer.connect, when the handshake is done and the server is the right one. */
 export function connectTls(
   client: TlsClient,
@@ -85,10 +94,9 @@ export function connectTls(
   done: Connected,
   dial: DialOptions = {}
 ): () => void {
-  const where = 'unixPath' in address ? { path: address.unixPath } : { host: address.ip, port: address.port }
   const session = client.takeSession()
   const socket = connect({
-    ...where,
+    ...below(address, dial),
     // '' is none; without it Node would ask for the destination.
     servername: client.sni,
     secureContext: client.context,

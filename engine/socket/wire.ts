@@ -96,6 +96,8 @@ export interface TlsOutcome {
 export interface DialOptions {
   /** Idle time before TCP probes; 0: none; undefined: as the system does. */
   readonly keepaliveMs?: number
+  /** What the connection begins with, before TLS: one character per byte, a few hundred at most. Default: nothing. */
+  readonly hello?: string
   /** Called when the peer has answered and TLS begins: it is not the address that is slow. */
   readonly reached?: () => void
 }

@@ -39,6 +39,8 @@ export interface StackOptions {
   preRouting?: { request: readonly Hook[]; response?: readonly Hook[] }
   connectTimeoutMs?: number
   tls?: TlsSettings
+  /** Of the header that connections to the endpoint begin with. */
+  proxyProtocol?: 'v1' | 'v2'
   /** How the endpoint is spoken to. */
   spoken?: Partial<SpokenHttp>
   idleTimeoutMs?: number
@@ -213,9 +215,10 @@ function routeRetry(plan: RetryPlan, options: StackOptions): RouteRetry {
 }
 
 function endpointOptions(options: StackOptions): EndpointOptions {
-  const { connectTimeoutMs = 5_000, spoken } = options
+  const { connectTimeoutMs = 5_000, spoken, proxyProtocol } = options
   const http = spoken === undefined ? {} : { http: { ...SPOKEN_DEFAULT, ...spoken } }
-  return { guarded: false, allow: [], connectTimeoutMs, tls: options.tls ?? null, ...http }
+  const header = proxyProtocol === undefined ? {} : { proxyProtocol }
+  return { guarded: false, allow: [], connectTimeoutMs, tls: options.tls ?? null, ...http, ...header }
 }
 
 function destinationOf(upstream: number | string) {

@@ -3,6 +3,7 @@ import type { Destination } from '#engine/contract/backend.ts'
 import { interleaved, isBetter } from './addresses.ts'
 import { Pool, type PoolOwner } from './pool.ts'
 import type { Resolver } from './resolver.ts'
+import type { Site } from './site.ts'
 
 /** Addresses of one name that are used. */
 const ADDRESSES_MAX = 64
@@ -19,13 +20,8 @@ export class Addresses {
   readonly #resolver: Resolver | null
   readonly #mayDial: ((ip: string) => boolean) | null
 
-  /** `resolver` null: a unix socket. `mayDial` null: every address may be dialled. */
-  constructor(
-    owner: PoolOwner,
-    destination: Destination,
-    resolver: Resolver | null,
-    mayDial: ((ip: string) => boolean) | null
-  ) {
+  /** `mayDial` null: every address may be dialled. */
+  constructor(owner: PoolOwner, { destination, resolver }: Site, mayDial: ((ip: string) => boolean) | null) {
     this.#owner = owner
     this.#destination = destination
     this.#resolver = resolver

@@ -4,10 +4,10 @@ import type { Resolved } from './resolver.ts'
 
 /** `family`: of the address that was tried last; another one is better. */
 export function isBetter(pool: Pool, best: Pool, family: number): boolean {
-  const ejected = pool.ejected
-  if (ejected !== best.ejected) return !ejected
+  const ejected = pool.health.ejected
+  if (ejected !== best.health.ejected) return !ejected
   if ((pool.family === family) !== (best.family === family)) return pool.family !== family
-  return ejected ? pool.ejectedUntil < best.ejectedUntil : pool.busy < best.busy
+  return ejected ? pool.health.ejectedUntil < best.health.ejectedUntil : pool.busy < best.busy
 }
 
 /** The first `max`, one of each family in turn (RFC 8305 section 4): a long list of one does not hide the other. */

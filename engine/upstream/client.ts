@@ -3,7 +3,9 @@ import type { Destination, Endpoint, EndpointOptions, UpstreamClient } from '#en
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { StreamClient, StreamEndpoint } from '#engine/contract/tcp.ts'
 import { EndpointState } from './endpoint.ts'
+import { ProxiedEndpoint } from './proxied.ts'
 import type { UpstreamShared } from './shared.ts'
+import { Site } from './site.ts'
 import { type StreamOptions, StreamState } from './stream.ts'
 
 /** Endpoints kept although nothing is connected to them; dynamic proxies name new ones all the time. */
@@ -17,7 +19,7 @@ export interface Upstream extends UpstreamClient, StreamClient {
 }
 
 export function createUpstream(shared: UpstreamShared): Upstream {
-  const endpoints = new Map<string, EndpointState>()
+  const endpoints = new Map<string, EndpointState | ProxiedEndpoint>()
   const streams = new Map<string, StreamState>()
   return {
     endpoint(destination: Destination, options: EndpointOptions): Endpoint {
@@ -25,14 +27,19 @@ export function createUpstream(shared: UpstreamShared): Upstream {
       let endpoint = endpoints.get(key)
       if (endpoint === undefined) {
         if (endpoints.size >= ENDPOINTS_MAX) forgetUnused(endpoints)
-        endpoint = new EndpointState(destination, options, shared)
+        const site = new Site(destination, options)
+        const { proxyProtocol } = options
+        endpoint =
+          proxyProtocol === undefined
+            ? new EndpointState(site, shared)
+            : new ProxiedEndpoint(proxyProtocol, site, shared)
         endpoints.set(key, endpoint)
       }
       return endpoint
     },
     send(ex: Exchange, endpoint: Endpoint): void {
       // Every Endpoint was made by endpoint() above.
-      ;(endpoint as EndpointState).send(ex)
+      ;(endpoint as EndpointState | ProxiedEndpoint).send(ex)
     },
     stream(destination: Destination, options: StreamOptions): StreamEndpoint {
       const key = JSON.stringify([destination, options])

@@ -10,6 +10,7 @@ import { TimerWheel, type WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { type Address, BULK_NONE, type Bulk, NOBODY, type SocketLayer, type Wire } from '#engine/socket/wire.ts'
 import { EndpointState } from './endpoint.ts'
 import { Resolver } from './resolver.ts'
+import { Site } from './site.ts'
 
 const { memory } = llhttp()
 
@@ -148,21 +149,21 @@ function bench(addresses: Record<string, Behaviour>, options: { poolMax?: number
   const events = { ...NO_EVENTS, onServerFault: (_ex: Exchange, code: ErrorCode) => faults.push(code) }
   const found = Object.keys(addresses).map((ip) => ({ ip, family: ip.includes(':') ? (6 as const) : (4 as const) }))
   const resolver = new Resolver('a.test', () => Promise.resolve({ addresses: found, ttlMs: 60_000 }))
-  const endpoint = new EndpointState(
+  const site = new Site(
     { host: 'a.test', port: 80, unixPath: null },
     { guarded: options.guarded ?? false, allow: [], connectTimeoutMs: 1_000, tls: null },
-    {
-      sockets,
-      llhttp: llhttp(),
-      timers,
-      events,
-      idleTimeoutMs: 60_000,
-      poolMax: options.poolMax ?? 8,
-      requestsPerConnectionMax: 0,
-      observer: { connected() {}, connectFailed() {}, retried() {} }
-    },
     resolver
   )
+  const endpoint = new EndpointState(site, {
+    sockets,
+    llhttp: llhttp(),
+    timers,
+    events,
+    idleTimeoutMs: 60_000,
+    poolMax: options.poolMax ?? 8,
+    requestsPerConnectionMax: 0,
+    observer: { connected() {}, connectFailed() {}, retried() {} }
+  })
   const client = {} as ClientStream
   return {
     endpoint,

@@ -2,26 +2,21 @@
  * One destination: its addresses, their pools, who waits for a connection, and what is tried next
  * when an attempt fails. State of a worker that survives reloads.
  */
-import { isIP } from 'node:net'
-import type { Destination, Endpoint, EndpointOptions } from '#engine/contract/backend.ts'
+import type { Endpoint } from '#engine/contract/backend.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { ServerEvents } from '#engine/contract/transport.ts'
-import type { Llhttp } from '#engine/http/llhttp.ts'
 import { isIdempotent } from '#engine/http/method.ts'
-import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
-import type { ReadMemory } from '#engine/socket/memory.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
-import { TlsClient } from '#engine/socket/tls.ts'
-import type { Connected, DialOptions, SocketLayer, TlsOutcome, Wire } from '#engine/socket/wire.ts'
+import type { Connected, DialOptions, TlsOutcome, Wire } from '#engine/socket/wire.ts'
 import { Addresses } from './address-pools.ts'
 import { Attempt, type AttemptOwner, codeOf, type Dial, dialFault, limitAttempt } from './attempt.ts'
+import { EndpointFacts } from './endpoint-facts.ts'
 import { addressGuard } from './guard.ts'
 import { Http1Upstream, REPEAT_ALWAYS, REPEAT_IDEMPOTENT, type Repeat } from './h1.ts'
 import type { Pool, PoolOwner } from './pool.ts'
-import { Resolver } from './resolver.ts'
 import type { UpstreamShared } from './shared.ts'
-import { alpnOf, EITHER, HTTP1, type Version, versionFor } from './version.ts'
+import type { Site } from './site.ts'
+import { EITHER, HTTP1, type Version, versionFor } from './version.ts'
 
 /** Exchanges that may wait for a connection while the pool is at its limit. */
 const WAITERS_MAX = 1024
@@ -32,84 +27,23 @@ const SLOW_MS = 250
 /** The same trouble with a destination is told of so often. */
 const SAME_FAULT_MS = 60_000
 
-export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
-  readonly name: string
-  readonly hostHeader: string
-  readonly isHostname: boolean
+export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner, AttemptOwner {
   /** Connections that exist or are being made. */
   total = 0
   readonly #addresses: Addresses
   readonly #waiting: Attempt[] = []
-  readonly #options: EndpointOptions
-  readonly #resolver: Resolver | null
-  readonly #tls: TlsClient | null
-  #http2Tls: TlsClient | null = null
   /** What was last wrong with its TLS, and when that was told. */
   #fault = { reason: '', at: 0 }
-  readonly #shared: UpstreamShared
 
-  constructor(destination: Destination, options: EndpointOptions, shared: UpstreamShared, resolver?: Resolver) {
-    const { host, port, unixPath } = destination
-    const literal = isIP(host)
-    this.#options = options
-    this.#shared = shared
-    this.#resolver = unixPath === null ? (resolver ?? new Resolver(host)) : null
-    this.#tls = options.tls === null ? null : new TlsClient(options.tls)
-    const mayDial = options.guarded ? addressGuard(options.allow) : null
-    this.#addresses = new Addresses(this, destination, this.#resolver, mayDial)
-    const bracketed = literal === 6 ? `[${host}]` : host
-    this.name = unixPath === null ? `${bracketed}:${port}` : `unix:${unixPath}`
-    this.hostHeader =
-      unixPath !== null ? 'localhost' : port === (options.tls === null ? 80 : 443) ? bracketed : `${bracketed}:${port}`
-    this.isHostname = unixPath === null && literal === 0
-  }
-
-  get llhttp(): Llhttp {
-    return this.#shared.llhttp
-  }
-
-  get events(): ServerEvents {
-    return this.#shared.events
-  }
-
-  get timers(): TimerWheel {
-    return this.#shared.timers
-  }
-
-  get sockets(): SocketLayer {
-    return this.#shared.sockets
-  }
-
-  get memory(): ReadMemory {
-    return this.#shared.llhttp.memory
-  }
-
-  get connectTimeoutMs(): number {
-    return this.#options.connectTimeoutMs
-  }
-
-  get keepaliveMs(): number | undefined {
-    return this.#options.keepaliveMs
-  }
-
-  /** Made when it is needed: most servers are never offered HTTP/2. */
-  get http2Tls(): TlsClient | null {
-    const { tls, http } = this.#options
-    if (tls !== null) this.#http2Tls ??= new TlsClient(tls, alpnOf(http?.version ?? 'auto'))
-    return this.#http2Tls
-  }
-
-  get idleTimeoutMs(): number {
-    return this.#shared.idleTimeoutMs
-  }
-
-  get requestsPerConnectionMax(): number {
-    return this.#shared.requestsPerConnectionMax
+  constructor(site: Site, shared: UpstreamShared) {
+    super(site, shared)
+    const { guarded, allow } = site.options
+    this.#addresses = new Addresses(this, site, guarded ? addressGuard(allow) : null)
   }
 
   get usable(): boolean {
-    const { pools } = this.#addresses
-    return pools.length === 0 || pools.some((pool) => !pool.ejected)
+    const pools = this.#addresses.current()
+    return pools.length === 0 || pools.some((pool) => !pool.health.ejected)
   }
 
   get idle(): number {
@@ -124,7 +58,7 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   send(ex: Exchange): void {
     // HTTP/1.0 clients may name no host; HTTP/1.1 servers want one (RFC 9112 section 3.2).
     if (ex.authority === '') ex.upstreamHost ??= this.hostHeader
-    const { http } = this.#options
+    const { http } = this.site.options
     if (http !== undefined) {
       if (http.requestTimeoutMs > 0) limitAttempt(ex, http.requestTimeoutMs, this.timers, this.events)
       const version = versionFor(ex, http.version)
@@ -175,12 +109,12 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
       this.report(attempt, 'CONNECT_FAILURE')
       return
     }
-    if (attempt.version === EITHER && pool.http2.declined) attempt.version = HTTP1
+    if (attempt.version === EITHER && pool.health.declined) attempt.version = HTTP1
     if (attempt.version !== HTTP1) {
       if (!pool.http2.resume(attempt)) pool.http2.wait(attempt)
       return
     }
-    if (this.total < this.#shared.poolMax) {
+    if (this.mayConnect()) {
       this.#connect(attempt, pool)
       return
     }
@@ -192,8 +126,8 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   }
 
   #resolveFirst(attempt: Attempt): void {
-    this.timers.arm(attempt.timer, performance.now(), this.#options.connectTimeoutMs)
-    this.#resolver!.resolve().then(
+    this.timers.arm(attempt.timer, performance.now(), this.site.options.connectTimeoutMs)
+    this.site.resolver!.resolve().then(
       () => {
         enterTurn()
         // Its time was for the name. Who waits for a shared connection has no clock: the dial has one.
@@ -216,18 +150,18 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
       return
     }
     this.#waiting.push(attempt)
-    this.timers.arm(attempt.timer, performance.now(), this.#options.connectTimeoutMs)
+    this.timers.arm(attempt.timer, performance.now(), this.site.options.connectTimeoutMs)
   }
 
+  /** Behind mayConnect(). */
   #connect(attempt: Attempt, pool: Pool): void {
-    this.total++
     this.#addresses.next++
     attempt.ex.attempts++
     attempt.ex.endpoint = pool.label
     attempt.tried.push(pool)
-    pool.dialling()
+    pool.health.dialling()
     const now = performance.now()
-    this.timers.arm(attempt.timer, now, this.#options.connectTimeoutMs)
+    this.timers.arm(attempt.timer, now, this.site.options.connectTimeoutMs)
     if (this.#mayTryOther(attempt)) this.timers.arm(attempt.slow, now, SLOW_MS)
     const dial: Dial = { pool, giveUp: () => {} }
     attempt.dials.push(dial)
@@ -237,13 +171,14 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
       if (fault === null) this.#connected(attempt, pool, wire!, tls)
       else this.#connectFailed(attempt, pool, fault.code, fault.tls)
     }
-    dial.giveUp = this.#shared.sockets.connect(pool.address, done, this.#tls, this.#dialOptions(attempt))
+    dial.giveUp = this.shared.sockets.connect(pool.address, done, this.site.tls, this.#dialOptions(attempt))
   }
 
   #dialOptions(attempt: Attempt): DialOptions {
-    const { keepaliveMs } = this.#options
+    const { keepaliveMs } = this.site.options
+    const { hello } = this
     const reached = () => this.timers.disarm(attempt.slow)
-    return keepaliveMs === undefined ? { reached } : { keepaliveMs, reached }
+    return keepaliveMs === undefined ? { hello, reached } : { keepaliveMs, hello, reached }
   }
 
   #mayTryOther(attempt: Attempt): boolean {
@@ -251,8 +186,8 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   }
 
   #connected(attempt: Attempt, pool: Pool, wire: Wire, tls: TlsOutcome | undefined): void {
-    this.#shared.observer.connected()
-    if (tls !== undefined) this.#shared.observer.secured?.(tls.resumed)
+    this.shared.observer.connected()
+    if (tls !== undefined) this.shared.observer.secured?.(tls.resumed)
     pool.connected()
     // Those that were first and are not here yet are slow at best: others are to be preferred for a while.
     this.#lose(attempt, attempt.tried.indexOf(pool))
@@ -271,15 +206,15 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
   #lose(attempt: Attempt, first = 0): void {
     for (const { pool, giveUp } of attempt.dials.splice(0)) {
       giveUp()
-      if (attempt.tried.indexOf(pool) < first) pool.connectFailed()
-      else pool.abandoned()
+      if (attempt.tried.indexOf(pool) < first) pool.health.connectFailed()
+      else pool.health.abandoned()
       this.closed()
     }
   }
 
   #connectFailed(attempt: Attempt, pool: Pool, code: string, tls?: TlsOutcome): void {
-    this.#shared.observer.connectFailed(code)
-    pool.connectFailed()
+    this.shared.observer.connectFailed(code)
+    pool.health.connectFailed()
     this.closed()
     this.connectFailed(attempt, code, tls)
   }
@@ -297,7 +232,7 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
     const now = performance.now()
     if (this.#fault.reason === reason && now - this.#fault.at < SAME_FAULT_MS) return
     this.#fault = { reason, at: now }
-    this.#shared.observer.insecure?.(this.name, reason)
+    this.shared.observer.insecure?.(this.name, reason)
   }
 
   report(attempt: Attempt, code: ErrorCode): void {
@@ -314,8 +249,8 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
       const [last, ...others] = attempt.dials.splice(0).toReversed()
       for (const { pool, giveUp } of others) {
         giveUp()
-        this.#shared.observer.connectFailed('ETIMEDOUT')
-        pool.connectFailed()
+        this.shared.observer.connectFailed('ETIMEDOUT')
+        pool.health.connectFailed()
         this.closed()
       }
       last!.giveUp()
@@ -365,29 +300,45 @@ export class EndpointState implements Endpoint, PoolOwner, AttemptOwner {
 
   closed(): void {
     this.total--
+    this.wake()
+  }
+
+  /** Whether somebody waits for a connection that nobody makes. */
+  get wants(): boolean {
+    return this.#waiting.length > 0 || this.#addresses.pools.some(({ http2 }) => http2.wants)
+  }
+
+  /** There is room for a connection. */
+  protected wake(): void {
     const attempt = this.#waiting.shift()
     if (attempt !== undefined) this.dial(attempt)
   }
 
+  /** As wake, also for those who wait for a connection that they will share. */
+  protected wakeAll(): void {
+    this.wake()
+    for (const { http2 } of this.#addresses.pools) if (http2.wants) http2.roomier()
+  }
+
   mayConnect(): boolean {
-    if (this.total >= this.#shared.poolMax) return false
+    if (this.total >= this.shared.poolMax) return false
     this.total++
     return true
   }
 
   connected(tls: TlsOutcome | undefined): void {
-    this.#shared.observer.connected()
-    if (tls !== undefined) this.#shared.observer.secured?.(tls.resumed)
+    this.shared.observer.connected()
+    if (tls !== undefined) this.shared.observer.secured?.(tls.resumed)
   }
 
   notConnected(code: string): void {
-    this.#shared.observer.connectFailed(code)
+    this.shared.observer.connectFailed(code)
   }
 
   failed(ex: Exchange, code: ErrorCode, repeat: Repeat, version: Version): void {
     const mayRepeat = repeat === REPEAT_ALWAYS || (repeat === REPEAT_IDEMPOTENT && isIdempotent(ex.method))
     if (mayRepeat && ex.attempts < ATTEMPTS_MAX) {
-      this.#shared.observer.retried()
+      this.shared.observer.retried()
       this.dial(new Attempt(ex, this, version))
       return
     }

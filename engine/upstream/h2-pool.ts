@@ -21,8 +21,6 @@ import { EITHER, HTTP1, HTTP2, type Version } from './version.ts'
 
 /** Exchanges that may wait for room. */
 const WAITERS_MAX = 1024
-/** A server that speaks HTTP/1.1 only is believed to do so for so long; then it may have become another one. */
-const DECLINED_MS = 300_000
 /** Streams that a server is believed to take before it has said so (RFC 9113 section 6.5.2 advises no fewer). */
 export const STREAMS_ASSUMED = 100
 
@@ -41,8 +39,12 @@ export interface Http2Owner {
   readonly connectTimeoutMs: number
   /** Undefined: as the system does. */
   readonly keepaliveMs: number | undefined
+  /** What connections begin with, before TLS; '' for nothing. */
+  readonly hello: string
   /** Of the offer of HTTP/2; null: clear text. */
   readonly http2Tls: TlsClient | null
+  /** Others wait for the room that an idle connection takes. */
+  readonly isCrowded: boolean
   /** Counts a connection that is about to be made. False: there are as many as there may be. */
   mayConnect(): boolean
   /** For metrics: the connection is there, or did not come about. */
@@ -66,7 +68,6 @@ export class Http2Pool implements Http2Home {
   #dials = 0
   /** Connections whose server has not said anything yet, with the clock of the dial. */
   readonly #opening = new Map<Http2Upstream, WheelTimer>()
-  #declinedUntil = 0
 
   constructor(pool: Pool, owner: Http2Owner) {
     this.#pool = pool
@@ -87,11 +88,6 @@ export class Http2Pool implements Http2Home {
 
   get requestsPerConnectionMax(): number {
     return this.#owner.requestsPerConnectionMax
-  }
-
-  /** The server speaks HTTP/1.1: its TLS has chosen that, or it has not understood the preface. */
-  get declined(): boolean {
-    return this.#declinedUntil > turnStartedAt
   }
 
   /** Connections without an exchange. */
@@ -136,6 +132,11 @@ export class Http2Pool implements Http2Home {
     if (this.#dials === 0) this.#patience(attempt)
   }
 
+  /** Whether somebody waits for a connection that nobody makes yet. */
+  get wants(): boolean {
+    return this.#waiting.length > this.#dials * STREAMS_ASSUMED
+  }
+
   /** The attempt waits no more, if it did. */
   forget(attempt: Attempt): boolean {
     const at = this.#waiting.indexOf(attempt)
@@ -155,9 +156,9 @@ export class Http2Pool implements Http2Home {
     this.#pool.busy--
     if (this.#waiting.length > 0) this.#serveWaiting()
     if (connection.streams > 0) return
-    if (this.#connections.includes(connection)) {
-      this.#owner.timers.arm(connection.idleTimer, turnStartedAt, this.#owner.idleTimeoutMs)
-    }
+    if (!this.#connections.includes(connection)) return
+    if (this.#owner.isCrowded) connection.leave()
+    else this.#owner.timers.arm(connection.idleTimer, turnStartedAt, this.#owner.idleTimeoutMs)
   }
 
   retired(connection: Http2Upstream): void {
@@ -229,9 +230,9 @@ export class Http2Pool implements Http2Home {
   }
 
   #dial(): void {
-    const { sockets, timers, connectTimeoutMs, keepaliveMs, http2Tls } = this.#owner
+    const { sockets, timers, connectTimeoutMs, keepaliveMs, hello, http2Tls } = this.#owner
     this.#dials++
-    this.#pool.dialling()
+    this.#pool.health.dialling()
     let opening: Http2Upstream | null = null
     const timer = new WheelTimer(() => {
       enterTurn()
@@ -257,14 +258,14 @@ export class Http2Pool implements Http2Home {
         else this.#decline(wire)
       },
       http2Tls,
-      keepaliveMs === undefined ? {} : { keepaliveMs }
+      keepaliveMs === undefined ? { hello } : { keepaliveMs, hello }
     )
   }
 
   ready(connection: Http2Upstream): void {
     this.#opened(connection)
     this.#dials--
-    this.#pool.reached()
+    this.#pool.health.reached()
     this.#connections.push(connection)
     this.#serveWaiting()
     if (connection.streams === 0) this.#owner.timers.arm(connection.idleTimer, turnStartedAt, this.#owner.idleTimeoutMs)
@@ -272,7 +273,7 @@ export class Http2Pool implements Http2Home {
 
   refused(connection: Http2Upstream, code: string): void {
     this.#opened(connection)
-    this.#declinedUntil = turnStartedAt + DECLINED_MS
+    this.#pool.health.decline()
     this.#dialFailed(code)
   }
 
@@ -284,9 +285,9 @@ export class Http2Pool implements Http2Home {
 
   /** The server prefers HTTP/1.1: whoever may goes there. */
   #decline(wire: Wire): void {
-    this.#declinedUntil = turnStartedAt + DECLINED_MS
+    this.#pool.health.decline()
     this.#dials--
-    this.#pool.reached()
+    this.#pool.health.reached()
     wire.destroy()
     this.#owner.closed()
     for (const attempt of this.#takeWaiting()) {
@@ -312,8 +313,8 @@ export class Http2Pool implements Http2Home {
   #dialFailed(code: string, tls?: TlsOutcome): void {
     this.#dials--
     // A server that speaks another protocol is there: exchanges of that one should not avoid it.
-    if (code === NOT_HTTP2) this.#pool.abandoned()
-    else this.#pool.connectFailed()
+    if (code === NOT_HTTP2) this.#pool.health.abandoned()
+    else this.#pool.health.connectFailed()
     this.#owner.notConnected(code)
     this.#owner.closed()
     // Others are on their way, or streams will end.
@@ -323,7 +324,7 @@ export class Http2Pool implements Http2Home {
       return
     }
     for (const attempt of this.#takeWaiting()) {
-      if (this.declined && attempt.version === EITHER) this.#goBack(attempt)
+      if (this.#pool.health.declined && attempt.version === EITHER) this.#goBack(attempt)
       else this.#owner.connectFailed(attempt, code, tls)
     }
   }

@@ -7,15 +7,14 @@ import { turnStartedAt } from '#engine/socket/round.ts'
 import type { Address } from '#engine/socket/wire.ts'
 import type { Home, Http1Upstream, Repeat } from './h1.ts'
 import { type Http2Owner, Http2Pool } from './h2-pool.ts'
+import type { Health } from './health.ts'
 import { HTTP1 } from './version.ts'
-
-/** First ejection after a failed connect; doubles up to the maximum with each further failure. */
-const EJECT_FIRST_MS = 500
-const EJECT_MAX_MS = 30_000
 
 /** What pools share with their endpoint. */
 export interface PoolOwner extends Http2Owner {
   readonly llhttp: Llhttp
+  /** Of an address, by its label. */
+  healthOf(label: string): Health
   /** A connection of `pool` is free: true if somebody waiting took it. */
   offer(pool: Pool): boolean
 }
@@ -28,17 +27,15 @@ export class Pool implements Home {
   busy = 0
   /** Those of HTTP/2, which are shared; all else here is about those of HTTP/1.1. */
   readonly http2: Http2Pool
+  readonly health: Health
   #idle: Http1Upstream[] = []
-  #failures = 0
-  #ejectedUntil = 0
-  /** Connections being made. */
-  #dials = 0
   readonly #owner: PoolOwner
 
   constructor(owner: PoolOwner, address: Address) {
     this.#owner = owner
     this.address = address
     this.label = labelOf(address)
+    this.health = owner.healthOf(this.label)
     this.http2 = new Http2Pool(this, owner)
   }
 
@@ -54,19 +51,9 @@ export class Pool implements Home {
     return this.#idle.length
   }
 
-  /** Connecting failed lately: others are preferred until the ejection is over, and then until one has tried. */
-  get ejected(): boolean {
-    return this.#failures > 0 && (this.#dials > 0 || this.#ejectedUntil > performance.now())
-  }
-
   /** 0: a unix socket. */
   get family(): 0 | 4 | 6 {
     return 'unixPath' in this.address ? 0 : this.address.family
-  }
-
-  /** Milliseconds of performance.now() at which the ejection ends. */
-  get ejectedUntil(): number {
-    return this.#ejectedUntil
   }
 
   /** An idle connection, now busy, or undefined. */
@@ -78,38 +65,15 @@ export class Pool implements Home {
     return connection
   }
 
-  dialling(): void {
-    this.#dials++
-  }
-
-  /** Behind dialling(): nobody waits for that connection any more, which says nothing of the address. */
-  abandoned(): void {
-    this.#dials--
-  }
-
-  /** Behind dialling(). */
+  /** One that was dialled. */
   connected(): void {
-    this.reached()
+    this.health.reached()
     this.busy++
-  }
-
-  /** The address works. Behind dialling(). */
-  reached(): void {
-    this.#dials--
-    this.#failures = 0
-  }
-
-  /** Behind dialling(). */
-  connectFailed(): void {
-    this.#dials--
-    const pause = Math.min(EJECT_FIRST_MS * 2 ** this.#failures, EJECT_MAX_MS)
-    this.#failures++
-    this.#ejectedUntil = performance.now() + pause
   }
 
   release(connection: Http1Upstream): void {
     const max = this.#owner.requestsPerConnectionMax
-    if (max > 0 && connection.served >= max) {
+    if ((max > 0 && connection.served >= max) || this.#owner.isCrowded) {
       connection.close()
       return
     }

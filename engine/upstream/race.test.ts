@@ -15,6 +15,7 @@ import { exchangeRaw } from '#engine/testing/raw.ts'
 import { type Stack, startStack } from '#engine/testing/stack.ts'
 import { EndpointState } from './endpoint.ts'
 import { Resolver } from './resolver.ts'
+import { Site } from './site.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n'
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok'
@@ -99,21 +100,21 @@ describe('addresses that hang, refuse and reset, over real sockets', { timeout: 
     const addresses = kinds.map((kind) => ({ ip: ADDRESS[kind], family: 4 as const }))
     const resolver = new Resolver('several.test', () => Promise.resolve({ addresses, ttlMs: 60_000 }))
     const http = options.version === undefined ? {} : { http: { ...SPOKEN_DEFAULT, version: options.version } }
-    endpoint = new EndpointState(
+    const site = new Site(
       { host: 'several.test', port, unixPath: null },
       { guarded: false, allow: [], connectTimeoutMs: 600, tls: options.tls ?? null, ...http },
-      {
-        sockets: openSockets(parser.memory, options.sockets),
-        llhttp: parser,
-        timers,
-        events: stack.lifecycle,
-        idleTimeoutMs: 90_000,
-        poolMax: 1024,
-        requestsPerConnectionMax: 0,
-        observer: { connected() {}, connectFailed() {}, retried() {} }
-      },
       resolver
     )
+    endpoint = new EndpointState(site, {
+      sockets: openSockets(parser.memory, options.sockets),
+      llhttp: parser,
+      timers,
+      events: stack.lifecycle,
+      idleTimeoutMs: 90_000,
+      poolMax: 1024,
+      requestsPerConnectionMax: 0,
+      observer: { connected() {}, connectFailed() {}, retried() {} }
+    })
     const before = descriptors()
     await run(stack)
     endpoint.closeIdle()

@@ -2,7 +2,16 @@
 import { FieldError, type Sources } from '#engine/contract/policy.ts'
 import type { Path, Problem } from '#engine/standalone/problems.ts'
 import type { Source } from '#engine/standalone/source.ts'
-import { bindsOf, entriesOf, objectOf, type Placed, policySetsOf, type Raw } from '#engine/standalone/walk.ts'
+import {
+  bindsOf,
+  entriesOf,
+  objectOf,
+  type Placed,
+  type PlacedBind,
+  type PlacedListener,
+  policySetsOf,
+  type Raw
+} from '#engine/standalone/walk.ts'
 import { TRANSPORT_KEYS } from './index.ts'
 import { backendTls, readTls, verifyOf } from './tls.ts'
 
@@ -11,6 +20,9 @@ interface Given {
   readonly value: unknown
   readonly path: Path
 }
+
+const OF_SERVERS = 'acts on backends that are plain servers (host, static, dynamic)'
+const NO_PORT = 'transport uws does not know the port of a client, which PROXY headers to backends tell'
 
 const NO_NAME =
   'needs hostname or subjectAltNames here: what is behind a unix socket has no name that a certificate could have'
@@ -37,6 +49,8 @@ class Checks {
   readonly #problems = new Map<string, Problem>()
   readonly #named: ReadonlyMap<unknown, Placed>
   readonly #reached = new Set<string>()
+  /** The same, for PROXY headers. */
+  readonly #headed = new Set<string>()
 
   constructor(file: Raw, source: Source, sources: Sources) {
     this.#file = file
@@ -50,7 +64,7 @@ class Checks {
     const top = givenAt({ raw: this.#file, path: [] })
     const around = [...top]
     for (const backend of this.#named.values()) this.#reach(backend, [...top, ...givenAt(backend)])
-    for (const listener of bindsOf(this.#file).flatMap((bind) => bind.listeners)) {
+    for (const { listener, bind } of listenersOf(this.#file)) {
       const outer = [...top, ...givenAt(listener)]
       around.push(...givenAt(listener))
       if (listener.path[0] === 'llm' || listener.path[0] === 'mcp') this.#reach(null, outer)
@@ -62,12 +76,18 @@ class Checks {
           const backend = reference.raw.backend === undefined ? reference : this.#named.get(reference.raw.backend)
           const inner = backend === undefined || backend === reference ? [] : givenAt(backend)
           // That there is no such backend is said elsewhere.
-          this.#reach(backend ?? null, [...outer, ...own, ...inner, ...givenAt(reference)])
+          const given = [...outer, ...own, ...inner, ...givenAt(reference)]
+          this.#reach(backend ?? null, given)
+          if (bind.raw.transport === 'uws' && backend !== undefined) this.#checkPort(backend, given, bind)
         }
       }
     }
     for (const { path } of around) {
       if (!this.#reached.has(path.join())) this.#report(path, 'is for backends, and there is none below')
+    }
+    for (const given of around.filter(isHeader)) {
+      if (this.#headed.has(given.path.join()) || !this.#reached.has(given.path.join())) continue
+      this.#report([...given.path, 'proxyProtocol'], `${OF_SERVERS}, and there is none below`)
     }
     return [...this.#problems.values()]
   }
@@ -88,6 +108,8 @@ class Checks {
           this.#report(given.path, 'is for backends, which are not known in the phase PreRouting')
         }
         if (given.field === 'tls') this.#checkFiles(given)
+        if (isHeader(given) && isOther(place))
+          this.#report([...given.path, 'proxyProtocol'], `${OF_SERVERS}, and this one is none`)
       }
     }
   }
@@ -104,15 +126,38 @@ class Checks {
     }
   }
 
+  /** `given`: what is said of `backend`, a server of a bind with uWebSockets.js. */
+  #checkPort(backend: Placed, given: readonly Given[], bind: PlacedBind): void {
+    const tcp = given.findLast(({ field }) => field === 'tcp')
+    if (!isServer(backend) || tcp === undefined || !isHeader(tcp)) return
+    this.#report([...bind.path, 'transport'], `${NO_PORT}: use transport auto or node`, 'value')
+  }
+
   /** `given`: what is said of `backend`, least precise first. */
   #reach(backend: Placed | null, given: readonly Given[]): void {
     for (const { path } of given) this.#reached.add(path.join())
+    if (backend !== null && isServer(backend)) for (const { path } of given) this.#headed.add(path.join())
     const tls = given.findLast(({ field }) => field === 'tls')
     if (tls === undefined || backend === null || !isUnix(backend.raw.host)) return
     const { hostname, sni, subjectAltNames, verifySubjectAltNames, ...rest } = objectOf(tls.value)
     const isNamed = (hostname ?? sni ?? subjectAltNames ?? verifySubjectAltNames) !== undefined
     if (!isNamed && verifyOf(rest) === 'full') this.#report(tls.path, NO_NAME)
   }
+}
+
+/** Of a file's backend, which is one when it is nothing else. */
+const isServer = ({ raw }: Placed): boolean => raw.ai === undefined && raw.mcp === undefined
+
+/** A backend of another kind, or a part of one: a provider, a target. */
+function isOther(place: Placed): boolean {
+  const { path } = place
+  return !isServer(place) || path.includes('ai') || path.includes('mcp')
+}
+
+const isHeader = ({ field, value }: Given): boolean => field === 'tcp' && objectOf(value).proxyProtocol !== undefined
+
+function listenersOf(file: Raw): { readonly listener: PlacedListener; readonly bind: PlacedBind }[] {
+  return bindsOf(file).flatMap((bind) => bind.listeners.map((listener) => ({ listener, bind })))
 }
 
 const isUnix = (host: unknown): boolean => typeof host === 'string' && host.startsWith('unix:')

@@ -20,7 +20,13 @@ const SCHEMA = atLeastOne({
     .optional()
     .describe('Longest time to connect, TLS included. Default: config.upstream.connectTimeout.'),
   keepalives: keepalive().optional().describe("TCP keepalive probes. Default: the system's."),
-  keepalive: keepalive().optional().describe('Another name of keepalives.')
+  keepalive: keepalive().optional().describe('Another name of keepalives.'),
+  proxyProtocol: z
+    .enum(['v1', 'v2'])
+    .optional()
+    .describe(
+      'Plain servers are told who the client is: a PROXY header of this version before the first byte. Each client has connections of its own then.'
+    )
 })
   .check(
     together<{ readonly keepalives?: unknown; readonly keepalive?: unknown }>([], ({ value, issues }) => {
@@ -37,5 +43,5 @@ export type FileTcp = z.output<typeof SCHEMA>
 
 export function tcpOf(file: FileTcp): BackendTcp {
   const { time = null } = file.keepalives ?? file.keepalive ?? {}
-  return { connectTimeoutMs: file.connectTimeout ?? null, keepaliveMs: time }
+  return { connectTimeoutMs: file.connectTimeout ?? null, keepaliveMs: time, proxyProtocol: file.proxyProtocol ?? null }
 }

@@ -172,6 +172,40 @@ test('what contradicts itself, or reaches nothing, is a mistake', () => {
   assert.match(mistakes(listener('{}', '{ tls: {} }')).join(), /is for backends, and there is none below/)
 })
 
+test('PROXY headers are for plain servers of binds that know the ports of clients', () => {
+  const header = '{ tcp: { proxyProtocol: v2 } }'
+  const servers = '{ backends: [{ host: "a:1" }, { dynamic: {} }] }'
+  const ai = (own = '{}', provider = '{ tls: {} }') =>
+    `{ backends: [{ policies: ${own}, ai: { provider: { openai: {}, policies: ${provider} } } }] }`
+  const made = backendsOf(listener(servers, '{}', header))
+  assert.deepEqual(
+    Object.values(made).map(({ transport }) => transport?.tcp?.proxyProtocol),
+    ['v2', 'v2']
+  )
+  // Beside a server they are not about models: nothing is refused.
+  assert.deepEqual(mistakes(listener(`${servers}, ${ai()}`, header)), [])
+  const at = 'binds[0].listeners[0]'
+  const SERVERS = 'acts on backends that are plain servers (host, static, dynamic)'
+  const cases = [
+    [listener(ai(), header), `3 ${at}.policies.tcp.proxyProtocol: ${SERVERS}, and there is none below`],
+    [listener(ai(header)), `3 ${AT}.tcp.proxyProtocol: ${SERVERS}, and this one is none`],
+    [
+      listener(ai('{}', header)),
+      `3 ${AT.replace('policies', 'ai.provider.policies')}.tcp.proxyProtocol: ${SERVERS}, and this one is none`
+    ],
+    [
+      `frontendPolicies: { http: { http1IdleTimeout: 12s, http1HeaderTimeout: 12s, http1MaxHeaders: 98 }, tcp: { keepalives: { time: 0s } } }
+binds: [{ port: 80, transport: uws, listeners: [{ policies: ${header}, routes: [${servers}] }] }]`,
+      '2 binds[0].transport: transport uws does not know the port of a client, which PROXY headers to backends tell: use transport auto or node'
+    ]
+  ] as const
+  for (const [text, expected] of cases) assert.deepEqual(mistakes(text), [expected])
+  assert.match(
+    mistakes(listener('{ backends: [{ host: "a:1", policies: { tcp: { proxyProtocol: v3 } } }] }'))[0]!,
+    /must be/
+  )
+})
+
 test('to verify nothing is allowed, with a warning', () => {
   const result = load(listener('{ backends: [{ host: "a:1", policies: { tls: { insecureSkipVerify: All } } }] }'))
   assert.ok(result.ok)

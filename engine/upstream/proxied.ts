@@ -1,0 +1,176 @@
+/**
+ * A destination whose connections begin with a PROXY header. The header names one client for everything that follows,
+ * so each client (address and port) has an endpoint of its own, and only its exchanges can ever get to those
+ * connections. What they have in common is what is known of the destination (site.ts) and how many connections there
+ * may be: one that is idle gives way to a client that has none, and those who wait take turns.
+ */
+import type { Endpoint } from '#engine/contract/backend.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import type { ClientStream } from '#engine/contract/transport.ts'
+import { writeProxyHeader } from '#engine/socket/proxy-header.ts'
+import { EndpointState } from './endpoint.ts'
+import type { UpstreamShared } from './shared.ts'
+import type { Site } from './site.ts'
+
+/** Clients beyond so many: those without a connection are looked for and forgotten. */
+const CLIENTS_SWEPT = 1024
+
+export class ProxiedEndpoint implements Endpoint {
+  readonly name: string
+  readonly hostHeader: string
+  readonly isHostname: boolean
+  /** Connections that exist or are being made, of all clients. */
+  total = 0
+  readonly #version: 'v1' | 'v2'
+  readonly #site: Site
+  readonly #shared: UpstreamShared
+  /** Sends nothing: it knows the addresses. */
+  readonly #nobody: EndpointState
+  /** By what their connections begin with; who has sent last stands last. */
+  readonly #clients = new Map<string, OneClient>()
+  /** Those that wait for room, in the order of their turns. */
+  readonly #queue = new Set<OneClient>()
+
+  constructor(version: 'v1' | 'v2', site: Site, shared: UpstreamShared) {
+    this.name = site.name
+    this.hostHeader = site.hostHeader
+    this.isHostname = site.isHostname
+    this.#version = version
+    this.#site = site
+    this.#shared = shared
+    this.#nobody = new EndpointState(site, shared)
+  }
+
+  get usable(): boolean {
+    return this.#nobody.usable
+  }
+
+  get idle(): number {
+    let count = 0
+    for (const client of this.#clients.values()) count += client.idle
+    return count
+  }
+
+  get busy(): number {
+    let count = 0
+    for (const client of this.#clients.values()) count += client.busy
+    return count
+  }
+
+  /** Those that are known. */
+  get clients(): number {
+    return this.#clients.size
+  }
+
+  send(ex: Exchange): void {
+    const header = writeProxyHeader(this.#version, endsOf(ex.client))
+    const known = this.#clients.get(header)
+    if (known !== undefined) this.#clients.delete(header)
+    else if (this.#clients.size >= CLIENTS_SWEPT) this.#sweep()
+    const client = known ?? new OneClient(header, this, this.#site, this.#shared)
+    this.#clients.set(header, client)
+    client.send(ex)
+  }
+
+  #sweep(): void {
+    for (const [header, client] of this.#clients) if (client.isUnused) this.#clients.delete(header)
+  }
+
+  closeIdle(): void {
+    for (const client of [...this.#clients.values()]) client.closeIdle()
+  }
+
+  // --- what clients ask for ---
+
+  /** Counts a connection that `client` is about to make. False: it has its turn later. */
+  take(client: OneClient): boolean {
+    // An idle connection of somebody else may never be used again: clients come from new ports.
+    if (this.total >= this.#shared.poolMax && this.#next() === null) this.#makeRoom()
+    if (this.total < this.#shared.poolMax) {
+      this.total++
+      return true
+    }
+    this.#queue.add(client)
+    return false
+  }
+
+  /** Closes what the client has idle that has sent nothing for longest. */
+  #makeRoom(): void {
+    for (const client of this.#clients.values()) {
+      if (client.idle === 0) continue
+      client.closeIdle()
+      return
+    }
+  }
+
+  /** A connection of `client` is gone, or did not come about. */
+  gave(client: OneClient): void {
+    this.total--
+    if (client.isUnused && this.#clients.get(client.hello) === client) this.#clients.delete(client.hello)
+    for (const next of [...this.#queue]) {
+      if (this.total >= this.#shared.poolMax) return
+      this.#queue.delete(next)
+      next.takeTurn()
+      if (next.wants) this.#queue.add(next)
+    }
+  }
+
+  /** Whether somebody else than `client` has the next turn. */
+  isAwaited(client: OneClient): boolean {
+    const next = this.#next()
+    return next !== null && next !== client
+  }
+
+  #next(): OneClient | null {
+    for (const client of this.#queue) {
+      if (client.wants) return client
+      this.#queue.delete(client)
+    }
+    return null
+  }
+}
+
+/** Connections of one client; nobody else's exchanges come here. */
+class OneClient extends EndpointState {
+  readonly #hello: string
+  readonly #all: ProxiedEndpoint
+
+  constructor(hello: string, all: ProxiedEndpoint, site: Site, shared: UpstreamShared) {
+    super(site, shared)
+    this.#hello = hello
+    this.#all = all
+  }
+
+  override get hello(): string {
+    return this.#hello
+  }
+
+  get isUnused(): boolean {
+    return this.total === 0 && !this.wants
+  }
+
+  override get isCrowded(): boolean {
+    return this.#all.isAwaited(this)
+  }
+
+  override mayConnect(): boolean {
+    if (!this.#all.take(this)) return false
+    this.total++
+    return true
+  }
+
+  override closed(): void {
+    this.total--
+    this.#all.gave(this)
+  }
+
+  takeTurn(): void {
+    this.wakeAll()
+  }
+}
+
+/** What a header says of a client; of one without a port, which is none of the network's, that it is not known. */
+function endsOf({ remoteAddress, remotePort, localAddress = '', localPort }: ClientStream) {
+  const isKnown = remotePort !== 0
+  return { remoteAddress: isKnown ? remoteAddress : '', remotePort, localAddress, localPort }
+}

@@ -1,0 +1,55 @@
+/** What is known of one destination however many endpoints connect to it: its names, its TLS, its addresses' health. */
+import { isIP } from 'node:net'
+import type { Destination, EndpointOptions } from '#engine/contract/backend.ts'
+import { Lru } from '#engine/kit/lru.ts'
+import { TlsClient } from '#engine/socket/tls.ts'
+import { Health } from './health.ts'
+import { Resolver } from './resolver.ts'
+import { alpnOf } from './version.ts'
+
+/** Addresses whose health is remembered: those of a name may change for ever. */
+const ADDRESSES_MAX = 128
+
+export class Site {
+  readonly destination: Destination
+  readonly options: EndpointOptions
+  readonly name: string
+  readonly hostHeader: string
+  readonly isHostname: boolean
+  /** Null: a unix socket. */
+  readonly resolver: Resolver | null
+  /** Null: clear text. */
+  readonly tls: TlsClient | null
+  #http2Tls: TlsClient | null = null
+  readonly #health = new Lru<string, Health>(ADDRESSES_MAX)
+
+  constructor(destination: Destination, options: EndpointOptions, resolver?: Resolver) {
+    const { host, port, unixPath } = destination
+    const literal = isIP(host)
+    this.destination = destination
+    this.options = options
+    this.resolver = unixPath === null ? (resolver ?? new Resolver(host)) : null
+    this.tls = options.tls === null ? null : new TlsClient(options.tls)
+    const bracketed = literal === 6 ? `[${host}]` : host
+    this.name = unixPath === null ? `${bracketed}:${port}` : `unix:${unixPath}`
+    this.hostHeader =
+      unixPath !== null ? 'localhost' : port === (options.tls === null ? 80 : 443) ? bracketed : `${bracketed}:${port}`
+    this.isHostname = unixPath === null && literal === 0
+  }
+
+  /** Made when it is needed: most servers are never offered HTTP/2. */
+  get http2Tls(): TlsClient | null {
+    const { tls, http } = this.options
+    if (tls !== null) this.#http2Tls ??= new TlsClient(tls, alpnOf(http?.version ?? 'auto'))
+    return this.#http2Tls
+  }
+
+  /** `label`: ip:port or unix:path. */
+  healthOf(label: string): Health {
+    const known = this.#health.get(label)
+    if (known !== undefined) return known
+    const made = new Health()
+    this.#health.set(label, made)
+    return made
+  }
+}
