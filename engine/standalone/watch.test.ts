@@ -63,6 +63,25 @@ test('a file that is written in place', LIMIT, async (context) => {
   assert.equal(await changes.next(), 'three')
 })
 
+test(
+  'a file that is truncated, and written after a while, changes once; one that stays empty is told of',
+  LIMIT,
+  async (context) => {
+    const file = join(folder(context), 'weir.yaml')
+    writeFileSync(file, 'one')
+    const changes = new Changes(context, file)
+    const polled = new Changes(context, file, { pollMs: 1_000 })
+    const barrier = new Changes(context, join(file, '..', 'barrier'), { known: '' })
+    writeFileSync(file, '')
+    writeFileSync(join(file, '..', 'barrier'), 'looked at later')
+    await barrier.next()
+    assert.equal(await polled.next(), '')
+    writeFileSync(file, 'two')
+    assert.deepEqual([await changes.next(), await polled.next()], ['two', 'two'])
+    assert.deepEqual([...changes.unexpected, ...polled.unexpected], [])
+  }
+)
+
 test('a file that is replaced by renaming, again and again', LIMIT, async (context) => {
   const path = folder(context)
   const file = join(path, 'weir.yaml')

@@ -85,6 +85,8 @@ class Watcher implements FileWatch {
   #debounce: NodeJS.Timeout | null = null
   #hash: string | null
   #isGone = false
+  /** A poll has found nothing in the file, and nothing has come since. */
+  #isEmpty = false
   readonly #onGone: () => void
 
   constructor(path: string, onChange: (text: string) => void, options: WatchOptions) {
@@ -124,10 +126,17 @@ class Watcher implements FileWatch {
       return
     }
     this.#isGone = false
+    // Truncated, and not written yet: it is empty when it stays so.
+    const isHalfWritten = text === '' && !this.#isEmpty
+    this.#isEmpty = text === '' && (isPoll || this.#isEmpty)
     const now = hash(text)
-    if (now === this.#hash) return
-    this.#hash = now
-    this.#onChange(text)
+    if (now === this.#hash ) return
+    // No event has told of the change, so nobody knows whether it is over.
+    if (isPoll) this.#soon()
+    else {
+      this.#hash = now
+      this.#onChange(text)
+    }
   }
 
   /** Follows links to wherever they lead now. */
