@@ -27,6 +27,8 @@ export class UwsAnswer {
   isRefused = false
   /** All of the response is here. */
   isEnding = false
+  /** All has been written but the last byte, which waits for the backend's end. */
+  isWithholding = false
   /** All of it has been handed over: `res` is dead. */
   isDone = false
   kind: number = BODY_NONE
@@ -60,7 +62,7 @@ export class UwsAnswer {
 
   /** Something could leave that has not: bytes, or the head of a sized body. */
   get isDue(): boolean {
-    return this.isHolding || (this.kind === BODY_LENGTH && !this.#headSent)
+    return (this.isHolding && !this.isWithholding) || (this.kind === BODY_LENGTH && !this.#headSent)
   }
 
   keep(bytes: Buffer): void {
@@ -152,16 +154,28 @@ export class UwsAnswer {
       this.isDone = true
       return
     }
-    // The head alone.
-    if (isFirst && pieces.length === 0) this.isCongested = !this.#res.tryEnd('', total)[0]
+    // The head alone, or with it a byte that is withheld.
+    const isAlone = pieces.length === 0 || (total === 1 && this.#mustGoOn)
+    if (isFirst && isAlone) this.isCongested = !this.#res.tryEnd('', total)[0]
+    this.isWithholding = false
     for (const piece of pieces) this.#writePart(piece, total)
   }
 
   /** Hands over what the kernel takes and keeps a copy of the rest. */
-  #writePart(bytes: Buffer, total: number): void {
+  #writePart(piece: Buffer, total: number): void {
     if (this.isHolding) {
-      this.keep(bytes)
+      this.keep(piece)
       return
+    }
+    let bytes = piece
+    if (this.#mustGoOn && this.#offset + piece.length === total) {
+      this.isWithholding = true
+      this.keep(piece.subarray(-1))
+      bytes = piece.subarray(0, -1)
+      if (bytes.length === 0) {
+        this.isCongested = false
+        return
+      }
     }
     if (this.#offset + bytes.length === total) this.#beforeEnd()
     const [isWhole, isDone] = this.#res.tryEnd(bytes, total)
@@ -170,7 +184,10 @@ export class UwsAnswer {
     this.isCongested = !isWhole
     const taken = isWhole ? bytes.length : this.#res.getWriteOffset() - this.#offset
     this.#offset += taken
-    if (taken < bytes.length) this.keep(bytes.subarray(taken))
+    if (taken === bytes.length) return
+    this.isWithholding = false
+    this.#held.drop()
+    this.keep(piece.subarray(taken))
   }
 
   #writeStream(slice: Buffer | null, isLast: boolean): void {
@@ -201,6 +218,15 @@ export class UwsAnswer {
     this.isCongested = !this.#res.write(rest)
   }
 
+  /**
+   * With the last byte of a sized body the response is over for the library, and what still comes of the request too:
+   * while the backend wants more of that, the byte has to wait for the backend's end.
+   */
+  get #mustGoOn(): boolean {
+    const { requestDone, localReply } = this.#ex!
+    return !this.isEnding && !requestDone && localReply === null
+  }
+
   get #saysLength(): boolean {
     return this.isMute && !this.isRefused
   }
@@ -224,7 +250,8 @@ export class UwsAnswer {
   /** Whether the response, with a head of `headBytes`, is complete with `bytes`, and fits one cork. */
   #isAll(bytes: Buffer | null, headBytes: number): boolean {
     const body = this.#held.bytes + (bytes?.length ?? 0)
-    if (this.kind === BODY_LENGTH) return body === this.#ex!.responseLength && headBytes + body <= ROOM
+    if (this.kind === BODY_LENGTH)
+      return body === this.#ex!.responseLength && headBytes + body <= ROOM && !this.#mustGoOn
     return this.kind === BODY_STREAM ? body === 0 : !this.#saysLength
   }
 

@@ -229,7 +229,8 @@ export class UwsStream implements RequestOwner {
 
   #askForMore(): void {
     const ex = this.#ex
-    if (!this.#isLive || this.#answer.isEnding || this.#answer.isHolding || ex === null) return
+    const { isEnding, isHolding, isWithholding } = this.#answer
+    if (!this.#isLive || isEnding || (isHolding && !isWithholding) || ex === null) return
     this.#isOwed = false
     this.#server.events.onClientWritable(ex)
   }

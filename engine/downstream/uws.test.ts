@@ -1,11 +1,14 @@
 /** The uws transport beside the contract: when it serves at all, and what is its own. */
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http2'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { beyondUws, UWS } from '#engine/http/limits.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
 import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { openSockets } from '#engine/socket/layer.ts'
+import { startGateway } from '#engine/testing/gateway.ts'
 import { exchangeRaw, rawClient, rawServer } from '#engine/testing/raw.ts'
 import { FRONTEND, type Stack, startStack } from '#engine/testing/stack.ts'
 import { Crowd } from './crowd.ts'
@@ -177,4 +180,46 @@ test('lines are left out of the head and stay in the block', () => {
   assert.equal(linesWithout(block, ['date', 'content-length']), 'X: b\r\nY: c\r\nZ: e\r\n')
   assert.equal(block.get('content-length'), '1')
   assert.equal(block.getAll('date'), 'a, d')
+})
+
+test('a request goes on while the backend wants it, though the answer has its length', {
+  timeout: 10_000
+}, async () => {
+  const got = Promise.withResolvers<number>()
+  const origin = createServer((request, response) => {
+    response.setHeader('content-length', 5)
+    response.write('hello')
+    let bytes = 0
+    request.on('data', (chunk: Buffer) => {
+      bytes += chunk.length
+    })
+    request.on('end', () => {
+      response.end()
+      got.resolve(bytes)
+    })
+  })
+  await new Promise<void>((resolve) => origin.listen(0, '127.0.0.1', resolve))
+  const { port } = origin.address() as AddressInfo
+  const gateway = await startGateway(`
+frontendPolicies:
+  http: { http1IdleTimeout: 12s, http1HeaderTimeout: 12s, http1MaxHeaders: 98 }
+  tcp: { keepalives: { time: 0s } }
+binds:
+- port: 0
+  transport: uws
+  listeners:
+  - routes: [{ backends: [{ host: "127.0.0.1:${port}", policies: { http: { version: HTTP2 } } }] }]
+`)
+  const client = await rawClient(gateway.port)
+  const half = 'b'.repeat(300_000)
+  client.send(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 600000\r\n\r\n${half}`)
+  await client.until('\r\n\r\nhell')
+  client.send(half)
+  await client.until('hello')
+  assert.equal(await got.promise, 600_000)
+  client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  await client.until(/hello[\s\S]*hello/)
+  client.close()
+  await gateway.close()
+  origin.close()
 })

@@ -130,7 +130,7 @@ class Watcher implements FileWatch {
     const isHalfWritten = text === '' && !this.#isEmpty
     this.#isEmpty = text === '' && (isPoll || this.#isEmpty)
     const now = hash(text)
-    if (now === this.#hash ) return
+    if (now === this.#hash || isHalfWritten) return
     // No event has told of the change, so nobody knows whether it is over.
     if (isPoll) this.#soon()
     else {
