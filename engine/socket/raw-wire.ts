@@ -57,13 +57,14 @@ export class RawWire implements Wire {
   readonly #handle: OwnedHandle
   readonly #shared: Shared
 
-  constructor(handle: Handle, shared: Shared) {
+  /** `isPrepared`: Nagle's algorithm is off already. */
+  constructor(handle: Handle, shared: Shared, isPrepared = false) {
     this.#handle = handle as OwnedHandle
     this.#shared = shared
     this.#handle.wire = this
     handle.onread = onRead
     handle.useUserBuffer(shared.memory.sharedView)
-    handle.setNoDelay?.(true)
+    if (!isPrepared) handle.setNoDelay?.(true)
   }
 
   start(): void {
