@@ -239,10 +239,12 @@ export interface Usage {
   readonly cacheWrite5m: number
   readonly cacheWrite1h: number
   readonly inputAudio: number
+  readonly inputImage: number
   /** All output, with reasoning. */
   readonly output: number
   readonly reasoning: number
   readonly outputAudio: number
+  readonly outputImage: number
 }
 
 // --- stream ---

@@ -13,9 +13,11 @@ export function countable(usage: Usage): Usage {
     cacheWrite5m: counted(usage.cacheWrite5m),
     cacheWrite1h: counted(usage.cacheWrite1h),
     inputAudio: counted(usage.inputAudio),
+    inputImage: counted(usage.inputImage),
     output: counted(usage.output),
     reasoning: counted(usage.reasoning),
-    outputAudio: counted(usage.outputAudio)
+    outputAudio: counted(usage.outputAudio),
+    outputImage: counted(usage.outputImage)
   }
 }
 

@@ -69,7 +69,8 @@ test('what is no count is owed as the nearest one, however it is said', async (t
 })
 
 test('no kind of tokens is fewer than none, or no number', () => {
-  const none = { cacheWrite5m: 0, cacheWrite1h: 0, inputAudio: 0, reasoning: 0, outputAudio: 0 }
+  const media = { inputAudio: 0, inputImage: 0, outputAudio: 0, outputImage: 0 }
+  const none = { cacheWrite5m: 0, cacheWrite1h: 0, reasoning: 0, ...media }
   deepEqual(countable({ ...none, input: -5, cacheRead: Number.NaN, output: Number.NEGATIVE_INFINITY }), {
     ...none,
     input: 0,

@@ -292,4 +292,16 @@ test('what a stream cannot say in the format of its client stands in a comment a
     await (await gemini.ask('/v1/messages', MESSAGE)).text(),
     /: x-weir-dropped: candidates\[0\]\.groundingMetadata\n\n/
   )
+  const usageMetadata = {
+    promptTokenCount: 2,
+    promptTokensDetails: [{ modality: 'IMAGE', tokenCount: 1 }],
+    candidatesTokenCount: 2,
+    candidatesTokensDetails: [{ modality: 'AUDIO', tokenCount: 1 }]
+  }
+  const counted = { candidates: [{ ...candidate, groundingMetadata: undefined }], usageMetadata }
+  says(provider, {}, (response) => response.end(`data: ${JSON.stringify(counted)}\n\n`))
+  match(
+    await (await gemini.ask('/v1/messages', MESSAGE)).text(),
+    /: x-weir-dropped: usage\.input_image_tokens, usage\.output_audio_tokens\n\n/
+  )
 })

@@ -101,8 +101,8 @@ const call = fc.tuple(name, fc.dictionary(name, fc.oneof(word, fc.integer(), fc.
 const count = fc.nat(1000)
 const usage = fc.tuple(count, count, count, count).map(
   ([plainInput, cacheRead, said, reasoning]): Usage => ({
-    ...{ input: plainInput + cacheRead, cacheRead, cacheWrite5m: 0, cacheWrite1h: 0, inputAudio: 0 },
-    ...{ output: said + reasoning, reasoning, outputAudio: 0 }
+    ...{ input: plainInput + cacheRead, cacheRead, cacheWrite5m: 0, cacheWrite1h: 0, inputAudio: 0, inputImage: 0 },
+    ...{ output: said + reasoning, reasoning, outputAudio: 0, outputImage: 0 }
   })
 )
 
@@ -159,9 +159,11 @@ const SMALL: Answer = {
     cacheWrite5m: 0,
     cacheWrite1h: 0,
     inputAudio: 0,
+    inputImage: 0,
     output: 2,
     reasoning: 0,
-    outputAudio: 0
+    outputAudio: 0,
+    outputImage: 0
   },
   choices: [
     {

@@ -169,6 +169,59 @@ test('the tier that has served an answer is known, whole or streamed', async (t)
   )
 })
 
+/** What image models of Google count, and what OpenRouter and LiteLLM count of others. */
+const BY_KIND: Readonly<Record<string, object>> = {
+  gemini: {
+    candidates: [{ content: { role: 'model', parts: [{ text: 'a' }] }, finishReason: 'STOP', index: 0 }],
+    usageMetadata: {
+      promptTokenCount: 30,
+      candidatesTokenCount: 20,
+      totalTokenCount: 50,
+      promptTokensDetails: [
+        { modality: 'TEXT', tokenCount: 3 },
+        { modality: 'IMAGE', tokenCount: 16 },
+        { modality: 'AUDIO', tokenCount: 11 }
+      ],
+      cacheTokensDetails: [{ modality: 'IMAGE', tokenCount: 4 }],
+      candidatesTokensDetails: [
+        { modality: 'IMAGE', tokenCount: 14 },
+        { modality: 'AUDIO', tokenCount: 6 }
+      ]
+    },
+    modelVersion: 'm',
+    responseId: 'r'
+  },
+  openai: {
+    id: 'c',
+    object: 'chat.completion',
+    created: 1,
+    model: 'm',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'a' }, finish_reason: 'stop' }],
+    usage: {
+      prompt_tokens: 30,
+      completion_tokens: 20,
+      total_tokens: 50,
+      prompt_tokens_details: { audio_tokens: 11, image_tokens: 12 },
+      completion_tokens_details: { audio_tokens: 6, image_tokens: 14 }
+    }
+  }
+}
+
+for (const [provider, answer] of Object.entries(BY_KIND)) {
+  test(`audio and images are counted apart, for the log and for the client: ${provider}`, async (t) => {
+    const counts = '[llm.inputAudioTokens, llm.inputImageTokens, llm.outputAudioTokens, llm.outputImageTokens]'
+    const { models, ask, lines } = await start(t, provider, { add: { counts } })
+    models.instead = (_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer))
+      return true
+    }
+    const { usage } = (await (await ask(ASK)).json()) as { usage: Record<string, Record<string, number>> }
+    equal(usage.prompt_tokens_details!.image_tokens, 12)
+    equal(usage.completion_tokens_details!.image_tokens, 14)
+    equal((await lines())[0]?.counts, '[11,12,6,14]')
+  })
+}
+
 test('the request side has no llm, and is told where it is', async (t) => {
   const policies = { authorization: { rules: ["llm.requestModel == 'm1'"] } }
   await rejects(start(t, 'openai', { policies }), /llm cannot be read here; .*llm is there once a backend is asked/)

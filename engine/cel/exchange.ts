@@ -152,7 +152,8 @@ const backend: Readers = {
 const MODEL_FIELDS = [
   ...(['streaming', 'requestModel', 'responseModel', 'provider'] as const),
   ...(['inputTokens', 'outputTokens', 'totalTokens'] as const),
-  ...(['cachedInputTokens', 'cacheCreationInputTokens', 'reasoningTokens'] as const)
+  ...(['cachedInputTokens', 'cacheCreationInputTokens', 'reasoningTokens'] as const),
+  ...(['inputAudioTokens', 'inputImageTokens', 'outputAudioTokens', 'outputImageTokens'] as const)
 ]
 
 const llm: Readers = {

@@ -47,6 +47,10 @@ export interface ModelUse {
   readonly cachedInputTokens?: number | undefined
   readonly cacheCreationInputTokens?: number | undefined
   readonly reasoningTokens?: number | undefined
+  readonly inputAudioTokens?: number | undefined
+  readonly inputImageTokens?: number | undefined
+  readonly outputAudioTokens?: number | undefined
+  readonly outputImageTokens?: number | undefined
   readonly serviceTier?: string | undefined
   /** Of a streamed answer: milliseconds of the monotonic clock when its first and its last piece came. */
   readonly firstTokenAt?: number | undefined

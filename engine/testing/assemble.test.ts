@@ -9,9 +9,11 @@ const usage = (input: number, output: number): Usage => ({
   cacheWrite5m: 0,
   cacheWrite1h: 0,
   inputAudio: 0,
+  inputImage: 0,
   output,
   reasoning: 0,
-  outputAudio: 0
+  outputAudio: 0,
+  outputImage: 0
 })
 const START: ChatEvent = { kind: 'start', id: 'a', model: 'm', created: 1, usage: usage(3, 0) }
 const TEXT: ChatEvent = { kind: 'begin', choice: 0, part: { kind: 'text', text: '', cache: null } }

@@ -239,16 +239,18 @@ const choice: fc.Arbitrary<Choice> = fc.tuple(parts, stop, fc.option(entries)).m
   logprobs: isProse(list[0]) ? (logprobs as Json) : null
 }))
 const usage: fc.Arbitrary<Usage> = fc
-  .tuple(natural, natural, natural, natural, natural)
-  .map(([input, cacheRead, reasoning, spoken, outputAudio]) => ({
-    input: input + cacheRead + spoken,
+  .record({ input: natural, cacheRead: natural, reasoning: natural, heard: natural, seen: natural, said: natural })
+  .map(({ input, cacheRead, reasoning, heard, seen, said }) => ({
+    input: input + cacheRead + heard + seen,
     cacheRead,
     cacheWrite5m: 0,
     cacheWrite1h: 0,
-    inputAudio: spoken,
-    output: input + reasoning + outputAudio,
+    inputAudio: heard,
+    inputImage: seen,
+    output: input + reasoning + said + seen,
     reasoning,
-    outputAudio
+    outputAudio: said,
+    outputImage: seen
   }))
 const answer: fc.Arbitrary<Answer> = fc.record({
   id: fc.constantFrom('', 'answer-1'),

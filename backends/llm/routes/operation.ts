@@ -46,9 +46,11 @@ export const NOT_COUNTED: Usage = {
   cacheWrite5m: 0,
   cacheWrite1h: 0,
   inputAudio: 0,
+  inputImage: 0,
   output: 0,
   reasoning: 0,
-  outputAudio: 0
+  outputAudio: 0,
+  outputImage: 0
 }
 
 /** Ends of the paths of chat: another API of the same server stands beside them. */

@@ -91,11 +91,13 @@ export function usageOf(event: Json): Usage | null {
     cacheRead: count(input, 'cached_tokens'),
     cacheWrite5m: 0,
     cacheWrite1h: 0,
-    // Of audio that was kept the price is that of what was kept.
+    // Of audio and images that were kept the price is that of what was kept.
     inputAudio: Math.max(0, count(input, 'audio_tokens') - count(cached, 'audio_tokens')),
+    inputImage: Math.max(0, count(input, 'image_tokens') - count(cached, 'image_tokens')),
     output: count(usage, 'output_tokens'),
     reasoning: 0,
-    outputAudio: count(output, 'audio_tokens')
+    outputAudio: count(output, 'audio_tokens'),
+    outputImage: count(output, 'image_tokens')
   }
 }
 
@@ -118,9 +120,11 @@ function sum(a: Usage, b: Usage): Usage {
     cacheWrite5m: 0,
     cacheWrite1h: 0,
     inputAudio: a.inputAudio + b.inputAudio,
+    inputImage: a.inputImage + b.inputImage,
     output: a.output + b.output,
     reasoning: 0,
-    outputAudio: a.outputAudio + b.outputAudio
+    outputAudio: a.outputAudio + b.outputAudio,
+    outputImage: a.outputImage + b.outputImage
   }
 }
 

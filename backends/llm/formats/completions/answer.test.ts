@@ -143,9 +143,11 @@ test('an answer says what it says', () => {
     cacheWrite5m: 0,
     cacheWrite1h: 0,
     inputAudio: 1,
+    inputImage: 0,
     output: 10,
     reasoning: 3,
-    outputAudio: 2
+    outputAudio: 2,
+    outputImage: 0
   })
 })
 

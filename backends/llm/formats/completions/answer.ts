@@ -51,12 +51,18 @@ const COUNTS = ['prompt_tokens', 'completion_tokens', 'total_tokens']
 function leaveUsage(usage: Fields, notes: Notes): void {
   for (const name of COUNTS) usage.any(name)
   const prompt = usage.optionalObject('prompt_tokens_details')
-  for (const name of ['cached_tokens', 'audio_tokens', 'cache_write_tokens', 'cache_creation_token_details']) {
+  for (const name of [
+    'cached_tokens',
+    'audio_tokens',
+    'image_tokens',
+    'cache_write_tokens',
+    'cache_creation_token_details'
+  ]) {
     prompt?.any(name)
   }
   prompt?.leaveRest(notes.rest)
   const completion = usage.optionalObject('completion_tokens_details')
-  for (const name of ['reasoning_tokens', 'audio_tokens']) completion?.any(name)
+  for (const name of ['reasoning_tokens', 'audio_tokens', 'image_tokens']) completion?.any(name)
   completion?.leaveRest(notes.rest)
   usage.leaveRest(notes.rest)
 }

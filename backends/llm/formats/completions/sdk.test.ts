@@ -12,9 +12,11 @@ const USAGE = {
   cacheWrite5m: 0,
   cacheWrite1h: 0,
   inputAudio: 0,
+  inputImage: 0,
   output: 5,
   reasoning: 0,
-  outputAudio: 0
+  outputAudio: 0,
+  outputImage: 0
 }
 const CALL = { kind: 'toolCall', id: 'call_1', name: 'f', arguments: '', signature: null, cache: null } as const
 const EVENTS: readonly ChatEvent[] = [

@@ -130,8 +130,10 @@ const usage = fc
     cacheWrite5m: tokens,
     cacheWrite1h: tokens,
     inputAudio: tokens,
+    inputImage: tokens,
     reasoning: tokens,
-    outputAudio: tokens
+    outputAudio: tokens,
+    outputImage: tokens
   })
   .map((some) => ({ ...some, input: 4000, output: 2000 }))
 const answers: fc.Arbitrary<Answer> = fc.record({
@@ -165,9 +167,11 @@ const PLAIN: Answer = {
     cacheWrite5m: 0,
     cacheWrite1h: 0,
     inputAudio: 0,
+    inputImage: 0,
     output: 2,
     reasoning: 0,
-    outputAudio: 0
+    outputAudio: 0,
+    outputImage: 0
   },
   serviceTier: null,
   rest: { format: 'messages', fields: new Map() },

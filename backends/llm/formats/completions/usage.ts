@@ -4,7 +4,10 @@ import { isObject } from '#backends/llm/fields.ts'
 import { FormatError } from '#backends/llm/format.ts'
 import { type Draft, draft } from './rest.ts'
 
-/** `path`: of the object. On the path of every chunk of some servers: no Fields. */
+/**
+ * `path`: of the object. Images are counted by OpenRouter ("Usage accounting") and LiteLLM. On the path of every chunk
+ * of some servers: no Fields.
+ */
 export function readUsage(value: JsonObject, path: string): Usage {
   const prompt = object(value, 'prompt_tokens_details', path)
   const completion = object(value, 'completion_tokens_details', path)
@@ -20,9 +23,11 @@ export function readUsage(value: JsonObject, path: string): Usage {
     cacheWrite5m: writes.short,
     cacheWrite1h: writes.long,
     inputAudio: count(prompt, 'audio_tokens', path),
+    inputImage: count(prompt, 'image_tokens', path),
     output,
     reasoning: count(completion, 'reasoning_tokens', path) || output - said,
-    outputAudio: count(completion, 'audio_tokens', path)
+    outputAudio: count(completion, 'audio_tokens', path),
+    outputImage: count(completion, 'image_tokens', path)
   }
 }
 
@@ -65,9 +70,14 @@ export function writeUsage(usage: Usage): Draft {
     prompt_tokens_details: draft({
       cached_tokens: usage.cacheRead,
       audio_tokens: usage.inputAudio,
+      image_tokens: usage.inputImage === 0 ? null : usage.inputImage,
       cache_write_tokens: writes === 0 ? null : writes,
       cache_creation_token_details: lasting
     }),
-    completion_tokens_details: { reasoning_tokens: usage.reasoning, audio_tokens: usage.outputAudio }
+    completion_tokens_details: draft({
+      reasoning_tokens: usage.reasoning,
+      audio_tokens: usage.outputAudio,
+      image_tokens: usage.outputImage === 0 ? null : usage.outputImage
+    })
   }
 }

@@ -74,9 +74,11 @@ test('usage: cached tokens are part of the input, by their time to live', () => 
     cacheWrite5m: 10,
     cacheWrite1h: 20,
     inputAudio: 0,
+    inputImage: 0,
     output: 5,
     reasoning: 0,
-    outputAudio: 0
+    outputAudio: 0,
+    outputImage: 0
   }
   assert.deepEqual(converse.readAnswer(BODY).usage, expected)
   assert.deepEqual(usage({ inputTokens: 3, outputTokens: 5, totalTokens: 8 }), {

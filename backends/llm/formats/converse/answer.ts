@@ -109,9 +109,11 @@ export function readUsage(usage: Fields): Usage {
     cacheWrite5m: cacheWrite - cacheWrite1h,
     cacheWrite1h,
     inputAudio: 0,
+    inputImage: 0,
     output,
     reasoning: 0,
-    outputAudio: 0
+    outputAudio: 0,
+    outputImage: 0
   }
 }
 
@@ -146,7 +148,7 @@ export function writeAnswer(answer: Answer, asked: Asked, losses: Losses): JsonO
   if (choice?.stop === 'pause' || choice?.stop === 'refusal') losses.add('stop_reason')
   const { usage, serviceTier } = answer
   if (usage !== null) {
-    for (const name of ['inputAudio', 'reasoning', 'outputAudio'] as const)
+    for (const name of ['inputAudio', 'inputImage', 'reasoning', 'outputAudio', 'outputImage'] as const)
       if (usage[name] > 0) losses.add(`usage.${name}`)
   }
   const stopSequence = choice?.stopSequence ?? null

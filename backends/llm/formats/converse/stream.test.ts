@@ -108,7 +108,7 @@ function usageOf({
   output: number
 }): Usage {
   const input = uncached + usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h
-  return { ...usage, input, inputAudio: 0, reasoning: 0, outputAudio: 0 }
+  return { ...usage, input, inputAudio: 0, inputImage: 0, reasoning: 0, outputAudio: 0, outputImage: 0 }
 }
 
 /** The events of an answer, contents in pieces of `size` characters. */

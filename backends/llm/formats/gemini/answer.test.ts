@@ -38,11 +38,18 @@ const WHOLE: JsonObject = {
     toolUsePromptTokenCount: 5,
     totalTokenCount: 155,
     promptTokensDetails: [
-      { modality: 'TEXT', tokenCount: 70 },
+      { modality: 'TEXT', tokenCount: 62 },
+      { modality: 'IMAGE', tokenCount: 8 },
       { modality: 'AUDIO', tokenCount: 30 }
     ],
-    cacheTokensDetails: [{ modality: 'AUDIO', tokenCount: 10 }],
-    candidatesTokensDetails: [{ modality: 'AUDIO', tokenCount: 20 }],
+    cacheTokensDetails: [
+      { modality: 'AUDIO', tokenCount: 10 },
+      { modality: 'IMAGE', tokenCount: 2 }
+    ],
+    candidatesTokensDetails: [
+      { modality: 'IMAGE', tokenCount: 5 },
+      { modality: 'AUDIO', tokenCount: 15 }
+    ],
     trafficType: 'ON_DEMAND'
   },
   modelVersion: 'gemini-2.5-flash',
@@ -76,9 +83,11 @@ test('an answer of every field is read, and written as it was', () => {
     cacheWrite5m: 0,
     cacheWrite1h: 0,
     inputAudio: 20,
+    inputImage: 6,
     output: 50,
     reasoning: 30,
-    outputAudio: 20
+    outputAudio: 15,
+    outputImage: 5
   })
   assert.deepEqual([answer.id, answer.model, answer.created], ['r-1/x', 'gemini-2.5-flash', 1_735_787_045])
   const losses = new Losses()
@@ -143,9 +152,11 @@ test("what an answer of another format has and Gemini's cannot say is a loss", (
     cacheWrite5m: 2,
     cacheWrite1h: 3,
     inputAudio: 0,
+    inputImage: 0,
     output: 1,
     reasoning: 0,
-    outputAudio: 0
+    outputAudio: 0,
+    outputImage: 0
   }
   const call = { kind: 'toolCall', id: 'a', name: 'f', arguments: '{"x', signature: null, cache: null } as const
   const losses = new Losses()

@@ -7,20 +7,21 @@ import type { Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
 import { compact, type Fields } from '#backends/llm/fields.ts'
 import { count, messages } from './wire.ts'
 
-/** Audio that came from a cache is counted as that. */
+/** Audio and images that came from a cache are counted as that. */
 export function readUsage(fields: Fields): Usage {
   const reasoning = count(fields, 'thoughtsTokenCount')
-  const heard = audio(fields, 'promptTokensDetails') + audio(fields, 'toolUsePromptTokensDetails')
   count(fields, 'totalTokenCount')
   return {
     input: count(fields, 'promptTokenCount') + count(fields, 'toolUsePromptTokenCount'),
     cacheRead: count(fields, 'cachedContentTokenCount'),
     cacheWrite5m: 0,
     cacheWrite1h: 0,
-    inputAudio: heard === 0 ? 0 : Math.max(0, heard - audio(fields, 'cacheTokensDetails')),
+    inputAudio: uncached(fields, 'AUDIO'),
+    inputImage: uncached(fields, 'IMAGE'),
     output: count(fields, 'candidatesTokenCount') + reasoning,
     reasoning,
-    outputAudio: audio(fields, 'candidatesTokensDetails')
+    outputAudio: ofModality(fields, 'candidatesTokensDetails', 'AUDIO'),
+    outputImage: ofModality(fields, 'candidatesTokensDetails', 'IMAGE')
   }
 }
 
@@ -32,7 +33,7 @@ const SPLITS = [
   'candidatesTokensDetails'
 ]
 
-/** What `usage` does not tell: counts by modality other than audio's, and those of Google's own tools. */
+/** What `usage` does not tell: counts of video and documents, and those of Google's own tools. */
 export function leaveSplits(fields: Fields, usage: Usage, rest: Map<string, Json>): void {
   const told = writeUsage(usage, null, 0)
   for (const name of SPLITS) {
@@ -42,11 +43,20 @@ export function leaveSplits(fields: Fields, usage: Usage, rest: Map<string, Json
   fields.leaveRest(rest)
 }
 
-function audio(fields: Fields, name: string): number {
+type Modality = 'AUDIO' | 'IMAGE'
+
+/** Of the input. */
+function uncached(fields: Fields, modality: Modality): number {
+  const all =
+    ofModality(fields, 'promptTokensDetails', modality) + ofModality(fields, 'toolUsePromptTokensDetails', modality)
+  return all === 0 ? 0 : Math.max(0, all - ofModality(fields, 'cacheTokensDetails', modality))
+}
+
+function ofModality(fields: Fields, name: string, modality: Modality): number {
   let sum = 0
   if (fields.any(name) === null) return 0
   for (const detail of messages(fields, name)) {
-    if (detail.optionalString('modality') === 'AUDIO') sum += count(detail, 'tokenCount')
+    if (detail.optionalString('modality') === modality) sum += count(detail, 'tokenCount')
   }
   return sum
 }
@@ -59,15 +69,19 @@ export function writeUsage(usage: Usage, serviceTier: string | null, toolUse: nu
     candidatesTokenCount: usage.output - usage.reasoning,
     thoughtsTokenCount: usage.reasoning > 0 ? usage.reasoning : null,
     totalTokenCount: usage.input + usage.output,
-    promptTokensDetails: byModality(usage.input, usage.inputAudio),
-    candidatesTokensDetails: byModality(usage.output - usage.reasoning, usage.outputAudio),
+    promptTokensDetails: byModality(usage.input, usage.inputAudio, usage.inputImage),
+    candidatesTokensDetails: byModality(usage.output - usage.reasoning, usage.outputAudio, usage.outputImage),
     serviceTier
   })
 }
 
-/** Null when there is no audio: all else is text as far as is known. */
-function byModality(all: number, audio: number): Json {
-  if (audio === 0) return null
-  const heard = { modality: 'AUDIO', tokenCount: audio }
-  return all > audio ? [{ modality: 'TEXT', tokenCount: all - audio }, heard] : [heard]
+/** Null when there is neither audio nor an image: all else is text as far as is known. */
+function byModality(all: number, audio: number, image: number): Json {
+  if (audio === 0 && image === 0) return null
+  const text = all - audio - image
+  return [
+    ...(text > 0 ? [{ modality: 'TEXT', tokenCount: text }] : []),
+    ...(image > 0 ? [{ modality: 'IMAGE', tokenCount: image }] : []),
+    ...(audio > 0 ? [{ modality: 'AUDIO', tokenCount: audio }] : [])
+  ]
 }

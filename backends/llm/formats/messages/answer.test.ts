@@ -17,9 +17,11 @@ const NONE: Usage = {
   cacheWrite5m: 0,
   cacheWrite1h: 0,
   inputAudio: 0,
+  inputImage: 0,
   output: 0,
   reasoning: 0,
-  outputAudio: 0
+  outputAudio: 0,
+  outputImage: 0
 }
 
 const MESSAGE: JsonObject = {
@@ -135,7 +137,7 @@ test('an answer of another format has all that the API requires, and tells what 
       {},
       {
         choices: [choice, choice],
-        usage: { ...NONE, input: 2, inputAudio: 1, output: 2, outputAudio: 1 },
+        usage: { ...NONE, input: 2, inputAudio: 1, inputImage: 1, output: 2, outputAudio: 1, outputImage: 1 },
         serviceTier: 'flex',
         rest: { format: 'completions', fields: new Map([['system_fingerprint', 'x']]) }
       }
@@ -168,7 +170,9 @@ test('an answer of another format has all that the API requires, and tells what 
     'choices[0].finish_reason',
     'service_tier',
     'usage.prompt_tokens_details.audio_tokens',
+    'usage.prompt_tokens_details.image_tokens',
     'usage.completion_tokens_details.audio_tokens',
+    'usage.completion_tokens_details.image_tokens',
     'choices[0].content[2]',
     'choices[0].content[3]',
     'choices[0].content[4].arguments'

@@ -7,7 +7,7 @@ import { readContent } from './blocks.ts'
 import { parsedArguments, thinkingBlock, writeBlock } from './blocks-write.ts'
 import { choicePath, pathOf } from './paths.ts'
 import { RestWriter, type Writable } from './rest.ts'
-import { loseAudio, readAnswerTier, readStop, readUsage, writeAnswerTier, writeStop, writeUsage } from './usage.ts'
+import { loseMedia, readAnswerTier, readStop, readUsage, writeAnswerTier, writeStop, writeUsage } from './usage.ts'
 
 export const readAnswer: ChatFormat['readAnswer'] = (body): Answer => {
   const message = Fields.of(body, '')
@@ -56,7 +56,7 @@ export const writeAnswer: ChatFormat['writeAnswer'] = (answer, asked, losses): J
   if (choice?.stop === 'error') losses.add(`${choicePath(from, 0)}.finish_reason`)
   const tier = answer.serviceTier
   if (tier !== null && writeAnswerTier(tier) === null) losses.add(pathOf(from, 'serviceTier'))
-  loseAudio(usage, from, losses)
+  loseMedia(usage, from, losses)
   const parts = choice?.parts ?? []
   const content: Json[] = []
   const scene = { rest, losses }

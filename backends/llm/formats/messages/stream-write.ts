@@ -6,7 +6,7 @@ import { callSealBlock } from './answer.ts'
 import { CITATIONS } from './blocks.ts'
 import { thinkingBlock } from './blocks-write.ts'
 import { writeError } from './errors.ts'
-import { writeStop, writeUsage } from './usage.ts'
+import { loseMedia, writeStop, writeUsage } from './usage.ts'
 
 type Event<K extends ChatEvent['kind']> = Extract<ChatEvent, { readonly kind: K }>
 
@@ -55,6 +55,7 @@ export class MessagesWriter implements StreamWriter {
         return ''
       case 'usage':
         this.#usage = event.usage
+        loseMedia(event.usage, null, this.#losses)
         this.#tier = event.serviceTier ?? this.#tier
         return ''
       case 'error':

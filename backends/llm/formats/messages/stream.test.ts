@@ -233,9 +233,11 @@ const NONE: Usage = {
   cacheWrite5m: 0,
   cacheWrite1h: 0,
   inputAudio: 0,
+  inputImage: 0,
   output: 0,
   reasoning: 0,
-  outputAudio: 0
+  outputAudio: 0,
+  outputImage: 0
 }
 
 const words = fc.string()

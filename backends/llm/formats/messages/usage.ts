@@ -10,9 +10,11 @@ const NO_USAGE: Usage = {
   cacheWrite5m: 0,
   cacheWrite1h: 0,
   inputAudio: 0,
+  inputImage: 0,
   output: 0,
   reasoning: 0,
-  outputAudio: 0
+  outputAudio: 0,
+  outputImage: 0
 }
 
 /**
@@ -37,9 +39,11 @@ export function readUsage(usage: Fields, before: Usage = NO_USAGE): Usage {
     cacheWrite5m,
     cacheWrite1h,
     inputAudio: 0,
+    inputImage: 0,
     output: usage.optionalNumber('output_tokens') ?? before.output,
     reasoning: thoughts?.optionalNumber('thinking_tokens') ?? before.reasoning,
-    outputAudio: 0
+    outputAudio: 0,
+    outputImage: 0
   }
 }
 
@@ -64,15 +68,26 @@ export function writeUsage(usage: Usage | null, serviceTier: string | null): Wri
   }
 }
 
-const AUDIO: { readonly [format in FormatName]?: readonly [input: string, output: string] } = {
-  completions: ['usage.prompt_tokens_details.audio_tokens', 'usage.completion_tokens_details.audio_tokens'],
-  gemini: ['usageMetadata.promptTokensDetails', 'usageMetadata.candidatesTokensDetails']
+const DETAILS: { readonly [format in FormatName]?: readonly [input: string, output: string] } = {
+  completions: ['usage.prompt_tokens_details', 'usage.completion_tokens_details'],
+  responses: ['usage.input_tokens_details', 'usage.output_tokens_details']
 }
+const BY_MODALITY = ['usageMetadata.promptTokensDetails', 'usageMetadata.candidatesTokensDetails'] as const
 
-export function loseAudio(usage: Usage | null, from: FormatName, losses: Losses): void {
-  const [input, output] = AUDIO[from] ?? ['usage', 'usage']
-  if ((usage?.inputAudio ?? 0) > 0) losses.add(input)
-  if ((usage?.outputAudio ?? 0) > 0) losses.add(output)
+/** This format has no counts of audio and images. `from`: null where it is not known, in streams. */
+export function loseMedia(usage: Usage | null, from: FormatName | null, losses: Losses): void {
+  if (usage === null) return
+  const details = from === null ? undefined : DETAILS[from]
+  const lose = (tokens: number, side: 'input' | 'output', name: string) => {
+    const at = side === 'input' ? 0 : 1
+    if (tokens === 0) return
+    if (from === 'gemini') losses.add(BY_MODALITY[at])
+    else losses.add(details === undefined ? `usage.${side}_${name}` : `${details[at]}.${name}`)
+  }
+  lose(usage.inputAudio, 'input', 'audio_tokens')
+  lose(usage.inputImage, 'input', 'image_tokens')
+  lose(usage.outputAudio, 'output', 'audio_tokens')
+  lose(usage.outputImage, 'output', 'image_tokens')
 }
 
 /** `standard` by the word that the other formats have for it. */

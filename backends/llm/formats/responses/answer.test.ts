@@ -64,9 +64,11 @@ test('an answer is read, its echoes of the request are no loss, and it is writte
     cacheWrite5m: 2,
     cacheWrite1h: 0,
     inputAudio: 0,
+    inputImage: 1,
     output: 87,
     reasoning: 7,
-    outputAudio: 0
+    outputAudio: 0,
+    outputImage: 0
   })
   assert.deepEqual([answer.id, answer.created, answer.serviceTier], ['resp_1', 1_741_476_542, 'default'])
   assert.equal(answer.rest.fields.size, 0)
@@ -191,13 +193,14 @@ test('an answer of another format: ids are made, thoughts and calls bear their s
 
 test('usage keeps its sums, and both times of caching are one', () => {
   const [input, output] = [10, 20]
-  const parts = { cacheRead: 1, cacheWrite5m: 2, cacheWrite1h: 3, inputAudio: 4, reasoning: 5, outputAudio: 6 }
+  const media = { inputAudio: 4, inputImage: 7, outputAudio: 6, outputImage: 8 }
+  const parts = { cacheRead: 1, cacheWrite5m: 2, cacheWrite1h: 3, reasoning: 5, ...media }
   const body = responses.writeAnswer({ ...answerOf([]), usage: { input, output, ...parts } }, ASKED, new Losses())
   assert.deepEqual(body.usage, {
     input_tokens: 10,
-    input_tokens_details: { cached_tokens: 1, cache_write_tokens: 5, audio_tokens: 4 },
+    input_tokens_details: { cached_tokens: 1, cache_write_tokens: 5, audio_tokens: 4, image_tokens: 7 },
     output_tokens: 20,
-    output_tokens_details: { reasoning_tokens: 5, audio_tokens: 6 },
+    output_tokens_details: { reasoning_tokens: 5, audio_tokens: 6, image_tokens: 8 },
     total_tokens: 30
   })
   const again = responses.readAnswer(body).usage

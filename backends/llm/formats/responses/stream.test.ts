@@ -145,9 +145,11 @@ const answers = fc
           cacheWrite5m: count,
           cacheWrite1h: count,
           inputAudio: count,
+          inputImage: count,
           output: count,
           reasoning: count,
-          outputAudio: count
+          outputAudio: count,
+          outputImage: count
         },
         { noNullPrototype: true }
       )

@@ -14,9 +14,11 @@ export function readUsage(usage: Fields | null, left: Left | null): Usage | null
     cacheWrite5m: input?.count('cache_write_tokens') ?? 0,
     cacheWrite1h: 0,
     inputAudio: input?.count('audio_tokens') ?? 0,
+    inputImage: input?.count('image_tokens') ?? 0,
     output: usage.count('output_tokens'),
     reasoning: output?.count('reasoning_tokens') ?? 0,
-    outputAudio: output?.count('audio_tokens') ?? 0
+    outputAudio: output?.count('audio_tokens') ?? 0,
+    outputImage: output?.count('image_tokens') ?? 0
   }
   usage.any('total_tokens')
   if (left !== null) for (const object of [usage, input, output]) object?.leaveRest(left.own)
@@ -30,12 +32,14 @@ export function writeUsage(usage: Usage | null, extras: Extras): JsonObject | nu
     input_tokens_details: extras.object('usage.input_tokens_details', {
       cached_tokens: usage.cacheRead,
       cache_write_tokens: usage.cacheWrite5m + usage.cacheWrite1h,
-      audio_tokens: usage.inputAudio === 0 ? null : usage.inputAudio
+      audio_tokens: usage.inputAudio === 0 ? null : usage.inputAudio,
+      image_tokens: usage.inputImage === 0 ? null : usage.inputImage
     }),
     output_tokens: usage.output,
     output_tokens_details: extras.object('usage.output_tokens_details', {
       reasoning_tokens: usage.reasoning,
-      audio_tokens: usage.outputAudio === 0 ? null : usage.outputAudio
+      audio_tokens: usage.outputAudio === 0 ? null : usage.outputAudio,
+      image_tokens: usage.outputImage === 0 ? null : usage.outputImage
     }),
     total_tokens: usage.input + usage.output
   })
