@@ -11,6 +11,7 @@ import type { Names } from './edits/names.ts'
 import { isObject } from './fields.ts'
 import { type Asked, FormatError, Losses } from './format.ts'
 import { FORMATS } from './matrix.ts'
+import { clientPaths } from './places.ts'
 import type { Provider } from './providers/index.ts'
 import type { Noted } from './said.ts'
 
@@ -181,7 +182,10 @@ function convertedBody(chat: ChatRequest, format: FormatName, model: string, los
   // Where the client names no model, the provider's own does.
   const body = chat.model === '' ? { ...chat.body, model } : chat.body
   chat.conversation ??= FORMATS[chat.client]!.readRequest(body, from)
-  return FORMATS[format]!.writeRequest({ ...chat.conversation, model }, losses)
+  const lost = new Losses()
+  const written = FORMATS[format]!.writeRequest({ ...chat.conversation, model }, lost)
+  for (const path of clientPaths(lost.fields, chat.conversation, body)) losses.add(path)
+  return written
 }
 
 function writeFields(ex: Exchange, isNative: boolean): void {

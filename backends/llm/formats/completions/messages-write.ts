@@ -13,6 +13,7 @@ import type {
   ToolResultPart
 } from '#backends/llm/conversation.ts'
 import { Losses } from '#backends/llm/format.ts'
+import { partPath } from '#backends/llm/places.ts'
 import { isLegacy, isOpaqueCall, writeCalls } from './calls.ts'
 import { writeContent } from './parts.ts'
 import { type Draft, draft, marked, type Wording, wordingOf } from './rest.ts'
@@ -38,8 +39,8 @@ export function writeMessages(conversation: Conversation, losses: Losses): Json[
   }
   for (const [i, turn] of turns.entries()) {
     if (turn.role === 'system') writeInstructions(turn.parts, writing)
-    else if (turn.role === 'assistant') writeAssistant(turn.parts, turnPath(rest.format, i), writing)
-    else writeUser(turn.parts, turnPath(rest.format, i), writing)
+    else if (turn.role === 'assistant') writeAssistant(turn.parts, i, writing)
+    else writeUser(turn.parts, i, writing)
   }
   return writing.messages
 }
@@ -52,12 +53,6 @@ function systemCounts(total: number, wording: Wording): readonly number[] {
     if (known.reduce((sum, count) => sum + count, 0) === total) return known
   }
   return total === 0 ? [] : [total]
-}
-
-/** Where the parts of a turn are in the format that the request came in. */
-function turnPath(from: FormatName, turn: number): string {
-  if (from === 'gemini') return `contents[${turn}].parts`
-  return from === 'responses' ? `input[${turn}].content` : `messages[${turn}].content`
 }
 
 function next(writing: Writing): string {
@@ -75,21 +70,21 @@ function writeInstructions(parts: readonly Part[], writing: Writing): void {
 type Placed = readonly [part: Part, index: number]
 
 /** Results come first: they must follow the calls. */
-function writeUser(parts: readonly Part[], path: string, writing: Writing): void {
+function writeUser(parts: readonly Part[], turn: number, writing: Writing): void {
   const others: Placed[] = []
   const shown: Placed[] = []
   for (const [i, part] of parts.entries()) {
-    if (part.kind === 'toolResult') writeResult(part, i, shown, writing)
-    else if (part.kind === 'thinking' || part.kind === 'toolCall') writing.losses.add(`${path}[${i}]`)
+    if (part.kind === 'toolResult') writeResult(part, i, partPath(writing.from, turn, i), shown, writing)
+    else if (part.kind === 'thinking' || part.kind === 'toolCall') writing.losses.add(partPath(writing.from, turn, i))
     else others.push([part, i])
   }
   if (shown.length === 0 && others.length === 0 && parts.length > 0) return
-  const content = contentOf([...shown, ...others], path, writing) ?? ''
+  const content = contentOf([...shown, ...others], turn, writing) ?? ''
   writing.messages.push({ role: 'user', content })
 }
 
 /** Content of the next message, with its losses told by the paths of the request. */
-function contentOf(placed: readonly Placed[], path: string, writing: Writing): Json {
+function contentOf(placed: readonly Placed[], turn: number, writing: Writing): Json {
   const at = `${next(writing)}.content`
   const parts = placed.map(([part]) => part)
   const losses = new Losses()
@@ -97,14 +92,17 @@ function contentOf(placed: readonly Placed[], path: string, writing: Writing): J
   for (const field of losses.fields) {
     const close = field.indexOf(']', at.length)
     const [, index] = placed[Number(field.slice(at.length + 1, close))] ?? [null, 0]
-    writing.losses.add(`${path}[${index}${field.slice(close)}`)
+    writing.losses.add(partPath(writing.from, turn, index) + field.slice(close + 1))
   }
   // Nothing of it could be said.
   return !writing.isOwn && Array.isArray(content) && content.length === 0 ? null : content
 }
 
-/** `shown` takes the media that a tool message cannot have: they follow in a user message. */
-function writeResult(part: ToolResultPart, index: number, shown: Placed[], writing: Writing): void {
+/**
+ * `shown` takes the media that a tool message cannot have: they follow in a user message. `at`: where the request has
+ * the result.
+ */
+function writeResult(part: ToolResultPart, index: number, at: string, shown: Placed[], writing: Writing): void {
   const { wording, isOwn } = writing
   const path = next(writing)
   let content: readonly Part[] = part.content
@@ -114,7 +112,9 @@ function writeResult(part: ToolResultPart, index: number, shown: Placed[], writi
     content = part.content.filter(isText)
   }
   if (part.isError) content = asError(content)
-  const written = writeContent(content, `${path}.content`, wording, writing.losses)
+  const losses = new Losses()
+  const written = writeContent(content, `${path}.content`, wording, losses)
+  if (losses.fields.length > 0) writing.losses.add(`${at}.content`)
   const message: Draft = isLegacy(part.callId)
     ? draft({ role: 'function', name: part.name ?? part.callId, content: written })
     : draft({ role: 'tool', tool_call_id: part.callId, content: written ?? '' })
@@ -133,7 +133,7 @@ function asError(content: readonly Part[]): Part[] {
 }
 
 /** Thoughts, content and calls have their own fields: their order among each other cannot be said. */
-function writeAssistant(parts: readonly Part[], path: string, writing: Writing): void {
+function writeAssistant(parts: readonly Part[], turn: number, writing: Writing): void {
   const { wording, isOwn } = writing
   const at = next(writing)
   const isList = wording.has(`${at}.content`)
@@ -146,11 +146,11 @@ function writeAssistant(parts: readonly Part[], path: string, writing: Writing):
     else if (part.kind === 'toolCall' || isOpaqueCall(part)) calls.push(part)
     else if (part.kind === 'refusal' && !isList) refusals.push(part)
     else if (part.kind === 'text' || (isOwn && part.kind !== 'toolResult')) content.push([part, i])
-    else writing.losses.add(`${path}[${i}]`)
+    else writing.losses.add(partPath(writing.from, turn, i))
   }
   // The last refusal of the two kinds is the message's own.
   if (wording.has(`${at}.refusal`)) moveLast(content, refusals)
-  const said = contentOf(content, path, writing)
+  const said = contentOf(content, turn, writing)
   const isEmpty = !isOwn && refusals.length === 0 && calls.length === 0
   const message = draft({ role: 'assistant', content: said ?? (isEmpty ? '' : null) })
   if (refusals.length > 0) message.refusal = refusals.map((part) => part.text).join('')

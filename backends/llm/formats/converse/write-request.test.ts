@@ -90,9 +90,9 @@ test('what Converse cannot say is told by its path', () => {
     cache: null
   } as const
   const lost: [change: Partial<Conversation>, losses: string[], model?: string][] = [
-    [{ turns: [user(media)] }, ['messages[0].content[0]']],
-    [{ turns: [user({ ...media, source: { kind: 'file', id: 'f' } })] }, ['messages[0].content[0]']],
-    [{ turns: [user({ kind: 'opaque', format: 'completions', value: {} })] }, ['messages[0].content[0]']],
+    [{ turns: [user(media)] }, ['turns[0].parts[0]']],
+    [{ turns: [user({ ...media, source: { kind: 'file', id: 'f' } })] }, ['turns[0].parts[0]']],
+    [{ turns: [user({ kind: 'opaque', format: 'completions', value: {} })] }, ['turns[0].parts[0]']],
     [
       { sampling: { ...read({}).sampling, seed: 1, count: 2, topLogprobs: 0, frequencyPenalty: 1, topK: 3 } },
       ['seed', 'frequency_penalty', 'n', 'logprobs']
@@ -173,8 +173,8 @@ test("thoughts go back with Claude's signatures, and not with others", () => {
   }
   assert.deepEqual(said(thought('messages')), { body: kept, losses: [] })
   assert.deepEqual(said(thought('converse')), { body: kept, losses: [] })
-  assert.deepEqual(said(thought('messages'), NOVA).losses, ['messages[0].content[0]'])
-  assert.deepEqual(said(thought('gemini')), { body: {}, losses: ['messages[0].content[0]'] })
+  assert.deepEqual(said(thought('messages'), NOVA).losses, ['turns[0].parts[0]'])
+  assert.deepEqual(said(thought('gemini')), { body: {}, losses: ['turns[0].parts[0]'] })
 })
 
 test('what has the same meaning is carried', () => {

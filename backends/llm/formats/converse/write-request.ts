@@ -2,6 +2,7 @@
 import type { Conversation, Json, JsonObject, OutputShape, Tool } from '#backends/llm/conversation.ts'
 import { compact } from '#backends/llm/fields.ts'
 import type { Losses } from '#backends/llm/format.ts'
+import { partPath } from '#backends/llm/places.ts'
 import { type Family, familyOf, writeExtras } from './models.ts'
 import { DocumentNames, toWireToolName } from './names.ts'
 import { pathsOf } from './paths.ts'
@@ -59,9 +60,8 @@ function objectOrNull(entries: { readonly [name: string]: Json }): JsonObject | 
 /** Neighbours of one role are one message: Bedrock wants roles to alternate. Converse's own are left as they are. */
 function writeMessages({ turns, rest }: Conversation, writer: BlockWriter): JsonObject[] {
   const messages: { role: string; content: JsonObject[] }[] = []
-  const base = pathsOf(rest.format).turns
   for (const [i, { role, parts }] of turns.entries()) {
-    const content = parts.flatMap((part, j) => writePart(part, `${base}[${i}].content[${j}]`, writer))
+    const content = parts.flatMap((part, j) => writePart(part, partPath(rest.format, i, j), writer))
     const last = messages.at(-1)
     if (writer.isSame || (last?.role !== role && content.length > 0)) messages.push({ role, content })
     else if (last !== undefined) for (const block of content) last.content.push(block)

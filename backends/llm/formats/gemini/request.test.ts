@@ -138,6 +138,7 @@ test('fields of the wrong type are told by their path', () => {
   }
 })
 
+/** Where a client's turns are no messages, clientPaths finds them in its body. */
 test("what is lost is told in the words of the client's format", () => {
   const said = {
     system: [{ kind: 'text' as const, text: 's', cache }],
@@ -154,7 +155,7 @@ test("what is lost is told in the words of the client's format", () => {
     'tool_choice.disable_parallel_tool_use'
   ])
   assert.deepEqual(lost('responses'), [
-    'input[0].content[0].cache_control',
+    'turns[0].parts[0].cache_control',
     'input.cache_control',
     'user',
     'parallel_tool_calls'
@@ -171,7 +172,7 @@ test('what is nested too deeply is refused', () => {
   refused(user({ functionResponse: { name: 'f', response: deep } }))
   const args = `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`
   const { body, losses } = write(foreign({ turns: [{ role: 'assistant', parts: [call('a', args)] }] }))
-  assert.deepEqual([body, losses], [{}, ['messages[0].content[0].arguments']])
+  assert.deepEqual([body, losses], [{}, ['turns[0].parts[0].arguments']])
 })
 
 test('rest goes nowhere but into the body', () => {
@@ -320,13 +321,13 @@ test('what Gemini cannot say is a loss', () => {
     })
   )
   assert.deepEqual(losses, [
-    'messages[0].role',
-    'messages[1].content[0].signature',
-    'messages[1].content[1]',
-    'messages[1].content[2].arguments',
-    'messages[2].content[0]',
-    'messages[2].content[1].cache_control',
-    'messages[2].content[1].detail',
+    'turns[0].role',
+    'turns[1].parts[0].signature',
+    'turns[1].parts[1]',
+    'turns[1].parts[2].arguments',
+    'turns[2].parts[0]',
+    'turns[2].parts[1].cache_control',
+    'turns[2].parts[1].detail',
     'messages.cache_control',
     'user',
     'metadata',

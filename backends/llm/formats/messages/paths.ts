@@ -46,26 +46,11 @@ const PATHS: { readonly [format in FormatName]: { readonly [field in Field]: str
   }
 }
 
-const TURNS: { readonly [format in FormatName]: readonly [turns: string, parts: string] } = {
-  messages: ['messages', 'content'],
-  completions: ['messages', 'content'],
-  responses: ['input', 'content'],
-  gemini: ['contents', 'parts'],
-  converse: ['messages', 'content']
-}
-
 export function pathOf(format: FormatName, field: Field): string {
   return PATHS[format][field]
 }
 
-/** Of the conversation's turn `i`; system messages ahead of it are not counted, as the conversation does not say. */
-export function turnPath(format: FormatName, i: number): string {
-  return `${TURNS[format][0]}[${i}]`
-}
-
-export function partPath(format: FormatName, i: number, j: number): string {
-  return `${turnPath(format, i)}.${TURNS[format][1]}[${j}]`
-}
+export { partPath, turnPath } from '#backends/llm/places.ts'
 
 /** Of answer `i`. */
 export function choicePath(format: FormatName, i: number): string {

@@ -81,9 +81,9 @@ test('system messages stand where the API takes them, and are losses elsewhere',
   const [body, losses] = other({ model: 'claude-opus-4-8', turns })
   const roles = (body.messages as readonly JsonObject[]).map(({ role }) => role)
   assert.deepEqual(roles, ['user', 'system', 'assistant', 'user', 'system'])
-  assert.deepEqual(losses, ['messages[4]'])
-  assert.deepEqual(other({ turns: [user, system, assistant] })[1], ['messages[1]'])
-  assert.deepEqual(other({ model: 'claude-opus-4-8', turns: [user, system, user] })[1], ['messages[1]'])
+  assert.deepEqual(losses, ['turns[4]'])
+  assert.deepEqual(other({ turns: [user, system, assistant] })[1], ['turns[1]'])
+  assert.deepEqual(other({ model: 'claude-opus-4-8', turns: [user, system, user] })[1], ['turns[1]'])
 })
 
 test('max_tokens is what the model can, when the caller set no limit', () => {
@@ -197,8 +197,8 @@ test('media are carried as far as the API takes them', () => {
     },
     { role: 'assistant', content: 'a' }
   ])
-  const at = (i: number) => `messages[0].content[${i}]`
-  assert.deepEqual(losses, [`${at(0)}.detail`, at(2), at(3), at(4), 'messages[1].content[1]'])
+  const at = (i: number) => `turns[0].parts[${i}]`
+  assert.deepEqual(losses, [`${at(0)}.detail`, at(2), at(3), at(4), 'turns[1].parts[1]'])
 })
 
 const LOST: readonly (readonly [change: Partial<Conversation>, losses: readonly string[]])[] = [
@@ -232,11 +232,11 @@ const LOST: readonly (readonly [change: Partial<Conversation>, losses: readonly 
     },
     ['tools[0]']
   ],
-  [{ turns: [{ role: 'user', parts: [{ kind: 'opaque', format: 'gemini', value: {} }] }] }, ['messages[0].content[0]']],
-  [{ turns: [{ role: 'assistant', parts: [{ ...call, arguments: '{' }] }] }, ['messages[0].content[0].arguments']],
+  [{ turns: [{ role: 'user', parts: [{ kind: 'opaque', format: 'gemini', value: {} }] }] }, ['turns[0].parts[0]']],
+  [{ turns: [{ role: 'assistant', parts: [{ ...call, arguments: '{' }] }] }, ['turns[0].parts[0].arguments']],
   [
     { turns: [{ role: 'assistant', parts: [{ kind: 'thinking', text: 't', signature: null, isRedacted: false }] }] },
-    ['messages[0].content[0]']
+    ['turns[0].parts[0]']
   ]
 ]
 

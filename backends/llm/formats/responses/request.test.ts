@@ -230,14 +230,14 @@ test('what other formats say and this one cannot is a loss, by its name there', 
   const body = write(conversation, losses)
   assert.deepEqual(losses.fields.sort(), [
     'container',
+    'messages[0].content[0]',
+    'messages[0].content[1].isError',
+    'messages[0].content[2]',
+    'messages[0].content[3]',
     'sampling.count',
     'sampling.seed',
     'stop_sequences',
-    'top_k',
-    'turns[0].parts[0]',
-    'turns[0].parts[1].isError',
-    'turns[0].parts[2]',
-    'turns[0].parts[3]'
+    'top_k'
   ])
   assert.deepEqual((body.input as JsonObject[])[0], { type: 'function_call_output', call_id: 'c', output: '' })
 })

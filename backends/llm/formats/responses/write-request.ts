@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { Conversation, FormatName, Json, JsonObject, Part, Tool, Turn } from '#backends/llm/conversation.ts'
 import { effortOf } from '#backends/llm/effort.ts'
 import type { Losses } from '#backends/llm/format.ts'
+import { partPath } from '#backends/llm/places.ts'
 import { Extras } from './extras.ts'
 import { isOurs } from './items.ts'
 import { LOGPROBS } from './read-request.ts'
@@ -42,7 +43,7 @@ function writeInput(conversation: Conversation, extras: Extras, losses: Losses):
   const form = extras.mark('', 'input')
   const { instructions, items } = writeSystem(conversation, extras, losses)
   for (const [i, turn] of conversation.turns.entries()) {
-    writeTurn(turn, `turns[${i}]`, conversation.rest.format, items, extras, losses)
+    writeTurn(turn, i, conversation.rest.format, items, extras, losses)
   }
   const said: { [name: string]: Json } = instructions === null ? {} : { instructions }
   if (form === 'absent' && items.length === 0) return said
@@ -79,7 +80,7 @@ function writeSystem(
 
 function writeTurn(
   turn: Turn,
-  at: string,
+  at: number,
   from: FormatName,
   items: JsonObject[],
   extras: Extras,
@@ -88,7 +89,7 @@ function writeTurn(
   let run: Part[] = []
   const add = (end: number) => {
     const start = end - run.length
-    const place = (i: number) => `${at}.parts[${start + i}]`
+    const place = (i: number) => partPath(from, at, start + i)
     items.push(messageItem(`input[${items.length}]`, turn.role, run, extras, losses, place))
     run = []
   }
@@ -97,7 +98,7 @@ function writeTurn(
       run.push(part)
     } else {
       if (run.length > 0) add(i)
-      writePart(part, `${at}.parts[${i}]`, from, items, extras, losses)
+      writePart(part, partPath(from, at, i), from, items, extras, losses)
     }
   }
   if (run.length > 0 || turn.parts.length === 0) add(turn.parts.length)
