@@ -1,4 +1,8 @@
-import { deepEqual, equal, rejects } from 'node:assert/strict'
+import { deepEqual, equal, ok, rejects } from 'node:assert/strict'
+import { createSocket } from 'node:dgram'
+import dns from 'node:dns/promises'
+import { once } from 'node:events'
+import { syncBuiltinESMExports } from 'node:module'
 import { it, mock } from 'node:test'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import { Resolver } from './resolver.ts'
@@ -77,4 +81,22 @@ it('keeps a stale answer while the server is down, and asks once a second', asyn
 it('rejects when there never was an answer, or it is empty', async () => {
   await rejects(new Resolver('a.test', () => Promise.reject(new Error('no such name'))).resolve(), /no such name/)
   await rejects(new Resolver('a.test', () => Promise.resolve({ addresses: [], ttlMs: 1 })).resolve(), /no address/)
+})
+
+it('what the hosts file knows does not wait for a DNS server that is silent', { timeout: 10_000 }, async (t) => {
+  const silent = createSocket('udp4')
+  silent.bind(0, '127.0.0.1')
+  await once(silent, 'listening')
+  const before = dns.getServers()
+  dns.setServers([`127.0.0.1:${silent.address().port}`])
+  syncBuiltinESMExports()
+  t.after(() => {
+    dns.setServers(before)
+    syncBuiltinESMExports()
+    silent.close()
+  })
+  const asked = once(silent, 'message')
+  const resolver = new Resolver('localhost')
+  await Promise.all([resolver.resolve(), asked])
+  ok(resolver.addresses.some(({ ip }) => ip === '127.0.0.1' || ip === '::1'))
 })

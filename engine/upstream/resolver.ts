@@ -23,6 +23,8 @@ const TTL_MAX_MS = 300_000
 const TTL_LOCAL_MS = 10_000
 /** How soon a failed name is asked again. */
 const RETRY_MS = 1_000
+/** How long addresses that are known wait for the TTL of DNS: a server that is silent keeps its askers for 20 s. */
+const TTL_WAIT_MS = 500
 
 export class Resolver {
   readonly host: string
@@ -74,12 +76,10 @@ export class Resolver {
 }
 
 async function askSystem(host: string): Promise<Answer> {
-  const [local, v4, v6] = await Promise.allSettled([
-    lookup(host, { all: true }),
-    resolve4(host, { ttl: true }),
-    resolve6(host, { ttl: true })
-  ])
-  const records = [v4, v6].flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
+  const asked = Promise.allSettled([resolve4(host, { ttl: true }), resolve6(host, { ttl: true })])
+  const [local] = await Promise.allSettled([lookup(host, { all: true })])
+  const results = local.status === 'fulfilled' ? await within(asked, TTL_WAIT_MS) : await asked
+  const records = (results ?? []).flatMap((result) => (result.status === 'fulfilled' ? result.value : []))
   if (local.status === 'fulfilled') {
     const addresses = local.value.map(({ address, family }) => ({ ip: address, family: family === 6 ? 6 : 4 }) as const)
     // When DNS gave the same addresses, its TTL holds for them.
@@ -90,4 +90,15 @@ async function askSystem(host: string): Promise<Answer> {
   if (records.length === 0) throw local.reason
   const addresses = records.map(({ address }) => ({ ip: address, family: isIP(address) === 6 ? 6 : 4 }) as const)
   return { addresses, ttlMs: Math.min(...records.map(({ ttl }) => ttl)) * 1000 }
+}
+
+/** What `promise` gives, or null when that takes longer than `timeMs`. It must not reject. */
+async function within<T>(promise: Promise<T>, timeMs: number): Promise<T | null> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<null>((resolve) => {
+    timer = setTimeout(resolve, timeMs, null)
+  })
+  const first = await Promise.race([promise, late])
+  clearTimeout(timer)
+  return first
 }
