@@ -2,7 +2,7 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer as createHttp, type IncomingMessage, type ServerResponse } from 'node:http'
-import { createServer as createHttp2, createSecureServer } from 'node:http2'
+import { createServer as createHttp2, createSecureServer, connect as h2Connect } from 'node:http2'
 import { createServer as createHttps } from 'node:https'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { describe, it } from 'node:test'
@@ -169,6 +169,36 @@ it('clients that have gone are forgotten with their connections', { timeout: 30_
   equal(endpoint.clients, 3)
   stack.upstream.closeIdle()
   deepEqual([endpoint.clients, endpoint.total], [0, 0])
+  stack.close()
+  server.close()
+})
+
+it('a client that asks for much takes turns with the others', { timeout: 30_000 }, async () => {
+  const order: string[] = []
+  const waiting: (() => void)[] = []
+  const server = await headed('HTTP1', false, (_source, headers, response) => {
+    order.push(String(headers['x-who']))
+    waiting.push(() => response.end())
+  })
+  const stack = await startStack({ upstream: server.port, proxyProtocol: 'v2', poolMax: 1 })
+  const greedy = h2Connect(`http://127.0.0.1:${stack.port}`)
+  const asked = Array.from({ length: 20 }, () => greedy.request({ ':path': '/', 'x-who': 'greedy' }).resume())
+  while (waiting.length === 0) await turn()
+  // All that it has sent is there: its PING comes back behind that.
+  await new Promise((resolve) => greedy.ping(resolve))
+  const other = await rawClient(stack.port)
+  other.send('GET / HTTP/1.1\r\nHost: a.test\r\nX-Who: other\r\n\r\n')
+  const endpoint = stack.endpoint as unknown as { readonly clients: number }
+  while (endpoint.clients < 2) await turn()
+  const ends = Promise.all(asked.map((request) => once(request, 'close')))
+  while (order.length < 21 || waiting.length > 0) {
+    waiting.shift()?.()
+    await turn()
+  }
+  await ends
+  ok(order.indexOf('other') <= 2, order.join(' '))
+  greedy.close()
+  other.close()
   stack.close()
   server.close()
 })

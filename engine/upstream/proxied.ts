@@ -115,10 +115,14 @@ export class ProxiedEndpoint implements Endpoint {
     }
   }
 
-  /** Whether somebody else than `client` has the next turn. */
-  isAwaited(client: OneClient): boolean {
+  /** Whether `client`, of which a connection is free, has to give way to somebody else, who has the next turn. */
+  givesWay(client: OneClient): boolean {
     const next = this.#next()
-    return next !== null && next !== client
+    if (next !== client) return next !== null
+    // It takes its turn with the connection that it has, and then stands last: one that asks for much is one of many.
+    this.#queue.delete(client)
+    this.#queue.add(client)
+    return false
   }
 
   #next(): OneClient | null {
@@ -150,7 +154,7 @@ class OneClient extends EndpointState {
   }
 
   override get isCrowded(): boolean {
-    return this.#all.isAwaited(this)
+    return this.#all.givesWay(this)
   }
 
   override mayConnect(): boolean {
