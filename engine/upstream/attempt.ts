@@ -33,8 +33,8 @@ export class Attempt implements PendingAttempt {
   /** Under way, the eldest first. */
   readonly dials: Dial[] = []
   cancelled = false
-  /** Where it waits for room on a connection that others use too, or null. */
-  sharing: Http2Pool | null = null
+  /** Where it waits for room on a connection that others use too. */
+  readonly sharing: Http2Pool[] = []
   /** How it is to be sent. */
   version: Version
   readonly #owner: AttemptOwner
@@ -46,6 +46,13 @@ export class Attempt implements PendingAttempt {
     this.timer = new WheelTimer(() => owner.onTimeout(this))
     this.slow = new WheelTimer(() => owner.onSlow(this))
     ex.pending = this
+  }
+
+  /** Waits for no connection that others use too. Says whether it did. */
+  leaveShared(): boolean {
+    const pools = this.sharing.splice(0)
+    for (const pool of pools) pool.forget(this)
+    return pools.length > 0
   }
 
   abort(): void {

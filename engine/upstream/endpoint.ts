@@ -109,7 +109,10 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
       this.report(attempt, 'CONNECT_FAILURE')
       return
     }
-    if (attempt.version === EITHER && pool.health.declined) attempt.version = HTTP1
+    if (attempt.version === EITHER && pool.health.declined) {
+      attempt.version = HTTP1
+      attempt.leaveShared()
+    }
     if (attempt.version !== HTTP1) {
       if (!pool.http2.resume(attempt)) pool.http2.wait(attempt)
       return
@@ -224,7 +227,11 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     if (attempt.cancelled) return
     // Nothing was sent: the next address may always be tried.
     if (this.#mayTryOther(attempt)) this.dial(attempt)
-    else if (attempt.dials.length === 0) this.report(attempt, codeOf(code))
+    else if (attempt.dials.length === 0 && attempt.sharing.length === 0) this.report(attempt, codeOf(code))
+  }
+
+  mayBeSlow(attempt: Attempt): void {
+    if (this.#mayTryOther(attempt)) this.timers.arm(attempt.slow, performance.now(), SLOW_MS)
   }
 
   #noteFault(ex: Exchange, reason: string): void {
@@ -238,6 +245,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
   report(attempt: Attempt, code: ErrorCode): void {
     this.timers.remove(attempt.timer)
     this.timers.remove(attempt.slow)
+    attempt.leaveShared()
     attempt.ex.pending = null
     this.events.onServerFault(attempt.ex, code)
   }
@@ -263,7 +271,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
   }
 
   onSlow(attempt: Attempt): void {
-    if (attempt.dials.length === 0 || !this.#mayTryOther(attempt)) return
+    if ((attempt.dials.length === 0 && attempt.sharing.length === 0) || !this.#mayTryOther(attempt)) return
     enterTurn()
     this.dial(attempt)
     leaveTurn()
@@ -278,7 +286,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
 
   /** Whether it was waiting for others to leave. */
   #stopWaiting(attempt: Attempt): boolean {
-    if (attempt.sharing !== null) return attempt.sharing.forget(attempt)
+    if (attempt.leaveShared()) return true
     const at = this.#waiting.indexOf(attempt)
     if (at >= 0) this.#waiting.splice(at, 1)
     return at >= 0

@@ -53,10 +53,22 @@ export interface Http2Owner {
   /** A connection is gone, or did not come about: room for another. */
   closed(): void
   connectFailed(attempt: Attempt, code: string, tls?: TlsOutcome): void
+  /** The attempt waits for a dial: other addresses may be tried beside this one before long (RFC 8305 section 5). */
+  mayBeSlow(attempt: Attempt): void
   /** Sends the attempt once more from the beginning. */
   dial(attempt: Attempt): void
   report(attempt: Attempt, code: ErrorCode): void
   failed(ex: Exchange, code: ErrorCode, repeat: Repeat, version: Version): void
+}
+
+/** One connection that is being made: until its server has shown that it speaks HTTP/2. */
+interface OneDial {
+  readonly timer: WheelTimer
+  giveUp: () => void
+  /** Somebody answers there, whatever he speaks. */
+  isReached: boolean
+  /** Null: it is not connected, or TLS is not agreed on. */
+  connection: Http2Upstream | null
 }
 
 export class Http2Pool implements Http2Home {
@@ -65,9 +77,7 @@ export class Http2Pool implements Http2Home {
   /** Those that take further streams. */
   readonly #connections: Http2Upstream[] = []
   readonly #waiting: Attempt[] = []
-  #dials = 0
-  /** Connections whose server has not said anything yet, with the clock of the dial. */
-  readonly #opening = new Map<Http2Upstream, WheelTimer>()
+  readonly #dials = new Set<OneDial>()
 
   constructor(pool: Pool, owner: Http2Owner) {
     this.#pool = pool
@@ -126,24 +136,40 @@ export class Http2Pool implements Http2Home {
     ex.endpoint = this.#pool.label
     attempt.tried.push(this.#pool)
     this.#waiting.push(attempt)
-    attempt.sharing = this
+    attempt.sharing.push(this)
     this.#dialEnough()
     // A dial ends in time by itself. Without one, somebody else's stream has to end first.
-    if (this.#dials === 0) this.#patience(attempt)
+    if (this.#dials.size === 0) this.#patience(attempt)
+    else if (this.#connections.length === 0 && !this.#isReached) this.#owner.mayBeSlow(attempt)
+  }
+
+  get #isReached(): boolean {
+    for (const { isReached } of this.#dials) if (isReached) return true
+    return false
   }
 
   /** Whether somebody waits for a connection that nobody makes yet. */
   get wants(): boolean {
-    return this.#waiting.length > this.#dials * STREAMS_ASSUMED
+    return this.#waiting.length > this.#dials.size * STREAMS_ASSUMED
   }
 
   /** The attempt waits no more, if it did. */
-  forget(attempt: Attempt): boolean {
+  forget(attempt: Attempt): void {
     const at = this.#waiting.indexOf(attempt)
-    if (at < 0) return false
-    this.#waiting.splice(at, 1)
-    attempt.sharing = null
-    return true
+    if (at >= 0) this.#waiting.splice(at, 1)
+  }
+
+  /** Another address was faster. `isSlow`: although this one was asked before. Nobody's dials are given up. */
+  outrun(attempt: Attempt, isSlow: boolean): void {
+    this.forget(attempt)
+    if (this.#waiting.length > 0 || this.#isReached) return
+    for (const dial of [...this.#dials]) {
+      this.#over(dial)
+      dial.giveUp()
+      if (isSlow) this.#pool.health.connectFailed()
+      else this.#pool.health.abandoned()
+      this.#owner.closed()
+    }
   }
 
   closeIdle(): void {
@@ -199,9 +225,13 @@ export class Http2Pool implements Http2Home {
 
   #take(attempt: Attempt, connection: Http2Upstream): void {
     this.#owner.timers.remove(attempt.timer)
-    attempt.sharing = null
+    this.#owner.timers.remove(attempt.slow)
+    const { tried } = attempt
+    const others = attempt.sharing.splice(0).filter((pool) => pool !== this)
     attempt.ex.pending = null
     this.#start(attempt.ex, connection)
+    const own = tried.indexOf(this.#pool)
+    for (const pool of others) pool.outrun(attempt, own < 0 || tried.indexOf(pool.#pool) < own)
   }
 
   #serveWaiting(): void {
@@ -213,7 +243,7 @@ export class Http2Pool implements Http2Home {
     }
     if (this.#waiting.length === 0) return
     this.#dialEnough()
-    if (this.#dials === 0) for (const attempt of this.#waiting) this.#patience(attempt)
+    if (this.#dials.size === 0) for (const attempt of this.#waiting) this.#patience(attempt)
   }
 
   #patience(attempt: Attempt): void {
@@ -226,45 +256,49 @@ export class Http2Pool implements Http2Home {
   #dialEnough(): void {
     // One that is empty and has no room says that the server takes nobody at the moment.
     if (this.#connections.some(({ streams, room }) => streams === 0 && room <= 0)) return
-    while (this.#dials * STREAMS_ASSUMED < this.#waiting.length && this.#owner.mayConnect()) this.#dial()
+    while (this.#dials.size * STREAMS_ASSUMED < this.#waiting.length && this.#owner.mayConnect()) this.#dial()
   }
 
   #dial(): void {
     const { sockets, timers, connectTimeoutMs, keepaliveMs, hello, http2Tls } = this.#owner
-    this.#dials++
     this.#pool.health.dialling()
-    let opening: Http2Upstream | null = null
     const timer = new WheelTimer(() => {
       enterTurn()
-      if (opening === null) giveUp()
-      else this.#opening.delete(opening)
-      opening?.destroy()
+      this.#over(dial)
+      if (dial.connection === null) dial.giveUp()
+      else dial.connection.destroy()
       this.#dialFailed('ETIMEDOUT')
       leaveTurn()
     })
+    const dial: OneDial = { timer, giveUp: () => {}, isReached: false, connection: null }
+    this.#dials.add(dial)
     timers.arm(timer, turnStartedAt, connectTimeoutMs)
-    const giveUp = sockets.connect(
+    // Whoever waits for it goes on to do so.
+    const reached = () => {
+      dial.isReached = true
+      for (const attempt of this.#waiting) timers.disarm(attempt.slow)
+    }
+    dial.giveUp = sockets.connect(
       this.#pool.address,
       (code, wire, tls) => {
         if (wire !== null && (http2Tls === null || tls?.protocol === 'h2')) {
           this.#owner.connected(tls)
+          reached()
           // The dial is over when the server has shown that it speaks HTTP/2.
-          opening = new Http2Upstream(this, wire, http2Tls === null ? 'http' : 'https')
-          this.#opening.set(opening, timer)
+          dial.connection = new Http2Upstream(this, wire, http2Tls === null ? 'http' : 'https')
           return
         }
-        timers.remove(timer)
+        this.#over(dial)
         if (wire === null) this.#dialFailed(code ?? 'EIO', tls)
         else this.#decline(wire)
       },
       http2Tls,
-      keepaliveMs === undefined ? { hello } : { keepaliveMs, hello }
+      keepaliveMs === undefined ? { hello, reached } : { keepaliveMs, hello, reached }
     )
   }
 
   ready(connection: Http2Upstream): void {
     this.#opened(connection)
-    this.#dials--
     this.#pool.health.reached()
     this.#connections.push(connection)
     this.#serveWaiting()
@@ -278,15 +312,17 @@ export class Http2Pool implements Http2Home {
   }
 
   #opened(connection: Http2Upstream): void {
-    const timer = this.#opening.get(connection)
-    if (timer !== undefined) this.#owner.timers.remove(timer)
-    this.#opening.delete(connection)
+    for (const dial of this.#dials) if (dial.connection === connection) this.#over(dial)
+  }
+
+  #over(dial: OneDial): void {
+    this.#owner.timers.remove(dial.timer)
+    this.#dials.delete(dial)
   }
 
   /** The server prefers HTTP/1.1: whoever may goes there. */
   #decline(wire: Wire): void {
     this.#pool.health.decline()
-    this.#dials--
     this.#pool.health.reached()
     wire.destroy()
     this.#owner.closed()
@@ -300,25 +336,25 @@ export class Http2Pool implements Http2Home {
   /** Nothing of it was sent, and the address works: in the other way. */
   #goBack(attempt: Attempt): void {
     attempt.version = HTTP1
-    attempt.tried.pop()
+    attempt.leaveShared()
+    attempt.tried.splice(attempt.tried.indexOf(this.#pool), 1)
     this.#owner.dial(attempt)
   }
 
   #takeWaiting(): Attempt[] {
     const taken = this.#waiting.splice(0)
-    for (const attempt of taken) attempt.sharing = null
+    for (const attempt of taken) attempt.sharing.splice(attempt.sharing.indexOf(this), 1)
     return taken
   }
 
   #dialFailed(code: string, tls?: TlsOutcome): void {
-    this.#dials--
     // A server that speaks another protocol is there: exchanges of that one should not avoid it.
     if (code === NOT_HTTP2) this.#pool.health.abandoned()
     else this.#pool.health.connectFailed()
     this.#owner.notConnected(code)
     this.#owner.closed()
     // Others are on their way, or streams will end.
-    if (this.#dials > 0) return
+    if (this.#dials.size > 0) return
     if (this.#connections.length > 0) {
       for (const attempt of this.#waiting) this.#patience(attempt)
       return

@@ -3,6 +3,7 @@ import { equal, match, ok } from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
+import { createServer as createHttp2 } from 'node:http2'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { SPOKEN_DEFAULT } from '#engine/contract/backend.ts'
@@ -25,7 +26,8 @@ const ADDRESS = {
   resets: '127.0.0.3',
   silent: '127.0.0.4',
   hangs: '127.0.0.5',
-  refuses: '127.0.0.6'
+  refuses: '127.0.0.6',
+  http2: '127.0.0.7'
 }
 type Kind = keyof typeof ADDRESS
 
@@ -71,6 +73,10 @@ describe('addresses that hang, refuse and reset, over real sockets', { timeout: 
     servers.push(good)
     servers.push(await listen(port, ADDRESS.resets, (socket) => socket.resetAndDestroy()))
     servers.push(await listen(port, ADDRESS.silent, (socket) => socket.resume()))
+    const http2 = createHttp2((_request, response) => response.end('ok'))
+    http2.listen(port, ADDRESS.http2)
+    await once(http2, 'listening')
+    servers.push(http2)
     stopped = spawn(process.execPath, ['-e', STOPPED, String(port)], { stdio: ['ignore', 'pipe', 'inherit'] })
     await once(stopped.stdout!, 'data')
     stopped.kill('SIGSTOP')
@@ -90,7 +96,7 @@ describe('addresses that hang, refuse and reset, over real sockets', { timeout: 
 
   async function withAddresses(
     kinds: readonly Kind[],
-    options: { sockets: 'handles' | 'net'; tls?: TlsSettings; version?: 'HTTP2' },
+    options: { sockets: 'handles' | 'net'; tls?: TlsSettings; version?: 'HTTP2'; connectTimeoutMs?: number },
     run: (stack: Stack) => Promise<void>
   ): Promise<void> {
     const parser = llhttp()
@@ -102,7 +108,13 @@ describe('addresses that hang, refuse and reset, over real sockets', { timeout: 
     const http = options.version === undefined ? {} : { http: { ...SPOKEN_DEFAULT, version: options.version } }
     const site = new Site(
       { host: 'several.test', port, unixPath: null },
-      { guarded: false, allow: [], connectTimeoutMs: 600, tls: options.tls ?? null, ...http },
+      {
+        guarded: false,
+        allow: [],
+        connectTimeoutMs: options.connectTimeoutMs ?? 600,
+        tls: options.tls ?? null,
+        ...http
+      },
       resolver
     )
     endpoint = new EndpointState(site, {
@@ -140,6 +152,23 @@ describe('addresses that hang, refuse and reset, over real sockets', { timeout: 
             }
           }
         }))
+    }
+
+    // Long before a dial would be given up, and again with what the first ones have learned.
+    for (const kinds of [
+      ['hangs', 'http2'],
+      ['refuses', 'hangs', 'http2'],
+      ['hangs', 'refuses', 'http2']
+    ] as const) {
+      const options = { sockets, version: 'HTTP2', connectTimeoutMs: 60_000 } as const
+      it(`${kinds.join(', ')} by HTTP/2: the others are tried beside (${sockets})`, { timeout: 10_000 }, () =>
+        withAddresses(kinds, options, async (stack) => {
+          for (let round = 0; round < 2; round++) {
+            const answers = await Promise.all(Array.from({ length: 10 }, () => exchangeRaw(stack.port, GET)))
+            for (const answer of answers) match(answer, /^HTTP\/1\.1 200/)
+          }
+        })
+      )
     }
 
     for (const [name, options] of [
