@@ -45,7 +45,15 @@ export function buildTcp(snapshot: Snapshot, deps: TcpDeps, log: AccessLogPlan |
     const table = new HostTable<TcpListener>()
     bind.listeners.forEach((listener, l) => {
       if (!own.includes(listener)) return
-      const place = { snapshot, deps, log, problems, port: bind.port, path: `${path}.listeners[${l}]` }
+      const place = {
+        snapshot,
+        deps,
+        log,
+        problems,
+        port: bind.port,
+        path: `${path}.listeners[${l}]`,
+        endsTls: listener.tls !== null
+      }
       table.set(listener.hostname, buildListener(listener, place))
     })
     ports.set(bind.port, { find: (name) => table.find(name) })
@@ -60,6 +68,8 @@ interface Place {
   readonly problems: Problem[]
   readonly port: number
   readonly path: string
+  /** TLS of the listener ends here. */
+  readonly endsTls: boolean
 }
 
 function buildListener(listener: Listener, place: Place): TcpListener {
@@ -146,8 +156,13 @@ function compile(reference: WeightedBackend, place: Place): Choice {
   const { backends } = place.snapshot
   const backend = Object.hasOwn(backends, name) ? backends[name] : undefined
   const tcp = reference.policies.tcp as { readonly proxyProtocol?: 'v1' | 'v2' } | undefined
-  const said = backend !== undefined && 'transport' in backend ? backend.transport?.tcp?.proxyProtocol : null
-  const of = { weight, backend: name, proxy: tcp?.proxyProtocol ?? said ?? null }
+  const transport = backend !== undefined && 'transport' in backend ? backend.transport : undefined
+  const of = { weight, backend: name, proxy: tcp?.proxyProtocol ?? transport?.tcp?.proxyProtocol ?? null }
+  // Where TLS does not end here, the client may be the one to begin it.
+  if (place.endsTls && (transport?.tls ?? null) !== null) {
+    const message = `TLS ends here, and TCP routes begin none: "${name}" has backendTLS and would get clear text`
+    place.problems.push({ path: `${place.path}.backend`, message })
+  }
   const find = endpointOf(backend, place)
   if (typeof find === 'string') {
     place.problems.push({ path: `${place.path}.backend`, message: `${find}: "${name}"` })
@@ -161,15 +176,20 @@ function endpointOf(
   backend: Backend | undefined,
   { snapshot, deps }: Place
 ): Pick<Choice, 'endpoint' | 'usable'> | string {
-  const { connectTimeoutMs } = snapshot.process.upstream
   if (backend === undefined) return 'there is no such backend'
+  const tcp = 'transport' in backend ? backend.transport?.tcp : null
+  const keepaliveMs = tcp?.keepaliveMs ?? null
+  const common = {
+    connectTimeoutMs: tcp?.connectTimeoutMs ?? snapshot.process.upstream.connectTimeoutMs,
+    ...(keepaliveMs === null ? {} : { keepaliveMs })
+  }
   if (backend.kind === 'static') {
     const { host, port, unixPath } = backend
-    const endpoint = deps.upstream.stream({ host, port, unixPath }, { guarded: false, allow: [], connectTimeoutMs })
+    const endpoint = deps.upstream.stream({ host, port, unixPath }, { guarded: false, allow: [], ...common })
     return { endpoint: () => endpoint, usable: () => endpoint.usable }
   }
   if (backend.kind !== 'dynamic') return 'bytes of TCP cannot go to a backend of models or of MCP servers'
-  const options = { guarded: true, allow: backend.allowAddresses, connectTimeoutMs }
+  const options = { guarded: true, allow: backend.allowAddresses, ...common }
   return {
     endpoint: ({ serverName, localPort }) =>
       serverName === ''

@@ -8,7 +8,7 @@ import type { Destination, EndpointOptions } from '#engine/contract/backend.ts'
 import type { Dialled, StreamEndpoint, TcpReason, TcpSession } from '#engine/contract/tcp.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
-import type { Address, SocketLayer } from '#engine/socket/wire.ts'
+import type { Address, Connected, DialOptions, SocketLayer } from '#engine/socket/wire.ts'
 import { addressGuard } from './guard.ts'
 import { Resolver } from './resolver.ts'
 
@@ -64,6 +64,7 @@ export class StreamState implements StreamEndpoint {
   readonly mayDial: ((ip: string) => boolean) | null
   readonly shared: StreamShared
   readonly connectTimeoutMs: number
+  readonly dial: DialOptions
   readonly #port: number
   readonly #resolver: Resolver | null
 
@@ -71,6 +72,7 @@ export class StreamState implements StreamEndpoint {
     const { host, port, unixPath } = destination
     this.shared = shared
     this.connectTimeoutMs = options.connectTimeoutMs
+    this.dial = options.keepaliveMs === undefined ? {} : { keepaliveMs: options.keepaliveMs }
     this.mayDial = options.guarded ? addressGuard(options.allow) : null
     this.#port = port
     this.#resolver = unixPath === null ? (resolver ?? new Resolver(host)) : null
@@ -204,7 +206,7 @@ class Dial {
     place.busy++
     this.#place = place
     this.#arm()
-    this.#abandon = sockets.connect(place.address, (code, wire) => {
+    const done: Connected = (code, wire) => {
       if (wire === null) {
         this.#failed(place, code ?? 'EIO')
         return
@@ -216,7 +218,8 @@ class Dial {
       }
       this.#over()
       this.#done(null, wire)
-    })
+    }
+    this.#abandon = sockets.connect(place.address, done, null, this.#endpoint.dial)
   }
 
   /** Nothing was sent: the next address may always be tried. */

@@ -1,0 +1,74 @@
+/** TCP routes: what their backends say of connections holds, and what cannot hold is a mistake. */
+import { deepEqual, equal, match } from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Problem } from '#engine/contract/config-error.ts'
+import type { ServerEvents } from '#engine/contract/transport.ts'
+import { llhttp } from '#engine/http/llhttp.ts'
+import type { Snapshot } from '#engine/ir/snapshot.ts'
+import { TimerWheel } from '#engine/kit/timer-wheel.ts'
+import { createUpstream } from '#engine/upstream/client.ts'
+import { buildTcp } from './tcp.ts'
+
+const TCP = { connectTimeoutMs: 1_000, keepaliveMs: 5_000, proxyProtocol: null }
+const TLS = { hostname: null, ca: null }
+
+function snapshotOf(protocol: 'TCP' | 'TLS', tls: object | null, transport: object): Snapshot {
+  const spec = { name: 'r', hostnames: [], backends: [{ backend: 'db', weight: 1, policies: {} }] }
+  const listener = { name: 'l', hostname: '*', protocol, tls, routes: [], tcpRoutes: [spec] }
+  const db = { kind: 'static', host: '127.0.0.1', port: 1, unixPath: null, transport, policies: {} }
+  return {
+    binds: [{ port: 5, listeners: [listener] }],
+    backends: { db },
+    process: { upstream: { connectTimeoutMs: 9 } }
+  } as unknown as Snapshot
+}
+
+function build(snapshot: Snapshot) {
+  const dialled: unknown[] = []
+  const connect = (_address: unknown, _done: unknown, tls: unknown, dial: unknown) => {
+    dialled.push([tls, dial])
+    return () => {}
+  }
+  const upstream = createUpstream({
+    sockets: { connect } as never,
+    llhttp: llhttp(),
+    timers: new TimerWheel(),
+    events: {} as ServerEvents,
+    idleTimeoutMs: 1,
+    poolMax: 1,
+    requestsPerConnectionMax: 0,
+    observer: { connected() {}, connectFailed() {}, retried() {} }
+  })
+  const asked: unknown[] = []
+  const stream: typeof upstream.stream = (destination, options) => {
+    asked.push(options)
+    return upstream.stream(destination, options)
+  }
+  const problems: Problem[] = []
+  const deps = { upstream: { ...upstream, stream }, tcpRecorderFor: () => ({ record() {} }) }
+  const table = buildTcp(snapshot, deps as never, null, problems)
+  return { table, asked, dialled, problems }
+}
+
+test('connectTimeout and keepalives of a backend hold for TCP routes to it', () => {
+  const { table, asked, dialled, problems } = build(snapshotOf('TCP', null, { tls: null, tcp: TCP }))
+  deepEqual(asked, [{ guarded: false, allow: [], connectTimeoutMs: 1_000, keepaliveMs: 5_000 }])
+  const giveUp = table
+    .find(5)!
+    .find('')!
+    .route('')!
+    .dial({ attempts: 0, localPort: 5 } as never, () => {})
+  deepEqual(dialled, [[null, { keepaliveMs: 5_000 }]])
+  giveUp()
+  equal(problems.length, 0)
+  deepEqual(build(snapshotOf('TCP', null, { tls: null, tcp: null })).asked, [
+    { guarded: false, allow: [], connectTimeoutMs: 9 }
+  ])
+})
+
+test('a backend with backendTLS gets no clear text of a TLS that ends here', () => {
+  const { problems } = build(snapshotOf('TLS', {}, { tls: TLS, tcp: null }))
+  match(problems[0]!.message, /"db" has backendTLS and would get clear text/)
+  // What is passed on may be TLS already.
+  equal(build(snapshotOf('TLS', null, { tls: TLS, tcp: null })).problems.length, 0)
+})
