@@ -114,7 +114,7 @@ describe('listeners of TLS', { timeout: 60_000 }, () => {
     const other = await get(gateway.port, 'a.test', { host: 'x.wild.test' })
     deepEqual([other.status, other.body], [421, 'this TLS connection was made for another host\n'])
     const nobody = await get(gateway.port, 'a.test', { host: 'nobody.test' })
-    deepEqual([nobody.status, nobody.body], [404, 'no listener serves this host\n'])
+    deepEqual([nobody.status, nobody.body], [421, 'this TLS connection was made for another host\n'])
     match(await failure(dial(gateway.port, 'nobody.test')), /UNRECOGNIZED_NAME/)
     match(await failure(dial(gateway.port, '')), /UNRECOGNIZED_NAME/)
     match(await failure(dial(gateway.port, 'x.wild.test', { maxVersion: 'TLSv1.2' })), /PROTOCOL_VERSION/)

@@ -120,9 +120,10 @@ class PortRouter implements Router {
     // A bind on port 0 got its number from the kernel: it serves what no other bind does.
     const listeners = this.#ports.get(ex.client.localPort) ?? this.#ports.get(0)
     const listener = listeners?.find(host)
-    if (listener === undefined) return 'LISTENER_NOT_FOUND'
+    const tls = ex.client.tls ?? null
     // A certificate, and what a client had to show, hold for the listener that the handshake was made with.
-    if (!listener.admits(ex.client.tls ?? null)) return 'MISDIRECTED'
+    if (listener === undefined) return tls === null ? 'LISTENER_NOT_FOUND' : 'MISDIRECTED'
+    if (!listener.admits(tls)) return 'MISDIRECTED'
     ex.listener = listener
     return listener.requestHooks === null ? listener.match(ex, host) : null
   }
