@@ -16,10 +16,11 @@ import { replay } from './held.ts'
 import { type Answered, answered } from './large/job.ts'
 import { answerFor, LARGE_BYTES, tellingFor } from './large/large.ts'
 import { inTurn } from './large/turn.ts'
+import { LINE_END, ListTap, wantsList } from './list-tap.ts'
 import { FORMATS } from './matrix.ts'
 import { nativeTap } from './native-tap.ts'
 import { NotedTap } from './noted-tap.ts'
-import { type Silence, WatchedTap, watchKept } from './pulse.ts'
+import { KEEPALIVE, type Silence, WatchedTap, watchKept } from './pulse.ts'
 import { askedOf, type ChatRequest } from './request.ts'
 import type { Operation, Sent } from './routes/operation.ts'
 import { costOf, type Heard, told } from './routes/telling.ts'
@@ -131,9 +132,10 @@ export class Answers {
     const inner = isGuarded ? events : framedAs(ex)
     const noted = tapOf(chat, format, inner, () => fail(ex, 'UPSTREAM_PROTOCOL'), this.#context.offload)
     const seen = isGuarded ? this.#guards.tap(format, noted, framing) : noted
-    const tap = new WatchedTap(seen, this.#silence, ex, fail)
+    const comment = wantsList(chat) ? LINE_END : KEEPALIVE
+    const tap = new WatchedTap(seen, ex, { silence: this.#silence, comment, fail })
     ex.tap = tap
-    asStream(ex, format === chat.client)
+    asStream(ex, chat, format)
     return tap
   }
 
@@ -170,7 +172,7 @@ export class Answers {
       const bytes = Buffer.isBuffer(passing) ? passing : await passing
       if (ex.localReply !== null || ex.responseDone) return CONTINUE
       replaceResponseBody(ex, bytes)
-      ex.response!.set('Content-Type', 'text/event-stream')
+      ex.response!.set('Content-Type', streamType(chat))
     } else if ((ex.responseBytes?.length ?? 0) > LARGE_BYTES) await convertElsewhere(ex, chat, format, this.#context)
     else convert(ex, chat, format, null)
     return CONTINUE
@@ -337,13 +339,16 @@ function tapOf(
   const losses = new Losses()
   const writer = () => FORMATS[chat.client]!.streamWriter(askedOf(chat), losses)
   const native = isNative ? nativeTap({ format, reader: from.streamReader(), writer, hidesUsage, offload }) : null
-  const tap = native ?? new ChatTap({ from, framing: framing(), writer: writer(), losses, isNative, giveUp })
+  const inner = native ?? new ChatTap({ from, framing: framing(), writer: writer(), losses, isNative, giveUp })
+  const tap = wantsList(chat) ? new ListTap({ inner, losses, giveUp }) : inner
   return chat.noted === null ? tap : new NotedTap(tap, chat.noted, format, framing())
 }
 
+const streamType = (chat: ChatRequest) => (wantsList(chat) ? 'application/json' : 'text/event-stream')
+
 /** Nobody knows yet how long it will be. */
-function asStream(ex: Exchange, isNative: boolean): void {
-  if (!isNative) ex.response!.set('Content-Type', 'text/event-stream')
+function asStream(ex: Exchange, chat: ChatRequest, format: FormatName): void {
+  if (format !== chat.client || wantsList(chat)) ex.response!.set('Content-Type', streamType(chat))
   ex.response!.remove('content-length')
   ex.responseBody = BODY_STREAM
   ex.responseLength = 0

@@ -19,22 +19,31 @@ export interface Silence {
   readonly stallMs: number
 }
 
+/** What becomes of a stream that is silent. */
+export interface Watching {
+  readonly silence: Silence
+  /** What the client hears. */
+  readonly comment: Buffer
+  /** Ends the response. */
+  readonly fail: Fail
+}
+
 /** Comments are for nobody (WHATWG HTML, section 9.2.7, recommends one every 15 seconds or so). */
 export const KEEPALIVE = Buffer.from(': keepalive\n\n')
 
 const TIMERS = new TimerWheel()
 
-/** A tap whose silence is noticed until it is stopped. `fail` ends the response. */
+/** A tap whose silence is noticed until it is stopped. */
 export class WatchedTap implements CostTap {
   readonly cost: Cost
   readonly #tap: CostTap
   readonly #pulse: Pulse
 
-  constructor(tap: CostTap, silence: Silence, ex: Exchange, fail: Fail) {
+  constructor(tap: CostTap, ex: Exchange, watching: Watching) {
     this.cost = tap.cost
     this.#tap = tap
     const isBetween = () => !tap.cost.isOver && tap.isBetween
-    this.#pulse = new Pulse(silence, ex, isBetween, () => fail(ex, 'UPSTREAM_TIMEOUT'))
+    this.#pulse = new Pulse(ex, watching, isBetween)
   }
 
   get isBetween(): boolean {
@@ -73,20 +82,18 @@ export class WatchedTap implements CostTap {
 }
 
 class Pulse {
-  readonly #silence: Silence
   readonly #ex: Exchange
+  readonly #watching: Watching
   /** Whether a comment may be written now. */
   readonly #isBetween: () => boolean
-  readonly #stalled: () => void
   readonly #timer = new WheelTimer(() => this.#beat())
   #heardAt: number
   #saidAt: number
 
-  constructor(silence: Silence, ex: Exchange, isBetween: () => boolean, stalled: () => void) {
-    this.#silence = silence
+  constructor(ex: Exchange, watching: Watching, isBetween: () => boolean) {
     this.#ex = ex
+    this.#watching = watching
     this.#isBetween = isBetween
-    this.#stalled = stalled
     this.#heardAt = performance.now()
     this.#saidAt = this.#heardAt
     this.#arm(this.#heardAt)
@@ -103,7 +110,7 @@ class Pulse {
   }
 
   #arm(now: number): void {
-    const { keepaliveMs, stallMs } = this.#silence
+    const { keepaliveMs, stallMs } = this.#watching.silence
     const comment = keepaliveMs === 0 ? Number.POSITIVE_INFINITY : this.#saidAt + keepaliveMs
     const stall = stallMs === 0 ? Number.POSITIVE_INFINITY : this.#heardAt + stallMs
     const next = Math.min(comment, stall)
@@ -113,7 +120,7 @@ class Pulse {
   #beat(): void {
     enterTurn()
     const now = performance.now()
-    const { keepaliveMs, stallMs } = this.#silence
+    const { keepaliveMs, stallMs } = this.#watching.silence
     const isSilent = stallMs > 0 && now - this.#heardAt >= stallMs
     let hasRoom = true
     if (isSilent || (keepaliveMs > 0 && now - this.#saidAt >= keepaliveMs)) {
@@ -121,7 +128,7 @@ class Pulse {
       this.#saidAt = now
     }
     if (!hasRoom) this.#heardAt = now
-    if (isSilent && hasRoom) this.#stalled()
+    if (isSilent && hasRoom) this.#watching.fail(this.#ex, 'UPSTREAM_TIMEOUT')
     else this.#arm(now)
     leaveTurn()
   }
@@ -130,7 +137,8 @@ class Pulse {
   #comment(): boolean {
     const ex = this.#ex
     if (ex.step !== STEP_SENDING) return false
-    return !this.#isBetween() || ex.client.sendBody(ex, KEEPALIVE, 0, KEEPALIVE.length, null)
+    const { comment } = this.#watching
+    return !this.#isBetween() || ex.client.sendBody(ex, comment, 0, comment.length, null)
   }
 }
 

@@ -3,7 +3,7 @@
 import { replaceRequestBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { AiCaching } from '#engine/ir/snapshot.ts'
-import { withoutKeys } from './auth/client-key.ts'
+import { without, withoutKeys } from './auth/client-key.ts'
 import type { Conversation, FormatName, Json, JsonObject } from './conversation.ts'
 import { cached } from './edits/cache.ts'
 import { modelOf } from './edits/edit.ts'
@@ -134,13 +134,30 @@ export function sendChat(ex: Exchange, chat: ChatRequest, order: Order, bytes: B
   else if (ex.requestBytes !== chat.bytes) replaceRequestBody(ex, chat.bytes)
   const isNative = format === chat.client
   const target = path ?? prefixed(provider.target(format, model, chat.isStreamed), pathPrefix)
-  address(ex, provider, { target, query: isNative ? chat.query : '', isNative })
+  const query = isNative ? chat.query : ''
+  if (format === 'gemini') address(ex, provider, { ...framed(target, chat.isStreamed, query), isNative })
+  else address(ex, provider, { target, query, isNative })
 }
 
 /** The provider's own path below another prefix than "/v1" or "/v1beta". */
 export function prefixed(target: string, prefix: string | null): string {
   return prefix === null ? target : target.replace(/^\/v1(?:beta)?(?=\/)/, () => prefix)
 }
+
+/**
+ * The query says how Google frames an answer: events for a stream, whatever path is given, and an object else; all else
+ * that the client has said there goes with it.
+ */
+function framed(target: string, isStreamed: boolean, given: string): Pick<Address, 'target' | 'query'> {
+  const [path, own = ''] = target.split('?')
+  const isSaid = !isStreamed || /(?:^|&)alt=/.test(own)
+  const wanted = [own, isSaid ? '' : 'alt=sse', withoutKeys(without(given, FRAMING)).slice(1)]
+  const query = wanted.filter((part) => part !== '').join('&')
+  return { target: query === '' ? path! : `${path}?${query}`, query: '' }
+}
+
+/** "System parameters" of Google Cloud; a callback would make a script of it. */
+const FRAMING = ['alt', '$alt', 'callback', '$callback']
 
 interface Address {
   /** Path, and query where the API needs one. */

@@ -6,10 +6,11 @@
 import assert from 'node:assert/strict'
 import type { ChatEvent, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/fields.ts'
-import { type Asked, type ChatFormat, FormatError, Losses } from '#backends/llm/format.ts'
+import { type Asked, type ChatFormat, FormatError, Losses, type WireEvent } from '#backends/llm/format.ts'
+import { ListTap } from '#backends/llm/list-tap.ts'
 import { FORMATS } from '#backends/llm/matrix.ts'
 import { Order } from '#backends/llm/order.ts'
-import { ChatTap } from '#backends/llm/stream.ts'
+import { ChatTap, isJson } from '#backends/llm/stream.ts'
 import { SseReader } from '#engine/http/sse.ts'
 import { bentJson } from '#engine/testing/bent-json.ts'
 import { parseEvents } from '#engine/testing/sse.ts'
@@ -132,6 +133,7 @@ function streams(format: ChatFormat, wire: Buffer): void {
   for (const to of CLIENTS) {
     const whole = tapped(format, to, wire, wire.length)
     assert.equal(tapped(format, to, wire, 7), whole, `${format.name} to ${to.name}, cut`)
+    if (to.name === 'gemini') lists(format, to, wire, whole)
     if (to === format) continue
     const reader = to.streamReader()
     const order = new Order()
@@ -143,17 +145,29 @@ function streams(format: ChatFormat, wire: Buffer): void {
   }
 }
 
+/** As one list (list-tap.ts): the events of `whole` that are JSON, and nothing that spoils it. */
+function lists(format: ChatFormat, to: ChatFormat, wire: Buffer, whole: string): void {
+  const list = tapped(format, to, wire, wire.length, true)
+  assert.equal(tapped(format, to, wire, 7, true), list, `${format.name} to a list, cut`)
+  const elements = JSON.parse(list) as Json[]
+  const events: WireEvent[] = []
+  const bytes = Buffer.from(whole)
+  new SseReader().push(bytes, 0, bytes.length, events)
+  assert.equal(elements.length, events.filter(({ data }) => isJson(data.trim())).length)
+}
+
 /** Streams that pass as they are are not compared: all of them is what they say. */
-function tapped(from: ChatFormat, to: ChatFormat, wire: Buffer, size: number): string {
+function tapped(from: ChatFormat, to: ChatFormat, wire: Buffer, size: number, isList = false): string {
   const losses = new Losses()
   const writer = to.streamWriter(ASKED, losses)
-  const tap = new ChatTap({ from, framing: new SseReader(), writer, losses, isNative: from === to })
+  const inner = new ChatTap({ from, framing: new SseReader(), writer, losses, isNative: from === to })
+  const tap = isList ? new ListTap({ inner, losses, giveUp: () => {} }) : inner
   const pieces: (Buffer | null)[] = []
   for (let at = 0; at < wire.length; at += size) {
     const end = Math.min(at + size, wire.length)
     const bytes = tap.body(NO_EXCHANGE, wire, at, end)
     pieces.push(bytes === wire ? wire.subarray(at, end) : bytes)
   }
-  pieces.push(tap.end())
+  pieces.push(tap.end(NO_EXCHANGE))
   return Buffer.concat(pieces.filter((piece) => piece !== null)).toString()
 }

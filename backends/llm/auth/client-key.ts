@@ -48,9 +48,9 @@ function ofLines(lines: readonly string[]): ClientKey {
   return { key: null, other }
 }
 
-/** Gemini's clients may say it as ?key=. */
+/** Gemini's clients may say it as ?key=, or a token as ?access_token=. */
 function queryKey(query: string): string | null {
-  const value = /[?&]key=([^&]+)/.exec(query)?.[1]
+  const value = /[?&](?:key|access_token)=([^&]+)/.exec(query)?.[1]
   if (value === undefined) return null
   const text = decoded(value)
   return /^[!-~]+$/.test(text) ? text : null
@@ -64,15 +64,23 @@ function decoded(text: string): string {
   }
 }
 
+/** Keys, tokens and whose account it is, as Google takes them in a query ("System parameters"), with a dollar too. */
+const GOOGLE_KEYS = ['key', 'access_token', 'oauth_token', 'bearer_token', 'userProject'].flatMap((name) => [
+  name,
+  `$${name}`
+])
+
 /** A query without what only says who asks, or to which version of Azure's API. */
-export const withoutKeys = (query: string): string => without(query, ['key', 'api-version'])
+export const withoutKeys = (query: string): string => without(query, [...GOOGLE_KEYS, 'api-version'])
 
-export const withoutKey = (query: string): string => without(query, ['key'])
+export const withoutKey = (query: string): string => without(query, ['key', 'access_token'])
 
-function without(query: string, names: readonly string[]): string {
-  if (!names.some((name) => query.includes(`${name}=`))) return query
+/** `query` without the parameters of these names, however they are encoded. */
+export function without(query: string, names: readonly string[]): string {
+  if (query === '') return query
   const parts = query.slice(1).split('&')
-  const rest = parts.filter((part) => !names.some((name) => part.startsWith(`${name}=`)))
+  const rest = parts.filter((part) => !names.includes(decoded(part.split('=', 1)[0]!)))
+  if (rest.length === parts.length) return query
   return rest.length === 0 ? '' : `?${rest.join('&')}`
 }
 

@@ -167,7 +167,7 @@ export const DIALECTS: readonly Dialect[] = [
     ]
   },
   {
-    path: '/v1beta/models/m:streamGenerateContent',
+    path: '/v1beta/models/m:streamGenerateContent?alt=sse',
     provider: { gemini: {} },
     events: (text, args) => {
       const chunk = (parts: object[], more: object = {}) =>

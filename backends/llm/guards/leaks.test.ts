@@ -78,7 +78,7 @@ test('a rejection with a status that has no body leaves nothing of the answer, n
 
 const MESSAGES = '/v1/messages'
 const RESPONSES = '/v1/responses'
-const GEMINI = '/v1beta/models/m:streamGenerateContent'
+const GEMINI = '/v1beta/models/m:streamGenerateContent?alt=sse'
 const OF_PART = { output_index: 0, content_index: 0, item_id: 'i' }
 const delta = (delta: unknown, more: object = {}) => ({ choices: [{ index: 0, delta, ...more }] })
 const candidate = (content: unknown, more: object = {}) => ({ candidates: [{ index: 0, content, ...more }] })

@@ -288,7 +288,7 @@ const PARTED: readonly Parted[] = [
     read: (data) => data.map(({ choices }) => choices?.[0]?.delta.content ?? '').join('')
   },
   {
-    path: '/v1beta/models/m:streamGenerateContent',
+    path: '/v1beta/models/m:streamGenerateContent?alt=sse',
     provider: { gemini: {} },
     events: (texts) => {
       const item = (part: object, more: object = {}) =>

@@ -128,6 +128,8 @@ export class Count implements ReadCall {
 export function countTold({ client, spoken }: CountTelling, body: Json): JsonObject {
   const total = Fields.of(body, '').optionalNumber(TOTALS[spoken])
   if (total === null) throw new FormatError(TOTALS[spoken], 'is missing')
+  // 1e999 is JSON, and what is read of it is not.
+  if (!Number.isSafeInteger(total) || total < 0) throw new FormatError(TOTALS[spoken], 'must be a number of tokens')
   return client === 'messages' ? { input_tokens: total } : { totalTokens: total }
 }
 

@@ -3,6 +3,7 @@
  * Sources: OpenAI, "Create embeddings"; ai.google.dev, "Embeddings" (embedContent, batchEmbedContents).
  */
 import type { Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
+import { countable } from '#backends/llm/countable.ts'
 import type { Writer } from '#backends/llm/draft.ts'
 import { modelOf } from '#backends/llm/edits/edit.ts'
 import { compact, Fields, isObject } from '#backends/llm/fields.ts'
@@ -115,7 +116,8 @@ export function embeddingsCost({ spoken }: EmbeddingsTelling, body: Json): Usage
 /** For a client of another format. Throws FormatError. */
 export function embeddingsTold(telling: EmbeddingsTelling, body: Json): JsonObject {
   const answer = Fields.of(body, '')
-  const usage = embeddingsCost(telling, body)
+  const cost = embeddingsCost(telling, body)
+  const usage = cost === null ? null : countable(cost)
   if (telling.client === 'completions') return toOpenai(telling, answer, usage)
   const embeddings = answer.objects('data').map((one) => ({ values: one.list('embedding') }))
   const counted = usage === null ? {} : { usageMetadata: { promptTokenCount: usage.input } }
