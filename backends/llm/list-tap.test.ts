@@ -193,6 +193,18 @@ test('the query goes with a native request, but for its framing and what says wh
   equal(models.asked.at(-1)!.path, '/own/m:streamGenerateContent?alt=sse&a=1')
 })
 
+test('who asks for some fields of the answer asks for its cost too', async (t) => {
+  const { models, ask } = await started(t, 'gemini')
+  const query = '?fields=candidates&%24%66ields=a(b),usageMetadata&fields='
+  await (await ask(`${LIST}${query}`, ASK)).text()
+  equal(
+    models.asked.at(-1)!.path,
+    '/v1beta/models/m:streamGenerateContent?alt=sse&fields=candidates,usageMetadata&%24%66ields=a(b),usageMetadata&fields='
+  )
+  await (await ask(LIST, ASK, { 'x-goog-fieldmask': 'candidates' })).text()
+  equal(models.asked.at(-1)!.headers['x-goog-fieldmask'], 'candidates,usageMetadata')
+})
+
 test('only who asks for events gets events', () => {
   const asks = (query: string, isStreamed = true) => wantsList({ client: 'gemini', isStreamed, query })
   deepEqual(

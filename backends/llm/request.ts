@@ -3,7 +3,7 @@
 import { replaceRequestBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { AiCaching } from '#engine/ir/snapshot.ts'
-import { without, withoutKeys } from './auth/client-key.ts'
+import { decoded as lenient, without, withoutKeys } from './auth/client-key.ts'
 import type { Conversation, FormatName, Json, JsonObject } from './conversation.ts'
 import { cached } from './edits/cache.ts'
 import { modelOf } from './edits/edit.ts'
@@ -151,13 +151,31 @@ export function prefixed(target: string, prefix: string | null): string {
 function framed(target: string, isStreamed: boolean, given: string): Pick<Address, 'target' | 'query'> {
   const [path, own = ''] = target.split('?')
   const isSaid = !isStreamed || /(?:^|&)alt=/.test(own)
-  const wanted = [own, isSaid ? '' : 'alt=sse', withoutKeys(without(given, FRAMING)).slice(1)]
+  const wanted = [own, isSaid ? '' : 'alt=sse', withCost(withoutKeys(without(given, FRAMING)).slice(1))]
   const query = wanted.filter((part) => part !== '').join('&')
   return { target: query === '' ? path! : `${path}?${query}`, query: '' }
 }
 
 /** "System parameters" of Google Cloud; a callback would make a script of it. */
 const FRAMING = ['alt', '$alt', 'callback', '$callback']
+
+/** A client may ask for some fields of the answer only; what it has cost is read all the same, and so asked for. */
+const COST_FIELD = 'usageMetadata'
+const MASK_FIELD = 'x-goog-fieldmask'
+const MASKS = ['fields', '$fields']
+
+function withCost(query: string): string {
+  return query
+    .split('&')
+    .map((part) =>
+      MASKS.includes(lenient(part.split('=', 1)[0]!)) && !isCosted(part) ? `${part},${COST_FIELD}` : part
+    )
+    .join('&')
+}
+
+function isCosted(mask: string): boolean {
+  return mask.endsWith(COST_FIELD) || mask.endsWith('=')
+}
 
 interface Address {
   /** Path, and query where the API needs one. */
@@ -214,6 +232,8 @@ function writeFields(ex: Exchange, isNative: boolean): void {
     })
     for (const name of vendor) request.remove(name.toLowerCase())
   }
+  const mask = request.getAll(MASK_FIELD)
+  if (mask !== undefined && mask !== '' && !isCosted(mask)) request.set('X-Goog-FieldMask', `${mask},${COST_FIELD}`)
   // Cookies are between the client and this gateway, and a compressed answer could not be read.
   request.remove('cookie')
   request.set('Accept-Encoding', 'identity')

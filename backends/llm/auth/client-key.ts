@@ -56,7 +56,7 @@ function queryKey(query: string): string | null {
   return /^[!-~]+$/.test(text) ? text : null
 }
 
-function decoded(text: string): string {
+export function decoded(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
