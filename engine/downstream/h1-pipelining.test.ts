@@ -26,6 +26,9 @@ function equalCounts(stack: Stack): void {
   equal(llhttp().busy, stack.upstream.counts().idle)
 }
 
+/** Every request is answered at its head, and the rest of one is not waited for for long. */
+const REFUSING = { upstream: 1, refuse: () => 'ROUTE_NOT_FOUND' as const, http: { bodyTimeoutMs: 60 } }
+
 for (const sockets of ['handles', 'net'] as const) {
   describe(`one connection, many requests, over ${sockets}`, () => {
     it('answers requests that come in one write in their order', { timeout: 5_000 }, async () => {
@@ -163,19 +166,19 @@ for (const sockets of ['handles', 'net'] as const) {
       client.send(`POST /1 HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n`)
       await client.until(/one[\s\S]*one/)
       client.send(`5\r\nworld\r\n0\r\n\r\n${get('/2')}`)
-      deepEqual(statuses(await client.until(/two[\s\S]*two/)), [200, 200, 200, 200])
+      await client.until(/two[\s\S]*two/)
+      // Who has not waited for 100 Continue, or not for long, sends all of it.
+      client.send(`POST /1 HTTP/1.1\r\n${HOST}Content-Length: 10\r\nExpect: 100-continue\r\n\r\nhello`)
+      await client.until(/(?:one[\s\S]*){3}/)
+      client.send(`world${get('/2')}`)
+      deepEqual(statuses(await client.until(/(?:two[\s\S]*){3}/)), [200, 200, 200, 200, 200, 200])
       client.close()
       stack.close()
       server.close()
     })
 
     it('does not wait for long, nor for much, behind an early answer', { timeout: 5_000 }, async () => {
-      const stack = await startStack({
-        upstream: 1,
-        sockets,
-        refuse: () => 'ROUTE_NOT_FOUND',
-        http: { bodyTimeoutMs: 60 }
-      })
+      const stack = await startStack({ ...REFUSING, sockets })
       const head = `POST / HTTP/1.1\r\n${HOST}`
       deepEqual(statuses(await exchangeRaw(stack.port, `${head}Content-Length: 10\r\n\r\nhello`)), [404])
       const chunk = `100000\r\n${'a'.repeat(1_048_576)}\r\n`
@@ -190,12 +193,7 @@ for (const sockets of ['handles', 'net'] as const) {
     })
 
     it('does not answer twice when a body breaks behind an early answer', { timeout: 5_000 }, async () => {
-      const stack = await startStack({
-        upstream: 1,
-        sockets,
-        refuse: () => 'ROUTE_NOT_FOUND',
-        http: { bodyTimeoutMs: 60 }
-      })
+      const stack = await startStack({ ...REFUSING, sockets })
       const head = `POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n`
       deepEqual(statuses(await exchangeRaw(stack.port, `${head}zz\r\n`)), [404])
       deepEqual(statuses(await exchangeRaw(stack.port, `${head}5\r\nhe`)), [404])

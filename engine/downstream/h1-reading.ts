@@ -223,7 +223,8 @@ export class Http1Reading implements MessageHandler {
     const { requestBody, requestLength, expectsContinue } = this.#request
     const rest = requestBody === BODY_LENGTH ? requestLength - this.#bodyBytes : 0
     // Who waits for 100 may send the body, or not: what comes next cannot be told apart (RFC 9110 section 10.1.1).
-    return expectsContinue || this.#dropped + rest > REST_BYTES_MAX
+    const isUndecided = expectsContinue && this.#bodyBytes === 0
+    return isUndecided || this.#dropped + rest > REST_BYTES_MAX
   }
 
   /** The request cannot be read on; `code` becomes its answer if it has none yet. */

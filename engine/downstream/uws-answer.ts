@@ -75,11 +75,9 @@ export class UwsAnswer {
     this.#held.drop()
   }
 
-  /** Bytes that write(bytes) would have the library take whether the kernel does or not. */
+  /** Bytes that write(bytes) may put into the library's cork. */
   demand(bytes: Buffer | null): number {
-    const head = this.#unsentHead(bytes)
-    const body = this.kind === BODY_STREAM || this.#endsNow ? this.#held.bytes + (bytes?.length ?? 0) : 0
-    return head + body + FRAMING_BYTES
+    return this.#unsentHead(bytes) + this.#held.bytes + (bytes?.length ?? 0) + FRAMING_BYTES
   }
 
   /**
