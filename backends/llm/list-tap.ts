@@ -31,7 +31,7 @@ export function wantsList({
 }
 
 export interface ListParties {
-  /** Gives whole server-sent events. */
+  /** Gives whole server-sent events, and is never busy (ResponseTap.isBusy): those of this format are read here. */
   readonly inner: CostTap
   /** What `inner` could not say: a list has no comment for it, so its last element bears it. */
   readonly losses: Losses
