@@ -19,6 +19,8 @@ export interface McpAuthority {
   /** Names as RFC 9728 has them. */
   readonly resourceMetadata: Metadata
   readonly requiredScopes: readonly string[]
+  /** Whom clients are told of. 'auto': the issuer, but where its metadata has to be adapted, and may be (standsIn). */
+  readonly authorizationServer: 'auto' | 'issuer' | 'gateway'
 }
 
 /** Where the request came to: "https://host:port", and the path of the MCP endpoint, "" for the root. */
@@ -27,17 +29,31 @@ export interface Place {
   readonly path: string
 }
 
-/** Clients are told of the gateway instead of the issuer, whose metadata it adapts. */
-export function isAdapted({ provider, clientId }: McpAuthority): boolean {
+/** There is something in the issuer's metadata that its clients need changed. */
+export function needsAdapting({ provider, clientId }: McpAuthority): boolean {
   return provider !== null || clientId !== null
 }
 
-/** RFC 9728 section 2. What the configuration says wins. */
-export function resourceDocument(authority: McpAuthority, place: Place): Metadata {
+/**
+ * Whether clients are told of the gateway instead of the issuer. Not where the issuer says in its answers who it is
+ * (RFC 9207, as Keycloak does): clients compare that with the issuer of the metadata, and log nobody in when these
+ * differ. `metadata`: the issuer's; null: it is not known, so nothing can be served in its place.
+ */
+export function standsIn(authority: McpAuthority, metadata: Metadata | null): boolean {
+  if (authority.authorizationServer !== 'auto') return authority.authorizationServer === 'gateway'
+  return needsAdapting(authority) && metadata !== null && !saysWhoItIs(metadata)
+}
+
+export function saysWhoItIs(metadata: Metadata): boolean {
+  return metadata.authorization_response_iss_parameter_supported === true
+}
+
+/** RFC 9728 section 2. What the configuration says wins. `isHere`: the gateway is the authorization server. */
+export function resourceDocument(authority: McpAuthority, place: Place, isHere: boolean): Metadata {
   const { issuer, requiredScopes, resourceMetadata } = authority
   return {
     resource: place.origin + place.path,
-    authorization_servers: [isAdapted(authority) ? place.origin + place.path : issuer],
+    authorization_servers: [isHere ? place.origin + place.path : issuer],
     bearer_methods_supported: ['header'],
     ...(requiredScopes.length === 0 ? {} : { scopes_supported: requiredScopes }),
     ...resourceMetadata
@@ -48,14 +64,15 @@ export function resourceDocument(authority: McpAuthority, place: Place): Metadat
 export function serverDocument(authority: McpAuthority, place: Place, metadata: Metadata): Metadata {
   const { provider, audiences, clientId } = authority
   const out: Record<string, unknown> = { ...metadata }
-  if (isAdapted(authority)) {
+  const isHere = standsIn(authority, metadata)
+  if (isHere) {
     // Clients compare it with where they found it (RFC 8414 section 3.3).
     out.issuer = place.origin + place.path
     // What the issuer says of itself in its answers (RFC 9207) is not this name.
     delete out.authorization_response_iss_parameter_supported
-    // Signed by the issuer, it would contradict all of this (RFC 8414 section 2.1).
-    delete out.signed_metadata
   }
+  // Signed by the issuer, it would contradict what is changed (RFC 8414 section 2.1).
+  if (isHere || needsAdapting(authority)) delete out.signed_metadata
   const [audience] = audiences ?? []
   if (provider === 'auth0' && audience !== undefined) {
     // Without it the issuer gives tokens that nobody but itself can read.

@@ -239,7 +239,8 @@ test('an issuer that is down, or says that it is another one, is 502, and asked 
 test('Auth0: tokens are asked for the audience, and the gateway is the issuer', async (t) => {
   const issuer = await new Issuer().start(t, '/')
   const endpoint = 'https://idp.example/authorize?x=1'
-  const document = { ...METADATA, issuer: issuer.url, authorization_endpoint: endpoint }
+  const { token_endpoint } = METADATA
+  const document = { token_endpoint, signed_metadata: 'x', issuer: issuer.url, authorization_endpoint: endpoint }
   issuer.documents.set('/.well-known/oauth-authorization-server', document)
   const gw = await gateway(t, { issuer: issuer.url, audiences: ['https://api/ x'], jwks, provider: 'IdpA' })
   assert.deepEqual(JSON.parse((await ask(gw, `${PRM}/mcp`)).body).authorization_servers, ['http://gw.example/mcp'])
@@ -318,6 +319,7 @@ test('mistakes are told by name', () => {
     [{ ...base, issuer: 'https://u:p@a/' }, /^issuer: must be the http/],
     [{ ...base, provider: 'Other' }, /^provider: must be Auth0 or Keycloak/],
     [{ ...base, provider: { okta: {} } }, /^provider: must be Auth0 or Keycloak/],
+    [{ ...base, authorizationServer: 'Both' }, /^authorizationServer: /],
     [{ ...base, provider: {} }, /^provider: must be Auth0 or Keycloak/],
     [{ ...base, clientSecret: 'x' }, /clients are public ones/],
     [{ ...base, authorizationLocation: {} }, /MCP has it in the header Authorization/],

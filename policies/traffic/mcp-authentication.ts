@@ -2,7 +2,6 @@
  * spec.backend.mcp.authentication: callers of MCP servers show a token of one issuer, and are told where they get one
  * (spec 2.6, MCPAuthentication; MCP 2025-11-25, authorization; RFC 9728, RFC 8414, RFC 6750).
  */
-import { collectRequest } from '#engine/contract/body.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { type Exchange, type Identity, STEP_REQUEST } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Compiled, STOP, type Verdict } from '#engine/contract/filter.ts'
@@ -12,25 +11,26 @@ import { schemeOf } from '#engine/contract/transport.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { realName } from '#engine/schema/names.ts'
 import { list, longString, refused, refusedKeys, says, shortString, tinyString, z } from '#engine/schema/schema.ts'
-import { AuthorizationServers } from '#policies/shared/authorization-server.ts'
+import { AuthorizationServers, type Metadata } from '#policies/shared/authorization-server.ts'
 import { BEARER, credentialAt, SEVERAL } from '#policies/shared/credential.ts'
-import { fetchText } from '#policies/shared/fetch-text.ts'
 import type { Verifier } from '#policies/shared/jwt-verifier.ts'
 import {
   hasScopes,
   type McpAuthority,
+  needsAdapting,
   OPEN_ID,
   type Place,
   placeOf,
   placeOfResource,
   REGISTRATION,
   RESOURCE,
-  registered,
-  registrationUrl,
   resourceDocument,
   SERVER,
-  serverDocument
+  saysWhoItIs,
+  serverDocument,
+  standsIn
 } from '#policies/shared/mcp-metadata.ts'
+import { json, OPEN, type Register, registrations } from '#policies/shared/mcp-registration.ts'
 import {
   EARLY_MS,
   type GivenKeys,
@@ -63,6 +63,8 @@ const isIssuer = (text: string): boolean => {
   const url = URL.parse(text)
   return url !== null && /^https?:$/.test(url.protocol) && url.username + url.password + url.search + url.hash === ''
 }
+
+const AUTHORIZATION_SERVERS = ['Auto', 'Issuer', 'Gateway', 'auto', 'issuer', 'gateway'] as const
 
 const PROVIDERS = ['auth0', 'keycloak'] as const
 const PROVIDER_LATER = ['authentik', 'descope', 'entra', 'okta']
@@ -100,6 +102,10 @@ const schema = z
     jwks: keys().optional(),
     mode: z.enum(MODES).optional(),
     provider: provider().optional(),
+    authorizationServer: z
+      .enum(AUTHORIZATION_SERVERS)
+      .optional()
+      .describe('Whom clients are told of: the Issuer, the Gateway in its place, or (Auto, default) as it has to be.'),
     resourceMetadata: z
       .record(shortString(), z.json())
       .refine((map) => Object.keys(map).length <= METADATA_MAX, `must have at most ${METADATA_MAX} entries`)
@@ -120,6 +126,7 @@ const schema = z
     return {
       issuer: given.issuer,
       provider: kind,
+      authorizationServer: (given.authorizationServer ?? 'auto').toLowerCase() as McpAuthority['authorizationServer'],
       // RFC 8707: a token is for the resource that it names.
       audiences: given.audiences ?? (typeof resource === 'string' ? [resource] : null),
       clientId: given.clientId ?? null,
@@ -161,9 +168,7 @@ function warnings({ audiences }: Config<GivenKeys>): string[] {
 // --- build time ---
 
 const SERVERS = 'mcpAuthentication.servers'
-const BODY_BYTES_MAX = 64 * 1024
-/** Registrations under way in one thread: anybody can ask for one. */
-const REGISTRATIONS_MAX = 8
+const TOLD = 'mcpAuthentication.told'
 
 interface Parts {
   readonly config: Config
@@ -171,6 +176,8 @@ interface Parts {
   readonly servers: AuthorizationServers
   /** Of the configuration; null: as the request says. */
   readonly fixed: Place | null
+  /** Says once that the issuer names itself, where that matters. */
+  readonly tell: () => void
 }
 
 function compile(config: Config, context: CompileContext): Compiled {
@@ -178,7 +185,8 @@ function compile(config: Config, context: CompileContext): Compiled {
   const { verifier, background } = tokenVerifier({ ...config, issuers: [{ issuer, audiences, keys: given }] }, context)
   const { log } = context
   const servers = context.kept(SERVERS, () => new AuthorizationServers({ now: () => performance.now(), log }))
-  const parts: Parts = { config, verifier, servers, fixed: placeOfResource(config.resourceMetadata.resource) }
+  const fixed = placeOfResource(config.resourceMetadata.resource)
+  const parts: Parts = { config, verifier, servers, fixed, tell: teller(config, context) }
   const register = registrations(config)
   return {
     filter: {
@@ -190,18 +198,6 @@ function compile(config: Config, context: CompileContext): Compiled {
 }
 
 // --- request time: documents ---
-
-/** Read by programs in browsers, of any origin. */
-const OPEN = [
-  ...['Access-Control-Allow-Origin', '*', 'Access-Control-Allow-Methods', 'GET, POST, OPTIONS'],
-  ...['Access-Control-Allow-Headers', '*', 'Cache-Control', 'no-store']
-]
-
-function json(ex: Exchange, status: number, body: unknown, headers = OPEN): Verdict {
-  return answer(ex, { status, body: JSON.stringify(body), contentType: 'application/json', headers })
-}
-
-type Register = (ex: Exchange) => Promise<Verdict>
 
 function wellKnown(ex: Exchange, parts: Parts, register: Register | null): Verdict | Promise<Verdict> {
   const { path } = ex
@@ -218,10 +214,7 @@ function wellKnown(ex: Exchange, parts: Parts, register: Register | null): Verdi
     return ex.method === 'POST' ? register(ex) : notAllowed(ex, 'POST, OPTIONS')
   }
   if (ex.method !== 'GET' && ex.method !== 'HEAD') return notAllowed(ex, 'GET, HEAD, OPTIONS')
-  if (prefix === RESOURCE) {
-    const resource = rest === '' && parts.fixed !== null ? parts.fixed : place
-    return json(ex, 200, resourceDocument(parts.config, resource))
-  }
+  if (prefix === RESOURCE) return serveResource(ex, parts, rest === '' && parts.fixed !== null ? parts.fixed : place)
   return serve(ex, parts, place)
 }
 
@@ -229,8 +222,43 @@ function notAllowed(ex: Exchange, allow: string): Verdict {
   return json(ex, 405, { error: 'invalid_request' }, [...OPEN, 'Allow', allow])
 }
 
-async function serve(ex: Exchange, { config, servers }: Parts, place: Place): Promise<Verdict> {
+/** Only the issuer's own metadata tells whether the gateway may stand in for it. */
+function serveResource(ex: Exchange, parts: Parts, place: Place): Verdict | Promise<Verdict> {
+  const { config } = parts
+  if (config.authorizationServer === 'auto' && needsAdapting(config)) return serveAdapted(ex, parts, place)
+  return json(ex, 200, resourceDocument(config, place, standsIn(config, null)))
+}
+
+async function serveAdapted(ex: Exchange, parts: Parts, place: Place): Promise<Verdict> {
+  const metadata = await metadataOf(parts)
+  if (ex.step !== STEP_REQUEST) return STOP
+  return json(ex, 200, resourceDocument(parts.config, place, standsIn(parts.config, metadata)))
+}
+
+async function metadataOf({ config, servers, tell }: Parts): Promise<Metadata | null> {
   const metadata = await servers.metadata(config.issuer, config.provider === 'keycloak')
+  if (metadata !== null && saysWhoItIs(metadata)) tell()
+  return metadata
+}
+
+/** What of the configuration only a gateway that stands in could do: told once a thread, as nothing else shows it. */
+function teller({ issuer, authorizationServer, clientId, provider }: Config, context: CompileContext): () => void {
+  const what = clientId !== null ? 'clientId' : provider === 'auth0' ? 'the audience' : null
+  if (authorizationServer !== 'auto' || what === null) return () => {}
+  const told = context.kept(TOLD, () => new Set<string>())
+  return () => {
+    if (told.has(issuer)) return
+    told.add(issuer)
+    const message =
+      `mcpAuthentication: the issuer ${issuer} names itself in its answers (RFC 9207), so clients are told of it and ` +
+      `do not get ${what} from here; authorizationServer: Gateway is for clients that do not compare`
+    context.log('warn', message)
+  }
+}
+
+async function serve(ex: Exchange, parts: Parts, place: Place): Promise<Verdict> {
+  const { config } = parts
+  const metadata = await metadataOf(parts)
   if (ex.step !== STEP_REQUEST) return STOP
   if (metadata !== null) return json(ex, 200, serverDocument(config, place, metadata))
   const text = 'the metadata of the authorization server cannot be fetched at the moment'
@@ -243,64 +271,6 @@ function placeHere(ex: Exchange, path: string, { fixed }: Parts): Place | null {
   const scheme = ex.request.get('x-forwarded-proto') === 'https' ? 'https' : schemeOf(ex.client)
   const here = placeOf(scheme, ex.authority, path)
   return here === null || fixed === null ? here : { origin: fixed.origin, path: here.path }
-}
-
-// --- request time: registration ---
-
-function registrations(config: Config): Register | null {
-  const { clientId } = config
-  const url = registrationUrl(config)
-  if (clientId === null && url === null) return null
-  const collect = collectRequest(BODY_BYTES_MAX)
-  let underWay = 0
-  return async (ex) => {
-    if (underWay >= REGISTRATIONS_MAX) return busy(ex)
-    underWay++
-    try {
-      if ((await collect(ex)) === STOP || ex.step !== STEP_REQUEST) return STOP
-      const asked = parsed(ex.requestBytes)
-      if (asked === undefined) return invalid(ex, 'the body is no JSON object')
-      if (clientId === null) return await passOn(ex, url!, asked)
-      const made = registered(clientId, asked)
-      return made === null ? invalid(ex, 'redirect_uris must be a list of URIs') : json(ex, 201, made)
-    } finally {
-      underWay--
-    }
-  }
-}
-
-const busy = (ex: Exchange): Verdict =>
-  json(ex, 503, { error: 'temporarily_unavailable' }, [...OPEN, 'Retry-After', '1'])
-
-const invalid = (ex: Exchange, text: string): Verdict =>
-  json(ex, 400, { error: 'invalid_client_metadata', error_description: text })
-
-function parsed(bytes: Buffer | null): object | undefined {
-  try {
-    const value: unknown = JSON.parse(bytes?.toString('utf8') ?? '')
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** A refusal of the issuer is told as it is; what it says is JSON, or nothing is passed on. */
-async function passOn(ex: Exchange, url: string, asked: object): Promise<Verdict> {
-  const headers = { accept: 'application/json', 'content-type': 'application/json' }
-  const request = { method: 'POST', headers, body: JSON.stringify(asked) }
-  const isSaid = (status: number): boolean => (status >= 200 && status < 300) || (status >= 400 && status < 500)
-  let body: unknown
-  let status = 502
-  try {
-    const said = await fetchText(url, request, { bytesMax: BODY_BYTES_MAX, timeoutMs: 10_000 }, isSaid)
-    body = said.text === '' ? undefined : JSON.parse(said.text)
-    if (body !== undefined) status = said.status
-  } catch {
-    body = undefined
-  }
-  if (ex.step !== STEP_REQUEST) return STOP
-  const text = 'the authorization server cannot register clients at the moment'
-  return json(ex, status, body ?? { error: 'temporarily_unavailable', error_description: text })
 }
 
 // --- request time: tokens ---
