@@ -30,6 +30,8 @@ export class NetWire implements Wire {
   handed = 0
   remoteAddress: string
   remotePort: number
+  /** As the client's: read now, because a socket that is gone does not tell. */
+  readonly localAddress: string
   #out = ''
   #dead = false
   #closing = false
@@ -41,6 +43,7 @@ export class NetWire implements Wire {
     this.#memory = memory
     this.remoteAddress = plainAddress(socket.remoteAddress ?? '')
     this.remotePort = socket.remotePort ?? 0
+    this.localAddress = plainAddress(socket.localAddress ?? '')
     socket.setNoDelay(true)
     socket.on('data', (chunk: Buffer) => this.#received(chunk))
     socket.on('end', () => this.#ended())
@@ -67,10 +70,6 @@ export class NetWire implements Wire {
   speaksFor(address: string, port: number): void {
     this.remoteAddress = plainAddress(address)
     this.remotePort = port
-  }
-
-  get localAddress(): string {
-    return plainAddress(this.#socket.localAddress ?? '')
   }
 
   get congested(): boolean {

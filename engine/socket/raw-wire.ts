@@ -54,6 +54,7 @@ export class RawWire implements Wire {
   /** Of what we send; null: nobody has asked for it. */
   #end: HalfClose | null = null
   #remote: PeerAddress | null = null
+  #local = ''
   readonly #handle: OwnedHandle
   readonly #shared: Shared
 
@@ -79,6 +80,11 @@ export class RawWire implements Wire {
     return this.#handle
   }
 
+  /** Asks now who the client is: after a reset, or once another one owns the handle, the kernel does not tell. */
+  learnPeer(): void {
+    this.#remote = peerOf(this.#handle, this.#dead)
+  }
+
   get remoteAddress(): string {
     return this.#peer.address
   }
@@ -91,9 +97,9 @@ export class RawWire implements Wire {
     this.#remote = { address: plainAddress(address), port }
   }
 
-  /** Asked of the kernel each time: few expressions want it. */
+  /** Asked of the kernel when it is wanted: few expressions do. */
   get localAddress(): string {
-    return ownAddressOf(this.#handle, this.#dead)
+    return this.#local || ownAddressOf(this.#handle, this.#dead)
   }
 
   get #peer(): PeerAddress {
@@ -348,6 +354,8 @@ export class RawWire implements Wire {
 
   #dispose(isClosed = false): void {
     if (this.#dead) return
+    // The log line of a connection that is over has it too. Of those that we dial, nobody wants to know.
+    if (this.#remote !== null) this.#local = this.localAddress
     this.#dead = true
     this.owner = NOBODY
     // What waits for the end of the round stays until then: whoever wrote it may send it elsewhere.

@@ -62,6 +62,7 @@ async function listen(
         for (const one of INHERITS ? [handle, client] : [client]) setKeepAlive(one, { keepaliveMs: keepalive.timeMs })
       }
       const wire = new RawWire(client, shared, INHERITS)
+      wire.learnPeer()
       enterTurn()
       accept(wire)
       wire.start()

@@ -61,6 +61,7 @@ export class TlsWire implements Wire {
   /** Of what we send; null: nobody has asked for it. */
   #end: HalfClose | null = null
   #remote: PeerAddress | null = null
+  #local = ''
 
   /** `below`: a connected handle that nobody else uses any more. `handle`: TLS over it. */
   constructor(below: Handle, handle: TlsHandle, shared: TlsShared, secured: Secured) {
@@ -100,7 +101,7 @@ export class TlsWire implements Wire {
   }
 
   get localAddress(): string {
-    return ownAddressOf(this.#below, this.#dead)
+    return this.#local || ownAddressOf(this.#below, this.#dead)
   }
 
   get #peer(): PeerAddress {
@@ -353,6 +354,7 @@ export class TlsWire implements Wire {
 
   #dispose(isClosed = false, isAlerted = false): void {
     if (this.#dead) return
+    if (this.#remote !== null) this.#local = this.localAddress
     this.#dead = true
     this.owner = NOBODY
     this.#queue.clear()

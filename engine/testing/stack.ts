@@ -69,6 +69,9 @@ export interface Recorded {
   readonly attempts: number
   readonly bytesReceived: number
   readonly bytesSent: number
+  /** Both ends of the client's connection: ip:port, and ip ('' where the transport cannot tell). */
+  readonly source: string
+  readonly destination: string
 }
 
 export interface Stack {
@@ -195,6 +198,7 @@ function takeRoute(ex: Exchange, route: Route, options: StackOptions): ErrorCode
 function routeTo(endpoint: Endpoint, upstream: Upstream, log: RecordLog, options: StackOptions): Route {
   return {
     name: 'test',
+    rule: '',
     listener: 'test',
     port: 0,
     matches: [{ kind: 'prefix', path: '' }],
@@ -232,8 +236,10 @@ class RecordLog {
   #waiting: { count: number; resolve: (records: Recorded[]) => void }[] = []
 
   record(ex: Exchange): void {
-    const { method, status, error, attempts, bytesReceived, bytesSent } = ex
-    this.records.push({ method, path: ex.originalPath, status, error, attempts, bytesReceived, bytesSent })
+    const { method, originalPath: path, status, error, attempts, bytesReceived, bytesSent, client } = ex
+    const source = `${client.remoteAddress}:${client.remotePort}`
+    const destination = client.localAddress ?? ''
+    this.records.push({ method, path, status, error, attempts, bytesReceived, bytesSent, source, destination })
     for (const waiter of this.#waiting) if (waiter.count <= this.records.length) waiter.resolve(this.records)
     this.#waiting = this.#waiting.filter((waiter) => waiter.count > this.records.length)
   }
