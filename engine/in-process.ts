@@ -53,6 +53,7 @@ function breaksLines({ path, query, request }: Exchange): boolean {
 const RECORDER = { record() {} }
 const ROUTE: Omit<Route, 'serve'> = {
   name: '',
+  rule: '',
   listener: '',
   port: 0,
   matches: [],

@@ -29,7 +29,7 @@ export function register(bench: Bench): void {
   ] as const
   for (const [name, level, format, exchanges] of cases) {
     const telemetry = open(table, fd, name, { level, format })
-    const recorder = telemetry.recorderFor('default/route0', 'default/listener0', 8080)
+    const recorder = telemetry.recorderFor({ route: 'default/route0', listener: 'default/listener0', port: 8080 })
     bench.add(name, async () => {
       for (let i = 0; i < calls; i++) recorder.record(exchanges[i % exchanges.length]!)
       if (level !== 'off') await telemetry.flush()

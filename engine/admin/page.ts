@@ -1,6 +1,6 @@
 /** The status page at /ui/: one file, no script, no asset from anywhere. */
 import { createHash } from 'node:crypto'
-import type { Listener, RouteMatch, RouteSpec, Snapshot } from '#engine/ir/snapshot.ts'
+import { type Listener, ownName, type RouteMatch, type RouteSpec, type Snapshot } from '#engine/ir/snapshot.ts'
 import { Html, html } from './html.ts'
 import { redactText } from './redact.ts'
 import type { AdminState } from './state.ts'
@@ -89,7 +89,7 @@ function facts(route: RouteSpec, unexpand: Unexpand | null): Html {
   const backends = route.backends.map((b) => html`${b.backend} (${b.weight})<br>`)
   const hosts = route.hostnames.length === 0 ? html`` : html`<br>${route.hostnames.join(', ')}`
   const policies = Object.keys(route.policies).join(', ')
-  return html`<td>${route.name}${hosts}</td><td>${matches}</td><td>${backends}</td><td>${policies}</td>`
+  return html`<td>${ownName(route)}${hosts}</td><td>${matches}</td><td>${backends}</td><td>${policies}</td>`
 }
 
 /** Header and query matches show their names only: their values may be keys. */

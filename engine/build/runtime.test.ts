@@ -34,7 +34,7 @@ function build(snapshot: Snapshot, registry: readonly Policy[] = policies, kept 
     backends: kinds,
     upstream,
     tcpRecorderFor: () => ({ record() {} }),
-    recorderFor: (route, listener, port) => {
+    recorderFor: ({ route, listener, port }) => {
       recorders.push(`${port} ${listener} ${route}`)
       return { record: () => {} }
     },

@@ -13,9 +13,16 @@ import type { InProcess } from '#engine/contract/in-process.ts'
 import type { MirrorPlan, MirrorRecorder, RouteMirror } from '#engine/contract/mirror.ts'
 import type { Policy, Workshop } from '#engine/contract/policy.ts'
 import type { RetryPlan, RouteRetry } from '#engine/contract/retry.ts'
-import type { CompiledMatch, ListenerParts, Recorder, Route, Router } from '#engine/contract/route.ts'
+import type { CompiledMatch, ListenerParts, Recorder, RecorderPlace, Route, Router } from '#engine/contract/route.ts'
 import type { StreamClient, TcpTable } from '#engine/contract/tcp.ts'
-import type { Backend, RouteMatch, RouteSpec, Snapshot, WeightedBackend } from '#engine/ir/snapshot.ts'
+import {
+  type Backend,
+  ownName,
+  type RouteMatch,
+  type RouteSpec,
+  type Snapshot,
+  type WeightedBackend
+} from '#engine/ir/snapshot.ts'
 import { RetryBudget } from '#engine/kit/retry-budget.ts'
 import { compileMatch } from '#engine/routing/candidate.ts'
 import { buildRouter, type ListenerPlace, type RoutePlace } from '#engine/routing/router.ts'
@@ -33,7 +40,7 @@ export interface RuntimeDeps {
   /** As recorderFor, of connections whose bytes are passed on. */
   readonly tcpRecorderFor: TcpDeps['tcpRecorderFor']
   /** `route` is '' for exchanges that found none on the listener. */
-  readonly recorderFor: (route: string, listener: string, port: number, log: AccessLogPlan | null) => Recorder
+  readonly recorderFor: (place: RecorderPlace, log: AccessLogPlan | null) => Recorder
   /** Records the copies that the mirrors of a route get. */
   readonly mirrorRecorderFor: (route: string) => MirrorRecorder
   /** Ends an exchange with the gateway's own reply. */
@@ -61,6 +68,7 @@ export interface RuntimeDescription {
 
 export interface RouteDescription {
   readonly name: string
+  readonly rule?: string
   readonly listener: string
   readonly port: number
   readonly hostnames: readonly string[]
@@ -151,7 +159,9 @@ class Builder {
 
   /** Without a plan for the log, the thread's own recorder of such exchanges does. */
   unrouted(): { unrouted?: Recorder } {
-    return this.#log === null ? {} : { unrouted: this.#deps.recorderFor('', '', 0, this.#log) }
+    return this.#log === null
+      ? {}
+      : { unrouted: this.#deps.recorderFor({ route: '', listener: '', port: 0 }, this.#log) }
   }
 
   /** The listeners with TCP behind them. */
@@ -170,12 +180,13 @@ class Builder {
         policies: preRouting
       }
     ])
-    const recorder = this.#deps.recorderFor('', name, place.port, this.#log)
+    const recorder = this.#deps.recorderFor({ route: '', listener: name, port: place.port }, this.#log)
     return { name, port: place.port, ...this.#preRouting, recorder }
   }
 
   route(spec: RouteSpec, place: RoutePlace): Route {
     const { port } = place
+    const { name, rule = '' } = spec
     const listener = this.#snapshot.binds[place.bind]!.listeners[place.listener]!
     const listenerPath = `binds[${place.bind}].listeners[${place.listener}]`
     const path = `${listenerPath}.routes[${place.route}]`
@@ -185,13 +196,14 @@ class Builder {
       [
         { path: 'gateway.policies', place: '', policies: this.#snapshot.gateway.policies },
         { path: `${listenerPath}.policies`, place: `${port} ${listener.name}`, policies: listener.policies },
-        { path: `${path}.policies`, place: `${port} ${listener.name} ${spec.name}`, policies: spec.policies }
+        { path: `${path}.policies`, place: `${port} ${listener.name} ${ownName(spec)}`, policies: spec.policies }
       ],
       matches
     )
     const { serve, retry: backendRetry } = this.#serve(spec.backends, settings, `${path}.backends`)
     this.routes.push({
-      name: spec.name,
+      name,
+      ...(rule === '' ? {} : { rule }),
       listener: listener.name,
       port,
       hostnames: spec.hostnames,
@@ -201,7 +213,8 @@ class Builder {
       backends: spec.backends.map(({ backend, weight }) => ({ backend, weight }))
     })
     return Object.freeze({
-      name: spec.name,
+      name,
+      rule,
       listener: listener.name,
       port,
       matches,
@@ -213,7 +226,7 @@ class Builder {
       mirrors: this.#mirrors(mirrors, spec, settings, pathOf),
       serve,
       isTimed: readsTimes || this.#log?.readsTimes === true,
-      recorder: this.#deps.recorderFor(spec.name, listener.name, port, this.#log)
+      recorder: this.#deps.recorderFor({ route: name, rule, listener: listener.name, port }, this.#log)
     })
   }
 
@@ -249,7 +262,7 @@ class Builder {
     const { backend: given, share } = plan
     const isNamed = typeof given === 'string'
     // What the policy has written in itself is a backend like those of the configuration.
-    const backend = isNamed ? given : `${spec.name}/mirror`
+    const backend = isNamed ? given : `${ownName(spec)}/mirror`
     const { serve } = isNamed
       ? this.#backend({ backend, weight: 1, policies: {} }, settings, `${pathOf('requestMirror')}.backend`)
       : this.#compileBackend(given as Backend, backend, settings)

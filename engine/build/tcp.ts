@@ -1,6 +1,7 @@
 /** Listeners of a Snapshot with TCP behind them -> what a worker asks for every connection to their ports. */
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { Problem } from '#engine/contract/config-error.ts'
+import type { RecorderPlace } from '#engine/contract/route.ts'
 import type {
   Dialled,
   StreamClient,
@@ -20,7 +21,7 @@ import { type Turn, turnsOf } from './weighted.ts'
 
 export interface TcpDeps {
   readonly upstream: StreamClient
-  readonly tcpRecorderFor: (route: string, listener: string, port: number, log: AccessLogPlan | null) => TcpRecorder
+  readonly tcpRecorderFor: (place: RecorderPlace, log: AccessLogPlan | null) => TcpRecorder
 }
 
 /** Backends that one connection is tried on. */
@@ -32,9 +33,9 @@ const ELSEWHERE: ReadonlySet<TcpReason> = new Set(['CONNECT_FAILURE', 'CONNECT_T
 export function buildTcp(snapshot: Snapshot, deps: TcpDeps, log: AccessLogPlan | null, problems: Problem[]): TcpTable {
   const ports = new Map<number, TcpPort>()
   const recorders = new Map<number, TcpRecorder>()
-  const unknown = deps.tcpRecorderFor('', '', 0, log)
+  const unknown = deps.tcpRecorderFor({ route: '', listener: '', port: 0 }, log)
   snapshot.binds.forEach((bind, b) => {
-    recorders.set(bind.port, deps.tcpRecorderFor('', '', bind.port, log))
+    recorders.set(bind.port, deps.tcpRecorderFor({ route: '', listener: '', port: bind.port }, log))
     const own = bind.listeners.filter(({ protocol }) => protocol === 'TCP' || protocol === 'TLS')
     if (own.length === 0) return
     const path = `binds[${b}]`
@@ -86,7 +87,7 @@ function buildListener(listener: Listener, place: Place): TcpListener {
       table.set(hostname, route)
     }
   })
-  const recorder = deps.tcpRecorderFor('', listener.name, port, log)
+  const recorder = deps.tcpRecorderFor({ route: '', listener: listener.name, port }, log)
   return { name: listener.name, recorder, route: (name) => table.find(name) ?? null }
 }
 
@@ -112,7 +113,7 @@ class Route implements TcpRoute {
 
   constructor(spec: TcpRouteSpec, listener: string, place: Place) {
     this.name = spec.name
-    this.recorder = place.deps.tcpRecorderFor(spec.name, listener, place.port, place.log)
+    this.recorder = place.deps.tcpRecorderFor({ route: spec.name, listener, port: place.port }, place.log)
     this.#choices = spec.backends
       .map((reference, i) => compile(reference, { ...place, path: `${place.path}.backends[${i}]` }))
       .filter(({ weight }) => weight > 0)

@@ -49,7 +49,7 @@ export type Facts = Pick<
     'remoteAddress' | 'remotePort' | 'localAddress' | 'localPort' | 'httpVersion' | 'tls'
   >
   readonly listener: Pick<ListenerParts, 'name' | 'port'> | null
-  readonly route: Pick<Route, 'name'> | null
+  readonly route: Pick<Route, 'name' | 'rule'> | null
 }
 
 type Reader = (ex: Facts) => unknown
@@ -124,7 +124,14 @@ const name = (read: Reader): Variable<Facts> => ({
 const proxy: Readers = {
   bind: (ex) => (ex.listener === null ? undefined : `bind/${ex.listener.port}`),
   listener: name((ex) => ex.listener?.name),
-  route: name((ex) => ex.route?.name)
+  route: {
+    type: 'map',
+    read: (ex) => ex,
+    fields: {
+      name: { type: 'string', read: (ex) => ex.route?.name },
+      rule: { type: 'string', read: (ex) => ex.route?.rule || undefined }
+    }
+  }
 }
 
 /** When the head of the answer is there: nothing of an answer that the gateway makes before it asks anybody. */

@@ -162,7 +162,7 @@ export function pack(ex: Facts, all: readonly Needs[]): PackedFacts {
       tls: client.tls ?? null
     },
     listener: listener === null ? null : { name: listener.name, port: listener.port },
-    route: route === null ? null : { name: route.name }
+    route: route === null ? null : { name: route.name, rule: route.rule }
   }
 }
 

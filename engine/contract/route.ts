@@ -13,6 +13,8 @@ export interface Recorder {
 
 export interface Route {
   readonly name: string
+  /** Of several rules with this name, which; '' where it has none. */
+  readonly rule: string
   readonly listener: string
   /** Port of the bind. */
   readonly port: number
@@ -32,6 +34,15 @@ export interface Route {
   /** Somebody reads ex.servedAt or ex.respondedAt. */
   readonly isTimed: boolean
   readonly recorder: Recorder
+}
+
+/** Names of the configuration; '' and 0 for what an exchange did not get to. */
+export interface RecorderPlace {
+  readonly route: string
+  /** Of several rules with that name of a route, which. */
+  readonly rule?: string
+  readonly listener: string
+  readonly port: number
 }
 
 /** One match of a route, for rewrites that need to know what matched. */

@@ -61,6 +61,9 @@ function isPlain(value: object): value is Plain {
   return prototype === Object.prototype || prototype === null
 }
 
+/** Rules of a route have its name. */
 function nameOf(value: unknown): unknown {
-  return typeof value === 'object' && value !== null ? (value as { readonly name?: unknown }).name : undefined
+  if (typeof value !== 'object' || value === null) return undefined
+  const { name, rule } = value as { readonly name?: unknown; readonly rule?: unknown }
+  return typeof name === 'string' && typeof rule === 'string' ? `${name}/${rule}` : name
 }

@@ -72,6 +72,8 @@ export interface TcpRouteSpec {
 
 export interface RouteSpec {
   readonly name: string
+  /** Of several rules with this name, which. */
+  readonly rule?: string
   /** Lower case, as Listener.hostname; empty: every host of the listener. */
   readonly hostnames: readonly string[]
   /** Never empty: a route without matches gets one prefix match "/". */
@@ -79,6 +81,10 @@ export interface RouteSpec {
   readonly policies: PolicySet
   readonly backends: readonly WeightedBackend[]
 }
+
+/** No other route of the listener has it: what is kept from one configuration to the next is kept under it. */
+export const ownName = ({ name, rule }: { readonly name: string; readonly rule?: string | undefined }): string =>
+  rule === undefined ? name : `${name}/${rule}`
 
 export type PathMatch = { readonly exact: string } | { readonly prefix: string } | { readonly regex: string }
 export type ValueMatch = { readonly exact: string } | { readonly regex: string }

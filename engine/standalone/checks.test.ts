@@ -44,6 +44,18 @@ test('listeners of a bind differ in name and host, routes of a listener in name'
   ])
 })
 
+test('routes of one name are rules of one route, which differ in ruleName', () => {
+  const routes = (...all: string[]) => `binds: [{ port: 80, listeners: [{ routes: [${all.join(',\n  ')}] }] }]`
+  const rule = (of: string, ruleName: string) => `{ name: ${of}, ruleName: ${ruleName} }`
+  assert.equal(load(routes('{ name: a }', rule('a', 'one'), rule('a', 'two'), rule('b', 'one')), {}).ok, true)
+  const twice = routes('{ name: a }', rule('a', 'one'), '{ name: a }', rule('a', 'one'))
+  assert.deepEqual(mistakes(twice), [
+    '3:11: binds[0].listeners[0].routes[2].name: there is already a route "a" in line 1',
+    '4:24: binds[0].listeners[0].routes[3].ruleName: there is already a rule of the route "a": "one" in line 2'
+  ])
+  assert.deepEqual(hints(twice), ['as rules of one route, give each a ruleName', undefined])
+})
+
 test('backends are named once, and references name one of them', () => {
   const text = withRoute(
     'backends: [{ backend: cat }, { backend: zebra }, { backend: cart }]',

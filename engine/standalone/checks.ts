@@ -38,7 +38,7 @@ class Checks {
       checkProtocols(bind, (...problem) => this.#report(...problem))
       for (const listener of bind.listeners) {
         const tcpRoutes = tcpRoutesOf(listener)
-        this.#checkUnique(listener.routes, 'name', ({ name }) => name, 'route')
+        this.#checkRules(listener.routes)
         this.#checkUnique(tcpRoutes, 'name', ({ name }) => name, 'route')
         for (const route of [...listener.routes, ...tcpRoutes]) this.#checkRoute(route, backends)
       }
@@ -123,14 +123,32 @@ class Checks {
 
   // --- names ---
 
-  #checkUnique<T extends Placed>(all: readonly T[], key: string, labelOf: (item: T) => string, what: string): void {
+  #checkUnique<T extends Placed>(
+    all: readonly T[],
+    key: string,
+    labelOf: (item: T) => string,
+    what: string,
+    hint?: string
+  ): void {
     const seen = new Map<string, Path>()
     for (const item of all) {
       const value = labelOf(item)
       const first = seen.get(value)
       if (first === undefined) seen.set(value, item.path)
-      else this.#report([...item.path, key], `there is already a ${what} "${value}" in ${this.#lineOf(first)}`)
+      else this.#report([...item.path, key], `there is already a ${what} "${value}" in ${this.#lineOf(first)}`, hint)
     }
+  }
+
+  /** Routes of one name are the rules of one route, which differ in ruleName. */
+  #checkRules(routes: readonly PlacedRoute[]): void {
+    const nameless = routes.filter(({ raw }) => raw.ruleName === undefined)
+    this.#checkUnique(nameless, 'name', ({ name }) => name, 'route', 'as rules of one route, give each a ruleName')
+    const rules = Map.groupBy(
+      routes.filter(({ raw }) => text(raw.ruleName) !== undefined),
+      ({ name }) => name
+    )
+    for (const [name, ruled] of rules)
+      this.#checkUnique(ruled, 'ruleName', ({ raw }) => String(raw.ruleName), `rule of the route "${name}":`)
   }
 
   #checkBackends(): ReadonlySet<string> {

@@ -3,21 +3,22 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Policy, Sources } from '#engine/contract/policy.ts'
 import { addRules } from '#engine/ir/mcp-rules.ts'
 import { CLEAR_TEXT } from '#engine/ir/plain.ts'
-import type {
-  Backend,
-  Bind,
-  DynamicBackend,
-  Listener,
-  McpRules,
-  PathMatch,
-  PolicyPhases,
-  PolicySet,
-  RouteMatch,
-  RouteSpec,
-  Snapshot,
-  StaticBackend,
-  ValueMatch,
-  WeightedBackend
+import {
+  type Backend,
+  type Bind,
+  type DynamicBackend,
+  type Listener,
+  type McpRules,
+  ownName,
+  type PathMatch,
+  type PolicyPhases,
+  type PolicySet,
+  type RouteMatch,
+  type RouteSpec,
+  type Snapshot,
+  type StaticBackend,
+  type ValueMatch,
+  type WeightedBackend
 } from '#engine/ir/snapshot.ts'
 import type { BackendTransport } from '#engine/ir/transport.ts'
 import type { Target } from '#engine/schema/net.ts'
@@ -190,15 +191,18 @@ class Translator {
 
   #route(file: FileRoute, index: number, { listener, port, levels, outer }: Around): RouteSpec {
     const name = file.name ?? defaultRouteName(index)
+    const rule = file.ruleName
+    const own = ownName({ name, rule })
     const around = { listener, port, levels: [...levels, file.policies], outer }
     const policies = this.#resolved(canonicalPolicies(file.policies, this.#keys))
     return {
       name,
+      ...(rule === undefined ? {} : { rule }),
       hostnames: file.hostnames ?? [],
       matches: withWellKnown(translateMatches(file.matches), [...outer, policies]),
       policies,
       backends: (file.backends ?? []).map((reference, i) =>
-        this.#reference(reference, `${listener}/${name}/${i}`, around)
+        this.#reference(reference, `${listener}/${own}/${i}`, around)
       )
     }
   }

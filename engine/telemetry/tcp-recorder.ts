@@ -1,10 +1,10 @@
 /** RECORD for connections whose bytes are passed on unread: counters and a line of the access log, once for each. */
 import { performance } from 'node:perf_hooks'
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
+import type { RecorderPlace } from '#engine/contract/route.ts'
 import type { TcpRecorder, TcpSession } from '#engine/contract/tcp.ts'
 import type { AccessLog } from './access-log.ts'
 import type { Counter, Histogram, Metrics } from './metrics.ts'
-import type { RecorderPlace } from './recorder.ts'
 
 interface Totals {
   readonly duration: Histogram
@@ -38,8 +38,7 @@ export class ConnectionRecorder implements TcpRecorder {
     totals.bytesOut.add(session.bytesSent)
     this.#counter(session.backend ?? '', session.reason ?? '').add(1)
     if (!this.#accessLog.enabled) return
-    const { listener, route } = this.#place
-    this.#logPrefix ??= this.#accessLog.prefix(listener, route, this.#plan)
+    this.#logPrefix ??= this.#accessLog.prefix(this.#place, this.#plan)
     this.#accessLog.writeTcp(session, this.#logPrefix, durationMs, this.#plan)
   }
 

@@ -54,7 +54,7 @@ const LABELS = {
 
 test('an exchange is counted under its names, once', (t) => {
   const { telemetry, scrape } = start(t, 'text', 'off')
-  const recorder = telemetry.recorderFor('r', 'main', 8080)
+  const recorder = telemetry.recorderFor({ route: 'r', listener: 'main', port: 8080 })
   recorder.record(finishedExchange())
   recorder.record(finishedExchange())
   const text = scrape()
@@ -67,14 +67,14 @@ test('an exchange is counted under its names, once', (t) => {
 
 test('a recorder made by a reload goes on with the same series', (t) => {
   const { telemetry, scrape } = start(t, 'text', 'off')
-  telemetry.recorderFor('r', 'main', 8080).record(finishedExchange())
-  telemetry.recorderFor('r', 'main', 8080).record(finishedExchange())
+  telemetry.recorderFor({ route: 'r', listener: 'main', port: 8080 }).record(finishedExchange())
+  telemetry.recorderFor({ route: 'r', listener: 'main', port: 8080 }).record(finishedExchange())
   assert.equal(scrape().value('weir_requests_total', LABELS), 2)
 })
 
 test('the reason says who answered', (t) => {
   const { telemetry, scrape } = start(t, 'text', 'off')
-  const recorder = telemetry.recorderFor('r', 'main', 8080)
+  const recorder = telemetry.recorderFor({ route: 'r', listener: 'main', port: 8080 })
   const reply = { status: 302, body: null, contentType: null, headers: null }
   const redirected = finishedExchange()
   Object.assign(redirected, { status: 302, localReply: reply, backend: null, firstByteAt: 0 })
@@ -117,7 +117,7 @@ test('every error code is a reason of its own', (t) => {
 
 test('neither clients nor backends can make series without end', (t) => {
   const { telemetry, scrape } = start(t, 'text', 'off')
-  const recorder = telemetry.recorderFor('r', 'main', 8080)
+  const recorder = telemetry.recorderFor({ route: 'r', listener: 'main', port: 8080 })
   for (let i = 0; i < 900; i++) {
     const ex = finishedExchange({ method: `M${i}`, path: `/${i}`, authority: `${i}.example.com` })
     ex.status = 100 + i
@@ -164,7 +164,7 @@ test('a text line has the fields in order, without the query', async (t) => {
   const ex = finishedExchange({ path: '/a/b', query: '?api_key=sk-canary', remoteAddress: '2001:db8::1' })
   ex.request.receive('authorization', 'Bearer sk-canary')
   ex.attempts = 2
-  telemetry.recorderFor('r 1', 'main', 8080).record(ex)
+  telemetry.recorderFor({ route: 'r 1', listener: 'main', port: 8080 }).record(ex)
   const [line] = await lines()
   assert.match(
     line!,
@@ -174,7 +174,9 @@ test('a text line has the fields in order, without the query', async (t) => {
 
 test('a request that was refused before its target was read has no method, host or path', async (t) => {
   const { telemetry, lines } = start(t, 'text')
-  telemetry.recorderFor('r', 'main', 8080).record(finishedExchange({ method: '', authority: '', path: '' }))
+  telemetry
+    .recorderFor({ route: 'r', listener: 'main', port: 8080 })
+    .record(finishedExchange({ method: '', authority: '', path: '' }))
   assert.match((await lines())[0]!, / src\.addr=192\.0\.2\.7:40000 http\.version=HTTP\/1\.1 http\.status=/)
 })
 
@@ -182,7 +184,7 @@ test('a JSON line has the same fields, typed', async (t) => {
   const { telemetry, lines } = start(t, 'json')
   const ex = finishedExchange({ query: '?api_key=sk-canary' })
   Object.assign(ex, { status: 503, error: 'NO_BACKEND', backend: null, endpoint: null })
-  telemetry.recorderFor('r', 'main', 8080).record(ex)
+  telemetry.recorderFor({ route: 'r', listener: 'main', port: 8080 }).record(ex)
   const line = (await lines())[0]!
   const { time, duration, ...rest } = JSON.parse(line)
   assert.equal(new Date(time).toISOString(), time)
@@ -212,11 +214,11 @@ test('a client cannot forge a line, a field, or a line that a pipe would split',
       const { telemetry, lines } = start(t, format)
       const long = attack.repeat(3000)
       const facts = { path: attack, authority: attack, method: attack, remoteAddress: attack }
-      telemetry.recorderFor('r', 'main', 8080).record(finishedExchange(facts))
+      telemetry.recorderFor({ route: 'r', listener: 'main', port: 8080 }).record(finishedExchange(facts))
       const longFacts = { path: long, authority: long, method: long, remoteAddress: long }
       const ex = finishedExchange(longFacts)
       Object.assign(ex, { backend: long, endpoint: long, error: 'UPSTREAM_PROTOCOL', attempts: 9, bytesSent: 2 ** 52 })
-      telemetry.recorderFor(long, long, 8080).record(ex)
+      telemetry.recorderFor({ route: long, listener: long, port: 8080 }).record(ex)
       const out = await lines()
       assert.equal(out.length, 2)
       for (const line of out) {
@@ -232,7 +234,7 @@ test('a client cannot forge a line, a field, or a line that a pipe would split',
 
 test('the access log follows the level of target request, at run time', async (t) => {
   const { telemetry, lines } = start(t, 'text', 'info,request=off')
-  const recorder = telemetry.recorderFor('r', 'main', 8080)
+  const recorder = telemetry.recorderFor({ route: 'r', listener: 'main', port: 8080 })
   const recordAt = (path: string): Exchange => {
     const ex = finishedExchange({ path })
     recorder.record(ex)
@@ -286,7 +288,7 @@ test('a plan says which exchanges are logged, and with what; its failures are co
     readsAnswers: false,
     readsTimes: false
   }
-  const recorder = telemetry.recorderFor('r', 'main', 8080, plan)
+  const recorder = telemetry.recorderFor({ route: 'r', listener: 'main', port: 8080 }, plan)
   for (let i = 0; i < 3; i++) recorder.record(ex)
   const [line = '', ...more] = await lines()
   assert.match(line, /target=request route=r [^=]*.* a="x y" long="(?:\\")+\.\.\."$/)
@@ -310,7 +312,7 @@ test('a line about MCP servers has the names of the OpenTelemetry conventions', 
     item: { kind: 'tool', name: 'add', target: 'calc', arguments: { secret: 'canary' } },
     errorCode: -32602
   }
-  const recorder = telemetry.recorderFor('r', 'main', 8080)
+  const recorder = telemetry.recorderFor({ route: 'r', listener: 'main', port: 8080 })
   recorder.record(ex)
   ex.mcp = { method: 'resources/read', item: { kind: 'resource', name: 'a://b', target: 'files' } }
   recorder.record(ex)

@@ -1,7 +1,7 @@
 /** All observability data of one worker thread: the parts, composed, under one roof. */
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { MirrorRecorder } from '#engine/contract/mirror.ts'
-import type { Recorder } from '#engine/contract/route.ts'
+import type { Recorder, RecorderPlace } from '#engine/contract/route.ts'
 import type { TcpRecorder } from '#engine/contract/tcp.ts'
 import { AccessLog } from './access-log.ts'
 import { CopyRecorder } from './copy-recorder.ts'
@@ -57,9 +57,9 @@ export interface Telemetry {
   readonly metrics: Metrics
   readonly upstream: UpstreamTelemetry
   /** The recorder of a route. Made at build time; series of the same names continue over reloads. */
-  recorderFor(route: string, listener: string, port: number, log?: AccessLogPlan | null): Recorder
+  recorderFor(place: RecorderPlace, log?: AccessLogPlan | null): Recorder
   /** As recorderFor, of connections whose bytes are passed on. */
-  tcpRecorderFor(route: string, listener: string, port: number, log?: AccessLogPlan | null): TcpRecorder
+  tcpRecorderFor(place: RecorderPlace, log?: AccessLogPlan | null): TcpRecorder
   /** The recorder of the copies that the mirrors of a route get. */
   mirrorRecorderFor(route: string): MirrorRecorder
   /** Records exchanges that found no route. */
@@ -88,18 +88,16 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   const onExit = () => sink.flushSync()
   process.on('exit', onExit)
 
-  const recorderFor = (route: string, listener: string, port: number, log: AccessLogPlan | null = null) =>
-    new RouteRecorder(parts, log, { route, listener, port })
+  const recorderFor = (place: RecorderPlace, log: AccessLogPlan | null = null) => new RouteRecorder(parts, log, place)
 
   return {
     logger,
     metrics,
     upstream: upstreamTelemetry(metrics, logger),
     recorderFor,
-    tcpRecorderFor: (route, listener, port, log = null) =>
-      new ConnectionRecorder(metrics, accessLog, log, { route, listener, port }),
+    tcpRecorderFor: (place, log = null) => new ConnectionRecorder(metrics, accessLog, log, place),
     mirrorRecorderFor: (route) => new CopyRecorder(metrics, route),
-    unrouted: recorderFor('', '', 0),
+    unrouted: recorderFor({ route: '', listener: '', port: 0 }),
     downstream: downstreamTelemetry(metrics, logger),
     expressionFailed: (policy) => metrics.counter('weir_expression_failures_total', { policy }).add(1),
     setLogLevel: (level) => {

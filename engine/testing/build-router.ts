@@ -20,6 +20,7 @@ export function routerOf(binds: readonly RouterBind<NamedRoute>[], problems: Pro
     }),
     (spec, place): Route => ({
       name: spec.name,
+      rule: '',
       listener: binds[place.bind]!.listeners[place.listener]!.name,
       port: place.port,
       matches: spec.matches.map(compileMatch),

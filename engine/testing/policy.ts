@@ -55,6 +55,7 @@ export function runResponse(compiled: Compiled, ex: Exchange): Verdict {
 export function takeMatch(ex: Exchange, matches: readonly CompiledMatch[], index = 0): Exchange {
   const route: Route = {
     name: 'route',
+    rule: '',
     listener: 'listener',
     port: 80,
     matches,

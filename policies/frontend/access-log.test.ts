@@ -306,3 +306,32 @@ test('a line with many long fields stays under what a pipe takes in one piece', 
   assert.ok(line.length < 4096 && line.length > 2000, String(line.length))
   assert.match(line, / f0="(?:\\")+\.\.\." .*duration=\S+ms$/)
 })
+
+test('rules of one route have a name each, and limits and policies of their own', async (t) => {
+  const rule = (name: string) =>
+    `{ name: site, ruleName: ${name}, matches: [{ path: { exact: /${name} } }],
+      policies: { rateLimit: { local: [{ requests: 1, unit: Hours }] }, directResponse: { status: 200 } } }`
+  const { get, lines } = await logged(
+    t,
+    `frontendPolicies: { accessLog: { add: { which: 'proxy.route.rule' } } }
+policies:
+  - targetRefs: [{ kind: HTTPRoute, name: site, sectionName: two }]
+    headerModifiers: { response: { set: { x-two: "2" } } }
+binds: [{ port: 0, listeners: [{ routes: [${['one', 'two'].map(rule).join(', ')}] }] }]`
+  )
+  const answers: string[] = []
+  for (const path of ['/one', '/two', '/one', '/two']) answers.push(await get(path))
+  assert.deepEqual(
+    answers.map((text) => text.includes('x-two: 2')),
+    [false, true, false, true]
+  )
+  const said = (await lines()).map((line) =>
+    line.match(/route=.*? route\.rule=\w+|http\.status=\d+|which=\w+/g)!.join(' ')
+  )
+  assert.deepEqual(said, [
+    'route=site route.rule=one http.status=200 which=one',
+    'route=site route.rule=two http.status=200 which=two',
+    'route=site route.rule=one http.status=429 which=one',
+    'route=site route.rule=two http.status=429 which=two'
+  ])
+})

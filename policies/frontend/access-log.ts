@@ -22,7 +22,7 @@ const REMOVED_MAX = 32
 /** In the order of the line; the first three are not for the configuration to change. */
 const LINE = ['time', 'level', 'target']
 const DEFAULTS = [
-  ...['listener', 'route', 'endpoint', 'backend', 'src.addr', 'src.identity'],
+  ...['listener', 'route', 'route.rule', 'endpoint', 'backend', 'src.addr', 'src.identity'],
   ...['http.method', 'http.host', 'http.path', 'http.version', 'http.status', 'grpc.status', 'tls.sni'],
   ...['reason', 'reason.detail', 'bytes.in', 'bytes.out', 'retry.attempt'],
   ...['gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.model', 'gen_ai.response.model'],
