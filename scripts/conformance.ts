@@ -9,9 +9,15 @@
  *
  * `npm run conformance -- h2`: h2spec, which has to be installed, against HTTP/2 on clear text. Prints its summary,
  * with `--misses` what failed. Exit code 1: not all of it passes.
+ *
+ * `npm run conformance -- llm-clients [CLIENT]`: real clients of models, installed into a cache outside of the
+ * repository, in loops of tools before providers that are as strict as the real ones. Prints a table of clients and
+ * providers, `llm-clients: N passed, M failed`, and with `--misses` why. `--unsupported=MODE` sets that instead of the
+ * default; CLIENT is part of a client's name. Exit code 1: something failed.
  */
 import { printCel, runCel } from '#engine/cel/testing/conformance.ts'
 import { runH2Spec } from './h2spec.ts'
+import { printClients, runClients } from './llm-clients/conformance.ts'
 import { type Comparison, isWorse, printMcp, REVISIONS, runMcp } from './mcp/conformance.ts'
 import { runAuth } from './mcp/conformance-auth.ts'
 
@@ -36,7 +42,12 @@ if (suite === 'cel') {
   console.log(`h2: ${report.summary}`)
   if (withMisses) console.log(report.failures)
   process.exit(report.isWhole ? 0 : 1)
+} else if (suite === 'llm-clients') {
+  const mode = rest.find((word) => word.startsWith('--unsupported='))?.split('=')[1]
+  const cases = await runClients(revisions.join(' '), mode === undefined ? {} : { unsupported: mode })
+  for (const line of printClients(cases, withMisses)) console.log(line)
+  process.exit(cases.some(({ why }) => why !== null) ? 1 : 0)
 } else {
-  console.error(`conformance: the suites are: cel, h2, mcp (with ${REVISIONS.join(' or ')}, or both)`)
+  console.error(`conformance: the suites are: cel, h2, llm-clients, mcp (with ${REVISIONS.join(' or ')}, or both)`)
   process.exitCode = 2
 }
