@@ -12,6 +12,7 @@ import { FAULT_METHOD, FAULT_REFUSED } from '#engine/http/llhttp-faults.ts'
 import { HEAD_OK, HEAD_REFUSED, type MessageHandler, type Parser } from '#engine/http/llhttp-parser.ts'
 import { safeTrailers } from '#engine/http/status.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
+import { type Deferred, goOnLater, REQUEST_WORK, ReadShare } from '#engine/socket/read-share.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
 import { BULK_BODY, BULK_NONE, type Wire } from '#engine/socket/wire.ts'
 import type { Http1Connection } from './h1.ts'
@@ -23,7 +24,10 @@ import type { HttpServer } from './http-server.ts'
 /** So much of a request is read when it has been answered already: a whole prompt with pictures. */
 const REST_BYTES_MAX = 16 * 1024 * 1024
 
-export class Http1Reading implements MessageHandler {
+/** A body in pieces of a few bytes is parsed by so much: each piece costs as much as a long one. */
+const CHOPPY_BYTES = 4 * 1024
+
+export class Http1Reading implements MessageHandler, Deferred {
   /** The request at hand is complete, or there is none. */
   requestDone = true
   /** parse() is running. */
@@ -43,6 +47,10 @@ export class Http1Reading implements MessageHandler {
   /** Whose request is arriving; its answer may be over before. */
   #request: Exchange | null = null
   #slot: ReadSlot | null = null
+  readonly #share = new ReadShare()
+  /** What is ahead goes on in a later poll: this one's share is spent. */
+  #isPutOff = false
+  #isChoppy = false
 
   constructor(connection: Http1Connection) {
     this.#connection = connection
@@ -81,11 +89,16 @@ export class Http1Reading implements MessageHandler {
     let at = start
     this.#slot = slot
     this.parsing = true
+    this.#share.renew()
     while (at < end && !connection.closed) {
+      if (this.#share.left <= 0) {
+        this.#putOff(at, end)
+        break
+      }
       const parser = this.#parser ?? this.#newParser()
       if (parser === null) break
       if (!parser.started) this.#begin(parser)
-      const next = parser.execute(at, end)
+      const next = parser.execute(at, this.#isChoppy ? Math.min(end, at + CHOPPY_BYTES) : end)
       if (next < 0) {
         this.parsing = false
         const isFirst = parser.fault === FAULT_METHOD && !connection.deadline.hasServed && at === start
@@ -103,7 +116,21 @@ export class Http1Reading implements MessageHandler {
     }
     this.parsing = false
     this.#slot = null
+    this.#isChoppy = this.#share.isOverdrawn
     if (!connection.closed) this.#afterParse()
+  }
+
+  /** The share is spent: bytes [start, end) of the read memory are parsed in a later poll. */
+  #putOff(start: number, end: number): void {
+    this.ahead.keep(this.#server.llhttp.memory.bytes.subarray(start, end))
+    this.#isPutOff = true
+    this.#wire.pause()
+    goOnLater(this, this.#share)
+  }
+
+  goOn(): void {
+    this.#isPutOff = false
+    if (this.ahead.bytes !== null) this.#goAhead()
   }
 
   /** A parser for as long as the connection lasts. */
@@ -143,6 +170,7 @@ export class Http1Reading implements MessageHandler {
   onHead(parser: Parser): number {
     const connection = this.#connection
     connection.deadline.wait(WAIT_NOTHING)
+    this.#share.left -= REQUEST_WORK + this.#block.count
     const refusal = this.#readHead(parser)
     if (refusal === null) {
       this.#server.events.onRequest(connection.ex!)
@@ -171,6 +199,7 @@ export class Http1Reading implements MessageHandler {
 
   onBody(start: number, end: number): void {
     const { ex } = this.#connection
+    this.#share.left--
     this.#bodyBytes += end - start
     if (ex === null) {
       this.#dropped += end - start
@@ -317,15 +346,17 @@ export class Http1Reading implements MessageHandler {
   }
 
   #onAhead(): void {
+    if (this.#isPutOff) return
+    enterTurn()
+    this.#goAhead()
+    leaveTurn()
+  }
+
+  #goAhead(): void {
     const { closed, ex, deadline } = this.#connection
     if (closed) return
-    if (this.#isHeld) {
-      if (ex === null) deadline.wait(WAIT_CLIENT)
-      return
-    }
-    enterTurn()
-    this.#parseAhead()
-    leaveTurn()
+    if (!this.#isHeld) this.#parseAhead()
+    else if (ex === null) deadline.wait(WAIT_CLIENT)
   }
 
   #parseAhead(): void {
@@ -337,7 +368,7 @@ export class Http1Reading implements MessageHandler {
     this.parse(scratch, scratch + length, null)
     if (this.#connection.closed) return
     if (length < sent.length) this.ahead.putBack(sent.subarray(length))
-    if (this.#isHeld) return
+    if (this.#isHeld || this.#isPutOff) return
     if (this.ahead.bytes === null) this.#wire.resume()
     else this.#scheduleAhead()
   }

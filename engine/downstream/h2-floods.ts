@@ -26,7 +26,7 @@ export class Floods {
   #dataSeen = 0
   #replies = 0
 
-  /** A stream has been answered. */
+  /** A stream has been answered, and its client had sent nothing but what was asked of it. */
   answered(): void {
     this.#resets.earn(1)
     this.#idle.earn(IDLE_PER_STREAM)

@@ -10,6 +10,9 @@ import type { Wire } from '#engine/socket/wire.ts'
 /** A longer frame saves nothing, and makes the other streams wait. */
 const FRAME_BYTES_MAX = 64 * 1024
 
+/** A frame that is cut short by a window, and shorter than this, is no use to anybody. */
+const USEFUL_BYTES = 1024
+
 /** A stream that sends. */
 export interface Sender {
   readonly id: number
@@ -26,7 +29,7 @@ export interface Sender {
 export class Sending {
   /** What the peer takes on the connection. */
   window = DEFAULT_WINDOW
-  /** DATA frames that have left: what the peer's WINDOW_UPDATEs answer. */
+  /** DATA frames that have left as long as they could be: what the peer's WINDOW_UPDATEs answer. */
   frames = 0
   #frameBytes = DEFAULT_FRAME_BYTES
   readonly #waiting = new Set<Sender>()
@@ -57,11 +60,13 @@ export class Sending {
   }
 
   sendFrame(stream: Sender, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): number {
-    const length = Math.min(end - start, this.#frameBytes, stream.sendWindow, this.window)
+    const wanted = Math.min(end - start, this.#frameBytes)
+    const length = Math.min(wanted, stream.sendWindow, this.window)
     if (length <= 0) return start
     stream.sendWindow -= length
     this.window -= length
-    this.frames++
+    // A peer that opens its window by a byte would earn the next byte with it (CVE-2019-9511).
+    if (length === wanted || length >= USEFUL_BYTES) this.frames++
     this.#wire.write(frameHead(length, DATA, 0, stream.id))
     this.#wire.writeBytes(chunk, start, start + length, slot)
     return start + length

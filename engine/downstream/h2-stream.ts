@@ -40,7 +40,7 @@ export interface Carrier extends IncomingCarrier {
   closed(stream: Http2Stream, how: Ending): void
   /** A frame that was written for the client's sake alone. */
   replied(): void
-  /** A stream ends early because of what its client has sent on it. */
+  /** What its client has sent on a stream is at fault. */
   blamed(): void
 }
 
@@ -70,6 +70,8 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
   #endsWith: string | null = null
   /** How a stream ends whose request is not complete. */
   #endCode = NO_ERROR
+  /** It has got an answer that was no error of the gateway's: its client may expect as much of the next one. */
+  hasSucceeded = false
   #isClosed = false
   #isTunnel = false
   #tunnel: Tunnel | null = null
@@ -123,6 +125,7 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
     if (!endStream || isTunnel) this.#incoming = new Incoming(this.#carrier, this, windowBytes, isTunnel)
     if (!(made instanceof Exchange)) {
       if (made.isMalformed) this.#endCode = PROTOCOL_ERROR
+      this.#carrier.blamed()
       this.#ex = new Exchange(this, '', '', '', '', block, BODY_NONE, 0, turnStartedAt)
       events.onRefused(this.#ex, made.code)
       return
@@ -163,10 +166,8 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
   }
 
   #fault(ex: Exchange, code: ErrorCode): void {
-    if (code === 'BAD_FRAMING') {
-      this.#endCode = PROTOCOL_ERROR
-      this.#carrier.blamed()
-    }
+    if (code === 'BAD_FRAMING') this.#endCode = PROTOCOL_ERROR
+    if (code !== 'UPSTREAM_TIMEOUT') this.#carrier.blamed()
     this.#carrier.server.events.onClientFault(ex, code)
   }
 
@@ -286,6 +287,7 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
   sendEnd(ex: Exchange, trailers: string): void {
     if (ex !== this.#ex) return
     this.#ex = null
+    this.hasSucceeded = ex.error === null
     this.#incoming?.drop()
     this.finishSending(trailers)
   }

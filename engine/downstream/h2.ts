@@ -4,7 +4,6 @@
  */
 import type { ClientTls } from '#engine/contract/transport.ts'
 import { safeTrailers } from '#engine/http/status.ts'
-import { type FrameHandler, FrameReader } from '#engine/http2/frame-reader.ts'
 import { goawayFrame, pingFrame, resetFrame, SETTINGS_ACK, windowUpdateFrame } from '#engine/http2/frame-writer.ts'
 import { HpackDecoder } from '#engine/http2/hpack-decoder.ts'
 import { HpackEncoder } from '#engine/http2/hpack-encoder.ts'
@@ -14,7 +13,6 @@ import {
   ENHANCE_YOUR_CALM,
   FLOW_CONTROL_ERROR,
   NO_ERROR,
-  PREFACE,
   PROTOCOL_ERROR,
   REFUSED_STREAM,
   STREAM_CLOSED,
@@ -31,6 +29,7 @@ import { EndedStreams } from './h2-ended.ts'
 import { Farewell } from './h2-farewell.ts'
 import { Floods } from './h2-floods.ts'
 import { greeting, STREAMS_MAX } from './h2-greeting.ts'
+import { Http2Reading, type ReadingOwner } from './h2-reading.ts'
 import { NO_FIELDS, RequestHead, TrailerFields } from './h2-request.ts'
 import { Sending } from './h2-sending.ts'
 import { ANSWERED, type Carrier, type Ending, Http2Stream, RESET } from './h2-stream.ts'
@@ -51,13 +50,13 @@ const WAIT_CLIENT = 3
 const head = new RequestHead()
 const trailers = new TrailerFields()
 
-export class Http2Connection implements WireOwner, FrameHandler, OpenConnection, Carrier, Watched {
+export class Http2Connection implements WireOwner, ReadingOwner, OpenConnection, Carrier, Watched {
   readonly server: HttpServer
   readonly wire: Wire
   readonly tls: ClientTls | null
   readonly encoder = new HpackEncoder()
   readonly sending: Sending
-  readonly #reader: FrameReader
+  readonly #reading: Http2Reading
   readonly #decoder = new HpackDecoder(DEFAULT_TABLE_BYTES)
   readonly #peer = new PeerSettings()
   readonly #floods = new Floods()
@@ -66,12 +65,8 @@ export class Http2Connection implements WireOwner, FrameHandler, OpenConnection,
   readonly #windowBytes: number
   readonly #timer: WheelTimer
   #waiting = WAIT_NOTHING
-  /** Bytes of the preface that have come. */
-  #prefaceBytes: number
   #lastStream = 0
   readonly #ended = new EndedStreams()
-  #slot: ReadSlot | null = null
-  #isReading = false
   /** A frame for the client's sake was one too many: told where the frame that caused it is read. */
   #calm = NO_ERROR
   #farewell: Farewell | null = null
@@ -88,9 +83,13 @@ export class Http2Connection implements WireOwner, FrameHandler, OpenConnection,
     this.wire = wire
     this.tls = tls
     this.sending = new Sending(wire)
-    this.#prefaceBytes = prefaceBytes
     this.#windowBytes = http2.windowBytes
-    this.#reader = new FrameReader(this, http2.frameBytesMax, settings.headBytesMax * BLOCK_PART)
+    const { frameBytesMax } = http2
+    this.#reading = new Http2Reading(this, {
+      frameBytesMax,
+      blockBytesMax: settings.headBytesMax * BLOCK_PART,
+      prefaceBytes
+    })
     this.#window = new ReceiveWindow(windowBytes, Math.max(windowBytes, DEFAULT_WINDOW))
     if (windowBytes < DEFAULT_WINDOW) this.#window.withhold(DEFAULT_WINDOW - windowBytes)
     this.#timer = new WheelTimer(() => this.#onTimeout())
@@ -105,30 +104,27 @@ export class Http2Connection implements WireOwner, FrameHandler, OpenConnection,
   // --- reading ---
 
   onRead(start: number, end: number, slot: ReadSlot | null): void {
-    const { bytes } = this.server.llhttp.memory
-    let at = start
     this.#watch?.heard()
-    while (this.#prefaceBytes < PREFACE.length && at < end) {
-      if (bytes[at++] === PREFACE.charCodeAt(this.#prefaceBytes)) this.#prefaceBytes++
-      else {
-        this.#fail(PROTOCOL_ERROR)
-        return
-      }
-    }
-    this.#slot = slot
-    this.#isReading = true
-    const code = this.#reader.execute(bytes, at, end)
-    this.#isReading = false
-    this.#slot = null
-    if (this.#closed) return
-    if (code !== NO_ERROR) this.#fail(code)
-    else this.#afterRead()
+    this.#reading.take(this.server.llhttp.memory.bytes, start, end, slot)
+  }
+
+  get isClosed(): boolean {
+    return this.#closed
+  }
+
+  /** What is left is ours to take, and nobody is late with it. */
+  putOff(): void {
+    this.#wait(WAIT_NOTHING)
+  }
+
+  broken(code: number): void {
+    this.#fail(code)
   }
 
   /** All received frames have been taken: decide what the connection waits for. */
-  #afterRead(): void {
+  afterRead(): void {
     if (this.#streams.size === 0 && this.#isLast) this.#closeWire()
-    else if (this.#reader.isWaiting || this.#reader.isFirst) {
+    else if (this.#reading.isWaiting) {
       // One deadline for the whole of it: a byte now and then does not extend it.
       if (this.#waiting !== WAIT_HEAD) this.#wait(WAIT_HEAD)
     } else if (this.#streams.size > 0) this.#wait(WAIT_NOTHING)
@@ -138,13 +134,15 @@ export class Http2Connection implements WireOwner, FrameHandler, OpenConnection,
   }
 
   onHeaders(id: number, endStream: boolean, bytes: Buffer, start: number, end: number): number {
+    this.#reading.spendBlock(end - start)
     const stream = this.#streams.get(id)
     if (stream !== undefined) return this.#trailers(stream, endStream, bytes, start, end)
     // Streams of clients have odd numbers (section 5.1.1).
     if ((id & 1) === 0) return PROTOCOL_ERROR
     if (id <= this.#lastStream) {
       const code = this.#decoder.decode(bytes, start, end, NO_FIELDS)
-      return code !== NO_ERROR || this.#ended.has(id) ? code : STREAM_CLOSED
+      if (code !== NO_ERROR) return code
+      return this.#ended.has(id) ? this.#idle() : STREAM_CLOSED
     }
     if (!this.#isLast) this.#lastStream = id
     if (this.#isLast || this.#streams.size >= STREAMS_MAX) {
@@ -179,16 +177,17 @@ export class Http2Connection implements WireOwner, FrameHandler, OpenConnection,
     if (start === end && !endStream) {
       const code = this.#floods.idle(this.sending.frames)
       if (code !== NO_ERROR) return code
-    } else this.#floods.uploaded()
+    }
     const stream = this.#streams.get(id)
     if (stream === undefined) {
       this.release(flow)
       if (this.#isIdle(id)) return PROTOCOL_ERROR
       return this.#ended.has(id) ? NO_ERROR : this.onStreamError(id, STREAM_CLOSED)
     }
+    if (!stream.wantsNothing && start < end) this.#floods.uploaded()
     // The wire reads long bodies into memory of their own.
     this.wire.bulk = BULK_BODY
-    const code = stream.receive(bytes, start, end, flow, endStream, this.#slot)
+    const code = stream.receive(bytes, start, end, flow, endStream, this.#reading.slot)
     return code === NO_ERROR ? this.#calm : this.onStreamError(id, code)
   }
 
@@ -295,18 +294,22 @@ export class Http2Connection implements WireOwner, FrameHandler, OpenConnection,
 
   closed(stream: Http2Stream, how: Ending): void {
     this.#streams.delete(stream.id)
-    if (how === ANSWERED) this.#floods.answered()
+    if (how === ANSWERED) {
+      // Heads of answers have no window: who reads none of them gets no more.
+      this.replied()
+      if (stream.hasSucceeded && stream.hasReceivedEnd) this.#floods.answered()
+    }
     if (how === RESET || (how === ANSWERED && !stream.hasReceivedEnd)) this.#ended.add(stream.id)
     if (this.#streams.size > 0 || this.#closed) return
     this.wire.bulk = BULK_NONE
-    if (!this.#isReading) this.#afterRead()
+    if (!this.#reading.isRunning) this.afterRead()
   }
 
   // --- the connection's own life ---
 
   onDrain(): void {
     this.sending.flush()
-    if (!this.#closed) this.#afterRead()
+    if (!this.#closed) this.afterRead()
   }
 
   onEnd(): void {
@@ -324,7 +327,7 @@ export class Http2Connection implements WireOwner, FrameHandler, OpenConnection,
     this.#farewell = new Farewell(this.server.timers, this.wire, () => {
       this.#isLast = true
       if (this.#streams.size > 0) this.wire.write(goawayFrame(this.#lastStream, NO_ERROR))
-      else if (!this.#isReading) this.#closeWire()
+      else if (!this.#reading.isRunning) this.#closeWire()
     })
   }
 
@@ -337,7 +340,7 @@ export class Http2Connection implements WireOwner, FrameHandler, OpenConnection,
   }
 
   giveWay(): boolean {
-    if (this.#closed || this.#streams.size > 0 || this.#reader.isWaiting) return false
+    if (this.#closed || this.#streams.size > 0 || this.#reading.holdsBytes) return false
     this.#closeWire()
     return true
   }
@@ -365,7 +368,7 @@ export class Http2Connection implements WireOwner, FrameHandler, OpenConnection,
   #leave(): void {
     if (this.#closed) return
     this.#closed = true
-    this.#reader.isOver = true
+    this.#reading.stop()
     const { timers, connections } = this.server
     timers.remove(this.#timer)
     this.#farewell?.stop()

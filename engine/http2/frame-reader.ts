@@ -67,6 +67,10 @@ const IN_NOTHING = 3
 export class FrameReader {
   /** Frames that have no use are dropped, connections end: for owners that have gone. */
   isOver = false
+  /** Frames that may be begun: reading stops when there are none left. Handlers take more of it for what costs more. */
+  work = Number.POSITIVE_INFINITY
+  /** Where execute() has stopped: `end`, or where the next frame begins that there was no work left for. */
+  stoppedAt = 0
   readonly #handler: FrameHandler
   readonly #frameBytesMax: number
   readonly #blockBytesMax: number
@@ -116,9 +120,14 @@ export class FrameReader {
   /** Reads [start, end) of `bytes`: NO_ERROR, or the connection error that ends it. */
   execute(bytes: Buffer, start: number, end: number): number {
     let at = start
+    this.stoppedAt = end
     while (at < end && !this.isOver) {
       let code = NO_ERROR
       if (this.#state === IN_HEAD) {
+        if (this.work <= 0) {
+          this.stoppedAt = at
+          break
+        }
         if (this.#keptBytes === 0 && end - at >= FRAME_HEAD_BYTES) {
           code = this.#begin(bytes, at)
           at += FRAME_HEAD_BYTES
@@ -168,6 +177,7 @@ export class FrameReader {
   }
 
   #begin(bytes: Buffer, at: number): number {
+    this.work--
     const length = (bytes[at]! << 16) | (bytes[at + 1]! << 8) | bytes[at + 2]!
     const type = bytes[at + 3]!
     this.#length = length

@@ -32,6 +32,9 @@ export let turnStartedAt = performance.now()
 /** Rises when everything written in a round has left: memory lent for that round is free again. */
 export let roundsEnded = 0
 
+/** Rises between polls in which something was written: a share of one poll is counted by it (read-share.ts). */
+export let polls = 0
+
 export function enterTurn(): void {
   if (depth++ === 0) turnStartedAt = performance.now()
 }
@@ -73,6 +76,7 @@ function openRound(): void {
 
 function closeRound(): void {
   isRoundOpen = false
+  polls++
   endRound()
 }
 
