@@ -21,6 +21,8 @@ export interface Framing {
   upgrade: number
   /** Index of the Expect field, or -1. */
   expect: number
+  /** Index of the Keep-Alive field, which is dropped, or -1. */
+  keepAliveHint: number
 }
 
 /**
@@ -58,7 +60,10 @@ export function takeFraming(block: HeaderBlock): Framing {
         if (sameName(text, start, 'connection')) {
           connection = true
           noteConnection(block, i)
-        } else if (sameName(text, start, 'keep-alive')) block.drop(i)
+        } else if (sameName(text, start, 'keep-alive')) {
+          result.keepAliveHint = i
+          block.drop(i)
+        }
         break
       case 14:
         if (sameName(text, start, 'content-length')) noteLength(block, i)
@@ -93,7 +98,8 @@ const result: Framing = {
   keepAlive: false,
   wantsUpgrade: false,
   upgrade: -1,
-  expect: -1
+  expect: -1,
+  keepAliveHint: -1
 }
 
 /** Further tokens of Connection: names of fields that end here. */
@@ -110,6 +116,7 @@ function reset(framing: Framing): void {
   framing.wantsUpgrade = false
   framing.upgrade = -1
   framing.expect = -1
+  framing.keepAliveHint = -1
   if (named.length > 0) named.length = 0
 }
 

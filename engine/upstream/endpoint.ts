@@ -69,8 +69,9 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
       }
     }
     const pool = this.#addresses.pick(null)
-    if (pool === null || pool.idle === 0) this.dial(new Attempt(ex, this))
-    else this.#reuse(ex, pool)
+    const connection = pool?.take()
+    if (connection === undefined) this.dial(new Attempt(ex, this))
+    else this.#reuse(ex, pool!, connection)
   }
 
   /** Sends ex by HTTP/2: over a connection with room if there is one, else when there is. */
@@ -80,12 +81,12 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     else this.dial(new Attempt(ex, this, version))
   }
 
-  /** Sends ex over an idle connection of `pool`, which has one. */
-  #reuse(ex: Exchange, pool: Pool): void {
+  /** Sends ex over `connection`, which has been taken from `pool`. */
+  #reuse(ex: Exchange, pool: Pool, connection: Http1Upstream): void {
     this.#addresses.next++
     ex.attempts++
     ex.endpoint = pool.label
-    pool.take()!.begin(ex)
+    connection.begin(ex)
     // Body bytes may have come while a hook or a full pool held the exchange back.
     this.events.onServerReady(ex)
   }
@@ -123,9 +124,13 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     }
     if (attempt.dials.length > 0) return
     // At the limit an idle connection to another address is better than waiting.
-    const other = pools.find(({ idle }) => idle > 0)
-    if (other === undefined) this.#queue(attempt)
-    else this.#resume(attempt, other)
+    for (const other of pools) {
+      const connection = other.take()
+      if (connection === undefined) continue
+      this.#resume(attempt, other, connection)
+      return
+    }
+    this.#queue(attempt)
   }
 
   #resolveFirst(attempt: Attempt): void {
@@ -296,14 +301,14 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
 
   offer(pool: Pool): boolean {
     if (this.#waiting.length === 0) return false
-    this.#resume(this.#waiting.shift()!, pool)
+    this.#resume(this.#waiting.shift()!, pool, pool.take()!)
     return true
   }
 
-  #resume(attempt: Attempt, pool: Pool): void {
+  #resume(attempt: Attempt, pool: Pool, connection: Http1Upstream): void {
     this.timers.remove(attempt.timer)
     attempt.ex.pending = null
-    this.#reuse(attempt.ex, pool)
+    this.#reuse(attempt.ex, pool, connection)
   }
 
   closed(): void {

@@ -9,6 +9,7 @@ import type { ServerEvents, ServerStream, SpliceEnd } from '#engine/contract/tra
 import { writeChunk } from '#engine/http/chunked.ts'
 import { takeFraming } from '#engine/http/fields.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
+import { parseKeepAlive, usableMs } from '#engine/http/keep-alive.ts'
 import { type Llhttp, RESPONSE } from '#engine/http/llhttp.ts'
 import { HEAD_NO_BODY, HEAD_OK, HEAD_REFUSED, type MessageHandler, type Parser } from '#engine/http/llhttp-parser.ts'
 import { hasNoContent, safeTrailers } from '#engine/http/status.ts'
@@ -47,6 +48,14 @@ export interface Home {
 export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
   /** Requests sent over this connection so far. */
   served = 0
+  /** Of those, as many as its server takes. */
+  servedMax = Number.POSITIVE_INFINITY
+  /** So long it may be idle before its server closes it. */
+  idleMs = Number.POSITIVE_INFINITY
+  /** Idle, it is not to be used from then on (performance.now()). */
+  idleUntil = Number.POSITIVE_INFINITY
+  /** What was read last of what its server says of it. */
+  #hint = ''
   /** Expires an idle connection; armed by the pool. */
   readonly idleTimer: WheelTimer
   readonly #home: Home
@@ -185,6 +194,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
     // llhttp also knows other protocols and versions, and ignores line ends before the head.
     if (!this.#block.text.startsWith('HTTP/1.') || status < 100) return HEAD_REFUSED
     if (framing.upgrade >= 0) this.#block.drop(framing.upgrade)
+    if (framing.keepAliveHint >= 0) this.#takeHint(this.#block.value(framing.keepAliveHint))
     if (status < 200 || status === 204) {
       // Neither has content or a length (RFC 9110 section 8.6); forwarding one confuses clients.
       this.#block.remove('content-length')
@@ -207,6 +217,15 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
     if (!noContent && framing.length > READ_BYTES) this.#wire.bulk = BULK_LONG
     this.#home.events.onResponse(ex)
     return ex.method === 'HEAD' ? HEAD_NO_BODY : HEAD_OK
+  }
+
+  /** Servers say the same with each answer, but for what is left of `max`. */
+  #takeHint(value: string): void {
+    if (value === this.#hint) return
+    this.#hint = value
+    const hint = parseKeepAlive(value)
+    this.idleMs = usableMs(hint)
+    this.servedMax = this.served + hint.max
   }
 
   onBody(start: number, end: number): void {

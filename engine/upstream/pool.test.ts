@@ -4,6 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { TimerWheel } from '#engine/kit/timer-wheel.ts'
+import { answering } from '#engine/testing/downstream-support.ts'
 import { type Origin, startOrigin, statuses } from '#engine/testing/origin.ts'
 import { exchangeRaw, type RawClient, rawClient, rawServer } from '#engine/testing/raw.ts'
 import { startStack } from '#engine/testing/stack.ts'
@@ -138,6 +140,50 @@ for (const sockets of ['handles', 'net'] as const) {
       while (stack.upstream.counts().idle > 0) await turn()
       stack.close()
       origin.close()
+    })
+
+    for (const [hint, connections, idle] of [
+      ['timeout=0', 3, 0],
+      ['max=1', 2, 1],
+      ['timeout=5, max=0', 3, 0],
+      ['timeout=5', 1, 1],
+      ['nonsense', 1, 1]
+    ] as const) {
+      it(`three requests to a server that says Keep-Alive: ${hint}`, async () => {
+        const server = await answering(OK.replace('\r\n', `\r\nKeep-Alive: ${hint}\r\n`))
+        const stack = await startStack({ upstream: server.port, sockets })
+        for (let i = 0; i < 3; i++) deepEqual(statuses(await exchangeRaw(stack.port, POST)), [200])
+        equal(server.accepted(), connections)
+        deepEqual(stack.upstream.counts(), { idle, busy: 0 })
+        stack.close()
+      })
+    }
+
+    it('a connection is given up before its server closes it', async () => {
+      const server = await answering(OK.replace('\r\n', '\r\nKeep-Alive: timeout=10\r\n'))
+      let now = performance.now()
+      const timers = new TimerWheel(() => now)
+      const stack = await startStack({ upstream: server.port, sockets, timers, idleTimeoutMs: 90_000 })
+      await exchangeRaw(stack.port, POST)
+      now = performance.now() + 8_000
+      timers.advance()
+      deepEqual(stack.upstream.counts(), { idle: 1, busy: 0 })
+      now += 1_100
+      timers.advance()
+      deepEqual(stack.upstream.counts(), { idle: 0, busy: 0 })
+      stack.close()
+    })
+
+    it('nor is it used when the loop was too busy to give it up in time', async () => {
+      const server = await answering(OK.replace('\r\n', '\r\nKeep-Alive: timeout=1\r\n'))
+      const frozen = performance.now()
+      const stack = await startStack({ upstream: server.port, sockets, timers: new TimerWheel(() => frozen) })
+      await exchangeRaw(stack.port, POST)
+      const busyUntil = performance.now() + 520
+      while (performance.now() < busyUntil);
+      deepEqual(statuses(await exchangeRaw(stack.port, POST)), [200])
+      equal(server.accepted(), 2)
+      stack.close()
     })
 
     it('speaks to a unix socket, and says so when there is none', async () => {

@@ -58,11 +58,17 @@ export class Pool implements Home {
 
   /** An idle connection, now busy, or undefined. */
   take(): Http1Upstream | undefined {
-    const connection = this.#idle.pop()
-    if (connection === undefined) return undefined
-    this.#owner.timers.disarm(connection.idleTimer)
-    this.busy++
-    return connection
+    for (let connection = this.#idle.at(-1); connection !== undefined; connection = this.#idle.at(-1)) {
+      if (connection.idleUntil > turnStartedAt) {
+        this.#idle.pop()
+        this.#owner.timers.disarm(connection.idleTimer)
+        this.busy++
+        return connection
+      }
+      // Its timer is late: the loop has been busy, and the server may have closed it by now.
+      connection.close()
+    }
+    return undefined
   }
 
   /** One that was dialled. */
@@ -73,14 +79,16 @@ export class Pool implements Home {
 
   release(connection: Http1Upstream): void {
     const max = this.#owner.requestsPerConnectionMax
-    if ((max > 0 && connection.served >= max) || this.#owner.isCrowded) {
+    const { served, servedMax, idleMs } = connection
+    if ((max > 0 && served >= max) || served >= servedMax || idleMs === 0 || this.#owner.isCrowded) {
       connection.close()
       return
     }
     this.busy--
+    connection.idleUntil = turnStartedAt + idleMs
     this.#idle.push(connection)
     if (this.#owner.offer(this)) return
-    this.#owner.timers.arm(connection.idleTimer, turnStartedAt, this.#owner.idleTimeoutMs)
+    this.#owner.timers.arm(connection.idleTimer, turnStartedAt, Math.min(this.#owner.idleTimeoutMs, idleMs))
   }
 
   gone(connection: Http1Upstream): void {
