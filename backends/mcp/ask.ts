@@ -46,30 +46,39 @@ export function ask(asking: Asking, message: RpcRequest, events: LinkEvents, jso
   return gently(
     rest,
     (failure) => events.failed(failure),
-    (settled) => {
-      const answered: LinkEvents['answered'] = (response) => {
-        settled(null)
-        events.answered(response)
-      }
-      const bytes = (given: Buffer): void => {
-        settled(null)
-        events.answeredBytes!(given)
-      }
-      const failed: LinkEvents['failed'] = (failure) => {
-        settled(failure)
-        events.failed(failure)
-      }
-      const { answeredBytes, hinted } = events
-      const own: LinkEvents = {
-        message: (given, id) => events.message(given, id),
-        answered,
-        ...(answeredBytes === undefined ? {} : { answeredBytes: bytes }),
-        ...(hinted === undefined ? {} : { hinted: (ttlMs, cacheScope) => events.hinted!(ttlMs, cacheScope) }),
-        failed
-      }
-      return put(asking, message, own, json)
-    }
+    (settled, isWaited) => put(asking, message, isWaited ? settling(events, settled) : aside(settled), json)
   )
+}
+
+/** Nobody waits: only whether an answer comes is of interest. */
+const aside = (settled: (failure: LinkFailure | null) => void): LinkEvents => ({
+  message() {},
+  answered: () => settled(null),
+  failed: settled
+})
+
+function settling(events: LinkEvents, settled: (failure: LinkFailure | null) => void): LinkEvents {
+  const { answeredBytes, hinted } = events
+  return {
+    message: (given, id) => events.message(given, id),
+    answered(response) {
+      settled(null)
+      events.answered(response)
+    },
+    ...(answeredBytes === undefined
+      ? {}
+      : {
+          answeredBytes(given: Buffer) {
+            settled(null)
+            events.answeredBytes!(given)
+          }
+        }),
+    ...(hinted === undefined ? {} : { hinted: (ttlMs, cacheScope) => events.hinted!(ttlMs, cacheScope) }),
+    failed(failure) {
+      settled(failure)
+      events.failed(failure)
+    }
+  }
 }
 
 function put(asking: Asking, message: RpcRequest, events: LinkEvents, json?: Buffer): () => void {

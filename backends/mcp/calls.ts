@@ -2,7 +2,9 @@
 import type { Said } from '#engine/contract/model-use.ts'
 import { ask } from './ask.ts'
 import { type Core, failureText } from './core.ts'
+import { lacks } from './declared.ts'
 import type { Reply } from './downstream/reply.ts'
+import { extend } from './extensions.ts'
 import { fail, forward, under } from './forward.ts'
 import { list } from './lists/serve.ts'
 import { LISTS, type ListKind } from './merge.ts'
@@ -53,7 +55,7 @@ export function handle(core: Core, reply: Reply, session: Session, message: RpcR
   const call = { core, reply, session, message, params: message.params ?? {}, bytes }
   const handler = METHODS.get(message.method)
   if (handler !== undefined) handler(call)
-  else if (core.names.isTagged) reply.error(message.id, METHOD_NOT_FOUND, 'Method not found')
+  else if (core.names.isTagged) extend(core, reply, session, message)
   else pass(call, core.peers.all[0]!, message.params ?? null)
 }
 
@@ -175,8 +177,8 @@ function byReference(call: Call): void {
   const plain = isPrompt && core.names.isTagged && !core.names.isPrefixed
   if (plain) {
     ownersOf(core, reply, call.session, 'prompt', value, null, undefined, (owners) => {
-      const [owned] = Array.isArray(owners) ? (owners as readonly Owned[]) : []
-      completes(call, ref, kind, field, owned ?? null)
+      const [owned, other] = Array.isArray(owners) ? (owners as readonly Owned[]) : []
+      completes(call, ref, kind, field, other === undefined ? (owned ?? null) : null)
     })
   } else completes(call, ref, kind, field, isPrompt ? core.names.ownerOfName(value) : core.names.ownerOfUri(value))
 }
@@ -226,7 +228,11 @@ function everywhere(call: Call): void {
     pass(call, core.peers.all[0]!, message.params ?? null)
     return
   }
-  const targets = core.peers.all
+  const targets = core.peers.all.filter((target) => !lacks(core.declaredOf(session, target), message.method))
+  if (targets.length === 0) {
+    reply.error(message.id, METHOD_NOT_FOUND, 'Method not found')
+    return
+  }
   const finish = under(session, message.id, [...core.names.targets])
   const headers = core.peers.headersOf(reply.ex)
   const outcomes: (RpcResponse | { readonly failure: LinkFailure; readonly target: string })[] = []

@@ -4,7 +4,7 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { McpItem } from '#engine/contract/mcp-use.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { addRules } from '#engine/ir/mcp-rules.ts'
-import type { McpBackend } from '#engine/ir/snapshot.ts'
+import type { McpBackend, McpTarget } from '#engine/ir/snapshot.ts'
 import type { Asking } from './ask.ts'
 import { workerState } from './bridge/era-target.ts'
 import { passesTokens } from './challenge.ts'
@@ -13,11 +13,14 @@ import { News } from './lists/news.ts'
 import { Composed } from './lists/show.ts'
 import { Names } from './names.ts'
 import { Peers } from './peers.ts'
-import { TargetRest } from './rest.ts'
+import type { TargetRest } from './rest.ts'
 import { compileRules, type ItemGate } from './rules.ts'
 import { Seal } from './seal.ts'
 import { type Session, type Sessions, sessionsOf } from './session.ts'
 import type { LinkFailure, Target } from './target.ts'
+
+/** Names that are said to collide: more of them say nothing new. */
+const COLLISIONS_MAX = 256
 
 export class Core {
   readonly backend: McpBackend
@@ -33,6 +36,7 @@ export class Core {
   readonly hasTokens: boolean
   /** By target: those that are silent are not waited for, where others can be listed without them. */
   readonly #rests: ReadonlyMap<string, TargetRest>
+  readonly #collisions = new Set<string>()
   /** By target; null: everybody may everything of it. */
   readonly #gates: ReadonlyMap<string, ItemGate | null>
 
@@ -51,7 +55,7 @@ export class Core {
     const seal = new Seal(backend.session.key, context.secret, `session ${context.name}`)
     this.sessions = sessionsOf(context.upstream, context.name, seal, backend.session.idleMs, context.ended)
     const isPatient = backend.failureMode === 'failClosed' || !this.names.isTagged
-    this.#rests = new Map(isPatient ? [] : backend.targets.map(({ name }) => [name, this.#restOf(name)]))
+    this.#rests = new Map(isPatient ? [] : backend.targets.map((target) => [target.name, this.#restOf(target)]))
     // With a key of the configuration another replica may have it in use, and the servers keep it for that one.
     const isOurs = backend.session.key === null
     this.sessions.onIdle = (session) => (isOurs ? this.close(session, new HeaderBlock()) : this.sessions.end(session))
@@ -63,9 +67,11 @@ export class Core {
     )
   }
 
-  #restOf(target: string): TargetRest {
+  #restOf(target: McpTarget): TargetRest {
     const { log, name } = this.context
-    return new TargetRest((level, message) => log(level, `mcp ${name}: target ${target} ${message}`))
+    return workerState().rests.of(name, target, (level, text) =>
+      log(level, `mcp ${name}: target ${target.name} ${text}`)
+    )
   }
 
   /** Null: it is asked, however silent it has been. */
@@ -81,6 +87,20 @@ export class Core {
   /** Null: everybody may everything of `target`. */
   gateOf(target: string): ItemGate | null {
     return this.#gates.get(target) ?? null
+  }
+
+  /** What the target has told this client that it can (declared.ts); null: it is not known. */
+  declaredOf(session: Session, { name, declared = null }: Target): number | null {
+    return session.declared(name) ?? declared
+  }
+
+  /** A plain name that two targets have: nobody can call it, so that no list has it (prefixMode never). Said once. */
+  collides(kind: McpItem['kind'], name: string, target: string): void {
+    const what = `${kind} ${name}`
+    if (this.#collisions.has(what) || this.#collisions.size >= COLLISIONS_MAX) return
+    this.#collisions.add(what)
+    const why = `more targets than one offer the ${kind} ${JSON.stringify(name.slice(0, 128))} (${target} is one)`
+    this.context.log('warn', `mcp ${this.context.name}: ${why}: with prefixMode never it is neither listed nor called`)
   }
 
   mayUse(ex: Exchange, item: McpItem): boolean {

@@ -6,10 +6,11 @@ import { forward } from './forward.ts'
 import { OWN_INFO } from './initialize.ts'
 import { mergeFacts } from './merge.ts'
 import { SUPPORTED_VERSIONS } from './protocol/revisions.ts'
-import { INTERNAL_ERROR, type JsonObject, type RpcRequest } from './rpc.ts'
+import { gently } from './rest.ts'
+import { INTERNAL_ERROR, type JsonObject, type RpcRequest, type RpcResponse } from './rpc.ts'
 import type { Session } from './session.ts'
 import { complete } from './stateless-results.ts'
-import type { LinkFailure, ServerFacts } from './target.ts'
+import type { LinkFailure, ServerFacts, Target } from './target.ts'
 
 export function discover(core: Core, reply: Reply, session: Session, message: RpcRequest): void {
   const [only] = core.peers.all
@@ -41,31 +42,43 @@ class Discovery {
     const { peers, backend } = this.#core
     const headers = peers.headersOf(this.#reply.ex)
     const stops = peers.all.map((target) => {
-      const fail = (failure: LinkFailure): void => {
-        this.#failures.push({ target: target.name, failure })
-        this.#heard()
-      }
-      return peers.link(this.#session, target, headers).request(
-        this.#message,
-        {
-          message() {},
-          failed: fail,
-          answered: (response) => {
-            const facts = 'result' in response ? factsOf(response.result, target.name) : null
-            if (facts === null) {
-              fail({ kind: 'refused', status: null, message: 'does not say what it is' })
-              return
+      const rest = this.#core.restOf(target)
+      const ask = (settled: (failure: LinkFailure | null) => void, isWaited: boolean) =>
+        peers.link(this.#session, target, headers).request(
+          this.#message,
+          {
+            message() {},
+            failed: (failure) => {
+              settled(failure)
+              if (isWaited) this.#failed(target, failure)
+            },
+            answered: (response) => {
+              settled(null)
+              if (isWaited) this.#answered(target, response)
             }
-            this.#facts.set(target.name, facts)
-            this.#heard()
-          }
-        },
-        backend.targetTimeoutMs
-      )
+          },
+          backend.targetTimeoutMs
+        )
+      if (rest === null) return ask(() => undefined, true)
+      return gently(rest, (failure) => this.#failed(target, failure), ask)
     })
     this.#reply.onGone = () => {
       for (const stop of stops) stop()
     }
+  }
+
+  #answered({ name }: Target, response: RpcResponse): void {
+    const facts = 'result' in response ? factsOf(response.result, name) : null
+    if (facts === null) {
+      const message = 'does not say what it is'
+      this.#failures.push({ target: name, failure: { kind: 'refused', status: null, message } })
+    } else this.#facts.set(name, facts)
+    this.#heard()
+  }
+
+  #failed({ name }: Target, failure: LinkFailure): void {
+    this.#failures.push({ target: name, failure })
+    this.#heard()
   }
 
   #heard(): void {

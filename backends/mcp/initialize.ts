@@ -77,10 +77,11 @@ class Beginning {
     return gently(
       rest,
       (failure) => done(null, failure),
-      (settled) =>
+      (settled, isWaited) =>
         begin(order, this.#key, this.#params, (begun, failure) => {
           settled(failure)
-          done(begun, failure)
+          if (isWaited) done(begun, failure)
+          else begun?.link.close()
         })
     )
   }

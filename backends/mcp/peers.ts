@@ -5,6 +5,7 @@ import { HeaderBlock } from '#engine/http/headers.ts'
 import type { McpBackend } from '#engine/ir/snapshot.ts'
 import { EraTarget, workerState } from './bridge/era-target.ts'
 import { STATELESS } from './protocol/revisions.ts'
+import { STATELESS_METHODS } from './protocol/stateless.ts'
 import { Seal } from './seal.ts'
 import type { Session } from './session.ts'
 import type { Link, Target } from './target.ts'
@@ -48,7 +49,7 @@ export class Peers {
   }
 
   /** What targets are told of the client's fields. */
-  headersOf({ request }: Exchange): HeaderBlock {
+  headersOf({ request, mcp }: Exchange): HeaderBlock {
     const headers = new HeaderBlock()
     for (const name of this.#forwarded) {
       // Most are not there, and to find that out is cheap.
@@ -59,6 +60,9 @@ export class Peers {
       request.forEach((name, value) => {
         if (PARAMETER.test(name)) headers.append(name, value)
       })
+      // What it repeats of a method of an extension only its server knows: its names are not the gateway's either.
+      const name = STATELESS_METHODS.has(mcp?.method ?? '') ? undefined : request.get('mcp-name')
+      if (name !== undefined) headers.append('Mcp-Name', name)
     }
     return headers
   }

@@ -1,7 +1,7 @@
 /** Targets that are silent: who waits for them, and how often. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { TargetRest } from './rest.ts'
+import { gently, TargetRest } from './rest.ts'
 import type { LinkFailure } from './target.ts'
 import { hostile } from './targets/hostile.fixture.ts'
 import { gatewayOf, httpTarget, INITIALIZE, mcpOf, post } from './testing/gateway.ts'
@@ -12,7 +12,7 @@ const [RESTS, ASK, PROBE] = [0, 1, 2]
 describe('a target that is silent', () => {
   it('rests for longer and longer, and is asked by one between', () => {
     const said: string[] = []
-    const rest = new TargetRest((level, message) => said.push(`${level} ${message}`))
+    const rest = new TargetRest({ log: (level, message) => void said.push(`${level} ${message}`) })
     equal(rest.enter(0), ASK)
     equal(rest.enter(0), ASK)
     rest.settled(LATE, 100)
@@ -32,6 +32,41 @@ describe('a target that is silent', () => {
     rest.settled({ ...LATE, kind: 'refused' }, now)
     equal(rest.enter(now), ASK)
     deepEqual(said, ['warn does not answer in time: lists are without it until it does', 'info answers again'])
+  })
+
+  it('rests in all workers, until one of them hears of it', () => {
+    const told: [number, number][] = []
+    const here = new TargetRest({ log: () => {}, tell: (...word) => void told.push(word) })
+    const there = new TargetRest({ log: () => {} })
+    here.settled(LATE, 100)
+    deepEqual(told, [[1, 1_000]])
+    there.learn(1, 1_000, 5_000)
+    deepEqual([there.enter(5_900), there.enter(6_100)], [RESTS, PROBE])
+    equal(here.enter(1_200), PROBE)
+    here.settled(null, 1_300)
+    there.learn(...told.at(-1)!, 6_200)
+    equal(there.enter(6_200), ASK)
+  })
+
+  it('is asked aside when it has rested: nobody waits for that', async () => {
+    let now = 0
+    const rest = new TargetRest({ log: () => {} })
+    rest.settled(LATE, performance.now() - 2_000)
+    const failed = Promise.withResolvers<LinkFailure>()
+    let settle: (failure: LinkFailure | null) => void = () => {}
+    const asked: boolean[] = []
+    gently(rest, failed.resolve, (settled, isWaited) => {
+      asked.push(isWaited)
+      settle = settled
+      return () => void now++
+    })
+    equal((await failed.promise).kind, 'timeout')
+    settle(null)
+    gently(rest, failed.reject, (_settled, isWaited) => {
+      asked.push(isWaited)
+      return () => void now++
+    })
+    deepEqual([asked, now], [[false, true], 0])
   })
 
   it('is waited for once: lists come at once without it', async (t) => {

@@ -5,6 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Ended } from '#engine/contract/ended.ts'
 import { Lru } from '#engine/kit/lru.ts'
+import { declaredBy } from './declared.ts'
 import type { Shelf } from './lists/cache.ts'
 import type { Catalog } from './owners.ts'
 import { BRIDGED } from './protocol/revisions.ts'
@@ -22,8 +23,8 @@ interface Sealed {
   /** clientInfo and capabilities of the client's `initialize`. */
   readonly c: JsonObject
   readonly k: JsonObject
-  /** By target: what it calls the session, and its revision. Targets that had failed are missing. */
-  readonly t: Readonly<Record<string, readonly [string | null, string]>>
+  /** By target: what it calls the session, its revision, what it has declared. Targets that had failed are missing. */
+  readonly t: Readonly<Record<string, readonly [string | null, string, number?]>>
   /** The caller (identity.ts). */
   readonly i: string
   /** Issued at, seconds of the epoch. */
@@ -80,6 +81,8 @@ export class Session {
   readonly #hearing = new Map<string, number>()
   /** Lists whose changes a target tells of, as far as it is known here. */
   readonly #told = new Map<string, ReadonlySet<string>>()
+  /** What targets have declared (declared.ts). */
+  readonly #declared = new Map<string, number>()
   #view: string | null = null
   streams = 0
   /** performance.now() of when the other workers were told last that it is in use. */
@@ -96,6 +99,8 @@ export class Session {
     this.client = { info: sealed.c, capabilities: sealed.k }
     this.caller = sealed.i
     this.seats = new Map(Object.entries(sealed.t).map(([name, [upstream, version]]) => [name, { upstream, version }]))
+    for (const [name, [, , declared]] of Object.entries(sealed.t))
+      if (declared !== undefined) this.#declared.set(name, declared)
     this.usedAt = now
   }
 
@@ -113,6 +118,12 @@ export class Session {
   learn(target: string, capabilities: JsonObject): void {
     const told = Object.entries(capabilities).filter(([, can]) => isObject(can) && can.listChanged === true)
     this.#told.set(target, new Set(told.map(([name]) => name)))
+    this.#declared.set(target, declaredBy(capabilities))
+  }
+
+  /** As declaredBy says it; null: it is not known. */
+  declared(target: string): number | null {
+    return this.#declared.get(target) ?? null
   }
 
   tells(target: string, what: string): boolean {
@@ -319,8 +330,9 @@ function sealedOf({ key, version, params, caller, servers }: Beginning): Sealed 
   const c = isObject(clientInfo) ? namesOf(clientInfo) : {}
   const k = isObject(capabilities) ? capabilities : {}
   if (JSON.stringify([c, k]).length > CLIENT_LENGTH_MAX) return null
-  const t: Record<string, readonly [string | null, string]> = {}
-  for (const [name, { upstream, facts }] of servers) t[name] = [upstream, facts.protocolVersion]
+  const t: Record<string, readonly [string | null, string, number]> = {}
+  for (const [name, { upstream, facts }] of servers)
+    t[name] = [upstream, facts.protocolVersion, declaredBy(facts.capabilities)]
   return { n: key, v: version, c, k, t, i: caller, a: Math.floor(Date.now() / 1000) }
 }
 

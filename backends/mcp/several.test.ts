@@ -85,9 +85,18 @@ describe('several targets', () => {
   })
 
   it('with plain names: what two have is ambiguous, what one has is not', async (t) => {
-    const { url } = await two(t, { prefixMode: 'never' })
+    const { url, logged } = await two(t, { prefixMode: 'never' })
     const { client } = await clientOf(t, url)
-    deepEqual(names((await client.listTools()).tools), ['echo', 'only_a', 'only_b'])
+    // Nothing is listed that cannot be called.
+    const { tools } = await client.listTools()
+    deepEqual(names(tools), ['only_a', 'only_b'])
+    for (const { name } of tools) await client.callTool({ name })
+    deepEqual((await client.listPrompts()).prompts, [])
+    await client.listTools()
+    deepEqual(
+      logged.filter((line) => line.includes('prefixMode never')).map((line) => /the (\w+ "\w+")/.exec(line)?.[1]),
+      ['tool "echo"', 'prompt "greet"']
+    )
     await client.callTool({ name: 'only_b' })
     await rejects(client.callTool({ name: 'echo' }), /Ambiguous tool: echo is offered by a, b/)
     await rejects(client.callTool({ name: 'none' }), /Unknown tool: none/)

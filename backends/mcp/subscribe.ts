@@ -5,6 +5,7 @@ import { type Core, failureText } from './core.ts'
 import type { Reply } from './downstream/reply.ts'
 import { OWN_INFO } from './initialize.ts'
 import { outwardMessage } from './messages.ts'
+import type { Owned } from './names.ts'
 import { isObject, META_SERVER_INFO, META_SUBSCRIPTION } from './protocol/stateless.ts'
 import {
   INTERNAL_ERROR,
@@ -85,16 +86,30 @@ class Subscribing {
   /** What the client asks for of this target, under its own names; nothing that is hidden from the caller. */
   #filterFor({ name }: Target): JsonObject {
     const { names } = this.#core
-    const { resourceSubscriptions, ...lists } = this.#filter
-    if (!Array.isArray(resourceSubscriptions)) return lists
-    const uris: string[] = []
-    for (const uri of resourceSubscriptions.slice(0, RESOURCES_MAX)) {
-      const owned = typeof uri === 'string' ? names.ownerOfUri(uri) : null
-      if (owned?.target !== name) continue
-      const item = { kind: 'resource' as const, target: name, name: owned.name, arguments: undefined }
-      if (this.#core.mayUse(this.#reply.ex, item)) uris.push(owned.name)
+    const { resourceSubscriptions, taskIds, ...lists } = this.#filter
+    const uris = this.#own(name, resourceSubscriptions, 'resource', (uri) => names.ownerOfUri(uri))
+    const tasks = this.#own(name, taskIds, 'task', (id) => names.ownerOfTask(id))
+    return {
+      ...lists,
+      ...(uris.length === 0 ? {} : { resourceSubscriptions: uris }),
+      ...(tasks.length === 0 ? {} : { taskIds: tasks })
     }
-    return uris.length === 0 ? lists : { ...lists, resourceSubscriptions: uris }
+  }
+
+  #own(
+    target: string,
+    given: JsonValue | undefined,
+    kind: 'resource' | 'task',
+    ownerOf: (name: string) => Owned | null
+  ) {
+    const own: string[] = []
+    for (const one of Array.isArray(given) ? given.slice(0, RESOURCES_MAX) : []) {
+      const owned = typeof one === 'string' ? ownerOf(one) : null
+      if (owned?.target !== target) continue
+      const item = { kind, target, name: owned.name, arguments: undefined }
+      if (this.#core.mayUse(this.#reply.ex, item)) own.push(owned.name)
+    }
+    return own
   }
 
   #heard({ name }: Target, said: RpcRequest | RpcNotification): void {
@@ -136,13 +151,15 @@ class Subscribing {
 
   #union(): JsonObject {
     const all: Record<string, JsonValue> = {}
-    const uris: JsonValue[] = []
-    for (const [name, agreed] of this.#agreed) {
-      for (const [key] of LIST_FILTERS) if (agreed[key] === true) all[key] = true
-      const own = Array.isArray(agreed.resourceSubscriptions) ? agreed.resourceSubscriptions : []
-      for (const uri of own) if (typeof uri === 'string') uris.push(this.#core.names.uri(name, uri))
+    const uris: string[] = []
+    const tasks: string[] = []
+    for (const [name, { resourceSubscriptions, taskIds, ...lists }] of this.#agreed) {
+      for (const [key] of LIST_FILTERS) if (lists[key] === true) all[key] = true
+      for (const uri of texts(resourceSubscriptions)) uris.push(this.#core.names.uri(name, uri))
+      for (const id of texts(taskIds)) tasks.push(this.#core.names.taskId(name, id))
     }
     if (uris.length > 0) all.resourceSubscriptions = uris
+    if (tasks.length > 0) all.taskIds = tasks
     return all
   }
 
@@ -174,3 +191,6 @@ class Subscribing {
     for (const stop of this.#stops) stop()
   }
 }
+
+const texts = (list: JsonValue | undefined): string[] =>
+  Array.isArray(list) ? list.filter((one) => typeof one === 'string') : []

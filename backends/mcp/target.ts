@@ -97,6 +97,8 @@ export interface ListenEvents {
 export interface Target {
   readonly name: string
   readonly kind: 'http' | 'sse' | 'stdio' | 'openapi'
+  /** What it has told clients without sessions that it can, as declaredBy says it; null: it has not been asked. */
+  readonly declared?: number | null
   open(options: LinkOptions): Link
 }
 

@@ -15,6 +15,8 @@ export type Word =
   | { readonly kind: 'turn'; readonly to: string; readonly turn: string; readonly event: TurnEvent }
   | { readonly kind: 'response'; readonly key: string; readonly response: RpcResponse }
   | { readonly kind: 'state'; readonly key: string; readonly change: StateChange }
+  /** A target has been silent so often, or, 0, answers again; for milliseconds. */
+  | { readonly kind: 'silence'; readonly place: string; readonly silences: number; readonly restMs: number }
   | { readonly kind: 'listChanged'; readonly backend: string; readonly target: string; readonly what: Listed }
 
 /** A retry for a call that waits elsewhere. */

@@ -4,6 +4,7 @@
  */
 
 import { BRIDGED, STATELESS } from '#backends/mcp/protocol/revisions.ts'
+import { Rests } from '#backends/mcp/rest.ts'
 import type { RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/rpc.ts'
 import type { Seal } from '#backends/mcp/seal.ts'
 import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/target.ts'
@@ -21,10 +22,11 @@ export interface BridgeState {
   readonly bus: Bus
   readonly held: HeldCalls
   readonly states: SessionStates
+  readonly rests: Rests
 }
 
 export function bridgeState(bus: Bus): BridgeState {
-  return { bus, held: new HeldCalls(bus), states: new SessionStates(bus) }
+  return { bus, held: new HeldCalls(bus), states: new SessionStates(bus), rests: new Rests(bus) }
 }
 
 let state: BridgeState | null = null
@@ -50,6 +52,11 @@ export class EraTarget implements Target {
     this.raw = raw
     this.states = states
     this.#stateless = { raw, eras: new Eras(raw), pool: new UpstreamPool(raw), held, seal }
+  }
+
+  get declared(): number | null {
+    const { eras, pool } = this.#stateless
+    return eras.declared ?? pool.declared
   }
 
   open(options: LinkOptions): Link {
@@ -87,6 +94,8 @@ class BeginningLink implements Link {
     if (message.method !== 'initialize' || this.#link.upstreamSession !== null)
       return this.#link.request(message, events, timeoutMs, json)
     let isOver = false
+    const endsAt = performance.now() + timeoutMs
+    const leftMs = (): number => (timeoutMs === 0 ? 0 : Math.max(1, Math.ceil(endsAt - performance.now())))
     const fallBack = (refused: RpcResponse | LinkFailure): void => {
       const give = (): void => {
         if ('kind' in refused) events.failed(refused)
@@ -96,7 +105,7 @@ class BeginningLink implements Link {
         give()
         return
       }
-      probe(this.#target.raw, this.#options, timeoutMs, (era) => {
+      probe(this.#target.raw, this.#options, leftMs(), (era) => {
         if (isOver) return
         if (era !== 'stateless') {
           give()
@@ -104,7 +113,7 @@ class BeginningLink implements Link {
         }
         this.#link.release()
         this.#link = new StatefulLink(this.#target, this.#options)
-        leave = this.#link.request(message, events, timeoutMs)
+        leave = this.#link.request(message, events, leftMs())
       })
     }
     const heard: LinkEvents = {

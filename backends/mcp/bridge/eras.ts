@@ -4,6 +4,7 @@
  */
 
 import { randomBytes } from 'node:crypto'
+import { declaredBy } from '#backends/mcp/declared.ts'
 import { type Era, STATELESS } from '#backends/mcp/protocol/revisions.ts'
 import {
   HEADER_MISMATCH,
@@ -21,7 +22,8 @@ const REMEMBERED_MS = 300_000
 /** A child that says nothing to discovery for so long is of the old era; milliseconds. */
 const SILENCE_MS = 3_000
 
-type Learnt = (era: Era | LinkFailure) => void
+/** `declared`: of a stateless server, as declaredBy says it. */
+type Learnt = (era: Era | LinkFailure, declared?: number) => void
 
 /** What an answer to `server/discover` proves; a failure: nothing, and the server cannot be used. */
 export function eraByAnswer(response: RpcResponse): Era | LinkFailure {
@@ -53,6 +55,8 @@ export class Eras {
   readonly #raw: Target
   #era: Era | null = null
   #until = 0
+  /** What a stateless server has declared; null: it has not been asked. */
+  declared: number | null = null
   #waiting: { readonly options: LinkOptions; readonly timeoutMs: number; readonly then: Learnt }[] | null = null
 
   constructor(raw: Target) {
@@ -95,10 +99,11 @@ export class Eras {
       this.#waiting = null
       return
     }
-    const done = (era: Era | LinkFailure): void => {
+    const done: Learnt = (era, declared) => {
       const waiting = this.#waiting ?? []
       if (typeof era === 'string') {
         this.#waiting = null
+        this.declared = declared ?? null
         this.#remember(era)
         for (const { then } of waiting) then(era)
         return
@@ -116,11 +121,11 @@ export function probe(raw: Target, options: LinkOptions, timeoutMs: number, then
   // Of its own also where other workers ask the same: whoever is done ends the child.
   const sessionKey = `${options.sessionKey}.probe.${randomBytes(9).toString('base64url')}`
   const link = raw.open({ ...options, sessionKey, upstreamSession: null, version: STATELESS })
-  const done = (era: Era | LinkFailure): void => {
+  const done: Learnt = (era, declared) => {
     // A child that has been asked before its handshake may not take one any more.
     if (isChild) link.close()
     else link.release()
-    then(era)
+    then(era, declared)
   }
   const silence = timeoutMs > 0 ? Math.min(timeoutMs, SILENCE_MS) : SILENCE_MS
   const question = discoverFor({ clientInfo: { name: 'weir', version: '1' }, capabilities: {} }, 'weir-era')
@@ -128,7 +133,10 @@ export function probe(raw: Target, options: LinkOptions, timeoutMs: number, then
     question,
     {
       message: () => undefined,
-      answered: (response) => done(eraByAnswer(response)),
+      answered: (response) => {
+        const facts = 'result' in response ? factsOf(response.result, '') : null
+        done(eraByAnswer(response), facts === null ? undefined : declaredBy(facts.capabilities))
+      },
       failed: (why) => done(eraByFailure(why, raw.kind))
     },
     isChild ? silence : timeoutMs

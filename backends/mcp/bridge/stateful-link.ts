@@ -1,6 +1,7 @@
 /** A link for the session of a stateful client with a stateless server: what the server does not keep is kept here. */
 
 import { BRIDGED, STATELESS } from '#backends/mcp/protocol/revisions.ts'
+import { STATEFUL_METHODS } from '#backends/mcp/protocol/stateful.ts'
 import { LOG_LEVELS, STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
 import {
   INVALID_PARAMS,
@@ -77,7 +78,9 @@ export class StatefulLink implements Link {
       states.change(key, { kind, uri })
       return {}
     }
-    if (STATELESS_METHODS.has(method) && method !== 'subscriptions/listen') return null
+    // What no revision has is of an extension.
+    const isTheirs = STATELESS_METHODS.has(method) || !STATEFUL_METHODS.has(method)
+    if (isTheirs && method !== 'subscriptions/listen') return null
     return { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` }
   }
 

@@ -42,14 +42,16 @@ export class StatelessLink implements Link {
     const message = this.#claimed(given)
     let isOver = false
     let leave = (): void => undefined
+    const endsAt = performance.now() + timeoutMs
     // Nothing is told before this returns.
     queueMicrotask(() => {
       if (isOver) return
       const { eras } = this.#parts
       const go = (era: Era | LinkFailure): void => {
         if (isOver) return
-        if (era === 'stateless') leave = this.#direct(message, events, timeoutMs, json)
-        else if (era === 'stateful') leave = this.#bridged(message, events, timeoutMs)
+        const leftMs = timeoutMs === 0 ? 0 : Math.max(1, Math.ceil(endsAt - performance.now()))
+        if (era === 'stateless') leave = this.#direct(message, events, leftMs, json)
+        else if (era === 'stateful') leave = this.#bridged(message, events, leftMs)
         else events.failed(era)
       }
       const { known } = eras

@@ -4,6 +4,7 @@
  * stream of unasked messages is of that call and of nobody else's.
  */
 import { createHash, randomBytes } from 'node:crypto'
+import { declaredBy } from '#backends/mcp/declared.ts'
 import type { LinkFailure, LinkOptions, Target } from '#backends/mcp/target.ts'
 import { failure } from './events.ts'
 import type { Claim } from './stateless-client.ts'
@@ -32,6 +33,8 @@ export class UpstreamPool {
   readonly #idleMs: number
   readonly #kept = new Map<string, UpstreamSession[]>()
   #count = 0
+  /** What the server has declared to the last of them; null: to nobody yet. */
+  declared: number | null = null
 
   constructor(raw: Target, idleMs = IDLE_MS) {
     this.#raw = raw
@@ -70,6 +73,7 @@ export class UpstreamPool {
         then(why)
         return
       }
+      this.declared = declaredBy(session.facts.capabilities)
       this.#keep(key, session)
       stop = this.#hand(session, asked, then)
     })

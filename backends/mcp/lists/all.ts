@@ -1,5 +1,6 @@
 /** Lists of targets: asked to their last page, or remembered. */
 import { type Asking, ask } from '#backends/mcp/ask.ts'
+import { lacks } from '#backends/mcp/declared.ts'
 import type { ListKind } from '#backends/mcp/merge.ts'
 import type { Names } from '#backends/mcp/names.ts'
 import { isObject } from '#backends/mcp/read-rpc.ts'
@@ -44,6 +45,10 @@ export interface ListOrder {
 export function listAll(asking: Asking, order: ListOrder, done: (listed: ListedBy) => void): () => void {
   const { method, kind, meta, wanted } = order
   const { news, session, headers, target } = asking
+  if (isWanting(asking, method)) {
+    done({ target: target.name, pages: [], isKnown: true, failure: null, error: WITHOUT })
+    return nothing
+  }
   const shelf = news.shelf(target.name)
   const params: JsonObject = meta === null ? {} : { _meta: meta }
   const place = placeOf({ cache: news.cache, shelf, session, headers, method, kind, params, isWhole: true })
@@ -58,6 +63,12 @@ export function listAll(asking: Asking, order: ListOrder, done: (listed: ListedB
 }
 
 const nothing = (): void => undefined
+
+const WITHOUT = { code: METHOD_NOT_FOUND, message: 'Method not found' }
+
+/** The target has declared what it has, and this is not there. */
+const isWanting = ({ session, target }: Asking, method: string): boolean =>
+  lacks(session.declared(target.name) ?? target.declared ?? null, method)
 
 class Paging implements LinkEvents {
   readonly #asking: Asking
@@ -151,7 +162,11 @@ class Paging implements LinkEvents {
   }
 
   #end(failure: LinkFailure | null, error: ListedBy['error'] = null): void {
-    this.#done({ target: this.#asking.target.name, pages: this.#pages, isKnown: false, failure, error })
+    const { target } = this.#asking
+    // It may only have become known with this question that it was one too many.
+    const isEmpty = (failure !== null || error !== null) && isWanting(this.#asking, this.#order.method)
+    if (isEmpty) this.#done({ target: target.name, pages: [], isKnown: false, failure: null, error: WITHOUT })
+    else this.#done({ target: target.name, pages: this.#pages, isKnown: false, failure, error })
   }
 }
 

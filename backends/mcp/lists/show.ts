@@ -66,13 +66,13 @@ export class Composed {
 export function shownList(shown: Shown, id: RpcId, parts: readonly Part[], isKept: boolean): Buffer[] {
   const { core, ex, kind, rest } = shown
   const { names, composed } = core
-  // Plain names of several targets: whoever has one first keeps it, and nobody can call what two have.
-  const seen = names.isTagged && !names.isPrefixed && kind.by === 'name' ? new Set<string>() : null
+  const isPlainOfMany = names.isTagged && !names.isPrefixed && kind.by === 'name'
+  const owners = isPlainOfMany ? ownersOf(core, ex, kind, parts) : null
   const runs: Run[] = []
   const item = new Item(kind.kind)
   for (const { target, pages } of parts) {
     item.target = target
-    for (const page of pages) addRuns(core, ex, item, page, seen, runs)
+    for (const page of pages) addRuns(core, ex, item, page, owners, runs)
   }
   const head = Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"${kind.key}":[`)
   const tail = Buffer.from(rest === '' ? ']}}' : `],${rest}}}`)
@@ -116,7 +116,31 @@ function itemsOf(runs: readonly Run[]): Buffer {
   return items
 }
 
-function addRuns(core: Core, ex: Exchange, item: Item, page: Page, seen: Set<string> | null, runs: Run[]): void {
+/** Who has a plain name that several may have; null: more than one, so that nobody can call it (calls.ts). */
+type Owners = Map<string, string | null>
+
+function ownersOf(core: Core, ex: Exchange, kind: ListKind, parts: readonly Part[]): Owners {
+  const owners: Owners = new Map()
+  const item = new Item(kind.kind)
+  for (const { target, pages } of parts) {
+    item.target = target
+    const gate = core.gateOf(target)
+    for (const name of pages.flatMap((page) => page.names)) {
+      item.name = name
+      // What is hidden does not make a name ambiguous.
+      if (gate !== null && !gate(ex, item)) continue
+      const owner = owners.get(name)
+      if (owner === undefined) owners.set(name, target)
+      else if (owner !== target) {
+        owners.set(name, null)
+        core.collides(kind.kind, name, target)
+      }
+    }
+  }
+  return owners
+}
+
+function addRuns(core: Core, ex: Exchange, item: Item, page: Page, owners: Owners | null, runs: Run[]): void {
   const { names } = page
   const gate = core.gateOf(item.target)
   let first = -1
@@ -124,9 +148,10 @@ function addRuns(core: Core, ex: Exchange, item: Item, page: Page, seen: Set<str
     const name = names[i]!
     item.name = name
     let isShown = gate === null || gate(ex, item)
-    if (isShown && seen !== null) {
-      isShown = !seen.has(name)
-      if (isShown) seen.add(name)
+    if (isShown && owners !== null) {
+      isShown = owners.get(name) === item.target
+      // A server that lists a name twice has one of it.
+      if (isShown) owners.set(name, null)
     }
     if (isShown && first < 0) first = i
     else if (!isShown && first >= 0) {

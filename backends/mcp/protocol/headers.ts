@@ -7,6 +7,7 @@ import { INVALID_PARAMS, METHOD_NOT_FOUND, type RpcFault, type RpcRequest } from
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { decodeFieldValue, encodeFieldValue } from './field-values.ts'
 import { eraOf, isStatelessDate, SUPPORTED_VERSIONS } from './revisions.ts'
+import { STATEFUL_METHODS } from './stateful.ts'
 import {
   HEADER_MISMATCH,
   isObject,
@@ -76,13 +77,15 @@ function mirrorRefusal(headers: HeaderBlock, message: RpcRequest): Refusal | nul
   if (method !== message.method)
     return mismatch(`Mcp-Method header value ${quote(method)} does not match body value ${quote(message.method)}`)
   const known = STATELESS_METHODS.get(message.method)
-  // Unknown method: 404 with a JSON-RPC body, so that nobody takes it for a server of the other era.
-  if (known === undefined || known.owner === 'client')
+  // Not of this era: 404 with a JSON-RPC body, so that nobody takes it for a server of the other one.
+  if (known === undefined ? STATEFUL_METHODS.has(message.method) : known.owner === 'client')
     return { status: 404, error: { code: METHOD_NOT_FOUND, message: `Method not found: ${plain(message.method)}` } }
-  if (known.named === null) return null
+  // A method of an extension: what its name mirrors, if it has one, only its server knows.
+  if (known === undefined || known.named === null) return null
   const field = headers.get('mcp-name')
   const value = message.params?.[known.named]
-  if (field === undefined) return mismatch('the Mcp-Name header is missing')
+  // The base protocol asks for it of three methods; that of tasks is asked for by an extension, of clients alone.
+  if (field === undefined) return known.named === 'taskId' ? null : mismatch('the Mcp-Name header is missing')
   const name = decodeFieldValue(field)
   if (name === null) return mismatch('the Mcp-Name header has characters that it must not have')
   if (name !== value) return mismatch(`Mcp-Name header value ${quote(name)} does not match body value ${quote(value)}`)

@@ -7,7 +7,7 @@ export interface Method {
    */
   readonly owner: 'tool' | 'prompt' | 'resource' | 'task' | 'reference' | 'all' | 'client' | 'gateway'
   /** Parameter that names it: mirrored as Mcp-Name in the stateless era. Null: nothing is named. */
-  readonly named: 'name' | 'uri' | null
+  readonly named: 'name' | 'uri' | 'taskId' | null
   /** Whether a server may answer with a request for input (2026-07-28, basic/patterns/mrtr, Supported Requests). */
   readonly asksBack: boolean
   /** Whether its results carry ttlMs and cacheScope (2026-07-28, server/utilities/caching). */

@@ -13,10 +13,10 @@ export const STATELESS_METHODS: MethodTable = new Map([
   ['resources/read', method('resource', { named: 'uri', asksBack: true, cacheable: true })],
   ['completion/complete', method('reference')],
   ['subscriptions/listen', method('all')],
-  // The extension io.modelcontextprotocol/tasks.
-  ['tasks/get', method('task')],
-  ['tasks/update', method('task')],
-  ['tasks/cancel', method('task')],
+  // The extension io.modelcontextprotocol/tasks; SEP-2663, Streamable HTTP: Routing Headers.
+  ['tasks/get', method('task', { named: 'taskId' })],
+  ['tasks/update', method('task', { named: 'taskId' })],
+  ['tasks/cancel', method('task', { named: 'taskId' })],
   // Requests within a result, never by themselves.
   ['sampling/createMessage', method('client')],
   ['elicitation/create', method('client')],

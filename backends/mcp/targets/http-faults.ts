@@ -1,5 +1,4 @@
 /** What goes wrong between the gateway and a server, in the words of a link. */
-import { INVALID_REQUEST, type RpcResponse } from '#backends/mcp/rpc.ts'
 import type { LinkFailure } from '#backends/mcp/target.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
@@ -30,12 +29,52 @@ export function faultOf(code: ErrorCode): LinkFailure {
   return { kind, status: null, message: ERRORS[code].message }
 }
 
-/** Some servers answer 400 where MCP says 404: the reference examples do, with this code and these words. */
-export function saysExpired(status: number, response: RpcResponse): boolean {
-  if (status !== 400 || !('error' in response)) return false
-  const { code, message } = response.error
-  return (code === -32000 || code === -32001 || code === INVALID_REQUEST) && /\bsession\b/i.test(message)
+/** Statuses that servers give, besides the 404 of MCP, to a session that they do not know: 400 mostly, rmcp 401. */
+const DOUBTFUL: ReadonlySet<number> = new Set([400, 401, 410])
+const CODES: ReadonlySet<string> = new Set(['-32000', '-32001', '-32600'])
+const SESSION = /\bsession\b/i
+const UNKNOWN =
+  /\b(?:not found|no valid|invalid|unknown|expired|terminated|closed|no longer|does not exist|not exist)\b/i
+
+/** Whether an answer to such a status may be about the session: only then is it worth reading. */
+export const mayBeExpired = (status: number, hasSession: boolean): boolean => hasSession && DOUBTFUL.has(status)
+
+/**
+ * Whether it is. The reference servers answer with a JSON-RPC error without an id ("Bad Request: No valid session ID
+ * provided"), others with a line of text: what counts is that it speaks of the session, and of it as unknown.
+ */
+export function saysExpired(status: number, body: Buffer): boolean {
+  if (!DOUBTFUL.has(status) || body.length > SAID_BYTES_MAX) return false
+  const text = body.toString()
+  // Codes that HTTP transports answer with themselves: others are of what has been called.
+  const code = /"code"\s*:\s*(-?\d+)/.exec(text)?.[1]
+  return (code === undefined || CODES.has(code)) && SESSION.test(text) && UNKNOWN.test(text)
 }
+
+/** What a server says with a status that may mean that it does not know the session. */
+export class Said {
+  readonly #status: number
+  readonly #pieces: Buffer[] = []
+  #length = 0
+
+  constructor(status: number) {
+    this.#status = status
+  }
+
+  add(chunk: Buffer, start: number, end: number): void {
+    this.#length += end - start
+    if (this.#length <= SAID_BYTES_MAX) this.#pieces.push(Buffer.from(chunk.subarray(start, end)))
+  }
+
+  get failure(): LinkFailure {
+    const isRead = this.#length <= SAID_BYTES_MAX
+    const isExpired = isRead && saysExpired(this.#status, Buffer.concat(this.#pieces))
+    return isExpired ? refusal(404, true) : refusal(this.#status, true)
+  }
+}
+
+/** A longer answer is a page, about something else. */
+const SAID_BYTES_MAX = 2 * 1024
 
 export const TOO_LARGE: LinkFailure = {
   kind: 'tooLarge',

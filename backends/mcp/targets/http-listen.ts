@@ -7,7 +7,7 @@ import type { Call, CallEvents } from '#engine/contract/in-process.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { type SseEvent, SseReader } from '#engine/http/sse.ts'
 import type { HttpLink } from './http.ts'
-import { broken, challengeOf, faultOf, refusal } from './http-faults.ts'
+import { broken, challengeOf, faultOf, mayBeExpired, refusal, Said } from './http-faults.ts'
 import { isType } from './http-post.ts'
 import { type Marked, StreamMarks } from './stream-marks.ts'
 
@@ -16,6 +16,7 @@ export class ListenReader implements CallEvents {
   readonly #link: HttpLink
   readonly #events: ListenEvents
   #sse: SseReader | null = null
+  #said: Said | null = null
   readonly #marks: StreamMarks | null
   #isOver = false
 
@@ -39,11 +40,20 @@ export class ListenReader implements CallEvents {
     } else if (status === 405 || isFine) this.#end(null)
     // Servers without such a stream that have never heard of 405.
     else if (this.#link.upstreamSession === null && (status === 404 || status === 400)) this.#end(null)
-    else this.#end(challengeOf(status, headers) ?? refusal(status, this.#link.upstreamSession !== null))
+    else this.#refused(status, headers)
+  }
+
+  #refused(status: number, headers: HeaderBlock): void {
+    const hasSession = this.#link.upstreamSession !== null
+    const challenge = challengeOf(status, headers)
+    if (challenge === null && mayBeExpired(status, hasSession)) this.#said = new Said(status)
+    else this.#end(challenge ?? refusal(status, hasSession))
   }
 
   body(chunk: Buffer, start: number, end: number): boolean {
-    if (this.#isOver || this.#sse === null) return true
+    if (this.#isOver) return true
+    this.#said?.add(chunk, start, end)
+    if (this.#sse === null) return true
     const events: SseEvent[] = []
     try {
       this.#sse.push(chunk, start, end, events)
@@ -69,7 +79,7 @@ export class ListenReader implements CallEvents {
   }
 
   end(): void {
-    this.#end(broken('ended the stream'))
+    this.#end(this.#said === null ? broken('ended the stream') : this.#said.failure)
   }
 
   failed(code: ErrorCode): void {

@@ -1,8 +1,8 @@
 /** What a server answers to a POST: JSON, or a stream of messages of which the response is the last. */
 
 import { isFieldValue } from '#backends/mcp/protocol/field-values.ts'
-import { checkMessage, isPlainAnswer, isTooDeep, isUnreadable, readMessage } from '#backends/mcp/read-rpc.ts'
-import type { RpcMessage, RpcRequest, RpcResponse } from '#backends/mcp/rpc.ts'
+import { checkMessage, isObject, isPlainAnswer, isTooDeep, isUnreadable, readMessage } from '#backends/mcp/read-rpc.ts'
+import { METHOD_NOT_FOUND, type RpcMessage, type RpcRequest, type RpcResponse } from '#backends/mcp/rpc.ts'
 import type { LinkEvents, LinkFailure } from '#backends/mcp/target.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Call, CallEvents } from '#engine/contract/in-process.ts'
@@ -73,7 +73,6 @@ export class PostReader implements CallEvents {
       this.#events.stream?.began()
     } else if (isFine) this.#fail(broken('answered with neither JSON nor a stream of events'))
     else if (status === 404 && this.#lastId !== null) this.#fail(broken('has forgotten the call'))
-    else if (status === 404 && this.#link.upstreamSession !== null) this.#fail(refusal(status, true))
     else {
       this.#kind = 'error'
       const challenge = challengeOf(status, headers)
@@ -93,7 +92,7 @@ export class PostReader implements CallEvents {
     const max = this.#kind === 'json' ? this.#link.target.messageBytesMax : ERROR_BYTES_MAX
     if (this.#length <= max) this.#pieces.push(Buffer.from(chunk.subarray(start, end)))
     else if (this.#kind === 'json') this.#fail(TOO_LARGE)
-    else this.#fail(refusal(this.#status, false))
+    else this.#fail(refusal(this.#status, this.#hasSession))
   }
 
   #stream(chunk: Buffer, start: number, end: number): void {
@@ -170,11 +169,18 @@ export class PostReader implements CallEvents {
   /** A JSON-RPC error says more than its status. */
   #endOfError(): void {
     this.#isOver = true
-    const message = parsed(this.#whole())
-    if (message === null || !('error' in message)) this.#events.failed(refusal(this.#status, false))
-    else if (this.#link.upstreamSession !== null && saysExpired(this.#status, message))
-      this.#events.failed(refusal(404, true))
+    const body = this.#whole()
+    const message = parsed(body)
+    // Of the newest revision 404 is also what comes with an unknown method, and some servers say it in all of them.
+    const isMethod = message !== null && 'error' in message && message.error.code === METHOD_NOT_FOUND
+    const isExpired = this.#hasSession && (this.#status === 404 ? !isMethod : saysExpired(this.#status, body))
+    if (isExpired) this.#events.failed(refusal(404, true))
+    else if (message === null || !('error' in message)) this.#events.failed(refusal(this.#status, false))
     else this.#events.answered({ ...message, id: this.#message.id })
+  }
+
+  get #hasSession(): boolean {
+    return this.#link.upstreamSession !== null
   }
 
   #whole(): Buffer {
@@ -220,7 +226,9 @@ export function isType(field: string, type: string): boolean {
 function parsed(json: Buffer): RpcResponse | null {
   if (isTooDeep(json)) return null
   try {
-    const message = checkMessage(JSON.parse(json.toString()))
+    const said: unknown = JSON.parse(json.toString())
+    // Some leave the id out where they have not read it.
+    const message = checkMessage(isObject(said) && said.id === undefined ? { ...said, id: null } : said)
     return isUnreadable(message) || 'method' in message ? null : message
   } catch {
     return null

@@ -15,7 +15,7 @@ import type { Call, CallEvents } from '#engine/contract/in-process.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { McpHttpTarget } from '#engine/ir/snapshot.ts'
 import { endpointOptions } from '#engine/ir/transport.ts'
-import { challengeOf, faultOf, refusal } from './http-faults.ts'
+import { challengeOf, faultOf, mayBeExpired, refusal, Said } from './http-faults.ts'
 import { ListenReader } from './http-listen.ts'
 import { PostReader } from './http-post.ts'
 
@@ -152,6 +152,7 @@ const IGNORED: CallEvents = { head() {}, body: () => true, end() {}, failed() {}
 class Delivery implements CallEvents {
   call: Call | null = null
   readonly #hasSession: boolean
+  #said: Said | null = null
   readonly #done: (failure: LinkFailure | null) => void
 
   constructor(hasSession: boolean, done: (failure: LinkFailure | null) => void) {
@@ -160,15 +161,19 @@ class Delivery implements CallEvents {
   }
 
   head(status: number, headers: HeaderBlock): void {
-    const isTaken = status >= 200 && status < 300
-    this.#done(isTaken ? null : (challengeOf(status, headers) ?? refusal(status, this.#hasSession)))
+    const challenge = challengeOf(status, headers)
+    if (challenge === null && mayBeExpired(status, this.#hasSession)) this.#said = new Said(status)
+    else this.#done(status >= 200 && status < 300 ? null : (challenge ?? refusal(status, this.#hasSession)))
   }
 
-  body(): boolean {
+  body(chunk: Buffer, start: number, end: number): boolean {
+    this.#said?.add(chunk, start, end)
     return true
   }
 
-  end(): void {}
+  end(): void {
+    if (this.#said !== null) this.#done(this.#said.failure)
+  }
 
   failed(code: ErrorCode): void {
     this.#done(faultOf(code))

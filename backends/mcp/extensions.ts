@@ -1,0 +1,55 @@
+/**
+ * Methods that no revision has: of extensions (2026-07-28, basic/versioning, Extension Negotiation). Nothing says which
+ * extension a method is of, so of several targets those that have any are asked, one after the other: who answers that
+ * it does not know the method has done nothing.
+ */
+import { ask } from './ask.ts'
+import { type Core, failureText } from './core.ts'
+import { mayExtend } from './declared.ts'
+import type { Reply } from './downstream/reply.ts'
+import { under } from './forward.ts'
+import { outwardMessage } from './messages.ts'
+import { outward } from './names.ts'
+import { INTERNAL_ERROR, METHOD_NOT_FOUND, type RpcRequest, type RpcResponse } from './rpc.ts'
+import type { Session } from './session.ts'
+import type { Target } from './target.ts'
+
+export function extend(core: Core, reply: Reply, session: Session, message: RpcRequest): void {
+  const targets = core.peers.all.filter((target) => mayExtend(core.declaredOf(session, target)))
+  const finish = under(session, message.id, [...core.names.targets])
+  const headers = core.peers.headersOf(reply.ex)
+  let stop = (): void => undefined
+  reply.onGone = () => {
+    finish()
+    stop()
+  }
+  const end = (response: RpcResponse): void => {
+    finish()
+    reply.respond(response)
+  }
+  const next = (): void => {
+    const target = targets.shift()
+    if (target === undefined) end(unknown(message))
+    else stop = ask(core.asking(session, target, headers, 0), message, eventsOf(target))
+  }
+  const eventsOf = (target: Target): Parameters<typeof ask>[2] => ({
+    message: (given) => reply.message(outwardMessage(core.names, target.name, given), null),
+    answered: (response) => {
+      core.news.called(session, target.name, message.method)
+      if ('error' in response && response.error.code === METHOD_NOT_FOUND) next()
+      else if ('error' in response) end(response)
+      else end({ ...response, result: outward(core.names, target.name, response.result) })
+    },
+    failed: (failure) => {
+      finish()
+      reply.error(message.id, INTERNAL_ERROR, failureText(target.name, failure))
+    }
+  })
+  next()
+}
+
+const unknown = ({ id }: RpcRequest): RpcResponse => ({
+  jsonrpc: '2.0',
+  id,
+  error: { code: METHOD_NOT_FOUND, message: 'Method not found' }
+})
