@@ -29,7 +29,7 @@ function gate() {
   }
 }
 
-describe('hooks', { timeout: 10_000 }, () => {
+describe('hooks', () => {
   it('run in order, may wait, and may stop the exchange with a reply', async () => {
     const seen: string[] = []
     const stack = await startStack({
@@ -229,7 +229,7 @@ describe('hooks', { timeout: 10_000 }, () => {
 })
 
 for (const sockets of ['handles', 'net'] as const) {
-  describe(`memory, over ${sockets}`, { timeout: 15_000 }, () => {
+  describe(`memory, over ${sockets}`, () => {
     it('a slow reader holds the upstream back', async () => {
       const size = 64 * 1024 * 1024
       let written = 0

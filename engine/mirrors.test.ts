@@ -69,7 +69,7 @@ async function counted(gateway: Awaited<ReturnType<typeof startGateway>>, wanted
   while (!copies(gateway).includes(wanted)) await turn()
 }
 
-describe('mirrors', { timeout: 15_000 }, () => {
+describe('mirrors', () => {
   it('a copy has the method, target, host and headers that hooks have left', async (t) => {
     const kept = keeper()
     const policies = '              headerModifiers: { request: { set: { x-from: weir }, remove: [x-secret] } }'

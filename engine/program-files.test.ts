@@ -158,7 +158,7 @@ test('no part of a token is seen in logs, error bodies or the dump of the config
   }
 })
 
-test('what came from the environment is a reference in the dump and on the page', { timeout: 30_000 }, async (t) => {
+test('what came from the environment is a reference in the dump and on the page', async (t) => {
   const port = await freePort()
   // The port is said to listen only after it was taken.
   const other = createServer().listen(0, '127.0.0.1')
@@ -199,7 +199,7 @@ binds:
   assert.match(page!, /prefix \/hook\/\$CANARY/)
 })
 
-test('a pipe or a device instead of a file is refused, and stops nothing', { timeout: 30_000 }, async (t) => {
+test('a pipe or a device instead of a file is refused, and stops nothing', async (t) => {
   const path = folder(t)
   const file = join(path, 'weir.yaml')
   const port = await freePort()

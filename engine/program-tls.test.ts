@@ -9,7 +9,6 @@ import { connect, type TLSSocket } from 'node:tls'
 import { type Pair, selfSigned } from './testing/certificates.ts'
 import { freePort, type RunningProgram, runProgram } from './testing/program.ts'
 
-const LIMIT = { timeout: 60_000 }
 const IN_FORCE = /configuration [0-9a-f]{12} in force/
 const pairs = ['one', 'two', 'three'].map((name) => selfSigned([`${name}.test`]))
 
@@ -67,7 +66,7 @@ function write(folder: string, { cert, key }: Pair): void {
   writeFileSync(join(folder, 'tls.key'), key)
 }
 
-test('a secret of Kubernetes: the link of its folder is swapped; open connections go on', LIMIT, async (t) => {
+test('a secret of Kubernetes: the link of its folder is swapped; open connections go on', async (t) => {
   const publish = (path: string, version: string, pair: Pair) => {
     write(join(path, version), pair)
     symlinkSync(version, join(path, '..data_tmp'))
@@ -91,7 +90,7 @@ test('a secret of Kubernetes: the link of its folder is swapped; open connection
   old.destroy()
 })
 
-test('certbot: a link for each file, one after the other; between them the old pair stays', LIMIT, async (t) => {
+test('certbot: a link for each file, one after the other; between them the old pair stays', async (t) => {
   const link = (path: string, to: string, name: string) => {
     symlinkSync(join('archive', to, name), join(path, 'new'))
     renameSync(join(path, 'new'), join(path, name))
@@ -110,7 +109,7 @@ test('certbot: a link for each file, one after the other; between them the old p
   assert.deepEqual(await names(port), ['DNS:two.test'])
 })
 
-test('a key that is written in place of its path is in no message', LIMIT, async (t) => {
+test('a key that is written in place of its path is in no message', async (t) => {
   const program = runProgram([
     '--validate-only',
     '-c',

@@ -74,7 +74,7 @@ async function isClean({ upstream, endpoint }: Stack): Promise<void> {
 }
 
 for (const transport of ['node', 'uws'] as const) {
-  describe(`retries, over ${transport}`, { timeout: 15_000 }, () => {
+  describe(`retries, over ${transport}`, () => {
     it('503, then 200: the client sees the second answer, the backend which attempt it is', async (t) => {
       const { stack, seen } = await start(t, [says(BUSY), says(OK)], { transport })
       const answer = await exchangeRaw(stack.port, GET)
@@ -160,7 +160,7 @@ for (const transport of ['node', 'uws'] as const) {
   })
 }
 
-describe('retries', { timeout: 15_000 }, () => {
+describe('retries', () => {
   it('a reset before the answer: a GET is repeated, a POST is not', async (t) => {
     const { stack, seen } = await start(t, [reset, says(OK), reset])
     deepEqual(statuses(await exchangeRaw(stack.port, GET)), [200])

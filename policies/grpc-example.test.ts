@@ -41,7 +41,7 @@ async function call(session: ClientHttp2Session, path: string, more: IncomingHtt
   return { headers, trailers, body }
 }
 
-describe('gRPC from end to end', { timeout: 20_000 }, () => {
+describe('gRPC from end to end', () => {
   let orders: Http2Origin
   let site: Origin
   let gateway: TestGateway

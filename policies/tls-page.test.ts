@@ -23,7 +23,7 @@ function block(title: string, kind: string): string {
   return found
 }
 
-describe('docs/tls.md', { timeout: 60_000 }, () => {
+describe('docs/tls.md', () => {
   const folder = mkdtempSync(join(tmpdir(), 'weir-tls-page-'))
   /** The page's ports, and what stands in for them. */
   const ports = new Map<number, number>()

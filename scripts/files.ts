@@ -9,6 +9,11 @@ export const ROOT = fileURLToPath(new URL('..', import.meta.url)).replace(/[/\\]
 /** Made by tools, not written by us (the same list as .gitignore). */
 const NOT_OURS = new Set(['.git', 'node_modules', 'dist', '.tmp'])
 
+/** The house has these folders at the top, and no other. */
+export const TOP_FOLDERS = ['.ci', 'backends', 'bench', 'docs', 'engine', 'fuzz', 'policies', 'scripts']
+/** Our files beside them. */
+const AT_THE_TOP = /^(?:\..+|[A-Z]+(?:\.md)?|package(?:-lock)?\.json|tsconfig\.json|biome\.json)$/
+
 /** One breach of a rule. `file` is relative to the root, with forward slashes; line 0: the file as a whole. */
 export interface Finding {
   readonly file: string
@@ -17,7 +22,10 @@ export interface Finding {
   readonly message: string
 }
 
-/** Paths of all files below `root`, relative to it, sorted. */
+/**
+ * Paths of all our files below `root`, relative to it, sorted. Whoever tries the README's commands in a clone leaves
+ * files of his own at the top, and folders without code: they are none of ours.
+ */
 export function listFiles(root: string): string[] {
   const found: string[] = []
   const visit = (folder: string): void => {
@@ -25,11 +33,14 @@ export function listFiles(root: string): string[] {
       if (NOT_OURS.has(entry.name)) continue
       const path = folder === '' ? entry.name : `${folder}/${entry.name}`
       if (entry.isDirectory()) visit(path)
+      else if (folder === '' && !AT_THE_TOP.test(entry.name)) continue
       else if (entry.isFile() && !entry.name.endsWith('.log')) found.push(path)
     }
   }
   visit('')
-  return found.sort()
+  const topOf = (path: string) => path.split('/')[0]!
+  const ours = new Set([...TOP_FOLDERS, ...found.filter((path) => path.endsWith('.ts')).map(topOf)])
+  return found.filter((path) => !path.includes('/') || ours.has(topOf(path))).sort()
 }
 
 export function readText(root: string, path: string): string {

@@ -92,7 +92,8 @@ test('tests neither sleep nor are left out', (t) => {
     "test.skip('a', f)",
     "describe.only('a', f)",
     "test('a', { todo: true }, f)",
-    "test('a', { skip: 'later' }, f)"
+    "test('a', { skip: 'later' }, f)",
+    "test('a', { timeout: 5_000 }, f)"
   ]
   for (const code of cases) assert.equal(tidy(t, { 'engine/x.test.ts': `${code}\n` }).length, 1, code)
   assert.deepEqual(tidy(t, { 'engine/x.test.ts': 'socket.setTimeout(1)\nlist.skip\n' }), [])
@@ -162,7 +163,16 @@ test('the lock file names no registry', (t) => {
 })
 
 test('the top of the repository has exactly the agreed folders', (t) => {
-  assert.match(tidy(t, { 'lib/x.md': '# x\n' })[0]!, /^lib:0 unknown folder at the top/)
+  assert.match(tidy(t, { 'lib/x.ts': 'export const name = 1\n' })[0]!, /^lib:0 unknown folder at the top/)
   const { '.ci/run': _, ...without } = CLEAN
   assert.deepEqual(asLines(checkTidy(fixtureTree(t, without))), ['.ci:0 missing: the house has this folder'])
+})
+
+test('what people leave in a clone while they try things is not judged', (t) => {
+  const left = {
+    'demo.mjs': 'const a = 1 as any;;\n',
+    'weir.yaml': `a: /${'home'}/me/x\n`,
+    'certs/note.md': '## no title\n'
+  }
+  assert.deepEqual(tidy(t, { ...left, 'index.html': 'hello\n', head: 'HTTP/1.1 200 OK\n' }), [])
 })

@@ -3,7 +3,7 @@
  * to do instead. Rules about text are tables below; rules about the whole tree are functions.
  */
 import { posix } from 'node:path'
-import { type Finding, isDevelopment, isTest, listFiles, ROOT, readText, reportAndExit } from './files.ts'
+import { type Finding, isDevelopment, isTest, listFiles, ROOT, readText, reportAndExit, TOP_FOLDERS } from './files.ts'
 import { importsOf, resolveImport } from './imports.ts'
 import { functionsOf, lineOf, type Scan, scan } from './scan.ts'
 
@@ -14,7 +14,6 @@ const FILE_LINES_MAX = 400
 const TEST_LINES_MAX = 600
 
 /** What lies at the top of the repository; a new folder is a decision, not an accident. */
-const TOP_FOLDERS = ['.ci', 'backends', 'bench', 'docs', 'engine', 'fuzz', 'policies', 'scripts']
 
 /** Folders whose files are found by listing the folder, not by an import. */
 const LISTED_FOLDERS = ['fuzz/targets/', 'bench/micro/']
@@ -43,6 +42,12 @@ const BANS: readonly Ban[] = [
     // The load generator measures time: its tests need servers that stall.
     where: (path) => isTest(path) && !path.startsWith('bench/load/generator/'),
     instead: 'tests wait for events, not for time: await once(...), or drive the clock of engine/testing'
+  },
+  {
+    // Codes and counts of up to three digits are something else.
+    pattern: /\btimeout: (?:\d{1,3}_\d{3}|\d{4,})\b/g,
+    where: isTest,
+    instead: 'no test knows how fast the machine is: the time limit is that of scripts/test.ts'
   },
   { pattern: /\bas any\b|<any>/g, where: everywhere, instead: 'no any: narrow from unknown, or name the type' },
   {

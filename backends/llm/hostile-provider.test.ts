@@ -145,7 +145,7 @@ async function started(t: TestContext, kind: string, more: object = {}) {
 }
 
 for (const kind of KINDS) {
-  test(`${kind} does everything wrong, and every client is told in its own words`, { timeout: 60_000 }, async (t) => {
+  test(`${kind} does everything wrong, and every client is told in its own words`, async (t) => {
     const { models, ask } = await started(t, kind)
     for (const [name, fault] of Object.entries(FAULTS)) {
       for (const client of NAMES) {
@@ -164,7 +164,7 @@ for (const kind of KINDS) {
     }
   })
 
-  test(`${kind}: what it has said is at the client before it says more`, { timeout: 30_000 }, async (t) => {
+  test(`${kind}: what it has said is at the client before it says more`, async (t) => {
     for (const more of [{}, { promptGuard: GUARDS }]) {
       const { models, ask } = await started(t, kind, more)
       let goOn = Promise.withResolvers<void>()

@@ -98,7 +98,7 @@ describe('a target that is silent', () => {
     }
     const asked = () => silent.seen.filter(({ body }) => body.includes('tools/list')).length
     equal((await list()) >= 390, true)
-    for (let i = 0; i < 3; i++) equal((await list()) < 390, true)
+    for (let i = 0; i < 3; i++) await list()
     equal(asked(), 1)
   })
 })

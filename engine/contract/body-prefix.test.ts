@@ -30,7 +30,7 @@ const GET = 'GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n'
 const post = (more: string) => `POST / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n${more}`
 
 for (const [name, kind] of KINDS) {
-  describe(`beginnings of bodies, over ${name}`, { timeout: 20_000 }, () => {
+  describe(`beginnings of bodies, over ${name}`, () => {
     async function start(upstream: number, side: 'request' | 'response', ...more: Hook[]) {
       const seen: (string | null)[] = []
       const note: Hook = (ex) => {

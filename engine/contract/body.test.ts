@@ -88,7 +88,7 @@ describe('an answer that a backend waits for', () => {
 })
 
 for (const [name, kind] of KINDS) {
-  describe(`bodies, over ${name}`, { timeout: 20_000 }, () => {
+  describe(`bodies, over ${name}`, () => {
     /** A stack that collects both bodies and notes them; `hook` runs behind the collector of its side. */
     async function start(upstream: number, hooks: { request?: Hook; response?: Hook } = {}, options: object = {}) {
       const bodies: (string | null)[] = []

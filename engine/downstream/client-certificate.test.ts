@@ -86,7 +86,7 @@ async function recordsOf(port: number, options: ConnectionOptions): Promise<{ re
 }
 
 for (const sockets of ['handles', 'net'] as const) {
-  describe(`client certificates, ${sockets}`, { timeout: 60_000 }, () => {
+  describe(`client certificates, ${sockets}`, () => {
     let stack: Stack
     before(async () => {
       stack = await startStack({ upstream: 1, sockets, listeners, refuse: () => 'ROUTE_NOT_FOUND' })
@@ -162,7 +162,7 @@ it('a code that is not known is an alert too, and every code of X.509 is counted
 })
 
 // The last of this file: for a second behind it clients are refused without a word.
-it('a flood of them is bounded, and others are served', { timeout: 30_000 }, async () => {
+it('a flood of them is bounded, and others are served', async () => {
   const stack = await startStack({ upstream: 1, listeners, refuse: () => 'ROUTE_NOT_FOUND' })
   const all = await Promise.all(Array.from({ length: 200 }, () => get(stack.port, stranger, {})))
   equal(all.filter((said) => /^HTTP/.test(said)).length, 0)

@@ -7,7 +7,7 @@ import { Crowd, clientsMax } from './crowd.ts'
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
 
 for (const sockets of ['handles', 'net'] as const) {
-  describe(`more clients than there may be, over ${sockets}`, { timeout: 10_000 }, () => {
+  describe(`more clients than there may be, over ${sockets}`, () => {
     it('the one that has waited longest gives way, and whoever is being served does not', async () => {
       const server = await rawServer((upstream) => {
         upstream.until('GET').catch(() => undefined)

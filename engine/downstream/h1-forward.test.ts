@@ -9,7 +9,7 @@ const CLOSE = 'Connection: close\r\n'
 const HOST = 'Host: a.test\r\n'
 
 for (const sockets of ['handles', 'net'] as const) {
-  describe(`requests that pass, over ${sockets}`, { timeout: 20_000 }, () => {
+  describe(`requests that pass, over ${sockets}`, () => {
     let origin: Origin
     let stack: Stack
     before(async () => {

@@ -119,7 +119,7 @@ const BROKEN_BODIES: readonly (readonly [string, string])[] = [
 ]
 
 for (const sockets of ['handles', 'net'] as const) {
-  describe(`requests that are refused, over ${sockets}`, { timeout: 20_000 }, () => {
+  describe(`requests that are refused, over ${sockets}`, () => {
     let origin: Origin
     let stack: Stack
     before(async () => {

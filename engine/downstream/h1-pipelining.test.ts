@@ -31,7 +31,7 @@ const REFUSING = { upstream: 1, refuse: () => 'ROUTE_NOT_FOUND' as const, http: 
 
 for (const sockets of ['handles', 'net'] as const) {
   describe(`one connection, many requests, over ${sockets}`, () => {
-    it('answers requests that come in one write in their order', { timeout: 5_000 }, async () => {
+    it('answers requests that come in one write in their order', async () => {
       const origin = await startOrigin((response, { url, body }) => {
         const answer = () => response.end(`<${url}${body}>`)
         // Later ones are faster: an answer out of order would show.
@@ -52,9 +52,7 @@ for (const sockets of ['handles', 'net'] as const) {
       origin.close()
     })
 
-    it('keeps what is sent ahead bounded, whole and in order while a response is pending', {
-      timeout: 10_000
-    }, async () => {
+    it('keeps what is sent ahead bounded, whole and in order while a response is pending', async () => {
       let first: RawClient | null = null
       const bodies: string[] = []
       const server = await rawServer(async (client) => {
@@ -99,9 +97,7 @@ for (const sockets of ['handles', 'net'] as const) {
       server.close()
     })
 
-    it('does not answer a client without bound that sends requests and reads nothing', {
-      timeout: 20_000
-    }, async () => {
+    it('does not answer a client without bound that sends requests and reads nothing', async () => {
       const body = 'b'.repeat(10_000)
       const origin = await startOrigin((response) => response.end(body))
       const stack = await startStack({ upstream: origin.port, sockets })
@@ -123,9 +119,7 @@ for (const sockets of ['handles', 'net'] as const) {
       origin.close()
     })
 
-    it('passes an early answer on, and closes both connections when much of the request is missing', {
-      timeout: 5_000
-    }, async () => {
+    it('passes an early answer on, and closes both connections when much of the request is missing', async () => {
       const server = await rawServer(async (upstream) => {
         await upstream.until('\r\n\r\n')
         upstream.send('HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\n\r\nbig')
@@ -148,9 +142,7 @@ for (const sockets of ['handles', 'net'] as const) {
       server.close()
     })
 
-    it('drops what a client sends behind an early answer, and serves its next request', {
-      timeout: 5_000
-    }, async () => {
+    it('drops what a client sends behind an early answer, and serves its next request', async () => {
       const server = await rawServer(async (upstream) => {
         const head = await upstream.until('\r\n\r\n')
         upstream.send(
@@ -177,7 +169,7 @@ for (const sockets of ['handles', 'net'] as const) {
       server.close()
     })
 
-    it('does not wait for long, nor for much, behind an early answer', { timeout: 5_000 }, async () => {
+    it('does not wait for long, nor for much, behind an early answer', async () => {
       const stack = await startStack({ ...REFUSING, sockets })
       const head = `POST / HTTP/1.1\r\n${HOST}`
       deepEqual(statuses(await exchangeRaw(stack.port, `${head}Content-Length: 10\r\n\r\nhello`)), [404])
@@ -192,7 +184,7 @@ for (const sockets of ['handles', 'net'] as const) {
       stack.close()
     })
 
-    it('does not answer twice when a body breaks behind an early answer', { timeout: 5_000 }, async () => {
+    it('does not answer twice when a body breaks behind an early answer', async () => {
       const stack = await startStack({ ...REFUSING, sockets })
       const head = `POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n`
       deepEqual(statuses(await exchangeRaw(stack.port, `${head}zz\r\n`)), [404])
@@ -211,7 +203,7 @@ for (const sockets of ['handles', 'net'] as const) {
     ]
     for (const [name, request, answer] of STAGES) {
       for (const how of ['FIN', 'RST'] as const) {
-        it(`${name}, by ${how}: the upstream connection is closed`, { timeout: 5_000 }, async () => {
+        it(`${name}, by ${how}: the upstream connection is closed`, async () => {
           const closed: Promise<unknown>[] = []
           let received = 0
           const server = await rawServer((upstream) => {
@@ -241,7 +233,7 @@ for (const sockets of ['handles', 'net'] as const) {
       }
     }
 
-    it('before its head is complete: nothing is recorded, nothing stays', { timeout: 5_000 }, async () => {
+    it('before its head is complete: nothing is recorded, nothing stays', async () => {
       const stack = await startStack({ upstream: 1, sockets })
       for (const bytes of ['', 'G', `GET / HTTP/1.1\r\n${HOST}`]) {
         const client = await rawClient(stack.port)

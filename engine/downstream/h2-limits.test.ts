@@ -41,7 +41,7 @@ const FLOODS: Record<string, (client: H2Client, n: number) => string> = {
   'resets of streams that are over': () => resetFrame(1, 8)
 }
 
-describe('attacks on a connection of HTTP/2', { timeout: 30_000 }, () => {
+describe('attacks on a connection of HTTP/2', () => {
   for (const [name, make] of Object.entries(FLOODS)) {
     test(name, async () => {
       const server = await upstream(async (peer) => {
@@ -255,7 +255,7 @@ function many(count: number): [string, string][] {
   return Array.from({ length: count }, (_, i): [string, string] => [`x-${i}`, '1'])
 }
 
-test('requests that are refused as in HTTP/1, and those that break their stream', { timeout: 20_000 }, async () => {
+test('requests that are refused as in HTTP/1, and those that break their stream', async () => {
   const server = await answering(OK)
   const stack = await stackFor({ upstream: server.port, http: { bodyBytesMax: 1000 } })
   const client = await clientOf(stack)
@@ -284,7 +284,7 @@ test('requests that are refused as in HTTP/1, and those that break their stream'
   equal((await client.answer(open + 2)).status, 413)
 })
 
-describe('times of HTTP/2', { timeout: 20_000 }, () => {
+describe('times of HTTP/2', () => {
   let now = 0
   const startClock = () => {
     now = performance.now()

@@ -28,7 +28,7 @@ const CONNECT: [string, string][] = [
 const SWITCH =
   'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: x\r\n\r\n'
 
-describe('WebSockets over HTTP/2', { timeout: 20_000 }, () => {
+describe('WebSockets over HTTP/2', () => {
   test('node:http2 speaks to a server of the package ws', async () => {
     const http = createServer()
     const server = new WebSocketServer({ server: http })

@@ -30,7 +30,7 @@ for (const sockets of ['handles', 'net'] as const) {
     return client
   }
 
-  describe(`HTTP/2 over ${sockets}`, { timeout: 30_000 }, () => {
+  describe(`HTTP/2 over ${sockets}`, () => {
     test('a request and its answer, in the words of HTTP/1 behind', async () => {
       let seen = ''
       const server = await upstream(async (peer) => {

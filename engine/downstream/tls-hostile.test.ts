@@ -83,7 +83,7 @@ async function recorded(port: number): Promise<string[]> {
 }
 
 for (const sockets of ['handles', 'net'] as const) {
-  describe(`hostile clients of TLS over ${sockets}`, { timeout: 60_000 }, () => {
+  describe(`hostile clients of TLS over ${sockets}`, () => {
     it('lets half-open handshakes push each other out, and serves others meanwhile', async () => {
       const stack = await open(sockets, { clientsMax: 100 })
       const [hello] = await recorded(stack.port)

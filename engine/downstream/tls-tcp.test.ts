@@ -93,7 +93,7 @@ const curl = async (port: number, name: string, ...args: string[]): Promise<stri
 /** openssl s_client, which says `text`; all that both programs print. Fails are part of it. */
 async function openssl(port: number, name: string, text: string, ...args: string[]): Promise<string> {
   const client = ['s_client', '-connect', `127.0.0.1:${port}`, '-servername', name, '-ign_eof', ...args]
-  const child = execFile('openssl', client, { timeout: 10_000 })
+  const child = execFile('openssl', client)
   let said = ''
   const heard = (chunk: string) => {
     said += chunk
@@ -123,7 +123,7 @@ function dial(port: number, servername: string, options: tls.ConnectionOptions =
 const codeOf = async (socket: tls.TLSSocket): Promise<string> =>
   String(((await once(socket, 'error')) as [NodeJS.ErrnoException])[0].code)
 
-describe('a port of HTTPS, of TLS that ends in front of TCP, and of TLS that is passed on', { timeout: 60_000 }, () => {
+describe('a port of HTTPS, of TLS that ends in front of TCP, and of TLS that is passed on', () => {
   let gateway: TestGateway
   let ports: Ports
   const log = join(folder, 'access.log')

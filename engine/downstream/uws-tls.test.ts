@@ -64,7 +64,7 @@ async function open(t: { after(end: () => void): void }, listeners: Bind['listen
   return stack
 }
 
-describe('HTTPS by uws', { timeout: 60_000 }, () => {
+describe('HTTPS by uws', () => {
   test('shows the certificate of the name, in TLS 1.2 and 1.3, with suites of the specification', async (t) => {
     const [a, b] = [selfSigned(['a.test']), selfSigned(['b.test'], 'rsa')]
     const { port } = await open(t, [listener('A.test', a), listener('*', b)])

@@ -50,9 +50,7 @@ function pair(stallMs: number) {
   return { done, client, wires, server, closed: closed.promise, isOpen: () => open === 2 }
 }
 
-it('gives up both ends when one takes nothing: a paused wire hears nothing of its peer', {
-  timeout: 5_000
-}, async () => {
+it('gives up both ends when one takes nothing: a paused wire hears nothing of its peer', async () => {
   const { done, client, wires, closed } = pair(1)
   wires[1].congested = true
   client.onRead(0, 8, null)
@@ -61,7 +59,7 @@ it('gives up both ends when one takes nothing: a paused wire hears nothing of it
   deepEqual(done, ['client pause', 'client reset', 'server reset'])
 })
 
-it('goes on when the other end takes bytes again in time', { timeout: 5_000 }, async () => {
+it('goes on when the other end takes bytes again in time', async () => {
   const slow = pair(1)
   slow.wires[1].congested = true
   slow.client.onRead(0, 8, null)

@@ -79,7 +79,7 @@ for (const kind of ['handles', 'net'] as const) {
     return all
   }
 
-  describe(`TLS over ${kind}`, { timeout: 20_000 }, () => {
+  describe(`TLS over ${kind}`, () => {
     for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
       it(`carries bytes both ways over ${version} and says what was agreed`, async () => {
         const server = await listen()

@@ -41,7 +41,7 @@ for (const kind of ['handles', 'net'] as const) {
     }
   }
 
-  describe(`sockets over ${kind}`, { timeout: 10_000 }, () => {
+  describe(`sockets over ${kind}`, () => {
     it('names its layer, its peer and reads every byte value', async () => {
       const { client, wire, ear, done } = await pair()
       equal(layer.kind, kind)
@@ -400,7 +400,7 @@ for (const kind of ['handles', 'net'] as const) {
 }
 
 describe('lingering', () => {
-  it('ends in time, each with its own', { timeout: 5_000 }, async () => {
+  it('ends in time, each with its own', async () => {
     const ended: string[] = []
     const wire = (name: string) => ({ destroy: () => ended.push(name) })
     const stopped = wire('stopped')

@@ -21,7 +21,7 @@ test('a loop that was held shows by how much, without the probing interval', asy
   delay.close()
   const text = parseExposition(table.expose())
   const of = (quantile: string) => text.value('weir_event_loop_delay_seconds', { worker: '4', quantile })!
-  assert.ok(of('1') >= 0.075 && of('1') < 10, `max ${of('1')}`)
+  assert.ok(of('1') >= 0.075, `max ${of('1')}`)
   assert.ok(of('0.5') >= 0 && of('0.5') <= of('0.99') && of('0.99') <= of('1'))
 })
 

@@ -60,7 +60,7 @@ const ANSWERED: readonly (readonly [string, string, readonly [number, number], s
 ]
 
 for (const sockets of ['handles', 'net'] as const) {
-  describe(`h1spec, over ${sockets}`, { timeout: 5_000 }, () => {
+  describe(`h1spec, over ${sockets}`, () => {
     let origin: Origin
     let stack: Stack
     let passed = 0

@@ -169,7 +169,7 @@ const leaf = authority.leaf({ names: 'DNS:a.test' })
 after(() => authority.remove())
 
 for (const { name, listener, backend, isSecure } of KINDS) {
-  describe(`@grpc/grpc-js through the gateway, ${name}`, { timeout: 60_000 }, () => {
+  describe(`@grpc/grpc-js through the gateway, ${name}`, () => {
     const hanging = new Hanging()
     const server = new Server(MESSAGES_MAX)
     let gateway: TestGateway

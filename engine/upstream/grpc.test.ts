@@ -55,7 +55,7 @@ async function withStack(
   }
 }
 
-describe('gRPC', { timeout: 20_000 }, () => {
+describe('gRPC', () => {
   it('both sides speak at the same time; trailers end the call', () =>
     withStack(startHttp2Origin(bidi), {}, async (_stack, start, { seen }) => {
       const call = start()
@@ -233,7 +233,7 @@ describe('gRPC', { timeout: 20_000 }, () => {
   })
 })
 
-describe('the version of a request', { timeout: 20_000 }, () => {
+describe('the version of a request', () => {
   const plain = { method: 'GET', hasBody: false, headers: [] } as const
   const ok = () => startHttp2Origin((stream) => stream.respond({ ':status': 200 }, { endStream: true }))
 
@@ -291,7 +291,7 @@ describe('the version of a request', { timeout: 20_000 }, () => {
   })
 })
 
-describe('what policies and the log see of a call', { timeout: 20_000 }, () => {
+describe('what policies and the log see of a call', () => {
   const again: RetryPlan = {
     attempts: 2,
     codes: new Set(),

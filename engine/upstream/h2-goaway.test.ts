@@ -15,7 +15,7 @@ const REFUSED_STREAM = '\0\0\0\x07'
 const GET = 'GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n'
 const POST = 'POST / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello'
 
-describe('GOAWAY and REFUSED_STREAM', { timeout: 60_000 }, () => {
+describe('GOAWAY and REFUSED_STREAM', () => {
   for (const [name, request] of [
     ['GET', GET],
     ['POST with a body', POST]

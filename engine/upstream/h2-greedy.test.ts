@@ -24,7 +24,7 @@ function collectGarbage(): void {
   collect()
 }
 
-describe('servers of HTTP/2 that make us keep things', { timeout: 60_000 }, () => {
+describe('servers of HTTP/2 that make us keep things', () => {
   it('exchanges that waited for a window are forgotten when they end', () => {
     // Its windows stay as they are: all of them are used up by the first request.
     const silent = startFrameServer(() => {})

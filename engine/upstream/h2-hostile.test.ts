@@ -123,7 +123,7 @@ const BROKEN: readonly (readonly [string, Say])[] = [
   ]
 ]
 
-describe('hostile servers of HTTP/2', { timeout: 60_000 }, () => {
+describe('hostile servers of HTTP/2', () => {
   for (const [name, say] of STREAM_FAULTS) {
     it(`${name}: its exchange gets 502, the connection goes on`, () =>
       withServer(

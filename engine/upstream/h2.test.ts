@@ -32,7 +32,7 @@ for (const sockets of ['handles', 'net'] as const) {
     }
   }
 
-  describe(`HTTP/2 towards servers, over ${sockets}`, { timeout: 20_000 }, () => {
+  describe(`HTTP/2 towards servers, over ${sockets}`, () => {
     it('a request arrives as it was sent, without what belongs to a connection', () =>
       withOrigin(startHttp2Origin(), {}, async (stack, { seen }) => {
         const request =

@@ -75,7 +75,7 @@ for (const sockets of ['handles', 'net'] as const) {
     }
   }
 
-  describe(`hostile upstreams, over ${sockets}`, { timeout: 20_000 }, () => {
+  describe(`hostile upstreams, over ${sockets}`, () => {
     for (const [name, answer] of INVALID) {
       it(`${name}: 502`, async () => {
         await withStack(await startScript(answer), {}, async (stack) => {

@@ -17,7 +17,7 @@ const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 for (const sockets of ['handles', 'net'] as const) {
-  describe(`pools, over ${sockets}`, { timeout: 15_000 }, () => {
+  describe(`pools, over ${sockets}`, () => {
     it('a connection that the server closed while idle is not used', async () => {
       const server = await rawServer((upstream) => {
         upstream.socket.on('data', () => upstream.socket.write(OK, () => upstream.socket.end()))

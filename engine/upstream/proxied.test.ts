@@ -93,7 +93,7 @@ const KINDS = (['HTTP1', 'HTTP2'] as const).flatMap((version) =>
 )
 
 for (const { version, isSecure, sockets } of KINDS) {
-  describe(`PROXY headers, ${version}${isSecure ? ' over TLS' : ''}, ${sockets}`, { timeout: 30_000 }, () => {
+  describe(`PROXY headers, ${version}${isSecure ? ' over TLS' : ''}, ${sockets}`, () => {
     const open = async (options: Partial<StackOptions> = {}, serve = answer) => {
       const server = await headed(version, isSecure, serve)
       const tls = isSecure ? { tls: { serverName: 'api.test', ca: own.cert } } : {}
@@ -157,7 +157,7 @@ for (const { version, isSecure, sockets } of KINDS) {
   })
 }
 
-it('clients that have gone are forgotten with their connections', { timeout: 30_000 }, async () => {
+it('clients that have gone are forgotten with their connections', async () => {
   const server = await headed('HTTP1', false)
   const stack = await startStack({ upstream: server.port, proxyProtocol: 'v2', poolMax: 3 })
   for (let i = 0; i < 50; i++) {
@@ -173,7 +173,7 @@ it('clients that have gone are forgotten with their connections', { timeout: 30_
   server.close()
 })
 
-it('a client that asks for much takes turns with the others', { timeout: 30_000 }, async () => {
+it('a client that asks for much takes turns with the others', async () => {
   const order: string[] = []
   const waiting: (() => void)[] = []
   const server = await headed('HTTP1', false, (_source, headers, response) => {

@@ -62,7 +62,7 @@ async function listen(port: number, host: string, serve: (socket: Socket) => voi
   return server
 }
 
-describe('addresses that hang, refuse and reset, over real sockets', { timeout: 120_000 }, () => {
+describe('addresses that hang, refuse and reset, over real sockets', () => {
   const servers: Server[] = []
   const waiting: Socket[] = []
   let stopped: ChildProcess
@@ -161,14 +161,13 @@ describe('addresses that hang, refuse and reset, over real sockets', { timeout: 
       ['hangs', 'refuses', 'http2']
     ] as const) {
       const options = { sockets, version: 'HTTP2', connectTimeoutMs: 60_000 } as const
-      it(`${kinds.join(', ')} by HTTP/2: the others are tried beside (${sockets})`, { timeout: 10_000 }, () =>
+      it(`${kinds.join(', ')} by HTTP/2: the others are tried beside (${sockets})`, () =>
         withAddresses(kinds, options, async (stack) => {
           for (let round = 0; round < 2; round++) {
             const answers = await Promise.all(Array.from({ length: 10 }, () => exchangeRaw(stack.port, GET)))
             for (const answer of answers) match(answer, /^HTTP\/1\.1 200/)
           }
-        })
-      )
+        }))
     }
 
     for (const [name, options] of [

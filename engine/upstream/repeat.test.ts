@@ -62,7 +62,7 @@ async function start(sockets: 'handles' | 'net', dies: boolean): Promise<Case> {
 }
 
 for (const sockets of ['handles', 'net'] as const) {
-  describe(`connections that die when they are reused, over ${sockets}`, { timeout: 15_000 }, () => {
+  describe(`connections that die when they are reused, over ${sockets}`, () => {
     for (const [name, request] of [
       ['a POST without body', post('Content-Length: 0\r\n\r\n')],
       ['a POST whose short body waits with its head', SIZED],

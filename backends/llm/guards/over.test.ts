@@ -66,9 +66,7 @@ test('a client that has left, and a timeout: the service is left, no provider an
   }
 })
 
-test('an answer that a service still judges when its client leaves has been paid for, and once', {
-  timeout: 60_000
-}, async (t) => {
+test('an answer that a service still judges when its client leaves has been paid for, and once', async (t) => {
   for (const which of ['whole', 'streamed', 'a long stream']) {
     const isStreamed = which !== 'whole'
     const asked = await service(t)

@@ -176,7 +176,7 @@ test('a worker that takes nothing is not flooded: the process waits, and goes on
   equal((await answer).messages.length, 300)
 })
 
-test('no process outlives a gateway that is killed, whatever it ignores', { timeout: 20_000 }, async (t) => {
+test('no process outlives a gateway that is killed, whatever it ignores', async (t) => {
   const { port, next } = await lifeline(t)
   const born = next()
   const host = fileURLToPath(new URL('./host.fixture.ts', import.meta.url))
