@@ -137,7 +137,7 @@ const FIELDS = Array.from({ length: 50 }, (_, n) => [`x-${n}`, 'a'] as const)
 
 for (const sockets of ['handles', 'net'] as const) {
   for (const isTls of [false, true]) {
-    describe(`fairness, over ${sockets}${isTls ? ' with TLS' : ''}`, { timeout: 60_000 }, () => {
+    describe(`fairness, over ${sockets}${isTls ? ' with TLS' : ''}`, () => {
       for (const [name, { protocol, text, done }] of Object.entries(FLOODS)) {
         test(`${name}: another client is served in between`, async () => {
           const stack = await stackFor(sockets, isTls ? secured() : [])
@@ -167,7 +167,7 @@ for (const sockets of ['handles', 'net'] as const) {
   }
 }
 
-describe('errors of HTTP/2', { timeout: 30_000 }, () => {
+describe('errors of HTTP/2', () => {
   const BROKEN: Record<string, readonly (readonly [string, string])[]> = {
     'no path': [
       [':method', 'GET'],
@@ -257,7 +257,7 @@ function requestHead(id: number): string {
   return headersFrame(block, END_STREAM, id, 16_384)
 }
 
-test('PINGs between requests are answered, whatever is put off', { timeout: 30_000 }, async () => {
+test('PINGs between requests are answered, whatever is put off', async () => {
   const stack = await stackFor('handles', [])
   const client = new H2Client(await dial(stack.port, false, 'h2'))
   opened.push(client)
