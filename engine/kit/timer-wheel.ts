@@ -64,6 +64,11 @@ export class TimerWheel {
     return this.#count
   }
 
+  /** Milliseconds of its clock. */
+  get now(): number {
+    return this.#clock()
+  }
+
   /** Fires what is due. Called by the wheel's own interval; tests call it with their clock. */
   advance(): void {
     const now = this.#clock()

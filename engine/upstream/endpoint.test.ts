@@ -164,7 +164,7 @@ function bench(addresses: Record<string, Behaviour>, options: { poolMax?: number
     requestsPerConnectionMax: 0,
     observer: { connected() {}, connectFailed() {}, retried() {} }
   })
-  const client = {} as ClientStream
+  const client = { remoteAddress: '' } as ClientStream
   return {
     endpoint,
     wires,
@@ -363,7 +363,7 @@ describe('endpoints with several addresses', () => {
 
   /** A POST of which this much of its body has come. */
   function post(endpoint: EndpointState, body: string): Exchange {
-    const client = {} as ClientStream
+    const client = { remoteAddress: '' } as ClientStream
     const ex = new Exchange(client, 'POST', '/', '', 'a.test', new HeaderBlock(), BODY_LENGTH, 10, performance.now())
     endpoint.send(ex)
     const bytes = Buffer.from(body)

@@ -12,14 +12,14 @@ import { Addresses } from './address-pools.ts'
 import { Attempt, type AttemptOwner, codeOf, type Dial, dialFault, limitAttempt } from './attempt.ts'
 import { EndpointFacts } from './endpoint-facts.ts'
 import { addressGuard } from './guard.ts'
-import { Http1Upstream, REPEAT_ALWAYS, REPEAT_IDEMPOTENT, type Repeat } from './h1.ts'
+import { type Http1Upstream, REPEAT_ALWAYS, REPEAT_IDEMPOTENT, type Repeat } from './h1.ts'
 import type { Pool, PoolOwner } from './pool.ts'
+import { Relief } from './relief.ts'
 import type { UpstreamShared } from './shared.ts'
 import type { Site } from './site.ts'
 import { EITHER, HTTP1, type Version, versionFor } from './version.ts'
+import { Waiting } from './waiting.ts'
 
-/** Exchanges that may wait for a connection while the pool is at its limit. */
-const WAITERS_MAX = 1024
 /** Connections tried for one exchange, over all addresses and repetitions. */
 const ATTEMPTS_MAX = 4
 /** RFC 8305 section 8: how long an address may take before another one is tried beside it. */
@@ -31,7 +31,8 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
   /** Connections that exist or are being made. */
   total = 0
   readonly #addresses: Addresses
-  readonly #waiting: Attempt[] = []
+  readonly #waiting = new Waiting<Attempt>()
+  #relief: Relief | null = null
   /** What was last wrong with its TLS, and when that was told. */
   #fault = { reason: '', at: 0 }
 
@@ -153,12 +154,17 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
   }
 
   #queue(attempt: Attempt): void {
-    if (this.#waiting.length >= WAITERS_MAX) {
-      this.report(attempt, 'UPSTREAM_OVERFLOW')
-      return
-    }
-    this.#waiting.push(attempt)
     this.timers.arm(attempt.timer, performance.now(), this.site.options.connectTimeoutMs)
+    const dropped = this.#waiting.add(attempt)
+    if (dropped !== null) this.report(dropped, 'UPSTREAM_OVERFLOW')
+    this.#relief ??= new Relief({
+      timers: this.timers,
+      connections: () => this.#addresses.pools.flatMap(({ connections }) => [...connections]),
+      waiting: () => this.#waiting.size,
+      giveUp: (ex, code) => this.events.onServerFault(ex, code),
+      now: () => this.timers.now
+    })
+    this.#relief.wanted()
   }
 
   /** Behind mayConnect(). */
@@ -196,13 +202,12 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
   #connected(attempt: Attempt, pool: Pool, wire: Wire, tls: TlsOutcome | undefined): void {
     this.shared.observer.connected()
     if (tls !== undefined) this.shared.observer.secured?.(tls.resumed)
-    pool.connected()
+    const connection = pool.connected(wire)
     // Those that were first and are not here yet are slow at best: others are to be preferred for a while.
     this.#lose(attempt, attempt.tried.indexOf(pool))
     const { ex } = attempt
     // Where it goes, and not what was tried last.
     ex.endpoint = pool.label
-    const connection = new Http1Upstream(pool, wire)
     this.timers.remove(attempt.timer)
     this.timers.remove(attempt.slow)
     ex.pending = null
@@ -292,16 +297,15 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
   /** Whether it was waiting for others to leave. */
   #stopWaiting(attempt: Attempt): boolean {
     if (attempt.leaveShared()) return true
-    const at = this.#waiting.indexOf(attempt)
-    if (at >= 0) this.#waiting.splice(at, 1)
-    return at >= 0
+    return this.#waiting.remove(attempt)
   }
 
   // --- what pools report ---
 
   offer(pool: Pool): boolean {
-    if (this.#waiting.length === 0) return false
-    this.#resume(this.#waiting.shift()!, pool, pool.take()!)
+    const attempt = this.#waiting.next()
+    if (attempt === undefined) return false
+    this.#resume(attempt, pool, pool.take()!)
     return true
   }
 
@@ -318,12 +322,12 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
 
   /** Whether somebody waits for a connection that nobody makes. */
   get wants(): boolean {
-    return this.#waiting.length > 0 || this.#addresses.pools.some(({ http2 }) => http2.wants)
+    return this.#waiting.size > 0 || this.#addresses.pools.some(({ http2 }) => http2.wants)
   }
 
   /** There is room for a connection. */
   protected wake(): void {
-    const attempt = this.#waiting.shift()
+    const attempt = this.#waiting.next()
     if (attempt !== undefined) this.dial(attempt)
   }
 

@@ -19,6 +19,9 @@ import { PipeEnd } from '#engine/socket/pipe.ts'
 import { protocolFault } from '#engine/socket/tls-verify.ts'
 import { BULK_BODY, BULK_LONG, BULK_NONE, type Wire, type WireOwner } from '#engine/socket/wire.ts'
 
+import { ClientActivity } from './client-activity.ts'
+import type { Held } from './relief.ts'
+
 /** Largest response head. */
 const HEAD_BYTES_MAX = 60 * 1024
 const HEADERS_MAX = 1000
@@ -45,7 +48,7 @@ export interface Home {
   failed(connection: Http1Upstream, ex: Exchange, code: ErrorCode, repeat: Repeat): void
 }
 
-export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
+export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, Held {
   /** Requests sent over this connection so far. */
   served = 0
   /** Of those, as many as its server takes. */
@@ -79,6 +82,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
   /** Takes the connection over after a 101. */
   #pipe: PipeEnd | null = null
   #dead = false
+  readonly #client = new ClientActivity()
 
   constructor(home: Home, wire: Wire) {
     this.#home = home
@@ -96,6 +100,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
     this.#switched = false
     this.#chunked = ex.requestBody === BODY_STREAM
     this.served++
+    this.#client.begin()
     ex.server = this
     let head = `${ex.method} ${ex.path}${ex.query} HTTP/1.1\r\nHost: ${ex.upstreamHost ?? ex.authority}\r\n`
     head += ex.request.lines()
@@ -110,6 +115,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
   sendBody(chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
     if (this.#dead || start === end) return true
     const wire = this.#wire
+    this.#client.sent(end - start)
     if (this.#chunked) writeChunk(wire, chunk, start, end, slot)
     else wire.writeBytes(chunk, start, end, slot)
     return !wire.congested
@@ -120,11 +126,21 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
   }
 
   pauseBody(): void {
+    this.#client.paused()
     this.#wire.pause()
   }
 
   resumeBody(): void {
+    this.#client.resumed()
     this.#wire.resume()
+  }
+
+  get exchange(): Exchange | null {
+    return this.#ex
+  }
+
+  get idleSince(): number {
+    return this.#ex === null ? 0 : this.#client.idleSince(this.#ex, this.#wire.congested)
   }
 
   abort(): void {
@@ -234,7 +250,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream {
     const wire = this.#wire
     if (wire.bulk === BULK_NONE) wire.bulk = BULK_BODY
     const { bytes } = this.#home.llhttp.memory
-    if (!this.#home.events.onResponseBody(ex, bytes, start, end, this.#slot)) wire.pause()
+    if (!this.#home.events.onResponseBody(ex, bytes, start, end, this.#slot)) this.pauseBody()
   }
 
   onComplete(parser: Parser): void {

@@ -4,8 +4,8 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ServerEvents } from '#engine/contract/transport.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
-import type { Address } from '#engine/socket/wire.ts'
-import type { Home, Http1Upstream, Repeat } from './h1.ts'
+import type { Address, Wire } from '#engine/socket/wire.ts'
+import { type Home, Http1Upstream, type Repeat } from './h1.ts'
 import { type Http2Owner, Http2Pool } from './h2-pool.ts'
 import type { Health } from './health.ts'
 import { HTTP1 } from './version.ts'
@@ -28,6 +28,8 @@ export class Pool implements Home {
   /** Those of HTTP/2, which are shared; all else here is about those of HTTP/1.1. */
   readonly http2: Http2Pool
   readonly health: Health
+  /** Those of HTTP/1.1, idle and busy. */
+  readonly connections = new Set<Http1Upstream>()
   #idle: Http1Upstream[] = []
   readonly #owner: PoolOwner
 
@@ -71,10 +73,13 @@ export class Pool implements Home {
     return undefined
   }
 
-  /** One that was dialled. */
-  connected(): void {
+  /** One that was dialled, over `wire`. */
+  connected(wire: Wire): Http1Upstream {
     this.health.reached()
     this.busy++
+    const connection = new Http1Upstream(this, wire)
+    this.connections.add(connection)
+    return connection
   }
 
   release(connection: Http1Upstream): void {
@@ -92,6 +97,7 @@ export class Pool implements Home {
   }
 
   gone(connection: Http1Upstream): void {
+    this.connections.delete(connection)
     const index = this.#idle.indexOf(connection)
     if (index < 0) this.busy--
     else this.#idle.splice(index, 1)

@@ -1,0 +1,73 @@
+/**
+ * Clients that do not read what they have asked for, or do not send what they have announced, keep connections to
+ * backends: thirty of them with a hundred streams each could keep all that there are. As long as nobody else wants
+ * one that is their own affair; when others wait, those that have kept one for longest without using it give it up.
+ */
+import type { ErrorCode } from '#engine/contract/errors.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
+import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { clientOf } from './waiting.ts'
+
+/** A client may keep others waiting for so long: a lost packet is sent again within a second. */
+const IDLE_MS = 2_000
+/** While somebody waits it is looked for such clients so often: a look costs some microseconds per hundred. */
+const LOOK_EVERY_MS = 250
+
+/** A connection as far as it waits for a client. */
+export interface Held {
+  /** Since when its client has done nothing for it (performance.now()); 0: it waits for no client. */
+  readonly idleSince: number
+  readonly exchange: Exchange | null
+}
+
+export interface ReliefParts {
+  readonly timers: TimerWheel
+  /** All connections there are. */
+  readonly connections: () => Iterable<Held>
+  /** How many wait for one. */
+  readonly waiting: () => number
+  readonly giveUp: (ex: Exchange, code: ErrorCode) => void
+  /** performance.now() */
+  readonly now: () => number
+}
+
+export class Relief {
+  readonly #parts: ReliefParts
+  readonly #timer: WheelTimer
+  #isLooking = false
+
+  constructor(parts: ReliefParts) {
+    this.#parts = parts
+    this.#timer = new WheelTimer(() => {
+      this.#isLooking = false
+      enterTurn()
+      if (parts.waiting() > 0) this.wanted()
+      leaveTurn()
+    })
+  }
+
+  /** Somebody waits for a connection. */
+  wanted(): void {
+    if (this.#isLooking) return
+    this.#isLooking = true
+    const { timers, now } = this.#parts
+    timers.arm(this.#timer, now(), LOOK_EVERY_MS)
+    this.#look(now() - IDLE_MS)
+  }
+
+  #look(before: number): void {
+    const { connections, waiting, giveUp } = this.#parts
+    const counts = new Map<string, number>()
+    const found: { ex: Exchange; since: number; client: string }[] = []
+    for (const { idleSince, exchange } of connections()) {
+      if (exchange === null || idleSince === 0) continue
+      const client = clientOf(exchange)
+      counts.set(client, (counts.get(client) ?? 0) + 1)
+      if (idleSince <= before) found.push({ ex: exchange, since: idleSince, client })
+    }
+    // Who keeps most gives first.
+    found.sort((a, b) => counts.get(b.client)! - counts.get(a.client)! || a.since - b.since)
+    for (const { ex } of found.slice(0, waiting())) giveUp(ex, 'CLIENT_TOO_SLOW')
+  }
+}

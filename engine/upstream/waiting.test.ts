@@ -1,0 +1,184 @@
+/** Turns of clients that wait for a connection, and clients that keep one without using it. */
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { describe, it } from 'node:test'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { CONTINUE } from '#engine/contract/filter.ts'
+import { frameHead, settingsFrame } from '#engine/http2/frame-writer.ts'
+import { PREFACE } from '#engine/http2/protocol.ts'
+import { TimerWheel } from '#engine/kit/timer-wheel.ts'
+import { H2Client } from '#engine/testing/h2-client.ts'
+import { startOrigin, statuses } from '#engine/testing/origin.ts'
+import { exchangeRaw, rawClient } from '#engine/testing/raw.ts'
+import { type Stack, startStack } from '#engine/testing/stack.ts'
+import { clientOf, Waiting } from './waiting.ts'
+
+const waiterOf = (remoteAddress: string, name: string) => ({ name, ex: { client: { remoteAddress } as never } })
+const names = (waiting: Waiting<ReturnType<typeof waiterOf>>) => {
+  const all: string[] = []
+  for (let one = waiting.next(); one !== undefined; one = waiting.next()) all.push(one.name)
+  return all
+}
+
+describe('turns of clients', () => {
+  it('one with many requests is one of many', () => {
+    const waiting = new Waiting<ReturnType<typeof waiterOf>>()
+    for (const name of ['a1', 'a2', 'a3', 'b1', 'c1', 'b2']) equal(waiting.add(waiterOf(name[0]!, name)), null)
+    equal(waiting.size, 6)
+    deepEqual(names(waiting), ['a1', 'b1', 'c1', 'a2', 'b2', 'a3'])
+    equal(waiting.size, 0)
+  })
+
+  it('when there are too many, the newest of whoever has most goes', () => {
+    const waiting = new Waiting<ReturnType<typeof waiterOf>>(3)
+    for (const name of ['a1', 'a2', 'b1']) equal(waiting.add(waiterOf(name[0]!, name)), null)
+    equal(waiting.add(waiterOf('c', 'c1'))?.name, 'a2')
+    const [a4, b2] = [waiterOf('a', 'a4'), waiterOf('b', 'b2')]
+    equal(waiting.add(a4), a4)
+    equal(waiting.add(b2), b2)
+    equal(waiting.remove(b2), false)
+    deepEqual(names(waiting), ['a1', 'b1', 'c1'])
+  })
+
+  it('one that has left has no turn', () => {
+    const waiting = new Waiting<ReturnType<typeof waiterOf>>()
+    const one = waiterOf('a', 'a1')
+    waiting.add(one)
+    ok(waiting.remove(one))
+    deepEqual(names(waiting), [])
+  })
+
+  it('a network of IPv6 is one client', () => {
+    const of = (remoteAddress: string) => clientOf({ client: { remoteAddress } as never })
+    equal(of('2001:db8:1:2:3::1'), of('2001:db8:1:2:ffff::9'))
+    equal(of('2001:db8::1'), of('2001:db8:0:0:9::'))
+    ok(of('2001:db8:1:2::') !== of('2001:db8:1:3::'))
+    ok(of('192.0.2.1') !== of('192.0.2.2'))
+  })
+})
+
+const LONG = 'x'.repeat(8 * 1024 * 1024)
+const GET = 'GET /short HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n'
+
+interface Stand {
+  readonly stack: Stack
+  pass(ms: number): void
+}
+
+/** A backend of four connections, in front of which the clock is the test's. */
+async function withStand(run: (stand: Stand) => Promise<void>, waits = false): Promise<void> {
+  const origin = await startOrigin((response, { url }) => response.end(url === '/long' ? LONG : 'ok'))
+  let passed = 0
+  const timers = new TimerWheel(() => performance.now() + passed)
+  const hook = ({ path }: Exchange) => (waits && path === '/long' ? new Promise<typeof CONTINUE>(() => {}) : CONTINUE)
+  const stack = await startStack({ upstream: origin.port, poolMax: 4, timers, responseHooks: [hook] })
+  const pass = (ms: number) => {
+    passed += ms
+    timers.advance()
+  }
+  try {
+    await run({ stack, pass })
+  } finally {
+    stack.close()
+    origin.close()
+  }
+}
+
+async function busy(stack: Stack): Promise<void> {
+  while (stack.upstream.counts().busy < 4) await new Promise((resolve) => setImmediate(resolve))
+  for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+const KEEPERS: Record<string, (port: number) => Promise<Socket[]>> = {
+  'windows of nothing by HTTP/2': async (port) => {
+    const socket = connect({ port, host: '127.0.0.1' })
+    await once(socket, 'connect')
+    const client = new H2Client(socket)
+    client.send(PREFACE + settingsFrame([4, 0]))
+    for (let id = 1; id < 9; id += 2) client.get(id, '/long')
+    return [socket]
+  },
+  'readers of HTTP/1 that do not read': async (port) => {
+    const clients = await Promise.all(Array.from({ length: 4 }, () => rawClient(port)))
+    for (const client of clients) {
+      client.socket.pause()
+      client.send(GET.replace('/short', '/long'))
+    }
+    return clients.map(({ socket }) => socket)
+  },
+  'bodies that do not come': async (port) => {
+    const clients = await Promise.all(Array.from({ length: 4 }, () => rawClient(port)))
+    for (const client of clients) client.send('POST /up HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100\r\n\r\na')
+    return clients.map(({ socket }) => socket)
+  },
+  'DATA that does not come': async (port) => {
+    const socket = connect({ port, host: '127.0.0.1' })
+    await once(socket, 'connect')
+    const client = new H2Client(socket)
+    client.send(PREFACE + settingsFrame([]))
+    for (let id = 1; id < 9; id += 2) {
+      client.request(
+        id,
+        [
+          [':method', 'POST'],
+          [':scheme', 'http'],
+          [':path', '/up'],
+          [':authority', 'a.test']
+        ],
+        false
+      )
+      client.send(`${frameHead(1, 0, 0, id)}a`)
+    }
+    return [socket]
+  }
+}
+
+describe('clients that keep connections to a backend', { timeout: 30_000 }, () => {
+  for (const [name, keep] of Object.entries(KEEPERS)) {
+    it(`${name}: another client waits for two seconds, not for a 503`, async () => {
+      await withStand(async ({ stack, pass }) => {
+        const sockets = await keep(stack.port)
+        for (const socket of sockets) socket.on('error', () => {})
+        await busy(stack)
+        equal(stack.records.length, 0)
+        const answer = exchangeRaw(stack.port, GET)
+        // Nobody is given up at once.
+        for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve))
+        equal(stack.records.length, 0)
+        pass(2_300)
+        deepEqual(statuses(await answer), [200])
+        deepEqual(stack.records.map(({ error }) => error).sort(), ['CLIENT_TOO_SLOW', null])
+        for (const socket of sockets) socket.destroy()
+        await stack.recorded(5)
+      })
+    })
+  }
+
+  it('nobody is given up while nobody else waits', async () => {
+    await withStand(async ({ stack, pass }) => {
+      const [socket] = await KEEPERS['windows of nothing by HTTP/2']!(stack.port)
+      await busy(stack)
+      pass(20_000)
+      equal(stack.records.length, 0)
+      socket!.destroy()
+      await stack.recorded(4)
+    })
+  })
+
+  it('nor for what a hook keeps', async () => {
+    await withStand(async ({ stack, pass }) => {
+      const [socket] = await KEEPERS['windows of nothing by HTTP/2']!(stack.port)
+      await busy(stack)
+      const answer = exchangeRaw(stack.port, GET)
+      while (stack.connections.opened < 2) await new Promise((resolve) => setImmediate(resolve))
+      for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve))
+      pass(4_000)
+      equal(stack.records.length, 0)
+      pass(2_000)
+      deepEqual(statuses(await answer), [503])
+      socket!.destroy()
+      await stack.recorded(5)
+    }, true)
+  })
+})
