@@ -134,7 +134,7 @@ const KEEPERS: Record<string, (port: number) => Promise<Socket[]>> = {
   }
 }
 
-describe('clients that keep connections to a backend', { timeout: 30_000 }, () => {
+describe('clients that keep connections to a backend', () => {
   for (const [name, keep] of Object.entries(KEEPERS)) {
     it(`${name}: another client waits for two seconds, not for a 503`, async () => {
       await withStand(async ({ stack, pass }) => {
