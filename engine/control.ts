@@ -2,12 +2,14 @@
  * The control plane: source -> Snapshot -> workers, the admin servers, reload and drain.
  * Lives on the main thread, which serves no traffic.
  */
+import type { Prepared } from './build/prepare.ts'
 import type { Problem } from './contract/config-error.ts'
 import type { Policy } from './contract/policy.ts'
 import type { Expanded } from './ir/expanded.ts'
 import type { Snapshot } from './ir/snapshot.ts'
 import type { ReadFile } from './standalone/file-sources.ts'
 import { formatErrors, hashOf, loadConfig, type SnapshotDraft } from './standalone/load.ts'
+import type { RemoteTexts } from './standalone/remote.ts'
 import type { Published, Supervisor } from './workers/supervisor.ts'
 
 /** What the admin port and the log tell about the configuration. */
@@ -27,13 +29,17 @@ export interface ControlOptions {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Where relative paths in the configuration begin. */
   readonly folder: string
+  /** What backends make of themselves before they go to workers. */
+  readonly prepare: (draft: SnapshotDraft, warn: (message: string) => void) => Prepared<SnapshotDraft>
   /** Problems that show only when a Runtime is built from the draft. */
   readonly check: (draft: SnapshotDraft) => readonly Problem[]
+  /** Texts of URLs that a configuration refers to. */
+  readonly remote: RemoteTexts
   readonly log: (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void
 }
 
-/** `files`: what the configuration refers to. */
-export type Loaded = { readonly files: readonly ReadFile[] } & (
+/** `files`, `urls`: what the configuration refers to. */
+export type Loaded = { readonly files: readonly ReadFile[]; readonly urls: Iterable<string> } & (
   | {
       readonly ok: true
       readonly draft: SnapshotDraft
@@ -45,13 +51,19 @@ export type Loaded = { readonly files: readonly ReadFile[] } & (
 )
 
 /** Validates `text`; every mistake is in the result. `before`: the configuration in force. */
-export function load(text: string, options: ControlOptions, before: Snapshot | null = null): Loaded {
-  const { policies, name, env, folder, check } = options
-  const result = loadConfig(text, { file: name, env, folder, policies, check, before })
-  const { files } = result
-  if (!result.ok) return { ok: false, count: result.errors.length, text: formatErrors(result.errors), files }
+export async function load(text: string, options: ControlOptions, before: Snapshot | null = null): Promise<Loaded> {
+  return await options.remote.loaded(() => loadNow(text, options, before))
+}
+
+function loadNow(text: string, options: ControlOptions, before: Snapshot | null): Loaded {
+  const { policies, name, env, folder, check, prepare, remote } = options
+  const { read: readUrl } = remote
+  const result = loadConfig(text, { file: name, env, folder, policies, check, prepare, readUrl, before })
+  const { files, urls: fetched } = result
+  const urls = [...fetched.keys()]
+  if (!result.ok) return { ok: false, count: result.errors.length, text: formatErrors(result.errors), files, urls }
   const { snapshot: draft, warnings, expanded } = result
-  return { ok: true, draft, warnings, expanded, hash: hashOf(text, files), files }
+  return { ok: true, draft, warnings, expanded, hash: hashOf(text, files, fetched), files, urls }
 }
 
 /** Why a configuration could not be put in force, and how to mend it. */
@@ -100,6 +112,7 @@ export class Control {
 
   /** Puts the first configuration in force. */
   first(loaded: Loaded & { ok: true }): Promise<Published> {
+    this.#options.remote.follow(loaded.urls, true)
     const run = this.#queue.then(() => this.#publish(loaded))
     this.#queue = run
     return run
@@ -114,8 +127,9 @@ export class Control {
 
   async #reload(text: string): Promise<void> {
     const { log } = this.#options
-    const loaded = load(text, this.#options, this.#snapshot)
+    const loaded = await load(text, this.#options, this.#snapshot)
     this.onFiles(loaded.files, loaded.ok)
+    this.#options.remote.follow(loaded.urls, loaded.ok)
     if (loaded.ok && loaded.hash === this.#snapshot?.hash) {
       log('info', `configuration ${loaded.hash} is offered again: it is what runs`)
       this.#lastError = null

@@ -5,6 +5,7 @@
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 import { backends } from '#backends/index.ts'
 import { policies } from '#policies/index.ts'
+import { prepareBackends } from './build/prepare.ts'
 import { buildRuntime } from './build/runtime.ts'
 import type { Command } from './cli.ts'
 import { NO_CHILDREN } from './contract/children.ts'
@@ -14,7 +15,7 @@ import { NOBODY_ASKS } from './contract/in-process.ts'
 import { IDLE, newKept } from './contract/kept.ts'
 import { inProcess } from './in-process.ts'
 import type { Snapshot } from './ir/snapshot.ts'
-import type { Start } from './program.ts'
+import type { ProgramParts, Start } from './program.ts'
 import type { SnapshotDraft } from './standalone/load.ts'
 import { createTelemetry } from './telemetry/telemetry.ts'
 import { BucketTable } from './workers/bucket-table.ts'
@@ -36,7 +37,7 @@ const kept = newKept()
 /** The main thread (start.ts). */
 export async function run(command: Command, start: Start): Promise<void> {
   const { runCommand } = await import('./program.ts')
-  await runCommand(command, { policies, check, ...start })
+  await runCommand(command, { policies, check, prepare, ...start })
 }
 
 if (!isMainThread) {
@@ -52,6 +53,8 @@ if (!isMainThread) {
     })
   }
 }
+
+const prepare: ProgramParts['prepare'] = (draft, warn) => prepareBackends(draft, backends, warn)
 
 /** What a Runtime built from the draft would complain about. Nothing is opened or sent. */
 function check(draft: SnapshotDraft): readonly Problem[] {

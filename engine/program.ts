@@ -5,14 +5,13 @@ import { Worker } from 'node:worker_threads'
 import type { Admin, AdminOptions } from './admin/admin.ts'
 import type { AdminState } from './admin/state.ts'
 import { type Command, EXIT_CONFIG, EXIT_FAILURE, EXIT_OK, EXIT_USAGE, HELP, type Source } from './cli.ts'
-import type { Problem } from './contract/config-error.ts'
 import type { Policy } from './contract/policy.ts'
 import { Control, type ControlOptions, explained, type Loaded, load } from './control.ts'
 import { drain } from './drain.ts'
 import { listenedOn } from './socket/listening.ts'
 import { defaultConfig } from './standalone/default.ts'
-import type { SnapshotDraft } from './standalone/load.ts'
 import { explainUnreadable, readAgain, readConfig } from './standalone/read.ts'
+import { RemoteTexts } from './standalone/remote.ts'
 import { type FileWatch, WatchedFiles, watchFile } from './standalone/watch.ts'
 import { type ControlMetrics, createControlMetrics } from './telemetry/control.ts'
 import { createLogger, type Logger } from './telemetry/log.ts'
@@ -38,7 +37,8 @@ export interface Start {
 /** What main.ts knows and this file does not. */
 export interface ProgramParts extends Start {
   readonly policies: readonly Policy[]
-  readonly check: (draft: SnapshotDraft) => readonly Problem[]
+  readonly check: ControlOptions['check']
+  readonly prepare: ControlOptions['prepare']
 }
 
 /** How often an admin port that is still held by a draining predecessor is tried again. */
@@ -72,8 +72,9 @@ async function beServer(name: string): Promise<void> {
 
 async function loadAndRun(kind: 'run' | 'validate', source: Text, parts: ProgramParts): Promise<void> {
   const folder = source.path === null ? process.cwd() : dirname(resolve(source.path))
-  const options = { ...parts, name: source.name, env: process.env, folder, log: () => {} }
-  const loaded = load(source.text, options)
+  const remote = new RemoteTexts()
+  const options = { ...parts, name: source.name, env: process.env, folder, remote, log: () => {} }
+  const loaded = await load(source.text, options)
   if (loaded.ok && kind === 'run') {
     await new Program(source, loaded, options, parts).start(parts.begin)
     return
@@ -189,6 +190,8 @@ class Program {
     this.#control = new Control({ ...options, log }, this.#supervisor)
     this.#control.onReload = (acceptedAtMs) => this.#metrics.reloaded(acceptedAtMs)
     this.#control.onInForce = (snapshot) => this.#children.keep(snapshot)
+    options.remote.log = log
+    options.remote.onChange = () => this.#readAgain()
     this.#control.onFiles = (files, isAccepted) => this.#references.follow(files, isAccepted)
   }
 

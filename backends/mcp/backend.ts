@@ -1,6 +1,6 @@
 /** MCP servers behind one endpoint: what HTTP asks for is checked here, and what JSON-RPC asks for is passed on. */
 import { performance } from 'node:perf_hooks'
-import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
+import type { BackendContext, BackendKind, CompiledBackend, PrepareContext } from '#engine/contract/backend.ts'
 import { whenRequest } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Verdict } from '#engine/contract/filter.ts'
@@ -21,6 +21,7 @@ import { isUnreadable, readMessage } from './read-rpc.ts'
 import { INTERNAL_ERROR, type RpcId, type RpcMessage } from './rpc.ts'
 import { newSessionKey, Session } from './session.ts'
 import { Callers, serveStateless } from './stateless.ts'
+import { prepareOpenApi } from './targets/openapi.ts'
 import { REVISION_UNSAID, REVISIONS } from './versions.ts'
 
 /** JSON-RPC codes that an implementation may define; MCP's own SDKs use these two for HTTP. */
@@ -210,4 +211,10 @@ function accepts(field: string, type: string): boolean {
 
 const compile = (backend: McpBackend, context: BackendContext): CompiledBackend => new Service(backend, context)
 
-export const mcpBackend: BackendKind = { kind: 'mcp', compile }
+function prepare(backend: McpBackend, context: PrepareContext): McpBackend {
+  if (backend.targets.every(({ kind }) => kind !== 'openapi')) return backend
+  const targets = backend.targets.map((one) => (one.kind === 'openapi' ? prepareOpenApi(one, context) : one))
+  return { ...backend, targets }
+}
+
+export const mcpBackend: BackendKind = { kind: 'mcp', compile, prepare }

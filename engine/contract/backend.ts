@@ -129,4 +129,16 @@ export interface BackendKind {
   readonly kind: string
   /** Build time: called once per backend and host rewriting mode. */
   readonly compile: (backend: never, context: BackendContext) => CompiledBackend
+  /**
+   * In the thread that serves nobody, before a configuration goes to workers: what would hold their loops (large
+   * documents). What it returns goes to them in place of `backend`. Throws ConfigError.
+   */
+  readonly prepare?: (backend: never, context: PrepareContext) => unknown
+}
+
+export interface PrepareContext {
+  /** Key of the backend in the Snapshot. */
+  readonly name: string
+  /** What people should know of a configuration that is in order. */
+  readonly warn: (message: string) => void
 }

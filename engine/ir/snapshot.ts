@@ -6,10 +6,19 @@ import type { RuleSet } from '#engine/kit/scan/rules.ts'
 import type { Secret } from '#engine/kit/secret.ts'
 import type { BackendHttp } from './backend-http.ts'
 import type { FrontendSettings, ListenerTls } from './frontend.ts'
+import type { McpRules, McpTarget } from './mcp-targets.ts'
 import type { ProcessSettings } from './process.ts'
 import type { BackendTransport } from './transport.ts'
 
 export type { FrontendSettings } from './frontend.ts'
+export type {
+  McpApi,
+  McpHttpTarget,
+  McpOpenApiTarget,
+  McpRules,
+  McpStdioTarget,
+  McpTarget
+} from './mcp-targets.ts'
 export type { ProcessSettings } from './process.ts'
 
 /** Policies of one attachment point: canonical policy name -> validated configuration of that policy. */
@@ -338,53 +347,4 @@ export interface McpBackend {
   /** Bytes of one message of a target. */
   readonly messageBytesMax: number
   readonly policies: PolicySet
-}
-
-/** Expressions as the policy `authorization` has them: allow, deny, require; sets of several levels add up. */
-export interface McpRules {
-  readonly allow: readonly string[]
-  readonly deny: readonly string[]
-  readonly require: readonly string[]
-}
-
-export type McpTarget = McpHttpTarget | McpStdioTarget | McpOpenApiTarget
-
-interface McpTargetBase {
-  readonly name: string
-  /** Its own rules beside those of the backend; null: none. */
-  readonly authorization: McpRules | null
-}
-
-export interface McpHttpTarget extends McpTargetBase {
-  readonly kind: 'http' | 'sse'
-  readonly host: string
-  readonly port: number
-  /** With its leading slash and query. */
-  readonly path: string
-  readonly hasTls: boolean
-  readonly transport?: BackendTransport | undefined
-  /** A key for the target, as a bearer token or in another field; null: none. */
-  readonly auth: { readonly header: string; readonly value: string } | null
-}
-
-export interface McpStdioTarget extends McpTargetBase {
-  readonly kind: 'stdio'
-  readonly cmd: string
-  readonly args: readonly string[]
-  readonly env: Readonly<Record<string, string>>
-  /** Null: that of the gateway. */
-  readonly cwd: string | null
-}
-
-export interface McpOpenApiTarget extends McpTargetBase {
-  readonly kind: 'openapi'
-  /** The document, JSON or YAML read already. */
-  readonly document: Readonly<Record<string, unknown>>
-  readonly host: string
-  readonly port: number
-  readonly hasTls: boolean
-  readonly transport?: BackendTransport | undefined
-  /** Before the paths of the document. */
-  readonly pathPrefix: string
-  readonly auth: { readonly header: string; readonly value: string } | null
 }

@@ -1,7 +1,7 @@
 /** Files that a configuration refers to: read once per loading, noted, so that they can be watched. */
 import { isAbsolute, resolve } from 'node:path'
 import type { Sources } from '#engine/contract/policy.ts'
-import { explainUnreadable, readReference } from './read.ts'
+import { explainUnreadable, readLarge, readReference } from './read.ts'
 
 /** A file that was asked for, whether it could be read or not. */
 export interface ReadFile {
@@ -14,16 +14,37 @@ export interface ReadFile {
 /** PEM, or more than one line: no path that anybody means. */
 const IN_PLACE = /-----BEGIN|[\n\r\0]/
 
-export class FileSources implements Sources {
+/** What documents of APIs are read from, which are larger than keys and may stand at URLs. */
+export interface DocumentSources extends Sources {
+  readonly readLarge: (path: string) => string
+  /** Throws an Error that says in words why there is none. */
+  readonly readUrl: (url: string) => string
+}
+
+export class FileSources implements DocumentSources {
   readonly #folder: string
-  readonly #read: (path: string) => string
+  readonly #read: ((path: string) => string) | undefined
+  readonly #readUrl: (url: string) => string
+  readonly #urls = new Map<string, string>()
   /** By absolute path; an Error says why a file cannot be read. */
   readonly #texts = new Map<string, string | Error>()
 
-  /** `folder`: where relative paths begin. `read`: the text of the file at an absolute path. */
-  constructor(folder: string, read: (path: string) => string = readReference) {
+  /** `folder`: where relative paths begin. `read`, `readUrl`: the text at an absolute path, at a URL. */
+  constructor(folder: string, read?: (path: string) => string, readUrl: (url: string) => string = notHere) {
     this.#folder = folder
     this.#read = read
+    this.#readUrl = readUrl
+  }
+
+  /** Texts of URLs, by URL. */
+  get urls(): ReadonlyMap<string, string> {
+    return this.#urls
+  }
+
+  readonly readUrl = (url: string): string => {
+    const text = this.#readUrl(url)
+    this.#urls.set(url, text)
+    return text
   }
 
   /** In the order in which they were asked for. */
@@ -31,27 +52,35 @@ export class FileSources implements Sources {
     return [...this.#texts].map(([path, text]) => ({ path, text: typeof text === 'string' ? text : '' }))
   }
 
-  readonly readFile = (path: string): string => {
+  readonly readFile = (path: string): string => this.#readOnce(path, readReference)
+
+  readonly readLarge = (path: string): string => this.#readOnce(path, readLarge)
+
+  #readOnce(path: string, usual: (path: string) => string): string {
     // A key that is written in place of its path must not come back in a message, nor among the files to watch.
     if (IN_PLACE.test(path)) throw new Error('must be the path of a file, not the text of it')
     const full = isAbsolute(path) ? path : resolve(this.#folder, path)
     let text = this.#texts.get(full)
     if (text === undefined) {
-      text = this.#readNow(full)
+      text = this.#readNow(full, this.#read ?? usual)
       this.#texts.set(full, text)
     }
     if (typeof text === 'string') return text
     throw text
   }
 
-  #readNow(full: string): string | Error {
+  #readNow(full: string, read: (path: string) => string): string | Error {
     let text: string
     try {
-      text = this.#read(full)
+      text = read(full)
     } catch (error) {
       return new Error(explainUnreadable(full, error as NodeJS.ErrnoException))
     }
     // What reading a file as UTF-8 puts where the bytes are none.
     return text.includes('\uFFFD') ? new Error(`cannot read ${full}: it is not UTF-8 text`) : text
   }
+}
+
+function notHere(): never {
+  throw new Error('URLs are not read here')
 }

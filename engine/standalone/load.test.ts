@@ -185,7 +185,7 @@ test('what shows only when a Runtime is built gets its place too', () => {
   const options = { file: 'f', env: {}, policies: POLICIES }
   const result = loadConfig(text, { ...options, check })
   const errors = [{ file: 'f', line: 1, column: 60, path, message: 'does not fit' }]
-  assert.deepEqual(result, { ok: false, errors, files: [] })
+  assert.deepEqual(result, { ok: false, errors, files: [], urls: new Map() })
   loadConfig('binds: 5', { ...options, check })
   assert.equal(asked.length, 1)
   assert.equal(loadConfig(text, { ...options, check: () => [] }).ok, true)

@@ -46,15 +46,25 @@ export interface LoadOptions {
   readonly folder?: string
   /** Text of the file at an absolute path; throws an Error. Default: reads it from the disk. */
   readonly readFile?: (path: string) => string
+  /** Text at a URL that the file refers to; throws an Error that says why there is none. */
+  readonly readUrl?: (url: string) => string
   /** The configuration in force: its unchanged parts become parts of the new one (share.ts). */
   readonly before?: SnapshotDraft | null
+  /** What backends make of themselves before they go to workers, with what people should know of it. */
+  readonly prepare?: (draft: SnapshotDraft, warn: (message: string) => void) => Prepared
   /** Finds what shows only when a Runtime is built; asked when all else is in order. Paths are the Snapshot's. */
-  readonly check?: (draft: SnapshotDraft) => readonly { readonly path: string; readonly message: string }[]
+  readonly check?: (draft: SnapshotDraft) => readonly LateProblem[]
 }
+
+/** Paths of problems are the Snapshot's. */
+type Prepared = { readonly draft: SnapshotDraft } | { readonly problems: readonly LateProblem[] }
+type LateProblem = { readonly path: string; readonly message: string }
 
 export type LoadResult = LoadOutcome & {
   /** What the configuration refers to, found or not: a change of one of them is a change of the configuration. */
   readonly files: readonly ReadFile[]
+  /** The texts of URLs that it refers to, by URL. */
+  readonly urls: ReadonlyMap<string, string>
 }
 
 type LoadOutcome =
@@ -69,8 +79,8 @@ type LoadOutcome =
 
 /** Never throws, whatever the text is. Errors come in the order of the file. */
 export function loadConfig(text: string, options: LoadOptions): LoadResult {
-  const sources = new FileSources(resolve(options.folder ?? '.'), options.readFile)
-  return { ...soundly(text, options, sources), files: sources.files }
+  const sources = new FileSources(resolve(options.folder ?? '.'), options.readFile, options.readUrl)
+  return { ...soundly(text, options, sources), files: sources.files, urls: sources.urls }
 }
 
 /** Refuses a file over which weir itself stumbles: a reload must never end what runs. */
@@ -134,7 +144,10 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
     if (unresolved.length > 0) return fail(unresolved)
     throw fresh
   }
-  const snapshot = share(options.before, fresh)
+  const told: string[] = []
+  const prepared = options.prepare?.(fresh, (message) => told.push(`${options.file}: ${message}`)) ?? { draft: fresh }
+  if ('problems' in prepared) return fail(prepared.problems.map((problem) => placed(problem, source)))
+  const snapshot = share(options.before, prepared.draft)
   const late = options.check?.(snapshot)
   // A Runtime that could be built has compiled every policy. One that could not says less of the place.
   const early = late?.length === 0 ? [] : refused()
@@ -146,7 +159,7 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
     ...shadowed(snapshot.binds, outcome.value.binds?.length ?? 0, source),
     ...policyWarnings(raw, source, options.policies, schema.policies)
   ]
-  const warnings = once(doubts, source).map((doubt) => warningText(doubt, source, options.file))
+  const warnings = [...once(doubts, source).map((doubt) => warningText(doubt, source, options.file)), ...told]
   return { ok: true, snapshot, warnings, expanded: [...source.expanded.values()] }
 }
 
@@ -193,11 +206,16 @@ function warningText({ offset, path, message }: Problem, source: PlacedSource, f
 }
 
 /**
- * First 12 hex digits of the SHA-256 of the text, and of the texts of the files that it refers to: tells people
- * which file is in force.
+ * First 12 hex digits of the SHA-256 of the text, and of the texts of the files and URLs that it refers to: tells
+ * people which file is in force.
  */
-export function hashOf(text: string, files: readonly ReadFile[] = []): string {
+export function hashOf(
+  text: string,
+  files: readonly ReadFile[] = [],
+  urls: ReadonlyMap<string, string> = new Map()
+): string {
   const sum = createHash('sha256').update(text)
   for (const file of files) sum.update(`\0${file.path}\0${file.text}`)
+  for (const [url, fetched] of urls) sum.update(`\0${url}\0${fetched}`)
   return sum.digest('hex').slice(0, 12)
 }

@@ -5,6 +5,8 @@ import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSy
 export const CONFIG_BYTES_MAX = 64 * 1024 * 1024
 /** Of a file that a configuration refers to (keys, users): what it says is posted to every worker. */
 const REFERENCE_BYTES_MAX = 1024 * 1024
+/** Of a document of an API, which stays in the main thread: GitHub's has 13 MB. */
+const LARGE_BYTES_MAX = 32 * 1024 * 1024
 const PIECE_BYTES = 64 * 1024
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -24,6 +26,11 @@ export function readConfig(from: string | number): string {
 /** The text of a file that a configuration refers to. Throws the system's error, or one that says it in words. */
 export function readReference(path: string): string {
   return readRegular(path, REFERENCE_BYTES_MAX)
+}
+
+/** The same for what is larger and is not posted to workers. */
+export function readLarge(path: string): string {
+  return readRegular(path, LARGE_BYTES_MAX)
 }
 
 /** As readConfig and readReference, for looking again at a path that may lead to something else by now. */

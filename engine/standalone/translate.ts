@@ -1,6 +1,6 @@
 /** A validated file -> the Snapshot: names filled in, inline backends named, aliases resolved. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Policy, Sources } from '#engine/contract/policy.ts'
+import type { Policy } from '#engine/contract/policy.ts'
 import { addRules } from '#engine/ir/mcp-rules.ts'
 import { CLEAR_TEXT } from '#engine/ir/plain.ts'
 import {
@@ -29,6 +29,7 @@ import type { File } from './file.ts'
 import { frontendPolicies, translateFrontend } from './file-frontend.ts'
 import { canonicalPolicies, type PolicyKey, policyPhases, resolvePolicies } from './file-policies.ts'
 import { type Overrides, translateProcess } from './file-process.ts'
+import type { DocumentSources } from './file-sources.ts'
 import { translateTcpRoute } from './file-tcp.ts'
 import { mergedHttp } from './http/policies.ts'
 import { LLM_BACKEND, llmBackend, llmBind } from './llm/translate.ts'
@@ -45,7 +46,7 @@ export interface TranslateOptions {
   readonly policies: readonly Policy[]
   readonly keys: readonly PolicyKey[]
   /** What policies refer to; everything that they name has been found there once (check-policies.ts). */
-  readonly sources: Sources
+  readonly sources: DocumentSources
   readonly env: Overrides
   readonly processors: number
 }
@@ -94,7 +95,7 @@ interface Around {
 class Translator {
   readonly backends: Record<string, Backend> = {}
   readonly #keys: readonly PolicyKey[]
-  readonly #sources: Sources
+  readonly #sources: DocumentSources
   readonly #gateway: File['policies']
   readonly #files = new Map<string, FileBackend>()
   readonly #transports: Transports

@@ -5,7 +5,7 @@
  * something changed is decided by content.
  */
 import { createHash } from 'node:crypto'
-import { type FSWatcher, realpathSync, watch } from 'node:fs'
+import { type FSWatcher, realpathSync, statSync, watch } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { ReadFile } from './file-sources.ts'
 import { readAgain } from './read.ts'
@@ -15,6 +15,8 @@ const DEBOUNCE_MS = 20
 /** For file systems without events (NFS, some containers); reading 1 MB takes about a millisecond. */
 const POLL_MS = 2_000
 const POLL_MS_MIN = 1_000
+/** Reading and hashing 13 MB takes 40 ms. */
+const LARGE_BYTES = 1024 * 1024
 
 export interface WatchOptions {
   /** The text that is already in force: only another one is a change. Default: what the file has now. */
@@ -85,6 +87,8 @@ class Watcher implements FileWatch {
   #debounce: NodeJS.Timeout | null = null
   #hash: string | null
   #isGone = false
+  /** Of the large file that was read last: when a poll finds the same, it is not read again. */
+  #stamp = ''
   /** A poll has found nothing in the file, and nothing has come since. */
   #isEmpty = false
   readonly #onGone: () => void
@@ -118,7 +122,10 @@ class Watcher implements FileWatch {
     if (this.#debounce !== null) clearTimeout(this.#debounce)
     this.#debounce = null
     this.#rewatch()
+    const stamp = stampOf(this.#path)
+    if (isPoll && stamp !== '' && stamp === this.#stamp) return
     const text = readText(this.#path)
+    this.#stamp = stamp
     if (text === null) {
       // Between removal and replacement there is no file, but not for as long as that.
       if (isPoll && !this.#isGone) this.#onGone()
@@ -164,6 +171,13 @@ class Watcher implements FileWatch {
     })
     this.#watchers.set(folder, watcher)
   }
+}
+
+/** What changes with a large file, but within a tick of its clock; '' for small ones, which are as quickly read. */
+function stampOf(path: string): string {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  if (stat === undefined || stat.size < LARGE_BYTES) return ''
+  return `${stat.dev} ${stat.ino} ${stat.size} ${stat.mtimeMs} ${stat.ctimeMs}`
 }
 
 /** The file's text, or null when it is not there or cannot be read (yet). */

@@ -1,13 +1,14 @@
 /** A whole gateway of one worker in the calling thread, from the text of a configuration file. */
 import { randomBytes } from 'node:crypto'
 import { backends } from '#backends/index.ts'
+import { prepareBackends } from '#engine/build/prepare.ts'
 import { buildRuntime } from '#engine/build/runtime.ts'
 import type { Ended } from '#engine/contract/ended.ts'
 import { IDLE, newKept } from '#engine/contract/kept.ts'
 import { inProcess } from '#engine/in-process.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { monotonicClock } from '#engine/kit/monotonic.ts'
-import { formatErrors, loadConfig } from '#engine/standalone/load.ts'
+import { formatErrors, type LoadOptions, loadConfig } from '#engine/standalone/load.ts'
 import { REGION_BYTES } from '#engine/telemetry/metrics.ts'
 import { MetricsTable } from '#engine/telemetry/metrics-table.ts'
 import { createTelemetry, type Telemetry } from '#engine/telemetry/telemetry.ts'
@@ -154,7 +155,8 @@ function childProcesses(logged: string[]): { hub: ChildHub; children: ChildrenOf
 function snapshotOf(yaml: string, version: number, folder = '.'): Snapshot {
   // In a file a port is from 1 on; tests write 0 for "any".
   const text = yaml.replace(/(\bport"?): ?0\b/g, '$1: 1')
-  const loaded = loadConfig(text, { file: 'test.yaml', env: {}, policies, folder })
+  const prepare: LoadOptions['prepare'] = (draft, warn) => prepareBackends(draft, backends, warn)
+  const loaded = loadConfig(text, { file: 'test.yaml', env: {}, policies, folder, prepare })
   if (!loaded.ok) throw new Error(formatErrors(loaded.errors))
   const binds = loaded.snapshot.binds.map((bind) => ({ ...bind, port: 0 }))
   return { ...loaded.snapshot, binds, version, hash: '', acceptedAt: '' }

@@ -5,9 +5,11 @@
 import assert from 'node:assert/strict'
 import type { JsonObject, JsonValue } from '#backends/mcp/rpc.ts'
 import { Document, isNode, type Node } from '#backends/mcp/targets/openapi/document.ts'
-import { type Operation, readOperations } from '#backends/mcp/targets/openapi/operation.ts'
+import { readOperations } from '#backends/mcp/targets/openapi/operations.ts'
+import type { Operation } from '#backends/mcp/targets/openapi/plan.ts'
 import { writeRequest } from '#backends/mcp/targets/openapi/request.ts'
 import { ArgumentError } from '#backends/mcp/targets/openapi/serialize.ts'
+import { EVERYTHING } from '#backends/mcp/targets/openapi/wanted.ts'
 import { ConfigError } from '#engine/contract/config-error.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 
@@ -30,6 +32,11 @@ export const dictionary = [
     '"content":{',
     '"application/json":{',
     '"multipart/form-data"',
+    '"format":"binary"',
+    '"swagger":"2.0"',
+    '"in":"formData"',
+    '"collectionFormat":"multi"',
+    '"contentType":',
     '"__proto__":',
     '"readOnly":true'
   ],
@@ -54,7 +61,7 @@ export function run(data: Buffer): void {
   if (!isNode(document)) return
   const given = split < 0 ? {} : read(text.slice(split + 1))
   // As it is, what is mutated is rarely a document: as a schema, and as parameters, it gets further.
-  for (const root of [document, asSchema(document), asParameters(document)]) {
+  for (const root of [document, asSchema(document), asParameters(document), asSwagger(document), asForm(document)]) {
     const operations = operationsOf(root)
     for (const operation of operations) {
       checkTool(operation)
@@ -82,9 +89,21 @@ function asParameters(given: Node): Node {
   return { openapi: '3.0.0', paths: { '/{id}/b': { get: { parameters: Object.values(given) } } } }
 }
 
+function asSwagger(given: Node): Node {
+  return {
+    swagger: '2.0',
+    paths: { '/{id}/b': { post: { parameters: Object.values(given), consumes: given.consumes } } }
+  }
+}
+
+function asForm(schema: Node): Node {
+  const content = { 'multipart/form-data': { schema, encoding: schema }, 'application/json-patch+json': { schema } }
+  return { openapi: '3.1.0', paths: { '/a': { post: { requestBody: { content } } } } }
+}
+
 function operationsOf(root: Node): Operation[] {
   try {
-    return [...readOperations(new Document(root, 'doc'), 'x-key').byName.values()]
+    return [...readOperations(new Document(root, 'doc'), { authHeader: 'x-key', wanted: EVERYTHING }).byName.values()]
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     assert.match(error.message, /^doc\./)
@@ -93,7 +112,7 @@ function operationsOf(root: Node): Operation[] {
 }
 
 function checkTool({ tool, path, parameters }: Operation): void {
-  assert.match(tool.name, /^[A-Za-z0-9_.-]{1,128}$/)
+  assert.match(tool.name, /^[A-Za-z0-9_-]{1,64}$/)
   assert.equal(path.length % 2, 1)
   for (const one of parameters) assert.ok(one.place !== 'header' || !/^(?:x-key|host|content-.*)$/i.test(one.name))
   const schema = tool.inputSchema as JsonObject

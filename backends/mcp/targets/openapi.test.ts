@@ -1,5 +1,5 @@
 /** An API as a target, over real sockets: what clients see of it, and what becomes of calls. */
-import { deepEqual, equal, match, throws } from 'node:assert/strict'
+import { deepEqual, equal, match, ok, throws } from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
@@ -12,10 +12,21 @@ import { HeaderBlock } from '#engine/http/headers.ts'
 import { inProcess } from '#engine/in-process.ts'
 import type { McpOpenApiTarget } from '#engine/ir/snapshot.ts'
 import { type Stack, startStack } from '#engine/testing/stack.ts'
-import { openApiTarget } from './openapi.ts'
+import { openApiTarget, prepareOpenApi } from './openapi.ts'
 
 const PETSTORE = JSON.parse(readFileSync(new URL('./openapi/testdata/petstore.json', import.meta.url), 'utf8'))
 const BYTES_MAX = 100_000
+
+const BASE: Omit<McpOpenApiTarget, 'port'> = {
+  kind: 'openapi',
+  name: 'store',
+  authorization: null,
+  document: PETSTORE,
+  host: '127.0.0.1',
+  hasTls: false,
+  pathPrefix: '/api/v3',
+  auth: { header: 'X-Key', value: 'secret' }
+}
 
 interface Seen {
   readonly line: string
@@ -29,7 +40,6 @@ describe('an OpenAPI target', () => {
   let context: BackendContext
   let seen: Seen
   let answer: (response: ServerResponse, request: IncomingMessage) => void = (response) => response.end()
-  const logged: string[] = []
 
   before(async () => {
     api = createServer((request, response) => {
@@ -49,7 +59,7 @@ describe('an OpenAPI target', () => {
       connectTimeoutMs: 1000,
       upstream: stack.upstream,
       inProcess: inProcess({ events: stack.lifecycle, upstream: stack.upstream, timers: stack.lifecycle.timers }),
-      log: (level: string, message: string) => void logged.push(`${level}: ${message}`)
+      log() {}
     } as unknown as BackendContext
   })
   after(() => {
@@ -59,18 +69,7 @@ describe('an OpenAPI target', () => {
 
   function open(more: Partial<McpOpenApiTarget> = {}, headers = new HeaderBlock()): Link {
     const { port } = api.address() as AddressInfo
-    const target: McpOpenApiTarget = {
-      kind: 'openapi',
-      name: 'store',
-      authorization: null,
-      document: PETSTORE,
-      host: '127.0.0.1',
-      port,
-      hasTls: false,
-      pathPrefix: '/api/v3',
-      auth: { header: 'X-Key', value: 'secret' },
-      ...more
-    }
+    const target: McpOpenApiTarget = { ...BASE, port, ...more }
     return openApiTarget(target, BYTES_MAX, context).open({
       sessionKey: 's',
       upstreamSession: null,
@@ -261,11 +260,27 @@ describe('an OpenAPI target', () => {
     await gone((link) => link.close())
   })
 
-  it('says in the log what has become no tool, and refuses what it cannot read', () => {
-    const requestBody = { required: true, content: { 'multipart/form-data': {} } }
-    open({ document: { openapi: '3.0.0', paths: { '/a': { post: { requestBody } } } } })
+  it('says what has become no tool, and refuses what it cannot read', () => {
+    const requestBody = { required: true, content: { 'multipart/mixed': {} } }
+    const told: string[] = []
+    const { port } = api.address() as AddressInfo
+    const given: McpOpenApiTarget = {
+      ...BASE,
+      port,
+      document: { openapi: '3.0.0', paths: { '/a': { get: {}, post: { requestBody } } } }
+    }
+    const { document, api: made } = prepareOpenApi(given, { name: 'pets', warn: (message) => told.push(message) })
+    deepEqual([document, made!.tools.map(({ name }) => name)], [null, ['GET_a']])
     const place = 'backends.pets.targets["store"].document'
-    deepEqual(logged, [`warn: ${place}.paths["/a"].post: its body is of no kind that can be written: left out`])
-    throws(() => open({ document: { swagger: '2.0' } }), { name: 'ConfigError', message: /^backends\.pets\.targets/ })
+    deepEqual(told, [`${place}.paths["/a"].post: its body is of no kind that can be written: left out`])
+    throws(() => open({ document: { swagger: '1.2' } }), { name: 'ConfigError', message: /^backends\.pets\.targets/ })
+  })
+
+  it('pages by size too, so that no list holds a worker', async () => {
+    const description = 'x'.repeat(4000)
+    const paths = Object.fromEntries(Array.from({ length: 300 }, (_, i) => [`/${i}`, { get: { description } }]))
+    const page = await result(open({ document: { openapi: '3.1.0', paths } }), 'tools/list')
+    const { length } = page.tools as unknown[]
+    ok(length > 100 && length < 150, String(length))
   })
 })

@@ -11,26 +11,37 @@ import {
   type RpcResponse
 } from '#backends/mcp/rpc.ts'
 import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/target.ts'
-import type { BackendContext, Endpoint } from '#engine/contract/backend.ts'
+import type { BackendContext, Endpoint, PrepareContext } from '#engine/contract/backend.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import type { McpOpenApiTarget } from '#engine/ir/snapshot.ts'
+import type { McpApi, McpOpenApiTarget } from '#engine/ir/snapshot.ts'
 import { endpointOptions } from '#engine/ir/transport.ts'
+import { compiledApi } from './openapi/api.ts'
 import { CallExchange, later } from './openapi/call.ts'
-import { compiledOperations } from './openapi/compiled.ts'
-import { Document } from './openapi/document.ts'
-import type { Operation } from './openapi/operation.ts'
+import type { Plan } from './openapi/plan.ts'
 import { type Written, writeRequest } from './openapi/request.ts'
 import { toolError } from './openapi/result.ts'
 import { ArgumentError } from './openapi/serialize.ts'
 
-/** Tools in one answer to tools/list. */
+/** Tools in one answer to tools/list, and their characters: reading 512 Ki takes some 3 ms of a worker. */
 const PAGE_TOOLS = 200
-const INSTRUCTIONS_CHARS_MAX = 2048
+const PAGE_CHARS = 512 * 1024
 /** Revisions that begin with `initialize`; the newest is offered to clients of others. */
 const REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
 /** Of the client's fields, these describe its own message. */
 const NOT_FORWARDED = ['host', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding', 'cookie']
 const REPLACED = ['accept', 'accept-encoding', 'mcp-session-id', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
+
+/** Where the document of a target stands, for messages. */
+const placeOf = (backend: string, { name }: McpOpenApiTarget): string =>
+  `backends.${backend}.targets["${name}"].document`
+
+/** The target with its tools instead of its document. Throws ConfigError where the document cannot be served. */
+export function prepareOpenApi(given: McpOpenApiTarget, { name, warn }: PrepareContext): McpOpenApiTarget {
+  if (given.document === null) return given
+  const { api, warnings } = compiledApi(given, placeOf(name, given))
+  for (const warning of warnings) warn(warning)
+  return { ...given, document: null, api }
+}
 
 /** `messageBytesMax`: bytes of one answer of the API. Throws ConfigError where the document cannot be served. */
 export function openApiTarget(given: McpOpenApiTarget, messageBytesMax: number, context: BackendContext): Target {
@@ -44,22 +55,18 @@ class OpenApiTarget implements Target {
   readonly messageBytesMax: number
   readonly context: BackendContext
   readonly endpoint: Endpoint
-  readonly operations: ReadonlyMap<string, Operation>
-  readonly tools: readonly JsonObject[]
+  readonly api: McpApi
   readonly facts: JsonObject
+  readonly #plans = new Map<string, string | Plan>()
 
   constructor(given: McpOpenApiTarget, messageBytesMax: number, context: BackendContext) {
-    const place = `backends.${context.name}.targets["${given.name}"].document`
-    const document = new Document(given.document, place)
-    const { byName, skipped } = compiledOperations(document, given.auth?.header.toLowerCase() ?? null)
-    for (const one of skipped) context.log('warn', `${place}.${one}: left out`)
     this.name = given.name
     this.given = given
     this.messageBytesMax = messageBytesMax
     this.context = context
-    this.operations = byName
-    this.tools = [...byName.values()].map(({ tool }) => tool)
-    this.facts = factsOf(document)
+    this.api = given.api ?? compiledApi(given, placeOf(context.name, given)).api
+    this.facts = JSON.parse(this.api.facts) as JsonObject
+    for (const { name, plan } of this.api.tools) this.#plans.set(name, plan)
     const { host, port, hasTls } = given
     // The address comes from the configuration, so it needs no guard.
     const base = { guarded: false, allow: [], connectTimeoutMs: context.connectTimeoutMs }
@@ -67,21 +74,17 @@ class OpenApiTarget implements Target {
     this.endpoint = context.upstream.endpoint({ host, port, unixPath: null }, options)
   }
 
+  /** Read at the first call of the tool; undefined: there is no such tool. */
+  planOf(name: string): Plan | undefined {
+    const known = this.#plans.get(name)
+    if (typeof known !== 'string') return known
+    const plan = JSON.parse(known) as Plan
+    this.#plans.set(name, plan)
+    return plan
+  }
+
   open(options: LinkOptions): Link {
     return new OpenApiLink(this, options)
-  }
-}
-
-/** What `initialize` says, but for the revision. */
-function factsOf({ root }: Document): JsonObject {
-  const info = (typeof root.info === 'object' && root.info !== null ? root.info : {}) as Record<string, unknown>
-  const text = (value: unknown, charsMax: number): string | null =>
-    typeof value === 'string' && value !== '' ? value.slice(0, charsMax).toWellFormed() : null
-  const instructions = text(info.description, INSTRUCTIONS_CHARS_MAX)
-  return {
-    capabilities: { tools: {} },
-    serverInfo: { name: text(info.title, 128) ?? 'openapi', version: text(info.version, 64) ?? '0' },
-    ...(instructions === null ? {} : { instructions })
   }
 }
 
@@ -119,14 +122,14 @@ class OpenApiLink implements Link {
   release(): void {}
 
   #answer({ id, method, params }: RpcRequest): RpcResponse {
-    const { facts, tools } = this.#target
+    const { facts, api } = this.#target
     if (method === 'initialize') {
       const wanted = params?.protocolVersion
       const protocolVersion = REVISIONS.find((revision) => revision === wanted) ?? REVISIONS[0]!
       return { jsonrpc: '2.0', id, result: { protocolVersion, ...facts } }
     }
     if (method === 'ping') return { jsonrpc: '2.0', id, result: {} }
-    if (method === 'tools/list') return listPage(id, tools, params?.cursor)
+    if (method === 'tools/list') return listPage(id, api.tools, params?.cursor)
     return fault(id, METHOD_NOT_FOUND, 'Method not found')
   }
 
@@ -134,7 +137,7 @@ class OpenApiLink implements Link {
     const { id, params } = message
     const name = params?.name
     const given = params?.arguments ?? {}
-    const operation = typeof name === 'string' ? this.#target.operations.get(name) : undefined
+    const operation = typeof name === 'string' ? this.#target.planOf(name) : undefined
     const answer = (response: RpcResponse): (() => void) => later(() => events.answered(response))
     if (operation === undefined) return answer(fault(id, INVALID_PARAMS, 'Unknown tool'))
     if (typeof given !== 'object' || given === null || Array.isArray(given)) {
@@ -200,11 +203,17 @@ function fault(id: RpcRequest['id'], code: number, message: string): RpcResponse
 }
 
 /** Cursors are the numbers of tools: the list never changes. */
-function listPage(id: RpcRequest['id'], tools: readonly JsonObject[], cursor: unknown): RpcResponse {
+function listPage(id: RpcRequest['id'], tools: McpApi['tools'], cursor: unknown): RpcResponse {
   const isFirst = cursor === undefined || cursor === null
   const start = isFirst ? 0 : Number(typeof cursor === 'string' && /^\d{1,6}$/.test(cursor) ? cursor : Number.NaN)
   if (Number.isNaN(start) || (start >= tools.length && !isFirst)) return fault(id, INVALID_PARAMS, 'Unknown cursor')
-  const end = start + PAGE_TOOLS
+  const page: JsonObject[] = []
+  let chars = 0
+  for (let i = start; i < tools.length && page.length < PAGE_TOOLS && chars < PAGE_CHARS; i++) {
+    chars += tools[i]!.tool.length
+    page.push(JSON.parse(tools[i]!.tool) as JsonObject)
+  }
+  const end = start + page.length
   const next = end < tools.length ? { nextCursor: String(end) } : {}
-  return { jsonrpc: '2.0', id, result: { tools: tools.slice(start, end), ...next } }
+  return { jsonrpc: '2.0', id, result: { tools: page, ...next } }
 }

@@ -1,14 +1,15 @@
 /** Mistakes of `mcp` backends and rules that no schema sees: rules that reach nothing, files that are not there. */
-import type { Sources } from '#engine/contract/policy.ts'
+import type { DocumentSources } from '#engine/standalone/file-sources.ts'
 import type { Path, Problem } from '#engine/standalone/problems.ts'
 import type { Source } from '#engine/standalone/source.ts'
 import { bindsOf, entriesOf, objectOf, type Placed, policySetsOf, type Raw, text } from '#engine/standalone/walk.ts'
 import { readDocument } from './document.ts'
 import { MCP_KEYS } from './policies.ts'
 import { readKey } from './session-key.ts'
+import { isFetched } from './targets.ts'
 
 /** `file`: as read, whatever else is wrong with it. */
-export function checkMcp(file: Raw, source: Source, sources: Sources): Problem[] {
+export function checkMcp(file: Raw, source: Source, sources: DocumentSources): Problem[] {
   return [...new Checks(file, source, sources).run()]
 }
 
@@ -22,13 +23,13 @@ const OF_MCP = 'acts on MCP servers'
 class Checks {
   readonly #file: Raw
   readonly #source: Source
-  readonly #sources: Sources
+  readonly #sources: DocumentSources
   readonly #problems = new Map<string, Problem>()
   readonly #named: ReadonlyMap<unknown, Placed>
   /** What stands around routes, and whether it reaches an MCP server. */
   readonly #reaches = new Map<Given, boolean>()
 
-  constructor(file: Raw, source: Source, sources: Sources) {
+  constructor(file: Raw, source: Source, sources: DocumentSources) {
     this.#file = file
     this.#source = source
     this.#sources = sources
@@ -106,9 +107,12 @@ class Checks {
       this.#rulesOf(raw.static === undefined ? { raw, path } : { raw: objectOf(raw.static), path: [...path, 'static'] })
       const { schema } = objectOf(raw.openapi)
       const place = [...path, 'openapi', 'schema']
-      const name = text(objectOf(schema).file)
+      const { file: name, url } = { file: text(objectOf(schema).file), url: text(objectOf(schema).url) }
       if (typeof schema === 'string') this.#try(place, () => readDocument(schema, this.#sources))
       else if (name !== undefined) this.#try([...place, 'file'], () => readDocument({ file: name }, this.#sources))
+      else if (url !== undefined && isFetched(url)) {
+        this.#try([...place, 'url'], () => readDocument({ url }, this.#sources))
+      }
     }
   }
 

@@ -1,16 +1,28 @@
 /** An OpenAPI document as it is given: text of the file, another file, or the document itself. */
-import type { Sources } from '#engine/contract/policy.ts'
+import type { DocumentSources } from '#engine/standalone/file-sources.ts'
 import { parsePlain } from '#engine/standalone/source-document.ts'
 
-type Given = string | { readonly file?: unknown; readonly openapi?: unknown }
+type Given = string | { readonly file?: unknown; readonly url?: unknown } | OpenApiDocument
 export type OpenApiDocument = Readonly<Record<string, unknown>>
 
+/** Read once per loading: a large document takes half a second. */
+const known = new WeakMap<DocumentSources, Map<string, OpenApiDocument>>()
+
 /** What is in it is looked at where the target is built. Throws an Error that says in words why there is none. */
-export function readDocument(given: Given, sources: Sources): OpenApiDocument {
-  if (typeof given === 'string') return parsed(given, 'the document')
-  if (typeof given.file === 'string' && given.openapi === undefined)
-    return parsed(sources.readFile(given.file), given.file)
-  return given as OpenApiDocument
+export function readDocument(given: Given, sources: DocumentSources): OpenApiDocument {
+  if (typeof given === 'string') return once(given, 'the document', sources)
+  if ('openapi' in given || 'swagger' in given) return given as OpenApiDocument
+  if (typeof given.file === 'string') return once(sources.readLarge(given.file), given.file, sources)
+  const url = String(given.url)
+  return once(sources.readUrl(url), url.replace(/[?#].*$/, ''), sources)
+}
+
+function once(text: string, name: string, sources: DocumentSources): OpenApiDocument {
+  const texts = known.get(sources) ?? new Map<string, OpenApiDocument>()
+  known.set(sources, texts)
+  const document = texts.get(text) ?? parsed(text, name)
+  texts.set(text, document)
+  return document
 }
 
 function parsed(text: string, name: string): OpenApiDocument {
@@ -30,12 +42,20 @@ const isName = (text: string): boolean => /^[\w./~-]{1,200}$/.test(text)
 
 const firstLine = (text: string): string => text.split('\n', 1)[0]!.replace(/:$/, '')
 
-/** Path of the first server of the document (OpenAPI 3.1, Server Object), "" where there is none. */
-export function serverPath({ servers }: OpenApiDocument): string {
+/** Path of the first server of the document (OpenAPI 3.1, Server Object; basePath of Swagger), "": there is none. */
+export function serverPath({ servers, swagger, basePath }: OpenApiDocument): string {
+  if (swagger !== undefined) return typeof basePath === 'string' && basePath.startsWith('/') ? basePath : ''
   const [first] = Array.isArray(servers) ? (servers as unknown[]) : []
-  const url = (first as { url?: unknown } | null | undefined)?.url
-  // Variables in it are for people to choose: the file says which path is meant.
-  if (typeof url !== 'string' || url.includes('{')) return ''
-  const { pathname } = URL.parse(url, 'http://host/') ?? { pathname: '' }
-  return pathname === '/' ? '' : pathname
+  const { url, variables } = (first ?? {}) as { url?: unknown; variables?: unknown }
+  if (typeof url !== 'string') return ''
+  const filled = url.replace(/\{([^{}]*)\}/g, (whole, name: string) => defaultOf(variables, name) ?? whole)
+  // A variable in the path that has no default is for people to choose: the file says which path is meant.
+  const { pathname } = URL.parse(filled, 'http://host/') ?? { pathname: '' }
+  return pathname === '/' || /%7B|\{/i.test(pathname) ? '' : pathname
+}
+
+function defaultOf(variables: unknown, name: string): string | undefined {
+  const given = typeof variables === 'object' && variables !== null && Object.hasOwn(variables, name)
+  const variable = given ? (variables as Record<string, { default?: unknown } | null>)[name] : null
+  return typeof variable?.default === 'string' ? variable.default : undefined
 }

@@ -14,13 +14,21 @@ const FILES: Readonly<Record<string, string>> = {
   '/etc/weir/short': 'abc'
 }
 
+const URLS: Readonly<Record<string, string>> = {
+  'https://a.example/api.json': '{"openapi":"3.1.0","servers":[{"url":"/from/url"}]}'
+}
+const fails = (message: string): never => {
+  throw new Error(message)
+}
+
 const load = (text: string, env = {}) =>
   loadConfig(text, {
     file: 'weir.yaml',
     folder: '/etc/weir',
     env,
     policies,
-    readFile: (path) => FILES[path] ?? assert.fail(`no file ${path}`)
+    readFile: (path) => FILES[path] ?? assert.fail(`no file ${path}`),
+    readUrl: (url) => URLS[url] ?? fails(`cannot fetch ${url}: the answer has status 404`)
   })
 
 function good(text: string, env = {}): SnapshotDraft {
@@ -99,13 +107,23 @@ test('an OpenAPI document is text, a file, or stands there itself', () => {
   const of = (schema: string, more = '') => {
     const [target] = targets(`{ name: a, openapi: { host: "http://b:1", schema: ${schema}${more} } }`)
     const { kind, document, pathPrefix, port } = target as McpTarget & { kind: 'openapi' }
-    return [kind, document.openapi, pathPrefix, port]
+    return [kind, document!.openapi ?? document!.swagger, pathPrefix, port]
   }
   assert.deepEqual(of('{ file: api.yaml }'), ['openapi', '3.1.0', '/v2', 1])
   assert.deepEqual(of('{ file: /etc/weir/api.json }'), ['openapi', '3.0.0', '', 1])
   assert.deepEqual(of('{ file: api.yaml }', ', path: /base/'), ['openapi', '3.1.0', '/base', 1])
   assert.deepEqual(of(`'{"openapi":"3.1.1"}'`), ['openapi', '3.1.1', '', 1])
   assert.deepEqual(of('{ openapi: 3.0.3, paths: {} }'), ['openapi', '3.0.3', '', 1])
+  assert.deepEqual(of('{ swagger: "2.0", basePath: /v1 }'), ['openapi', '2.0', '/v1', 1])
+  assert.deepEqual(of('{ url: "https://a.example/api.json" }'), ['openapi', '3.1.0', '/from/url', 1])
+  const server = (url: string, variables = '{}') =>
+    of(`{ openapi: 3.0.3, servers: [{ url: "${url}", variables: ${variables} }] }`)[2]
+  assert.equal(
+    server('https://{region}.example/{base}/x', '{ region: { default: eu }, base: { default: api } }'),
+    '/api/x'
+  )
+  assert.equal(server('https://{region}.example/v1'), '/v1')
+  assert.equal(server('/{base}'), '')
 })
 
 test('settings of the backend, by their names here and elsewhere', () => {
@@ -152,7 +170,13 @@ test('mistakes of targets are told by name', () => {
     ['{ name: a, static: { host: b, port: 1, policies: { tls: {} } }, policies: { tls: {} } }', /static.policies too/],
     [
       '{ name: a, openapi: { host: b, schema: { url: "http://c" } } }',
-      /schema 'url' is not in this version of weir; save/
+      /openapi\.schema\.url: cannot fetch http:\/\/c: the answer has status 404/
+    ],
+    ['{ name: a, openapi: { host: b, schema: { url: "ftp://c" } } }', /schema\.url: must be an http/],
+    ['{ name: a, openapi: { host: b, schema: { url: "http://u:p@c" } } }', /schema\.url: must be an http/],
+    [
+      '{ name: a, openapi: { host: b, schema: { openapi: 3.0.0 }, operations: {} } }',
+      /operations: must have at least one/
     ],
     ['{ name: a, openapi: { host: b, schema: { file: bad.yaml } } }', /schema\.file: bad\.yaml: /],
     ['{ name: a, openapi: { host: b, schema: { file: list.yaml } } }', /must be an object/],

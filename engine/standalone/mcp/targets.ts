@@ -17,6 +17,9 @@ const ARGS_MAX = 256
 const ENV_MAX = 256
 const VALUE_CHARS_MAX = 32_768
 const DOCUMENT_CHARS_MAX = 4 * 1024 * 1024
+const URL_CHARS_MAX = 2048
+const PATTERNS_MAX = 256
+const PATTERN_CHARS_MAX = 256
 
 const targetName = () =>
   z
@@ -112,24 +115,48 @@ const stdio = () =>
     ...refusedKeys('setting of stdio', ['clearEnv'])
   })
 
-const URL_LATER = 'save the document, and name it: { file: PATH }'
+const URL_EXPECTED = 'must be an http:// or https:// URL without a user and a fragment'
 
-/** As text, in another file, or the document itself. */
+/** Whether it is a URL that a document is fetched from. */
+export function isFetched(text: string): boolean {
+  const url = URL.parse(text)
+  return url !== null && /^https?:$/.test(url.protocol) && url.username + url.password + url.hash === ''
+}
+
+const documentUrl = () => z.string().max(URL_CHARS_MAX).refine(isFetched, URL_EXPECTED)
+
+/** As text, in another file, at a URL, or the document itself. */
 const openapiSchema = () =>
   z.union(
     [
       z.string().min(1).max(DOCUMENT_CHARS_MAX),
-      oneOf({ file: longString().optional(), url: refused("schema 'url'", URL_LATER) }),
-      z.looseObject({ openapi: z.string() })
+      oneOf({ file: longString().optional(), url: documentUrl().optional() }),
+      z.looseObject({ openapi: z.string() }),
+      z.looseObject({ swagger: z.string() })
     ],
-    { error: says('must be an OpenAPI document: as text, as an object with "openapi", or { file: PATH }') }
+    { error: says('must be an OpenAPI document: as text, as an object with "openapi", { file: PATH } or { url: URL }') }
   )
+
+const pattern = () => z.string().min(1).max(PATTERN_CHARS_MAX)
+
+const operations = () =>
+  atLeastOne({
+    include: list(pattern(), 1, PATTERNS_MAX).optional().describe('Only these become tools.'),
+    exclude: list(pattern(), 1, PATTERNS_MAX).optional().describe('These do not.')
+  })
 
 const openapi = () => {
   const { host: place, port: at, path: where } = addressFields()
   return z
     .strictObject({
-      schema: openapiSchema().describe('The OpenAPI document, 3.0 or newer: { file: PATH }, or inline.'),
+      schema: openapiSchema().describe(
+        'The OpenAPI document, 3.0 or newer, or Swagger 2.0: { file: PATH }, { url: URL }, or inline.'
+      ),
+      operations: operations()
+        .optional()
+        .describe(
+          'Which operations become tools: "tag:NAME", "METHOD /path", an operationId; "*" stands for anything.'
+        ),
       host: place,
       port: at,
       path: where.describe("Before the paths of the document. Default: that of the document's first server."),

@@ -1,5 +1,4 @@
 /** The file's `mcp` backends and its `mcp` shortcut -> their form in the Snapshot. */
-import type { Sources } from '#engine/contract/policy.ts'
 import { addRules } from '#engine/ir/mcp-rules.ts'
 import { CLEAR_TEXT } from '#engine/ir/plain.ts'
 import type {
@@ -12,6 +11,7 @@ import type {
   PolicySet
 } from '#engine/ir/snapshot.ts'
 import type { BackendTransport } from '#engine/ir/transport.ts'
+import type { DocumentSources } from '#engine/standalone/file-sources.ts'
 import { addressOf } from './address.ts'
 import { readDocument, serverPath } from './document.ts'
 import type { FileMcp } from './index.ts'
@@ -32,7 +32,7 @@ export function translateMcp(
   file: FileMcp,
   policies: PolicySet,
   rules: McpRules | null,
-  sources: Sources,
+  sources: DocumentSources,
   transportOf: TransportOf
 ): McpBackend {
   const { session, prefixMode = 'conditional', failureMode = 'failClosed' } = file
@@ -66,7 +66,7 @@ export function mcpBind(port: number | undefined, phases: PolicyPhases): Bind {
 /** What is said of connections, with what a target says itself. */
 type TransportOf = (...own: readonly (FileTargetPolicies | undefined)[]) => BackendTransport | undefined
 
-function targetOf(file: FileTarget, sources: Sources, transportOf: TransportOf): McpTarget {
+function targetOf(file: FileTarget, sources: DocumentSources, transportOf: TransportOf): McpTarget {
   const { name, stdio, openapi, static: fixed } = file
   const sets = [file.policies, fixed?.policies]
   const authorization = addRules(...sets.map((set) => mergedRules([set])))
@@ -83,7 +83,9 @@ function targetOf(file: FileTarget, sources: Sources, transportOf: TransportOf):
     const document = readDocument(openapi.schema, sources)
     const { path, ...place } = addressOf(openapi, hasTls)
     const prefix = (path ?? serverPath(document)).replace(/\/+$/, '')
-    return { ...base, kind: 'openapi', document, ...place, ...said, pathPrefix: prefix, auth }
+    const { include = [], exclude = [] } = openapi.operations ?? {}
+    const operations = openapi.operations === undefined ? {} : { operations: { include, exclude } }
+    return { ...base, kind: 'openapi', document, ...operations, ...place, ...said, pathPrefix: prefix, auth }
   }
   if (fixed !== undefined) {
     const kind = fixed.protocol === 'SSE' ? 'sse' : 'http'

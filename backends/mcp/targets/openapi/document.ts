@@ -1,6 +1,7 @@
 /**
- * An OpenAPI document, 3.0 or 3.1 (spec.openapis.org/oas), as it was read: plain data that somebody else wrote. What is
- * not as the specification says is either a problem of the configuration, with its place, or taken for absent.
+ * An OpenAPI document, 3.0 to 3.2 (spec.openapis.org/oas), or Swagger 2.0, as it was read: plain data that somebody
+ * else wrote. What is not as the specification says is either a problem of the configuration, with its place, or taken
+ * for absent.
  */
 import { ConfigError } from '#engine/contract/config-error.ts'
 
@@ -27,7 +28,8 @@ export interface Found {
 
 export class Document {
   readonly root: Node
-  /** 3.0: schemas have `nullable`, and what stands beside a reference does not count. */
+  readonly isSwagger: boolean
+  /** 3.0 and before: schemas have `nullable`, and what stands beside a reference does not count. */
   readonly isLegacy: boolean
   readonly #place: string
 
@@ -36,16 +38,22 @@ export class Document {
     this.root = root
     this.#place = place
     const version = root.openapi
-    if (typeof version !== 'string' || !/^3\.[012]\.\d+/.test(version)) {
+    this.isSwagger = root.swagger === '2.0'
+    if (!this.isSwagger && (typeof version !== 'string' || !/^3\.[012]\.\d+/.test(version))) {
       const said = typeof root.swagger === 'string' ? ` (this is Swagger ${root.swagger.slice(0, 8)})` : ''
-      this.refuse('openapi', `only OpenAPI 3.0 to 3.2 is understood${said}`)
+      this.refuse('openapi', `only OpenAPI 3.0 to 3.2 and Swagger 2.0 are understood${said}`)
     }
-    this.isLegacy = version.startsWith('3.0.')
+    this.isLegacy = this.isSwagger || String(version).startsWith('3.0.')
     this.#measure()
   }
 
   refuse(where: string, message: string): never {
     throw new ConfigError([{ path: `${this.#place}.${where}`, message }])
+  }
+
+  /** A path that `refuse` has made, from the document on. */
+  within(path: string): string {
+    return path.startsWith(`${this.#place}.`) ? path.slice(this.#place.length + 1) : path
   }
 
   /** Follows references until there is a value. `where`: what holds the reference. */
@@ -68,7 +76,8 @@ export class Document {
 
   #lookUp(ref: string, where: string): unknown {
     if (ref === '#') return this.root
-    if (!ref.startsWith('#/')) this.refuse(where, `$ref ${quoted(ref)}: only "#/..." within the document is followed`)
+    if (!ref.startsWith('#/'))
+      this.refuse(where, `$ref ${quoted(ref)}: only "#/..." within the document is followed: bundle it`)
     let at: unknown = this.root
     for (const step of ref.slice(2).split('/')) {
       const key = unescaped(step)

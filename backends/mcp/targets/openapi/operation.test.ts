@@ -3,14 +3,17 @@ import { deepEqual, equal, match, ok, throws } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
 import type { JsonObject } from '#backends/mcp/rpc.ts'
-import { compiledOperations } from './compiled.ts'
+import type { McpApi, McpOpenApiTarget } from '#engine/ir/snapshot.ts'
+import { compiledApi } from './api.ts'
 import { Document, type Node } from './document.ts'
-import { OPERATIONS_MAX, type Operation, type Operations, readOperations } from './operation.ts'
+import { OPERATIONS_MAX, type Operations, readOperations } from './operations.ts'
+import type { Operation } from './plan.ts'
+import { EVERYTHING } from './wanted.ts'
 
 const read = (name: string): Node =>
   JSON.parse(readFileSync(new URL(`./testdata/${name}.json`, import.meta.url), 'utf8'))
 const operations = (root: unknown, authHeader: string | null = null): Operations =>
-  readOperations(new Document(root as Node, 'doc'), authHeader)
+  readOperations(new Document(root as Node, 'doc'), { authHeader, wanted: EVERYTHING })
 
 /** A document of one operation. */
 function one(operation: object, { version = '3.0.3', path = '/a', ...rest }: Record<string, unknown> = {}): Node {
@@ -52,8 +55,12 @@ describe('documents of public APIs', () => {
       idempotentHint: true
     })
     deepEqual(path, ['/pet'])
-    deepEqual([body!.kind, body!.mediaType, body!.isRequired], ['json', 'application/json', true])
-    equal(byName.get('uploadFile')!.body!.kind, 'bytes')
+    const [media] = body!.media
+    deepEqual(
+      [media!.kind, media!.mediaType, body!.isRequired, body!.media.length],
+      ['json', 'application/json', true, 1]
+    )
+    equal(byName.get('uploadFile')!.body!.media[0]!.kind, 'bytes')
     deepEqual(byName.get('getPetById')!.tool.inputSchema, {
       type: 'object',
       properties: {
@@ -74,7 +81,7 @@ describe('documents of public APIs', () => {
     deepEqual([byName.size, skipped], [42, []])
     for (const { tool } of byName.values()) closed(tool.inputSchema as JsonObject)
     const { inputSchema } = byName.get('search_points')!.tool as unknown as { inputSchema: JsonObject }
-    deepEqual(Object.keys(inputSchema.$defs as JsonObject), ['Filter'])
+    deepEqual(Object.keys(inputSchema.$defs as JsonObject), ['Filter', 'GeoPoint'])
     ok(JSON.stringify(inputSchema).length < 20_000)
   })
 })
@@ -82,16 +89,16 @@ describe('documents of public APIs', () => {
 describe('names of tools', () => {
   it('are operationIds, cleaned, or made of method and path', () => {
     const paths = {
-      '/a/{id}': { get: {}, delete: { operationId: 'repos/delete' } },
+      '/a/{id}': { get: {}, delete: { operationId: 'repos/v1.delete' } },
       '/b': { get: { operationId: 'same' }, put: { operationId: 'same' }, post: { operationId: ' ' } },
       '/c': { get: { operationId: 'x'.repeat(200) }, post: { operationId: 'ünï' }, put: { operationId: '__' } }
     }
     const names = [...operations({ openapi: '3.1.0', paths }).byName.keys()]
-    deepEqual(names.slice(0, 3), ['GET_a_id', 'repos_delete', 'same'])
+    deepEqual(names.slice(0, 3), ['GET_a_id', 'repos_v1_delete', 'same'])
     match(names[3]!, /^same_[0-9a-f]{8}$/)
     equal(names[4], 'POST_b')
     equal(names.length, 8)
-    for (const name of names) match(name, /^[\w.-]{1,128}$/)
+    for (const name of names) match(name, /^[\w-]{1,64}$/)
     deepEqual(names, [...operations({ openapi: '3.1.0', paths }).byName.keys()])
   })
 })
@@ -169,22 +176,85 @@ describe('bodies', () => {
     const content = Object.fromEntries(types.map((type) => [type, { schema: { type: 'string' } }]))
     const { byName, skipped } = operations(one({ requestBody: { required: true, content } }))
     const body = [...byName.values()][0]?.body
-    return body === undefined ? skipped : [body!.kind, body!.mediaType]
+    return body === undefined ? skipped : body!.media.map(({ kind, mediaType }) => `${kind} ${mediaType}`)
   }
 
-  it('are JSON where they can be, else a form, text, bytes', () => {
-    deepEqual(kindOf('text/plain', 'application/merge-patch+json'), ['json', 'application/merge-patch+json'])
-    deepEqual(kindOf('*/*'), ['json', 'application/json'])
-    deepEqual(kindOf('application/xml', 'application/x-www-form-urlencoded')!, [
-      'form',
-      'application/x-www-form-urlencoded'
+  it('are JSON where they can be, else a form, text, bytes; what says the same is left out', () => {
+    deepEqual(kindOf('*/*'), ['json application/json'])
+    deepEqual(kindOf('application/cbor', 'application/yaml', 'application/json'), ['json application/json'])
+    deepEqual(kindOf('application/xml', 'application/x-www-form-urlencoded'), [
+      'form application/x-www-form-urlencoded'
     ])
-    deepEqual(kindOf('application/xml'), ['text', 'application/xml'])
-    deepEqual(kindOf('image/*'), ['bytes', 'application/octet-stream'])
+    deepEqual(kindOf('application/xml'), ['text application/xml'])
+    deepEqual(kindOf('image/*'), ['bytes application/octet-stream'])
+    deepEqual(kindOf('text/x-markdown', 'text/plain'), ['text text/x-markdown', 'text text/plain'])
+    deepEqual(kindOf('application/json; charset=utf-8'), ['json application/json; charset=utf-8'])
+    deepEqual(kindOf('multipart/form-data'), ['multipart multipart/form-data'])
   })
 
-  it('of several parts make no tool, and it is said', () => {
-    deepEqual(kindOf('multipart/form-data'), ['paths["/a"].get: its body is of no kind that can be written'])
+  it('that mean something else are the choice of the caller', () => {
+    const patches = ['application/apply-patch+cbor', 'application/apply-patch+yaml', 'application/json-patch+json']
+    deepEqual(kindOf(...patches, 'application/merge-patch+json', 'application/strategic-merge-patch+json'), [
+      'json application/merge-patch+json',
+      'json application/strategic-merge-patch+json',
+      'json application/json-patch+json',
+      'yaml application/apply-patch+yaml'
+    ])
+    const content = {
+      'application/merge-patch+json': { schema: { type: 'object' } },
+      'application/json-patch+json': { schema: { type: 'object' } }
+    }
+    const { properties } = only(one({ requestBody: { content } })).tool.inputSchema as never as {
+      properties: { body: { anyOf: { type: string }[] }; contentType: { enum: string[] } }
+    }
+    deepEqual(
+      properties.body.anyOf.map(({ type }) => type),
+      ['object', 'array']
+    )
+    deepEqual(properties.contentType.enum, ['application/merge-patch+json', 'application/json-patch+json'])
+  })
+
+  it('with files are forms of several parts', () => {
+    const schema = {
+      type: 'object',
+      properties: {
+        photo: { type: 'string', format: 'binary', description: 'It.' },
+        more: { type: 'array', items: { contentMediaType: 'image/png' } },
+        purpose: { type: 'string', enum: ['a'] }
+      }
+    }
+    const content = { 'application/x-www-form-urlencoded': { schema }, 'multipart/form-data': { schema } }
+    const { body, tool } = only(one({ requestBody: { content } }, { version: '3.1.0' }))
+    deepEqual(
+      body!.media.map(({ kind }) => kind),
+      ['multipart']
+    )
+    deepEqual(
+      body!.media[0]!.fields.map(({ name, file }) => [name, file]),
+      [
+        ['photo', 'always'],
+        ['more', 'always']
+      ]
+    )
+    const { properties } = (tool.inputSchema as never as { properties: { body: { properties: JsonObject } } })
+      .properties.body
+    const { photo, more, purpose } = properties as never as Record<
+      string,
+      { description?: string; required?: unknown; items?: { required: unknown } }
+    >
+    deepEqual(
+      [photo!.description, photo!.required, more!.items!.required, purpose],
+      ['It.', ['data'], ['data'], { type: 'string', enum: ['a'] }]
+    )
+  })
+
+  it('of parts without names make no tool, and it is said', () => {
+    const requestBody = { required: true, content: { 'multipart/mixed': {} } }
+    const { byName, skipped } = operations({ openapi: '3.0.0', paths: { '/a': { get: {}, post: { requestBody } } } })
+    deepEqual(
+      [[...byName.keys()], skipped],
+      [['GET_a'], ['paths["/a"].post: its body is of no kind that can be written']]
+    )
   })
 })
 
@@ -245,6 +315,33 @@ describe('schemas', () => {
     equal(Object.keys($defs).length, 40)
   })
 
+  it('Kubernetes: what is used again is written once, and what is very large says less the deeper it is', () => {
+    const description = 'word '.repeat(200)
+    const schemas: Record<string, unknown> = {}
+    // A pod's containers, their probes, the probes' handlers: each reached by many ways.
+    for (let i = 0; i < 60; i++) {
+      const properties = Object.fromEntries(
+        [1, 2, 3].map((step) => [`to${step}`, { allOf: [{ $ref: `#/components/schemas/S${i + step}` }], description }])
+      )
+      schemas[`S${i}`] = { type: 'object', description, properties }
+    }
+    for (const last of [60, 61, 62]) schemas[`S${last}`] = { type: 'string', description }
+    const requestBody = { content: { '*/*': { schema: { $ref: '#/components/schemas/S0' } } } }
+    const { tool } = only(one({ requestBody }, { components: { schemas } }))
+    const text = JSON.stringify(tool)
+    ok(text.length < 33_000, String(text.length))
+    closed(tool.inputSchema as JsonObject)
+    match(text, /As the API documents it|word…/)
+    // A small one keeps every word.
+    const small = only(
+      one(
+        { requestBody: { content: { '*/*': { schema: { $ref: '#/components/schemas/S60' } } } } },
+        { components: { schemas } }
+      )
+    )
+    ok(JSON.stringify(small.tool).includes(description.trim()))
+  })
+
   it('that are too large even so are refused', () => {
     const properties = Object.fromEntries(Array.from({ length: 40_000 }, (_, i) => [`p${i}`, {}]))
     throws(() => bodySchema({ properties }), /doc\.paths\["\/a"\]\.get: the schema of its arguments is too large/)
@@ -259,20 +356,35 @@ describe('schemas', () => {
 })
 
 describe('documents that are read again', () => {
-  it('are not compiled again, unless the key of the target is another', () => {
-    const [first, again, other] = [null, null, 'api_key'].map((authHeader) =>
-      compiledOperations(new Document(read('petstore'), 'doc'), authHeader)
+  const target = (document: Node, more: object = {}): McpOpenApiTarget => ({
+    ...{ kind: 'openapi', name: 'a', authorization: null, host: 'a', port: 1, hasTls: false, pathPrefix: '' },
+    ...{ auth: null, document, ...more }
+  })
+  const compiled = (document: Node, more?: object) => compiledApi(target(document, more), 'doc').api
+
+  it('are not compiled again, unless the key of the target or what is wanted is another', () => {
+    const first = compiled(read('petstore'))
+    equal(first, compiled(read('petstore')))
+    const planOf = (api: McpApi): { parameters: unknown[] } =>
+      JSON.parse(api.tools.find(({ name }) => name === 'deletePet')!.plan)
+    const other = compiled(read('petstore'), { auth: { header: 'api_key', value: 'x' } })
+    deepEqual([planOf(first).parameters.length, planOf(other).parameters.length], [2, 1])
+    const names = (include: string[], exclude: string[] = []): string[] =>
+      compiled(read('petstore'), { operations: { include, exclude } }).tools.map(({ name }) => name)
+    deepEqual(names(['getPet*', 'POST /pet']), ['addPet', 'getPetById'])
+    deepEqual(names(['tag:store'], ['* /store/order/*']), ['getInventory', 'placeOrder'])
+    deepEqual(
+      names(['*User*'], ['*WithList*', 'GET *']),
+      names(['*User*']).filter((name) => !/WithList/.test(name))
     )
-    equal(first, again)
-    equal(first!.byName.get('deletePet')!.parameters.length, 2)
-    equal(other!.byName.get('deletePet')!.parameters.length, 1)
+    deepEqual(names(['none']), [])
   })
 
   it('are told apart by every part', () => {
     const [one, two] = ['a', 'b'].map((operationId) =>
-      compiledOperations(new Document({ openapi: '3.1.0', paths: { '/': { get: { operationId } } } }, 'doc'), null)
+      compiled({ openapi: '3.1.0', paths: { '/': { get: { operationId } } } })
     )
-    deepEqual([[...one!.byName.keys()], [...two!.byName.keys()]], [['a'], ['b']])
+    deepEqual([one!.tools[0]!.name, two!.tools[0]!.name], ['a', 'b'])
   })
 })
 
@@ -282,7 +394,10 @@ describe('documents that are refused', () => {
     one({ parameters: [{ $ref }] }, { components: { a: { $ref: '#/components/a' } } })
 
   it('of other versions', () => {
-    refused({ swagger: '2.0' }, /doc\.openapi: only OpenAPI 3\.0 to 3\.2 is understood \(this is Swagger 2\.0\)/)
+    refused(
+      { swagger: '1.2' },
+      /doc\.openapi: only OpenAPI 3\.0 to 3\.2 and Swagger 2\.0 are understood \(this is Swagger 1\.2\)/
+    )
     refused({ openapi: 3 }, /only OpenAPI/)
   })
 
@@ -305,7 +420,7 @@ describe('documents that are refused', () => {
     refused({ openapi: '3.0.0', bomb }, /more than 1000000 values/)
     refused({ openapi: '3.0.0', text: Array(100).fill('x'.repeat(400_000)) }, /more than 33554432 characters/)
     const paths = Object.fromEntries(Array.from({ length: OPERATIONS_MAX + 1 }, (_, i) => [`/${i}`, { get: {} }]))
-    refused({ openapi: '3.0.0', paths }, /doc\.paths: more than 1000 operations/)
+    refused({ openapi: '3.0.0', paths }, /doc\.paths: more than 4096 operations: say which are wanted/)
   })
 
   it('with paths that are none', () => {

@@ -1,51 +1,26 @@
-/** The operations of an OpenAPI document as MCP tools: what a client sees of each, and how a call of it is sent. */
-import { createHash } from 'node:crypto'
+/** One operation of an OpenAPI document as an MCP tool: what a client sees of it, and how a call of it is sent. */
 import type { JsonObject, JsonValue } from '#backends/mcp/rpc.ts'
 import { type Document, isNode, type Node } from './document.ts'
-import { SchemaWriter } from './schema.ts'
-import type { Form, Place, Style } from './serialize.ts'
+import { bodySchema, isJson, type Offered, offeredMedia } from './media.ts'
+import { toolName } from './name.ts'
+import type { Body, Operation, Parameter } from './plan.ts'
+import { type Detail, SchemaWriter, shortened } from './schema.ts'
+import type { Style } from './serialize.ts'
+import { PLACES, plainForm, STYLES } from './styles.ts'
 
-export interface Parameter extends Form {
-  readonly isRequired: boolean
-}
-
-export interface Body {
-  readonly mediaType: string
-  readonly kind: 'json' | 'form' | 'text' | 'bytes'
-  readonly isRequired: boolean
-  /** Forms: how a field is written, by its name; others as OpenAPI's defaults say. */
-  readonly fields: ReadonlyMap<string, Form>
-}
-
-export interface Operation {
-  readonly method: string
-  /** Literal text and names of parameters in turns, beginning and ending with text. */
-  readonly path: readonly string[]
-  readonly parameters: readonly Parameter[]
-  readonly body: Body | null
-  /** As tools/list shows it. */
-  readonly tool: JsonObject & { readonly name: string }
-}
-
-export interface Operations {
-  readonly byName: ReadonlyMap<string, Operation>
-  /** What has become no tool, and why. */
-  readonly skipped: readonly string[]
-}
-
-export const OPERATIONS_MAX = 1000
-/** MCP 2025-11-25, server/tools: 1 to 128 characters. */
-const NAME_CHARS_MAX = 128
 const TITLE_CHARS_MAX = 64
 const DESCRIPTION_CHARS_MAX = 4096
-const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']
-const PLACES: readonly Place[] = ['path', 'query', 'header', 'cookie']
-const STYLES: Readonly<Record<Place, readonly Style[]>> = {
-  path: ['simple', 'label', 'matrix'],
-  query: ['form', 'spaceDelimited', 'pipeDelimited', 'deepObject'],
-  header: ['simple'],
-  cookie: ['form']
-}
+/** Of a tool as JSON: some 8,000 tokens of a model's context. Beyond that less is told, and the last is as it is. */
+const TOOL_CHARS = 32_768
+const TOOL_CHARS_MAX = 262_144
+const DETAILS: readonly Detail[] = [
+  { descriptionCharsMax: DESCRIPTION_CHARS_MAX, levelsMax: Number.POSITIVE_INFINITY },
+  { descriptionCharsMax: 120, levelsMax: Number.POSITIVE_INFINITY },
+  { descriptionCharsMax: 80, levelsMax: 5 },
+  { descriptionCharsMax: 40, levelsMax: 3 },
+  { descriptionCharsMax: 0, levelsMax: 2 }
+]
+
 /** Fields that say how a message travels or who sends it: no argument of a tool. */
 const FORBIDDEN = new Set([
   ...['host', 'connection', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding', 'te', 'trailer'],
@@ -54,34 +29,14 @@ const FORBIDDEN = new Set([
 ])
 const isForbidden = (name: string): boolean => FORBIDDEN.has(name) || name.startsWith('x-forwarded-')
 
-/** Throws ConfigError, with the place of what is wrong. `authHeader`: the field of the target's key, lower case. */
-export function readOperations(document: Document, authHeader: string | null): Operations {
-  const byName = new Map<string, Operation>()
-  const skipped: string[] = []
-  const paths = document.root.paths
-  for (const [path, item] of Object.entries(isNode(paths) ? paths : {})) {
-    if (path.startsWith('x-')) continue
-    const shared = document.node(item, `paths["${path}"]`)
-    for (const method of shared === null ? [] : METHODS) {
-      const where = `paths["${path}"].${method}`
-      const given = document.node(shared![method], where)
-      if (given === null) continue
-      if (byName.size >= OPERATIONS_MAX) document.refuse('paths', `more than ${OPERATIONS_MAX} operations`)
-      const reader = new OperationReader(document, { path, method, where, given, shared: shared!, authHeader })
-      const operation = reader.read(byName)
-      if (operation === null) skipped.push(`${where}: its body is of no kind that can be written`)
-      else byName.set(operation.tool.name, operation)
-    }
-  }
-  return { byName, skipped }
-}
-
-interface Spot {
+export interface Spot {
   readonly path: string
   readonly method: string
   readonly where: string
   readonly given: Node
+  /** What the path says for all its operations. */
   readonly shared: Node
+  /** The field of the target's key, lower case. */
   readonly authHeader: string | null
 }
 
@@ -90,7 +45,12 @@ interface ReadParameter extends Parameter {
   readonly description: unknown
 }
 
-class OperationReader {
+interface ReadBody {
+  readonly isRequired: boolean
+  readonly offered: readonly Offered[]
+}
+
+export class OperationReader {
   readonly #document: Document
   readonly #at: Spot
 
@@ -99,29 +59,28 @@ class OperationReader {
     this.#at = at
   }
 
-  read(taken: ReadonlyMap<string, unknown>): Operation | null {
+  /** Throws ConfigError, with the place of what is wrong. `taken`: the names that others have. */
+  read(taken: ReadonlyMap<string, unknown>): Operation {
     const { path, method, given } = this.#at
     const parts = this.#pathParts()
     const parameters = this.#parameters(parts.filter((_, i) => i % 2 === 1))
-    const media = this.#media()
-    if (media === 'unknown') return null
-    const name = nameOf(given.operationId, method, path, taken)
+    const body = this.#body()
     const about = textOf(given.description) ?? textOf(given.summary) ?? `${method.toUpperCase()} ${path}`
     const summary = textOf(given.summary)
     const title = summary === null ? {} : { title: summary.slice(0, TITLE_CHARS_MAX).toWellFormed() }
     const note = given.deprecated === true ? 'Deprecated. ' : ''
     const tool = {
-      name,
+      name: toolName(given.operationId, method, path, taken),
       ...title,
-      description: (note + about).slice(0, DESCRIPTION_CHARS_MAX).toWellFormed(),
-      inputSchema: this.#inputSchema(parameters, media),
+      description: shortened(note + about, DESCRIPTION_CHARS_MAX),
+      inputSchema: this.#inputSchema(parameters, body),
       annotations: { ...title, ...hintsOf(method) }
     }
     return {
       method: method.toUpperCase(),
       path: parts,
       parameters: parameters.map(({ schema: _, description: __, ...parameter }) => parameter),
-      body: media?.body ?? null,
+      body: body === null ? null : plainBody(body),
       tool
     }
   }
@@ -172,7 +131,7 @@ class OperationReader {
     const content = isNode(node.content) ? Object.entries(node.content)[0] : undefined
     const media = content === undefined ? null : this.#document.node(content[1], `${this.#at.where}.parameters`)
     const plain = plainForm(name, place)
-    const style = this.#style(node.style, plain)
+    const style = this.#style(node.style, name, place, plain.style)
     return {
       ...plain,
       style,
@@ -185,58 +144,63 @@ class OperationReader {
     }
   }
 
-  #style(given: unknown, { name, place, style }: Form): Style {
-    if (given === undefined) return style
+  #style(given: unknown, name: string, place: Parameter['place'], usual: Style): Style {
+    if (given === undefined) return usual
     const known = STYLES[place].find((one) => one === given)
     return known ?? this.#refuse(`parameter "${name}": there is no style ${JSON.stringify(given)} in ${place}`)
   }
 
-  /** 'unknown': it needs one that cannot be written here. */
-  #media(): { readonly body: Body; readonly schema: unknown } | null | 'unknown' {
+  #body(): ReadBody | null {
     const { given, where } = this.#at
     const request = this.#document.node(given.requestBody, `${where}.requestBody`)
     if (request === null || !isNode(request.content)) return null
     const isRequired = request.required === true
-    const kinds = Object.keys(request.content).map((type) => [bodyKind(type), type] as const)
-    const [kind, type] = BODY_KINDS.flatMap((wanted) => kinds.filter(([one]) => one === wanted))[0] ?? [null, '']
-    if (kind === null) return isRequired ? 'unknown' : null
-    const media = this.#document.node(request.content[type], `${where}.requestBody`) ?? {}
-    // A range of types is no type: what is written is the usual one of its kind.
-    const mediaType = type.includes('*') ? USUAL[kind] : type
-    if (!/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:; ?[\w-]+=[\w.-]+)*$/.test(mediaType)) {
-      this.#document.refuse(`${where}.requestBody`, `${JSON.stringify(type)} is not a media type`)
-    }
-    const fields = new Map<string, Form>()
-    if (isNode(media.encoding)) {
-      for (const [name, given] of Object.entries(media.encoding))
-        if (isNode(given)) fields.set(name, fieldForm(name, given))
-    }
-    return { body: { mediaType, kind, isRequired, fields }, schema: media.schema }
+    const offered = offeredMedia(this.#document, request.content, `${where}.requestBody`)
+    if (offered.length > 0) return { isRequired, offered }
+    return isRequired ? this.#refuse('its body is of no kind that can be written') : null
   }
 
-  #inputSchema(parameters: readonly ReadParameter[], media: { body: Body; schema: unknown } | null): JsonObject {
-    const attempt = (kept: ReadonlySet<string> | 'all'): { writer: SchemaWriter; schema: JsonObject } => {
-      const writer = new SchemaWriter(this.#document, this.#at.where, kept)
-      return { writer, schema: inputSchema(writer, parameters, media) }
+  /** With as much detail as fits. */
+  #inputSchema(parameters: readonly ReadParameter[], body: ReadBody | null): JsonObject {
+    let smallest: JsonObject | null = null
+    for (const detail of DETAILS) {
+      const schema = this.#attempts(parameters, body, detail)
+      if (schema === null) continue
+      smallest = schema
+      if (JSON.stringify(schema).length <= TOOL_CHARS) return schema
     }
-    const first = attempt(new Set())
-    const { stayed, isTooLarge } = first.writer
-    // What turns out to be within itself is kept from the start the second time, and so written once.
-    const second = isTooLarge || stayed.size === 0 ? first : attempt(stayed)
-    const last = second.writer.isTooLarge ? attempt('all') : second
-    if (!last.writer.isTooLarge) return last.schema
+    if (smallest !== null && JSON.stringify(smallest).length <= TOOL_CHARS_MAX) return smallest
     this.#refuse('the schema of its arguments is too large for a tool')
+  }
+
+  /** Null: too large. */
+  #attempts(parameters: readonly ReadParameter[], body: ReadBody | null, detail: Detail): JsonObject | null {
+    const attempt = (kept: ReadonlySet<string> | 'all'): { writer: SchemaWriter; schema: JsonObject } => {
+      const writer = new SchemaWriter(this.#document, this.#at.where, kept, detail)
+      return { writer, schema: inputSchema(writer, parameters, body) }
+    }
+    const counted = attempt('all')
+    if (counted.writer.isTooLarge) return null
+    // What is cut is cut by the level of its definition.
+    if (Number.isFinite(detail.levelsMax)) return counted.schema
+    // What stands where it is used saves little.
+    if (JSON.stringify(counted.schema).length > TOOL_CHARS * 1.25) return counted.schema
+    const kept = counted.writer.repeated
+    const first = attempt(kept)
+    // What turns out to be within itself is kept from the start the second time, and so written once.
+    const last = first.writer.stayed.size > kept.size ? attempt(first.writer.stayed) : first
+    return last.writer.isTooLarge ? counted.schema : last.schema
   }
 }
 
 const TEXT = { type: 'string' }
 
+function plainBody({ isRequired, offered }: ReadBody): Body {
+  return { isRequired, media: offered.map(({ schema: _, ...media }) => media) }
+}
+
 /** Objects path, query, header, cookie and body: parameters of one name in two places stay apart. */
-function inputSchema(
-  writer: SchemaWriter,
-  parameters: readonly ReadParameter[],
-  media: { readonly body: Body; readonly schema: unknown } | null
-): JsonObject {
+function inputSchema(writer: SchemaWriter, parameters: readonly ReadParameter[], body: ReadBody | null): JsonObject {
   const properties: [string, JsonValue][] = []
   const required: string[] = []
   for (const place of PLACES) {
@@ -254,9 +218,10 @@ function inputSchema(
     ])
     if (needed.length > 0) required.push(place)
   }
-  if (media !== null) {
-    properties.push(['body', bodySchema(writer, media)])
-    if (media.body.isRequired) required.push('body')
+  if (body !== null) {
+    properties.push(['body', bodySchema(writer, body.offered)])
+    if (body.offered.length > 1) properties.push(['contentType', contentTypeSchema(body.offered)])
+    if (body.isRequired) required.push('body')
   }
   const definitions = writer.definitions()
   return {
@@ -268,55 +233,15 @@ function inputSchema(
   }
 }
 
+function contentTypeSchema(offered: readonly Offered[]): JsonObject {
+  const description = 'How the body is written. When left out: the first that is for such a value.'
+  return { enum: offered.map(({ mediaType }) => mediaType), description }
+}
+
 function described(schema: JsonValue, { description }: ReadParameter): JsonValue {
   const text = textOf(description)
   if (text === null || typeof schema !== 'object') return schema
-  return { ...(schema as JsonObject), description: text.slice(0, DESCRIPTION_CHARS_MAX).toWellFormed() }
-}
-
-function bodySchema(
-  writer: SchemaWriter,
-  { body, schema }: { readonly body: Body; readonly schema: unknown }
-): JsonValue {
-  if (body.kind === 'bytes') return { ...TEXT, contentEncoding: 'base64', contentMediaType: body.mediaType }
-  if (body.kind === 'text') return { ...TEXT, contentMediaType: body.mediaType }
-  return writer.write(schema)
-}
-
-// --- small facts ---
-
-const BODY_KINDS = ['json', 'form', 'text', 'bytes'] as const
-const USUAL = {
-  json: 'application/json',
-  form: 'application/x-www-form-urlencoded',
-  text: 'text/plain',
-  bytes: 'application/octet-stream'
-} as const
-
-export const isJson = (type: string): boolean => /^(?:application|text)\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(type)
-
-/** Null: bodies of several parts, which nobody can write from one value. */
-function bodyKind(type: string): Body['kind'] | null {
-  const lower = type.toLowerCase()
-  if (isJson(lower) || lower === '*/*' || lower === 'application/*') return 'json'
-  if (lower.startsWith(USUAL.form)) return 'form'
-  if (lower.startsWith('multipart/')) return null
-  return lower.startsWith('text/') || /^application\/(?:[\w.-]+\+)?(?:xml|yaml)\b/.test(lower) ? 'text' : 'bytes'
-}
-
-export function plainForm(name: string, place: Place): Form {
-  const style = place === 'query' || place === 'cookie' ? 'form' : 'simple'
-  return { name, place, style, explode: style === 'form', allowsReserved: false, isJson: false }
-}
-
-function fieldForm(name: string, { style, explode, allowReserved }: Node): Form {
-  const known = STYLES.query.find((one) => one === style) ?? 'form'
-  return {
-    ...plainForm(name, 'query'),
-    style: known,
-    explode: typeof explode === 'boolean' ? explode : known === 'form',
-    allowsReserved: allowReserved === true
-  }
+  return { ...(schema as JsonObject), description: shortened(text, DESCRIPTION_CHARS_MAX) }
 }
 
 function textOf(value: unknown): string | null {
@@ -328,13 +253,4 @@ function hintsOf(method: string): JsonObject {
   if (method === 'put' || method === 'delete')
     return { readOnlyHint: false, destructiveHint: true, idempotentHint: true }
   return { readOnlyHint: false }
-}
-
-/** The operationId; else METHOD_path. A name that is taken gets what identifies the operation, not a number. */
-function nameOf(id: unknown, method: string, path: string, taken: ReadonlyMap<string, unknown>): string {
-  const said = textOf(id) ?? `${method.toUpperCase()}${path}`
-  const clean = said.replace(/[^A-Za-z0-9_.-]+/g, '_').replace(/^_+|_+$/g, '') || method
-  if (clean.length <= NAME_CHARS_MAX && !taken.has(clean)) return clean
-  const digest = createHash('sha256').update(`${method} ${path}`).digest('hex').slice(0, 8)
-  return `${clean.slice(0, NAME_CHARS_MAX - 9)}_${digest}`
 }

@@ -4,13 +4,15 @@ import { describe, it } from 'node:test'
 import type { JsonObject, JsonValue } from '#backends/mcp/rpc.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { Document } from './document.ts'
-import { type Operation, readOperations } from './operation.ts'
+import { readOperations } from './operations.ts'
+import type { Operation } from './plan.ts'
 import { type Written, writeRequest } from './request.ts'
 import { ArgumentError } from './serialize.ts'
+import { EVERYTHING } from './wanted.ts'
 
 function operation(given: object, path = '/x'): Operation {
   const document = new Document({ openapi: '3.1.0', paths: { [path]: { post: given } } }, 'doc')
-  return [...readOperations(document, null).byName.values()][0]!
+  return [...readOperations(document, { authHeader: null, wanted: EVERYTHING }).byName.values()][0]!
 }
 
 function write(target: Operation, given: unknown, headers = new HeaderBlock()): Written & { lines: string } {
@@ -40,7 +42,13 @@ describe('styles', () => {
     ['query', { explode: false }, 'color=a%20b', 'color=blue,black', 'color=R,100,G,200'],
     ['query', { style: 'spaceDelimited' }, 'color=a%20b', 'color=blue%20black', 'color=R%20100%20G%20200'],
     ['query', { style: 'pipeDelimited' }, 'color=a%20b', 'color=blue%7Cblack', 'color=R%7C100%7CG%7C200'],
-    ['query', { style: 'deepObject' }, 'color=a%20b', 'color=blue&color=black', 'color%5BR%5D=100&color%5BG%5D=200'],
+    [
+      'query',
+      { style: 'deepObject' },
+      'color=a%20b',
+      'color%5B%5D=blue&color%5B%5D=black',
+      'color%5BR%5D=100&color%5BG%5D=200'
+    ],
     ['header', {}, 'color: a b', 'color: blue,black', 'color: R,100,G,200'],
     ['header', { explode: true }, 'color: a b', 'color: blue,black', 'color: R=100,G=200'],
     ['cookie', {}, 'Cookie: color=a%20b', 'Cookie: color=blue%2Cblack', 'Cookie: color=R%2C100%2CG%2C200']
@@ -60,7 +68,14 @@ describe('styles', () => {
       `color=%7B%22R%22%3A100%2C%22G%22%3A200%7D`
     )
     equal(sent('query', { allowReserved: true }, 'a/b:c&d=e#f'), 'color=a/b:c%26d%3De%23f')
-    equal(sent('query', { style: 'deepObject' }, { a: { b: [1, 2] } }), 'color%5Ba%5D%5Bb%5D=1&color%5Ba%5D%5Bb%5D=2')
+    equal(
+      sent('query', { style: 'deepObject' }, { a: { b: [1, 2] } }),
+      'color%5Ba%5D%5Bb%5D%5B%5D=1&color%5Ba%5D%5Bb%5D%5B%5D=2'
+    )
+    equal(
+      sent('query', { style: 'deepObject' }, [{ a: 1 }, { b: [2] }]),
+      'color%5B0%5D%5Ba%5D=1&color%5B1%5D%5Bb%5D%5B%5D=2'
+    )
     equal(sent('query', {}, [{ a: 1 }, true]), 'color=%7B%22a%22%3A1%7D&color=true')
   })
 })
@@ -159,5 +174,137 @@ describe('bodies', () => {
     refused('image/png', 'not base64!', /body: it must be base64/)
     refused('application/x-www-form-urlencoded', [], /body: it must be an object/)
     ok(write(withBody('image/png'), { body: 'AA' }).body)
+  })
+})
+
+describe('bodies of several kinds', () => {
+  const content = {
+    'application/merge-patch+json': { schema: { type: 'object' } },
+    'application/json-patch+json': { schema: { type: 'object' } },
+    'application/apply-patch+yaml': { schema: { type: 'object' } }
+  }
+  const patch = operation({ requestBody: { content } })
+  const typeOf = (given: JsonObject): string => write(patch, given).lines.trim().replace('Content-Type: ', '')
+
+  it('are written as the value is, or as the caller says', () => {
+    equal(typeOf({ body: { a: 1 } }), 'application/merge-patch+json')
+    equal(typeOf({ body: [{ op: 'remove', path: '/a' }] }), 'application/json-patch+json')
+    equal(typeOf({ body: 'a: 1\n' }), 'application/apply-patch+yaml')
+    equal(typeOf({ body: {}, contentType: 'application/apply-patch+yaml' }), 'application/apply-patch+yaml')
+    equal(write(patch, { body: { a: 1 }, contentType: 'application/apply-patch+yaml' }).body!.toString(), '{"a":1}')
+    throws(() => typeOf({ body: {}, contentType: 'text/plain' }), /contentType: it must be application\/merge-patch/)
+    throws(() => typeOf({ body: {}, contentType: 'a\r\nb' }), ArgumentError)
+  })
+
+  it('Stripe: lists, and lists of objects, in forms', () => {
+    const deep = { style: 'deepObject', explode: true }
+    const media = { schema: {}, encoding: { expand: deep, items: deep, metadata: deep } }
+    const target = operation({ requestBody: { content: { 'application/x-www-form-urlencoded': media } } })
+    const body = {
+      expand: ['customer', 'a b'],
+      items: [{ price: 'p', metadata: { k: 'v' } }],
+      metadata: { a: 1 },
+      n: 1
+    }
+    equal(
+      decodeURIComponent(write(target, { body }).body!.toString()),
+      'expand[]=customer&expand[]=a b&items[0][price]=p&items[0][metadata][k]=v&metadata[a]=1&n=1'
+    )
+  })
+
+  const form = operation({
+    requestBody: {
+      content: {
+        'multipart/form-data': {
+          schema: {
+            type: 'object',
+            properties: {
+              file: { type: 'string', contentMediaType: 'application/octet-stream' },
+              tags: { type: 'array', items: { type: 'string', format: 'uuid' } },
+              about: { type: 'object' }
+            }
+          },
+          encoding: { file: { contentType: 'image/png' } }
+        }
+      }
+    }
+  })
+  const partsOf = (body: JsonObject): string[] => {
+    const { lines, body: bytes } = write(form, { body })
+    const [, boundary] = /^Content-Type: multipart\/form-data; boundary=([0-9a-f]{32})\r\n$/.exec(lines)!
+    const text = bytes!.toString('latin1')
+    ok(text.endsWith(`--${boundary}--\r\n`), text)
+    return text
+      .split(`--${boundary}\r\n`)
+      .slice(1)
+      .map((part) => part.replace(/\r\n(?:--.*\r\n)?$/, ''))
+  }
+
+  it('multipart: files with name and type, lists as parts of one name, objects as JSON', () => {
+    const data = Buffer.from([0, 255]).toString('base64')
+    deepEqual(partsOf({ file: { data, fileName: 'a"\r\nb.png', contentType: 'image/gif' } }), [
+      'Content-Disposition: form-data; name="file"; filename="a%22%0D%0Ab.png"\r\nContent-Type: image/gif\r\n\r\n\0\xff'
+    ])
+    deepEqual(partsOf({ file: data, tags: ['x', 'y'], about: { a: 1 }, 'n"': 1, none: null }), [
+      'Content-Disposition: form-data; name="file"; filename="file"\r\nContent-Type: image/png\r\n\r\n\0\xff',
+      'Content-Disposition: form-data; name="tags"\r\n\r\nx',
+      'Content-Disposition: form-data; name="tags"\r\n\r\ny',
+      'Content-Disposition: form-data; name="about"\r\nContent-Type: application/json\r\n\r\n{"a":1}',
+      'Content-Disposition: form-data; name="n%22"\r\n\r\n1'
+    ])
+  })
+
+  it('multipart: what is no file is refused', () => {
+    const refused = (file: JsonValue, message: RegExp): void => throws(() => partsOf({ file }), message)
+    refused('no base64!', /body\.file\.data: it must be base64/)
+    refused({}, /body\.file\.data: it must be text/)
+    refused({ data: 'AA==', fileName: 1 }, /body\.file\.fileName: it must be text/)
+    refused({ data: 'AA==', contentType: 'a\r\nb' }, /body\.file\.contentType: it must be a media type/)
+    throws(() => write(form, { body: [] }), /body: it must be an object/)
+  })
+})
+
+describe('Swagger 2.0', () => {
+  const swagger = (given: object, root: object = {}, path = '/x'): Operation => {
+    const document = new Document({ swagger: '2.0', paths: { [path]: { post: given } }, ...root }, 'doc')
+    return [...readOperations(document, { authHeader: null, wanted: EVERYTHING }).byName.values()][0]!
+  }
+
+  it('collectionFormat', () => {
+    const queries: [string | undefined, string][] = [
+      [undefined, 'c=a,b'],
+      ['csv', 'c=a,b'],
+      ['ssv', 'c=a%20b'],
+      ['tsv', 'c=a%09b'],
+      ['pipes', 'c=a%7Cb'],
+      ['multi', 'c=a&c=b']
+    ]
+    for (const [collectionFormat, query] of queries) {
+      const parameter = { name: 'c', in: 'query', type: 'array', items: { type: 'string' }, collectionFormat }
+      equal(write(swagger({ parameters: [parameter] }), { query: { c: ['a', 'b'] } }).query, `?${query}`)
+    }
+    const inPath = { name: 'c', in: 'path', type: 'array', items: { type: 'string' }, required: true }
+    equal(write(swagger({ parameters: [inPath] }, {}, '/x/{c}'), { path: { c: ['a', 'b'] } }).path, '/x/a,b')
+  })
+
+  it('bodies, forms and files', () => {
+    const definitions = { Pet: { type: 'object', properties: { owner: { $ref: '#/definitions/Pet' } } } }
+    const body = { name: 'whatever', in: 'body', required: true, schema: { $ref: '#/definitions/Pet' } }
+    const json = swagger({ parameters: [{ $ref: '#/parameters/pet' }] }, { definitions, parameters: { pet: body } })
+    deepEqual((json.tool.inputSchema as JsonObject).required, ['body'])
+    deepEqual(Object.keys((json.tool.inputSchema as { $defs: object }).$defs), ['Pet'])
+    equal(write(json, { body: { owner: {} } }).lines, 'Content-Type: application/json\r\n')
+    const fields = [
+      { name: 'a', in: 'formData', type: 'array', items: { type: 'string' }, collectionFormat: 'multi' },
+      { name: 'b', in: 'formData', type: 'integer', required: true }
+    ]
+    const form = swagger(
+      { parameters: fields },
+      { consumes: ['multipart/form-data', 'application/x-www-form-urlencoded'] }
+    )
+    equal(write(form, { body: { a: ['x', 'y'], b: 1 } }).body!.toString(), 'a=x&a=y&b=1')
+    const file = swagger({ parameters: [...fields, { name: 'f', in: 'formData', type: 'file', description: 'It.' }] })
+    const { body: bytes } = write(file, { body: { f: { data: 'QQ==', fileName: 'a.txt' } } })
+    ok(bytes!.includes('name="f"; filename="a.txt"'))
   })
 })

@@ -1,7 +1,8 @@
 /** Arguments of a tool as the request that they ask for. */
 import type { JsonObject, JsonValue } from '#backends/mcp/rpc.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import { type Body, type Operation, type Parameter, plainForm } from './operation.ts'
+import { chosenMedia, type WrittenBody, writeBody } from './body.ts'
+import type { Body, Parameter, Plan } from './plan.ts'
 import { ArgumentError, cookieText, headerText, type Place, pathText, queryParts } from './serialize.ts'
 
 /** Arguments are a client's: what is deeper than this could not be written as JSON on every stack. */
@@ -17,10 +18,10 @@ export interface Written {
   readonly body: Buffer | null
 }
 
-const PLACES: ReadonlySet<string> = new Set(['path', 'query', 'header', 'cookie', 'body'])
+const PLACES: ReadonlySet<string> = new Set(['path', 'query', 'header', 'cookie', 'body', 'contentType'])
 
 /** Throws ArgumentError. Fields of arguments are added to `headers`, and replace none. */
-export function writeRequest(operation: Operation, given: JsonObject, prefix: string, headers: HeaderBlock): Written {
+export function writeRequest(operation: Plan, given: JsonObject, prefix: string, headers: HeaderBlock): Written {
   refuseDepth(given, 0)
   for (const key of Object.keys(given)) {
     if (!PLACES.has(key)) throw new ArgumentError(`${named(key)}: arguments are path, query, header, cookie and body`)
@@ -37,8 +38,9 @@ export function writeRequest(operation: Operation, given: JsonObject, prefix: st
   }
   const cookies = values.of('cookie').map(([parameter, value]) => cookieText(parameter, value))
   if (cookies.length > 0) headers.append('Cookie', bounded('cookie', cookies.join('; ')))
-  const body = bodyOf(operation.body, given.body)
-  if (body !== null) headers.set('Content-Type', operation.body!.mediaType)
+  const written = bodyOf(operation.body, given)
+  if (written !== null) headers.set('Content-Type', written.contentType)
+  const body = written?.bytes ?? null
   return { method: operation.method, path, query: query.length === 0 ? '' : `?${query.join('&')}`, body }
 }
 
@@ -78,7 +80,7 @@ function objectAt(given: JsonObject, place: Place): JsonObject {
   return value as JsonObject
 }
 
-function pathOf({ path }: Operation, values: Arguments): string {
+function pathOf({ path }: Plan, values: Arguments): string {
   const given = new Map(values.of('path').map((entry) => [entry[0].name, entry]))
   const written = path.map((part, i) => {
     if (i % 2 === 0) return part
@@ -93,41 +95,17 @@ function pathOf({ path }: Operation, values: Arguments): string {
   return text
 }
 
-function bodyOf(body: Body | null, value: JsonValue | undefined): Buffer | null {
+function bodyOf(body: Body | null, { body: value, contentType }: JsonObject): WrittenBody | null {
   if (body === null) {
     if (value === undefined || value === null) return null
     throw new ArgumentError('body: the tool has none')
   }
-  if (value === undefined || (value === null && body.kind !== 'json')) {
+  const media = chosenMedia(body, value, contentType)
+  if (value === undefined || (value === null && media.kind !== 'json')) {
     if (body.isRequired) throw new ArgumentError('body: it is required')
     return null
   }
-  if (body.kind === 'json') return Buffer.from(JSON.stringify(value))
-  if (body.kind === 'form') return Buffer.from(formText(body, value))
-  if (typeof value !== 'string') throw new ArgumentError('body: it must be text')
-  return body.kind === 'text' ? Buffer.from(value) : bytesOf(value)
-}
-
-/** application/x-www-form-urlencoded (OpenAPI 3.1.1 section 4.8.15): objects within it are JSON. */
-function formText({ fields }: Body, value: JsonValue): string {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new ArgumentError('body: it must be an object')
-  }
-  const parts = Object.entries(value as JsonObject).flatMap(([name, field]) => {
-    const known = fields.get(name)
-    const isObject = typeof field === 'object' && field !== null && !Array.isArray(field)
-    return queryParts(known ?? { ...plainForm(name, 'query'), isJson: isObject }, field)
-  })
-  return parts.join('&')
-}
-
-function bytesOf(text: string): Buffer {
-  const bytes = Buffer.from(text, 'base64')
-  // Buffer reads what it can: only what it read wholly is written back alike.
-  if (bytes.toString('base64').replace(/=+$/, '') !== text.replace(/=+$/, '')) {
-    throw new ArgumentError('body: it must be base64')
-  }
-  return bytes
+  return writeBody(media, value)
 }
 
 function refuseDepth(value: JsonValue, depth: number): void {

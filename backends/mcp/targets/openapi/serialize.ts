@@ -5,7 +5,10 @@
 import type { JsonValue } from '#backends/mcp/rpc.ts'
 
 export type Place = 'path' | 'query' | 'header' | 'cookie'
-export type Style = 'simple' | 'label' | 'matrix' | 'form' | 'spaceDelimited' | 'pipeDelimited' | 'deepObject'
+/** 'tabDelimited': of Swagger 2.0 alone. */
+export type Style =
+  | ('simple' | 'label' | 'matrix' | 'form' | 'deepObject')
+  | ('spaceDelimited' | 'pipeDelimited' | 'tabDelimited')
 
 export interface Form {
   readonly name: string
@@ -93,7 +96,7 @@ function joined(value: JsonValue, separator: string, explode: boolean, encode = 
     .join(separator)
 }
 
-const SEPARATORS = { form: ',', spaceDelimited: '%20', pipeDelimited: '%7C' } as const
+const SEPARATORS = { form: ',', spaceDelimited: '%20', pipeDelimited: '%7C', tabDelimited: '%09' } as const
 
 /** For a query or a form: "a=1" parts, to be joined by "&". */
 export function queryParts(form: Form, value: JsonValue): string[] {
@@ -108,9 +111,15 @@ export function queryParts(form: Form, value: JsonValue): string[] {
   return [`${name}=${joined(value, separator, false, encode)}`]
 }
 
-/** `filter[a][b]=1`, lists as repeated names: what is nested is undefined in OpenAPI, and usual. */
+/**
+ * `filter[a][b]=1`, `list[]=1`, and with numbers where entries have parts of their own: `list[0][a]=1`. What is nested
+ * is undefined in OpenAPI; PHP, Rails, qs and Stripe read it so.
+ */
 function deep(name: string, value: JsonValue): string[] {
-  if (isList(value)) return value.map((item) => `${name}=${encoded(scalar(item))}`)
+  if (isList(value)) {
+    const isFlat = value.every((item) => typeof item !== 'object' || item === null)
+    return value.flatMap((item, i) => deep(`${name}%5B${isFlat ? '' : i}%5D`, item))
+  }
   if (!isObject(value)) return [`${name}=${encoded(scalar(value))}`]
   return pairs(value).flatMap(([key, item]) => deep(`${name}%5B${encoded(key)}%5D`, item))
 }

@@ -1,0 +1,18 @@
+/** Names of tools. */
+import { createHash } from 'node:crypto'
+
+/**
+ * Models and their SDKs take 64 letters, digits, "_" and "-" (functions of OpenAI, tools of Anthropic), though MCP has
+ * 128 and "." (revision 2025-11-25, server/tools).
+ */
+const CHARS_MAX = 64
+const DIGEST_CHARS = 8
+
+/** The operationId; else METHOD_path. A name that is taken gets what identifies the operation, not a number. */
+export function toolName(id: unknown, method: string, path: string, taken: ReadonlyMap<string, unknown>): string {
+  const said = typeof id === 'string' && id.trim() !== '' ? id : `${method.toUpperCase()}${path}`
+  const clean = said.replace(/[^A-Za-z0-9_-]+/g, '_').replace(/^_+|_+$/g, '') || method
+  if (clean.length <= CHARS_MAX && !taken.has(clean)) return clean
+  const digest = createHash('sha256').update(`${method} ${path}`).digest('hex').slice(0, DIGEST_CHARS)
+  return `${clean.slice(0, CHARS_MAX - DIGEST_CHARS - 1)}_${digest}`
+}
