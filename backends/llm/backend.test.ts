@@ -139,7 +139,7 @@ test('bodies without bottom and names that are none end as errors, at the client
       `{"model":"m","messages":[{"role":"user","content":"x"}],"tools":${tools}}`,
       /nested too deeply/
     ],
-    ['/v1beta/models/%zz:generateContent', '{"contents":[]}', /percent-encoding/]
+    ['/v1beta/models/%zz:generateContent', '{"contents":[]}', /encoded in a way that is not accepted/]
   ]
   for (const [path, body, wanted] of cases) {
     const answer = await ask(path, body)

@@ -26,7 +26,7 @@ import { Original } from './original.ts'
 import { errorText, listModels } from './own-replies.ts'
 import { goesOn, prepare, prepared } from './preparations.ts'
 import { NO_BODY } from './request.ts'
-import { clientOf, isChat, operationOf, routeTypeOf, servedPaths } from './routes/index.ts'
+import { clientOf, isChat, operationOf, servedPaths, typeOf } from './routes/index.ts'
 import { type Known, type ListClient, namedModels } from './routes/models.ts'
 import { settle } from './said.ts'
 import type { CostTap } from './stream.ts'
@@ -78,7 +78,11 @@ class Service implements CompiledBackend {
     if (goesOn(ex, this)) return
     ex.backend = this.#context.name
     ex.backendKind = 'ai'
-    const type = routeTypeOf(this.#backend.routes, ex.path)
+    const type = typeOf(this.#backend.routes, ex)
+    if (type === 'PATH_AMBIGUOUS') {
+      this.#context.fail(ex, type)
+      return
+    }
     const client = clientOf(type, ex)
     if (client !== null) ex.dialect = (status, message) => errorText(client, status, message, null)
     if (type === 'Models' && this.#known.names.length > 0) {

@@ -18,7 +18,7 @@ import { FORMATS } from './matrix.ts'
 import { listModels } from './own-replies.ts'
 import { goesOn, prepare, prepared } from './preparations.ts'
 import { decoded, readAhead } from './request.ts'
-import { clientOf, routeTypeOf, servedPaths } from './routes/index.ts'
+import { clientOf, servedPaths, typeOf } from './routes/index.ts'
 import type { Known, ListClient } from './routes/models.ts'
 
 /** Gemini's clients name the model in the path. */
@@ -83,7 +83,11 @@ class Dispatcher implements CompiledBackend {
     }
     if (goesOn(ex, this)) return
     ex.backend = this.#context.name
-    const type = routeTypeOf(this.#routes, ex.path)
+    const type = typeOf(this.#routes, ex)
+    if (type === 'PATH_AMBIGUOUS') {
+      this.#context.fail(ex, type)
+      return
+    }
     const client = clientOf(type, ex) ?? 'completions'
     if (type === 'Models') {
       listModels(ex, this.#context, client as ListClient, this.#known)

@@ -5,6 +5,8 @@ import { type McpItem, mcpErrorType } from '#engine/contract/mcp-use.ts'
 import { firstTokenMs, perTokenMs } from '#engine/contract/model-use.ts'
 import type { ListenerParts, Route } from '#engine/contract/route.ts'
 import { type ClientStream, schemeOf } from '#engine/contract/transport.ts'
+import { hostOf } from '#engine/http/authority.ts'
+import { decodedPath } from '#engine/http/path.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { HeaderFields } from './headers.ts'
 import type { Roots, Variable } from './roots.ts'
@@ -18,6 +20,7 @@ export type Facts = Pick<
   | 'method'
   | 'authority'
   | 'originalPath'
+  | 'rawPath'
   | 'query'
   | 'request'
   | 'requestBody'
@@ -105,8 +108,10 @@ const request: Readers = {
   method: (ex) => ex.method,
   uri,
   host: (ex) => ex.authority,
+  hostname: (ex) => hostOf(ex.authority),
   scheme: (ex) => schemeOf(ex.client),
-  path: (ex) => ex.originalPath,
+  path: (ex) => decodedPath(ex.originalPath),
+  rawPath: (ex) => ex.rawPath,
   pathAndQuery: (ex) => ex.originalPath + ex.query,
   version: (ex) => `HTTP/${ex.client.httpVersion}`,
   headers: (ex) => new HeaderFields(ex.request),

@@ -126,6 +126,7 @@ export function pack(ex: Facts, all: readonly Needs[]): PackedFacts {
     method: ex.method,
     authority: ex.authority,
     originalPath: ex.originalPath,
+    rawPath: ex.rawPath,
     query: ex.query,
     requestLines: linesOf(ex.request),
     requestBody: ex.requestBody,

@@ -53,7 +53,7 @@ export type Identity = Readonly<Record<string, unknown>>
 export class Exchange {
   // --- the request, as it is now (hooks may change it before SERVE) ---
   method: string
-  /** Path without query, starting with "/"; or "*" for OPTIONS *. */
+  /** Path without query, starting with "/", in its normal form (http/path.ts); or "*" for OPTIONS *. */
   path: string
   /** Query with its leading "?", or "". */
   query: string
@@ -69,8 +69,12 @@ export class Exchange {
   expectsContinue = false
   /** Host header to send upstream; null: the client's authority goes through unchanged. */
   upstreamHost: string | null = null
-  /** The path as received, before any rewrite: for the access log. */
-  readonly originalPath: string
+  /** The path as the client asked for it, in its normal form, before any rewrite: for rules and the access log. */
+  originalPath: string
+  /** The path byte for byte as it was sent. */
+  readonly rawPath: string
+  /** originalPath and what else a server may take it for; null: nothing else (http/path.ts, readingsOf). */
+  readings: readonly string[] | null = null
 
   // --- the response, once there is one ---
   status = 0
@@ -216,6 +220,7 @@ export class Exchange {
     this.method = method
     this.path = path
     this.originalPath = path
+    this.rawPath = path
     this.query = query
     this.authority = authority
     this.request = request
@@ -223,4 +228,14 @@ export class Exchange {
     this.requestLength = requestLength
     this.startedAt = startedAt
   }
+}
+
+/**
+ * `ex` as expressions read it when its path is taken for `path` (Exchange.readings). Whatever else is read is that of
+ * `ex`; what is written stays in the view.
+ */
+export function readAs(ex: Exchange, path: string): Exchange {
+  const view = Object.create(ex) as Exchange
+  view.originalPath = path
+  return view
 }

@@ -48,7 +48,7 @@ export interface RecorderPlace {
 /** One match of a route, for rewrites that need to know what matched. */
 export interface CompiledMatch {
   readonly kind: 'exact' | 'prefix' | 'regex'
-  /** The exact path, the prefix without a trailing slash, or the source of the expression. */
+  /** The exact path or the prefix without a trailing slash, both decoded, or the source of the expression. */
   readonly path: string
 }
 

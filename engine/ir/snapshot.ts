@@ -2,6 +2,7 @@
  * The internal representation: what both sources (file, Kubernetes) translate to and what every
  * worker builds its Runtime from. Plain data, structured-clone safe, no references left to resolve.
  */
+import type { RequestRules } from '#engine/http/request-rules.ts'
 import type { RuleSet } from '#engine/kit/scan/rules.ts'
 import type { Secret } from '#engine/kit/secret.ts'
 import type { BackendHttp } from './backend-http.ts'
@@ -65,6 +66,8 @@ export interface Listener extends PolicyPhases {
   readonly protocol: 'HTTP' | 'HTTPS' | 'TLS' | 'TCP'
   /** Of HTTPS, and of TLS that ends here; null: TLS does not end here. */
   readonly tls: ListenerTls | null
+  /** What becomes of requests before they are judged. Absent: the defaults. */
+  readonly requests?: RequestRules
   /** Of HTTP and HTTPS. */
   readonly routes: readonly RouteSpec[]
   /** Of TLS and TCP. */

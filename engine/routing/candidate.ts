@@ -3,6 +3,7 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { CompiledMatch, Route } from '#engine/contract/route.ts'
 import { schemeOf } from '#engine/contract/transport.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
+import { decodedPath } from '#engine/http/path.ts'
 import { compilePattern } from '#engine/kit/pattern.ts'
 
 export type PathSpec = { readonly exact: string } | { readonly prefix: string } | { readonly regex: string }
@@ -38,9 +39,9 @@ export interface Candidate {
 /** What rewrites know about a match. A final slash of a prefix means nothing (Gateway API, PathPrefix). */
 export function compileMatch(spec: MatchSpec): CompiledMatch {
   const { path } = spec
-  if ('exact' in path) return { kind: 'exact', path: path.exact }
+  if ('exact' in path) return { kind: 'exact', path: decodedPath(path.exact) }
   if ('regex' in path) return { kind: 'regex', path: path.regex }
-  return { kind: 'prefix', path: path.prefix.endsWith('/') ? path.prefix.slice(0, -1) : path.prefix }
+  return { kind: 'prefix', path: decodedPath(path.prefix.endsWith('/') ? path.prefix.slice(0, -1) : path.prefix) }
 }
 
 /** Throws an Error for an expression that does not compile. */

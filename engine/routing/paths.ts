@@ -1,5 +1,6 @@
 /** Paths to candidates, for the routes of one host: exact, then the longest prefix, then expressions. */
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { decodedPath } from '#engine/http/path.ts'
 import { compilePattern, type Pattern } from '#engine/kit/pattern.ts'
 import { accepts, byPrecedence, type Candidate, type PathSpec, type QueryMemo } from './candidate.ts'
 
@@ -28,7 +29,7 @@ export class PathTable {
       insert(this.#patterns, { pattern: compilePattern(path.regex), candidate }, (entry) => entry.candidate)
       return
     }
-    const text = 'exact' in path ? path.exact : path.prefix
+    const text = decodedPath('exact' in path ? path.exact : path.prefix)
     if (!text.startsWith('/')) throw new Error(`the path "${text}" must begin with "/"`)
     insert('exact' in path ? this.#exactList(text) : this.#node(text).candidates, candidate, (entry) => entry)
   }
@@ -54,9 +55,8 @@ export class PathTable {
 
   // --- request time ---
 
-  /** The candidate of highest precedence that accepts the request, or null. */
-  find(ex: Exchange, memo: QueryMemo): Candidate | null {
-    const { path } = ex
+  /** The candidate of highest precedence that accepts the request, whose decoded path is `path`, or null. */
+  find(path: string, ex: Exchange, memo: QueryMemo): Candidate | null {
     const exact = this.#exact.size === 0 ? undefined : this.#exact.get(path)
     const found = exact === undefined ? null : firstAccepted(exact, ex, memo)
     if (found !== null) return found

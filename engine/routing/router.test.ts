@@ -330,8 +330,13 @@ test('a path of nothing but slashes and a host of nothing but dots cost no more 
 
 // --- against the reference ---
 
-const segment = fc.constantFrom('', 'a', 'b', 'ab', 'api', 'v1')
+const segment = fc.constantFrom('', 'a', 'b', 'ab', 'api', 'v1', '%C3%A9', 'a%40b', 'a@b')
 const path = fc.array(segment, { maxLength: 4 }).map((segments) => `/${segments.join('/')}`)
+const ways = fc.constantFrom('%2F', '%2f', '//', ';a/', '/', '\\', '%5C', '/./', '/%2e%2E/', '%00', '%FF')
+const sent = fc.oneof(
+  path,
+  fc.tuple(path, ways, segment).map(([start, way, end]) => start + way + end)
+)
 const value: fc.Arbitrary<ValueMatch> = fc.oneof(
   fc.constantFrom('1', '2', '1,2', 'a b', '').map((text) => ({ exact: text })),
   fc.constantFrom('[0-9]', '.*', '1.*').map((source) => ({ regex: source }))
@@ -357,7 +362,7 @@ const anyRoute = fc.record({
 })
 const request: fc.Arbitrary<ExchangeOptions> = fc
   .record({
-    path,
+    path: sent,
     query: fc.constantFrom('', '?q=1', '?q=2&q=1', '?r=1,2&q', '?q=a+b&r=%31', '?q=%zz&r=%ff', '?&&=&q=1=2'),
     method: fc.constantFrom('GET', 'POST', 'PUT'),
     authority: fc.constantFrom('example.com', 'a.example.com', 'b.a.example.com', 'x.com', 'com', 'org', ''),
@@ -374,8 +379,7 @@ function compareWithReference(
     const ex = fakeExchange(options)
     const answer = referenceRoute(listeners, ex)
     const code = router.route(ex)
-    if (answer.listener === null) assert.equal(code, 'LISTENER_NOT_FOUND')
-    else if (answer.route === null) assert.equal(code, 'ROUTE_NOT_FOUND')
+    if (typeof answer === 'string') assert.equal(code, answer)
     else {
       assert.equal(code, null)
       assert.equal(ex.route!.name, `${answer.listener}/${answer.route}`)

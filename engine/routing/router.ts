@@ -8,9 +8,12 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Listener, ListenerParts, Recorder, Route, Router } from '#engine/contract/route.ts'
 import type { ClientTls } from '#engine/contract/transport.ts'
 import { hostOf } from '#engine/http/authority.ts'
-import { compileCandidate, type MatchSpec, QueryMemo } from './candidate.ts'
+import { decodedPath, isPlainPath, readingsOf } from '#engine/http/path.ts'
+import { REQUEST_DEFAULTS, type RequestRules } from '#engine/http/request-rules.ts'
+import { type Candidate, compileCandidate, type MatchSpec, QueryMemo } from './candidate.ts'
 import { HostTable } from './hosts.ts'
 import { PathTable } from './paths.ts'
+import { receiveRequest } from './receive.ts'
 
 /** The part of a configuration that routing reads; the Snapshot's binds have this shape. */
 export interface RouterBind<R extends RouterRoute = RouterRoute> {
@@ -23,6 +26,8 @@ export interface RouterListener<R extends RouterRoute = RouterRoute> {
   readonly routes: readonly R[]
   /** Null or absent: clear text. */
   readonly tls?: ListenerTls | null
+  /** Absent: the defaults. */
+  readonly requests?: RequestRules
 }
 /** What a listener asks of connections. */
 interface ListenerTls {
@@ -74,7 +79,7 @@ export function buildRouter<R extends RouterRoute>(
       const parts = compileListener(place)
       const compile = (spec: R, route: number) => compileRoute(spec, { ...place, route })
       const hosts = buildHosts(listener.routes, compile, path, problems)
-      listeners.set(listener.hostname, new RoutedListener(parts, hosts, memo, listener.tls ?? null))
+      listeners.set(listener.hostname, new RoutedListener(parts, hosts, memo, listener))
     })
   })
   return new PortRouter(ports)
@@ -125,7 +130,9 @@ class PortRouter implements Router {
     if (listener === undefined) return tls === null ? 'LISTENER_NOT_FOUND' : 'MISDIRECTED'
     if (!listener.admits(tls)) return 'MISDIRECTED'
     ex.listener = listener
-    return listener.requestHooks === null ? listener.match(ex, host) : null
+    const code = listener.receive(ex)
+    if (code !== null || listener.requestHooks !== null) return code
+    return listener.match(ex, host)
   }
 }
 
@@ -138,8 +145,14 @@ class RoutedListener implements Listener {
   readonly #hosts: HostTable<Chain>
   readonly #memo: QueryMemo
   readonly #tls: ListenerTls | null
+  readonly #rules: RequestRules
 
-  constructor(parts: ListenerParts, hosts: HostTable<Chain>, memo: QueryMemo, tls: ListenerTls | null) {
+  constructor(
+    parts: ListenerParts,
+    hosts: HostTable<Chain>,
+    memo: QueryMemo,
+    { tls = null, requests = REQUEST_DEFAULTS }: Pick<RouterListener, 'tls' | 'requests'>
+  ) {
     this.name = parts.name
     this.port = parts.port
     this.requestHooks = parts.requestHooks
@@ -148,6 +161,7 @@ class RoutedListener implements Listener {
     this.#hosts = hosts
     this.#memo = memo
     this.#tls = tls
+    this.#rules = requests
   }
 
   /** A connection may be older than the listener's settings: it is told to come again, and shows what is asked now. */
@@ -158,22 +172,50 @@ class RoutedListener implements Listener {
     return own === null || own.clientCa === null || tls.clientCa === own.clientCa
   }
 
+  receive(ex: Exchange): ErrorCode | null {
+    return receiveRequest(ex, this.#rules)
+  }
+
   route(ex: Exchange): ErrorCode | null {
     return this.match(ex, hostOf(ex.authority))
   }
 
   /** `host`: that of ex.authority, for whoever has it already. */
   match(ex: Exchange, host: string): ErrorCode | null {
-    const chain = this.#hosts.find(host)
-    if (chain !== undefined) {
-      for (let i = 0; i < chain.length; i++) {
-        const candidate = chain[i]!.find(ex, this.#memo)
-        if (candidate === null) continue
-        ex.route = candidate.route
-        ex.matchIndex = candidate.matchIndex
-        return null
+    if (!isPlainPath(ex.path)) return this.#matchReadings(ex, host)
+    const candidate = this.#find(ex.path, ex, host)
+    if (candidate === null) return 'ROUTE_NOT_FOUND'
+    ex.route = candidate.route
+    ex.matchIndex = candidate.matchIndex
+    return null
+  }
+
+  /**
+   * For any path: what a server may take for another path has to lead to the same route then too: its policies were
+   * made for that path. A route that names the very path means it.
+   */
+  #matchReadings(ex: Exchange, host: string): ErrorCode | null {
+    const readings = readingsOf(ex.path)
+    if (readings === null) return 'BAD_PATH'
+    const own = this.#find(decodedPath(ex.path), ex, host)
+    if (own === null) return 'ROUTE_NOT_FOUND'
+    if (own.route.matches[own.matchIndex]!.kind !== 'exact') {
+      for (let i = 1; i < readings.length; i++) {
+        if (this.#find(decodedPath(readings[i]!), ex, host)?.route !== own.route) return 'PATH_AMBIGUOUS'
       }
     }
-    return 'ROUTE_NOT_FOUND'
+    ex.route = own.route
+    ex.matchIndex = own.matchIndex
+    return null
+  }
+
+  #find(path: string, ex: Exchange, host: string): Candidate | null {
+    const chain = this.#hosts.find(host)
+    if (chain === undefined) return null
+    for (let i = 0; i < chain.length; i++) {
+      const candidate = chain[i]!.find(path, ex, this.#memo)
+      if (candidate !== null) return candidate
+    }
+    return null
   }
 }

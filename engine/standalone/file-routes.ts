@@ -8,6 +8,7 @@ import { list, name, refusedKeys, shortString, whole, z } from '#engine/schema/s
 import { aiSchema } from './ai/index.ts'
 import { policySchema, policySetsSchema } from './file-policies.ts'
 import { tcpRouteSchema } from './file-tcp.ts'
+import { requestFields } from './http/requests.ts'
 import { mcpSchema } from './mcp/index.ts'
 import { listenerTlsSchema } from './tls/schema.ts'
 
@@ -119,6 +120,7 @@ export function routeSchemas(policies: readonly Policy[]) {
     routes: list(remember(route), 0, ENTRIES_MAX).optional(),
     tcpRoutes: list(tcpRouteSchema, 0, ENTRIES_MAX).optional().describe('Of protocol TCP and TLS.'),
     tls: listenerTlsSchema.optional(),
+    ...requestFields,
     ...refusedKeys('listener setting', ['namespace'])
   })
 

@@ -112,6 +112,9 @@ function checkListener(listener: PlacedListener, { listeners }: PlacedBind, repo
   }
   refuse('routes', `are for requests of HTTP: a listener of protocol ${protocol} has tcpRoutes`)
   refuse('policies', `act on requests of HTTP: a listener of protocol ${protocol} has none`)
+  for (const key of ['paths', 'headersWithUnderscores']) {
+    refuse(key, `is about requests of HTTP: a listener of protocol ${protocol} passes bytes on unread`)
+  }
   if (protocol === 'TLS') {
     const message =
       'takes TLS on to the server that the client names: behind tls, which ends it, it would be clear text'

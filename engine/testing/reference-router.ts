@@ -3,6 +3,7 @@
  * tried and the winners are sorted. Tests and fuzzing compare engine/routing with it.
  */
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { decodedPath, normalPath, PATH_DEFAULTS, readingsOf } from '#engine/http/path.ts'
 import type { PathMatch, RouteMatch, ValueMatch } from '#engine/ir/snapshot.ts'
 import { compilePattern, type Pattern } from '#engine/kit/pattern.ts'
 
@@ -15,30 +16,42 @@ export interface ReferenceListener {
   readonly routes: readonly ReferenceRoute[]
 }
 
-/** Indices into the configuration, or null where nothing serves the request. */
-export interface Answer {
-  readonly listener: number | null
-  readonly route: number | null
-  readonly match: number | null
-}
+/** Indices into the configuration, or why nothing serves the request. */
+export type Answer =
+  | { readonly listener: number; readonly route: number; readonly match: number }
+  | 'LISTENER_NOT_FOUND'
+  | 'ROUTE_NOT_FOUND'
+  | 'BAD_PATH'
+  | 'PATH_AMBIGUOUS'
 
-/** What the listeners of one port answer to `ex`, whose authority carries no port here. */
+/** What the listeners of one port answer to `ex`, as it was sent; its authority carries no port here. */
 export function referenceRoute(listeners: readonly ReferenceListener[], ex: Exchange): Answer {
   const listener = argMax(listeners.map((l) => hostRank(l.hostname, ex.authority)))
-  if (listener === null) return { listener: null, route: null, match: null }
+  if (listener === null) return 'LISTENER_NOT_FOUND'
+  const normal = normalPath(ex.rawPath, PATH_DEFAULTS)
+  const readings = normal === null ? null : readingsOf(normal.path)
+  if (readings === null) return 'BAD_PATH'
+  const answers = readings.map((reading) => routeAt(listeners, listener, ex, decodedPath(reading)))
+  const own = answers[0]!
+  if (typeof own === 'string' || 'exact' in listeners[listener]!.routes[own.route]!.matches[own.match]!.path) return own
+  const isSame = (other: Answer) => typeof other !== 'string' && other.route === own.route
+  return answers.every(isSame) ? own : 'PATH_AMBIGUOUS'
+}
+
+function routeAt(listeners: readonly ReferenceListener[], listener: number, ex: Exchange, text: string): Answer {
   const found: { rank: number[]; route: number; match: number }[] = []
   listeners[listener]!.routes.forEach((route, r) => {
     const hostnames = route.hostnames.length === 0 ? ['*'] : route.hostnames
     const host = Math.max(...hostnames.map((name) => hostRank(name, ex.authority)))
     route.matches.forEach((match, m) => {
-      const path = pathRank(match.path, ex.path)
+      const path = pathRank(match.path, text)
       if (host < 0 || path === null || !conditionsHold(match, ex)) return
       const conditions = [match.method === undefined ? 0 : 1, match.headers.length, match.query.length]
       found.push({ rank: [host, ...path, ...conditions, -r, -m], route: r, match: m })
     })
   })
   found.sort((a, b) => compare(b.rank, a.rank))
-  return { listener, route: found[0]?.route ?? null, match: found[0]?.match ?? null }
+  return found[0] === undefined ? 'ROUTE_NOT_FOUND' : { listener, route: found[0].route, match: found[0].match }
 }
 
 /** -1: does not cover the host; "*" 0; a wildcard its length; an exact name more than any wildcard. */
@@ -50,9 +63,9 @@ function hostRank(hostname: string, host: string): number {
 
 /** [kind, length], larger is better; null: no match. */
 function pathRank(spec: PathMatch, path: string): [number, number] | null {
-  if ('exact' in spec) return path === spec.exact ? [2, 0] : null
+  if ('exact' in spec) return path === decodedPath(spec.exact) ? [2, 0] : null
   if ('regex' in spec) return patternOf(spec.regex).matches(path) ? [0, 0] : null
-  const prefix = spec.prefix.replace(/\/$/, '')
+  const prefix = decodedPath(spec.prefix.replace(/\/$/, ''))
   const matches = path.startsWith('/') && (path === prefix || path.startsWith(`${prefix}/`))
   return matches ? [1, prefix.length] : null
 }

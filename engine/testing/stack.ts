@@ -9,12 +9,14 @@ import { Crowd } from '#engine/downstream/crowd.ts'
 import type { HandshakeReport } from '#engine/downstream/handshake.ts'
 import { type DownstreamObserver, type OpenBind, openBind } from '#engine/downstream/listen.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
+import { REQUEST_DEFAULTS } from '#engine/http/request-rules.ts'
 import { PROTOCOL_DEFAULTS } from '#engine/ir/plain.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
 import { RetryBudget } from '#engine/kit/retry-budget.ts'
 import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { Lifecycle } from '#engine/lifecycle.ts'
 import type { RetryObserver } from '#engine/retries.ts'
+import { receiveRequest } from '#engine/routing/receive.ts'
 import { openSockets } from '#engine/socket/layer.ts'
 import type { TlsSettings } from '#engine/socket/tls.ts'
 import type { SocketLayer } from '#engine/socket/wire.ts'
@@ -117,7 +119,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const log = new RecordLog()
   let route: Route
   const lifecycle = new Lifecycle({
-    router: () => ({ route: (ex) => takeRoute(ex, route, options) }),
+    router: () => ({ route: (ex) => receiveRequest(ex, REQUEST_DEFAULTS) ?? takeRoute(ex, route, options) }),
     unrouted: log,
     timers,
     ...(options.random === undefined ? {} : { random: options.random }),

@@ -2,6 +2,7 @@
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { BODY_NONE } from '#engine/contract/exchange.ts'
 import { parseAuthority } from '#engine/http/authority.ts'
+import { normalPath, PATH_KEPT } from '#engine/http/path.ts'
 import { hasNoContent } from '#engine/http/status.ts'
 import { parseTarget } from '#engine/http/target.ts'
 
@@ -19,8 +20,9 @@ function setMethod(ex: Exchange, text: string): boolean {
 
 function setPath(ex: Exchange, text: string): boolean {
   const target = text.startsWith('/') && !/[\s\x7f-\xff]/.test(text) ? parseTarget(text, ex.method) : null
-  if (target === null) return false
-  ex.path = target.path
+  const normal = target === null ? null : normalPath(target.path, PATH_KEPT)
+  if (target === null || normal === null) return false
+  ex.path = normal.path
   ex.query = target.query
   return true
 }

@@ -2,6 +2,7 @@
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { CompileContext } from '#engine/contract/policy.ts'
 import { parseAuthority } from '#engine/http/authority.ts'
+import { lengthOfPrefix } from '#engine/http/path.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { z } from '#engine/schema/schema.ts'
 
@@ -62,8 +63,7 @@ export function checkPathModifier(modifier: PathModifier, context: CompileContex
 
 /** Whether the path is below the prefix that the route was matched by: a policy may have changed it since. */
 export function isBelowMatch(path: string, ex: Exchange): boolean {
-  const prefix = ex.route!.matches[ex.matchIndex]!.path
-  return path.startsWith(prefix) && (path.length === prefix.length || path.charCodeAt(prefix.length) === 47)
+  return lengthOfPrefix(path, ex.route!.matches[ex.matchIndex]!.path) >= 0
 }
 
 /**
@@ -72,10 +72,11 @@ export function isBelowMatch(path: string, ex: Exchange): boolean {
  */
 export function modifyPath(modifier: PathModifier, path: string, ex: Exchange): string {
   if (modifier.full !== undefined) return modifier.full
-  if (!isBelowMatch(path, ex)) return path
+  // The match is decoded and the path is not; its final slash does not belong to the match.
+  const length = lengthOfPrefix(path, ex.route!.matches[ex.matchIndex]!.path)
+  if (length < 0) return path
   const replacement = modifier.prefix!
-  // Without a final slash, so what is left is empty or begins with one.
-  const rest = path.substring(ex.route!.matches[ex.matchIndex]!.path.length)
+  const rest = path.substring(length)
   if (rest === '') return replacement === '' ? '/' : replacement
   if (replacement === '' || replacement === '/') return oneLeadingSlash(rest)
   return (replacement.endsWith('/') ? replacement.slice(0, -1) : replacement) + rest

@@ -6,7 +6,7 @@
 import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
 import { bodiesOf, type Evaluation, evaluation } from '#engine/cel/offload.ts'
-import type { Exchange } from '#engine/contract/exchange.ts'
+import { type Exchange, readAs } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Compiled, type Hook } from '#engine/contract/filter.ts'
 import type { CompileContext, Policy } from '#engine/contract/policy.ts'
 import { refuse } from '#engine/contract/refuse.ts'
@@ -76,10 +76,11 @@ function compile(levels: readonly (readonly Rule[])[], { offload }: CompileConte
   if (all.some((one) => one.mayWait)) {
     const decided = (passes: boolean, ex: Exchange) => (passes ? CONTINUE : refuse(ex, 'FORBIDDEN'))
     const later = async (ex: Exchange) => decided(await mayPassLater(ex, compiled), ex)
-    const onRequest: Hook = (ex) => (all.some((one) => one.waits(ex)) ? later(ex) : decided(mayPass(ex, compiled), ex))
+    const onRequest: Hook = (ex) =>
+      all.some((one) => one.waits(ex)) ? later(ex) : decided(mayPassAsRead(ex, compiled), ex)
     return { filter: { onRequest, buffers: bodiesOf(all.map(({ program }) => program)) } }
   }
-  return { filter: { onRequest: (ex) => (mayPass(ex, compiled) ? CONTINUE : refuse(ex, 'FORBIDDEN')) } }
+  return { filter: { onRequest: (ex) => (mayPassAsRead(ex, compiled) ? CONTINUE : refuse(ex, 'FORBIDDEN')) } }
 }
 
 interface CompiledRules {
@@ -89,6 +90,14 @@ interface CompiledRules {
 }
 
 // --- request time ---
+
+/** A path that can be read in several ways has to pass in each: denied by one, or not allowed in one, is denied. */
+function mayPassAsRead(ex: Exchange, rules: CompiledRules): boolean {
+  const { readings } = ex
+  if (readings === null) return mayPass(ex, rules)
+  for (let i = 0; i < readings.length; i++) if (!mayPass(readAs(ex, readings[i]!), rules)) return false
+  return true
+}
 
 function mayPass(ex: Exchange, { denies, requires, allows }: CompiledRules): boolean {
   for (let i = 0; i < denies.length; i++) if (denies[i]!.run(ex) !== false) return false
@@ -102,8 +111,15 @@ function isOneTrue(rules: readonly Evaluation[], ex: Exchange): boolean {
   return false
 }
 
-/** As mayPass, for rules that read a body: one that is large for its expression runs in another thread. */
-async function mayPassLater(ex: Exchange, { denies, requires, allows }: CompiledRules): Promise<boolean> {
+/** As mayPassAsRead, for rules that read a body: one that is large for its expression runs in another thread. */
+async function mayPassLater(ex: Exchange, rules: CompiledRules): Promise<boolean> {
+  for (const path of ex.readings ?? [ex.originalPath]) {
+    if (!(await mayPassOneLater(readAs(ex, path), rules))) return false
+  }
+  return true
+}
+
+async function mayPassOneLater(ex: Exchange, { denies, requires, allows }: CompiledRules): Promise<boolean> {
   for (const rule of denies) if ((await rule.run(ex)) !== false) return false
   for (const alternatives of requires) if (!(await isOneTrueLater(alternatives, ex))) return false
   return allows.length === 0 || (await isOneTrueLater(allows, ex))

@@ -1,6 +1,7 @@
 /** Which route type is served how, where it is no chat; and how a client of each is told of errors. */
 import type { FormatName } from '#backends/llm/conversation.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { decodedPath, isPlainPath, readingsOf } from '#engine/http/path.ts'
 import type { AiRouteType } from '#engine/ir/snapshot.ts'
 import { callClient, callIn, isCall, type LargeCall } from './call.ts'
 import { listClient, ProviderModels } from './models.ts'
@@ -32,6 +33,23 @@ export function clientOf(type: AiRouteType, ex: Exchange): FormatName | null {
 export function operationOf(type: OtherType, ex: Exchange, bytes: Buffer): Asking | LargeCall {
   if (isCall(type)) return callIn({ type, bytes, path: ex.path, query: ex.query })
   return type === 'Models' ? new ProviderModels(ex) : new Realtime(ex)
+}
+
+/**
+ * What is spoken at the path of `ex`, or the reason why nobody can tell: a provider may read it as the path of
+ * another type, which would have been looked at in another way.
+ */
+export function typeOf(routes: Parameters<typeof routeTypeOf>[0], ex: Exchange): AiRouteType | 'PATH_AMBIGUOUS' {
+  const type = routeTypeOf(routes, ex.path)
+  if (isPlainPath(ex.path)) return type
+  const others = (readingsOf(ex.path) ?? []).map((path) => typeInText(routes, path))
+  return others.every((other) => other === type) ? type : 'PATH_AMBIGUOUS'
+}
+
+/** As routeTypeOf, with the suffixes compared as text: ":generateContent" is also written "%3AgenerateContent". */
+function typeInText(routes: Parameters<typeof routeTypeOf>[0], path: string): AiRouteType {
+  const text = decodedPath(path)
+  return routes.find(({ suffix }) => text.endsWith(suffix))?.type ?? routeTypeOf(routes, path)
 }
 
 /** What is spoken at `path`: the first that fits of `routes`, which has the longest first. */
