@@ -1,4 +1,4 @@
-/** docs/paths.md, line by line, over every transport, with nginx as the backend; and twins of routes over all of them. */
+/** docs/paths.md line by line over every transport, with nginx as the backend; and twins of routes over all of them. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
