@@ -55,6 +55,19 @@ export class Fields {
     throw new FormatError(this.at(name), 'must be a string')
   }
 
+  /** For names and ids of answers, which some servers number; null when it says none. */
+  label(name: string): string | null {
+    const value = this.any(name)
+    if (typeof value === 'number') return String(value)
+    return typeof value === 'string' ? value : null
+  }
+
+  /** Of an answer, where another type says nothing: null, or the text. */
+  text(name: string): string | null {
+    const value = this.any(name)
+    return typeof value === 'string' ? value : null
+  }
+
   optionalNumber(name: string): number | null {
     const value = this.any(name)
     if (value === null || typeof value === 'number') return value
@@ -119,6 +132,15 @@ export class Fields {
   #missing(name: string, what: string): never {
     throw new FormatError(this.at(name), `is required, and must be ${what}`)
   }
+}
+
+/**
+ * Arguments of a call as JSON text, null when they are none; of servers that give the object itself (Ollama's own API,
+ * and what stands in front of it), as that prints.
+ */
+export function argumentsOf(value: Json | undefined): string | null {
+  if (isObject(value) || Array.isArray(value)) return JSON.stringify(value)
+  return typeof value === 'string' ? value : (value ?? null) === null ? '' : null
 }
 
 /** Entries whose value is not null: for writers, whose optional fields are absent when there is nothing to say. */

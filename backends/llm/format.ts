@@ -55,10 +55,19 @@ export interface WireEvent {
   readonly data: string
 }
 
+/** What is missing at the end of a stream whose answer is whole. */
+export interface Finish {
+  readonly events: readonly ChatEvent[]
+  /** As the format says it: whole SSE events. */
+  readonly mark: string
+}
+
 /** Wire events in, what they say out. One per answer. */
 export interface StreamReader {
   /** Throws FormatError. */
   read(event: WireEvent): readonly ChatEvent[]
+  /** The stream is over without its own mark of the end. Null: its answer is not whole. */
+  finish?(): Finish | null
   /** Fields of the answer so far that no event tells, by their path there, each once. */
   readonly lost?: Iterable<string>
 }

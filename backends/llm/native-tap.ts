@@ -14,14 +14,14 @@ import type { EventHeard } from './large/job.ts'
 import { heardIn, LARGE_BYTES } from './large/large.ts'
 import { inTurn } from './large/turn.ts'
 import { settle } from './said.ts'
-import { BROKEN, Cost, type CostTap, isJson, LINE_ENDS, NOTHING } from './stream.ts'
+import { BROKEN, Cost, type CostTap, isJson, LINE_ENDS, NOTHING, wholeEvents } from './stream.ts'
 
 /**
  * What an event that matters has in it. Inside of a JSON string the quotes would be escaped, so none is missed, and
  * words of a model are rarely taken for one. Gemini tells its usage with every event: it has no such mark.
  */
 const MARKS: Readonly<Partial<Record<FormatName, RegExp>>> = {
-  completions: /"usage"\s*:\s*\{|"error"|\[DONE\]/,
+  completions: /"usage"\s*:\s*\{|"error"|\[DONE\]|"finish_reason"\s*:\s*"/,
   messages: /"message_(?:start|delta|stop)"|"error"/,
   responses: /"response\.(?:completed|incomplete|failed)"|"error"\s*:\s*\{|"type"\s*:\s*"error"/
 }
@@ -91,6 +91,12 @@ class NativeTap implements CostTap {
     const rest = this.#bytes.rest()
     const left = rest === null ? null : this.#look(ex, Buffer.concat([rest, LINE_ENDS]))
     if (this.isBusy) return left
+    const finish = this.cost.isOver || !this.isBetween ? null : (this.#parties.reader.finish?.() ?? null)
+    if (finish !== null) {
+      for (const one of finish.events) this.cost.note(one)
+      const isWhole = rest !== null && wholeEvents(rest) !== NOTHING
+      return Buffer.concat([isWhole && left !== null ? left : NOTHING, Buffer.from(finish.mark)])
+    }
     if (this.cost.isOver || this.#isUnread || !this.isBetween) return left === null || left.length === 0 ? null : left
     return this.#break({ ...BROKEN, message: 'the provider ended its answer before it was complete' })
   }

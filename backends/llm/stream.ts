@@ -2,7 +2,7 @@
 import type { ResponseTap } from '#engine/contract/backend.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { SseTooLong } from '#engine/http/sse.ts'
+import { type SseEvent, SseReader, SseTooLong } from '#engine/http/sse.ts'
 import type { ChatError, ChatEvent, Usage } from './conversation.ts'
 import { droppedComment } from './dropped.ts'
 import { EventBytes } from './event-bytes.ts'
@@ -111,10 +111,15 @@ export class ChatTap implements CostTap {
   /** The last event may lack its empty line. */
   end(): Buffer | null {
     let last: Buffer | null = null
-    if (this.#bytes === null) last = this.#translated(LINE_ENDS, 0, LINE_ENDS.length)
+    if (this.#bytes === null) last = this.#translatedEnd()
     else {
       const held = this.#bytes.rest()
       this.#read(LINE_ENDS, 0, LINE_ENDS.length)
+      const finish = this.cost.isOver ? null : (this.#reader.finish?.() ?? null)
+      if (finish !== null) {
+        for (const one of finish.events) this.cost.note(one)
+        return Buffer.concat([held === null ? NOTHING : wholeEvents(held), Buffer.from(finish.mark)])
+      }
       // Half an event is for nobody.
       if (held !== null && (this.cost.isOver || this.#isUnread)) last = Buffer.concat([held, LINE_ENDS])
     }
@@ -172,9 +177,20 @@ export class ChatTap implements CostTap {
     return text === '' ? null : Buffer.from(text)
   }
 
+  #translatedEnd(): Buffer | null {
+    const last = this.#translated(LINE_ENDS, 0, LINE_ENDS.length)
+    const end = this.cost.isOver ? '' : this.#said(this.#reader.finish?.()?.events ?? [])
+    return end === '' ? last : Buffer.concat([last ?? NOTHING, Buffer.from(end)])
+  }
+
   #translate(event: WireEvent): string {
+    return this.cost.isOver ? '' : this.#said(this.#reader.read(event))
+  }
+
+  #said(events: readonly ChatEvent[]): string {
     let text = ''
-    for (const one of this.cost.isOver ? [] : this.#reader.read(event)) {
+    for (const one of events) {
+      if (this.cost.isOver) break
       if (!this.#order.admits(one)) continue
       this.cost.note(one)
       if (one.kind === 'done') text += this.#beforeDone()
@@ -229,6 +245,14 @@ export function isJson(text: string): boolean {
   } catch {
     return false // As good an answer as true.
   }
+}
+
+/** Last events that lack their empty line, with it; nothing where the last one is only half of one. */
+export function wholeEvents(held: Buffer): Buffer {
+  const bytes = Buffer.concat([held, LINE_ENDS])
+  const events: SseEvent[] = []
+  new SseReader().push(bytes, 0, bytes.length, events)
+  return events.every(({ data }) => data === '[DONE]' || isJson(data)) ? bytes : NOTHING
 }
 
 const LINE_END = /\r\n?|\n/g

@@ -101,6 +101,18 @@ function errorOf(whole: JsonObject, status: number): ChatError | null {
   return detail === null ? null : errorFrom({ message: JSON.stringify(detail).slice(0, MESSAGE_MAX) }, status)
 }
 
+/** What an answer that is said to be a success tells of an error; null: it tells none. */
+export function errorIn(whole: JsonObject): JsonObject | null {
+  const error = whole.error ?? null
+  if (isObject(error)) return error
+  if (isString(error)) return error === '' ? null : { message: error }
+  if (whole.object === 'error' || whole.type === 'error') return whole
+  // FastAPI servers have `detail`.
+  const isOther = whole.choices === undefined && whole.usage === undefined && whole.object === undefined
+  if (isOther && isString(whole.detail)) return { message: whole.detail }
+  return isOther && isString(whole.message) ? whole : null
+}
+
 /** `status`: null in a stream, where only the error itself can tell. */
 export function errorFrom(error: JsonObject, status: number | null): ChatError {
   const code = error.code ?? null

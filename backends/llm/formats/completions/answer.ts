@@ -13,7 +13,7 @@ import type { Asked, ChatFormat, Losses } from '#backends/llm/format.ts'
 import { isLegacy, isOpaqueCall, readCalls, writeCalls } from './calls.ts'
 import { readContent, readPart, writePart } from './parts.ts'
 import { type Draft, draft, giveBack, isString, type Notes, restOf, type Wording, wordingOf } from './rest.ts'
-import { hasRefusal, readStop, writeStop } from './stop.ts'
+import { hasCalls, hasRefusal, readStop, writeStop } from './stop.ts'
 import { readThinking, writeThinking } from './thinking.ts'
 import { readUsage, writeUsage } from './usage.ts'
 
@@ -24,14 +24,14 @@ export const readAnswer: ChatFormat['readAnswer'] = (value) => {
   const body = Fields.of(value, '')
   body.any('object')
   body.list('choices')
-  const usage = body.optionalObject('usage')
+  const usage = isObject(body.any('usage')) ? body.object('usage') : null
   const answer = {
-    id: body.optionalString('id') ?? '',
-    model: body.optionalString('model') ?? '',
-    created: body.count('created'),
+    id: body.label('id') ?? '',
+    model: body.label('model') ?? '',
+    created: typeof body.any('created') === 'number' ? body.count('created') : 0,
     choices: body.objects('choices').map((choice, i) => readChoice(choice, i, notes)),
-    usage: usage === null ? null : readUsage(usage.value, 'usage'),
-    serviceTier: body.optionalString('service_tier')
+    usage: usage === null ? null : readUsage(usage.value),
+    serviceTier: body.text('service_tier')
   }
   if (usage !== null) leaveUsage(usage, notes)
   body.leaveRest(notes.rest)
@@ -40,9 +40,9 @@ export const readAnswer: ChatFormat['readAnswer'] = (value) => {
 
 export const readCost: ChatFormat['readCost'] = (value) => {
   const body = Fields.of(value, '')
-  const usage = body.optionalObject('usage')
-  const model = body.optionalString('model')
-  return { usage: usage === null ? null : readUsage(usage.value, 'usage'), model: model ?? '' }
+  const usage = isObject(body.value.usage) ? body.object('usage') : null
+  const model = body.label('model')
+  return { usage: usage === null ? null : readUsage(usage.value), model: model ?? '' }
 }
 
 const COUNTS = ['prompt_tokens', 'completion_tokens', 'total_tokens']
@@ -50,7 +50,7 @@ const COUNTS = ['prompt_tokens', 'completion_tokens', 'total_tokens']
 /** What usage says beside what readUsage knows. */
 function leaveUsage(usage: Fields, notes: Notes): void {
   for (const name of COUNTS) usage.any(name)
-  const prompt = usage.optionalObject('prompt_tokens_details')
+  const prompt = details(usage, 'prompt_tokens_details')
   for (const name of [
     'cached_tokens',
     'audio_tokens',
@@ -61,30 +61,39 @@ function leaveUsage(usage: Fields, notes: Notes): void {
     prompt?.any(name)
   }
   prompt?.leaveRest(notes.rest)
-  const completion = usage.optionalObject('completion_tokens_details')
+  const completion = details(usage, 'completion_tokens_details')
   for (const name of ['reasoning_tokens', 'audio_tokens', 'image_tokens']) completion?.any(name)
   completion?.leaveRest(notes.rest)
   usage.leaveRest(notes.rest)
 }
 
+const details = (usage: Fields, name: string): Fields | null =>
+  isObject(usage.value[name]) ? usage.object(name) : null
+
 function readChoice(choice: Fields, i: number, notes: Notes): Choice {
   choice.any('index')
-  const message = choice.object('message')
+  // The last is what a server says that was asked to stream and did not.
+  const message =
+    isObject(choice.value.delta) && !isObject(choice.value.message) ? choice.object('delta') : choice.object('message')
   message.any('role')
   const thinking = readThinking(message, notes)
   // Nothing said is "" for some servers, and null for OpenAI.
   const content = readContent(message, notes).filter((part) => part.kind !== 'text' || part.text !== '')
-  const refusal = message.optionalString('refusal')
+  const refusal = message.text('refusal')
   const refusals: Part[] = refusal ? [{ kind: 'refusal', text: refusal }] : []
-  const images = message.objects('images').map((image) => readPart(image, notes))
+  const images = message.objects('images').map((image) => {
+    image.any('index')
+    return readPart(image, notes)
+  })
   const calls = readCalls(message, String(i), notes)
   const parts = [...thinking, ...content, ...refusals, ...images, ...calls, ...fragments(message)]
   message.leaveRest(notes.rest)
   const logprobs = readLogprobs(choice, notes)
   const sequence = isString(choice.value.stop_reason) ? choice.optionalString('stop_reason') : null
-  const word = choice.optionalString('finish_reason') ?? 'stop'
+  const word = choice.text('finish_reason') ?? ''
   choice.leaveRest(notes.rest)
-  const stop = readStop(word, hasRefusal(parts), sequence)
+  const stop = readStop(word, { hasRefused: hasRefusal(parts), hasCalls: hasCalls(parts), sequence })
+  if (stop === 'tools' && word === 'stop') notes.wording.set(choice.at('finish_reason'), word)
   return { parts, stop, stopSequence: stop === 'stopSequence' ? sequence : null, logprobs }
 }
 
@@ -160,7 +169,8 @@ function writeChoice(choice: Choice, index: number, wording: Wording, losses: Lo
     index,
     message,
     logprobs: writeLogprobs(choice.logprobs, content === null && refusal !== null),
-    finish_reason: writeStop(choice.stop, refusal !== null, calls.some(isLegacyCall)),
+    finish_reason:
+      wording.get(`${path}.finish_reason`) ?? writeStop(choice.stop, refusal !== null, calls.some(isLegacyCall)),
     // vLLM's field: OpenAI does not tell which sequence it was.
     stop_reason: choice.stopSequence
   })

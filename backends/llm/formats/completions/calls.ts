@@ -3,7 +3,8 @@
  * A function_call has no id; its part has one that begins with LEGACY, by which it is written back as what it was.
  */
 import type { OpaquePart, Part, Signature, ToolCallPart } from '#backends/llm/conversation.ts'
-import { type Fields, isObject } from '#backends/llm/fields.ts'
+import { argumentsOf, type Fields, isObject } from '#backends/llm/fields.ts'
+import { FormatError } from '#backends/llm/format.ts'
 import { openSignature, sealSignature } from '#backends/llm/signature.ts'
 import { readCache } from './parts.ts'
 import { type Draft, draft, isString, marked, type Notes, type Wording } from './rest.ts'
@@ -21,13 +22,21 @@ export function isLegacy(id: string): boolean {
 /** `ids`: what ids of calls that have none begin with; unique among the messages of a conversation. */
 export function readCalls(message: Fields, ids: string, notes: Notes): Part[] {
   const parts: Part[] = message.objects('tool_calls').map((call, i) => readCall(call, `call_${ids}_${i}`, notes))
-  const legacy = message.optionalObject('function_call')
-  if (legacy === null) return parts
-  const text = legacy.optionalString('arguments') ?? ''
+  const given = message.any('function_call')
+  // Some servers have it in every answer: {}, "", or with a name of nothing.
+  if (!isObject(given) || (given.name ?? '') === '') return parts
+  const legacy = message.object('function_call')
+  const text = readArguments(legacy)
   if (text === '') notes.wording.set(legacy.at('arguments'), '')
   parts.push(toolCall(`${LEGACY}${ids}`, legacy.string('name'), text === '' ? '{}' : text))
   legacy.leaveRest(notes.rest)
   return parts
+}
+
+function readArguments(called: Fields): string {
+  const text = argumentsOf(called.any('arguments'))
+  if (text === null) throw new FormatError(called.at('arguments'), 'must be a string')
+  return text
 }
 
 export function toolCall(id: string, name: string, text: string): ToolCallPart {
@@ -35,12 +44,14 @@ export function toolCall(id: string, name: string, text: string): ToolCallPart {
 }
 
 function readCall(call: Fields, id: string, notes: Notes): Part {
-  const type = call.optionalString('type') ?? 'function'
-  if (type !== 'function') return { kind: 'opaque', format: 'completions', value: call.value }
+  const type = call.text('type') ?? ''
+  // Servers call functions by other names ("tool_call", ""): what has a function is a call of it.
+  if (!isObject(call.value.function) && type !== 'function' && type !== '')
+    return { kind: 'opaque', format: 'completions', value: call.value }
   const named = call.object('function')
-  const text = named.optionalString('arguments') ?? ''
+  const text = readArguments(named)
   if (text === '') notes.wording.set(named.at('arguments'), '')
-  const given = call.optionalString('id')
+  const given = call.label('id')
   const part: ToolCallPart = {
     ...toolCall(given === null || given === '' ? id : given, named.string('name'), text === '' ? '{}' : text),
     signature: readSignature(call, notes),

@@ -174,7 +174,7 @@ const WRONG: readonly (readonly [field: string, body: unknown])[] = [
   ['messages[0].content[0].image_url.url', said({ role: 'user', content: [{ type: 'image_url', image_url: {} }] })],
   ['messages[0].tool_calls[0].function.name', said({ role: 'assistant', tool_calls: [{ function: {} }] })],
   ['messages[0].tool_call_id', said({ role: 'tool', content: 'x' })],
-  ['messages[0].thinking_blocks[0].type', said({ role: 'assistant', thinking_blocks: [{ type: 'x' }] })],
+  ['messages[0].thinking_blocks[0].type', said({ role: 'assistant', thinking_blocks: [{}] })],
   ['tools[0].function', ask({ tools: [{ type: 'function' }] })],
   ['tool_choice', ask({ tool_choice: 3 })],
   ['stop', ask({ stop: [1] })],

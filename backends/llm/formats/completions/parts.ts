@@ -3,7 +3,7 @@
  * refusal), with the cache marks that LiteLLM and OpenRouter take ("Prompt caching" of each).
  */
 import type { CacheMark, Json, MediaPart, MediaSource, Part, TextPart } from '#backends/llm/conversation.ts'
-import type { Fields } from '#backends/llm/fields.ts'
+import { type Fields, isObject } from '#backends/llm/fields.ts'
 import { FormatError, type Losses } from '#backends/llm/format.ts'
 import { type Draft, draft, isString, marked, type Notes, only, type Wording } from './rest.ts'
 
@@ -32,7 +32,9 @@ export function readPart(part: Fields, notes: Notes): Part {
 
 type PartReader = (part: Fields, notes: Notes) => Part | null
 
-const PARTS: { readonly [type in 'text' | 'image_url' | 'input_audio' | 'file' | 'refusal']: PartReader } = {
+type PartType = 'text' | 'image_url' | 'input_audio' | 'file' | 'refusal' | 'thinking' | 'reasoning'
+
+const PARTS: { readonly [type in PartType]: PartReader } = {
   text: (part, notes) => ({ kind: 'text', text: part.string('text'), cache: readCache(part, notes) }),
   refusal: (part) => ({ kind: 'refusal', text: part.string('refusal') }),
   image_url: readImage,
@@ -43,8 +45,21 @@ const PARTS: { readonly [type in 'text' | 'image_url' | 'input_audio' | 'file' |
     audio.leaveRest(notes.rest)
     return { ...media('audio', source, `audio/${format}`), cache: readCache(part, notes) }
   },
-  file: readFile
+  file: readFile,
+  thinking: (part) => thoughts(part, 'thinking'),
+  reasoning: (part) => thoughts(part, 'reasoning')
 }
+
+/** Mistral's Magistral: a list of texts; others give the text itself. Null: neither. */
+function thoughts(part: Fields, name: string): Part | null {
+  const value = part.any(name) ?? part.any('text')
+  const texts = Array.isArray(value) ? (value as readonly Json[]).map(textIn) : [value]
+  if (!texts.every(isString)) return null
+  part.any('closed')
+  return { kind: 'thinking', text: texts.join(''), signature: null, isRedacted: false }
+}
+
+const textIn = (value: Json): Json => (isObject(value) ? (value.text ?? '') : value)
 
 function readImage(part: Fields, notes: Notes): Part {
   const image = part.any('image_url')
@@ -97,20 +112,21 @@ function readUrl(url: string): readonly [MediaSource, string | null] {
 }
 
 /**
- * The cache mark of a part, tool, call or message: `cache_control`, or OpenAI's own `prompt_cache_breakpoint`. Marks
- * of another shape stay in rest.
+ * The cache mark of a part, tool, call or message: `cache_control`, or OpenAI's own `prompt_cache_breakpoint`. Those
+ * of another shape, or with more in them, stay in rest as a whole.
  */
 export function readCache(fields: Fields, notes: Notes): CacheMark | null {
-  const control = only(fields.value.cache_control, ['type', 'ttl'])
-  if (control?.type === 'ephemeral') {
+  const control = fields.value.cache_control
+  if (isObject(control) && control.type === 'ephemeral') {
     const ttl = control.ttl ?? null
     if (ttl === null || ttl === '5m' || ttl === '1h') {
-      fields.any('cache_control')
+      if (only(control, ['type', 'ttl']) !== null) fields.any('cache_control')
       return { ttl }
     }
   }
-  const point = only(fields.value.prompt_cache_breakpoint, ['mode'])
-  if (point?.mode !== 'explicit') return null
+  const point = fields.value.prompt_cache_breakpoint
+  if (!isObject(point) || point.mode !== 'explicit') return null
+  if (only(point, ['mode']) === null) return { ttl: null }
   fields.any('prompt_cache_breakpoint')
   notes.wording.set(fields.at('prompt_cache_breakpoint'), true)
   return { ttl: null }

@@ -1,5 +1,6 @@
 /** Why an answer ended. */
 import type { Part, StopReason } from '#backends/llm/conversation.ts'
+import { isOpaqueCall } from './calls.ts'
 
 /** OpenAI's words, and those of servers that add some: vLLM, SGLang, OpenRouter, DeepSeek, Mistral. */
 const STOPS: ReadonlyMap<string, StopReason> = new Map([
@@ -29,16 +30,30 @@ const WORDS: { readonly [stop in StopReason]: string } = {
   error: 'error'
 }
 
-/** `hasRefused`: the message has a refusal. `sequence`: the stop sequence that was found, which vLLM tells. */
-export function readStop(word: string, hasRefused: boolean, sequence: string | null): StopReason {
-  if (word !== 'stop') return STOPS.get(word) ?? 'end'
+interface Said {
+  /** The message has a refusal. */
+  readonly hasRefused: boolean
+  /** The message has tool calls. */
+  readonly hasCalls: boolean
+  /** The stop sequence that was found, which vLLM tells; null: none. */
+  readonly sequence: string | null
+}
+
+/** Many servers say "stop", or nothing, behind tool calls; so does OpenAI behind one that was asked for by name. */
+export function readStop(word: string, { hasRefused, hasCalls, sequence }: Said): StopReason {
+  if (word !== 'stop' && word !== '') return STOPS.get(word) ?? 'end'
   if (hasRefused) return 'refusal'
-  return sequence === null ? 'end' : 'stopSequence'
+  if (sequence !== null) return 'stopSequence'
+  return hasCalls ? 'tools' : 'end'
 }
 
 export function writeStop(stop: StopReason, hasRefused: boolean, isLegacyCall: boolean): string {
   if (stop === 'refusal' && hasRefused) return 'stop'
   return stop === 'tools' && isLegacyCall ? 'function_call' : WORDS[stop]
+}
+
+export function hasCalls(parts: readonly Part[]): boolean {
+  return parts.some((part) => part.kind === 'toolCall' || isOpaqueCall(part))
 }
 
 export function hasRefusal(parts: readonly Part[]): boolean {

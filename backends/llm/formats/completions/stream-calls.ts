@@ -3,7 +3,7 @@
  * first call goes on as it comes, later ones wait until it is complete.
  */
 import type { ChatEvent, Json, JsonObject, Signature, ToolCallPart } from '#backends/llm/conversation.ts'
-import { isObject } from '#backends/llm/fields.ts'
+import { argumentsOf, isObject } from '#backends/llm/fields.ts'
 import { FormatError } from '#backends/llm/format.ts'
 import { legacyId, signatureOf, toolCall } from './calls.ts'
 
@@ -15,6 +15,15 @@ interface Call {
   signature: Signature | null
   readonly isCustom: boolean
   state: 'waiting' | 'open' | 'ended'
+}
+
+/** What a delta says of the call that it belongs to. */
+interface Seen {
+  readonly index: number | null
+  /** "" when it has none. */
+  readonly id: string
+  /** It has a name and arguments. */
+  readonly isWhole: boolean
 }
 
 /** The key of function_call among the indices of tool_calls. */
@@ -36,26 +45,32 @@ export class StreamCalls {
     return this.#queue.length > 0
   }
 
+  /** There has been one. */
+  get hasAny(): boolean {
+    return this.#count > 0
+  }
+
   /** One of `tool_calls` of a delta. */
   read(value: Json, events: ChatEvent[]): void {
     if (!isObject(value)) throw this.#error('', 'must be an object')
-    const index = value.index ?? null
-    if (index !== null && typeof index !== 'number') throw this.#error('.index', 'must be a number')
+    const index = indexOf(value.index)
     const isCustom = value.type === 'custom' || isObject(value.custom)
-    const id = this.#text(value, 'id')
-    const call = this.#find(index, id, isCustom, events)
-    const said = value[call.isCustom ? 'custom' : 'function'] ?? null
+    const id = typeof value.id === 'number' ? String(value.id) : this.#text(value, 'id')
+    const said = value[isCustom ? 'custom' : 'function'] ?? value.function ?? value.custom ?? null
     if (said !== null && !isObject(said)) throw this.#error('.function', 'must be an object')
-    const more = said === null ? '' : this.#text(said, call.isCustom ? 'input' : 'arguments')
-    this.#grow(call, said === null ? '' : this.#text(said, 'name'), more, signatureOf(value.extra_content), events)
+    const name = said === null ? '' : this.#text(said, 'name')
+    const more = said === null ? '' : isObject(value.custom) ? this.#text(said, 'input') : this.#arguments(said)
+    const call = this.#find({ index, id, isWhole: name !== '' && more !== '' }, isCustom, events)
+    this.#grow(call, name, more, signatureOf(value.extra_content), events)
   }
 
   /** `function_call` of a delta. */
   readLegacy(value: Json, events: ChatEvent[]): void {
-    if (!isObject(value)) throw this.#error('', 'must be an object')
     const known = this.#byIndex.get(FUNCTION_CALL)
+    // Some servers have an empty one in every delta.
+    if (!isObject(value) || (known === undefined && (value.name ?? '') === '')) return
     const call = known ?? this.#add(FUNCTION_CALL, legacyId(this.#choice), false, events)
-    this.#grow(call, this.#text(value, 'name'), this.#text(value, 'arguments'), null, events)
+    this.#grow(call, this.#text(value, 'name'), this.#arguments(value), null, events)
   }
 
   /** All calls are complete. */
@@ -64,10 +79,13 @@ export class StreamCalls {
     this.#queue = []
   }
 
-  /** A new id at a known index is a new call: some servers count none. */
-  #find(index: number | null, id: string, isCustom: boolean, events: ChatEvent[]): Call {
+  /**
+   * A new id at a known index is a new call: some servers count none. Others (Google's compatible endpoint) give no ids
+   * either, and each call whole: one with a name and arguments does not go on with a call that is complete.
+   */
+  #find({ index, id, isWhole: isAll }: Seen, isCustom: boolean, events: ChatEvent[]): Call {
     const known = index === null ? this.#last : (this.#byIndex.get(index) ?? null)
-    const isNew = known === null || (id !== '' && id !== known.id)
+    const isNew = known === null || (id !== '' ? id !== known.id : isAll && known.name !== '' && isWhole(known))
     if (!isNew) return known
     return this.#add(index, id === '' ? `call_${this.#choice}_${this.#count}` : id, isCustom, events)
   }
@@ -129,9 +147,21 @@ export class StreamCalls {
     throw this.#error(`.${name}`, 'must be a string')
   }
 
+  #arguments(value: JsonObject): string {
+    const text = argumentsOf(value.arguments)
+    if (text === null) throw this.#error('.arguments', 'must be a string')
+    return text
+  }
+
   #error(field: string, message: string): FormatError {
     return new FormatError(`choices[${this.#choice}].delta.tool_calls${field}`, message)
   }
+}
+
+/** Null: the server counts none. */
+function indexOf(value: Json | undefined): number | null {
+  if (typeof value === 'number') return value
+  return typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : null
 }
 
 /** Whether nothing can follow: arguments are objects. */

@@ -1,13 +1,13 @@
 /** Chunks as events (OpenAI API reference, "The chat completion chunk object"). */
 import type { ChatEvent, Json, JsonObject, Part } from '#backends/llm/conversation.ts'
 import { Fields, isObject } from '#backends/llm/fields.ts'
-import { FormatError, type StreamReader, type WireEvent } from '#backends/llm/format.ts'
-import { errorFrom } from '#backends/llm/formats/openai-errors.ts'
+import { type Finish, FormatError, type StreamReader, type WireEvent } from '#backends/llm/format.ts'
+import { errorFrom, errorIn } from '#backends/llm/formats/openai-errors.ts'
 import { readPart } from './parts.ts'
 import { isString } from './rest.ts'
 import { readStop } from './stop.ts'
 import { StreamCalls } from './stream-calls.ts'
-import { readBlock, thought } from './thinking.ts'
+import { REASONING, readBlock, thought } from './thinking.ts'
 import { readUsage } from './usage.ts'
 
 /** OpenAI allows 128. */
@@ -39,24 +39,31 @@ class Reader implements StreamReader {
 
   read(event: WireEvent): readonly ChatEvent[] {
     if (this.#isOver || event.data === '') return []
-    if (event.data === '[DONE]') return this.#done()
+    if (isDone(event.data)) return this.#done()
     const value = parse(event.data)
-    const error = value.error ?? (event.name === 'error' || value.object === 'error' ? value : null)
+    if (value === null) return []
+    const error = errorIn(value) ?? (event.name === 'error' ? value : null)
     if (error !== null) {
       this.#isOver = true
-      return [{ kind: 'error', error: errorFrom(isObject(error) ? error : { message: error }, null) }]
+      return [{ kind: 'error', error: errorFrom(error, null) }]
     }
     const events: ChatEvent[] = []
     const choices = value.choices ?? []
     if (!Array.isArray(choices)) throw new FormatError('choices', 'must be a list')
-    const usage = value.usage ?? null
+    const usage = usageIn(value, choices as readonly Json[])
     // Azure begins with a chunk that only tells what its filters think of the prompt.
     if (!this.#hasStarted && (choices.length > 0 || usage !== null)) events.push(this.#start(value))
     if (isString(value.service_tier)) this.#tier = value.service_tier
     for (const choice of choices as readonly Json[]) this.#readChoice(choice, events)
-    if (isObject(usage)) events.push({ kind: 'usage', usage: readUsage(usage, 'usage'), serviceTier: this.#tier })
-    else if (usage !== null) throw new FormatError('usage', 'must be an object')
+    if (usage !== null) events.push({ kind: 'usage', usage: readUsage(usage), serviceTier: this.#tier })
     return events
+  }
+
+  /** Some servers say no [DONE]: when all choices have ended, so has the answer. */
+  finish(): Finish | null {
+    const choices = [...this.#choices.values()]
+    const isWhole = !this.#isOver && choices.length > 0 && choices.every(({ isStopped }) => isStopped)
+    return isWhole ? { events: this.#done(), mark: 'data: [DONE]\n\n' } : null
   }
 
   #start(value: JsonObject): ChatEvent {
@@ -64,7 +71,7 @@ class Reader implements StreamReader {
     const { id, model, created } = value
     return {
       kind: 'start',
-      id: isString(id) ? id : '',
+      id: isString(id) ? id : typeof id === 'number' ? String(id) : '',
       model: isString(model) ? model : '',
       created: typeof created === 'number' ? created : 0,
       usage: null
@@ -84,8 +91,8 @@ class Reader implements StreamReader {
   #readChoice(value: Json, events: ChatEvent[]): void {
     if (!isObject(value)) throw new FormatError('choices[0]', 'must be an object')
     const choice = this.#choice(value.index ?? 0)
-    const delta = value.delta ?? null
-    const word = textOf(value, 'finish_reason', choice, '')
+    const delta = value.delta ?? value.message ?? null
+    const word = isString(value.finish_reason) ? value.finish_reason : ''
     addLogprobs(value.logprobs ?? null, choice)
     if (delta !== null) {
       if (!isObject(delta)) throw new FormatError(`choices[${choice.index}].delta`, 'must be an object')
@@ -118,21 +125,35 @@ class Reader implements StreamReader {
   }
 }
 
-function parse(data: string): JsonObject {
-  let value: unknown
+const isDone = (data: string): boolean => data.length < 16 && data.trim() === '[DONE]'
+
+/** Null: JSON that says nothing ("", null). */
+function parse(data: string): JsonObject | null {
+  let value: Json | undefined
   try {
-    value = JSON.parse(data)
+    value = JSON.parse(data) as Json
   } catch {
-    value = null // Told below, with everything else that is no object.
+    value = undefined // Told below, with everything else that is no object.
   }
-  if (isObject(value as Json)) return value as JsonObject
+  if (isObject(value)) return value
+  if (value === null || value === '') return null
   throw new FormatError('', 'must be a JSON object')
 }
 
-function textOf(value: JsonObject, name: string, choice: OpenChoice, at: string): string {
+/**
+ * What a chunk has cost so far: `usage`, or as Groq (x_groq) and Moonshot (in the choice) have it. Null: it does not say.
+ */
+function usageIn(value: JsonObject, choices: readonly Json[]): JsonObject | null {
+  if (isObject(value.usage)) return value.usage
+  if (isObject(value.x_groq) && isObject(value.x_groq.usage)) return value.x_groq.usage
+  const [choice] = choices
+  return isObject(choice) && isObject(choice.usage) ? choice.usage : null
+}
+
+function textOf(value: JsonObject, name: string, choice: OpenChoice): string {
   const text = value[name] ?? ''
   if (isString(text)) return text
-  throw new FormatError(`choices[${choice.index}].${at}${name}`, 'must be a string')
+  throw new FormatError(`choices[${choice.index}].delta.${name}`, 'must be a string')
 }
 
 function listOf(value: JsonObject, name: string, choice: OpenChoice): readonly Json[] {
@@ -155,7 +176,7 @@ function addLogprobs(value: Json, choice: OpenChoice): void {
 
 function readDelta(delta: JsonObject, choice: OpenChoice, events: ChatEvent[]): void {
   const before = events.length
-  const reasoning = textOf(delta, 'reasoning_content', choice, 'delta.') || reasoningOf(delta)
+  const reasoning = reasoningOf(delta)
   if (reasoning !== '') {
     say('thinking', reasoning, choice, events)
     choice.thoughts += reasoning
@@ -164,9 +185,12 @@ function readDelta(delta: JsonObject, choice: OpenChoice, events: ChatEvent[]): 
     const fields = Fields.of(block, `choices[${choice.index}].delta.thinking_blocks[${i}]`)
     readThoughts(fields, reasoning !== '', choice, events)
   }
-  const content = textOf(delta, 'content', choice, 'delta.')
-  if (content !== '') say('text', content, choice, events)
-  const refusal = textOf(delta, 'refusal', choice, 'delta.')
+  if (Array.isArray(delta.content)) readContentList(delta.content as readonly Json[], choice, events)
+  else {
+    const content = textOf(delta, 'content', choice)
+    if (content !== '') say('text', content, choice, events)
+  }
+  const refusal = textOf(delta, 'refusal', choice)
   if (refusal !== '') {
     choice.hasRefused = true
     say('refusal', refusal, choice, events)
@@ -179,9 +203,9 @@ function readDelta(delta: JsonObject, choice: OpenChoice, events: ChatEvent[]): 
     endPart(choice, events)
     choice.calls.read(call, events)
   }
-  if ((delta.function_call ?? null) !== null) {
+  if (isObject(delta.function_call)) {
     endPart(choice, events)
-    choice.calls.readLegacy(delta.function_call ?? null, events)
+    choice.calls.readLegacy(delta.function_call, events)
   }
   for (const annotation of listOf(delta, 'annotations', choice)) choice.annotations.push(annotation)
   if (isObject(delta.audio)) choice.audio = grownAudio(choice.audio ?? {}, delta.audio)
@@ -191,10 +215,22 @@ function readDelta(delta: JsonObject, choice: OpenChoice, events: ChatEvent[]): 
   }
 }
 
-/** vLLM's and Ollama's name for it. */
 function reasoningOf(delta: JsonObject): string {
-  const reasoning = delta.reasoning
-  return isString(reasoning) ? reasoning : ''
+  for (const name of REASONING) {
+    const text = delta[name]
+    if (isString(text) && text !== '') return text
+  }
+  return ''
+}
+
+/** Pieces of text and thoughts (Mistral's Magistral), and what comes whole. */
+function readContentList(list: readonly Json[], choice: OpenChoice, events: ChatEvent[]): void {
+  for (const [i, value] of list.entries()) {
+    const notes = { rest: new Map<string, Json>(), wording: new Map<string, Json>() }
+    const part = readPart(Fields.of(value, `choices[${choice.index}].delta.content[${i}]`), notes)
+    if (part.kind !== 'text' && part.kind !== 'thinking') whole(part, choice, events)
+    else if (part.text !== '') say(part.kind, part.text, choice, events)
+  }
 }
 
 /**
@@ -278,7 +314,7 @@ function stop(choice: OpenChoice, word: string, sequence: string | null, events:
   choice.calls.end(events)
   if (choice.audio !== null) whole(fragment('audio', choice.audio), choice, events)
   if (choice.annotations.length > 0) whole(fragment('annotations', choice.annotations), choice, events)
-  const reason = readStop(word, choice.hasRefused, sequence)
+  const reason = readStop(word, { hasRefused: choice.hasRefused, hasCalls: choice.calls.hasAny, sequence })
   events.push({ kind: 'stop', choice: index, stop: reason, stopSequence: reason === 'stopSequence' ? sequence : null })
 }
 

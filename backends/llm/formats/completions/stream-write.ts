@@ -1,5 +1,5 @@
 /** Events as chunks (OpenAI API reference, "The chat completion chunk object"). */
-import type { ChatEvent, Json, Part, ThinkingPart, Usage } from '#backends/llm/conversation.ts'
+import type { ChatEvent, Json, JsonObject, Part, ThinkingPart, Usage } from '#backends/llm/conversation.ts'
 import { lostPart } from '#backends/llm/dropped.ts'
 import { type Asked, Losses, type StreamWriter } from '#backends/llm/format.ts'
 import { writeError } from '#backends/llm/formats/openai-errors.ts'
@@ -25,6 +25,9 @@ interface OpenChoice {
   /** Thoughts that are told by reasoning_content alone, until others follow. */
   pending: ThinkingPart | null
   hasBlocks: boolean
+  /** Blocks of thoughts and images that have been told: each list of a message is put together by index. */
+  blocks: number
+  images: number
 }
 
 type Of<K extends ChatEvent['kind']> = Extract<ChatEvent, { readonly kind: K }>
@@ -108,7 +111,9 @@ class Writer implements StreamWriter {
       hasLegacyCall: false,
       hasRefused: false,
       pending: null,
-      hasBlocks: false
+      hasBlocks: false,
+      blocks: 0,
+      images: 0
     }
     this.#choices[index] = open
     return { open, first: this.#say(index, { role: 'assistant', content: '' }) }
@@ -132,7 +137,10 @@ class Writer implements StreamWriter {
       return first + this.#say(choice, { tool_calls: [{ ...part.value, index: open.calls - 1 }] })
     }
     const delta: Draft = {}
-    if (addOther(part, delta)) return first + this.#say(choice, delta)
+    if (addOther(part, delta)) {
+      if (Array.isArray(delta.images)) delta.images = [{ index: open.images++, ...(delta.images[0] as JsonObject) }]
+      return first + this.#say(choice, delta)
+    }
     this.#losses.add(lostPart(choice, part))
     return first
   }
@@ -180,15 +188,22 @@ class Writer implements StreamWriter {
     if (open.pending === null) return ''
     const block = writeBlock(open.pending)
     open.pending = null
+    return this.#sayBlock(choice, open, block)
+  }
+
+  /** openai-python puts lists of a message together by `index`, and fails without. */
+  #sayBlock(choice: number, open: OpenChoice, block: Draft): string {
     open.hasBlocks = true
-    return this.#say(choice, { thinking_blocks: [block] })
+    return this.#say(choice, { thinking_blocks: [{ index: open.blocks++, ...block }] })
   }
 
   #sign({ choice, signature }: Of<'signature'>): string {
     const open = this.#choices[choice]
     if (open?.part?.kind === 'thinking') open.part = { ...open.part, signature }
     if (open?.part?.kind !== 'toolCall' || open.isLegacy) return ''
-    return this.#say(choice, { tool_calls: [{ index: open.calls - 1, extra_content: extraContent(signature) }] })
+    // Clients (openai-python, LangChain, LiteLLM, the ai SDK) read `function` of every piece without asking for it.
+    const piece = { index: open.calls - 1, function: { arguments: '' }, extra_content: extraContent(signature) }
+    return this.#say(choice, { tool_calls: [piece] })
   }
 
   #end(choice: number): string {
@@ -207,9 +222,8 @@ class Writer implements StreamWriter {
       open.pending = thoughts
       return blocks
     }
-    open.hasBlocks = true
     // As LiteLLM has it: the whole block once it is complete, after its text came as reasoning_content.
-    return blocks + this.#say(choice, { thinking_blocks: [writeBlock(thoughts)] })
+    return blocks + this.#sayBlock(choice, open, writeBlock(thoughts))
   }
 
   #stop({ choice, stop, stopSequence }: Of<'stop'>): string {

@@ -4,7 +4,6 @@
  */
 import type { Json, ThinkingPart } from '#backends/llm/conversation.ts'
 import type { Fields } from '#backends/llm/fields.ts'
-import { FormatError } from '#backends/llm/format.ts'
 import { openSignature, sealSignature } from '#backends/llm/signature.ts'
 import { type Draft, isString, type Notes, type Wording } from './rest.ts'
 
@@ -15,18 +14,19 @@ export function thought(text: string): ThinkingPart {
   return { kind: 'thinking', text, signature: null, isRedacted: false }
 }
 
+/** Fields with thoughts as text, each a server's: DeepSeek, vLLM and OpenRouter, and some that wrap Ollama. */
+export const REASONING = ['reasoning_content', 'reasoning', 'thinking'] as const
+
 export function readThinking(message: Fields, notes: Notes): ThinkingPart[] {
-  let reasoning = message.optionalString('reasoning_content')
-  if (reasoning === null && isString(message.value.reasoning)) {
-    reasoning = message.optionalString('reasoning')
-    notes.wording.set(message.at('reasoning'), true)
-  }
+  const name = REASONING.find((one) => isString(message.value[one]))
+  const reasoning = name === undefined ? null : message.string(name)
+  if (name !== undefined && name !== 'reasoning_content') notes.wording.set(message.at(name), true)
   if (message.any('thinking_blocks') === null) return reasoning === null ? [] : [thought(reasoning)]
   const parts: ThinkingPart[] = []
   for (const block of message.objects('thinking_blocks')) {
     const part = readBlock(block, notes)
-    if (part === null) throw new FormatError(block.at('type'), 'must be thinking or redacted_thinking')
-    parts.push(part)
+    if (part !== null) parts.push(part)
+    else notes.rest.set(block.path, block.value)
   }
   const shown = textOf(parts)
   if (reasoning === shown && reasoning !== '') {
@@ -35,8 +35,8 @@ export function readThinking(message: Fields, notes: Notes): ThinkingPart[] {
   }
   notes.wording.set(message.at('thinking_blocks'), 'only')
   if (reasoning !== null) {
-    const name = notes.wording.delete(message.at('reasoning')) ? 'reasoning' : 'reasoning_content'
-    notes.rest.set(message.at(name), reasoning)
+    notes.wording.delete(message.at(name!))
+    notes.rest.set(message.at(name!), reasoning)
   }
   return parts
 }
@@ -44,6 +44,8 @@ export function readThinking(message: Fields, notes: Notes): ThinkingPart[] {
 /** One of `thinking_blocks`; null when its type is not known. */
 export function readBlock(block: Fields, notes: Notes): ThinkingPart | null {
   const type = block.string('type')
+  // Of a stream: clients give it back with the block.
+  block.any('index')
   if (type === 'redacted_thinking') {
     const signature = openSignature(block.string('data'), BLOCKS)
     block.leaveRest(notes.rest)
@@ -73,7 +75,7 @@ export function writeThinking(parts: readonly ThinkingPart[], message: Draft, pa
   const shown = textOf(parts)
   const hasBlocks = how !== undefined || needsBlocks(parts)
   if (how !== 'only' && (shown !== '' || !hasBlocks)) {
-    message[wording.has(`${path}.reasoning`) ? 'reasoning' : 'reasoning_content'] = shown
+    message[REASONING.find((name) => wording.has(`${path}.${name}`)) ?? 'reasoning_content'] = shown
   }
   if (!hasBlocks) return
   message.thinking_blocks = parts.map((part, i) => {

@@ -41,11 +41,12 @@ export function readAnswer(body: JsonObject): Answer {
   const fields = new Fields(body, '')
   const output = fields.object('output')
   const message = output.object('message')
-  message.optionalString('role')
-  const parts = readContent(message.list('content'), message.at('content'), rest).map(withOwnName)
-  const word = fields.string('stopReason')
+  message.any('role')
+  const blocks = message.optionalList('content') ?? []
+  const parts = readContent(blocks, message.at('content'), rest, true).map(withOwnName)
+  const word = fields.optionalString('stopReason') ?? ''
   const stop = stopOf(word)
-  if (word !== stopWordOf(stop)) rest.set('stopReason', word)
+  if (word !== '' && word !== stopWordOf(stop)) rest.set('stopReason', word)
   const additional = fields.any('additionalModelResponseFields')
   const stopSequence = stopSequenceOf(additional)
   const others = isObject(additional) && stopSequence !== null ? without(additional, 'stop_sequence') : additional

@@ -1,4 +1,7 @@
-/** Content blocks of messages, as parts. A block of a shape that the conversation cannot hold is opaque as a whole. */
+/**
+ * Content blocks of messages, as parts. A block is what its known member says; members beside it, which models and newer
+ * versions of the API add, are left for `rest`. One that has only what is not known here is opaque as a whole.
+ */
 import type {
   CacheMark,
   Json,
@@ -16,8 +19,11 @@ import { mediaTypeOf } from './media.ts'
 
 type RestMap = Map<string, Json>
 
-/** The parts of a message; a cachePoint belongs to the part before it. `path`: of the list. */
-export function readContent(blocks: readonly Json[], path: string, rest: RestMap): Part[] {
+/**
+ * The parts of a message; a cachePoint belongs to the part before it. `path`: of the list. `isAnswer`: results in it are
+ * those of tools that the provider has run.
+ */
+export function readContent(blocks: readonly Json[], path: string, rest: RestMap, isAnswer = false): Part[] {
   const parts: Part[] = []
   for (const [i, value] of blocks.entries()) {
     const block = Fields.of(value, `${path}[${i}]`)
@@ -25,21 +31,30 @@ export function readContent(blocks: readonly Json[], path: string, rest: RestMap
     const last = parts.at(-1)
     if (mark !== null && last !== undefined && 'cache' in last && last.cache === null) {
       parts[parts.length - 1] = { ...last, cache: mark }
+      leaveMark(block, rest)
     } else {
-      parts.push(readBlock(block, rest))
+      parts.push(readBlock(block, rest, isAnswer))
     }
   }
   return parts
 }
 
-/** Of a block that is a cachePoint and says nothing else. */
-export function cacheMarkOf(block: JsonObject): CacheMark | null {
-  const point = block.cachePoint
-  if (!isObject(point) || point.type !== 'default' || !hasOnly(block, ['cachePoint'])) return null
+/** Of a block that is a cachePoint; what else it says is left for `rest` when the mark is taken. */
+export function cacheMarkOf({ cachePoint: point, ...others }: JsonObject): CacheMark | null {
+  if (!isObject(point) || point.type !== 'default' || BLOCK_NAMES.some((name) => isSaid(others[name]))) return null
   const ttl = point.ttl ?? null
-  if ((ttl !== null && ttl !== '5m' && ttl !== '1h') || !hasOnly(point, ['type', 'ttl'])) return null
-  return { ttl }
+  return ttl === null || ttl === '5m' || ttl === '1h' ? { ttl } : null
 }
+
+/** Of a block whose mark has been taken. */
+export function leaveMark(block: Fields, rest: RestMap): void {
+  const point = block.object('cachePoint')
+  for (const name of ['type', 'ttl']) point.any(name)
+  point.leaveRest(rest)
+  block.leaveRest(rest)
+}
+
+const isSaid = (value: Json | undefined): boolean => (value ?? null) !== null
 
 export function hasOnly(value: JsonObject, names: readonly string[]): boolean {
   return Object.keys(value).every((name) => names.includes(name) || value[name] === null)
@@ -54,33 +69,31 @@ export function jsonText(value: Json, path: string): string {
   }
 }
 
-function readBlock(block: Fields, rest: RestMap): Part {
-  const names = Object.keys(block.value).filter((name) => block.value[name] !== null)
-  const [name] = names
-  if (name === undefined) throw new FormatError(block.path, 'must have a member that says what it is')
-  const known = names.length === 1 ? readKnown(block, name, rest) : null
-  return known ?? { kind: 'opaque', format: 'converse', value: block.value }
-}
+/** What a block may be, each with how it is read: null when it says more than a part of the conversation can. */
+const BLOCKS: readonly (readonly [name: string, read: (block: Fields, rest: RestMap) => Part | null])[] = [
+  ['text', (block) => ({ kind: 'text', text: block.string('text'), cache: null })],
+  ['toolUse', (block, rest) => readToolUse(block.object('toolUse'), rest)],
+  ['toolResult', (block, rest) => readToolResult(block.object('toolResult'), rest)],
+  ['reasoningContent', (block, rest) => readReasoning(block.object('reasoningContent'), rest)],
+  ...(['image', 'document', 'audio', 'video'] as const).map(
+    (kind) => [kind, (block: Fields, rest: RestMap) => readMedia(block.object(kind), kind, rest)] as const
+  )
+]
 
-/** Null when the block says more than a part of the conversation can. */
-function readKnown(block: Fields, name: string, rest: RestMap): Part | null {
-  switch (name) {
-    case 'text':
-      return { kind: 'text', text: block.string('text'), cache: null }
-    case 'image':
-    case 'document':
-    case 'audio':
-    case 'video':
-      return readMedia(block.object(name), name, rest)
-    case 'toolUse':
-      return readToolUse(block.object('toolUse'), rest)
-    case 'toolResult':
-      return readToolResult(block.object('toolResult'), rest)
-    case 'reasoningContent':
-      return readReasoning(block.object('reasoningContent'), rest)
-    default:
-      return null
+/** Of messages, instructions and tools. */
+const BLOCK_NAMES = [...BLOCKS.map(([name]) => name), 'guardContent', 'toolSpec', 'systemTool']
+
+function readBlock(block: Fields, rest: RestMap, isAnswer: boolean): Part {
+  const opaque: Part = { kind: 'opaque', format: 'converse', value: block.value }
+  const known = BLOCKS.find(([name]) => isSaid(block.value[name]))
+  if (known === undefined && !isAnswer && Object.values(block.value).every((value) => value === null)) {
+    throw new FormatError(block.path, 'must have a member that says what it is')
   }
+  if (known === undefined || (isAnswer && known[0] === 'toolResult')) return opaque
+  const part = known[1](block, rest)
+  if (part === null) return opaque
+  block.leaveRest(rest)
+  return part
 }
 
 function readMedia(media: Fields, kind: MediaPart['kind'], rest: RestMap): MediaPart | null {
@@ -95,12 +108,12 @@ function readMedia(media: Fields, kind: MediaPart['kind'], rest: RestMap): Media
     location.any('uri')
     location.leaveRest(rest)
   }
+  from.leaveRest(rest)
   media.leaveRest(rest)
   return { kind, source, mediaType, name, detail: null, cache: null }
 }
 
 function readSource(source: Fields): MediaSource | null {
-  if (Object.keys(source.value).length !== 1) return null
   const bytes = source.optionalString('bytes')
   if (bytes !== null) return { kind: 'base64', data: bytes }
   const text = source.optionalString('text')
@@ -109,8 +122,11 @@ function readSource(source: Fields): MediaSource | null {
   return location === null ? null : { kind: 'url', url: location.string('uri') }
 }
 
+/** The only `type` that the API has (ToolUseBlock): a tool that the provider runs. Models put others there (Claude's). */
+export const SERVER_TOOL = 'server_tool_use'
+
 function readToolUse(use: Fields, rest: RestMap): Part | null {
-  if (use.any('type') !== null) return null // A tool that the provider runs.
+  if (use.value.type === SERVER_TOOL) return null
   const id = use.string('toolUseId')
   const name = use.string('name')
   const args = jsonText(use.any('input') ?? {}, use.at('input'))
@@ -118,9 +134,13 @@ function readToolUse(use: Fields, rest: RestMap): Part | null {
   return { kind: 'toolCall', id, name, arguments: args, signature: null, cache: null }
 }
 
+/** What the provider's own tools have found: nova_grounding_result, nova_code_interpreter_result. */
+const SERVER_RESULT = /(?<!^tool)_result$/
+
 /** `status` "success" is what absent says. */
 function readToolResult(result: Fields, rest: RestMap): Part | null {
-  if (result.any('type') !== null) return null
+  const { type } = result.value
+  if (typeof type === 'string' && SERVER_RESULT.test(type)) return null
   const callId = result.string('toolUseId')
   const status = result.optionalString('status')
   if (status !== null && status !== 'success' && status !== 'error') return null
@@ -137,24 +157,28 @@ function readToolResult(result: Fields, rest: RestMap): Part | null {
 }
 
 function readResultBlock(block: Fields, rest: RestMap): TextPart | MediaPart | null {
-  const json = block.value.json ?? null
-  if (json !== null && hasOnly(block.value, ['json'])) {
+  const json = block.any('json')
+  if (json !== null) {
+    block.leaveRest(rest)
     return { kind: 'text', text: jsonText(json, block.at('json')), cache: null, isJson: true }
   }
-  const part = readBlock(block, rest)
+  const part = readBlock(block, rest, false)
   if (part.kind === 'text' || (part.kind !== 'opaque' && 'mediaType' in part)) return part
   return null
 }
 
 function readReasoning(reasoning: Fields, rest: RestMap): Part | null {
-  if (Object.keys(reasoning.value).length !== 1) return null
   const redacted = reasoning.optionalString('redactedContent')
-  if (redacted !== null) return { kind: 'thinking', text: '', signature: openRedacted(redacted), isRedacted: true }
+  if (redacted !== null) {
+    reasoning.leaveRest(rest)
+    return { kind: 'thinking', text: '', signature: openRedacted(redacted), isRedacted: true }
+  }
   const said = reasoning.optionalObject('reasoningText')
   if (said === null) return null
   const text = said.string('text')
   const signature = said.optionalString('signature')
   said.leaveRest(rest)
+  reasoning.leaveRest(rest)
   const seal = signature === null ? null : openSignature(signature, 'converse')
   return { kind: 'thinking', text, signature: seal, isRedacted: false }
 }

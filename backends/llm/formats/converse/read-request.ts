@@ -13,7 +13,7 @@ import type {
 import { Fields, isObject } from '#backends/llm/fields.ts'
 import { FormatError } from '#backends/llm/format.ts'
 import { type Additional, type Family, familyOf, readAdditional } from './models.ts'
-import { cacheMarkOf, hasOnly, readContent } from './read-blocks.ts'
+import { cacheMarkOf, leaveMark, readContent } from './read-blocks.ts'
 
 type RestMap = Map<string, Json>
 
@@ -75,9 +75,11 @@ function readSystem(fields: Fields, rest: RestMap): TextPart[] {
     const mark = cacheMarkOf(block.value)
     if (mark !== null && !marked) {
       parts[parts.length - 1] = { ...parts.at(-1)!, cache: mark }
+      leaveMark(block, rest)
       marked = true
-    } else if ((block.value.text ?? null) !== null && hasOnly(block.value, ['text'])) {
+    } else if ((block.value.text ?? null) !== null) {
       parts.push({ kind: 'text', text: block.string('text'), cache: null })
+      block.leaveRest(rest)
       marked = false
     } else {
       rest.set(block.path, block.value)
@@ -133,6 +135,7 @@ function readToolConfig(
     const mark = cacheMarkOf(item.value)
     if (mark !== null && !marked) {
       tools[tools.length - 1] = { ...tools.at(-1)!, cache: mark }
+      leaveMark(item, rest)
       marked = true
     } else {
       const tool = readTool(item, rest)
@@ -142,7 +145,7 @@ function readToolConfig(
     }
   }
   const choice = config.optionalObject('toolChoice')
-  const read = choice === null ? null : readToolChoice(choice)
+  const read = choice === null ? null : readToolChoice(choice, rest)
   if (read !== null && toolChoice === null) toolChoice = read
   else if (choice !== null) rest.set(choice.path, choice.value)
   config.leaveRest(rest)
@@ -151,7 +154,7 @@ function readToolConfig(
 
 function readTool(item: Fields, rest: RestMap): Tool | null {
   const spec = item.optionalObject('toolSpec')
-  if (spec !== null && hasOnly(item.value, ['toolSpec'])) {
+  if (spec !== null) {
     const input = spec.object('inputSchema')
     const tool: Tool = {
       name: spec.string('name'),
@@ -163,6 +166,7 @@ function readTool(item: Fields, rest: RestMap): Tool | null {
     }
     input.leaveRest(rest)
     spec.leaveRest(rest)
+    item.leaveRest(rest)
     return tool
   }
   const system = item.optionalObject('systemTool')
@@ -172,16 +176,14 @@ function readTool(item: Fields, rest: RestMap): Tool | null {
   return { name, description: null, schema: NO_SCHEMA, strict: null, cache: null, native }
 }
 
-function readToolChoice(choice: Fields): ToolChoice | null {
-  const { auto, any, tool } = choice.value
-  if (isEmpty(auto) && hasOnly(choice.value, ['auto'])) return { kind: 'auto', name: null, parallel: null }
-  if (isEmpty(any) && hasOnly(choice.value, ['any'])) return { kind: 'any', name: null, parallel: null }
-  if (!isObject(tool) || !hasOnly(choice.value, ['tool']) || !hasOnly(tool, ['name'])) return null
-  return { kind: 'tool', name: choice.object('tool').string('name'), parallel: null }
-}
-
-function isEmpty(value: Json | undefined): boolean {
-  return isObject(value) && hasOnly(value, [])
+function readToolChoice(choice: Fields, rest: RestMap): ToolChoice | null {
+  const kind = (['tool', 'any', 'auto'] as const).find((name) => isObject(choice.value[name]))
+  if (kind === undefined) return null
+  const said = choice.object(kind)
+  const name = kind === 'tool' ? said.string('name') : null
+  said.leaveRest(rest)
+  choice.leaveRest(rest)
+  return { kind, name, parallel: null }
 }
 
 /** The schema is JSON text in Converse; it is printed as JSON.stringify does when it goes back. */
@@ -189,23 +191,19 @@ function readOutput(output: Fields, rest: RestMap): OutputShape | null {
   const format = output.optionalObject('textFormat')
   if (format === null) return null
   const definition = format.optionalObject('structure')?.optionalObject('jsonSchema') ?? null
-  const isKnown =
-    definition !== null &&
-    format.optionalString('type') === 'json_schema' &&
-    hasOnly(format.value, ['type', 'structure']) &&
-    hasOnly(format.object('structure').value, ['jsonSchema']) &&
-    hasOnly(definition.value, ['schema', 'name', 'description'])
-  if (!isKnown) {
+  if (definition === null || format.optionalString('type') !== 'json_schema') {
     rest.set(format.path, format.value)
     return null
   }
-  return {
+  const shape: OutputShape = {
     kind: 'schema',
     name: definition.optionalString('name'),
     description: definition.optionalString('description'),
     schema: parsedSchema(definition),
     strict: null
   }
+  for (const part of [definition, format]) part.leaveRest(rest)
+  return shape
 }
 
 function parsedSchema(definition: Fields): JsonObject {

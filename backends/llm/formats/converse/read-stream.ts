@@ -4,12 +4,12 @@
  */
 import type { ChatEvent, Json, JsonObject, Part, Signature } from '#backends/llm/conversation.ts'
 import { Fields, isObject } from '#backends/llm/fields.ts'
-import { FormatError, type StreamReader, type WireEvent } from '#backends/llm/format.ts'
+import { type Finish, FormatError, type StreamReader, type WireEvent } from '#backends/llm/format.ts'
 import { openSignature } from '#backends/llm/signature.ts'
 import { readUsage, stopOf, stopSequenceOf } from './answer.ts'
 import { readStreamError } from './errors.ts'
 import { fromWireToolName } from './names.ts'
-import { openRedacted, readContent } from './read-blocks.ts'
+import { openRedacted, readContent, SERVER_TOOL } from './read-blocks.ts'
 
 const NONE: readonly ChatEvent[] = []
 /** Blocks that come as a whole (images, results of the provider's tools) are held until they end. */
@@ -36,6 +36,7 @@ export function streamReader(): StreamReader {
 class ConverseReader implements StreamReader {
   #open: Open | null = null
   #heldChars = 0
+  #hasStopped = false
 
   read(event: WireEvent): readonly ChatEvent[] {
     const { name, data } = event
@@ -49,6 +50,7 @@ class ConverseReader implements StreamReader {
       case 'contentBlockStop':
         return this.#close()
       case 'messageStop':
+        this.#hasStopped = true
         return [...this.#close(), stopEvent(fieldsOf(name, data))]
       case 'metadata':
         return [...this.#close(), ...metadataEvents(fieldsOf(name, data))]
@@ -58,12 +60,17 @@ class ConverseReader implements StreamReader {
     }
   }
 
+  /** Without its metadata nothing is known of its cost, and all of its answer. */
+  finish(): Finish | null {
+    return this.#hasStopped ? { events: [...this.#close(), { kind: 'done' }], mark: '' } : null
+  }
+
   #start(event: Fields): readonly ChatEvent[] {
     const events = this.#close()
     const index = event.count('contentBlockIndex')
     const start = event.object('start')
     const use = start.optionalObject('toolUse')
-    if (use === null || use.any('type') !== null) {
+    if (use === null || use.value.type === SERVER_TOOL) {
       this.#open = opened(index, 'held', start.value)
       return events
     }
@@ -86,9 +93,9 @@ class ConverseReader implements StreamReader {
       this.#count(chars)
       return hold(this.#open, delta)
     }
-    const text = delta.optionalString('text')
-    if (text !== null) return this.#say(index, 'text', text)
     const use = delta.optionalObject('toolUse')
+    const text = use === null ? delta.optionalString('text') : null
+    if (text !== null) return this.#say(index, 'text', text)
     if (use !== null) {
       const open = this.#open
       if (open?.kind !== 'toolCall' || open.index !== index) {
@@ -211,17 +218,12 @@ function fieldsOf(name: string, data: string): Fields {
 
 /** The block as it would have come unstreamed. */
 function heldPart(open: Open): Part {
-  const [name] = Object.keys(open.start)
-  const start = name === undefined ? null : open.start[name]
+  const { image, toolResult, toolUse } = open.start
   let block: JsonObject = open.start
-  if (name === 'image' && isObject(start)) {
-    block = { image: { ...start, source: { bytes: joinedBase64(open.pieces) } } }
-  } else if (name === 'toolResult' && isObject(start)) {
-    block = { toolResult: { ...start, content: open.pieces } }
-  } else if (name === 'toolUse' && isObject(start)) {
-    block = { toolUse: { ...start, input: inputOf(open.text) } }
-  }
-  const [part] = readContent([block], 'content', new Map())
+  if (isObject(image)) block = { image: { ...image, source: { bytes: joinedBase64(open.pieces) } } }
+  else if (isObject(toolResult)) block = { toolResult: { ...toolResult, content: open.pieces } }
+  else if (isObject(toolUse)) block = { toolUse: { ...toolUse, input: inputOf(open.text) } }
+  const [part] = readContent([block], 'content', new Map(), true)
   return part!
 }
 
@@ -235,7 +237,7 @@ function inputOf(text: string): Json {
 }
 
 function stopEvent(event: Fields): ChatEvent {
-  const stop = stopOf(event.string('stopReason'))
+  const stop = stopOf(event.text('stopReason') ?? '')
   return { kind: 'stop', choice: 0, stop, stopSequence: stopSequenceOf(event.any('additionalModelResponseFields')) }
 }
 

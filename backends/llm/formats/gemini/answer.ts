@@ -3,7 +3,7 @@ import type { Answer, Choice, Json, JsonObject, Part, StopReason } from '#backen
 import { compact, type Fields } from '#backends/llm/fields.ts'
 import type { Asked, Losses } from '#backends/llm/format.ts'
 import { readLogprobs, writeLogprobs } from './logprobs.ts'
-import { Calls, readPart } from './read-parts.ts'
+import { Calls, isNothing, readPart } from './read-parts.ts'
 import { restore } from './rest.ts'
 import { leaveSplits, readUsage, writeUsage } from './usage.ts'
 import { idTag, message, messages, optionalMessage, optionalNumber } from './wire.ts'
@@ -100,7 +100,9 @@ function readCandidate(candidate: Fields, calls: Calls, rest: Map<string, Json>)
   const content = optionalMessage(candidate, 'content')
   if (content !== null) {
     content.optionalString('role')
-    for (const part of messages(content, 'parts')) addPart(parts, readPart(part, calls, rest))
+    for (const part of messages(content, 'parts')) {
+      if (!isNothing(part)) addPart(parts, readPart(part, calls, rest))
+    }
     content.leaveRest(rest)
   }
   const reason = candidate.optionalString('finishReason')
@@ -129,7 +131,7 @@ export function isSealable(part: Part): boolean {
 
 export function writeAnswer(answer: Answer, asked: Asked, losses: Losses): JsonObject {
   const isGemini = answer.rest.format === 'gemini'
-  const isBlocked = isGemini && answer.rest.fields.has('promptFeedback') && answer.choices.every(isNothing)
+  const isBlocked = isGemini && answer.rest.fields.has('promptFeedback') && answer.choices.every(isUnsaid)
   const toolUse = isGemini ? answer.rest.fields.get('usageMetadata.toolUsePromptTokenCount') : 0
   const { usage } = answer
   if (usage !== null && usage.cacheWrite5m > 0) losses.add('usage.cacheWrite5m')
@@ -146,7 +148,7 @@ export function writeAnswer(answer: Answer, asked: Asked, losses: Losses): JsonO
   return body
 }
 
-const isNothing = (choice: Choice) => choice.parts.length === 0 && choice.stop === 'filter'
+const isUnsaid = (choice: Choice) => choice.parts.length === 0 && choice.stop === 'filter'
 
 /** RFC 3339; null when the time is not known. */
 export function writeTime(created: number): string | null {

@@ -42,18 +42,33 @@ export class Calls {
 
 const OPAQUE = ['executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse', 'audioTranscription']
 
+/** What a part may be here. */
+const KNOWN = ['text', 'inlineData', 'fileData', 'functionCall', 'functionResponse', 'thoughtSignature']
+
+/** Of a kind that is not known here: its neighbours are. */
+function readUnknown(fields: Fields): Part[] {
+  if (isNothing(fields)) throw new FormatError(fields.path, 'is a part of no known kind')
+  return [{ kind: 'opaque', format: 'gemini', value: fields.value }]
+}
+
+/** Answers have parts that say nothing ({}, or only that they are thoughts). */
+export function isNothing({ value }: Fields): boolean {
+  return Object.keys(value).every((name) => name === 'thought' || value[name] === null)
+}
+
 /** A part and, where the seal on the thoughts stands on a part that has no place for one, a part of its own. */
 export function readPart(fields: Fields, calls: Calls, rest: Map<string, Json>): Part[] {
   const value = fields.value
   if (OPAQUE.some((name) => value[name] !== undefined && value[name] !== null)) {
     return [{ kind: 'opaque', format: 'gemini', value }]
   }
+  if (!KNOWN.some((name) => (value[name] ?? null) !== null)) return readUnknown(fields)
   const text = fields.optionalString('text')
   const sealed = fields.optionalString('thoughtSignature')
   const isThought = fields.optionalBoolean('thought') === true
   const parts =
     text === null
-      ? [readOther(fields, calls, sealed, rest)]
+      ? readOther(fields, calls, sealed, rest)
       : isThought
         ? [thinking(text, sealed, false)]
         : text === '' && sealed !== null
@@ -78,14 +93,14 @@ export const thinking = (text: string, sealed: string | null, isAttached: boolea
   isRedacted: isAttached
 })
 
-function readOther(fields: Fields, calls: Calls, sealed: string | null, rest: Map<string, Json>): Part {
+function readOther(fields: Fields, calls: Calls, sealed: string | null, rest: Map<string, Json>): Part[] {
   const media = readMedia(fields, rest)
-  if (media !== null) return media
+  if (media !== null) return [media]
   const call = optionalMessage(fields, 'functionCall')
-  if (call !== null) return readCall(call, calls, sealed, rest)
+  if (call !== null) return [readCall(call, calls, sealed, rest)]
   const response = optionalMessage(fields, 'functionResponse')
-  if (response !== null) return readResponse(response, calls, rest)
-  throw new FormatError(fields.path, 'is a part of no known kind')
+  // A seal by itself, as some streams end.
+  return response === null ? [] : [readResponse(response, calls, rest)]
 }
 
 /** Null when it is none. */

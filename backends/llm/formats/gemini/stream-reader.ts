@@ -10,7 +10,7 @@ import { isBlocked, isSealable, readTime, stopOf } from './answer.ts'
 import { errorOf } from './error.ts'
 import { readLogprobs } from './logprobs.ts'
 import { PartialCall } from './partial-call.ts'
-import { Calls, readPart } from './read-parts.ts'
+import { Calls, isNothing, readPart } from './read-parts.ts'
 import { readUsage } from './usage.ts'
 import { count, idTag, message, messages, optionalMessage } from './wire.ts'
 
@@ -129,7 +129,7 @@ export class GeminiReader implements StreamReader {
       if (text !== '') this.#grow(value.thought === true ? 'thinking' : 'text', text, choice, index)
       return
     }
-    const whole = this.#whole(fields, choice)
+    const whole = isNothing(fields) ? null : this.#whole(fields, choice)
     if (whole !== null) for (const part of readPart(whole, this.#calls!, new Map())) this.#add(part, choice, index)
   }
 

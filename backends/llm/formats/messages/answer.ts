@@ -3,7 +3,7 @@ import type { Answer, Json, JsonObject, Part } from '#backends/llm/conversation.
 import { compact, Fields } from '#backends/llm/fields.ts'
 import type { ChatFormat } from '#backends/llm/format.ts'
 import { sealSignature } from '#backends/llm/signature.ts'
-import { readContent } from './blocks.ts'
+import { readAnswerContent } from './blocks.ts'
 import { parsedArguments, thinkingBlock, writeBlock } from './blocks-write.ts'
 import { choicePath, pathOf } from './paths.ts'
 import { RestWriter, type Writable } from './rest.ts'
@@ -18,12 +18,12 @@ export const readAnswer: ChatFormat['readAnswer'] = (body): Answer => {
   message.any('type')
   message.any('role')
   const answer: Answer = {
-    id: message.optionalString('id') ?? '',
-    model: message.optionalString('model') ?? '',
+    id: message.label('id') ?? '',
+    model: message.label('model') ?? '',
     created: 0,
     choices: [
       {
-        parts: readContent(message.list('content'), 'content', rest),
+        parts: readAnswerContent(message.list('content'), 'content', rest),
         stop,
         stopSequence: message.optionalString('stop_sequence'),
         logprobs: null

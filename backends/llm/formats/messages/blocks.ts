@@ -20,6 +20,14 @@ import { leave } from './rest.ts'
 
 type RestFields = Map<string, Json>
 
+/** What is left over goes there, and how. */
+interface Left {
+  readonly rest: RestFields
+  readonly leave: typeof leave
+  /** Of an answer: a block that cannot be read is no reason to lose its neighbours. */
+  readonly isAnswer: boolean
+}
+
 /**
  * Citations have no place in a text part. They follow it as an opaque part of this type, so that they stay with it
  * when other parts move, and come at the end of a streamed text.
@@ -39,37 +47,47 @@ export function callSeal(data: string): Signature | null {
 
 /** The parts of `content`, which is text or a list of blocks, at `path`. */
 export function readContent(content: Json, path: string, rest: RestFields): Part[] {
+  return partsOf(content, path, { rest, leave, isAnswer: false })
+}
+
+/** As readContent, of an answer. */
+export function readAnswerContent(content: Json, path: string, rest: RestFields): Part[] {
+  return partsOf(content, path, { rest, leave: (block, left) => block.leaveRest(left), isAnswer: true })
+}
+
+function partsOf(content: Json, path: string, left: Left): Part[] {
   if (typeof content === 'string') return [textPart(content, null)]
   if (!Array.isArray(content)) throw new FormatError(path, 'must be a string or a list')
   const parts: Part[] = []
   const blocks = content as readonly Json[]
-  for (let i = 0; i < blocks.length; i++) readBlock(Fields.of(blocks[i], `${path}[${i}]`), parts, rest)
+  for (let i = 0; i < blocks.length; i++) readBlock(Fields.of(blocks[i], `${path}[${i}]`), parts, left)
   return parts
 }
 
-function readBlock(block: Fields, parts: Part[], rest: RestFields): void {
-  const type = block.string('type')
+function readBlock(block: Fields, parts: Part[], left: Left): void {
+  const type = left.isAnswer ? block.any('type') : block.string('type')
   if (type === 'text') {
     parts.push(readText(block))
     const citations = block.optionalList('citations')
     if (citations !== null && citations.length > 0) parts.push(opaque({ type: CITATIONS, citations }))
   } else if (type === 'image' || type === 'document') {
-    const media = readMedia(block, type, rest)
+    const media = readMedia(block, type, left)
     parts.push(media ?? opaque(block.value))
     if (media === null) return
   } else if (type === 'tool_use') {
     parts.push(readToolUse(block))
   } else if (type === 'tool_result') {
-    parts.push(readToolResult(block, rest))
+    parts.push(readToolResult(block, left))
   } else if (type === 'thinking') {
-    parts.push(thinkingPart(block.string('thinking'), block.optionalString('signature')))
+    const text = block.optionalString('thinking') ?? ''
+    parts.push(thinkingPart(text, block.optionalString('signature')))
   } else if (type === 'redacted_thinking') {
     readRedacted(block.string('data'), parts)
   } else {
     parts.push(opaque(block.value))
     return
   }
-  leave(block, rest)
+  left.leave(block, left.rest)
 }
 
 function readRedacted(data: string, parts: Part[]): void {
@@ -81,6 +99,10 @@ function readRedacted(data: string, parts: Part[]): void {
 
 /** `system`, and the content of tool results: blocks that are neither text nor media stay in `rest`, by path. */
 export function readPlain(content: Json, path: string, rest: RestFields): (TextPart | MediaPart)[] {
+  return plainOf(content, path, { rest, leave, isAnswer: false })
+}
+
+function plainOf(content: Json, path: string, left: Left): (TextPart | MediaPart)[] {
   if (content === null) return []
   if (typeof content === 'string') return [textPart(content, null)]
   if (!Array.isArray(content)) throw new FormatError(path, 'must be a string or a list')
@@ -90,12 +112,12 @@ export function readPlain(content: Json, path: string, rest: RestFields): (TextP
     const block = Fields.of(blocks[i], `${path}[${i}]`)
     const type = block.string('type')
     const part =
-      type === 'text' ? readText(block) : type === 'image' || type === 'document' ? readMedia(block, type, rest) : null
+      type === 'text' ? readText(block) : type === 'image' || type === 'document' ? readMedia(block, type, left) : null
     if (part === null) {
-      rest.set(block.path, block.value)
+      left.rest.set(block.path, block.value)
     } else {
       parts.push(part)
-      leave(block, rest)
+      left.leave(block, left.rest)
     }
   }
   return parts
@@ -106,12 +128,12 @@ function readText(block: Fields): TextPart {
 }
 
 /** Null when the source is of a kind that only this format has (a document of blocks). */
-function readMedia(block: Fields, kind: 'image' | 'document', rest: RestFields): MediaPart | null {
+function readMedia(block: Fields, kind: 'image' | 'document', left: Left): MediaPart | null {
   const source = block.object('source')
   const from = readSource(source, kind)
   if (from === null) return null
   const mediaType = from.kind === 'base64' || from.kind === 'text' ? source.optionalString('media_type') : null
-  leave(source, rest)
+  left.leave(source, left.rest)
   const name = kind === 'document' ? block.optionalString('title') : null
   return { kind, source: from, mediaType, name, detail: null, cache: readCache(block) }
 }
@@ -135,26 +157,25 @@ function readToolUse(block: Fields): ToolCallPart {
   }
 }
 
-function readToolResult(block: Fields, rest: RestFields): ToolResultPart {
+function readToolResult(block: Fields, left: Left): ToolResultPart {
   return {
     kind: 'toolResult',
     callId: block.string('tool_use_id'),
     name: null,
-    content: readPlain(block.any('content'), block.at('content'), rest),
+    content: plainOf(block.any('content'), block.at('content'), left),
     isError: block.optionalBoolean('is_error') ?? false,
     cache: readCache(block)
   }
 }
 
-/** Marks with fields of their own (beta) are left for `rest`. */
+/** Marks with fields of their own (beta) are read, and left for `rest` as a whole. */
 export function readCache(block: Fields): CacheMark | null {
   const mark = block.value.cache_control
   if (mark === null || mark === undefined) return null
   if (!isObject(mark)) throw new FormatError(block.at('cache_control'), 'must be an object')
   const ttl = mark.ttl ?? null
   if (mark.type !== 'ephemeral' || (ttl !== null && ttl !== '5m' && ttl !== '1h')) return null
-  for (const name in mark) if (name !== 'type' && name !== 'ttl') return null
-  block.any('cache_control')
+  if (Object.keys(mark).every((name) => name === 'type' || name === 'ttl')) block.any('cache_control')
   return { ttl }
 }
 

@@ -8,6 +8,9 @@ export type Writable = { [key: string]: Json }
 /** `i`: of the item; `path`: where it is to stand, after what `list` has. */
 type ItemWriter<T> = (item: T, path: string, list: Json[], i: number) => JsonObject | null
 
+/** Left as a whole where it has fields that are not known, beside the mark that was read of it. */
+const MARK = 'cache_control'
+
 /** Characters of a name that is refused. */
 const NAME_SHOWN_MAX = 64
 
@@ -66,13 +69,14 @@ export class RestWriter {
     return list
   }
 
-  /** Adds the fields to their objects. None replaces what was written; those without a place are losses. */
+  /** Adds the fields to their objects. None but a mark replaces what was written; those without a place are losses. */
   finish(): void {
     for (const [path, value] of this.#left) {
       const dot = path.lastIndexOf('.')
       const object = this.#objects.get(dot === -1 ? '' : path.slice(0, dot))
       const name = path.slice(dot + 1)
-      if (object === undefined || Object.hasOwn(object, name)) this.#losses.add(path)
+      const isTaken = object !== undefined && Object.hasOwn(object, name) && name !== MARK
+      if (object === undefined || isTaken) this.#losses.add(path)
       else Object.defineProperty(object, name, { value, enumerable: true, writable: true, configurable: true })
     }
   }

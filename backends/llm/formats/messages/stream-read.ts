@@ -1,7 +1,7 @@
 /** Server-sent events of POST /v1/messages with `stream: true` ("Streaming messages") as chat events. */
 import type { ChatEvent, Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
 import { Fields, isObject } from '#backends/llm/fields.ts'
-import { FormatError, type StreamReader, type WireEvent } from '#backends/llm/format.ts'
+import { type Finish, FormatError, type StreamReader, type WireEvent } from '#backends/llm/format.ts'
 import { openSignature } from '#backends/llm/signature.ts'
 import { CITATIONS, callSeal, jsonText, opaque, redactedPart, textPart, thinkingPart } from './blocks.ts'
 import { errorOf } from './errors.ts'
@@ -46,16 +46,30 @@ export class MessagesReader implements StreamReader {
       case 'message_stop':
         return [...this.#close(), { kind: 'done' }]
       case 'error':
-        return [{ kind: 'error', error: errorOf(Fields.of(event.error, 'error').value, null) }]
+        return failed(event)
       default:
+        // Proxies in front of the API leave out the type.
+        if (event.type === undefined && isObject(event.error)) return failed(event)
         return NOTHING // "Versioning": events of new types may come, and are to be passed over.
     }
   }
 
+  /** Some servers stop without saying that the message does. */
+  finish(): Finish | null {
+    if (!this.#hasStopped) return null
+    const mark = 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
+    return { events: [...this.#close(), { kind: 'done' }], mark }
+  }
+
   #start(message: Fields): readonly ChatEvent[] {
     this.#readUsage(message.optionalObject('usage'))
-    const id = message.optionalString('id') ?? ''
-    return [{ kind: 'start', id, model: message.optionalString('model') ?? '', created: 0, usage: this.#usage }]
+    const [id, model] = [message.label('id') ?? '', message.label('model') ?? '']
+    const events: ChatEvent[] = [{ kind: 'start', id, model, created: 0, usage: this.#usage }]
+    // The API begins with nothing; servers that have made a whole answer first say what they have.
+    for (const [i, block] of (message.optionalList('content') ?? []).entries()) {
+      events.push(...this.#begin({ index: i, content_block: block }), ...this.#end())
+    }
+    return events
   }
 
   #readUsage(usage: Fields | null): void {
@@ -66,7 +80,7 @@ export class MessagesReader implements StreamReader {
 
   #begin(event: JsonObject): readonly ChatEvent[] {
     const block = Fields.of(event.content_block, 'content_block')
-    const type = block.string('type')
+    const type = block.text('type')
     const seal = type === 'redacted_thinking' && this.#isEndHeld ? callSeal(block.string('data')) : null
     if (seal !== null) {
       this.#isEndHeld = false
@@ -166,6 +180,10 @@ export class MessagesReader implements StreamReader {
     }
     return events
   }
+}
+
+function failed(event: JsonObject): readonly ChatEvent[] {
+  return [{ kind: 'error', error: errorOf(isObject(event.error) ? event.error : event, null) }]
 }
 
 function deltaOf(text: string | null): readonly ChatEvent[] {

@@ -16,9 +16,9 @@ export function readAnswer(body: JsonObject): Answer {
   const { parts, logprobs } = readOutput(fields, left)
   const stop = readStop(fields, left, completedStop(parts))
   const answer: Answer = {
-    id: fields.optionalString('id') ?? '',
-    model: fields.optionalString('model') ?? '',
-    created: fields.count('created_at'),
+    id: fields.label('id') ?? '',
+    model: fields.label('model') ?? '',
+    created: readCreated(fields),
     choices: [{ parts, stop, stopSequence: null, logprobs }],
     usage: readUsage(fields.optionalObject('usage'), left),
     serviceTier: fields.optionalString('service_tier'),
@@ -35,6 +35,11 @@ export function readCost(body: JsonObject): Pick<Answer, 'usage' | 'model'> {
   const fields = Fields.of(body, '')
   const usage = readUsage(fields.optionalObject('usage'), null)
   return { usage, model: fields.optionalString('model') ?? '' }
+}
+
+/** Seconds since 1970; 0: it does not say. */
+export function readCreated(fields: Fields): number {
+  return typeof fields.any('created_at') === 'number' ? fields.count('created_at') : 0
 }
 
 /** What an answer repeats of its request, and when it was done. */

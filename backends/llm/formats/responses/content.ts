@@ -7,9 +7,14 @@ import { keepOwn } from './extras.ts'
 
 const KNOWN = new Set(['input_text', 'output_text', 'refusal', 'input_image', 'input_file', 'input_audio'])
 
-/** Whether all of `content` can be read; an item with content of an unheard-of type is kept as a whole. */
+/** Whether anything of `content` can be read; an item with nothing but content of unheard-of types is kept as a whole. */
 export function isKnownContent(content: readonly Json[], path: string): boolean {
-  return content.every((part, i) => KNOWN.has(Fields.of(part, `${path}[${i}]`).string('type')))
+  return content.length === 0 || content.some((part, i) => isKnown(Fields.of(part, `${path}[${i}]`)))
+}
+
+/** Of a type that can be read. */
+export function isKnown(part: Fields): boolean {
+  return KNOWN.has(part.string('type'))
 }
 
 /** `textType`: what text is called where the part stands. */

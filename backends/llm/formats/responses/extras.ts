@@ -29,7 +29,7 @@ export function restOf(left: Left): Rest {
 
 // The objects that readers leave fields of. What follows the dot is a name, whatever is in it.
 const PARENT = new RegExp(
-  '^(?:(?:in|out)put\\[\\d+\\](?:\\.(?:content|output)\\[\\d+\\](?:\\.input_audio)?)?' +
+  '^(?:(?:in|out)put\\[\\d+\\](?:\\.(?:content|output|summary)\\[\\d+\\](?:\\.input_audio)?)?' +
     '|text(?:\\.format)?|reasoning|stream_options|tools\\[\\d+\\]|tool_choice' +
     '|incomplete_details|usage(?:\\.(?:in|out)put_tokens_details)?)(?=\\.)'
 )
@@ -73,7 +73,7 @@ export class Extras {
 
   #whole(path: string, pairs: readonly (readonly [string, Json | undefined])[]): JsonObject {
     // Defines properties, so that "__proto__" is a name like others.
-    return Object.fromEntries([...pairs, ...(this.#fields.get(path) ?? [])]) as JsonObject
+    return Object.fromEntries(withElements([...pairs, ...(this.#fields.get(path) ?? [])])) as JsonObject
   }
 
   #add(path: string, value: Json): void {
@@ -83,6 +83,22 @@ export class Extras {
     if (fields === undefined) this.#fields.set(parent, [[name, value]])
     else fields.push([name, value])
   }
+}
+
+/** Elements of lists that were left out of them. */
+const ELEMENT = /^(content|output)\[(\d+)\]$/
+
+function withElements(
+  pairs: readonly (readonly [string, Json | undefined])[]
+): (readonly [string, Json | undefined])[] {
+  const fields: (readonly [string, Json | undefined])[] = []
+  for (const pair of pairs) {
+    const [, name, index] = ELEMENT.exec(pair[0]) ?? []
+    const list = name === undefined ? undefined : fields.find(([other]) => other === name)?.[1]
+    if (Array.isArray(list)) (list as Json[]).splice(Number(index), 0, pair[1] ?? null)
+    else fields.push(pair)
+  }
+  return fields
 }
 
 function isSaid([, value]: readonly [string, Json | undefined]): boolean {

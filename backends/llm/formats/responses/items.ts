@@ -3,10 +3,10 @@
  * A conversation has turns of parts; an item is a part, except messages, which hold texts, refusals and media.
  */
 import type { FormatName, Json, JsonObject, MediaPart, Part, Signature, TextPart } from '#backends/llm/conversation.ts'
-import type { Fields } from '#backends/llm/fields.ts'
+import { argumentsOf, type Fields } from '#backends/llm/fields.ts'
 import { FormatError } from '#backends/llm/format.ts'
 import { openSignature, sealSignature } from '#backends/llm/signature.ts'
-import { isKnownContent, readContent } from './content.ts'
+import { isKnown, isKnownContent, readContent } from './content.ts'
 import type { Left } from './extras.ts'
 import { keepOwn } from './extras.ts'
 
@@ -19,7 +19,7 @@ export type Item =
   | { readonly kind: 'seal'; readonly signature: Signature; readonly part: Part }
 
 export function readItem(item: Fields, left: Left): Item {
-  const type = item.optionalString('type') ?? (item.value.role === undefined ? 'item_reference' : 'message')
+  const type = item.text('type') ?? (item.value.role === undefined ? 'item_reference' : 'message')
   if (type === 'message') return readMessage(item, left)
   if (type === 'function_call') return { kind: 'part', role: 'assistant', part: readCall(item, left) }
   if (type === 'function_call_output') return { kind: 'part', role: 'user', part: readResult(item, left) }
@@ -63,7 +63,12 @@ function readContents(item: Fields, name: string, textType: string, left: Left):
   if (typeof content === 'string') return [{ kind: 'text', text: content, cache: null }]
   if (content === null) throw new FormatError(item.at(name), 'is required')
   if (!Array.isArray(content)) throw new FormatError(item.at(name), 'must be a string or a list')
-  const parts = item.objects(name).map((part) => readContent(part, textType, left))
+  const parts: Part[] = []
+  for (const part of item.objects(name)) {
+    // What is of an unheard-of type goes back to where it stood; its neighbours are read.
+    if (isKnown(part)) parts.push(readContent(part, textType, left))
+    else left.fields.set(part.path, part.value)
+  }
   if (isPlain(parts)) left.own.set(`${item.path}#list`, true)
   return parts
 }
@@ -74,11 +79,12 @@ export function isPlain(parts: readonly Part[]): boolean {
 }
 
 function readCall(item: Fields, left: Left): Part {
-  const args = item.optionalString('arguments') ?? ''
+  const args = argumentsOf(item.any('arguments'))
+  if (args === null) throw new FormatError(item.at('arguments'), 'must be a string')
   if (args === '') left.own.set(item.at('arguments'), args)
   const part: Part = {
     kind: 'toolCall',
-    id: item.string('call_id'),
+    id: callIdOf(item),
     name: item.string('name'),
     arguments: args === '' ? '{}' : args,
     signature: null,
@@ -87,6 +93,11 @@ function readCall(item: Fields, left: Left): Part {
   keepOwn(left, item, ['id', 'status'])
   item.leaveRest(left.fields)
   return part
+}
+
+/** Servers that have only one id for a call leave the other out. */
+export function callIdOf(item: Fields): string {
+  return item.label('call_id') ?? item.label('id') ?? item.string('call_id')
 }
 
 function readResult(item: Fields, left: Left): Part {
@@ -111,8 +122,8 @@ function readResult(item: Fields, left: Left): Part {
 export const GAP = '\n\n'
 
 function readReasoning(item: Fields, left: Left): Item {
-  const summary = texts(item, 'summary', 'summary_text')
-  const content = texts(item, 'content', 'reasoning_text')
+  const summary = texts(item, 'summary', 'summary_text', left)
+  const content = texts(item, 'content', 'reasoning_text', left)
   if (summary === null || content === null) return { kind: 'part', role: 'assistant', part: opaque(item.value) }
   const signature = openReasoning(item.optionalString('encrypted_content'))
   // Models that give all their thoughts need no summary; where there are both, the thoughts are the thing.
@@ -140,11 +151,12 @@ function readReasoning(item: Fields, left: Left): Item {
 }
 
 /** The texts of a list of `type`s; null when something else is in it. */
-function texts(item: Fields, name: string, type: string): readonly string[] | null {
+function texts(item: Fields, name: string, type: string, left: Left): readonly string[] | null {
   const found: string[] = []
   for (const entry of item.objects(name)) {
-    if (entry.string('type') !== type || Object.keys(entry.value).length > 2) return null
+    if (entry.string('type') !== type) return null
     found.push(entry.string('text'))
+    entry.leaveRest(left.fields)
   }
   return found
 }

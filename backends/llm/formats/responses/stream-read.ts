@@ -4,9 +4,9 @@ import { Fields, isObject } from '#backends/llm/fields.ts'
 import type { StreamReader, WireEvent } from '#backends/llm/format.ts'
 import { FormatError } from '#backends/llm/format.ts'
 import { errorFrom } from '#backends/llm/formats/openai-errors.ts'
-import { readOutputItem, readStop } from './answer.ts'
+import { readCreated, readOutputItem, readStop } from './answer.ts'
 import { newLeft } from './extras.ts'
-import { GAP } from './items.ts'
+import { callIdOf, GAP } from './items.ts'
 import { readUsage } from './usage.ts'
 
 /** The item whose parts are being told. */
@@ -46,7 +46,7 @@ class Reader implements StreamReader {
     if (this.#isOver || event.data === '[DONE]' || event.data === '') return []
     const data = parse(event.data)
     this.#out = []
-    const { type } = data
+    const type = data.type ?? (event.name.startsWith('response.') ? event.name : undefined)
     if (type === 'error' || (type === undefined && data.error !== undefined)) this.#fail(data)
     else if (typeof type === 'string') this.#take(type, data)
     else throw new FormatError('type', 'is required, and must be a string')
@@ -98,20 +98,20 @@ class Reader implements StreamReader {
     this.#isStarted = true
     this.#out.push({
       kind: 'start',
-      id: response.optionalString('id') ?? '',
-      model: response.optionalString('model') ?? '',
-      created: response.count('created_at'),
+      id: response.label('id') ?? '',
+      model: response.label('model') ?? '',
+      created: readCreated(response),
       usage: null
     })
   }
 
   #added(index: number, item: Fields): void {
-    const type = item.string('type')
+    const type = item.text('type')
     if (this.#open !== null || (type !== 'message' && type !== 'function_call' && type !== 'reasoning')) return
     if (type !== 'reasoning') this.#release()
     this.#open = { index, count: 0, isPart: false, length: 0, source: null, piece: 0 }
     if (type !== 'function_call') return
-    const [id, name] = [item.string('call_id'), item.string('name')]
+    const [id, name] = [callIdOf(item), item.string('name')]
     this.#begin(this.#open, { kind: 'toolCall', id, name, arguments: '', signature: null, cache: null })
   }
 
@@ -121,7 +121,7 @@ class Reader implements StreamReader {
 
   #partAdded(data: JsonObject): void {
     const open = this.#at(data)
-    const type = Fields.of(data.part, 'part').string('type')
+    const type = Fields.of(data.part, 'part').text('type')
     if (open === null || (type !== 'output_text' && type !== 'refusal')) return
     this.#endPart(open)
     this.#begin(open, textual(type === 'refusal' ? 'refusal' : 'text'))
