@@ -7,6 +7,7 @@ import type { Offload } from '#engine/contract/policy.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import type { FormatName } from './conversation.ts'
+import { disguisedError, ELSEWHERE, leadsElsewhere, unreadable } from './disguised.ts'
 import { DROPPED, type Dropped, listOf } from './dropped.ts'
 import { FormatError, Losses } from './format.ts'
 import { events, type Framing, framedAs, framingOf } from './framing.ts'
@@ -62,7 +63,7 @@ export class Answers {
     const isGuarded = this.#guards.guardsAnswers && ex.status < 300
     // Of its own format a client may undo what nobody asked for: it passes, and is not counted.
     if (isCoded && isNative && ex.status < 300 && !isGuarded) return CONTINUE
-    const why = unreadable(ex.status, isCoded && (isGuarded || !isNative))
+    const why = unreadable(ex, isCoded && (isGuarded || !isNative))
     const framing = ex.status < 300 ? framingOf(response.get('content-type') ?? '') : null
     if (why === null && framing !== null && !(isGuarded && this.#guards.needsWhole)) {
       streamed(this.#stream(ex, chat, format, framing, isGuarded))
@@ -224,17 +225,6 @@ function heldStream(ex: Exchange, { chat, format, streamed }: Translation, given
   })
 }
 
-/** Why the answer cannot be one that a client understands; null: it may be. */
-function unreadable(status: number, isCoded: boolean): string | null {
-  if (leadsElsewhere(status)) return ELSEWHERE
-  return isCoded ? 'it is compressed, although identity was asked for' : null
-}
-
-const ELSEWHERE = 'it sends the request elsewhere'
-
-/** A client that followed would go around this gateway, with its credential. */
-const leadsElsewhere = (status: number): boolean => status >= 300 && status < 400
-
 /** The whole body is here. */
 function convert(ex: Exchange, chat: ChatRequest, format: FormatName, why: string | null): void {
   const bytes = ex.responseBytes
@@ -315,8 +305,11 @@ async function countElsewhere(
 /** Of an answer that goes to the client as it is. */
 function readCost(ex: Exchange, format: FormatName, bytes: Buffer): void {
   try {
-    const { usage, model } = FORMATS[format]!.readCost(JSON.parse(bytes.toString()))
-    settle(ex, { usage, model })
+    const value = JSON.parse(bytes.toString())
+    const error = disguisedError(format, value)
+    // Its words are the client's own: only the status was wrong.
+    if (error !== null) ex.status = error.status
+    else settle(ex, FORMATS[format]!.readCost(value))
   } catch (error) {
     // What is of the client's own format it may judge by itself.
     const isOfAnswer = error instanceof FormatError || error instanceof SyntaxError || error instanceof RangeError
@@ -371,8 +364,9 @@ function translateWhole(ex: Exchange, chat: ChatRequest, format: FormatName, byt
   give(ex, chat.client, answered({ bytes, status, from: format, to: chat.client, asked: askedOf(chat) }))
 }
 
-function give(ex: Exchange, client: FormatName, { cost, problem, bytes, lost }: Answered): void {
+function give(ex: Exchange, client: FormatName, { cost, problem, bytes, lost, status }: Answered): void {
   if (cost !== null) settle(ex, cost)
+  if (status !== null) ex.status = status
   if (problem !== null) refuse(ex, client, problem)
   else if (bytes !== null) {
     writeBytes(ex, bufferOf(bytes))

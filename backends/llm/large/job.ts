@@ -3,7 +3,8 @@
  * answer is read and written for a client. Plain data in and out. All of it is what is done with a small one where that
  * is (request.ts, answer.ts).
  */
-import type { ChatEvent, FormatName, Usage } from '#backends/llm/conversation.ts'
+import type { ChatEvent, FormatName, JsonObject, Usage } from '#backends/llm/conversation.ts'
+import { disguisedError } from '#backends/llm/disguised.ts'
 import { draft, type Recipe, writerOf } from '#backends/llm/draft.ts'
 import { type Dropped, droppedOf, NONE_DROPPED } from '#backends/llm/dropped.ts'
 import { modelOf } from '#backends/llm/edits/edit.ts'
@@ -124,6 +125,8 @@ export interface Answered {
   readonly lost: Dropped
   /** Why it cannot be told; null: it can. */
   readonly problem: string | null
+  /** Of an error that came as a success; null: the status stays. */
+  readonly status: number | null
 }
 
 export interface EventHeard {
@@ -233,7 +236,7 @@ function refusal(error: unknown, isUnreadable: boolean, facts: Facts | null): Re
 
 // --- answers ---
 
-const SILENT: Answered = { kind: 'answered', cost: null, bytes: null, lost: NONE_DROPPED, problem: null }
+const SILENT: Answered = { kind: 'answered', cost: null, bytes: null, lost: NONE_DROPPED, problem: null, status: null }
 
 /** Also of a small answer, where that is. */
 export function answered({ bytes, status, from, to, asked }: Omit<AnswerJob, 'kind'>): Answered {
@@ -243,7 +246,10 @@ export function answered({ bytes, status, from, to, asked }: Omit<AnswerJob, 'ki
   if (from === to) return { ...SILENT, cost: costIn(reader, text) }
   let cost: Answered['cost'] = null
   try {
-    const answer = reader.readAnswer(JSON.parse(text))
+    const value = JSON.parse(text) as JsonObject
+    const error = disguisedError(from, value)
+    if (error !== null) return { ...SILENT, status: error.status, bytes: jsonBytes(writer.writeError(error)) }
+    const answer = reader.readAnswer(value)
     const { usage, model, serviceTier } = answer
     cost = { usage, model, serviceTier }
     const losses = new Losses()

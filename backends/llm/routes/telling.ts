@@ -3,6 +3,7 @@
  * large one can be read in another thread (large/job.ts).
  */
 import type { FormatName, Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
+import { disguisedError } from '#backends/llm/disguised.ts'
 import { reasonOf } from '#backends/llm/format.ts'
 import { FORMATS } from '#backends/llm/matrix.ts'
 import { jsonBytes } from '#engine/kit/shared-bytes.ts'
@@ -41,6 +42,8 @@ export function told({ bytes, status, client, spoken, isNative, telling }: Heard
       return { usage, bytes: jsonBytes(error), problem: null }
     }
     const body = JSON.parse(text) as Json
+    const error = disguisedError(spoken, body)
+    if (error !== null) return { usage, bytes: null, problem: isNative ? null : error.message }
     // It is owed also when the rest cannot be read.
     usage = usageIn(telling, body)
     return { usage, bytes: isNative ? null : jsonBytes(bodyOf(telling, body)), problem: null }

@@ -1,0 +1,47 @@
+/**
+ * Answers that are not what their status says. Some are errors: gateways and servers of chat completions answer 200 with {"error": ...}. Clients
+ * take that for an answer and fail on what is not in it.
+ */
+import type { Exchange } from '#engine/contract/exchange.ts'
+import type { ChatError, FormatName, Json, JsonObject } from './conversation.ts'
+import { isObject } from './fields.ts'
+import { statusOf } from './formats/error-types.ts'
+import { FORMATS } from './matrix.ts'
+
+/** What answers have, of any format: one with an error beside it says more than that. */
+const OF_ANSWERS = ['choices', 'content', 'output', 'candidates', 'data', 'embedding', 'embeddings'] as const
+
+/** The error that `value` is; null: it is none. */
+export function disguisedError(format: FormatName, value: Json): ChatError | null {
+  // Google's compatible endpoint has a list of one.
+  const whole = Array.isArray(value) && value.length === 1 ? (value[0] as Json) : value
+  if (!isObject(whole) || OF_ANSWERS.some((name) => (whole[name] ?? null) !== null)) return null
+  const { error } = whole
+  if (!isObject(error) && (typeof error !== 'string' || error === '')) return null
+  const told = FORMATS[format]!.readError(500, JSON.stringify(whole))
+  return { ...told, status: (isObject(error) ? statusIn(error) : null) ?? statusOf(told.type) }
+}
+
+/** Of the fields in which servers repeat it. */
+function statusIn(error: JsonObject): number | null {
+  for (const name of ['code', 'status', 'status_code', 'http_code']) {
+    const status = Number(error[name])
+    if (Number.isInteger(status) && status >= 400 && status <= 599) return status
+  }
+  return null
+}
+
+/** Why the answer cannot be one that a client understands; null: it may be. */
+export function unreadable({ status, response }: Exchange, isCoded: boolean): string | null {
+  if (leadsElsewhere(status)) return ELSEWHERE
+  if (status < 300 && HTML.test(response?.get('content-type') ?? '')) return 'it is a page of HTML'
+  return isCoded ? 'it is compressed, although identity was asked for' : null
+}
+
+/** Of a proxy or a login in front of the provider. */
+const HTML = /^\s*text\/html\b/i
+
+export const ELSEWHERE = 'it sends the request elsewhere'
+
+/** A client that followed would go around this gateway, with its credential. */
+export const leadsElsewhere = (status: number): boolean => status >= 300 && status < 400
