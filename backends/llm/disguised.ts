@@ -1,6 +1,6 @@
 /**
- * Answers that are not what their status says. Some are errors: gateways and servers of chat completions answer 200 with {"error": ...}. Clients
- * take that for an answer and fail on what is not in it.
+ * Answers that are not what their status says. Some are errors: gateways and servers of chat completions answer 200
+ * with {"error": ...}. Clients take that for an answer and fail on what is not in it.
  */
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ChatError, FormatName, Json, JsonObject } from './conversation.ts'

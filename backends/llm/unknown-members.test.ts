@@ -1,6 +1,6 @@
 /**
- * Providers and clients add members wherever they like. Each known block and event is read the same with one more member
- * in any of its objects; and one of an unknown kind costs none of its neighbours.
+ * Providers and clients add members wherever they like. Each known block and event is read the same with one more
+ * member in any of its objects; and one of an unknown kind costs none of its neighbours.
  */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -1,4 +1,6 @@
-/** What servers of chat completions send that OpenAI's reference does not have: read as it is meant, whole and streamed. */
+/**
+ * What servers of chat completions send that OpenAI's reference does not have: read as it is meant, whole and streamed.
+ */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'

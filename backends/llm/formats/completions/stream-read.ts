@@ -141,7 +141,8 @@ function parse(data: string): JsonObject | null {
 }
 
 /**
- * What a chunk has cost so far: `usage`, or as Groq (x_groq) and Moonshot (in the choice) have it. Null: it does not say.
+ * What a chunk has cost so far: `usage`, or as Groq (x_groq) and Moonshot (in the choice) have it. Null: it does not
+ * say.
  */
 function usageIn(value: JsonObject, choices: readonly Json[]): JsonObject | null {
   if (isObject(value.usage)) return value.usage

@@ -1,6 +1,6 @@
 /**
- * Content blocks of messages, as parts. A block is what its known member says; members beside it, which models and newer
- * versions of the API add, are left for `rest`. One that has only what is not known here is opaque as a whole.
+ * Content blocks of messages, as parts. A block is what its known member says; members beside it, which models and
+ * newer versions of the API add, are left for `rest`. One that has only what is not known here is opaque as a whole.
  */
 import type {
   CacheMark,
@@ -20,8 +20,8 @@ import { mediaTypeOf } from './media.ts'
 type RestMap = Map<string, Json>
 
 /**
- * The parts of a message; a cachePoint belongs to the part before it. `path`: of the list. `isAnswer`: results in it are
- * those of tools that the provider has run.
+ * The parts of a message; a cachePoint belongs to the part before it. `path`: of the list. `isAnswer`: results in it
+ * are those of tools that the provider has run.
  */
 export function readContent(blocks: readonly Json[], path: string, rest: RestMap, isAnswer = false): Part[] {
   const parts: Part[] = []
@@ -122,7 +122,9 @@ function readSource(source: Fields): MediaSource | null {
   return location === null ? null : { kind: 'url', url: location.string('uri') }
 }
 
-/** The only `type` that the API has (ToolUseBlock): a tool that the provider runs. Models put others there (Claude's). */
+/**
+ * The only `type` that the API has (ToolUseBlock): a tool that the provider runs. Models put others there (Claude's).
+ */
 export const SERVER_TOOL = 'server_tool_use'
 
 function readToolUse(use: Fields, rest: RestMap): Part | null {

@@ -7,7 +7,9 @@ import { keepOwn } from './extras.ts'
 
 const KNOWN = new Set(['input_text', 'output_text', 'refusal', 'input_image', 'input_file', 'input_audio'])
 
-/** Whether anything of `content` can be read; an item with nothing but content of unheard-of types is kept as a whole. */
+/**
+ * Whether anything of `content` can be read; an item with nothing but content of unheard-of types is kept as a whole.
+ */
 export function isKnownContent(content: readonly Json[], path: string): boolean {
   return content.length === 0 || content.some((part, i) => isKnown(Fields.of(part, `${path}[${i}]`)))
 }
