@@ -4,7 +4,8 @@
  */
 import { jsonBytes } from '#engine/kit/shared-bytes.ts'
 import { type Declared, declaredIn, findsInNames, maskDeclared } from './declared.ts'
-import { type Rule, type RuleSet, rulesOf } from './rules.ts'
+import type { Rule } from './live.ts'
+import { type RuleSet, rulesOf } from './rules.ts'
 import { findsIn, maskSlots } from './search.ts'
 import { BESIDE, isObject, stripLogprobs, textsAndNamesOf } from './texts.ts'
 

@@ -3,7 +3,8 @@
  * are texts. Names of tools, of parameters and of what refers to them are looked at but stay as they are: whoever
  * answers, and whoever calls, has to find them again.
  */
-import { maskText, type Rule, spansOf } from './rules.ts'
+import type { Rule } from './live.ts'
+import { maskText, spansOf } from './rules.ts'
 import { type Holder, holderOf, isObject, put } from './texts.ts'
 
 /** Credentials and addresses of a tool: for the provider, and for no model and no guard. */

@@ -3,7 +3,8 @@
  * what is found over the bounds of parts, which stand there without anything between them, is found too. A second
  * search runs only from a bound on at which a match may be alive, and until that is decided.
  */
-import { join, type Rule, render, type Span, spansOf } from './rules.ts'
+import type { Rule } from './live.ts'
+import { join, render, type Span, spansOf } from './rules.ts'
 import { type Arriving, StreamText } from './stream-text.ts'
 
 /** So many that are behind may stay in their lists. */

@@ -5,8 +5,22 @@
  * true: a match may be thought possible that is none, never the other way round.
  */
 import { type Machine, OPS } from '#engine/kit/pattern.ts'
+import type { SearchText } from './search-text.ts'
 
 const ASCII = 128
+
+/** The first match at or behind `from`, as [start, end) in UTF-16 units; null when there is none. */
+export type Search = (text: SearchText, from: number) => readonly [number, number] | null
+
+/** What is searched for, and what stands in its place when it is masked. */
+export interface Rule {
+  readonly find: Search
+  /** Every place where `find` may find something is one where it says that a match may begin. */
+  readonly live: () => Liveness
+  readonly mask: string
+  /** A number with a fraction is none, nor a part of one. */
+  readonly isInteger: boolean
+}
 
 /** One reading instruction: what it reads, and where that leads. */
 interface State {
@@ -71,8 +85,24 @@ export class Shape {
   }
 }
 
-/** One shape over one text. Positions are the caller's. */
-export class Live {
+/** Where matches of one rule may have begun. Positions are the caller's. */
+export interface Liveness {
+  /** Beginning of the earliest of what might have matched since `take`; -1: there is none. */
+  readonly accepted: number
+  read(rune: number, position: number): void
+  /** Where the earliest match begins that more text could begin, end or change; `fed` when there is none. */
+  earliest(fed: number): number
+  /**
+   * What began before `position` has been looked at. `next`: a match that begins there or later, or -1: its run may
+   * have been dropped for one that began earlier, and that an assertion or the match before it has undone since.
+   */
+  take(position: number, next: number): void
+  /** Forgets what has begun. */
+  reset(): void
+}
+
+/** One shape over one text. */
+export class Live implements Liveness {
   readonly #shape: Shape
   readonly #seen: Int32Array
   #states: number[] = []
@@ -92,7 +122,6 @@ export class Live {
     this.#seen = new Int32Array(shape.states.length)
   }
 
-  /** Reads the character at `position`. */
   read(rune: number, position: number): void {
     this.#atEnd = -1
     if (this.#states.length === 0 && rune < ASCII && this.#shape.firstAscii[rune] === 0) return
@@ -127,22 +156,16 @@ export class Live {
     if (start > this.#latest) this.#latest = start
   }
 
-  /** Where the earliest match begins that more text could begin, end or change; `fed` when there is none. */
   earliest(fed: number): number {
     const run = this.#starts.length === 0 ? fed : this.#starts[0]!
     // Behind the end of a match one character is awaited: what follows may be asserted (\b, $).
     return this.#atEnd >= 0 && this.#atEnd < run ? this.#atEnd : run
   }
 
-  /**
-   * What began before `position` has been looked at. `next`: a match that begins there or later, or -1: its run may
-   * have been dropped for one that began earlier, and that an assertion or the match before it has undone since.
-   */
   take(position: number, next: number): void {
     this.accepted = this.#latest >= position ? position : next
   }
 
-  /** Forgets what has begun. */
   reset(): void {
     this.#states.length = 0
     this.#starts.length = 0

@@ -1,15 +1,9 @@
 /** What is searched for in texts, and what stands in its place when it is masked. */
 import { Lru } from '#engine/kit/lru.ts'
-import { type Find, searchOf } from '#engine/kit/pattern.ts'
+import { searchOf } from '#engine/kit/pattern.ts'
 import { BUILTINS, type Builtin } from './builtins.ts'
-import { Shape } from './live.ts'
-
-export interface Rule {
-  readonly find: Find
-  /** Every place where `find` may find something is one where a match of the shape begins. */
-  readonly shape: () => Shape
-  readonly mask: string
-}
+import { Live, type Rule, Shape } from './live.ts'
+import { SearchText } from './search-text.ts'
 
 /** As plain data: it travels to other threads. */
 export interface RuleSet {
@@ -33,7 +27,7 @@ function ruleOf(source: string): Rule {
   let shape: Shape | null = null
   const rule: Rule = {
     // A match of nothing masks nothing.
-    find: (text, from) => {
+    find: ({ text }, from) => {
       for (let at = from; at <= text.length; ) {
         const found = find(text, at)
         if (found === null || found[1] > found[0]) return found
@@ -41,8 +35,12 @@ function ruleOf(source: string): Rule {
       }
       return null
     },
-    shape: () => (shape ??= new Shape(machine)),
-    mask: '<masked>'
+    live: () => {
+      shape ??= new Shape(machine)
+      return new Live(shape)
+    },
+    mask: '<masked>',
+    isInteger: false
   }
   known.set(source, rule)
   return rule
@@ -56,9 +54,10 @@ export function rulesOf({ builtins, patterns }: RuleSet): readonly Rule[] {
 /** All that `rules` find in a whole text, in order; what overlaps is one, and has the mask of what began first. */
 export function spansOf(text: string, rules: readonly Rule[]): Span[] {
   const spans: Span[] = []
+  const searched = new SearchText(text)
   for (const { find, mask } of rules) {
     for (let at = 0; at < text.length; ) {
-      const found = find(text, at)
+      const found = find(searched, at)
       if (found === null) break
       spans.push({ start: found[0], end: found[1], by: mask })
       at = found[1]

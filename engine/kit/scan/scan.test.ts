@@ -2,8 +2,10 @@
 import { deepEqual, equal, ok, throws } from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { BUILTIN_NAMES, type Builtin, luhn } from './builtins.ts'
-import { maskText, type Rule, rulesOf } from './rules.ts'
+import { BUILTIN_NAMES, type Builtin } from './builtins.ts'
+import { luhn } from './cards.ts'
+import type { Rule } from './live.ts'
+import { maskText, rulesOf } from './rules.ts'
 import { maskJsonText, StreamJson } from './stream-json.ts'
 import { HOLD_UNITS_MAX, StreamText } from './stream-text.ts'
 

@@ -1,5 +1,6 @@
 /** Rules over the texts of a whole body: each by itself, and what is read as one text as that one text too. */
-import { join, maskText, type Rule, render, type Span, spansOf } from './rules.ts'
+import type { Rule } from './live.ts'
+import { join, maskText, render, type Span, spansOf } from './rules.ts'
 import { maskJsonText, StreamJson } from './stream-json.ts'
 import type { Run, Slot } from './texts.ts'
 

@@ -4,7 +4,8 @@
  * string leaves a string, and a number that is masked becomes one, so the JSON stays valid. From the first thing that
  * no JSON can have, the rest is plain text. RFC 8259.
  */
-import { maskText, type Rule, render, type Span } from './rules.ts'
+import type { Rule } from './live.ts'
+import { maskText, render, type Span } from './rules.ts'
 import { type Arriving, StreamText } from './stream-text.ts'
 
 const OUTSIDE = 0
@@ -16,6 +17,7 @@ const TEXT = 4
 /** Longer numbers are taken as text. */
 const BARE_UNITS_MAX = 64
 const BARE_VALUE = /^(?:true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)$/
+const FRACTION = /[.eE]/
 const STRUCTURE = new Set([' ', '\t', '\n', '\r', '{', '}', '[', ']', ',', ':'])
 const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t' }
 
@@ -147,7 +149,8 @@ export class StreamJson implements Arriving {
       this.#state = TEXT
       return
     }
-    const masked = maskText(this.#begun, this.#rules)
+    const rules = FRACTION.test(this.#begun) ? this.#rules.filter(({ isInteger }) => !isInteger) : this.#rules
+    const masked = maskText(this.#begun, rules)
     if (masked === this.#begun) return
     this.#isHit = true
     this.#spans.push({ start, end: this.#at, by: JSON.stringify(masked) })

@@ -3,13 +3,15 @@
  * say, and it is decided as early as it can be: text waits only while a match that more text could begin, end or
  * change may have begun in it (live.ts), and never for more than HOLD_UNITS_MAX: then what is there is taken as it is.
  */
-import { Live } from './live.ts'
-import { addSpan, join, type Rule, render, type Span } from './rules.ts'
+import type { Liveness, Rule } from './live.ts'
+import { BEFORE_UNITS } from './numbers.ts'
+import { addSpan, join, render, type Span } from './rules.ts'
+import { SearchText } from './search-text.ts'
 
 /** UTF-16 units. Longer matches of expressions without end are masked in parts, or not found, in streams. */
 export const HOLD_UNITS_MAX = 4096
 /** What \b and the checks of numbers look back at. */
-const CONTEXT_UNITS = 2
+const CONTEXT_UNITS = BEFORE_UNITS
 
 /** What arrives in pieces: plain text, or JSON (stream-json.ts). Positions are UTF-16 units of all of it. */
 export interface Arriving {
@@ -24,7 +26,7 @@ export interface Arriving {
 
 export class StreamText implements Arriving {
   readonly #rules: readonly Rule[]
-  readonly #live: readonly Live[]
+  readonly #live: readonly Liveness[]
   /** From where each rule searches on: the end of its last match. */
   readonly #from: number[]
   /** Text from #base on. */
@@ -40,7 +42,7 @@ export class StreamText implements Arriving {
 
   constructor(rules: readonly Rule[]) {
     this.#rules = rules
-    this.#live = rules.map(({ shape }) => new Live(shape()))
+    this.#live = rules.map(({ live }) => live())
     this.#from = rules.map(() => 0)
   }
 
@@ -120,10 +122,11 @@ export class StreamText implements Arriving {
   #decide(until: number, text: string = this.#buffer): void {
     if (until <= this.decided) return
     const found: Span[] = []
+    const searched = new SearchText(text)
     for (let i = 0; i < this.#rules.length; i++) {
       const live = this.#live[i]!
       if (live.accepted < 0 || live.accepted >= until) continue
-      live.take(until, this.#search(i, until, text, found))
+      live.take(until, this.#search(i, until, searched, found))
     }
     for (const span of join(found)) addSpan(this.spans, span)
     if (found.length > 0) this.isHit = true
@@ -131,7 +134,7 @@ export class StreamText implements Arriving {
   }
 
   /** Where the next match begins that is there already, at `until` or later; -1: none is known. */
-  #search(i: number, until: number, text: string, found: Span[]): number {
+  #search(i: number, until: number, text: SearchText, found: Span[]): number {
     const { find, mask } = this.#rules[i]!
     let from = Math.max(this.#from[i]!, this.decided)
     let next = -1

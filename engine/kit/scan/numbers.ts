@@ -1,0 +1,144 @@
+/**
+ * The numbers in a text: groups of digits, and what stands between them. One pass finds them all; what they are
+ * (cards.ts, identities.ts, phones.ts) is judged group by group, over at most 19 digits, so that the whole is linear.
+ */
+import { type Folded, fold, hasDigit } from './fold.ts'
+
+/** What may stand between two groups of one number, as bits; 0: they are two numbers. */
+export const GAP = { space: 1, dot: 2, dash: 4, slash: 8, low: 16, open: 32, close: 64, line: 128 } as const
+/** Characters between two groups at most: ") - ", or a line end with an indent. */
+export const GAP_UNITS_MAX = 4
+/** ISO/IEC 7812-1: no number looked for here has more. */
+export const DIGITS_MAX = 19
+/** UTF-16 units ahead of a number that are looked at: a label. */
+export const BEFORE_UNITS = 48
+/** Letters behind a number that are looked at. */
+export const AFTER_LETTERS = 6
+
+const BITS = new Uint8Array(128)
+for (const [mark, bit] of Object.entries({
+  ' ': 1,
+  '.': 2,
+  '-': 4,
+  '/': 8,
+  _: 16,
+  '(': 32,
+  ')': 64,
+  '\n': 128,
+  '\r': 128
+})) {
+  BITS[mark.charCodeAt(0)] = bit
+}
+
+/** 0: it stands in no number. */
+export function gapBit(code: number): number {
+  return code < 128 ? BITS[code]! : 0
+}
+
+const DIGITS = /[0-9]+/g
+
+/** Null: there is no digit in it. */
+export const numbersIn = (text: string): Numbers | null => (hasDigit(text) ? new Numbers(text) : null)
+
+export class Numbers {
+  readonly #source: string
+  readonly #folded: Folded
+  /** As it reads (fold.ts). */
+  readonly text: string
+  /** In `text`, of each group. */
+  readonly starts: number[] = []
+  readonly ends: number[] = []
+  /** GAP bits of what is between a group and the one before it. */
+  readonly gaps: number[] = []
+
+  constructor(source: string) {
+    this.#source = source
+    this.#folded = fold(source)
+    this.text = this.#folded.text
+    let end = -1
+    DIGITS.lastIndex = 0
+    for (let match = DIGITS.exec(this.text); match !== null; match = DIGITS.exec(this.text)) {
+      this.gaps.push(end < 0 ? 0 : this.#gap(end, match.index))
+      end = DIGITS.lastIndex
+      this.starts.push(match.index)
+      this.ends.push(end)
+    }
+  }
+
+  get count(): number {
+    return this.starts.length
+  }
+
+  /** Digits of group `i`. */
+  size(i: number): number {
+    return this.ends[i]! - this.starts[i]!
+  }
+
+  digits(i: number): string {
+    return this.text.slice(this.starts[i]!, this.ends[i]!)
+  }
+
+  /** Digits of groups `i` to `end`. */
+  row(i: number, end: number): string {
+    let digits = ''
+    for (let j = i; j < end; j++) digits += this.digits(j)
+    return digits
+  }
+
+  /** The first group that begins at `position` of the source, or later. */
+  from(position: number): number {
+    let low = 0
+    let high = this.starts.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.placeOf(this.starts[middle]!) < position) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  /** Where the unit of `text` is in the source. */
+  placeOf(unit: number): number {
+    return this.#folded.at === null ? unit : this.#folded.at[unit]!
+  }
+
+  /** Behind the unit before `end` of `text`, in the source: what is not seen behind it is left out. */
+  placeBehind(end: number): number {
+    const last = this.placeOf(end - 1)
+    return last + (this.#source.codePointAt(last)! > 0xffff ? 2 : 1)
+  }
+
+  /** What stands ahead of the unit of `text`, as it reads. The same, however much of the source is there (streams). */
+  before(unit: number): string {
+    const place = this.placeOf(unit)
+    return fold(this.#source.slice(Math.max(0, place - BEFORE_UNITS), place)).text
+  }
+
+  /** The letters behind group `i`, without a gap; or that it is a low line. */
+  after(i: number): string {
+    const end = this.ends[i]!
+    return AFTER.exec(this.text.slice(end, end + AFTER_LETTERS))![0]
+  }
+
+  /** A digit follows group `i` behind a dot: it was a number with a fraction. */
+  hasFraction(i: number): boolean {
+    const end = this.ends[i]!
+    return this.text[end] === '.' && this.starts[i + 1] === end + 1
+  }
+
+  #gap(from: number, to: number): number {
+    if (to - from > GAP_UNITS_MAX) return 0
+    let gap = 0
+    let last = 0
+    for (let at = from; at < to; at++) {
+      const bit = gapBit(this.text.charCodeAt(at))
+      // Twice the same is a range or a rule; the end of a sentence, of "1." in a list.
+      if (bit === 0 || (bit & ~(GAP.space | GAP.line) & gap) !== 0 || (last === GAP.dot && bit === GAP.space)) return 0
+      gap |= bit
+      last = bit
+    }
+    return gap
+  }
+}
+
+const AFTER = /^(?:_|[A-Za-z]*)/
