@@ -3,8 +3,23 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { setImmediate as turn } from 'node:timers/promises'
+import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { answering, type Case, digest, GET, manyTurns, OK, upstream } from './downstream-support.ts'
 import { exchangeRaw, rawClient } from './raw.ts'
+
+/** A clock that stands still where a slow machine would let a time pass that the test is about. */
+function stoppable() {
+  let until = Number.POSITIVE_INFINITY
+  return {
+    now: () => Math.min(performance.now(), until),
+    stop: () => {
+      until = performance.now()
+    },
+    goOn: () => {
+      until = Number.POSITIVE_INFINITY
+    }
+  }
+}
 
 const MB = 1024 * 1024
 
@@ -198,15 +213,20 @@ export const FLOW_CASES: Record<string, Case> = {
 
   async 'drain answers what is on the way, telling of the end, and ends idle connections soon'(open) {
     const server = await answering(OK)
-    const stack = await open({ upstream: server.port })
+    const clock = stoppable()
+    const stack = await open({ upstream: server.port, timers: new TimerWheel(clock.now) })
     const [idle, busy] = [await rawClient(stack.port), await rawClient(stack.port)]
     for (const client of [idle, busy]) {
       client.send(GET)
       await client.until('ok')
     }
+    // The second that is left does not pass before the request is there.
+    clock.stop()
     stack.bind.drain()
     await manyTurns()
     busy.send(GET)
+    await busy.until(/ok[\s\S]*ok/)
+    clock.goOn()
     assert.match(await busy.untilEnd(), /ok[\s\S]*\r\nConnection: close\r\n[\s\S]*ok$/)
     assert.doesNotMatch(await idle.untilEnd(), /Connection: close/)
     assert.equal(stack.bind.connections(), 0)
@@ -221,15 +241,19 @@ export const FLOW_CASES: Record<string, Case> = {
       await peer.until(/\r\n\r\n[\s\S]*\r\n\r\n/)
       peer.send('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
     })
-    const stack = await open({ upstream: server.port })
+    const clock = stoppable()
+    const stack = await open({ upstream: server.port, timers: new TimerWheel(clock.now) })
     const client = await rawClient(stack.port)
     client.send(GET)
     await client.until('hello')
+    clock.stop()
     stack.bind.drain()
     await manyTurns()
     finish()
     await client.until('world')
     client.send(GET)
+    await client.until(/world[\s\S]*ok/)
+    clock.goOn()
     assert.match(await client.untilEnd(), /helloworld[\s\S]*\r\nConnection: close\r\n[\s\S]*ok$/)
   },
 
