@@ -180,7 +180,7 @@ test('a provider that hangs is left after the time for one attempt', async (t) =
   const [first, second] = [await models(t), await models(t)]
   first.instead = () => true
   const groups = [{ providers: [at('openai', first, 'a')] }, { providers: [at('anthropic', second, 'b')] }]
-  const { ask } = await gateway(t, [{ ai: { groups } }], { timeouts: { backendRequest: '100ms' } })
+  const { ask } = await gateway(t, [{ ai: { groups } }], { timeouts: { backendRequest: '1s' } })
   equal((await ask('/v1/chat/completions')).status, 200)
   deepEqual([first.asked.length, second.asked.length], [1, 1])
 })
