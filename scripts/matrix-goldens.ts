@@ -234,4 +234,73 @@ const SETTING_FEATURES: readonly Feature[] = [
   }
 ]
 
-export const FEATURES: readonly Feature[] = [...CONTENT_FEATURES, ...TOOL_FEATURES, ...SETTING_FEATURES]
+const YES = { role: 'assistant', content: 'Yes.' } as const
+
+/** What few formats have a place for. */
+const RARE_FEATURES: readonly Feature[] = [
+  {
+    name: 'instructions in the middle',
+    has: ({ system, turns }) =>
+      system.some(({ text }) => text === 'M') || turns.some(({ role, parts }) => role === 'system' && parts.length > 0),
+    goldens: {
+      completions: { messages: [HI, YES, { role: 'developer', content: 'M' }, HI] },
+      responses: { input: [HI, YES, { role: 'developer', content: 'M' }, HI] }
+    }
+  },
+  {
+    name: 'JSON without a schema',
+    has: ({ output, system }) => output?.kind === 'json' || system.some(({ text }) => text.includes('JSON')),
+    goldens: {
+      completions: { response_format: { type: 'json_object' } },
+      responses: { text: { format: { type: 'json_object' } } },
+      gemini: config({ responseMimeType: 'application/json' })
+    }
+  },
+  {
+    name: 'a tool with free text',
+    has: ({ tools }) => tools[0]?.name === 'patch',
+    goldens: {
+      completions: { tools: [{ type: 'custom', custom: { name: 'patch' } }] },
+      responses: { tools: [{ type: 'custom', name: 'patch' }] }
+    }
+  },
+  {
+    name: 'a tool of the provider',
+    has: ({ tools }) => tools[0]?.native !== null,
+    goldens: {
+      responses: { tools: [{ type: 'web_search' }] },
+      messages: { tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+      gemini: { tools: [{ googleSearch: {} }] }
+    }
+  },
+  {
+    name: 'thoughts of another provider',
+    has: hasPart(({ kind }) => kind === 'thinking'),
+    goldens: {
+      completions: { messages: [HI, { ...YES, reasoning_content: 'T' }, HI] },
+      messages: {
+        messages: [
+          HI,
+          {
+            ...YES,
+            content: [
+              { type: 'thinking', thinking: 'T', signature: '' },
+              { type: 'text', text: 'Yes.' }
+            ]
+          },
+          HI
+        ]
+      },
+      gemini: {
+        contents: [GEMINI_HI, { role: 'model', parts: [{ text: 'T', thought: true }, { text: 'Yes.' }] }, GEMINI_HI]
+      }
+    }
+  }
+]
+
+export const FEATURES: readonly Feature[] = [
+  ...CONTENT_FEATURES,
+  ...TOOL_FEATURES,
+  ...SETTING_FEATURES,
+  ...RARE_FEATURES
+]

@@ -5,13 +5,16 @@
  */
 
 import { writeFileSync } from 'node:fs'
+import { carried } from '#backends/llm/carried.ts'
 import type { Answer, FormatName } from '#backends/llm/conversation.ts'
 import { type ChatFormat, FormatError, Losses } from '#backends/llm/format.ts'
 import { FORMATS } from '#backends/llm/matrix.ts'
+import { tell } from '#backends/llm/request.ts'
 import { mockAnswer } from '#engine/standalone/models/answers.ts'
 import { assemble } from '#engine/testing/assemble.ts'
 import { CONVERSE_BUSY, converseAnswer } from '#engine/testing/models-converse.ts'
 import { type Client, FEATURES, type Feature, SMALLEST } from './matrix-goldens.ts'
+import { inOtherWords, leftOut } from './matrix-losses.ts'
 import { providersTable, TITLES } from './matrix-providers.ts'
 
 export const MATRIX_FILE = new URL('../docs/llm-matrix.md', import.meta.url)
@@ -32,7 +35,7 @@ const PATHS: Readonly<Record<Client, readonly [whole: string, streamed: string]>
 const ORDER: readonly FormatName[] = ['completions', 'responses', 'messages', 'gemini', 'converse']
 
 /** What may stand in a cell. */
-export type Cell = 'native' | 'converted' | 'not needed' | 'refused' | 'none' | 'LOST'
+export type Cell = 'native' | 'converted' | 'in other words' | 'left out' | 'not needed' | 'refused' | 'none' | 'LOST'
 
 /** What becomes of a feature on the way from a client to a provider. */
 export function requestCell(client: Client, provider: FormatName, { goldens, has, isHint }: Feature): Cell {
@@ -43,11 +46,14 @@ export function requestCell(client: Client, provider: FormatName, { goldens, has
   const conversation = from.readRequest(body, { model: 'm', isStreamed: false })
   if (!has(conversation)) return 'LOST'
   if (client === provider) return 'native'
-  const losses = new Losses()
+  const [lost, losses] = [new Losses(), new Losses()]
   try {
-    const written = formatOf(provider).writeRequest(conversation, losses)
-    if (losses.fields.length > 0) return 'refused'
-    if (has(formatOf(provider).readRequest(written, { model: 'm', isStreamed: false }))) return 'converted'
+    const written = formatOf(provider).writeRequest(carried(conversation, provider, lost), lost)
+    tell(lost, conversation, body, losses)
+    if (losses.kinds.includes('meaning')) return 'refused'
+    if (losses.kinds.includes('harmless')) return 'left out'
+    const isThere = has(formatOf(provider).readRequest(written, { model: 'm', isStreamed: false }))
+    if (isThere) return losses.kinds.includes('carried') ? 'in other words' : 'converted'
     return isHint ? 'not needed' : 'LOST'
   } catch (error) {
     if (error instanceof FormatError) return 'refused'
@@ -182,10 +188,15 @@ table above. Every cell is what a golden has just done: a request is read, writt
 again there; answers, streams and errors of the mock provider take the way back, with their usage.
 
 \`native\`: the same format on both sides, the bytes pass. \`converted\`: it arrives in the provider's own
-words. \`refused\`: the provider's format cannot say it, so that it is a 400 that names the field, or left out
-and listed in a header where the backend says \`unsupported: drop\`. \`not needed\`: a hint, to providers that
-do it unasked. Features that a client's format cannot say have no row.`
-  return `${[head, ...CLIENTS.map(tableOf)].join('\n\n')}\n`
+words. \`in other words\`: the provider's format has no place for it, and the provider is told all the same (below).
+\`left out\`: it changes nothing of what is asked for. \`refused\`: the provider's format cannot say it, and the
+request would mean something else without it: a 400 that names the field. \`not needed\`: a hint, to providers that
+do it unasked. Features that a client's format cannot say have no row.
+
+The header \`x-weir-dropped\` lists the paths of what is said in other words and of what is left out. That is
+\`unsupported: tolerant\`, the default. With \`refuse\`, both of these are a 400 as well; with \`drop\`, what is
+refused here is left out.`
+  return `${[head, ...CLIENTS.map(tableOf), inOtherWords(), leftOut(CLIENTS)].join('\n\n')}\n`
 }
 
 if (import.meta.main) {

@@ -118,9 +118,9 @@ const TOLD = {
 const counted = ({ max_tokens, stream, metadata, temperature, ...body }: typeof CLAUDE) => body
 
 for (const kind of ['anthropic', 'openai', 'gemini'] as const) {
-  // Whoever changes providers within a session has thoughts of the first: what cannot be carried is dropped.
+  // Whoever changes providers within a session has thoughts of the first: they are left out.
   test(`Claude Code at ${kind}`, async (t) => {
-    const { models, ask } = await started(t, kind, { unsupported: 'drop' })
+    const { models, ask } = await started(t, kind)
     const response = await ask('/v1/messages?beta=true', CLAUDE, CLAUDE_HEADERS)
     equal(response.status, 200)
     const events = parseEvents(await response.text())
@@ -146,7 +146,7 @@ for (const kind of ['anthropic', 'openai', 'gemini'] as const) {
   })
 
   test(`Codex at ${kind}`, async (t) => {
-    const { models, ask } = await started(t, kind, { unsupported: 'drop' })
+    const { models, ask } = await started(t, kind)
     const response = await ask('/v1/responses', CODEX)
     equal(response.status, 200)
     const events = parseEvents(await response.text()).map(({ data }) => JSON.parse(data))
@@ -158,7 +158,7 @@ for (const kind of ['anthropic', 'openai', 'gemini'] as const) {
     const { bytes, body } = models.asked[0]!
     if (kind === 'openai') equal(bytes.toString(), JSON.stringify(CODEX))
     else match(JSON.stringify(body), /read-only.*"shell".*"shell"|"shell".*"shell".*read-only/s)
-    const strict = await started(t, kind)
+    const strict = await started(t, kind, { unsupported: 'refuse' })
     const refused = await strict.ask('/v1/responses', CODEX)
     equal(refused.status, kind === 'openai' ? 200 : 400)
     if (kind !== 'openai') match((await jsonOf(refused)).error.message, /cannot be carried to .*unsupported: drop/)

@@ -1,4 +1,5 @@
 /** A provider's answer on its way to the client: whole, streamed, or an error; as it is, or in the client's format. */
+
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceResponseBody, whenResponse } from '#engine/contract/body.ts'
 import { BODY_STREAM, type Exchange, STEP_RECORDED } from '#engine/contract/exchange.ts'
@@ -6,6 +7,7 @@ import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter
 import type { Offload } from '#engine/contract/policy.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
+import { NO_CLIENT_TOOLS, ownCallsWriter } from './client-tools.ts'
 import type { FormatName } from './conversation.ts'
 import { disguisedError, ELSEWHERE, leadsElsewhere, unreadable } from './disguised.ts'
 import { DROPPED, type Dropped, listOf } from './dropped.ts'
@@ -258,8 +260,8 @@ async function convertElsewhere(
   const { status, responseBytes } = ex
   const bytes = responseBytes!
   if (status < 300) chat.noted?.whole(format, bytes)
-  const asked = askedOf(chat)
-  const made = answerFor(offload, { bytes, status, from: format, to: chat.client, asked })
+  const { client: to, clientTools } = chat
+  const made = answerFor(offload, { bytes, status, from: format, to, asked: askedOf(chat), clientTools })
   await take(ex, chat.client, format === chat.client, made, () => readCost(ex, format, bytes))
 }
 
@@ -296,7 +298,8 @@ async function countElsewhere(
   bytes: Buffer,
   { offload }: BackendContext
 ): Promise<void> {
-  const job = { bytes, status: 200, from: format, to: format, asked: askedOf(chat) }
+  const asked = askedOf(chat)
+  const job = { bytes, status: 200, from: format, to: format, asked, clientTools: NO_CLIENT_TOOLS }
   const made = await answerFor(offload, job).catch(() => null)
   if (made === null) readCost(ex, format, bytes)
   else if (made.cost !== null) settle(ex, made.cost)
@@ -330,7 +333,8 @@ function tapOf(
   const hidesUsage = isNative && format === 'completions' && !chat.wantsUsage
   const from = FORMATS[format]!
   const losses = new Losses()
-  const writer = () => FORMATS[chat.client]!.streamWriter(askedOf(chat), losses)
+  const { client, clientTools } = chat
+  const writer = () => ownCallsWriter(FORMATS[client]!.streamWriter(askedOf(chat), losses), clientTools, client)
   const native = isNative ? nativeTap({ format, reader: from.streamReader(), writer, hidesUsage, offload }) : null
   const inner = native ?? new ChatTap({ from, framing: framing(), writer: writer(), losses, isNative, giveUp })
   const tap = wantsList(chat) ? new ListTap({ inner, losses, giveUp }) : inner
@@ -360,8 +364,8 @@ function tellHere(ex: Exchange, heard: Heard): void {
 }
 
 function translateWhole(ex: Exchange, chat: ChatRequest, format: FormatName, bytes: Buffer): void {
-  const { status } = ex
-  give(ex, chat.client, answered({ bytes, status, from: format, to: chat.client, asked: askedOf(chat) }))
+  const { client: to, clientTools } = chat
+  give(ex, to, answered({ bytes, status: ex.status, from: format, to, asked: askedOf(chat), clientTools }))
 }
 
 function give(ex: Exchange, client: FormatName, { cost, problem, bytes, lost, status }: Answered): void {

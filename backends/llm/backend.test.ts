@@ -86,16 +86,26 @@ test('when all fail, the client gets the last answer in its own format', async (
   equal(only.asked.length, 2)
 })
 
-test('what a provider cannot be told is refused by name, or dropped where the configuration says so', async (t) => {
+test('what a provider cannot be told is refused by name, or left out, as the configuration says', async (t) => {
   const provider = await models(t)
   const ai = { provider: { anthropic: {}, host: '127.0.0.1', port: provider.port } }
   const asked = { ...ASK, seed: 7, frequency_penalty: 0.5 }
-  const strict = await gateway(t, ai)
-  const refused = await strict.ask('/v1/chat/completions', asked)
-  equal(refused.status, 400)
-  const { error } = (await refused.json()) as { error: { message: string; param: string; type: string } }
-  match(error.message, /^seed: cannot be carried to anthropic/)
-  deepEqual([error.param, error.type, provider.asked.length], ['seed', 'invalid_request_error', 0])
+  // By default only for what changes the meaning: a seed is a hint.
+  for (const [mode, field] of [
+    [{}, 'frequency_penalty'],
+    [{ unsupported: 'tolerant' }, 'frequency_penalty'],
+    [{ unsupported: 'refuse' }, 'seed']
+  ] as const) {
+    const strict = await gateway(t, { ...ai, ...mode })
+    const refused = await strict.ask('/v1/chat/completions', asked)
+    equal(refused.status, 400)
+    const { error } = (await refused.json()) as { error: { message: string; param: string; type: string } }
+    match(error.message, new RegExp(`^${field}: cannot be carried to anthropic`))
+    deepEqual([error.param, error.type, provider.asked.length], [field, 'invalid_request_error', 0])
+  }
+  const tolerant = await gateway(t, ai)
+  const passed = await tolerant.ask('/v1/chat/completions', { ...asked, frequency_penalty: 0 })
+  deepEqual([passed.status, passed.headers.get('x-weir-dropped')], [200, 'seed'])
   const lenient = await gateway(t, { ...ai, unsupported: 'drop' })
   const answer = await lenient.ask('/v1/chat/completions', asked)
   deepEqual([answer.status, answer.headers.get('x-weir-dropped')], [200, 'seed, frequency_penalty'])

@@ -13,7 +13,7 @@ import { clientKeys, NO_KEYS, withoutKey } from './auth/client-key.ts'
 import { choose, retryAfterMs, type Seat, Turn } from './balancer.ts'
 import { type Choice, choiceOf, seatOf } from './choice.ts'
 import type { FormatName } from './conversation.ts'
-import { DROPPED, listOf } from './dropped.ts'
+import { DROPPED, type Dropped, listOf } from './dropped.ts'
 import { Names } from './edits/names.ts'
 import { firstEvent } from './first-event.ts'
 import { FormatError } from './format.ts'
@@ -260,9 +260,10 @@ class Service implements CompiledBackend {
   #lost(state: Attempts, { provider }: Choice, outcome: Outcome): FormatError | null {
     if (outcome instanceof FormatError) return outcome
     const isStrict = state.operation?.isStrict ?? true
-    if (outcome.count > 0 && isStrict && this.#backend.unsupported === 'refuse') {
+    const refused = isStrict ? refusedOf(outcome, this.#backend.unsupported) : null
+    if (refused !== null) {
       const why = `cannot be carried to ${provider.name}: leave it out, or set unsupported: drop`
-      return new FormatError(outcome.fields[0]!, why)
+      return new FormatError(refused, why)
     }
     state.dropped = outcome
     return null
@@ -345,6 +346,12 @@ class Service implements CompiledBackend {
       budget: { percent: 100, minPerSecond: 100 }
     }
   }
+}
+
+/** The field that a request is refused for; null: it is sent without those that are lost. */
+function refusedOf({ fields, changed }: Dropped, unsupported: AiBackend['unsupported']): string | null {
+  if (unsupported === 'drop') return null
+  return unsupported === 'refuse' ? (fields[0] ?? null) : changed
 }
 
 const compile = (backend: AiBackend, context: BackendContext): CompiledBackend => new Service(backend, context)

@@ -5,8 +5,8 @@ import { answers, at, gateway, provider } from './testing/gateway.ts'
 
 const ROUTES = { '/embeddings': 'Embeddings', '*': 'Completions' }
 const CHAT = '/v1/chat/completions'
-/** Anthropic's format has no seed. */
-const SEEDED = { model: 'm1', seed: 1, messages: [{ role: 'user', content: 'Hi' }] }
+/** Anthropic's format has no penalties. */
+const PENALIZED = { model: 'm1', frequency_penalty: 0.5, messages: [{ role: 'user', content: 'Hi' }] }
 const EMBED = { model: 'm1', input: 'Hi' }
 const named = (kind: string, models: Parameters<typeof at>[1]) => ({ name: kind, ...at(kind, models) })
 
@@ -17,12 +17,12 @@ test('of equal providers one is asked that can be told the request', async (t) =
   const { ask } = await gateway(t, { groups, routes: ROUTES })
   for (let i = 0; i < 20; i++) {
     const embedded = await ask('/v1/embeddings', EMBED)
-    deepEqual([(await ask(CHAT, SEEDED)).status, embedded.status], [200, 200])
+    deepEqual([(await ask(CHAT, PENALIZED)).status, embedded.status], [200, 200])
   }
   deepEqual([...new Set(models.asked.map(({ path }) => path))].sort(), [CHAT, '/v1/embeddings'])
   for (const { headers, path, body } of models.asked) {
     equal(headers['anthropic-version'], undefined)
-    if (path === CHAT) deepEqual(body, SEEDED)
+    if (path === CHAT) deepEqual(body, PENALIZED)
   }
 })
 
@@ -31,7 +31,7 @@ test('a provider that comes first and cannot be told the request does not leave 
   const groups = [{ providers: [named('anthropic', models)] }, { providers: [named('openai', models)] }]
   const { ask } = await gateway(t, { groups, routes: ROUTES })
   for (const [path, body, why] of [
-    [CHAT, SEEDED, /^seed: cannot be carried to anthropic/],
+    [CHAT, PENALIZED, /^frequency_penalty: cannot be carried to anthropic/],
     ['/v1/embeddings', EMBED, /^anthropic has no embeddings/]
   ] as const) {
     const refused = await ask(path, body)
@@ -51,11 +51,11 @@ test('when one has failed, those that cannot be told the request are left out', 
   const before = [{ providers: [named('openai', failing)] }, { providers: [named('anthropic', models)] }]
   const last = { providers: [named('custom', models)] }
   const { ask } = await gateway(t, { groups: [...before, last], routes: ROUTES })
-  equal((await ask(CHAT, SEEDED)).status, 200)
+  equal((await ask(CHAT, PENALIZED)).status, 200)
   deepEqual([failing.asked.length, models.asked.length], [1, 1])
-  deepEqual([models.asked[0]!.path, models.asked[0]!.body], [CHAT, SEEDED])
+  deepEqual([models.asked[0]!.path, models.asked[0]!.body], [CHAT, PENALIZED])
   // Where nobody else is left, the request is not to blame.
   const { ask: short } = await gateway(t, { groups: before, routes: ROUTES })
-  equal((await short(CHAT, SEEDED)).status, 503)
+  equal((await short(CHAT, PENALIZED)).status, 503)
   deepEqual([failing.asked.length, models.asked.length], [2, 1])
 })

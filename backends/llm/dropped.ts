@@ -1,6 +1,7 @@
 /** Telling a client what could not be said in its format: names of fields, in a response field or in a comment. */
 
 import type { Part } from './conversation.ts'
+import type { Loss } from './format.ts'
 
 /** Fields that are named. */
 const DROPPED_MAX = 32
@@ -13,16 +14,21 @@ export interface Dropped {
   /** As many as are named. */
   readonly fields: readonly string[]
   readonly count: number
+  /** The first that changes what a request asks for; null: none does. */
+  readonly changed: string | null
 }
 
-export const NONE_DROPPED: Dropped = { fields: [], count: 0 }
+export const NONE_DROPPED: Dropped = { fields: [], count: 0, changed: null }
 
-export function droppedOf(fields: readonly string[]): Dropped {
-  return fields.length === 0 ? NONE_DROPPED : { fields: fields.slice(0, DROPPED_MAX), count: fields.length }
+/** `kinds`: of each field; absent, none changes anything. */
+export function droppedOf(fields: readonly string[], kinds: readonly Loss[] = []): Dropped {
+  if (fields.length === 0) return NONE_DROPPED
+  const changed = fields[kinds.indexOf('meaning')] ?? null
+  return { fields: fields.slice(0, DROPPED_MAX), count: fields.length, changed }
 }
 
 /** Names of JSON fields may hold anything; a header field, or a line, may not. */
-export function listOf({ fields, count }: Dropped): string {
+export function listOf({ fields, count }: Pick<Dropped, 'fields' | 'count'>): string {
   const names = fields.map((field) => field.slice(0, FIELD_CHARS_MAX))
   const text = names.join(', ').replace(/[^\t -~]/g, '?')
   return count > fields.length ? `${text}, and ${count - fields.length} more` : text

@@ -21,17 +21,32 @@ export function reasonOf(error: unknown): string {
   return error instanceof SyntaxError ? error.message : 'it is not what its format allows'
 }
 
+/**
+ * `meaning`: without it the request asks for something else. `harmless`: without it the answer is what was asked for
+ * (tolerance.ts). `carried`: it is said in other words.
+ */
+export type Loss = 'meaning' | 'harmless' | 'carried'
+
 /** What a writer could not say in its format. Nothing is dropped unless it stands here. */
 export class Losses {
-  readonly #fields = new Set<string>()
+  readonly #fields = new Map<string, Loss>()
 
   /** Paths in the client's request, or in the provider's answer, in order, each once. */
   get fields(): string[] {
-    return [...this.#fields]
+    return [...this.#fields.keys()]
   }
 
-  add(field: string): void {
-    this.#fields.add(field)
+  get kinds(): Loss[] {
+    return [...this.#fields.values()]
+  }
+
+  add(field: string, loss: Loss = 'meaning'): void {
+    if (loss === 'meaning' || !this.#fields.has(field)) this.#fields.set(field, loss)
+  }
+
+  /** It is said, and not as the client has said it. */
+  carry(field: string): void {
+    this.add(field, 'carried')
   }
 }
 

@@ -4,6 +4,8 @@ import { replaceRequestBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { AiCaching } from '#engine/ir/snapshot.ts'
 import { decoded as lenient, without, withoutKeys } from './auth/client-key.ts'
+import { carried } from './carried.ts'
+import { type ClientTools, clientToolsOf, NO_CLIENT_TOOLS } from './client-tools.ts'
 import type { Conversation, FormatName, Json, JsonObject } from './conversation.ts'
 import { cached } from './edits/cache.ts'
 import { modelOf } from './edits/edit.ts'
@@ -14,6 +16,7 @@ import { FORMATS } from './matrix.ts'
 import { clientPaths } from './places.ts'
 import type { Provider } from './providers/index.ts'
 import type { Noted } from './said.ts'
+import { changesMeaning, partAt } from './tolerance.ts'
 
 /** Fields of one vendor's clients that mean nothing to another's servers. */
 const VENDOR_FIELDS = /^(?:openai-|anthropic-|x-stainless-|x-goog-|x-amz)/
@@ -38,6 +41,8 @@ export interface ChatRequest {
   readonly isEdited: boolean
   /** Made when the first provider needs another format. */
   conversation: Conversation | null
+  /** What the provider of the attempt that is under way has been told as functions. */
+  clientTools: ClientTools
   /** What the attempt that is under way has answered. */
   noted: Noted | null
 }
@@ -53,7 +58,7 @@ export function readChat(client: FormatName, bytes: Buffer, path: string, query:
   const options = body.stream_options
   const wantsUsage = isObject(options) && options.include_usage === true
   const facts = { client, body, bytes, model, isStreamed, wantsUsage, query }
-  return { ...facts, isEdited: false, conversation: null, noted: null }
+  return { ...facts, isEdited: false, conversation: null, clientTools: NO_CLIENT_TOOLS, noted: null }
 }
 
 /** A name in a path. Throws FormatError. */
@@ -120,6 +125,7 @@ export function writeChat(ex: Exchange, chat: ChatRequest, order: Order): Losses
 export function bodyFor(chat: ChatRequest, order: Order, losses: Losses): JsonObject | null {
   const { provider, format, model, caching } = order
   const isNative = format === chat.client
+  chat.clientTools = NO_CLIENT_TOOLS
   const body = isNative ? nativeBody(chat, format, model) : convertedBody(chat, format, model, losses)
   const marked = caching === null ? body : cached(format, model, body ?? chat.body, caching)
   const sent = provider.adapt === undefined ? marked : provider.adapt(format, marked ?? chat.body)
@@ -217,10 +223,24 @@ function convertedBody(chat: ChatRequest, format: FormatName, model: string, los
   // Where the client names no model, the provider's own does.
   const body = chat.model === '' ? { ...chat.body, model } : chat.body
   chat.conversation ??= FORMATS[chat.client]!.readRequest(body, from)
+  const { conversation } = chat
+  chat.clientTools = clientToolsOf(conversation)
   const lost = new Losses()
-  const written = FORMATS[format]!.writeRequest({ ...chat.conversation, model }, lost)
-  for (const path of clientPaths(lost.fields, chat.conversation, body)) losses.add(path)
+  const written = FORMATS[format]!.writeRequest(carried({ ...conversation, model }, format, lost), lost)
+  tell(lost, conversation, body, losses)
   return written
+}
+
+/** What a writer has lost, by the client's paths, and whether that changes anything. */
+export function tell(lost: Losses, conversation: Conversation, body: JsonObject, losses: Losses): void {
+  const { fields, kinds } = lost
+  if (fields.length === 0) return
+  const client = conversation.rest.format
+  for (const [i, path] of clientPaths(fields, conversation, body).entries()) {
+    const isLost = kinds[i] === 'meaning'
+    const isHarmless = isLost && !changesMeaning(client, path, body, partAt(conversation, fields[i]!))
+    losses.add(path, isHarmless ? 'harmless' : kinds[i]!)
+  }
 }
 
 function writeFields(ex: Exchange, isNative: boolean): void {

@@ -44,7 +44,8 @@ export class Writing {
   #chat(ex: Exchange, state: Attempts, chat: ChatRequest, choice: Choice): Outcome {
     const { sent, order } = draft(chat, choice)
     this.#begin(ex, state, sent, choice, order)
-    return droppedOf(writeChat(ex, sent, order).fields)
+    const { fields, kinds } = writeChat(ex, sent, order)
+    return droppedOf(fields, kinds)
   }
 
   #begin(

@@ -151,8 +151,8 @@ export interface AiBackend {
   readonly routes: readonly { readonly suffix: string; readonly type: AiRouteType }[]
   /** The client's name of a model, or a pattern with one star -> the provider's. */
   readonly modelAliases: Readonly<Record<string, string>>
-  /** What happens to fields that the provider's format cannot say. */
-  readonly unsupported: 'refuse' | 'drop'
+  /** What happens to fields that the provider's format cannot say; `tolerant` refuses what changes the meaning. */
+  readonly unsupported: 'tolerant' | 'refuse' | 'drop'
   /** Of streams: when clients get a comment, and when a provider is given up; milliseconds, 0: never. */
   readonly silence: { readonly keepaliveMs: number; readonly stallMs: number }
   readonly promptGuard: AiGuards

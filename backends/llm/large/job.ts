@@ -3,6 +3,7 @@
  * answer is read and written for a client. Plain data in and out. All of it is what is done with a small one where that
  * is (request.ts, answer.ts).
  */
+import { type ClientTools, NO_CLIENT_TOOLS, withOwnCalls } from '#backends/llm/client-tools.ts'
 import type { ChatEvent, FormatName, JsonObject, Usage } from '#backends/llm/conversation.ts'
 import { disguisedError } from '#backends/llm/disguised.ts'
 import { draft, type Recipe, writerOf } from '#backends/llm/draft.ts'
@@ -53,6 +54,8 @@ export interface AnswerJob {
   readonly from: FormatName
   readonly to: FormatName
   readonly asked: Asked
+  /** What the provider has been told as functions. */
+  readonly clientTools: ClientTools
 }
 
 /** As AnswerJob, to what is no chat. */
@@ -77,6 +80,7 @@ export interface Facts {
   readonly wantsUsage: boolean
   readonly isEdited: boolean
   readonly order: { readonly format: FormatName; readonly model: string }
+  readonly clientTools: ClientTools
 }
 
 /** The body has to be told (again). */
@@ -202,10 +206,13 @@ function written(bytes: Buffer, { client, path, query, recipe }: RequestJob): Ma
     isUnreadable = false
     const { sent, order } = draft(chat, writerOf(recipe))
     const { model, isStreamed, wantsUsage, isEdited } = sent
-    facts = { model, isStreamed, wantsUsage, isEdited, order: { format: order.format, model: order.model } }
+    const told = { format: order.format, model: order.model }
+    facts = { model, isStreamed, wantsUsage, isEdited, order: told, clientTools: NO_CLIENT_TOOLS }
     const losses = new Losses()
     const body = bodyFor(sent, order, losses)
-    return { kind: 'written', facts, bytes: body === null ? null : jsonBytes(body), lost: droppedOf(losses.fields) }
+    facts = { ...facts, clientTools: sent.clientTools }
+    const lost = droppedOf(losses.fields, losses.kinds)
+    return { kind: 'written', facts, bytes: body === null ? null : jsonBytes(body), lost }
   } catch (error) {
     return refusal(error, isUnreadable, facts)
   }
@@ -239,7 +246,7 @@ function refusal(error: unknown, isUnreadable: boolean, facts: Facts | null): Re
 const SILENT: Answered = { kind: 'answered', cost: null, bytes: null, lost: NONE_DROPPED, problem: null, status: null }
 
 /** Also of a small answer, where that is. */
-export function answered({ bytes, status, from, to, asked }: Omit<AnswerJob, 'kind'>): Answered {
+export function answered({ bytes, status, from, to, asked, clientTools }: Omit<AnswerJob, 'kind'>): Answered {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
   const [reader, writer] = [FORMATS[from]!, FORMATS[to]!]
   if (status >= 300) return { ...SILENT, bytes: jsonBytes(writer.writeError(reader.readError(status, text))) }
@@ -253,7 +260,8 @@ export function answered({ bytes, status, from, to, asked }: Omit<AnswerJob, 'ki
     const { usage, model, serviceTier } = answer
     cost = { usage, model, serviceTier }
     const losses = new Losses()
-    const body = jsonBytes(writer.writeAnswer(answer, asked, losses))
+    const own = withOwnCalls(answer, clientTools, to)
+    const body = jsonBytes(writer.writeAnswer(own, asked, losses))
     return { ...SILENT, cost, bytes: body, lost: droppedOf(losses.fields) }
   } catch (error) {
     // It is owed also when the rest cannot be read, or be written.

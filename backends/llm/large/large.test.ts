@@ -29,6 +29,8 @@ const both = (models: Models) => ({
   groups: [{ providers: ['openai', 'anthropic'].map((kind) => at(kind, models, { name: kind })) }]
 })
 
+const CUSTOM = ',"tools":[{"type":"custom","custom":{"name":"patch"}}]'
+
 const CASES: readonly Case[] = [
   { name: 'as it came', ai: openai(), body: chat() },
   {
@@ -45,9 +47,12 @@ const CASES: readonly Case[] = [
   { name: 'streamed: usage is asked for', ai: openai(), body: chat(',"stream":true') },
   { name: 'streamed to another format', ai: anthropic(), body: chat(',"stream":true') },
   { name: 'to another format', ai: anthropic(), body: chat(',"max_tokens":7,"temperature":0.5') },
-  { name: 'with a field that cannot be carried', ai: anthropic(), body: chat(',"seed":1') },
+  { name: 'with a field that cannot be carried', ai: anthropic(), body: chat(',"n":2') },
+  { name: 'with a hint that cannot be carried', ai: anthropic(), body: chat(',"seed":1') },
+  { name: 'with a tool of the client', ai: anthropic(), body: chat(CUSTOM) },
+  { name: 'streamed, with a tool of the client', ai: anthropic(), body: chat(`,"stream":true${CUSTOM}`) },
   { name: 'with a field that is dropped', ai: anthropic({ unsupported: 'drop' }), body: chat(',"seed":1') },
-  { name: 'with a field that one of two can be told', ai: both, body: chat(',"seed":1') },
+  { name: 'with a field that one of two can be told', ai: both, body: chat(',"n":2') },
   {
     name: 'edited',
     ai: openai({

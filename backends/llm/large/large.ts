@@ -2,6 +2,7 @@
  * Large bodies: they are read and written in the offload pool, because that would hold the event loop for longer than
  * 5 ms (docs/design/030-large-bodies.md), and this thread knows of them only what it is told.
  */
+import { type ClientTools, NO_CLIENT_TOOLS } from '#backends/llm/client-tools.ts'
 import type { Conversation, FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import { edited } from '#backends/llm/edits/edit.ts'
 import { type ChatRequest, readChat } from '#backends/llm/request.ts'
@@ -59,6 +60,7 @@ export class LargeRequest implements ChatRequest {
   readonly wantsUsage: boolean
   readonly isEdited: boolean
   conversation: Conversation | null = null
+  clientTools: ClientTools
   noted: Noted | null = null
   readonly #edit: Edit | null
   #body: JsonObject | null = null
@@ -77,6 +79,7 @@ export class LargeRequest implements ChatRequest {
     this.isStreamed = facts?.isStreamed ?? false
     this.wantsUsage = facts?.wantsUsage ?? false
     this.isEdited = facts?.isEdited ?? false
+    this.clientTools = facts?.clientTools ?? NO_CLIENT_TOOLS
     this.#edit = edits === null || facts === null ? null : { edits, spoken: facts.order.format }
   }
 

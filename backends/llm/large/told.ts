@@ -1,4 +1,5 @@
 /** What expressions read of a large request or answer, in the thread that runs them: the other end of content.ts. */
+import { NO_CLIENT_TOOLS } from '#backends/llm/client-tools.ts'
 import type { ChatRequest } from '#backends/llm/request.ts'
 import { Noted } from '#backends/llm/said.ts'
 import type { ModelContent } from '#engine/contract/model-use.ts'
@@ -24,11 +25,11 @@ export function toldContent({ large, small, whole, streamed }: ContentArgument):
 function largeOf({ id, bytes, client, path, query, model, isStreamed, edit }: LargeData): ChatRequest {
   const body = bodies.take({ id, bytes })!
   const order = { format: edit?.spoken ?? client, model }
-  const facts = { model, isStreamed, wantsUsage: false, isEdited: false, order }
+  const facts = { model, isStreamed, wantsUsage: false, isEdited: false, order, clientTools: NO_CLIENT_TOOLS }
   return new LargeRequest({ client, bytes: body, path, query }, facts, edit?.edits ?? null)
 }
 
 function chatOf(data: SmallData): ChatRequest {
   const unasked = { bytes: Buffer.alloc(0), wantsUsage: false, query: '', isEdited: false }
-  return { ...data, ...unasked, conversation: null, noted: null }
+  return { ...data, ...unasked, conversation: null, clientTools: NO_CLIENT_TOOLS, noted: null }
 }

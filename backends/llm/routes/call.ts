@@ -5,9 +5,11 @@
 import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import type { Writer } from '#backends/llm/draft.ts'
 import { droppedOf } from '#backends/llm/dropped.ts'
+import type { Loss } from '#backends/llm/format.ts'
 import { LARGE_BYTES } from '#backends/llm/large/large.ts'
 import type { Provider } from '#backends/llm/providers/index.ts'
 import { address } from '#backends/llm/request.ts'
+import { changesMeaning } from '#backends/llm/tolerance.ts'
 import { replaceRequestBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { bufferOf, jsonBytes } from '#engine/kit/shared-bytes.ts'
@@ -70,7 +72,8 @@ export function readCall(call: Call): ReadCall {
 /** Throws FormatError; RangeError when it is nested too deeply. */
 export function printCall(read: ReadCall, to: Writer): PrintedCall {
   const { body, lost, ...rest } = read.draft(to)
-  return { ...rest, lost: droppedOf(lost), bytes: body === null ? null : jsonBytes(body) }
+  const kinds = lost.map((path): Loss => (changesMeaning('embeddings', path, {}, null) ? 'meaning' : 'harmless'))
+  return { ...rest, lost: droppedOf(lost, kinds), bytes: body === null ? null : jsonBytes(body) }
 }
 
 /** Makes ex the request that printCall, here or elsewhere, has made of `call`. */

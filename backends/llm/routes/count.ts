@@ -3,6 +3,7 @@
  * Sources: Anthropic, "Count tokens in a Message"; ai.google.dev, "Counting tokens"; OpenAI, "Get input token counts"
  * (responses); Amazon Bedrock, "CountTokens"; Google Cloud, "Count tokens for Claude models".
  */
+import { carried } from '#backends/llm/carried.ts'
 import type { Conversation, Json, JsonObject } from '#backends/llm/conversation.ts'
 import type { Writer } from '#backends/llm/draft.ts'
 import { modelOf } from '#backends/llm/edits/edit.ts'
@@ -106,7 +107,7 @@ export class Count implements ReadCall {
 
   #converted(format: Counting, model: string, prompt: AiPrompt | null, losses: Losses): JsonObject {
     const said = this.#conversation(prompt)
-    const written = FORMATS[format]!.writeRequest({ ...said, model }, losses)
+    const written = FORMATS[format]!.writeRequest(carried({ ...said, model }, format, losses), losses)
     const entries = COUNTED[format].flatMap((name) => (written[name] === undefined ? [] : [[name, written[name]]]))
     const counted = Object.fromEntries(entries) as JsonObject
     if (format === 'gemini') return { generateContentRequest: { model: `models/${model}`, ...counted } }

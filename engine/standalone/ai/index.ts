@@ -29,9 +29,11 @@ export const aiSchema = () =>
       routes: routes().optional(),
       ...edits(),
       unsupported: z
-        .enum(['refuse', 'drop'])
+        .enum(['tolerant', 'refuse', 'drop'])
         .optional()
-        .describe('What happens to fields that the provider cannot be told. Default refuse: 400 that names them.'),
+        .describe(
+          'Fields that the provider cannot be told. Default tolerant: 400 that names what changes the meaning, the rest is left out. refuse: 400. drop: left out.'
+        ),
       streams: streams().optional(),
       ...misplacedKeys('belongs into the provider, or beside ai', ['policies', 'auth']),
       promptGuard: promptGuard().optional().describe('What may not be asked or answered: masked or rejected.')
@@ -87,7 +89,7 @@ export function translateAi(
     ),
     routes: translateRoutes(file.routes ?? ai.routes ?? {}),
     modelAliases: changes.modelAliases ?? {},
-    unsupported: file.unsupported ?? 'refuse',
+    unsupported: file.unsupported ?? 'tolerant',
     silence: silenceOf(file.streams),
     promptGuard: translateGuards(file.promptGuard ?? ai.promptGuard),
     policies

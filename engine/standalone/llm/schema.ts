@@ -204,9 +204,11 @@ export const llmSchema = <T extends ZodType>(policySets: T) =>
       policies: policySets.optional().describe('For all requests of the port.'),
       promptGuard: promptGuard().optional().describe('What may not be asked or answered, of all models.'),
       unsupported: z
-        .enum(['refuse', 'drop'])
+        .enum(['tolerant', 'refuse', 'drop'])
         .optional()
-        .describe('What happens to fields that a provider cannot be told. Default refuse: 400 that names them.'),
+        .describe(
+          'Fields that a provider cannot be told. Default tolerant: 400 that names what changes the meaning, the rest is left out. refuse: 400. drop: left out.'
+        ),
       ...refusedKeys('llm setting', ['gateways', 'tls'])
     })
     .check(
@@ -226,7 +228,7 @@ export interface LlmFile {
   readonly virtualModels?: readonly LlmVirtual[] | undefined
   readonly modelAliases?: Readonly<Record<string, string>> | undefined
   readonly promptGuard?: FileGuards | undefined
-  readonly unsupported?: 'refuse' | 'drop' | undefined
+  readonly unsupported?: 'tolerant' | 'refuse' | 'drop' | undefined
 }
 
 export type LlmChoice =

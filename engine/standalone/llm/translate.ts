@@ -49,7 +49,7 @@ export function llmBackend(file: LlmFile, policies: PolicySet, transport?: Backe
     routes: ROUTES,
     // A name that only stands for another is not what a provider knows.
     modelAliases: file.modelAliases ?? {},
-    unsupported: file.unsupported ?? 'refuse',
+    unsupported: file.unsupported ?? 'tolerant',
     silence: silenceOf(),
     promptGuard: guardsOf(file, models),
     policies: {}

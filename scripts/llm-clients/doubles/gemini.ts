@@ -29,11 +29,11 @@ const DECLARATION = s.object({
   responseJsonSchema: s.map,
   behavior: s.text
 })
-const DATA = { 'mimeType!': MEDIA, displayName: s.text }
+const DATA = { 'mimeType!': MEDIA }
 const PART_KINDS = {
   text: s.text,
   inlineData: s.object({ ...DATA, 'data!': s.text }),
-  fileData: s.object({ mimeType: MEDIA, 'fileUri!': s.text, displayName: s.text }),
+  fileData: s.object({ mimeType: MEDIA, 'fileUri!': s.text }),
   functionCall: s.object({ id: s.text, 'name!': s.text, args: s.map }),
   functionResponse: s.object({ id: s.text, 'name!': s.text, 'response!': s.map, parts: s.list(s.map) })
 }
@@ -127,9 +127,33 @@ function answerOf(parts: readonly Body[], reason: string | null, path: string): 
   return { candidates, usageMetadata: USAGE, modelVersion, responseId: 'r0BVaZ' }
 }
 
+/** What the caller names as it likes. */
+const FREE: ReadonlySet<string> = new Set([
+  'args',
+  'response',
+  'parametersJsonSchema',
+  'properties',
+  'responseJsonSchema'
+])
+
+/** Names may be written in snake case too, as some clients do (ProtoJSON). */
+function camel(value: Body): Body {
+  if (Array.isArray(value)) return value.map(camel)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).map(([name, one]) => {
+    const own = name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+    return [own, FREE.has(own) ? one : camel(one)]
+  })
+  return Object.fromEntries(entries)
+}
+
 export const gemini: Double = {
-  refuses: (body, path) => s.faultOf(BODY, body) ?? orderOf(body, path.includes('gemini-3')),
-  facts: (body, path) => {
+  refuses: (given, path) => {
+    const body = camel(given)
+    return s.faultOf(BODY, body) ?? orderOf(body, path.includes('gemini-3'))
+  },
+  facts: (given, path) => {
+    const body = camel(given)
     const calling = body.toolConfig?.functionCallingConfig
     return {
       tools: (body.tools ?? []).flatMap((tool: Body) =>

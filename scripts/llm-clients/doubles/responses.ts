@@ -8,7 +8,7 @@ const CALL_ID = s.matching(/^.{1,64}$/)
 const own = (prefix: string) => ({ id: s.matching(new RegExp(`^${prefix}_`)), status: s.text })
 const CONTENT = s.tagged('type', {
   input_text: { 'text!': s.text },
-  output_text: { 'text!': s.text, annotations: s.list(s.anything), logprobs: s.list(s.anything) },
+  output_text: { 'text!': s.text, parsed: s.anything, annotations: s.list(s.anything), logprobs: s.list(s.anything) },
   refusal: { 'refusal!': s.text },
   input_image: { image_url: s.matching(/^(?:https?:|data:image\/)/), file_id: s.text, detail: s.text },
   input_file: { file_data: s.matching(/^data:/), file_id: s.text, file_url: s.text, filename: s.text, detail: s.text }

@@ -86,7 +86,8 @@ export const either =
     for (const check of checks) {
       const found: string[] = []
       check(value, at, found)
-      if (least === null || found.length < least.length) least = found
+      // The longer forms stand behind the shorter.
+      if (least === null || found.length <= least.length) least = found
     }
     for (const fault of least ?? []) faults.push(fault)
   }

@@ -123,7 +123,7 @@ function writeResult(part: ToolResultPart, index: number, at: string, shown: Pla
 }
 
 /** Tool messages have no field that says so: the text does. */
-function asError(content: readonly Part[]): Part[] {
+export function asError(content: readonly Part[]): Part[] {
   const [first, ...others] = content
   if (first?.kind === 'text') {
     const says = first.text.slice(0, 5).toLowerCase() === 'error'

@@ -124,9 +124,13 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['webm', 'video/webm']
 ])
 
-/** Null when only another provider knows the file. */
+/**
+ * Null when only another provider knows the file. What files of other formats are called is left out: Google AI refuses
+ * the name that Vertex AI takes.
+ */
 function writeMedia(part: MediaPart, path: string, writer: PartsWriter): Writable | null {
-  const { source, mediaType, name } = part
+  const { source, mediaType } = part
+  const name = writer.isGemini || !writer.isForProvider ? part.name : null
   if (part.detail !== null && part.detail !== 'auto') writer.losses.add(`${path}.detail`)
   if (source.kind === 'base64')
     return { inlineData: compact({ mimeType: mediaType, data: source.data, displayName: name }) }

@@ -45,7 +45,7 @@ function writeTurns(conversation: Conversation, isGemini: boolean, losses: Losse
   const writer: PartsWriter = { isForProvider: true, isGemini, format, losses, names: new Map() }
   const contents: { role: string; parts: Writable[] }[] = []
   for (const [i, turn] of conversation.turns.entries()) {
-    if (turn.role === 'system') losses.add(`${turnPath(format, i)}.role`)
+    if (turn.role === 'system' && turn.parts.length > 0) losses.add(`${turnPath(format, i)}.role`)
     const role = turn.role === 'assistant' ? 'model' : 'user'
     const last = contents[contents.length - 1]
     // Results of parallel calls are wanted in one content, and other formats send one turn for each.

@@ -4,9 +4,10 @@ import { budgetWithin, effortOf } from '#backends/llm/effort.ts'
 import { compact } from '#backends/llm/fields.ts'
 import type { ChatFormat, Losses } from '#backends/llm/format.ts'
 import { cacheMark, shortened, writeBlock, writePlain } from './blocks-write.ts'
-import { maxTokensOf, takesSampling, takesSystemTurns, thinkingOf } from './model.ts'
+import { maxTokensOf, takesSampling, thinkingOf } from './model.ts'
 import { partPath, pathOf, turnPath } from './paths.ts'
 import { RestWriter, type Writable } from './rest.ts'
+import { isSystemTaken } from './system-turns.ts'
 
 interface Scene {
   readonly conversation: Conversation
@@ -78,13 +79,11 @@ function ownMessages(scene: Scene): Json {
 function foreignMessages(scene: Scene): Json {
   const { turns } = scene.conversation
   const messages: { role: Turn['role']; results: Json[]; others: Json[] }[] = []
-  let isTaken = false
   for (let i = 0; i < turns.length; i++) {
     const turn = turns[i]!
-    // Told once for all in a row.
-    if (turn.role === 'system' && turns[i - 1]?.role !== 'system') isTaken = isSystemTaken(scene, i)
-    if (turn.role === 'system' && !isTaken) {
-      scene.losses.add(turnPath(scene.from, i))
+    if (turn.role === 'system' && !isSystemTaken(scene.conversation, i)) {
+      // What there was of text has been moved (carried.ts).
+      if (turn.parts.length > 0) scene.losses.add(turnPath(scene.from, i))
       continue
     }
     const results: Json[] = []
@@ -112,18 +111,6 @@ function foreignBlock(part: Part, role: Turn['role'], lossPath: string, list: Js
   if (isSaid) return writeBlock(part, lossPath, lossPath, list, scene)
   scene.losses.add(lossPath)
   return null
-}
-
-/**
- * A system message must follow the user's and precede the assistant's, or be the last; older models take none
- * ("Mid-conversation system messages"). `i`: the first of those in a row.
- */
-function isSystemTaken(scene: Scene, i: number): boolean {
-  const { model, turns } = scene.conversation
-  if (!takesSystemTurns(model)) return false
-  let after = i + 1
-  while (turns[after]?.role === 'system') after++
-  return turns[i - 1]?.role === 'user' && (turns[after]?.role ?? 'assistant') === 'assistant'
 }
 
 function writeTools(scene: Scene): Json {
