@@ -146,9 +146,13 @@ const ROWS: Table = {
     ]
   ],
   'LogTracingAttributes.add: min 1; name ShortString, expression CELExpression, both required': [
-    [add(attribute(letters(256))), add(attribute('a', cel(16_384))), add(...names(64).map((name) => attribute(name)))],
     [
-      [add(), 'accessLog.attributes.add: must have 1 to 64 entries'],
+      add(attribute(letters(256))),
+      add(attribute('a', cel(16_384))),
+      add(...names(1024).map((name) => attribute(name)))
+    ],
+    [
+      [add(), 'accessLog.attributes.add: must have 1 to 4096 entries'],
       [add({ expression: '1' }), 'accessLog.attributes.add[0].name: is required'],
       [add({ name: 'a' }), 'accessLog.attributes.add[0].expression: is required'],
       [add(attribute('')), 'accessLog.attributes.add[0].name: must not be empty'],

@@ -292,7 +292,7 @@ const TRAFFIC: Table = {
     [
       [{ authorization: {} }, 'authorization: must have exactly one of policy, rules'],
       [{ authorization: { policy: {} } }, 'authorization.policy.matchExpressions: is required'],
-      [allow([]), 'authorization.policy.matchExpressions: must have 1 to 64 entries'],
+      [allow([]), 'authorization.policy.matchExpressions: must have 1 to 4096 entries'],
       [allow(['true', '']), 'authorization.policy.matchExpressions[1]: must not be empty'],
       [allow([cel(16_385)]), 'authorization.policy.matchExpressions[0]: must have at most 16384 characters'],
       [allow(['1']), 'authorization.policy.matchExpressions[0]: expression 1:1'],

@@ -19,9 +19,12 @@ export const says =
   (issue: { readonly input?: unknown }): string | undefined =>
     issue.input === undefined ? undefined : message
 
-/** The message of a key that is no text. */
-export function keyMissing({ input }: { readonly input?: unknown }): string | undefined {
-  if (input === undefined) return undefined
+/** Entries of a list for which the specification has no bound: more than anybody writes by hand. */
+export const ENTRIES_MAX = 4096
+
+/** The message of a key that is no text; of a text that is no key, its checks say what is wrong with it. */
+export function keyMissing({ code, input }: { readonly code?: string; readonly input?: unknown }): string | undefined {
+  if (input === undefined || (code !== undefined && code !== 'invalid_type')) return undefined
   if (input === null) return 'is empty: nothing stands here, or the variable that it names has no value'
   return 'must be text: $NAME takes it from the environment'
 }

@@ -2,6 +2,7 @@
 import type { Policy, Sources } from '#engine/contract/policy.ts'
 import type { PolicyPhases, PolicySet } from '#engine/ir/snapshot.ts'
 import { list, refused, type ZodType, z } from '#engine/schema/schema.ts'
+import { together } from '#engine/schema/together.ts'
 import { modelPolicies } from './ai/policies.ts'
 import { transportPolicies } from './backend-policies/index.ts'
 import { httpPolicies } from './http/policies.ts'
@@ -54,8 +55,16 @@ export function policySchema(policies: readonly Policy[], attachment: Attachment
   const ofBackends = { ...modelPolicies(), ...mcpPolicies(), ...transportPolicies(), ...httpPolicies() }
   for (const [name, schema] of Object.entries(ofBackends)) shape[name] ??= schema
   for (const name of KNOWN_NAMES) shape[name] ??= refused(`policy '${name}'`)
-  return z.strictObject(shape)
+  const set = z.strictObject(shape)
+  return attachment === 'route' ? set : set.check(notEmpty).meta({ minProperties: 1 })
 }
+
+/** Spec 2.3, policies: what says nothing is a mistake, and probably a wrong indentation. */
+const notEmpty = together<object>([], ({ value, issues }) => {
+  if (Object.keys(value).length > 0) return
+  const message = 'must have at least one of tcp, tls, http, auth, mcpAuthorization, ai'
+  issues.push({ code: 'custom', message, input: value })
+})
 
 /** Spec 2.6, Traffic. That a route cannot have PreRouting is said by check-policies.ts. */
 const phase = () =>

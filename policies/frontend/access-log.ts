@@ -12,11 +12,10 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Compiled } from '#engine/contract/filter.ts'
 import type { CompileContext, Policy } from '#engine/contract/policy.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
-import { list, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
+import { ENTRIES_MAX, list, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 
 /** The spec sets no upper bound for what is added; 64 is that of its maps. */
-const ADDED_MAX = 64
 const REMOVED_MAX = 32
 
 /** In the order of the line; the first three are not for the configuration to change. */
@@ -76,8 +75,8 @@ const addedMap = () =>
     .record(z.string(), logExpression('any'))
     .superRefine((map, context) => {
       const names = Object.keys(map)
-      if (names.length < 1 || names.length > ADDED_MAX) {
-        context.addIssue({ code: 'custom', message: `must have 1 to ${ADDED_MAX} entries` })
+      if (names.length < 1 || names.length > ENTRIES_MAX) {
+        context.addIssue({ code: 'custom', message: `must have 1 to ${ENTRIES_MAX} entries` })
       }
       for (const name of names) {
         const problem = NAME.safeParse(name).error?.issues[0]
@@ -87,14 +86,18 @@ const addedMap = () =>
     .transform((map): readonly Attribute[] =>
       Object.entries(map).map(([name, source]) => ({ name, expression: source }))
     )
-    .meta({ minProperties: 1, maxProperties: ADDED_MAX })
+    .meta({ minProperties: 1, maxProperties: ENTRIES_MAX })
 
 /** `attributes.add` of the resource. */
 const addedList = () =>
-  list(z.strictObject({ name: attributeName(), expression: logExpression('any') }), 1, ADDED_MAX).superRefine(
+  list(z.strictObject({ name: attributeName(), expression: logExpression('any') }), 1, ENTRIES_MAX).superRefine(
     (added, context) => {
+      const seen = new Set<string>()
       added.forEach(({ name }, i) => {
-        if (added.findIndex((other) => other.name === name) === i) return
+        if (!seen.has(name)) {
+          seen.add(name)
+          return
+        }
         context.addIssue({ code: 'custom', path: [i, 'name'], message: `there is already a field "${name}"` })
       })
     }

@@ -83,7 +83,7 @@ test('mistakes are named with their place', () => {
   assert.deepEqual(problemsOf(authorization, { action: 'Deny', rules: ['true'] }), [
     'action: belongs to policy: each of the rules says its own'
   ])
-  assert.deepEqual(problemsOf(authorization, { rules: [] }), ['rules: must have 1 to 64 entries'])
+  assert.deepEqual(problemsOf(authorization, { rules: [] }), ['rules: must have 1 to 4096 entries'])
   assert.match(
     problemsOf(authorization, { rules: ['request.pth == "/"'] })[0]!,
     /^rules\.0.*1:9: .*did you mean "path"/s

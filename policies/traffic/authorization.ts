@@ -11,7 +11,7 @@ import { CONTINUE, type Compiled, type Hook } from '#engine/contract/filter.ts'
 import type { CompileContext, Policy } from '#engine/contract/policy.ts'
 import { refuse } from '#engine/contract/refuse.ts'
 import { oneOf } from '#engine/schema/choice.ts'
-import { list, says, z } from '#engine/schema/schema.ts'
+import { ENTRIES_MAX, list, says, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 
 type Action = 'Allow' | 'Deny' | 'Require'
@@ -21,9 +21,6 @@ interface Rule {
   readonly action: Action
   readonly expressions: readonly string[]
 }
-
-/** The spec sets no upper bound; 64 is that of its other lists of rules. */
-const RULES_MAX = 64
 
 const condition = () => expression(REQUEST_ROOTS, 'bool')
 
@@ -39,8 +36,8 @@ const rule = () =>
 
 const schema = oneOf(
   {
-    policy: z.strictObject({ matchExpressions: list(condition(), 1, RULES_MAX) }).optional(),
-    rules: list(rule(), 1, RULES_MAX).optional()
+    policy: z.strictObject({ matchExpressions: list(condition(), 1, ENTRIES_MAX) }).optional(),
+    rules: list(rule(), 1, ENTRIES_MAX).optional()
   },
   { action: z.enum(['Allow', 'Deny', 'Require']).optional() }
 )

@@ -1,14 +1,12 @@
 /** How requests of models are changed (spec 2.6, BackendAI: all but guards and routes). */
 import type { AiBackend, AiEdits, AiField, AiMessage } from '#engine/ir/snapshot.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
-import { list, says, shortString, whole, z } from '#engine/schema/schema.ts'
+import { ENTRIES_MAX, list, says, shortString, whole, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
 
 /** Spec 2.6. */
 const FIELDS_MAX = 64
 const ALIASES_MAX = 64
-/** Spec section 8 bounds lists without a bound of their own with 64. */
-const MESSAGES_MAX = 64
 const CONTENT_MAX = 1_048_576
 
 const ROLES = ['system', 'developer', 'user', 'assistant'] as const
@@ -41,7 +39,7 @@ const messages = () =>
       content: z.string().min(1, 'must not be empty').max(CONTENT_MAX)
     }),
     1,
-    MESSAGES_MAX
+    ENTRIES_MAX
   )
 
 /** The star of a pattern is at one of its ends. */

@@ -5,15 +5,13 @@ import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { headerName, path, regexSource } from '#engine/schema/http.ts'
 import { host, port, target } from '#engine/schema/net.ts'
-import { list, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
+import { ENTRIES_MAX, list, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 import { keyOnly } from './auth.ts'
 import { tls } from './tls.ts'
 
 /** Spec section 8. */
 const GUARDS_MAX = 8
-const MATCHES_MAX = 64
-const HEADERS_MAX = 64
 const MESSAGE_MAX = 16_384
 const TIMEOUT_MS = 10_000
 
@@ -32,7 +30,7 @@ const regex = () =>
   z
     .strictObject({
       builtins: list(z.enum(BUILTIN_NAMES), 1, BUILTIN_NAMES.length).optional(),
-      matches: list(regexSource(), 1, MATCHES_MAX).optional().describe('Expressions in RE2 syntax.'),
+      matches: list(regexSource(), 1, ENTRIES_MAX).optional().describe('Expressions in RE2 syntax.'),
       action: z.enum(['Mask', 'Reject']).optional().describe('Of requests; answers are always masked. Default Mask.')
     })
     .refine(({ builtins, matches }) => builtins !== undefined || matches !== undefined, {
@@ -62,7 +60,7 @@ const webhook = () =>
     backend: z
       .strictObject({ host: target().refine(({ unixPath }) => unixPath === null, 'must not be a unix socket') })
       .describe('Where it is: "host:port".'),
-    forwardHeaderMatches: list(headerMatch(), 1, HEADERS_MAX)
+    forwardHeaderMatches: list(headerMatch(), 1, ENTRIES_MAX)
       .optional()
       .describe("The client's header fields that are sent along."),
     ...failing,

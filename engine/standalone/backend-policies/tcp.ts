@@ -5,12 +5,16 @@ import { duration } from '#engine/schema/duration.ts'
 import { refusedKeys, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
 
+/** Spec 2.6, Keepalive. */
+const KEEPALIVE_MS = 180_000
+
 /** Node lets a program set the idle time only; retries and interval are refused, not ignored. */
 const keepalive = () =>
   z.strictObject({
     time: duration()
       .refine((ms) => ms === 0 || ms >= 1000, 'must be 0s or at least 1s, the unit of TCP keepalive')
-      .describe('Idle time before the first probe; 0s sends none.'),
+      .optional()
+      .describe('Idle time before the first probe; 0s sends none. Default 180s.'),
     ...refusedKeys('TCP setting', ['enabled', 'retries', 'interval'])
   })
 
@@ -42,6 +46,7 @@ export const backendTcp = () => SCHEMA
 export type FileTcp = z.output<typeof SCHEMA>
 
 export function tcpOf(file: FileTcp): BackendTcp {
-  const { time = null } = file.keepalives ?? file.keepalive ?? {}
-  return { connectTimeoutMs: file.connectTimeout ?? null, keepaliveMs: time, proxyProtocol: file.proxyProtocol ?? null }
+  const probes = file.keepalives ?? file.keepalive
+  const keepaliveMs = probes === undefined ? null : (probes.time ?? KEEPALIVE_MS)
+  return { connectTimeoutMs: file.connectTimeout ?? null, keepaliveMs, proxyProtocol: file.proxyProtocol ?? null }
 }

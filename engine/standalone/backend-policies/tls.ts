@@ -21,6 +21,18 @@ const TWINS = [
 const OF_RESOURCES = 'is for resources of Kubernetes: a file has'
 
 const serverName = () => host().refine((name) => isIP(name) === 0, 'must be a name: SNI has no addresses (RFC 6066)')
+/** Spec 2.1, SNI. */
+const SNI_CHARS_MAX = 253
+const SNI = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/
+const sni = () =>
+  z
+    .string()
+    .min(1, 'must not be empty')
+    .max(SNI_CHARS_MAX, `must have at most ${SNI_CHARS_MAX} characters`)
+    .refine((name) => name === '' || name.length > SNI_CHARS_MAX || SNI.test(name), {
+      error: 'must be a host name: labels of lower-case letters, digits and "-", with dots between them'
+    })
+    .refine((name) => isIP(name) === 0, 'must be a name: SNI has no addresses (RFC 6066)')
 const altName = () =>
   shortString().regex(
     /^(?:[a-z][a-z0-9+.-]*:\/\/[!-~]+|[A-Za-z0-9_.:-]+)$/i,
@@ -34,7 +46,7 @@ const SCHEMA = z
     key: longString().optional().describe('File with the key of cert (PEM).'),
     root: longString().optional().describe("File with the authorities that are trusted (PEM). Default: the system's."),
     hostname: serverName().optional().describe("In SNI and in the certificate. Default: the destination's host."),
-    sni: serverName().optional().describe('Another name of hostname.'),
+    sni: sni().optional().describe('Another name of hostname.'),
     insecure: z.boolean().optional().describe('Nothing of the certificate is verified. As insecureSkipVerify: All.'),
     insecureHost: z.boolean().optional().describe('Its name is not. As insecureSkipVerify: Hostname.'),
     insecureSkipVerify: z.enum(['All', 'Hostname']).optional().describe('What of the certificate is not verified.'),

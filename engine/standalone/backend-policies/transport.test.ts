@@ -175,7 +175,7 @@ test('what contradicts itself, or reaches nothing, is a mistake', () => {
 test('PROXY headers are for plain servers of binds that know the ports of clients', () => {
   const header = '{ tcp: { proxyProtocol: v2 } }'
   const servers = '{ backends: [{ host: "a:1" }, { dynamic: {} }] }'
-  const ai = (own = '{}', provider = '{ tls: {} }') =>
+  const ai = (own = '{ tls: {} }', provider = '{ tls: {} }') =>
     `{ backends: [{ policies: ${own}, ai: { provider: { openai: {}, policies: ${provider} } } }] }`
   const made = backendsOf(listener(servers, '{}', header))
   assert.deepEqual(
@@ -190,7 +190,7 @@ test('PROXY headers are for plain servers of binds that know the ports of client
     [listener(ai(), header), `3 ${at}.policies.tcp.proxyProtocol: ${SERVERS}, and there is none below`],
     [listener(ai(header)), `3 ${AT}.tcp.proxyProtocol: ${SERVERS}, and this one is none`],
     [
-      listener(ai('{}', header)),
+      listener(ai(undefined, header)),
       `3 ${AT.replace('policies', 'ai.provider.policies')}.tcp.proxyProtocol: ${SERVERS}, and this one is none`
     ],
     [

@@ -3,11 +3,10 @@ import { MCP_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
 import type { McpRules } from '#engine/ir/snapshot.ts'
 import { oneOf } from '#engine/schema/choice.ts'
-import { list, says, z } from '#engine/schema/schema.ts'
+import { ENTRIES_MAX, list, says, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 
 /** A rule for each of a hundred tools of ten targets. */
-const RULES_MAX = 1024
 
 const condition = () => expression(MCP_ROOTS, 'bool')
 
@@ -24,11 +23,11 @@ const rule = () =>
 export const mcpRules = () =>
   oneOf(
     {
-      rules: list(rule(), 0, RULES_MAX)
+      rules: list(rule(), 0, ENTRIES_MAX)
         .optional()
         .describe('What one of them is true for is listed and may be used. None: everything.'),
       policy: z
-        .strictObject({ matchExpressions: list(condition(), 1, RULES_MAX) })
+        .strictObject({ matchExpressions: list(condition(), 1, ENTRIES_MAX) })
         .optional()
         .describe('Expressions of which one is enough, for one action.')
     },
