@@ -155,3 +155,115 @@ test('a rule cannot read bodies, and names of fields are proposed', () => {
   assert.match(problem('mcp.tool.nam == ""'), /did you mean "name"\?/)
   assert.match(problem('mpc.tool.name == ""'), /did you mean mcp\?/)
 })
+
+// --- resources, whose URIs can be written in many ways ---
+
+const resource = (name: string): McpItem => ({ kind: 'resource', name, target: 'a' })
+const reads = (given: Partial<McpRules>, uri: string) => seen(given, [resource(uri)]).length === 1
+
+const SECRET = 'file:///srv/secret.txt'
+/** The same file to servers that parse URLs, decode or look a path up. */
+const TWINS = [
+  ...[
+    SECRET,
+    'FILE:///srv/secret.txt',
+    'File:///srv/secret.txt',
+    'file:///srv/./secret.txt',
+    'file:///srv/x/../secret.txt'
+  ],
+  ...['file:///srv/%73ecret.txt', 'file:///srv/secret%2Etxt', 'file:///srv/secret%2etxt', 'file:///srv//secret.txt'],
+  ...[
+    'file:////srv/secret.txt',
+    'file:/srv/secret.txt',
+    'file://localhost/srv/secret.txt',
+    'file://LOCALHOST/srv/secret.txt'
+  ],
+  ...[
+    'file:///srv\\secret.txt',
+    'file:///srv%2Fsecret.txt',
+    'file:///srv%5Csecret.txt',
+    'file:///x/..%2fsrv/secret.txt'
+  ],
+  ...[
+    'file:///srv/%2e%2e/srv/secret.txt',
+    'file:///%2e./srv/secret.txt',
+    'file:///srv/secret.txt#a',
+    'file:///srv/secret.txt?a'
+  ],
+  ...[' file:///srv/secret.txt', 'file:///srv/sec\tret.txt', 'file:///srv/secret.txt\n', 'fi\nle:///srv/secret.txt']
+]
+
+test('what denies a resource denies it in every way of writing', () => {
+  for (const uri of TWINS) {
+    for (const rule of [
+      `mcp.resource.name == "${SECRET}"`,
+      `mcp.resource.name in ["x:y", "${SECRET}"]`,
+      'mcp.resource.name.startsWith("file:///srv/secret")',
+      'mcp.resource.name.matches("^file:///srv/s")'
+    ]) {
+      assert.equal(reads({ deny: [rule] }, uri), false, `${rule}: ${uri}`)
+      assert.equal(reads({ require: [`!(${rule})`] }, uri), false, `required not: ${rule}: ${uri}`)
+      assert.equal(reads({ allow: [`!(${rule})`] }, uri), false, `allowed unless: ${rule}: ${uri}`)
+    }
+    assert.equal(reads({ deny: [`mcp.resource.name == "${SECRET}x"`] }, uri), true, uri)
+  }
+})
+
+test('what allows a resource does so only where every way of writing is meant', () => {
+  const below = { allow: ['mcp.resource.name.startsWith("file:///data/")'] }
+  for (const uri of [
+    'file:///data/a',
+    'file:///data/a%20b',
+    'file:///data/a/../b',
+    'file:///data/a#b',
+    'file:///data/a b'
+  ]) {
+    assert.equal(reads(below, uri), true, uri)
+  }
+  const away = ['../x', '%2e%2e/x', '..%2fx', 'a/..%2f..%2fx', '..\\x', '..%5cx', '.%2E/x', 'a/../../x']
+  for (const rest of away) assert.equal(reads(below, `file:///data/${rest}`), false, rest)
+  assert.equal(reads({ require: below.allow }, 'file:///data/..%2fx'), false)
+})
+
+test('a rule that names the very text means it', () => {
+  for (const uri of [
+    'memo://Insights',
+    'file:///data/a%20b',
+    'test://x/A/../B',
+    'postgres://u@DB:5432/t',
+    'urn:X:y',
+    'http://a'
+  ]) {
+    assert.equal(reads({ allow: [`mcp.resource.name == "${uri}"`] }, uri), true, uri)
+    assert.equal(reads({ require: [`mcp.resource.name in ["${uri}"]`] }, uri), true, uri)
+    assert.equal(reads({ allow: [`mcp.resource.name == "${uri}x"`] }, uri), false, uri)
+  }
+})
+
+test('hosts of resources: case, default ports, user, final dot, names in Unicode', () => {
+  const deny = ['mcp.resource.name.startsWith("https://admin.example/")']
+  const twins = [
+    'https://ADMIN.example/x',
+    'https://admin.example:443/x',
+    'https://u:p@admin.example/x',
+    'https://admin.example./x'
+  ]
+  for (const uri of [...twins, 'HTTPS://admin.example', 'https:\\\\admin.example\\x'])
+    assert.equal(reads({ deny }, uri), false, uri)
+  assert.equal(
+    reads({ deny: ['mcp.resource.name.contains("//bücher.example/")'] }, 'https://xn--bcher-kva.example/'),
+    false
+  )
+  assert.equal(
+    reads({ deny: ['mcp.resource.name.contains("//xn--bcher-kva.example/")'] }, 'https://BÜCHER.example'),
+    false
+  )
+})
+
+test('the path of the request is read in every way too', () => {
+  const gate = compileRules(rules({ deny: ['request.path == "/mcp/admin"'] }))
+  const ex = fakeExchange({ target: '/mcp%2Fadmin' })
+  assert.equal(gate(ex, tool('add')), true)
+  ex.readings = ['/mcp%2Fadmin', '/mcp/admin']
+  assert.equal(gate(ex, tool('add')), false)
+})

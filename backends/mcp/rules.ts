@@ -7,9 +7,10 @@ import { MCP_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression, type Expression } from '#engine/cel/expression.ts'
 import { parse } from '#engine/cel/parser.ts'
 import { pathOf } from '#engine/cel/resolve.ts'
-import type { Exchange } from '#engine/contract/exchange.ts'
-import { type McpItem, newMcpUse } from '#engine/contract/mcp-use.ts'
+import { type Exchange, readAs } from '#engine/contract/exchange.ts'
+import { type McpItem, type McpUse, newMcpUse } from '#engine/contract/mcp-use.ts'
 import type { McpRules } from '#engine/ir/snapshot.ts'
+import { uriForms } from './uri-forms.ts'
 
 export { addRules } from '#engine/ir/mcp-rules.ts'
 
@@ -20,42 +21,89 @@ export type ItemGate = (ex: Exchange, item: McpItem) => boolean
  * Once per configuration; every expression has passed the schema. Denied is whatever a rule of `deny` is true for, or
  * fails for. Needed is that each of `require` is true, and one of `allow` where there are any. A rule that names
  * `mcp.tool` is not true of prompts, nor does it deny them; so with each kind.
+ *
+ * The URI of a resource can be written in many ways, and so can the path of the request. What denies does so when it is
+ * true of one way, decoded or not; what allows or requires has to be true of each (uri-forms.ts).
  */
 export function compileRules(rules: McpRules | null): ItemGate {
   if (rules === null) return () => true
-  const denies = new Index(rules.deny)
-  const requires = rules.require.map((source) => ruleOf(source))
-  const allows = new Index(rules.allow)
+  const gate = new Gate(rules)
   return (ex, item) => {
+    const { readings } = ex
+    if (readings === null) return gate.passes(ex, item)
+    for (let i = 0; i < readings.length; i++) if (!gate.passes(readAs(ex, readings[i]!), item)) return false
+    return true
+  }
+}
+
+class Gate {
+  readonly #denies: Index
+  readonly #requires: readonly Rule[]
+  readonly #allows: Index | null
+
+  constructor({ allow, deny, require }: McpRules) {
+    this.#denies = new Index(deny)
+    this.#requires = require.map((source) => ruleOf(source))
+    this.#allows = allow.length === 0 ? null : new Index(allow)
+  }
+
+  passes(ex: Exchange, item: McpItem): boolean {
     const use = ex.mcp ?? newMcpUse()
     const { mcp } = ex
     const before = use.item
     ex.mcp = use
-    use.item = item
-    const mayPass =
-      !denies.some(ex, item, isDenied) &&
-      areTrue(requires, ex) &&
-      (rules.allow.length === 0 || allows.some(ex, item, isTrue))
+    const mayPass = item.kind === 'resource' ? this.#admitsUri(ex, use, item) : this.#admits(ex, use, item, null)
     use.item = before
     ex.mcp = mcp
     return mayPass
   }
+
+  #admitsUri(ex: Exchange, use: McpUse, item: McpItem): boolean {
+    const { spelled, decoded } = uriForms(item.name)
+    for (const name of spelled) {
+      if (!this.#admits(ex, use, name === item.name ? item : { ...item, name }, item.name)) return false
+    }
+    for (const name of decoded) if (this.#isDenied(ex, use, { ...item, name })) return false
+    return true
+  }
+
+  /** `sent`: the URI that `item` is another form of; null: it is no URI. */
+  #admits(ex: Exchange, use: McpUse, item: McpItem, sent: string | null): boolean {
+    if (this.#isDenied(ex, use, item)) return false
+    for (const rule of this.#requires) if (!namesText(rule, item, sent) && rule.program.run(ex) !== true) return false
+    return this.#allows === null || this.#allows.some(ex, item, isTrue) || this.#allowsText(ex, use, item, sent)
+  }
+
+  #isDenied(ex: Exchange, use: McpUse, item: McpItem): boolean {
+    use.item = item
+    return this.#denies.some(ex, item, isDenied)
+  }
+
+  /** A rule that names the very text means it, whatever else the text is read as. */
+  #allowsText(ex: Exchange, use: McpUse, item: McpItem, sent: string | null): boolean {
+    if (sent === null || sent === item.name) return false
+    use.item = { ...item, name: sent }
+    return this.#allows!.someNaming(ex, use.item, isTrue)
+  }
+}
+
+/** Of another form than the one sent: a rule that names the sent one has been asked about it already. */
+function namesText({ names }: Rule, { name }: McpItem, sent: string | null): boolean {
+  return sent !== null && name !== sent && names?.has(sent) === true
 }
 
 interface Rule {
   readonly program: Expression
   /** Kinds that it names, when that is all it says of them: of others it says nothing. Null: it asks what there is. */
   readonly kinds: ReadonlySet<string> | null
+  /** URIs that it names as texts, one of which the item has to have; null: it names none. */
+  readonly names: ReadonlySet<string> | null
 }
 
 function ruleOf(source: string): Rule {
   const program = compileExpression(source, MCP_ROOTS, 'bool')
-  return { program, kinds: kindsOf(program) }
-}
-
-function areTrue(rules: readonly Rule[], ex: Exchange): boolean {
-  for (const { program } of rules) if (program.run(ex) !== true) return false
-  return true
+  const uris = (slotsOf(source) ?? []).flatMap(({ kind, name }) => (kind === 'resource' ? [name] : []))
+  return { program, kinds: kindsOf(program), names: uris.length === 0 ? null : new Set(uris) }
 }
 
 const isTrue = ({ program }: Rule, ex: Exchange): boolean => program.run(ex) === true
@@ -107,9 +155,15 @@ class Index {
   }
 
   some(ex: Exchange, item: McpItem, test: Test): boolean {
+    if (this.someNaming(ex, item, test)) return true
+    for (const rule of this.#others) if (test(rule, ex, item)) return true
+    return false
+  }
+
+  /** As some, of the rules that name the item. */
+  someNaming(ex: Exchange, item: McpItem, test: Test): boolean {
     const named = this.#named.get(item.kind)?.get(item.name)
     if (named !== undefined) for (const rule of named) if (test(rule, ex, item)) return true
-    for (const rule of this.#others) if (test(rule, ex, item)) return true
     return false
   }
 }
