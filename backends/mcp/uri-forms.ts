@@ -1,6 +1,7 @@
 /**
- * What a server may take the URI of a resource for (RFC 3986 section 6.2.2). It gets the text as the client sent it, and
- * compares it as it is, or parses it as URLs are parsed (WHATWG, in the SDKs of TypeScript and Python), or opens a file.
+ * What a server may take the URI of a resource for (RFC 3986 section 6.2.2). It gets the text as the client sent it,
+ * and compares it as it is, or parses it as URLs are parsed (WHATWG, in the SDKs of TypeScript and Python), or opens
+ * a file.
  */
 import { domainToASCII, domainToUnicode } from 'node:url'
 
@@ -32,7 +33,7 @@ export function uriForms(uri: string): UriForms {
   return { spelled, decoded }
 }
 
-/** `isLoose`: as those read it who look for a file or a server: escaped slashes, no fragment, no user, no query of a file. */
+/** `isLoose`: as who looks for a file or a server: escaped slashes, no fragment, no user, no query of a file. */
 function normal(uri: string, isLoose: boolean): string {
   const parts = PARTS.exec(isLoose ? uri.replace(/\\/g, '/') : uri)
   if (parts === null) return uri
@@ -43,7 +44,8 @@ function normal(uri: string, isLoose: boolean): string {
   const slashed = isLoose ? given.replace(ESCAPED_SLASH, '/').replace(/\/{2,}/g, '/') : given
   const path = authority !== undefined || slashed.startsWith('/') ? withoutDots(slashed) : slashed
   const tail = isLoose ? (isFile ? '' : (parts[4] ?? '')) : (parts[4] ?? '') + (parts[5] ?? '')
-  return `${scheme}:${authority === undefined ? '' : `//${hostForm(scheme, authority, isLoose)}`}${path}${plainEscapes(tail)}`
+  const host = authority === undefined ? '' : `//${hostForm(scheme, authority, isLoose)}`
+  return `${scheme}:${host}${path}${plainEscapes(tail)}`
 }
 
 function hostForm(scheme: string, authority: string, isLoose: boolean): string {
