@@ -98,7 +98,7 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
     failed: telemetry.expressionFailed,
     log: (level: 'info' | 'warn' | 'error', message: string) => telemetry.logger.log(level, 'policies', message)
   }
-  const children = new ChildrenOfWorker(post, workshop.log)
+  const children = new ChildrenOfWorker(post)
   return new WorkerThread({
     worker,
     children,
@@ -132,6 +132,7 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
         inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers }),
         children,
         secret: data.secret,
+        place: { worker, count: data.workers },
         ended
       })
   })

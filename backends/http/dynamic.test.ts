@@ -23,6 +23,7 @@ function compiled(hostRewrite: BackendContext['hostRewrite'] = 'default') {
     inProcess: NOBODY_ASKS,
     children: NO_CHILDREN,
     secret: new Uint8Array(32),
+    place: { worker: 0, count: 1 },
     ended: NEVER_ENDED,
     kept: newKept(),
     offload: IDLE.offload,

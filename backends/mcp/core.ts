@@ -48,7 +48,7 @@ export class Core {
       backend.targets.map(({ name }) => name),
       backend.prefixMode
     )
-    this.news = new News(backend, context, workerState().bus)
+    this.news = new News(backend, context, workerState(context.place).bus)
     this.isStateless = backend.sessionRouting === 'Stateless'
     this.hasTokens = passesTokens(backend)
     // A session belongs to one backend: its name is sealed with it, whatever else has the same key.
@@ -68,8 +68,8 @@ export class Core {
   }
 
   #restOf(target: McpTarget): TargetRest {
-    const { log, name } = this.context
-    return workerState().rests.of(name, target, (level, text) =>
+    const { log, name, place } = this.context
+    return workerState(place).rests.of(name, target, (level, text) =>
       log(level, `mcp ${name}: target ${target.name} ${text}`)
     )
   }

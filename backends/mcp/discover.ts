@@ -5,7 +5,7 @@ import type { Reply } from './downstream/reply.ts'
 import { forward } from './forward.ts'
 import { OWN_INFO } from './initialize.ts'
 import { mergeFacts } from './merge.ts'
-import { SUPPORTED_VERSIONS } from './protocol/revisions.ts'
+import { HANDSHAKE_VERSIONS, SUPPORTED_VERSIONS } from './protocol/revisions.ts'
 import { gently } from './rest.ts'
 import { INTERNAL_ERROR, type JsonObject, type RpcRequest, type RpcResponse } from './rpc.ts'
 import type { Session } from './session.ts'
@@ -18,9 +18,20 @@ export function discover(core: Core, reply: Reply, session: Session, message: Rp
   if (core.names.isTagged) new Discovery(core, reply, session, message).start()
   else {
     // One target speaks for itself; only the revisions are the gateway's.
-    const edit = (result: JsonObject): JsonObject => ({ ...result, supportedVersions: SUPPORTED_VERSIONS })
+    const edit = (result: JsonObject): JsonObject => ({ ...result, supportedVersions: offered(core, session, [only!]) })
     forward({ core, reply, session, target: only!, message, edit, timeoutMs })
   }
+}
+
+/**
+ * Nothing in a request of 2026-07-28 says whose the next one is, unless its caller has shown who he is. Before servers
+ * that keep sessions a client that nobody knows is therefore offered what begins with a handshake, and has a session of
+ * its own by that: the official clients of Python, TypeScript and Go take it, where they may choose.
+ */
+function offered({ backend, isStateless }: Core, session: Session, targets: readonly Target[]): readonly string[] {
+  const isKept = !isStateless && backend.session.anonymous !== 'PerRequest'
+  const mustBegin = session.isAnonymous && isKept && targets.some(({ remembers }) => remembers === true)
+  return mustBegin ? HANDSHAKE_VERSIONS : SUPPORTED_VERSIONS
 }
 
 class Discovery {
@@ -95,7 +106,8 @@ class Discovery {
       return facts === undefined ? [] : [[name, facts]]
     })
     const { capabilities, instructions } = mergeFacts(new Map(ordered), OWN_INFO)
-    const said = { supportedVersions: SUPPORTED_VERSIONS, capabilities }
+    const answered = peers.all.filter(({ name }) => this.#facts.has(name))
+    const said = { supportedVersions: offered(this.#core, this.#session, answered), capabilities }
     const result = complete(instructions === null ? said : { ...said, instructions })
     this.#reply.respond({ jsonrpc: '2.0', id, result })
   }

@@ -86,13 +86,16 @@ function stateless(server: StatelessMcpServer): void {
   server.registerResource('a', 'test://a', {}, async () => ({ contents: [{ uri: 'test://a', text: 'A' }] }))
 }
 
+/** Clients whom nobody knows are offered a handshake by servers that keep sessions: these show who they are. */
+const KNOWN = { forwardHeaders: ['x-user'] }
+const TESTER = { 'x-user': 'tester' }
 const ELICITS = { capabilities: { elicitation: {} } }
 
 describe('a stateless client', () => {
   it('works with a stateful server', async (t) => {
     const upstream = await startMcp(t, { setUp: stateful })
-    const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)]))
-    const client = await statelessClientOf(t, url)
+    const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)], KNOWN))
+    const client = await statelessClientOf(t, url, {}, TESTER)
     equal(client.getNegotiatedProtocolVersion(), '2026-07-28')
     equal(client.getServerVersion()?.name, 'fixture')
     equal(client.getInstructions(), 'Be kind.')
@@ -107,8 +110,8 @@ describe('a stateless client', () => {
   for (const tool of ['greet', 'greet-aside']) {
     it(`answers what a stateful server asks: ${tool}`, async (t) => {
       const upstream = await startMcp(t, { setUp: stateful })
-      const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)]))
-      const client = await statelessClientOf(t, url, ELICITS)
+      const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)], KNOWN))
+      const client = await statelessClientOf(t, url, ELICITS, TESTER)
       client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: { name: 'Ada' } }))
       equal(saidBy(await client.callTool({ name: tool })), 'accept Ada')
       // The session is used again: the next call is asked like the first.
@@ -118,8 +121,8 @@ describe('a stateless client', () => {
 
   it('hears progress, and logs as loud as it wants them', async (t) => {
     const upstream = await startMcp(t, { setUp: stateful })
-    const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)]))
-    const client = await statelessClientOf(t, url)
+    const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)], KNOWN))
+    const client = await statelessClientOf(t, url, {}, TESTER)
     const logs: unknown[] = []
     client.setNotificationHandler('notifications/message', ({ params }) => void logs.push(params.data))
     const progress: number[] = []
@@ -132,8 +135,8 @@ describe('a stateless client', () => {
 
   it('listens to a stateful server', async (t) => {
     const upstream = await startMcp(t, { setUp: stateful })
-    const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)]))
-    const client = await statelessClientOf(t, url)
+    const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)], KNOWN))
+    const client = await statelessClientOf(t, url, {}, TESTER)
     const { promise, resolve } = Promise.withResolvers<string>()
     client.setNotificationHandler('notifications/tools/list_changed', () => resolve('changed'))
     const subscription = await client.listen({ toolsListChanged: true, resourceSubscriptions: ['test://a'] })
@@ -162,8 +165,8 @@ describe('a stateless client', () => {
   it('works with servers of both eras at once', async (t) => {
     const old = await startMcp(t, { setUp: stateful })
     const young = await startStateless(t, { setUp: stateless })
-    const { url } = await gatewayOf(t, mcpOf([httpTarget('old', old.port), httpTarget('young', young.port)]))
-    const client = await statelessClientOf(t, url, ELICITS)
+    const { url } = await gatewayOf(t, mcpOf([httpTarget('old', old.port), httpTarget('young', young.port)], KNOWN))
+    const client = await statelessClientOf(t, url, ELICITS, TESTER)
     client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: { name: 'Ada' } }))
     match(client.getInstructions() ?? '', /\[old\]\nBe kind\.\n\n\[young\]\nBe brief\./)
     const names = (await client.listTools()).tools.map(({ name }) => name)
@@ -182,6 +185,46 @@ describe('a stateless client', () => {
     young.handler.notify.toolsChanged()
     equal(await promise, 'changed')
     await subscription.close()
+  })
+})
+
+describe('a client of 2026-07-28 that nobody knows', () => {
+  const offered = async (url: string): Promise<readonly string[]> => {
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientInfo': { name: 'c', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {}
+    }
+    const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'server/discover' }
+    const answer = await post(url, { jsonrpc: '2.0', id: 1, method: 'server/discover', params: { _meta } }, headers)
+    return ((await answer.json()) as { result: { supportedVersions: string[] } }).result.supportedVersions
+  }
+
+  it('is offered a handshake by whoever keeps sessions, and its own revision by all others', async (t) => {
+    const old = httpTarget('old', (await startMcp(t, { setUp: stateful })).port)
+    const young = httpTarget('young', (await startStateless(t, { setUp: stateless })).port)
+    const dual = httpTarget('dual', (await startStateless(t, { isDual: true, setUp: stateless })).port)
+    const first = async (targets: (typeof old)[], more = {}, options = {}): Promise<string> =>
+      (await offered((await gatewayOf(t, mcpOf(targets, more), options)).url))[0]!
+    equal(await first([old]), '2025-11-25')
+    equal(await first([old, young]), '2025-11-25')
+    equal(await first([young, dual]), '2026-07-28')
+    equal(await first([dual]), '2026-07-28')
+    equal(await first([old], { sessionRouting: 'Stateless' }), '2026-07-28')
+    equal(await first([old], { session: { key: null, idleMs: 60_000, anonymous: 'PerRequest' } }), '2026-07-28')
+  })
+
+  it('has a session of its own for each request, if it wants no handshake', async (t) => {
+    const upstream = await startMcp(t, { setUp: stateful })
+    const session = { key: null, idleMs: 60_000, anonymous: 'PerRequest' as const }
+    const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)], { session }))
+    const client = await statelessClientOf(t, url, ELICITS)
+    client.setRequestHandler('elicitation/create', async () => ({ action: 'accept', content: { name: 'Ada' } }))
+    for (let i = 0; i < 2; i++) equal(saidBy(await client.callTool({ name: 'greet' })), 'accept Ada')
+    const used = upstream.seen
+      .filter(({ body }) => body.includes('"tools/call"'))
+      .map(({ headers }) => headers['mcp-session-id'])
+    equal(new Set(used).size, 2)
   })
 })
 
@@ -287,8 +330,8 @@ describe('a child process', () => {
   const young = fileURLToPath(new URL('./testing/stateless-child.fixture.ts', import.meta.url))
 
   it('of the old era serves a stateless client, and asks it', async (t) => {
-    const { url } = await gatewayOf(t, mcpOf([child([everything, 'stdio'])], { targetTimeoutMs: 30_000 }))
-    const client = await statelessClientOf(t, url, ELICITS)
+    const { url } = await gatewayOf(t, mcpOf([child([everything, 'stdio'])], { targetTimeoutMs: 30_000, ...KNOWN }))
+    const client = await statelessClientOf(t, url, ELICITS, TESTER)
     client.setRequestHandler('elicitation/create', async () => ({ action: 'decline' }))
     ok((await client.listTools()).tools.some(({ name }) => name === 'echo'))
     match(saidBy(await client.callTool({ name: 'echo', arguments: { message: 'hi' } })), /hi/)

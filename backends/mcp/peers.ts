@@ -38,8 +38,13 @@ export class Peers {
 
   constructor(backend: McpBackend, context: BackendContext) {
     const seal = new Seal(backend.session.key, context.secret, `state ${context.name}`)
-    const shared = workerState()
-    this.all = backend.targets.map((target) => new EraTarget(compileTarget(target, backend, context), seal, shared))
+    const shared = workerState(context.place)
+    const of = { name: context.name, idleMs: backend.session.idleMs }
+    const all = backend.targets.map(
+      (target) => new EraTarget(compileTarget(target, backend, context), seal, shared, of)
+    )
+    shared.errands.serve(context.name, new Map(all.map(({ name, carryOut }) => [name, carryOut])))
+    this.all = all
     this.#byName = new Map(this.all.map((target) => [target.name, target]))
     this.#forwarded = [...TRACE, ...backend.forwardHeaders.filter((name) => !NEVER.has(name))]
   }
@@ -75,7 +80,8 @@ export class Peers {
       upstreamSession: seat?.upstream ?? null,
       version: seat?.version ?? null,
       headers,
-      client: session.client
+      client: session.client,
+      isAnonymous: session.isAnonymous
     }
     if (!isKept(target)) return target.open(options)
     const known = session.linkOf(target)

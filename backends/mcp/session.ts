@@ -84,6 +84,8 @@ export class Session {
   /** What targets have declared (declared.ts). */
   readonly #declared = new Map<string, number>()
   #view: string | null = null
+  /** Of requests without sessions: nobody knows whether the next one is of the same caller (stateless.ts). */
+  isAnonymous = false
   streams = 0
   /** performance.now() of when the other workers were told last that it is in use. */
   toldAt = Number.NEGATIVE_INFINITY

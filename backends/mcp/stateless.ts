@@ -31,20 +31,27 @@ const CALLERS_MAX = 2000
 /** Different with every request, and nothing of the caller. */
 const TRACE: ReadonlySet<string> = new Set(['traceparent', 'tracestate', 'baggage'])
 
+/** Names of fields that say to a target who asks, where it is configured that they are told on. */
+const SAYS_WHO = /(?:^|-)(?:authorization|apikey|key|token|user|username|subject|identity|session)(?:-|$)/
+
 /** What is remembered of callers from request to request: nothing that the next request would miss. */
 export class Callers {
   readonly #known = new Lru<string, Session>(CALLERS_MAX)
 
   /**
    * By caller, client, and what targets are told of the caller, who may know it by a key that the gateway does not look
-   * at: what is kept upstream for one is nobody else's. Of callers without any of these, those of one address are one.
+   * at: what is kept upstream for one is nobody else's. Who shows none of these is anonymous: an address is of many,
+   * and so is a connection, behind a proxy. For those nothing is kept upstream.
    */
   of(core: Core, ex: Exchange, message: RpcRequest): Session {
     const meta = metaOf(message.params)
     const [info, capabilities] = [meta[META_CLIENT_INFO], meta[META_CLIENT_CAPABILITIES]]
     const caller = callerOf(ex)
-    const from = caller === '' ? ex.client.remoteAddress : caller
+    const certificate = ex.client.tls?.peer?.fingerprintSha256 ?? null
+    const isUnknown = caller === '' && certificate === null
+    const from = isUnknown ? ex.client.remoteAddress : [caller, certificate]
     const told = core.backend.forwardHeaders.map((name) => (TRACE.has(name) ? null : (ex.request.getAll(name) ?? null)))
+    const hasKey = core.backend.forwardHeaders.some((name) => SAYS_WHO.test(name) && ex.request.has(name))
     const who = [core.context.name, from, told, info ?? null, capabilities ?? null]
     const key = createHash('sha256').update(JSON.stringify(who)).digest('base64url').slice(0, 32)
     const known = this.#known.get(key)
@@ -56,6 +63,7 @@ export class Callers {
       { n: key, v: STATELESS, c, k, t: seats(core), i: caller, a: 0 },
       performance.now()
     )
+    session.isAnonymous = isUnknown && !hasKey
     this.#known.set(key, session)?.release()
     return session
   }

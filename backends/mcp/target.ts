@@ -16,6 +16,8 @@ export interface LinkOptions {
   readonly version: string | null
   /** Fields for the target: what the configuration lets through of the client's, trace context. Never changed. */
   readonly headers: HeaderBlock
+  /** Nobody knows whose the next request of this session is: nothing is kept for it upstream. */
+  readonly isAnonymous?: boolean
   /** Who the client is, as its `initialize` said: for sessions that have begun with a server that keeps none. */
   readonly client?: { readonly info: JsonObject; readonly capabilities: JsonObject }
 }
@@ -99,6 +101,8 @@ export interface Target {
   readonly kind: 'http' | 'sse' | 'stdio' | 'openapi'
   /** What it has told clients without sessions that it can, as declaredBy says it; null: it has not been asked. */
   readonly declared?: number | null
+  /** Whether its server keeps sessions, as far as it is known. Absent: nobody has asked. */
+  readonly remembers?: boolean
   open(options: LinkOptions): Link
 }
 

@@ -1,6 +1,6 @@
 /** Snapshot -> Runtime: what a worker executes until the next configuration replaces it whole. */
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
-import type { BackendKind, CompiledBackend, UpstreamClient } from '#engine/contract/backend.ts'
+import type { BackendContext, BackendKind, CompiledBackend, UpstreamClient } from '#engine/contract/backend.ts'
 import { collectRequest, collectResponse } from '#engine/contract/body.ts'
 import { collectRequestPrefix, collectResponsePrefix } from '#engine/contract/body-prefix.ts'
 import type { Children } from '#engine/contract/children.ts'
@@ -30,6 +30,9 @@ import { type Hooks, joined, type Level, type Pile, PolicyCompiler, type RouteCh
 import { buildTcp, type TcpDeps } from './tcp.ts'
 import { weighted } from './weighted.ts'
 
+/** Where a configuration is only looked at. */
+const NOWHERE = { worker: -1, count: 1 }
+
 export interface RuntimeDeps {
   /** The registry, in run order. */
   readonly policies: readonly Policy[]
@@ -50,6 +53,8 @@ export interface RuntimeDeps {
   readonly children: Children
   /** BackendContext.secret. */
   readonly secret: Uint8Array
+  /** BackendContext.place. Absent: of none, nothing is served here. */
+  readonly place?: BackendContext['place']
   readonly ended: Ended
 }
 
@@ -305,7 +310,7 @@ class Builder {
   }
 
   #compileBackend(backend: Backend, name: string, settings: RouteSettings): CompiledBackend {
-    const { upstream, fail, reply, inProcess, children, secret, ended, workshop } = this.#deps
+    const { upstream, fail, reply, inProcess, children, secret, ended, place = NOWHERE, workshop } = this.#deps
     const { log, offload, kept } = workshop
     const kind = this.#deps.backends.find((known) => known.kind === backend.kind)
     if (kind === undefined) return this.#refuse(`backends.${name}`, `there is no kind of backend "${backend.kind}"`)
@@ -313,7 +318,7 @@ class Builder {
     const { maxBufferBytes } = this.#snapshot.frontend.http
     const { hostRewrite } = settings
     const keepsAnswers = this.#log?.readsAnswers === true
-    const lent = { upstream, offload, fail, reply, inProcess, children, secret, ended, kept, log }
+    const lent = { upstream, offload, fail, reply, inProcess, children, secret, ended, place, kept, log }
     const context = { name, hostRewrite, connectTimeoutMs, maxBufferBytes, ...lent, keepsAnswers }
     return kind.compile(backend as never, context)
   }

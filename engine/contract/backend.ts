@@ -102,6 +102,8 @@ export interface BackendContext {
   /** 32 random bytes of this process, the same in all its threads: for seals that no configuration has a key for. */
   readonly secret: Uint8Array
   readonly ended: Ended
+  /** Which of the workers of the process this is. */
+  readonly place: { readonly worker: number; readonly count: number }
   /** What lives longer than a configuration, in this thread: made once for each key (Workshop.kept). */
   readonly kept: Workshop['kept']
   /** Runs work that is too slow for an event loop in a thread of its own. */

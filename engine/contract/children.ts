@@ -1,6 +1,6 @@
 /**
- * Child processes that speak JSON-RPC, one message per line (MCP, stdio transport): the main thread has them, every
- * worker talks to them. One process per (what is run, key), whichever worker asks.
+ * Child processes that speak JSON-RPC, one message per line (MCP, stdio transport), and what stands for one: the main
+ * thread has the conversations, every worker talks to them. One per (what is run, key), whichever worker asks.
  */
 
 /** What is run, and its bounds. */
@@ -18,7 +18,10 @@ export interface ChildSpec {
   readonly lineBytesMax: number
   /** Milliseconds without a message or a listener after which the process is ended; 0: never. */
   readonly idleMs: number
-  /** What stands for a process: for Children.local only. */
+  /**
+   * What stands for a process: the worker that needs it first has it, and gives it up with its life; the hub has the
+   * conversation.
+   */
   readonly start?: (events: ChannelEvents) => ChildChannel
 }
 
@@ -44,7 +47,9 @@ export interface Delivery {
   readonly isFirst: boolean
   /** ChildRequest.extra or ChildNotice.extra. */
   readonly extra: unknown
-  /** It has not arrived. */
+  /** It has arrived; what a process reads shows in its answers. */
+  readonly taken?: () => void
+  /** It has not. */
   readonly lost: (failure: ChildFailure) => void
 }
 
@@ -81,7 +86,7 @@ export interface ChildRequest {
   readonly progressToken: string | number | null
   /** `initialize` is said once to a process: who says it again, in the same words, gets the first answer. */
   readonly isInitialize: boolean
-  /** For ChildSpec.start: handed on as it is. */
+  /** For ChildSpec.start: handed on as a structured clone. */
   readonly extra?: unknown
 }
 
@@ -121,16 +126,11 @@ export interface ChildLink {
 export interface Children {
   /** `instance`: of a process that runs already; null: that of `key`, which is started when it is needed. */
   open(key: string, spec: ChildSpec, instance: string | null): ChildLink
-  /** The same for what is no process and lives in this thread, for this thread: ChildSpec.start. */
-  readonly local: Pick<Children, 'open'>
 }
 
 /** Where configurations are only looked at: nothing is started. */
 export const NO_CHILDREN: Children = {
   open() {
     throw new Error('nothing is served here')
-  },
-  get local() {
-    return NO_CHILDREN
   }
 }

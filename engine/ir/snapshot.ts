@@ -342,7 +342,15 @@ export interface McpBackend {
   /** CEL over mcp.*: who sees and uses what. Null: everybody everything. */
   readonly authorization: McpRules | null
   /** Of sessions: secret of the seal (null: made at the start, and shared by the workers), and idle milliseconds. */
-  readonly session: { readonly key: string | null; readonly idleMs: number }
+  readonly session: {
+    readonly key: string | null
+    readonly idleMs: number
+    /**
+     * Clients without sessions (2026-07-28) that nobody knows, before servers that keep some: they are offered the
+     * revisions with a handshake, or each request has a session of its own. Absent: Handshake.
+     */
+    readonly anonymous?: 'Handshake' | 'PerRequest'
+  }
   /** Milliseconds for an answer of one target to a list or an initialisation. */
   readonly targetTimeoutMs: number
   /** Lower-case names of the client's fields that targets get besides trace context; never cookies. */

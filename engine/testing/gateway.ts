@@ -72,7 +72,8 @@ export async function startGateway(
   const logged: string[] = []
   const buckets = bucketsOf(new BucketTable(BucketTable.create(), { owner: 0, clock }))
   const { hub, children } = childProcesses(logged)
-  const ofProcess = { secret: randomBytes(32), ended: new EndedMarks(), children, ...shared }
+  const place = { worker: 0, count: 1 }
+  const ofProcess = { secret: randomBytes(32), ended: new EndedMarks(), children, place, ...shared }
   const worker = new WorkerThread({
     worker: 0,
     children,
@@ -115,7 +116,7 @@ export async function startGateway(
     logged,
     async close() {
       await ask({ kind: 'stop' })
-      await Promise.all([hub.close(), children.close()])
+      await hub.close()
     }
   }
 }

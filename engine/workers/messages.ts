@@ -7,6 +7,8 @@ import type { Parcel } from './parcel.ts'
 /** What a worker needs before its first configuration. */
 export interface WorkerData {
   readonly worker: number
+  /** How many there are. */
+  readonly workers: number
   readonly state: SharedArrayBuffer
   /** The token buckets of the process (bucket-table.ts). */
   readonly buckets: SharedMemory

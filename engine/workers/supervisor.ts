@@ -231,6 +231,7 @@ export class Supervisor {
     onStart(index, metrics)
     const data: WorkerData = {
       worker: index,
+      workers: this.#options.count,
       state: this.state.buffer,
       buckets: this.#bucketMemory,
       metrics,

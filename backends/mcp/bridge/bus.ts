@@ -2,22 +2,36 @@
  * Words between the workers of one process, where a request reaches one worker and what it is about is held by another.
  * Structured clones over a BroadcastChannel: nothing leaves the process, and what is not understood is overlooked.
  */
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { BroadcastChannel } from 'node:worker_threads'
 import type { Listed } from '#backends/mcp/lists/cache.ts'
-import type { JsonObject, RpcId, RpcMessage, RpcResponse } from '#backends/mcp/rpc.ts'
+import type { JsonObject, RpcId, RpcMessage, RpcRequest, RpcResponse } from '#backends/mcp/rpc.ts'
 import type { LinkFailure } from '#backends/mcp/target.ts'
 
 /** What workers tell each other. `to`: the one worker that it is for; it is not told to others. */
 export type Word =
   | ({ readonly kind: 'resume'; readonly to: string; readonly from: string; readonly turn: string } & Resumption)
+  | ({ readonly kind: 'ask'; readonly to: string; readonly from: string; readonly turn: string } & Errand)
   | { readonly kind: 'dismiss'; readonly to: string; readonly turn: string }
   | { readonly kind: 'turn'; readonly to: string; readonly turn: string; readonly event: TurnEvent }
   | { readonly kind: 'response'; readonly key: string; readonly response: RpcResponse }
   | { readonly kind: 'state'; readonly key: string; readonly change: StateChange }
+  /** A worker begins, perhaps in the place of one that has ended. */
+  | { readonly kind: 'born'; readonly self: string }
   /** A target has been silent so often, or, 0, answers again; for milliseconds. */
   | { readonly kind: 'silence'; readonly place: string; readonly silences: number; readonly restMs: number }
   | { readonly kind: 'listChanged'; readonly backend: string; readonly target: string; readonly what: Listed }
+
+/** A request of a caller whose sessions another worker has. */
+export interface Errand {
+  readonly backend: string
+  readonly target: string
+  readonly sessionKey: string
+  /** Fields for the target, flat: name and value by turns. */
+  readonly fields: readonly string[]
+  readonly message: RpcRequest
+  readonly timeoutMs: number
+}
 
 /** A retry for a call that waits elsewhere. */
 export interface Resumption {
@@ -43,18 +57,36 @@ export type StateChange =
   | { readonly kind: 'cancel'; readonly id: RpcId }
   | { readonly kind: 'end' }
 
+/** Which of how many workers. */
+export interface Place {
+  readonly worker: number
+  readonly count: number
+}
+
+const nameOf = (worker: number): string => `worker-${worker}`
+
 export class Bus {
   /** Names this worker to the others, and in what clients bring back. */
   readonly self: string
+  readonly #count: number
   readonly #channel: BroadcastChannel
   readonly #listeners = new Set<(word: Word) => void>()
 
-  constructor(channel = 'weir.mcp') {
-    this.self = randomBytes(9).toString('base64url')
+  /** `place`: among the workers of the process; null: nobody needs to find this one. */
+  constructor(channel = 'weir.mcp', place: Place | null = null) {
+    this.#count = place?.count ?? 1
+    this.self = place === null ? randomBytes(9).toString('base64url') : nameOf(place.worker)
     this.#channel = new BroadcastChannel(channel)
     this.#channel.onmessage = (event) => this.#hear((event as { data: unknown }).data as Word)
     // A worker that has nothing else to do may end.
     unref(this.#channel)
+    if (place !== null) this.tell({ kind: 'born', self: this.self })
+  }
+
+  /** The worker that has what is kept for `key`: all of them come to the same. */
+  ownerOf(key: string): string {
+    if (this.#count === 1) return this.self
+    return nameOf(createHash('sha256').update(key).digest().readUInt32LE() % this.#count)
   }
 
   #hear(word: Word): void {

@@ -8,13 +8,15 @@ import { Rests } from '#backends/mcp/rest.ts'
 import type { RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/rpc.ts'
 import type { Seal } from '#backends/mcp/seal.ts'
 import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/target.ts'
-import { Bus } from './bus.ts'
+import { Bus, type Place } from './bus.ts'
 import { Eras, probe } from './eras.ts'
+import { type CarryOut, Errands } from './errands.ts'
 import { HeldCalls } from './held-calls.ts'
 import { SessionStates } from './session-state.ts'
 import { StatefulLink } from './stateful-link.ts'
 import { StatelessLink, type StatelessParts } from './stateless-link.ts'
 import { ToolFields } from './tool-fields.ts'
+import { Turns } from './turns.ts'
 import { UpstreamPool } from './upstream-pool.ts'
 
 /** What all targets of a worker share, and what outlives a configuration. */
@@ -22,20 +24,31 @@ export interface BridgeState {
   readonly bus: Bus
   readonly held: HeldCalls
   readonly states: SessionStates
+  readonly errands: Errands
   readonly rests: Rests
 }
 
 export function bridgeState(bus: Bus): BridgeState {
-  return { bus, held: new HeldCalls(bus), states: new SessionStates(bus), rests: new Rests(bus) }
+  const turns = new Turns(bus)
+  const errands = new Errands(bus, turns)
+  return { bus, held: new HeldCalls(bus, turns), states: new SessionStates(bus), errands, rests: new Rests(bus) }
 }
 
 let state: BridgeState | null = null
 
 /** That of this worker. */
-export function workerState(): BridgeState {
-  state ??= bridgeState(new Bus())
+export function workerState(place: Place): BridgeState {
+  state ??= bridgeState(new Bus('weir.mcp', place))
   return state
 }
+
+/** The backend: its name, and milliseconds after which a session that nobody uses is over. */
+interface Of {
+  readonly name: string
+  readonly idleMs: number
+}
+
+const OF_NONE: Of = { name: '', idleMs: 60_000 }
 
 export class EraTarget implements Target {
   readonly name: string
@@ -46,13 +59,24 @@ export class EraTarget implements Target {
   readonly #stateless: StatelessParts
 
   /** `seal`: of this backend, for what clients bring back. */
-  constructor(raw: Target, seal: Seal, { held, states }: BridgeState) {
+  constructor(raw: Target, seal: Seal, { held, states, errands }: BridgeState, { name, idleMs }: Of = OF_NONE) {
     this.name = raw.name
     this.kind = raw.kind
     this.raw = raw
     this.states = states
-    this.#stateless = { raw, eras: new Eras(raw), pool: new UpstreamPool(raw), held, seal }
+    const pool = new UpstreamPool(raw, idleMs)
+    this.#stateless = { raw, eras: new Eras(raw), backend: name, pool, errands, held, seal }
   }
+
+  get remembers(): boolean {
+    const { eras, pool } = this.#stateless
+    if (this.kind === 'openapi' || eras.known === 'stateless') return false
+    return this.kind !== 'http' || pool.hasIds
+  }
+
+  /** A request for what is kept for its caller in this worker. */
+  readonly carryOut: CarryOut = (options, message, events, timeoutMs) =>
+    new StatelessLink(this.#stateless, options).carryOut(message, events, timeoutMs)
 
   get declared(): number | null {
     const { eras, pool } = this.#stateless

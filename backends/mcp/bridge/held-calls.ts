@@ -7,16 +7,15 @@ import { isObject } from '#backends/mcp/protocol/stateless.ts'
 import type { JsonObject, RpcId, RpcRequest } from '#backends/mcp/rpc.ts'
 import type { Seal } from '#backends/mcp/seal.ts'
 import type { LinkEvents } from '#backends/mcp/target.ts'
-import type { Bus, Resumption, TurnEvent, Word } from './bus.ts'
-import { digestOf, Told, withId } from './events.ts'
+import type { Bus, Resumption, Word } from './bus.ts'
+import { digestOf } from './events.ts'
 import { answersOf } from './input.ts'
 import { INPUT_WAIT_MS, StatefulCall } from './stateful-call.ts'
+import type { Turns } from './turns.ts'
 
 /** Calls that one worker lets wait: of all callers, and of one. */
 const HELD_MAX = 2000
 const HELD_OF_ONE_MAX = 64
-/** Another worker of the same process says within this time that it has the call; milliseconds. */
-const TAKEN_MS = 2000
 
 interface Held {
   readonly call: StatefulCall
@@ -32,13 +31,11 @@ export class HeldCalls {
   readonly #bus: Bus
   readonly #held = new Map<string, Held>()
   readonly #names = new Map<StatefulCall, string>()
-  /** Retries that this worker has passed on, by turn. */
-  readonly #turns = new Map<string, (event: TurnEvent) => void>()
-  /** Retries that other workers have passed to this one, by turn: what gives them up. */
-  readonly #guests = new Map<string, () => void>()
+  readonly #turns: Turns
 
-  constructor(bus: Bus) {
+  constructor(bus: Bus, turns: Turns) {
     this.#bus = bus
+    this.#turns = turns
     bus.listen((word) => this.#hear(word))
   }
 
@@ -92,49 +89,16 @@ export class HeldCalls {
     return leave
   }
 
-  #passOn(worker: string, id: RpcId, resumption: Resumption, events: LinkEvents): () => void {
-    const turn = randomBytes(16).toString('base64url')
-    const told = new Told(events, () => {
-      clearTimeout(timer)
-      this.#turns.delete(turn)
-    })
-    const timer = setTimeout(() => told.answered(StatefulCall.unknown(id)), TAKEN_MS).unref()
-    this.#turns.set(turn, (event) => {
-      if (event.kind === 'taken') clearTimeout(timer)
-      else if (event.kind === 'answered') told.answered(withId(event.response, id))
-      else if (event.kind === 'failed') told.failed(event.failure)
-      else if ('method' in event.message) told.message(event.message)
-    })
-    this.#bus.tell({ kind: 'resume', to: worker, from: this.#bus.self, turn, ...resumption })
-    return () => {
-      if (told.stop() !== null) this.#bus.tell({ kind: 'dismiss', to: worker, turn })
-    }
+  #passOn(to: string, id: RpcId, resumption: Resumption, events: LinkEvents): () => void {
+    const word = (turn: string): Word => ({ kind: 'resume', to, from: this.#bus.self, turn, ...resumption })
+    const lost = (waiting: LinkEvents): void => waiting.answered(StatefulCall.unknown(id))
+    return this.#turns.send({ to, id, events, word, lost })
   }
 
   #hear(word: Word): void {
-    if (word.kind === 'turn') this.#turns.get(word.turn)?.(word.event)
-    else if (word.kind === 'resume') this.#host(word)
-    else if (word.kind === 'dismiss') {
-      this.#guests.get(word.turn)?.()
-      this.#guests.delete(word.turn)
-    }
-  }
-
-  #host(word: Extract<Word, { kind: 'resume' }>): void {
-    const { turn, from } = word
-    const tell = (event: TurnEvent): void => this.#bus.tell({ kind: 'turn', to: from, turn, event })
-    tell({ kind: 'taken' })
-    const told = new Told(
-      {
-        message: (message) => tell({ kind: 'message', message }),
-        answered: (response) => tell({ kind: 'answered', response }),
-        failed: (failure) => tell({ kind: 'failed', failure })
-      },
-      () => this.#guests.delete(turn)
-    )
-    const leave = this.#resume(word, 0, told)
-    if (leave === null) told.answered(StatefulCall.unknown(0))
-    else if (!told.isOver) this.#guests.set(turn, leave)
+    if (word.kind !== 'resume') return
+    const start = (events: LinkEvents): (() => void) | null => this.#resume(word, 0, events)
+    this.#turns.host(word.turn, word.from, start, StatefulCall.unknown(0))
   }
 }
 

@@ -17,7 +17,7 @@ import {
 } from '#backends/mcp/rpc.ts'
 import type { Link, LinkEvents, LinkFailure } from '#backends/mcp/target.ts'
 import { failure, faultOf, withId } from './events.ts'
-import { INPUTS_MAX, inputRequest, takesInput } from './input.ts'
+import { INPUTS_MAX, inputRequest, takesAnyInput, takesInput } from './input.ts'
 import {
   type Claim,
   interimResult,
@@ -37,8 +37,8 @@ export const INPUT_WAIT_MS = 300_000
 export interface Keeper {
   /** The call waits for a retry: the state that the client brings back; null: no more calls may wait. */
   hold(call: StatefulCall): string | null
-  /** It is over. `isSpoilt`: its session may still be spoken to. */
-  over(call: StatefulCall, isSpoilt: boolean): void
+  /** It is over. */
+  over(call: StatefulCall): void
 }
 
 export class StatefulCall implements Holder {
@@ -80,7 +80,9 @@ export class StatefulCall implements Holder {
 
   #send(): void {
     const level = this.#claim.logLevel
-    if (level !== null && level !== this.session.logLevel && isObject(this.session.facts.capabilities.logging)) {
+    // The loudest of its requests decides, and each is told what it wants.
+    const isQuieter = level !== null && (this.session.logLevel === null || !isAtLeast(level, this.session.logLevel))
+    if (level !== null && isQuieter && isObject(this.session.facts.capabilities.logging)) {
       this.session.logLevel = level
       const set: RpcRequest = {
         jsonrpc: '2.0',
@@ -93,7 +95,7 @@ export class StatefulCall implements Holder {
     this.#stop = this.#link.request(
       statefulRequest(this.#message, this.#id),
       {
-        message: (message) => this.heard(message),
+        message: (message) => this.session.heardBy(this, message),
         answered: (response) => this.#ended(response),
         failed: (why) => this.#ended(why)
       },
@@ -129,6 +131,11 @@ export class StatefulCall implements Holder {
       void this.#link.send({ jsonrpc: '2.0', id: request.id, result: answer })
     }
     if (this.#asked.size > 0 && this.#outcome === null) this.#ask()
+  }
+
+  get mayBeAsked(): boolean {
+    const asksBack = STATELESS_METHODS.get(this.#message.method)?.asksBack === true
+    return asksBack && !this.#isOver && takesAnyInput(this.#claim.capabilities)
   }
 
   heard(message: RpcRequest | RpcNotification): void {
@@ -221,7 +228,7 @@ export class StatefulCall implements Holder {
 
   #finish(outcome: RpcResponse | LinkFailure): void {
     const events = this.#events
-    this.#end('kind' in outcome)
+    this.#end()
     if ('kind' in outcome) events?.failed(outcome)
     else events?.answered(withId(this.#said(outcome), this.#clientId))
   }
@@ -237,7 +244,7 @@ export class StatefulCall implements Holder {
     const params = { requestId: this.#id, reason: 'the client has left' }
     void this.#link.send({ jsonrpc: '2.0', method: 'notifications/cancelled', params })
     this.#stop()
-    this.#end(true)
+    this.#end()
   }
 
   #wait(timeoutMs: number): void {
@@ -251,12 +258,12 @@ export class StatefulCall implements Holder {
     events?.failed(failure('timeout', 'the server did not answer in time'))
   }
 
-  #end(isSpoilt: boolean): void {
+  #end(): void {
     this.#isOver = true
     this.#events = null
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#link.release()
-    this.#keeper.over(this, isSpoilt)
+    this.#keeper.over(this)
   }
 
   /** Refuses a retry that the call knows nothing of. */

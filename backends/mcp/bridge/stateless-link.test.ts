@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import type { JsonObject, RpcRequest } from '#backends/mcp/rpc.ts'
 import { Seal } from '#backends/mcp/seal.ts'
 import { ask, type Given, Heard, optionsFor, ScriptedTarget, turns } from '#backends/mcp/testing/scripted.ts'
-import { Bus } from './bus.ts'
+import { Bus, type Place } from './bus.ts'
 import { bridgeState, EraTarget } from './era-target.ts'
 
 const VERSION = '2026-07-28'
@@ -37,16 +37,23 @@ function old(answer: (given: Given) => void = () => undefined, kind: 'http' | 's
 }
 
 /** A worker: its own bus, on a channel of the test's own. */
-function worker(t: TestContext, raw: ScriptedTarget, channel = t.name): EraTarget {
-  const bus = new Bus(channel)
+function worker(t: TestContext, raw: ScriptedTarget, channel = t.name, place: Place | null = null): EraTarget {
+  const bus = new Bus(channel, place)
   // What the bridge waits with keeps no process alive; a test that waits for it does.
   const alive = setInterval(() => undefined, 10_000)
   t.after(() => {
     clearInterval(alive)
     bus.close()
   })
-  return new EraTarget(raw, SEAL, bridgeState(bus))
+  const state = bridgeState(bus)
+  const target = new EraTarget(raw, SEAL, state)
+  state.errands.serve('', new Map([[raw.name, target.carryOut]]))
+  return target
 }
+
+/** Two workers of one process, before one server. */
+const pair = (t: TestContext, raw: ScriptedTarget): EraTarget[] =>
+  [0, 1].map((index) => worker(t, raw, t.name, { worker: index, count: 2 }))
 
 function send(target: EraTarget, message: RpcRequest, caller = 'caller'): Heard & { leave: () => void } {
   const heard = new Heard()
@@ -159,13 +166,13 @@ describe('a call that a stateful server asks something in', () => {
     equal(result.refused, 'The client cannot be asked: it does not take elicitation/create')
   })
 
-  it('has its session to itself, and leaves it to the next', async (t) => {
+  it('is in the one session of its caller, as all its calls are', async (t) => {
     const raw = old((given) => asking(raw, given, `q${raw.given.length}`))
     const target = worker(t, raw)
-    const first = await held(target)
-    const second = await held(target)
-    equal(raw.asked.filter((method) => method === 'initialize').length, 2)
+    const [first, second] = await Promise.all([held(target), held(target)])
+    equal(raw.asked.filter((method) => method === 'initialize').length, 1)
     for (const interim of [first, second]) send(target, retryOf(interim)).leave()
+    // Who gives up a call has not given up the session.
     equal(raw.closed, 0)
   })
 
@@ -190,7 +197,7 @@ describe('a call that a stateful server asks something in', () => {
       1
     )
     equal(call.isGivenUp, true)
-    equal(raw.closed, 1)
+    equal(raw.closed, 0)
     equal(await send(target, retryOf(interim)).code(), -32602)
   })
 
@@ -202,13 +209,22 @@ describe('a call that a stateful server asks something in', () => {
       given.events.message({ jsonrpc: '2.0', id: 1, method: 'elicitation/create', params: ELICIT })
     })
     const target = worker(t, raw)
-    // Sessions of one caller are fewer than its waiting calls may be: the bound of sessions comes first.
-    for (let i = 0; i < 32; i++) await held(target)
-    const outcome = await send(target, claimed(1, 'tools/call', CALL, ELICITS)).end
-    deepEqual('kind' in outcome && [outcome.kind, outcome.message], [
-      'refused',
-      'too many sessions with this server are in use'
-    ])
+    for (let i = 0; i < 64; i++) await held(target)
+    const result = await send(target, claimed(1, 'tools/call', CALL, ELICITS)).result()
+    equal(result.refused, 'The client cannot be asked: too many calls wait for answers')
+  })
+
+  it('is asked of another worker where that has the session', async (t) => {
+    const raw = old((given) => asking(raw, given))
+    const [here, there] = pair(t, raw)
+    for (const caller of ['ann', 'bob', 'cy', 'di']) {
+      const interim = await send(here!, claimed(1, 'tools/call', CALL, ELICITS), caller).result()
+      deepEqual((await send(there!, retryOf(interim), caller).result()).told, {
+        action: 'accept',
+        content: { name: 'Ada' }
+      })
+    }
+    equal(raw.asked.filter((method) => method === 'initialize').length, 4)
   })
 })
 
@@ -316,17 +332,72 @@ describe('a stateful server', () => {
     equal(raw.closed, 1)
   })
 
-  it('of one caller in two workers have nothing in common', async (t) => {
-    const raw = old(({ message: { id }, events }) => events.answered({ jsonrpc: '2.0', id, result: {} }), 'stdio')
-    for (const target of [worker(t, raw), worker(t, raw)]) {
-      const heard = new Heard()
-      target.open(optionsFor('caller', VERSION)).request(claimed(1, 'tools/list'), heard, 1000)
-      await heard.result()
+  for (const kind of ['http', 'stdio'] as const) {
+    it(`has one session of one caller, whichever worker is asked, and however many at once: ${kind}`, async (t) => {
+      const raw = old((given) => given.result({ content: [] }), kind)
+      const workers = pair(t, raw)
+      const callers = ['ann', 'bob', 'cy', 'di', 'ed']
+      const calls = callers.flatMap((caller) => [...workers, ...workers].map((target) => [caller, target] as const))
+      await Promise.all(calls.map(([who, target]) => send(target, claimed(1, 'tools/call', CALL), who).result()))
+      equal(raw.asked.filter((method) => method === 'initialize').length, callers.length)
+      equal(raw.asked.filter((method) => method === 'tools/call').length, calls.length)
+    })
+  }
+
+  it('keeps nothing for those whom nobody knows, but lists', async (t) => {
+    const raw = old((given) => given.result({ content: [], tools: [] }))
+    const workers = pair(t, raw)
+    const ask = async (method: string): Promise<void> => {
+      for (const target of workers) {
+        const heard = new Heard()
+        const options = optionsFor('somebody', VERSION, { isAnonymous: true })
+        target.open(options).request(claimed(1, method, CALL), heard, 1000)
+        await heard.result()
+      }
     }
-    for (const method of ['server/discover', 'initialize']) {
-      const keys = raw.given.filter(({ message }) => message.method === method).map(({ options }) => options.sessionKey)
-      equal(new Set(keys).size, 2, `${method}: ${keys}`)
+    await ask('tools/call')
+    await ask('tools/call')
+    const begun = (): number => raw.asked.filter((method) => method === 'initialize').length
+    deepEqual([begun(), raw.closed], [4, 4])
+    for (let i = 0; i < 3; i++) await ask('tools/list')
+    deepEqual([begun(), raw.closed], [6, 4])
+  })
+
+  it('tells all that listen of a change that comes with a call', async (t) => {
+    const changed = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' } as const
+    const raw = old((given) => {
+      given.events.message(changed)
+      given.result({ content: [] })
+    }, 'stdio')
+    const initialize = raw.answer
+    raw.answer = (given) => {
+      if (given.message.method !== 'initialize') initialize(given)
+      else {
+        const capabilities = { tools: { listChanged: true } }
+        given.result({ protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 's', version: '1' } })
+      }
     }
+    const [here, there] = pair(t, raw)
+    const listening = send(here!, claimed(1, 'subscriptions/listen', { notifications: { toolsListChanged: true } }))
+    const heard = new Promise<string>((resolve) => {
+      listening.onMessage = ({ method }) => {
+        if (method === changed.method) resolve(method)
+        else send(there!, claimed(2, 'tools/call', CALL))
+      }
+    })
+    equal(await heard, changed.method)
+    listening.leave()
+  })
+
+  it('whose worker has ended fails what it had taken, at once', async (t) => {
+    const raw = old()
+    const [here] = pair(t, raw)
+    const sent = ['ann', 'bob', 'cy', 'di', 'ed', 'flo'].map((who) => send(here!, claimed(1, 'tools/call', CALL), who))
+    while (raw.asked.filter((method) => method === 'tools/call').length < sent.length) await turns(1)
+    // Its successor begins, under the same name.
+    worker(t, raw, t.name, { worker: 1, count: 2 })
+    const failed = await Promise.race(sent.map(({ end }) => end))
+    equal('kind' in failed && failed.message, 'the worker that had the session has ended')
   })
 })
 

@@ -6,6 +6,7 @@ import { METHOD_NOT_FOUND, type RpcNotification, type RpcRequest, type RpcRespon
 import type { Seal } from '#backends/mcp/seal.ts'
 import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/target.ts'
 import type { Eras } from './eras.ts'
+import { type Errands, fieldsOf } from './errands.ts'
 import { faultOf, Told } from './events.ts'
 import type { HeldCalls } from './held-calls.ts'
 import { takesAnyInput } from './input.ts'
@@ -13,7 +14,7 @@ import { type Keeper, StatefulCall } from './stateful-call.ts'
 import { statelessRequest } from './stateful-client.ts'
 import { type Claim, claimOf, discovery } from './stateless-client.ts'
 import { Subscription } from './subscription.ts'
-import type { UpstreamPool } from './upstream-pool.ts'
+import type { Asked, UpstreamPool } from './upstream-pool.ts'
 
 const BEGIN_MS = 30_000
 
@@ -21,7 +22,10 @@ const BEGIN_MS = 30_000
 export interface StatelessParts {
   readonly raw: Target
   readonly eras: Eras
+  /** Name of the backend. */
+  readonly backend: string
   readonly pool: UpstreamPool
+  readonly errands: Errands
   readonly held: HeldCalls
   readonly seal: Seal
 }
@@ -103,6 +107,16 @@ export class StatelessLink implements Link {
   }
 
   #bridged(message: RpcRequest, events: LinkEvents, timeoutMs: number): () => void {
+    const { errands, backend, raw } = this.#parts
+    const { sessionKey, headers, isAnonymous } = this.#options
+    const owner = isAnonymous === true ? null : errands.toOwner(sessionKey)
+    if (owner === null) return this.carryOut(message, events, timeoutMs)
+    const fields = fieldsOf(headers)
+    return errands.send(owner, { backend, target: raw.name, sessionKey, fields, message, timeoutMs }, events)
+  }
+
+  /** In the worker that has the sessions of this caller. */
+  carryOut(message: RpcRequest, events: LinkEvents, timeoutMs: number): () => void {
     const { held, seal } = this.#parts
     const claim = claimOf(message)
     if (message.method === 'server/discover') return this.#discover(message, claim, events, timeoutMs)
@@ -118,15 +132,18 @@ export class StatelessLink implements Link {
     return this.#call(message, claim, events, timeoutMs, true)
   }
 
+  #asked({ method }: RpcRequest, claim: Claim, timeoutMs: number, hears: boolean): Asked {
+    return { options: this.#options, claim, timeoutMs: beginMs(timeoutMs), method, hears }
+  }
+
   #discover(message: RpcRequest, claim: Claim, events: LinkEvents, timeoutMs: number): () => void {
     const { pool } = this.#parts
-    const asked = { options: this.#options, claim, timeoutMs: beginMs(timeoutMs), holder: null, hears: false }
-    return pool.take(asked, (session) => {
+    return pool.take(this.#asked(message, claim, timeoutMs, false), (session) => {
       if ('kind' in session) {
         this.#cannot(session, events)
         return
       }
-      pool.free(session, null, false)
+      pool.free(session)
       events.answered({ jsonrpc: '2.0', id: message.id, result: discovery(session.facts) })
     })
   }
@@ -135,20 +152,21 @@ export class StatelessLink implements Link {
     const { pool } = this.#parts
     let end = (): void => undefined
     const told = new Told(events, () => end())
-    const holder = new Subscription(message, told)
-    const asked = { options: this.#options, claim, timeoutMs: beginMs(timeoutMs), holder, hears: true }
-    const giveUp = pool.take(asked, (session) => {
+    const subscription = new Subscription(message, told)
+    const giveUp = pool.take(this.#asked(message, claim, timeoutMs, true), (session) => {
       if ('kind' in session) {
         this.#cannot(session, told)
         return
       }
       const link = session.linkFor(this.#options.headers)
-      // Its subscriptions end with the session.
+      const release = session.hold(subscription)
       end = () => {
+        release()
+        subscription.end(link)
         link.release()
-        pool.free(session, holder, true)
+        pool.free(session)
       }
-      holder.begin(session, link, beginMs(timeoutMs))
+      subscription.begin(session, link, beginMs(timeoutMs))
     })
     return () => {
       giveUp()
@@ -167,39 +185,37 @@ export class StatelessLink implements Link {
     const { pool, held, seal } = this.#parts
     const owner = this.#options.sessionKey
     const mayAsk = STATELESS_METHODS.get(message.method)?.asksBack === true && takesAnyInput(claim.capabilities)
-    const isAlone = mayAsk || claim.logLevel !== null
-    const holder = isAlone ? new Relay() : null
-    const keeper: Keeper = {
-      hold: (call) => held.hold(call, owner, message, seal),
-      over: (call, isSpoilt) => {
-        held.over(call)
-        pool.free(call.session, holder, isSpoilt)
-      }
-    }
+    const hears = mayAsk || claim.logLevel !== null
     let isOver = false
-    let leave = pool.take(
-      { options: this.#options, claim, timeoutMs: beginMs(timeoutMs), holder, hears: isAlone },
-      (session) => {
-        if ('kind' in session) {
-          events.failed(session)
-          return
-        }
-        const link = session.linkFor(this.#options.headers)
-        const call = new StatefulCall(message, claim, session, link, keeper)
-        if (holder !== null) holder.to = call
-        const again = (failure: LinkFailure): void => {
-          if (failure.kind !== 'expired') events.failed(failure)
-          else if (!isFirst || isOver) events.failed({ ...failure, kind: 'broken' })
-          else leave = this.#call(message, claim, events, timeoutMs, false)
-        }
-        const heard: LinkEvents = {
-          message: (said) => events.message(said),
-          answered: (response) => events.answered(response),
-          failed: again
-        }
-        leave = call.begin(heard, timeoutMs)
+    let leave = pool.take(this.#asked(message, claim, timeoutMs, hears), (session) => {
+      if ('kind' in session) {
+        events.failed(session)
+        return
       }
-    )
+      let release = (): void => undefined
+      const keeper: Keeper = {
+        hold: (call) => held.hold(call, owner, message, seal),
+        over: (call) => {
+          release()
+          held.over(call)
+          pool.free(session)
+        }
+      }
+      const call = new StatefulCall(message, claim, session, session.linkFor(this.#options.headers), keeper)
+      if (hears) release = session.hold(call)
+      const again = (failure: LinkFailure): void => {
+        if (failure.kind === 'expired') pool.lose(session)
+        if (failure.kind !== 'expired') events.failed(failure)
+        else if (!isFirst || isOver) events.failed({ ...failure, kind: 'broken' })
+        else leave = this.#call(message, claim, events, timeoutMs, false)
+      }
+      const heard: LinkEvents = {
+        message: (said) => events.message(said),
+        answered: (response) => events.answered(response),
+        failed: again
+      }
+      leave = call.begin(heard, timeoutMs)
+    })
     return () => {
       isOver = true
       leave()
@@ -225,13 +241,4 @@ export class StatelessLink implements Link {
 /** Of what goes before a request that may take however long it likes. */
 function beginMs(timeoutMs: number): number {
   return timeoutMs > 0 ? timeoutMs : BEGIN_MS
-}
-
-/** Stands in for a call that can only be made when its session is there. */
-class Relay {
-  to: StatefulCall | null = null
-
-  heard(message: RpcRequest | RpcNotification): void {
-    this.to?.heard(message)
-  }
 }

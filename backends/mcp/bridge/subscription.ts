@@ -12,11 +12,16 @@ import type { Holder, UpstreamSession } from './upstream-session.ts'
 /** Resources of one subscription: more are not honoured, and the acknowledgment says so. */
 export const RESOURCES_MAX = 256
 
+const UNSUBSCRIBE_MS = 10_000
+const UNHEARD: LinkEvents = { message: () => undefined, answered: () => undefined, failed: () => undefined }
+
 export class Subscription implements Holder {
   readonly #message: RpcRequest
   readonly #events: LinkEvents
   #filter: JsonObject | null = null
   #session: UpstreamSession | null = null
+  readonly #followed: string[] = []
+  readonly mayBeAsked = false
 
   constructor(message: RpcRequest, events: LinkEvents) {
     this.#message = message
@@ -38,14 +43,37 @@ export class Subscription implements Holder {
       this.#acknowledge(agreed.size === 0 ? lists : { ...lists, resourceSubscriptions: [...agreed] })
     }
     for (const uri of uris) {
+      if (typeof uri !== 'string') continue
+      this.#followed.push(uri)
+      if (!session.follow(uri)) {
+        agreed.add(uri)
+        done()
+        continue
+      }
       const request = { jsonrpc: '2.0', id: session.nextId(), method: 'resources/subscribe', params: { uri } } as const
       const answered: LinkEvents['answered'] = (response) => {
-        if ('result' in response && typeof uri === 'string') agreed.add(uri)
+        if ('result' in response) agreed.add(uri)
         done()
       }
       link.request(request, { message: () => undefined, answered, failed: done }, timeoutMs)
     }
     done()
+  }
+
+  /** The session goes on without it. */
+  end(link: Link): void {
+    const session = this.#session
+    if (session === null) return
+    for (const uri of this.#followed.splice(0)) {
+      if (!session.unfollow(uri)) continue
+      const request = {
+        jsonrpc: '2.0',
+        id: session.nextId(),
+        method: 'resources/unsubscribe',
+        params: { uri }
+      } as const
+      link.request(request, UNHEARD, UNSUBSCRIBE_MS)
+    }
   }
 
   #acknowledge(filter: JsonObject): void {
@@ -55,8 +83,7 @@ export class Subscription implements Holder {
   }
 
   heard(message: RpcRequest | RpcNotification): void {
-    if ('id' in message) this.#session?.refuse(message, 'it only listens')
-    else if (this.#filter !== null && passesFilter(message, this.#filter)) this.#tell(message)
+    if (!('id' in message) && this.#filter !== null && passesFilter(message, this.#filter)) this.#tell(message)
   }
 
   #tell(notification: RpcNotification): void {

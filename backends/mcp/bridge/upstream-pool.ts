@@ -1,40 +1,52 @@
 /**
- * Sessions with one stateful server, made for stateless callers and kept for a while: by caller, client and what the
- * client can do. A call that the server may ask back has its session to itself, so that what the server asks on the
- * stream of unasked messages is of that call and of nobody else's.
+ * Sessions with one stateful server, made for stateless callers and kept for a while: one for each caller, client and
+ * what the client can do, in the one worker that has them (errands.ts). Of callers that nobody knows nothing is kept:
+ * a session for each request, so that no stranger finds what another has left. Lists and discovery bring nothing of
+ * their caller into a session, and have one of their own.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { declaredBy } from '#backends/mcp/declared.ts'
+import { LISTS } from '#backends/mcp/merge.ts'
 import type { LinkFailure, LinkOptions, Target } from '#backends/mcp/target.ts'
 import { failure } from './events.ts'
 import type { Claim } from './stateless-client.ts'
-import { type Holder, UpstreamSession } from './upstream-session.ts'
+import { UpstreamSession } from './upstream-session.ts'
 
-/** Sessions that one worker keeps with a target: of all callers, and of one. */
+/** Sessions that one worker keeps with a target. */
 const SESSIONS_MAX = 2000
-const SESSIONS_OF_ONE_MAX = 32
-/** Without use, milliseconds. */
+/** Without use, milliseconds; of a configuration, that of sessions. */
 const IDLE_MS = 60_000
+const LOOK_MS = 10_000
 
 export interface Asked {
   readonly options: LinkOptions
   readonly claim: Claim
   readonly timeoutMs: number
-  /** Who needs the session to itself; null: it may be shared. */
-  readonly holder: Holder | null
+  readonly method: string
   /** Whether what the server says unasked is of use. */
   readonly hears: boolean
 }
 
 export type Taken = (taken: UpstreamSession | LinkFailure) => void
 
+interface Kept {
+  readonly session: UpstreamSession
+  /** Who waits for its beginning; null: it has begun. */
+  waiting: ((why: LinkFailure | null) => void)[] | null
+}
+
 export class UpstreamPool {
   readonly #raw: Target
   readonly #idleMs: number
-  readonly #kept = new Map<string, UpstreamSession[]>()
-  #count = 0
+  /** By least recent use. */
+  readonly #kept = new Map<string, Kept>()
+  /** Of one request each. */
+  readonly #single = new Set<UpstreamSession>()
+  #timer: NodeJS.Timeout | null = null
   /** What the server has declared to the last of them; null: to nobody yet. */
   declared: number | null = null
+  /** Whether the server gives its sessions ids, as the last one has shown: one that does not keeps none. */
+  hasIds = true
 
   constructor(raw: Target, idleMs = IDLE_MS) {
     this.#raw = raw
@@ -42,58 +54,83 @@ export class UpstreamPool {
   }
 
   get size(): number {
-    return this.#count
+    return this.#kept.size + this.#single.size
   }
 
   /** A session, ready to be asked. Returns what gives up the waiting. */
   take(asked: Asked, then: Taken): () => void {
     const key = keyOf(asked)
-    const kept = this.#kept.get(key)
-    const free = kept?.find((session) => asked.holder === null || (session.holder === null && session.users === 0))
-    if (free === undefined) return this.#begin(key, asked, then)
-    return this.#hand(free, asked, then)
-  }
-
-  #begin(key: string, asked: Asked, then: Taken): () => void {
-    if (this.#count >= SESSIONS_MAX || (this.#kept.get(key)?.length ?? 0) >= SESSIONS_OF_ONE_MAX) {
-      const why = failure('refused', 'too many sessions with this server are in use')
-      queueMicrotask(() => then(why))
-      return () => undefined
-    }
-    // A caller has the same key in all workers and configurations, and a child is known by its name in all of them.
-    const name = `${asked.options.sessionKey}.${randomBytes(9).toString('base64url')}`
-    const session = new UpstreamSession(this.#raw, name, asked.options.headers)
-    this.#count++
+    let leave = (): void => undefined
     let isWaited = true
-    let stop = session.begin(asked.claim, asked.timeoutMs, (why) => {
-      if (!isWaited) return
-      if (why !== null) {
-        isWaited = false
-        this.#drop(session)
-        then(why)
-        return
-      }
-      this.declared = declaredBy(session.facts.capabilities)
-      this.#keep(key, session)
-      stop = this.#hand(session, asked, then)
-    })
+    const begun = (session: UpstreamSession, why: LinkFailure | null): void => {
+      if (why !== null && isWaited) then(why)
+      else if (why === null && isWaited) leave = this.#hand(session, asked, then)
+      else if (why === null) this.free(session)
+    }
+    const kept = key === null ? undefined : this.#kept.get(key)
+    if (key === null) this.#beginSingle(asked, begun)
+    else if (kept === undefined) this.#begin(key, asked, begun)
+    else {
+      this.#kept.delete(key)
+      this.#kept.set(key, kept)
+      if (kept.waiting === null) leave = this.#hand(kept.session, asked, then)
+      else kept.waiting.push((why) => begun(kept.session, why))
+    }
     return () => {
-      if (isWaited && session.facts.protocolVersion === '') this.#drop(session)
       isWaited = false
-      stop()
+      leave()
     }
   }
 
-  #keep(key: string, session: UpstreamSession): void {
-    const kept = this.#kept.get(key)
-    if (kept === undefined) this.#kept.set(key, [session])
-    else kept.push(session)
-    this.#watch(key, session)
+  #beginSingle(asked: Asked, begun: Begun): void {
+    const session = this.#open(asked)
+    if (!this.#hasRoom()) {
+      queueMicrotask(() => begun(session, TOO_MANY))
+      return
+    }
+    this.#single.add(session)
+    session.begin(asked.claim, asked.timeoutMs, (why) => {
+      if (why === null) this.#learn(session)
+      else this.#drop(session)
+      begun(session, why)
+    })
   }
 
-  #hand(session: UpstreamSession, { holder, hears }: Asked, then: Taken): () => void {
+  #begin(key: string, asked: Asked, begun: Begun): void {
+    const session = this.#open(asked)
+    if (!this.#hasRoom()) {
+      queueMicrotask(() => begun(session, TOO_MANY))
+      return
+    }
+    const kept: Kept = { session, waiting: [(why) => begun(session, why)] }
+    this.#kept.set(key, kept)
+    this.#timer ??= setInterval(() => this.#look(), Math.min(this.#idleMs, LOOK_MS)).unref()
+    session.begin(asked.claim, asked.timeoutMs, (why) => {
+      const waiting = kept.waiting ?? []
+      kept.waiting = null
+      session.usedAt = performance.now()
+      if (why === null) this.#learn(session)
+      else this.#forget(session)
+      for (const one of waiting) one(why)
+    })
+  }
+
+  #learn({ facts, hasId }: UpstreamSession): void {
+    this.declared = declaredBy(facts.capabilities)
+    this.hasIds = hasId
+  }
+
+  #open({ options }: Asked): UpstreamSession {
+    // A caller has the same key in all configurations, and a child is known by its name in all of them.
+    return new UpstreamSession(
+      this.#raw,
+      `${options.sessionKey}.${randomBytes(9).toString('base64url')}`,
+      options.headers
+    )
+  }
+
+  #hand(session: UpstreamSession, { hears }: Asked, then: Taken): () => void {
     session.users++
-    session.holder ??= holder
     let isWaited = true
     const go = (): void => {
       if (!isWaited) return
@@ -106,43 +143,61 @@ export class UpstreamPool {
     return () => {
       if (!isWaited) return
       isWaited = false
-      this.free(session, holder, false)
+      this.free(session)
     }
   }
 
-  /** The use is over. `isSpoilt`: something of it may still come, or its state is not what others expect. */
-  free(session: UpstreamSession, holder: Holder | null, isSpoilt: boolean): void {
-    session.users--
-    if (holder !== null && session.holder === holder) session.holder = null
+  /** The use is over. */
+  free(session: UpstreamSession): void {
+    session.users = Math.max(0, session.users - 1)
     session.usedAt = performance.now()
-    if (!isSpoilt) return
-    for (const [key, kept] of this.#kept) if (kept.includes(session)) this.#forget(key, session)
+    if (session.users === 0 && this.#single.has(session)) this.#drop(session)
   }
 
-  /** One timer per session looks now and then whether anybody has used it. */
-  #watch(key: string, session: UpstreamSession): void {
-    session.usedAt = performance.now()
-    const timer = setInterval(() => {
-      if (session.isOver) clearInterval(timer)
-      else if (session.users === 0 && performance.now() - session.usedAt >= this.#idleMs) this.#forget(key, session)
-    }, this.#idleMs).unref()
+  /** The server knows it no more: the next one begins anew. */
+  lose(session: UpstreamSession): void {
+    this.#forget(session)
   }
 
-  #forget(key: string, session: UpstreamSession): void {
-    const rest = (this.#kept.get(key) ?? []).filter((other) => other !== session)
-    if (rest.length === 0) this.#kept.delete(key)
-    else this.#kept.set(key, rest)
+  /** Where there is none, the one that has been idle longest makes some. */
+  #hasRoom(): boolean {
+    if (this.size < SESSIONS_MAX) return true
+    for (const { session, waiting } of this.#kept.values()) {
+      if (session.users > 0 || waiting !== null) continue
+      this.#forget(session)
+      return true
+    }
+    return false
+  }
+
+  #look(): void {
+    const now = performance.now()
+    for (const { session, waiting } of [...this.#kept.values()])
+      if (waiting === null && session.users === 0 && now - session.usedAt >= this.#idleMs) this.#forget(session)
+    if (this.#kept.size > 0 || this.#timer === null) return
+    clearInterval(this.#timer)
+    this.#timer = null
+  }
+
+  #forget(session: UpstreamSession): void {
+    for (const [key, kept] of this.#kept) if (kept.session === session) this.#kept.delete(key)
     this.#drop(session)
   }
 
   #drop(session: UpstreamSession): void {
-    if (session.isOver) return
-    this.#count--
+    this.#single.delete(session)
     session.close()
   }
 }
 
-function keyOf({ options, claim }: Asked): string {
+type Begun = (session: UpstreamSession, why: LinkFailure | null) => void
+
+const TOO_MANY = failure('refused', 'too many sessions with this server are in use')
+
+/** Null: a session for this request alone. */
+function keyOf({ options, claim, method }: Asked): string | null {
   const client = JSON.stringify([claim.clientInfo, claim.capabilities])
-  return `${options.sessionKey} ${createHash('sha256').update(client).digest('base64url')}`
+  const key = `${options.sessionKey} ${createHash('sha256').update(client).digest('base64url')}`
+  if (options.isAnonymous !== true) return key
+  return method === 'server/discover' || LISTS.has(method) ? `${key} lists` : null
 }

@@ -1,17 +1,12 @@
 /**
- * One session with a stateful server, made by the gateway in the name of stateless callers. Requests get ids of the
- * session; what the server says unasked goes to the one call that has the session to itself.
+ * One session with a stateful server, made by the gateway in the name of a stateless caller. Requests get ids of the
+ * session. What the server says outside of any request is told to all that listen; what it asks there can only be of
+ * one that may be asked, and all of them are of this caller.
  */
 
 import { eraOf } from '#backends/mcp/protocol/revisions.ts'
 import { isObject } from '#backends/mcp/protocol/stateless.ts'
-import {
-  INTERNAL_ERROR,
-  type JsonObject,
-  type RpcMessage,
-  type RpcNotification,
-  type RpcRequest
-} from '#backends/mcp/rpc.ts'
+import { INTERNAL_ERROR, type JsonObject, type RpcNotification, type RpcRequest } from '#backends/mcp/rpc.ts'
 import type { Link, LinkFailure, ServerFacts, Target } from '#backends/mcp/target.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { failure, faultOf } from './events.ts'
@@ -24,9 +19,11 @@ import { type Claim, initializeFor } from './stateless-client.ts'
 const LISTEN_WAIT_MIN_MS = 50
 const LISTEN_WAIT_MAX_MS = 1000
 
-/** Who has a session to itself, and hears what its server says unasked. */
+/** Hears what the server says outside of any request. */
 export interface Holder {
   heard(message: RpcRequest | RpcNotification): void
+  /** Whether its client can be asked something. */
+  readonly mayBeAsked: boolean
   /** The stream of unasked messages has ended. */
   deaf?(): void
 }
@@ -36,7 +33,7 @@ export class UpstreamSession {
   readonly #link: Link
   readonly #name: string
   facts: ServerFacts = { protocolVersion: '', capabilities: {}, serverInfo: {}, instructions: null }
-  holder: Holder | null = null
+  readonly #holders = new Set<Holder>()
   /** Requests under way. */
   users = 0
   usedAt = 0
@@ -45,6 +42,10 @@ export class UpstreamSession {
   #lastId = 0
   #listenWaitMs = LISTEN_WAIT_MAX_MS
   #stopListening: (() => void) | null = null
+  /** Who waits for the stream to open; null: nobody has to. */
+  #opening: (() => void)[] | null = null
+  /** Resources that are subscribed to, and by how many. */
+  readonly #followed = new Map<string, number>()
 
   constructor(raw: Target, name: string, headers: HeaderBlock) {
     this.#raw = raw
@@ -78,6 +79,11 @@ export class UpstreamSession {
     )
   }
 
+  /** The server has given it a name. */
+  get hasId(): boolean {
+    return this.#link.upstreamSession !== null
+  }
+
   nextId(): number {
     return ++this.#lastId
   }
@@ -89,37 +95,75 @@ export class UpstreamSession {
     return this.#raw.open({ sessionKey: this.#name, upstreamSession, version: this.facts.protocolVersion, headers })
   }
 
+  /** Returns what ends it. */
+  hold(holder: Holder): () => void {
+    this.#holders.add(holder)
+    return () => this.#holders.delete(holder)
+  }
+
   /** Listens to what the server says unasked, and calls back when it can be heard, or will never be. */
   hear(then: () => void): void {
     if (this.#stopListening !== null) {
-      then()
+      if (this.#opening === null) then()
+      else this.#opening.push(then)
       return
     }
-    let isWaited = true
+    const waiting = [then]
+    this.#opening = waiting
     const opened = (): void => {
-      if (!isWaited) return
-      isWaited = false
+      if (this.#opening !== waiting) return
+      this.#opening = null
       clearTimeout(timer)
-      then()
+      for (const one of waiting) one()
     }
     const timer = setTimeout(opened, this.#listenWaitMs).unref()
     this.#stopListening = this.#link.listen(null, {
       opened,
-      message: (message) => this.#heard(message),
+      message: (message) => {
+        if ('method' in message) this.#heard(message)
+      },
       ended: () => {
         this.#stopListening = null
         opened()
-        this.holder?.deaf?.()
+        for (const holder of [...this.#holders]) holder.deaf?.()
       }
     })
     // A process has one stream for everything, and says nothing of its beginning.
     if (this.#raw.kind !== 'http') opened()
   }
 
-  #heard(message: RpcMessage): void {
-    if (!('method' in message)) return
-    if (this.holder !== null) this.holder.heard(message)
-    else if ('id' in message) this.refuse(message, 'no request of the client is under way')
+  #heard(message: RpcRequest | RpcNotification): void {
+    if (!('id' in message)) {
+      for (const holder of [...this.#holders]) holder.heard(message)
+      return
+    }
+    const asked = [...this.#holders].findLast(({ mayBeAsked }) => mayBeAsked)
+    if (asked === undefined || message.method === 'ping') this.refuse(message, 'no request of the client is under way')
+    else asked.heard(message)
+  }
+
+  /** On the stream of one request. What is of no request may come there too: whoever listens hears it. */
+  heardBy(holder: Holder, message: RpcRequest | RpcNotification): void {
+    if ('id' in message) {
+      if (holder.mayBeAsked) holder.heard(message)
+      else this.#heard(message)
+    } else if (OF_REQUESTS.has(message.method)) holder.heard(message)
+    else this.#heard(message)
+  }
+
+  /** Whether the server must be asked to tell of the resource: nobody has until now. */
+  follow(uri: string): boolean {
+    const followers = this.#followed.get(uri) ?? 0
+    this.#followed.set(uri, followers + 1)
+    return followers === 0
+  }
+
+  /** Whether nobody needs it any more. */
+  unfollow(uri: string): boolean {
+    const followers = (this.#followed.get(uri) ?? 1) - 1
+    if (followers > 0) this.#followed.set(uri, followers)
+    else this.#followed.delete(uri)
+    return followers === 0
   }
 
   /** Answers a server's request that nobody can be asked. Pings are answered by the gateway itself. */
@@ -137,6 +181,9 @@ export class UpstreamSession {
     this.#link.close()
   }
 }
+
+/** Notifications that come on the stream of the request that they are of. */
+const OF_REQUESTS: ReadonlySet<string> = new Set(['notifications/progress', 'notifications/message'])
 
 /** The session's own link, for one who must not end it. */
 function borrowed(link: Link): Link {

@@ -14,6 +14,9 @@ export const STATELESS = '2026-07-28'
 /** What the gateway speaks, newest first: `supportedVersions` of discovery, `supported` of a refusal. */
 export const SUPPORTED_VERSIONS: readonly string[] = [STATELESS, ...STATEFUL_REVISIONS.toReversed()]
 
+/** Those that begin with a handshake. */
+export const HANDSHAKE_VERSIONS: readonly string[] = STATEFUL_REVISIONS.toReversed()
+
 const ERAS: ReadonlyMap<string, Era> = new Map<string, Era>([
   ...STATEFUL_REVISIONS.map((revision): [string, Era] => [revision, 'stateful']),
   [STATELESS, 'stateless']

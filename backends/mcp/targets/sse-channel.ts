@@ -172,7 +172,8 @@ export class SseChannel implements ChildChannel {
       if (call !== null) this.#posts.delete(call)
       this.queuedBytes -= line.length
       if (delivery.isFirst) this.#isHeld = false
-      if (failure !== null) delivery.lost(failure)
+      if (failure === null) delivery.taken?.()
+      else delivery.lost(failure)
       this.#events.drained()
       this.#flush()
     }
@@ -200,7 +201,9 @@ export class SseChannel implements ChildChannel {
 
   #headers(extra: unknown): HeaderBlock {
     const { auth } = this.#server
-    const headers = extra instanceof HeaderBlock ? extra.copy() : new HeaderBlock()
+    const headers = new HeaderBlock()
+    const fields = Array.isArray(extra) ? (extra as readonly string[]) : []
+    for (let i = 0; i + 1 < fields.length; i += 2) headers.append(fields[i]!, fields[i + 1]!)
     if (auth !== null) headers.set(auth.header, auth.value)
     return headers
   }

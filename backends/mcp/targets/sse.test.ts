@@ -13,6 +13,7 @@ import { inProcess } from '#engine/in-process.ts'
 import { freePort } from '#engine/testing/program.ts'
 import { startStack } from '#engine/testing/stack.ts'
 import { ChildrenOfWorker } from '#engine/workers/children/client.ts'
+import { ChildHub } from '#engine/workers/children/hub.ts'
 import { type SseOptions, sseTarget } from './sse.ts'
 
 const EVERYTHING = join(
@@ -22,9 +23,13 @@ const EVERYTHING = join(
 
 async function targetOf(t: TestContext, port: number, more: Partial<SseOptions> = {}): Promise<Target> {
   const stack = await startStack({ upstream: port })
-  const children = new ChildrenOfWorker(() => undefined)
+  const hub: ChildHub = new ChildHub({
+    log: () => {},
+    post: (_worker, report) => setImmediate(() => children.receive(structuredClone(report)))
+  })
+  const children: ChildrenOfWorker = new ChildrenOfWorker((order) => hub.receive(0, structuredClone(order)))
   t.after(async () => {
-    await children.close()
+    await hub.close()
     stack.close()
   })
   const { endpoint, lifecycle, upstream } = stack

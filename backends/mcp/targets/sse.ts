@@ -1,7 +1,7 @@
 /**
- * MCP servers of the HTTP+SSE transport (2024-11-05, replaced in 2025-03-26). The stream is the session, and lives in
- * the worker that opened it: another worker that is asked for the session opens one of its own (the link is expired
- * there, and the core begins anew). Sessions are kept as those of child processes are (engine/workers/children).
+ * MCP servers of the HTTP+SSE transport (2024-11-05, replaced in 2025-03-26). The stream is the session. One worker has
+ * it, the first that needed it, and the main thread has the conversation, where all workers reach it, as they reach
+ * those with child processes (engine/workers/children).
  */
 import type { Target } from '#backends/mcp/target.ts'
 import type { Children, ChildSpec } from '#engine/contract/children.ts'
@@ -29,5 +29,5 @@ export function sseTarget(options: SseOptions, children: Children): Target {
     idleMs,
     start: (events) => new SseChannel(options, events)
   }
-  return lineTarget('sse', spec, children.local)
+  return lineTarget('sse', spec, children)
 }

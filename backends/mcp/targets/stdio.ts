@@ -16,23 +16,31 @@ export function stdioTarget(spec: ChildSpec, children: Children): Target {
 }
 
 /** A server that takes and gives one message after the other. */
-export function lineTarget(kind: 'stdio' | 'sse', spec: ChildSpec, children: Pick<Children, 'open'>): Target {
+export function lineTarget(kind: 'stdio' | 'sse', spec: ChildSpec, children: Children): Target {
   return {
     name: spec.target,
     kind,
     open({ sessionKey, upstreamSession, headers }: LinkOptions) {
-      return new LineLink(spec, children.open(sessionKey, spec, upstreamSession), kind === 'sse' ? headers : undefined)
+      const fields = kind === 'sse' ? fieldsOf(headers) : undefined
+      return new LineLink(spec, children.open(sessionKey, spec, upstreamSession), fields)
     }
   }
+}
+
+/** Flat, name and value by turns: they go from thread to thread. */
+function fieldsOf(headers: HeaderBlock): string[] {
+  const fields: string[] = []
+  headers.forEach((name, value) => void fields.push(name, value))
+  return fields
 }
 
 class LineLink implements Link {
   readonly #spec: ChildSpec
   readonly #child: ChildLink
   /** For whatever stands for a process: a process itself gets none. */
-  readonly #extra: HeaderBlock | undefined
+  readonly #extra: readonly string[] | undefined
 
-  constructor(spec: ChildSpec, child: ChildLink, extra: HeaderBlock | undefined) {
+  constructor(spec: ChildSpec, child: ChildLink, extra: readonly string[] | undefined) {
     this.#spec = spec
     this.#child = child
     this.#extra = extra

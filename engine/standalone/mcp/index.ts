@@ -40,7 +40,13 @@ const session = () =>
       .union([key(), oneOf({ file: longString().optional(), ...refusedKeys('session key', ['secretRef']) })])
       .optional()
       .describe('Secret of session ids: text or { file: PATH }. Default: made at the start, so that they end with it.'),
-    idleTimeout: positive().optional().describe('A session that is not used for so long is over. Default 30m.')
+    idleTimeout: positive().optional().describe('A session that is not used for so long is over. Default 30m.'),
+    anonymous: z
+      .enum(['Handshake', 'PerRequest'])
+      .optional()
+      .describe(
+        'Clients of 2026-07-28 without a login, before servers with sessions: they are offered older revisions, or each request gets a session of its own. Default Handshake.'
+      )
   })
 
 const DNS = 'whoever asks from another origin is refused in any case'

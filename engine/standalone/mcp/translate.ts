@@ -46,7 +46,8 @@ export function translateMcp(
     authorization: rules,
     session: {
       key: session?.key === undefined ? null : readKey(session.key, sources),
-      idleMs: session?.idleTimeout ?? IDLE_MS
+      idleMs: session?.idleTimeout ?? IDLE_MS,
+      ...(session?.anonymous === undefined ? {} : { anonymous: session.anonymous })
     },
     targetTimeoutMs: file.targetTimeout ?? TARGET_TIMEOUT_MS,
     forwardHeaders: [...new Set(file.forwardHeaders ?? [])],

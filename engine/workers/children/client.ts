@@ -9,11 +9,8 @@ import type {
   ChildSpec
 } from '#engine/contract/children.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
-import { ChildHub, type HubOptions } from './hub.ts'
-import type { ChildOrder, ChildReport } from './messages.ts'
-
-/** Per backend. */
-const LOCAL_MAX = 1024
+import type { ChildOrder, ChildReport, WireNews } from './messages.ts'
+import { WireHost } from './wire.ts'
 
 type Listener = Parameters<ChildLink['listen']>[0]
 
@@ -24,40 +21,21 @@ export class ChildrenOfWorker implements Children {
   readonly #post: (order: ChildOrder) => void
   readonly #links = new Map<number, LinkOfWorker>()
   #numbers = 0
-  #local: { readonly hub: ChildHub; readonly children: ChildrenOfWorker } | null = null
-  readonly #log: HubOptions['log']
+  /** Wires that this worker has, by the hub's number. */
+  readonly #wires = new Map<number, WireHost>()
 
-  constructor(post: (order: ChildOrder) => void, log: HubOptions['log'] = () => {}) {
+  constructor(post: (order: ChildOrder) => void) {
     this.#post = post
-    this.#log = log
   }
 
-  /** A hub of this thread's own. */
-  get local(): ChildrenOfWorker {
-    if (this.#local === null) {
-      const hub: ChildHub = new ChildHub({
-        log: this.#log,
-        post: (_worker, report) => queueMicrotask(() => children.receive(report)),
-        childrenMax: LOCAL_MAX,
-        // Others may be able to begin where one could not: it is the client whom a server in the network turns away.
-        hasBackoff: false
-      })
-      const children: ChildrenOfWorker = new ChildrenOfWorker((order) => hub.receive(0, order))
-      this.#local = { hub, children }
-    }
-    return this.#local.children
-  }
-
-  /** Ends what is local. */
-  async close(): Promise<void> {
-    await this.#local?.hub.close()
-  }
-
-  open(key: string, spec: ChildSpec, instance: string | null): ChildLink {
+  open(key: string, given: ChildSpec, instance: string | null): ChildLink {
+    const { start, ...rest } = given
+    const spec = { ...rest, isWire: start !== undefined }
     const link = ++this.#numbers
     const post = (order: Order) => this.#post({ ...order, kind: 'child', link } as ChildOrder)
     return new LinkOfWorker({
       instance,
+      start: start ?? null,
       post,
       begin: (self) => {
         this.#links.set(link, self)
@@ -67,7 +45,23 @@ export class ChildrenOfWorker implements Children {
     })
   }
 
+  #wire({ link, wire, order }: ChildReport & { event: 'wire' }): void {
+    if (order.op !== 'open') {
+      this.#wires.get(wire)?.obey(order)
+      return
+    }
+    const tell = (news: WireNews): void => this.#post({ kind: 'child', link, op: 'wire', wire, news })
+    const start = this.#links.get(link)?.start ?? null
+    // Whoever has asked for it has left meanwhile.
+    if (start === null) tell({ event: 'ended', why: 'nobody needs it any more' })
+    else this.#wires.set(wire, new WireHost(start, tell, () => this.#wires.delete(wire)))
+  }
+
   receive(report: ChildReport): void {
+    if (report.event === 'wire') {
+      this.#wire(report)
+      return
+    }
     const { link } = report
     const known = this.#links.get(link)
     if (known !== undefined) {
@@ -83,6 +77,7 @@ export class ChildrenOfWorker implements Children {
 
 interface Wires {
   readonly instance: string | null
+  readonly start: ChildSpec['start'] | null
   readonly post: (order: Order) => void
   /** Before the first order. */
   readonly begin: (self: LinkOfWorker) => void
@@ -103,6 +98,11 @@ class LinkOfWorker implements ChildLink {
   constructor(wires: Wires) {
     this.instance = wires.instance
     this.#wires = wires
+  }
+
+  /** Makes what stands for a process; null: it is one. */
+  get start(): NonNullable<ChildSpec['start']> | null {
+    return this.#wires.start ?? null
   }
 
   request(request: ChildRequest, events: ChildRequestEvents): () => void {

@@ -4,15 +4,20 @@
  * ends, and bounds how many there are.
  */
 import { createHash } from 'node:crypto'
-import type { ChildFailure, ChildRequest, ChildSpec } from '#engine/contract/children.ts'
+import type { ChannelEvents, ChildChannel, ChildFailure, ChildRequest, ChildSpec } from '#engine/contract/children.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { type Say, sayer } from './log.ts'
-import type { ChildOrder, ChildReport } from './messages.ts'
+import type { ChildOrder, ChildReport, SentSpec, WireOrder } from './messages.ts'
+import { LineProcess } from './process.ts'
 import { type Caller, ChildSession } from './session.ts'
+import { RemoteWire } from './wire.ts'
 
 /** As many as `childrenMax` for all backends where that is more. */
 const CHILDREN_MAX = 512
 const CHILDREN_PER_BACKEND_MAX = 128
+/** A wire is a connection, and no process. */
+const WIRES_MAX = 8192
+const WIRES_PER_BACKEND_MAX = 4096
 const LINKS_PER_WORKER_MAX = 50_000
 /** Where there is no room, the one that has been idle longest makes some, if it has been for so long. */
 const EVICT_IDLE_MS = 10_000
@@ -31,13 +36,11 @@ export interface HubOptions {
   readonly lookMs?: number
   readonly graceMs?: number
   readonly childrenMax?: number
-  /** What ends before its first answer makes the next one wait. Default: yes. */
-  readonly hasBackoff?: boolean
 }
 
 interface Link {
   readonly caller: Caller
-  readonly spec: ChildSpec
+  readonly spec: SentSpec
   readonly target: TargetState
   /** Of the sessions. */
   readonly id: string
@@ -47,6 +50,7 @@ interface Link {
 /** What is known of one target, beyond its processes. */
 interface TargetState {
   readonly print: string
+  readonly isWire: boolean
   readonly say: Say
   /** Processes in a row that ended before their first answer. */
   deaths: number
@@ -64,6 +68,9 @@ export class ChildHub {
   readonly #targets = new Map<string, TargetState>()
   /** Sessions that end: nobody uses them any more. */
   readonly #ending = new Set<Promise<void>>()
+  /** By number, with the worker that has it. */
+  readonly #wires = new Map<number, { readonly worker: number; readonly wire: RemoteWire }>()
+  #wireNumbers = 0
   #looking: NodeJS.Timeout | null = null
   #isClosed = false
 
@@ -81,6 +88,11 @@ export class ChildHub {
       this.#attach(worker, order)
       return
     }
+    if (order.op === 'wire') {
+      const known = this.#wires.get(order.wire)
+      if (known?.worker === worker) known.wire.heard(order.news)
+      return
+    }
     const link = this.#links.get(worker)?.get(order.link)
     if (link === undefined) this.#answerUnknown(worker, order)
     else this.#obey(link, order)
@@ -91,6 +103,7 @@ export class ChildHub {
     for (const link of this.#links.get(worker)?.values() ?? []) this.#sessionOf(link)?.leave(link.caller)
     this.#links.delete(worker)
     for (const { session } of this.#sessions.values()) session.forget(worker)
+    for (const { worker: its, wire } of [...this.#wires.values()]) if (its === worker) wire.over('its worker has ended')
   }
 
   /** `snapshot` is in force: processes of targets that it has not are ended, when they have answered. */
@@ -102,6 +115,8 @@ export class ChildHub {
         if (target.kind === 'stdio') prints.add(printOf({ ...target, backend, target: target.name }))
     }
     for (const [print, target] of this.#targets) {
+      // Who has a wire gives it up when nobody needs it; what it is made of, only its worker knows.
+      if (target.isWire) continue
       if (prints.has(print)) target.retiredAt = 0
       else if (target.retiredAt === 0) target.retiredAt = performance.now()
     }
@@ -126,14 +141,15 @@ export class ChildHub {
     const print = printOf(spec)
     let target = this.#targets.get(print)
     if (target === undefined) {
-      target = { print, say: sayer(spec, this.#options.log), deaths: 0, retryAt: 0, retiredAt: 0 }
+      const say = sayer(spec, this.#options.log)
+      target = { print, isWire: spec.isWire, say, deaths: 0, retryAt: 0, retiredAt: 0 }
       this.#targets.set(print, target)
     }
     const send = (report: ChildReport) => this.#options.post(worker, report)
     links.set(link, { caller: { worker, link, send, isGone: false }, spec, target, id: `${print} ${key}`, instance })
   }
 
-  #obey(link: Link, order: Exclude<ChildOrder, { op: 'attach' }>): void {
+  #obey(link: Link, order: Exclude<ChildOrder, { op: 'attach' | 'wire' }>): void {
     const { caller } = link
     if (order.op === 'call') this.#call(link, order)
     else if (order.op === 'giveUp') this.#sessionOf(link)?.giveUp(caller, order.call)
@@ -203,7 +219,7 @@ export class ChildHub {
     return this.#start(link)
   }
 
-  #start({ spec, target, id }: Link): ChildSession | ChildFailure {
+  #start({ spec, target, id, caller }: Link): ChildSession | ChildFailure {
     const now = performance.now()
     if (this.#isClosed) return { kind: 'refused', message: 'is not started any more: the gateway ends' }
     if (target.retiredAt > 0) return { kind: 'refused', message: 'is not in the configuration any more' }
@@ -221,7 +237,9 @@ export class ChildHub {
         },
         ended: (why: string) => this.#ended(id, target, session, why)
       }
-      const session: ChildSession = new ChildSession(spec, events, this.#options.graceMs)
+      const start = (channel: ChannelEvents): ChildChannel =>
+        spec.isWire ? this.#wire(caller, channel) : new LineProcess(spec, channel, this.#options.graceMs)
+      const session: ChildSession = new ChildSession(spec, events, start)
       this.#sessions.set(id, { session, target })
       this.#instances.set(session.instance, session)
       this.#looking ??= setInterval(() => this.#look(), this.#options.lookMs ?? LOOK_MS).unref()
@@ -234,8 +252,19 @@ export class ChildHub {
     }
   }
 
+  /** In the worker of whoever asks first. */
+  #wire({ worker, link, send }: Caller, channel: ChannelEvents): RemoteWire {
+    const number = ++this.#wireNumbers
+    const order = (wanted: WireOrder): void => send({ kind: 'child', link, event: 'wire', wire: number, order: wanted })
+    const wire = new RemoteWire(order, channel)
+    this.#wires.set(number, { worker, wire })
+    void wire.gone.then(() => this.#wires.delete(number))
+    return wire
+  }
+
   #blame(target: TargetState): void {
-    if (this.#options.hasBackoff === false) return
+    // Others may be able to begin where one could not: it is the client whom a server in the network turns away.
+    if (target.isWire) return
     target.deaths++
     target.retryAt = performance.now() + Math.min(BACKOFF_FIRST_MS * 2 ** (target.deaths - 1), BACKOFF_MAX_MS)
   }
@@ -261,11 +290,11 @@ export class ChildHub {
     this.#ending.add(gone)
   }
 
-  #hasRoom({ backend }: ChildSpec, now: number): boolean {
-    const all = [...this.#sessions.entries()]
+  #hasRoom({ backend, isWire }: SentSpec, now: number): boolean {
+    const all = [...this.#sessions.entries()].filter(([, { session }]) => session.spec.isWire === isWire)
     const own = all.filter(([, { session }]) => session.spec.backend === backend)
-    const max = this.#options.childrenMax ?? CHILDREN_PER_BACKEND_MAX
-    const allMax = Math.max(CHILDREN_MAX, max)
+    const max = isWire ? WIRES_PER_BACKEND_MAX : (this.#options.childrenMax ?? CHILDREN_PER_BACKEND_MAX)
+    const allMax = isWire ? WIRES_MAX : Math.max(CHILDREN_MAX, max)
     // Those that end are processes too.
     if (all.length + this.#ending.size < allMax && own.length < max) return true
     let victim: string | null = null
@@ -293,7 +322,8 @@ export class ChildHub {
       else used.add(target)
     }
     for (const [print, target] of this.#targets)
-      if (target.retiredAt > 0 && !used.has(target) && !this.#isLinked(target)) this.#targets.delete(print)
+      if ((target.retiredAt > 0 || target.isWire) && !used.has(target) && !this.#isLinked(target))
+        this.#targets.delete(print)
     if (this.#sessions.size > 0 || this.#looking === null) return
     clearInterval(this.#looking)
     this.#looking = null

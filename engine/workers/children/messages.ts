@@ -1,9 +1,32 @@
 /** What workers and the hub of child processes (hub.ts) say to each other. Numbers are the worker's. */
 import type { ChildFailure, ChildNotice, ChildRequest, ChildSpec } from '#engine/contract/children.ts'
 
+/** What the hub has run. `isWire`: it stands for a process, in the worker of the link (ChildSpec.start). */
+export type SentSpec = Omit<ChildSpec, 'start'> & { readonly isWire: boolean }
+
+/** To the worker that has a wire. */
+export type WireOrder =
+  | { readonly op: 'open' }
+  | {
+      readonly op: 'write'
+      readonly write: number
+      readonly line: string
+      readonly isFirst: boolean
+      readonly extra: unknown
+    }
+  | { readonly op: 'pause' | 'resume' | 'end' | 'kill' }
+
+/** From it. */
+export type WireNews =
+  | { readonly event: 'line'; readonly text: string }
+  | { readonly event: 'said'; readonly text: string }
+  | { readonly event: 'tooLong' }
+  | { readonly event: 'taken'; readonly write: number; readonly failure: ChildFailure | null }
+  | { readonly event: 'ended'; readonly why: string }
+
 /** From a worker. */
 export type ChildOrder = { readonly kind: 'child'; readonly link: number } & (
-  | { readonly op: 'attach'; readonly key: string; readonly spec: ChildSpec; readonly instance: string | null }
+  | { readonly op: 'attach'; readonly key: string; readonly spec: SentSpec; readonly instance: string | null }
   | { readonly op: 'call'; readonly call: number; readonly request: ChildRequest }
   /** Nobody waits for its answer any more. */
   | { readonly op: 'giveUp'; readonly call: number }
@@ -12,6 +35,7 @@ export type ChildOrder = { readonly kind: 'child'; readonly link: number } & (
   /** So much text of reports about `instance` has been taken. */
   | { readonly op: 'took'; readonly instance: string; readonly chars: number }
   | { readonly op: 'close' | 'release' }
+  | { readonly op: 'wire'; readonly wire: number; readonly news: WireNews }
 )
 
 /** To a worker. */
@@ -22,4 +46,6 @@ export type ChildReport = { readonly kind: 'child'; readonly link: number } /** 
   | { readonly event: 'sent'; readonly send: number; readonly failure: ChildFailure | null }
   /** The process is gone, for those who listen. */
   | { readonly event: 'over'; readonly failure: ChildFailure }
+  /** The worker has the wire, or, with `open`, is to have it. */
+  | { readonly event: 'wire'; readonly wire: number; readonly order: WireOrder }
 )

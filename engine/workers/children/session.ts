@@ -9,11 +9,9 @@ import type {
   ChildFailure,
   ChildNotice,
   ChildRequest,
-  ChildSpec,
   Delivery
 } from '#engine/contract/children.ts'
-import type { ChildReport } from './messages.ts'
-import { LineProcess } from './process.ts'
+import type { ChildReport, SentSpec } from './messages.ts'
 import { isTooDeep, type RpcLine, readRpcLine } from './rpc-line.ts'
 
 export const PENDING_MAX = 256
@@ -55,7 +53,7 @@ export interface SessionEvents {
 
 export class ChildSession {
   readonly instance = randomBytes(12).toString('base64url')
-  readonly spec: ChildSpec
+  readonly spec: SentSpec
   readonly #events: SessionEvents
   readonly #process: ChildChannel
   readonly #pending = new Map<number, Pending>()
@@ -73,7 +71,7 @@ export class ChildSession {
   #stuckSince = 0
 
   /** Throws an Error that says why the process cannot be started. */
-  constructor(spec: ChildSpec, events: SessionEvents, graceMs?: number) {
+  constructor(spec: SentSpec, events: SessionEvents, start: (channel: ChannelEvents) => ChildChannel) {
     this.spec = spec
     this.#events = events
     const channel: ChannelEvents = {
@@ -85,7 +83,7 @@ export class ChildSession {
       },
       ended: (why) => this.#ended(why)
     }
-    this.#process = spec.start?.(channel) ?? new LineProcess(spec, channel, graceMs)
+    this.#process = start(channel)
   }
 
   get pid(): number {

@@ -1,0 +1,121 @@
+/**
+ * What stands for a process and needs a worker (a stream of a server in the network): the hub in the main thread has
+ * the conversation, as it has those with processes, and one worker has the wire. So every worker reaches the one owner.
+ */
+import type { ChannelEvents, ChildChannel, ChildFailure, Delivery } from '#engine/contract/children.ts'
+import type { WireNews, WireOrder } from './messages.ts'
+
+/** The hub's end. */
+export class RemoteWire implements ChildChannel {
+  readonly pid = 0
+  readonly #order: (order: WireOrder) => void
+  readonly #events: ChannelEvents
+  readonly #gone = Promise.withResolvers<void>()
+  /** Written, and not taken yet. */
+  readonly #writes = new Map<number, { readonly delivery: Delivery; readonly chars: number }>()
+  #numbers = 0
+  #isOver = false
+  queuedBytes = 0
+
+  /** `order`: to the worker. */
+  constructor(order: (order: WireOrder) => void, events: ChannelEvents) {
+    this.#order = order
+    this.#events = events
+    order({ op: 'open' })
+  }
+
+  get gone(): Promise<void> {
+    return this.#gone.promise
+  }
+
+  write(line: string, delivery: Delivery): void {
+    if (this.#isOver) return
+    const write = ++this.#numbers
+    this.#writes.set(write, { delivery, chars: line.length })
+    this.queuedBytes += line.length
+    this.#order({ op: 'write', write, line, isFirst: delivery.isFirst, extra: delivery.extra })
+  }
+
+  pause(): void {
+    this.#order({ op: 'pause' })
+  }
+
+  resume(): void {
+    this.#order({ op: 'resume' })
+  }
+
+  /** Nobody waits for the worker, which may be gone. */
+  end(): void {
+    this.#order({ op: 'end' })
+    this.over('was closed')
+  }
+
+  kill(): void {
+    this.#order({ op: 'kill' })
+    this.over('it takes no messages')
+  }
+
+  heard(news: WireNews): void {
+    if (news.event === 'taken') this.#taken(news.write, news.failure)
+    else if (this.#isOver) return
+    else if (news.event === 'line') this.#events.line(news.text)
+    else if (news.event === 'said') this.#events.said(news.text)
+    else if (news.event === 'tooLong') this.#events.tooLong()
+    else this.over(news.why)
+  }
+
+  #taken(write: number, failure: ChildFailure | null): void {
+    const written = this.#writes.get(write)
+    if (written === undefined) return
+    this.#writes.delete(write)
+    this.queuedBytes -= written.chars
+    if (failure !== null) written.delivery.lost(failure)
+    this.#events.drained()
+  }
+
+  /** Also when its worker is gone. */
+  over(why: string): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#writes.clear()
+    this.queuedBytes = 0
+    this.#events.ended(why)
+    this.#gone.resolve()
+  }
+}
+
+/** The worker's end: carries out what the hub wants. */
+export class WireHost {
+  readonly #channel: ChildChannel
+  readonly #tell: (news: WireNews) => void
+
+  /** `tell`: to the hub. `over`: the wire is gone. */
+  constructor(start: (events: ChannelEvents) => ChildChannel, tell: (news: WireNews) => void, over: () => void) {
+    this.#tell = tell
+    this.#channel = start({
+      line: (text) => tell({ event: 'line', text }),
+      tooLong: () => tell({ event: 'tooLong' }),
+      said: (text) => tell({ event: 'said', text }),
+      // The hub counts what has been taken.
+      drained: () => undefined,
+      ended(why) {
+        tell({ event: 'ended', why })
+        over()
+      }
+    })
+  }
+
+  obey(order: Exclude<WireOrder, { readonly op: 'open' }>): void {
+    if (order.op !== 'write') {
+      this.#channel[order.op]()
+      return
+    }
+    const { write, line, isFirst, extra } = order
+    this.#channel.write(line, {
+      isFirst,
+      extra,
+      taken: () => this.#tell({ event: 'taken', write, failure: null }),
+      lost: (failure) => this.#tell({ event: 'taken', write, failure })
+    })
+  }
+}
