@@ -15,6 +15,7 @@ import {
   STEP_SERVE
 } from './contract/exchange.ts'
 import { CONTINUE, type Hook, LATER, STOP } from './contract/filter.ts'
+import { letGo } from './contract/held-bytes.ts'
 import type { Recorder, Router } from './contract/route.ts'
 import type { ClientEvents, ServerEvents } from './contract/transport.ts'
 import type { HeaderBlock } from './http/headers.ts'
@@ -125,7 +126,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     if (ex.responseDone || ex.localReply !== null) return true
     const { server, requestCollector } = ex
     if (requestCollector !== null) return requestCollector.take(chunk, start, end)
-    if (ex.retry !== null) ex.retry.keep(chunk, start, end)
+    if (ex.retry !== null) ex.retry.keep(ex, chunk, start, end)
     if (server !== null) {
       ex.bodySent = true
       return server.sendBody(chunk, start, end, slot)
@@ -341,6 +342,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     this.#timeouts.stop(ex)
     if (ex.copies !== null) ex.copies.over()
     if (ex.onOver !== null) ex.onOver(ex)
+    if (ex.heldBytes > 0) letGo(ex)
     const owner = ex.route ?? ex.listener
     if (owner !== null) owner.recorder.record(ex)
     else (this.#options.router().unrouted ?? this.#options.unrouted).record(ex)

@@ -74,7 +74,7 @@ export class Retries {
     ex.retry = state
     const held = ex.heldRequest
     // A body that a hook has collected stays where it is: no second copy.
-    if (held !== null && ex.requestBytes === null) for (const piece of held) state.keep(piece, 0, piece.length)
+    if (held !== null && ex.requestBytes === null) for (const piece of held) state.keep(ex, piece, 0, piece.length)
   }
 
   /** The attempt ended with `code`, without a response. True: another one follows. */
@@ -90,6 +90,7 @@ export class Retries {
     if (wanted && this.#again(ex)) return true
     if (this.#peeks(ex, ex.retry!)) return true
     // Taken: what was kept for another attempt is needed no more.
+    ex.retry!.drop(ex)
     ex.retry = null
     return false
   }
@@ -133,6 +134,7 @@ export class Retries {
   }
 
   #take(ex: Exchange): void {
+    ex.retry?.drop(ex)
     ex.retry = null
     this.#options.take(ex)
   }

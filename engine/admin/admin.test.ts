@@ -103,6 +103,7 @@ const snapshot: Snapshot = {
     statsAddr: 'off',
     readinessAddr: 'off',
     workerThreads: 1,
+    bufferedBytesMax: 1,
     logging: { level: 'info', format: 'text' },
     terminationDeadlineMs: 1,
     terminationMinDeadlineMs: 1,

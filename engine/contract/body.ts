@@ -10,17 +10,26 @@ import { atRoundEnd } from '#engine/socket/round.ts'
 import type { ErrorCode } from './errors.ts'
 import { BODY_LENGTH, BODY_NONE, type BodyTaker, type Exchange, type LocalReply } from './exchange.ts'
 import { CONTINUE, type Hook, LATER, STOP, type Verdict } from './filter.ts'
+import { heldBytesMax, hold } from './held-bytes.ts'
 import { refuse } from './refuse.ts'
 
 /** Ends an exchange with the gateway's own reply. */
 export type Fail = (ex: Exchange, code: ErrorCode) => void
+
+/** Why a body could not be kept: it is too long, or there are too many of them. */
+export type NotKept = 'long' | 'full'
+
+/** For those that are refused because of others. */
+const LATER_AGAIN = ['Retry-After', '1']
 
 /** A body that is arriving. */
 export class Collector implements BodyTaker {
   readonly #max: number
   /** As the message says; 0: it does not. */
   readonly #expected: number
-  readonly #done: (bytes: Buffer | null) => void
+  readonly #done: (bytes: Buffer | null, why: NotKept) => void
+  /** Whose bytes they are, for the account; null: nobody's. */
+  readonly #ex: Exchange | null
   readonly #pieces = new Pieces()
   /** Where a long body goes as it comes: to join its pieces at the end would take milliseconds. */
   #whole: Buffer | null = null
@@ -28,12 +37,16 @@ export class Collector implements BodyTaker {
   #room: GrowingRoom | null = null
   #length = 0
 
-  /** `done` is called once: with the body, or with null when it is longer than `max` bytes. */
+  /**
+   * `done` is called once: with the body, or with null when it is longer than `max` bytes, or when there is no room
+   * for what `ex` keeps.
+   */
   constructor(
-    { max, expected }: { readonly max: number; readonly expected: number },
+    { max, expected, ex = null }: { readonly max: number; readonly expected: number; readonly ex?: Exchange | null },
     held: readonly Buffer[] | null,
-    done: (bytes: Buffer | null) => void
+    done: (bytes: Buffer | null, why: NotKept) => void
   ) {
+    this.#ex = ex
     this.#max = max
     this.#expected = expected
     this.#done = done
@@ -46,12 +59,9 @@ export class Collector implements BodyTaker {
     if (this.#length > this.#max) return true
     const at = this.#length
     this.#length += end - start
-    if (this.#length > this.#max) {
-      this.#pieces.drop()
-      this.#whole = null
-      this.#room = null
-      this.#done(null)
-    } else if (this.#room !== null) this.#room.put(chunk, at, start, end)
+    if (this.#length > this.#max) this.#giveUp('long')
+    else if (this.#ex !== null && !hold(this.#ex, end - start)) this.#giveUp('full')
+    else if (this.#room !== null) this.#room.put(chunk, at, start, end)
     else if (this.#whole !== null && this.#length <= this.#whole.length) chunk.copy(this.#whole, at, start, end)
     else {
       // More has come than was announced.
@@ -61,6 +71,14 @@ export class Collector implements BodyTaker {
       if (this.#length > SHARED_BYTES) this.#gather()
     }
     return true
+  }
+
+  #giveUp(why: NotKept): void {
+    this.#length = Number.POSITIVE_INFINITY
+    this.#pieces.drop()
+    this.#whole = null
+    this.#room = null
+    this.#done(null, why)
   }
 
   /** Who has sent so much may be believed that more comes. */
@@ -80,11 +98,14 @@ export class Collector implements BodyTaker {
 
   end(): void {
     if (this.#length > this.#max) return
-    if (this.#room !== null) this.#done(this.#room.first(this.#length))
-    else if (this.#whole !== null) this.#done(this.#whole.subarray(0, this.#length))
+    this.#done(this.#taken, 'long')
+  }
+
+  get #taken(): Buffer {
+    if (this.#room !== null) return this.#room.first(this.#length)
+    if (this.#whole !== null) return this.#whole.subarray(0, this.#length)
     // One piece is the rule: it is a copy already.
-    else if (this.#pieces.isSingle) this.#done(this.#pieces.first)
-    else this.#done(joined(this.#pieces.list, this.#length))
+    return this.#pieces.isSingle ? this.#pieces.first : joined(this.#pieces.list, this.#length)
   }
 }
 
@@ -115,10 +136,11 @@ export function whenRequest(ex: Exchange, bytesMax: number, then: (verdict: Verd
 function requestSoFar(ex: Exchange, bytesMax: number): Verdict | typeof LATER {
   if (ex.requestBytes !== null || ex.requestBody === BODY_NONE || ex.upgrade !== null) return CONTINUE
   // Refused before it comes: nothing of it is read.
-  if (ex.requestLength > bytesMax) return refuse(ex, 'BODY_NOT_BUFFERED')
+  if (ex.requestLength > Math.min(bytesMax, heldBytesMax())) return refuse(ex, 'BODY_NOT_BUFFERED')
   const held = ex.heldRequest
   // A hook ahead may have waited while more came than may be kept.
   if (lengthOf(held) > bytesMax) return refuse(ex, 'BODY_NOT_BUFFERED')
+  if (!hold(ex, lengthOf(held))) return refuse(ex, 'BUFFERS_FULL', LATER_AGAIN)
   if (!ex.requestDone) return LATER
   keepRequest(ex, joined(held ?? [], lengthOf(held)))
   return CONTINUE
@@ -127,10 +149,11 @@ function requestSoFar(ex: Exchange, bytesMax: number): Verdict | typeof LATER {
 function gatherRequest(ex: Exchange, bytesMax: number, then: (verdict: Verdict) => void): void {
   const held = ex.heldRequest
   ex.heldRequest = null
-  ex.requestCollector = new Collector({ max: bytesMax, expected: ex.requestLength }, held, (bytes) => {
+  ex.requestCollector = new Collector({ max: bytesMax, expected: ex.requestLength, ex }, held, (bytes, why) => {
     ex.requestCollector = null
-    if (bytes === null) then(refuse(ex, 'BODY_NOT_BUFFERED'))
-    else {
+    if (bytes === null) {
+      then(why === 'long' ? refuse(ex, 'BODY_NOT_BUFFERED') : refuse(ex, 'BUFFERS_FULL', LATER_AGAIN))
+    } else {
       keepRequest(ex, bytes)
       then(CONTINUE)
     }
@@ -236,17 +259,27 @@ function responseSoFar(ex: Exchange, bytesMax: number, fail: Fail): Verdict | ty
     fail(ex, 'RESPONSE_NOT_BUFFERED')
     return STOP
   }
+  if (!hold(ex, lengthOf(held))) {
+    noRoom(ex, fail)
+    return STOP
+  }
   if (ex.heldTrailers === null) return LATER
   keepResponse(ex, joined(held ?? [], lengthOf(held)))
   return CONTINUE
 }
 
+function noRoom(ex: Exchange, fail: Fail): void {
+  ex.refusalHeaders = LATER_AGAIN
+  fail(ex, 'BUFFERS_FULL')
+}
+
 function gatherResponse(ex: Exchange, bytesMax: number, fail: Fail, then: () => void): void {
   const held = ex.heldResponse
   ex.heldResponse = null
-  ex.responseCollector = new Collector({ max: bytesMax, expected: ex.responseLength }, held, (bytes) => {
+  ex.responseCollector = new Collector({ max: bytesMax, expected: ex.responseLength, ex }, held, (bytes, why) => {
     ex.responseCollector = null
-    if (bytes === null) fail(ex, 'RESPONSE_NOT_BUFFERED')
+    if (bytes === null && why === 'full') noRoom(ex, fail)
+    else if (bytes === null) fail(ex, 'RESPONSE_NOT_BUFFERED')
     else {
       keepResponse(ex, bytes)
       then()

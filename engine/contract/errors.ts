@@ -34,6 +34,7 @@ export const ERRORS = {
   BODY_TOO_LARGE: row(413, 'downstream', 'the request body is larger than the configured limit'),
   BODY_NOT_BUFFERED: row(413, 'policy', 'the request body is larger than what a policy may keep of it'),
   BODY_OVERLOAD: row(503, 'policy', 'too many large bodies wait to be read'),
+  BUFFERS_FULL: row(503, 'policy', 'as many messages are kept in memory as may be: try again'),
   URI_TOO_LONG: row(414, 'downstream', 'the request target is too long'),
   EXPECTATION_FAILED: row(417, 'downstream', 'only Expect: 100-continue is understood'),
   HEADERS_TOO_LARGE: row(431, 'downstream', 'the request has too many or too large header fields'),

@@ -160,6 +160,8 @@ export class Exchange {
   error: ErrorCode | null = null
   /** What is known of it beyond its code, for logs only; null: nothing. */
   errorDetail: string | null = null
+  /** Bytes of it that are kept in memory, as far as they are accounted for (held-bytes.ts). */
+  heldBytes = 0
   /** The last byte of the request has been received. */
   requestDone = false
   /** The last byte of the response has been handed to the client side. */

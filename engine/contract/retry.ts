@@ -2,6 +2,7 @@
 import { Pieces } from '#engine/kit/pieces.ts'
 import type { BudgetLimits, RetryBudget } from '#engine/kit/retry-budget.ts'
 import type { Exchange } from './exchange.ts'
+import { hold, letGo } from './held-bytes.ts'
 
 /** Compiled form of the policy. */
 export interface RetryPlan {
@@ -52,6 +53,8 @@ export class RetryState {
   peek: Peek | null = null
   peekedBytes = 0
   #keptBytes = 0
+  /** Of those, on the account. */
+  #heldBytes = 0
 
   constructor(route: RouteRetry, ex: Exchange) {
     this.route = route
@@ -61,11 +64,21 @@ export class RetryState {
   }
 
   /** Keeps a copy of body bytes that go to the first attempt now. */
-  keep(chunk: Buffer, start: number, end: number): void {
+  keep(ex: Exchange, chunk: Buffer, start: number, end: number): void {
     const { kept } = this
     if (kept === null) return
     this.#keptBytes += end - start
-    if (this.#keptBytes > this.route.bodyBytesMax) this.kept = null
-    else kept.push(chunk, start, end)
+    const isRoom = this.#keptBytes <= this.route.bodyBytesMax && hold(ex, end - start)
+    if (isRoom) {
+      this.#heldBytes += end - start
+      kept.push(chunk, start, end)
+    } else this.drop(ex)
+  }
+
+  /** It is not needed, or too much. */
+  drop(ex: Exchange): void {
+    this.kept = null
+    letGo(ex, this.#heldBytes)
+    this.#heldBytes = 0
   }
 }

@@ -36,7 +36,7 @@ const TAKERS: readonly (readonly [string, (ex: Exchange) => { take(): void; end(
     (ex) => {
       const budget = new RetryBudget({ percent: 20, minPerSecond: 3 })
       const state = new RetryState({ plan: {} as never, budget, bodyBytesMax: BYTES }, ex)
-      return { take: () => state.keep(byte, 0, 1), end: () => state.kept!.bytes }
+      return { take: () => state.keep(ex, byte, 0, 1), end: () => state.kept!.bytes }
     }
   ],
   [

@@ -6,6 +6,8 @@ export interface ProcessSettings {
   readonly statsAddr: string
   readonly readinessAddr: string
   readonly workerThreads: number
+  /** Bytes of messages that all workers together keep in memory. */
+  readonly bufferedBytesMax: number
   readonly logging: { readonly level: string; readonly format: 'text' | 'json' }
   /** Longest drain. */
   readonly terminationDeadlineMs: number

@@ -12,6 +12,8 @@ import type { Source } from './source.ts'
 /** Spec section 8, shutdown seconds: 0..31536000. */
 const SHUTDOWN_SECONDS_MAX = 31_536_000
 const PROCESSORS_MAX = 1024
+const MIB = 1024 * 1024
+const BUFFERED_BYTES_MIN = MIB
 
 const NOT_HERE = [
   ...['caAddress', 'caAuthToken', 'clusterId', 'customFunctions', 'database', 'dns', 'enableIpv6', 'gateway', 'hbone'],
@@ -40,6 +42,12 @@ export const processSchema = z.strictObject({
   workerThreads: threads()
     .optional()
     .describe('Serving threads: a number, or a share of the processors ("50%"). Environment: WORKER_THREADS.'),
+  maxBufferedBytes: whole(BUFFERED_BYTES_MIN, Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe(
+      'Bytes of bodies that are kept in memory at a time, by the whole process; requests beyond are refused (503). ' +
+        'Default: a quarter of the memory, 64 MiB to 1 GiB.'
+    ),
   logging: z
     .strictObject({
       level: level().optional().describe('Default info. Environment: LOG_LEVEL.'),
@@ -127,14 +135,23 @@ export function readOverrides(env: Environment, source: Source, problems: Proble
   return out
 }
 
-/** `processors`: how many the machine has. */
-export function translateProcess(file: File | undefined, env: Overrides, processors: number): ProcessSettings {
+/** What the machine has. */
+export interface Machine {
+  readonly processors: number
+  readonly memoryBytes: number
+}
+
+export function translateProcess(file: File | undefined, env: Overrides, machine: Machine): ProcessSettings {
   const { logging, backend } = file ?? {}
   return {
     adminAddr: env.ADMIN_ADDR ?? file?.adminAddr ?? 'localhost:15000',
     statsAddr: env.STATS_ADDR ?? file?.statsAddr ?? '[::]:15020',
     readinessAddr: env.READINESS_ADDR ?? file?.readinessAddr ?? '[::]:15021',
-    workerThreads: threadCount(env.WORKER_THREADS ?? file?.workerThreads ?? '100%', env.CPU_LIMIT ?? processors),
+    workerThreads: threadCount(
+      env.WORKER_THREADS ?? file?.workerThreads ?? '100%',
+      env.CPU_LIMIT ?? machine.processors
+    ),
+    bufferedBytesMax: file?.maxBufferedBytes ?? bufferedBytes(machine.memoryBytes),
     logging: {
       level: env.LOG_LEVEL ?? logging?.level ?? 'info',
       format: env.LOG_FORMAT ?? logging?.format ?? 'text'
@@ -151,6 +168,11 @@ export function translateProcess(file: File | undefined, env: Overrides, process
       requestsPerConnectionMax: backend?.maxRequestsPerConnection ?? 0
     }
   }
+}
+
+/** The rest is for the programs' own memory, for what passes, and for what the kernel keeps of connections. */
+function bufferedBytes(memoryBytes: number): number {
+  return Math.floor(Math.min(Math.max(memoryBytes / 4, 64 * MIB), 1024 * MIB))
 }
 
 /** The longest drain that leaves time to exit: a second of a short grace period, five of a longer one. */

@@ -10,7 +10,7 @@ const testdata = (name: string) => readFileSync(new URL(`testdata/${name}`, impo
 
 test('ten mistakes give ten messages in one run, in the order of the file', () => {
   const file = 'ten-mistakes.yaml'
-  const result = loadConfig(testdata(file), { file, env: {}, policies: POLICIES, processors: 8 })
+  const result = loadConfig(testdata(file), { file, env: {}, policies: POLICIES, processors: 8, memoryBytes: 2 ** 34 })
   assert.equal(result.ok, false)
   if (result.ok) return
   assert.equal(`${formatErrors(result.errors)}\n`, testdata('ten-mistakes.txt'))
@@ -65,6 +65,7 @@ test('defaults of the specification', () => {
     statsAddr: '[::]:15020',
     readinessAddr: '[::]:15021',
     workerThreads: 8,
+    bufferedBytesMax: 1_073_741_824,
     logging: { level: 'info', format: 'text' },
     terminationDeadlineMs: 5_000,
     terminationMinDeadlineMs: 0,

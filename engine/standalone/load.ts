@@ -8,6 +8,7 @@ import { resolve } from 'node:path'
 import type { Policy } from '#engine/contract/policy.ts'
 import type { Expanded } from '#engine/ir/expanded.ts'
 import { share } from '#engine/ir/share.ts'
+import { memoryLimit } from '#engine/kit/memory-limit.ts'
 import { checkModelPolicies } from './ai/check.ts'
 import { checkTransport } from './backend-policies/check.ts'
 import { checkNames, checkPolicies } from './check-policies.ts'
@@ -42,6 +43,8 @@ export interface LoadOptions {
   readonly policies: readonly Policy[]
   /** Processors of the machine, of which workerThreads may be a share. */
   readonly processors?: number
+  /** Memory of the process, of which buffers get a share. */
+  readonly memoryBytes?: number
   /** Folder where relative paths in the file begin; the working directory when left out. */
   readonly folder?: string
   /** Text of the file at an absolute path; throws an Error. Default: reads it from the disk. */
@@ -136,7 +139,8 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
     keys: policyKeys(policies),
     sources,
     env,
-    processors: options.processors ?? availableParallelism()
+    processors: options.processors ?? availableParallelism(),
+    memoryBytes: options.memoryBytes ?? memoryLimit()
   })
   if (fresh instanceof Error) {
     // A policy cannot be resolved: checkPolicies says it again, with the place.

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { memoryLimit } from '#engine/kit/memory-limit.ts'
+import { translateProcess } from './file-process.ts'
 import { good, mistakes } from './testing/fakes.ts'
 
 const FILE = `config:
@@ -10,6 +12,7 @@ const FILE = `config:
   logging: { level: warn, format: text }
   connectionTerminationDeadline: 30s
   connectionMinTerminationDeadline: 1s
+  maxBufferedBytes: 2097152
 `
 
 test('environment variables win over the file', () => {
@@ -31,6 +34,7 @@ test('environment variables win over the file', () => {
     statsAddr: '[::]:4',
     readinessAddr: 'unix:/ready',
     workerThreads: 3,
+    bufferedBytesMax: 2_097_152,
     logging: { level: 'debug', format: 'json' },
     terminationDeadlineMs: 60_000,
     terminationMinDeadlineMs: 2_000
@@ -39,6 +43,16 @@ test('environment variables win over the file', () => {
 
 test('an empty variable is none', () => {
   assert.equal(good(FILE, { ADMIN_ADDR: '', WORKER_THREADS: '' }).process.adminAddr, 'localhost:1')
+})
+
+test('buffers: a quarter of the memory, within bounds', () => {
+  const kept = (memoryBytes: number) => translateProcess(undefined, {}, { processors: 1, memoryBytes }).bufferedBytesMax
+  assert.equal(kept(2 ** 31), 2 ** 29)
+  assert.equal(kept(2 ** 26), 2 ** 26)
+  assert.equal(kept(2 ** 40), 2 ** 30)
+  assert.equal(memoryLimit(2 ** 29, 2 ** 34), 2 ** 29)
+  assert.equal(memoryLimit(0, 2 ** 34), 2 ** 34)
+  assert.equal(memoryLimit(2 ** 63, 2 ** 34), 2 ** 34)
 })
 
 test('threads: a number, a share of the processors, at least one', () => {

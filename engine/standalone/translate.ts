@@ -50,6 +50,7 @@ export interface TranslateOptions {
   readonly sources: DocumentSources
   readonly env: Overrides
   readonly processors: number
+  readonly memoryBytes: number
 }
 
 type FileBind = NonNullable<File['binds']>[number]
@@ -79,7 +80,7 @@ export function translate(file: File, options: TranslateOptions): SnapshotDraft 
     binds,
     backends: translator.backends,
     frontend: translateFrontend(file.frontendPolicies),
-    process: translateProcess(file.config, options.env, options.processors)
+    process: translateProcess(file.config, options.env, options)
   }
 }
 

@@ -111,6 +111,8 @@ export const METRICS = {
     'Client connections closed because there were too many. which: idle (it waited for a request) or newcomer.',
     ['which']
   ),
+  weir_buffered_bytes: gauge('Bytes of bodies that are kept in memory, for policies, models and retries.', []),
+  weir_buffered_refusals_total: counter('How often there was no room for more of them.', []),
   weir_upstream_connections: gauge('Connections to backends that are open.', ['state']),
   weir_upstream_connects_total: counter('Attempts to connect to a backend.', ['result']),
   weir_upstream_tls_handshakes_total: counter('TLS handshakes with backends that succeeded.', ['resumed']),

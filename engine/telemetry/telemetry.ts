@@ -28,6 +28,17 @@ export interface TelemetryOptions {
 }
 
 /** What the upstream client tells about its connections. */
+/** Of a worker. */
+export interface Sample {
+  /** Connections to backends. */
+  readonly idle: number
+  readonly busy: number
+  /** Bytes of bodies that are kept. */
+  readonly heldBytes: number
+  /** How often there was no room for more, since the start. */
+  readonly heldRefused: number
+}
+
 export interface UpstreamTelemetry {
   connected(): void
   /** A TLS handshake with a backend is done. */
@@ -35,8 +46,8 @@ export interface UpstreamTelemetry {
   connectFailed(): void
   /** What is wrong with the TLS of a destination. */
   insecure(destination: string, reason: string): void
-  /** How many connections there are now; counted by the worker twice a second, not by every exchange. */
-  sample(counts: { readonly idle: number; readonly busy: number }): void
+  /** How it is now; counted by the worker twice a second, not by every exchange. */
+  sample(now: Sample): void
   /** An exchange starts another attempt. */
   retried(): void
   /** An exchange would have started another attempt, but the retry budget of its route is spent. */
@@ -128,6 +139,9 @@ function createSink(fd: number, metrics: Metrics, logger: Logger): LineSink {
 }
 
 function upstreamTelemetry(metrics: Metrics, logger: Logger): UpstreamTelemetry {
+  const held = metrics.gauge('weir_buffered_bytes', {})
+  const heldRefused = metrics.counter('weir_buffered_refusals_total', {})
+  let heldRefusedBefore = 0
   const busy = metrics.gauge('weir_upstream_connections', { state: 'busy' })
   const idle = metrics.gauge('weir_upstream_connections', { state: 'idle' })
   const ok = metrics.counter('weir_upstream_connects_total', { result: 'ok' })
@@ -141,9 +155,12 @@ function upstreamTelemetry(metrics: Metrics, logger: Logger): UpstreamTelemetry 
     secured: (isResumed) => (isResumed ? resumed : full).add(1),
     connectFailed: () => failed.add(1),
     insecure: (destination, reason) => logger.log('warn', 'upstream', `no TLS with ${destination}: ${reason}`),
-    sample: (counts) => {
-      idle.set(counts.idle)
-      busy.set(counts.busy)
+    sample: (now) => {
+      idle.set(now.idle)
+      busy.set(now.busy)
+      held.set(now.heldBytes)
+      heldRefused.add(now.heldRefused - heldRefusedBefore)
+      heldRefusedBefore = now.heldRefused
     },
     retried: () => retries.add(1),
     refused: () => refused.add(1)

@@ -30,6 +30,7 @@ export function snapshotOf(binds: readonly Bind[], backends: Snapshot['backends'
       statsAddr: 'off',
       readinessAddr: 'off',
       workerThreads: 1,
+      bufferedBytesMax: 1_073_741_824,
       logging: { level: 'info', format: 'text' },
       terminationDeadlineMs: 60_000,
       terminationMinDeadlineMs: 0,

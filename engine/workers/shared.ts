@@ -9,6 +9,9 @@ const ROWS = 8
 const ROW_LENGTH = 8
 const CONNECTIONS = 0
 const BEATS = 1
+/** In units of KiB, so that 2 TiB have room. */
+const HELD = 2
+const HELD_UNIT_BYTES = 1024
 
 import type { Ended } from '#engine/contract/ended.ts'
 
@@ -44,6 +47,18 @@ export class SharedState {
 
   connections(worker: number): number {
     return Atomics.load(this.#cells, ROWS + worker * ROW_LENGTH + CONNECTIONS)
+  }
+
+  /** Bytes of messages that one worker keeps; written by that worker, in whole KiB. */
+  setHeldBytes(worker: number, bytes: number): void {
+    Atomics.store(this.#cells, ROWS + worker * ROW_LENGTH + HELD, Math.ceil(bytes / HELD_UNIT_BYTES))
+  }
+
+  /** Of all workers. */
+  get heldBytes(): number {
+    let units = 0
+    for (let row = ROWS; row < this.#cells.length; row += ROW_LENGTH) units += Atomics.load(this.#cells, row + HELD)
+    return units * HELD_UNIT_BYTES
   }
 
   /** A sign of life: rises while the worker's event loop turns. */

@@ -2,6 +2,8 @@
  * One worker thread: its own listeners, Runtime and upstream connections. It gets snapshots and
  * orders from the main thread and shares nothing else with the other workers but SharedState.
  */
+
+import { useHeldBytes } from '#engine/contract/held-bytes.ts'
 import type { Recorder, Router } from '#engine/contract/route.ts'
 import { Crowd, clientsMax, type Evicted } from '#engine/downstream/crowd.ts'
 import { type DownstreamObserver, type OpenBind, openBind } from '#engine/downstream/listen.ts'
@@ -16,8 +18,10 @@ import type { SocketLayer } from '#engine/socket/wire.ts'
 import { createUpstream, type Upstream } from '#engine/upstream/client.ts'
 import type { UpstreamObserver } from '#engine/upstream/shared.ts'
 import type { ChildReport } from './children/messages.ts'
+import { WorkerHeldBytes } from './held-bytes.ts'
 import type { OpenedBind, ToMain, ToWorker } from './messages.ts'
 import { unpack } from './parcel.ts'
+import { Reclaim } from './reclaim.ts'
 import type { SharedState } from './shared.ts'
 
 /** How often the worker shows that its event loop turns, and samples its gauges. */
@@ -47,7 +51,7 @@ export interface WorkerTelemetry {
   readonly upstream: UpstreamObserver & RetryObserver
   setLevel(level: string): void
   /** Called every BEAT_MS. */
-  sample(counts: { idle: number; busy: number }): void
+  sample(counts: { idle: number; busy: number; heldBytes: number; heldRefused: number }): void
   flush(): Promise<void>
 }
 
@@ -58,10 +62,12 @@ export class WorkerThread {
   readonly #retired = new Set<OpenBind>()
   #served: Snapshot | null = null
   /** The last that was sent, put in force or not: the next one is packed for it. */
-  #held: Snapshot | null = null
+  #sent: Snapshot | null = null
   #lifecycle: Lifecycle | null = null
   #upstream: Upstream | null = null
   #crowd: Crowd | null = null
+  #held: WorkerHeldBytes | null = null
+  readonly #reclaim = new Reclaim()
   /** Snapshots are taken one after the other, however fast they come. */
   #queue: Promise<void> = Promise.resolve()
   readonly #parser: Llhttp = llhttp()
@@ -78,8 +84,8 @@ export class WorkerThread {
 
   receive(message: Exclude<ToWorker, { kind: 'begin' }>): void {
     if (message.kind === 'snapshot') {
-      const snapshot = unpack(this.#held, message.snapshot)
-      this.#held = snapshot
+      const snapshot = unpack(this.#sent, message.snapshot)
+      this.#sent = snapshot
       this.#queue = this.#queue.then(() => this.#take(snapshot))
     } else if (message.kind === 'child') this.#parts.children.receive(message)
     else if (message.kind === 'level') this.#parts.telemetry.setLevel(message.level)
@@ -125,6 +131,8 @@ export class WorkerThread {
       retries: telemetry.upstream
     })
     this.#lifecycle = lifecycle
+    this.#held = new WorkerHeldBytes(this.#parts.state, this.#parts.worker, snapshot.process.bufferedBytesMax)
+    useHeldBytes(this.#held)
     this.#crowd = new Crowd(clientsMax(snapshot.process.workerThreads), telemetry.evicted)
     this.#upstream = createUpstream({
       sockets: this.#sockets,
@@ -240,7 +248,10 @@ export class WorkerThread {
       if (left === 0) this.#retired.delete(bind)
     }
     state.setConnections(worker, connections)
-    telemetry.sample(this.#upstream?.counts() ?? { idle: 0, busy: 0 })
+    this.#held?.publish()
+    const { bytes: heldBytes = 0, refused: heldRefused = 0 } = this.#held ?? {}
+    this.#reclaim.look(heldBytes)
+    telemetry.sample({ ...(this.#upstream?.counts() ?? { idle: 0, busy: 0 }), heldBytes, heldRefused })
     return connections
   }
 

@@ -1,0 +1,136 @@
+/** The account of kept messages: nothing is left on it, however exchanges end; beyond it they are refused. */
+import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { after, afterEach, describe, test } from 'node:test'
+import { chance } from '#engine/kit/chance.ts'
+import { startOrigin, statuses } from '#engine/testing/origin.ts'
+import { exchangeRaw, type RawClient, rawClient } from '#engine/testing/raw.ts'
+import { type Stack, type StackOptions, startStack } from '#engine/testing/stack.ts'
+import { collectRequest, collectResponse } from './contract/body.ts'
+import type { Exchange } from './contract/exchange.ts'
+import { useHeldBytes } from './contract/held-bytes.ts'
+import { WorkerHeldBytes } from './workers/held-bytes.ts'
+import { SharedState } from './workers/shared.ts'
+
+const MIB = 1024 * 1024
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+const opened: { close(): void }[] = []
+afterEach(() => {
+  for (const one of opened.splice(0)) one.close()
+})
+after(() => useHeldBytes(null))
+
+function accountOf(max: number): WorkerHeldBytes {
+  const account = new WorkerHeldBytes(SharedState.create(1), 0, max)
+  useHeldBytes(account)
+  return account
+}
+
+async function stackFor(options: Partial<StackOptions> = {}): Promise<Stack> {
+  const origin = await startOrigin((response, { url, body }) => {
+    if (url === '/cut') response.destroy()
+    else if (url === '/long') response.end('x'.repeat(300_000))
+    else response.end(body)
+  })
+  const stack: Stack = await startStack({
+    upstream: origin.port,
+    requestHooks: [collectRequest(MIB)],
+    responseHooks: [collectResponse(MIB, (ex, code) => stack.fail(ex, code))],
+    ...options
+  })
+  opened.push(stack, origin)
+  return stack
+}
+
+const post = (path: string, length: number, more = '') =>
+  `POST ${path} HTTP/1.1\r\nHost: a.test\r\n${more}Content-Length: ${length}\r\n\r\n`
+
+describe('bodies that are kept', () => {
+  test('are refused with 503 and Retry-After when there are too many, and there is room again when they are gone', async () => {
+    const account = accountOf(4 * MIB)
+    const stack = await stackFor()
+    const clients: RawClient[] = []
+    for (let n = 0; n < 12; n++) {
+      const client = await rawClient(stack.port)
+      client.send(post('/', 900_000) + 'a'.repeat(500_000))
+      clients.push(client)
+    }
+    while (stack.records.length < 4) await turn()
+    deepEqual(new Set(stack.records.map(({ error }) => error)), new Set(['BUFFERS_FULL']))
+    const refused = clients.find(({ received }) => received !== '')!
+    match(refused.received, /^HTTP\/1\.1 503 [\s\S]*\r\nRetry-After: 1\r\n/i)
+    ok(account.bytes <= 4 * MIB + 65_536, `${account.bytes} are kept`)
+    ok(account.refused > 0)
+    for (const client of clients) client.close()
+    await stack.recorded(12)
+    equal(account.bytes, 0)
+    deepEqual(statuses(await exchangeRaw(stack.port, `${post('/', 5, 'Connection: close\r\n')}hello`)), [200])
+  })
+
+  test('one that is larger than all that may be kept is too large: 413', async () => {
+    const account = accountOf(100_000)
+    const stack = await stackFor()
+    deepEqual(statuses(await exchangeRaw(stack.port, post('/', 200_000, 'Connection: close\r\n'))), [413])
+    equal(account.bytes, 0)
+  })
+
+  test('answers too', async () => {
+    const account = accountOf(200_000)
+    const stack = await stackFor({ requestHooks: [] })
+    deepEqual(statuses(await exchangeRaw(stack.port, post('/long', 0, 'Connection: close\r\n'))), [503])
+    equal(account.bytes, 0)
+  })
+
+  test('what a retry would send is not kept where there is no room, and the request goes on', async () => {
+    const account = accountOf(100_000)
+    const retry = { attempts: 1, codes: new Set([503]), backoffMs: 0, precondition: null, condition: null }
+    const budget = { percent: 100, minPerSecond: 10 }
+    const stack = await stackFor({ requestHooks: [], responseHooks: [], retry: { ...retry, budget } })
+    const answer = await exchangeRaw(stack.port, post('/', 500_000, 'Connection: close\r\n') + 'a'.repeat(500_000))
+    deepEqual(statuses(answer), [200])
+    ok(account.refused > 0)
+    equal(account.bytes, 0)
+  })
+
+  test('random exchanges that end at random points leave nothing behind', async () => {
+    const random = chance(18)
+    const account = accountOf(3 * MIB)
+    const retry = {
+      attempts: 2,
+      codes: new Set([502, 503]),
+      backoffMs: 0,
+      precondition: null,
+      condition: null
+    }
+    const budget = { percent: 100, minPerSecond: 1000 }
+    const waits = (ex: Exchange) =>
+      ex.path === '/waits' ? new Promise<number>((resolve) => setImmediate(resolve, 0)) : 0
+    const stack = await stackFor({ retry: { ...retry, budget } })
+    const plain = await stackFor({ requestHooks: [], responseHooks: [], retry: { ...retry, budget } })
+    const waiting = await stackFor({ requestHooks: [collectRequest(MIB), waits as never] })
+    const stacks = [stack, plain, waiting]
+    let begun = 0
+    let peak = 0
+    await Promise.all(
+      Array.from({ length: 60 }, async () => {
+        for (let n = 0; n < 5; n++) {
+          const client = await rawClient(stacks[Math.floor(random() * 3)]!.port)
+          const path = ['/', '/cut', '/long', '/waits'][Math.floor(random() * 4)]!
+          const length = Math.floor(random() * random() * 600_000)
+          const text = post(path, length, 'Connection: close\r\n') + 'b'.repeat(length)
+          const stop = random() < 0.5 ? text.length : Math.floor(random() * text.length)
+          begun += stop >= text.indexOf('\r\n\r\n') + 4 ? 1 : 0
+          client.send(text.slice(0, stop))
+          const patience = random() < 0.3 ? Math.floor(random() * 20) : -1
+          if (stop === text.length && patience < 0) await client.untilEnd()
+          else for (let i = 0; i < patience; i++) await turn()
+          peak = Math.max(peak, account.bytes)
+          client.close()
+        }
+      })
+    )
+    while (stacks.reduce((sum, { records }) => sum + records.length, 0) < begun) await turn()
+    while (stacks.some(({ connections }) => connections.opened > connections.closed)) await turn()
+    equal(account.bytes, 0)
+    ok(peak > MIB, `${peak} were kept at a time`)
+  })
+})
