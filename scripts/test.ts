@@ -124,7 +124,11 @@ const testArgs = (timeoutMs: number) => [
   '--test',
   `--test-timeout=${timeoutMs}`
 ]
-const ONE_PROCESS = [...testArgs(TEST_TIMEOUT_MS), '--experimental-test-isolation=none', '--test-reporter=tap']
+/** A connection that a test has left open, on a busy machine for instance, must not keep the process for ever. */
+const ONE_PROCESS = [
+  ...testArgs(TEST_TIMEOUT_MS),
+  ...['--experimental-test-isolation=none', '--test-force-exit', '--test-reporter=tap']
+]
 
 /**
  * Processor time of a process and of its children that have ended; 0 where the system has no /proc: there a step ends
