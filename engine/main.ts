@@ -89,7 +89,7 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
   const { worker, metrics: region, logging } = data
   const announce = (series: unknown) => post({ kind: 'series', series })
   const telemetry = createTelemetry({ region, worker, announce, logging })
-  const offload = new OffloadPool(JOBS.href)
+  const offload = new OffloadPool(JOBS.href, { lost: telemetry.jobLost })
   const ended = new EndedMarks(data.ended)
   const workshop = {
     kept,

@@ -257,7 +257,8 @@ class Checker {
       return this.#problem(from, to, `${name}() does not take (${types.join(', ')})`, forms(fitting, name, isMethod))
     }
     this.#constants(possible, args)
-    if (possible.some((declared) => declared.sized)) this.cost.scan(possible.some(({ prepare }) => prepare !== null))
+    if (possible.some(({ sized, sizedBy }) => sized && sizedBy === null))
+      this.cost.scan(possible.some(({ prepare }) => prepare !== null))
     return common(possible.map((declared) => declared.result.name))
   }
 

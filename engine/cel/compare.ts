@@ -4,10 +4,11 @@ import { CelError } from './errors.ts'
 import { entryOf, isList, isMap, keyOf, keysOf } from './maps.ts'
 import { comparable, Double, Uint } from './numbers.ts'
 import { Duration, type List, noOverload, Opaque, Optional, Timestamp, TypeValue, type Value } from './values.ts'
-import { visit } from './walk.ts'
+import { VISIT_BITS, visit } from './walk.ts'
 
 /** Whether two values, neither an error, are the same. Values of different types are not, except numbers. */
 export function equal(a: Value, b: Value): boolean {
+  if (typeof a === 'string') return typeof b === 'string' && sameText(a, b)
   if (a === b) return !Number.isNaN(a)
   if (typeof a === 'number' || typeof a === 'bigint' || a instanceof Double || a instanceof Uint) {
     const other = comparable(b)
@@ -15,6 +16,13 @@ export function equal(a: Value, b: Value): boolean {
   }
   if (typeof a !== 'object' || a === null || typeof b !== 'object' || b === null) return false
   return equalObjects(a, b)
+}
+
+/** Long ones of one length are compared to the end, if a stranger wants it so. */
+function sameText(a: string, b: string): boolean {
+  if (a.length !== b.length) return false
+  if (a.length >> VISIT_BITS > 0) visit(a.length >> VISIT_BITS)
+  return a === b
 }
 
 /** As equal, inside a walk. */
@@ -112,6 +120,7 @@ function compareNanos(a: bigint, b: bigint): number {
 function compareText(a: string, b: string): number {
   if (a === b) return 0
   const length = Math.min(a.length, b.length)
+  if (length >> VISIT_BITS > 0) visit(length >> VISIT_BITS)
   for (let i = 0; i < length; i++) {
     const x = a.charCodeAt(i)
     const y = b.charCodeAt(i)
@@ -124,5 +133,6 @@ function compareText(a: string, b: string): number {
 }
 
 function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  visit(Math.min(a.length, b.length) >> VISIT_BITS)
   return Buffer.compare(a, b)
 }

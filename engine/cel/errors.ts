@@ -61,6 +61,7 @@ export type ErrorCode =
   | 'range' // a value outside of what its type, or the operation, allows
   | 'invalid' // text that cannot be read as what was asked for
   | 'cost' // more steps than the limit
+  | 'time' // longer than the limit
   | 'failed' // fail(), or a reader of the host
 
 /** A failed evaluation: a value like others, passed up and never thrown. */

@@ -1,17 +1,41 @@
 /** One run of a program: what it was given, and what it has left to spend. */
 import type { Value } from './values.ts'
+import { isLate } from './walk.ts'
+
+/** Steps between two looks at the clock: 50 us of macros. */
+const STEPS_PER_LOOK = 1_000
 
 export class Frame {
   readonly context: object
   /** Variables of macros, by slot. */
   readonly locals: Value[]
-  /** Steps left; below zero, the run is over. */
+  /** What loops read of the host, by slot: once per run. */
+  readonly reads: (Value | undefined)[]
+  /** Steps left until the next look at the clock. Whoever sees it below zero asks `isOver`. */
   budget: number
+  /** Steps left after that. */
+  #reserve: number
+  hadNoTime = false
 
-  constructor(context: object, locals: Value[], budget: number) {
+  constructor(context: object, locals: Value[], reads: (Value | undefined)[], stepsMax: number) {
     this.context = context
     this.locals = locals
-    this.budget = budget
+    this.reads = reads
+    this.budget = Math.min(stepsMax, STEPS_PER_LOOK)
+    this.#reserve = stepsMax - this.budget
+  }
+
+  /** Whether steps or time are used up. The run is over then, whatever is answered. */
+  isOver(): boolean {
+    if (this.budget >= 0) return false
+    if (this.#reserve > 0 && isLate()) {
+      this.hadNoTime = true
+      this.#reserve = 0
+    }
+    const more = Math.min(this.#reserve, STEPS_PER_LOOK - this.budget)
+    this.#reserve -= more
+    this.budget += more
+    return this.budget < 0
   }
 }
 

@@ -66,8 +66,10 @@ export interface Declared {
   readonly variadic: boolean
   /** false: another result every time, never computed ahead. */
   readonly pure: boolean
-  /** Work grows with the size of arguments and result: it counts towards the cost. */
+  /** Work grows with the size of arguments or result, which counts towards the cost: unless a trait says otherwise. */
   readonly sized: boolean
+  /** The only argument whose size counts; null: all of them. */
+  readonly sizedBy: number | null
   /** Characters that one step pays for, as a power of two. */
   readonly stepBits: number
   /** Steps of one call, when it is dearer than most: towards the cost of a run. */
@@ -79,7 +81,9 @@ export interface Declared {
 export interface Traits {
   readonly variadic?: true
   readonly impure?: true
-  readonly sized?: true
+  /** The same work whatever the size of its arguments: growth.test.ts measures it. */
+  readonly isConstant?: true
+  readonly sizedBy?: number
   readonly stepBits?: number
   readonly steps?: number
   readonly prepare?: Declared['prepare']
@@ -87,6 +91,10 @@ export interface Traits {
 
 /** 256 characters: most functions go through them at memory speed. */
 const STEP_BITS = 8
+
+/** Types of values of any size. */
+const UNBOUNDED: ReadonlySet<TypeName> = new Set(['dyn', 'string', 'bytes', 'list', 'map'])
+const isUnbounded = ({ name }: Type): boolean => UNBOUNDED.has(name)
 
 function declare<const A extends readonly Type[]>(
   name: string,
@@ -105,7 +113,8 @@ function declare<const A extends readonly Type[]>(
     run: run as unknown as Run,
     variadic: traits.variadic === true,
     pure: traits.impure !== true,
-    sized: traits.sized === true,
+    sized: traits.isConstant !== true && (args.some(isUnbounded) || result === LIST),
+    sizedBy: traits.sizedBy ?? null,
     stepBits: traits.stepBits ?? STEP_BITS,
     steps: traits.steps ?? 0,
     prepare: traits.prepare ?? null

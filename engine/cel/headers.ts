@@ -11,8 +11,12 @@ export class HeaderFields extends Fields {
     this.#block = block
   }
 
+  /** Lines by name, made when all names are asked for: to find each of a thousand in turn takes as long as a million. */
+  #lines: Map<string, Value> | null = null
+
   get(key: string): Value | undefined {
     const name = key.toLowerCase()
+    if (this.#lines !== null) return this.#lines.get(name)
     const block = this.#block
     const first = block.find(name, 0)
     // Nothing was added and there is no second line: by far the most headers.
@@ -27,10 +31,19 @@ export class HeaderFields extends Fields {
   }
 
   keys(): Iterable<string> {
-    const names = new Set<string>()
-    this.#block.forEach((name) => {
-      names.add(name.toLowerCase())
+    this.#lines ??= this.#byName()
+    return this.#lines.keys()
+  }
+
+  #byName(): Map<string, Value> {
+    const lines = new Map<string, string | string[]>()
+    this.#block.forEach((field, value) => {
+      const name = field.toLowerCase()
+      const before = lines.get(name)
+      if (before === undefined) lines.set(name, value)
+      else if (typeof before === 'string') lines.set(name, [before, value])
+      else before.push(value)
     })
-    return names
+    return lines
   }
 }

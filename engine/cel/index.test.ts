@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { CelError, compile, explain, Fields, type Problem, pick, type Roots, VARIABLES, type Value } from './index.ts'
+import { RUN_MS_MAX, setRunMs } from './walk.ts'
 
 const REQUEST = { method: 'GET', path: '/a', headers: { 'x-tenant': 'blue' } }
 
@@ -260,6 +261,45 @@ describe('cost', () => {
       assert.ok(result instanceof CelError && result.code === 'cost', source)
     }
     assert.equal(run('jwt.groups.exists(g, g.matches("^x"))', context), false)
+  })
+
+  test('a run ends with its time, whatever its steps are', (t) => {
+    t.after(() => setRunMs(RUN_MS_MAX))
+    setRunMs(0)
+    const context = {
+      jwt: { groups: Array.from({ length: 3000 }, (_, i) => i) },
+      request: { path: 'a'.repeat(2_000_000) }
+    }
+    for (const source of [
+      'jwt.groups.all(a, jwt.groups.all(b, a + b >= 0))',
+      'jwt.groups.all(a, request.path != "b" + request.path)',
+      'jwt.groups.all(a, size(toJson(jwt.groups)) > 0)',
+      'regexReplace(string(request.path.substring(0, 2000)), "a", "b") == ""'
+    ]) {
+      const result = run(source, context)
+      assert.ok(result instanceof CelError && result.code === 'time', source)
+      assert.match(result.message, /more time than its limit of 0 ms/)
+    }
+    assert.equal(run('jwt.groups.exists(g, g == 7) || false', context), true)
+  })
+
+  test('a variable of the host is read once in a loop', () => {
+    let reads = 0
+    const body = {
+      type: 'string',
+      read: () => {
+        reads++
+        return 'text'
+      }
+    } as const
+    const counted = compile('[1, 2, 3].all(x, [4, 5].all(y, request.body != "" && request["body"] != ""))', {
+      roots: { request: { type: 'map', read: () => ({}), fields: { body } } }
+    })
+    assert.ok(counted.ok)
+    assert.equal(counted.program.run({}), true)
+    assert.equal(reads, 1)
+    assert.equal(counted.program.run({}), true)
+    assert.equal(reads, 2)
   })
 
   test('what may be expensive is known before it runs', () => {

@@ -15,7 +15,7 @@ import { parse } from './parser.ts'
 import { Planner } from './plan.ts'
 import type { Roots } from './roots.ts'
 import type { Value } from './values.ts'
-import { startWalks } from './walk.ts'
+import { Late, startWalks } from './walk.ts'
 
 export type { Cost } from './cost.ts'
 export { CelError, type ErrorCode, explain, type Problem, position } from './errors.ts'
@@ -93,14 +93,16 @@ function compileChecked<C extends object>(source: string, options: CompileOption
     return { ok: false, problems: [{ ...place, message: `this always fails: ${plan.constant.message}` }] }
   }
   const { code } = plan
-  const { slots } = planner
+  const { slots, reads } = planner
   const run = (context: C): Value => {
-    const frame = new Frame(context, slots === 0 ? NO_LOCALS : new Array<Value>(slots), stepsMax)
+    const frame = new Frame(context, slotsOf(slots), slotsOf(reads), stepsMax)
     startWalks()
     try {
       const value = code(frame)
-      return frame.budget < 0 ? COST : value
+      if (!frame.isOver()) return value
+      return frame.hadNoTime ? tooLate(new Late()) : COST
     } catch (error) {
+      if (error instanceof Late) return tooLate(error)
       // Readers belong to the host and a run is on the hot path of a request: what breaks there ends here.
       return new CelError('failed', error instanceof Error ? error.message : String(error))
     }
@@ -108,4 +110,12 @@ function compileChecked<C extends object>(source: string, options: CompileOption
   return { ok: true, program: { source, type, needs: new Needs(paths), cost, run } }
 }
 
-const NO_LOCALS: Value[] = []
+const NO_SLOTS: Value[] = []
+
+function slotsOf(count: number): Value[] {
+  return count === 0 ? NO_SLOTS : new Array<Value>(count)
+}
+
+function tooLate({ message }: Late): CelError {
+  return new CelError('time', message)
+}

@@ -56,6 +56,11 @@ export function methodsNamed(name: string): readonly Declared[] {
   return METHODS.get(name) ?? NONE
 }
 
+/** Every declaration. */
+export function declarations(): readonly Declared[] {
+  return ALL
+}
+
 /** For suggestions. */
 export function functionNames(): string[] {
   return [...FUNCTIONS.keys()]

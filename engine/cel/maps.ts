@@ -15,6 +15,7 @@ import {
   typeName,
   type Value
 } from './values.ts'
+import { visit } from './walk.ts'
 
 /** The value as a key of a JS Map, or undefined when no map has such a key. */
 export function keyOf(value: Value): MapKey | undefined {
@@ -65,8 +66,17 @@ export function fieldOf(map: Value, key: string): Value | undefined {
   return map instanceof Fields ? map.get(key) : undefined
 }
 
-/** Keys of a map; null when it is none. */
+/** A look at a key is an eighth of a visit. */
+const KEY_BITS = 3
+
+/** Keys of a map; null when it is none. Part of a walk: it throws when the walks of a run have been long enough. */
 export function keysOf(map: Value): Value[] | null {
+  const keys = listKeys(map)
+  if (keys !== null) visit(keys.length >> KEY_BITS)
+  return keys
+}
+
+function listKeys(map: Value): Value[] | null {
   if (typeof map !== 'object' || map === null) return null
   if (map instanceof TypedMap && map.uints !== null) {
     const { uints } = map

@@ -48,13 +48,19 @@ function callCode(name: string, overloads: readonly Declared[], plans: readonly 
   const [a, b] = codes as [Code, Code]
   const isA = argType(only, 0).is
   const isB = argType(only, 1).is
-  const isFree = !only.sized && only.steps === 0
+  const isFree = only.steps === 0 && (!only.sized || isShort(only, plans))
   return (frame) => {
     const x = a(frame)
     const y = b(frame)
     if (!isA(x) || !isB(y)) return refuse(name, x, y)
     return isFree ? run(x, y) : pay(frame, only, run, [x, y])
   }
+}
+
+/** Whether the one argument whose size counts is known and takes no step. */
+function isShort({ sizedBy, stepBits }: Declared, plans: readonly Plan[]): boolean {
+  const value = sizedBy === null ? undefined : plans[sizedBy]?.constant
+  return typeof value === 'string' && value.length >> stepBits === 0
 }
 
 function oneCode(name: string, overloads: readonly Declared[], code: Code): Code {
@@ -95,11 +101,13 @@ function prepared({ prepare, args, run }: Declared, plans: readonly Plan[]): Run
  * Calls, and charges for what is dear: fixed steps unless they were done ahead, the size of what goes in and out. What
  * is not paid for is not begun: a call can be longer than all the others together.
  */
-function pay(frame: Frame, { steps, sized, stepBits, run }: Declared, used: Run, values: readonly Value[]): Value {
+function pay(frame: Frame, declared: Declared, used: Run, values: readonly Value[]): Value {
+  const { steps, sized, sizedBy, stepBits, run } = declared
   if (used === run) frame.budget -= steps
   if (!sized) return used(...values)
-  for (let i = 0; i < values.length; i++) spend(frame, values[i]!, stepBits)
-  if (frame.budget < 0) return COST
+  if (sizedBy !== null) spend(frame, values[sizedBy]!, stepBits)
+  else for (let i = 0; i < values.length; i++) spend(frame, values[i]!, stepBits)
+  if (frame.isOver()) return COST
   const result = used(...values)
   spend(frame, result, stepBits)
   return result

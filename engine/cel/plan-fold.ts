@@ -53,7 +53,7 @@ function each(frame: Frame, range: Value, { op, first, second }: Parts, visit: V
     // Macros that make maps of one variable want a map.
     if (op === 'mapValues' || op === 'filterKeys') return noOverload(op, range)
     for (let i = 0; i < range.length; i++) {
-      if (--frame.budget < 0) return COST
+      if (--frame.budget < 0 && frame.isOver()) return COST
       if (second < 0) locals[first] = range[i]!
       else {
         locals[first] = i
@@ -66,7 +66,7 @@ function each(frame: Frame, range: Value, { op, first, second }: Parts, visit: V
   }
   if (!isMap(range)) return noOverload(op, range)
   for (const key of keysOf(range)!) {
-    if (--frame.budget < 0) return COST
+    if (--frame.budget < 0 && frame.isOver()) return COST
     locals[first] = op === 'mapValues' ? valueAt(range, key) : key
     if (second >= 0) locals[second] = valueAt(range, key)
     const done = visit(frame)
@@ -86,7 +86,7 @@ function anyCode(range: Code, parts: Parts): Code {
       // The common case, without a closure per run.
       const { locals } = frame
       for (let i = 0; i < values.length; i++) {
-        if (--frame.budget < 0) return COST
+        if (--frame.budget < 0 && frame.isOver()) return COST
         locals[first] = values[i]!
         const value = body(frame)
         if (value === decisive) return decisive
@@ -146,6 +146,7 @@ function listCode(range: Code, parts: Parts): Code {
 
 function sorted(frame: Frame, values: Value, keys: List): Value {
   frame.budget -= keys.length
+  if (frame.isOver()) return COST
   return isList(values) ? sortBy(values, keys) : noOverload('sortBy', values)
 }
 

@@ -136,6 +136,7 @@ function inCode(a: Code, b: Code): Code {
 function isIn(frame: Frame, value: Value, container: Value): Value {
   if (isList(container)) {
     frame.budget -= container.length >> 3
+    if (frame.isOver()) return COST
     for (const item of container) if (equal(item, value)) return true
     return false
   }
@@ -150,16 +151,16 @@ function sum(frame: Frame, left: Value, right: Value): Value {
     const text = left + right
     if (text.length > TEXT_UNITS_MAX) return TOO_LONG
     frame.budget -= text.length >> 8
-    return text
+    return frame.isOver() ? COST : text
   }
   if (isList(left) && isList(right)) {
     frame.budget -= (left.length + right.length) >> 3
-    return frame.budget < 0 ? COST : left.concat(right)
+    return frame.isOver() ? COST : left.concat(right)
   }
   if (left instanceof Uint8Array && right instanceof Uint8Array) {
     if (left.length + right.length > TEXT_UNITS_MAX) return TOO_LONG
     frame.budget -= (left.length + right.length) >> 8
-    return new Uint8Array(Buffer.concat([left, right]))
+    return frame.isOver() ? COST : new Uint8Array(Buffer.concat([left, right]))
   }
   return compute('+', left, right)
 }

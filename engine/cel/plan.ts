@@ -18,9 +18,16 @@ export class Planner {
   readonly environment: Environment
   /** Slots that a frame needs. */
   slots = 0
+  /** Paths of the host that loops read, by slot. */
+  readonly #reads = new Map<string, number>()
 
   constructor(environment: Environment) {
     this.environment = environment
+  }
+
+  /** Slots that a frame needs for what loops read. */
+  get reads(): number {
+    return this.#reads.size
   }
 
   plan(node: Expr, scope: Scope | null): Plan {
@@ -69,7 +76,7 @@ export class Planner {
   fold(code: Code, operands: readonly Plan[], pure = true): Plan {
     if (!pure || operands.some((operand) => operand.constant === undefined)) return dynamic(code)
     try {
-      return constant(code(new Frame(NOTHING, [], CONSTANT_BUDGET)))
+      return constant(code(new Frame(NOTHING, [], [], CONSTANT_BUDGET)))
     } catch {
       // Too large or too deep to walk over: the run will say so, if it comes this far.
       return dynamic(code)
@@ -82,11 +89,11 @@ export class Planner {
       const { slot } = local
       return dynamic((frame) => frame.locals[slot]!)
     }
-    return this.#variable(node) ?? constant(new CelError('unbound', `undeclared reference to ${node.name}`))
+    return this.#variable(node, scope) ?? constant(new CelError('unbound', `undeclared reference to ${node.name}`))
   }
 
   /** A path that begins with a variable of the host, as far as its fields are declared; else null. */
-  #variable(node: Expr): Plan | null {
+  #variable(node: Expr, scope: Scope | null): Plan | null {
     const path = pathOf(node)
     const meaning = path === null ? null : meaningOf(path, this.environment)
     if (path === null || meaning === null || meaning.used > path.names.length) return null
@@ -101,13 +108,22 @@ export class Planner {
       reader = readerOf(name, field, reader)
       variable = field
     }
-    return dynamic(readCode(variable, reader, noSuchKey(path.names.join('.'))))
+    const name = path.names.join('.')
+    const code = readCode(variable, reader, noSuchKey(name))
+    return dynamic(scope === null ? code : this.#once(name, code))
+  }
+
+  /** Inside a macro: read at the first use and kept for the run, as a body is decoded and headers are searched. */
+  #once(name: string, code: Code): Code {
+    const slot = this.#reads.get(name) ?? this.#reads.size
+    this.#reads.set(name, slot)
+    return (frame) => (frame.reads[slot] ??= code(frame))
   }
 
   #select(node: Select, scope: Scope | null): Plan {
     const { field, optional, test } = node
     const isLocal = isOfMacro(node, scope)
-    const declared = isLocal ? null : this.#variable(node)
+    const declared = isLocal ? null : this.#variable(node, scope)
     if (declared !== null && test) return dynamic(testCode(declared.code))
     if (declared !== null && optional) return dynamic((frame) => optionally(declared.code(frame)))
     if (declared !== null) return declared
@@ -137,7 +153,7 @@ export class Planner {
 
   #index(node: Index, scope: Scope | null): Plan {
     // The same as a select: a declared field may not be in its variable's value.
-    const declared = node.optional || isOfMacro(node, scope) ? null : this.#variable(node)
+    const declared = node.optional || isOfMacro(node, scope) ? null : this.#variable(node, scope)
     if (declared !== null) return declared
     const operand = this.plan(node.operand, scope)
     const index = this.plan(node.index, scope)

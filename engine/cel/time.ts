@@ -20,9 +20,12 @@ export function durationOf(nanos: bigint): Value {
 
 const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?(?:[Zz]|([+-])(\d\d):(\d\d))$/
 
+/** Characters of a time, a duration, or a zone: what is longer is none, and not looked at. */
+const TEXT_UNITS_MAX = 256
+
 /** RFC 3339 section 5.6. */
 export function parseTimestamp(text: string): Value {
-  const match = RFC3339.exec(text)
+  const match = text.length > TEXT_UNITS_MAX ? null : RFC3339.exec(text)
   if (match === null) return new CelError('range', 'not a timestamp of RFC 3339, like 2026-01-31T12:00:00Z')
   const [, year, month, day, hour, minute, second, fraction = '', sign, offsetHours, offsetMinutes] = match
   const date = new Date(0)
@@ -61,7 +64,8 @@ const DURATION_PART = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/g
 
 /** As Go writes durations: "1h30m", "-1.5s", "0". */
 export function parseDuration(text: string): Value {
-  if (!DURATION.test(text)) return new CelError('range', 'not a duration, like 1h30m or 1.5s')
+  if (text.length > TEXT_UNITS_MAX || !DURATION.test(text))
+    return new CelError('range', 'not a duration, like 1h30m or 1.5s')
   let nanos = 0n
   for (const [, whole, fraction = '', unit] of text.matchAll(DURATION_PART)) {
     const scale = UNITS[unit!]!
@@ -97,6 +101,7 @@ export interface Calendar {
 /** The parts of `at` in a zone: a name of the IANA database, or an offset like +05:30. */
 export function calendar(at: Timestamp, zone: string): Calendar | CelError {
   const milliseconds = Number((at.nanos - (((at.nanos % 1_000_000n) + 1_000_000n) % 1_000_000n)) / 1_000_000n)
+  if (zone.length > TEXT_UNITS_MAX) return new CelError('invalid', 'a time zone with a name that long')
   const offset = zone === 'UTC' ? 0 : zoneOffsetMs(milliseconds, zone)
   if (offset === null) return new CelError('invalid', `no such time zone: ${zone}`)
   const date = new Date(milliseconds + offset)

@@ -1,19 +1,82 @@
 /**
- * A bound for walks over whole values: comparing, writing as text or JSON. An expression can build [x, x] of
- * [x, x] of [x, x] ..., a value that is small in memory and endless to whoever walks over it.
+ * Bounds that all of one run shares. A walk over whole values (comparing, writing as text or JSON) counts what it
+ * visits: an expression can build [x, x] of [x, x] of [x, x] ..., a value that is small in memory and endless to whoever
+ * walks over it. And whoever works on asks now and then whether the run has time left.
  */
 
 /** Values that all walks of one run visit: some milliseconds. */
 const VISITS_MAX = 200_000
+/** Visits between two looks at the clock. */
+const VISITS_PER_LOOK = 8_192
 
-/** Runs are synchronous, so one counter serves all. A run inside a run gives the outer one more. */
+/** How long a run may hold an event loop, in CPU time of its thread; 50 times what its steps take at most as a rule. */
+export const RUN_MS_MAX = 250
+let runMsMax = RUN_MS_MAX
+
+/** For a thread that serves nobody else meanwhile. */
+export function setRunMs(ms: number): void {
+  runMsMax = ms
+}
+
+/** A run that took too long; the run makes an error of it. */
+export class Late extends Error {
+  constructor() {
+    super(`the expression needs more time than its limit of ${runMsMax} ms`)
+  }
+}
+
+/** Runs are synchronous, so one counter and one clock serve all. A run inside a run gives the outer one more. */
 let left = VISITS_MAX
+let lookAt = VISITS_MAX
+/** Wall-clock time from which on CPU time is asked for, which is dearer; 0: nobody has looked yet. */
+let lateAt = 0
+let cpuAt = 0
 
 export function startWalks(): void {
   left = VISITS_MAX
+  lookAt = VISITS_MAX - VISITS_PER_LOOK
+  lateAt = 0
 }
 
-/** Counts one value. Throws when there were too many: the run makes an error of it, and no walk has to carry one. */
-export function visit(): void {
-  if (--left < 0) throw new RangeError(`values with more than ${VISITS_MAX} parts`)
+/**
+ * Whether the run has had its time. It begins with the first look: a run that never comes to one pays nothing. Waiting
+ * for a processor is not counted.
+ */
+export function isLate(): boolean {
+  const now = performance.now()
+  if (lateAt === 0) {
+    cpuAt = cpuMs()
+    lateAt = now + runMsMax
+    return false
+  }
+  if (now < lateAt) return false
+  const used = cpuMs() - cpuAt
+  if (used >= runMsMax) return true
+  lateAt = now + runMsMax - used
+  return false
+}
+
+function cpuMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1_000
+}
+
+/** Throws when the run has had its time: for work of one call that nobody can foresee. */
+export function checkTime(): void {
+  if (isLate()) throw new Late()
+}
+
+/** Characters that are compared or copied in the time of one visit, as a power of two. */
+export const VISIT_BITS = 8
+
+/** Counts values. Throws when there were too many: the run makes an error of it, and no walk has to carry one. */
+export function visit(count = 1): void {
+  left -= count
+  if (left < lookAt) look()
+}
+
+function look(): void {
+  if (left < 0) throw new RangeError(`values with more than ${VISITS_MAX} parts`)
+  lookAt = left - VISITS_PER_LOOK
+  checkTime()
 }

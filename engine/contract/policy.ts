@@ -42,7 +42,7 @@ export interface JobRows {
 export interface Offload {
   /**
    * Argument and result are cloned, but for a body that was changed, which is handed over. Rejects when the job throws,
-   * or when too many are waiting.
+   * when too many of its class are waiting, or when it takes too long.
    */
   run(job: string, argument: unknown): Promise<unknown>
 }

@@ -13,9 +13,10 @@ export interface Pattern {
   finds(text: string): boolean
   /**
    * The text with every match replaced; in `by`, $1 or \1 is a group, $$ and \\ are the signs themselves.
-   * Null when the result might have more than `unitsMax` UTF-16 units.
+   * Null when the result might have more than `unitsMax` UTF-16 units. `onMatch` may throw: each match takes time linear in
+   * what follows it, and all of them together do not.
    */
-  replaceAll(text: string, by: string, unitsMax: number): string | null
+  replaceAll(text: string, by: string, unitsMax: number, onMatch?: () => void): string | null
 }
 
 /** One instruction of a compiled expression, as RE2's compiler numbers them. */
@@ -78,10 +79,14 @@ class Re2 implements Pattern {
     return this.#pattern.test(text)
   }
 
-  replaceAll(text: string, by: string, unitsMax: number): string | null {
+  replaceAll(text: string, by: string, unitsMax: number, onMatch?: () => void): string | null {
     const counter = this.#pattern.matcher(text)
     let count = 0
-    while (counter.find()) count++
+    while (counter.find()) {
+      count++
+      if (text.length + count * by.length > unitsMax) return null
+      onMatch?.()
+    }
     // Groups are parts of matches, and matches are parts of the text: "$1" for each two characters at most.
     const groups = /[$\\]/.test(by) ? (by.length >> 1) * text.length : 0
     if (text.length + count * by.length + groups > unitsMax) return null
@@ -109,8 +114,8 @@ class Deterministic implements Pattern {
     return this.#fast.test(text)
   }
 
-  replaceAll(text: string, by: string, unitsMax: number): string | null {
-    return this.#full().replaceAll(text, by, unitsMax)
+  replaceAll(text: string, by: string, unitsMax: number, onMatch?: () => void): string | null {
+    return this.#full().replaceAll(text, by, unitsMax, onMatch)
   }
 
   #full(): Re2 {

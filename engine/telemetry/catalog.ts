@@ -124,6 +124,10 @@ export const METRICS = {
     'result'
   ]),
   weir_expression_failures_total: counter('Expressions that failed, or gave what cannot be used.', ['policy']),
+  weir_offload_jobs_lost_total: counter(
+    'Jobs for helper threads that were not done. reason: refused (too many waiting) or late (ended with its thread).',
+    ['lane', 'reason']
+  ),
   weir_event_loop_delay_seconds: gauge('How late the event loop ran in the last sampling interval.', [
     'worker',
     'quantile'

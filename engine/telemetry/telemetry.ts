@@ -78,6 +78,8 @@ export interface Telemetry {
   readonly downstream: DownstreamTelemetry
   /** An expression of a policy failed, or gave what cannot be used. */
   expressionFailed(policy: string): void
+  /** Counts a job for a helper thread that was not done. */
+  jobLost(lane: string, reason: string): void
   /** Changes what is logged; target "request" at level info is the access log. Throws on malformed directives. */
   setLogLevel(level: string): void
   /** Resolves when every access-log line up to now is written. Await it before the thread ends. */
@@ -110,6 +112,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
     mirrorRecorderFor: (route) => new CopyRecorder(metrics, route),
     unrouted: recorderFor({ route: '', listener: '', port: 0 }),
     downstream: downstreamTelemetry(metrics, logger),
+    jobLost: (lane, reason) => metrics.counter('weir_offload_jobs_lost_total', { lane, reason }).add(1),
     expressionFailed: (policy) => metrics.counter('weir_expression_failures_total', { policy }).add(1),
     setLogLevel: (level) => {
       logger.setLevel(level)

@@ -4,6 +4,7 @@ import { CelError } from '#engine/cel/index.ts'
 import { evaluation } from '#engine/cel/offload.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { OffloadPool } from './offload.ts'
+import { RUNAWAY } from './runaway.fixture.ts'
 
 test('a large body is looked through in another thread, with the same result', async (t) => {
   const pool = new OffloadPool(import.meta.resolve('#engine/jobs.ts'))
@@ -51,4 +52,42 @@ test('a job that fails rejects, and the next one is done', async (t) => {
   await assert.rejects(pool.run('nothing', null))
   const sha = { hash: '{SHA}nU4eI71bcnBGqeO0t9tXvY1u5oQ=', password: 'pass' }
   assert.equal(await pool.run('password', sha), true)
+})
+
+test('a job that never ends holds up its class alone, and is ended with its thread', async (t) => {
+  const lost: string[] = []
+  const entry = import.meta.resolve('./runaway.fixture.ts')
+  const pool = new OffloadPool(entry, { jobMsMax: 5_000, lost: (lane, why) => lost.push(`${lane} ${why}`) })
+  t.after(() => pool.close())
+  const ended: string[] = []
+  const endless = assert
+    .rejects(pool.run('cel', { source: RUNAWAY }), /longer than 5000 ms/)
+    .then(() => ended.push('it'))
+  const next = pool.run('cel', { source: 'another' }).then((answer) => ended.push(String(answer)))
+  const sha = { hash: '{SHA}nU4eI71bcnBGqeO0t9tXvY1u5oQ=', password: 'pass' }
+  assert.equal(await pool.run('password', sha), true)
+  assert.equal(await pool.run('guard', null), 'guarded')
+  assert.deepEqual(ended, [], 'they did not wait for it')
+  await Promise.all([endless, next])
+  assert.deepEqual(ended, ['it', 'done'])
+  assert.deepEqual(lost, ['expressions late'])
+})
+
+test('an expression that fills the line has its turns, and makes room for others', async (t) => {
+  const lost: string[] = []
+  const entry = import.meta.resolve('./runaway.fixture.ts')
+  const pool = new OffloadPool(entry, { lost: (lane, why) => lost.push(`${lane} ${why}`) })
+  t.after(() => pool.close())
+  const order: string[] = []
+  const ask = (source: string) =>
+    pool.run('cel', { source }).then(
+      () => order.push(source),
+      () => order.push(`${source} refused`)
+    )
+  const many = Array.from({ length: 200 }, () => ask('greedy'))
+  const few = Array.from({ length: 3 }, () => ask('modest'))
+  await Promise.all([...many, ...few])
+  assert.equal(order.filter((one) => one === 'modest').length, 3)
+  assert.ok(order.filter((one) => one !== 'greedy refused').indexOf('modest') <= 2, 'one of each in turn')
+  assert.equal(lost.length, 200 + 3 - 129)
 })

@@ -50,7 +50,11 @@ function readUint(text: string): Value {
   return /^\d{1,20}$/.test(text) ? uintOf(BigInt(text)) : invalid(`not a uint: ${quoteShort(text)}`)
 }
 
+/** Digits that a double written out in full may have: 1,074 after the point. */
+const DOUBLE_UNITS_MAX = 2_048
+
 function readDouble(text: string): Value {
+  if (text.length > DOUBLE_UNITS_MAX) return invalid('not a double: too long')
   if (DOUBLE_TEXT.test(text)) return doubleOf(Number(text))
   const word = Object.hasOwn(DOUBLE_WORDS, text) ? DOUBLE_WORDS[text] : undefined
   return word ?? invalid(`not a double: ${quoteShort(text)}`)
@@ -69,7 +73,7 @@ function quoteShort(text: string): string {
 const DECODER = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** Bytes as text; an error when they are not UTF-8. */
-export function decodeText(bytes: Uint8Array): Value {
+export function decodeText(bytes: Uint8Array): string | CelError {
   try {
     return DECODER.decode(bytes)
   } catch {
@@ -85,9 +89,9 @@ export function doubleText(value: number): string {
 }
 
 export const CONVERSIONS: readonly Declared[] = [
-  ...both('size', [STRING], INT, (text) => codePoints(text), { sized: true }),
-  ...both('size', [BYTES], INT, (bytes) => bytes.length),
-  ...both('size', [LIST], INT, (list) => list.length),
+  ...both('size', [STRING], INT, (text) => codePoints(text)),
+  ...both('size', [BYTES], INT, (bytes) => bytes.length, { isConstant: true }),
+  ...both('size', [LIST], INT, (list) => list.length, { isConstant: true }),
   ...both('size', [MAP], INT, (map) => sizeOfMap(map)),
 
   fn('int', [INT], INT, (value) => value),
@@ -96,7 +100,7 @@ export const CONVERSIONS: readonly Declared[] = [
     const whole = truncated(numberOf(value), false)
     return whole === null ? outside('int') : intOf(whole)
   }),
-  fn('int', [STRING], INT, readInt),
+  fn('int', [STRING], INT, readInt, { isConstant: true }),
   fn('int', [TIMESTAMP], INT, (at) => intOf((at.nanos - (((at.nanos % SECOND) + SECOND) % SECOND)) / SECOND)),
   fn('int', [DURATION], INT, (length) => intOf(length.nanos / SECOND)),
 
@@ -106,36 +110,36 @@ export const CONVERSIONS: readonly Declared[] = [
     const whole = truncated(numberOf(value), true)
     return whole === null ? outside('uint') : new Uint(whole)
   }),
-  fn('uint', [STRING], UINT, readUint),
+  fn('uint', [STRING], UINT, readUint, { isConstant: true }),
 
   fn('double', [DOUBLE], DOUBLE, (value) => value),
   fn('double', [INT], DOUBLE, (value) => doubleOf(Number(value))),
   fn('double', [UINT], DOUBLE, (value) => doubleOf(Number(value.value))),
-  fn('double', [STRING], DOUBLE, readDouble),
+  fn('double', [STRING], DOUBLE, readDouble, { isConstant: true }),
 
-  fn('string', [STRING], STRING, (value) => value),
+  fn('string', [STRING], STRING, (value) => value, { isConstant: true }),
   fn('string', [INT], STRING, (value) => String(value)),
   fn('string', [UINT], STRING, (value) => String(value.value)),
   fn('string', [DOUBLE], STRING, (value) => doubleText(numberOf(value))),
   fn('string', [BOOL], STRING, (value) => String(value)),
-  fn('string', [BYTES], STRING, decodeText, { sized: true }),
+  fn('string', [BYTES], STRING, decodeText),
   fn('string', [TIMESTAMP], STRING, formatTimestamp),
   fn('string', [DURATION], STRING, formatDuration),
 
-  fn('bytes', [BYTES], BYTES, (value) => value),
-  fn('bytes', [STRING], BYTES, (text) => new Uint8Array(Buffer.from(text)), { sized: true }),
+  fn('bytes', [BYTES], BYTES, (value) => value, { isConstant: true }),
+  fn('bytes', [STRING], BYTES, (text) => new Uint8Array(Buffer.from(text))),
 
   fn('bool', [BOOL], BOOL, (value) => value),
-  fn('bool', [STRING], BOOL, readBool),
+  fn('bool', [STRING], BOOL, readBool, { isConstant: true }),
 
   fn('timestamp', [TIMESTAMP], TIMESTAMP, (value) => value),
-  fn('timestamp', [STRING], TIMESTAMP, parseTimestamp),
+  fn('timestamp', [STRING], TIMESTAMP, parseTimestamp, { isConstant: true }),
   fn('timestamp', [INT], TIMESTAMP, (seconds) => timestampOf(BigInt(seconds) * SECOND)),
   fn('duration', [DURATION], DURATION, (value) => value),
-  fn('duration', [STRING], DURATION, parseDuration),
+  fn('duration', [STRING], DURATION, parseDuration, { isConstant: true }),
 
-  fn('type', [DYN], TYPE, (value) => new TypeValue(typeName(value))),
-  fn('dyn', [DYN], DYN, (value) => value)
+  fn('type', [DYN], TYPE, (value) => new TypeValue(typeName(value)), { isConstant: true }),
+  fn('dyn', [DYN], DYN, (value) => value, { isConstant: true })
 ]
 
 const SECOND = 1_000_000_000n

@@ -1,12 +1,11 @@
 /** Encodings and digests: base64, URL, HTML forms, SHA-2, SHA-1, MD5. */
 import { createHash } from 'node:crypto'
 import { BYTES, type Declared, DYN, fn, invalid, MAP, method, STRING } from '#engine/cel/functions.ts'
-import { isList, keysOf, MapBuilder, valueAt } from '#engine/cel/maps.ts'
+import { isList, keysOf, valueAt } from '#engine/cel/maps.ts'
 import { noOverload, type Value } from '#engine/cel/values.ts'
 import { decodeText } from './conversions.ts'
 import { textOf } from './format.ts'
 
-const SIZED = { sized: true } as const
 const BASE64 = /^[A-Za-z0-9+/_-]*={0,2}$/
 
 /** Standard and URL-safe alphabet, with and without padding. */
@@ -43,36 +42,34 @@ function toForm(map: Value): Value {
 
 /** A form as a map: a string for a name that is given once, a list for others. */
 function fromForm(text: string): Value {
-  const form = new URLSearchParams(text)
-  const map = new MapBuilder()
-  for (const name of new Set(form.keys())) {
-    const values = form.getAll(name)
-    map.add(name, values.length === 1 ? values[0]! : values)
+  const found = new Map<string, string | string[]>()
+  for (const [name, value] of new URLSearchParams(text)) {
+    const before = found.get(name)
+    if (before === undefined) found.set(name, value)
+    else if (typeof before === 'string') found.set(name, [before, value])
+    else before.push(value)
   }
-  return map.done()
+  return found
 }
 
 function digest(algorithm: string): Declared[] {
   const hash = (value: string | Uint8Array) => createHash(algorithm).update(value).digest('hex')
-  return [
-    fn(`${algorithm}.encode`, [STRING], STRING, hash, SIZED),
-    fn(`${algorithm}.encode`, [BYTES], STRING, hash, SIZED)
-  ]
+  return [fn(`${algorithm}.encode`, [STRING], STRING, hash), fn(`${algorithm}.encode`, [BYTES], STRING, hash)]
 }
 
 export const ENCODERS: readonly Declared[] = [
-  fn('base64.encode', [BYTES], STRING, toBase64, SIZED),
-  fn('base64.encode', [STRING], STRING, toBase64, SIZED),
-  fn('base64.decode', [STRING], BYTES, fromBase64, SIZED),
+  fn('base64.encode', [BYTES], STRING, toBase64),
+  fn('base64.encode', [STRING], STRING, toBase64),
+  fn('base64.decode', [STRING], BYTES, fromBase64),
   // The closest peer's older names, as methods and functions; decoding answers text.
-  fn('base64Encode', [DYN], STRING, (value) => encodeAny(value), SIZED),
-  method('base64Encode', [DYN], STRING, (value) => encodeAny(value), SIZED),
-  fn('base64Decode', [STRING], DYN, decodeAny, SIZED),
-  method('base64Decode', [STRING], DYN, decodeAny, SIZED),
-  fn('url.encode', [STRING], STRING, (text) => encodeURIComponent(text.toWellFormed()), SIZED),
-  fn('url.decode', [STRING], STRING, fromUrl, SIZED),
-  fn('form.encode', [MAP], STRING, toForm, SIZED),
-  fn('form.decode', [STRING], MAP, fromForm, SIZED),
+  fn('base64Encode', [DYN], STRING, (value) => encodeAny(value)),
+  method('base64Encode', [DYN], STRING, (value) => encodeAny(value)),
+  fn('base64Decode', [STRING], DYN, decodeAny),
+  method('base64Decode', [STRING], DYN, decodeAny),
+  fn('url.encode', [STRING], STRING, (text) => encodeURIComponent(text.toWellFormed())),
+  fn('url.decode', [STRING], STRING, fromUrl),
+  fn('form.encode', [MAP], STRING, toForm),
+  fn('form.decode', [STRING], MAP, fromForm),
   ...digest('sha256'),
   ...digest('sha1'),
   ...digest('md5')

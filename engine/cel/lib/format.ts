@@ -1,11 +1,11 @@
 /** "%s is %d".format([a, b]): the clauses of the strings extension. */
 import { CelError, TEXT_UNITS_MAX, TOO_LONG } from '#engine/cel/errors.ts'
 import { type Declared, LIST, method, STRING } from '#engine/cel/functions.ts'
-import { isMap, keysOf, valueAt } from '#engine/cel/maps.ts'
+import { isList, isMap, keysOf, valueAt } from '#engine/cel/maps.ts'
 import { Double, isDouble, isInt, numberOf, Uint } from '#engine/cel/numbers.ts'
 import { formatDuration, formatTimestamp } from '#engine/cel/time.ts'
 import { Duration, type List, Opaque, Timestamp, TypeValue, typeName, type Value } from '#engine/cel/values.ts'
-import { visit } from '#engine/cel/walk.ts'
+import { VISIT_BITS, visit } from '#engine/cel/walk.ts'
 import { decodeText, doubleText } from './conversions.ts'
 
 const CLAUSE = /%(?:(%)|(?:\.(\d{1,3}))?(.)|)/gsu
@@ -62,9 +62,51 @@ function infinite(value: number): string | null {
   return value > 0 ? 'Infinity' : '-Infinity'
 }
 
-/** %s: any value except messages; map entries sorted by their text. */
+/** %s: any value except messages; map entries sorted by their keys. */
 export function textOf(value: Value): Value {
+  if (typeof value === 'string') return value
+  const pieces: string[] = []
+  return writeText(value, pieces) ?? pieces.join('')
+}
+
+/** In pieces that are joined once: whatever is nested, no part is copied for each level. */
+function writeText(value: Value, into: string[]): CelError | null {
   visit()
+  if (isList(value)) return writeList(value, into)
+  if (typeof value === 'object' && isMap(value)) return writeMap(value, into)
+  const text = scalarText(value)
+  if (typeof text !== 'string') return text
+  visit(text.length >> VISIT_BITS)
+  into.push(text)
+  return null
+}
+
+function writeList(list: List, into: string[]): CelError | null {
+  into.push('[')
+  for (let i = 0; i < list.length; i++) {
+    if (i > 0) into.push(', ')
+    const error = writeText(list[i]!, into)
+    if (error !== null) return error
+  }
+  into.push(']')
+  return null
+}
+
+function writeMap(map: Value, into: string[]): CelError | null {
+  const entries = keysOf(map)!.map((key) => ({ key, text: String(scalarText(key)) }))
+  entries.sort((a, b) => (a.text < b.text ? -1 : Number(a.text > b.text)))
+  into.push('{')
+  for (const [i, { key, text }] of entries.entries()) {
+    into.push(i > 0 ? ', ' : '', text, ': ')
+    const error = writeText(valueAt(map, key), into)
+    if (error !== null) return error
+  }
+  into.push('}')
+  return null
+}
+
+function scalarText(value: Value): string | CelError {
+  if (value instanceof CelError) return value
   if (value === null) return 'null'
   if (typeof value === 'string') return value
   if (typeof value === 'boolean' || isInt(value)) return String(value)
@@ -75,18 +117,7 @@ export function textOf(value: Value): Value {
   if (value instanceof Duration) return formatDuration(value)
   if (value instanceof TypeValue) return value.name
   if (value instanceof Opaque) return value.toString()
-  if (Array.isArray(value)) {
-    const parts = value.map(textOf)
-    return parts.find((part) => part instanceof CelError) ?? `[${parts.join(', ')}]`
-  }
-  if (!isMap(value)) return clauseError('string clause can only be used on values that have a text', value)
-  const entries: string[] = []
-  for (const key of keysOf(value)!) {
-    const text = textOf(valueAt(value, key))
-    if (text instanceof CelError) return text
-    entries.push(`${String(textOf(key))}: ${String(text)}`)
-  }
-  return `{${entries.sort().join(', ')}}`
+  return clauseError('string clause can only be used on values that have a text', value)
 }
 
 function decimal(value: Value): Value {
@@ -150,4 +181,4 @@ function hex(value: Value): Value {
   return clauseError(value instanceof Double ? `${wanted} (not doubles)` : wanted, value)
 }
 
-export const FORMAT: readonly Declared[] = [method('format', [STRING, LIST], STRING, format, { sized: true })]
+export const FORMAT: readonly Declared[] = [method('format', [STRING, LIST], STRING, format)]

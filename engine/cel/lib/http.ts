@@ -4,6 +4,7 @@ import { CelError } from '#engine/cel/errors.ts'
 import { type Declared, LIST, MAP, method, STRING } from '#engine/cel/functions.ts'
 import { entryOf, isList, keysOf } from '#engine/cel/maps.ts'
 import { Fields, type Value } from '#engine/cel/values.ts'
+import { VISIT_BITS, visit } from '#engine/cel/walk.ts'
 
 /** Headers whose values let somebody in. */
 const SECRET_HEADERS = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie', 'x-api-key'])
@@ -21,6 +22,7 @@ class View extends Fields {
 
   get(key: string): Value | undefined {
     const value = entryOf(this.#map, key)
+    if (value !== undefined) visit(listOf(value).length)
     return value === undefined ? undefined : this.#read(value, key)
   }
 
@@ -39,16 +41,17 @@ function joined(value: Value): Value {
 }
 
 function splitted(value: Value): Value {
-  return listOf(value).flatMap((line) =>
-    String(line)
-      .split(',')
-      .map((part) => part.trim())
-  )
+  return listOf(value).flatMap((line) => {
+    const parts = String(line).split(',')
+    visit(parts.length)
+    return parts.map((part) => part.trim())
+  })
 }
 
 /** The first cookie of this name in the request headers (RFC 6265 section 5.4). */
 function cookie(headers: Value, name: string): Value {
   for (const line of listOf(entryOf(headers, 'cookie') ?? [])) {
+    visit(1 + (String(line).length >> VISIT_BITS))
     for (const pair of String(line).split(';')) {
       const sign = pair.indexOf('=')
       if (sign > 0 && pair.slice(0, sign).trim() === name) return pair.slice(sign + 1).trim()
@@ -67,41 +70,48 @@ function queryOf(uri: string): URLSearchParams {
   return new URLSearchParams(sign < 0 ? '' : uri.slice(sign + 1).replace(/#.*$/s, ''))
 }
 
-function withQuery(uri: string, change: (query: URLSearchParams) => void): string {
-  const params = queryOf(uri)
-  change(params)
+function add(params: URLSearchParams, name: string, value: string): URLSearchParams {
+  params.append(name, value)
+  return params
+}
+
+/** As URLSearchParams.set, which moves all that follows for each of the others that it removes. */
+function set(params: URLSearchParams, name: string, value: string): URLSearchParams {
+  const kept = new URLSearchParams()
+  let isSet = false
+  for (const [other, before] of params) {
+    if (other !== name) kept.append(other, before)
+    else if (!isSet) {
+      kept.append(name, value)
+      isSet = true
+    }
+  }
+  if (!isSet) kept.append(name, value)
+  return kept
+}
+
+function withQuery(uri: string, change: (query: URLSearchParams) => URLSearchParams): string {
+  const params = change(queryOf(uri))
   const text = params.toString()
   const path = uri.replace(/[?#].*$/s, '')
   return text === '' ? path : `${path}?${text}`
 }
 
-const SIZED = { sized: true } as const
-
 export const HTTP: readonly Declared[] = [
-  method('redacted', [MAP], MAP, (map) => new View(map, (value, key) => (isSecretName(key) ? '<redacted>' : value))),
-  method('join', [MAP], MAP, (map) => new View(map, joined)),
-  method('raw', [MAP], MAP, (map) => new View(map, listOf)),
-  method('split', [MAP], MAP, (map) => new View(map, splitted)),
-  method('cookie', [MAP, STRING], STRING, cookie, SIZED),
-  method('query', [STRING, STRING], LIST, query, SIZED),
-  method(
-    'addQuery',
-    [STRING, STRING, STRING],
-    STRING,
-    (uri, name, value) => {
-      return withQuery(uri, (params) => params.append(name, value))
-    },
-    SIZED
-  ),
-  method(
-    'setQuery',
-    [STRING, STRING, STRING],
-    STRING,
-    (uri, name, value) => {
-      return withQuery(uri, (params) => params.set(name, value))
-    },
-    SIZED
-  )
+  method('redacted', [MAP], MAP, (map) => new View(map, (value, key) => (isSecretName(key) ? '<redacted>' : value)), {
+    isConstant: true
+  }),
+  method('join', [MAP], MAP, (map) => new View(map, joined), { isConstant: true }),
+  method('raw', [MAP], MAP, (map) => new View(map, listOf), { isConstant: true }),
+  method('split', [MAP], MAP, (map) => new View(map, splitted), { isConstant: true }),
+  method('cookie', [MAP, STRING], STRING, cookie),
+  method('query', [STRING, STRING], LIST, query),
+  method('addQuery', [STRING, STRING, STRING], STRING, (uri, name, value) => {
+    return withQuery(uri, (params) => add(params, name, value))
+  }),
+  method('setQuery', [STRING, STRING, STRING], STRING, (uri, name, value) => {
+    return withQuery(uri, (params) => set(params, name, value))
+  })
 ]
 
 function isSecretName(key: string): boolean {

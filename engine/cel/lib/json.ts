@@ -10,7 +10,6 @@ import { isSecret, reveal, type Secret } from '#engine/kit/secret.ts'
 import { decodeText } from './conversions.ts'
 import { textOf } from './format.ts'
 
-const SIZED = { sized: true } as const
 const SECRET = type('secret', (value): value is Secret => isSecret(value))
 /** 48 random bits are what randomInt gives at once. */
 const CHANCES = 2 ** 48 - 1
@@ -79,24 +78,24 @@ function unvalidatedJwtPayload(token: string): Value {
 }
 
 export const JSON_FUNCTIONS: readonly Declared[] = [
-  fn('json', [STRING], DYN, parseJson, SIZED),
-  fn('json', [BYTES], DYN, ofBytes(parseJson), SIZED),
-  fn('jsonField', [STRING, STRING], DYN, jsonField, SIZED),
-  fn('toJson', [DYN], STRING, writeJson, SIZED),
-  fn('to_json', [DYN], STRING, writeJson, SIZED),
-  method('toJson', [DYN], STRING, writeJson, SIZED),
-  fn('merge', [MAP, MAP], MAP, merge, SIZED),
-  method('merge', [MAP, MAP], MAP, merge, SIZED),
-  fn('flatten', [DYN], DYN, (value) => new Flattened(value, false)),
-  fn('flattenRecursive', [DYN], DYN, (value) => new Flattened(value, true)),
+  fn('json', [STRING], DYN, parseJson),
+  fn('json', [BYTES], DYN, ofBytes(parseJson)),
+  fn('jsonField', [STRING, STRING], DYN, jsonField),
+  fn('toJson', [DYN], STRING, writeJson),
+  fn('to_json', [DYN], STRING, writeJson),
+  method('toJson', [DYN], STRING, writeJson),
+  fn('merge', [MAP, MAP], MAP, merge),
+  method('merge', [MAP, MAP], MAP, merge),
+  fn('flatten', [DYN], DYN, (value) => new Flattened(value, false), { isConstant: true }),
+  fn('flattenRecursive', [DYN], DYN, (value) => new Flattened(value, true), { isConstant: true }),
   fn('fail', [], DYN, () => new CelError('failed', 'fail()'), { impure: true }),
-  fn('fail', [STRING], DYN, (message) => new CelError('failed', message), { impure: true }),
+  fn('fail', [STRING], DYN, (message) => new CelError('failed', message), { impure: true, isConstant: true }),
   fn('uuid', [], STRING, () => randomUUID(), { impure: true }),
   fn('random', [], DOUBLE, () => doubleOf(randomInt(CHANCES) / CHANCES), { impure: true }),
   fn('random', [INT], INT, (limit) => below(limit), { impure: true }),
-  fn('unvalidatedJwtPayload', [STRING], MAP, unvalidatedJwtPayload, SIZED),
+  fn('unvalidatedJwtPayload', [STRING], MAP, unvalidatedJwtPayload),
   method('unredacted', [SECRET], STRING, (secret) => reveal(secret)),
-  method('unredacted', [STRING], STRING, (text) => text),
+  method('unredacted', [STRING], STRING, (text) => text, { isConstant: true }),
   fn('string', [SECRET], STRING, () => '<redacted>')
 ]
 

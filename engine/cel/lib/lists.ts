@@ -1,16 +1,15 @@
 /** Lists: the lists extension. */
-import { equal, order } from '#engine/cel/compare.ts'
+import { order } from '#engine/cel/compare.ts'
 import { CelError } from '#engine/cel/errors.ts'
 import { type Declared, fn, INT, LIST, method, OPTIONAL } from '#engine/cel/functions.ts'
-import { isList, keyOf } from '#engine/cel/maps.ts'
+import { isList } from '#engine/cel/maps.ts'
 import type { Int } from '#engine/cel/numbers.ts'
+import { ValueSet } from '#engine/cel/value-set.ts'
 import { type List, NONE, noOverload, some, type Value } from '#engine/cel/values.ts'
 import { visit } from '#engine/cel/walk.ts'
 
 /** Elements that lists.range makes at most. */
 const RANGE_MAX = 100_000
-/** Elements that are compared with each other when they are no map keys: the work grows with the square. */
-const COMPARED_MAX = 1_000
 
 function slice(list: List, from: Int, to: Int): Value {
   if (from < 0 || to < from || to > list.length) {
@@ -34,21 +33,8 @@ function flatten(list: List, depth: Int): Value {
 }
 
 function distinct(list: List): Value {
-  const known = new Set<Value>()
-  const others: Value[] = []
-  const out: Value[] = []
-  for (const item of list) {
-    const key = keyOf(item)
-    if (key !== undefined ? known.has(key) : others.some((other) => equal(other, item))) continue
-    if (key !== undefined) known.add(key)
-    else if (others.push(item) > COMPARED_MAX) return tooMany('distinct')
-    out.push(item)
-  }
-  return out
-}
-
-function tooMany(name: string): CelError {
-  return new CelError('range', `${name}() of more than ${COMPARED_MAX} lists or maps`)
+  const known = new ValueSet()
+  return list.filter((item) => known.add(item))
 }
 
 /** The elements in the order of `keys`, which must all be of one ordered type. */
@@ -66,16 +52,14 @@ function range(count: Int): Value {
   return Array.from({ length: Number(count) }, (_, i) => i)
 }
 
-const SIZED = { sized: true } as const
-
 export const LISTS: readonly Declared[] = [
-  method('slice', [LIST, INT, INT], LIST, slice, SIZED),
-  method('flatten', [LIST], LIST, (list) => flatten(list, 1), SIZED),
-  method('flatten', [LIST, INT], LIST, flatten, SIZED),
-  method('distinct', [LIST], LIST, distinct, SIZED),
-  method('sort', [LIST], LIST, (list) => sortBy(list, list), SIZED),
-  method('reverse', [LIST], LIST, (list) => list.toReversed(), SIZED),
-  method('first', [LIST], OPTIONAL, (list) => (list.length === 0 ? NONE : some(list[0]!))),
-  method('last', [LIST], OPTIONAL, (list) => (list.length === 0 ? NONE : some(list.at(-1)!))),
-  fn('lists.range', [INT], LIST, range, SIZED)
+  method('slice', [LIST, INT, INT], LIST, slice),
+  method('flatten', [LIST], LIST, (list) => flatten(list, 1)),
+  method('flatten', [LIST, INT], LIST, flatten),
+  method('distinct', [LIST], LIST, distinct),
+  method('sort', [LIST], LIST, (list) => sortBy(list, list)),
+  method('reverse', [LIST], LIST, (list) => list.toReversed()),
+  method('first', [LIST], OPTIONAL, (list) => (list.length === 0 ? NONE : some(list[0]!)), { isConstant: true }),
+  method('last', [LIST], OPTIONAL, (list) => (list.length === 0 ? NONE : some(list.at(-1)!)), { isConstant: true }),
+  fn('lists.range', [INT], LIST, range)
 ]

@@ -13,7 +13,7 @@ const NEGATIVE_OFFSET = new CelError('range', 'negative offset')
 function extreme(name: string, sign: number, values: List): Value {
   let best: Value | undefined
   for (const value of values) {
-    if (comparable(value) === undefined) return noOverload(name, ...values)
+    if (comparable(value) === undefined) return noOverload(name, value)
     if (best === undefined || order(value, best)! * sign < 0) best = value
   }
   return best ?? noOverload(name)
@@ -22,8 +22,8 @@ function extreme(name: string, sign: number, values: List): Value {
 function extremes(name: string, sign: number): Declared[] {
   const ofList = (list: List) => extreme(name, sign, list)
   return [
-    fn(name, [LIST], DYN, ofList, { sized: true }),
-    fn(name, [DYN], DYN, (...values: Value[]) => extreme(name, sign, values), { variadic: true })
+    fn(name, [LIST], DYN, ofList),
+    fn(name, [DYN], DYN, (...values: Value[]) => extreme(name, sign, values), { variadic: true, isConstant: true })
   ]
 }
 

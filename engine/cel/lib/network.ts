@@ -57,9 +57,12 @@ export class Cidr extends Opaque {
   }
 }
 
+/** More than the longest address of IPv6, with four parts in decimal, has: 45. */
+const ADDRESS_UNITS_MAX = 64
+
 /** An address without zone, or null. */
 export function parseIp(text: string): Ip | null {
-  const family = text.includes('%') ? 0 : isIP(text)
+  const family = text.length > ADDRESS_UNITS_MAX || text.includes('%') ? 0 : isIP(text)
   if (family === 4) return new Ip(parseV4(text), 4)
   if (family !== 6) return null
   const bits = parseV6(text)
@@ -101,6 +104,7 @@ function formatV6(bits: bigint): string {
 }
 
 export function parseCidr(text: string): Cidr | null {
+  if (text.length > ADDRESS_UNITS_MAX) return null
   const [, address = '', length = ''] = /^([^/]+)\/(\d{1,3})$/.exec(text) ?? []
   const ip = parseIp(address)
   if (ip === null || (length.startsWith('0') && length !== '0')) return null
@@ -144,14 +148,20 @@ const isMulticast = within('224.0.0.0/4', 'ff00::/8')
 const isLinkLocalUnicast = within('169.254.0.0/16', 'fe80::/10')
 
 export const NETWORK: readonly Declared[] = [
-  fn('ip', [STRING], IP, readIp),
-  fn('isIP', [STRING], BOOL, (text) => parseIp(text) !== null),
-  fn('ip.isCanonical', [STRING], BOOL, (text) => {
-    const ip = parseIp(text)
-    return ip === null ? invalid('not an IP address') : ip.toString() === text
-  }),
-  fn('cidr', [STRING], CIDR, readCidr),
-  fn('isCIDR', [STRING], BOOL, (text) => parseCidr(text) !== null),
+  fn('ip', [STRING], IP, readIp, { isConstant: true }),
+  fn('isIP', [STRING], BOOL, (text) => parseIp(text) !== null, { isConstant: true }),
+  fn(
+    'ip.isCanonical',
+    [STRING],
+    BOOL,
+    (text) => {
+      const ip = parseIp(text)
+      return ip === null ? invalid('not an IP address') : ip.toString() === text
+    },
+    { isConstant: true }
+  ),
+  fn('cidr', [STRING], CIDR, readCidr, { isConstant: true }),
+  fn('isCIDR', [STRING], BOOL, (text) => parseCidr(text) !== null, { isConstant: true }),
   fn('string', [IP], STRING, (ip) => ip.toString()),
   fn('string', [CIDR], STRING, (cidr) => cidr.toString()),
   method('family', [IP], INT, (ip) => ip.family),
@@ -170,9 +180,9 @@ export const NETWORK: readonly Declared[] = [
     )
   }),
   method('containsIP', [CIDR, IP], BOOL, containsIp),
-  method('containsIP', [CIDR, STRING], BOOL, withText(readIp, containsIp)),
+  method('containsIP', [CIDR, STRING], BOOL, withText(readIp, containsIp), { isConstant: true }),
   method('containsCIDR', [CIDR, CIDR], BOOL, containsCidr),
-  method('containsCIDR', [CIDR, STRING], BOOL, withText(readCidr, containsCidr)),
+  method('containsCIDR', [CIDR, STRING], BOOL, withText(readCidr, containsCidr), { isConstant: true }),
   method('ip', [CIDR], IP, (cidr) => cidr.ip),
   method('masked', [CIDR], CIDR, (cidr) => {
     const bits = (cidr.ip.bits >> cidr.hostBits) << cidr.hostBits

@@ -19,7 +19,7 @@ function isZero(value: Value): boolean {
 }
 
 export const OPTIONALS: readonly Declared[] = [
-  fn('optional.of', [DYN], OPTIONAL, some),
+  fn('optional.of', [DYN], OPTIONAL, some, { isConstant: true }),
   fn('optional.none', [], OPTIONAL, () => NONE),
   fn('optional.ofNonZeroValue', [DYN], OPTIONAL, (value) => (isZero(value) ? NONE : some(value))),
   fn('optional.unwrap', [LIST], LIST, (list) =>
@@ -31,5 +31,5 @@ export const OPTIONALS: readonly Declared[] = [
   method('hasValue', [OPTIONAL], BOOL, (optional) => optional.held !== null),
   method('value', [OPTIONAL], DYN, (optional) => (optional.held === null ? NO_VALUE : optional.held.value)),
   method('or', [OPTIONAL, OPTIONAL], OPTIONAL, (a, b) => (a.held === null ? b : a)),
-  method('orValue', [OPTIONAL, DYN], DYN, (a, other) => (a.held === null ? other : a.held.value))
+  method('orValue', [OPTIONAL, DYN], DYN, (a, other) => (a.held === null ? other : a.held.value), { isConstant: true })
 ]

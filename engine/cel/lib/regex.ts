@@ -3,6 +3,7 @@
 import { CelError, TEXT_UNITS_MAX, TOO_LONG } from '#engine/cel/errors.ts'
 import { BOOL, both, type Declared, fn, invalid, method, type Run, STRING } from '#engine/cel/functions.ts'
 import type { Value } from '#engine/cel/values.ts'
+import { checkTime } from '#engine/cel/walk.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import { compilePattern, type Pattern } from '#engine/kit/pattern.ts'
 
@@ -39,7 +40,7 @@ function prepareMatches(source: Value): Run | CelError {
 }
 
 function replaceWith(pattern: Pattern, text: string, by: string): Value {
-  return pattern.replaceAll(text, by, TEXT_UNITS_MAX) ?? TOO_LONG
+  return pattern.replaceAll(text, by, TEXT_UNITS_MAX, checkTime) ?? TOO_LONG
 }
 
 function regexReplace(text: string, source: string, by: string): Value {
@@ -55,11 +56,10 @@ function prepareReplace(source: Value): Run | CelError {
 /** Steps of a pattern that is not known before the run: it may have to be compiled, which takes 100 us and more. */
 const COMPILE_STEPS = 500
 
-const MATCHES = { sized: true, steps: COMPILE_STEPS, prepare: { arg: 1, make: prepareMatches } } as const
+const MATCHES = { steps: COMPILE_STEPS, prepare: { arg: 1, make: prepareMatches } } as const
 /** A match costs about a microsecond, and there may be one per character: 20 steps where `matches` needs none. */
 const REPLACE_BITS = 3
 const REPLACE = {
-  sized: true,
   stepBits: REPLACE_BITS,
   steps: COMPILE_STEPS,
   prepare: { arg: 1, make: prepareReplace }

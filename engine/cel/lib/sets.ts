@@ -1,25 +1,26 @@
-/** sets.*: lists as sets. Elements that can be map keys are looked up, others compared one by one. */
-import { equal } from '#engine/cel/compare.ts'
+/** sets.*: lists as sets. */
 import { BOOL, type Declared, fn, LIST } from '#engine/cel/functions.ts'
-import { keyOf } from '#engine/cel/maps.ts'
-import type { List, Value } from '#engine/cel/values.ts'
+import { ValueSet } from '#engine/cel/value-set.ts'
+import type { List } from '#engine/cel/values.ts'
 
-function lookup(list: List): (value: Value) => boolean {
-  const keys = new Set(list.map(keyOf))
-  return (value) => {
-    const key = keyOf(value)
-    return key === undefined ? list.some((item) => equal(item, value)) : keys.has(key)
-  }
+function setOf(list: List): ValueSet {
+  const set = new ValueSet()
+  for (const item of list) set.add(item)
+  return set
 }
 
 function contains(list: List, part: List): boolean {
-  return part.every(lookup(list))
+  const set = setOf(list)
+  return part.every((item) => set.has(item))
 }
 
-const SIZED = { sized: true } as const
+function intersects(list: List, part: List): boolean {
+  const set = setOf(list)
+  return part.some((item) => set.has(item))
+}
 
 export const SETS: readonly Declared[] = [
-  fn('sets.contains', [LIST, LIST], BOOL, contains, SIZED),
-  fn('sets.equivalent', [LIST, LIST], BOOL, (a, b) => contains(a, b) && contains(b, a), SIZED),
-  fn('sets.intersects', [LIST, LIST], BOOL, (a, b) => b.some(lookup(a)), SIZED)
+  fn('sets.contains', [LIST, LIST], BOOL, contains),
+  fn('sets.equivalent', [LIST, LIST], BOOL, (a, b) => contains(a, b) && contains(b, a)),
+  fn('sets.intersects', [LIST, LIST], BOOL, intersects)
 ]

@@ -2,6 +2,7 @@
 import { CelError, TEXT_UNITS_MAX, TOO_LONG } from '#engine/cel/errors.ts'
 import { BOOL, type Declared, fn, INT, LIST, method, STRING } from '#engine/cel/functions.ts'
 import type { Int } from '#engine/cel/numbers.ts'
+import { split as cutBy, indexOf as find, lastIndexOf as findLast } from '#engine/cel/search.ts'
 import { hasSurrogates } from '#engine/cel/text.ts'
 import { type List, noOverload, type Value } from '#engine/cel/values.ts'
 
@@ -44,19 +45,19 @@ function unitIndex(text: string, point: number): number {
 
 function indexOf(text: string, part: string, from: Int): Value {
   if (from < 0 || from > points(text).length) return outOfRange(from)
-  return pointIndex(text, text.indexOf(part, unitIndex(text, Number(from))))
+  return pointIndex(text, find(text, part, unitIndex(text, Number(from))))
 }
 
 function lastIndexOf(text: string, part: string, from: Int | null): Value {
-  if (from === null) return pointIndex(text, text.lastIndexOf(part))
+  if (from === null) return pointIndex(text, findLast(text, part, text.length))
   if (from < 0 || from > points(text).length) return outOfRange(from)
-  return pointIndex(text, text.lastIndexOf(part, unitIndex(text, Number(from))))
+  return pointIndex(text, findLast(text, part, unitIndex(text, Number(from))))
 }
 
 /** At most `limit` replacements; all when it is negative. */
 function replace(text: string, part: string, by: string, limit: Int): Value {
   // An empty part stands before every character and at the end.
-  const cut = part === '' ? ['', ...Array.from(text), ''] : text.split(part)
+  const cut = part === '' ? ['', ...Array.from(text), ''] : cutBy(text, part)
   const count = limit < 0 ? cut.length - 1 : Math.min(Number(limit), cut.length - 1)
   if (text.length + count * by.length > TEXT_UNITS_MAX) return TOO_LONG
   const rest = cut.slice(count + 1)
@@ -66,7 +67,7 @@ function replace(text: string, part: string, by: string, limit: Int): Value {
 /** At most `limit` parts, the last with the rest; all when it is negative. */
 function split(text: string, by: string, limit: Int): Value {
   if (limit === 0) return []
-  const parts = by === '' ? Array.from(text) : text.split(by)
+  const parts = by === '' ? Array.from(text) : cutBy(text, by)
   if (limit < 0 || parts.length <= limit) return parts
   const kept = parts.slice(0, Number(limit) - 1)
   return [...kept, parts.slice(kept.length).join(by)]
@@ -114,34 +115,40 @@ function reverse(text: string): string {
   return Array.from(text).reverse().join('')
 }
 
-const SIZED = { sized: true } as const
-
 export const STRINGS: readonly Declared[] = [
-  method('contains', [STRING, STRING], BOOL, (text, part) => text.includes(part), SIZED),
-  method('startsWith', [STRING, STRING], BOOL, (text, part) => text.startsWith(part)),
-  method('endsWith', [STRING, STRING], BOOL, (text, part) => text.endsWith(part)),
-  method('charAt', [STRING, INT], STRING, charAt, SIZED),
-  method('indexOf', [STRING, STRING], INT, (text, part) => indexOf(text, part, 0), SIZED),
-  method('indexOf', [STRING, STRING, INT], INT, indexOf, SIZED),
-  method('lastIndexOf', [STRING, STRING], INT, (text, part) => lastIndexOf(text, part, null), SIZED),
-  method('lastIndexOf', [STRING, STRING, INT], INT, lastIndexOf, SIZED),
-  method('substring', [STRING, INT], STRING, (text, from) => substring(text, from, null), SIZED),
-  method('substring', [STRING, INT, INT], STRING, substring, SIZED),
-  method('replace', [STRING, STRING, STRING], STRING, (text, part, by) => replace(text, part, by, -1), SIZED),
-  method('replace', [STRING, STRING, STRING, INT], STRING, replace, SIZED),
-  method('split', [STRING, STRING], LIST, (text, by) => split(text, by, -1), SIZED),
-  method('split', [STRING, STRING, INT], LIST, split, SIZED),
-  method('join', [LIST], STRING, (list) => join(list, ''), SIZED),
-  method('join', [LIST, STRING], STRING, join, SIZED),
-  method('trim', [STRING], STRING, trim, SIZED),
-  method('lowerAscii', [STRING], STRING, (text) => text.replace(/[A-Z]+/g, (part) => part.toLowerCase()), SIZED),
-  method('upperAscii', [STRING], STRING, (text) => text.replace(/[a-z]+/g, (part) => part.toUpperCase()), SIZED),
-  method('reverse', [STRING], STRING, reverse, SIZED),
-  method('stripPrefix', [STRING, STRING], STRING, (text, part) =>
-    text.startsWith(part) ? text.slice(part.length) : text
+  method('contains', [STRING, STRING], BOOL, (text, part) => find(text, part, 0) >= 0),
+  method('startsWith', [STRING, STRING], BOOL, (text, part) => text.startsWith(part), { sizedBy: 1 }),
+  method('endsWith', [STRING, STRING], BOOL, (text, part) => text.endsWith(part), { sizedBy: 1 }),
+  method('charAt', [STRING, INT], STRING, charAt),
+  method('indexOf', [STRING, STRING], INT, (text, part) => indexOf(text, part, 0)),
+  method('indexOf', [STRING, STRING, INT], INT, indexOf),
+  method('lastIndexOf', [STRING, STRING], INT, (text, part) => lastIndexOf(text, part, null)),
+  method('lastIndexOf', [STRING, STRING, INT], INT, lastIndexOf),
+  method('substring', [STRING, INT], STRING, (text, from) => substring(text, from, null)),
+  method('substring', [STRING, INT, INT], STRING, substring),
+  method('replace', [STRING, STRING, STRING], STRING, (text, part, by) => replace(text, part, by, -1)),
+  method('replace', [STRING, STRING, STRING, INT], STRING, replace),
+  method('split', [STRING, STRING], LIST, (text, by) => split(text, by, -1)),
+  method('split', [STRING, STRING, INT], LIST, split),
+  method('join', [LIST], STRING, (list) => join(list, '')),
+  method('join', [LIST, STRING], STRING, join),
+  method('trim', [STRING], STRING, trim),
+  method('lowerAscii', [STRING], STRING, (text) => text.replace(/[A-Z]+/g, (part) => part.toLowerCase())),
+  method('upperAscii', [STRING], STRING, (text) => text.replace(/[a-z]+/g, (part) => part.toUpperCase())),
+  method('reverse', [STRING], STRING, reverse),
+  method(
+    'stripPrefix',
+    [STRING, STRING],
+    STRING,
+    (text, part) => (text.startsWith(part) ? text.slice(part.length) : text),
+    { sizedBy: 1 }
   ),
-  method('stripSuffix', [STRING, STRING], STRING, (text, part) =>
-    text.endsWith(part) ? text.slice(0, text.length - part.length) : text
+  method(
+    'stripSuffix',
+    [STRING, STRING],
+    STRING,
+    (text, part) => (text.endsWith(part) ? text.slice(0, text.length - part.length) : text),
+    { sizedBy: 1 }
   ),
-  fn('strings.quote', [STRING], STRING, quote, SIZED)
+  fn('strings.quote', [STRING], STRING, quote)
 ]

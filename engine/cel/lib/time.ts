@@ -15,7 +15,7 @@ function part(name: string, read: (date: Calendar) => number): Declared[] {
   }
   return [
     method(name, [TIMESTAMP], INT, (at) => get(at, 'UTC')),
-    method(name, [TIMESTAMP, STRING], INT, get, { steps: ZONE_STEPS })
+    method(name, [TIMESTAMP, STRING], INT, get, { steps: ZONE_STEPS, isConstant: true })
   ]
 }
 
