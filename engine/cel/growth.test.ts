@@ -1,7 +1,7 @@
 /**
- * Whatever a stranger sends, the work of an expression grows with its size and not with the square of it. Every function
- * of the library, every macro and every operator is run on hostile inputs of growing size; the CPU time of this thread is
- * compared with itself, so that a slow machine changes nothing.
+ * Whatever a stranger sends, the work of an expression grows with its size and not with the square of it. Every
+ * function of the library, every macro and every operator is run on hostile inputs of growing size; the CPU time of
+ * this thread is compared with itself, so that a slow machine changes nothing.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'

@@ -11,7 +11,7 @@ export class HeaderFields extends Fields {
     this.#block = block
   }
 
-  /** Lines by name, made when all names are asked for: to find each of a thousand in turn takes as long as a million. */
+  /** Lines by name, made when all names are asked for: each of a thousand would be looked for among a thousand. */
   #lines: Map<string, Value> | null = null
 
   get(key: string): Value | undefined {

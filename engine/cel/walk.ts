@@ -1,7 +1,7 @@
 /**
  * Bounds that all of one run shares. A walk over whole values (comparing, writing as text or JSON) counts what it
- * visits: an expression can build [x, x] of [x, x] of [x, x] ..., a value that is small in memory and endless to whoever
- * walks over it. And whoever works on asks now and then whether the run has time left.
+ * visits: an expression can build [x, x] of [x, x] of [x, x] ..., a value that is small in memory and endless to
+ * whoever walks over it. And whoever works on asks now and then whether the run has time left.
  */
 
 /** Values that all walks of one run visit: some milliseconds. */

@@ -13,8 +13,8 @@ export interface Pattern {
   finds(text: string): boolean
   /**
    * The text with every match replaced; in `by`, $1 or \1 is a group, $$ and \\ are the signs themselves.
-   * Null when the result might have more than `unitsMax` UTF-16 units. `onMatch` may throw: each match takes time linear in
-   * what follows it, and all of them together do not.
+   * Null when the result might have more than `unitsMax` UTF-16 units. `onMatch` may throw: each match takes time
+   * linear in what follows it, and all of them together do not.
    */
   replaceAll(text: string, by: string, unitsMax: number, onMatch?: () => void): string | null
 }

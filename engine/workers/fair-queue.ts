@@ -1,4 +1,4 @@
-/** A bounded queue that callers share: each has its turn, and whoever has most of it waiting makes room for the others. */
+/** A bounded queue that callers share: each has its turn, and whoever has most waiting makes room for the others. */
 
 interface Waiting<T> {
   readonly item: T

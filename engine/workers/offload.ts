@@ -1,6 +1,6 @@
 /**
- * Threads for work that is too slow for an event loop (piscina, docs/design/012-offload.md): one for each class of jobs,
- * made when it is first needed, ended after a while without work. A hop costs 60 to 90 us.
+ * Threads for work that is too slow for an event loop (piscina, docs/design/012-offload.md): one for each class of
+ * jobs, made when it is first needed, ended after a while without work. A hop costs 60 to 90 us.
  */
 import type { Piscina } from 'piscina'
 import { CEL_LOG_JOB, type CelLogJob } from '#engine/cel/log-offload.ts'

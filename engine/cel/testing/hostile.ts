@@ -112,8 +112,8 @@ function nested(size: number): readonly Value[] {
 }
 
 /**
- * Ints that JavaScript's engine puts into one bucket of a Set or Map: its hash of ints has no seed. `hash` is undone step
- * by step (V8's ComputeUnseededHash, after Wang), for hashes that agree in their low bits.
+ * Ints that JavaScript's engine puts into one bucket of a Set or Map: its hash of ints has no seed. `hash` is undone
+ * step by step (V8's ComputeUnseededHash, after Wang), for hashes that agree in their low bits.
  */
 function collidingInts(size: number): number[] {
   return indices(Math.min(size / 8, 65_536)).map((i) => {
