@@ -59,7 +59,7 @@ interface App {
 
 class UwsBind implements OpenBind {
   readonly transport = 'uws'
-  readonly detail = 'uWebSockets.js'
+  readonly detail = 'uWebSockets.js, not to be behind another proxy'
   readonly #uws: Uws
   readonly #context: DownstreamContext
   readonly #server: UwsServer

@@ -8,8 +8,8 @@ import { bindsOf, objectOf, type Placed, policySetsOf, type Raw, text } from './
 
 /** What nothing at run time could tell (docs/design/005-uws-transport.md). */
 const UWS =
-  'uws does not see header fields behind one with an empty name, and reads a body that they frame as the next request: ' +
-  'behind a proxy that passes such fields use node'
+  'uws does not see header fields behind one with an empty name, takes bytes above 7F beside Content-Length and ' +
+  'Transfer-Encoding for blanks, and takes chunks that are framed badly: do not use it behind another proxy, use node'
 
 /** For a file without mistakes. */
 export function warningsOf(file: Raw, source: Source): Problem[] {
