@@ -6,18 +6,17 @@ import { BODY_STREAM, type Exchange, STEP_RECORDED } from '#engine/contract/exch
 import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import type { Offload } from '#engine/contract/policy.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import { NO_CLIENT_TOOLS, ownCallsWriter } from './client-tools.ts'
 import type { FormatName } from './conversation.ts'
 import { disguisedError, ELSEWHERE, leadsElsewhere, unreadable } from './disguised.ts'
-import { DROPPED, type Dropped, listOf } from './dropped.ts'
 import { FormatError, Losses } from './format.ts'
 import { events, type Framing, framedAs, framingOf } from './framing.ts'
+import { give, refuse, take, tellElsewhere, tellHere, tellWhole, writeBody } from './giving.ts'
 import type { Guards } from './guards/guards.ts'
 import { writeRejection } from './guards/rejection.ts'
 import { replay } from './held.ts'
-import { type Answered, answered } from './large/job.ts'
-import { answerFor, LARGE_BYTES, tellingFor } from './large/large.ts'
+import { answered } from './large/job.ts'
+import { answerFor, LARGE_BYTES } from './large/large.ts'
 import { inTurn } from './large/turn.ts'
 import { LINE_END, ListTap, wantsList } from './list-tap.ts'
 import { FORMATS } from './matrix.ts'
@@ -26,11 +25,11 @@ import { NotedTap } from './noted-tap.ts'
 import { KEEPALIVE, type Silence, WatchedTap, watchKept } from './pulse.ts'
 import { askedOf, type ChatRequest } from './request.ts'
 import type { Operation, Sent } from './routes/operation.ts'
-import { costOf, type Heard, told } from './routes/telling.ts'
 import { settle } from './said.ts'
 import { ChatTap, type CostTap } from './stream.ts'
 
 export type Proceed = Parameters<AnswerHook>[1]
+type Told = ReturnType<AnswerHook>
 
 /** What is to happen to one answer. */
 export interface Translation {
@@ -61,11 +60,11 @@ export class Answers {
     const isNative = format === chat.client
     // Between the provider and this gateway, as the client's are between the client and the gateway.
     response.remove('set-cookie')
-    const isCoded = (response.get('content-encoding') ?? 'identity').toLowerCase() !== 'identity'
-    const isGuarded = this.#guards.guardsAnswers && ex.status < 300
+    // Also of an error, which may say again what was asked or answered.
+    const isGuarded = this.#guards.guardsAnswers
     // Of its own format a client may undo what nobody asked for: it passes, and is not counted.
-    if (isCoded && isNative && ex.status < 300 && !isGuarded) return CONTINUE
-    const why = unreadable(ex, isCoded && (isGuarded || !isNative))
+    if (isCoded(ex) && isNative && ex.status < 300 && !isGuarded) return CONTINUE
+    const why = unreadable(ex, isCoded(ex) && (isGuarded || !isNative))
     const framing = ex.status < 300 ? framingOf(response.get('content-type') ?? '') : null
     if (why === null && framing !== null && !(isGuarded && this.#guards.needsWhole)) {
       streamed(this.#stream(ex, chat, format, framing, isGuarded))
@@ -84,8 +83,13 @@ export class Answers {
   }
 
   /** Of what is no chat: `sent` is what the provider was asked. */
-  tell(ex: Exchange, { client, listen }: Operation, sent: Sent, proceed: Proceed): ReturnType<AnswerHook> {
+  tell(ex: Exchange, operation: Operation, sent: Sent, by: Pick<Translation, 'proceed' | 'fields'>): Told {
     ex.response?.remove('set-cookie')
+    const isError = ex.status >= 400 && this.#guards.guardsAnswers
+    return isError ? this.#guardedError(ex, operation, sent, by.fields) : this.#told(ex, operation, sent, by.proceed)
+  }
+
+  #told(ex: Exchange, { client, listen }: Operation, sent: Sent, proceed: Proceed): Told {
     const { spoken, isNative, telling } = sent
     if (ex.status === 101 && listen !== undefined) ex.tap = listen(ex)
     // A list of models that the client has already is as good in any format.
@@ -142,6 +146,25 @@ export class Answers {
     return tap
   }
 
+  /** An error says again what was asked. */
+  async #guardedError(ex: Exchange, operation: Operation, sent: Sent, fields: HeaderBlock | null): Promise<Verdict> {
+    const { maxBufferBytes, fail } = this.#context
+    const why = unreadable(ex, isCoded(ex))
+    await new Promise<void>((resolve) => {
+      if (whenResponse(ex, maxBufferBytes, fail, () => resolve()) === CONTINUE) resolve()
+    })
+    const refused = why === null ? await this.#guards.answer(ex, sent.spoken, null, fields ?? ex.request) : null
+    if (ex.localReply !== null || ex.responseDone) return CONTINUE
+    if (why !== null) refuse(ex, operation.client, why)
+    else if (refused !== null) writeRejection(ex, operation.client, refused)
+    else if (!sent.isNative && sent.telling !== null && ex.responseBytes !== null) {
+      const { spoken, isNative, telling } = sent
+      const heard = { bytes: ex.responseBytes, status: ex.status, client: operation.client, spoken, isNative, telling }
+      await tellWhole(ex, heard, this.#context)
+    }
+    return CONTINUE
+  }
+
   /** The answer is kept until the guards have seen all of it. */
   async #guarded(ex: Exchange, translation: Translation, framing: Framing | null): Promise<Verdict> {
     const { chat, format, fields } = translation
@@ -153,6 +176,7 @@ export class Answers {
         const readers = framedAs(ex)
         // It has been paid for whatever becomes of it.
         const count = () => {
+          if (ex.status >= 300) return
           if (framing !== null) this.#countStream(ex, translation, bytes, readers)
           else if (bytes.length > LARGE_BYTES) void countElsewhere(ex, chat, format, bytes, this.#context)
           else readCost(ex, format, bytes)
@@ -176,7 +200,8 @@ export class Answers {
       if (ex.localReply !== null || ex.responseDone) return CONTINUE
       replaceResponseBody(ex, bytes)
       ex.response!.set('Content-Type', streamType(chat))
-    } else if ((ex.responseBytes?.length ?? 0) > LARGE_BYTES) await convertElsewhere(ex, chat, format, this.#context)
+    } else if (ex.status >= 300 && format === chat.client) return CONTINUE
+    else if ((ex.responseBytes?.length ?? 0) > LARGE_BYTES) await convertElsewhere(ex, chat, format, this.#context)
     else convert(ex, chat, format, null)
     return CONTINUE
   }
@@ -227,6 +252,10 @@ function heldStream(ex: Exchange, { chat, format, streamed }: Translation, given
   })
 }
 
+function isCoded({ response }: Exchange): boolean {
+  return (response?.get('content-encoding') ?? 'identity').toLowerCase() !== 'identity'
+}
+
 /** The whole body is here. */
 function convert(ex: Exchange, chat: ChatRequest, format: FormatName, why: string | null): void {
   const bytes = ex.responseBytes
@@ -236,14 +265,6 @@ function convert(ex: Exchange, chat: ChatRequest, format: FormatName, why: strin
   else if (ex.status >= 300) translateError(ex, chat.client, format, bytes)
   else if (format === chat.client) readCost(ex, format, bytes)
   else translateWhole(ex, chat, format, bytes)
-}
-
-function refuse(ex: Exchange, client: FormatName, why: string): void {
-  ex.status = 502
-  ex.response!.remove('location')
-  const message = `the provider's answer cannot be read: ${why}`
-  const error = { status: 502, type: 'internal', message, code: null, param: null } as const
-  writeBody(ex, FORMATS[client]!.writeError(error))
 }
 
 /**
@@ -263,31 +284,6 @@ async function convertElsewhere(
   const { client: to, clientTools } = chat
   const made = answerFor(offload, { bytes, status, from: format, to, asked: askedOf(chat), clientTools })
   await take(ex, chat.client, format === chat.client, made, () => readCost(ex, format, bytes))
-}
-
-/** As tellHere, in the offload pool, and as convertElsewhere. It never rejects. */
-function tellElsewhere(ex: Exchange, heard: Heard, { offload }: BackendContext): Promise<void> {
-  return take(ex, heard.client, heard.isNative, tellingFor(offload, heard), () => {
-    const usage = costOf(heard)
-    if (usage !== null) settle(ex, { usage, model: null })
-  })
-}
-
-/** Gives `ex` the answer that another thread makes. `count`: settles what it has cost, where none does. */
-async function take(
-  ex: Exchange,
-  client: FormatName,
-  isNative: boolean,
-  making: Promise<Answered>,
-  count: () => void
-): Promise<void> {
-  const { status, response } = ex
-  const made = await making.catch(() => null)
-  if (made === null && status < 300) count()
-  const isGone = ex.response !== response || ex.localReply !== null || ex.responseDone
-  if (made !== null && isGone && made.cost !== null) settle(ex, made.cost)
-  else if (made !== null && !isGone) give(ex, client, made)
-  else if (!isGone && !isNative) refuse(ex, client, 'too much is waiting to be read')
 }
 
 /** Settles what a large answer has cost that nobody gets. Never rejects. */
@@ -356,39 +352,7 @@ function translateError(ex: Exchange, client: FormatName, format: FormatName, by
   writeBody(ex, FORMATS[client]!.writeError(error))
 }
 
-function tellHere(ex: Exchange, heard: Heard): void {
-  const { usage, bytes, problem } = told(heard)
-  if (usage !== null) settle(ex, { usage, model: null })
-  if (problem !== null) refuse(ex, heard.client, problem)
-  else if (bytes !== null) writeBytes(ex, bytes)
-}
-
 function translateWhole(ex: Exchange, chat: ChatRequest, format: FormatName, bytes: Buffer): void {
   const { client: to, clientTools } = chat
   give(ex, to, answered({ bytes, status: ex.status, from: format, to, asked: askedOf(chat), clientTools }))
-}
-
-function give(ex: Exchange, client: FormatName, { cost, problem, bytes, lost, status }: Answered): void {
-  if (cost !== null) settle(ex, cost)
-  if (status !== null) ex.status = status
-  if (problem !== null) refuse(ex, client, problem)
-  else if (bytes !== null) {
-    writeBytes(ex, bufferOf(bytes))
-    lose(ex, lost)
-  }
-}
-
-function lose(ex: Exchange, dropped: Dropped): void {
-  if (dropped.count === 0) return
-  const before = ex.response!.get(DROPPED)
-  const now = listOf(dropped)
-  ex.response!.set(DROPPED, before === undefined ? now : `${before}, ${now}`)
-}
-
-const writeBody = (ex: Exchange, body: object): void => writeBytes(ex, Buffer.from(JSON.stringify(body)))
-
-/** JSON. */
-function writeBytes(ex: Exchange, bytes: Buffer): void {
-  replaceResponseBody(ex, bytes)
-  ex.response!.set('Content-Type', 'application/json')
 }

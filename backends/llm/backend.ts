@@ -289,7 +289,7 @@ class Service implements CompiledBackend {
     if (ex.status === 401 || ex.status === 403) turn.seat.provider.authority.refused()
     const { sent: chat, format, operation, call, dropped } = state
     if (dropped.count > 0) ex.response!.set(DROPPED, listOf(dropped))
-    if (operation !== null) return this.#answers.tell(ex, operation, call!, proceed)
+    if (operation !== null) return this.#answers.tell(ex, operation, call!, { proceed, fields: state.fields })
     if (chat === null || format === null) return this.#answers.pass(ex)
     const streamed = (tap: CostTap): void => {
       state.tap = tap

@@ -92,7 +92,8 @@ export class Guards {
   ): Promise<AiRejection | null> {
     const bytes = ex.responseBytes
     if (bytes === null) return null
-    const body = { bytes, shape: shapeOf(bytes, format, contentType), side: 'response' } as const
+    const shape = ex.status < 300 ? shapeOf(bytes, format, contentType) : ({ kind: 'text' } as const)
+    const body = { bytes, shape, side: 'response' } as const
     try {
       const outcome = await whileOpen(ex, fields, (call) => guardBody(this.#guards.response, body, this.#run, call))
       if (isOver(ex) || outcome.kind === 'over') return null

@@ -8,6 +8,8 @@ import { framingOf } from '#backends/llm/framing.ts'
 import { frame } from '#backends/llm/stream.ts'
 import type { AiRegexGuard, AiRejection } from '#engine/ir/snapshot.ts'
 import { type Reach, type ScanResult, scanBody } from '#engine/kit/scan/body.ts'
+import { rulesOf } from '#engine/kit/scan/rules.ts'
+import { maskJsonText } from '#engine/kit/scan/stream-json.ts'
 import { bufferOf, textBytes } from '#engine/kit/shared-bytes.ts'
 import { eventsOf, itemsOf, searched, Told } from './held-stream.ts'
 import { GuardDown } from './remote.ts'
@@ -25,6 +27,8 @@ export type Shape =
   | { readonly kind: 'events'; readonly format: FormatName; readonly contentType: string }
   /** Gemini without alt=sse: the events of a stream are the items of a list. */
   | { readonly kind: 'list'; readonly format: FormatName }
+  /** An error of a provider: JSON of any form, or text. Nothing in it is known to be none of a text. */
+  | { readonly kind: 'text' }
 
 /** As what a stream goes on from its first step: server-sent events; a list stays one. */
 export const PRINTED_TYPE = 'text/event-stream'
@@ -60,10 +64,9 @@ const PASS: Judged = { kind: 'pass' }
  */
 export function runGuardJob({ bytes, shape, step }: GuardJob): Judged {
   try {
-    if (step.kind !== 'answer') return shape.kind === 'json' ? inBody(bytes, shape, step) : inStream(bytes, shape, step)
+    if (step.kind !== 'answer') return work(bytes, shape, step)
     const verdict = verdictOf(step.asks, step.answer, step.count)
-    if (verdict.kind !== 'replace') return verdict
-    return shape.kind === 'json' ? inBody(bytes, shape, verdict) : inStream(bytes, shape, verdict)
+    return verdict.kind === 'replace' ? work(bytes, shape, verdict) : verdict
   } catch (error) {
     if (error instanceof GuardDown) return { kind: 'down' }
     // Its class would not come back from another thread.
@@ -73,6 +76,34 @@ export function runGuardJob({ bytes, shape, step }: GuardJob): Judged {
 }
 
 type Work = Exclude<Step, { readonly kind: 'answer' }> | { readonly kind: 'replace'; readonly texts: readonly string[] }
+
+function work(bytes: Uint8Array, shape: Shape, todo: Work): Judged {
+  if (shape.kind === 'json') return inBody(bytes, shape, todo)
+  return shape.kind === 'text' ? inText(bytes, todo) : inStream(bytes, shape, todo)
+}
+
+function inText(bytes: Uint8Array, work: Work): Judged {
+  const text = bufferOf(bytes).toString()
+  if (work.kind === 'ask') return asked(work.asks, text === '' ? [] : [{ role: 'assistant', content: text }])
+  const changed =
+    work.kind === 'replace'
+      ? work.texts[0]!
+      : work.guards.reduce((left, { rules }) => maskJsonText(left, rulesOf(rules)), text)
+  if (changed === text) return PASS
+  if (work.kind === 'replace' && isJson(text) && !isJson(changed))
+    throw new GuardDown('the guard answers with an error that is no JSON')
+  return { kind: 'changed', bytes: textBytes(changed) }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch (error) {
+    if (error instanceof SyntaxError) return false
+    throw error
+  }
+}
 
 function inBody(bytes: Uint8Array, { reach, role }: Shape & { readonly kind: 'json' }, work: Work): Judged {
   const scan = { bytes, reach, role }
@@ -100,7 +131,7 @@ function replaced(scan: Parameters<typeof scanBody>[0]): ScanResult {
   }
 }
 
-function inStream(bytes: Uint8Array, shape: Exclude<Shape, { readonly kind: 'json' }>, work: Work): Judged {
+function inStream(bytes: Uint8Array, shape: Exclude<Shape, { readonly kind: 'json' | 'text' }>, work: Work): Judged {
   const { format } = shape
   const given = bufferOf(bytes)
   const events = shape.kind === 'list' ? itemsOf(given) : eventsOf(given, framingOf(shape.contentType)!)

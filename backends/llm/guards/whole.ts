@@ -64,7 +64,7 @@ export async function guardBody(guards: readonly AiGuard[], body: Body, run: Run
 /** Rules that follow one another are one step: a body is read and written once for all of them. */
 function stepsOf(guards: readonly AiGuard[], { kind }: Shape): (Remote | AiRegexGuard[])[] {
   // What nobody looks at in a stream (comments, ids) goes no further, also where a service judges first.
-  const steps: (Remote | AiRegexGuard[])[] = kind === 'json' ? [] : [[]]
+  const steps: (Remote | AiRegexGuard[])[] = kind === 'json' || kind === 'text' ? [] : [[]]
   for (const guard of guards) {
     const last = steps.at(-1)
     if (guard.kind !== 'regex') steps.push(guard)

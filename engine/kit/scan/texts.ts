@@ -16,6 +16,10 @@ const STRUCTURE: ReadonlySet<string> = new Set(
   finish_reason finishReason stop_reason stop_sequence safetyRatings safety_ratings blockReason logprobs logprobsResult
   language outcome jsonPath`.split(/\s+/)
 )
+/** Of those the ones that are words of an API: with a space in it, it is what somebody says ("detail" of an error). */
+const WORDS: ReadonlySet<string> = new Set(
+  'object status format detail phase effort language outcome blockReason'.split(' ')
+)
 /** Beside the texts of an answer: what it has cost, who has made it, where and when. */
 const ENVELOPE: ReadonlySet<string> = new Set(
   `usage usageMetadata usage_metadata metrics timings service_tier serviceTier system_fingerprint provider created
@@ -149,7 +153,7 @@ export function holderOf(body: unknown, path: string): { readonly holder: Holder
 /** All texts of a value that has no roots, such as a part of an event. */
 export function textsBelow(holder: object, key: string, role: string): Slot[] {
   const slots: Slot[] = []
-  if (STRUCTURE.has(key)) return slots
+  if (isFixed(holder as Holder, key)) return slots
   visit(holder as Holder, key, (holder as Holder)[key], { ...ALONE, role, path: key }, { slots, names: null })
   return slots
 }
@@ -255,8 +259,14 @@ function note(value: unknown, field: string, names: string[]): void {
 
 function isStructure(holder: Holder, name: string): boolean {
   if (name === DATA) return holder.type !== 'text'
-  return STRUCTURE.has(name)
+  return isFixed(holder, name)
 }
+
+function isFixed(holder: Holder, name: string): boolean {
+  return STRUCTURE.has(name) && !(WORDS.has(name) && isSaid(holder[name]))
+}
+
+const isSaid = (value: unknown): boolean => typeof value === 'string' && /\s/.test(value)
 
 function roleOf({ role, type }: Holder, given: string): string {
   if (typeof type === 'string') {
