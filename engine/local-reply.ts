@@ -10,9 +10,12 @@ import { STILL } from './socket/memory.ts'
 /** The reply that `code` leads to. */
 export function replyFor(ex: Exchange, code: ErrorCode): LocalReply {
   const { status, message } = ERRORS[code]
-  const { dialect, refusalHeaders: headers } = ex
-  if (dialect !== null) return { status, body: dialect(status, message), contentType: 'application/json', headers }
-  return { status, body: `${message}\n`, contentType: null, headers }
+  const { refusalHeaders: headers } = ex
+  const dialect = ex.dialect ?? ex.route?.dialect?.(ex, true) ?? ex.listener?.dialect?.(ex, false) ?? null
+  if (dialect === null) return { status, body: `${message}\n`, contentType: null, headers }
+  const told = dialect(status, message)
+  const all = told.headers === null ? headers : [...(headers ?? []), ...told.headers]
+  return { status, body: told.body, contentType: 'application/json', headers: all }
 }
 
 /** Makes the response of ex out of the reply: status, fields and framing. */

@@ -2,7 +2,7 @@
 import type { BackendContext, BackendKind, CompiledBackend, Endpoint } from '#engine/contract/backend.ts'
 import { whenRequest } from '#engine/contract/body.ts'
 import { ERRORS } from '#engine/contract/errors.ts'
-import type { Exchange } from '#engine/contract/exchange.ts'
+import type { DialectFinder, Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import type { Peek, RetryPlan } from '#engine/contract/retry.ts'
 import type { AiBackend, AiRejection, AiRouteType } from '#engine/ir/snapshot.ts'
@@ -23,14 +23,18 @@ import { TOO_DEEP } from './large/job.ts'
 import { chatIn } from './large/large.ts'
 import { inTurn } from './large/turn.ts'
 import { Original } from './original.ts'
-import { errorText, listModels } from './own-replies.ts'
+import { dialectOf, errorText, listModels } from './own-replies.ts'
 import { goesOn, prepare, prepared } from './preparations.ts'
+import { dialectAt, KEY_PLACES } from './refusals.ts'
 import { NO_BODY } from './request.ts'
-import { clientOf, isChat, operationOf, servedPaths, typeOf } from './routes/index.ts'
+import { clientOf, isChat, isOtherApi, operationOf, servedPaths, typeOf } from './routes/index.ts'
 import { type Known, type ListClient, namedModels } from './routes/models.ts'
 import { settle } from './said.ts'
 import type { CostTap } from './stream.ts'
 import { type Outcome, type Take, Writing } from './writing.ts'
+
+const OTHER_API =
+  'this is the path of another API than chat: it is passed on where the routes of the backend name it (Passthrough)'
 
 /** Whether another provider may do better. */
 const isFailure = (status: number): boolean => status === 429 || status >= 500
@@ -65,6 +69,10 @@ class Service implements CompiledBackend {
     this.retry = this.#total === 1 ? null : this.#failover()
   }
 
+  readonly keyPlaces = KEY_PLACES
+
+  readonly dialect: DialectFinder = (ex, isRouted) => dialectAt(this.#backend.routes, ex, isRouted)
+
   readonly isUsable = (): boolean =>
     this.#groups.some((group) => group.some(({ provider }) => provider.endpoint.usable))
 
@@ -84,7 +92,11 @@ class Service implements CompiledBackend {
       return
     }
     const client = clientOf(type, ex)
-    if (client !== null) ex.dialect = (status, message) => errorText(client, status, message, null)
+    if (client !== null) ex.dialect = dialectOf(client, ex)
+    if (type === 'Completions' && isOtherApi(this.#backend.routes, ex.path)) {
+      this.#refuse(ex, 'completions', '', OTHER_API, 404)
+      return
+    }
     if (type === 'Models' && this.#known.names.length > 0) {
       listModels(ex, this.#context, client as ListClient, this.#known)
       return
@@ -269,10 +281,10 @@ class Service implements CompiledBackend {
     return null
   }
 
-  #refuse(ex: Exchange, client: FormatName, field: string, why: string): void {
+  #refuse(ex: Exchange, client: FormatName, field: string, why: string, status: 400 | 404 = 400): void {
     const message = field === '' ? why : `${field}: ${why}`
-    const body = errorText(client, 400, message, field === '' ? null : field)
-    this.#context.reply(ex, { status: 400, body, contentType: 'application/json', headers: null })
+    const body = errorText(client, status, message, field === '' ? null : field)
+    this.#context.reply(ex, { status, body, contentType: 'application/json', headers: null })
   }
 
   /** A guard has found something. */

@@ -1,7 +1,7 @@
 /** Models of many providers behind one route: whoever is named in a request is asked. */
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
 import { whenRequest } from '#engine/contract/body.ts'
-import { BODY_NONE, type Exchange } from '#engine/contract/exchange.ts'
+import { BODY_NONE, type DialectFinder, type Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import type { RetryPlan } from '#engine/contract/retry.ts'
 import type { AiBackend, AiRouteType, ModelsBackend } from '#engine/ir/snapshot.ts'
@@ -15,14 +15,13 @@ import { TOO_DEEP } from './large/job.ts'
 import { LARGE_BYTES, modelIn } from './large/large.ts'
 import { inTurn } from './large/turn.ts'
 import { FORMATS } from './matrix.ts'
+import { modelPathOf } from './model-path.ts'
 import { listModels } from './own-replies.ts'
 import { goesOn, prepare, prepared } from './preparations.ts'
+import { dialectAt, KEY_PLACES } from './refusals.ts'
 import { decoded, readAhead } from './request.ts'
 import { clientOf, servedPaths, typeOf } from './routes/index.ts'
 import type { Known, ListClient } from './routes/models.ts'
-
-/** Gemini's clients name the model in the path. */
-const IN_PATH = /\/models\/([^/:]+):[A-Za-z]+$/
 
 interface Model {
   readonly isPublic: boolean
@@ -71,6 +70,10 @@ class Dispatcher implements CompiledBackend {
     this.retry = this.#plan()
   }
 
+  readonly keyPlaces = KEY_PLACES
+
+  readonly dialect: DialectFinder = (ex, isRouted) => dialectAt(this.#routes, ex, isRouted)
+
   readonly isUsable = (): boolean => this.#services.some(({ isUsable }) => isUsable())
 
   /** Once per attempt. */
@@ -93,7 +96,7 @@ class Dispatcher implements CompiledBackend {
       listModels(ex, this.#context, client as ListClient, this.#known)
       return
     }
-    if (type === 'Passthrough' && ex.requestBody === BODY_NONE && !IN_PATH.test(ex.path)) {
+    if (type === 'Passthrough' && ex.requestBody === BODY_NONE && modelPathOf(ex.path) === null) {
       // No route of the port fits, and nothing in the request could name a model.
       this.#refuse(ex, client, 404, new FormatError('', this.#nowhere))
       return
@@ -192,8 +195,8 @@ class Dispatcher implements CompiledBackend {
 /** The model where it does not stand in the body; null: it does. Throws FormatError. */
 function beside(ex: Exchange, type: AiRouteType): string | null {
   if (type === 'Realtime') return new URLSearchParams(ex.query).get('model') ?? ''
-  const inPath = IN_PATH.exec(ex.path)
-  if (inPath !== null) return decoded(inPath[1]!)
+  const inPath = modelPathOf(ex.path)
+  if (inPath !== null) return decoded(inPath.name)
   return null
 }
 
@@ -204,7 +207,7 @@ async function elsewhere(
   bytes: Buffer,
   { offload }: BackendContext
 ): Promise<() => string> {
-  if (type === 'Realtime' || IN_PATH.test(ex.path)) return () => beside(ex, type)!
+  if (type === 'Realtime' || modelPathOf(ex.path) !== null) return () => beside(ex, type)!
   const named = await modelIn(offload, bytes)
   return () => {
     if (named.kind === 'refused') throw new FormatError(named.field, named.message)

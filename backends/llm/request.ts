@@ -13,6 +13,7 @@ import type { Names } from './edits/names.ts'
 import { isObject } from './fields.ts'
 import { type Asked, FormatError, Losses } from './format.ts'
 import { FORMATS } from './matrix.ts'
+import { modelPathOf } from './model-path.ts'
 import { clientPaths } from './places.ts'
 import type { Provider } from './providers/index.ts'
 import type { Noted } from './said.ts'
@@ -20,7 +21,7 @@ import { changesMeaning, partAt } from './tolerance.ts'
 
 /** Fields of one vendor's clients that mean nothing to another's servers. */
 const VENDOR_FIELDS = /^(?:openai-|anthropic-|x-stainless-|x-goog-|x-amz)/
-const GEMINI_PATH = /\/models\/([^/:]+):(streamGenerateContent|generateContent)$/
+const CHAT_METHODS = ['generateContent', 'streamGenerateContent']
 
 /** What is said where a body is missing. */
 export const NO_BODY = 'there is no body: send JSON with POST'
@@ -50,11 +51,11 @@ export interface ChatRequest {
 /** Throws FormatError. `bytes`: the body as it came. */
 export function readChat(client: FormatName, bytes: Buffer, path: string, query: string): ChatRequest {
   const body = parseBody(bytes)
-  const fromPath = client === 'gemini' ? GEMINI_PATH.exec(path) : null
-  if (client === 'gemini' && fromPath === null)
+  const fromPath = client === 'gemini' ? modelPathOf(path) : null
+  if (client === 'gemini' && !CHAT_METHODS.includes(fromPath?.method ?? ''))
     throw new FormatError('', 'the path must end with /models/MODEL:generateContent')
-  const model = fromPath === null ? modelOf(body) : decoded(fromPath[1]!)
-  const isStreamed = fromPath === null ? body.stream === true : fromPath[2] === 'streamGenerateContent'
+  const model = fromPath === null ? modelOf(body) : decoded(fromPath.name)
+  const isStreamed = fromPath === null ? body.stream === true : fromPath.method === 'streamGenerateContent'
   const options = body.stream_options
   const wantsUsage = isObject(options) && options.include_usage === true
   const facts = { client, body, bytes, model, isStreamed, wantsUsage, query }

@@ -7,7 +7,7 @@ import type { Children } from '#engine/contract/children.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { Ended } from '#engine/contract/ended.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
-import type { Exchange, LocalReply } from '#engine/contract/exchange.ts'
+import type { DialectFinder, Exchange, LocalReply } from '#engine/contract/exchange.ts'
 import type { Background, RouteSettings } from '#engine/contract/filter.ts'
 import type { InProcess } from '#engine/contract/in-process.ts'
 import type { MirrorPlan, MirrorRecorder, RouteMirror } from '#engine/contract/mirror.ts'
@@ -133,6 +133,8 @@ class Builder {
   readonly #chains = new WeakMap<RouteSpec, KnownChain>()
   /** Of the phase PreRouting, of the listener whose routes are being built. */
   #preRouting: Hooks = { requestHooks: null, responseHooks: null }
+  /** Of its backends, of the same listener. */
+  #dialects: DialectFinder[] = []
   /** By host rewriting mode and backend name. */
   readonly #backends = new Map<string, CompiledBackend>()
 
@@ -186,7 +188,16 @@ class Builder {
       }
     ])
     const recorder = this.#deps.recorderFor({ route: '', listener: name, port: place.port }, this.#log)
-    return { name, port: place.port, ...this.#preRouting, recorder }
+    const dialects: DialectFinder[] = []
+    this.#dialects = dialects
+    const dialect: DialectFinder = (ex, isRouted) => {
+      for (const find of dialects) {
+        const found = find(ex, isRouted)
+        if (found !== null) return found
+      }
+      return null
+    }
+    return { name, port: place.port, ...this.#preRouting, dialect, recorder }
   }
 
   route(spec: RouteSpec, place: RoutePlace): Route {
@@ -205,7 +216,7 @@ class Builder {
       ],
       matches
     )
-    const { serve, retry: backendRetry } = this.#serve(spec.backends, settings, `${path}.backends`)
+    const { serve, retry: backendRetry, dialect, keyPlaces } = this.#serve(spec.backends, settings, `${path}.backends`)
     this.routes.push({
       name,
       ...(rule === '' ? {} : { rule }),
@@ -230,6 +241,8 @@ class Builder {
       retry: this.#retry(retry ?? backendRetry),
       mirrors: this.#mirrors(mirrors, spec, settings, pathOf),
       serve,
+      dialect,
+      keyPlaces,
       isTimed: readsTimes || this.#log?.readsTimes === true,
       recorder: this.#deps.recorderFor({ route: name, rule, listener: listener.name, port }, this.#log)
     })
@@ -290,8 +303,15 @@ class Builder {
       .filter((choice) => choice.weight > 0)
     const { fail } = this.#deps
     const retry = choices.find((choice) => choice.retry != null)?.retry ?? null
-    if (choices.length === 0) return { serve: (ex: Exchange) => fail(ex, 'NO_BACKEND'), retry }
-    return { serve: choices.length === 1 ? choices[0]!.serve : weighted(choices), retry }
+    const dialect = choices.find((choice) => choice.dialect !== undefined)?.dialect ?? null
+    if (dialect !== null && !this.#dialects.includes(dialect)) this.#dialects.push(dialect)
+    const [first] = choices
+    const keyPlaces = choices.every((choice) => choice.keyPlaces === first?.keyPlaces)
+      ? (first?.keyPlaces ?? null)
+      : null
+    const also = { retry, dialect, keyPlaces }
+    if (first === undefined) return { serve: (ex: Exchange) => fail(ex, 'NO_BACKEND'), ...also }
+    return { serve: choices.length === 1 ? first.serve : weighted(choices), ...also }
   }
 
   #backend(reference: WeightedBackend, settings: RouteSettings, path: string): CompiledBackend {

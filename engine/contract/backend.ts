@@ -3,7 +3,7 @@ import type { TlsSettings } from '#engine/socket/tls.ts'
 import type { Children } from './children.ts'
 import type { Ended } from './ended.ts'
 import type { ErrorCode } from './errors.ts'
-import type { Exchange, LocalReply } from './exchange.ts'
+import type { DialectFinder, Exchange, LocalReply } from './exchange.ts'
 import type { RouteSettings } from './filter.ts'
 import type { InProcess } from './in-process.ts'
 import type { Offload, Workshop } from './policy.ts'
@@ -116,9 +116,19 @@ export interface BackendContext {
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void
 }
 
+/** Where clients of a kind of backend show their key, in the order in which it is looked for. */
+export interface KeyPlace {
+  readonly kind: 'header' | 'query'
+  readonly name: string
+}
+
 export interface CompiledBackend {
   /** False while nothing of it can be reached: another backend of the route is the better choice. */
   readonly isUsable: () => boolean
+  /** Absent: who is refused on the way to it is told as text. */
+  readonly dialect?: DialectFinder
+  /** Where its clients show their keys when not in Authorization; null or absent: nowhere else. */
+  readonly keyPlaces?: readonly KeyPlace[] | null
   /** How routes to it try again that do not say so themselves; null: they do not. */
   readonly retry?: RetryPlan | null
   /** Sends the exchange, or fails it; sets ex.backend. */

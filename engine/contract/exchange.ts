@@ -40,6 +40,18 @@ export interface LocalReply {
   readonly headers: readonly string[] | null
 }
 
+/** What a client is told of an error, in its own words: JSON, and headers (flat) beside those of the refusal. */
+export type Dialect = (
+  status: number,
+  message: string
+) => { readonly body: string; readonly headers: readonly string[] | null }
+
+/**
+ * The dialect of who asks `ex`, for refusals before a backend has seen it; null: text. `isRouted`: its route leads to the
+ * backend; else only one of the listener's does.
+ */
+export type DialectFinder = (ex: Exchange, isRouted: boolean) => Dialect | null
+
 /** Takes a body while a filter waits for it. */
 export interface BodyTaker {
   /** Copies bytes [start, end) of `chunk`. False: no more for now. */
@@ -129,8 +141,8 @@ export class Exchange {
   answerHook: AnswerHook | null = null
   /** Translates the bytes of the response on their way, or null. */
   tap: ResponseTap | null = null
-  /** How the client wants to be told of an error: status and message -> JSON. Null: as text. */
-  dialect: ((status: number, message: string) => string) | null = null
+  /** How the client wants to be told of an error. Null: as its route says, or as text. */
+  dialect: Dialect | null = null
   /**
    * For the backend: called when the attempt at hand is given up for another one, its response still in its place.
    * Whatever it did to the request for its own endpoint it takes back: the next attempt may be another backend's.

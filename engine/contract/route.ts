@@ -1,6 +1,8 @@
 /** A route as a worker runs it: everything that can be known before a request comes is known here. */
+
+import type { KeyPlace } from './backend.ts'
 import type { ErrorCode } from './errors.ts'
-import type { Exchange } from './exchange.ts'
+import type { DialectFinder, Exchange } from './exchange.ts'
 import type { Background, Hook, RouteSettings } from './filter.ts'
 import type { RouteMirror } from './mirror.ts'
 import type { RouteRetry } from './retry.ts'
@@ -31,6 +33,10 @@ export interface Route {
   readonly mirrors: readonly RouteMirror[] | null
   /** Sends the exchange to its backend. */
   readonly serve: (ex: Exchange) => void
+  /** Of its first backend that has one; null or absent: refusals are text. */
+  readonly dialect?: DialectFinder | null
+  /** Where clients show keys beside Authorization, as all of its backends have it; null or absent: nowhere. */
+  readonly keyPlaces?: readonly KeyPlace[] | null
   /** Somebody reads ex.servedAt or ex.respondedAt. */
   readonly isTimed: boolean
   readonly recorder: Recorder
@@ -71,6 +77,8 @@ export interface ListenerParts {
   readonly requestHooks: readonly Hook[] | null
   /** Of the phase PreRouting, for exchanges without a route: those of a route have them at their end. */
   readonly responseHooks: readonly Hook[] | null
+  /** Of refusals that come before a route is chosen. */
+  readonly dialect?: DialectFinder
   /** Records exchanges that got as far as the listener and no route. */
   readonly recorder: Recorder
 }

@@ -4,7 +4,7 @@
  */
 import type { Problem } from '#engine/contract/config-error.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
-import type { Exchange } from '#engine/contract/exchange.ts'
+import type { DialectFinder, Exchange } from '#engine/contract/exchange.ts'
 import type { Listener, ListenerParts, Recorder, Route, Router } from '#engine/contract/route.ts'
 import type { ClientTls } from '#engine/contract/transport.ts'
 import { hostOf } from '#engine/http/authority.ts'
@@ -140,6 +140,7 @@ class RoutedListener implements Listener {
   readonly name: string
   readonly port: number
   readonly requestHooks: Listener['requestHooks']
+  readonly dialect?: DialectFinder
   readonly responseHooks: Listener['responseHooks']
   readonly recorder: Recorder
   readonly #hosts: HostTable<Chain>
@@ -156,6 +157,7 @@ class RoutedListener implements Listener {
     this.name = parts.name
     this.port = parts.port
     this.requestHooks = parts.requestHooks
+    if (parts.dialect !== undefined) this.dialect = parts.dialect
     this.responseHooks = parts.responseHooks
     this.recorder = parts.recorder
     this.#hosts = hosts

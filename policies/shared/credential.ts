@@ -1,4 +1,5 @@
 /** Where a request carries a credential: a header, a query parameter or a cookie; found and taken out. */
+import type { KeyPlace } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { headerName } from '#engine/schema/http.ts'
@@ -53,6 +54,24 @@ export interface Credential {
   readonly take: (ex: Exchange, found: string) => void
   /** Takes out whatever is there, of a request that is refused: expressions of the access log read what is left. */
   readonly hide: (ex: Exchange) => void
+}
+
+/** By the list that a kind of backend has: few, and made once. */
+const known = new WeakMap<readonly KeyPlace[], readonly Credential[]>()
+
+/**
+ * Where `ex` shows a credential beside Authorization, as the clients of its route's backends do (Route.keyPlaces): the
+ * first place that has one. Null: there is none. Asked only where Authorization has none.
+ */
+export function credentialElsewhere(ex: Exchange): Credential | null {
+  const places = ex.route?.keyPlaces ?? null
+  if (places === null) return null
+  let credentials = known.get(places)
+  if (credentials === undefined) {
+    credentials = places.map(({ kind, name }) => (kind === 'header' ? inHeader(name, '') : inQuery(name)))
+    known.set(places, credentials)
+  }
+  return credentials.find((credential) => credential.find(ex) !== null) ?? null
 }
 
 export function credentialAt(at: Location): Credential {

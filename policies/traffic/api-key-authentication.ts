@@ -10,7 +10,14 @@ import { refuse } from '#engine/contract/refuse.ts'
 import { reveal, type Secret, secret } from '#engine/kit/secret.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { list, refused, says, shortString, z } from '#engine/schema/schema.ts'
-import { BEARER, credentialAt, type Location, location, SEVERAL } from '#policies/shared/credential.ts'
+import {
+  BEARER,
+  credentialAt,
+  credentialElsewhere,
+  type Location,
+  location,
+  SEVERAL
+} from '#policies/shared/credential.ts'
 import { KeyedHash } from '#policies/shared/keyed-hash.ts'
 
 type Mode = 'Strict' | 'Optional'
@@ -24,6 +31,8 @@ interface Key {
 interface Config {
   readonly mode: Mode
   readonly location: Location
+  /** No place is configured: that of the clients of a route's backends does too. */
+  readonly isAnyPlace: boolean
   readonly keys: readonly Key[]
 }
 
@@ -88,6 +97,7 @@ const schema = oneOf(
   (given): Config => ({
     mode: (given.mode ?? 'strict').toLowerCase() === 'strict' ? 'Strict' : 'Optional',
     location: given.location ?? BEARER,
+    isAnyPlace: given.location === undefined,
     keys: given.keys!
   })
 )
@@ -111,14 +121,17 @@ function schemeOf(at: Location): string {
 // --- request time ---
 
 function authenticate(
-  { mode, location: at }: Config,
+  { mode, location: at, isAnyPlace }: Config,
   keyed: KeyedHash,
   known: ReadonlyMap<string, Identity>,
   challenge: readonly string[]
 ): Hook {
-  const credential = credentialAt(at)
+  const usual = credentialAt(at)
   return (ex) => {
-    const found = credential.find(ex)
+    const inUsual = usual.find(ex)
+    const elsewhere = inUsual === null && isAnyPlace ? credentialElsewhere(ex) : null
+    const credential = elsewhere ?? usual
+    const found = elsewhere === null ? inUsual : elsewhere.find(ex)
     if (found === null) return mode === 'Strict' ? refuse(ex, 'API_KEY_MISSING', challenge) : CONTINUE
     if (found === SEVERAL) {
       credential.hide(ex)
@@ -127,6 +140,8 @@ function authenticate(
     // Looked up by what no client can compute: how long that takes says nothing about the keys.
     const metadata = known.get(keyed.of(digestOf('sha256', Buffer.from(found, 'latin1'))))
     if (metadata === undefined) {
+      // A key for the provider, which a client may bring along, stands in the same place.
+      if (elsewhere !== null && mode === 'Optional') return CONTINUE
       // It may be right elsewhere, or by all but one character.
       credential.hide(ex)
       return refuse(ex, 'API_KEY_INVALID', challenge)

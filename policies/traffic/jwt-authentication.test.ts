@@ -7,7 +7,7 @@ import { IDLE, newKept } from '#engine/contract/kept.ts'
 import { FieldError, type Sources } from '#engine/contract/policy.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
-import { problemsOf } from '#engine/testing/policy.ts'
+import { problemsOf, takeMatch } from '#engine/testing/policy.ts'
 import { compact, hour, keySet, signingKey, token } from '#engine/testing/tokens.ts'
 import { jwtAuthentication } from './jwt-authentication.ts'
 
@@ -128,7 +128,8 @@ test('defaults, and the forms of file and resource', () => {
     requiredClaims: ['exp'],
     leewayMs: 0,
     earlyMs: 60_000,
-    location
+    location,
+    isAnyPlace: true
   }
   assert.deepEqual(resolved(single()), defaults)
   assert.deepEqual(resolved(single({ jwks: { inline: KEYS } })), defaults)
@@ -149,8 +150,23 @@ test('defaults, and the forms of file and resource', () => {
     requiredClaims: [],
     leewayMs: 2_000,
     earlyMs: 2_000,
-    location: { kind: 'cookie', name: 'jwt' }
+    location: { kind: 'cookie', name: 'jwt' },
+    isAnyPlace: false
   })
+})
+
+test('on a route whose clients show keys elsewhere, a token stands there; a key of another kind does not count', async () => {
+  const places = [{ kind: 'header', name: 'x-api-key' }] as const
+  const text = await token(key, hour({ sub: 'alice' }), { kid: 'a' })
+  const asked = async (shown: string, mode = 'Strict') => {
+    const ex = takeMatch(fakeExchange({ headers: [['x-api-key', shown]] }), [])
+    ex.route = { ...ex.route!, keyPlaces: places }
+    await hook(single({ mode }))(ex)
+    return [ex.error, ex.jwt?.sub, ex.request.lines(), ex.credentials]
+  }
+  assert.deepEqual(await asked(text), [null, 'alice', '', ['x-api-key', text]])
+  assert.deepEqual((await asked('sk-provider'))[0], 'JWT_MISSING')
+  assert.deepEqual(await asked('sk-provider', 'Optional'), [null, undefined, 'x-api-key: sk-provider\r\n', null])
 })
 
 /** The mistakes of a file that has the policy, without its path: "field: message". */

@@ -11,7 +11,15 @@ import { oneOf } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { list, longString, shortString, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
-import { BEARER, type Credential, credentialAt, type Location, location, SEVERAL } from '#policies/shared/credential.ts'
+import {
+  BEARER,
+  type Credential,
+  credentialAt,
+  credentialElsewhere,
+  type Location,
+  location,
+  SEVERAL
+} from '#policies/shared/credential.ts'
 import type { Verifier } from '#policies/shared/jwt-verifier.ts'
 import {
   EARLY_MS,
@@ -34,6 +42,8 @@ interface Config<K = Keys> {
   readonly leewayMs: number
   readonly earlyMs: number
   readonly location: Location
+  /** No place is configured: that of the clients of a route's backends does too. */
+  readonly isAnyPlace: boolean
 }
 
 // --- schema ---
@@ -85,7 +95,8 @@ const schema = oneOf(
       requiredClaims: given.jwtValidationOptions?.requiredClaims ?? ['exp'],
       leewayMs: given.leeway ?? LEEWAY_MS,
       earlyMs: given.leeway ?? EARLY_MS,
-      location: given.location ?? BEARER
+      location: given.location ?? BEARER,
+      isAnyPlace: given.location === undefined
     }
   })
 
@@ -103,7 +114,7 @@ function resolve(config: Config<GivenKeys>, sources: Sources): Config {
 function compile(config: Config, context: CompileContext): Compiled {
   const { verifier, background } = tokenVerifier(config, context)
   return {
-    filter: { onRequest: authenticate(config.mode, credentialAt(config.location), verifier) },
+    filter: { onRequest: authenticate(config, credentialAt(config.location), verifier) },
     ...(background === null ? {} : { background })
   }
 }
@@ -128,9 +139,25 @@ const CHALLENGES: ReadonlyMap<ErrorCode, readonly string[]> = new Map(
 
 // --- request time ---
 
-function authenticate(mode: Mode, credential: Credential, verifier: Verifier) {
+/** A key of another kind, in a place of keys, is no token: it may be the provider's. */
+const LIKE_TOKEN = /^eyJ[\w-]*\.[\w-]+\.[\w-]*$/
+
+function tokenElsewhere(ex: Exchange): Credential | null {
+  const credential = credentialElsewhere(ex)
+  const found = credential?.find(ex)
+  return typeof found === 'string' && LIKE_TOKEN.test(found) ? credential : null
+}
+
+function authenticate(
+  { mode, isAnyPlace }: Pick<Config, 'mode' | 'isAnyPlace'>,
+  usual: Credential,
+  verifier: Verifier
+) {
   return (ex: Exchange): Verdict | Promise<Verdict> => {
-    const token = credential.find(ex)
+    const inUsual = usual.find(ex)
+    const elsewhere = inUsual === null && isAnyPlace ? tokenElsewhere(ex) : null
+    const credential = elsewhere ?? usual
+    const token = elsewhere === null ? inUsual : elsewhere.find(ex)
     if (token === null) return mode === 'Strict' ? refuse(ex, 'JWT_MISSING', NO_TOKEN) : CONTINUE
     if (token === SEVERAL) return decide(ex, '', 'JWT_REPEATED', mode, credential)
     const answer = verifier.check(token)

@@ -11,13 +11,14 @@ import { enrich } from '#backends/llm/edits/prompt.ts'
 import { Fields, isObject } from '#backends/llm/fields.ts'
 import { FormatError, Losses } from '#backends/llm/format.ts'
 import { FORMATS } from '#backends/llm/matrix.ts'
+import { modelPathOf } from '#backends/llm/model-path.ts'
 import { CLAUDE_COUNT, claudeCount } from '#backends/llm/providers/vertexai.ts'
 import { decoded, modelFor, parseBody } from '#backends/llm/request.ts'
 import type { AiPrompt } from '#engine/ir/snapshot.ts'
 import type { Call, CallDraft, ReadCall } from './call.ts'
 import { beside, spokenOf } from './operation.ts'
 
-const GEMINI_PATH = /\/models\/([^/:]+):countTokens$/
+const COUNT_METHOD = 'countTokens'
 const COUNTING = ['messages', 'gemini', 'responses', 'converse'] as const
 type Counting = (typeof COUNTING)[number]
 
@@ -60,11 +61,12 @@ export class Count implements ReadCall {
   constructor(client: 'messages' | 'gemini', { bytes, path }: Call) {
     this.client = client
     this.#body = parseBody(bytes)
-    const fromPath = client === 'gemini' ? GEMINI_PATH.exec(path) : null
+    const named = client === 'gemini' ? modelPathOf(path) : null
+    const fromPath = named?.method === COUNT_METHOD ? named : null
     if (client === 'gemini' && fromPath === null) {
       throw new FormatError('', 'the path must end with /models/MODEL:countTokens')
     }
-    this.model = fromPath === null ? modelOf(this.#body) : decoded(fromPath[1]!)
+    this.model = fromPath === null ? modelOf(this.#body) : decoded(fromPath.name)
   }
 
   draft(to: Writer): CallDraft {

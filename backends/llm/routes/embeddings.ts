@@ -8,15 +8,22 @@ import type { Writer } from '#backends/llm/draft.ts'
 import { modelOf } from '#backends/llm/edits/edit.ts'
 import { compact, Fields, isObject } from '#backends/llm/fields.ts'
 import { FormatError } from '#backends/llm/format.ts'
+import { type ModelPath, modelPathOf } from '#backends/llm/model-path.ts'
 import { decoded, modelFor, parseBody } from '#backends/llm/request.ts'
 import type { Call, CallDraft, ReadCall } from './call.ts'
 import { beside, NOT_COUNTED, spokenOf } from './operation.ts'
 
-const GEMINI_PATH = /\/models\/([^/:]+):(embedContent|batchEmbedContents)$/
+const METHODS = ['embedContent', 'batchEmbedContents']
+
+/** Null: it is not Gemini's. */
+function inPath(path: string): ModelPath | null {
+  const found = modelPathOf(path)
+  return found !== null && METHODS.includes(found.method) ? found : null
+}
 
 /** The format in which a client that asks at `path` is told of errors. */
 export function embeddingsClient(path: string): 'gemini' | 'completions' {
-  return GEMINI_PATH.test(path) ? 'gemini' : 'completions'
+  return inPath(path) !== null ? 'gemini' : 'completions'
 }
 
 /** What is wanted, whoever asks. */
@@ -52,10 +59,10 @@ export class Embeddings implements ReadCall {
   /** Throws FormatError. */
   constructor({ bytes, path }: Call) {
     this.#body = parseBody(bytes)
-    const fromPath = GEMINI_PATH.exec(path)
+    const fromPath = inPath(path)
     this.client = fromPath === null ? 'completions' : 'gemini'
-    this.#isBatch = fromPath?.[2] === 'batchEmbedContents'
-    this.model = fromPath === null ? modelOf(this.#body) : decoded(fromPath[1]!)
+    this.#isBatch = fromPath?.method === 'batchEmbedContents'
+    this.model = fromPath === null ? modelOf(this.#body) : decoded(fromPath.name)
   }
 
   draft(to: Writer): CallDraft {

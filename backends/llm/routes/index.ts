@@ -1,5 +1,6 @@
 /** Which route type is served how, where it is no chat; and how a client of each is told of errors. */
 import type { FormatName } from '#backends/llm/conversation.ts'
+import { asksModel } from '#backends/llm/model-path.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { decodedPath, isPlainPath, readingsOf } from '#engine/http/path.ts'
 import type { AiRouteType } from '#engine/ir/snapshot.ts'
@@ -63,9 +64,28 @@ export function routeTypeOf(
   return route?.type ?? 'Completions'
 }
 
+/**
+ * Ends of OpenAI's other APIs ("API reference"), which no answer of chat could serve. What nothing is named for is chat
+ * (spec 2.6); these are not, unless a suffix of the configuration is theirs.
+ */
+const OTHER_APIS = new RegExp(
+  [
+    '/(?:images/(?:generations|edits|variations)|audio/(?:speech|transcriptions|translations|voices)|moderations)$',
+    '(?<!/chat)/completions$',
+    '/v1(?:/openai)?/(?:batches|files|uploads|fine_tuning|vector_stores|assistants|threads|containers|evals|videos)(?:/|$)'
+  ].join('|')
+)
+
+export function isOtherApi(routes: Parameters<typeof routeTypeOf>[0], path: string): boolean {
+  return (
+    OTHER_APIS.test(path) &&
+    !routes.some(({ suffix, type }) => (suffix === '*' ? type !== 'Completions' : path.endsWith(suffix)))
+  )
+}
+
 /** A list of models also has its entries: /v1/models/NAME. */
 function isOneModel(path: string, suffix: string, type: AiRouteType): boolean {
-  return type === 'Models' && suffix.endsWith('/models') && path.includes(`${suffix}/`) && !path.includes(':')
+  return type === 'Models' && suffix.endsWith('/models') && path.includes(`${suffix}/`) && !asksModel(path)
 }
 
 const PATHS_SAID_MAX = 16

@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks'
 import { INTERNAL_ERROR, type JsonValue, type RpcId, type RpcMessage, type RpcResponse } from '#backends/mcp/rpc.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
-import type { Exchange } from '#engine/contract/exchange.ts'
+import type { Dialect, Exchange } from '#engine/contract/exchange.ts'
 import type { Answer } from '#engine/contract/in-process.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
@@ -253,9 +253,10 @@ export function errorJson(id: RpcId | null, code: number, message: string, data?
 }
 
 /** How the engine's own errors look on routes to MCP servers. */
-export function dialect(status: number, message: string): string {
-  return errorJson(null, status >= 500 ? INTERNAL_ERROR : -32_000, message)
-}
+export const dialect: Dialect = (status, message) => ({
+  body: errorJson(null, status >= 500 ? INTERNAL_ERROR : -32_000, message),
+  headers: null
+})
 
 const whole = (json: Buffer | readonly Buffer[]): Buffer => (Buffer.isBuffer(json) ? json : Buffer.concat(json))
 

@@ -103,7 +103,7 @@ function refused(format: Format, status: number, why: string): MockAnswer {
 
 /** In the path at Gemini. */
 function modelOf(path: string, body: Body): string {
-  return typeof body.model === 'string' ? body.model : (/\/models\/([^/:]+):/.exec(path)?.[1] ?? '')
+  return typeof body.model === 'string' ? body.model : (/\/models\/([^?]+):/.exec(path)?.[1] ?? '')
 }
 
 /** Server-sent events as text. */
