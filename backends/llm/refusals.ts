@@ -1,6 +1,6 @@
 /**
- * Who asks for a model and is refused before a backend has seen it (no key, too often, no route): told in the words of its
- * own client, whose errors are classes by status and type; and where such a client shows its key.
+ * Who asks for a model and is refused before a backend has seen it (no key, too often, no route): told in the words of
+ * its own client, whose errors are classes by status and type; and where such a client shows its key.
  */
 import type { KeyPlace } from '#engine/contract/backend.ts'
 import type { Dialect, Exchange } from '#engine/contract/exchange.ts'
@@ -10,7 +10,7 @@ import { dialectOf } from './own-replies.ts'
 import { clientOf, typeOf } from './routes/index.ts'
 
 /**
- * Beside `Authorization: Bearer`, in the order in which keys are looked for: Anthropic's clients, Azure's, Google's two.
+ * Beside `Authorization: Bearer`, in the order in which keys are looked for: of Anthropic's clients, Azure's, Google's.
  * One list for all backends, so that the policies read it once.
  */
 export const KEY_PLACES: readonly KeyPlace[] = [

@@ -47,8 +47,8 @@ export type Dialect = (
 ) => { readonly body: string; readonly headers: readonly string[] | null }
 
 /**
- * The dialect of who asks `ex`, for refusals before a backend has seen it; null: text. `isRouted`: its route leads to the
- * backend; else only one of the listener's does.
+ * The dialect of who asks `ex`, for refusals before a backend has seen it; null: text. `isRouted`: its route leads to
+ * the backend; else only one of the listener's does.
  */
 export type DialectFinder = (ex: Exchange, isRouted: boolean) => Dialect | null
 
