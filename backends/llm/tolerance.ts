@@ -198,7 +198,8 @@ const FIRST = /^(\w+)\[(\d+)\]/
 function entryOf(table: ReadonlyMap<string, Entry>, path: string, body: JsonObject): Entry | undefined {
   const shape = path.replace(INDEX, '[]')
   const dot = shape.lastIndexOf('.')
-  const shapes = dot < 0 ? [shape] : [shape, `${shape.slice(0, dot)}.*`]
+  // A star is a member: what a list holds is content.
+  const shapes = dot < 0 || shape.endsWith(']') ? [shape] : [shape, `${shape.slice(0, dot)}.*`]
   const own = isSaidByModel(path, body) ? shapes.map((one) => one.replace('[]', '[@]')) : []
   const found = [...own, ...shapes].find((one) => table.has(one))
   return found === undefined ? undefined : table.get(found)

@@ -84,7 +84,7 @@ const anthropic =
     const result = results()
     for (let turn = 0; turn < TURNS_MAX; turn++) {
       const system = [{ type: 'text' as const, text: SYSTEM, ...mark }]
-      const body = { model: 'claude-sonnet-4-5', max_tokens: 4096, system, messages, tools, ...thinking }
+      const body = { model: 'claude-opus-4-6', max_tokens: 4096, system, messages, tools, ...thinking }
       const answer = isStreamed ? await client.messages.stream(body).finalMessage() : await client.messages.create(body)
       messages.push({ role: 'assistant', content: answer.content as Anthropic.ContentBlockParam[] })
       const calls = answer.content.filter((block) => block.type === 'tool_use')

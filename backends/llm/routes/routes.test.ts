@@ -74,7 +74,7 @@ test("embeddings: OpenAI's client at OpenAI and at Gemini", async (t) => {
   const floats = await openai(base).embeddings.create({ ...ask, encoding_format: 'float' })
   deepEqual(floats.data[1]?.embedding, [1, 2])
   for (const [body, message] of [
-    [{ ...ask, user: 'u' }, 'user: cannot be carried to gcp.gemini: leave it out, or set unsupported: drop'],
+    [{ ...ask, late: 'u' }, 'late: cannot be carried to gcp.gemini: leave it out, or set unsupported: drop'],
     [{ ...ask, input: [1, 2] }, 'input: tokens cannot be carried to this provider: send text'],
     [{ ...ask, input: [] }, 'input: is required'],
     [{ model: 'x' }, 'input: is required'],
@@ -84,6 +84,8 @@ test("embeddings: OpenAI's client at OpenAI and at Gemini", async (t) => {
     const refused = await post('/v1/embeddings', body)
     deepEqual([refused.status, (await jsonOf(refused)).error.message], [400, message])
   }
+  const told = await post('/v1/embeddings', { ...ask, user: 'u' })
+  deepEqual([told.status, told.headers.get('x-weir-dropped')], [200, 'user'])
 })
 
 test("embeddings: Gemini's client at Gemini and at OpenAI", async (t) => {
