@@ -7,6 +7,11 @@
  * Prints `mcp REVISION: direct N passed, M failed; through N passed, M failed`, the scenarios that differ, and with
  * `--misses` why; `--server` and `--auth` run one of the two. Exit code 1: the gateway fails what passes without it.
  *
+ * `npm run conformance -- openapi`: documents of real APIs (scripts/mcp/openapi). Exit code 1: an operation is no tool,
+ * or a call of one is no request of the document.
+ *
+ * `npm run conformance -- mcp-login`: logins at a real Keycloak (scripts/mcp/login). Exit code 1: one of them fails.
+ *
  * `npm run conformance -- h2`: h2spec, which has to be installed, against HTTP/2 on clear text. Prints its summary,
  * with `--misses` what failed. Exit code 1: not all of it passes.
  *
@@ -37,6 +42,12 @@ if (suite === 'cel') {
   }
   if (!rest.includes('--auth')) for (const comparison of await runMcp(asked)) show(comparison)
   if (!rest.includes('--server')) for (const revision of asked) show(await runAuth(revision))
+} else if (suite === 'openapi') {
+  const { runOpenApi } = await import('./mcp/openapi/run.ts')
+  if (!(await runOpenApi(console.log))) process.exitCode = 1
+} else if (suite === 'mcp-login') {
+  const { runLogin } = await import('./mcp/login/run.ts')
+  if (!(await runLogin(console.log))) process.exitCode = 1
 } else if (suite === 'h2') {
   const report = await runH2Spec()
   console.log(`h2: ${report.summary}`)

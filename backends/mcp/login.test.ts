@@ -5,17 +5,10 @@
  */
 import { deepEqual, equal, match, rejects } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import * as second from '@modelcontextprotocol/client'
-import * as first from '@modelcontextprotocol/sdk/client/auth.js'
-import { Client } from '@modelcontextprotocol/sdk/client/index.js'
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { type IssuerOptions, issuerOf, type TestIssuer } from './testing/issuer.ts'
-import { Person } from './testing/person.ts'
+import { logInFirst, logInSecond } from './testing/login.ts'
 import { startMcp } from './testing/servers.ts'
-
-const WHO = { name: 'tester', version: '1' }
 
 interface House {
   readonly idp: TestIssuer
@@ -53,51 +46,9 @@ async function house(t: TestContext, issuer: IssuerOptions, policy: object): Pro
 }
 
 /** The browser: whoever is asked is ann, and says yes. Where she is sent back to. */
-async function signIn(person: { readonly sentTo: URL | null }): Promise<URLSearchParams> {
-  const answer = await fetch(person.sentTo!, { redirect: 'manual' })
+async function browser(to: URL): Promise<URLSearchParams> {
+  const answer = await fetch(to, { redirect: 'manual' })
   return new URL(answer.headers.get('location')!).searchParams
-}
-
-interface LoggedIn {
-  readonly sentTo: URL
-  /** The result of the tool. */
-  readonly called: unknown
-  /** Logs in by the refresh token alone. */
-  readonly renewed: string
-}
-
-async function logInFirst(t: TestContext, url: string): Promise<LoggedIn> {
-  const person = new Person<OAuthClientInformationMixed, OAuthTokens>()
-  const transport = () => new StreamableHTTPClientTransport(new URL(url), { authProvider: person })
-  const connect = async (over: StreamableHTTPClientTransport): Promise<Client> => {
-    const client = new Client(WHO)
-    t.after(() => client.close())
-    await client.connect(over as Parameters<Client['connect']>[0])
-    return client
-  }
-  const refused = transport()
-  await rejects(connect(refused), first.UnauthorizedError)
-  await refused.finishAuth((await signIn(person)).get('code')!)
-  const client = await connect(transport())
-  const called = (await client.callTool({ name: 'add' })).content
-  return { sentTo: person.sentTo!, called, renewed: await first.auth(person, { serverUrl: url }) }
-}
-
-async function logInSecond(t: TestContext, url: string): Promise<LoggedIn> {
-  const person = new Person<second.StoredOAuthClientInformation, second.StoredOAuthTokens>()
-  const transport = () => new second.StreamableHTTPClientTransport(new URL(url), { authProvider: person })
-  const connect = async (over: second.StreamableHTTPClientTransport): Promise<second.Client> => {
-    const client = new second.Client(WHO)
-    t.after(() => client.close())
-    await client.connect(over)
-    return client
-  }
-  const refused = transport()
-  await rejects(connect(refused), second.UnauthorizedError)
-  await refused.finishAuth(await signIn(person))
-  const client = await connect(transport())
-  const called = (await client.callTool({ name: 'add' })).content
-  return { sentTo: person.sentTo!, called, renewed: await second.auth(person, { serverUrl: url }) }
 }
 
 const CLIENTS = { 'SDK 1': logInFirst, 'SDK 2': logInSecond }
@@ -113,7 +64,7 @@ describe('official clients log in, register, call and renew', () => {
       for (const namesItself of [true, false]) {
         it(`${name}, ${provider}, whose answers ${namesItself ? 'name it' : 'do not name it'}`, async (t) => {
           const { idp, url, shown } = await house(t, { namesItself }, policy)
-          const { sentTo, called, renewed } = await logIn(t, url)
+          const { sentTo, called, renewed } = await logIn(t, url, browser)
           equal(sentTo.searchParams.get('resource'), url)
           equal(sentTo.searchParams.get('client_id'), 'made')
           // Auth0 is told of the audience where nobody would notice, and by the resource only where somebody would.
@@ -130,7 +81,7 @@ describe('official clients log in, register, call and renew', () => {
   for (const [name, logIn] of Object.entries(CLIENTS)) {
     it(`${name}: a token for somebody else is refused, whatever the login said`, async (t) => {
       const { url } = await house(t, { namesItself: true, audience: 'others' }, { provider: 'Keycloak' })
-      await rejects(logIn(t, url), /Server returned 401 after (?:successful |re-)authentication/)
+      await rejects(logIn(t, url, browser), /Server returned 401 after (?:successful |re-)authentication/)
     })
   }
 })

@@ -1,6 +1,6 @@
 /** Several targets behind one endpoint, with the official SDK on both sides. */
 import { deepEqual, equal, match, rejects } from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { type McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js'
 import {
@@ -33,7 +33,7 @@ const server = (who: string) => (made: McpServer) => {
   }))
 }
 
-async function two(t: Parameters<typeof startMcp>[0], more: Parameters<typeof mcpOf>[1] = {}) {
+async function two(t: TestContext, more: Parameters<typeof mcpOf>[1] = {}) {
   const a = await startMcp(t, { setUp: server('a') })
   const b = await startMcp(t, { setUp: server('b'), isJson: true })
   const gateway = await gatewayOf(t, mcpOf([httpTarget('a', a.port), httpTarget('b', b.port)], more))

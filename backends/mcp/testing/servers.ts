@@ -25,7 +25,10 @@ export interface ServerOptions {
   readonly setUp: (server: McpServer) => void
 }
 
-export async function startMcp(t: TestContext, { isJson = false, setUp }: ServerOptions): Promise<McpHttpServer> {
+/** What ends with a test, or with whatever stands for one. */
+export type Ending = Pick<TestContext, 'after'>
+
+export async function startMcp(t: Ending, { isJson = false, setUp }: ServerOptions): Promise<McpHttpServer> {
   const sessions: McpHttpServer['sessions'] = new Map()
   const seen: McpHttpServer['seen'] = []
   const heard = new EventEmitter()

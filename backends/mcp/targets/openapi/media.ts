@@ -120,7 +120,7 @@ const FILE: JsonObject = {
   properties: {
     data: { type: 'string', contentEncoding: 'base64' },
     fileName: { type: 'string' },
-    contentType: { type: 'string' }
+    contentType: { type: 'string', examples: ['application/pdf'] }
   },
   required: ['data'],
   additionalProperties: false
