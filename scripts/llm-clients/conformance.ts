@@ -6,9 +6,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { claudeCode, codex } from './agents.ts'
 import { PROVIDERS, type Providers, startProviders } from './doubles/provider.ts'
 import { installClients } from './install.ts'
-import { SDK_LOOPS } from './sdk-loops.ts'
+import { type Loop, SDK_LOOPS } from './sdk-loops.ts'
 
 const AI = fileURLToPath(new URL('./clients/ai.mjs', import.meta.url))
 const LOOPS = fileURLToPath(new URL('./clients/loops.py', import.meta.url))
@@ -39,13 +40,16 @@ export async function runClients(only: string, settings: object): Promise<Case[]
   }
 }
 
-/** Of the SDKs that the tests have as well. */
+/** They have streams only. */
+const AGENTS: Readonly<Record<string, Loop>> = { 'Claude Code': claudeCode, Codex: codex }
+
+/** Of the SDKs and agents that the tests have as well. */
 async function ownCases({ base }: Providers, only: string): Promise<Case[]> {
   const cases: Case[] = []
-  for (const [client, loop] of Object.entries(SDK_LOOPS)) {
+  for (const [client, loop] of Object.entries({ ...SDK_LOOPS, ...AGENTS })) {
     if (!client.includes(only)) continue
     for (const provider of Object.keys(PROVIDERS)) {
-      for (const isStreamed of [false, true]) {
+      for (const isStreamed of client in AGENTS ? [true] : [false, true]) {
         const why = await loop(`${base}/${provider}`, isStreamed).then(() => null, String)
         cases.push({ client, provider, case: isStreamed ? 'streamed' : 'whole', why })
       }
