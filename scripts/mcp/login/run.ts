@@ -21,6 +21,8 @@ import { KEYCLOAK_VERSION, startKeycloak } from './keycloak.ts'
 /** PyPI `mcp`. */
 const PYTHON_SDKS = ['1.30.0', '2.3.0']
 const RUN_MS_MAX = 120_000
+/** How each says that its token was of no use; the last is what Python SDK 2.3 has for every status. */
+const REFUSED = /401|Unauthorized|Server returned an error response/i
 const CLIENT = fileURLToPath(new URL('./client.py', import.meta.url))
 const SIGN_IN = fileURLToPath(new URL('./sign-in.ts', import.meta.url))
 
@@ -48,7 +50,7 @@ export async function runLogin(print: (line: string) => void): Promise<boolean> 
           () => null,
           (error: unknown) => String((error as Error).message)
         )
-        const isRight = isRefused ? outcome !== null && /401|Unauthorized/i.test(outcome) : outcome === null
+        const isRight = isRefused ? outcome !== null && REFUSED.test(outcome) : outcome === null
         if (!isRight) failed++
         const what = isRefused ? 'a token for somebody else is refused' : 'logs in, calls, renews'
         print(`${isRight ? 'ok    ' : 'FAILED'} ${name}: ${what}${isRight ? '' : `: ${outcome?.slice(-600)}`}`)
