@@ -91,6 +91,23 @@ describe('bodies that are kept', () => {
     equal(account.bytes, 0)
   })
 
+  test('bodies that stand still do not keep the room of others', async (t) => {
+    const account = accountOf(MIB)
+    const stack = await stackFor()
+    const slow = await Promise.all(Array.from({ length: 2 }, () => rawClient(stack.port)))
+    for (const client of slow) client.send(post('/', 600_000) + 'a'.repeat(480_000))
+    while (account.bytes < 960_000) await turn()
+    const send = () => exchangeRaw(stack.port, `${post('/', 300_000, 'Connection: close\r\n')}${'b'.repeat(300_000)}`)
+    deepEqual(statuses(await send()), [503])
+    const { now } = performance
+    t.mock.method(performance, 'now', () => now.call(performance) + 3_000)
+    deepEqual(statuses(await send()), [503])
+    for (const client of slow) await client.until('408')
+    equal(account.bytes, 0)
+    deepEqual(statuses(await send()), [200])
+    for (const client of slow) client.close()
+  })
+
   test('random exchanges that end at random points leave nothing behind', async () => {
     const random = chance(18)
     const account = accountOf(3 * MIB)

@@ -6,30 +6,41 @@ import { HeaderBlock } from '#engine/http/headers.ts'
 import { hasNoContent } from '#engine/http/status.ts'
 import { Pieces } from '#engine/kit/pieces.ts'
 import { GrowingRoom, SHARED_BYTES, sharedRoom } from '#engine/kit/shared-bytes.ts'
-import { atRoundEnd } from '#engine/socket/round.ts'
+import { atRoundEnd, turnStartedAt } from '#engine/socket/round.ts'
 import type { ErrorCode } from './errors.ts'
 import { BODY_LENGTH, BODY_NONE, type BodyTaker, type Exchange, type LocalReply } from './exchange.ts'
 import { CONTINUE, type Hook, LATER, STOP, type Verdict } from './filter.ts'
-import { heldBytesMax, hold } from './held-bytes.ts'
+import { type Arriving, arrived, heldBytesMax, hold } from './held-bytes.ts'
 import { refuse } from './refuse.ts'
 
 /** Ends an exchange with the gateway's own reply. */
 export type Fail = (ex: Exchange, code: ErrorCode) => void
 
-/** Why a body could not be kept: it is too long, or there are too many of them. */
-export type NotKept = 'long' | 'full'
+/** Why a body could not be kept: it is too long, or there are too many of them, or it stood still and others came. */
+export type NotKept = 'long' | 'full' | 'still'
 
 /** For those that are refused because of others. */
 const LATER_AGAIN = ['Retry-After', '1']
 
+interface CollectorOptions {
+  /** Bytes. */
+  readonly max: number
+  readonly expected: number
+  /** Whose bytes they are, for the account; null: nobody's. */
+  readonly ex?: Exchange | null
+  /** It comes from a client, and others may want the room. */
+  readonly mayGiveWay?: boolean
+}
+
 /** A body that is arriving. */
-export class Collector implements BodyTaker {
+export class Collector implements BodyTaker, Arriving {
+  lastAt = turnStartedAt
   readonly #max: number
   /** As the message says; 0: it does not. */
   readonly #expected: number
   readonly #done: (bytes: Buffer | null, why: NotKept) => void
-  /** Whose bytes they are, for the account; null: nobody's. */
   readonly #ex: Exchange | null
+  readonly #mayGiveWay: boolean
   readonly #pieces = new Pieces()
   /** Where a long body goes as it comes: to join its pieces at the end would take milliseconds. */
   #whole: Buffer | null = null
@@ -42,11 +53,12 @@ export class Collector implements BodyTaker {
    * for what `ex` keeps.
    */
   constructor(
-    { max, expected, ex = null }: { readonly max: number; readonly expected: number; readonly ex?: Exchange | null },
+    { max, expected, ex = null, mayGiveWay = false }: CollectorOptions,
     held: readonly Buffer[] | null,
     done: (bytes: Buffer | null, why: NotKept) => void
   ) {
     this.#ex = ex
+    this.#mayGiveWay = mayGiveWay
     this.#max = max
     this.#expected = expected
     this.#done = done
@@ -58,9 +70,10 @@ export class Collector implements BodyTaker {
   take(chunk: Buffer, start: number, end: number): boolean {
     if (this.#length > this.#max) return true
     const at = this.#length
+    this.lastAt = turnStartedAt
     this.#length += end - start
     if (this.#length > this.#max) this.#giveUp('long')
-    else if (this.#ex !== null && !hold(this.#ex, end - start)) this.#giveUp('full')
+    else if (this.#ex !== null && !hold(this.#ex, end - start, this.#mayGiveWay ? this : null)) this.#giveUp('full')
     else if (this.#room !== null) this.#room.put(chunk, at, start, end)
     else if (this.#whole !== null && this.#length <= this.#whole.length) chunk.copy(this.#whole, at, start, end)
     else {
@@ -71,6 +84,10 @@ export class Collector implements BodyTaker {
       if (this.#length > SHARED_BYTES) this.#gather()
     }
     return true
+  }
+
+  giveWay(): void {
+    this.#giveUp('still')
   }
 
   #giveUp(why: NotKept): void {
@@ -149,16 +166,22 @@ function requestSoFar(ex: Exchange, bytesMax: number): Verdict | typeof LATER {
 function gatherRequest(ex: Exchange, bytesMax: number, then: (verdict: Verdict) => void): void {
   const held = ex.heldRequest
   ex.heldRequest = null
-  ex.requestCollector = new Collector({ max: bytesMax, expected: ex.requestLength, ex }, held, (bytes, why) => {
+  const body = { max: bytesMax, expected: ex.requestLength, ex, mayGiveWay: true }
+  ex.requestCollector = new Collector(body, held, (bytes, why) => {
     ex.requestCollector = null
-    if (bytes === null) {
-      then(why === 'long' ? refuse(ex, 'BODY_NOT_BUFFERED') : refuse(ex, 'BUFFERS_FULL', LATER_AGAIN))
-    } else {
+    arrived(ex)
+    if (bytes === null) then(refuseBody(ex, why))
+    else {
       keepRequest(ex, bytes)
       then(CONTINUE)
     }
   })
   inviteBody(ex)
+}
+
+function refuseBody(ex: Exchange, why: NotKept): Verdict {
+  if (why === 'full') return refuse(ex, 'BUFFERS_FULL', LATER_AGAIN)
+  return refuse(ex, why === 'long' ? 'BODY_NOT_BUFFERED' : 'CLIENT_TOO_SLOW')
 }
 
 export function lengthOf(pieces: readonly Buffer[] | null): number {

@@ -4,6 +4,7 @@
  * on one account of the process. What an exchange keeps is charged to it, and given back with its record, which is
  * made exactly once however it ends.
  */
+import { turnStartedAt } from '#engine/socket/round.ts'
 import { type Exchange, STEP_RECORDED } from './exchange.ts'
 
 export interface HeldBytes {
@@ -17,7 +18,32 @@ export interface HeldBytes {
 /** For tests of parts, and for threads that serve nobody. */
 const NO_BOUND: HeldBytes = { max: Number.POSITIVE_INFINITY, take: () => true, give() {} }
 
+/** Where there is no room for others a body may stand still for so long. */
+const STILL_MS = 2_000
+
+/** A request's body that is kept as it comes. */
+export interface Arriving {
+  /** When a piece of it came last (performance.now()). */
+  readonly lastAt: number
+  /** Its client is too slow: it is refused, and what is kept of it is let go. */
+  giveWay(): void
+}
+
+/** Those of this thread that are on the account: an exchange that is over has none. */
+const arriving = new Map<Exchange, Arriving>()
+
 let account = NO_BOUND
+
+/** The request's body of `ex` is whole, or nobody waits for it any more. */
+export function arrived(ex: Exchange): void {
+  arriving.delete(ex)
+}
+
+/** Bodies that never end must not keep the room of all others: those that stand still give way to who comes next. */
+function makeRoom(): void {
+  const before = turnStartedAt - STILL_MS
+  for (const body of [...arriving.values()]) if (body.lastAt <= before) body.giveWay()
+}
 
 /** The account of this thread's exchanges from now on; null: none. */
 export function useHeldBytes(of: HeldBytes | null): void {
@@ -29,12 +55,16 @@ export function heldBytesMax(): number {
   return account.max
 }
 
-/** `ex` keeps so many bytes more. False: there is no room for them. */
-export function hold(ex: Exchange, bytes: number): boolean {
+/** `ex` keeps so many bytes more. False: there is no room. `body`: what they are part of, if it is arriving. */
+export function hold(ex: Exchange, bytes: number, body: Arriving | null = null): boolean {
   // What comes behind the record is kept for nobody.
   if (ex.step === STEP_RECORDED || bytes === 0) return true
-  if (!account.take(bytes)) return false
+  if (!account.take(bytes)) {
+    makeRoom()
+    return false
+  }
   ex.heldBytes += bytes
+  if (body !== null) arriving.set(ex, body)
   return true
 }
 
@@ -43,5 +73,6 @@ export function letGo(ex: Exchange, bytes: number = ex.heldBytes): void {
   const given = Math.min(bytes, ex.heldBytes)
   if (given === 0) return
   ex.heldBytes -= given
+  if (ex.heldBytes === 0) arriving.delete(ex)
   account.give(given)
 }

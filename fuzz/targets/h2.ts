@@ -62,14 +62,22 @@ class Watcher implements FrameHandler {
   }
 }
 
-function read(data: Buffer, size: number): string {
+/** In pieces of `size` bytes, and of `work` frames at a time. */
+function read(data: Buffer, size: number, work: number): string {
   const watcher = new Watcher()
   const reader = new FrameReader(watcher, 16_384, BLOCK_MAX)
   const greeting = Buffer.from('\0\0\0\x04\0\0\0\0\0', 'latin1')
   reader.execute(greeting, 0, greeting.length)
   let code = 0
   for (let at = 0; at < data.length && code === 0; at += size) {
-    code = reader.execute(data, at, Math.min(data.length, at + size))
+    const end = Math.min(data.length, at + size)
+    let from = at
+    do {
+      reader.work = work
+      code = reader.execute(data, from, end)
+      assert.ok(code !== 0 || reader.stoppedAt > from)
+      from = reader.stoppedAt
+    } while (code === 0 && from < end)
     assert.ok(reader.heldBytes <= 2 * BLOCK_MAX)
   }
   assert.ok(watcher.bytes <= data.length)
@@ -77,6 +85,8 @@ function read(data: Buffer, size: number): string {
 }
 
 export function run(data: Buffer): void {
-  const whole = read(data, Math.max(data.length, 1))
-  for (const size of [1, 3, 9, 64]) assert.equal(read(data, size), whole)
+  const all = Math.max(data.length, 1)
+  const whole = read(data, all, Number.POSITIVE_INFINITY)
+  for (const size of [1, 3, 9, 64]) assert.equal(read(data, size, Number.POSITIVE_INFINITY), whole)
+  for (const work of [1, 3]) assert.equal(read(data, all, work), whole)
 }
