@@ -56,4 +56,9 @@ export class Floods {
     this.#replies = isWaiting ? this.#replies + 1 : 0
     return this.#replies > REPLIES ? ENHANCE_YOUR_CALM : NO_ERROR
   }
+
+  /** It has read what waited: on a slow way something may always wait, and not the same. */
+  read(): void {
+    this.#replies = 0
+  }
 }

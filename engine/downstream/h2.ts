@@ -308,6 +308,7 @@ export class Http2Connection implements WireOwner, ReadingOwner, OpenConnection,
   // --- the connection's own life ---
 
   onDrain(): void {
+    this.#floods.read()
     this.sending.flush()
     if (!this.#closed) this.afterRead()
   }
