@@ -1,9 +1,11 @@
 /** The three servers of the control plane: admin, stats, readiness (DESIGN section 12). */
+
+import { redactText } from '#engine/kit/sensitive.ts'
 import { EXPOSITION_CONTENT_TYPE } from '#engine/telemetry/metrics-table.ts'
 import { type Address, parseAddress } from './address.ts'
 import { refuse } from './guard.ts'
 import { PAGE_POLICY, page } from './page.ts'
-import { redact, redactText } from './redact.ts'
+import { redact } from './redact.ts'
 import { type Handler, type Listening, listen, type Reply, type Request } from './server.ts'
 import type { AdminState } from './state.ts'
 import { unexpander } from './unexpand.ts'

@@ -1,8 +1,8 @@
 /** The status page at /ui/: one file, no script, no asset from anywhere. */
 import { createHash } from 'node:crypto'
 import { type Listener, ownName, type RouteMatch, type RouteSpec, type Snapshot } from '#engine/ir/snapshot.ts'
+import { redactText } from '#engine/kit/sensitive.ts'
 import { Html, html } from './html.ts'
-import { redactText } from './redact.ts'
 import type { AdminState } from './state.ts'
 import { type Unexpand, unexpander } from './unexpand.ts'
 

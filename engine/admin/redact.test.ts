@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isSecret, reveal, secret } from '#engine/kit/secret.ts'
-import { isSensitive, REDACTED, redact, redactText } from './redact.ts'
+import { isSensitive, REDACTED, redactText } from '#engine/kit/sensitive.ts'
+import { redact } from './redact.ts'
 
 class Secret {
   readonly value = 'canary'

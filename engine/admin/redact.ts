@@ -4,40 +4,15 @@
  * like a secret, and credentials inside other text (an Authorization value, the user part of a URL).
  */
 import { isSecret } from '#engine/kit/secret.ts'
+import { isSensitive, REDACTED, redactText } from '#engine/kit/sensitive.ts'
 import type { Unexpand } from './unexpand.ts'
 
-export const REDACTED = '<redacted>'
-
-/** Compared without case, "-", "_" and "."; a name that contains one of these is sensitive. */
-const SENSITIVE = /authorization|password|passwd|passphrase|secret|token|apikey|credential|cookie|privatekey|signature/
-/** "key" on its own is too common to be searched everywhere ("keyword", "monkey"): only as the last word. */
-const KEY = /(?:^|[-_.])(?:[Kk]eys?|KEYS?)$|[a-z0-9]Keys?$/
 const HEADER_NAME = /^[\w-]+$/
 /** How an object spells a named value: { name: "authorization", value: ... }. */
 const NAME_FIELDS = ['name', 'header'] as const
 
-// Credentials inside text. Every repetition is bounded or unambiguous: a body of megabytes passes in linear time.
-const SCHEMES = /\b(Bearer|Basic|Digest|Negotiate|ApiKey|Token)\s+[^\s,;"']+/gi
-const USER_INFO = /\b([a-z][a-z0-9+.-]{0,31}:\/\/)[^/\s@"']{1,1024}@/gi
-const PARAMETER = /([?&])([\w.-]{1,64})=[^&\s#"']+/g
-const PRIVATE_KEY = /-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]{0,32}PRIVATE KEY-----|$)/g
-
 /** Deeper than any configuration; ends a cycle instead of the process. */
 const DEPTH_MAX = 64
-
-/** Whether text that stands under `name` (a key, a header, a query parameter) is to be hidden. */
-export function isSensitive(name: string): boolean {
-  return SENSITIVE.test(name.toLowerCase().replace(/[-_.]/g, '')) || KEY.test(name)
-}
-
-/** Text with the credentials in it hidden: for error messages and other values that are mostly harmless. */
-export function redactText(text: string): string {
-  return text
-    .replace(PRIVATE_KEY, REDACTED)
-    .replace(SCHEMES, `$1 ${REDACTED}`)
-    .replace(USER_INFO, `$1${REDACTED}@`)
-    .replace(PARAMETER, (all, mark: string, name: string) => (isSensitive(name) ? `${mark}${name}=${REDACTED}` : all))
-}
 
 /**
  * The copy: plain data, ready for JSON.stringify. Numbers and booleans are never secret. `unexpand`: what came from the

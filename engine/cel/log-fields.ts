@@ -1,24 +1,19 @@
 /** What expressions of the access log give, as fields of its line (spec 2.6, LogTracingAttributes). */
 import type { FieldSink } from '#engine/contract/access-log.ts'
 import { isSecret } from '#engine/kit/secret.ts'
+import { isSensitive, REDACTED, redactText, redactUrl } from '#engine/kit/sensitive.ts'
 import type { Facts } from './exchange.ts'
 import type { Expression } from './expression.ts'
 import { CelError, toJson, type Value } from './index.ts'
 import { Flattened } from './lib/json.ts'
 import { isList, isMap, keysOf, valueAt } from './maps.ts'
 import { Optional } from './values.ts'
+import { startWalks } from './walk.ts'
 
 /** Fields that one flatten() may become, and levels of flattenRecursive(). */
 const SPREAD_MAX = 64
 const DEPTH_MAX = 8
 const KEY_CHARS_MAX = 64
-const REDACTED = '<redacted>'
-
-/** Fields of a map that hold credentials, whoever names the map. One that is named itself is meant. */
-const SENSITIVE = new Set([
-  ...['authorization', 'proxy-authorization', 'cookie', 'set-cookie', 'x-api-key', 'api-key'],
-  ...['password', 'secret', 'client_secret', 'access_token', 'refresh_token', 'id_token']
-])
 
 /** A configured field. */
 export interface LogField {
@@ -36,7 +31,12 @@ export function writeFields(fields: readonly LogField[], ex: Facts, into: FieldS
 /** False: it has no value that can be written, or the line has no room for it. */
 export function writeField({ name, program }: LogField, ex: Facts, into: FieldSink): boolean {
   const value = program.run(ex)
-  return value instanceof Flattened ? spread(name, value, into) : put(name, value, into)
+  startWalks()
+  try {
+    return value instanceof Flattened ? spread(name, value, into) : put(name, value, into)
+  } catch {
+    return false // More parts than a walk may visit: no line has room for it.
+  }
 }
 
 function put(name: string, value: Value, into: FieldSink): boolean {
@@ -47,8 +47,9 @@ function put(name: string, value: Value, into: FieldSink): boolean {
 
 /** What a field can hold: maps and lists are JSON text. Undefined when there is none. */
 function plainOf(value: Value): string | number | boolean | null | undefined {
-  if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
-    return value
+  // A text that is named itself is meant, but for what a client has put into its address.
+  if (typeof value === 'string') return value.includes('?') ? redactUrl(value) : value
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') return value
   if (value instanceof CelError) return undefined
   if (isSecret(value)) return REDACTED
   if (value instanceof Flattened) return plainOf(value.value)
@@ -63,6 +64,7 @@ function jsonText(value: Value, depth: number): string | undefined {
   if (depth > DEPTH_MAX) return undefined
   if (isSecret(value)) return JSON.stringify(REDACTED)
   if (value instanceof CelError) return undefined
+  if (typeof value === 'string') return JSON.stringify(redactText(value))
   if (isList(value))
     return joined(
       value.map((item) => jsonText(item, depth + 1)),
@@ -74,7 +76,7 @@ function jsonText(value: Value, depth: number): string | undefined {
     return typeof text === 'string' ? text : undefined
   }
   const entries = keysOf(value)!.map((key) => {
-    const text = isSensitive(key) ? JSON.stringify(REDACTED) : jsonText(valueAt(value, key), depth + 1)
+    const text = jsonText(shownAt(value, key), depth + 1)
     return text === undefined ? undefined : `${JSON.stringify(String(key))}:${text}`
   })
   return joined(entries, '{', '}')
@@ -84,8 +86,12 @@ function joined(parts: readonly (string | undefined)[], open: string, close: str
   return parts.includes(undefined) ? undefined : `${open}${parts.join(',')}${close}`
 }
 
-function isSensitive(key: Value): boolean {
-  return typeof key === 'string' && SENSITIVE.has(key.toLowerCase())
+/** What may be shown of an entry, whoever names the map. Counts of tokens are no tokens: numbers are never hidden. */
+function shownAt(map: Value, key: Value): Value {
+  const value = valueAt(map, key)
+  const isHidden =
+    typeof key === 'string' && isSensitive(key) && typeof value !== 'number' && typeof value !== 'boolean'
+  return isHidden ? REDACTED : value
 }
 
 /** flatten(): one field per entry. What is no map and no list stays one field. */
@@ -95,11 +101,9 @@ function spread(name: string, { value, isRecursive }: Flattened, into: FieldSink
     const isSpread = (depth === 0 || isRecursive) && depth < DEPTH_MAX
     if (isSpread && isList(item)) return item.every((one, i) => visit(`${at}.${i}`, one, depth + 1))
     if (isSpread && isMap(item)) {
-      return keysOf(item)!.every((key) =>
-        visit(`${at}.${keyText(key)}`, isSensitive(key) ? REDACTED : valueAt(item, key), depth + 1)
-      )
+      return keysOf(item)!.every((key) => visit(`${at}.${keyText(key)}`, shownAt(item, key), depth + 1))
     }
-    return left-- > 0 && put(at, item, into)
+    return left-- > 0 && put(at, depth > 0 && typeof item === 'string' ? redactText(item) : item, into)
   }
   return visit(name, value, 0)
 }

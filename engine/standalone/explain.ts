@@ -153,10 +153,14 @@ function remedy({ expected, input }: RawIssue & { code: 'invalid_type' }): strin
   return expected === 'string' && typeof input !== 'object' ? ': put it in quotes' : ''
 }
 
-/** Texts are not shown: they may be secrets. */
+/** A port is shorter, and a key of digits is longer. */
+const SHOWN_BELOW = 100_000
+
+/** Texts are not shown: they may be secrets. Nor are long numbers, which are keys that lack their quotes. */
 function describe(value: unknown): string {
   if (value === null) return 'empty'
   if (Array.isArray(value)) return 'a list'
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value)
+  if (typeof value === 'boolean') return String(value)
+  if (typeof value === 'number') return Math.abs(value) < SHOWN_BELOW ? String(value) : 'a number'
   return typeof value === 'string' ? 'a text' : 'an object'
 }

@@ -11,8 +11,8 @@ export interface ReadFile {
   readonly text: string
 }
 
-/** PEM, or more than one line: no path that anybody means. */
-const IN_PLACE = /-----BEGIN|[\n\r\0]/
+/** PEM, more than one line, a token, many letters and digits without a folder or an ending: no path that is meant. */
+const IN_PLACE = /-----BEGIN|[\n\r\0]|^eyJ[\w-]+\.|^(?=.*\d)(?=.*[A-Za-z])[\w+-]{20,}=*$|^[\w+/-]{20,}={1,2}$/
 
 /** What documents of APIs are read from, which are larger than keys and may stand at URLs. */
 export interface DocumentSources extends Sources {

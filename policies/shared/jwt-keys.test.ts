@@ -75,7 +75,7 @@ test('keys that cannot verify are left out, with a reason', () => {
     [{ ...ec.jwk, x: 'AAAA' }, 'is malformed'],
     [{ ...ec.jwk, y: ec.jwk.x }, 'is malformed'],
     [{ kty: 'RSA', n: 1, e: 'AQAB' }, 'is malformed'],
-    [small, 'must have 2048 to 16384 bits'],
+    [small, 'has 1024 bits and must have 2048 to 16384 bits'],
     [null, 'is not an object']
   ]
   const good = { ...ec.jwk, use: 'sig', key_ops: ['verify'], alg: 'ES256', kid: 'a', x5c: ['?'] }
@@ -117,4 +117,62 @@ test('the fingerprint is that of the usable keys, whatever their order', () => {
     print([ec, { alg: 'ES256' }])
   ]
   assert.equal(new Set(prints).size, prints.length)
+})
+
+/** What that library makes: a power of 65537 modulo the product of the small primes, of 2048 bits. */
+function rocaModulus(): string {
+  const primes = Array.from({ length: 166 }, (_, i) => BigInt(i + 2)).filter((n) => isPrime(n))
+  const product = primes.reduce((all, prime) => all * prime, 1n)
+  let power = 1n
+  for (let i = 0; i < 12_345; i++) power = (power * 65_537n) % product
+  const base = (1n << 2047n) - ((1n << 2047n) % product) + product
+  return base64url(base + power)
+}
+
+function isPrime(n: bigint): boolean {
+  for (let i = 2n; i * i <= n; i++) if (n % i === 0n) return false
+  return true
+}
+
+function base64url(n: bigint): string {
+  const hex = n.toString(16)
+  return Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex').toString('base64url')
+}
+
+test('a key that anybody could sign for is refused in a configuration, and left out of a set that is fetched', () => {
+  const good = signingKey('RS256').jwk as Record<string, unknown>
+  const okp = signingKey('Ed25519').jwk as Record<string, unknown>
+  const small = generateKeyPairSync('rsa', { modulusLength: 1024 }).publicKey.export({ format: 'jwk' })
+  const even = base64url(BigInt(`0x${Buffer.from(String(good.n), 'base64url').toString('hex')}`) + 1n)
+  const order8 = Buffer.from('26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05', 'hex')
+  const weak: [object, RegExp][] = [
+    [{ ...good, e: 'AQ' }, /has the exponent 1/],
+    [{ ...good, e: 'AAAB' }, /has the exponent 1/],
+    [{ ...good, e: 'AQAA' }, /has an even exponent/],
+    [{ ...good, n: even }, /has a modulus with a small factor/],
+    [{ ...good, n: rocaModulus() }, /ROCA, CVE-2017-15361/],
+    [small, /has 1024 bits and must have 2048 to 16384 bits/],
+    [{ ...okp, x: order8.toString('base64url') }, /is a point of small order/],
+    [{ ...okp, x: Buffer.alloc(32).toString('base64url') }, /is a point of small order/],
+    [{ ...good, qi: 'AQAB' }, /is a private key/],
+    [{ kty: 'oct', k: 'c2VjcmV0' }, /is a symmetric key/]
+  ]
+  for (const [jwk, why] of weak) {
+    const text = JSON.stringify({
+      keys: [
+        { ...jwk, kid: 'weak "1"' },
+        { ...good, kid: 'good' }
+      ]
+    })
+    assert.throws(() => readPublicKeySet(text), why)
+    assert.throws(() => readPublicKeySet(text), /^Error: keys\[0\] \(kid "weak \\"1\\""\) /)
+    const { keys, ignored } = readKeySet(text)
+    assert.deepEqual(
+      keys.map(({ kid }) => kid),
+      ['good']
+    )
+    assert.match(ignored.join(), why)
+    assert.ok(!ignored.join().includes('c2VjcmV0'))
+  }
+  assert.equal(readPublicKeySet(JSON.stringify({ keys: [good, okp] })).keys.length, 2)
 })

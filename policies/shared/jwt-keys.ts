@@ -3,14 +3,12 @@
  * fits a key is decided by the key alone (RFC 8725 section 3.1): a token cannot choose how it is verified.
  */
 import { constants, createPublicKey, hash, type JsonWebKey, type KeyObject, verify } from 'node:crypto'
+import { weaknessOf } from './weak-keys.ts'
 
 /** Longest set that is read, in characters (spec 2.6: inline 2..65536). */
 export const KEY_SET_CHARS_MAX = 65_536
 /** A provider that rotates has two to six keys. */
 const KEYS_MAX = 256
-/** RFC 7518 sections 3.3 and 3.5. Longer ones than 16384 bits would take milliseconds to verify. */
-const RSA_BITS_MIN = 2048
-const RSA_BITS_MAX = 16_384
 
 /** RFC 7518 section 3, RFC 8037, RFC 9864. HMAC and "none" are not there, so they cannot be. */
 interface Algorithm {
@@ -67,7 +65,7 @@ export function readKeySet(text: string): KeySet {
   const ignored: string[] = []
   for (const [i, jwk] of listKeys(text).entries()) {
     const found = readKey(jwk)
-    if (typeof found === 'string') ignored.push(`keys[${i}] ${found}`)
+    if (typeof found === 'string') ignored.push(`${nameOf(jwk, i)} ${found}`)
     else keys.push(found)
   }
   if (keys.length === 0) {
@@ -78,17 +76,35 @@ export function readKeySet(text: string): KeySet {
 }
 
 /**
- * As readKeySet, for keys that lie in a configuration. There, keys that could sign are an error: whoever reads
- * the configuration could make tokens.
+ * As readKeySet, for keys that lie in a configuration. There, keys that could sign are an error, because whoever reads
+ * the configuration could make tokens, and so are those that anybody could sign for: who wrote them can take them out.
  */
 export function readPublicKeySet(text: string): KeySet {
   for (const [i, jwk] of listKeys(text).entries()) {
     if (jwk?.kty === 'oct') {
-      throw new Error(`keys[${i}] is a symmetric key (kty "oct"): who verifies with it can also sign with it`)
+      throw new Error(`${nameOf(jwk, i)} is a symmetric key (kty "oct"): who verifies with it can also sign with it`)
     }
-    if (jwk?.d !== undefined) throw new Error(`keys[${i}] is a private key: give its public part only`)
+    if (jwk === null) continue
+    if (isPrivate(jwk)) throw new Error(`${nameOf(jwk, i)} is a private key: give its public part only`)
+    const weakness = weaknessOf(jwk)
+    if (weakness !== null) throw new Error(`${nameOf(jwk, i)} ${weakness}`)
   }
   return readKeySet(text)
+}
+
+/** Members of private keys (RFC 7518 section 6, RFC 8037 section 2). */
+const PRIVATE = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+
+function isPrivate(jwk: Record<string, unknown>): boolean {
+  return PRIVATE.some((member) => jwk[member] !== undefined)
+}
+
+const SHOWN_MAX = 64
+
+/** For messages: a "kid" is no secret, tokens show it. */
+function nameOf(jwk: Record<string, unknown> | null, i: number): string {
+  const kid = jwk?.kid
+  return typeof kid === 'string' ? `keys[${i}] (kid ${JSON.stringify(kid.slice(0, SHOWN_MAX))})` : `keys[${i}]`
 }
 
 /** Entries of "keys"; null for one that is not an object. */
@@ -112,7 +128,7 @@ function readKey(jwk: Record<string, unknown> | null): VerificationKey | string 
   if (jwk === null) return 'is not an object'
   const { kty, crv, kid, alg, use, key_ops: operations } = jwk
   if (kty === 'oct') return 'is a symmetric key'
-  if (jwk.d !== undefined) return 'is a private key'
+  if (isPrivate(jwk)) return 'is a private key'
   if (use !== undefined && use !== 'sig') return 'is not for signatures ("use")'
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify'))) {
     return 'is not for verification ("key_ops")'
@@ -123,8 +139,10 @@ function readKey(jwk: Record<string, unknown> | null): VerificationKey | string 
   if (fitting.length === 0) return 'is of a type or curve that is not supported'
   if (alg !== undefined && !fitting.some(([name]) => name === alg))
     return 'has an "alg" that does not fit or is not supported'
+  const weakness = weaknessOf(jwk)
+  if (weakness !== null) return weakness
   const key = importKey(jwk)
-  if (typeof key === 'string') return key
+  if (key === null) return 'is malformed'
   return {
     kid: kid ?? null,
     alg: typeof alg === 'string' ? alg : null,
@@ -134,20 +152,14 @@ function readKey(jwk: Record<string, unknown> | null): VerificationKey | string 
   }
 }
 
-function importKey({ kty, crv, n, e, x, y }: Record<string, unknown>): KeyObject | string {
-  let key: KeyObject
+/** Null: it is malformed; the library's messages are about its own insides. */
+function importKey({ kty, crv, n, e, x, y }: Record<string, unknown>): KeyObject | null {
   try {
     // Only these fields: certificates and links to them (x5c, x5u) are not looked at.
-    key = createPublicKey({ key: { kty, crv, n, e, x, y } as JsonWebKey, format: 'jwk' })
+    return createPublicKey({ key: { kty, crv, n, e, x, y } as JsonWebKey, format: 'jwk' })
   } catch {
-    // The library's messages are about its own insides.
-    return 'is malformed'
+    return null
   }
-  const bits = key.asymmetricKeyDetails?.modulusLength
-  if (kty === 'RSA' && (bits === undefined || bits < RSA_BITS_MIN || bits > RSA_BITS_MAX)) {
-    return `must have ${RSA_BITS_MIN} to ${RSA_BITS_MAX} bits`
-  }
-  return key
 }
 
 function fingerprintOf(keys: readonly VerificationKey[]): string {

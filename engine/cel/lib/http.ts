@@ -5,9 +5,7 @@ import { type Declared, LIST, MAP, method, STRING } from '#engine/cel/functions.
 import { entryOf, isList, keysOf } from '#engine/cel/maps.ts'
 import { Fields, type Value } from '#engine/cel/values.ts'
 import { VISIT_BITS, visit } from '#engine/cel/walk.ts'
-
-/** Headers whose values let somebody in. */
-const SECRET_HEADERS = new Set(['authorization', 'proxy-authorization', 'cookie', 'set-cookie', 'x-api-key'])
+import { isSensitive, REDACTED } from '#engine/kit/sensitive.ts'
 
 /** The map with another way to read its entries. */
 class View extends Fields {
@@ -98,7 +96,7 @@ function withQuery(uri: string, change: (query: URLSearchParams) => URLSearchPar
 }
 
 export const HTTP: readonly Declared[] = [
-  method('redacted', [MAP], MAP, (map) => new View(map, (value, key) => (isSecretName(key) ? '<redacted>' : value)), {
+  method('redacted', [MAP], MAP, (map) => new View(map, (value, key) => (isSensitive(key) ? REDACTED : value)), {
     isConstant: true
   }),
   method('join', [MAP], MAP, (map) => new View(map, joined), { isConstant: true }),
@@ -113,7 +111,3 @@ export const HTTP: readonly Declared[] = [
     return withQuery(uri, (params) => set(params, name, value))
   })
 ]
-
-function isSecretName(key: string): boolean {
-  return SECRET_HEADERS.has(key.toLowerCase())
-}
