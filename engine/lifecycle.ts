@@ -29,6 +29,7 @@ import type { ReadSlot } from './socket/memory.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from './socket/round.ts'
 import { spliceExchange } from './splice.ts'
 import { Timeouts } from './timeouts.ts'
+import { requestTrailers, responseTrailers } from './trailers.ts'
 
 const WAITING = 2
 
@@ -139,7 +140,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     // Kept also when they are sent: another attempt sends them again.
     ex.requestTrailers = trailers
     if (ex.copies !== null) ex.copies.end(trailers)
-    if (ex.server !== null) ex.server.sendEnd(trailers)
+    if (ex.server !== null) ex.server.sendEnd(requestTrailers(ex, trailers))
     else ex.requestCollector?.end()
   }
 
@@ -153,7 +154,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
       ex.bodySent = true
       for (const piece of held) hasRoom = server.sendBody(piece, 0, piece.length, null)
     }
-    if (ex.requestDone) server.sendEnd(ex.requestTrailers)
+    if (ex.requestDone) server.sendEnd(requestTrailers(ex, ex.requestTrailers))
     // Also when the request is complete: only a reading connection notices that its client leaves.
     if (hasRoom) ex.client.resumeBody()
   }
@@ -254,7 +255,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   #finish(ex: Exchange, trailers: string): void {
     ex.responseDone = true
     this.#record(ex)
-    ex.client.sendEnd(ex, trailers)
+    ex.client.sendEnd(ex, responseTrailers(ex, trailers))
   }
 
   #splice(ex: Exchange): void {

@@ -119,6 +119,8 @@ class Copy implements Copies, ClientStream {
     // A mirror may lead back here, and its copies would be copied without end.
     copy.request.append('Via', COPY_VIA)
     copy.upstreamHost = ex.upstreamHost
+    copy.wantsTrailers = ex.wantsTrailers
+    copy.keepsUnderscores = ex.keepsUnderscores
     copy.requestDone = requestBody === BODY_NONE
     copy.route = this.#route(ex.route!, mirror)
     this.#ex = copy

@@ -305,7 +305,8 @@ describe('retries', () => {
 
   it('trailers are sent again', async (t) => {
     const { stack, seen } = await start(t, [reset, says(OK)], { retry: plan({ codes: new Set([502]) }) })
-    const head = 'POST / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n'
+    const fields = 'Host: a.test\r\nConnection: close\r\nTE: trailers\r\nTransfer-Encoding: chunked'
+    const head = `POST / HTTP/1.1\r\n${fields}\r\n\r\n`
     const client = await rawClient(stack.port)
     client.send(`${head}5\r\nhello\r\n`)
     while (stack.upstream.counts().busy === 0) await turn()

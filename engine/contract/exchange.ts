@@ -77,6 +77,10 @@ export class Exchange {
   requestLength: number
   /** The token of a permitted Upgrade (for example "websocket"), or null. */
   upgrade: string | null = null
+  /** The client reads trailers, and has said so (TE). */
+  wantsTrailers = false
+  /** Fields of the request with "_" in their names go on (http/request-rules.ts). */
+  keepsUnderscores = false
   /** The client waits for 100 Continue before it sends its body. */
   expectsContinue = false
   /** Host header to send upstream; null: the client's authority goes through unchanged. */

@@ -109,7 +109,7 @@ for (const sockets of ['handles', 'net'] as const) {
 
     it('relays a chunked body with its trailers, without those that must not be trailers', async () => {
       const { answer, seen } = await send(
-        `POST /trailers HTTP/1.1\r\n${HOST}${CLOSE}Transfer-Encoding: chunked\r\n\r\n` +
+        `POST /trailers HTTP/1.1\r\n${HOST}${CLOSE}TE: trailers\r\nTransfer-Encoding: chunked\r\n\r\n` +
           '5;ext="v"\r\nhello\r\n001\r\n!\r\n0\r\nX-Check: 1\r\nKeep-Alive: 9\r\nAuthorization: x\r\nEmpty:\r\nHost: b\r\n\r\n'
       )
       equal(seen.body, 'hello!')

@@ -41,6 +41,7 @@ export function readRequest(
   const { path, query, authority } = target
   const length = Math.max(framing.length, 0)
   const ex = new Exchange(client, method, path, query, authority ?? host, block, kind, length, turnStartedAt)
+  ex.wantsTrailers = framing.trailers
   if (framing.expect >= 0 && !readExpect(ex, framing.expect, kind, versionMinor)) return 'EXPECTATION_FAILED'
   if (framing.upgrade >= 0) readUpgrade(ex, framing, versionMinor)
   return ex

@@ -49,7 +49,7 @@ function answer(request: AnyRequest, response: AnyResponse): void {
 
 function own(headers: IncomingHttpHeaders): [string, unknown][] {
   return Object.entries(headers)
-    .filter(([name]) => name.startsWith('x-') || name === 'cookie' || name === 'te' || name === 'content-length')
+    .filter(([name]) => name.startsWith('x-') || name === 'cookie' || name === 'content-length')
     .sort(([a], [b]) => (a < b ? -1 : 1))
 }
 
@@ -136,8 +136,7 @@ const ASK: fc.Arbitrary<Ask> = fc.record({
       ),
       fc.tuple(fc.constant('x-status'), fc.constantFrom('200', '404', '503')),
       fc.tuple(fc.constant('x-length'), fc.constantFrom('0', '1', '70000')),
-      fc.constant(['x-trailer', '1'] as const),
-      fc.constant(['te', 'trailers'] as const)
+      fc.constant(['x-trailer', '1'] as const)
     ),
     { maxLength: 6 }
   ),
@@ -163,6 +162,9 @@ const NOISE: Readonly<Record<NonNullable<Ask['noise']>, string>> = {
   window: windowUpdateFrame(0, 1000)
 }
 
+/** Without it the gateway keeps trailers to itself. */
+const TRAILERS = ['te', 'trailers'] as const
+
 function send(client: H2Client, id: number, ask: Ask): void {
   const { method, path, body, trailer, padding } = ask
   const length = (body ?? []).reduce((sum, part) => sum + part.length, 0)
@@ -173,7 +175,7 @@ function send(client: H2Client, id: number, ask: Ask): void {
   const fields = ask.fields.filter(
     ([name], i) => name === 'cookie' || ask.fields.findIndex(([one]) => one === name) === i
   )
-  const block = client.block([...requestFields(method, path), ...fields, ...sized])
+  const block = client.block([...requestFields(method, path), ...fields, TRAILERS, ...sized])
   const isOver = body === null
   client.send(head(block, isOver ? END_STREAM : 0, id, ask))
   if (ask.noise !== null) client.send(NOISE[ask.noise])

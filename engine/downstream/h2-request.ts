@@ -58,6 +58,7 @@ export class RequestHead implements FieldSink {
   #cookie: string | null = null
   #length = -1
   #expect = -1
+  #wantsTrailers = false
   #isMalformed = false
   #isOrdinarySeen = false
   #bytes = 0
@@ -76,6 +77,7 @@ export class RequestHead implements FieldSink {
     this.#cookie = null
     this.#length = -1
     this.#expect = -1
+    this.#wantsTrailers = false
     this.#isMalformed = false
     this.#isOrdinarySeen = false
     this.#bytes = 0
@@ -117,7 +119,8 @@ export class RequestHead implements FieldSink {
     } else if (kind === EXPECT) {
       this.#expect = this.block.count
       this.#keep('expect', value)
-    } else if (kind !== HOP && !(kind === TE && value.toLowerCase() === 'trailers')) this.#isMalformed = true
+    } else if (kind === TE && value.toLowerCase() === 'trailers') this.#wantsTrailers = true
+    else if (kind !== HOP) this.#isMalformed = true
   }
 
   #keep(name: string, value: string): void {
@@ -186,6 +189,7 @@ export class RequestHead implements FieldSink {
     const { path, query } = target
     const bytes = Math.max(length, 0)
     const ex = new Exchange(client, method, path, query, authority, this.block, kind, bytes, turnStartedAt)
+    ex.wantsTrailers = this.#wantsTrailers
     if (this.#expect >= 0 && !readExpect(ex, this.#expect, kind, 1)) return refuse('EXPECTATION_FAILED')
     return ex
   }

@@ -109,7 +109,7 @@ for (const sockets of ['handles', 'net'] as const) {
         const got = await client.answer(id)
         deepEqual([got.status, got.body], [status, ''])
       }
-      client.request(7, requestFields('POST', '/'), false)
+      client.request(7, [...requestFields('POST', '/'), ['te', 'trailers']], false)
       client.data(7, 'body')
       client.request(7, [
         ['x-check', '2'],

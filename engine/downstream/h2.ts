@@ -3,7 +3,7 @@
  * they arrived and leave as text, on the same wires as HTTP/1 (docs/design/024-http2.md).
  */
 import type { ClientTls } from '#engine/contract/transport.ts'
-import { safeTrailers } from '#engine/http/status.ts'
+import { safeTrailers } from '#engine/http/trailers.ts'
 import { goawayFrame, pingFrame, resetFrame, SETTINGS_ACK, windowUpdateFrame } from '#engine/http2/frame-writer.ts'
 import { HpackDecoder } from '#engine/http2/hpack-decoder.ts'
 import { HpackEncoder } from '#engine/http2/hpack-encoder.ts'

@@ -2,7 +2,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { it } from 'node:test'
 import { takeFraming } from './fields.ts'
 import { HeaderBlock } from './headers.ts'
-import { safeTrailers } from './status.ts'
+import { safeTrailers } from './trailers.ts'
 
 function blockOf(...fields: string[]): HeaderBlock {
   const block = new HeaderBlock()

@@ -23,6 +23,8 @@ export interface Framing {
   expect: number
   /** Index of the Keep-Alive field, which is dropped, or -1. */
   keepAliveHint: number
+  /** TE has "trailers": the sender reads them. */
+  trailers: boolean
 }
 
 /**
@@ -38,7 +40,10 @@ export function takeFraming(block: HeaderBlock): Framing {
     const start = at[i * 4]!
     switch (at[i * 4 + 1]! - start) {
       case 2:
-        if (sameName(text, start, 'te')) block.drop(i)
+        if (sameName(text, start, 'te')) {
+          if (TRAILERS.test(block.value(i))) result.trailers = true
+          block.drop(i)
+        }
         break
       case 4:
         if (sameName(text, start, 'host')) {
@@ -99,8 +104,12 @@ const result: Framing = {
   wantsUpgrade: false,
   upgrade: -1,
   expect: -1,
-  keepAliveHint: -1
+  keepAliveHint: -1,
+  trailers: false
 }
+
+/** RFC 9110 section 10.1.4. */
+const TRAILERS = /(?:^|,)[ \t]*trailers[ \t]*(?:,|$)/i
 
 /** Further tokens of Connection: names of fields that end here. */
 const named: string[] = []
@@ -117,6 +126,7 @@ function reset(framing: Framing): void {
   framing.upgrade = -1
   framing.expect = -1
   framing.keepAliveHint = -1
+  framing.trailers = false
   if (named.length > 0) named.length = 0
 }
 

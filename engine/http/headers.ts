@@ -17,12 +17,15 @@ export class HeaderBlock {
   count = 0
   /** Headers set after parsing, flat: name, value, name, value. Null until one is set. */
   added: string[] | null = null
+  /** What strip() was asked for; null: nothing. */
+  stripped: string[] | null = null
 
   /** Forgets every header; keeps the table's memory for the next message on the connection. */
   reset(): void {
     this.text = ''
     this.count = 0
     this.added = null
+    this.stripped = null
   }
 
   /** The same headers for a message of their own: what happens to one does not happen to the other. */
@@ -32,6 +35,7 @@ export class HeaderBlock {
     block.at = this.at.slice(0, this.count * SLOTS)
     block.count = this.count
     block.added = this.added === null ? null : this.added.slice()
+    block.stripped = this.stripped === null ? null : this.stripped.slice()
     return block
   }
 
@@ -119,6 +123,21 @@ export class HeaderBlock {
     this.added = kept.length === 0 ? null : kept
   }
 
+  /**
+   * Removes every header called `name` (lower case) for good: nor is it in the trailers (trailers.ts), and what was
+   * received under its other name ("x_role") goes too, which servers that make variables of fields take for it.
+   */
+  strip(name: string): void {
+    this.remove(name)
+    if (this.stripped === null) this.stripped = [name]
+    else this.stripped.push(name)
+    const { at, text, count } = this
+    for (let i = 0; i < count; i++) {
+      const start = at[i * SLOTS]!
+      if (at[i * SLOTS + 1]! - start === name.length && isTwin(text, start, name)) this.drop(i)
+    }
+  }
+
   /** Replaces every header called `name` by one. The value must be free of CR, LF and NUL. */
   set(name: string, value: string): void {
     this.remove(name.toLowerCase())
@@ -165,6 +184,17 @@ export function sameName(text: string, start: number, name: string): boolean {
     let c = text.charCodeAt(start + i)
     if (c >= 65 && c <= 90) c |= 32
     if (c !== name.charCodeAt(i)) return false
+  }
+  return true
+}
+
+/** As sameName, with "_" and "-" the same. */
+export function isTwin(text: string, start: number, name: string): boolean {
+  for (let i = 0; i < name.length; i++) {
+    let c = text.charCodeAt(start + i)
+    if (c >= 65 && c <= 90) c |= 32
+    const other = name.charCodeAt(i)
+    if (c !== other && !((c === 95 || c === 45) && (other === 95 || other === 45))) return false
   }
   return true
 }

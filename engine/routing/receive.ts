@@ -12,6 +12,7 @@ export function receiveRequest(
   if (action !== 'keep' && hasUnderscores(ex.request, action === 'drop') && action === 'reject') {
     return 'HEADER_UNDERSCORE'
   }
+  if (action === 'keep') ex.keepsUnderscores = true
   if (isPlainPath(ex.path)) return null
   const normal = normalPath(ex.path, paths)
   const readings = normal === null ? null : readingsOf(normal.path)

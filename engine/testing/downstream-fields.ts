@@ -97,7 +97,8 @@ export const FIELD_CASES: Record<string, Case> = {
 
   async 'trailers of responses pass'(open) {
     const answer = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 1\r\n\r\n'
-    const { client } = await passOne(open, answer, GET, /\r\n0\r\n[\s\S]*\r\n\r\n$/)
+    const asks = GET.replace('\r\n\r\n', '\r\nTE: trailers\r\n\r\n')
+    const { client } = await passOne(open, answer, asks, /\r\n0\r\n[\s\S]*\r\n\r\n$/)
     assert.match(client, /\r\n0\r\nX-Sum: 1\r\n\r\n$/)
   },
 
@@ -108,7 +109,8 @@ export const FIELD_CASES: Record<string, Case> = {
     })
     const stack = await open({ upstream: server.port })
     const client = await rawClient(stack.port)
-    client.send('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nX-Sum: 1\r\n\r\n')
+    const head = 'POST / HTTP/1.1\r\nHost: a\r\nTE: trailers\r\nTransfer-Encoding: chunked\r\n\r\n'
+    client.send(`${head}2\r\nhi\r\n0\r\nX-Sum: 1\r\n\r\n`)
     await client.until('ok')
     client.close()
   },

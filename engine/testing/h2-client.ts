@@ -63,14 +63,15 @@ export class H2Client implements FrameHandler {
 
   block(fields: readonly (readonly [string, string])[]): string {
     let block = this.encoder.begin()
-    for (const [name, value] of fields) block += this.encoder.field(name, value)
+    // The encoder is that of the gateway, which has no "te" of its own.
+    for (const [name, value] of fields) block += name === 'te' ? literal(name, value) : this.encoder.field(name, value)
     return block
   }
 
   /** Likewise, exactly as they are: names in any case, and twice. */
   requestRaw(id: number, fields: readonly (readonly [string, string])[], endStream = true): void {
     let block = ''
-    for (const [name, value] of fields) block += `\0${lengthOf(name)}${name}${lengthOf(value)}${value}`
+    for (const [name, value] of fields) block += literal(name, value)
     this.send(headersFrame(block, endStream ? END_STREAM : 0, id, 16_384))
   }
 
@@ -184,6 +185,11 @@ export class H2Client implements FrameHandler {
   onStreamError(): number {
     return 0
   }
+}
+
+/** RFC 7541 section 6.2.2. */
+function literal(name: string, value: string): string {
+  return `\0${lengthOf(name)}${name}${lengthOf(value)}${value}`
 }
 
 export function requestFields(method: string, path: string): [string, string][] {

@@ -64,7 +64,7 @@ for (const sockets of ['handles', 'net'] as const) {
         {},
         async (stack, { seen }) => {
           const request =
-            'POST / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n' +
+            'POST / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\nTE: trailers\r\nTransfer-Encoding: chunked\r\n\r\n' +
             '5\r\nhello\r\n0\r\nX-Check: 2\r\nAuthorization: no\r\n\r\n'
           const answer = await exchangeRaw(stack.port, request)
           deepEqual(statuses(answer), [103, 200])

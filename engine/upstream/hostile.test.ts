@@ -217,7 +217,8 @@ for (const sockets of ['handles', 'net'] as const) {
       const answer =
         'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-Sum: 1\r\nSet-Cookie: a=b\r\nEmpty:\r\n\r\n'
       await withStack(await startScript(answer), {}, async (stack) => {
-        match(await exchangeRaw(stack.port, GET), /\r\n2\r\nok\r\n0\r\nX-Sum: 1\r\nEmpty: \r\n\r\n$/)
+        const asks = GET.replace('\r\n\r\n', '\r\nTE: trailers\r\n\r\n')
+        match(await exchangeRaw(stack.port, asks), /\r\n2\r\nok\r\n0\r\nX-Sum: 1\r\nEmpty: \r\n\r\n$/)
       })
     })
 

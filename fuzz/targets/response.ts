@@ -4,7 +4,7 @@ import { takeFraming } from '#engine/http/fields.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { RESPONSE } from '#engine/http/llhttp.ts'
 import { HEAD_NO_BODY, HEAD_OK, HEAD_REFUSED, type Parser } from '#engine/http/llhttp-parser.ts'
-import { safeTrailers } from '#engine/http/status.ts'
+import { safeTrailers } from '#engine/http/trailers.ts'
 import { checkLines, feedEveryWay, INPUT_BYTES_MAX } from '#engine/testing/messages.ts'
 
 export const name = 'response'

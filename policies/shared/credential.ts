@@ -100,11 +100,10 @@ function inHeader(name: string, prefix: string): Credential {
       const { request } = ex
       const i = request.find(name, 0)
       const value = i >= 0 ? request.value(i) : request.get(name)!
-      if (i >= 0) request.drop(i)
-      if (request.added !== null) request.remove(name)
+      request.strip(name)
       keep(ex, name, value)
     },
-    hide: (ex) => ex.request.remove(name)
+    hide: (ex) => ex.request.strip(name)
   }
 }
 

@@ -139,10 +139,10 @@ function edit(block: HeaderBlock, { add, set, remove }: Edits): void {
   for (let i = 0; i < add.length; i++) block.append(add[i]!.name, add[i]!.value)
   for (let i = 0; i < set.length; i++) {
     const { lower, name, value } = set[i]!
-    block.remove(lower)
+    block.strip(lower)
     block.append(name, value)
   }
-  for (let i = 0; i < remove.length; i++) block.remove(remove[i]!)
+  for (let i = 0; i < remove.length; i++) block.strip(remove[i]!)
 }
 
 export const headerModifiers: Policy = {

@@ -192,7 +192,7 @@ function transform(ex: Exchange, block: HeaderBlock, steps: Steps): void {
     const step = fields[i]!
     if (!writeField(ex, block, step, step.value.run(ex) as Value)) failed()
   }
-  for (let i = 0; i < remove.length; i++) block.remove(remove[i]!)
+  for (let i = 0; i < remove.length; i++) block.strip(remove[i]!)
   if (body !== null && !writeBody(ex, replaceBody, body.run(ex) as Value)) failed()
 }
 
@@ -211,7 +211,7 @@ async function transformLater(
     if (blockOf(ex) !== block) return
     if (!writeField(ex, block, step, value)) failed()
   }
-  for (const name of remove) block.remove(name)
+  for (const name of remove) block.strip(name)
   if (body === null) return
   const value = await body.run(ex)
   if (blockOf(ex) === block && !writeBody(ex, replaceBody, value)) failed()
@@ -233,7 +233,7 @@ function writeField(ex: Exchange, block: HeaderBlock, step: Step, given: Value):
   const value = fieldText(given)
   if (value === null) return false
   if (step.pseudo !== null) return step.pseudo(ex, value)
-  if (step.replaces) block.remove(step.lower)
+  if (step.replaces) block.strip(step.lower)
   block.append(step.name, value)
   return true
 }

@@ -108,10 +108,10 @@ export function removeKeys(
   { keyParameter }: Provider,
   stays: 'passthrough' | 'client' | 'nothing' = 'nothing'
 ): void {
-  for (const name of KEY_FIELDS) ex.request.remove(name)
-  for (const name of SIGNATURE_FIELDS) ex.request.remove(name)
-  for (const name of OTHER_KEYS) ex.request.remove(name)
-  if (stays === 'nothing') for (const name of ACCOUNT_FIELDS) ex.request.remove(name)
+  for (const name of KEY_FIELDS) ex.request.strip(name)
+  for (const name of SIGNATURE_FIELDS) ex.request.strip(name)
+  for (const name of OTHER_KEYS) ex.request.strip(name)
+  if (stays === 'nothing') for (const name of ACCOUNT_FIELDS) ex.request.strip(name)
   // Cookies are between the client and this gateway.
   if (stays !== 'passthrough') ex.request.remove('cookie')
   if (keyParameter !== undefined) ex.query = without(ex.query, [keyParameter])

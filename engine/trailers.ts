@@ -1,0 +1,31 @@
+/**
+ * Trailers on their way (RFC 9110 section 6.5): they pass to those who asked for them, or speak gRPC, and never with
+ * what a policy has taken out of the head.
+ */
+import type { Exchange } from './contract/exchange.ts'
+import { isGrpc, isGrpcType } from './http/grpc.ts'
+import type { HeaderBlock } from './http/headers.ts'
+import { keptTrailers } from './http/trailers.ts'
+
+/** Those of the request that go to a backend: without what policies have taken or set, and names with "_". */
+export function requestTrailers(ex: Exchange, lines: string): string {
+  if (lines === '') return ''
+  if (!ex.wantsTrailers && !isGrpc(ex.method, ex.request)) return ''
+  const left = withoutStripped(ex.request, lines)
+  return ex.keepsUnderscores ? left : keptTrailers(left, (_, line) => !line.slice(0, line.indexOf(':')).includes('_'))
+}
+
+/** Those of the answer that go to the client. */
+export function responseTrailers(ex: Exchange, lines: string): string {
+  const { response } = ex
+  if (lines === '' || response === null) return ''
+  const type = response.get('content-type')
+  const isCall = isGrpc(ex.method, ex.request) || (type !== undefined && isGrpcType(type))
+  return ex.wantsTrailers || isCall ? withoutStripped(response, lines) : ''
+}
+
+function withoutStripped({ stripped }: HeaderBlock, lines: string): string {
+  if (stripped === null) return lines
+  const names = new Set(stripped.map((name) => name.replaceAll('_', '-')))
+  return keptTrailers(lines, (name) => !names.has(name))
+}
