@@ -34,6 +34,7 @@ const LOOSE_FILES: Readonly<Record<string, string>> = {
   'engine/mirrors.ts': 'lifecycle',
   'engine/in-process.ts': 'lifecycle',
   'engine/splice.ts': 'lifecycle',
+  'engine/trailers.ts': 'lifecycle',
   'engine/timeouts.ts': 'lifecycle'
 }
 
