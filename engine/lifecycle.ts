@@ -1,7 +1,6 @@
 /**
- * The life of one request, step by step: REQUEST hooks, SERVE, RESPONSE hooks, RECORD.
+ * The life of one request, step by step: REQUEST hooks, SERVE, RESPONSE hooks, RECORD (docs/life-of-a-request.md).
  * Transports call in with what happened on their side; nothing here knows a protocol or a policy.
- * docs/life-of-a-request.md tells the same story in words.
  */
 import { performance } from 'node:perf_hooks'
 import { ERRORS, type ErrorCode } from './contract/errors.ts'
