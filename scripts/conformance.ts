@@ -12,6 +12,9 @@
  *
  * `npm run conformance -- mcp-login`: logins at a real Keycloak (scripts/mcp/login). Exit code 1: one of them fails.
  *
+ * `npm run conformance -- mcp-clients`: the official MCP clients through three workers (mcp/clients.ts). Prints a line
+ * for each, and what failed. Exit code 1: something did.
+ *
  * `npm run conformance -- h2`: h2spec, which has to be installed, against HTTP/2 on clear text. Prints its summary,
  * with `--misses` what failed. Exit code 1: not all of it passes.
  *
@@ -23,6 +26,7 @@
 import { printCel, runCel } from '#engine/cel/testing/conformance.ts'
 import { runH2Spec } from './h2spec.ts'
 import { printClients, runClients } from './llm-clients/conformance.ts'
+import { printMcpClients, runMcpClients } from './mcp/clients.ts'
 import { type Comparison, isWorse, printMcp, REVISIONS, runMcp } from './mcp/conformance.ts'
 import { runAuth } from './mcp/conformance-auth.ts'
 
@@ -48,6 +52,10 @@ if (suite === 'cel') {
 } else if (suite === 'mcp-login') {
   const { runLogin } = await import('./mcp/login/run.ts')
   if (!(await runLogin(console.log))) process.exitCode = 1
+} else if (suite === 'mcp-clients') {
+  const runs = await runMcpClients()
+  for (const line of printMcpClients(runs)) console.log(line)
+  process.exit(runs.every(({ tried }) => tried.every(({ why }) => why === null)) ? 0 : 1)
 } else if (suite === 'h2') {
   const report = await runH2Spec()
   console.log(`h2: ${report.summary}`)
@@ -59,6 +67,8 @@ if (suite === 'cel') {
   for (const line of printClients(cases, withMisses)) console.log(line)
   process.exit(cases.some(({ why }) => why !== null) ? 1 : 0)
 } else {
-  console.error(`conformance: the suites are: cel, h2, llm-clients, mcp (with ${REVISIONS.join(' or ')}, or both)`)
+  console.error(
+    `conformance: the suites are: cel, h2, llm-clients, mcp (${REVISIONS.join(' or ')}, or both), mcp-clients, mcp-login, openapi`
+  )
   process.exitCode = 2
 }

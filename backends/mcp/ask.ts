@@ -4,6 +4,7 @@
  */
 import { performance } from 'node:perf_hooks'
 import type { HeaderBlock } from '#engine/http/headers.ts'
+import type { Healed } from './healers.ts'
 import type { News } from './lists/news.ts'
 import { factsOf } from './merge.ts'
 import { isKept, type Peers } from './peers.ts'
@@ -28,6 +29,8 @@ export interface Asking {
   readonly news: News
   /** Whether it is worth asking; null: it is asked. */
   readonly rest: TargetRest | null
+  /** Has another worker begin the session anew, where that is its; false: it is this one's (Healers.elsewhere). */
+  readonly heal: (used: string | null | undefined, done: (outcome: Healed | LinkFailure | null) => void) => boolean
 }
 
 export interface Begun {
@@ -151,6 +154,26 @@ export function restore(asking: Asking, done: (failure: LinkFailure | null) => v
     for (const one of all) one(failure)
   }
   session.drop(target)
+  const isElsewhere = asking.heal(session.seats.get(target.name)?.upstream, (outcome) => {
+    if (outcome === null) restoreHere(asking, tell)
+    else if ('kind' in outcome) tell(outcome)
+    else {
+      session.seats.set(target.name, { ...outcome })
+      forgetLists(asking)
+      tell(null)
+    }
+  })
+  if (!isElsewhere) restoreHere(asking, tell)
+}
+
+/** What was believed as long as the old session's streams told of changes. */
+function forgetLists({ session, target, news }: Asking): void {
+  session.deafen(target.name)
+  news.unheard(session, target.name)
+}
+
+function restoreHere(asking: Asking, tell: (failure: LinkFailure | null) => void): void {
+  const { session, target } = asking
   const { info, capabilities } = session.client
   const params = { protocolVersion: session.version, capabilities, clientInfo: info }
   begin(asking, session.key, params, (begun, failure) => {
@@ -161,8 +184,7 @@ export function restore(asking: Asking, done: (failure: LinkFailure | null) => v
     const { link, facts } = begun
     session.seats.set(target.name, { upstream: link.upstreamSession, version: facts.protocolVersion })
     session.learn(target.name, facts.capabilities)
-    session.deafen(target.name)
-    asking.news.unheard(session, target.name)
+    forgetLists(asking)
     if (isKept(target)) session.keep(target, link)
     // What the client said long ago. A target that does not take it will refuse the call that follows.
     void link.send({ jsonrpc: '2.0', method: 'notifications/initialized' }).then(() => tell(null))

@@ -5,10 +5,12 @@ import type { McpItem } from '#engine/contract/mcp-use.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { addRules } from '#engine/ir/mcp-rules.ts'
 import type { McpBackend, McpTarget } from '#engine/ir/snapshot.ts'
-import type { Asking } from './ask.ts'
+import { type Asking, restore } from './ask.ts'
+import type { Healing } from './bridge/bus.ts'
 import { workerState } from './bridge/era-target.ts'
 import { passesTokens } from './challenge.ts'
 import { Pulse } from './downstream/pulse.ts'
+import type { Heal } from './healers.ts'
 import { News } from './lists/news.ts'
 import { Composed } from './lists/show.ts'
 import { Names } from './names.ts'
@@ -59,6 +61,9 @@ export class Core {
     // With a key of the configuration another replica may have it in use, and the servers keep it for that one.
     const isOurs = backend.session.key === null
     this.sessions.onIdle = (session) => (isOurs ? this.close(session, new HeaderBlock()) : this.sessions.end(session))
+    workerState(context.place).healers.serve(context.name, (healing, headers, done) =>
+      this.#heal(healing, headers, done)
+    )
     this.#gates = new Map(
       backend.targets.map(({ name, authorization }) => {
         const rules = addRules(backend.authorization, authorization)
@@ -113,7 +118,27 @@ export class Core {
     const isOver = () => sessions.isOver(session)
     const rest = timeoutMs === 0 ? null : this.restOf(target)
     const { targetTimeoutMs: beginMs } = this.backend
-    return { peers, session, target, headers, timeoutMs, beginMs, isOver, news, rest }
+    const { name: backend, place } = this.context
+    const { healers } = workerState(place)
+    const heal: Asking['heal'] = (used, done) => {
+      const { id, key, caller } = session
+      if (id === null || target.kind !== 'http') return false
+      return healers.elsewhere(key, { backend, target: target.name, id, caller, used }, headers, done)
+    }
+    return { peers, session, target, headers, timeoutMs, beginMs, isOver, news, rest, heal }
+  }
+
+  /** For another worker: what this one has begun anew already, or begins now. */
+  #heal({ target, id, caller, used }: Healing, headers: HeaderBlock, done: Parameters<Heal>[2]): void {
+    const session = this.names.targets.has(target) ? this.sessions.find(id, caller, performance.now()) : null
+    const seat = session?.seats.get(target)
+    if (session === null) done({ kind: 'expired', status: null, message: 'the session is over' })
+    else if (seat !== undefined && seat.upstream !== used) done(seat)
+    else {
+      restore(this.asking(session, this.peers.get(target), headers, 0), (failure) =>
+        done(failure ?? session.seats.get(target)!)
+      )
+    }
   }
 
   /** Tells every target of the session that it is over. */

@@ -41,9 +41,11 @@ describe('three workers, and a connection for each request', () => {
   const closing: (() => void)[] = []
   let program: RunningProgram
   let url: string
+  let forget: () => void
 
   before(async () => {
     const [http, sse] = [await serveNotes('http'), await serveNotes('sse')]
+    forget = http.forget
     for (const { http: server } of [http, sse])
       closing.push(() => {
         server.closeAllConnections()
@@ -157,4 +159,22 @@ describe('three workers, and a connection for each request', () => {
       equal(saidBy(await other.callTool({ name: `${kind}_list` })), '')
     })
   }
+
+  it('a session that its server has forgotten is begun anew once, for all workers', async (t) => {
+    const client = await stateful(t)
+    const add = async (): Promise<string> =>
+      saidBy(await client.callTool({ name: 'http_add', arguments: { text: 'x' } }))
+    for (let round = 0; round < 2; round++) {
+      const said: string[] = []
+      for (let i = 0; i < TIMES; i++) said.push(await add())
+      deepEqual(
+        said,
+        said.map((_, i) => `note ${i + 1}`)
+      )
+      forget()
+      const all = await Promise.all(Array.from({ length: TIMES }, add))
+      deepEqual(new Set(all), new Set(all.map((_, i) => `note ${i + 1}`)))
+      forget()
+    }
+  })
 })

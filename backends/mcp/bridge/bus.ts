@@ -12,6 +12,13 @@ import type { LinkFailure } from '#backends/mcp/target.ts'
 export type Word =
   | ({ readonly kind: 'resume'; readonly to: string; readonly from: string; readonly turn: string } & Resumption)
   | ({ readonly kind: 'ask'; readonly to: string; readonly from: string; readonly turn: string } & Errand)
+  | ({
+      readonly kind: 'heal'
+      readonly to: string
+      readonly from: string
+      readonly turn: string
+      readonly fields: readonly string[]
+    } & Healing)
   | { readonly kind: 'dismiss'; readonly to: string; readonly turn: string }
   | { readonly kind: 'turn'; readonly to: string; readonly turn: string; readonly event: TurnEvent }
   | { readonly kind: 'response'; readonly key: string; readonly response: RpcResponse }
@@ -31,6 +38,17 @@ export interface Errand {
   readonly fields: readonly string[]
   readonly message: RpcRequest
   readonly timeoutMs: number
+}
+
+/** A session of a client with a target that has forgotten it. */
+export interface Healing {
+  readonly backend: string
+  readonly target: string
+  /** As the client has it, and whose it is. */
+  readonly id: string
+  readonly caller: string
+  /** What the target has forgotten; undefined: nothing was begun with it. */
+  readonly used: string | null | undefined
 }
 
 /** A retry for a call that waits elsewhere. */

@@ -3,6 +3,7 @@
  * (docs/design/021-mcp-eras.md). What is of the same era on both sides goes through untouched.
  */
 
+import { Healers } from '#backends/mcp/healers.ts'
 import { BRIDGED, STATELESS } from '#backends/mcp/protocol/revisions.ts'
 import { Rests } from '#backends/mcp/rest.ts'
 import type { RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/rpc.ts'
@@ -26,12 +27,14 @@ export interface BridgeState {
   readonly states: SessionStates
   readonly errands: Errands
   readonly rests: Rests
+  readonly healers: Healers
 }
 
 export function bridgeState(bus: Bus): BridgeState {
   const turns = new Turns(bus)
   const errands = new Errands(bus, turns)
-  return { bus, held: new HeldCalls(bus, turns), states: new SessionStates(bus), errands, rests: new Rests(bus) }
+  const kept = { held: new HeldCalls(bus, turns), states: new SessionStates(bus), rests: new Rests(bus) }
+  return { bus, ...kept, errands, healers: new Healers(bus, turns) }
 }
 
 let state: BridgeState | null = null

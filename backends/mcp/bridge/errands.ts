@@ -54,12 +54,14 @@ export class Errands {
   }
 }
 
-function headersOf(fields: readonly string[]): HeaderBlock {
+/** The other way round. */
+export function headersOf(fields: readonly string[]): HeaderBlock {
   const headers = new HeaderBlock()
   for (let i = 0; i + 1 < fields.length; i += 2) headers.append(fields[i]!, fields[i + 1]!)
   return headers
 }
 
+/** Flat, name and value by turns: what goes from thread to thread. */
 export function fieldsOf(headers: HeaderBlock): string[] {
   const fields: string[] = []
   headers.forEach((name, value) => void fields.push(name, value))

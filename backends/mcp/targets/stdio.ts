@@ -3,6 +3,7 @@
  * processes (engine/workers/children); here a session's conversation is put into its terms.
  */
 
+import { fieldsOf } from '#backends/mcp/bridge/errands.ts'
 import type { JsonValue, RpcMessage, RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/rpc.ts'
 import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/target.ts'
 import type { ChildFailure, ChildLink, Children, ChildSpec } from '#engine/contract/children.ts'
@@ -25,13 +26,6 @@ export function lineTarget(kind: 'stdio' | 'sse', spec: ChildSpec, children: Chi
       return new LineLink(spec, children.open(sessionKey, spec, upstreamSession), fields)
     }
   }
-}
-
-/** Flat, name and value by turns: they go from thread to thread. */
-function fieldsOf(headers: HeaderBlock): string[] {
-  const fields: string[] = []
-  headers.forEach((name, value) => void fields.push(name, value))
-  return fields
 }
 
 class LineLink implements Link {

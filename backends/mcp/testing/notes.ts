@@ -72,6 +72,8 @@ export function notes(): McpServer {
 interface Connected {
   readonly http: Server
   readonly port: number
+  /** Forgets every session, as a restart does; over HTTP. */
+  forget(): void
 }
 
 type Answer = (
@@ -81,19 +83,19 @@ type Answer = (
 
 /** Over streamable HTTP at /mcp, or as before 2025-03-26 at /sse. */
 export async function serveNotes(kind: 'http' | 'sse'): Promise<Connected> {
-  const answer = kind === 'http' ? overHttp() : overSse()
+  const sessions = new Map<string, StreamableHTTPServerTransport>()
+  const answer = kind === 'http' ? overHttp(sessions) : overSse()
   const http = createServer((request, response) => {
     void answer(request, response).catch(() => response.destroy())
   })
   await once(http.listen(0, '127.0.0.1'), 'listening')
-  return { http, port: (http.address() as AddressInfo).port }
+  return { http, port: (http.address() as AddressInfo).port, forget: () => sessions.clear() }
 }
 
 // The SDK's own types do not agree under exactOptionalPropertyTypes.
 type Wire = Parameters<McpServer['connect']>[0]
 
-function overHttp(): Answer {
-  const sessions = new Map<string, StreamableHTTPServerTransport>()
+function overHttp(sessions: Map<string, StreamableHTTPServerTransport>): Answer {
   return async (request, response) => {
     const id = request.headers['mcp-session-id']
     let transport = typeof id === 'string' ? sessions.get(id) : undefined
