@@ -189,7 +189,7 @@ function messageAt(parts: readonly Part[], i: number, mark: Json): readonly Part
 }
 
 function writePart(
-  part: Part,
+  given: Part,
   at: string,
   status: string,
   asked: Asked,
@@ -197,6 +197,9 @@ function writePart(
   extras: Extras,
   losses: Losses
 ): void {
+  // Clients parse the arguments: no text is no JSON.
+  const isBare = given.kind === 'toolCall' && given.arguments === '' && status === 'completed'
+  const part: Part = isBare ? { ...given, arguments: '{}' } : given
   const item = answerItem(part, `output[${items.length}]`, status, asked, items.length, extras)
   if (item === null) {
     losses.add(at)

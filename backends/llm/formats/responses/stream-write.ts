@@ -168,10 +168,13 @@ class Writer implements StreamWriter {
   #close(status: string): string {
     const open = this.#open
     if (open === null) return ''
+    // Clients parse the arguments: no text is no JSON.
+    const isBare = open.part.kind === 'toolCall' && open.text === '' && status === 'completed'
+    const bare = isBare ? this.#delta('{}', null) : ''
     this.#open = null
     const place = { item_id: open.id, output_index: this.#items.length }
     if (open.part.kind === 'thinking') return this.#closeThinking(open)
-    if (open.part.kind === 'toolCall') return this.#closeCall(open, open.part, place, status)
+    if (open.part.kind === 'toolCall') return bare + this.#closeCall(open, open.part, place, status)
     const { text } = open
     const part = outputContent({ ...open.part, text }, '', open.logprobs, NONE)
     const within = { ...place, content_index: 0 }
