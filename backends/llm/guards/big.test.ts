@@ -74,7 +74,11 @@ test('rules that follow one another are one job', async () => {
     }
   }
   const run = runIn({ offload } as Parameters<typeof runIn>[0])
-  const shape = { kind: 'json', reach: { texts: ['messages'], declared: [], hasNames: true }, role: 'user' } as const
+  const shape = {
+    kind: 'json',
+    reach: { texts: ['messages'], declared: [], hasNames: true, isAsked: true },
+    role: 'user'
+  } as const
   const step = { kind: 'search', guards: [] } as const
   for (const length of [INLINE_BYTES_MAX, INLINE_BYTES_MAX + 1]) {
     await run({ bytes: Buffer.from('{}'.padEnd(length)), shape, step })

@@ -43,7 +43,7 @@ const DECLARED: readonly (readonly [string, object, Declare])[] = [
       },
       prediction: { type: 'content', content: said },
       user: SSN,
-      metadata: { a: SSN }
+      metadata: { a: said, user_id: SSN }
     })
   ],
   [

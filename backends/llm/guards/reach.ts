@@ -1,7 +1,7 @@
 /**
  * Everything of a request that reaches a model as text, and of an answer that a client reads: by the request bodies of
- * the API references of the formats. What is not here says how to answer (temperature, limits, stop words), is for
- * the provider alone (metadata, cache keys, users, safety ids), or is a name that has to be one of the names here.
+ * the API references of the formats. What else is in a request is looked through for strings of which nobody knows that
+ * they are none (engine/kit/scan/unknown.ts).
  */
 import type { FormatName } from '#backends/llm/conversation.ts'
 import type { AiRouteType } from '#engine/ir/snapshot.ts'
@@ -21,17 +21,20 @@ export const ASKED: { readonly [format in FormatName]: Reach } = {
       ...['json_schema', 'schema', 'structures', 'format'].map((name) => `response_format.${name}`),
       ...['guided_json', 'structured_outputs', 'json_schema']
     ],
-    hasNames: true
+    hasNames: true,
+    isAsked: true
   },
   messages: {
     texts: ['system', 'messages', 'context_management', 'compaction'],
     declared: ['tools', 'output_config.format.schema', 'output_format.schema'],
-    hasNames: true
+    hasNames: true,
+    isAsked: true
   },
   responses: {
     texts: ['instructions', 'input', 'prompt'],
     declared: ['tools', 'text.format'],
-    hasNames: true
+    hasNames: true,
+    isAsked: true
   },
   gemini: {
     texts: ['systemInstruction', 'system_instruction', 'contents'],
@@ -43,16 +46,18 @@ export const ASKED: { readonly [format in FormatName]: Reach } = {
         )
       )
     ],
-    hasNames: true
+    hasNames: true,
+    isAsked: true
   },
   converse: {
     texts: ['system', 'messages'],
     declared: ['toolConfig.tools'],
-    hasNames: true
+    hasNames: true,
+    isAsked: true
   }
 }
 
-const answered = (...texts: string[]): Reach => ({ texts, declared: [], hasNames: false })
+const answered = (...texts: string[]): Reach => ({ texts, declared: [], hasNames: false, isAsked: false })
 
 /** Of what a provider answers. A name in it is one that the request has declared. */
 export const ANSWERED: { readonly [format in FormatName]: Reach } = {
@@ -68,25 +73,26 @@ export const ANSWERED: { readonly [format in FormatName]: Reach } = {
 const OTHERS: { readonly [type in AiRouteType]?: { readonly [format in FormatName]?: Reach } | null } = {
   Passthrough: null,
   Realtime: null,
-  Models: {},
+  Models: null,
   AnthropicTokenCount: { messages: ASKED.messages },
   GeminiTokenCount: { gemini: below(ASKED.gemini, ['generateContentRequest', 'generate_content_request']) },
   Embeddings: {
-    completions: { texts: ['input'], declared: [], hasNames: false },
-    gemini: { texts: ['content', 'title', 'requests'], declared: [], hasNames: false }
+    completions: { texts: ['input', 'messages', 'inputs'], declared: [], hasNames: true, isAsked: true },
+    gemini: { texts: ['content', 'title', 'requests'], declared: [], hasNames: true, isAsked: true }
   }
 }
 
 /** The same there, and below the fields `names`. */
-function below({ texts, declared, hasNames }: Reach, names: readonly string[]): Reach {
+function below({ texts, declared, hasNames, isAsked }: Reach, names: readonly string[]): Reach {
   const both = (paths: readonly string[]) =>
     ['', ...names.map((name) => `${name}.`)].flatMap((at) => paths.map((path) => at + path))
-  return { texts: both(texts), declared: both(declared), hasNames }
+  return { texts: both(texts), declared: both(declared), hasNames, isAsked }
 }
 
 /** 'nothing': there is nothing in it; 'unknown': guards would see nothing of it. */
 export function reachOf(type: AiRouteType, client: FormatName): Reach | 'nothing' | 'unknown' {
   const other = OTHERS[type]
   if (other === undefined) return ASKED[client]
-  return other === null ? 'unknown' : (other[client] ?? 'nothing')
+  if (type === 'Models') return 'nothing'
+  return other?.[client] ?? 'unknown'
 }

@@ -17,7 +17,7 @@ const CASES: [string, object, (text: string, mail: string, value: object) => Bod
     { openai: {} },
     (text, mail, value) => ({
       model: 'm',
-      unknown: { deep: [1, SSN] },
+      unknown: { deep: [1, text] },
       user: SSN,
       messages: [
         { role: 'system', content: text, name: 'ann' },

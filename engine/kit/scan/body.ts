@@ -8,6 +8,7 @@ import type { Rule } from './live.ts'
 import { type RuleSet, rulesOf } from './rules.ts'
 import { findsIn, maskSlots } from './search.ts'
 import { BESIDE, isObject, stripLogprobs, textsAndNamesOf } from './texts.ts'
+import { tokensIn, unknownTexts } from './unknown.ts'
 
 /** Where in a body there is something to look at. */
 export interface Reach {
@@ -17,6 +18,8 @@ export interface Reach {
   readonly declared: readonly string[]
   /** Names beside the texts (of tools that are called, of who speaks) are looked at. */
   readonly hasNames: boolean
+  /** A request: what nobody knows of it is looked at, too. */
+  readonly isAsked: boolean
 }
 
 export interface Search {
@@ -68,6 +71,8 @@ export function scanBody({ bytes, reach, role, step }: BodyScan): ScanResult {
   if (!isObject(body)) return { ...NOTHING, problem: 'the body is no JSON object' }
   if (hasTwins(json, body)) return { ...NOTHING, problem: 'a field of the body comes twice' }
   if (hasVariants(body, reach)) return { ...NOTHING, problem: 'a field of the body is written in another case' }
+  const tokens = reach.isAsked ? tokensIn(body) : null
+  if (tokens !== null) return { ...NOTHING, problem: `guards cannot read the tokens in ${tokens}: send text` }
   if (step.kind === 'search') return search(body, reach, role, step.searches)
   const { slots, declared } = look(body, reach, role)
   if (step.kind === 'tell') {
@@ -77,8 +82,9 @@ export function scanBody({ bytes, reach, role, step }: BodyScan): ScanResult {
   return replace(body, [...slots, ...declared.map(asJson)], step.texts)
 }
 
-function look(body: object, { texts, declared, hasNames }: Reach, role: string) {
-  const { slots, names } = textsAndNamesOf(body, texts, role)
+function look(body: object, { texts, declared, hasNames, isAsked }: Reach, role: string) {
+  const { slots: known, names } = textsAndNamesOf(body, texts, role)
+  const slots = isAsked ? [...known, ...unknownTexts(body, [...texts, ...declared], role)] : known
   return { slots, names: hasNames ? names : [], declared: declaredIn(body, declared) }
 }
 

@@ -1,0 +1,50 @@
+/** What nobody knows of a request, and a provider may read, is looked through; what cannot be is refused. */
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { test } from 'node:test'
+import { CHAT, chat, regex, SSN, stand } from './guards.fixture.ts'
+
+/** Beside and below what is known; of providers and servers, and of nobody. */
+const unknown = (said: string) => ({
+  extra_body: { instruction: said, name: said, deep: [[{ note: said }]] },
+  metadata: { note: said, user_id: SSN },
+  stop: [said],
+  provider_section: { system: said, url: `https://x/${SSN}`, api_key: SSN },
+  response_format: { type: 'text', hint: said },
+  mcp_servers: [{ type: 'url', url: `https://x/${SSN}`, authorization_token: SSN }],
+  user: SSN
+})
+
+test('members that nobody knows are masked, ids and credentials stay', async (t) => {
+  const { models, ask } = await stand(t, { request: [regex()] })
+  await ask(CHAT, chat('hi', unknown(`Of ${SSN}`)))
+  deepEqual(models.asked.at(-1)!.body, chat('hi', unknown('Of <SSN>')))
+  const closed = await stand(t, { request: [regex({ action: 'Reject' })] })
+  equal((await closed.ask(CHAT, chat('hi', { labels: { a: SSN } }))).status, 403)
+})
+
+test('so are all texts of embeddings, whatever field they are in', async (t) => {
+  const { models, ask } = await stand(t, { request: [regex()] }, { openai: {} }, {}, { '/embeddings': 'Embeddings' })
+  const body = (said: string) => ({
+    model: 'm',
+    input: [said, 'b'],
+    messages: [{ role: 'user', content: [{ type: 'text', text: said }] }],
+    texts: [said],
+    encoding_format: 'float'
+  })
+  await ask('/v1/embeddings', body(`Of ${SSN}`))
+  deepEqual(models.asked.at(-1)!.body, body('Of <SSN>'))
+})
+
+test('tokens are refused by name: nobody can read them', async (t) => {
+  const { models, ask } = await stand(t, { request: [regex()] }, { openai: {} }, {}, { '/embeddings': 'Embeddings' })
+  for (const [path, body] of [
+    ['/v1/embeddings', { model: 'm', input: [1, 2, 3] }],
+    ['/v1/embeddings', { model: 'm', input: [[1, 2], [3]] }],
+    [CHAT, chat('hi', { prompt: [1, 2] })]
+  ] as const) {
+    const answer = await ask(path, body)
+    equal(answer.status, 400)
+    ok(/guards cannot read the tokens in (?:input|prompt)/.test(await answer.text()))
+  }
+  equal(models.asked.length, 0)
+})
