@@ -7,7 +7,6 @@ import { fieldsOf } from '#backends/mcp/bridge/errands.ts'
 import type { JsonValue, RpcMessage, RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/rpc.ts'
 import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/target.ts'
 import type { ChildFailure, ChildLink, Children, ChildSpec } from '#engine/contract/children.ts'
-import type { HeaderBlock } from '#engine/http/headers.ts'
 import { isObject, tokenOf } from './meta.ts'
 
 const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId'
