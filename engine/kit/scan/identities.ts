@@ -4,6 +4,8 @@ import { luhn } from './cards.ts'
 import { GAP, type Numbers } from './numbers.ts'
 
 const DIGITS = 9
+/** The first part of an address of four. */
+const ADDRESS = /[0-9]\.$/
 
 /** Social Security Administration, "Social Security number randomization": what is never assigned. */
 function isSsn(digits: string): boolean {
@@ -30,6 +32,7 @@ function nineAt(numbers: Numbers, i: number, first: number, second: number, is: 
   if (count !== DIGITS || !isEven(marks) || !is(numbers.row(i, end))) return 0
   const isBare = marks.first === 0
   const before = numbers.before(numbers.starts[i]!)
+  if (markOf(marks.first) === GAP.dot && ADDRESS.test(before)) return 0
   const strength = isBare ? 'weak' : 'strong'
   // A fraction, or the next part of an address.
   if (numbers.hasFraction(end - 1) && (isBare || markOf(marks.first) === GAP.dot)) return 0

@@ -19,6 +19,8 @@ interface Plan {
   readonly digits: RegExp
   /** Before its last group. */
   readonly needsHyphen?: boolean
+  /** In other plans that is an address (43.169.69.90). */
+  readonly mayBeDotted?: boolean
 }
 
 const NANP = /^[2-9][0-9]{2}[2-9]/
@@ -31,8 +33,8 @@ const OFFICE = /^[2-9]/
  */
 const PLANS: readonly Plan[] = [
   // North American Numbering Plan: area code and exchange begin with 2 to 9.
-  { sizes: '3-3-4 3-7 6-4 10', digits: NANP },
-  { sizes: '1-3-3-4 1-3-7 1-10 1-6-4 4-3-4 4-7 11', digits: NANP_1 },
+  { sizes: '3-3-4 3-7 10', digits: NANP, mayBeDotted: true },
+  { sizes: '1-3-3-4 1-3-7 1-10 4-3-4 4-7 11', digits: NANP_1, mayBeDotted: true },
   // China: mobile.
   { sizes: '11 3-4-4 3-8', digits: /^1[3-9]/ },
   // Russia, Kazakhstan: 8 for long distance; and with an area code, as in Turkey and Ukraine.
@@ -255,8 +257,11 @@ function isTrunk({ numbers, i, end, digits, sizes }: Form, first: string): boole
 
 function isPlanned({ numbers, i, end, digits, sizes }: Form): boolean {
   const hasHyphen = (numbers.gaps[end - 1]! & GAP.dash) !== 0
+  const isDotted = numbers.gaps.slice(i + 1, end).some((gap) => (gap & GAP.dot) !== 0)
+  const mayBe = (plan: Plan): boolean =>
+    (hasHyphen || plan.needsHyphen !== true) && (!isDotted || plan.mayBeDotted === true)
   const plans = BY_SIZES.get(keyOf(sizes)) ?? []
-  if (plans.some((plan) => plan.digits.test(digits) && (hasHyphen || plan.needsHyphen !== true))) return true
+  if (plans.some((plan) => mayBe(plan) && plan.digits.test(digits))) return true
   return isBracketed(numbers, i) && isBehindArea(digits, sizes)
 }
 
