@@ -29,7 +29,7 @@ binds:
           - { name: site, matches: [{ path: { pathPrefix: /site } }], backends: [{ host: "a:1" }] }
       - name: inner
         hostname: inner.example
-        routes: [{ name: chat, backends: [{ backend: models, policies: {} }] }]
+        routes: [{ name: chat, backends: [{ backend: models }] }]
 backends:
   - name: models
     ai:
@@ -106,6 +106,9 @@ test('a policy for a backend is for all its providers, one with a section for th
   )
 })
 
+/** Of a backend something has to be said, or nothing (spec 2.3). */
+const said = (policies: string) => (policies === '' ? '' : `, policies: ${policies}`)
+
 const levels = (place: Readonly<Record<'gateway' | 'listener' | 'route' | 'backend' | 'reference', string>>) => `
 policies: ${place.gateway}
 binds:
@@ -114,16 +117,16 @@ binds:
       - policies: ${place.listener}
         routes:
           - policies: ${place.route}
-            backends: [{ backend: models, policies: ${place.reference} }]
-          - backends: [{ ai: { provider: { openai: {} } }, policies: ${place.reference} }]
-backends: [{ name: models, policies: ${place.backend}, ai: { provider: { openai: {} } } }]
+            backends: [{ backend: models${said(place.reference)} }]
+          - backends: [{ ai: { provider: { openai: {} } }${said(place.reference)} }]
+backends: [{ name: models${said(place.backend)}, ai: { provider: { openai: {} } } }]
 `
-const NONE = { gateway: '{}', listener: '{}', route: '{}', backend: '{}', reference: '{}' }
+const NONE = { gateway: '{}', listener: '{}', route: '{}', backend: '', reference: '' }
 
 test('the more precise place wins, policy by policy: gateway, listener, route, backend, its reference', () => {
   const keyAt = (...places: (keyof typeof NONE)[]) => {
-    const said = Object.fromEntries(places.map((place) => [place, `{ auth: { key: ${place} } }`]))
-    const { backends, binds } = good(levels({ ...NONE, ...said }))
+    const keyed = Object.fromEntries(places.map((place) => [place, `{ auth: { key: ${place} } }`]))
+    const { backends, binds } = good(levels({ ...NONE, ...keyed }))
     const [named, inline] = binds[0]!.listeners[0]!.routes.map((route) => backends[route.backends[0]!.backend])
     return [...keys(named), ...keys(inline)].join()
   }
@@ -248,7 +251,7 @@ test('guards and routes of different places must do together', () => {
   const guard = 'promptGuard: { request: [{ regex: { builtins: [Email] } }] }'
   const file = (outer: string, inner: string) =>
     mistakes(
-      levels({ ...NONE, route: `{ ai: { ${outer} } }`, backend: '{}' }).replace(
+      levels({ ...NONE, route: `{ ai: { ${outer} } }` }).replace(
         'ai: { provider: { openai: {} } } }]\n',
         `ai: { provider: { openai: {} }, ${inner} } }]\n`
       )

@@ -209,7 +209,7 @@ test('models: what the configuration names, in the words of each client', async 
   await rejects(openai(base).models.retrieve('slow'), /404 there is no such model/)
   const empty = await ask('/v1/chat/completions', undefined)
   match((await jsonOf(empty)).error.message, /^there is no body: send JSON with POST; .* end with .*\/models/)
-  equal((await ask('/v1/models/%ff', undefined)).status, 404)
+  equal((await ask('/v1/models/%ff', undefined)).status, 400)
   equal(models.asked.length, 0)
 })
 

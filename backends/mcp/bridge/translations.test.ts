@@ -138,7 +138,9 @@ describe('translations', () => {
     const shared = [...STATELESS_METHODS.keys()].filter((name) => STATEFUL_METHODS.has(name))
     for (const name of shared) {
       const [old, young] = [STATEFUL_METHODS.get(name)!, STATELESS_METHODS.get(name)!]
-      deepEqual([old.owner, old.named, old.asksBack], [young.owner, young.named, young.asksBack])
+      deepEqual([old.owner, old.asksBack], [young.owner, young.asksBack])
+      // That a task's id is a header too is of the younger era.
+      if (young.named !== 'taskId') deepEqual(old.named, young.named)
     }
     deepEqual(
       [...STATELESS_METHODS.keys()].filter((name) => !STATEFUL_METHODS.has(name)),
