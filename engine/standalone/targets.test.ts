@@ -252,8 +252,8 @@ test('guards and routes of different places must do together', () => {
   const file = (outer: string, inner: string) =>
     mistakes(
       levels({ ...NONE, route: `{ ai: { ${outer} } }` }).replace(
-        'ai: { provider: { openai: {} } } }]\n',
-        `ai: { provider: { openai: {} }, ${inner} } }]\n`
+        'name: models, ai: { provider: { openai: {} } } }]\n',
+        `name: models, ai: { provider: { openai: {} }, ${inner} } }]\n`
       )
     )
   assert.match(

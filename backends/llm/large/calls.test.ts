@@ -74,7 +74,6 @@ const CASES: readonly (readonly [name: string, ai: Backend, path: string, body: 
   ["Gemini's embeddings, under an alias", one('gemini', alias), BATCH, embedMany()],
   ["Gemini's embeddings, to OpenAI", one('openai'), BATCH, embedMany(',"outputDimensionality":3')],
   ["Gemini's embeddings, one field too many", one('openai'), BATCH, embedMany(',"taskType":"CLUSTERING"')],
-  ['a model in the path that is none', one('gemini'), '/v1beta/models/%ff:embedContent', embedOne()],
   ['a count', one('anthropic'), COUNT, count()],
   ['a count under an alias', one('anthropic', alias), COUNT, count(',"system":"s"')],
   ['a count with a prompt', one('anthropic', prompt), COUNT, count()],
@@ -129,8 +128,14 @@ function answerOf({ path }: Asked): object {
 /** Fields that differ with the length, the connection or the time. */
 const DIFFER = new Set(['content-length', 'host', 'date', 'connection', 'transfer-encoding', 'keep-alive'])
 
+/** Of refusals: no two have the same. */
+const withoutId = (text: unknown) => String(text).replaceAll(/req_[0-9a-f]{32}/g, 'req_')
+
 const same = (fields: Iterable<[string, unknown]>) =>
-  [...fields].filter(([name]) => !DIFFER.has(name)).sort(([a], [b]) => (a < b ? -1 : 1))
+  [...fields]
+    .filter(([name]) => !DIFFER.has(name))
+    .map(([name, value]) => [name, withoutId(value)] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
 
 for (const [name, ai, path, body] of CASES) {
   test(`what is large is what is small: ${name}`, async (t) => {
@@ -154,7 +159,7 @@ for (const [name, ai, path, body] of CASES) {
         const said = bare(seen.bytes.toString(), text)
         return { path: seen.path, headers: same(Object.entries(seen.headers)), body: said }
       })
-      const answered = bare(await response.text(), text)
+      const answered = withoutId(bare(await response.text(), text))
       return [response.status, same(response.headers), answered, told, total(metrics()) - before]
     }
     const small = await outcome('short')

@@ -117,7 +117,10 @@ test('open: requests without an answer are faults', async () => {
   const silent = job(server.port, { mode: 'open', connections: 2, rate: 100, windowMs: 100, graceMs: 500 })
   const outcome = await runOpen(silent, EXPECTED, NOTHING)
   server.close()
-  assert.deepEqual(outcome.faults, { timeout: 5 })
+  // Ten are due; on a busy machine some of the five answers come when nobody waits for them any more.
+  const { timeout = 0, ...others } = outcome.faults
+  assert.deepEqual(others, {})
+  assert.ok(timeout >= 5 && timeout <= 10, `${timeout}`)
 })
 
 test('hold: keeps every connection, and notices those that were dropped', async () => {

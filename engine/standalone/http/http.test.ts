@@ -29,6 +29,9 @@ function spoken({ binds, backends }: SnapshotDraft): unknown[] {
   })
 }
 
+/** Of a backend something has to be said, or nothing (spec 2.3). */
+const said = (policies: string) => (policies === '{}' ? '' : `, policies: ${policies}`)
+
 const file = (top: string, listener: string, route: string, backend: string, reference: string): string => `
 policies: ${top}
 binds:
@@ -38,11 +41,11 @@ binds:
         routes:
           - policies: ${route}
             backends:
-              - { backend: named, policies: ${reference} }
-              - { host: "a:1", policies: ${reference} }
-              - { dynamic: {}, policies: ${reference} }
+              - { backend: named${said(reference)} }
+              - { host: "a:1"${said(reference)} }
+              - { dynamic: {}${said(reference)} }
 backends:
-  - { name: named, host: "b:1", policies: ${backend} }
+  - { name: named, host: "b:1"${said(backend)} }
 `
 const http = (ms: number) => `{ http: { requestTimeout: ${ms}ms } }`
 
