@@ -2,6 +2,7 @@
  * Whether and when an exchange is tried again after an attempt that failed (docs/design/011-retries.md).
  * Only exchanges of routes with the policy `retry` come here.
  */
+import { forgetAnswer } from './contract/again.ts'
 import type { ErrorCode } from './contract/errors.ts'
 import { ERRORS } from './contract/errors.ts'
 import { BODY_NONE, type Exchange, STEP_SERVE } from './contract/exchange.ts'
@@ -179,15 +180,8 @@ export class Retries {
     server?.abort()
     pending?.abort()
     if (ex.attemptTimer !== null) this.#options.timers.remove(ex.attemptTimer)
-    ex.status = 0
-    ex.grpcStatus = -1
-    ex.response = null
-    ex.answerHook = null
-    ex.heldResponse = null
+    forgetAnswer(ex)
     state.peek = null
-    ex.responseBody = BODY_NONE
-    ex.responseLength = 0
-    ex.firstByteAt = 0
     ex.upstreamHost = state.upstreamHost
     if (ex.bodySent) {
       // Pieces that came while nothing was ready are among those kept.

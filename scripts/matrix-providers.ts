@@ -1,6 +1,7 @@
 /** Who speaks what, as a table: for each kind of request and each provider, what the gateway would send. */
 import { ok } from 'node:assert/strict'
 import type { FormatName } from '#backends/llm/conversation.ts'
+import { dialectFor } from '#backends/llm/dialects.ts'
 import type { Writer } from '#backends/llm/draft.ts'
 import { Names } from '#backends/llm/edits/names.ts'
 import { FormatError } from '#backends/llm/format.ts'
@@ -99,7 +100,12 @@ function recipient({ provider, model }: Column): Writer {
   const { b: backend } = loaded.snapshot.backends
   const given = backend?.kind === 'ai' ? backend.groups[0]?.[0] : undefined
   if (given === undefined) throw new Error('no provider in the configuration')
-  return { given, provider: providerOf(given), aliases: new Names([['*', model]]) }
+  return {
+    given,
+    provider: providerOf(given),
+    aliases: new Names([['*', model]]),
+    spoken: { dialect: dialectFor(null, '') }
+  }
 }
 
 export function providersTable(): string {

@@ -5,6 +5,7 @@ import type { ClientKeys } from './auth/client-key.ts'
 import type { Seat, Turn } from './balancer.ts'
 import type { Choice } from './choice.ts'
 import type { FormatName } from './conversation.ts'
+import type { Dialect } from './dialects.ts'
 import { type Dropped, NONE_DROPPED } from './dropped.ts'
 import type { FormatError } from './format.ts'
 import type { Original } from './original.ts'
@@ -44,6 +45,8 @@ export class Attempts {
   tap: CostTap | null = null
   /** Fields that the provider has not been told of. */
   dropped: Dropped = NONE_DROPPED
+  /** What the provider has refused of what was added here, and is asked without now; null: nothing. */
+  lesson: Partial<Dialect> | null = null
   /** Rises with every attempt: what was begun for an earlier one is not wanted any more. */
   round = 0
   /** Of the attempt that is under way: who may be asked, and why somebody cannot be. */

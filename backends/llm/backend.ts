@@ -7,6 +7,7 @@ import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter
 import type { Peek, RetryPlan } from '#engine/contract/retry.ts'
 import type { AiBackend, AiRejection, AiRouteType } from '#engine/ir/snapshot.ts'
 import { chance } from '#engine/kit/chance.ts'
+import { Again } from './again.ts'
 import { Answers, type Proceed } from './answer.ts'
 import { Attempts } from './attempts.ts'
 import { clientKeys, NO_KEYS, withoutKey } from './auth/client-key.ts'
@@ -48,6 +49,7 @@ class Service implements CompiledBackend {
   readonly #total: number
   readonly #wantsClient: boolean
   readonly #writing: Writing
+  readonly #again: Again
   readonly #answers: Answers
   readonly #guards: Guards
   /** Of the models that the configuration names. */
@@ -65,6 +67,7 @@ class Service implements CompiledBackend {
     this.#wantsClient = this.#groups.flat().some(({ provider }) => provider.authority.wantsClient)
     this.#guards = new Guards(backend.promptGuard, context)
     this.#writing = new Writing(context)
+    this.#again = new Again(context, this.#writing)
     this.#answers = new Answers(context, this.#guards, backend.silence)
     this.retry = this.#total === 1 ? null : this.#failover()
   }
@@ -296,6 +299,19 @@ class Service implements CompiledBackend {
   // --- the answer ---
 
   #answered(ex: Exchange, state: Attempts, proceed: Proceed): ReturnType<AnswerHook> {
+    const mayDiffer = ex.status === 400 || ex.status === 422 || state.lesson !== null
+    return mayDiffer ? this.#refused(ex, state, proceed) : this.#taken(ex, state, proceed)
+  }
+
+  /** What was added to the request may be why. */
+  #refused(ex: Exchange, state: Attempts, proceed: Proceed): ReturnType<AnswerHook> {
+    const { provider: choice } = state.turn!.seat
+    const usual = () => this.#taken(ex, state, proceed)
+    const send = () => this.#send(ex, state, choice.endpoint)
+    return this.#again.refused(ex, state, choice, { send, usual, proceed }) ?? usual()
+  }
+
+  #taken(ex: Exchange, state: Attempts, proceed: Proceed): ReturnType<AnswerHook> {
     const turn = state.turn!
     this.#note(ex, turn)
     if (ex.status === 401 || ex.status === 403) turn.seat.provider.authority.refused()

@@ -5,6 +5,7 @@ import { endpointOptions } from '#engine/ir/transport.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import { type Authority, authorityOf } from './auth/authority.ts'
 import { Health, Seat } from './balancer.ts'
+import { dialectFor, type Spoken } from './dialects.ts'
 import { type Recipe, type Writer, writerOf } from './draft.ts'
 
 export interface Choice extends Writer {
@@ -19,9 +20,10 @@ export function choiceOf(given: AiProvider, backend: AiBackend, context: Backend
   const { type, cloud, formats, model, path, pathPrefix, edits } = given
   const recipe = {
     given: { type, cloud, formats, model, path, pathPrefix, edits },
-    aliases: given.modelAliases ?? backend.modelAliases
+    aliases: given.modelAliases ?? backend.modelAliases,
+    spoken: spokenBy(given, context)
   }
-  const { provider, aliases } = writerOf(recipe)
+  const { provider, aliases, spoken } = writerOf(recipe)
   const host = given.host ?? provider.host
   const port = given.port ?? (given.hasTls ? 443 : 80)
   // The address comes from the configuration, so it needs no guard.
@@ -34,12 +36,22 @@ export function choiceOf(given: AiProvider, backend: AiBackend, context: Backend
     endpoint,
     recipe,
     aliases,
+    spoken,
     authority: authorityOf(given.auth, { provider, cloud: given.cloud, host }, context)
   }
 }
 
-/** Providers of which it is remembered how they are. */
+/** Providers of which it is remembered how they are, and what they refuse. */
 const HEALTH_MAX = 4096
+
+/** With what has been learned of it since the process began, in this thread. */
+function spokenBy({ name, type, host, port, dialect }: AiProvider, { kept, name: backend }: BackendContext): Spoken {
+  const known = kept('ai.dialects', () => new Lru<string, Spoken>(HEALTH_MAX))
+  const key = [backend, name, type, host, port, dialect].join(' ')
+  const spoken = known.get(key) ?? { dialect: dialectFor(dialect, host ?? '') }
+  known.set(key, spoken)
+  return spoken
+}
 
 /** With the health that it had in the configuration before, if it was there under its name at the same place. */
 export function seatOf(choice: Choice, { kept, name }: BackendContext): Seat<Choice> {

@@ -1,5 +1,6 @@
 /** What a provider is sent for a request, as far as its configuration decides it. */
 import type { AiBackend, AiProvider } from '#engine/ir/snapshot.ts'
+import type { Spoken } from './dialects.ts'
 import { edited, withModel } from './edits/edit.ts'
 import { Names } from './edits/names.ts'
 import { spokenTo } from './matrix.ts'
@@ -12,16 +13,18 @@ type Given = Pick<AiProvider, 'type' | 'cloud' | 'formats' | 'model' | 'path' | 
 export interface Recipe {
   readonly given: Given
   readonly aliases: AiBackend['modelAliases']
+  readonly spoken: Spoken
 }
 
 export interface Writer {
   readonly given: Given
   readonly provider: Provider
   readonly aliases: Names<string>
+  readonly spoken: Spoken
 }
 
-export function writerOf({ given, aliases }: Recipe): Writer {
-  return { given, provider: providerOf(given), aliases: new Names(Object.entries(aliases)) }
+export function writerOf({ given, aliases, spoken }: Recipe): Writer {
+  return { given, provider: providerOf(given), aliases: new Names(Object.entries(aliases)), spoken }
 }
 
 export interface Draft {
@@ -38,8 +41,9 @@ export function draft(chat: ChatRequest, writer: Writer): Draft {
   return { sent, order: sent === chat ? first : orderOf(sent, writer) }
 }
 
-function orderOf({ model: asked, client }: ChatRequest, { given, provider, aliases }: Writer): Order {
+function orderOf({ model: asked, client }: ChatRequest, { given, provider, aliases, spoken }: Writer): Order {
   const { path, pathPrefix, edits } = given
   const model = modelFor(asked, given.model, aliases)
-  return { provider, format: spokenTo(provider, client, model), model, path, pathPrefix, caching: edits.caching }
+  const format = spokenTo(provider, client, model)
+  return { provider, format, model, path, pathPrefix, caching: edits.caching, dialect: spoken.dialect }
 }

@@ -7,6 +7,7 @@ import { decoded as lenient, without, withoutKeys } from './auth/client-key.ts'
 import { carried } from './carried.ts'
 import { type ClientTools, clientToolsOf, NO_CLIENT_TOOLS } from './client-tools.ts'
 import type { Conversation, FormatName, Json, JsonObject } from './conversation.ts'
+import { type Dialect, inDialect } from './dialects.ts'
 import { cached } from './edits/cache.ts'
 import { modelOf } from './edits/edit.ts'
 import type { Names } from './edits/names.ts'
@@ -109,6 +110,7 @@ export interface Order {
   /** Instead of the first part of the provider's own paths; null: that. */
   readonly pathPrefix: string | null
   readonly caching: AiCaching | null
+  readonly dialect: Dialect
 }
 
 /**
@@ -127,7 +129,7 @@ export function bodyFor(chat: ChatRequest, order: Order, losses: Losses): JsonOb
   const { provider, format, model, caching } = order
   const isNative = format === chat.client
   chat.clientTools = NO_CLIENT_TOOLS
-  const body = isNative ? nativeBody(chat, format, model) : convertedBody(chat, format, model, losses)
+  const body = isNative ? nativeBody(chat, order) : convertedBody(chat, order, losses)
   const marked = caching === null ? body : cached(format, model, body ?? chat.body, caching)
   const sent = provider.adapt === undefined ? marked : provider.adapt(format, marked ?? chat.body)
   return sent === null || (sent === chat.body && !chat.isEdited) ? null : sent
@@ -207,8 +209,8 @@ export function address(ex: Exchange, provider: Provider, to: Address): void {
 }
 
 /** Null: the client's own bytes will do. */
-function nativeBody(chat: ChatRequest, format: FormatName, model: string): JsonObject | null {
-  const asksUsage = format === 'completions' && chat.isStreamed && !chat.wantsUsage
+function nativeBody(chat: ChatRequest, { format, model, dialect }: Order): JsonObject | null {
+  const asksUsage = format === 'completions' && chat.isStreamed && !chat.wantsUsage && dialect.asksUsage
   const renames = format !== 'gemini' && model !== chat.model
   if (!asksUsage && !renames) return chat.isEdited ? chat.body : null
   const options = chat.body.stream_options
@@ -219,7 +221,7 @@ function nativeBody(chat: ChatRequest, format: FormatName, model: string): JsonO
   }
 }
 
-function convertedBody(chat: ChatRequest, format: FormatName, model: string, losses: Losses): JsonObject {
+function convertedBody(chat: ChatRequest, { format, model, dialect }: Order, losses: Losses): JsonObject {
   const from = { model: chat.model, isStreamed: chat.client === 'gemini' ? chat.isStreamed : null }
   // Where the client names no model, the provider's own does.
   const body = chat.model === '' ? { ...chat.body, model } : chat.body
@@ -228,8 +230,9 @@ function convertedBody(chat: ChatRequest, format: FormatName, model: string, los
   chat.clientTools = clientToolsOf(conversation)
   const lost = new Losses()
   const written = FORMATS[format]!.writeRequest(carried({ ...conversation, model }, format, lost), lost)
+  const told = format === 'completions' ? inDialect(written, dialect, conversation, lost) : written
   tell(lost, conversation, body, losses)
-  return written
+  return told
 }
 
 /** What a writer has lost, by the client's paths, and whether that changes anything. */

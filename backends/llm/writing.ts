@@ -4,12 +4,13 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import type { Attempts } from './attempts.ts'
 import type { Choice } from './choice.ts'
-import { draft } from './draft.ts'
+import type { Dialect } from './dialects.ts'
+import { draft, type Recipe } from './draft.ts'
 import { type Dropped, droppedOf, NONE_DROPPED } from './dropped.ts'
-import { FormatError } from './format.ts'
+import { FormatError, Losses } from './format.ts'
 import type { Called, Refused, Written } from './large/job.ts'
 import { callFor, LargeRequest, requestFor } from './large/large.ts'
-import { type ChatRequest, type Order, sendChat, writeChat } from './request.ts'
+import { bodyFor, type ChatRequest, type Order, sendChat, writeChat } from './request.ts'
 import { LargeCall, sendCall } from './routes/call.ts'
 import type { Operation, Sent } from './routes/operation.ts'
 import { begin, beginOperation } from './said.ts'
@@ -19,6 +20,9 @@ export type Outcome = Dropped | FormatError
 
 /** Makes ex the request that another thread has written. Throws FormatError: it is none, whoever is asked. */
 export type Take = (ex: Exchange) => Outcome
+
+/** What a provider is to be sent instead. */
+export type Made = { readonly bytes: Buffer; readonly lost: Dropped } | FormatError
 
 export class Writing {
   readonly #context: BackendContext
@@ -60,6 +64,23 @@ export class Writing {
     begin(ex, sent, provider.name, model, this.#context.keepsAnswers === true)
   }
 
+  /** A chat that has been sent already, in another dialect. Rejects when too much waits. */
+  again({ chat }: Attempts, choice: Choice, dialect: Dialect): Made | Promise<Made> {
+    const spoken = { dialect }
+    if (chat instanceof LargeRequest) return this.#againElsewhere(chat, { ...choice.recipe, spoken })
+    const { sent, order } = draft(chat!, { ...choice, spoken })
+    const losses = new Losses()
+    const body = bodyFor(sent, order, losses)
+    const bytes = body === null ? chat!.bytes : Buffer.from(JSON.stringify(body))
+    return { bytes, lost: droppedOf(losses.fields, losses.kinds) }
+  }
+
+  async #againElsewhere({ client, bytes, path, query }: LargeRequest, recipe: Recipe): Promise<Made> {
+    const made = await requestFor(this.#context.offload, bytes, { client, path, query, recipe })
+    if (made.kind === 'refused') return new FormatError(made.field, made.message)
+    return { bytes: made.bytes === null ? bytes : bufferOf(made.bytes), lost: made.lost }
+  }
+
   async #chatElsewhere(state: Attempts, chat: LargeRequest, choice: Choice): Promise<Take> {
     const { client, bytes, path, query } = chat
     const made = await requestFor(this.#context.offload, bytes, { client, path, query, recipe: choice.recipe })
@@ -67,11 +88,11 @@ export class Writing {
   }
 
   #takeChat(ex: Exchange, state: Attempts, chat: LargeRequest, choice: Choice, made: Written | Refused): Outcome {
-    const { given, provider } = choice
+    const { given, provider, spoken } = choice
     const { facts } = made
     if (facts !== null) this.#begin(ex, state, new LargeRequest(chat, facts, given.edits), choice, facts.order)
     if (made.kind === 'refused') return refusal(made)
-    const order = { ...given, ...made.facts.order, provider, caching: given.edits.caching }
+    const order = { ...given, ...made.facts.order, provider, caching: given.edits.caching, dialect: spoken.dialect }
     sendChat(ex, state.sent!, order, made.bytes === null ? null : bufferOf(made.bytes))
     return made.lost
   }

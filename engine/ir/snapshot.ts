@@ -6,6 +6,7 @@ import type { RequestRules } from '#engine/http/request-rules.ts'
 import type { RuleSet } from '#engine/kit/scan/rules.ts'
 import type { Secret } from '#engine/kit/secret.ts'
 import type { BackendHttp } from './backend-http.ts'
+import type { DialectName } from './dialects.ts'
 import type { FrontendSettings, ListenerTls } from './frontend.ts'
 import type { McpRules, McpTarget } from './mcp-targets.ts'
 import type { ProcessSettings } from './process.ts'
@@ -291,6 +292,8 @@ export interface AiProvider {
   readonly modelAliases: AiBackend['modelAliases'] | null
   /** Instead of the first part of the provider's own paths ("/v1"); null: that. */
   readonly pathPrefix: string | null
+  /** How its chat completions differ from OpenAI's; null: by its host. */
+  readonly dialect: DialectName | null
 }
 
 export type AiCloud =

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
 import { countable, TOKENS_MAX } from '#backends/llm/countable.ts'
+import { dialectFor } from '#backends/llm/dialects.ts'
 import type { Writer } from '#backends/llm/draft.ts'
 import { Names } from '#backends/llm/edits/names.ts'
 import { isObject } from '#backends/llm/fields.ts'
@@ -31,7 +32,12 @@ function writer(type: AiProvider['type'], model: string | null, cloud: AiCloud |
   const edits = { overrides: [], defaults: [], prompt: isPrompted ? PROMPT : null, caching: null }
   const formats = ['completions', 'messages', 'responses'] as const
   const given = { type, cloud, formats, model, path: null, pathPrefix: null, edits }
-  return { given, provider: providerOf(given), aliases: new Names([['m', 'n']]) }
+  return {
+    given,
+    provider: providerOf(given),
+    aliases: new Names([['m', 'n']]),
+    spoken: { dialect: dialectFor(null, '') }
+  }
 }
 
 const PLAIN = ['openai', 'anthropic', 'gemini', 'custom'] as const

@@ -1,6 +1,7 @@
 /** Large embeddings and counts: read and written elsewhere, with the same outcome as small ones. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { dialectFor } from '#backends/llm/dialects.ts'
 import { answers, at, gateway, gatewayOf, provider } from '#backends/llm/testing/gateway.ts'
 import type { Asked, Models } from '#engine/testing/models.ts'
 import { OffloadPool } from '#engine/workers/offload.ts'
@@ -153,7 +154,8 @@ for (const [name, ai, path, body] of CASES) {
       const before = total(metrics())
       const response = await ask(
         path,
-        body.replace(TEXT, () => text)
+        body.replace(TEXT, () => text),
+        { 'x-request-id': 'r' }
       )
       const told = models.asked.map((seen) => {
         const said = bare(seen.bytes.toString(), text)
@@ -348,7 +350,7 @@ test('what is large and fails at one provider goes to the next, and is read once
   // As the pool does it.
   const recipes = [{ type: 'openai' }, { type: 'gemini' }].map((given) => {
     const more = { cloud: null, formats: [], model: null, path: null, pathPrefix: null, edits: { prompt: null } }
-    return { given: { ...given, ...more }, aliases: {} }
+    return { given: { ...given, ...more }, aliases: {}, spoken: { dialect: dialectFor(null, '') } }
   })
   const parse = t.mock.method(JSON, 'parse')
   const job = { kind: 'call', type: 'Embeddings', path: EMBEDDINGS, query: '', id: -7 } as const

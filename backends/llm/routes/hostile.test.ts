@@ -3,6 +3,7 @@ import { ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
+import { dialectFor } from '#backends/llm/dialects.ts'
 import { cached } from '#backends/llm/edits/cache.ts'
 import { Names } from '#backends/llm/edits/names.ts'
 import { enrich } from '#backends/llm/edits/prompt.ts'
@@ -71,7 +72,12 @@ function recipients() {
   ok(result.ok)
   const backend = result.snapshot.backends.b!
   ok(backend.kind === 'ai')
-  return backend.groups.flat().map((given) => ({ given, provider: providerOf(given), aliases: new Names([['', 'm']]) }))
+  return backend.groups.flat().map((given) => ({
+    given,
+    provider: providerOf(given),
+    aliases: new Names([['', 'm']]),
+    spoken: { dialect: dialectFor(null, '') }
+  }))
 }
 
 const PLACES: readonly (readonly [OtherType, string])[] = [

@@ -1,5 +1,6 @@
 /** The providers of an `ai` backend (spec 2.4). */
 import { parseAuthority } from '#engine/http/authority.ts'
+import { DIALECTS, type DialectName } from '#engine/ir/dialects.ts'
 import type { AiAuth, AiCloud, AiProvider } from '#engine/ir/snapshot.ts'
 import type { BackendTransport } from '#engine/ir/transport.ts'
 import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
@@ -22,6 +23,9 @@ const keys = () =>
 
 const FORMATS = ['completions', 'messages', 'responses'] as const
 const TYPES = ['openai', 'azureopenai', 'anthropic', 'gemini', 'vertexai', 'bedrock', 'custom'] as const
+
+/** Providers with servers of OpenAI's chat completions. */
+const SPEAK = ['openai', 'azureopenai', 'custom'] as const
 
 const ENDPOINT_EXPECTED = 'must be the host of a resource, such as "name.openai.azure.com", without a path'
 
@@ -69,6 +73,15 @@ const bedrock = () =>
       .describe('A guardrail of Bedrock that requests and answers go through.')
   })
 
+/** Of chat completions; other formats have one author each. */
+export const dialect = () =>
+  z
+    .enum(DIALECTS)
+    .describe(
+      "How the server's chat completions differ from OpenAI's. Default: by its host; what it refuses is learned."
+    )
+    .meta({ examples: ['vllm'] })
+
 /** What one provider says, beside its name. */
 export const provider = (others: Record<string, z.ZodType> = {}) =>
   oneOf(
@@ -91,6 +104,7 @@ export const provider = (others: Record<string, z.ZodType> = {}) =>
       host: host().optional().describe("Default: the provider's own."),
       port: port().optional().describe('Default 443, without TLS 80.'),
       path: path().optional().describe("Of the API; default: the provider's own."),
+      dialect: dialect().optional(),
       policies: atLeastOne({
         auth: auth().optional(),
         tls: backendTls()
@@ -105,12 +119,18 @@ export const provider = (others: Record<string, z.ZodType> = {}) =>
       ...misplacedKeys('belongs into policies: { auth: { key: $NAME } } here', ['apiKey', 'key', 'auth']),
       ...others
     }
-  ).refine(
-    (given) =>
-      (given as { custom?: unknown; host?: string }).custom === undefined ||
-      (given as { host?: string }).host !== undefined,
-    { path: ['host'], error: 'is required for a custom provider', when: sound() }
   )
+    .refine(
+      (given) =>
+        (given as { custom?: unknown; host?: string }).custom === undefined ||
+        (given as { host?: string }).host !== undefined,
+      { path: ['host'], error: 'is required for a custom provider', when: sound() }
+    )
+    .refine((given) => (given as ProviderFields).dialect === undefined || SPEAK.some((kind) => kind in given), {
+      path: ['dialect'],
+      error: `is for ${SPEAK.join(', ')}: only they are asked in the format of chat completions`,
+      when: sound()
+    })
 
 export type FileProvider = z.output<ReturnType<typeof provider>> & { readonly name?: string }
 
@@ -123,6 +143,7 @@ interface ProviderFields {
   readonly host?: string | undefined
   readonly port?: number | undefined
   readonly path?: string | undefined
+  readonly dialect?: DialectName | undefined
   readonly policies?:
     | {
         readonly auth?: FileAuth | undefined
@@ -162,7 +183,8 @@ export function providerOf(given: ProviderFields, outer: FileEdits, transport?: 
     auth: authOf(file.policies?.auth) ?? DEFAULT_AUTH[type] ?? { kind: 'client' },
     edits: editsOf(changes, outer),
     modelAliases: changes.modelAliases ?? null,
-    pathPrefix: null
+    pathPrefix: null,
+    dialect: file.dialect ?? null
   }
 }
 

@@ -1,3 +1,5 @@
+import type { DialectName } from '#engine/ir/dialects.ts'
+
 /**
  * Services that speak OpenAI's chat completions at an address of their own, by the names that other gateways' files
  * have for them. Source: each vendor's page on compatibility with OpenAI's clients ("base URL").
@@ -17,6 +19,21 @@ export const PRESETS = {
   togetherai: 'https://api.together.xyz/v1',
   xai: 'https://api.x.ai/v1'
 } as const
+
+/** How they speak, wherever they are. Absent: as OpenAI. */
+export const DIALECT_OF: { readonly [preset in Preset]?: DialectName } = {
+  cerebras: 'cerebras',
+  cohere: 'cohere',
+  deepseek: 'deepseek',
+  fireworks: 'fireworks',
+  groq: 'groq',
+  huggingface: 'huggingface',
+  mistral: 'mistral',
+  ollama: 'ollama',
+  openrouter: 'openrouter',
+  togetherai: 'together',
+  xai: 'xai'
+}
 
 /** Names of providers -> their canonical ones. */
 export const KINDS = {

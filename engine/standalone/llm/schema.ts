@@ -1,5 +1,6 @@
 /** The file's `llm`: models by the names that clients use, each with its provider, on a port of their own. */
 
+import type { DialectName } from '#engine/ir/dialects.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { path } from '#engine/schema/http.ts'
 import { host, port } from '#engine/schema/net.ts'
@@ -19,6 +20,7 @@ import { together } from '#engine/schema/together.ts'
 import { authKey, awsRegion } from '#engine/standalone/ai/auth.ts'
 import { edits, type FileEdits } from '#engine/standalone/ai/edits.ts'
 import { type FileGuards, promptGuard } from '#engine/standalone/ai/guards.ts'
+import { dialect } from '#engine/standalone/ai/providers.ts'
 import { nearest } from '#engine/standalone/suggest.ts'
 import { serving } from './find.ts'
 import { LLM_PORT } from './port.ts'
@@ -91,6 +93,7 @@ const params = () =>
       port: port().optional().describe('Of host.'),
       path: path().optional().describe("Of the API, whole; default: the provider's own."),
       pathPrefix: path().optional().describe('Instead of the version at the beginning of the path ("/v1").'),
+      dialect: dialect().optional(),
       awsRegion: awsRegion().optional().describe('Of bedrock. Default us-east-1.'),
       azureResourceName: named(/^[A-Za-z0-9-]+$/).describe('Of azure: the first part of its host.'),
       azureApiVersion: named(/^(?:v1|preview|\d{4}-\d{2}-\d{2}(?:-preview)?)$/).describe('Of azure. Default v1.'),
@@ -246,6 +249,7 @@ export interface LlmParams {
   readonly port?: number | undefined
   readonly path?: string | undefined
   readonly pathPrefix?: string | undefined
+  readonly dialect?: DialectName | undefined
   readonly awsRegion?: string | undefined
   readonly azureResourceName?: string | undefined
   readonly azureApiVersion?: string | undefined

@@ -10,7 +10,7 @@ import { translateRoutes } from '#engine/standalone/ai/routes.ts'
 import { silenceOf } from '#engine/standalone/ai/streams.ts'
 import { serving } from './find.ts'
 import { LLM_PORT } from './port.ts'
-import { isPreset, KINDS, type Kind, PRESETS } from './presets.ts'
+import { DIALECT_OF, isPreset, KINDS, type Kind, PRESETS } from './presets.ts'
 import type { LlmChanges, LlmFile, LlmModel, LlmParams, LlmProvider } from './schema.ts'
 
 /** No name of a backend in the file has a slash. */
@@ -150,7 +150,11 @@ function fileProvider(choice: LlmProvider['provider'], params: LlmParams) {
   const auth = apiKey === undefined ? undefined : { key: apiKey }
   const { hasTls, pathPrefix, ...place } = address
   const policies = { auth, tls: hasTls ? {} : undefined }
-  return { file: { ...kind, ...place, path: params.path, policies }, pathPrefix: params.pathPrefix ?? pathPrefix }
+  const dialect = params.dialect ?? (isPresetName ? DIALECT_OF[choice] : undefined)
+  return {
+    file: { ...kind, ...place, path: params.path, dialect, policies },
+    pathPrefix: params.pathPrefix ?? pathPrefix
+  }
 }
 
 /** What a provider in somebody's cloud needs besides. */

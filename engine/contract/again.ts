@@ -1,0 +1,31 @@
+/** An exchange whose answer is given up, before the client has got anything of it. */
+import { BODY_NONE, type Exchange, STEP_RESPONSE, STEP_SERVE } from './exchange.ts'
+
+/** Makes ex what it was before its attempt was answered. */
+export function forgetAnswer(ex: Exchange): void {
+  ex.status = 0
+  ex.grpcStatus = -1
+  ex.response = null
+  ex.answerHook = null
+  ex.heldResponse = null
+  ex.responseBody = BODY_NONE
+  ex.responseLength = 0
+  ex.firstByteAt = 0
+}
+
+/**
+ * For a backend whose answer hook has collected all of an answer: ex can be sent once more, with a request body that
+ * has been collected too. False: it is over, or has been answered meanwhile.
+ */
+export function serveAgain(ex: Exchange): boolean {
+  const isWhole = ex.heldTrailers !== null && ex.requestBytes !== null
+  if (ex.step !== STEP_RESPONSE || ex.localReply !== null || ex.responseDone || !isWhole) return false
+  forgetAnswer(ex)
+  ex.heldTrailers = null
+  ex.responseBytes = null
+  ex.bodySent = false
+  // The client has been asked for its body already and must not be asked twice.
+  ex.request.remove('expect')
+  ex.step = STEP_SERVE
+  return true
+}
