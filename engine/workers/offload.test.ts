@@ -59,14 +59,19 @@ test('a job that never ends holds up its class alone, and is ended with its thre
   const entry = import.meta.resolve('./runaway.fixture.ts')
   const pool = new OffloadPool(entry, { jobMsMax: 5_000, lost: (lane, why) => lost.push(`${lane} ${why}`) })
   t.after(() => pool.close())
+  const sha = { hash: '{SHA}nU4eI71bcnBGqeO0t9tXvY1u5oQ=', password: 'pass' }
+  const others = async (): Promise<void> => {
+    assert.equal(await pool.run('password', sha), true)
+    assert.equal(await pool.run('guard', null), 'guarded')
+  }
+  // Their threads run before the endless one does: what is measured against its bound below is two hops, not two starts.
+  await others()
   const ended: string[] = []
   const endless = assert
     .rejects(pool.run('cel', { source: RUNAWAY }), /longer than 5000 ms/)
     .then(() => ended.push('it'))
   const next = pool.run('cel', { source: 'another' }).then((answer) => ended.push(String(answer)))
-  const sha = { hash: '{SHA}nU4eI71bcnBGqeO0t9tXvY1u5oQ=', password: 'pass' }
-  assert.equal(await pool.run('password', sha), true)
-  assert.equal(await pool.run('guard', null), 'guarded')
+  await others()
   assert.deepEqual(ended, [], 'they did not wait for it')
   await Promise.all([endless, next])
   assert.deepEqual(ended, ['it', 'done'])
