@@ -7,70 +7,24 @@ import { test } from 'node:test'
 import { isSensitive } from '#engine/kit/sensitive.ts'
 import { jsonSchema } from '#engine/standalone/json-schema.ts'
 import { formatErrors, loadConfig } from '#engine/standalone/load.ts'
+import { type JsonSchema, placesOf } from '#engine/testing/schema-places.ts'
 import { policies } from './index.ts'
 
-interface Schema {
-  readonly $ref?: string
-  readonly type?: string
-  readonly properties?: Readonly<Record<string, Schema>>
-  readonly additionalProperties?: Schema | boolean
-  readonly items?: Schema
-  readonly anyOf?: readonly Schema[]
-  readonly oneOf?: readonly Schema[]
-  readonly allOf?: readonly Schema[]
-  readonly $defs?: Readonly<Record<string, Schema>>
-}
-
-const WHOLE = JSON.parse(jsonSchema(policies)) as Schema
-const DEPTH_MAX = 16
-
-/** Makes a file in which `value` stands at one place, and nothing else. */
-type Place = (value: unknown) => unknown
-
-function places(): Map<string, Place> {
-  const found = new Map<string, Place>()
-  const entered = new Set<string>()
-  const walk = (schema: Schema, path: readonly string[], place: Place): void => {
-    if (path.length > DEPTH_MAX) return
-    if (schema.$ref !== undefined) {
-      // One place of each definition is enough for what is in it.
-      const isNew = !entered.has(schema.$ref)
-      entered.add(schema.$ref)
-      found.set(path.join('.'), place)
-      const name = schema.$ref.split('/').at(-1)!
-      const target = WHOLE.$defs?.[name]
-      if (isNew && target !== undefined) walk(target, path, place)
-      return
-    }
-    found.set(path.join('.'), place)
-    for (const inner of [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])])
-      walk(inner, path, place)
-    for (const [key, inner] of Object.entries(schema.properties ?? {})) {
-      walk(inner, [...path, key], (value) => place({ [key]: value }))
-    }
-    const { additionalProperties: more } = schema
-    if (typeof more === 'object') walk(more, [...path, '*'], (value) => place({ any: value }))
-    if (schema.items !== undefined) walk(schema.items, [...path, '[]'], (value) => place([value]))
-  }
-  walk(WHOLE, [], (value) => value)
-  return found
-}
-
-function said(file: unknown): string {
+function said(file: unknown, text = JSON.stringify(file)): string {
   const options = { file: 'a.json', env: {}, policies, processors: 2, memoryBytes: 2 ** 34 }
-  const result = loadConfig(JSON.stringify(file), options)
+  const result = loadConfig(text, options)
   return result.ok ? '' : formatErrors(result.errors)
 }
 
 const NUMBER = 730_555_193_042_177
 const TEXT = 'sk7c1fcanary9d2e8b4a6f0c3e5d'
-const PLACES = places()
+const PLACES = placesOf(JSON.parse(jsonSchema(policies)) as JsonSchema)
 
 test('a number where a text belongs is not said', () => {
   assert.ok(PLACES.size > 500, `${PLACES.size} places`)
-  for (const [path, place] of PLACES) {
+  for (const [path, { put }] of PLACES) {
     for (const value of [NUMBER, [NUMBER]]) {
-      const text = said(place(value))
+      const text = said(put(value))
       assert.ok(!text.includes(String(NUMBER)), `${path}: ${text}`)
     }
   }
@@ -84,11 +38,87 @@ test('a text in the place of a secret, of its path, or of a list or object with 
   const secrets = [...PLACES].filter(([path]) => isSecretPlace(path))
   assert.ok(secrets.length > 30, `${secrets.length} secrets`)
   const leaks: string[] = []
-  for (const [path, place] of secrets) {
+  for (const [path, { put }] of secrets) {
     for (const value of [TEXT, [TEXT], { file: TEXT }, { value: TEXT }, { inline: TEXT }]) {
-      const text = said(place(value))
+      const text = said(put(value))
       if (text.includes(TEXT)) leaks.push(`${path} ${JSON.stringify(value)}: ${text}`)
     }
   }
   assert.equal(leaks.join('\n'), '')
+})
+
+/** As vendors write them, random ones, and what is no secret. */
+const KEYS = [
+  TEXT,
+  'sk-live-51H',
+  'sk-proj-Ab3dEf6hIj9kLm2nOp5q',
+  'ghp_16C7e42F292c6912E7710c838347Ae178B4a',
+  'AKIAIOSFODNN7EXAMPLE'
+]
+
+test('a secret in the place of a key is not said, of any object of the schema', () => {
+  const leaks: string[] = []
+  for (const [path, { put }] of PLACES) {
+    for (const key of KEYS) {
+      for (const value of ['value', { [key]: null }]) {
+        const text = said(put({ [key]: value }))
+        if (text.includes(key)) leaks.push(`${path}: ${text}`)
+      }
+    }
+  }
+  assert.equal(leaks.join('\n'), '')
+})
+
+test('what is no secret is said as it is', () => {
+  for (const key of [
+    'hostnmae',
+    'gpt-4o-mini-2024-07-18',
+    'x-amz-content-sha256',
+    'connectionMinTerminationDeadlines'
+  ]) {
+    assert.ok(said({ [key]: 1 }).includes(key), key)
+  }
+  assert.match(said({ bindz: 1 }), /did you mean "binds"/)
+})
+
+test('a secret in a file that is no YAML, or names what is not there, is not said', () => {
+  const lines = [
+    'KEY: x',
+    '*KEY',
+    '&KEY',
+    '!KEY',
+    '!!KEY x',
+    '@KEY',
+    '"KEY',
+    "'KEY",
+    '[KEY',
+    '{KEY',
+    '%KEY',
+    '`KEY',
+    '"\\KEY"'
+  ]
+  const more = [
+    '$KEY',
+    `\${KEY}`,
+    '${KEY',
+    '"a" KEY',
+    '|KEY',
+    '>KEY',
+    '\tKEY',
+    'x\n KEY',
+    'a\n  auth: KEY: x',
+    'a # KEY\n\tb'
+  ]
+  for (const key of KEYS) {
+    for (const line of [...lines, ...more]) {
+      for (const yaml of [
+        `key: ${line.replaceAll('KEY', key)}`,
+        line.replaceAll('KEY', key),
+        `- ${key}\n${line}: ${key}`
+      ]) {
+        const text = said(null, `config: {}\nbinds:\n- port: 1\n  ${yaml}\n`)
+        assert.ok(!text.includes(key), text)
+      }
+    }
+  }
 })

@@ -1,6 +1,6 @@
 /** What a schema found wrong -> problems that say what is allowed, in the words of the file. */
 import { isRefused, isUnsaid, type ZodType, type z } from '#engine/schema/schema.ts'
-import { formatPath, type Path, type Problem } from './problems.ts'
+import { type Path, type Problem, pathText } from './problems.ts'
 import { type Source, UNREADABLE } from './source.ts'
 import { nearest, wordHint } from './suggest.ts'
 
@@ -31,7 +31,7 @@ export function validate<T extends ZodType>(
 function firstOfEach(problems: readonly Problem[]): Problem[] {
   const seen = new Set<string>()
   return problems.filter(({ path }) => {
-    const text = formatPath(path)
+    const text = pathText(path)
     return !seen.has(text) && seen.add(text)
   })
 }

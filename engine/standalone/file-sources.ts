@@ -1,6 +1,7 @@
 /** Files that a configuration refers to: read once per loading, noted, so that they can be watched. */
 import { isAbsolute, resolve } from 'node:path'
 import type { Sources } from '#engine/contract/policy.ts'
+import { looksLikeKey } from '#engine/kit/sensitive.ts'
 import { explainUnreadable, readLarge, readReference } from './read.ts'
 
 /** A file that was asked for, whether it could be read or not. */
@@ -11,8 +12,8 @@ export interface ReadFile {
   readonly text: string
 }
 
-/** PEM, more than one line, a token, many letters and digits without a folder or an ending: no path that is meant. */
-const IN_PLACE = /-----BEGIN|[\n\r\0]|^eyJ[\w-]+\.|^(?=.*\d)(?=.*[A-Za-z])[\w+-]{20,}=*$|^[\w+/-]{20,}={1,2}$/
+/** PEM, more than one line, many letters and digits without a folder or an ending: no path that is meant. */
+const IN_PLACE = /-----BEGIN|[\n\r\0]|^(?=.*\d)(?=.*[A-Za-z])[\w+-]{20,}=*$|^[\w+/-]{20,}={1,2}$/
 
 /** What documents of APIs are read from, which are larger than keys and may stand at URLs. */
 export interface DocumentSources extends Sources {
@@ -58,7 +59,7 @@ export class FileSources implements DocumentSources {
 
   #readOnce(path: string, usual: (path: string) => string): string {
     // A key that is written in place of its path must not come back in a message, nor among the files to watch.
-    if (IN_PLACE.test(path)) throw new Error('must be the path of a file, not the text of it')
+    if (IN_PLACE.test(path) || looksLikeKey(path)) throw new Error('must be the path of a file, not the text of it')
     const full = isAbsolute(path) ? path : resolve(this.#folder, path)
     let text = this.#texts.get(full)
     if (text === undefined) {

@@ -9,6 +9,7 @@ import type { Policy } from '#engine/contract/policy.ts'
 import type { Expanded } from '#engine/ir/expanded.ts'
 import { share } from '#engine/ir/share.ts'
 import { memoryLimit } from '#engine/kit/memory-limit.ts'
+import { withoutKeys } from '#engine/kit/sensitive.ts'
 import { checkModelPolicies } from './ai/check.ts'
 import { checkTransport } from './backend-policies/check.ts'
 import { checkNames, checkPolicies } from './check-policies.ts'
@@ -22,7 +23,7 @@ import { FileSources, type ReadFile } from './file-sources.ts'
 import { checkHttp } from './http/check.ts'
 import { checkMcp } from './mcp/check.ts'
 import { policyWarnings } from './policy-warnings.ts'
-import { type ConfigError, formatPath, type Problem, parsePath } from './problems.ts'
+import { type ConfigError, formatPath, type Problem, parsePath, pathText } from './problems.ts'
 import { shadowed } from './shadows.ts'
 import { readSource } from './source.ts'
 import { type PlacedSource, placeTargeted } from './targets.ts'
@@ -109,8 +110,8 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
       .map(({ path, offset, message, hint = variableHint(source, offset) }) => ({
         ...place(offset),
         path: formatPath(path),
-        message,
-        ...(hint === undefined ? {} : { hint })
+        message: withoutKeys(message),
+        ...(hint === undefined ? {} : { hint: withoutKeys(hint) })
       }))
   })
   if (source.broken) return fail(source.problems)
@@ -179,7 +180,7 @@ function once(problems: readonly Problem[], { originOf }: PlacedSource): Problem
   const seen = new Set<string>()
   return problems.flatMap((problem) => {
     const path = originOf(problem.path)
-    const key = `${formatPath(path)} ${problem.message}`
+    const key = `${pathText(path)} ${problem.message}`
     if (seen.has(key)) return []
     seen.add(key)
     return [{ ...problem, path }]
@@ -206,7 +207,7 @@ function placed(
 
 function warningText({ offset, path, message }: Problem, source: PlacedSource, file: string): string {
   const { line, column } = source.position(offset)
-  return `${file}:${line}:${column}: ${path.length === 0 ? '' : `${formatPath(path)}: `}${message}`
+  return `${file}:${line}:${column}: ${path.length === 0 ? '' : `${formatPath(path)}: `}${withoutKeys(message)}`
 }
 
 /**

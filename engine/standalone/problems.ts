@@ -1,4 +1,5 @@
 /** Mistakes in a configuration file: how they are collected, and how people read them. */
+import { shownName } from '#engine/kit/sensitive.ts'
 
 /** Keys and indices from the top of the file. */
 export type Path = readonly PropertyKey[]
@@ -25,7 +26,13 @@ export interface Problem {
 
 const PLAIN_KEY = /^[A-Za-z_$][\w$-]*$/
 
+/** For people: a secret in the place of a key is cut off. */
 export function formatPath(path: Path): string {
+  return pathText(path.map((key) => (typeof key === 'number' ? key : shownName(String(key)))))
+}
+
+/** Whole, to tell paths apart. */
+export function pathText(path: Path): string {
   let text = ''
   for (const key of path) {
     if (typeof key === 'number') text += `[${key}]`

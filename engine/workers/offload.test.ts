@@ -64,7 +64,7 @@ test('a job that never ends holds up its class alone, and is ended with its thre
     assert.equal(await pool.run('password', sha), true)
     assert.equal(await pool.run('guard', null), 'guarded')
   }
-  // Their threads run before the endless one does: what is measured against its bound below is two hops, not two starts.
+  // Their threads run before the endless one does: against its bound stand two hops then, not two starts.
   await others()
   const ended: string[] = []
   const endless = assert

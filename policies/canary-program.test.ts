@@ -1,0 +1,127 @@
+/**
+ * Secrets of a configuration in the whole program, with everything failing that can: no line that it writes, no answer,
+ * metric, page or dump has any of them.
+ */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { isSensitive } from '#engine/kit/sensitive.ts'
+import { jsonSchema } from '#engine/standalone/json-schema.ts'
+import { Canaries, canaryConfig, SECRET_FIELDS, type Surroundings } from '#engine/testing/canaries.ts'
+import { folderOf } from '#engine/testing/daemon.ts'
+import { freePort, runProgram } from '#engine/testing/program.ts'
+import { exchangeRaw, rawServer } from '#engine/testing/raw.ts'
+import { type JsonSchema, placesOf } from '#engine/testing/schema-places.ts'
+import { policies } from './index.ts'
+
+/** Named like a secret, and none: modes, rules, names of places, paths of files, what is refused whatever it is. */
+const NO_SECRET =
+  /\.(?:mode|action|rules|name|file|authorizationServer)$|^(?:local|localRateLimit)\.key$|^(?:cloudD|basicAuth\.|apiKeyAuth)/
+
+test('the configuration below has a secret in every place of the schema that takes one', () => {
+  const missing: string[] = []
+  for (const [path, { takesText }] of placesOf(JSON.parse(jsonSchema(policies)) as JsonSchema)) {
+    const keys = path.split('.').filter((key) => key !== '[]')
+    const field = keys.slice(-2).join('.')
+    if (!takesText || !keys.slice(-2).some(isSensitive) || NO_SECRET.test(field)) continue
+    if (!SECRET_FIELDS.includes(field)) missing.push(path)
+  }
+  assert.deepEqual(missing, [])
+})
+
+const DOCUMENT = { openapi: '3.1.0', info: {}, paths: { '/a': { get: { operationId: 'a', responses: {} } } } }
+
+async function surroundings(t: TestContext): Promise<Surroundings> {
+  const server = createServer((_, response) => response.end(JSON.stringify(DOCUMENT))).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const plain = await rawServer((client) => client.send('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n'))
+  t.after(() => plain.close())
+  const port = async () => await freePort()
+  return {
+    ...{ folder: folderOf(t), port: await port(), tlsPort: await port(), llmPort: await port(), dead: await port() },
+    ...{ admin: `127.0.0.1:${await port()}`, stats: `127.0.0.1:${await port()}`, plain: plain.port },
+    document: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api.json`
+  }
+}
+
+const CHAT = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] })
+const HELLO = JSON.stringify({
+  ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'a', version: '1' } }
+})
+
+async function asked(url: string, init: RequestInit = {}): Promise<string> {
+  const answer = await fetch(url, init)
+  return `${answer.status} ${JSON.stringify([...answer.headers])} ${await answer.text()}`
+}
+
+/** Every request comes back, with whatever answer. `SAID` are secrets of the client's. */
+async function requests({ port, tlsPort, llmPort }: Surroundings, said: string): Promise<string[]> {
+  const at = (path: string) => `http://127.0.0.1:${port}${path}`
+  const chat = { method: 'POST', headers: { 'content-type': 'application/json' }, body: CHAT }
+  const accept = 'application/json, text/event-stream'
+  const token = `eyJhbGciOiJSUzI1NiJ9.${Buffer.from(`{"iss":"https://issuer.example","exp":9999999999}`).toString('base64url')}.${said}`
+  const answers = [
+    ...['/ai', '/moderated', '/dns', '/bedrock', '/vertex'].map((path) =>
+      asked(at(`${path}/v1/chat/completions`), chat)
+    ),
+    ...['/tls', '/fields', '/nothing', `/fields?token=${said}`].map((path) => asked(at(path))),
+    asked(at('/fields'), { headers: { authorization: `Bearer ${said}`, 'x-api-key': said, cookie: `a=${said}` } }),
+    asked(at('/basic'), { headers: { authorization: `Basic ${Buffer.from(`canary:${said}`).toString('base64')}` } }),
+    ...[`/key?k=${said}`, '/key', `/key?k=${said}&k=${said}`].map((path) => asked(at(path))),
+    asked(at('/jwt'), { headers: { authorization: `Bearer ${token}` } }),
+    asked(at('/jwt'), { headers: { authorization: `Bearer ${said}` } }),
+    asked(at('/mcp'), { ...chat, headers: { ...chat.headers, accept }, body: HELLO }),
+    asked(`http://127.0.0.1:${llmPort}/v1/chat/completions`, chat),
+    exchangeRaw(tlsPort, 'GET / HTTP/1.1\r\nHost: canary.test\r\n\r\n'),
+    exchangeRaw(port, `GET /fields HTTP/1.1\r\nHost: a\r\nAuthorization: ${said}\r\nBad Name: ${said}\r\n\r\n`)
+  ]
+  return await Promise.all(answers)
+}
+
+/** What has to have gone wrong: otherwise nothing was looked at. */
+const REASONS = [
+  ...['CONNECT_FAILURE', 'DNS_FAILURE', 'UPSTREAM_TLS', 'BACKEND_CREDENTIALS', 'NO_BACKEND', 'ROUTE_NOT_FOUND'],
+  ...['BASIC_INVALID', 'API_KEY_INVALID', 'API_KEY_REPEATED', 'JWT_KEYS_UNAVAILABLE', 'JWT_MALFORMED', 'BAD_REQUEST'],
+  ...['clear_text_http', 'cannot fetch the keys', 'no credentials of Google', 'bad option: --token=<redacted>'],
+  ...['weir-no-such-program', 'the backend refused the connection', 'in force', 'configuration refused']
+]
+
+test('no line, answer, metric, page or dump of the program has a secret of the configuration or a client', async (t) => {
+  const [canaries, around] = [new Canaries(), await surroundings(t)]
+  const { file, env } = canaryConfig(canaries, around)
+  const path = join(around.folder, 'weir.json')
+  const write = (given: object) => writeFileSync(path, JSON.stringify(given))
+  const none = (text: string, where: string) => assert.deepEqual(canaries.in(text), [], `${where}: ${text}`)
+  const said = canaries.make('of the client')
+  write(file)
+  const program = runProgram(['-f', path], '', env)
+  t.after(() => program.stop())
+  await program.said('"start"')
+
+  const answers = await requests(around, said)
+  for (const answer of answers) none(answer, 'an answer')
+  // Whoever knows it may go on with the session of another.
+  canaries.add('id of a session', /"mcp-session-id","([^"]+)"/.exec(answers.join('\n'))![1]!)
+  const pages = async () => {
+    for (const page of ['/config_dump', '/ui/', '/']) none(await asked(`http://${around.admin}${page}`), page)
+    none(await asked(`http://${around.stats}/metrics`), 'the metrics')
+  }
+  await pages()
+  // Put in force again with a change, and refused with a mistake beside everything.
+  write({ ...file, llm: undefined })
+  await program.said(/configuration \w+ in force/)
+  // Beside a mistake, and with each secret in the place of a key.
+  write({ ...file, bindz: [], ...Object.fromEntries(canaries.made.map((text) => [text, 1])) })
+  await program.said('configuration refused')
+  await pages()
+  program.signal('SIGTERM')
+  assert.equal(await program.exited(), 0)
+  for (const reason of REASONS) assert.ok(program.output.includes(reason), reason)
+  none(program.output, 'the log')
+})
