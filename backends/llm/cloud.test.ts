@@ -75,6 +75,7 @@ test('who gives up while a token is fetched is sent nowhere, and a retry is sent
   const late = await ask(CHAT, ASK)
   equal(late.status, 504)
   match(await late.text(), /^\{"error":\{/)
+  await came.promise
   held.shift()!.end('{"access_token":"ya29.x","expires_in":3600}')
   // It has arrived: no request waits any more, and only this one is sent.
   equal((await ask(CHAT, ASK)).status, 200)
