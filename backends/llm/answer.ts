@@ -11,7 +11,7 @@ import type { FormatName } from './conversation.ts'
 import { disguisedError, ELSEWHERE, leadsElsewhere, unreadable } from './disguised.ts'
 import { FormatError, Losses } from './format.ts'
 import { events, type Framing, framedAs, framingOf } from './framing.ts'
-import { give, refuse, take, tellElsewhere, tellHere, tellWhole, writeBody } from './giving.ts'
+import { give, refuse, take, tellElsewhere, tellHere, tellStatus, tellWhole, writeBody } from './giving.ts'
 import type { Guards } from './guards/guards.ts'
 import { writeRejection } from './guards/rejection.ts'
 import { replay } from './held.ts'
@@ -307,7 +307,7 @@ function readCost(ex: Exchange, format: FormatName, bytes: Buffer): void {
     const value = JSON.parse(bytes.toString())
     const error = disguisedError(format, value)
     // Its words are the client's own: only the status was wrong.
-    if (error !== null) ex.status = error.status
+    if (error !== null) tellStatus(ex, error.status)
     else settle(ex, FORMATS[format]!.readCost(value))
   } catch (error) {
     // What is of the client's own format it may judge by itself.

@@ -47,6 +47,8 @@ export class Attempts {
   dropped: Dropped = NONE_DROPPED
   /** What the provider has refused of what was added here, and is asked without now; null: nothing. */
   lesson: Partial<Dialect> | null = null
+  /** Its answer was an error, and the status did not say so. */
+  wasDisguised = false
   /** Rises with every attempt: what was begun for an earlier one is not wanted any more. */
   round = 0
   /** Of the attempt that is under way: who may be asked, and why somebody cannot be. */

@@ -14,6 +14,7 @@ import { clientKeys, NO_KEYS, withoutKey } from './auth/client-key.ts'
 import { choose, retryAfterMs, type Seat, Turn } from './balancer.ts'
 import { type Choice, choiceOf, seatOf } from './choice.ts'
 import type { FormatName } from './conversation.ts'
+import { failsAtOnce, isFailure } from './disguised.ts'
 import { DROPPED, type Dropped, listOf } from './dropped.ts'
 import { Names } from './edits/names.ts'
 import { firstEvent } from './first-event.ts'
@@ -36,9 +37,6 @@ import { type Outcome, type Take, Writing } from './writing.ts'
 
 const OTHER_API =
   'this is the path of another API than chat: it is passed on where the routes of the backend name it (Passthrough)'
-
-/** Whether another provider may do better. */
-const isFailure = (status: number): boolean => status === 429 || status >= 500
 
 class Service implements CompiledBackend {
   readonly retry: RetryPlan | null
@@ -327,7 +325,7 @@ class Service implements CompiledBackend {
 
   /** How the attempt went, as far as the head of its answer can tell. */
   #note(ex: Exchange, turn: Turn<Choice>): void {
-    if (ex.response === null || isFailure(ex.status)) {
+    if (ex.response === null || this.#hasFailed(ex)) {
       const askedMs = retryAfterMs(ex.response?.get('retry-after'), Date.now())
       turn.failed(performance.now(), askedMs, this.#random())
     } else turn.succeeded(performance.now())
@@ -342,13 +340,13 @@ class Service implements CompiledBackend {
     state.original?.restore(ex)
   }
 
-  #over(ex: Exchange, { turn, tap }: Attempts): void {
+  #over(ex: Exchange, { turn, tap, wasDisguised }: Attempts): void {
     if (turn !== null) {
       // Also when the time for the request was over before it answered.
       const isFault = ex.error !== null && ERRORS[ex.error].source !== 'downstream'
       if (isFault) turn.failed(performance.now(), null, this.#random())
       else turn.left()
-      if (tap?.cost.hasBroken) turn.broke(performance.now(), this.#random())
+      if (tap?.cost.hasBroken || (wasDisguised && isFailure(ex.status))) turn.broke(performance.now(), this.#random())
     }
     if (tap === null) return
     tap.stop?.()
@@ -361,6 +359,10 @@ class Service implements CompiledBackend {
     return firstEvent(ex, format, () => turn.failed(performance.now(), null, this.#random()))
   }
 
+  #hasFailed(ex: Exchange): boolean {
+    return this.#attemptsOf(ex)?.format == null ? isFailure(ex.status) : failsAtOnce(ex)
+  }
+
   /** Each other provider once, before the client has got anything. */
   #failover(): RetryPlan {
     return {
@@ -369,7 +371,7 @@ class Service implements CompiledBackend {
       backoffMs: 0,
       precondition: null,
       peek: (ex) => this.#peek(ex),
-      condition: (ex) => this.#attemptsOf(ex)?.turn != null && isFailure(ex.status),
+      condition: (ex) => this.#attemptsOf(ex)?.turn != null && this.#hasFailed(ex),
       // What may follow is bounded already, by the number of providers and by how long they rest.
       budget: { percent: 100, minPerSecond: 100 }
     }

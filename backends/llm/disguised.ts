@@ -31,10 +31,19 @@ function statusIn(error: JsonObject): number | null {
   return null
 }
 
+/** Whether another provider may do better. */
+export const isFailure = (status: number): boolean => status === 429 || status >= 500
+
+/** Whether the head of an answer says so, or is no provider's. */
+export const failsAtOnce = ({ status, response }: Exchange): boolean => isFailure(status) || isPage(status, response)
+
+const isPage = (status: number, response: Exchange['response']): boolean =>
+  status < 300 && HTML.test(response?.get('content-type') ?? '')
+
 /** Why the answer cannot be one that a client understands; null: it may be. */
 export function unreadable({ status, response }: Exchange, isCoded: boolean): string | null {
   if (leadsElsewhere(status)) return ELSEWHERE
-  if (status < 300 && HTML.test(response?.get('content-type') ?? '')) return 'it is a page of HTML'
+  if (isPage(status, response)) return 'it is a page of HTML'
   return isCoded ? 'it is compressed, although identity was asked for' : null
 }
 

@@ -385,3 +385,69 @@ test('a reload with another name for a model forgets neither failures nor how lo
   equal((await ask()).status, 200)
   deepEqual([first.asked.length, second.asked.length], [1, 2])
 })
+
+const page = '<html>Sign in</html>'
+const told = (error: object) => JSON.stringify({ id: 'x', error })
+
+/** What providers answer with 200 that is an error, and with what type. */
+const DISGUISED: readonly (readonly [name: string, body: string, type: string])[] = [
+  ['an error', told({ message: 'overloaded', code: 503 }), 'application/json'],
+  ['an error of no code', told({ message: 'out of order' }), 'application/json'],
+  ['too many requests', told({ message: 'slow', type: 'rate_limit_error' }), 'application/json; charset=utf-8'],
+  ['a page', page, 'text/html; charset=utf-8']
+]
+
+for (const [name, body, type] of DISGUISED) {
+  test(`a failure behind a status of 200 is one: ${name}`, async (t) => {
+    const [first, second] = [await models(t), await models(t)]
+    first.instead = (_, response) => {
+      response.writeHead(200, { 'content-type': type })
+      // In two pieces.
+      response.write(body.slice(0, 9), () => response.end(body.slice(9)))
+      return true
+    }
+    const groups = [{ providers: [at('custom', first, 'a')] }, { providers: [at('custom', second, 'b')] }]
+    const routes = { '/messages': 'Messages', '*': 'Completions' }
+    for (const [path, stream] of [
+      ['/v1/chat/completions', false],
+      ['/v1/chat/completions', true],
+      ['/v1/messages', false]
+    ] as const) {
+      first.asked.length = 0
+      const { ask } = await gateway(t, [{ ai: { groups, routes } }])
+      const asked = () => ask(path, { ...ASK, max_tokens: 9, stream })
+      equal((await asked()).status, 200)
+      equal(first.asked.length, 1)
+      // It rests.
+      equal((await asked()).status, 200)
+      equal(first.asked.length, 1)
+    }
+  })
+}
+
+test('an error behind a status of 200 that the request is to blame for is not asked of the next provider', async (t) => {
+  const [first, second] = [await models(t), await models(t)]
+  first.instead = (_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(told({ message: 'no such model', code: 404 }))
+    return true
+  }
+  const groups = [{ providers: [at('custom', first, 'a')] }, { providers: [at('custom', second, 'b')] }]
+  const { ask } = await gateway(t, [{ ai: { groups } }])
+  equal((await ask('/v1/chat/completions')).status, 404)
+  equal((await ask('/v1/chat/completions')).status, 404)
+  equal(second.asked.length, 0)
+})
+
+test('an error that is found behind the head that was taken counts against its provider', async (t) => {
+  const [first, second] = [await models(t), await models(t)]
+  first.instead = (_, response) => {
+    const body = told({ message: 'out of order' })
+    response.writeHead(200, { 'content-type': 'application/json' }).end(`${' '.repeat(2000)}${body}`)
+    return true
+  }
+  const groups = [{ providers: [at('custom', first, 'a')] }, { providers: [at('custom', second, 'b')] }]
+  const { ask } = await gateway(t, [{ ai: { groups } }], { retry: { attempts: 1, codes: [504] } })
+  equal((await ask('/v1/chat/completions')).status, 500)
+  equal((await ask('/v1/chat/completions')).status, 200)
+  equal(first.asked.length, 1)
+})

@@ -3,6 +3,7 @@ import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceResponseBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
+import { Attempts } from './attempts.ts'
 import type { FormatName } from './conversation.ts'
 import { DROPPED, type Dropped, listOf } from './dropped.ts'
 import type { Answered } from './large/job.ts'
@@ -59,12 +60,18 @@ export function tellElsewhere(ex: Exchange, heard: Heard, { offload }: BackendCo
 
 export function give(ex: Exchange, client: FormatName, { cost, problem, bytes, lost, status }: Answered): void {
   if (cost !== null) settle(ex, cost)
-  if (status !== null) ex.status = status
+  if (status !== null) tellStatus(ex, status)
   if (problem !== null) refuse(ex, client, problem)
   else if (bytes !== null) {
     writeBytes(ex, bufferOf(bytes))
     lose(ex, lost)
   }
+}
+
+/** The answer was an error by another status. */
+export function tellStatus(ex: Exchange, status: number): void {
+  ex.status = status
+  if (ex.serving instanceof Attempts) ex.serving.wasDisguised = true
 }
 
 function lose(ex: Exchange, dropped: Dropped): void {
