@@ -161,13 +161,16 @@ it('a code that is not known is an alert too, and every code of X.509 is counted
   deepEqual([resultOf('ERR_SSL_WRONG_VERSION_NUMBER'), resultOf('EPROTO')], ['failed', 'failed'])
 })
 
-// The last of this file: for a second behind it clients are refused without a word.
-it('a flood of them is bounded, and others are served', async () => {
+// The last of this file: its alerts keep their sockets, and for a second behind it clients are refused without a word.
+it('a flood of them is bounded, and others are served', async (t) => {
   const stack = await startStack({ upstream: 1, listeners, refuse: () => 'ROUTE_NOT_FOUND' })
+  // However long the handshakes take, no socket behind an alert is free again.
+  const now = performance.now()
+  t.mock.method(performance, 'now', () => now)
   const all = await Promise.all(Array.from({ length: 200 }, () => get(stack.port, stranger, {})))
   equal(all.filter((said) => /^HTTP/.test(said)).length, 0)
   const told = all.filter((said) => /alert unknown ca/.test(said)).length
-  ok(told > 50 && told < 200, `${told} were told`)
+  ok(told > 50 && told <= 128, `${told} were told`)
   ok(stack.handshakes.every(({ result }) => result === 'client_certificate'))
   match(await get(stack.port, good, {}), /^HTTP\/1\.1 404 /)
   stack.close()
