@@ -38,7 +38,7 @@ export const ERRORS = {
   URI_TOO_LONG: row(414, 'downstream', 'the request target is too long'),
   EXPECTATION_FAILED: row(417, 'downstream', 'only Expect: 100-continue is understood'),
   HEADERS_TOO_LARGE: row(431, 'downstream', 'the request has too many or too large header fields'),
-  CLIENT_TOO_SLOW: row(408, 'downstream', 'others wait for the connection that this exchange keeps and does not use'),
+  CLIENT_TOO_SLOW: row(408, 'downstream', 'others wait for what this exchange keeps and does not use'),
   CLIENT_GONE: row(499, 'downstream', 'the client closed the connection'),
   METHOD_UNKNOWN: row(501, 'downstream', 'the request method is not implemented'),
   CODING_UNKNOWN: row(501, 'downstream', 'only Transfer-Encoding: chunked is implemented'),

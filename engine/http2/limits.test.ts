@@ -21,19 +21,30 @@ test('an allowance is used up, and comes back with time and with work', () => {
 
 test('a window is given back by halves', () => {
   const window = new ReceiveWindow(100)
-  equal(window.receive(60), true)
-  equal(window.release(49), 0)
-  equal(window.release(1), 50)
-  equal(window.receive(90), true)
+  equal(window.receive(51), true)
+  equal(window.release(48), 0)
+  equal(window.release(2), 50)
+  equal(window.receive(99), true)
   equal(window.receive(1), false)
+})
+
+test('what is left of a window that others keep never stands still', () => {
+  const window = new ReceiveWindow(100)
+  equal(window.receive(70), true)
+  equal(window.free, 30)
+  for (let i = 0; i < 100; i++) {
+    equal(window.receive(10), true)
+    window.release(10)
+    equal(window.free, 30)
+  }
 })
 
 test('a window that was announced too large shrinks', () => {
   const window = new ReceiveWindow(100, 150)
   window.withhold(50)
-  equal(window.receive(150), true)
+  equal(window.receive(100), true)
   equal(window.release(99), 0)
-  equal(window.release(51), 100)
+  equal(window.release(1), 50)
   equal(window.receive(101), false)
 })
 

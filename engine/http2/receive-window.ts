@@ -1,6 +1,7 @@
 /**
  * What a peer may still send on a stream or a connection (RFC 9113 section 5.2). Room is given back when what came
- * has gone on its way, half a window at a time: one WINDOW_UPDATE for many frames.
+ * has gone on its way, half a window at a time: one WINDOW_UPDATE for many frames. When more is
+ * kept by others, it is given back as soon as it is as much as the peer still has: else what is left would stand still.
  */
 export class ReceiveWindow {
   readonly #size: number
@@ -13,6 +14,11 @@ export class ReceiveWindow {
   constructor(size: number, announced: number = size) {
     this.#size = size
     this.#left = announced
+  }
+
+  /** Bytes of it that nobody keeps. */
+  get free(): number {
+    return this.#left + this.#spent
   }
 
   /** The peer was told of more than we want: so much of it will not come back. */
@@ -29,7 +35,7 @@ export class ReceiveWindow {
   /** `bytes` have gone on: the increment of a WINDOW_UPDATE that is due now, or 0. */
   release(bytes: number): number {
     this.#spent += bytes
-    if (this.#spent * 2 < this.#size) return 0
+    if (this.#spent * 2 < this.#size && (this.#spent < this.#left || this.#spent <= 0)) return 0
     const increment = this.#spent
     this.#spent = 0
     this.#left += increment

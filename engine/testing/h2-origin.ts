@@ -31,7 +31,8 @@ type Serve = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, session: 
 export async function startHttp2Origin(serve: Serve = echo, settings: Settings = {}): Promise<Http2Origin> {
   const seen: Http2Seen[] = []
   const sessions: ServerHttp2Session[] = []
-  const server: Http2Server = createServer({ settings })
+  // In MB: with less, answers that are not read would be given up by this side.
+  const server: Http2Server = createServer({ settings, maxSessionMemory: 1000 })
   server.on('session', (session) => {
     sessions.push(session)
     session.on('error', () => session.destroy())
@@ -134,18 +135,21 @@ export class FrameClient {
 
 /**
  * A server that says SETTINGS at once and calls `onFrame` for every frame that comes, but for SETTINGS and windows.
- * `hello`: instead of these SETTINGS.
+ * `hello`: instead of these SETTINGS. `seesWindows`: windows come too.
  */
 export function startFrameServer(
   onFrame: (frame: Frame, client: FrameClient, connection: number) => void,
-  hello: string = SETTINGS_FRAME
+  hello: string = SETTINGS_FRAME,
+  seesWindows = false
 ): Promise<RawServer> {
   let connections = 0
   return rawServer((raw) => {
     const connection = ++connections
     const client = new FrameClient(raw)
     raw.socket.on('data', () => {
-      for (const frame of client.take()) if (frame.type !== 4 && frame.type !== 8) onFrame(frame, client, connection)
+      for (const frame of client.take()) {
+        if (frame.type !== 4 && (seesWindows || frame.type !== 8)) onFrame(frame, client, connection)
+      }
     })
     client.send(hello)
   })

@@ -16,10 +16,11 @@ import type { Repeat } from './h1.ts'
 import type { Http2Upstream } from './h2.ts'
 import { LIST_BYTES_MAX } from './h2-head.ts'
 import { STREAM_WINDOW } from './h2-stream.ts'
+import type { Held, Relief } from './relief.ts'
 
 /**
- * Of the whole connection. What clients have not read of their answers is at most this much; and so many of them
- * (128, at 256 KiB each) may stop reading before the others on the connection feel it.
+ * Of the whole connection. What clients have not read of their answers is at most this much: 128 of them, at 256 KiB
+ * each. When half of it is kept by such clients, new exchanges go to another connection.
  */
 export const CONNECTION_WINDOW = 32 * 1024 * 1024
 /** The preface (RFC 9113 section 3.4), and room to answer in. */
@@ -39,6 +40,8 @@ export interface Http2Home {
   readonly memory: ReadMemory
   /** 0: no limit. */
   readonly requestsPerConnectionMax: number
+  /** For those that wait for what others of `held` keep. `waiting`: how many do. */
+  relief(held: () => Iterable<Held>, waiting: () => number): Relief
   /** The server's SETTINGS are there: exchanges may begin. */
   ready(connection: Http2Upstream): void
   /** It ended before that. `code`: of the system, or NOT_HTTP2. */

@@ -16,11 +16,12 @@ import type { Attempt } from './attempt.ts'
 import type { Repeat } from './h1.ts'
 import { Http2Upstream } from './h2.ts'
 import type { Http2Home } from './h2-home.ts'
+import type { Http2Exchange } from './h2-stream.ts'
 import type { Pool } from './pool.ts'
+import { type Held, Relief } from './relief.ts'
 import { EITHER, HTTP1, HTTP2, type Version } from './version.ts'
+import { Waiting } from './waiting.ts'
 
-/** Exchanges that may wait for room. */
-const WAITERS_MAX = 1024
 /** Streams that a server is believed to take before it has said so (RFC 9113 section 6.5.2 advises no fewer). */
 export const STREAMS_ASSUMED = 100
 
@@ -76,8 +77,9 @@ export class Http2Pool implements Http2Home {
   readonly #owner: Http2Owner
   /** Those that take further streams. */
   readonly #connections: Http2Upstream[] = []
-  readonly #waiting: Attempt[] = []
+  readonly #waiting = new Waiting<Attempt>()
   readonly #dials = new Set<OneDial>()
+  #relief: Relief | null = null
 
   constructor(pool: Pool, owner: Http2Owner) {
     this.#pool = pool
@@ -128,19 +130,19 @@ export class Http2Pool implements Http2Home {
   /** Sends the attempt as soon as a connection has room for it. */
   wait(attempt: Attempt): void {
     const { ex } = attempt
-    if (this.#waiting.length >= WAITERS_MAX) {
-      this.#owner.report(attempt, 'UPSTREAM_OVERFLOW')
-      return
-    }
     ex.attempts++
     ex.endpoint = this.#pool.label
     attempt.tried.push(this.#pool)
-    this.#waiting.push(attempt)
     attempt.sharing.push(this)
+    const dropped = this.#waiting.add(attempt)
+    if (dropped !== null) this.#owner.report(dropped, 'UPSTREAM_OVERFLOW')
+    if (dropped === attempt) return
     this.#dialEnough()
     // A dial ends in time by itself. Without one, somebody else's stream has to end first.
-    if (this.#dials.size === 0) this.#patience(attempt)
-    else if (this.#connections.length === 0 && !this.#isReached) this.#owner.mayBeSlow(attempt)
+    if (this.#dials.size === 0) {
+      this.#patience(attempt)
+      this.#makeRoom()
+    } else if (this.#connections.length === 0 && !this.#isReached) this.#owner.mayBeSlow(attempt)
   }
 
   get #isReached(): boolean {
@@ -150,19 +152,18 @@ export class Http2Pool implements Http2Home {
 
   /** Whether somebody waits for a connection that nobody makes yet. */
   get wants(): boolean {
-    return this.#waiting.length > this.#dials.size * STREAMS_ASSUMED
+    return this.#waiting.size > this.#dials.size * STREAMS_ASSUMED
   }
 
   /** The attempt waits no more, if it did. */
   forget(attempt: Attempt): void {
-    const at = this.#waiting.indexOf(attempt)
-    if (at >= 0) this.#waiting.splice(at, 1)
+    this.#waiting.remove(attempt)
   }
 
   /** Another address was faster. `isSlow`: although this one was asked before. Nobody's dials are given up. */
   outrun(attempt: Attempt, isSlow: boolean): void {
     this.forget(attempt)
-    if (this.#waiting.length > 0 || this.#isReached) return
+    if (this.#waiting.size > 0 || this.#isReached) return
     for (const dial of [...this.#dials]) {
       this.#over(dial)
       dial.giveUp()
@@ -180,7 +181,7 @@ export class Http2Pool implements Http2Home {
 
   freed(connection: Http2Upstream): void {
     this.#pool.busy--
-    if (this.#waiting.length > 0) this.#serveWaiting()
+    if (this.#waiting.size > 0) this.#serveWaiting()
     if (connection.streams > 0) return
     if (!this.#connections.includes(connection)) return
     if (this.#owner.isCrowded) connection.leave()
@@ -196,7 +197,7 @@ export class Http2Pool implements Http2Home {
     this.retired(connection)
     this.#owner.timers.remove(connection.idleTimer)
     this.#owner.closed()
-    if (this.#waiting.length > 0) this.#serveWaiting()
+    if (this.#waiting.size > 0) this.#serveWaiting()
   }
 
   failed(ex: Exchange, code: ErrorCode, repeat: Repeat): void {
@@ -204,7 +205,13 @@ export class Http2Pool implements Http2Home {
   }
 
   roomier(): void {
-    if (this.#waiting.length > 0) this.#serveWaiting()
+    if (this.#waiting.size > 0) this.#serveWaiting()
+  }
+
+  relief(held: () => Iterable<Held>, waiting: () => number): Relief {
+    const { timers, events } = this.#owner
+    const giveUp = (ex: Exchange, code: ErrorCode) => events.onServerFault(ex, code)
+    return new Relief({ timers, connections: held, waiting, giveUp, now: () => timers.now })
   }
 
   // --- sharing out ---
@@ -235,15 +242,29 @@ export class Http2Pool implements Http2Home {
   }
 
   #serveWaiting(): void {
-    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+    while (this.#waiting.size > 0) {
       const connection = this.#withRoom()
       if (connection === null) break
-      this.#waiting.shift()
-      this.#take(next, connection)
+      this.#take(this.#waiting.next()!, connection)
     }
-    if (this.#waiting.length === 0) return
+    if (this.#waiting.size === 0) return
     this.#dialEnough()
-    if (this.#dials.size === 0) for (const attempt of this.#waiting) this.#patience(attempt)
+    if (this.#dials.size > 0) return
+    for (const attempt of this.#waiting) this.#patience(attempt)
+    this.#makeRoom()
+  }
+
+  /** Nobody makes a connection for those who wait: they need a stream of somebody else. */
+  #makeRoom(): void {
+    this.#relief ??= this.relief(
+      () => this.#exchanges(),
+      () => (this.#dials.size > 0 ? 0 : this.#waiting.size)
+    )
+    this.#relief.wanted()
+  }
+
+  *#exchanges(): Generator<Http2Exchange> {
+    for (const { exchanges } of this.#connections) yield* exchanges
   }
 
   #patience(attempt: Attempt): void {
@@ -256,7 +277,7 @@ export class Http2Pool implements Http2Home {
   #dialEnough(): void {
     // One that is empty and has no room says that the server takes nobody at the moment.
     if (this.#connections.some(({ streams, room }) => streams === 0 && room <= 0)) return
-    while (this.#dials.size * STREAMS_ASSUMED < this.#waiting.length && this.#owner.mayConnect()) this.#dial()
+    while (this.#dials.size * STREAMS_ASSUMED < this.#waiting.size && this.#owner.mayConnect()) this.#dial()
   }
 
   #dial(): void {
@@ -342,7 +363,8 @@ export class Http2Pool implements Http2Home {
   }
 
   #takeWaiting(): Attempt[] {
-    const taken = this.#waiting.splice(0)
+    const taken = [...this.#waiting]
+    for (const attempt of taken) this.#waiting.remove(attempt)
     for (const attempt of taken) attempt.sharing.splice(attempt.sharing.indexOf(this), 1)
     return taken
   }

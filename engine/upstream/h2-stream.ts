@@ -11,8 +11,10 @@ import { safeTrailers } from '#engine/http/trailers.ts'
 import { ReceiveWindow } from '#engine/http2/receive-window.ts'
 import { Pieces } from '#engine/kit/pieces.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
+import { ClientActivity } from './client-activity.ts'
 import type { AnswerFields } from './h2-head.ts'
 import type { Http2Sender } from './h2-sender.ts'
+import type { Held } from './relief.ts'
 
 /** SETTINGS_INITIAL_WINDOW_SIZE: what a client that does not read makes us keep of one answer. */
 export const STREAM_WINDOW = 256 * 1024
@@ -30,7 +32,7 @@ export interface StreamOwner {
   passBody(ex: Exchange, bytes: Buffer, start: number, end: number): boolean
 }
 
-export class Http2Exchange implements ServerStream {
+export class Http2Exchange implements ServerStream, Held {
   readonly id: number
   readonly ex: Exchange
   readonly receive = new ReceiveWindow(STREAM_WINDOW)
@@ -61,6 +63,7 @@ export class Http2Exchange implements ServerStream {
   #isPaused = false
   /** Bytes of the windows that the client has not taken. */
   #held = 0
+  readonly #client = new ClientActivity()
 
   constructor(owner: StreamOwner, sender: Http2Sender, id: number, ex: Exchange, sendWindow: number) {
     this.#owner = owner
@@ -70,12 +73,27 @@ export class Http2Exchange implements ServerStream {
     this.sendWindow = sendWindow
     // A body that a hook has collected is there already.
     this.#kept = ex.requestBytes === null ? new Pieces() : null
+    this.#client.begin()
+  }
+
+  get exchange(): Exchange {
+    return this.ex
+  }
+
+  get idleSince(): number {
+    return this.isOver ? 0 : this.#client.idleSince(this.ex, this.#waiting !== null || this.#sender.congested)
+  }
+
+  /** Bytes of the answer have come that the client has not taken. */
+  get keepsWindow(): boolean {
+    return this.#held > 0
   }
 
   // --- the request ---
 
   sendBody(chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
     if (this.isOver || this.isSent || start === end) return true
+    this.#client.sent(end - start)
     this.#keep(chunk, start, end)
     const sender = this.#sender
     let at = start
@@ -200,7 +218,7 @@ export class Http2Exchange implements ServerStream {
     if (!this.isAnswered || !this.receive.receive(flow)) return 'UPSTREAM_PROTOCOL'
     this.#received += end - start
     if (this.#promised >= 0 && this.#received > this.#promised) return 'UPSTREAM_PROTOCOL'
-    if (end > start && !this.#owner.passBody(this.ex, bytes, start, end)) this.#isPaused = true
+    if (end > start && !this.#owner.passBody(this.ex, bytes, start, end)) this.pauseBody()
     if (!this.#isPaused && !this.isOver) this.#release(true)
     return null
   }
@@ -219,11 +237,13 @@ export class Http2Exchange implements ServerStream {
 
   pauseBody(): void {
     this.#isPaused = true
+    this.#client.paused()
   }
 
   resumeBody(): void {
     if (!this.#isPaused) return
     this.#isPaused = false
+    this.#client.resumed()
     if (!this.isOver) this.#release(true)
   }
 

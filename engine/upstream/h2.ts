@@ -11,7 +11,6 @@ import { type FrameHandler, FrameReader } from '#engine/http2/frame-reader.ts'
 import { goawayFrame, pingFrame, resetFrame, SETTINGS_ACK, windowUpdateFrame } from '#engine/http2/frame-writer.ts'
 import { HpackDecoder } from '#engine/http2/hpack-decoder.ts'
 import * as h2 from '#engine/http2/protocol.ts'
-import { ReceiveWindow } from '#engine/http2/receive-window.ts'
 import { PeerSettings } from '#engine/http2/settings.ts'
 import { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
@@ -19,9 +18,10 @@ import { turnStartedAt } from '#engine/socket/round.ts'
 import { BULK_BODY, BULK_NONE, type Wire, type WireOwner } from '#engine/socket/wire.ts'
 import { isRepeatable, REPEAT_ALWAYS, REPEAT_IDEMPOTENT, REPEAT_NEVER } from './h1.ts'
 import { AnswerFields, LIST_BYTES_MAX } from './h2-head.ts'
-import { CONNECTION_WINDOW, HELLO, type Http2Home } from './h2-home.ts'
+import { HELLO, type Http2Home } from './h2-home.ts'
 import { EARNED_PER_FRAME, Http2Sender } from './h2-sender.ts'
 import { Http2Exchange, type StreamOwner } from './h2-stream.ts'
+import { ConnectionWindow } from './h2-window.ts'
 
 /** Streams at a time, whatever more a server would take. */
 const STREAMS_MAX = 1000
@@ -43,7 +43,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
   readonly #decoder = new HpackDecoder(h2.DEFAULT_TABLE_BYTES)
   readonly #reader: FrameReader
   readonly #fields = new AnswerFields()
-  readonly #receive = new ReceiveWindow(CONNECTION_WINDOW)
+  readonly #window: ConnectionWindow
   readonly #idleFrames: Allowance
   readonly #streams = new Map<number, Http2Exchange>()
   #nextId = 1
@@ -61,6 +61,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
     this.#reader = new FrameReader(this, h2.DEFAULT_FRAME_BYTES, LIST_BYTES_MAX)
     this.#idleFrames = new Allowance(IDLE_FRAMES_MAX, IDLE_FRAMES_PER_SECOND, turnStartedAt)
     this.#sender = new Http2Sender(wire, this.#peer, scheme, this.#idleFrames)
+    this.#window = new ConnectionWindow(home, wire, () => this.#streams.values())
     this.idleTimer = new WheelTimer(() => this.leave())
     wire.owner = this
     wire.write(HELLO)
@@ -71,9 +72,13 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
     return this.#streams.size
   }
 
+  get exchanges(): Iterable<Http2Exchange> {
+    return this.#streams.values()
+  }
+
   /** Further exchanges that it takes. */
   get room(): number {
-    if (this.#isRetired || !this.#hasSettings) return 0
+    if (this.#isRetired || !this.#hasSettings || this.#window.isTight) return 0
     return Math.min(this.#peer.streamsMax, this.#streamsMax) - this.#streams.size
   }
 
@@ -113,7 +118,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
     if (this.#dead) return
     const ofStream = isOpen ? stream.receive.release(bytes) : 0
     if (ofStream > 0) this.#wire.write(windowUpdateFrame(stream.id, ofStream))
-    this.#credit(bytes)
+    this.#window.release(bytes, isOpen)
   }
 
   cancelled(stream: Http2Exchange): void {
@@ -128,11 +133,6 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
   passBody(ex: Exchange, bytes: Buffer, start: number, end: number): boolean {
     if (end - start >= BULK_BYTES) this.#wire.bulk = BULK_BODY
     return this.#home.events.onResponseBody(ex, bytes, start, end, this.#slot)
-  }
-
-  #credit(bytes: number): void {
-    const increment = this.#receive.release(bytes)
-    if (increment > 0) this.#wire.write(windowUpdateFrame(0, increment))
   }
 
   // --- the wire ---
@@ -184,12 +184,12 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
   }
 
   onData(id: number, bytes: Buffer, start: number, end: number, flow: number, endStream: boolean): number {
-    if (!this.#receive.receive(flow)) return h2.FLOW_CONTROL_ERROR
+    if (!this.#window.receive(flow)) return h2.FLOW_CONTROL_ERROR
     const stream = this.#streams.get(id)
     if (stream === undefined) {
       if (this.#isIdle(id)) return h2.PROTOCOL_ERROR
       // On its way when we gave the stream up.
-      this.#credit(flow)
+      this.#window.release(flow, false)
       return flow === 0 ? this.#useless() : h2.NO_ERROR
     }
     if (end > start) this.#idleFrames.earn(EARNED_PER_FRAME)

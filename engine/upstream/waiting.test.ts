@@ -6,12 +6,15 @@ import { describe, it } from 'node:test'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE } from '#engine/contract/filter.ts'
 import { frameHead, settingsFrame } from '#engine/http2/frame-writer.ts'
-import { PREFACE } from '#engine/http2/protocol.ts'
+import { DATA, END_HEADERS, END_STREAM, HEADERS, PREFACE, WINDOW_UPDATE } from '#engine/http2/protocol.ts'
 import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { H2Client } from '#engine/testing/h2-client.ts'
+import { type Frame, type FrameClient, frame, OK_HEAD, startFrameServer } from '#engine/testing/h2-origin.ts'
+import { answer } from '#engine/testing/h2-stack.ts'
 import { startOrigin, statuses } from '#engine/testing/origin.ts'
 import { exchangeRaw, rawClient } from '#engine/testing/raw.ts'
 import { type Stack, startStack } from '#engine/testing/stack.ts'
+import { STREAM_WINDOW } from './h2-stream.ts'
 import { clientOf, Waiting } from './waiting.ts'
 
 const waiterOf = (remoteAddress: string, name: string) => ({ name, ex: { client: { remoteAddress } as never } })
@@ -66,13 +69,39 @@ interface Stand {
   pass(ms: number): void
 }
 
-/** A backend of four connections, in front of which the clock is the test's. */
-async function withStand(run: (stand: Stand) => Promise<void>, waits = false): Promise<void> {
-  const origin = await startOrigin((response, { url }) => response.end(url === '/long' ? LONG : 'ok'))
+const BACKENDS = {
+  'four connections of HTTP/1': async () => {
+    const origin = await startOrigin((response, { url }) => response.end(url === '/long' ? LONG : 'ok'))
+    return { origin, poolMax: 4 }
+  },
+  'four streams of HTTP/2': async () => {
+    const send = (client: FrameClient, stream: number, bytes: number) => {
+      for (let left = bytes; left > 0; left -= 16_384)
+        client.send(frame(DATA, 0, stream, LONG.slice(0, Math.min(left, 16_384))))
+    }
+    const serve = ({ type, flags, stream, payload }: Frame, client: FrameClient) => {
+      // An answer without end, unless a body is to come first; what comes when those four are there is answered.
+      if (type === WINDOW_UPDATE && stream > 0) send(client, stream, Buffer.from(payload, 'latin1').readUInt32BE())
+      if (type !== HEADERS) return
+      if (stream > 7) client.send(answer(stream))
+      else if ((flags & END_STREAM) !== 0) {
+        client.send(frame(HEADERS, END_HEADERS, stream, OK_HEAD))
+        send(client, stream, STREAM_WINDOW)
+      }
+    }
+    const origin = await startFrameServer(serve, settingsFrame([3, 4]), true)
+    return { origin, poolMax: 1, spoken: { version: 'HTTP2' as const } }
+  }
+}
+type Backend = keyof typeof BACKENDS
+
+/** In front of the backend the clock is the test's. */
+async function withStand(backend: Backend, run: (stand: Stand) => Promise<void>, waits = false): Promise<void> {
+  const { origin, ...options } = await BACKENDS[backend]()
   let passed = 0
   const timers = new TimerWheel(() => performance.now() + passed)
   const hook = ({ path }: Exchange) => (waits && path === '/long' ? new Promise<typeof CONTINUE>(() => {}) : CONTINUE)
-  const stack = await startStack({ upstream: origin.port, poolMax: 4, timers, responseHooks: [hook] })
+  const stack = await startStack({ upstream: origin.port, ...options, timers, responseHooks: [hook] })
   const pass = (ms: number) => {
     passed += ms
     timers.advance()
@@ -134,51 +163,57 @@ const KEEPERS: Record<string, (port: number) => Promise<Socket[]>> = {
   }
 }
 
-describe('clients that keep connections to a backend', () => {
-  for (const [name, keep] of Object.entries(KEEPERS)) {
-    it(`${name}: another client waits for two seconds, not for a 503`, async () => {
-      await withStand(async ({ stack, pass }) => {
-        const sockets = await keep(stack.port)
-        for (const socket of sockets) socket.on('error', () => {})
+for (const backend of Object.keys(BACKENDS) as Backend[]) {
+  describe(`clients that keep ${backend}`, () => {
+    for (const [name, keep] of Object.entries(KEEPERS)) {
+      it(`${name}: another client waits for two seconds, not for a 503`, async () => {
+        await withStand(backend, async ({ stack, pass }) => {
+          const sockets = await keep(stack.port)
+          for (const socket of sockets) socket.on('error', () => {})
+          await busy(stack)
+          deepEqual(stack.records, [])
+          const answered = exchangeRaw(stack.port, GET)
+          // Nobody is given up at once.
+          for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve))
+          equal(stack.records.length, 0)
+          pass(2_300)
+          deepEqual(statuses(await answered), [200])
+          deepEqual(stack.records.map(({ error }) => error).sort(), ['CLIENT_TOO_SLOW', null])
+          for (const socket of sockets) socket.destroy()
+          await stack.recorded(5)
+        })
+      })
+    }
+
+    it('nobody is given up while nobody else waits', async () => {
+      await withStand(backend, async ({ stack, pass }) => {
+        const [socket] = await KEEPERS['windows of nothing by HTTP/2']!(stack.port)
         await busy(stack)
+        pass(20_000)
         equal(stack.records.length, 0)
-        const answer = exchangeRaw(stack.port, GET)
-        // Nobody is given up at once.
-        for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve))
-        equal(stack.records.length, 0)
-        pass(2_300)
-        deepEqual(statuses(await answer), [200])
-        deepEqual(stack.records.map(({ error }) => error).sort(), ['CLIENT_TOO_SLOW', null])
-        for (const socket of sockets) socket.destroy()
-        await stack.recorded(5)
+        socket!.destroy()
+        await stack.recorded(4)
       })
     })
-  }
 
-  it('nobody is given up while nobody else waits', async () => {
-    await withStand(async ({ stack, pass }) => {
-      const [socket] = await KEEPERS['windows of nothing by HTTP/2']!(stack.port)
-      await busy(stack)
-      pass(20_000)
-      equal(stack.records.length, 0)
-      socket!.destroy()
-      await stack.recorded(4)
+    it('nor for what a hook keeps', async () => {
+      await withStand(
+        backend,
+        async ({ stack, pass }) => {
+          const [socket] = await KEEPERS['windows of nothing by HTTP/2']!(stack.port)
+          await busy(stack)
+          const answered = exchangeRaw(stack.port, GET)
+          while (stack.connections.opened < 2) await new Promise((resolve) => setImmediate(resolve))
+          for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve))
+          pass(4_000)
+          equal(stack.records.length, 0)
+          pass(2_000)
+          deepEqual(statuses(await answered), [503])
+          socket!.destroy()
+          await stack.recorded(5)
+        },
+        true
+      )
     })
   })
-
-  it('nor for what a hook keeps', async () => {
-    await withStand(async ({ stack, pass }) => {
-      const [socket] = await KEEPERS['windows of nothing by HTTP/2']!(stack.port)
-      await busy(stack)
-      const answer = exchangeRaw(stack.port, GET)
-      while (stack.connections.opened < 2) await new Promise((resolve) => setImmediate(resolve))
-      for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve))
-      pass(4_000)
-      equal(stack.records.length, 0)
-      pass(2_000)
-      deepEqual(statuses(await answer), [503])
-      socket!.destroy()
-      await stack.recorded(5)
-    }, true)
-  })
-})
+}

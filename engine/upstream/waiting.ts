@@ -28,6 +28,11 @@ export class Waiting<W extends Waiter> {
     return this.#owners.size
   }
 
+  /** In no order of turns. */
+  [Symbol.iterator](): Iterator<W> {
+    return this.#owners.keys()
+  }
+
   /** `waiter` stands last of its client. Returns who has to go for it, maybe itself; null: nobody. */
   add(waiter: W): W | null {
     const client = clientOf(waiter.ex)
