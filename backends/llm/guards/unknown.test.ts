@@ -22,6 +22,22 @@ test('members that nobody knows are masked, ids and credentials stay', async (t)
   equal((await closed.ask(CHAT, chat('hi', { labels: { a: SSN } }))).status, 403)
 })
 
+test('so are integers there, and a match in a key rejects', async (t) => {
+  const card = 4111111111111111
+  const builtins = [regex({ builtins: ['CreditCard', 'Ssn', 'Email'] })]
+  const { models, ask } = await stand(t, { request: builtins })
+  const said = (number: unknown) => ({
+    metadata: { number, all: [number, 1.5] },
+    seed: 536221234,
+    logit_bias: { 50256: 1 }
+  })
+  await ask(CHAT, chat('hi', said(card)))
+  deepEqual(models.asked.at(-1)!.body, chat('hi', said('<CREDIT_CARD>')))
+  for (const key of ['ann@example.com', '4111 1111 1111 1111', 'card_4111111111111111', SSN])
+    equal((await ask(CHAT, chat('hi', { metadata: { deep: [{ [key]: 1 }] } }))).status, 403, key)
+  equal(models.asked.length, 1)
+})
+
 test('so are all texts of embeddings, whatever field they are in', async (t) => {
   const { models, ask } = await stand(t, { request: [regex()] }, { openai: {} }, {}, { '/embeddings': 'Embeddings' })
   const body = (said: string) => ({

@@ -8,6 +8,8 @@ export type Strength = 'strong' | 'weak'
 
 const GLUED = /(?:^|[^A-Za-z0-9_])([A-Za-z_]+)$/
 const LETTER_END = /[A-Za-z_]$/
+/** The end of a line, or a tab, in text that was taken out of JSON or of a program as it stood there. */
+const ESCAPE = /\\[nrt]$/
 /** A word that is none of hexadecimal digits. */
 const WORD = /[g-z]/i
 const LABEL =
@@ -20,14 +22,17 @@ const OTHER =
 
 /** Whether a number may begin here. */
 export function mayBegin(before: string, strength: Strength): boolean {
-  if (LETTER_END.test(before)) {
+  if (LETTER_END.test(before) && !ESCAPE.test(before)) {
     const glued = GLUED.exec(before)?.[1]
     // Behind other digits it is a part of an id.
     if (glued === undefined) return false
     return LABEL.test(glued) || (strength === 'strong' && isWord(glued))
   }
-  return strength === 'strong' || !(FRACTION.test(before) || MONEY.test(before) || OTHER.test(before))
+  return strength === 'strong' || !(FRACTION.test(before) || MONEY.test(before) || isOfThings(before))
 }
+
+/** Whether a word before it says that it numbers things. */
+export const isOfThings = (before: string): boolean => OTHER.test(before)
 
 /** Of "my_card" the last one; of "card_" that it is a word already. */
 function isWord(glued: string): boolean {

@@ -83,9 +83,10 @@ export function scanBody({ bytes, reach, role, step }: BodyScan): ScanResult {
 }
 
 function look(body: object, { texts, declared, hasNames, isAsked }: Reach, role: string) {
-  const { slots: known, names } = textsAndNamesOf(body, texts, role)
-  const slots = isAsked ? [...known, ...unknownTexts(body, [...texts, ...declared], role)] : known
-  return { slots, names: hasNames ? names : [], declared: declaredIn(body, declared) }
+  const known = textsAndNamesOf(body, texts, role)
+  const other = isAsked ? unknownTexts(body, [...texts, ...declared], role) : { slots: [], names: [] }
+  const names = [...(hasNames ? known.names : []), ...other.names]
+  return { slots: [...known.slots, ...other.slots], names, declared: declaredIn(body, declared) }
 }
 
 function search(body: object, reach: Reach, role: string, searches: readonly Search[]): ScanResult {

@@ -2,13 +2,13 @@
  * Personal data by its form. What has digits is found group by group (numbers.ts), in all scripts, and judged by the
  * numbering scheme it belongs to; mail addresses are found around the sign that all of them have.
  */
-import { cardAt } from './cards.ts'
+import { CARD_DIGITS_MIN, cardAt } from './cards.ts'
 import { EmailLive, findEmail } from './emails.ts'
-import { sinAt, ssnAt } from './identities.ts'
+import { NINE_DIGITS, sinAt, ssnAt } from './identities.ts'
 import type { Rule, Search } from './live.ts'
 import { NumberLive } from './number-live.ts'
 import type { Numbers } from './numbers.ts'
-import { leadOf, phoneAt } from './phones.ts'
+import { leadOf, PHONE_DIGITS_MIN, phoneAt } from './phones.ts'
 
 export const BUILTIN_NAMES = ['Ssn', 'CreditCard', 'PhoneNumber', 'Email', 'CaSin'] as const
 export type Builtin = (typeof BUILTIN_NAMES)[number]
@@ -16,10 +16,12 @@ export type Builtin = (typeof BUILTIN_NAMES)[number]
 /** The group behind the last one of a number that begins with group `i`; 0: none begins there. */
 type Judge = (numbers: Numbers, i: number) => number
 
-function numberRule(mask: string, judge: Judge, lead: Judge = () => 0): Rule {
+/** `digitsMin`: of the shortest number. Most groups of digits are in no row of as many: that is seen at once. */
+function numberRule(mask: string, digitsMin: number, judge: Judge, lead: Judge = () => 0): Rule {
   const find: Search = ({ numbers }, from) => {
     if (numbers === null) return null
     for (let i = numbers.from(from); i < numbers.count; i++) {
+      if (numbers.ahead[i]! < digitsMin) continue
       const end = judge(numbers, i)
       if (end === 0) continue
       const start = numbers.placeOf(numbers.starts[i]! - lead(numbers, i))
@@ -31,9 +33,9 @@ function numberRule(mask: string, judge: Judge, lead: Judge = () => 0): Rule {
 }
 
 export const BUILTINS: { readonly [name in Builtin]: Rule } = {
-  Ssn: numberRule('<SSN>', ssnAt),
-  CreditCard: numberRule('<CREDIT_CARD>', cardAt),
-  PhoneNumber: numberRule('<PHONE_NUMBER>', phoneAt, leadOf),
+  Ssn: numberRule('<SSN>', NINE_DIGITS, ssnAt),
+  CreditCard: numberRule('<CREDIT_CARD>', CARD_DIGITS_MIN, cardAt),
+  PhoneNumber: numberRule('<PHONE_NUMBER>', PHONE_DIGITS_MIN, phoneAt, leadOf),
   Email: { find: findEmail, live: () => new EmailLive(), mask: '<EMAIL_ADDRESS>', isInteger: false },
-  CaSin: numberRule('<CA_SIN>', sinAt)
+  CaSin: numberRule('<CA_SIN>', NINE_DIGITS, sinAt)
 }

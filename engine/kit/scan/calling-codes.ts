@@ -1,6 +1,7 @@
 /**
- * ITU-T E.164: calling codes, and how many digits follow them (of fixed and mobile lines, and of codes that are no
- * country's). By the numbering plans that the countries have announced to the ITU.
+ * ITU-T E.164: calling codes, and how many digits follow them. The lengths are those of fixed and mobile numbers (of
+ * codes that are no country's: toll-free and VoIP too) in the metadata of libphonenumber (phonenumbers 9.0.43,
+ * Apache-2.0), from the shortest, 5 at least, to the longest.
  */
 
 const BY_LENGTHS: Readonly<Record<string, string>> = {

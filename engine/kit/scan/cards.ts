@@ -2,7 +2,7 @@
  * Numbers of payment cards: the ranges of the networks with their lengths (ISO/IEC 7812-1 issuer identification
  * numbers, as the networks publish them), a check digit, and the ways in which people write groups.
  */
-import { mayBegin, mayEnd } from './around.ts'
+import { isOfThings, mayBegin, mayEnd } from './around.ts'
 import { DIGITS_MAX, GAP, type Numbers } from './numbers.ts'
 
 /** First digits from, to (of as many digits), lengths. In no order: ranges of local networks lie within others. */
@@ -69,7 +69,7 @@ for (const [from, to, ...lengths] of Object.values(NETWORKS).flat()) {
   for (let head = from * width; head < (to + 1) * width; head++) LENGTHS[head]! |= bits
 }
 
-const DIGITS_MIN = 12
+export const CARD_DIGITS_MIN = 12
 /** 4-4-4-4, 4-6-5, 4-6-4, 4-4-4-4-3, 4-4-5, 6-13; and groups of one size. */
 const FIRST_GROUP = 4
 const FIRST_GROUP_BIN = 6
@@ -84,8 +84,22 @@ export function luhn(digits: string): boolean {
   return sum % 10 === 0
 }
 
+/** The first four digits from group `i` on; there are as many. */
+function headOf({ text, starts, ends }: Numbers, i: number): number {
+  let head = 0
+  let at = starts[i]!
+  for (let j = i, taken = 0; taken < 4; taken++) {
+    if (at === ends[j]) at = starts[++j]!
+    head = head * 10 + text.charCodeAt(at++) - 48
+  }
+  return head
+}
+
 /** A number of which the first group is `i`: the group behind its last one; 0: there is none. */
 export function cardAt(numbers: Numbers, i: number): number {
+  if (numbers.ahead[i]! < CARD_DIGITS_MIN) return 0
+  const lengths = LENGTHS[headOf(numbers, i)]!
+  if (lengths === 0) return 0
   let end = i
   let count = 0
   let isBroken = false
@@ -99,11 +113,10 @@ export function cardAt(numbers: Numbers, i: number): number {
     if (count + numbers.size(end) > DIGITS_MAX) break
     count += numbers.size(end)
   }
-  if (count < DIGITS_MIN) return 0
+  if (count < CARD_DIGITS_MIN) return 0
   let digits = numbers.row(i, end)
-  const lengths = LENGTHS[Number(digits.slice(0, 4))]!
   // The longest first: the code of the card, or its date, may follow.
-  for (; end > i && digits.length >= DIGITS_MIN; end--) {
+  for (; end > i && digits.length >= CARD_DIGITS_MIN; end--) {
     const isOne = (lengths & (1 << digits.length)) !== 0 && luhn(digits) && isGrouped(numbers, i, end)
     if (isOne && isBounded(numbers, i, end)) return end
     digits = digits.slice(0, -numbers.size(end - 1))
@@ -113,6 +126,8 @@ export function cardAt(numbers: Numbers, i: number): number {
 
 /** A line may end anywhere in it, so that what is on both sides of its end is one group, or two. */
 function isGrouped(numbers: Numbers, i: number, end: number): boolean {
+  // 5.827068330288884
+  if (end === i + 2 && (numbers.gaps[i + 1]! & GAP.dot) !== 0) return false
   const sizes: number[] = []
   const joined: number[] = []
   for (let j = i; j < end; j++) {
@@ -133,11 +148,16 @@ function areGroups(sizes: readonly number[]): boolean {
   return last <= first && rest.every((size) => size === first)
 }
 
-/** "0." before digits is a fraction; other numbers before a dot are items of a list. */
-const FRACTION = /(?:^|[^0-9.,])0\.$/
+/** A number with a fraction; but at the beginning of a line it is the item of a list ("1.4111..."). */
+const FRACTION = /[0-9]\.$/
+const ITEM = /(?:^|\n)[ \t]*[1-9][0-9]{0,2}\.$/
+/** EAN-13 passes for a card of 13 digits: only what is written before it tells. */
+const ARTICLE_DIGITS_MAX = 13
 
 function isBounded(numbers: Numbers, i: number, end: number): boolean {
   const before = numbers.before(numbers.starts[i]!)
-  const isFraction = end === i + 1 && FRACTION.test(before)
-  return !isFraction && mayBegin(before, 'strong') && mayEnd(numbers.after(end - 1), 'strong')
+  const isBare = end === i + 1
+  if (isBare && FRACTION.test(before) && !ITEM.test(before)) return false
+  if (isBare && numbers.size(i) <= ARTICLE_DIGITS_MAX && isOfThings(before)) return false
+  return mayBegin(before, 'strong') && mayEnd(numbers.after(end - 1), 'strong')
 }

@@ -3,9 +3,11 @@ import { mayBegin, mayEnd } from './around.ts'
 import { luhn } from './cards.ts'
 import { GAP, type Numbers } from './numbers.ts'
 
-const DIGITS = 9
+export const NINE_DIGITS = 9
 /** The first part of an address of four. */
 const ADDRESS = /[0-9]\.$/
+/** A calling code, or the sign before one; at the beginning of a line the sign may be that of a patch. */
+const ABROAD = /[ \t(:]\+(?:[0-9]{1,3}\)?[ .-]?)?$/
 
 /** Social Security Administration, "Social Security number randomization": what is never assigned. */
 function isSsn(digits: string): boolean {
@@ -22,17 +24,17 @@ export const sinAt = (numbers: Numbers, i: number): number => nineAt(numbers, i,
 /** A number of which the first group is `i`: the group behind its last one; 0: there is none. */
 function nineAt(numbers: Numbers, i: number, first: number, second: number, is: (digits: string) => boolean): number {
   let count = numbers.size(i)
-  if (count > DIGITS || (count < DIGITS && numbers.gaps[i + 1] === 0)) return 0
+  if (count > NINE_DIGITS || (count < NINE_DIGITS && numbers.gaps[i + 1] === 0)) return 0
   let end = i + 1
   const marks: Marks = { first: 0, second: 0, isBroken: false }
-  for (; end < numbers.count && count < DIGITS; end++) {
+  for (; end < numbers.count && count < NINE_DIGITS; end++) {
     if (!mark(marks, numbers.gaps[end]!, count, first, second)) return 0
     count += numbers.size(end)
   }
-  if (count !== DIGITS || !isEven(marks) || !is(numbers.row(i, end))) return 0
+  if (count !== NINE_DIGITS || !isEven(marks) || !is(numbers.row(i, end))) return 0
   const isBare = marks.first === 0
   const before = numbers.before(numbers.starts[i]!)
-  if (markOf(marks.first) === GAP.dot && ADDRESS.test(before)) return 0
+  if (ABROAD.test(before) || (markOf(marks.first) === GAP.dot && ADDRESS.test(before))) return 0
   const strength = isBare ? 'weak' : 'strong'
   // A fraction, or the next part of an address.
   if (numbers.hasFraction(end - 1) && (isBare || markOf(marks.first) === GAP.dot)) return 0

@@ -35,7 +35,14 @@ export function gapBit(code: number): number {
   return code < 128 ? BITS[code]! : 0
 }
 
-const DIGITS = /[0-9]+/g
+const ZERO = 48
+const NINE = 57
+const DIGIT = /[0-9]/g
+/** Numbers further apart are found by an expression, which passes over prose in half the time. */
+const NEAR_UNITS = 16
+
+/** Of ASCII. Of NaN, behind the end of a text: none. */
+const isDigit = (code: number): boolean => code >= ZERO && code <= NINE
 
 /** Null: there is no digit in it. */
 export const numbersIn = (text: string): Numbers | null => (hasDigit(text) ? new Numbers(text) : null)
@@ -50,19 +57,39 @@ export class Numbers {
   readonly ends: number[] = []
   /** GAP bits of what is between a group and the one before it. */
   readonly gaps: number[] = []
+  /** How many digits stand in a row from a group on, without anything between them that is in no number. */
+  readonly ahead: number[] = []
 
   constructor(source: string) {
     this.#source = source
     this.#folded = fold(source)
     this.text = this.#folded.text
-    let end = -1
-    DIGITS.lastIndex = 0
-    for (let match = DIGITS.exec(this.text); match !== null; match = DIGITS.exec(this.text)) {
-      this.gaps.push(end < 0 ? 0 : this.#gap(end, match.index))
-      end = DIGITS.lastIndex
-      this.starts.push(match.index)
-      this.ends.push(end)
+    this.#group()
+    for (let i = this.starts.length - 1; i >= 0; i--) {
+      const isJoined = i + 1 < this.starts.length && this.gaps[i + 1] !== 0
+      this.ahead[i] = this.size(i) + (isJoined ? this.ahead[i + 1]! : 0)
     }
+  }
+
+  /** Near a number unit by unit: in text of many numbers that takes half the time of an expression. */
+  #group(): void {
+    const { text } = this
+    let end = -1
+    for (let at = this.#nextDigit(0); at < text.length; at = this.#nextDigit(at)) {
+      this.gaps.push(end < 0 ? 0 : this.#gap(end, at))
+      this.starts.push(at)
+      while (isDigit(text.charCodeAt(at))) at++
+      this.ends.push(at)
+      this.ahead.push(0)
+      end = at
+    }
+  }
+
+  #nextDigit(from: number): number {
+    const near = Math.min(this.text.length, from + NEAR_UNITS)
+    for (let at = from; at < near; at++) if (isDigit(this.text.charCodeAt(at))) return at
+    DIGIT.lastIndex = near
+    return DIGIT.test(this.text) ? DIGIT.lastIndex - 1 : this.text.length
   }
 
   get count(): number {

@@ -8,7 +8,7 @@ import { BEFORE_UNITS, GAP, type Numbers } from './numbers.ts'
 
 /** E.164, and the 00 or 011 before it. */
 const DIGITS_MAX = 18
-const DIGITS_MIN = 6
+export const PHONE_DIGITS_MIN = 6
 const ZERO = 48
 const NINE = 57
 const LINE_END = 10
@@ -39,7 +39,7 @@ const PLANS: readonly Plan[] = [
   { sizes: '11 3-4-4 3-8', digits: /^1[3-9]/ },
   // Russia, Kazakhstan: 8 for long distance; and with an area code, as in Turkey and Ukraine.
   { sizes: '1-3-3-2-2 1-3-3-4 1-3-7 1-10', digits: /^8[3-9]/ },
-  { sizes: '11', digits: /^89/ },
+  { sizes: '11', digits: /^8[3-9]/ },
   { sizes: '3-3-2-2', digits: /^[2-9]/ },
   // Spain, Portugal, Poland, Czechia: nine digits.
   { sizes: '3-2-2-2', digits: /^[6-9]/ },
@@ -53,7 +53,7 @@ const PLANS: readonly Plan[] = [
   { sizes: '2-5-4', digits: /^[1-9][1-9]9/ },
   { sizes: '2-4-4', digits: /^[1-9][0-9][2-9]/, needsHyphen: true },
   // Italy: mobile.
-  { sizes: '3-7 3-3-4 3-6', digits: /^3[2-9]/ },
+  { sizes: '3-7 3-3-4 3-6 10', digits: /^3[2-9]/ },
   // Australia: free of charge, and local rate.
   { sizes: '4-3-3', digits: /^1[38]00/ }
 ]
@@ -92,7 +92,7 @@ export function phoneAt(numbers: Numbers, i: number): number {
   const ahead = before.slice(0, before.length - lead)
   const isLabelled = hasLabel(ahead)
   // The longest first.
-  for (let count = row.sizes.length; count > 0 && digits.length >= DIGITS_MIN; count--) {
+  for (let count = row.sizes.length; count > 0 && digits.length >= PHONE_DIGITS_MIN; count--) {
     const end = i + count
     const [apart, joined] = [row.sizes[count - 1]!, row.joined[count - 1]!]
     for (const sizes of apart === joined ? [apart] : [apart, joined]) {
@@ -107,12 +107,7 @@ export function phoneAt(numbers: Numbers, i: number): number {
 
 /** Most rows of digits are none: that has to be cheap. */
 function mayBeAt(numbers: Numbers, i: number): boolean {
-  let count = numbers.size(i)
-  if (count > DIGITS_MAX) return false
-  for (let end = i + 1; count < DIGITS_MIN && end < numbers.count && numbers.gaps[end] !== 0; end++) {
-    count += numbers.size(end)
-  }
-  if (count < DIGITS_MIN) return false
+  if (numbers.ahead[i]! < PHONE_DIGITS_MIN || numbers.size(i) > DIGITS_MAX) return false
   const isMarked = numbers.text.charCodeAt(numbers.starts[i]!) === ZERO || leadOf(numbers, i) > 0
   return isMarked || mayBePlanned(numbers, i) || hasLetterAhead(numbers.text, numbers.starts[i]!)
 }
@@ -251,6 +246,8 @@ function isTrunk({ numbers, i, end, digits, sizes }: Form, first: string): boole
   if (sizes.startsWith('2-2-')) return sizes === '2-2-2-2-2' && gaps.size === 1
   const isDotted = [...gaps].some((gap) => (gap & GAP.dot) !== 0)
   if (isDotted && (gaps.size > 1 || sizes.startsWith('3-3-3'))) return false
+  // As Social Security numbers are written, and in no country telephone numbers.
+  if (sizes === '3-2-4' && gaps.size === 1 && gaps.has(GAP.dash)) return false
   const rest = sizes.split('-').slice(1).map(Number)
   return first.length >= 2 && first.length <= 5 && rest.length <= 5 && rest.every((size) => size >= 2 && size <= 8)
 }

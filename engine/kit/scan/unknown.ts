@@ -1,54 +1,68 @@
 /**
  * What nobody knows of a request, wherever it stands beside what is known (reach.ts): a provider may read it, so every
- * string counts but ids, credentials, places and words of the APIs.
+ * string and every long integer counts but ids, credentials, places and words of the APIs. Keys that are no words of an
+ * API are names: they are looked at, and cannot be changed.
  */
-import { type Holder, isObject, put, type Slot } from './texts.ts'
+import { type Found, type Holder, isObject, put, type Slot } from './texts.ts'
 
 /** Paths of fields that every provider takes for what they are: ids, credentials, names looked at elsewhere. */
 const KNOWN: ReadonlySet<string> = new Set(
-  `model user safety_identifier prompt_cache_key previous_response_id conversation service_tier mcp_servers
+  `model user logit_bias safety_identifier prompt_cache_key previous_response_id conversation service_tier mcp_servers
   tool_choice function_call container session_id cachedContent cached_content guardrailConfig safetySettings
   safety_settings toolConfig.toolChoice toolConfig.functionCallingConfig
   tool_config.function_calling_config`.split(/\s+/)
 )
 /** Ends of names: of ids, credentials, places, words of the APIs and payloads. */
-const ENDS = 'id|ids|key|token|secret|password|url|uri|type|role|model|format|mode|voice|data|bytes|b64_json|signature'
+const ENDS =
+  'seed|id|ids|key|token|secret|password|url|uri|type|role|model|format|mode|voice|data|bytes|b64_json|signature'
 const HUMPS = 'Id|Ids|Key|Token|Secret|Url|Uri|Arn|Type|Format|Mode'
 const WORDS = new RegExp(`(?:^|_)(?:${ENDS})$|[a-z](?:${HUMPS})$|^(?:authorization|headers|cache_control|cachePoint)$`)
 
+/** Numbers with fewer digits are settings of a model; nobody is known by fewer. */
+const INTEGER_MIN = 1e8
+/** What an API calls its fields. */
+const API_NAME = /^(?!(?:.*[0-9]){6})[A-Za-z_$][\w$.-]*$/
+
 /** `paths`: of what is looked at already. RangeError when it is too deep. */
-export function unknownTexts(body: object, paths: readonly string[], role: string): Slot[] {
-  const slots: Slot[] = []
+export function unknownTexts(body: object, paths: readonly string[], role: string): Found & { names: string[] } {
+  const found = { slots: [] as Slot[], names: [] as string[] }
   const walk = (holder: Holder, ahead: string): void => {
     for (const name of Object.keys(holder)) {
       const path = ahead + name
       if (paths.includes(path) || KNOWN.has(path)) continue
       const value = holder[name]
       if (isObject(value) && paths.some((other) => other.startsWith(`${path}.`))) walk(value, `${path}.`)
-      else gather(holder, name, name, path, { slots, role })
+      else gather({ holder, key: name, field: name, path }, role, found)
     }
   }
   walk(body as Holder, '')
-  return slots
+  return found
 }
 
-/** `field`: the name of the field in which the value stands, also as an item of a list. */
-function gather(
-  holder: Holder,
-  key: string,
-  field: string,
-  path: string,
-  found: { slots: Slot[]; role: string }
-): void {
+interface Place {
+  readonly holder: Holder
+  readonly key: string
+  /** The name of the field in which the value stands, also as an item of a list. */
+  readonly field: string
+  readonly path: string
+}
+
+function gather({ holder, key, field, path }: Place, role: string, found: Found & { names: string[] }): void {
   const value = holder[key]
+  if (key === field && !API_NAME.test(key)) found.names.push(key)
   if (WORDS.test(field) || value === null || value === '') return
   if (typeof value === 'string') {
     const set = (text: string): void => put(holder, key, text)
-    found.slots.push({ role: found.role, isJson: false, text: value, path, run: null, set })
+    found.slots.push({ role, isJson: false, text: value, path, run: null, set })
+  } else if (typeof value === 'number') {
+    if (!Number.isInteger(value) || value < INTEGER_MIN) return
+    const set = (text: string): void => put(holder, key, JSON.parse(text))
+    found.slots.push({ role, isJson: true, text: JSON.stringify(value), path, run: null, set })
   } else if (typeof value === 'object') {
     const isList = Array.isArray(value)
     for (const name of Object.keys(value)) {
-      gather(value as Holder, name, isList ? field : name, `${path}.${name}`, found)
+      const at = { holder: value as Holder, key: name, field: isList ? field : name, path: `${path}.${name}` }
+      gather(at, role, found)
     }
   }
 }
