@@ -12,7 +12,7 @@ import { H2Client } from '#engine/testing/h2-client.ts'
 import { type Frame, type FrameClient, frame, OK_HEAD, startFrameServer } from '#engine/testing/h2-origin.ts'
 import { answer } from '#engine/testing/h2-stack.ts'
 import { startOrigin, statuses } from '#engine/testing/origin.ts'
-import { exchangeRaw, rawClient } from '#engine/testing/raw.ts'
+import { exchangeRaw, rawClient, rawServer } from '#engine/testing/raw.ts'
 import { type Stack, startStack } from '#engine/testing/stack.ts'
 import { STREAM_WINDOW } from './h2-stream.ts'
 import { clientOf, Waiting } from './waiting.ts'
@@ -217,3 +217,32 @@ for (const backend of Object.keys(BACKENDS) as Backend[]) {
     })
   })
 }
+
+it('WebSockets that are not read have left the pool: nobody waits for them', async () => {
+  const upgraded: Socket[] = []
+  const server = await rawServer(({ socket }) => {
+    socket.on('data', (bytes: Buffer) => {
+      if (!bytes.includes('Upgrade')) socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+      else {
+        upgraded.push(socket)
+        socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n')
+        socket.write(LONG)
+      }
+    })
+  })
+  const stack = await startStack({ upstream: server.port, poolMax: 4 })
+  const ask = 'GET /ws HTTP/1.1\r\nHost: a.test\r\nConnection: upgrade\r\nUpgrade: websocket\r\n'
+  const own = `${ask}Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n`
+  const clients = await Promise.all(Array.from({ length: 8 }, () => rawClient(stack.port)))
+  for (const client of clients) {
+    client.send(own)
+    await client.until('101 Switching')
+    client.socket.pause()
+  }
+  equal(upgraded.length, 8)
+  deepEqual(statuses(await exchangeRaw(stack.port, GET)), [200])
+  for (const client of clients) client.socket.destroy()
+  await stack.recorded(9)
+  stack.close()
+  server.close()
+})
