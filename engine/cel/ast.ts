@@ -159,43 +159,42 @@ export type Expr =
 /** A node without its height, which `grow` finds. */
 export type Bare<T extends Expr> = T extends Expr ? Omit<T, 'height'> : never
 
-/** The greatest height of the nodes directly below; 0 when there are none. */
-export function heightBelow(node: Bare<Expr>): number {
+/** The nodes directly below, in the order of the source. */
+export function childrenOf(node: Bare<Expr>): readonly Expr[] {
   switch (node.kind) {
     case 'literal':
     case 'ident':
     case 'struct':
-      return 0
+      return []
     case 'select':
     case 'unary':
-      return node.operand.height
+      return [node.operand]
     case 'index':
-      return Math.max(node.operand.height, node.index.height)
+      return [node.operand, node.index]
     case 'call':
-      return Math.max(node.target?.height ?? 0, tallest(node.args))
+      return node.target === null ? node.args : [node.target, ...node.args]
     case 'binary':
-      return Math.max(node.left.height, node.right.height)
+      return [node.left, node.right]
     case 'logic':
-      return tallest(node.terms)
+      return node.terms
     case 'conditional':
-      return Math.max(node.test.height, node.yes.height, node.no.height)
+      return [node.test, node.yes, node.no]
     case 'list':
-      return node.items.reduce((height, { value }) => Math.max(height, value.height), 0)
+      return node.items.map(({ value }) => value)
     case 'map':
-      return node.entries.reduce((height, { key, value }) => Math.max(height, key.height, value.height), 0)
+      return node.entries.flatMap(({ key, value }) => [key, value])
     case 'fold':
-      return Math.max(node.range.height, node.where?.height ?? 0, node.body.height)
+      return node.where === null ? [node.range, node.body] : [node.range, node.where, node.body]
     case 'bind':
-      return Math.max(node.value.height, node.body.height)
+      return [node.value, node.body]
     case 'fallback':
-      return tallest(node.choices)
+      return node.choices
   }
 }
 
-function tallest(nodes: readonly Expr[]): number {
-  let height = 0
-  for (let i = 0; i < nodes.length; i++) height = Math.max(height, nodes[i]!.height)
-  return height
+/** The greatest height of the nodes directly below; 0 when there are none. */
+export function heightBelow(node: Bare<Expr>): number {
+  return childrenOf(node).reduce((height, child) => Math.max(height, child.height), 0)
 }
 
 /** `a.b.c` as text, or null when the node is anything else than names and dots. */

@@ -6,6 +6,7 @@
 
 import { nearestWord } from '#engine/kit/nearest.ts'
 import type { Binary, Call, Expr, Fold, Index, Select } from './ast.ts'
+import { checkForms } from './check-forms.ts'
 import { checkNames, isReadElsewhere } from './check-names.ts'
 import { binaryType } from './check-operator.ts'
 import { CostMeter } from './cost.ts'
@@ -30,7 +31,8 @@ export interface Checked {
 export function check(tree: Expr, environment: Environment, isLenient: boolean): Checked {
   const checker = new Checker(environment)
   const type = checker.type(tree, null)
-  return { type, problems: isLenient ? [] : checker.problems, paths: checker.paths, cost: checker.cost }
+  const problems = isLenient ? [] : [...checker.problems, ...checkForms(tree, environment)]
+  return { type, problems, paths: checker.paths, cost: checker.cost }
 }
 
 class Checker {

@@ -6,7 +6,7 @@ import { HeaderBlock } from '#engine/http/headers.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { LOG_ROOTS, REQUEST_ROOTS, RESPONSE_ROOTS } from './exchange.ts'
 import { compileExpression, expression } from './expression.ts'
-import { CelError } from './index.ts'
+import { CelError, compile } from './index.ts'
 
 const ex = fakeExchange({
   method: 'POST',
@@ -195,4 +195,40 @@ test('the table of docs/cel.md has every variable, and no other', () => {
     'llm.timePerOutputToken'
   ])
   for (const name of more) assert.ok(table.includes(`\`${name}\``), name)
+})
+
+test('a text that no decoded path is, because it is written encoded, is a mistake wherever it is compared', () => {
+  const mistakesOf = (source: string) => {
+    const compiled = compile(source, { roots: REQUEST_ROOTS })
+    return compiled.ok ? [] : compiled.problems.map(({ offset, length }) => source.slice(offset, offset + length))
+  }
+  const encoded = '"/d/a%3Ab"'
+  for (const source of [
+    `request.path == ${encoded}`,
+    `${encoded} != request.path`,
+    `request["path"] == ${encoded}`,
+    `request.path in ["/x", ${encoded}]`,
+    `request.path in {${encoded}: 1}`,
+    `request.path.startsWith(${encoded})`,
+    `request.path.endsWith(${encoded})`,
+    `request.path.contains(${encoded})`,
+    `request.path.matches(${encoded})`,
+    `request.path.lowerAscii() == ${encoded}`,
+    `request.path + request.method == ${encoded}`,
+    `[${encoded}].exists(p, request.path.startsWith(p))`,
+    `cel.bind(p, request.path, p == ${encoded})`,
+    `request.method == "GET" && !(request.path == ${encoded})`,
+    `request.path == (request.method == "GET" ? ${encoded} : "/")`
+  ])
+    assert.deepEqual(mistakesOf(source), [encoded], source)
+  for (const source of [
+    'request.path == "/d/a:b" && request.headers["referer"] == "/d/a%3Ab"',
+    'request.path == "/p/a%2Fb" || request.path == "/100%" || request.path == "/a%E9"',
+    'request.rawPath.contains("%3A") || request.pathAndQuery == "/a%3Ab"',
+    '"/login?to=%3A" + request.path',
+    'request.path.replace(":", "%3A") == request.rawPath'
+  ])
+    assert.deepEqual(mistakesOf(source), [], source)
+  const compiled = compile(`request.path == ${encoded}`, { roots: REQUEST_ROOTS })
+  assert.equal(compiled.ok ? '' : compiled.problems[0]!.hint, 'write "/d/a:b"; request.rawPath is what was sent')
 })

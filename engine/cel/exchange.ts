@@ -9,7 +9,7 @@ import { hostOf } from '#engine/http/authority.ts'
 import { decodedPath } from '#engine/http/path.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { HeaderFields } from './headers.ts'
-import type { Roots, Variable } from './roots.ts'
+import type { Roots, TextForm, Variable } from './roots.ts'
 import { CERTIFICATE_READERS, hasIdentity, IDENTITY_READERS } from './source.ts'
 import { Duration, Timestamp, type Value } from './values.ts'
 import { VARIABLES } from './variables.ts'
@@ -104,13 +104,19 @@ function bodyOf(bytes: Buffer | null, kind: BodyKind): Value | undefined {
 
 const uri = (ex: Facts) => `${schemeOf(ex.client)}://${ex.authority}${ex.originalPath}${ex.query}`
 
+const DECODED: TextForm = {
+  of: decodedPath,
+  what: 'request.path is decoded, and no path is this text',
+  instead: 'request.rawPath is what was sent'
+}
+
 const request: Readers = {
   method: (ex) => ex.method,
   uri,
   host: (ex) => ex.authority,
   hostname: (ex) => hostOf(ex.authority),
   scheme: (ex) => schemeOf(ex.client),
-  path: (ex) => decodedPath(ex.originalPath),
+  path: { type: 'string', read: (ex) => decodedPath(ex.originalPath), form: DECODED },
   rawPath: (ex) => ex.rawPath,
   pathAndQuery: (ex) => ex.originalPath + ex.query,
   version: (ex) => `HTTP/${ex.client.httpVersion}`,

@@ -15,6 +15,15 @@ export interface Variable<C = object> {
    * variable's name is read: of the context for a variable, of its parent's value for a field.
    */
   readonly read?: (context: C) => unknown
+  readonly form?: TextForm
+}
+
+/** The one way of writing that the texts of a variable have: a text that is written in another is none of them. */
+export interface TextForm {
+  readonly of: (text: string) => string
+  /** For people: what the form is, and which variable has the other ways of writing. */
+  readonly what: string
+  readonly instead: string
 }
 
 export type Roots<C = object> = Readonly<Record<string, Variable<C>>>

@@ -26,7 +26,7 @@ export const ERRORS = {
   BAD_TARGET: row(400, 'downstream', 'the request target is not a valid path or absolute URL'),
   BAD_PATH: row(400, 'downstream', 'the path is encoded in a way that is not accepted here'),
   PATH_AMBIGUOUS: row(400, 'downstream', 'the path can be read in two ways that lead to different places'),
-  PATH_REDIRECT: row(307, 'downstream', 'the path is written without escaped slashes here'),
+  PATH_REDIRECT: row(307, 'downstream', 'the path is written without escaped slashes and without backslashes here'),
   HEADER_UNDERSCORE: row(400, 'downstream', 'the name of a header field has an underscore'),
   CONNECT_REFUSED: row(405, 'downstream', 'CONNECT is not served here'),
   HEAD_TIMEOUT: row(408, 'downstream', 'the request head did not arrive in time'),

@@ -41,6 +41,18 @@ interface Case {
 
 const cases: readonly Case[] = [
   {
+    is: 'a path that leads to no route in one way of reading and to one in another is ambiguous',
+    routes: [route('p', { path: { prefix: '/p' } }), route('p/g', { path: { prefix: '/p/g' } })],
+    request: { target: '/p%2Fg/x' },
+    takes: 'PATH_AMBIGUOUS'
+  },
+  {
+    is: 'a path that leads to no route in any way of reading is not found',
+    routes: [route('p', { path: { prefix: '/p' } })],
+    request: { target: '/q%2Fg/x' },
+    takes: 'ROUTE_NOT_FOUND'
+  },
+  {
     is: 'an exact path beats a prefix of the same length',
     routes: [route('prefix', { path: { prefix: '/a' } }), route('exact', { path: { exact: '/a' } })],
     request: { target: '/a' },

@@ -193,19 +193,19 @@ class RoutedListener implements Listener {
   }
 
   /**
-   * For any path: what a server may take for another path has to lead to the same route then too: its policies were
-   * made for that path. A route that names the very path means it.
+   * For any path: what a server may take for another path has to lead to the same route then too, or to none as it
+   * does: its policies were made for that path. A route that names the very path means it.
    */
   #matchReadings(ex: Exchange, host: string): ErrorCode | null {
     const readings = readingsOf(ex.path)
     if (readings === null) return 'BAD_PATH'
     const own = this.#find(decodedPath(ex.path), ex, host)
-    if (own === null) return 'ROUTE_NOT_FOUND'
-    if (own.route.matches[own.matchIndex]!.kind !== 'exact') {
+    if (own === null || own.route.matches[own.matchIndex]!.kind !== 'exact') {
       for (let i = 1; i < readings.length; i++) {
-        if (this.#find(decodedPath(readings[i]!), ex, host)?.route !== own.route) return 'PATH_AMBIGUOUS'
+        if (this.#find(decodedPath(readings[i]!), ex, host)?.route !== own?.route) return 'PATH_AMBIGUOUS'
       }
     }
+    if (own === null) return 'ROUTE_NOT_FOUND'
     ex.route = own.route
     ex.matchIndex = own.matchIndex
     return null

@@ -32,7 +32,7 @@ import { type Overrides, translateProcess } from './file-process.ts'
 import type { DocumentSources } from './file-sources.ts'
 import { translateTcpRoute } from './file-tcp.ts'
 import { mergedHttp } from './http/policies.ts'
-import { translateRequestRules } from './http/requests.ts'
+import { requestsOf } from './http/requests.ts'
 import { LLM_BACKEND, llmBackend, llmBind } from './llm/translate.ts'
 import { mergedRules } from './mcp/policies.ts'
 import { MCP_BACKEND, mcpBind, translateMcp } from './mcp/translate.ts'
@@ -166,7 +166,7 @@ class Translator {
   mcp(file: NonNullable<File['mcp']>): Bind {
     const rules = mergedRules([this.#gateway, file.policies])
     this.backends[MCP_BACKEND] = this.#mcp(file, {}, rules, [this.#gateway, file.policies])
-    return mcpBind(file.port, this.phases(file.policies))
+    return mcpBind(file, this.phases(file.policies))
   }
 
   #listener(file: FileListener, port: number): Listener {
@@ -174,14 +174,13 @@ class Translator {
     const name = file.name ?? unnamed
     const levels = [this.#gateway, file.policies]
     const outer = levels.map((sets) => policyPhases(sets, this.#keys).policies)
-    const requests = translateRequestRules(file)
     return {
       name,
       hostname: file.hostname ?? '*',
       ...CLEAR_TEXT,
       protocol: file.protocol ?? 'HTTP',
       tls: translateListenerTls(file.tls, this.#sources),
-      ...(requests === undefined ? {} : { requests }),
+      ...requestsOf(file),
       ...this.phases(file.policies),
       tcpRoutes: (file.tcpRoutes ?? []).map((route, i) => {
         const routeName = route.name ?? defaultRouteName(i)

@@ -79,11 +79,12 @@ export function isInShortcut([key]: Path): boolean {
 /** What `llm` and `mcp` stand for: a bind with one listener, which has its policies, and one route. */
 function shortcutBindOf(key: string, raw: Raw, port: number): PlacedBind {
   const path = [key]
+  const { policies, paths, headersWithUnderscores } = raw
   const route = { raw: {}, path, name: key }
   return {
     raw: { port: raw.port ?? port },
     path,
-    listeners: [{ raw: { policies: raw.policies }, path, name: key, routes: [route] }]
+    listeners: [{ raw: { policies, paths, headersWithUnderscores }, path, name: key, routes: [route] }]
   }
 }
 

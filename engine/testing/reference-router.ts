@@ -33,8 +33,9 @@ export function referenceRoute(listeners: readonly ReferenceListener[], ex: Exch
   if (readings === null) return 'BAD_PATH'
   const answers = readings.map((reading) => routeAt(listeners, listener, ex, decodedPath(reading)))
   const own = answers[0]!
-  if (typeof own === 'string' || 'exact' in listeners[listener]!.routes[own.route]!.matches[own.match]!.path) return own
-  const isSame = (other: Answer) => typeof other !== 'string' && other.route === own.route
+  const route = (answer: Answer) => (typeof answer === 'string' ? null : answer.route)
+  if (typeof own !== 'string' && 'exact' in listeners[listener]!.routes[own.route]!.matches[own.match]!.path) return own
+  const isSame = (other: Answer) => route(other) === route(own)
   return answers.every(isSame) ? own : 'PATH_AMBIGUOUS'
 }
 

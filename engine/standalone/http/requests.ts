@@ -53,12 +53,16 @@ export interface FileRequestRules {
   readonly headersWithUnderscores?: RequestRules['headersWithUnderscores'] | undefined
 }
 
-/** Undefined: the file says nothing of them. */
-export function translateRequestRules({ paths, headersWithUnderscores }: FileRequestRules): RequestRules | undefined {
-  if (paths === undefined && headersWithUnderscores === undefined) return undefined
+export function translateRequestRules({ paths, headersWithUnderscores }: FileRequestRules): RequestRules {
   const given = Object.entries(paths ?? {}).filter(([, value]) => value !== undefined)
   return {
     paths: { ...PATH_DEFAULTS, ...Object.fromEntries(given) },
     headersWithUnderscores: headersWithUnderscores ?? REQUEST_DEFAULTS.headersWithUnderscores
   }
+}
+
+/** Of a listener; nothing when the file says nothing of them. */
+export function requestsOf(file: FileRequestRules): { readonly requests?: RequestRules } {
+  const isSilent = file.paths === undefined && file.headersWithUnderscores === undefined
+  return isSilent ? {} : { requests: translateRequestRules(file) }
 }

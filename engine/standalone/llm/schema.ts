@@ -21,6 +21,7 @@ import { authKey, awsRegion } from '#engine/standalone/ai/auth.ts'
 import { edits, type FileEdits } from '#engine/standalone/ai/edits.ts'
 import { type FileGuards, promptGuard } from '#engine/standalone/ai/guards.ts'
 import { dialect } from '#engine/standalone/ai/providers.ts'
+import { type FileRequestRules, requestFields } from '#engine/standalone/http/requests.ts'
 import { nearest } from '#engine/standalone/suggest.ts'
 import { serving } from './find.ts'
 import { LLM_PORT } from './port.ts'
@@ -205,6 +206,7 @@ export const llmSchema = <T extends ZodType>(policySets: T) =>
         .optional()
         .describe("The client's name of a model -> a name that models or virtualModels serve."),
       policies: policySets.optional().describe('For all requests of the port.'),
+      ...requestFields,
       promptGuard: promptGuard().optional().describe('What may not be asked or answered, of all models.'),
       unsupported: z
         .enum(['tolerant', 'refuse', 'drop'])
@@ -224,7 +226,7 @@ export const llmSchema = <T extends ZodType>(policySets: T) =>
     )
 
 /** As the schema gives it. */
-export interface LlmFile {
+export interface LlmFile extends FileRequestRules {
   readonly port?: number | undefined
   readonly providers?: readonly LlmProvider[] | undefined
   readonly models: readonly LlmModel[]

@@ -8,6 +8,7 @@ import { translateGuards } from '#engine/standalone/ai/guards.ts'
 import { providerOf } from '#engine/standalone/ai/providers.ts'
 import { translateRoutes } from '#engine/standalone/ai/routes.ts'
 import { silenceOf } from '#engine/standalone/ai/streams.ts'
+import { requestsOf } from '#engine/standalone/http/requests.ts'
 import { serving } from './find.ts'
 import { LLM_PORT } from './port.ts'
 import { DIALECT_OF, isPreset, KINDS, type Kind, PRESETS } from './presets.ts'
@@ -36,7 +37,7 @@ export function llmBind(file: LlmFile, phases: PolicyPhases): Bind {
   const everything = { path: { prefix: '/' }, headers: [], query: [] }
   const backends = [{ backend: LLM_BACKEND, weight: 1, policies: {} }]
   const route = { name: 'llm', hostnames: [], matches: [everything], policies: {}, backends }
-  const listener = { name: 'llm', hostname: '*', ...CLEAR_TEXT, ...phases, routes: [route] }
+  const listener = { name: 'llm', hostname: '*', ...CLEAR_TEXT, ...requestsOf(file), ...phases, routes: [route] }
   return { port: file.port ?? LLM_PORT, transport: 'auto', listeners: [listener] }
 }
 

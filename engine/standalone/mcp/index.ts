@@ -5,6 +5,7 @@ import { headerName } from '#engine/schema/http.ts'
 import { port } from '#engine/schema/net.ts'
 import { keyMissing, list, longString, refused, refusedKeys, whole, type ZodType, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
+import { requestFields } from '#engine/standalone/http/requests.ts'
 import { entriesOf, type Raw } from '#engine/standalone/walk.ts'
 import { MCP_PORT } from './port.ts'
 import { mcpTarget } from './targets.ts'
@@ -114,6 +115,7 @@ export const mcpShortcut = <T extends ZodType>(policySets: T) =>
       port: port().optional().describe(`Default ${MCP_PORT}.`),
       ...mcpSettings(),
       policies: policySets.optional().describe('For all requests of the port.'),
+      ...requestFields,
       ...refusedKeys('mcp setting', ['gateways', 'tls'])
     })
     .check(mcpChecks())

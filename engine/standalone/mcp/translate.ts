@@ -12,6 +12,7 @@ import type {
 } from '#engine/ir/snapshot.ts'
 import type { BackendTransport } from '#engine/ir/transport.ts'
 import type { DocumentSources } from '#engine/standalone/file-sources.ts'
+import { type FileRequestRules, requestsOf } from '#engine/standalone/http/requests.ts'
 import { addressOf } from './address.ts'
 import { readDocument, serverPath } from './document.ts'
 import type { FileMcp } from './index.ts'
@@ -56,12 +57,12 @@ export function translateMcp(
   }
 }
 
-export function mcpBind(port: number | undefined, phases: PolicyPhases): Bind {
+export function mcpBind(file: FileRequestRules & { readonly port?: number | undefined }, phases: PolicyPhases): Bind {
   const everything = { path: { prefix: '/' }, headers: [], query: [] }
   const backends = [{ backend: MCP_BACKEND, weight: 1, policies: {} }]
   const route = { name: 'mcp', hostnames: [], matches: [everything], policies: {}, backends }
-  const listener = { name: 'mcp', hostname: '*', ...CLEAR_TEXT, ...phases, routes: [route] }
-  return { port: port ?? MCP_PORT, transport: 'auto', listeners: [listener] }
+  const listener = { name: 'mcp', hostname: '*', ...CLEAR_TEXT, ...requestsOf(file), ...phases, routes: [route] }
+  return { port: file.port ?? MCP_PORT, transport: 'auto', listeners: [listener] }
 }
 
 /** What is said of connections, with what a target says itself. */
