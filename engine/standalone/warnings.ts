@@ -2,6 +2,7 @@
 import { uselessActions } from './ai/guard-warnings.ts'
 import { askedInClear, uselessCaching } from './ai/warnings.ts'
 import { insecureTls } from './backend-policies/check.ts'
+import { underscoreWarnings } from './http/reach.ts'
 import type { Problem } from './problems.ts'
 import type { Source } from './source.ts'
 import { bindsOf, objectOf, type Placed, policySetsOf, type Raw, text } from './walk.ts'
@@ -27,7 +28,7 @@ export function warningsOf(file: Raw, source: Source): Problem[] {
   for (const { path, message } of [...ofModels, ...insecureTls(file)]) {
     warnings.push({ path, offset: source.locate(path, 'key'), message })
   }
-  warnings.push(...loops(file, binds, routes, source))
+  warnings.push(...loops(file, binds, routes, source), ...underscoreWarnings(file, source))
   for (const listener of listeners) {
     const outer = text(listener.raw.hostname) ?? '*'
     for (const route of listener.routes) {

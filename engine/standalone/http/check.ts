@@ -1,13 +1,14 @@
-/** What is wrong with policies `http`: two of one place, or no server that they could act on. */
+/** What is wrong with policies `http` (two of one place, or no server that they could act on), and with paths. */
 import type { Path, Problem } from '#engine/standalone/problems.ts'
 import type { Source } from '#engine/standalone/source.ts'
 import { bindsOf, entriesOf, type Placed, policySetsOf, type Raw } from '#engine/standalone/walk.ts'
+import { checkMatchPaths } from './reach.ts'
 
 const OF_SERVERS = 'acts on backends that are plain servers (host, static, dynamic)'
 
 /** `file`: as read, whatever else is wrong with it. */
 export function checkHttp(file: Raw, source: Source): Problem[] {
-  return [...new Checks(file, source).run()]
+  return [...new Checks(file, source).run(), ...checkMatchPaths(file, source)]
 }
 
 class Checks {
