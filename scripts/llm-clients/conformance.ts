@@ -13,6 +13,7 @@ import { type Loop, SDK_LOOPS } from './sdk-loops.ts'
 
 const AI = fileURLToPath(new URL('./clients/ai.mjs', import.meta.url))
 const LOOPS = fileURLToPath(new URL('./clients/loops.py', import.meta.url))
+const STREAMS = fileURLToPath(new URL('./clients/streams.py', import.meta.url))
 const RUN_MS_MAX = 900_000
 
 export interface Case {
@@ -33,7 +34,8 @@ export async function runClients(only: string, settings: object): Promise<Case[]
     return [
       ...(await ownCases(providers, only)),
       ...(await casesOf(process.execPath, [AI, npm, providers.base, names, only])),
-      ...(await casesOf(python, [LOOPS, providers.base, names, only]))
+      ...(await casesOf(python, [LOOPS, providers.base, names, only])),
+      ...(await casesOf(python, [STREAMS, providers.base, names, only]))
     ]
   } finally {
     await providers.close()

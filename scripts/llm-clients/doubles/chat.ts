@@ -170,6 +170,8 @@ function streamed(said: Said, body: Body): string[] {
     eventOf({ ...base, choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] })
   const chunks = [chunk({ role: 'assistant', content: '', refusal: null })]
   if (said.thoughts !== null) for (const text of pieces(said.thoughts)) chunks.push(chunk({ reasoning_content: text }))
+  // Members of the server's own, alone in a delta.
+  chunks.push(chunk({ provider_specific_fields: { citations: null } }))
   if (said.text !== '') for (const content of pieces(said.text)) chunks.push(chunk({ content }))
   for (const [index, call] of calls.entries()) {
     if (call.function === undefined) {

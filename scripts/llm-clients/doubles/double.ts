@@ -84,12 +84,16 @@ export function saidTo(facts: Facts, text: string): Said {
   const none = { thoughts, text: '', calls: [] }
   const wanted = facts.forced === '' ? facts.tools[0]! : facts.forced
   if (wanted !== null) return { ...none, calls: [callOf(1, wanted)] }
+  if (text.includes('[rich]')) return { ...none, text: 'I look.', calls: RICH }
   const hasLoop = facts.tools.includes('get_weather') && facts.mayCall
   if (hasLoop && facts.results === 0) return { ...none, text: 'I look.', calls: [callOf(1, 'get_weather')] }
   if (hasLoop && facts.results < 3) return { ...none, calls: [callOf(2, 'get_weather'), callOf(3, 'get_time')] }
   if (text.includes('[custom]') && facts.results === 0) return { ...none, calls: [callOf(1, facts.tools[0]!)] }
   return { ...none, text: text.includes('[json]') ? ANSWER_JSON : MARKS.answer }
 }
+
+/** In pieces, and without arguments. */
+const RICH: readonly Call[] = [callOf(1, 'get_weather'), { id: '2', name: 'get_time', input: '{}' }]
 
 function callOf(i: number, name: string): Call {
   const own = name.startsWith('get_') ? '{"city":"Paris"}' : ANSWER_JSON

@@ -59,9 +59,16 @@ function answer(target: string, text: string, response: ServerResponse): void {
   if (why !== null || facts === null) return void send(400, double.error(400, `double: ${why}`))
   const { status, contentType, chunks } = double.answer(saidTo(facts, text), body, facts)
   response.writeHead(status, { 'content-type': contentType, 'x-amzn-requestid': 'r1', 'request-id': 'req_01' })
+  if (text.includes('[breaks]')) {
+    // In the middle.
+    response.write(joined(chunks.slice(0, chunks.length / 2)), () => response.destroy())
+    return
+  }
   for (const chunk of chunks) response.write(chunk)
   response.end()
 }
+
+const joined = (chunks: readonly (string | Uint8Array)[]) => Buffer.concat(chunks.map((chunk) => Buffer.from(chunk)))
 
 const ROUTES = {
   '/chat/completions': 'Completions',
