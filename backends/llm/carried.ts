@@ -104,10 +104,14 @@ function mapParts(conversation: Conversation, map: (part: Part, turn: number, in
 // --- tools that the client runs ---
 
 function clientTools(conversation: Conversation, _: FormatName, losses: Losses): Conversation {
+  const functions = new Set(conversation.tools.flatMap(({ native, name }) => (native === null ? [name] : [])))
   const tools = conversation.tools.map((tool, i): Tool => {
     const told = asFunction(tool)
-    if (told !== null) losses.carry(`tools[${i}]`)
-    return told ?? tool
+    // Calls of two functions of one name could not be told apart: the writer refuses what stays as it is.
+    if (told === null || functions.has(told.name)) return tool
+    functions.add(told.name)
+    losses.carry(`tools[${i}]`)
+    return told
   })
   return { ...conversation, tools }
 }

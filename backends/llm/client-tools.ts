@@ -15,8 +15,10 @@ import type {
   ToolCallPart,
   ToolResultPart
 } from './conversation.ts'
-import { isObject } from './fields.ts'
+import { Fields, isObject } from './fields.ts'
 import type { StreamWriter } from './format.ts'
+import { isKnown, readContent } from './formats/responses/content.ts'
+import { newLeft } from './formats/responses/extras.ts'
 
 /** Name and type of a client's tools that are functions to the provider. Plain data. */
 export type ClientTools = readonly (readonly [name: string, type: string])[]
@@ -126,9 +128,26 @@ export function asFunctionPart({ value }: OpaquePart): ToolCallPart | ToolResult
   const type = typeOfItem(prefix)
   const id = String(item.call_id ?? item.id)
   if (output === undefined) return callOf(id, item, KINDS.get(type)!, type === 'custom' ? String(item.name) : type)
-  const text = typeof item.output === 'string' ? item.output : JSON.stringify(item.output ?? '')
-  const content = [{ kind: 'text', text, cache: null }] as const
+  const content = contentOf(item.output)
   return { kind: 'toolResult', callId: id, name: null, content, isError: item.status === 'failed', cache: null }
+}
+
+/** `list`, when each of it says what it is. */
+function typed(list: Json | undefined): readonly JsonObject[] {
+  if (!Array.isArray(list)) return []
+  const items = list.filter(isObject)
+  return items.length === list.length && items.every(({ type }) => typeof type === 'string') ? items : []
+}
+
+/** Lists of texts, images and files are what they are; what else a tool may say is told as JSON. */
+function contentOf(output: Json | undefined): ToolResultPart['content'] {
+  const parts = typed(output).map((part) => new Fields(part, 'output'))
+  if (parts.length > 0 && parts.every(isKnown)) {
+    const content = parts.map((part) => readContent(part, 'input_text', newLeft()))
+    if (content.every((part) => part.kind !== 'refusal')) return content as ToolResultPart['content']
+  }
+  const text = typeof output === 'string' ? output : JSON.stringify(output ?? '')
+  return [{ kind: 'text', text, cache: null }]
 }
 
 function callOf(id: string, item: JsonObject, { member, isText }: Kind, name: string): ToolCallPart {

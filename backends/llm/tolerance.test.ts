@@ -59,6 +59,8 @@ describe('nothing of instructions, content and tools is left out without a refus
       { modalities: ['text', 'audio'] },
       { logit_bias: { 7: 100 } },
       { web_search_options: { search_context_size: 'low' } },
+      { web_search_options: {} },
+      { what_nobody_knows: {} },
       { messages: [{ ...HI, hologram: 'x' }] }
     ],
     responses: [
@@ -267,6 +269,33 @@ describe("tools that the client runs are others' functions", () => {
       ])
     })
   }
+
+  test('what a tool of the client has shown is shown, not told as JSON', () => {
+    const image = 'data:image/png;base64,iVBORw0KGgo='
+    const input = [
+      HI,
+      { type: 'custom_tool_call', call_id: 'c', name: 'look', input: 'x' },
+      {
+        type: 'custom_tool_call_output',
+        call_id: 'c',
+        output: [
+          { type: 'input_text', text: 'seen' },
+          { type: 'input_image', image_url: image }
+        ]
+      }
+    ]
+    const { body } = sent('responses', 'messages', { input, tools: [{ type: 'custom', name: 'look' }] })
+    match(body, /"type":"image","source":\{"type":"base64","media_type":"image\/png","data":"iVBORw0KGgo="/)
+    ok(!body.includes('input_image'), body)
+  })
+
+  test('a tool of the client with the name of a function is refused: their calls could not be told apart', () => {
+    const tools = [
+      { type: 'function', name: 'patch', parameters: { type: 'object' } },
+      { type: 'custom', name: 'patch' }
+    ]
+    ok(sent('responses', 'messages', { tools }).losses.kinds.includes('meaning'))
+  })
 
   test('a custom tool of chat completions comes back as one, also in a stream', async (t) => {
     const models = await provider(t)

@@ -179,6 +179,8 @@ export function changesMeaning(
   const value = valueAt(body, path)
   if (isNothing(value)) return false
   const entry = entryOf(MAPS.get(client)!, path, body)
+  // An empty map says nothing where what it would hold is known, and may be a switch elsewhere (web_search_options).
+  if (isEmptyMap(value) && (entry !== undefined || EMPTY_MAPS.has(name))) return false
   if (entry === undefined) return true
   return entry !== null && !entry(value ?? null)
 }
@@ -187,9 +189,16 @@ const isEcho = (part: Part): boolean =>
   part.kind === 'thinking' || (part.kind === 'opaque' && ECHOES.has(part.value.type))
 
 function isNothing(value: Json | undefined): boolean {
-  if (value === null || value === '') return true
-  return typeof value === 'object' && Object.keys(value).length === 0
+  return value === null || value === '' || (Array.isArray(value) && value.length === 0)
 }
+
+const isEmptyMap = (value: Json | undefined): boolean => isObject(value) && Object.keys(value).length === 0
+
+/** What SDKs write empty, and what would hold no more than settings. */
+const EMPTY_MAPS: ReadonlySet<string> = new Set([
+  ...['logit_bias', 'extra_headers', 'extra_query', 'extra_body', 'provider_specific_fields', 'additional_kwargs'],
+  ...['response_format', 'text', 'generationConfig', 'toolConfig', 'output_config', 'stream_options', 'labels']
+])
 
 const INDEX = /\[\d+\]/g
 const FIRST = /^(\w+)\[(\d+)\]/
