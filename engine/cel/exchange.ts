@@ -106,7 +106,7 @@ const uri = (ex: Facts) => `${schemeOf(ex.client)}://${ex.authority}${ex.origina
 
 const DECODED: TextForm = {
   of: decodedPath,
-  what: 'request.path is decoded, and no path is this text',
+  what: 'request.path is decoded, and this is written encoded',
   instead: 'request.rawPath is what was sent'
 }
 

@@ -40,6 +40,12 @@ function pathsOf(setting: string): Readonly<Record<string, unknown>> | undefined
   return setting === '' ? undefined : { [key!]: value === 'true' ? true : value }
 }
 
+/** A rule about a path. One that was encoded twice has an escape, which only an expression may name. */
+const isPath = (text: string) =>
+  text.includes('%2e')
+    ? `request.path.matches("^${text.replaceAll('%', '[%]')}$")`
+    : `request.path == ${JSON.stringify(text)}`
+
 // --- nginx, which says what it got and what it makes of it ---
 
 const folder = mkdtempSync(join(tmpdir(), 'weir-paths-'))
@@ -153,7 +159,7 @@ for (const [name, transport, ask] of TRANSPORTS) {
         const rules = own.flatMap(({ readings }) => readings)
         const routes = rules.map((text, i) => ({
           matches: [{ headers: [{ name: 'x-rule', value: { exact: String(i) } }] }],
-          policies: { authorization: { rules: [{ deny: `request.path == ${JSON.stringify(text)}` }] } },
+          policies: { authorization: { rules: [{ deny: isPath(text) }] } },
           backends
         }))
         if (routes.length === 0) continue
