@@ -1,5 +1,6 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { it } from 'node:test'
+import { assertLinear } from '#engine/testing/cpu.ts'
 import {
   decodedPath,
   isPlainPath,
@@ -61,6 +62,10 @@ it('does with each ambiguity what the listener says', () => {
     ['/a;x=1/b;y', { parameters: 'strip' }, '/a/b'],
     ['/a/..;/b', { parameters: 'strip' }, '/b'],
     ['/a;x', { parameters: 'reject' }, null],
+    ['/a%3Bx=1/b%3by', {}, '/a%3Bx=1/b%3by'],
+    ['/a%3Bx=1/b%3by;z', { parameters: 'strip' }, '/a/b'],
+    ['/a/..%3B/b', { parameters: 'strip' }, '/b'],
+    ['/a%3bx', { parameters: 'reject' }, null],
     ['/%252e%252e/a', {}, '/%252e%252e/a'],
     ['/%25%32%65/a', { doubleEncoding: 'reject' }, null],
     ['/100%25', { doubleEncoding: 'reject' }, '/100%25'],
@@ -90,9 +95,25 @@ it('says in what ways a path can be read', () => {
   deepEqual(readingsOf('/a%20b'), ['/a%20b'])
   deepEqual(readingsOf('/a%2Fb'), ['/a%2Fb', '/a/b'])
   deepEqual(readingsOf('//a'), ['//a', '/a'])
-  deepEqual(readingsOf('/a;x=%2F/b'), ['/a;x=%2F/b', '/a/b', '/a;x=//b', '/a;x=/b'])
+  deepEqual(readingsOf('/a;x=%2F/b'), ['/a;x=%2F/b', '/a/b', '/a;x=//b', '/a//b', '/a;x=/b'])
+  deepEqual(readingsOf('/a;x%2Fb'), ['/a;x%2Fb', '/a', '/a;x/b', '/a/b'])
+  deepEqual(readingsOf('/a%3Bx/b'), ['/a%3Bx/b', '/a;x/b', '/a/b'])
   deepEqual(readingsOf('/%2Fa'), ['/%2Fa', '//a', '/a'])
-  for (const hidden of ['/a/..;/b', '/a/..%2Fb', '/a%2f..', '/a%5c..%5cb', '/.;x']) equal(readingsOf(hidden), null)
+  for (const hidden of ['/a/..;/b', '/a/..%2Fb', '/a%2f..', '/a%5c..%5cb', '/.;x', '/a/..%3B/b', '/a/.;%2F.%3bx']) {
+    equal(readingsOf(hidden), null, hidden)
+  }
+})
+
+it('judges 16 readings at most, and refuses what has more', () => {
+  equal(readingsOf('/proxy/https://host/a;v=1/b%2Fc')?.length, 8)
+  equal(readingsOf('/a;x%2Fb//c%5Cd')?.length, 16)
+  equal(readingsOf('/a;x%2Fb%3Bc//d%5Ce'), null)
+})
+
+it('reads in time that grows with the path', () => {
+  for (const odd of [';', '%3B', '%2F', '%5c', '/', ';x%2F', '//;', '%3B/%5C']) {
+    assertLinear(odd, 1_000, (size) => void readingsOf(`/${odd.repeat(size)}`))
+  }
 })
 
 it('knows paths that are their own normal form', () => {

@@ -2,8 +2,8 @@
  * The path of a request: the one form in which routes and rules judge it, and which backends get (docs/paths.md).
  *
  * What is sent to a backend may only differ from what was judged in ways that no reader of paths tells apart.
- * Where readers differ ("%2F", "\", "//", ";" parameters) a listener says what holds; what it keeps is judged in
- * every way in which it can be read (`readingsOf`).
+ * Where readers differ ("%2F", "\", "//", ";" parameters and "%3B") a listener says what holds; what it keeps is
+ * judged in every way in which it can be read (`readingsOf`).
  */
 import { isUtf8 } from 'node:buffer'
 
@@ -15,7 +15,7 @@ export interface PathRules {
   readonly escapedSlashes: 'keep' | 'reject' | 'redirect' | 'unescape'
   /** "\" and %5C, which some servers read as "/". */
   readonly backslashes: 'keep' | 'reject' | 'redirect' | 'unescape'
-  /** ";" and what follows it in a segment, which some servers leave out. */
+  /** ";", or "%3B", and what follows it in a segment, which some servers leave out. */
   readonly parameters: 'keep' | 'strip' | 'reject'
   /** "%25" before two hexadecimal digits, which is decoded once here and twice by some servers. */
   readonly doubleEncoding: 'keep' | 'reject'
@@ -62,7 +62,10 @@ const ENCODED_UNRESERVED = /%(?:2[DE]|3\d|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])
 const DOUBLE_ENCODED = /%25[0-9a-f]{2}/i
 const ESCAPED_SLASH = /%2f/gi
 const ESCAPED_BACKSLASH = /%5c/gi
+const ESCAPED_SEMICOLON = /%3b/gi
 const PARAMETERS = /;[^/]*/g
+const ANY_PARAMETERS = /(?:;|%3b)[^/]*/gi
+const SEMICOLON = /;|%3b/i
 const SLASHES = /\/{2,}/g
 const DOT_SEGMENT = /\/\.{1,2}(?=\/|$)/
 
@@ -78,8 +81,8 @@ export function normalPath(sent: string, rules: PathRules): NormalPath | null {
     .replace(ENCODED_UNRESERVED, (code) => String.fromCharCode(Number.parseInt(code.slice(1), 16)))
   if (rules.doubleEncoding === 'reject' && DOUBLE_ENCODED.test(plain)) return null
   if (rules.invalidUtf8 === 'reject' && !hasText(plain)) return null
-  if (rules.parameters === 'reject' && plain.includes(';')) return null
-  const single = rules.parameters === 'strip' ? plain.replace(PARAMETERS, '') : plain
+  if (rules.parameters === 'reject' && SEMICOLON.test(plain)) return null
+  const single = rules.parameters === 'strip' ? plain.replace(ANY_PARAMETERS, '') : plain
   const slashed = slash(single, ESCAPED_SLASH, rules.escapedSlashes)
   const all = slashed === null ? null : slash(slashed, ESCAPED_BACKSLASH, rules.backslashes)
   if (all === null) return null
@@ -158,23 +161,34 @@ export function lengthOfPrefix(path: string, prefix: string): number {
 
 // --- readings ---
 
-/** What servers do to a path before they look at it. Some do one of them, some several, in this order. */
-const OTHER_READINGS: readonly ((path: string) => string)[] = [
+/** Paths without any of these are read in one way. */
+const AMBIGUOUS = /;|%2f|%5c|%3b|\/\//i
+
+/** What servers do to a path before they look at it, or before they send it on to one that does another of these. */
+const READERS: readonly ((path: string) => string)[] = [
   (path) => path.replace(PARAMETERS, ''),
   (path) => path.replace(ESCAPED_SLASH, '/'),
   (path) => path.replace(ESCAPED_BACKSLASH, '/'),
+  (path) => path.replace(ESCAPED_SEMICOLON, ';'),
   (path) => path.replace(SLASHES, '/')
 ]
 
+/** Each is judged by every rule. A URL within a path, with an escaped slash and a parameter, has 8. */
+const READINGS_MAX = 16
+
 /**
- * The path, and what else a server may take it for, all percent-encoded: 16 at most. Null: in one of them there are dot
- * segments ("/a/..;/b", "/a/..%2Fb"), so that servers disagree about where it is; nobody asks so by chance.
+ * The path, and what else a server may take it for, all percent-encoded: 16 at most. Servers stand behind each other,
+ * and differ in which step they take first: any may follow on any (nginx makes "/a;x%2Fb" "/a;x/b", which is "/a/b" to
+ * Tomcat, while Tomcat alone reads "/a"). Null: there are more, or in one of them there are dot segments ("/a/..;/b",
+ * "/a/..%3B/b", "/a/..%2Fb"), so that servers disagree about where it is; nobody asks so by chance.
  */
 export function readingsOf(path: string): readonly string[] | null {
-  let readings = [path]
-  for (const read of OTHER_READINGS) {
-    const others = readings.map((reading) => read(reading) || '/')
-    readings = [...new Set([...readings, ...others])]
+  if (!AMBIGUOUS.test(path)) return [path]
+  const readings = new Set([path])
+  // What is added while a set is walked through is come to as well.
+  for (const reading of readings) {
+    if (DOT_SEGMENT.test(reading) || readings.size > READINGS_MAX) return null
+    for (const read of READERS) readings.add(read(reading))
   }
-  return readings.some((reading) => DOT_SEGMENT.test(reading)) ? null : readings
+  return [...readings]
 }

@@ -12,6 +12,7 @@ export const dictionary = [
   '%5c',
   '\\',
   ';a',
+  '%3b',
   '/../',
   '/.',
   '%2e',

@@ -34,6 +34,33 @@ const SERVERS: Readonly<Record<string, (path: string) => string>> = {
   'one that resolves nothing': (path) => decodeAll(path.replace(/\/+/g, '/'))
 }
 
+// --- and those that stand behind each other ---
+
+/** As gateways send on what they decoded: no escapes that frame a request, or would be decoded again, are undone. */
+const decodedOn = (path: string) => path.replace(/%(?!25|3f|23|20|[01]|7f|[89a-f])[0-9a-f]{2}/gi, decodeAll)
+const STAGES: Readonly<Record<string, (path: string) => string>> = {
+  decodes: decodedOn,
+  'strips parameters': withoutParameters,
+  'resolves dots': resolved,
+  'merges slashes': (path) => path.replace(/\/{2,}/g, '/'),
+  'turns backslashes': (path) => path.replace(/\\|%5c/gi, '/'),
+  'unescapes semicolons': (path) => path.replace(/%3b/gi, ';'),
+  'unescapes slashes': (path) => path.replace(/%2f/gi, '/')
+}
+
+/** What the last of two or three servers, in any order, takes `path` for. */
+function* staged(path: string): Generator<readonly [string, string]> {
+  for (const [first, a] of Object.entries(STAGES)) {
+    for (const [second, b] of Object.entries(STAGES)) {
+      const twice = b(a(path))
+      yield [`one that ${first}, then one that ${second}`, decodeAll(twice)]
+      for (const [third, c] of Object.entries(STAGES)) {
+        yield [`one that ${first}, then one that ${second}, then one that ${third}`, decodeAll(c(twice))]
+      }
+    }
+  }
+}
+
 // --- what attackers send ---
 
 const HOSTILE = [
@@ -157,6 +184,60 @@ test('a rule that allows what is below a path allows nothing that a server reads
   }
 })
 
+/** Ways of writing that take two steps to undo, in one order or the other. */
+const TWO_STEPS = [
+  ...[
+    '/a/..%3B/',
+    '/..%3b/',
+    '/.%3Bx/',
+    '%3Bx/',
+    '%3b/',
+    ';x%2F',
+    ';x=1%2f',
+    '%3Bx%2F',
+    ';%5C',
+    ';x%2F%2F',
+    '/;x/',
+    '/%3B/'
+  ],
+  ...[
+    '/;%2F',
+    '%2F;x/',
+    '%2F%3Bx%2f',
+    ';x%5Cy%5C..%2F',
+    '/x;y/..%3B/',
+    '/x%2F..;z/',
+    '%5c%3B/',
+    '//;x//',
+    ';//%2F',
+    '%2F/'
+  ]
+]
+
+const BEHIND = '/in/secret'
+const isBehind = (text: string) => text === BEHIND || text.startsWith(`${BEHIND}/`)
+const FROM_TWO: readonly (readonly [string, Passes])[] = [
+  ['a prefix', byRoute({ prefix: BEHIND })],
+  ['a rule', byRule({ deny: `request.path == "${BEHIND}" || request.path.startsWith("${BEHIND}/")` })],
+  ['a rule that allows others', byRule(`!(request.path + "/").startsWith("${BEHIND}/")`)]
+]
+
+for (const [way, passes] of FROM_TWO) {
+  test(`${way}: no twin is the denied path to servers that stand behind each other`, () => {
+    for (const [name, rules] of Object.entries(RULES)) {
+      for (const odd of TWO_STEPS) {
+        for (const twin of [`${odd}in/secret`, `/in${odd}secret`, `/in${odd}secret/x`, `/x${odd}in${odd}secret`]) {
+          const got = twin.startsWith('/') ? passes(twin, rules) : null
+          if (got === null) continue
+          for (const [servers, text] of staged(got)) {
+            assert.ok(!isBehind(text), `${name}: ${twin} passed as ${got}, to ${servers}`)
+          }
+        }
+      }
+    }
+  })
+}
+
 test('what no server reads in two ways passes', () => {
   const passes = byRule({ deny: 'request.path.startsWith("/admin")' })
   const fine = [
@@ -165,6 +246,7 @@ test('what no server reads in two ways passes', () => {
     '/caf%C3%A9',
     '/p/group%2Fproject',
     '/a;v=1',
+    '/a%3Bv=1',
     '/a//b',
     '/.well-known/x',
     '/100%25',
