@@ -48,9 +48,9 @@ test('size and time are bounded', async (t) => {
   const large = await server(t, 'x'.repeat(196_609))
   await assert.rejects(fetchKeys(large.url), /^Error: the answer is longer than 196608 bytes$/)
   const silent = await server(t, () => {})
-  await assert.rejects(fetchKeys(silent.url, 20), /^Error: no complete answer within 20 ms$/)
+  await assert.rejects(fetchKeys(silent.url, 3, 20), /^Error: no complete answer within 20 ms$/)
   const halting = await server(t, (response) => void response.write('{'))
-  await assert.rejects(fetchKeys(halting.url, 20), /^Error: no complete answer within 20 ms$/)
+  await assert.rejects(fetchKeys(halting.url, 3, 20), /^Error: no complete answer within 20 ms$/)
 })
 
 test('a server that is not there', async (t) => {

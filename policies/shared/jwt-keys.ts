@@ -3,7 +3,7 @@
  * fits a key is decided by the key alone (RFC 8725 section 3.1): a token cannot choose how it is verified.
  */
 import { constants, createPublicKey, hash, type JsonWebKey, type KeyObject, verify } from 'node:crypto'
-import { weaknessOf } from './weak-keys.ts'
+import { MIN_RSA_EXPONENT, type MinRsaExponent, weaknessOf } from './weak-keys.ts'
 
 /** Longest set that is read, in characters (spec 2.6: inline 2..65536). */
 export const KEY_SET_CHARS_MAX = 65_536
@@ -60,11 +60,11 @@ export interface KeySet {
 }
 
 /** Throws an Error that says in words what is wrong: not a key set, or no usable key in it. */
-export function readKeySet(text: string): KeySet {
+export function readKeySet(text: string, exponentMin = MIN_RSA_EXPONENT): KeySet {
   const keys: VerificationKey[] = []
   const ignored: string[] = []
   for (const [i, jwk] of listKeys(text).entries()) {
-    const found = readKey(jwk)
+    const found = readKey(jwk, exponentMin)
     if (typeof found === 'string') ignored.push(`${nameOf(jwk, i)} ${found}`)
     else keys.push(found)
   }
@@ -79,17 +79,17 @@ export function readKeySet(text: string): KeySet {
  * As readKeySet, for keys that lie in a configuration. There, keys that could sign are an error, because whoever reads
  * the configuration could make tokens, and so are those that anybody could sign for: who wrote them can take them out.
  */
-export function readPublicKeySet(text: string): KeySet {
+export function readPublicKeySet(text: string, exponentMin = MIN_RSA_EXPONENT): KeySet {
   for (const [i, jwk] of listKeys(text).entries()) {
     if (jwk?.kty === 'oct') {
       throw new Error(`${nameOf(jwk, i)} is a symmetric key (kty "oct"): who verifies with it can also sign with it`)
     }
     if (jwk === null) continue
     if (isPrivate(jwk)) throw new Error(`${nameOf(jwk, i)} is a private key: give its public part only`)
-    const weakness = weaknessOf(jwk)
+    const weakness = weaknessOf(jwk, exponentMin)
     if (weakness !== null) throw new Error(`${nameOf(jwk, i)} ${weakness}`)
   }
-  return readKeySet(text)
+  return readKeySet(text, exponentMin)
 }
 
 /** Members of private keys (RFC 7518 section 6, RFC 8037 section 2). */
@@ -124,7 +124,7 @@ function listKeys(text: string): readonly (Record<string, unknown> | null)[] {
 }
 
 /** The key, or why it is not used. */
-function readKey(jwk: Record<string, unknown> | null): VerificationKey | string {
+function readKey(jwk: Record<string, unknown> | null, exponentMin: MinRsaExponent): VerificationKey | string {
   if (jwk === null) return 'is not an object'
   const { kty, crv, kid, alg, use, key_ops: operations } = jwk
   if (kty === 'oct') return 'is a symmetric key'
@@ -139,7 +139,7 @@ function readKey(jwk: Record<string, unknown> | null): VerificationKey | string 
   if (fitting.length === 0) return 'is of a type or curve that is not supported'
   if (alg !== undefined && !fitting.some(([name]) => name === alg))
     return 'has an "alg" that does not fit or is not supported'
-  const weakness = weaknessOf(jwk)
+  const weakness = weaknessOf(jwk, exponentMin)
   if (weakness !== null) return weakness
   const key = importKey(jwk)
   if (key === null) return 'is malformed'

@@ -1,6 +1,10 @@
-/** The remote key sets of one thread: one fetcher per URL, however many policies and configurations use it. */
+/**
+ * The remote key sets of one thread: one fetcher per URL and what is taken of it, however many policies and
+ * configurations use it.
+ */
 import { fetchKeys } from './fetch-keys.ts'
 import { type KeyWorld, RemoteKeys } from './remote-keys.ts'
+import { MIN_RSA_EXPONENT } from './weak-keys.ts'
 
 export class KeySources {
   readonly #remote = new Map<string, RemoteKeys>()
@@ -11,11 +15,12 @@ export class KeySources {
   }
 
   /** Gone when the last configuration that uses it is; before the first one it costs nothing. */
-  remote(url: string): RemoteKeys {
-    let keys = this.#remote.get(url)
+  remote(url: string, exponentMin = MIN_RSA_EXPONENT): RemoteKeys {
+    const id = `${exponentMin} ${url}`
+    let keys = this.#remote.get(id)
     if (keys === undefined) {
-      keys = new RemoteKeys(url, this.#world, () => this.#remote.delete(url))
-      this.#remote.set(url, keys)
+      keys = new RemoteKeys({ url, exponentMin }, this.#world, () => this.#remote.delete(id))
+      this.#remote.set(id, keys)
     }
     return keys
   }

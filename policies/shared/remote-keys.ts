@@ -6,6 +6,7 @@ import { randomInt } from 'node:crypto'
 import type { Background } from '#engine/contract/filter.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import type { KeySet } from './jwt-keys.ts'
+import type { MinRsaExponent } from './weak-keys.ts'
 
 /** After a failure: doubled with each further one, up to the age at which keys are refreshed or this. */
 const RETRY_FIRST_MS = 500
@@ -21,12 +22,18 @@ const REFRESH_MS_MAX = 2 ** 31 - 1
 
 /** What the world gives: a test has its own. */
 export interface KeyWorld {
-  readonly fetchKeys: (url: string) => Promise<KeySet>
+  readonly fetchKeys: (url: string, exponentMin: MinRsaExponent) => Promise<KeySet>
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number
   /** Calls back once after `ms`; returns how to call that off. */
   readonly later: (ms: number, call: () => void) => () => void
   readonly log: (level: 'info' | 'warn', message: string) => void
+}
+
+/** Where keys are, and which of them are taken. */
+export interface RemoteSet {
+  readonly url: string
+  readonly exponentMin: MinRsaExponent
 }
 
 export interface KeySource {
@@ -45,7 +52,7 @@ export function fixedKeys(current: KeySet): KeySource {
 
 export class RemoteKeys implements KeySource {
   current: KeySet | null = null
-  readonly #url: string
+  readonly #set: RemoteSet
   readonly #world: KeyWorld
   readonly #onUnused: () => void
   /** Longest ages that the configurations in force allow, one per use. */
@@ -60,8 +67,8 @@ export class RemoteKeys implements KeySource {
   #unknown = new Lru<string, number>(UNKNOWN_MAX)
 
   /** `onUnused`: no configuration in force needs the keys any more. */
-  constructor(url: string, world: KeyWorld, onUnused: () => void) {
-    this.#url = url
+  constructor(set: RemoteSet, world: KeyWorld, onUnused: () => void) {
+    this.#set = set
     this.#world = world
     this.#onUnused = onUnused
   }
@@ -105,7 +112,7 @@ export class RemoteKeys implements KeySource {
   #fetch(): Promise<void> {
     this.#callOff()
     const { fetchKeys } = this.#world
-    this.#fetching = fetchKeys(this.#url).then(
+    this.#fetching = fetchKeys(this.#set.url, this.#set.exponentMin).then(
       (keys) => this.#accept(keys),
       (error: Error) => this.#fail(error)
     )
@@ -152,7 +159,7 @@ export class RemoteKeys implements KeySource {
 
   /** Without the query, which may hold a secret. */
   #name(): string {
-    const { origin, pathname } = new URL(this.#url)
+    const { origin, pathname } = new URL(this.#set.url)
     return origin + pathname
   }
 }

@@ -13,6 +13,7 @@ import { KEY_SET_CHARS_MAX, readKeySet, readPublicKeySet } from './jwt-keys.ts'
 import { type Provider, TokenDesk, Verifier } from './jwt-verifier.ts'
 import { KeySources, keyWorld } from './key-sources.ts'
 import { fixedKeys } from './remote-keys.ts'
+import { MIN_RSA_EXPONENT, type MinRsaExponent } from './weak-keys.ts'
 
 export type Mode = 'Strict' | 'Optional' | 'Permissive'
 type Path = readonly PropertyKey[]
@@ -20,11 +21,13 @@ type Path = readonly PropertyKey[]
 /** Where the keys of an issuer are; once resolved, inline or at a URL. */
 export type Keys =
   | { readonly kind: 'inline'; readonly text: string }
-  | { readonly kind: 'url'; readonly url: string; readonly cacheMs: number }
+  | { readonly kind: 'url'; readonly url: string; readonly cacheMs: number; readonly exponentMin: MinRsaExponent }
 
 /** `at`: where it is given, from the policy's own value on. */
 export type GivenKeys = Keys | (Reference & { readonly at: Path })
-type Reference = { readonly kind: 'file'; readonly path: string } | { readonly kind: 'remote' }
+type Reference =
+  | { readonly kind: 'file'; readonly path: string; readonly exponentMin: MinRsaExponent }
+  | { readonly kind: 'remote' }
 
 export interface Issuer<K = Keys> {
   readonly issuer: string
@@ -100,17 +103,33 @@ const keysObject = () =>
         })
         .optional()
     },
-    { cacheDuration: duration().optional() }
+    {
+      cacheDuration: duration().optional(),
+      minRsaExponent: z
+        .literal([3, 65_537], { error: 'must be 3 or 65537' })
+        .optional()
+        .describe('RSA keys with a smaller public exponent are not taken. Default 3.')
+        .meta({ examples: [65_537] })
+    }
   )
+    .refine(({ inline, minRsaExponent }) => inline === undefined || keySetProblem(inline, minRsaExponent) === null, {
+      when: sound(),
+      path: ['inline'],
+      error: ({ input }) => {
+        const { inline, minRsaExponent } = input as { inline: string; minRsaExponent?: MinRsaExponent }
+        return keySetProblem(inline, minRsaExponent) ?? ''
+      }
+    })
     .refine(({ url, cacheDuration }) => cacheDuration === undefined || url !== undefined, {
       when: sound(),
       path: ['cacheDuration'],
       error: 'belongs to url: only what is fetched has an age'
     })
-    .transform(({ inline, file, url, cacheDuration = CACHE_MS }): Keys | Reference => {
+    .transform(({ inline, file, url, cacheDuration = CACHE_MS, minRsaExponent }): Keys | Reference => {
+      const exponentMin = minRsaExponent ?? MIN_RSA_EXPONENT
       if (inline !== undefined) return { kind: 'inline', text: inline }
-      if (file !== undefined) return { kind: 'file', path: file }
-      return url === undefined ? { kind: 'remote' } : { kind: 'url', url, cacheMs: cacheDuration }
+      if (file !== undefined) return { kind: 'file', path: file, exponentMin }
+      return url === undefined ? { kind: 'remote' } : { kind: 'url', url, cacheMs: cacheDuration, exponentMin }
     })
 
 /** The file's short form is the key set itself. */
@@ -128,9 +147,9 @@ export function modeOf(text: (typeof MODES)[number]): Mode {
 }
 
 /** What is wrong with keys that are part of the configuration, or null. */
-function keySetProblem(text: string): string | null {
+function keySetProblem(text: string, exponentMin?: MinRsaExponent): string | null {
   try {
-    readPublicKeySet(text)
+    readPublicKeySet(text, exponentMin)
     return null
   } catch (error) {
     return (error as Error).message
@@ -141,15 +160,18 @@ function keySetProblem(text: string): string | null {
 
 export function resolveKeys(given: GivenKeys, sources: Sources): Keys {
   if (given.kind === 'inline') return { kind: 'inline', text: given.text }
-  if (given.kind === 'url') return { kind: 'url', url: given.url, cacheMs: given.cacheMs }
+  if (given.kind === 'url') {
+    const { url, cacheMs, exponentMin } = given
+    return { kind: 'url', url, cacheMs, exponentMin }
+  }
   if (given.kind === 'remote') {
     const message = 'Services and backends cannot be looked up in this version: give the whole address as jwks.url'
     throw new FieldError([...given.at, 'remote', 'backendRef'], message)
   }
-  const { path, at } = given
+  const { path, at, exponentMin } = given
   try {
     const text = sources.readFile(path)
-    const problem = keySetProblem(text)
+    const problem = keySetProblem(text, exponentMin)
     if (problem === null) return { kind: 'inline', text }
     throw new Error(`${path}: ${problem}`)
   } catch (error) {
@@ -172,7 +194,7 @@ export function tokenVerifier(
   const providers = rules.issuers.map(({ issuer, audiences, keys: given }): Provider => {
     const allowed = audiences === null ? null : new Set(audiences)
     if (given.kind === 'inline') return { issuer, audiences: allowed, keys: fixedKeys(readKeySet(given.text)) }
-    const remote = sources.remote(given.url)
+    const remote = sources.remote(given.url, given.exponentMin)
     background.push(remote.use(given.cacheMs))
     return { issuer, audiences: allowed, keys: remote }
   })

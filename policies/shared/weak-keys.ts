@@ -14,16 +14,20 @@ const GENERATED = [
   return { prime: BigInt(prime), members }
 })
 
+/** The smallest public exponent that is taken. With 3 everything hangs on how whoever verifies reads the padding. */
+export type MinRsaExponent = 3 | 65_537
+export const MIN_RSA_EXPONENT: MinRsaExponent = 3
+
 /** Why the key is none to trust, in words behind its name, without its material; null: nothing is known against it. */
-export function weaknessOf({ kty, crv, n, e, x }: Record<string, unknown>): string | null {
-  if (kty === 'RSA') return rsaWeakness(n, e)
+export function weaknessOf({ kty, crv, n, e, x }: Record<string, unknown>, exponentMin: MinRsaExponent): string | null {
+  if (kty === 'RSA') return rsaWeakness(n, e, exponentMin)
   return kty === 'OKP' && crv === 'Ed25519' && isOfSmallOrder(x)
     ? 'is a point of small order: signatures by it can be made without a private key'
     : null
 }
 
 /** `n` and `e`: base64url (RFC 7518 section 6.3.1). */
-function rsaWeakness(n: unknown, e: unknown): string | null {
+function rsaWeakness(n: unknown, e: unknown, exponentMin: MinRsaExponent): string | null {
   const [modulus, exponent] = [numberOf(n), numberOf(e)]
   if (modulus === null || exponent === null) return 'is malformed'
   const bits = modulus.toString(2).length
@@ -32,6 +36,7 @@ function rsaWeakness(n: unknown, e: unknown): string | null {
   }
   if (exponent === 1n) return 'has the exponent 1: every text is its own signature'
   if (exponent % 2n === 0n) return 'has an even exponent: no private key belongs to it'
+  if (exponent < exponentMin) return `has the exponent ${exponent}, and minRsaExponent is ${exponentMin}`
   if (modulus % 2n === 0n || GENERATED.some(({ prime }) => modulus % prime === 0n)) {
     return 'has a modulus with a small factor: its private key can be computed'
   }

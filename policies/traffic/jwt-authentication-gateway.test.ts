@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -13,6 +14,7 @@ import {
   keySet,
   opensslKey,
   opensslToken,
+  type SigningKey,
   signingKey,
   token
 } from '#engine/testing/tokens.ts'
@@ -164,6 +166,54 @@ test('keys at a URL: rotation, one fetch for an unknown key, and an issuer that 
   await server.stop()
   const another = await token(second, hour({ sub: 'x' }), { kid: 'b' })
   assert.deepEqual(await statuses(weir, fresh, another), [200, 200], 'keys stay while the issuer is down')
+})
+
+/** OpenSSL before 3 made such keys when it was asked for nothing else; some issuers still have one. */
+function keyOfExponent3(): SigningKey {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048, publicExponent: 3 })
+  return { alg: 'RS256', privateKey, jwk: publicKey.export({ format: 'jwk' }) }
+}
+
+test('a weak key beside a good one at a URL: the good one works, the weak one does not, and the log says so once', async (t) => {
+  const weak = keyOfExponent3()
+  const set = keySet([weak, { kid: 'weak' }], [second, { kid: 'good' }])
+  const server = await new KeyServer(set).start()
+  t.after(() => server.stop())
+  const strict = { issuer: ISSUER, jwks: { url: server.url, minRsaExponent: 65_537 } }
+  const backend = await echo(t)
+  const weir = await gateway(t, config(backend, strict))
+  const tokens = [await token(second, hour(), { kid: 'good' }), await token(weak, hour(), { kid: 'weak' })]
+  // The unknown key has the set fetched again, and nothing is new in it.
+  assert.deepEqual([await statuses(weir, ...tokens, ...tokens), server.requests], [[200, 401, 200, 401], 2])
+  const reason = 'keys[0] (kid "weak") has the exponent 3, and minRsaExponent is 65537'
+  assert.deepEqual(weir.logged, [`warn: keys of ${server.url} that are not used: ${reason}`])
+  // What another configuration takes of the same URL is its own matter, also for tokens that were verified.
+  await weir.reload(config(backend, { ...strict, jwks: { url: server.url } }))
+  assert.deepEqual(await statuses(weir, ...tokens), [200, 200])
+  await weir.reload(config(backend, strict))
+  assert.deepEqual(await statuses(weir, ...tokens), [200, 401])
+})
+
+test('the exponent 3 in a configuration, inline and in a file, is taken or refused by name', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'weir-jwt-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const weak = keyOfExponent3()
+  const inline = keySet([weak, { kid: 'weak' }])
+  writeFileSync(join(folder, 'keys.json'), inline)
+  const said =
+    /jwks\.(inline|file): (keys\.json: )?keys\[0\] \(kid "weak"\) has the exponent 3, and minRsaExponent is 65537/
+  for (const jwks of [{ inline }, { file: 'keys.json' }]) {
+    for (const minRsaExponent of [undefined, 3]) {
+      const yaml = config(await echo(t), { issuer: ISSUER, jwks: { ...jwks, minRsaExponent } })
+      const weir = await startGateway(yaml, { folder })
+      t.after(() => weir.close())
+      assert.deepEqual(await statuses(weir, await token(weak, hour(), { kid: 'weak' })), [200])
+    }
+    const yaml = config(1, { issuer: ISSUER, jwks: { ...jwks, minRsaExponent: 65_537 } })
+    await assert.rejects(startGateway(yaml, { folder }), said)
+  }
+  const odd = config(1, { issuer: ISSUER, jwks: { inline, minRsaExponent: 17 } })
+  await assert.rejects(startGateway(odd), /jwks\.minRsaExponent: must be 3 or 65537/)
 })
 
 test('a request that comes before the keys waits for them', async (t) => {

@@ -146,7 +146,9 @@ test('defaults, and the forms of file and resource', () => {
   }
   assert.deepEqual(resolved(single(more)), {
     mode: 'Optional',
-    issuers: [{ issuer: ISSUER, audiences: ['x'], keys: { kind: 'url', url: more.jwks.url, cacheMs: 60_000 } }],
+    issuers: [
+      { issuer: ISSUER, audiences: ['x'], keys: { kind: 'url', url: more.jwks.url, cacheMs: 60_000, exponentMin: 3 } }
+    ],
     requiredClaims: [],
     leewayMs: 2_000,
     earlyMs: 2_000,

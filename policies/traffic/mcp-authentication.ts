@@ -43,6 +43,7 @@ import {
   resolveKeys,
   tokenVerifier
 } from '#policies/shared/token-rules.ts'
+import { MIN_RSA_EXPONENT } from '#policies/shared/weak-keys.ts'
 
 interface Config<K = Keys> extends McpAuthority {
   readonly mode: Mode
@@ -150,7 +151,7 @@ const placed = <K extends object>(given: K) => ({ ...given, at: ['jwks'] })
 
 function derivedKeys(issuer: string, kind: McpAuthority['provider']): Keys {
   const path = kind === 'keycloak' ? '/protocol/openid-connect/certs' : '/.well-known/jwks.json'
-  return { kind: 'url', url: issuer.replace(/\/$/, '') + path, cacheMs: CACHE_MS }
+  return { kind: 'url', url: issuer.replace(/\/$/, '') + path, cacheMs: CACHE_MS, exponentMin: MIN_RSA_EXPONENT }
 }
 
 // --- load time ---
