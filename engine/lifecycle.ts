@@ -1,7 +1,4 @@
-/**
- * The life of one request, step by step: REQUEST hooks, SERVE, RESPONSE hooks, RECORD (docs/life-of-a-request.md).
- * Transports call in with what happened on their side; nothing here knows a protocol or a policy.
- */
+/** The life of one request, step by step (docs/life-of-a-request.md). Nothing here knows a protocol or a policy. */
 import { performance } from 'node:perf_hooks'
 import { ERRORS, type ErrorCode } from './contract/errors.ts'
 import {
@@ -213,8 +210,10 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     ex.heldResponse = null
     let hasRoom = true
     for (const piece of held) hasRoom = ex.client.sendBody(ex, piece, 0, piece.length, null)
+    // Without room: it has been paused for a hook, and from now on it is for the client.
     if (ex.heldTrailers !== null) this.#finish(ex, ex.heldTrailers)
     else if (hasRoom) ex.server?.resumeBody()
+    else ex.server?.pauseBody()
   }
 
   onResponseBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {

@@ -127,12 +127,12 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, H
   }
 
   pauseBody(): void {
-    this.#client.paused()
+    if (this.#ex !== null) this.#client.paused(this.#ex)
     this.#wire.pause()
   }
 
   resumeBody(): void {
-    this.#client.resumed()
+    if (this.#ex !== null) this.#client.resumed(this.#ex)
     this.#wire.resume()
   }
 
@@ -258,6 +258,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, H
     const ex = this.#ex
     if (ex === null) return
     if (parser.status < 200 && !this.#switched) {
+      if (parser.status === 100) this.#client.maySend(true)
       this.#home.events.onInterim(ex, parser.status, this.#block)
       this.#block.reset()
       return
@@ -367,6 +368,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, H
   }
 
   onDrain(): void {
+    this.#client.maySend(false)
     if (this.#ex !== null) this.#home.events.onServerWritable(this.#ex)
   }
 

@@ -156,6 +156,7 @@ export class Http2Exchange implements ServerStream, Held {
       return
     }
     this.#isThrottled = false
+    this.#client.maySend(false)
     this.#owner.events.onServerWritable(this.ex)
   }
 
@@ -190,6 +191,7 @@ export class Http2Exchange implements ServerStream, Held {
     if (status < 200) {
       if (endStream || ++this.#interims > INTERIMS_MAX) return 'UPSTREAM_PROTOCOL'
       block.remove('content-length')
+      if (status === 100) this.#client.maySend(true)
       this.#owner.events.onInterim(this.ex, status, block)
       return null
     }
@@ -237,13 +239,13 @@ export class Http2Exchange implements ServerStream, Held {
 
   pauseBody(): void {
     this.#isPaused = true
-    this.#client.paused()
+    this.#client.paused(this.ex)
   }
 
   resumeBody(): void {
     if (!this.#isPaused) return
     this.#isPaused = false
-    this.#client.resumed()
+    this.#client.resumed(this.ex)
     if (!this.isOver) this.#release(true)
   }
 

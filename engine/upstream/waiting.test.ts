@@ -128,14 +128,6 @@ const KEEPERS: Record<string, (port: number) => Promise<Socket[]>> = {
     for (let id = 1; id < 9; id += 2) client.get(id, '/long')
     return [socket]
   },
-  'readers of HTTP/1 that do not read': async (port) => {
-    const clients = await Promise.all(Array.from({ length: 4 }, () => rawClient(port)))
-    for (const client of clients) {
-      client.socket.pause()
-      client.send(GET.replace('/short', '/long'))
-    }
-    return clients.map(({ socket }) => socket)
-  },
   'bodies that do not come': async (port) => {
     const clients = await Promise.all(Array.from({ length: 4 }, () => rawClient(port)))
     for (const client of clients) client.send('POST /up HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100\r\n\r\na')
@@ -166,7 +158,7 @@ const KEEPERS: Record<string, (port: number) => Promise<Socket[]>> = {
 for (const backend of Object.keys(BACKENDS) as Backend[]) {
   describe(`clients that keep ${backend}`, () => {
     for (const [name, keep] of Object.entries(KEEPERS)) {
-      it(`${name}: another client waits for two seconds, not for a 503`, async () => {
+      it(`${name}: another client waits for seconds, not for a 503`, async () => {
         await withStand(backend, async ({ stack, pass }) => {
           const sockets = await keep(stack.port)
           for (const socket of sockets) socket.on('error', () => {})
@@ -176,7 +168,8 @@ for (const backend of Object.keys(BACKENDS) as Backend[]) {
           // Nobody is given up at once.
           for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve))
           equal(stack.records.length, 0)
-          pass(2_300)
+          // Two for the piece of an answer that was handed over, and two without a sign of life.
+          pass(4_400)
           deepEqual(statuses(await answered), [200])
           deepEqual(stack.records.map(({ error }) => error).sort(), ['CLIENT_TOO_SLOW', null])
           for (const socket of sockets) socket.destroy()

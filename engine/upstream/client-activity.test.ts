@@ -1,0 +1,153 @@
+/** Clients that look too slow, and are not. */
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import type { Socket } from 'node:net'
+import { describe, it, type TestContext } from 'node:test'
+import { STEP_SENDING } from '#engine/contract/exchange.ts'
+import { HeaderBlock } from '#engine/http/headers.ts'
+import { TimerWheel } from '#engine/kit/timer-wheel.ts'
+import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { startOrigin, statuses } from '#engine/testing/origin.ts'
+import { exchangeRaw, rawClient, rawServer } from '#engine/testing/raw.ts'
+import { type Stack, startStack } from '#engine/testing/stack.ts'
+import { ClientActivity } from './client-activity.ts'
+
+const LONG = 'x'.repeat(8 * 1024 * 1024)
+const GET = 'GET /short HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n'
+
+interface Stand {
+  readonly stack: Stack
+  pass(ms: number): void
+}
+
+interface StandOptions {
+  /** Instead of the origin. */
+  readonly upstream?: number
+}
+
+/** A backend of four connections, in front of which the clock is the test's. */
+async function withStand(run: (stand: Stand) => Promise<void>, options: StandOptions = {}): Promise<void> {
+  const origin = await startOrigin((response, { url }) => response.end(url === '/long' ? LONG : 'ok'))
+  let passed = 0
+  const timers = new TimerWheel(() => performance.now() + passed)
+  const stack = await startStack({
+    upstream: options.upstream ?? origin.port,
+    poolMax: 4,
+    timers
+  })
+  const pass = (ms: number) => {
+    passed += ms
+    timers.advance()
+  }
+  try {
+    await run({ stack, pass })
+  } finally {
+    stack.close()
+    origin.close()
+  }
+}
+
+async function busy(stack: Stack): Promise<void> {
+  while (stack.upstream.counts().busy < 4) await new Promise((resolve) => setImmediate(resolve))
+  for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+async function readersThatDoNotRead(port: number): Promise<Socket[]> {
+  const clients = await Promise.all(Array.from({ length: 4 }, () => rawClient(port)))
+  for (const client of clients) {
+    client.socket.pause()
+    client.send(GET.replace('/short', '/long'))
+  }
+  return clients.map(({ socket }) => socket)
+}
+
+/** At the time `ms`, as turns have it. */
+function atTime(t: TestContext, ms: number, run: () => void): void {
+  const clock = t.mock.method(performance, 'now', () => ms)
+  enterTurn()
+  try {
+    run()
+  } finally {
+    leaveTurn()
+    clock.mock.restore()
+  }
+}
+
+describe('what a client is expected to do', () => {
+  const exchange = (more: object = {}) =>
+    ({ step: STEP_SENDING, requestDone: true, bytesSent: 0, request: new HeaderBlock(), tap: null, ...more }) as never
+
+  it('reads what it was handed at 128 KiB a second, before anything is expected', (t) => {
+    const activity = new ClientActivity()
+    const sent = (bytesSent: number) => exchange({ bytesSent })
+    atTime(t, 100_000, () => activity.begin())
+    atTime(t, 101_000, () => activity.paused(sent(640 * 1024)))
+    equal(activity.idleSince(sent(640 * 1024), false), 106_000)
+    atTime(t, 103_000, () => activity.resumed(sent(640 * 1024)))
+    equal(activity.idleSince(sent(640 * 1024), false), 0)
+    // A single piece that meets a full buffer says nothing of how much lies in it.
+    atTime(t, 103_001, () => activity.paused(sent(650 * 1024)))
+    equal(activity.idleSince(sent(650 * 1024), false), 108_001)
+    atTime(t, 110_000, () => activity.resumed(sent(650 * 1024)))
+    atTime(t, 111_000, () => activity.paused(sent(100 * 1024 * 1024)))
+    equal(activity.idleSince(sent(100 * 1024 * 1024), false), 139_000)
+  })
+
+  it('sends from when the backend takes more', (t) => {
+    const activity = new ClientActivity()
+    const sending = exchange({ requestDone: false, bodySent: true })
+    atTime(t, 100_000, () => activity.begin())
+    equal(activity.idleSince(sending, false), 100_000)
+    equal(activity.idleSince(sending, true), 0)
+    atTime(t, 109_000, () => activity.maySend(false))
+    equal(activity.idleSince(sending, false), 109_000)
+    const request = new HeaderBlock()
+    request.append('Expect', '100-continue')
+    const waiting = exchange({ requestDone: false, bodySent: false, request })
+    atTime(t, 120_000, () => activity.begin())
+    equal(activity.idleSince(waiting, false), 0)
+    atTime(t, 125_000, () => activity.maySend(true))
+    equal(activity.idleSince(waiting, false), 125_000)
+  })
+})
+
+describe('clients that keep connections to a backend', () => {
+  it('readers of HTTP/1 may read what was handed over; after half a minute another client gets on', async () => {
+    await withStand(async ({ stack, pass }) => {
+      const sockets = await readersThatDoNotRead(stack.port)
+      await busy(stack)
+      const early = exchangeRaw(stack.port, GET)
+      for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve))
+      pass(2_600)
+      equal(stack.records.length, 0)
+      pass(27_900)
+      await early
+      deepEqual(statuses(await exchangeRaw(stack.port, GET)), [200])
+      ok(stack.records.some(({ error }) => error === 'CLIENT_TOO_SLOW'))
+      for (const socket of sockets) socket.destroy()
+      await stack.recorded(6)
+    })
+  })
+
+  it('who waits to be asked for a body waits for the backend', async () => {
+    const server = await rawServer(() => {})
+    try {
+      await withStand(
+        async ({ stack, pass }) => {
+          const clients = await Promise.all(Array.from({ length: 4 }, () => rawClient(stack.port)))
+          const head = 'POST /up HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100\r\nExpect: 100-continue\r\n\r\n'
+          for (const client of clients) client.send(head)
+          await busy(stack)
+          const other = await rawClient(stack.port)
+          other.send(GET)
+          for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve))
+          pass(4_000)
+          equal(stack.records.length, 0)
+          for (const client of [...clients, other]) client.close()
+        },
+        { upstream: server.port }
+      )
+    } finally {
+      server.close()
+    }
+  })
+})
