@@ -3,6 +3,7 @@
  * Lives on the main thread, which serves no traffic.
  */
 import type { Prepared } from './build/prepare.ts'
+import type { PrepareContext } from './contract/backend.ts'
 import type { Problem } from './contract/config-error.ts'
 import type { Policy } from './contract/policy.ts'
 import type { Expanded } from './ir/expanded.ts'
@@ -30,7 +31,7 @@ export interface ControlOptions {
   /** Where relative paths in the configuration begin. */
   readonly folder: string
   /** What backends make of themselves before they go to workers. */
-  readonly prepare: (draft: SnapshotDraft, warn: (message: string) => void) => Prepared<SnapshotDraft>
+  readonly prepare: (draft: SnapshotDraft, warn: PrepareContext['warn']) => Prepared<SnapshotDraft>
   /** Problems that show only when a Runtime is built from the draft. */
   readonly check: (draft: SnapshotDraft) => readonly Problem[]
   /** Texts of URLs that a configuration refers to. */

@@ -161,6 +161,6 @@ for (const kind of ['anthropic', 'openai', 'gemini'] as const) {
     const strict = await started(t, kind, { unsupported: 'refuse' })
     const refused = await strict.ask('/v1/responses', CODEX)
     equal(refused.status, kind === 'openai' ? 200 : 400)
-    if (kind !== 'openai') match((await jsonOf(refused)).error.message, /cannot be carried to .*unsupported: drop/)
+    if (kind !== 'openai') match((await jsonOf(refused)).error.message, /cannot be carried to .*unsupported: tolerant/)
   })
 }

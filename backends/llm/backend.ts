@@ -25,7 +25,7 @@ import { TOO_DEEP } from './large/job.ts'
 import { chatIn } from './large/large.ts'
 import { inTurn } from './large/turn.ts'
 import { Original } from './original.ts'
-import { dialectOf, errorText, listModels } from './own-replies.ts'
+import { dialectOf, listModels, refusalOf } from './own-replies.ts'
 import { goesOn, prepare, prepared } from './preparations.ts'
 import { dialectAt, KEY_PLACES } from './refusals.ts'
 import { NO_BODY } from './request.ts'
@@ -275,7 +275,8 @@ class Service implements CompiledBackend {
     const isStrict = state.operation?.isStrict ?? true
     const refused = isStrict ? refusedOf(outcome, this.#backend.unsupported) : null
     if (refused !== null) {
-      const why = `cannot be carried to ${provider.name}: leave it out, or set unsupported: drop`
+      const enough = this.#backend.unsupported === 'refuse' && outcome.changed === null ? 'tolerant' : 'drop'
+      const why = `cannot be carried to ${provider.name}: leave it out, or set unsupported: ${enough}`
       return new FormatError(refused, why)
     }
     state.dropped = outcome
@@ -284,8 +285,7 @@ class Service implements CompiledBackend {
 
   #refuse(ex: Exchange, client: FormatName, field: string, why: string, status: 400 | 404 = 400): void {
     const message = field === '' ? why : `${field}: ${why}`
-    const body = errorText(client, status, message, field === '' ? null : field)
-    this.#context.reply(ex, { status, body, contentType: 'application/json', headers: null })
+    this.#context.reply(ex, refusalOf(ex, client, { status, message, code: null, param: field || null }))
   }
 
   /** A guard has found something. */

@@ -8,7 +8,7 @@ import type { FormatName } from './conversation.ts'
 import { DROPPED, type Dropped, listOf } from './dropped.ts'
 import type { Answered } from './large/job.ts'
 import { LARGE_BYTES, tellingFor } from './large/large.ts'
-import { FORMATS } from './matrix.ts'
+import { ownError } from './own-replies.ts'
 import { costOf, type Heard, told } from './routes/telling.ts'
 import { settle } from './said.ts'
 
@@ -16,8 +16,9 @@ export function refuse(ex: Exchange, client: FormatName, why: string): void {
   ex.status = 502
   ex.response!.remove('location')
   const message = `the provider's answer cannot be read: ${why}`
-  const error = { status: 502, type: 'internal', message, code: null, param: null } as const
-  writeBody(ex, FORMATS[client]!.writeError(error))
+  const { body, headers } = ownError(ex, client, { status: 502, message, code: null, param: null })
+  ex.response!.set(...headers)
+  writeBody(ex, body)
 }
 
 /** Gives `ex` the answer that another thread makes. `count`: settles what it has cost, where none does. */

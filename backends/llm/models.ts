@@ -14,9 +14,8 @@ import { FormatError } from './format.ts'
 import { TOO_DEEP } from './large/job.ts'
 import { LARGE_BYTES, modelIn } from './large/large.ts'
 import { inTurn } from './large/turn.ts'
-import { FORMATS } from './matrix.ts'
 import { modelPathOf } from './model-path.ts'
-import { listModels } from './own-replies.ts'
+import { listModels, refusalOf } from './own-replies.ts'
 import { goesOn, prepare, prepared } from './preparations.ts'
 import { dialectAt, KEY_PLACES } from './refusals.ts'
 import { decoded, readAhead } from './request.ts'
@@ -172,12 +171,9 @@ class Dispatcher implements CompiledBackend {
   }
 
   #refuse(ex: Exchange, client: FormatName, status: 400 | 404, { field, message }: FormatError): void {
-    const type = status === 404 ? 'notFound' : 'invalidRequest'
     const text = field === '' || status === 404 ? message : `${field}: ${message}`
     const code = status === 404 && field === 'model' ? 'model_not_found' : null
-    const body = FORMATS[client]!.writeError({ status, type, message: text, code, param: field || null })
-    const reply = { status, body: JSON.stringify(body), contentType: 'application/json', headers: null }
-    this.#context.reply(ex, reply)
+    this.#context.reply(ex, refusalOf(ex, client, { status, message: text, code, param: field || null }))
   }
 
   /** One for all models; null when none of them has more than one provider. */

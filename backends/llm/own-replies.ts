@@ -1,6 +1,6 @@
 /** What the gateway says itself, in the format of the client. */
 import type { BackendContext } from '#engine/contract/backend.ts'
-import type { Dialect, Exchange } from '#engine/contract/exchange.ts'
+import type { Dialect, Exchange, LocalReply } from '#engine/contract/exchange.ts'
 import type { FormatName, JsonObject } from './conversation.ts'
 import { errorTypeOf } from './formats/error-types.ts'
 import { FORMATS } from './matrix.ts'
@@ -14,23 +14,39 @@ export function listModels(
   known: Known
 ): void {
   const list = listing(client, ex.path, known, 'weir')
-  const message = 'there is no such model'
-  const body = JSON.stringify(
-    list ??
-      FORMATS[client]!.writeError({ status: 404, type: 'notFound', message, code: 'model_not_found', param: null })
-  )
-  reply(ex, { status: list === null ? 404 : 200, body, contentType: 'application/json', headers: null })
+  if (list === null) reply(ex, refusalOf(ex, client, { status: 404, ...NO_MODEL, param: null }))
+  else reply(ex, { status: 200, body: JSON.stringify(list), contentType: 'application/json', headers: null })
 }
 
-/** An error of the gateway's own; `param`: the field that it is about, or null. */
-export function errorText(client: FormatName, status: number, message: string, param: string | null): string {
-  return JSON.stringify(errorBody(client, status, message, param))
+const NO_MODEL = { message: 'there is no such model', code: 'model_not_found' }
+
+/** What the gateway refuses `ex` for; `param`: the field that it is about, or null. */
+export interface Refusal {
+  readonly status: number
+  readonly message: string
+  readonly code: string | null
+  readonly param: string | null
 }
 
-function errorBody(client: FormatName, status: number, message: string, param: string | null): JsonObject {
-  // What OpenAI says of a key that it does not know; its type is that of every 4xx.
-  const code = status === 401 && OPENAI.has(client) ? 'invalid_api_key' : null
-  return FORMATS[client]!.writeError({ status, type: errorTypeOf(status), message, code, param })
+/** A refusal of `ex` in the words of `client`, with an id that the log has too. */
+export function refusalOf(ex: Exchange, client: FormatName, refusal: Refusal): LocalReply {
+  const { body, headers } = ownError(ex, client, refusal)
+  return { status: refusal.status, body: JSON.stringify(body), contentType: 'application/json', headers }
+}
+
+/** Body, and header fields beside those of the refusal. */
+export function ownError(
+  ex: Exchange,
+  client: FormatName,
+  refusal: Refusal
+): { readonly body: JsonObject; readonly headers: readonly [string, string] } {
+  const field = ID_FIELDS[client] ?? 'x-request-id'
+  // A provider that has answered knows its answer by its own id.
+  const given = ex.response?.get(field) ?? ex.request.get('x-request-id') ?? ''
+  const id = ID.test(given) ? given : `req_${crypto.randomUUID().replaceAll('-', '')}`
+  ex.errorDetail ??= `request ${id}`
+  const body = FORMATS[client]!.writeError({ ...refusal, type: errorTypeOf(refusal.status) })
+  return { body: client === 'messages' ? { ...body, request_id: id } : body, headers: [field, id] }
 }
 
 const OPENAI: ReadonlySet<FormatName> = new Set<FormatName>(['completions', 'responses'])
@@ -43,14 +59,12 @@ const ID_FIELDS: { readonly [format in FormatName]?: string } = {
 /** What a caller may give for an id. */
 const ID = /^[\w.:-]{1,128}$/
 
-/** Refusals of `ex` in the words of `client`, with an id that the log has too. */
+/** The same where others than models refuse. */
 export function dialectOf(client: FormatName, ex: Exchange): Dialect {
   return (status, message) => {
-    const given = ex.request.get('x-request-id') ?? ''
-    const id = ID.test(given) ? given : `req_${crypto.randomUUID().replaceAll('-', '')}`
-    ex.errorDetail ??= `request ${id}`
-    const body = errorBody(client, status, message, null)
-    const told = client === 'messages' ? { ...body, request_id: id } : body
-    return { body: JSON.stringify(told), headers: [ID_FIELDS[client] ?? 'x-request-id', id] }
+    // What OpenAI says of a key that it does not know; its type is that of every 4xx.
+    const code = status === 401 && OPENAI.has(client) ? 'invalid_api_key' : null
+    const { body, headers } = ownError(ex, client, { status, message, code, param: null })
+    return { body: JSON.stringify(body), headers }
   }
 }

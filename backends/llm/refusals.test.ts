@@ -4,7 +4,7 @@ import { describe, type TestContext, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { ApiError, GoogleGenAI } from '@google/genai'
 import OpenAI, { AzureOpenAI } from 'openai'
-import { at, gatewayOf, jsonOf, provider } from './testing/gateway.ts'
+import { answers, at, gatewayOf, jsonOf, provider } from './testing/gateway.ts'
 
 const ROUTES = {
   '/chat/completions': 'Completions',
@@ -142,6 +142,36 @@ test('where no route fits, paths of models are answered as such, others as text'
   deepEqual([missing.status, (await jsonOf(missing)).error.type], [404, 'not_found_error'])
   const other = await ask('/index.html', undefined)
   match(other.headers.get('content-type') ?? '', /text\/plain/)
+})
+
+describe('the id of a refusal stands in those that come late, too', () => {
+  const own = { max_tokens: 9, messages }
+  const CASES: readonly (readonly [what: string, path: string, body: unknown, status: number])[] = [
+    ['a model that is not there', '/v1/chat/completions', { ...own, model: 'none' }, 404],
+    ['the same of Anthropic', '/v1/messages', { ...own, model: 'none' }, 404],
+    ['a request without a model', '/v1/messages', own, 400],
+    ['a body that is no object', '/v1/messages', [], 400],
+    ['a field that cannot be carried', '/v1/chat/completions', { ...own, model: 'm', logprobs: true }, 400],
+    ['one of the list that is not there', '/v1/models/none', undefined, 404],
+    ['an answer that cannot be read', '/v1/chat/completions', { ...own, model: 'broken' }, 502],
+    ['another API', '/v1/images/generations', { model: 'none', prompt: 'Hi' }, 404],
+    ['a path of none', '/v1/nothing', undefined, 404]
+  ]
+  for (const [what, path, body, status] of CASES) {
+    test(what, async (t) => {
+      const models = await provider(t)
+      answers(models, '/', () => [])
+      const params = { baseUrl: `http://127.0.0.1:${models.port}/v1`, apiKey: 'k' }
+      const named = ['m', 'broken'].map((name) => ({ name, provider: 'anthropic', params }))
+      const { ask } = await gatewayOf(t, { llm: { port: 4000, models: named } })
+      const refused = await ask(path, body, { 'x-request-id': 'mine-1' })
+      const isAnthropic = path === '/v1/messages'
+      const told = await jsonOf(refused)
+      equal(refused.status, status, JSON.stringify(told))
+      equal(refused.headers.get(isAnthropic ? 'request-id' : 'x-request-id'), 'mine-1')
+      if (isAnthropic) equal(told.request_id, 'mine-1')
+    })
+  }
 })
 
 describe('other APIs than chat', () => {

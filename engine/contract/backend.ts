@@ -1,6 +1,7 @@
 /** What a kind of backend compiles to, and what it gets to work with. */
 import type { TlsSettings } from '#engine/socket/tls.ts'
 import type { Children } from './children.ts'
+import type { Problem } from './config-error.ts'
 import type { Ended } from './ended.ts'
 import type { ErrorCode } from './errors.ts'
 import type { DialectFinder, Exchange, LocalReply } from './exchange.ts'
@@ -152,5 +153,5 @@ export interface PrepareContext {
   /** Key of the backend in the Snapshot. */
   readonly name: string
   /** What people should know of a configuration that is in order. */
-  readonly warn: (message: string) => void
+  readonly warn: (problem: Problem) => void
 }

@@ -22,6 +22,7 @@ import { readOverrides } from './file-process.ts'
 import { FileSources, type ReadFile } from './file-sources.ts'
 import { checkHttp } from './http/check.ts'
 import { checkMcp } from './mcp/check.ts'
+import { mcpProblems } from './mcp/places.ts'
 import { policyWarnings } from './policy-warnings.ts'
 import { type ConfigError, formatPath, type Problem, parsePath, pathText } from './problems.ts'
 import { shadowed } from './shadows.ts'
@@ -55,7 +56,7 @@ export interface LoadOptions {
   /** The configuration in force: its unchanged parts become parts of the new one (share.ts). */
   readonly before?: SnapshotDraft | null
   /** What backends make of themselves before they go to workers, with what people should know of it. */
-  readonly prepare?: (draft: SnapshotDraft, warn: (message: string) => void) => Prepared
+  readonly prepare?: (draft: SnapshotDraft, warn: (problem: LateProblem) => void) => Prepared
   /** Finds what shows only when a Runtime is built; asked when all else is in order. Paths are the Snapshot's. */
   readonly check?: (draft: SnapshotDraft) => readonly LateProblem[]
 }
@@ -149,9 +150,13 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
     if (unresolved.length > 0) return fail(unresolved)
     throw fresh
   }
-  const told: string[] = []
-  const prepared = options.prepare?.(fresh, (message) => told.push(`${options.file}: ${message}`)) ?? { draft: fresh }
-  if ('problems' in prepared) return fail(prepared.problems.map((problem) => placed(problem, source)))
+  const told: LateProblem[] = []
+  const prepared = options.prepare?.(fresh, (problem) => told.push(problem)) ?? { draft: fresh }
+  const placedOf = (all: readonly LateProblem[]) => {
+    const inFile = mcpProblems(raw, source)
+    return all.map((problem) => inFile(problem) ?? placed(problem, source))
+  }
+  if ('problems' in prepared) return fail(placedOf(prepared.problems))
   const snapshot = share(options.before, prepared.draft)
   const late = options.check?.(snapshot)
   // A Runtime that could be built has compiled every policy. One that could not says less of the place.
@@ -162,9 +167,10 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
     ...warningsOf(raw, source),
     ...tlsWarnings(raw, source, sources),
     ...shadowed(snapshot.binds, outcome.value.binds?.length ?? 0, source),
-    ...policyWarnings(raw, source, options.policies, schema.policies)
+    ...policyWarnings(raw, source, options.policies, schema.policies),
+    ...placedOf(told)
   ]
-  const warnings = [...once(doubts, source).map((doubt) => warningText(doubt, source, options.file)), ...told]
+  const warnings = once(doubts, source).map((doubt) => warningText(doubt, source, options.file))
   return { ok: true, snapshot, warnings, expanded: [...source.expanded.values()] }
 }
 

@@ -31,9 +31,8 @@ const REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
 const NOT_FORWARDED = ['host', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding', 'cookie']
 const REPLACED = ['accept', 'accept-encoding', 'mcp-session-id', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
 
-/** Where the document of a target stands, for messages. */
-const placeOf = (backend: string, { name }: McpOpenApiTarget): string =>
-  `backends.${backend}.targets["${name}"].document`
+/** Where a target stands in the Snapshot, for messages. */
+const placeOf = (backend: string, { name }: McpOpenApiTarget): string => `backends.${backend}.targets["${name}"]`
 
 /** The target with its tools instead of its document. Throws ConfigError where the document cannot be served. */
 export function prepareOpenApi(given: McpOpenApiTarget, { name, warn }: PrepareContext): McpOpenApiTarget {

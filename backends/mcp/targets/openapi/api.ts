@@ -4,12 +4,13 @@
  * reload, which brings every document again, mostly unchanged, takes what is known.
  */
 import { createHash } from 'node:crypto'
+import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { McpApi, McpOpenApiTarget } from '#engine/ir/snapshot.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import { Document } from './document.ts'
 import { readOperations } from './operations.ts'
 import { shortened } from './schema.ts'
-import { wantedOf } from './wanted.ts'
+import { Wanted } from './wanted.ts'
 
 const DOCUMENTS_MAX = 32
 const INSTRUCTIONS_CHARS_MAX = 2048
@@ -18,38 +19,45 @@ const TOOLS_USUAL = 128
 
 export interface Compiled {
   readonly api: McpApi
-  readonly warnings: readonly string[]
+  readonly warnings: readonly Problem[]
 }
 
 const known = new Lru<string, Compiled>(DOCUMENTS_MAX)
 
-/** `place`: of the document, for messages. Throws ConfigError. */
+/** `place`: of the target in the Snapshot, for messages. Throws ConfigError. */
 export function compiledApi(given: McpOpenApiTarget, place: string): Compiled {
   const authHeader = given.auth?.header.toLowerCase() ?? null
   const text = JSON.stringify([place, authHeader, given.operations ?? null, given.document])
   const key = createHash('sha256').update(text).digest('base64')
   let compiled = known.get(key)
   if (compiled === undefined) {
-    compiled = compile(new Document(given.document!, place), given, authHeader, place)
+    compiled = compile(new Document(given.document!, `${place}.document`), given, authHeader, place)
     known.set(key, compiled)
   }
   return compiled
 }
 
 function compile(document: Document, given: McpOpenApiTarget, authHeader: string | null, place: string): Compiled {
-  const { byName, skipped } = readOperations(document, { authHeader, wanted: wantedOf(given) })
+  const { byName, skipped, idle, count } = readOperations(document, { authHeader, wanted: new Wanted(given) })
+  const unmatched = idle.map(({ where, message }) => ({ path: `${place}.${where}`, message }))
+  if (count === 0) document.refuse('paths', 'there is no operation, so there would be no tool')
+  if (byName.size === 0) throw new ConfigError(unmatched.length > 0 ? unmatched : [noneLeft(place, count)])
   const tools = [...byName].map(([name, { tool, ...plan }]) => ({
     name,
     tool: JSON.stringify(tool),
     plan: JSON.stringify(plan)
   }))
-  const warnings = skipped.map((one) => `${place}.${one}: left out`)
+  const warnings: Problem[] = skipped.map((one) => ({ path: `${place}.document`, message: `${one}: left out` }))
+  warnings.push(...unmatched)
   if (tools.length > TOOLS_USUAL) {
-    warnings.push(
-      `${place}: ${tools.length} tools, among which few models choose well: operations says which are wanted`
-    )
+    const message = `${tools.length} tools, among which few models choose well: operations says which are wanted`
+    warnings.push({ path: `${place}.document`, message })
   }
   return { api: { facts: JSON.stringify(factsOf(document)), tools }, warnings }
+}
+
+const noneLeft = (place: string, count: number): Problem => {
+  return { path: `${place}.operations`, message: `none of the ${count} operations of the document is left` }
 }
 
 /** What `initialize` says, but for the revision. */

@@ -377,7 +377,6 @@ describe('documents that are read again', () => {
       names(['*User*'], ['*WithList*', 'GET *']),
       names(['*User*']).filter((name) => !/WithList/.test(name))
     )
-    deepEqual(names(['none']), [])
   })
 
   it('are told apart by every part', () => {
@@ -385,6 +384,57 @@ describe('documents that are read again', () => {
       compiled({ openapi: '3.1.0', paths: { '/': { get: { operationId } } } })
     )
     deepEqual([one!.tools[0]!.name, two!.tools[0]!.name], ['a', 'b'])
+  })
+})
+
+describe('what is wanted of a document', () => {
+  const warned: string[] = []
+  const api = (
+    operations: object | undefined,
+    paths: object = { '/a': { get: { operationId: 'pets', tags: ['x'] } } }
+  ) => {
+    const document = { openapi: '3.1.0', paths } as Node
+    const base = { kind: 'openapi', name: 'a', authorization: null, host: 'a', port: 1, hasTls: false, pathPrefix: '' }
+    const given = { ...base, auth: null, document, operations } as unknown as McpOpenApiTarget
+    const compiled = compiledApi(given, 'at')
+    warned.push(...compiled.warnings.map(({ path, message }) => `${path}: ${message}`))
+    return compiled
+  }
+  const only = (include: string[], exclude: string[] = []) => ({ include, exclude })
+
+  it('must be there: what matches nothing is said, with what may have been meant', () => {
+    warned.length = 0
+    api(only(['pets', 'pet', 'FETCH /a', 'tag:', 'tag:y', 'GET /b', 'frobnicate'], ['* /none']))
+    deepEqual(warned, [
+      'at.operations.include[1]: "pet" matches no operation: did you mean "pets"?',
+      'at.operations.include[2]: "FETCH /a" matches no operation: did you mean "GET /a"?',
+      'at.operations.include[3]: "tag:" matches no operation: did you mean "tag:x"?',
+      'at.operations.include[4]: "tag:y" matches no operation: did you mean "tag:x"?',
+      'at.operations.include[5]: "GET /b" matches no operation: did you mean "GET /a"?',
+      'at.operations.include[6]: "frobnicate" matches no operation: there are pets',
+      'at.operations.exclude[0]: "* /none" matches no operation: there are GET /a'
+    ])
+  })
+
+  it('must leave something: a target without a tool is refused', () => {
+    const refused = (message: RegExp, ...given: Parameters<typeof api>) =>
+      throws(() => api(...given), { name: 'ConfigError', message })
+    refused(/^at\.operations\.include\[0\]: "nope" matches no operation: there are pets$/, only(['nope']))
+    refused(/^at\.operations: none of the 1 operations of the document is left$/, only([], ['*']))
+    refused(/^at\.document\.paths: there is no operation/, undefined, {})
+    refused(/^at\.document\.paths: there is no operation/, only(['nope']), { '/a': {} })
+  })
+
+  it('has parameters: those that cannot be sent are said', () => {
+    warned.length = 0
+    const parameters = [{ name: 'q', in: 'nowhere' }, { in: 'query' }, { name: 'id', in: 'path' }, { name: 'z' }]
+    api(undefined, { '/a': { get: { parameters: [...parameters, { name: 'ok', in: 'query' }] } } })
+    deepEqual(warned, [
+      'at.document: paths["/a"].get: parameter "q": in: "nowhere" is none of path, query, header, cookie: left out',
+      'at.document: paths["/a"].get: a parameter has no name: left out',
+      'at.document: paths["/a"].get: parameter "id" is not in the path: left out',
+      'at.document: paths["/a"].get: parameter "z": in: nothing is none of path, query, header, cookie: left out'
+    ])
   })
 })
 

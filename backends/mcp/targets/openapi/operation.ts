@@ -53,10 +53,13 @@ interface ReadBody {
 export class OperationReader {
   readonly #document: Document
   readonly #at: Spot
+  readonly #skipped: string[]
 
-  constructor(document: Document, at: Spot) {
+  /** `skipped` gets what is left out of the operation, and why. */
+  constructor(document: Document, at: Spot, skipped: string[]) {
     this.#document = document
     this.#at = at
+    this.#skipped = skipped
   }
 
   /** Throws ConfigError, with the place of what is wrong. `taken`: the names that others have. */
@@ -107,7 +110,11 @@ export class OperationReader {
       for (const item of Array.isArray(list) ? list : []) {
         const node = this.#document.node(item, `${where}.parameters`)
         const parameter = node === null ? null : this.#parameter(node)
-        if (parameter === null || (parameter.place === 'path' && !inPath.includes(parameter.name))) continue
+        if (parameter === null) continue
+        if (parameter.place === 'path' && !inPath.includes(parameter.name)) {
+          this.#skip(`parameter ${shown(parameter.name)} is not in the path`)
+          continue
+        }
         const key = `${parameter.place} ${parameter.name}`
         if (!found.has(key)) found.set(key, parameter)
       }
@@ -123,7 +130,10 @@ export class OperationReader {
   #parameter(node: Node): ReadParameter | null {
     const { name } = node
     const place = PLACES.find((known) => known === node.in)
-    if (typeof name !== 'string' || name === '' || place === undefined) return null
+    if (typeof name !== 'string' || name === '') return this.#skip('a parameter has no name')
+    if (place === undefined) {
+      return this.#skip(`parameter ${shown(name)}: in: ${shown(node.in)} is none of ${PLACES.join(', ')}`)
+    }
     const lower = name.toLowerCase()
     if (place === 'header') {
       if (isForbidden(lower) || lower === this.#at.authHeader || !/^[!#$%&'*+\-.^_`|~\w]+$/.test(name)) return null
@@ -142,6 +152,11 @@ export class OperationReader {
       schema: media === null ? node.schema : media.schema,
       description: node.description
     }
+  }
+
+  #skip(message: string): null {
+    this.#skipped.push(`${this.#at.where}: ${message}`)
+    return null
   }
 
   #style(given: unknown, name: string, place: Parameter['place'], usual: Style): Style {
@@ -242,6 +257,12 @@ function described(schema: JsonValue, { description }: ReadParameter): JsonValue
   const text = textOf(description)
   if (text === null || typeof schema !== 'object') return schema
   return { ...(schema as JsonObject), description: shortened(text, DESCRIPTION_CHARS_MAX) }
+}
+
+const SHOWN_CHARS_MAX = 64
+
+function shown(value: unknown): string {
+  return (JSON.stringify(value) ?? 'nothing').slice(0, SHOWN_CHARS_MAX)
 }
 
 function textOf(value: unknown): string | null {

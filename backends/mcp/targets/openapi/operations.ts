@@ -4,12 +4,16 @@ import { type Document, isNode, type Node } from './document.ts'
 import { OperationReader } from './operation.ts'
 import type { Operation } from './plan.ts'
 import { fromSwagger } from './swagger.ts'
-import { isWanted, type Wanted } from './wanted.ts'
+import type { Idle, Named, Wanted } from './wanted.ts'
 
 export interface Operations {
   readonly byName: ReadonlyMap<string, Operation>
-  /** What has become no tool though it should, and why. */
+  /** What has become no tool, or no argument of one, though it should, and why. */
   readonly skipped: readonly string[]
+  /** What is wanted or not, and there is not. */
+  readonly idle: readonly Idle[]
+  /** How many the document has, wanted or not. */
+  readonly count: number
 }
 
 export interface ReadOptions {
@@ -26,6 +30,7 @@ const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']
 export function readOperations(document: Document, { authHeader, wanted }: ReadOptions): Operations {
   const byName = new Map<string, Operation>()
   const skipped: string[] = []
+  const all: Named[] = []
   let first: ConfigError | null = null
   for (const { path, item } of pathItems(document)) {
     for (const method of METHODS) {
@@ -33,11 +38,14 @@ export function readOperations(document: Document, { authHeader, wanted }: ReadO
       try {
         const shared = document.node(item, `paths["${path}"]`)
         const said = shared === null ? null : document.node(shared[method], where)
-        if (said === null || !isWanted(wanted, { path, method, given: said })) continue
+        if (said === null) continue
+        const named = { path, method, given: said }
+        all.push(named)
+        if (!wanted.has(named)) continue
         if (byName.size >= OPERATIONS_MAX) break
         const given = document.isSwagger ? fromSwagger(document, said, shared!, where) : said
         const own = { path, method, where, given, shared: document.isSwagger ? NOTHING : shared!, authHeader }
-        const operation = new OperationReader(document, own).read(byName)
+        const operation = new OperationReader(document, own, skipped).read(byName)
         byName.set(operation.tool.name, operation)
       } catch (error) {
         if (!(error instanceof ConfigError)) throw error
@@ -50,7 +58,7 @@ export function readOperations(document: Document, { authHeader, wanted }: ReadO
     document.refuse('paths', `more than ${OPERATIONS_MAX} operations: say which are wanted (operations)`)
   }
   if (first !== null && byName.size === 0) throw first
-  return { byName, skipped }
+  return { byName, skipped, idle: wanted.idle(all), count: all.length }
 }
 
 const NOTHING: Node = {}

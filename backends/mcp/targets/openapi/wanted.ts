@@ -1,46 +1,91 @@
 /** Which operations become tools (`operations` of a target): by operationId, tag, or method and path. */
 import type { McpOpenApiTarget } from '#engine/ir/snapshot.ts'
+import { nearestWord } from '#engine/kit/nearest.ts'
 import type { Node } from './document.ts'
 
-export interface Wanted {
-  /** Null: all. */
-  readonly include: Patterns | null
-  readonly exclude: Patterns | null
+/** Of a list with many mistakes the first are compared with all operations: there may be thousands of them. */
+const HINTS_MAX = 16
+const LISTED_MAX = 8
+
+type Matches = (one: Named) => boolean
+
+interface Pattern {
+  readonly text: string
+  readonly matches: Matches
 }
 
-/** What one of them says. */
-type Patterns = (one: Named) => boolean
+/** An entry that no operation has matched. */
+export interface Idle {
+  /** In the target: "operations.include[0]". */
+  readonly where: string
+  readonly message: string
+}
 
-interface Named {
+export interface Named {
   readonly path: string
   readonly method: string
   readonly given: Node
 }
 
-export const EVERYTHING: Wanted = { include: null, exclude: null }
+/** What `operations` of a target says. */
+export class Wanted {
+  readonly #include: readonly Pattern[]
+  readonly #exclude: readonly Pattern[]
 
-export function wantedOf({ operations }: McpOpenApiTarget): Wanted {
-  if (operations === undefined) return EVERYTHING
-  return { include: patternsOf(operations.include), exclude: patternsOf(operations.exclude) }
+  constructor({ operations }: Pick<McpOpenApiTarget, 'operations'>) {
+    const patterns = (texts: readonly string[] = []) => texts.map((text) => ({ text, matches: patternOf(text) }))
+    this.#include = patterns(operations?.include)
+    this.#exclude = patterns(operations?.exclude)
+  }
+
+  has(one: Named): boolean {
+    const matches = (pattern: Pattern): boolean => pattern.matches(one)
+    return (this.#include.length === 0 || this.#include.some(matches)) && !this.#exclude.some(matches)
+  }
+
+  /** The entries that match none of `all`, with what may have been meant. */
+  idle(all: readonly Named[]): Idle[] {
+    const of = (key: string, patterns: readonly Pattern[]): (Idle & { text: string })[] =>
+      patterns.flatMap(({ text, matches }, i) => {
+        if (all.some(matches)) return []
+        return [{ where: `operations.${key}[${i}]`, text, message: `${JSON.stringify(text)} matches no operation` }]
+      })
+    return [...of('include', this.#include), ...of('exclude', this.#exclude)].map(({ where, text, message }, i) => {
+      return { where, message: i < HINTS_MAX ? message + hintOf(text, all) : message }
+    })
+  }
 }
 
-export function isWanted({ include, exclude }: Wanted, one: Named): boolean {
-  return (include === null || include(one)) && (exclude === null || !exclude(one))
+export const EVERYTHING = new Wanted({})
+
+function hintOf(text: string, all: readonly Named[]): string {
+  const [, , path] = METHOD_AND_PATH.exec(text) ?? []
+  const known = [...new Set(all.flatMap((one) => namesOf(text, one)))]
+  const near = known.find((one) => path !== undefined && one.endsWith(` ${path}`)) ?? nearestWord(text, known)
+  if (near !== null) return `: did you mean ${JSON.stringify(near)}?`
+  return known.length === 0 || known.length > LISTED_MAX ? '' : `: there are ${known.join(', ')}`
 }
 
-function patternsOf(texts: readonly string[]): Patterns | null {
-  if (texts.length === 0) return null
-  const all = texts.map(patternOf)
-  return (one) => all.some((pattern) => pattern(one))
+/** The names of an operation of the kind that `text` is. */
+function namesOf(text: string, { path, method, given }: Named): string[] {
+  if (text.startsWith('tag:')) return tagsOf(given).map((tag) => `tag:${tag}`)
+  const isName = typeof given.operationId === 'string' && !/[\s/]/.test(text)
+  return [isName ? (given.operationId as string) : `${method.toUpperCase()} ${path}`]
 }
+
+function tagsOf({ tags }: Node): string[] {
+  return Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : []
+}
+
+const METHOD_AND_PATH = /^(\*|[A-Za-z]+) (\/.*)$/
 
 /** "tag:issues", "GET /repos/*", "* /user", or an operationId; "*" stands for anything. */
-function patternOf(text: string): Patterns {
+function patternOf(text: string): Matches {
   if (text.startsWith('tag:')) {
     const matches = starred(text.slice('tag:'.length))
-    return ({ given }) => Array.isArray(given.tags) && given.tags.some((tag) => typeof tag === 'string' && matches(tag))
+    return ({ given }) => tagsOf(given).some(matches)
   }
-  const [, method, path] = /^(\*|[A-Za-z]+) (\/.*)$/.exec(text) ?? []
+  const [, method, path] = METHOD_AND_PATH.exec(text) ?? []
   if (method === undefined) {
     const matches = starred(text)
     return ({ given }) => typeof given.operationId === 'string' && matches(given.operationId)
