@@ -184,7 +184,7 @@ ${providersTable()}
 ## What is carried
 
 The tables below have one client format each. Columns are the wire format that the provider is sent, by the
-table above. Every cell is what a golden has just done: a request is read, written for the provider and read
+table above. Every cell is what Weir does: a request is read, written for the provider and read
 again there; answers, streams and errors of the mock provider take the way back, with their usage.
 
 \`native\`: the same format on both sides, the bytes pass. \`converted\`: it arrives in the provider's own

@@ -10,6 +10,8 @@ export function checkNames(name: string, known: readonly string[]): string | und
   if (known.length === 0) return undefined
   const near = isReadElsewhere([name]) ? null : nearestWord(name, known)
   if (near !== null) return `did you mean ${near}?`
+  const ofProxy = VARIABLES.proxy?.fields ?? {}
+  if (known.includes('proxy') && Object.hasOwn(ofProxy, name)) return `did you mean proxy.${name}?`
   const shown = known.slice(0, LISTED_MAX).join(', ')
   const place = LATER[name] === undefined ? '' : `; ${name} ${LATER[name]}`
   return `known: ${shown}${known.length > LISTED_MAX ? ', ...' : ''}${place}`

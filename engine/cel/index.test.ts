@@ -37,6 +37,7 @@ describe('a mistake is named with its place and its remedy', () => {
         `known: ${Object.keys(VARIABLES).slice(0, 16).join(', ')}${Object.keys(VARIABLES).length > 16 ? ', ...' : ''}`
     ],
     ['requst.path == "/"', 'requst: no variable is called requst; did you mean request?'],
+    ['route.rule == "a"', 'route: no variable is called route; did you mean proxy.route?'],
     ['request.path.startWith("/")', 'startWith: no function is called startWith; did you mean startsWith?'],
     ['request.path.startsWith()', 'startsWith: startsWith() takes 1 argument'],
     [

@@ -80,7 +80,7 @@ test('a forced uws transport must honour every setting', () => {
       'it waits 12s for a request head',
     '2:49: binds[0].transport: uws cannot honour the default frontendPolicies.http.http1MaxHeaders: ' +
       'it takes at most 98 header fields',
-    '2:49: binds[0].transport: uws cannot honour frontendPolicies.tcp.keepalives.time: it sends no TCP probes'
+    '2:49: binds[0].transport: uws cannot honour the default frontendPolicies.tcp.keepalives.time: it sends no TCP probes'
   ])
   const good = 'http1IdleTimeout: 12s, http1HeaderTimeout: 12s, http1MaxHeaders: '
   assert.deepEqual(hints(text(`${good}99`, off)), ['set it to 98 or less, or use transport node'])

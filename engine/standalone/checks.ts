@@ -113,10 +113,12 @@ class Checks {
       )
     }
     const tcp = objectOf(objectOf(this.#file.frontendPolicies).tcp)
-    if (keepaliveTime(objectOf(tcp.keepalives ?? tcp.keepalive)) === 0) return
+    const keepalives = objectOf(tcp.keepalives ?? tcp.keepalive)
+    if (keepaliveTime(keepalives) === 0) return
+    const whose = keepalives.time === undefined ? 'the default ' : ''
     this.#report(
       [...path, 'transport'],
-      'uws cannot honour frontendPolicies.tcp.keepalives.time: it sends no TCP probes',
+      `uws cannot honour ${whose}frontendPolicies.tcp.keepalives.time: it sends no TCP probes`,
       'set it to 0s, or use transport node'
     )
   }

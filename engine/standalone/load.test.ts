@@ -192,6 +192,28 @@ test('what shows only when a Runtime is built gets its place too', () => {
   assert.equal(loadConfig(text, { ...options, check: () => [] }).ok, true)
 })
 
+test('a rule for sessions that no server has is told', () => {
+  const of = (more: string, target = '{ name: a, stdio: { cmd: a } }') =>
+    warningsOf(`mcp: { session: { anonymous: PerRequest }, targets: [${target}]${more} }`)
+  const place = 'weir.yaml:1:19: mcp.session.anonymous: does nothing: '
+  assert.deepEqual(of(', sessionRouting: Stateless'), [`${place}sessionRouting is Stateless`])
+  const api = '{ name: a, openapi: { host: "b:1", schema: { openapi: 3.1.0 } } }'
+  assert.deepEqual(of('', api), [`${place}no target keeps sessions`])
+  assert.deepEqual(of(''), [])
+})
+
+test('one body that may be kept and does not fit is told', () => {
+  const of = (all: number) =>
+    `config: { maxBufferedBytes: ${all} }\nfrontendPolicies: { http: { maxBufferSize: 4194304 } }\n`
+  const [first] = warningsOf(of(1048576) + withRoute(''))
+  assert.equal(
+    first,
+    'weir.yaml:1:29: config.maxBufferedBytes: is less than maxBufferSize (4194304): ' +
+      'a body of more than 1048576 bytes is refused with 413 all the same'
+  )
+  assert.deepEqual(warningsOf(of(4194304) + withRoute('')), [])
+})
+
 test('what is probably not meant is a warning', () => {
   assert.match(
     warningsOf(

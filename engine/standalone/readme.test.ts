@@ -12,7 +12,10 @@ import { startDemo } from './demo.ts'
 const ROOT = new URL('../../', import.meta.url)
 const README = readFileSync(new URL('README.md', ROOT), 'utf8')
 /** From the first of the lines that say they are run to the next subject. */
-const PART = README.slice(README.indexOf('What follows is run by a test'), README.indexOf('Tools for agents'))
+const PART = README.slice(
+  README.indexOf('`error-429` fails with that status. To try it:'),
+  README.indexOf('Tools for agents')
+)
 const TOOLS = README.slice(README.indexOf('Tools for agents'), README.indexOf('Who may do what'))
 const AT = 'http://localhost:3000'
 

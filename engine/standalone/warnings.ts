@@ -2,8 +2,14 @@
 import { uselessActions } from './ai/guard-warnings.ts'
 import { askedInClear, uselessCaching } from './ai/warnings.ts'
 import { insecureTls } from './backend-policies/check.ts'
+import { httpSetting } from './file-frontend.ts'
+
 import { underscoreWarnings } from './http/reach.ts'
+
+import { uselessSessions } from './mcp/warnings.ts'
+
 import type { Problem } from './problems.ts'
+
 import type { Source } from './source.ts'
 import { bindsOf, objectOf, type Placed, policySetsOf, type Raw, text } from './walk.ts'
 
@@ -24,11 +30,12 @@ export function warningsOf(file: Raw, source: Source): Problem[] {
   }
   const listeners = binds.flatMap((bind) => bind.listeners)
   const routes = listeners.flatMap((listener) => listener.routes)
-  const ofModels = [uselessCaching, uselessActions, askedInClear].flatMap((find) => find(file, routes))
+  const ofModels = [uselessCaching, uselessActions, askedInClear, uselessSessions].flatMap((find) => find(file, routes))
   for (const { path, message } of [...ofModels, ...insecureTls(file)]) {
     warnings.push({ path, offset: source.locate(path, 'key'), message })
   }
   warnings.push(...loops(file, binds, routes, source), ...underscoreWarnings(file, source))
+  warnings.push(...bufferTooSmall(file, source))
   for (const listener of listeners) {
     const outer = text(listener.raw.hostname) ?? '*'
     for (const route of listener.routes) {
@@ -43,6 +50,16 @@ export function warningsOf(file: Raw, source: Source): Problem[] {
     }
   }
   return warnings
+}
+
+/** One body that may be kept, and does not fit. */
+function bufferTooSmall(file: Raw, source: Source): Problem[] {
+  const all = objectOf(file.config).maxBufferedBytes
+  const one = httpSetting(objectOf(objectOf(file.frontendPolicies).http), 'maxBufferSize')
+  if (typeof all !== 'number' || typeof one !== 'number' || one <= all) return []
+  const path = ['config', 'maxBufferedBytes']
+  const message = `is less than maxBufferSize (${one}): a body of more than ${all} bytes is refused with 413 all the same`
+  return [{ path, offset: source.locate(path, 'value'), message }]
 }
 
 const OWN_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\]):(\d+)$/i

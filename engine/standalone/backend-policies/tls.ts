@@ -59,7 +59,14 @@ const SCHEMA = z
     mtlsCertificateRef: z.never({ error: `${OF_RESOURCES} cert and key` }).optional(),
     caCertificateRefs: z.never({ error: `${OF_RESOURCES} root` }).optional(),
     ...misplacedKeys('authorities are called root', ['ca', 'caCert']),
-    ...refusedKeys('TLS setting', ['keyExchangeGroups', 'spiffe', 'minTLSVersion', 'maxTLSVersion', 'cipherSuites'])
+    ...refusedKeys('TLS setting', [
+      'crl',
+      'keyExchangeGroups',
+      'spiffe',
+      'minTLSVersion',
+      'maxTLSVersion',
+      'cipherSuites'
+    ])
   })
   .check(
     together<Given>([], ({ value, issues }) => {

@@ -87,6 +87,7 @@ export const mcpSettings = () => ({
   maxMessageSize: whole(MESSAGE_BYTES_MIN, MESSAGE_BYTES_MAX)
     .optional()
     .describe('Bytes of one message of a target. Default 8388608.'),
+  mcpGuardrails: refused("mcp setting 'mcpGuardrails'"),
   dnsRebindingProtection: refused("mcp setting 'dnsRebindingProtection'", DNS)
 })
 

@@ -340,6 +340,10 @@ test('the shortcut serves everything on a port of its own', () => {
 
 test("its port is nobody else's, and its mistakes have their place", () => {
   assert.match(
+    mistakes(`mcp: { mcpGuardrails: {}, targets: [${ECHO}] }`).join(),
+    /mcp\.mcpGuardrails: mcp setting 'mcpGuardrails' is not in this version/
+  )
+  assert.match(
     mistakes(`binds: [{ port: 3000, listeners: [{}] }]\nmcp: { targets: [${ECHO}] }`).join(),
     /mcp\.port: port 3000 is already the port of the bind in line 1/
   )

@@ -33,7 +33,7 @@ export const listenerTlsSchema = z
     ...misplacedKeys('is called key here', ['keyFile', 'privateKey']),
     ...misplacedKeys('is called minTLSVersion here', ['minProtocolVersion']),
     ...misplacedKeys('is called maxTLSVersion here', ['maxProtocolVersion']),
-    ...refusedKeys('listener TLS setting', ['keyExchangeGroups', 'mode', 'spiffe'])
+    ...refusedKeys('listener TLS setting', ['crl', 'keyExchangeGroups', 'mode', 'spiffe'])
   })
   .describe('Of protocols HTTPS and TLS: TLS ends here. The files are read again when they change.')
 
