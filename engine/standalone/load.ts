@@ -152,11 +152,7 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
   }
   const told: LateProblem[] = []
   const prepared = options.prepare?.(fresh, (problem) => told.push(problem)) ?? { draft: fresh }
-  const placedOf = (all: readonly LateProblem[]) => {
-    const inFile = mcpProblems(raw, source)
-    return all.map((problem) => inFile(problem) ?? placed(problem, source))
-  }
-  if ('problems' in prepared) return fail(placedOf(prepared.problems))
+  if ('problems' in prepared) return fail(preparedAt(prepared.problems, raw, source))
   const snapshot = share(options.before, prepared.draft)
   const late = options.check?.(snapshot)
   // A Runtime that could be built has compiled every policy. One that could not says less of the place.
@@ -168,7 +164,7 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
     ...tlsWarnings(raw, source, sources),
     ...shadowed(snapshot.binds, outcome.value.binds?.length ?? 0, source),
     ...policyWarnings(raw, source, options.policies, schema.policies),
-    ...placedOf(told)
+    ...preparedAt(told, raw, source)
   ]
   const warnings = once(doubts, source).map((doubt) => warningText(doubt, source, options.file))
   return { ok: true, snapshot, warnings, expanded: [...source.expanded.values()] }
@@ -209,6 +205,11 @@ function placed(
 ): Problem {
   const path = parsePath(text)
   return { path, offset: source.locate(path, 'key'), message }
+}
+
+function preparedAt(all: readonly LateProblem[], raw: ReturnType<typeof objectOf>, source: PlacedSource): Problem[] {
+  const inFile = mcpProblems(raw, source)
+  return all.map((problem) => inFile(problem) ?? placed(problem, source))
 }
 
 function warningText({ offset, path, message }: Problem, source: PlacedSource, file: string): string {

@@ -3,13 +3,9 @@ import { uselessActions } from './ai/guard-warnings.ts'
 import { askedInClear, uselessCaching } from './ai/warnings.ts'
 import { insecureTls } from './backend-policies/check.ts'
 import { httpSetting } from './file-frontend.ts'
-
 import { underscoreWarnings } from './http/reach.ts'
-
 import { uselessSessions } from './mcp/warnings.ts'
-
 import type { Problem } from './problems.ts'
-
 import type { Source } from './source.ts'
 import { bindsOf, objectOf, type Placed, policySetsOf, type Raw, text } from './walk.ts'
 

@@ -1,4 +1,4 @@
-/** Problems of `mcp` targets that show once their documents are read: from their place in the Snapshot to the file's. */
+/** Problems of `mcp` targets that show once their documents are read: places of the Snapshot as those of the file. */
 import { ownName } from '#engine/ir/snapshot.ts'
 import { type Path, type Problem, parsePath } from '#engine/standalone/problems.ts'
 import type { Source } from '#engine/standalone/source.ts'
