@@ -108,8 +108,17 @@ export function phoneAt(numbers: Numbers, i: number): number {
 /** Most rows of digits are none: that has to be cheap. */
 function mayBeAt(numbers: Numbers, i: number): boolean {
   if (numbers.ahead[i]! < PHONE_DIGITS_MIN || numbers.size(i) > DIGITS_MAX) return false
-  const isMarked = numbers.text.charCodeAt(numbers.starts[i]!) === ZERO || leadOf(numbers, i) > 0
-  return isMarked || mayBePlanned(numbers, i) || hasLetterAhead(numbers.text, numbers.starts[i]!)
+  return isMarked(numbers, i) || mayBePlanned(numbers, i) || hasLetterAhead(numbers.text, numbers.starts[i]!)
+}
+
+/** "+", "00", "(030)", "030": a lone 0 begins none, and brackets are an area's where more than a digit follows. */
+function isMarked(numbers: Numbers, i: number): boolean {
+  const start = numbers.starts[i]!
+  const isZero = numbers.size(i) > 1 && isPrefix(numbers, i)
+  const lead = leadOf(numbers, i)
+  if (lead === 0) return isZero
+  if (numbers.text[start - 1] === '+' || numbers.text[start - 2] === '+') return true
+  return isZero || (i + 1 < numbers.count && numbers.size(i + 1) > 1)
 }
 
 function mayBePlanned({ starts, ends, gaps, count }: Numbers, i: number): boolean {
@@ -126,6 +135,16 @@ function mayBePlanned({ starts, ends, gaps, count }: Numbers, i: number): boolea
     if (digits <= PLAN_DIGITS_MAX && (BY_SIZES.has(key) || BY_SIZES.has(joined))) return true
   }
   return false
+}
+
+/** A 0 and more than zeros behind it: no calling code begins with one. */
+function isPrefix({ text, starts, count }: Numbers, i: number): boolean {
+  const start = starts[i]!
+  if (text.charCodeAt(start) !== ZERO) return false
+  if (text.charCodeAt(start + 1) !== ZERO) return true
+  const third = text.charCodeAt(start + 2)
+  if (third >= ZERO && third <= NINE) return third !== ZERO
+  return i + 1 < count && text.charCodeAt(starts[i + 1]!) !== ZERO
 }
 
 /** In the same line, and behind every other number: a label needs one. */
