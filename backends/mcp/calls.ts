@@ -22,6 +22,7 @@ import {
 } from './rpc.ts'
 import type { Session } from './session.ts'
 import type { LinkFailure, Target } from './target.ts'
+import { URI_MAX } from './uri-forms.ts'
 
 /** One request and where its answer goes. */
 export interface Call {
@@ -156,10 +157,18 @@ function byUri(call: Call): void {
     return
   }
   const { target, name } = owned
+  if (isTooLong(call, owned)) return
   const item = { kind: 'resource' as const, target, name, arguments: undefined }
   reply.ex.mcp!.item = item
   if (!core.mayUse(reply.ex, item)) unknown(call, 'resource', uri)
   else pass(call, core.peers.get(target), name === uri ? params : { ...params, uri: name })
+}
+
+/** What rules cannot judge is refused by name, and not sent back. */
+function isTooLong(call: Call, { target, name }: Owned): boolean {
+  if (name.length <= URI_MAX || !call.core.hasRules(target)) return false
+  invalid(call, `a uri may have ${URI_MAX} characters where there are rules, this one has ${name.length}`)
+  return true
 }
 
 /** Completes an argument of a prompt, or a variable of a resource template. */
@@ -186,6 +195,7 @@ function byReference(call: Call): void {
 function completes(call: Call, ref: JsonObject, kind: 'prompt' | 'resource', field: string, owned: Owned | null): void {
   const { core, reply, params } = call
   const value = String(ref[field])
+  if (kind === 'resource' && owned !== null && isTooLong(call, owned)) return
   const item = owned === null ? null : { kind, target: owned.target, name: owned.name, arguments: undefined }
   if (owned === null || item === null || !core.mayUse(reply.ex, item)) unknown(call, kind, value)
   else {

@@ -176,7 +176,10 @@ const TWINS = [
     'file:////srv/secret.txt',
     'file:/srv/secret.txt',
     'file://localhost/srv/secret.txt',
-    'file://LOCALHOST/srv/secret.txt'
+    'file://LOCALHOST/srv/secret.txt',
+    'file://x/srv/secret.txt',
+    'file://x.example/srv//secret.txt',
+    'FILE://u@x:80/srv/./secret.txt'
   ],
   ...[
     'file:///srv\\secret.txt',

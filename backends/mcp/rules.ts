@@ -10,7 +10,7 @@ import { pathOf } from '#engine/cel/resolve.ts'
 import { type Exchange, readAs } from '#engine/contract/exchange.ts'
 import { type McpItem, type McpUse, newMcpUse } from '#engine/contract/mcp-use.ts'
 import type { McpRules } from '#engine/ir/snapshot.ts'
-import { uriForms } from './uri-forms.ts'
+import { URI_MAX, uriForms } from './uri-forms.ts'
 
 export { addRules } from '#engine/ir/mcp-rules.ts'
 
@@ -59,6 +59,7 @@ class Gate {
   }
 
   #admitsUri(ex: Exchange, use: McpUse, item: McpItem): boolean {
+    if (item.name.length > URI_MAX) return false
     const { spelled, decoded } = uriForms(item.name)
     for (const name of spelled) {
       if (!this.#admits(ex, use, name === item.name ? item : { ...item, name }, item.name)) return false

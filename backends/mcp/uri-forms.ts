@@ -16,21 +16,38 @@ export interface UriForms {
 const PLAIN =
   /^[a-z][a-z0-9+.-]*:\/\/(?!localhost\/)[a-z0-9-]*(?:\.[a-z0-9-]+)*(?:\/(?!\.{0,2}(?:\/|$))[\w.~!$&'()*+,;=:@-]+)+$/
 const PARTS = /^([A-Za-z][A-Za-z0-9+.-]*):(?:\/\/([^/?#]*))?([^?#]*)(\?[^#]*)?(#.*)?$/s
-const AUTHORITY = /^(.*@)?(\[[^\]]*\]|[^:]*)(?::(\d*))?$/s
+const HOSTED_FILE = /^file:\/\/[^/]+(\/.*)$/s
+/** No "@" after the last: from each of many, the rest of the text would be tried. */
+const AUTHORITY = /^(.*@)?(\[[^\]@]*\]|[^:@]*)(?::(\d*))?$/s
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: '80', https: '443', ws: '80', wss: '443', ftp: '21' }
 const UNRESERVED = /%(?:2[DE]|3\d|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])/gi
 const ESCAPE = /%[0-9a-f]{2}/gi
 const ESCAPED_SLASH = /\\|%2f|%5c/gi
 
-/** Linear in the text. */
+/** In characters: as much as the request lines of most servers have. */
+export const URI_MAX = 8_192
+
+/** Linear in the text; callers refuse what is longer than URI_MAX. */
 export function uriForms(uri: string): UriForms {
-  if (PLAIN.test(uri)) return { spelled: [uri], decoded: [] }
+  if (PLAIN.test(uri) && !HOSTED_FILE.test(uri)) return { spelled: [uri], decoded: [] }
   // Parsers of URLs leave out tabs and line ends, and what surrounds the text (WHATWG URL section 4.4).
-  const bare = uri.replace(/[\t\n\r]/g, '').replace(/^[\0- ]+|[\0- ]+$/g, '')
+  const bare = trimmed(uri.replace(/[\t\n\r]/g, ''))
   const forms = [uri, normal(bare, false), normal(bare, true)]
+  // urlparse(uri).path of Python, which many servers open: the host of a file is not looked at.
+  const hosted = HOSTED_FILE.exec(forms[2]!)
+  if (hosted !== null) forms.push(`file://${hosted[1]}`)
   const spelled = [...new Set(forms)]
   const decoded = [...new Set(spelled.map(decodedUri))].filter((form) => !spelled.includes(form))
   return { spelled, decoded }
+}
+
+/** Without spaces and control characters around it. By index: an expression tries every run of spaces to the end. */
+function trimmed(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && text.charCodeAt(start) <= 32) start++
+  while (end > start && text.charCodeAt(end - 1) <= 32) end--
+  return text.substring(start, end)
 }
 
 /** `isLoose`: as who looks for a file or a server: escaped slashes, no fragment, no user, no query of a file. */
