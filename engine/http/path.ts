@@ -192,3 +192,11 @@ export function readingsOf(path: string): readonly string[] | null {
   }
   return [...readings]
 }
+
+/** What else than "%2F" is read in several ways. */
+const OTHERWISE_AMBIGUOUS = /;|%5c|%3b|\/\//i
+
+/** Whether a prefix or an expression of a route writes "%2F", and `path` can be read in several ways for that alone. */
+export function meansSlashes(written: string, path: string): boolean {
+  return written.search(ESCAPED_SLASH) >= 0 && !OTHERWISE_AMBIGUOUS.test(path)
+}

@@ -39,7 +39,40 @@ interface Case {
   readonly takes: string
 }
 
+/** Where everything else has no route, and is not to be reached: one segment is not two to servers that decode. */
+const projects = (regex: string) => [route('files', { path: { regex } })]
+
 const cases: readonly Case[] = [
+  {
+    is: 'an expression that does not write %2F does not open what has no route',
+    routes: projects('/projects/[^/]+/files'),
+    request: { target: '/projects/group%2Fproj/files' },
+    takes: 'PATH_AMBIGUOUS'
+  },
+  {
+    is: 'an expression that writes %2F means names with slashes',
+    routes: projects('/projects/(?:[^/]|%2F)+/files'),
+    request: { target: '/projects/group%2fproj/files' },
+    takes: 'files'
+  },
+  {
+    is: 'a prefix that writes %2F means it',
+    routes: [route('p', { path: { prefix: '/p/group%2Fproj' } })],
+    request: { target: '/p/group%2Fproj/a' },
+    takes: 'p'
+  },
+  {
+    is: 'what writes %2F does not mean parameters',
+    routes: projects('/projects/(?:[^/]|%2F)+/files'),
+    request: { target: '/projects/group%2Fproj;x/files' },
+    takes: 'PATH_AMBIGUOUS'
+  },
+  {
+    is: 'what writes %2F does not open the route of another reading',
+    routes: [...projects('/projects/(?:[^/]|%2F)+/files'), route('own', { path: { prefix: '/projects/group' } })],
+    request: { target: '/projects/group%2Fproj/files' },
+    takes: 'PATH_AMBIGUOUS'
+  },
   {
     is: 'a path that leads to no route in one way of reading and to one in another is ambiguous',
     routes: [route('p', { path: { prefix: '/p' } }), route('p/g', { path: { prefix: '/p/g' } })],

@@ -8,7 +8,7 @@ import type { DialectFinder, Exchange } from '#engine/contract/exchange.ts'
 import type { Listener, ListenerParts, Recorder, Route, Router } from '#engine/contract/route.ts'
 import type { ClientTls } from '#engine/contract/transport.ts'
 import { hostOf } from '#engine/http/authority.ts'
-import { decodedPath, isPlainPath, readingsOf } from '#engine/http/path.ts'
+import { decodedPath, isPlainPath, meansSlashes, readingsOf } from '#engine/http/path.ts'
 import { REQUEST_DEFAULTS, type RequestRules } from '#engine/http/request-rules.ts'
 import { type Candidate, compileCandidate, type MatchSpec, QueryMemo } from './candidate.ts'
 import { HostTable } from './hosts.ts'
@@ -194,15 +194,19 @@ class RoutedListener implements Listener {
 
   /**
    * For any path: what a server may take for another path has to lead to the same route then too, or to none as it
-   * does: its policies were made for that path. A route that names the very path means it.
+   * does: its policies were made for that path, and a path without a route is one that nobody is to reach. A route
+   * that names the very path means it; one that writes "%2F" means names with slashes, where no other route is near.
    */
   #matchReadings(ex: Exchange, host: string): ErrorCode | null {
     const readings = readingsOf(ex.path)
     if (readings === null) return 'BAD_PATH'
     const own = this.#find(decodedPath(ex.path), ex, host)
-    if (own === null || own.route.matches[own.matchIndex]!.kind !== 'exact') {
+    const match = own?.route.matches[own.matchIndex]
+    if (match?.kind !== 'exact') {
       for (let i = 1; i < readings.length; i++) {
-        if (this.#find(decodedPath(readings[i]!), ex, host)?.route !== own?.route) return 'PATH_AMBIGUOUS'
+        const other = this.#find(decodedPath(readings[i]!), ex, host)
+        if (other?.route === own?.route) continue
+        if (other !== null || match === undefined || !meansSlashes(match.path, ex.path)) return 'PATH_AMBIGUOUS'
       }
     }
     if (own === null) return 'ROUTE_NOT_FOUND'

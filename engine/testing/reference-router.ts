@@ -3,7 +3,7 @@
  * tried and the winners are sorted. Tests and fuzzing compare engine/routing with it.
  */
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { decodedPath, normalPath, PATH_DEFAULTS, readingsOf } from '#engine/http/path.ts'
+import { decodedPath, meansSlashes, normalPath, PATH_DEFAULTS, readingsOf } from '#engine/http/path.ts'
 import type { PathMatch, RouteMatch, ValueMatch } from '#engine/ir/snapshot.ts'
 import { compilePattern, type Pattern } from '#engine/kit/pattern.ts'
 
@@ -34,8 +34,10 @@ export function referenceRoute(listeners: readonly ReferenceListener[], ex: Exch
   const answers = readings.map((reading) => routeAt(listeners, listener, ex, decodedPath(reading)))
   const own = answers[0]!
   const route = (answer: Answer) => (typeof answer === 'string' ? null : answer.route)
-  if (typeof own !== 'string' && 'exact' in listeners[listener]!.routes[own.route]!.matches[own.match]!.path) return own
-  const isSame = (other: Answer) => route(other) === route(own)
+  const spec = typeof own === 'string' ? null : listeners[listener]!.routes[own.route]!.matches[own.match]!.path
+  if (spec !== null && 'exact' in spec) return own
+  const isMeant = spec !== null && meansSlashes('regex' in spec ? spec.regex : spec.prefix, readings[0]!)
+  const isSame = (other: Answer) => route(other) === route(own) || (isMeant && route(other) === null)
   return answers.every(isSame) ? own : 'PATH_AMBIGUOUS'
 }
 
