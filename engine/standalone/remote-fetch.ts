@@ -5,7 +5,7 @@
 import { lookup as resolveName } from 'node:dns'
 import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { isIP, type LookupFunction } from 'node:net'
+import { isIP, type LookupFunction, SocketAddress } from 'node:net'
 import { createBrotliDecompress, createGunzip } from 'node:zlib'
 import { addressGuard } from '#engine/upstream/guard.ts'
 
@@ -30,10 +30,19 @@ const mayAsk = addressGuard([
   ...['::1/128', 'fc00::/7']
 ])
 
+/** Where clouds tell a machine its secrets, within ranges that are asked: AWS by IPv6, Alibaba, Azure, Oracle. */
+const METADATA: ReadonlySet<string> = new Set(['fd00:ec2::254', '100.100.100.200', '168.63.129.16', '192.0.0.192'])
+
+/** One address has many ways of writing by IPv6. */
+function isAsked(address: string): boolean {
+  const family = isIP(address) === 6 ? 'ipv6' : 'ipv4'
+  return mayAsk(address) && !METADATA.has(new SocketAddress({ address, family }).address)
+}
+
 const lookup: LookupFunction = (host, options, callback) => {
   resolveName(host, { ...options, all: true }, (error, addresses) => {
     if (error !== null) callback(error, '', 0)
-    else if (addresses.every(({ address }) => mayAsk(address))) callback(null, addresses)
+    else if (addresses.every(({ address }) => isAsked(address))) callback(null, addresses)
     else callback(new Refused('its address is link-local, or reserved, and not asked'), '', 0)
   })
 }
@@ -82,7 +91,7 @@ function responseTo(
   const { protocol, hostname } = new URL(url)
   const literal = hostname.replace(/^\[|\]$/g, '')
   // A literal address is not looked up.
-  if (isIP(literal) !== 0 && !mayAsk(literal))
+  if (isIP(literal) !== 0 && !isAsked(literal))
     throw new Refused('its address is link-local, or reserved, and not asked')
   const send = protocol === 'https:' ? requestHttps : requestHttp
   return new Promise((resolve, reject) => {

@@ -67,7 +67,15 @@ describe('one request', () => {
   })
 
   it('is not sent to link-local addresses, in any spelling', async () => {
-    for (const host of ['169.254.169.254', '[fe80::1]', '[::ffff:169.254.169.254]', '0xa9fea9fe', '0.0.0.0']) {
+    const CLOUDS = ['[fd00:ec2::254]', '[fd00:0ec2:0:0::0254]', '100.100.100.200', '168.63.129.16']
+    for (const host of [
+      '169.254.169.254',
+      '[fe80::1]',
+      '[::ffff:169.254.169.254]',
+      '0xa9fea9fe',
+      '0.0.0.0',
+      ...CLOUDS
+    ]) {
       match(await reasonOf(fetchRemote(`http://${host}:1/`, NOTHING)), /link-local, or reserved/, host)
     }
     equal(await reasonOf(fetchRemote('http://127.0.0.1:1/', NOTHING)), 'ECONNREFUSED')
