@@ -1,5 +1,6 @@
 /** The account of kept messages: nothing is left on it, however exchanges end; beyond it they are refused. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
+import { connect } from 'node:net'
 import { after, afterEach, describe, test } from 'node:test'
 import { chance } from '#engine/kit/chance.ts'
 import { startOrigin, statuses } from '#engine/testing/origin.ts'
@@ -106,6 +107,44 @@ describe('bodies that are kept', () => {
     equal(account.bytes, 0)
     deepEqual(statuses(await send()), [200])
     for (const client of slow) client.close()
+  })
+
+  test('nor do those that get a byte now and then', async (t) => {
+    const account = accountOf(MIB)
+    const stack = await stackFor()
+    const slow = await Promise.all(Array.from({ length: 2 }, () => rawClient(stack.port)))
+    for (const client of slow) client.send(post('/', 600_000) + 'a'.repeat(480_000))
+    while (account.bytes < 960_000) await turn()
+    const { now } = performance
+    let passed = 0
+    t.mock.method(performance, 'now', () => now.call(performance) + passed)
+    for (let n = 1; n <= 4; n++) {
+      passed += 700
+      for (const client of slow) client.send('a')
+      while (account.bytes < 960_000 + 2 * n) await turn()
+    }
+    const send = () => exchangeRaw(stack.port, `${post('/', 300_000, 'Connection: close\r\n')}${'b'.repeat(300_000)}`)
+    deepEqual(statuses(await send()), [503])
+    for (const client of slow) await client.until('408')
+    deepEqual(statuses(await send()), [200])
+    for (const client of slow) client.close()
+  })
+
+  test('one client cannot take all: what is left is for those that keep less than half', async () => {
+    const account = accountOf(4 * MIB)
+    const stack = await stackFor()
+    const greedy = await Promise.all(Array.from({ length: 12 }, () => rawClient(stack.port)))
+    for (const client of greedy) client.send(post('/', 900_000) + 'a'.repeat(450_000))
+    while (stack.records.length < 4) await turn()
+    const other = connect({ port: stack.port, host: '127.0.0.1', localAddress: '127.0.0.2' })
+    other.setEncoding('latin1')
+    other.write(`${post('/', 200_000, 'Connection: close\r\n')}${'b'.repeat(200_000)}`)
+    let answer = ''
+    for await (const text of other) answer += text
+    deepEqual(statuses(answer), [200])
+    for (const client of greedy) client.close()
+    await stack.recorded(13)
+    equal(account.bytes, 0)
   })
 
   test('random exchanges that end at random points leave nothing behind', async () => {

@@ -19,6 +19,10 @@ export type Fail = (ex: Exchange, code: ErrorCode) => void
 /** Why a body could not be kept: it is too long, or there are too many of them, or it stood still and others came. */
 export type NotKept = 'long' | 'full' | 'still'
 
+/** A body gets on when so much of it has come, and such a part of what is kept: a byte now and then is nothing. */
+const PROGRESS_BYTES = 1024
+const PROGRESS_PART = 1 / 64
+
 /** For those that are refused because of others. */
 const LATER_AGAIN = ['Retry-After', '1']
 
@@ -47,6 +51,8 @@ export class Collector implements BodyTaker, Arriving {
   /** The same where nobody has said how long it is. */
   #room: GrowingRoom | null = null
   #length = 0
+  /** Since lastAt. */
+  #cameBytes = 0
 
   /**
    * `done` is called once: with the body, or with null when it is longer than `max` bytes, or when there is no room
@@ -70,8 +76,12 @@ export class Collector implements BodyTaker, Arriving {
   take(chunk: Buffer, start: number, end: number): boolean {
     if (this.#length > this.#max) return true
     const at = this.#length
-    this.lastAt = turnStartedAt
     this.#length += end - start
+    this.#cameBytes += end - start
+    if (this.#cameBytes >= Math.max(PROGRESS_BYTES, at * PROGRESS_PART)) {
+      this.#cameBytes = 0
+      this.lastAt = turnStartedAt
+    }
     if (this.#length > this.#max) this.#giveUp('long')
     else if (this.#ex !== null && !hold(this.#ex, end - start, this.#mayGiveWay ? this : null)) this.#giveUp('full')
     else if (this.#room !== null) this.#room.put(chunk, at, start, end)

@@ -5,25 +5,39 @@
  * made exactly once however it ends.
  */
 import { turnStartedAt } from '#engine/socket/round.ts'
+import { clientOf } from './client-of.ts'
 import { type Exchange, STEP_RECORDED } from './exchange.ts'
 
 export interface HeldBytes {
   /** All that may be kept. */
   readonly max: number
+  /** As many workers share it. */
+  readonly workers: number
+  /** Little of it is left, for clients that keep little. */
+  readonly isScarce: boolean
+  /** Somebody was refused without asking for room. */
+  refuse(): void
   /** False: there is no room for so many more, and nothing has been charged. */
   take(bytes: number): boolean
   give(bytes: number): void
 }
 
 /** For tests of parts, and for threads that serve nobody. */
-const NO_BOUND: HeldBytes = { max: Number.POSITIVE_INFINITY, take: () => true, give() {} }
+const NO_BOUND: HeldBytes = {
+  max: Number.POSITIVE_INFINITY,
+  workers: 1,
+  isScarce: false,
+  refuse() {},
+  take: () => true,
+  give() {}
+}
 
 /** Where there is no room for others a body may stand still for so long. */
 const STILL_MS = 2_000
 
 /** A request's body that is kept as it comes. */
 export interface Arriving {
-  /** When a piece of it came last (performance.now()). */
+  /** When it last got on, by more than a byte now and then (performance.now()). */
   readonly lastAt: number
   /** Its client is too slow: it is refused, and what is kept of it is let go. */
   giveWay(): void
@@ -31,6 +45,14 @@ export interface Arriving {
 
 /** Those of this thread that are on the account: an exchange that is over has none. */
 const arriving = new Map<Exchange, Arriving>()
+
+/** All of this thread that keep something. */
+const holders = new Set<Exchange>()
+/** What clients keep in this thread, as it was counted last; what has been taken since is in it. */
+const kept = new Map<string, number>()
+let countedAt = Number.NEGATIVE_INFINITY
+/** To count anew takes a microsecond for ten exchanges. */
+const COUNT_EVERY_MS = 50
 
 let account = NO_BOUND
 
@@ -45,9 +67,27 @@ function makeRoom(): void {
   for (const body of [...arriving.values()]) if (body.lastAt <= before) body.giveWay()
 }
 
+/**
+ * Where little is left, who keeps half of what there is beside `ex` gets no more: one client cannot lock the others
+ * out. Each worker knows its own clients only, and may let each keep its share of that half.
+ */
+function isGreedy(ex: Exchange): boolean {
+  if (turnStartedAt - countedAt > COUNT_EVERY_MS) {
+    countedAt = turnStartedAt
+    kept.clear()
+    for (const holder of holders) add(clientOf(holder), holder.heldBytes)
+  }
+  return (kept.get(clientOf(ex)) ?? 0) - ex.heldBytes > account.max / 2 / account.workers
+}
+
+function add(client: string, bytes: number): void {
+  kept.set(client, (kept.get(client) ?? 0) + bytes)
+}
+
 /** The account of this thread's exchanges from now on; null: none. */
 export function useHeldBytes(of: HeldBytes | null): void {
   account = of ?? NO_BOUND
+  countedAt = Number.NEGATIVE_INFINITY
 }
 
 /** The most that one message may take. */
@@ -59,10 +99,18 @@ export function heldBytesMax(): number {
 export function hold(ex: Exchange, bytes: number, body: Arriving | null = null): boolean {
   // What comes behind the record is kept for nobody.
   if (ex.step === STEP_RECORDED || bytes === 0) return true
+  const { isScarce } = account
+  if (isScarce && isGreedy(ex)) {
+    account.refuse()
+    makeRoom()
+    return false
+  }
   if (!account.take(bytes)) {
     makeRoom()
     return false
   }
+  if (isScarce) add(clientOf(ex), bytes)
+  if (ex.heldBytes === 0) holders.add(ex)
   ex.heldBytes += bytes
   if (body !== null) arriving.set(ex, body)
   return true
@@ -73,6 +121,9 @@ export function letGo(ex: Exchange, bytes: number = ex.heldBytes): void {
   const given = Math.min(bytes, ex.heldBytes)
   if (given === 0) return
   ex.heldBytes -= given
-  if (ex.heldBytes === 0) arriving.delete(ex)
+  if (ex.heldBytes === 0) {
+    arriving.delete(ex)
+    holders.delete(ex)
+  }
   account.give(given)
 }

@@ -3,11 +3,11 @@
  * backends: thirty of them with a hundred streams each could keep all that there are. As long as nobody else wants
  * one that is their own affair; when others wait, those that have kept one for longest without using it give it up.
  */
+import { clientOf } from '#engine/contract/client-of.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
-import { clientOf } from './waiting.ts'
 
 /** A client may keep others waiting for so long: a lost packet is sent again within a second. */
 const IDLE_MS = 2_000

@@ -3,6 +3,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, it } from 'node:test'
+import { clientOf } from '#engine/contract/client-of.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE } from '#engine/contract/filter.ts'
 import { frameHead, settingsFrame } from '#engine/http2/frame-writer.ts'
@@ -15,7 +16,7 @@ import { startOrigin, statuses } from '#engine/testing/origin.ts'
 import { exchangeRaw, rawClient, rawServer } from '#engine/testing/raw.ts'
 import { type Stack, startStack } from '#engine/testing/stack.ts'
 import { STREAM_WINDOW } from './h2-stream.ts'
-import { clientOf, Waiting } from './waiting.ts'
+import { Waiting } from './waiting.ts'
 
 const waiterOf = (remoteAddress: string, name: string) => ({ name, ex: { client: { remoteAddress } as never } })
 const names = (waiting: Waiting<ReturnType<typeof waiterOf>>) => {

@@ -2,12 +2,11 @@
  * Who waits for a connection, client by client: each gets its turn, however many requests another one has, and when
  * there are too many the newest one of the client that has most is turned away. Those of one client keep their order.
  */
+import { clientOf } from '#engine/contract/client-of.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 
 /** Exchanges that may wait for a connection while the pool is at its limit. */
 const WAITERS_MAX = 1024
-/** Of an IPv6 address, what one subscriber has at least: any host of it may use all the others (RFC 6177). */
-const PREFIX_GROUPS = 4
 
 interface Waiter {
   readonly ex: Pick<Exchange, 'client'>
@@ -73,19 +72,4 @@ export class Waiting<W extends Waiter> {
     if (queue.length === 0) this.#clients.delete(client)
     return true
   }
-}
-
-/** Who asks, as far as the network tells: an address of IPv4, or the network of one of IPv6. */
-export function clientOf({ client }: Pick<Exchange, 'client'>): string {
-  const address = client.remoteAddress
-  if (!address.includes(':')) return address
-  const [head = '', tail] = address.split('::')
-  const groups = head.split(':')
-  // "::" stands for the zeros that are missing; what is behind it is of no matter unless it reaches into the prefix.
-  if (tail !== undefined) {
-    const rest = tail === '' ? [] : tail.split(':')
-    while (groups.length + rest.length < 8) groups.push('0')
-    groups.push(...rest)
-  }
-  return groups.slice(0, PREFIX_GROUPS).join(':')
 }

@@ -4,6 +4,8 @@ import type { SharedState } from './shared.ts'
 
 /** A worker tells the others when so much has changed: by so much for each of them there may be more than allowed. */
 const STEP_BYTES = 64 * 1024
+/** Beyond this share of all that may be kept, what is left is for clients that keep little. */
+const SCARCE = 7 / 8
 
 export class WorkerHeldBytes implements HeldBytes {
   readonly max: number
@@ -20,6 +22,18 @@ export class WorkerHeldBytes implements HeldBytes {
     this.#worker = worker
     // Whoever sat here before has taken what it kept along.
     state.setHeldBytes(worker, 0)
+  }
+
+  get workers(): number {
+    return this.#state.workers
+  }
+
+  get isScarce(): boolean {
+    return this.#state.heldBytes - this.#toldBytes + this.#bytes > this.max * SCARCE
+  }
+
+  refuse(): void {
+    this.refused++
   }
 
   /** Of this worker. */

@@ -32,6 +32,10 @@ export class SharedState {
     return new SharedState(buffer)
   }
 
+  get workers(): number {
+    return (this.#cells.length - ROWS) / ROW_LENGTH
+  }
+
   get draining(): boolean {
     return Atomics.load(this.#cells, DRAINING) === 1
   }
