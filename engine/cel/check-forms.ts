@@ -109,6 +109,7 @@ class FormWalk {
 function union(all: readonly Parts[]): Parts {
   return {
     form: all.find(({ form }) => form !== null)?.form ?? null,
-    literals: all.flatMap(({ literals }) => literals)
+    // Each once: what is bound to a name may be said again and again.
+    literals: [...new Set(all.flatMap(({ literals }) => literals))]
   }
 }
