@@ -27,8 +27,12 @@ const PIECE = /(?=[A-Za-z]*\d)(?=\d*[A-Za-z])[A-Za-z\d]{16,}/
 /** No name is longer. */
 const NAME_CHARS_MAX = 512
 
+/** Words run together, one of them with a digit at most: http2MaxHeaderSize. */
+const WORDS = /^[a-z]{2,}\d?(?:[A-Z][a-z]{2,})+$/
+
 /** Whether text is a key by its look, wherever it stands; names and words are not. */
 export function looksLikeKey(text: string): boolean {
+  if (WORDS.test(text)) return false
   return text.length > NAME_CHARS_MAX || VENDOR.test(text) || UUID.test(text) || PIECE.test(text)
 }
 
