@@ -15,9 +15,10 @@ const OF_ANSWERS = ['choices', 'content', 'output', 'candidates', 'data', 'embed
 export function disguisedError(format: FormatName, value: Json): ChatError | null {
   // Google's compatible endpoint has a list of one.
   const whole = Array.isArray(value) && value.length === 1 ? (value[0] as Json) : value
-  if (!isObject(whole) || OF_ANSWERS.some((name) => (whole[name] ?? null) !== null)) return null
+  if (!isObject(whole)) return null
   const { error } = whole
   if (!isObject(error) && (typeof error !== 'string' || error === '')) return null
+  if (OF_ANSWERS.some((name) => (whole[name] ?? null) !== null)) return null
   const told = FORMATS[format]!.readError(500, JSON.stringify(whole))
   return { ...told, status: (isObject(error) ? statusIn(error) : null) ?? statusOf(told.type) }
 }

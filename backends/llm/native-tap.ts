@@ -81,7 +81,7 @@ class NativeTap implements CostTap {
     const text = isChunk ? chunk.latin1Slice(start, end) : whole.latin1Slice()
     if (!this.#isFirst && !this.#marks.test(text)) return whole
     const events = isChunk ? chunk.subarray(start, end) : whole
-    const left = this.#look(ex, events)
+    const left = this.#look(ex, events, text)
     if (left === events) return whole
     return left.length === 0 ? null : left
   }
@@ -89,7 +89,8 @@ class NativeTap implements CostTap {
   /** The last event may lack its empty line; half an event is for nobody. */
   end(ex: Exchange): Buffer | null {
     const rest = this.#bytes.rest()
-    const left = rest === null ? null : this.#look(ex, Buffer.concat([rest, LINE_ENDS]))
+    const last = rest === null ? null : Buffer.concat([rest, LINE_ENDS])
+    const left = last === null ? null : this.#look(ex, last, last.latin1Slice())
     if (this.isBusy) return left
     const finish = this.cost.isOver || !this.isBetween ? null : (this.#parties.reader.finish?.() ?? null)
     if (finish !== null) {
@@ -109,24 +110,30 @@ class NativeTap implements CostTap {
     return text
   }
 
-  /** Reads what matters of whole events. Answers them (a copy, when there are fewer) without those nobody asked for. */
-  #look(ex: Exchange, events: Buffer): Buffer {
+  /**
+   * Reads what matters of whole events, `text` in latin1. Answers them (a copy, when there are fewer) without those
+   * nobody asked for.
+   */
+  #look(ex: Exchange, events: Buffer, text: string): Buffer {
     const kept: Buffer[] = []
-    let isLess = false
-    for (let at = 0; at < events.length; ) {
-      const end = at + Math.max(firstBoundaryIn(events, at), 1)
-      const event = events.subarray(at, end)
-      if (this.#read(ex, event)) isLess = true
-      else kept.push(event)
+    let keptTo = 0
+    const hasCr = text.includes('\r')
+    for (let at = 0; at < text.length; ) {
+      const end = boundaryIn(text, at, hasCr)
+      const matters = this.#isFirst || this.#marks.test(text.substring(at, end))
+      if (matters && this.#read(ex, events.subarray(at, end))) {
+        if (keptTo < at) kept.push(events.subarray(keptTo, at))
+        keptTo = end
+      }
       at = end
     }
-    return isLess ? Buffer.concat(kept) : events
+    if (keptTo === 0) return events
+    kept.push(events.subarray(keptTo))
+    return Buffer.concat(kept)
   }
 
-  /** True: it says nothing but the usage, and nobody has asked. */
+  /** Of an event that matters. True: it says nothing but the usage, and nobody has asked. */
   #read(ex: Exchange, bytes: Buffer): boolean {
-    const isFirst = this.#isFirst
-    if (!isFirst && !this.#marks.test(bytes.latin1Slice())) return false
     const { format, offload } = this.#parties
     if (bytes.length <= LARGE_BYTES || offload === null) return this.#readHere(bytes)
     this.#isFirst = false
@@ -198,10 +205,10 @@ class NativeTap implements CostTap {
   }
 }
 
-/** Bytes from `at` to behind the next empty line, or to the end. */
-function firstBoundaryIn(events: Buffer, at: number): number {
-  const lf = events.indexOf('\n\n', at, 'latin1')
-  const cr = events.indexOf('\r\n\r\n', at, 'latin1')
-  if (lf < 0 && cr < 0) return events.length - at
-  return cr < 0 || (lf >= 0 && lf < cr) ? lf + 2 - at : cr + 4 - at
+/** Where the event that begins at `at` ends: behind the next empty line, or where all ends. */
+function boundaryIn(text: string, at: number, hasCr: boolean): number {
+  const lf = text.indexOf('\n\n', at)
+  const cr = hasCr ? text.indexOf('\r\n\r\n', at) : -1
+  if (lf < 0 && cr < 0) return text.length
+  return cr < 0 || (lf >= 0 && lf < cr) ? lf + 2 : cr + 4
 }

@@ -43,11 +43,12 @@ export interface Arriving {
   giveWay(): void
 }
 
-/** Those of this thread that are on the account: an exchange that is over has none. */
-const arriving = new Map<Exchange, Arriving>()
-
-/** All of this thread that keep something. */
-const holders = new Set<Exchange>()
+/**
+ * All of this thread that keep something, in no order. Each knows its place, and none is in a Set: one that is filled
+ * and emptied all the time leaves tables behind that point from one to the next, and each scavenge of the garbage
+ * collector finds all exchanges of them alive (15 us a request, measured).
+ */
+const holders: Exchange[] = []
 /** What clients keep in this thread, as it was counted last; what has been taken since is in it. */
 const kept = new Map<string, number>()
 let countedAt = Number.NEGATIVE_INFINITY
@@ -58,13 +59,13 @@ let account = NO_BOUND
 
 /** The request's body of `ex` is whole, or nobody waits for it any more. */
 export function arrived(ex: Exchange): void {
-  arriving.delete(ex)
+  ex.arriving = null
 }
 
 /** Bodies that never end must not keep the room of all others: those that stand still give way to who comes next. */
 function makeRoom(): void {
   const before = turnStartedAt - STILL_MS
-  for (const body of [...arriving.values()]) if (body.lastAt <= before) body.giveWay()
+  for (const { arriving } of holders.slice()) if (arriving !== null && arriving.lastAt <= before) arriving.giveWay()
 }
 
 /**
@@ -110,10 +111,18 @@ export function hold(ex: Exchange, bytes: number, body: Arriving | null = null):
     return false
   }
   if (isScarce) add(clientOf(ex), bytes)
-  if (ex.heldBytes === 0) holders.add(ex)
+  if (ex.heldBytes === 0) ex.holderIndex = holders.push(ex) - 1
   ex.heldBytes += bytes
-  if (body !== null) arriving.set(ex, body)
+  if (body !== null) ex.arriving = body
   return true
+}
+
+function forget(ex: Exchange): void {
+  ex.arriving = null
+  const last = holders.pop()!
+  if (last === ex) return
+  holders[ex.holderIndex] = last
+  last.holderIndex = ex.holderIndex
 }
 
 /** `ex` keeps so many bytes no longer; by default all of them. */
@@ -121,9 +130,6 @@ export function letGo(ex: Exchange, bytes: number = ex.heldBytes): void {
   const given = Math.min(bytes, ex.heldBytes)
   if (given === 0) return
   ex.heldBytes -= given
-  if (ex.heldBytes === 0) {
-    arriving.delete(ex)
-    holders.delete(ex)
-  }
+  if (ex.heldBytes === 0) forget(ex)
   account.give(given)
 }

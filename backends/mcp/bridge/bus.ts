@@ -89,6 +89,7 @@ export class Bus {
   readonly #count: number
   readonly #channel: BroadcastChannel
   readonly #listeners = new Set<(word: Word) => void>()
+  #closed = false
 
   /** `place`: among the workers of the process; null: nobody needs to find this one. */
   constructor(channel = 'weir.mcp', place: Place | null = null) {
@@ -112,8 +113,9 @@ export class Bus {
     for (const listener of this.#listeners) listener(word)
   }
 
+  /** Nothing is told once the bus is closed: work that ends later has nobody to tell. */
   tell(word: Word): void {
-    this.#channel.postMessage(word)
+    if (!this.#closed) this.#channel.postMessage(word)
   }
 
   listen(listener: (word: Word) => void): void {
@@ -121,6 +123,7 @@ export class Bus {
   }
 
   close(): void {
+    this.#closed = true
     this.#channel.close()
     this.#listeners.clear()
   }

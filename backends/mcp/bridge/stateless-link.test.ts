@@ -1,5 +1,5 @@
 /** Stateless clients before a scripted server of the old era: what goes wrong, and who may not get what. */
-import { deepEqual, equal, notEqual, ok } from 'node:assert/strict'
+import { deepEqual, doesNotThrow, equal, notEqual, ok } from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
 import type { JsonObject, RpcRequest } from '#backends/mcp/rpc.ts'
@@ -398,6 +398,22 @@ describe('a stateful server', () => {
     worker(t, raw, t.name, { worker: 1, count: 2 })
     const failed = await Promise.race(sent.map(({ end }) => end))
     equal('kind' in failed && failed.message, 'the worker that had the session has ended')
+  })
+
+  it('that has ended itself tells nobody, and fails at nothing', async (t) => {
+    const bus = new Bus(t.name)
+    const ears = new Bus(t.name)
+    const alive = setInterval(() => undefined, 10_000)
+    t.after(() => {
+      clearInterval(alive)
+      ears.close()
+    })
+    const heard = new Promise<string>((resolve) => ears.listen((word) => resolve(word.kind)))
+    bus.tell({ kind: 'born', self: bus.self })
+    equal(await heard, 'born')
+    bus.close()
+    // Calls that end behind it would still tell who had sent them.
+    doesNotThrow(() => bus.tell({ kind: 'dismiss', to: ears.self, turn: '1' }))
   })
 })
 
