@@ -341,7 +341,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     this.#timeouts.stop(ex)
     if (ex.copies !== null) ex.copies.over()
     if (ex.onOver !== null) ex.onOver(ex)
-    if (ex.heldBytes > 0) letGo(ex)
+    if (ex.held !== null) letGo(ex)
     const owner = ex.route ?? ex.listener
     if (owner !== null) owner.recorder.record(ex)
     else (this.#options.router().unrouted ?? this.#options.unrouted).record(ex)

@@ -4,7 +4,7 @@
  */
 import type { Exchange } from './contract/exchange.ts'
 import { isGrpc, isGrpcType } from './http/grpc.ts'
-import type { HeaderBlock } from './http/headers.ts'
+import type { HeaderBlock, Stripped } from './http/headers.ts'
 import { keptTrailers } from './http/trailers.ts'
 
 /** Those of the request that go to a backend: without what policies have taken or set, and names with "_". */
@@ -26,6 +26,9 @@ export function responseTrailers(ex: Exchange, lines: string): string {
 
 function withoutStripped({ stripped }: HeaderBlock, lines: string): string {
   if (stripped === null) return lines
-  const names = new Set(stripped.map((name) => name.replaceAll('_', '-')))
+  const names = new Set<string>()
+  for (let some: Stripped | null = stripped; some !== null; some = some.next) {
+    for (const name of some.names) names.add(name.replaceAll('_', '-'))
+  }
   return keptTrailers(lines, (name) => !names.has(name))
 }

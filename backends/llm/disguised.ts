@@ -38,8 +38,10 @@ export const isFailure = (status: number): boolean => status === 429 || status >
 /** Whether the head of an answer says so, or is no provider's. */
 export const failsAtOnce = ({ status, response }: Exchange): boolean => isFailure(status) || isPage(status, response)
 
-const isPage = (status: number, response: Exchange['response']): boolean =>
-  status < 300 && HTML.test(response?.get('content-type') ?? '')
+function isPage(status: number, response: Exchange['response']): boolean {
+  const type = status < 300 ? (response?.get('content-type') ?? '') : ''
+  return type !== JSON_TYPE && HTML.test(type)
+}
 
 /** Why the answer cannot be one that a client understands; null: it may be. */
 export function unreadable({ status, response }: Exchange, isCoded: boolean): string | null {
@@ -48,6 +50,8 @@ export function unreadable({ status, response }: Exchange, isCoded: boolean): st
   return isCoded ? 'it is compressed, although identity was asked for' : null
 }
 
+/** As a rule. */
+const JSON_TYPE = 'application/json'
 /** Of a proxy or a login in front of the provider. */
 const HTML = /^\s*text\/html\b/i
 

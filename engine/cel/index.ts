@@ -94,8 +94,9 @@ function compileChecked<C extends object>(source: string, options: CompileOption
   }
   const { code } = plan
   const { slots, reads } = planner
+  const frames = new Frames(slots, reads)
   const run = (context: C): Value => {
-    const frame = new Frame(context, slotsOf(slots), slotsOf(reads), stepsMax)
+    const frame = frames.take().begin(context, stepsMax)
     startWalks()
     try {
       const value = code(frame)
@@ -105,15 +106,34 @@ function compileChecked<C extends object>(source: string, options: CompileOption
       if (error instanceof Late) return tooLate(error)
       // Readers belong to the host and a run is on the hot path of a request: what breaks there ends here.
       return new CelError('failed', error instanceof Error ? error.message : String(error))
+    } finally {
+      frames.give(frame)
     }
   }
   return { ok: true, program: { source, type, needs: new Needs(paths), cost, run } }
 }
 
-const NO_SLOTS: Value[] = []
+/** Frames of one program. Without macros all runs have the same one: it would be garbage of each rule and request. */
+class Frames {
+  readonly #slots: number
+  readonly #reads: number
+  #spare: Frame | null = null
 
-function slotsOf(count: number): Value[] {
-  return count === 0 ? NO_SLOTS : new Array<Value>(count)
+  constructor(slots: number, reads: number) {
+    this.#slots = slots
+    this.#reads = reads
+  }
+
+  take(): Frame {
+    const spare = this.#spare
+    this.#spare = null
+    return spare ?? new Frame(new Array<Value>(this.#slots), new Array<Value>(this.#reads))
+  }
+
+  give(frame: Frame): void {
+    frame.end()
+    if (this.#slots === 0 && this.#reads === 0) this.#spare = frame
+  }
 }
 
 function tooLate({ message }: Late): CelError {

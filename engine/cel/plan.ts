@@ -76,7 +76,7 @@ export class Planner {
   fold(code: Code, operands: readonly Plan[], pure = true): Plan {
     if (!pure || operands.some((operand) => operand.constant === undefined)) return dynamic(code)
     try {
-      return constant(code(new Frame(NOTHING, [], [], CONSTANT_BUDGET)))
+      return constant(code(new Frame([], []).begin(NOTHING, CONSTANT_BUDGET)))
     } catch {
       // Too large or too deep to walk over: the run will say so, if it comes this far.
       return dynamic(code)

@@ -9,7 +9,7 @@ import type { CompiledBackend, ResponseTap } from './backend.ts'
 import type { Meter, Quota } from './buckets.ts'
 import type { ErrorCode } from './errors.ts'
 import type { AnswerHook } from './filter.ts'
-import type { Arriving } from './held-bytes.ts'
+import type { Held } from './held-bytes.ts'
 import type { McpUse } from './mcp-use.ts'
 import type { Copies } from './mirror.ts'
 import type { ModelUse } from './model-use.ts'
@@ -177,11 +177,8 @@ export class Exchange {
   error: ErrorCode | null = null
   /** What is known of it beyond its code, for logs only; null: nothing. */
   errorDetail: string | null = null
-  /** Bytes of it that are kept in memory, as far as they are accounted for (held-bytes.ts). */
-  heldBytes = 0
-  /** For held-bytes.ts, while there are any: its place there, and the request's body while it is on its way. */
-  holderIndex = 0
-  arriving: Arriving | null = null
+  /** What of it is kept in memory, as far as it is accounted for (held-bytes.ts); null: nothing. */
+  held: Held | null = null
   /** The last byte of the request has been received. */
   requestDone = false
   /** The last byte of the response has been handed to the client side. */

@@ -43,12 +43,22 @@ export interface Arriving {
   giveWay(): void
 }
 
+/** What an exchange keeps. */
+export interface Held {
+  readonly ex: Exchange
+  bytes: number
+  /** Its place among the holders. */
+  index: number
+  /** The request's body while it is on its way. */
+  arriving: Arriving | null
+}
+
 /**
  * All of this thread that keep something, in no order. Each knows its place, and none is in a Set: one that is filled
  * and emptied all the time leaves tables behind that point from one to the next, and each scavenge of the garbage
  * collector finds all exchanges of them alive (15 us a request, measured).
  */
-const holders: Exchange[] = []
+const holders: Held[] = []
 /** What clients keep in this thread, as it was counted last; what has been taken since is in it. */
 const kept = new Map<string, number>()
 let countedAt = Number.NEGATIVE_INFINITY
@@ -59,7 +69,7 @@ let account = NO_BOUND
 
 /** The request's body of `ex` is whole, or nobody waits for it any more. */
 export function arrived(ex: Exchange): void {
-  ex.arriving = null
+  if (ex.held !== null) ex.held.arriving = null
 }
 
 /** Bodies that never end must not keep the room of all others: those that stand still give way to who comes next. */
@@ -76,9 +86,9 @@ function isGreedy(ex: Exchange): boolean {
   if (turnStartedAt - countedAt > COUNT_EVERY_MS) {
     countedAt = turnStartedAt
     kept.clear()
-    for (const holder of holders) add(clientOf(holder), holder.heldBytes)
+    for (const { ex: holder, bytes } of holders) add(clientOf(holder), bytes)
   }
-  return (kept.get(clientOf(ex)) ?? 0) - ex.heldBytes > account.max / 2 / account.workers
+  return (kept.get(clientOf(ex)) ?? 0) - (ex.held?.bytes ?? 0) > account.max / 2 / account.workers
 }
 
 function add(client: string, bytes: number): void {
@@ -111,25 +121,33 @@ export function hold(ex: Exchange, bytes: number, body: Arriving | null = null):
     return false
   }
   if (isScarce) add(clientOf(ex), bytes)
-  if (ex.heldBytes === 0) ex.holderIndex = holders.push(ex) - 1
-  ex.heldBytes += bytes
-  if (body !== null) ex.arriving = body
+  const held = ex.held ?? holderOf(ex)
+  held.bytes += bytes
+  if (body !== null) held.arriving = body
   return true
 }
 
-function forget(ex: Exchange): void {
-  ex.arriving = null
-  const last = holders.pop()!
-  if (last === ex) return
-  holders[ex.holderIndex] = last
-  last.holderIndex = ex.holderIndex
+function holderOf(ex: Exchange): Held {
+  const held = { ex, bytes: 0, index: holders.length, arriving: null }
+  holders.push(held)
+  ex.held = held
+  return held
 }
 
 /** `ex` keeps so many bytes no longer; by default all of them. */
-export function letGo(ex: Exchange, bytes: number = ex.heldBytes): void {
-  const given = Math.min(bytes, ex.heldBytes)
-  if (given === 0) return
-  ex.heldBytes -= given
-  if (ex.heldBytes === 0) forget(ex)
+export function letGo(ex: Exchange, bytes = Number.POSITIVE_INFINITY): void {
+  const { held } = ex
+  if (held === null) return
+  const given = Math.min(bytes, held.bytes)
+  held.bytes -= given
+  if (held.bytes === 0) forget(held)
   account.give(given)
+}
+
+function forget({ ex, index }: Held): void {
+  ex.held = null
+  const last = holders.pop()!
+  if (last.ex === ex) return
+  holders[index] = last
+  last.index = index
 }

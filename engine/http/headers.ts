@@ -9,6 +9,12 @@
 /** Slots per header in `at`: nameStart, nameEnd, valueStart, valueEnd. A dropped header has nameEnd 0. */
 const SLOTS = 4
 
+/** Names of fields that are gone for good, and those that were taken out before them. */
+export interface Stripped {
+  readonly names: readonly string[]
+  readonly next: Stripped | null
+}
+
 export class HeaderBlock {
   /** Latin1 text that `at` points into. For HTTP/1 it is the whole head, start line included. */
   text = ''
@@ -18,7 +24,7 @@ export class HeaderBlock {
   /** Headers set after parsing, flat: name, value, name, value. Null until one is set. */
   added: string[] | null = null
   /** What strip() was asked for; null: nothing. */
-  stripped: string[] | null = null
+  stripped: Stripped | null = null
 
   /** Forgets every header; keeps the table's memory for the next message on the connection. */
   reset(): void {
@@ -35,7 +41,7 @@ export class HeaderBlock {
     block.at = this.at.slice(0, this.count * SLOTS)
     block.count = this.count
     block.added = this.added === null ? null : this.added.slice()
-    block.stripped = this.stripped === null ? null : this.stripped.slice()
+    block.stripped = this.stripped
     return block
   }
 
@@ -114,7 +120,11 @@ export class HeaderBlock {
   /** Removes every header called `name` (lower case). */
   remove(name: string): void {
     for (let i = this.find(name, 0); i >= 0; i = this.find(name, i + 1)) this.drop(i)
-    const added = this.added
+    this.#removeAdded(name)
+  }
+
+  #removeAdded(name: string): void {
+    const { added } = this
     if (added === null || !hasName(added, name)) return
     const kept: string[] = []
     for (let j = 0; j < added.length; j += 2) {
@@ -124,18 +134,22 @@ export class HeaderBlock {
   }
 
   /**
-   * Removes every header called `name` (lower case) for good: nor is it in the trailers (trailers.ts), and what was
-   * received under its other name ("x_role") goes too, which servers that make variables of fields take for it.
+   * Removes every header called one of `names` (lower case; kept, so one list for all messages is best) for good: nor
+   * is it in the trailers (trailers.ts), and what was received under its other name ("x_role") goes too, which servers
+   * that make variables of fields take for it.
    */
-  strip(name: string): void {
-    this.remove(name)
-    if (this.stripped === null) this.stripped = [name]
-    else this.stripped.push(name)
+  strip(names: readonly string[]): void {
+    this.stripped = { names, next: this.stripped }
     const { at, text, count } = this
     for (let i = 0; i < count; i++) {
       const start = at[i * SLOTS]!
-      if (at[i * SLOTS + 1]! - start === name.length && isTwin(text, start, name)) this.drop(i)
+      const length = at[i * SLOTS + 1]! - start
+      for (let j = 0; j < names.length; j++) {
+        const name = names[j]!
+        if (length === name.length && isTwin(text, start, name)) this.drop(i)
+      }
     }
+    if (this.added !== null) for (let j = 0; j < names.length; j++) this.#removeAdded(names[j]!)
   }
 
   /** Replaces every header called `name` by one. The value must be free of CR, LF and NUL. */

@@ -81,6 +81,7 @@ export function credentialAt(at: Location): Credential {
 
 function inHeader(name: string, prefix: string): Credential {
   const lower = prefix.toLowerCase()
+  const names = [name]
   return {
     find(ex) {
       const { request } = ex
@@ -100,10 +101,10 @@ function inHeader(name: string, prefix: string): Credential {
       const { request } = ex
       const i = request.find(name, 0)
       const value = i >= 0 ? request.value(i) : request.get(name)!
-      request.strip(name)
+      request.strip(names)
       keep(ex, name, value)
     },
-    hide: (ex) => ex.request.strip(name)
+    hide: (ex) => ex.request.strip(names)
   }
 }
 

@@ -85,11 +85,11 @@ type Modifier = z.output<ReturnType<typeof modifier>>
 
 // --- build time ---
 
-/** Everything that can be worked out ahead: names in lower case for finding, host apart. */
+/** Everything that can be worked out ahead; host apart. */
 interface Edits {
-  readonly add: readonly Field[]
-  readonly set: readonly (Field & { readonly lower: string })[]
-  readonly remove: readonly string[]
+  /** Names in lower case of what a message may not have beside `append`; null: none. */
+  readonly gone: readonly string[] | null
+  readonly append: readonly Field[]
 }
 
 function compile({ request, response }: z.output<typeof schema>): Compiled {
@@ -125,24 +125,26 @@ function compileResponse(config: Modifier): NonNullable<Filter['onResponse']> {
   }
 }
 
+/** As if fields were added, then set, then removed. */
 function compileEdits({ add = [], set = [], remove = [] }: Modifier): Edits {
+  const lower = ({ name }: Field): string => name.toLowerCase()
+  const removed = new Set(remove.map((name) => name.toLowerCase()))
+  const last = new Map(set.map((field) => [lower(field), field]))
+  const gone = new Set([...removed, ...last.keys()])
   return {
-    add,
-    set: set.map((field) => ({ ...field, lower: field.name.toLowerCase() })),
-    remove: remove.map((name) => name.toLowerCase())
+    gone: gone.size === 0 ? null : [...gone],
+    append: [
+      ...add.filter((field) => !gone.has(lower(field))),
+      ...[...last.values()].filter((field) => !removed.has(lower(field)))
+    ]
   }
 }
 
 // --- request time ---
 
-function edit(block: HeaderBlock, { add, set, remove }: Edits): void {
-  for (let i = 0; i < add.length; i++) block.append(add[i]!.name, add[i]!.value)
-  for (let i = 0; i < set.length; i++) {
-    const { lower, name, value } = set[i]!
-    block.strip(lower)
-    block.append(name, value)
-  }
-  for (let i = 0; i < remove.length; i++) block.strip(remove[i]!)
+function edit(block: HeaderBlock, { gone, append }: Edits): void {
+  if (gone !== null) block.strip(gone)
+  for (let i = 0; i < append.length; i++) block.append(append[i]!.name, append[i]!.value)
 }
 
 export const headerModifiers: Policy = {

@@ -99,8 +99,8 @@ type Transform = z.output<ReturnType<typeof transformOf>>
 
 interface Step {
   readonly name: string
-  /** In lower case. */
-  readonly lower: string
+  /** Its one name in lower case. */
+  readonly names: readonly string[]
   /** Fields of that name make way for it. */
   readonly replaces: boolean
   readonly value: Evaluation
@@ -147,7 +147,7 @@ function stepsOf(side: Side, given: Transform, context: CompileContext): Steps {
     const lower = name.toLowerCase()
     // Host is written by the engine, once: it is the authority by another name.
     const pseudo = PSEUDO[side].get(lower === 'host' && side === 'request' ? ':authority' : name) ?? null
-    return { name, lower, replaces, value: evaluated(value), pseudo }
+    return { name, names: [lower], replaces, value: evaluated(value), pseudo }
   }
   return {
     notes: metadata.map(({ name, value }) => ({ name, value: evaluated(value) })),
@@ -192,7 +192,7 @@ function transform(ex: Exchange, block: HeaderBlock, steps: Steps): void {
     const step = fields[i]!
     if (!writeField(ex, block, step, step.value.run(ex) as Value)) failed()
   }
-  for (let i = 0; i < remove.length; i++) block.strip(remove[i]!)
+  if (remove.length > 0) block.strip(remove)
   if (body !== null && !writeBody(ex, replaceBody, body.run(ex) as Value)) failed()
 }
 
@@ -211,7 +211,7 @@ async function transformLater(
     if (blockOf(ex) !== block) return
     if (!writeField(ex, block, step, value)) failed()
   }
-  for (const name of remove) block.strip(name)
+  if (remove.length > 0) block.strip(remove)
   if (body === null) return
   const value = await body.run(ex)
   if (blockOf(ex) === block && !writeBody(ex, replaceBody, value)) failed()
@@ -233,7 +233,7 @@ function writeField(ex: Exchange, block: HeaderBlock, step: Step, given: Value):
   const value = fieldText(given)
   if (value === null) return false
   if (step.pseudo !== null) return step.pseudo(ex, value)
-  if (step.replaces) block.strip(step.lower)
+  if (step.replaces) block.strip(step.names)
   block.append(step.name, value)
   return true
 }

@@ -99,6 +99,9 @@ const ACCOUNT_FIELDS = [
   ...['x-goog-user-project', 'x-goog-iam-authorization-token', 'x-goog-iam-authority-selector']
 ] as const
 
+const CREDENTIAL_FIELDS: readonly string[] = [...KEY_FIELDS, ...SIGNATURE_FIELDS, ...OTHER_KEYS]
+const WHO_FIELDS: readonly string[] = [...CREDENTIAL_FIELDS, ...ACCOUNT_FIELDS]
+
 /**
  * Takes out whatever says who asks: the client's own, and what the provider of an earlier attempt was shown. `stays`:
  * of what is no key, all that goes with the client's own (`passthrough`), its account (`client`), or nothing.
@@ -108,10 +111,7 @@ export function removeKeys(
   { keyParameter }: Provider,
   stays: 'passthrough' | 'client' | 'nothing' = 'nothing'
 ): void {
-  for (const name of KEY_FIELDS) ex.request.strip(name)
-  for (const name of SIGNATURE_FIELDS) ex.request.strip(name)
-  for (const name of OTHER_KEYS) ex.request.strip(name)
-  if (stays === 'nothing') for (const name of ACCOUNT_FIELDS) ex.request.strip(name)
+  ex.request.strip(stays === 'nothing' ? WHO_FIELDS : CREDENTIAL_FIELDS)
   // Cookies are between the client and this gateway.
   if (stays !== 'passthrough') ex.request.remove('cookie')
   if (keyParameter !== undefined) ex.query = without(ex.query, [keyParameter])
