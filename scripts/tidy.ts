@@ -73,8 +73,9 @@ const BANS: readonly Ban[] = [
   },
   {
     pattern: /\bAtomics\b/g,
-    where: (path) => !/^(?:bench\/|engine\/workers\/(?:shared|bucket-table)(?:\.test)?\.ts$)/.test(path),
-    instead: 'memory shared between threads has one home: engine/workers/shared.ts and bucket-table.ts'
+    where: (path) => !/^(?:bench\/|engine\/(?:workers\/(?:shared|bucket-table)(?:\.test)?|kit\/claim)\.ts$)/.test(path),
+    instead:
+      'memory shared between threads has its homes: engine/workers/shared.ts, bucket-table.ts, engine/kit/claim.ts'
   },
   {
     pattern: /\b(?:TODO|FIXME|XXX|HACK)\b/g,

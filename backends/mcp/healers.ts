@@ -3,7 +3,7 @@
  * one, and all must come to the same new one. A session has one worker that begins it, and the others ask that.
  */
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import type { Bus, Healing, Word } from './bridge/bus.ts'
+import type { Bus, Healing, TurnName, Word } from './bridge/bus.ts'
 import { fieldsOf, headersOf } from './bridge/errands.ts'
 import { faultOf } from './bridge/events.ts'
 import type { Turns } from './bridge/turns.ts'
@@ -44,8 +44,8 @@ export class Healers {
       answered: (response) => done('result' in response ? (response.result as unknown as Healed) : null)
     }
     const fields = fieldsOf(headers)
-    const word = (turn: string): Word => ({ kind: 'heal', to, from: this.#bus.self, turn, fields, ...healing })
-    this.#turns.send({ to, id: 0, events, word, lost: () => events.answered(GONE) })
+    const word = (name: TurnName): Word => ({ kind: 'heal', to, fields, ...name, ...healing })
+    this.#turns.send({ to, id: 0, events, waitMs: 0, word, lost: () => events.answered(GONE) })
     return true
   }
 
@@ -60,7 +60,7 @@ export class Healers {
       })
       return () => undefined
     }
-    this.#turns.host(word.turn, word.from, start, GONE)
+    this.#turns.host(word, start, GONE)
   }
 }
 

@@ -5,9 +5,12 @@
 import type { RpcRequest } from '#backends/mcp/rpc.ts'
 import type { LinkEvents, LinkOptions } from '#backends/mcp/target.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
-import type { Bus, Errand, Word } from './bus.ts'
+import { monotonicClock } from '#engine/kit/monotonic.ts'
+import type { Bus, Errand, TurnName, Word } from './bus.ts'
 import { failure, faultOf } from './events.ts'
 import type { Turns } from './turns.ts'
+
+const monotonic = monotonicClock()
 
 /** Carries out a request for a target, here. Returns what gives it up. */
 export type CarryOut = (options: LinkOptions, message: RpcRequest, events: LinkEvents, timeoutMs: number) => () => void
@@ -35,23 +38,35 @@ export class Errands {
     return owner === this.#bus.self ? null : owner
   }
 
-  send(to: string, errand: Errand, events: LinkEvents): () => void {
-    const { id } = errand.message
-    const word = (turn: string): Word => ({ kind: 'ask', to, from: this.#bus.self, turn, ...errand })
-    const lost = (waiting: LinkEvents): void =>
-      waiting.failed(failure('unreachable', 'the worker with the session is not there'))
-    return this.#turns.send({ to, id, events, word, lost })
+  send(to: string, asked: Omit<Errand, 'sentAt'>, events: LinkEvents): () => void {
+    const { message, timeoutMs: waitMs } = asked
+    const errand = { ...asked, sentAt: monotonic() }
+    const word = (name: TurnName): Word => ({ kind: 'ask', to, ...name, ...errand })
+    const lost = (waiting: LinkEvents): void => waiting.failed(NOT_TAKEN)
+    return this.#turns.send({ to, id: message.id, events, waitMs, word, lost })
   }
 
   #hear(word: Word): void {
     if (word.kind !== 'ask') return
-    const { backend, target, sessionKey, fields, message, timeoutMs } = word
+    const { backend, target, sessionKey, fields, message } = word
+    const timeoutMs = leftMs(word)
     const carryOut = this.#targets.get(backend)?.get(target)
     const options = { sessionKey, upstreamSession: null, version: null, headers: headersOf(fields) }
     const start = (events: LinkEvents): (() => void) | null => carryOut?.(options, message, events, timeoutMs) ?? null
     const error = { code: -32603, message: `target ${target}: is not in the configuration` }
-    this.#turns.host(word.turn, word.from, start, faultOf(message.id, error))
+    this.#turns.host(word, start, faultOf(message.id, error))
   }
+}
+
+/** Nobody has begun with it, and nobody will. */
+export const NOT_TAKEN = failure(
+  'unreachable',
+  'the worker with the session is busy or not there: the request was not carried out, and may be sent again'
+)
+
+/** Of the time that the caller gives, where it gives one: at least one millisecond. */
+function leftMs({ timeoutMs, sentAt }: Errand): number {
+  return timeoutMs === 0 ? 0 : Math.max(1, Math.ceil(timeoutMs - (monotonic() - sentAt)))
 }
 
 /** The other way round. */

@@ -7,7 +7,8 @@ import { isObject } from '#backends/mcp/protocol/stateless.ts'
 import type { JsonObject, RpcId, RpcRequest } from '#backends/mcp/rpc.ts'
 import type { Seal } from '#backends/mcp/seal.ts'
 import type { LinkEvents } from '#backends/mcp/target.ts'
-import type { Bus, Resumption, Word } from './bus.ts'
+import type { Bus, Resumption, TurnName, Word } from './bus.ts'
+import { NOT_TAKEN } from './errands.ts'
 import { digestOf } from './events.ts'
 import { answersOf } from './input.ts'
 import { INPUT_WAIT_MS, StatefulCall } from './stateful-call.ts'
@@ -90,15 +91,19 @@ export class HeldCalls {
   }
 
   #passOn(to: string, id: RpcId, resumption: Resumption, events: LinkEvents): () => void {
-    const word = (turn: string): Word => ({ kind: 'resume', to, from: this.#bus.self, turn, ...resumption })
-    const lost = (waiting: LinkEvents): void => waiting.answered(StatefulCall.unknown(id))
-    return this.#turns.send({ to, id, events, word, lost })
+    const word = (name: TurnName): Word => ({ kind: 'resume', to, ...name, ...resumption })
+    const lost = (waiting: LinkEvents): void => {
+      // A call that waits on is not to be made a second time beside it.
+      if (this.#bus.mayKnow(to)) waiting.failed(NOT_TAKEN)
+      else waiting.answered(StatefulCall.unknown(id))
+    }
+    return this.#turns.send({ to, id, events, waitMs: resumption.timeoutMs, word, lost })
   }
 
   #hear(word: Word): void {
     if (word.kind !== 'resume') return
     const start = (events: LinkEvents): (() => void) | null => this.#resume(word, 0, events)
-    this.#turns.host(word.turn, word.from, start, StatefulCall.unknown(0))
+    this.#turns.host(word, start, StatefulCall.unknown(0))
   }
 }
 
