@@ -10,7 +10,8 @@ import { chance } from '#engine/kit/chance.ts'
 import { Again } from './again.ts'
 import { Answers, type Proceed } from './answer.ts'
 import { Attempts } from './attempts.ts'
-import { clientKeys, NO_KEYS, withoutKey } from './auth/client-key.ts'
+import { clientKeys, NO_KEYS } from './auth/client-key.ts'
+import { withoutCredentials } from './auth/query-keys.ts'
 import { choose, retryAfterMs, type Seat, Turn } from './balancer.ts'
 import { type Choice, choiceOf, seatOf } from './choice.ts'
 import type { FormatName } from './conversation.ts'
@@ -138,14 +139,15 @@ class Service implements CompiledBackend {
   #first(ex: Exchange, type: AiRouteType, client: FormatName | null): void {
     this.#try(ex, client, () => {
       const bytes = ex.requestBytes ?? Buffer.alloc(0)
+      // What stands there was shown to this gateway. Whoever reads the query from here on finds no key in it.
+      const { query } = ex
+      ex.query = withoutCredentials(query)
       const operation = isChat(type) ? null : operationOf(type, ex, bytes)
       const isRead = client !== null && operation === null
       // Who looks around with a browser.
       if (isRead && bytes.length === 0) throw new FormatError('', `${NO_BODY}; ${servedPaths(this.#backend.routes)}`)
       const chat = isRead ? chatIn(client, bytes, ex.path, ex.query) : null
-      const keys = this.#wantsClient ? clientKeys(ex) : NO_KEYS
-      // What passes through has its own query, and a key in it was the client's.
-      if (client === null) ex.query = withoutKey(ex.query)
+      const keys = this.#wantsClient ? clientKeys(ex, query) : NO_KEYS
       const original = ex.retry === null && this.#total === 1 ? null : new Original(ex)
       const state = new Attempts(this, client, { chat, operation }, original, keys)
       ex.serving = state

@@ -3,7 +3,8 @@
 import { replaceRequestBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { AiCaching } from '#engine/ir/snapshot.ts'
-import { decoded as lenient, without, withoutKeys } from './auth/client-key.ts'
+import { without, withoutAccount } from './auth/client-key.ts'
+import { decoded as lenient } from './auth/query-keys.ts'
 import { carried } from './carried.ts'
 import { type ClientTools, clientToolsOf, NO_CLIENT_TOOLS } from './client-tools.ts'
 import type { Conversation, FormatName, Json, JsonObject } from './conversation.ts'
@@ -160,7 +161,7 @@ export function prefixed(target: string, prefix: string | null): string {
 function framed(target: string, isStreamed: boolean, given: string): Pick<Address, 'target' | 'query'> {
   const [path, own = ''] = target.split('?')
   const isSaid = !isStreamed || /(?:^|&)alt=/.test(own)
-  const wanted = [own, isSaid ? '' : 'alt=sse', withCost(withoutKeys(without(given, FRAMING)).slice(1))]
+  const wanted = [own, isSaid ? '' : 'alt=sse', withCost(withoutAccount(without(given, FRAMING)).slice(1))]
   const query = wanted.filter((part) => part !== '').join('&')
   return { target: query === '' ? path! : `${path}?${query}`, query: '' }
 }
@@ -200,7 +201,7 @@ export function address(ex: Exchange, provider: Provider, to: Address): void {
   const [path, query = ''] = to.target.split('?')
   ex.method = 'POST'
   ex.path = path!
-  ex.query = query !== '' ? `?${query}` : withoutKeys(to.query)
+  ex.query = query !== '' ? `?${query}` : withoutAccount(to.query)
   writeFields(ex, to.isNative)
   for (let i = 0; i < provider.fields.length; i += 2) {
     if (ex.request.get(provider.fields[i]!) === undefined)

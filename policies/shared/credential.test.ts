@@ -75,6 +75,14 @@ test('a header that an earlier policy has set', () => {
   assert.equal(ex.request.lines(), '')
 })
 
+test('a query parameter by another spelling is the same credential', () => {
+  const at: Location = { kind: 'query', name: 'token' }
+  const [found, ex] = look(at, [], '/p?a=%25&%74oke%6E=a%2Eb&token2=c')
+  assert.deepEqual([found, ex.query], ['a.b', '?a=%25&token2=c'])
+  assert.equal(find(at, [], '/p?token=a&%74oken=b'), SEVERAL)
+  assert.equal(find(at, [], '/p?%54oken=b'), null)
+})
+
 test('a query parameter: the others stay as they are', () => {
   const at: Location = { kind: 'query', name: 'token' }
   const [found, ex] = look(at, [], '/p?a=1&token=a%2Eb&b=%20')

@@ -109,7 +109,9 @@ function inHeader(name: string, prefix: string): Credential {
 }
 
 function inQuery(name: string): Credential {
-  const isIt = (part: string) => part.length > name.length && part.startsWith(name) && part[name.length] === '='
+  const plain = (part: string) => part.length > name.length && part.startsWith(name) && part[name.length] === '='
+  // A backend reads `%6Bey=` as `key=`: a twin is the same credential, not one that is left over.
+  const isIt = (part: string) => plain(part) || (part.includes('%') && decodeQuery(part.split('=', 1)[0]!) === name)
   const hide = (ex: Exchange) => {
     const rest = ex.query
       .slice(1)
@@ -119,8 +121,8 @@ function inQuery(name: string): Credential {
   }
   return {
     find(ex) {
-      if (!ex.query.includes(name)) return null
-      return onlyOne(ex.query.slice(1).split('&').filter(isIt), (part) => decodeQuery(part.slice(name.length + 1)))
+      if (!ex.query.includes(name) && !ex.query.includes('%')) return null
+      return onlyOne(ex.query.slice(1).split('&').filter(isIt), (part) => decodeQuery(part.slice(valueAt(part))))
     },
     hide,
     take(ex, found) {
@@ -129,6 +131,12 @@ function inQuery(name: string): Credential {
       keep(ex, 'authorization', `Bearer ${found}`)
     }
   }
+}
+
+/** Behind the first "=", or at the end. */
+function valueAt(part: string): number {
+  const at = part.indexOf('=')
+  return at < 0 ? part.length : at + 1
 }
 
 function inCookie(name: string): Credential {

@@ -3,13 +3,13 @@ import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import { openai } from '#backends/llm/providers/openai.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
-import { clientKeys, putKey, removeKeys, withoutKeys } from './client-key.ts'
+import { clientKeys, putKey, removeKeys, withoutAccount } from './client-key.ts'
 
 test('what policies have taken out is told apart, whatever header it stood in', () => {
   const ex = fakeExchange()
   ex.request.append('Authorization', 'Basic dTpw')
   ex.credentials = ['X-Team-Key', 'secret', 'authorization', 'Bearer jwt']
-  const { standing, taken } = clientKeys(ex)
+  const { standing, taken } = clientKeys(ex, ex.query)
   deepEqual(standing, { key: null, other: 'Basic dTpw' })
   deepEqual(taken, { key: 'secret', other: null })
   removeKeys(ex, openai)
@@ -27,9 +27,9 @@ test('no key begins another line of the request', () => {
 test('only whole parameters are taken out of a query', () => {
   const cases: [string, string][] = [
     ['', ''],
-    ['?key=a', ''],
-    ['?monkey=1&key=a&keys=2', '?monkey=1&keys=2'],
+    ['?userProject=a', ''],
+    ['?myuserProject=1&$userProject=a&userProjects=2', '?myuserProject=1&userProjects=2'],
     ['?api-version=2024-10-21&a', '?a']
   ]
-  for (const [query, wanted] of cases) deepEqual(withoutKeys(query), wanted)
+  for (const [query, wanted] of cases) deepEqual(withoutAccount(query), wanted)
 })

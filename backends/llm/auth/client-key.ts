@@ -2,6 +2,7 @@
 
 import { KEY_FIELDS, type KeyField, type Provider } from '#backends/llm/providers/provider.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { decoded, keyInQuery } from './query-keys.ts'
 
 export interface ClientKey {
   /** A key or token without its scheme; null: there is none. */
@@ -20,10 +21,10 @@ export interface ClientKeys {
 const NONE: ClientKey = { key: null, other: null }
 export const NO_KEYS: ClientKeys = { standing: NONE, taken: NONE }
 
-/** Of a request that nothing has been taken out of, nor put into, for a provider. */
-export function clientKeys(ex: Exchange): ClientKeys {
+/** Of a request whose fields are as they came; `query`: as it came too. */
+export function clientKeys(ex: Exchange, query: string): ClientKeys {
   const inFields = ofLines(KEY_FIELDS.flatMap((name) => lineOf(name, ex.request.get(name))))
-  const fromQuery = inFields.key === null ? queryKey(ex.query) : null
+  const fromQuery = inFields.key === null ? keyInQuery(query) : null
   return {
     standing: fromQuery === null ? inFields : { key: fromQuery, other: null },
     taken: ex.credentials === null ? NONE : ofLines(ex.credentials)
@@ -48,32 +49,11 @@ function ofLines(lines: readonly string[]): ClientKey {
   return { key: null, other }
 }
 
-/** Gemini's clients may say it as ?key=, or a token as ?access_token=. */
-function queryKey(query: string): string | null {
-  const value = /[?&](?:key|access_token)=([^&]+)/.exec(query)?.[1]
-  if (value === undefined) return null
-  const text = decoded(value)
-  return /^[!-~]+$/.test(text) ? text : null
-}
+/** Whose account it is, as Google takes it in a query ("System parameters"), with a dollar too. */
+const ACCOUNT = ['userProject', '$userProject']
 
-export function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return ''
-  }
-}
-
-/** Keys, tokens and whose account it is, as Google takes them in a query ("System parameters"), with a dollar too. */
-const GOOGLE_KEYS = ['key', 'access_token', 'oauth_token', 'bearer_token', 'userProject'].flatMap((name) => [
-  name,
-  `$${name}`
-])
-
-/** A query without what only says who asks, or to which version of Azure's API. */
-export const withoutKeys = (query: string): string => without(query, [...GOOGLE_KEYS, 'api-version'])
-
-export const withoutKey = (query: string): string => without(query, ['key', 'access_token'])
+/** A query without what only says who pays, or to which version of Azure's API. Credentials are out of it already. */
+export const withoutAccount = (query: string): string => without(query, [...ACCOUNT, 'api-version'])
 
 /** `query` without the parameters of these names, however they are encoded. */
 export function without(query: string, names: readonly string[]): string {

@@ -28,8 +28,6 @@ export class Realtime implements Asking {
     if (upgrade !== 'websocket') throw new FormatError('', 'the realtime API is spoken over a WebSocket')
     this.#query = new URLSearchParams(query)
     this.#model = this.#query.get('model') ?? ''
-    // A credential, as elsewhere.
-    this.#query.delete('key')
     showKey(request)
   }
 
@@ -67,7 +65,8 @@ function showKey(request: HeaderBlock): void {
 /** The key among the protocols that a client offers, and the others. */
 function split(offered: string): { readonly credential: string | null; readonly rest: string } {
   const names = offered.split(',').map((name) => name.trim())
-  const key = names.find((name) => name.startsWith(KEY_PROTOCOL))
-  const rest = names.filter((name) => !name.startsWith(KEY_PROTOCOL)).join(', ')
+  const isKey = (name: string): boolean => name.toLowerCase().startsWith(KEY_PROTOCOL)
+  const key = names.find(isKey)
+  const rest = names.filter((name) => !isKey(name)).join(', ')
   return { credential: key === undefined ? null : key.slice(KEY_PROTOCOL.length), rest }
 }
