@@ -7,7 +7,8 @@ import { startOrigin, statuses } from '#engine/testing/origin.ts'
 import { exchangeRaw, type RawClient, rawClient } from '#engine/testing/raw.ts'
 import { type Stack, type StackOptions, startStack } from '#engine/testing/stack.ts'
 import { collectRequest, collectResponse } from './contract/body.ts'
-import type { Exchange } from './contract/exchange.ts'
+import { type Exchange, STEP_SENDING } from './contract/exchange.ts'
+import { CONTINUE } from './contract/filter.ts'
 import { useHeldBytes } from './contract/held-bytes.ts'
 import { WorkerHeldBytes } from './workers/held-bytes.ts'
 import { SharedState } from './workers/shared.ts'
@@ -29,6 +30,7 @@ function accountOf(max: number): WorkerHeldBytes {
 async function stackFor(options: Partial<StackOptions> = {}): Promise<Stack> {
   const origin = await startOrigin((response, { url, body }) => {
     if (url === '/cut') response.destroy()
+    else if (url === '/stream') response.write(`begun ${body.length}`)
     else if (url === '/long') response.end('x'.repeat(300_000))
     else response.end(body)
   })
@@ -92,6 +94,61 @@ describe('bodies that are kept', () => {
     equal(account.bytes, 0)
   })
 
+  test('a request is kept until its answer begins: streams that go on for hours keep nothing', async () => {
+    const account = accountOf(2 * MIB)
+    const asked: Exchange[] = []
+    const note = (ex: Exchange): typeof CONTINUE => {
+      asked.push(ex)
+      return CONTINUE
+    }
+    const retry = { attempts: 1, codes: new Set([503]), backoffMs: 0, precondition: null, condition: null }
+    const more = { requestHooks: [collectRequest(MIB), note], responseHooks: [] }
+    const stack = await stackFor({ ...more, retry: { ...retry, budget: { percent: 100, minPerSecond: 100 } } })
+    const clients: RawClient[] = []
+    for (let n = 0; n < 6; n++) {
+      const client = await rawClient(stack.port)
+      clients.push(client)
+      client.send(post('/stream', 600_000) + 'a'.repeat(600_000))
+      await client.until(/begun 600000/)
+      equal(account.bytes, 0)
+    }
+    deepEqual(
+      asked.map(({ requestBytes, step }) => [requestBytes, step]),
+      Array(6).fill([null, STEP_SENDING])
+    )
+    for (const client of clients) client.close()
+    await stack.recorded(6)
+    equal(account.bytes, 0)
+  })
+
+  test('and is sent once more as long as it has not begun', async () => {
+    const account = accountOf(2 * MIB)
+    let refusals = 1
+    const origin = await startOrigin((response, { body }) => {
+      response.statusCode = refusals-- > 0 ? 503 : 200
+      response.end(String(body.length))
+    })
+    const retry = { attempts: 1, codes: new Set([503]), backoffMs: 0, precondition: null, condition: null }
+    const more = { upstream: origin.port, responseHooks: [] }
+    const stack = await stackFor({ ...more, retry: { ...retry, budget: { percent: 100, minPerSecond: 100 } } })
+    const answer = await exchangeRaw(stack.port, post('/', 600_000, 'Connection: close\r\n') + 'a'.repeat(600_000))
+    match(answer, /\r\n\r\n600000$/)
+    equal(account.bytes, 0)
+    origin.close()
+  })
+
+  test('where somebody reads it at last, it is kept until then', async () => {
+    const account = accountOf(2 * MIB)
+    const stack = await stackFor({ responseHooks: [], keepsRequest: true })
+    const client = await rawClient(stack.port)
+    client.send(post('/stream', 600_000) + 'a'.repeat(600_000))
+    await client.until(/begun 600000/)
+    equal(account.bytes, 600_000)
+    client.close()
+    await stack.recorded(1)
+    equal(account.bytes, 0)
+  })
+
   test('bodies that stand still do not keep the room of others', async (t) => {
     const account = accountOf(MIB)
     const stack = await stackFor()
@@ -144,6 +201,21 @@ describe('bodies that are kept', () => {
     deepEqual(statuses(answer), [200])
     for (const client of greedy) client.close()
     await stack.recorded(13)
+    equal(account.bytes, 0)
+  })
+
+  test('who comes through a proxy that names him is himself', async () => {
+    const account = accountOf(4 * MIB)
+    const stack = await stackFor({ frontend: { proxyProtocol: { version: 'v1', mode: 'strict' } } })
+    const from = (address: string) => `PROXY TCP4 ${address} 10.0.0.1 40000 80\r\n`
+    const greedy = await Promise.all(Array.from({ length: 12 }, () => rawClient(stack.port)))
+    for (const client of greedy) client.send(from('192.0.2.1') + post('/', 900_000) + 'a'.repeat(450_000))
+    while (stack.records.length < 4) await turn()
+    const message = `${post('/', 200_000, 'Connection: close\r\n')}${'b'.repeat(200_000)}`
+    deepEqual(statuses(await exchangeRaw(stack.port, from('192.0.2.1') + message)), [503])
+    deepEqual(statuses(await exchangeRaw(stack.port, from('192.0.2.2') + message)), [200])
+    for (const client of greedy) client.close()
+    await stack.recorded(14)
     equal(account.bytes, 0)
   })
 

@@ -135,6 +135,7 @@ class Copy implements Copies, ClientStream {
       retry: null,
       mirrors: null,
       isTimed: false,
+      keepsRequest: false,
       serve: mirror.serve,
       recorder: { record: (copy) => this.#recorded(copy, mirror) }
     }

@@ -1,5 +1,6 @@
 /** What an exchange with models remembers from one provider to the next. */
 import type { CompiledBackend } from '#engine/contract/backend.ts'
+import type { Serving } from '#engine/contract/exchange.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { ClientKeys } from './auth/client-key.ts'
 import type { Seat, Turn } from './balancer.ts'
@@ -9,7 +10,7 @@ import type { Dialect } from './dialects.ts'
 import { type Dropped, NONE_DROPPED } from './dropped.ts'
 import type { FormatError } from './format.ts'
 import type { Original } from './original.ts'
-import type { ChatRequest } from './request.ts'
+import { type ChatRequest, letGoContent } from './request.ts'
 import type { LargeCall } from './routes/call.ts'
 import type { Asking, Sent } from './routes/operation.ts'
 import type { CostTap } from './stream.ts'
@@ -21,14 +22,14 @@ export interface Asked {
 }
 
 /** One exchange, while it is tried at one provider after the other. */
-export class Attempts {
+export class Attempts implements Serving {
   readonly by: CompiledBackend
   /** Format of the client; null: none that is known. */
   readonly client: FormatName | null
   /** As it came; null: it is no chat. */
   readonly chat: ChatRequest | null
   /** Null: it is a chat, or passes through. */
-  readonly operation: Asking | LargeCall | null
+  operation: Asking | LargeCall | null
   /** What of it the provider that is tried has been sent. */
   call: Sent | null = null
   /** The chat as the provider that is tried gets it, ahead of translation. */
@@ -39,7 +40,7 @@ export class Attempts {
   /** Somebody has been asked. */
   wasAsked = false
   /** Null: it will not be tried again. */
-  readonly original: Original | null
+  original: Original | null
   /** Where it is being tried. */
   turn: Turn<Choice> | null = null
   tap: CostTap | null = null
@@ -72,5 +73,13 @@ export class Attempts {
     this.operation = asked.operation
     this.original = original
     this.keys = keys
+  }
+
+  letGo(): void {
+    if (this.chat !== null) letGoContent(this.chat)
+    if (this.sent !== null) letGoContent(this.sent)
+    this.original = null
+    this.operation = null
+    this.call = null
   }
 }

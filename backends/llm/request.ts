@@ -31,9 +31,9 @@ export const NO_BODY = 'there is no body: send JSON with POST'
 /** One request, as all attempts of it see it. */
 export interface ChatRequest {
   readonly client: FormatName
-  readonly body: JsonObject
+  body: JsonObject
   /** The body as it came. */
-  readonly bytes: Buffer
+  bytes: Buffer
   /** By the client's name; "" when it names none. */
   readonly model: string
   readonly isStreamed: boolean
@@ -48,6 +48,16 @@ export interface ChatRequest {
   clientTools: ClientTools
   /** What the attempt that is under way has answered. */
   noted: Noted | null
+}
+
+const NO_CONTENT: JsonObject = Object.freeze({})
+const NO_BYTES = Buffer.alloc(0)
+
+/** Nobody asks any more what `chat` says: only how it is answered. */
+export function letGoContent(chat: ChatRequest): void {
+  chat.body = NO_CONTENT
+  chat.bytes = NO_BYTES
+  chat.conversation = null
 }
 
 /** Throws FormatError. `bytes`: the body as it came. */

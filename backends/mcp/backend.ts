@@ -40,6 +40,9 @@ class Service implements CompiledBackend {
     this.#legacy = new LegacySse(this.#core)
   }
 
+  /** A message is kept as it was read until it is answered: its target may have to be asked once more. */
+  readonly keepsRequest = true
+
   /** Targets fail one by one: what is said about it is said in JSON-RPC. */
   readonly isUsable = (): boolean => true
 

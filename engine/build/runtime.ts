@@ -216,7 +216,8 @@ class Builder {
       ],
       matches
     )
-    const { serve, retry: backendRetry, dialect, keyPlaces } = this.#serve(spec.backends, settings, `${path}.backends`)
+    const served = this.#serve(spec.backends, settings, `${path}.backends`)
+    const { serve, retry: backendRetry, dialect, keyPlaces, keepsRequest } = served
     this.routes.push({
       name,
       ...(rule === '' ? {} : { rule }),
@@ -244,6 +245,7 @@ class Builder {
       dialect,
       keyPlaces,
       isTimed: readsTimes || this.#log?.readsTimes === true,
+      keepsRequest: keepsRequest || this.#log?.readsRequests === true,
       recorder: this.#deps.recorderFor({ route: name, rule, listener: listener.name, port }, this.#log)
     })
   }
@@ -309,7 +311,8 @@ class Builder {
     const keyPlaces = choices.every((choice) => choice.keyPlaces === first?.keyPlaces)
       ? (first?.keyPlaces ?? null)
       : null
-    const also = { retry, dialect, keyPlaces }
+    const keepsRequest = choices.some((choice) => choice.keepsRequest === true)
+    const also = { retry, dialect, keyPlaces, keepsRequest }
     if (first === undefined) return { serve: (ex: Exchange) => fail(ex, 'NO_BACKEND'), ...also }
     return { serve: choices.length === 1 ? first.serve : weighted(choices), ...also }
   }

@@ -24,6 +24,8 @@ export interface AccessLogPlan {
   readonly elsewhere: ((ex: Exchange) => Promise<Pick<AccessLogPlan, 'filter' | 'attributes'>> | null) | null
   /** It reads what models answered: llm.completion or llm.toolCalls. */
   readonly readsAnswers: boolean
+  /** It reads what models were asked: llmRequest, llm.prompt or llm.params. */
+  readonly readsRequests: boolean
   /** It reads ex.servedAt or ex.respondedAt. */
   readonly readsTimes: boolean
 }

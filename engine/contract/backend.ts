@@ -132,6 +132,8 @@ export interface CompiledBackend {
   readonly keyPlaces?: readonly KeyPlace[] | null
   /** How routes to it try again that do not say so themselves; null: they do not. */
   readonly retry?: RetryPlan | null
+  /** It keeps the request's body until the exchange is over; absent: only until its answer begins. */
+  readonly keepsRequest?: boolean
   /** Sends the exchange, or fails it; sets ex.backend. */
   readonly serve: (ex: Exchange) => void
 }

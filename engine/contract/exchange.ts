@@ -63,6 +63,13 @@ export interface BodyTaker {
 /** What is known of a caller: claims or metadata, as JSON. */
 export type Identity = Readonly<Record<string, unknown>>
 
+/** What a backend keeps of an exchange. */
+export interface Serving {
+  readonly by: CompiledBackend
+  /** There will be no other attempt: what it keeps of the request's body is needed no more. */
+  letGo?(): void
+}
+
 export class Exchange {
   // --- the request, as it is now (hooks may change it before SERVE) ---
   method: string
@@ -154,7 +161,7 @@ export class Exchange {
    */
   onRetry: ((ex: Exchange) => void) | null = null
   /** What a backend keeps of it from one attempt to the next, and whose it is. A WeakMap would cost a microsecond. */
-  serving: { readonly by: CompiledBackend } | null = null
+  serving: Serving | null = null
   /** For the backend: called once, when the exchange is about to be recorded, however it ended. */
   onOver: ((ex: Exchange) => void) | null = null
   /** Time is up: true, if this has answered in words of its own. Null: the engine answers. */

@@ -1,8 +1,8 @@
 /**
  * Messages that are kept in memory: whole bodies for filters and models, beginnings of them, what a retry would send
  * again. Each has a bound of its own, and many at a time would still take all the memory there is: so all of them are
- * on one account of the process. What an exchange keeps is charged to it, and given back with its record, which is
- * made exactly once however it ends.
+ * on one account of the process. What an exchange keeps is charged to it, and given back when its answer begins, or
+ * where that is not enough with its record, which is made exactly once however it ends.
  */
 import { turnStartedAt } from '#engine/socket/round.ts'
 import { clientOf } from './client-of.ts'
@@ -132,6 +132,20 @@ function holderOf(ex: Exchange): Held {
   holders.push(held)
   ex.held = held
   return held
+}
+
+/**
+ * The answer of `ex` goes to its client: no attempt and no hook follows that could want a body, and whoever reads what
+ * was asked later than that has said so (Route.keepsRequest). A stream may last for hours: nothing is kept for it.
+ */
+export function letGoBodies(ex: Exchange): void {
+  if (ex.route?.keepsRequest === true) return
+  ex.requestBytes = null
+  ex.requestPrefix = null
+  ex.responseBytes = null
+  ex.responsePrefix = null
+  ex.serving?.letGo?.()
+  letGo(ex)
 }
 
 /** `ex` keeps so many bytes no longer; by default all of them. */

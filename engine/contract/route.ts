@@ -39,6 +39,8 @@ export interface Route {
   readonly keyPlaces?: readonly KeyPlace[] | null
   /** Somebody reads ex.servedAt or ex.respondedAt. */
   readonly isTimed: boolean
+  /** Somebody reads the request's body, or what a backend has made of it, when the answer has begun; absent: nobody. */
+  readonly keepsRequest?: boolean
   readonly recorder: Recorder
 }
 

@@ -286,6 +286,7 @@ test('a plan says which exchanges are logged, and with what; its failures are co
     attributes,
     elsewhere: null,
     readsAnswers: false,
+    readsRequests: false,
     readsTimes: false
   }
   const recorder = telemetry.recorderFor({ route: 'r', listener: 'main', port: 8080 }, plan)

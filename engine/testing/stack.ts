@@ -56,6 +56,8 @@ export interface StackOptions {
   timers?: TimerWheel
   random?: () => number
   retries?: RetryObserver
+  /** Of the route. */
+  keepsRequest?: boolean
   /** Instead of the endpoint. */
   serve?: (ex: Exchange) => void
   /** Instead of the one route: an error, or null for the route. */
@@ -210,6 +212,7 @@ function routeTo(endpoint: Endpoint, upstream: Upstream, log: RecordLog, options
     retry: options.retry === undefined ? null : routeRetry(options.retry, options),
     mirrors: null,
     isTimed: false,
+    keepsRequest: options.keepsRequest ?? false,
     serve: options.serve ?? ((ex) => upstream.send(ex, endpoint)),
     recorder: log
   }

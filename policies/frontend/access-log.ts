@@ -135,6 +135,9 @@ function warnings({ remove }: Config): string[] {
 
 // --- build time ---
 
+/** Made of a request's body, which is kept for them until the exchange is over. */
+const ASKED = ['llmRequest', 'llm.prompt', 'llm.params']
+
 function compile({ filter, add, remove }: Config, { offload }: CompileContext): Compiled {
   const condition = filter === null ? null : compileExpression(filter, LOG_ROOTS, 'bool')
   const fields = add.map(({ name, expression: source }) => ({ name, program: compileExpression(source, LOG_ROOTS) }))
@@ -146,6 +149,7 @@ function compile({ filter, add, remove }: Config, { offload }: CompileContext): 
     attributes: fields.length === 0 ? null : (ex, into) => writeFields(fields, ex, into),
     elsewhere: logElsewhere(condition, fields, (name, job) => offload.run(name, job)),
     readsAnswers: programs.some(({ needs }) => needs.reads('llm.completion') || needs.reads('llm.toolCalls')),
+    readsRequests: programs.some(({ needs }) => ASKED.some((name) => needs.reads(name))),
     readsTimes: programs.some(({ needs }) => needs.times)
   }
   return { accessLog: plan }

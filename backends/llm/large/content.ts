@@ -31,7 +31,8 @@ export interface ContentArgument extends ContentData {
 
 /** How another thread gets what `chat` asks, and the answer; null: both are small, or have been read here. */
 export function contentJob(chat: ChatRequest, answer: Uint8Array | null, dataOf: () => ContentData): ContentJob | null {
-  const isLarge = chat instanceof LargeRequest
+  // What has been let go is not asked for.
+  const isLarge = chat instanceof LargeRequest && chat.bytes.length > 0
   if (!isLarge && (answer === null || answer.length <= LARGE_BYTES)) return null
   if (isLarge) return jobOf({ ...dataOf(), large: chat.data, small: null })
   const { client, body, model, isStreamed } = chat

@@ -52,7 +52,7 @@ export interface LargeData {
 /** A request that has not been read here. */
 export class LargeRequest implements ChatRequest {
   readonly client: FormatName
-  readonly bytes: Buffer
+  bytes: Buffer
   readonly path: string
   readonly query: string
   readonly model: string
@@ -96,6 +96,10 @@ export class LargeRequest implements ChatRequest {
       this.#body = this.#edit === null ? chat.body : edited(chat, this.#edit.edits, this.#edit.spoken).body
     }
     return this.#body
+  }
+
+  set body(body: JsonObject) {
+    this.#body = body
   }
 }
 
