@@ -19,6 +19,8 @@ export interface Asking {
   readonly session: Session
   readonly target: Target
   readonly headers: HeaderBlock
+  /** LinkOptions.party. */
+  readonly party: string
   /** For an answer; 0: however long it takes. */
   readonly timeoutMs: number
   /** For an initialisation. */
@@ -193,12 +195,12 @@ function restoreHere(asking: Asking, tell: (failure: LinkFailure | null) => void
 
 /** Sends `initialize`. `done`: with what came of it, or why nothing did. */
 export function begin(
-  { target, headers, beginMs }: Pick<Asking, 'target' | 'headers' | 'beginMs'>,
+  { target, headers, party, beginMs }: Pick<Asking, 'target' | 'headers' | 'party' | 'beginMs'>,
   sessionKey: string,
   params: JsonObject,
   done: (begun: Begun | null, failure: LinkFailure | null) => void
 ): () => void {
-  const link = target.open({ sessionKey, upstreamSession: null, version: null, headers })
+  const link = target.open({ sessionKey, upstreamSession: null, version: null, headers, party })
   const id = `weir-${performance.now().toFixed(0)}-${++heals}`
   return link.request(
     { jsonrpc: '2.0', id, method: 'initialize', params },

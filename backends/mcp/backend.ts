@@ -11,7 +11,7 @@ import { Core } from './core.ts'
 import { LegacySse } from './downstream/legacy-sse.ts'
 import { isOriginFine } from './downstream/origin.ts'
 import { dialect, Reply } from './downstream/reply.ts'
-import { callerOf } from './identity.ts'
+import { callerOf, partyOf } from './identity.ts'
 import { tell } from './inbound.ts'
 import { initialize, OWN_INFO } from './initialize.ts'
 import { listen } from './listen.ts'
@@ -145,6 +145,7 @@ class Service implements CompiledBackend {
     }
     const session = this.#core.sessions.find(given, callerOf(ex), performance.now())
     if (session === null) reply.refuse(404, SESSION_UNKNOWN, 'Session not found', { id })
+    else if (session.party === '') session.party = partyOf(ex)
     return session
   }
 
@@ -153,6 +154,7 @@ class Service implements CompiledBackend {
     const version = ex.request.get('mcp-protocol-version') ?? REVISION_UNSAID
     const sealed = { n: newSessionKey(), v: version, c: OWN_INFO, k: {}, t: {}, i: '', a: 0 }
     const session = new Session(null, sealed, performance.now())
+    session.party = partyOf(ex)
     reply.onOver = () => this.#core.close(session, this.#core.peers.headersOf(ex))
     return session
   }

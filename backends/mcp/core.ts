@@ -125,7 +125,8 @@ export class Core {
       if (id === null || target.kind !== 'http') return false
       return healers.elsewhere(key, { backend, target: target.name, id, caller, used }, headers, done)
     }
-    return { peers, session, target, headers, timeoutMs, beginMs, isOver, news, rest, heal }
+    const { party } = session
+    return { peers, session, target, headers, party, timeoutMs, beginMs, isOver, news, rest, heal }
   }
 
   /** For another worker: what this one has begun anew already, or begins now. */

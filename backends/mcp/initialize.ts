@@ -6,7 +6,7 @@ import { type Begun, begin } from './ask.ts'
 import { passChallenge } from './challenge.ts'
 import { type Core, failureText } from './core.ts'
 import type { Reply } from './downstream/reply.ts'
-import { callerOf } from './identity.ts'
+import { callerOf, partyOf } from './identity.ts'
 import { mergeFacts } from './merge.ts'
 import { isKept } from './peers.ts'
 import { isObject } from './read-rpc.ts'
@@ -38,6 +38,7 @@ class Beginning {
   readonly #message: RpcRequest
   readonly #params: JsonObject
   readonly #key = newSessionKey()
+  readonly #party: string
   readonly #begun = new Map<string, Begun>()
   readonly #failures: { readonly target: string; readonly failure: LinkFailure }[] = []
   #missing: number
@@ -49,6 +50,7 @@ class Beginning {
     this.#message = message
     this.#params = params
     this.#missing = core.peers.all.length
+    this.#party = partyOf(reply.ex)
   }
 
   start(): void {
@@ -71,7 +73,7 @@ class Beginning {
   }
 
   #begin(target: Target, headers: HeaderBlock, done: Parameters<typeof begin>[3]): () => void {
-    const order = { target, headers, beginMs: this.#core.backend.targetTimeoutMs }
+    const order = { target, headers, party: this.#party, beginMs: this.#core.backend.targetTimeoutMs }
     const rest = this.#core.restOf(target)
     if (rest === null) return begin(order, this.#key, this.#params, done)
     return gently(
@@ -134,6 +136,7 @@ class Beginning {
     const made = { key: this.#key, version: merged.protocolVersion, params: this.#params, caller, servers }
     const session = sessions.begin(made, !isStateless, performance.now())
     if (session === null) return false
+    session.party = this.#party
     if (isStateless) {
       // The next request begins anew.
       for (const { link } of this.#begun.values()) link.close()

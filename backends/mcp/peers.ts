@@ -81,7 +81,8 @@ export class Peers {
       version: seat?.version ?? null,
       headers,
       client: session.client,
-      isAnonymous: session.isAnonymous
+      isAnonymous: session.isAnonymous,
+      party: session.party
     }
     if (!isKept(target)) return target.open(options)
     const known = session.linkOf(target)

@@ -86,6 +86,8 @@ export class Session {
   #view: string | null = null
   /** Of requests without sessions: nobody knows whether the next one is of the same caller (stateless.ts). */
   isAnonymous = false
+  /** LinkOptions.party; '': nobody has said it yet. */
+  party: string
   streams = 0
   /** performance.now() of when the other workers were told last that it is in use. */
   toldAt = Number.NEGATIVE_INFINITY
@@ -100,6 +102,7 @@ export class Session {
     this.version = sealed.v
     this.client = { info: sealed.c, capabilities: sealed.k }
     this.caller = sealed.i
+    this.party = sealed.i
     this.seats = new Map(Object.entries(sealed.t).map(([name, [upstream, version]]) => [name, { upstream, version }]))
     for (const [name, [, , declared]] of Object.entries(sealed.t))
       if (declared !== undefined) this.#declared.set(name, declared)

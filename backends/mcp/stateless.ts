@@ -3,6 +3,7 @@
  * the links of such a request speak this era, to servers of either (docs/design/021-mcp-eras.md).
  */
 import { createHash } from 'node:crypto'
+import { clientOf } from '#engine/contract/client-of.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import { handle } from './calls.ts'
@@ -64,6 +65,8 @@ export class Callers {
       performance.now()
     )
     session.isAnonymous = isUnknown && !hasKey
+    // A field that only a target can judge may be another one each time.
+    session.party = caller || (certificate ?? clientOf(ex))
     this.#known.set(key, session)?.release()
     return session
   }

@@ -18,6 +18,8 @@ export interface LinkOptions {
   readonly headers: HeaderBlock
   /** Nobody knows whose the next request of this session is: nothing is kept for it upstream. */
   readonly isAnonymous?: boolean
+  /** Whose share it is of what may be kept and run for all: a caller, or the network of one that nobody knows. */
+  readonly party?: string
   /** Who the client is, as its `initialize` said: for sessions that have begun with a server that keeps none. */
   readonly client?: { readonly info: JsonObject; readonly capabilities: JsonObject }
 }

@@ -124,8 +124,11 @@ export interface ChildLink {
 }
 
 export interface Children {
-  /** `instance`: of a process that runs already; null: that of `key`, which is started when it is needed. */
-  open(key: string, spec: ChildSpec, instance: string | null): ChildLink
+  /**
+   * `instance`: of a process that runs already; null: that of `key`, which is started when it is needed. `party`: who
+   * has it started, who must not have all that may run.
+   */
+  open(key: string, spec: ChildSpec, instance: string | null, party?: string): ChildLink
 }
 
 /** Where configurations are only looked at: nothing is started. */

@@ -51,6 +51,8 @@ export interface TestOptions {
   readonly secret?: Uint8Array
   /** Shared with other workers (BackendContext.ended). */
   readonly ended?: Ended
+  /** How many child processes one backend may have. */
+  readonly childrenMax?: number
   /** Changes what the file has become: for what no file can say yet. */
   readonly edit?: (snapshot: Snapshot) => Snapshot
 }
@@ -61,7 +63,7 @@ const offload = new OffloadPool(import.meta.resolve('#engine/jobs.ts'))
 /** Rejects with the mistakes of `yaml`. */
 export async function startGateway(
   yaml: string,
-  { log, folder, clock = monotonicClock(), edit = (given) => given, ...shared }: TestOptions = {}
+  { log, folder, clock = monotonicClock(), childrenMax, edit = (given) => given, ...shared }: TestOptions = {}
 ): Promise<TestGateway> {
   let version = 0
   let answer: (message: ToMain) => void = () => {}
@@ -71,7 +73,7 @@ export async function startGateway(
   const kept = newKept()
   const logged: string[] = []
   const buckets = bucketsOf(new BucketTable(BucketTable.create(), { owner: 0, clock }))
-  const { hub, children } = childProcesses(logged)
+  const { hub, children } = childProcesses(logged, childrenMax)
   const place = { worker: 0, count: 1 }
   const ofProcess = { secret: randomBytes(32), ended: new EndedMarks(), children, place, ...shared }
   const worker = new WorkerThread({
@@ -143,10 +145,11 @@ function telemetryOf(table: MetricsTable, log: TestLog | undefined) {
 }
 
 /** Child processes, as the one worker and the main thread have them. */
-function childProcesses(logged: string[]): { hub: ChildHub; children: ChildrenOfWorker } {
+function childProcesses(logged: string[], childrenMax?: number): { hub: ChildHub; children: ChildrenOfWorker } {
   const hub: ChildHub = new ChildHub({
     log: (level, message) => logged.push(`${level}: ${message}`),
-    post: (_worker, report) => setImmediate(() => children.receive(report))
+    post: (_worker, report) => setImmediate(() => children.receive(report)),
+    ...(childrenMax === undefined ? {} : { childrenMax })
   })
   const children: ChildrenOfWorker = new ChildrenOfWorker((order) => hub.receive(0, order))
   return { hub, children }

@@ -36,6 +36,7 @@ export interface Errand {
   readonly backend: string
   readonly target: string
   readonly sessionKey: string
+  readonly party: string
   /** Fields for the target, flat: name and value by turns. */
   readonly fields: readonly string[]
   readonly message: RpcRequest

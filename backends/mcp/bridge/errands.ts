@@ -48,10 +48,10 @@ export class Errands {
 
   #hear(word: Word): void {
     if (word.kind !== 'ask') return
-    const { backend, target, sessionKey, fields, message } = word
+    const { backend, target, sessionKey, party, fields, message } = word
     const timeoutMs = leftMs(word)
     const carryOut = this.#targets.get(backend)?.get(target)
-    const options = { sessionKey, upstreamSession: null, version: null, headers: headersOf(fields) }
+    const options = { sessionKey, upstreamSession: null, version: null, headers: headersOf(fields), party }
     const start = (events: LinkEvents): (() => void) | null => carryOut?.(options, message, events, timeoutMs) ?? null
     const error = { code: -32603, message: `target ${target}: is not in the configuration` }
     this.#turns.host(word, start, faultOf(message.id, error))

@@ -7,6 +7,7 @@ import { isObject } from '#backends/mcp/protocol/stateless.ts'
 import type { JsonObject, RpcId, RpcRequest } from '#backends/mcp/rpc.ts'
 import type { Seal } from '#backends/mcp/seal.ts'
 import type { LinkEvents } from '#backends/mcp/target.ts'
+import { mayHaveMore } from '#engine/kit/share.ts'
 import type { Bus, Resumption, TurnName, Word } from './bus.ts'
 import { NOT_TAKEN } from './errands.ts'
 import { digestOf } from './events.ts'
@@ -18,10 +19,17 @@ import type { Turns } from './turns.ts'
 const HELD_MAX = 2000
 const HELD_OF_ONE_MAX = 64
 
+/** Who makes a call: only its `owner` may go on with it; `party` as in LinkOptions. */
+export interface Whose {
+  readonly owner: string
+  readonly party: string
+}
+
 interface Held {
   readonly call: StatefulCall
   readonly round: number
   readonly owner: string
+  readonly party: string
   readonly digest: string
 }
 
@@ -45,13 +53,18 @@ export class HeldCalls {
   }
 
   /** The state for the client; null: too many wait. */
-  hold(call: StatefulCall, owner: string, message: RpcRequest, seal: Seal): string | null {
+  hold(call: StatefulCall, { owner, party }: Whose, message: RpcRequest, seal: Seal): string | null {
     let ofOwner = 0
-    for (const held of this.#held.values()) if (held.owner === owner) ofOwner++
-    if (this.#held.size >= HELD_MAX || ofOwner >= HELD_OF_ONE_MAX) return null
+    let ofParty = 0
+    for (const held of this.#held.values()) {
+      if (held.owner === owner) ofOwner++
+      if (held.party === party) ofParty++
+    }
+    // A client that nobody knows may be another owner with each call.
+    if (ofOwner >= HELD_OF_ONE_MAX || !mayHaveMore(ofParty, this.#held.size, HELD_MAX)) return null
     const name = this.#names.get(call) ?? randomBytes(16).toString('base64url')
     this.#names.set(call, name)
-    this.#held.set(name, { call, round: call.round, owner, digest: digestOf(message.method, message.params) })
+    this.#held.set(name, { call, round: call.round, owner, party, digest: digestOf(message.method, message.params) })
     const state: State = [this.#bus.self, name, call.round, Date.now() + INPUT_WAIT_MS]
     return seal.close(state)
   }

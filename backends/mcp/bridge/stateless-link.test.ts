@@ -360,6 +360,25 @@ describe('a stateful server', () => {
     deepEqual([begun(), raw.closed], [6, 4])
   })
 
+  it('leaves sessions to others, whoever has many under way', async (t) => {
+    const raw = old((given) => {
+      if (given.message.params?.name === 'quick') given.result({ content: [] })
+    })
+    const target = worker(t, raw)
+    const ask = (party: string, name: string): Heard => {
+      const heard = new Heard()
+      const options = optionsFor(`${party} ${raw.given.length}`, VERSION, { isAnonymous: true, party })
+      target.open(options).request(claimed(1, 'tools/call', { ...CALL, name }), heard, 60_000)
+      return heard
+    }
+    await ask('first', 'quick').result()
+    // Three quarters of 2000.
+    for (let i = 0; i < 1500; i++) ask('greedy', 'slow')
+    const end = await ask('greedy', 'slow').end
+    equal('kind' in end && end.message, 'as many sessions with this server as one client may have are in use')
+    await ask('modest', 'quick').result()
+  })
+
   it('tells all that listen of a change that comes with a call', async (t) => {
     const changed = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' } as const
     const raw = old((given) => {

@@ -108,11 +108,12 @@ export class StatelessLink implements Link {
 
   #bridged(message: RpcRequest, events: LinkEvents, timeoutMs: number): () => void {
     const { errands, backend, raw } = this.#parts
-    const { sessionKey, headers, isAnonymous } = this.#options
+    const { sessionKey, headers, isAnonymous, party = '' } = this.#options
     const owner = isAnonymous === true ? null : errands.toOwner(sessionKey)
     if (owner === null) return this.carryOut(message, events, timeoutMs)
     const fields = fieldsOf(headers)
-    return errands.send(owner, { backend, target: raw.name, sessionKey, fields, message, timeoutMs }, events)
+    const errand = { backend, target: raw.name, sessionKey, party, fields, message, timeoutMs }
+    return errands.send(owner, errand, events)
   }
 
   /** In the worker that has the sessions of this caller. */
@@ -183,7 +184,7 @@ export class StatelessLink implements Link {
   /** `isFirst`: a session that has expired meanwhile is made anew, once. */
   #call(message: RpcRequest, claim: Claim, events: LinkEvents, timeoutMs: number, isFirst: boolean): () => void {
     const { pool, held, seal } = this.#parts
-    const owner = this.#options.sessionKey
+    const { sessionKey: owner, party = '' } = this.#options
     const mayAsk = STATELESS_METHODS.get(message.method)?.asksBack === true && takesAnyInput(claim.capabilities)
     const hears = mayAsk || claim.logLevel !== null
     let isOver = false
@@ -194,7 +195,7 @@ export class StatelessLink implements Link {
       }
       let release = (): void => undefined
       const keeper: Keeper = {
-        hold: (call) => held.hold(call, owner, message, seal),
+        hold: (call) => held.hold(call, { owner, party }, message, seal),
         over: (call) => {
           release()
           held.over(call)

@@ -33,7 +33,7 @@ function rig(t: TestContext, channel: string, place = ASKER): Rig {
 function send({ errands }: Rig, name = 'pay', timeoutMs = 60_000): Heard & { leave: () => void } {
   const heard = new Heard()
   const message = ask(7, 'tools/call', { name })
-  const errand = { backend: 'b', target: 'bank', sessionKey: 'ann', fields: [], message, timeoutMs }
+  const errand = { backend: 'b', target: 'bank', sessionKey: 'ann', party: '', fields: [], message, timeoutMs }
   return Object.assign(heard, { leave: errands.send('worker-1', errand, heard) })
 }
 

@@ -8,6 +8,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { declaredBy } from '#backends/mcp/declared.ts'
 import { LISTS } from '#backends/mcp/merge.ts'
 import type { LinkFailure, LinkOptions, Target } from '#backends/mcp/target.ts'
+import { mayHaveMore } from '#engine/kit/share.ts'
 import { failure } from './events.ts'
 import type { Claim } from './stateless-client.ts'
 import { UpstreamSession } from './upstream-session.ts'
@@ -84,8 +85,9 @@ export class UpstreamPool {
 
   #beginSingle(asked: Asked, begun: Begun): void {
     const session = this.#open(asked)
-    if (!this.#hasRoom()) {
-      queueMicrotask(() => begun(session, TOO_MANY))
+    const full = this.#noRoom(session.party)
+    if (full !== null) {
+      queueMicrotask(() => begun(session, full))
       return
     }
     this.#single.add(session)
@@ -98,8 +100,9 @@ export class UpstreamPool {
 
   #begin(key: string, asked: Asked, begun: Begun): void {
     const session = this.#open(asked)
-    if (!this.#hasRoom()) {
-      queueMicrotask(() => begun(session, TOO_MANY))
+    const full = this.#noRoom(session.party)
+    if (full !== null) {
+      queueMicrotask(() => begun(session, full))
       return
     }
     const kept: Kept = { session, waiting: [(why) => begun(session, why)] }
@@ -122,11 +125,8 @@ export class UpstreamPool {
 
   #open({ options }: Asked): UpstreamSession {
     // A caller has the same key in all configurations, and a child is known by its name in all of them.
-    return new UpstreamSession(
-      this.#raw,
-      `${options.sessionKey}.${randomBytes(9).toString('base64url')}`,
-      options.headers
-    )
+    const name = `${options.sessionKey}.${randomBytes(9).toString('base64url')}`
+    return new UpstreamSession(this.#raw, name, options)
   }
 
   #hand(session: UpstreamSession, { hears }: Asked, then: Taken): () => void {
@@ -159,15 +159,20 @@ export class UpstreamPool {
     this.#forget(session)
   }
 
-  /** Where there is none, the one that has been idle longest makes some. */
-  #hasRoom(): boolean {
-    if (this.size < SESSIONS_MAX) return true
+  /** Why there is none for one more of `party`; null: there is. One that has been idle longest may make some. */
+  #noRoom(party: string): LinkFailure | null {
+    let own = 0
+    for (const session of this.#single) if (session.party === party) own++
+    for (const { session } of this.#kept.values()) if (session.party === party) own++
+    if (mayHaveMore(own, this.size, SESSIONS_MAX)) return null
+    const isFull = this.size >= SESSIONS_MAX
+    const mayOust = isFull && mayHaveMore(own, SESSIONS_MAX - 1, SESSIONS_MAX)
     for (const { session, waiting } of this.#kept.values()) {
-      if (session.users > 0 || waiting !== null) continue
+      if (session.users > 0 || waiting !== null || !(mayOust || session.party === party)) continue
       this.#forget(session)
-      return true
+      return null
     }
-    return false
+    return isFull ? TOO_MANY : TOO_MANY_OF_ONE
   }
 
   #look(): void {
@@ -193,6 +198,7 @@ export class UpstreamPool {
 type Begun = (session: UpstreamSession, why: LinkFailure | null) => void
 
 const TOO_MANY = failure('refused', 'too many sessions with this server are in use')
+const TOO_MANY_OF_ONE = failure('refused', 'as many sessions with this server as one client may have are in use')
 
 /** Null: a session for this request alone. */
 function keyOf({ options, claim, method }: Asked): string | null {

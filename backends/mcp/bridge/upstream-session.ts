@@ -7,7 +7,7 @@
 import { eraOf } from '#backends/mcp/protocol/revisions.ts'
 import { isObject } from '#backends/mcp/protocol/stateless.ts'
 import { INTERNAL_ERROR, type JsonObject, type RpcNotification, type RpcRequest } from '#backends/mcp/rpc.ts'
-import type { Link, LinkFailure, ServerFacts, Target } from '#backends/mcp/target.ts'
+import type { Link, LinkFailure, LinkOptions, ServerFacts, Target } from '#backends/mcp/target.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { failure, faultOf } from './events.ts'
 import { type Claim, initializeFor } from './stateless-client.ts'
@@ -32,6 +32,8 @@ export class UpstreamSession {
   readonly #raw: Target
   readonly #link: Link
   readonly #name: string
+  /** LinkOptions.party. */
+  readonly party: string
   facts: ServerFacts = { protocolVersion: '', capabilities: {}, serverInfo: {}, instructions: null }
   readonly #holders = new Set<Holder>()
   /** Requests under way. */
@@ -47,10 +49,11 @@ export class UpstreamSession {
   /** Resources that are subscribed to, and by how many. */
   readonly #followed = new Map<string, number>()
 
-  constructor(raw: Target, name: string, headers: HeaderBlock) {
+  constructor(raw: Target, name: string, { headers, party }: LinkOptions) {
     this.#raw = raw
     this.#name = name
-    this.#link = raw.open({ sessionKey: name, upstreamSession: null, version: null, headers })
+    this.party = party ?? ''
+    this.#link = raw.open({ sessionKey: name, upstreamSession: null, version: null, headers, party: this.party })
   }
 
   /** The handshake (2025-11-25, basic/lifecycle). */

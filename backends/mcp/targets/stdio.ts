@@ -20,9 +20,9 @@ export function lineTarget(kind: 'stdio' | 'sse', spec: ChildSpec, children: Chi
   return {
     name: spec.target,
     kind,
-    open({ sessionKey, upstreamSession, headers }: LinkOptions) {
+    open({ sessionKey, upstreamSession, headers, party }: LinkOptions) {
       const fields = kind === 'sse' ? fieldsOf(headers) : undefined
-      return new LineLink(spec, children.open(sessionKey, spec, upstreamSession), fields)
+      return new LineLink(spec, children.open(sessionKey, spec, upstreamSession, party), fields)
     }
   }
 }

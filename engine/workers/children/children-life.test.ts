@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { ChildFailure, ChildSpec } from '#engine/contract/children.ts'
+import type { ChildFailure, ChildLink, ChildSpec } from '#engine/contract/children.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { ChildrenOfWorker } from './client.ts'
 import type { ChildReport } from './messages.ts'
@@ -144,6 +144,27 @@ test('too many processes are refused, and one that is deaf takes no more than it
   deepEqual(second.failure, { kind: 'refused', message: 'too many of its processes are in use' })
   link.close()
   void first
+})
+
+test('one client does not hold all processes, whatever its sessions are called', async (t) => {
+  const { workers, hub } = rig(t, { childrenMax: 4 })
+  const opened: ChildLink[] = []
+  const open = (party: string, i: number): ChildLink => {
+    const link = workers[i % 2]!.open(`${party} ${i}`, specOf('polite'), null, party)
+    opened.push(link)
+    return link
+  }
+  for (let i = 0; i < 3; i++) equal((await ask(open('greedy', i), 'initialize', {})).failure, undefined)
+  for (let i = 3; i < 6; i++) {
+    const { failure } = await call(open('greedy', i), 'echo')
+    equal(failure?.kind, 'refused')
+    match(failure!.message, /as many of its processes as one client may have/)
+  }
+  equal(hub.pids.length, 3)
+  equal((await call(open('modest', 6), 'echo')).failure, undefined)
+  match((await call(open('late', 7), 'echo')).failure!.message, /^too many of its processes/)
+  opened[0]!.close()
+  equal((await call(open('late', 8), 'echo')).failure, undefined)
 })
 
 test('a worker that takes nothing is not flooded: the process waits, and goes on with it', async (t) => {

@@ -28,7 +28,7 @@ export class ChildrenOfWorker implements Children {
     this.#post = post
   }
 
-  open(key: string, given: ChildSpec, instance: string | null): ChildLink {
+  open(key: string, given: ChildSpec, instance: string | null, party = ''): ChildLink {
     const { start, ...rest } = given
     const spec = { ...rest, isWire: start !== undefined }
     const link = ++this.#numbers
@@ -39,7 +39,7 @@ export class ChildrenOfWorker implements Children {
       post,
       begin: (self) => {
         this.#links.set(link, self)
-        post({ op: 'attach', key, spec, instance })
+        post({ op: 'attach', key, spec, instance, party })
       },
       over: () => this.#links.delete(link)
     })

@@ -9,18 +9,11 @@ import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { type Say, sayer } from './log.ts'
 import type { ChildOrder, ChildReport, SentSpec, WireOrder } from './messages.ts'
 import { LineProcess } from './process.ts'
+import { type Running, roomFor } from './room.ts'
 import { type Caller, ChildSession } from './session.ts'
 import { RemoteWire } from './wire.ts'
 
-/** As many as `childrenMax` for all backends where that is more. */
-const CHILDREN_MAX = 512
-const CHILDREN_PER_BACKEND_MAX = 128
-/** A wire is a connection, and no process. */
-const WIRES_MAX = 8192
-const WIRES_PER_BACKEND_MAX = 4096
 const LINKS_PER_WORKER_MAX = 50_000
-/** Where there is no room, the one that has been idle longest makes some, if it has been for so long. */
-const EVICT_IDLE_MS = 10_000
 /** A process that ends before its first answer: the next one waits, twice as long each time. */
 const BACKOFF_FIRST_MS = 500
 const BACKOFF_MAX_MS = 60_000
@@ -44,7 +37,13 @@ interface Link {
   readonly target: TargetState
   /** Of the sessions. */
   readonly id: string
+  readonly party: string
   instance: string | null
+}
+
+interface ChildOfTarget extends Running {
+  readonly session: ChildSession
+  readonly target: TargetState
 }
 
 /** What is known of one target, beyond its processes. */
@@ -63,7 +62,7 @@ export class ChildHub {
   readonly #options: HubOptions
   /** Of the workers, by number. */
   readonly #links = new Map<number, Map<number, Link>>()
-  readonly #sessions = new Map<string, { readonly session: ChildSession; readonly target: TargetState }>()
+  readonly #sessions = new Map<string, ChildOfTarget>()
   readonly #instances = new Map<string, ChildSession>()
   readonly #targets = new Map<string, TargetState>()
   /** Sessions that end: nobody uses them any more. */
@@ -137,7 +136,7 @@ export class ChildHub {
     const links = this.#links.get(worker) ?? new Map<number, Link>()
     this.#links.set(worker, links)
     if (links.size >= LINKS_PER_WORKER_MAX) return
-    const { link, key, spec, instance } = order
+    const { link, key, spec, instance, party } = order
     const print = printOf(spec)
     let target = this.#targets.get(print)
     if (target === undefined) {
@@ -146,7 +145,8 @@ export class ChildHub {
       this.#targets.set(print, target)
     }
     const send = (report: ChildReport) => this.#options.post(worker, report)
-    links.set(link, { caller: { worker, link, send, isGone: false }, spec, target, id: `${print} ${key}`, instance })
+    const caller = { worker, link, send, isGone: false }
+    links.set(link, { caller, spec, target, id: `${print} ${key}`, instance, party })
   }
 
   #obey(link: Link, order: Exclude<ChildOrder, { op: 'attach' | 'wire' }>): void {
@@ -219,7 +219,8 @@ export class ChildHub {
     return this.#start(link)
   }
 
-  #start({ spec, target, id, caller }: Link): ChildSession | ChildFailure {
+  #start(link: Link): ChildSession | ChildFailure {
+    const { spec, target, id, caller, party } = link
     const now = performance.now()
     if (this.#isClosed) return { kind: 'refused', message: 'is not started any more: the gateway ends' }
     if (target.retiredAt > 0) return { kind: 'refused', message: 'is not in the configuration any more' }
@@ -228,7 +229,8 @@ export class ChildHub {
       const times = target.deaths === 1 ? 'once' : `${target.deaths} times in a row`
       return { kind: 'refused', message: `could not be started ${times}: the next try is in ${seconds} s` }
     }
-    if (!this.#hasRoom(spec, now)) return { kind: 'refused', message: 'too many of its processes are in use' }
+    const full = this.#noRoom(link, now)
+    if (full !== null) return full
     try {
       const events = {
         said: target.say,
@@ -240,7 +242,7 @@ export class ChildHub {
       const start = (channel: ChannelEvents): ChildChannel =>
         spec.isWire ? this.#wire(caller, channel) : new LineProcess(spec, channel, this.#options.graceMs)
       const session: ChildSession = new ChildSession(spec, events, start)
-      this.#sessions.set(id, { session, target })
+      this.#sessions.set(id, { session, target, party })
       this.#instances.set(session.instance, session)
       this.#looking ??= setInterval(() => this.#look(), this.#options.lookMs ?? LOOK_MS).unref()
       return session
@@ -290,23 +292,13 @@ export class ChildHub {
     this.#ending.add(gone)
   }
 
-  #hasRoom({ backend, isWire }: SentSpec, now: number): boolean {
-    const all = [...this.#sessions.entries()].filter(([, { session }]) => session.spec.isWire === isWire)
-    const own = all.filter(([, { session }]) => session.spec.backend === backend)
-    const max = isWire ? WIRES_PER_BACKEND_MAX : (this.#options.childrenMax ?? CHILDREN_PER_BACKEND_MAX)
-    const allMax = isWire ? WIRES_MAX : Math.max(CHILDREN_MAX, max)
-    // Those that end are processes too.
-    if (all.length + this.#ending.size < allMax && own.length < max) return true
-    let victim: string | null = null
-    let oldest = now - EVICT_IDLE_MS
-    for (const [id, { session }] of own.length < max ? all : own) {
-      if (!session.isIdle || session.usedAt > oldest) continue
-      victim = id
-      oldest = session.usedAt
-    }
-    if (victim === null || this.#ending.size >= allMax) return false
-    this.#end(victim)
-    return true
+  /** Why there is no room; null: there is. */
+  #noRoom({ spec, party }: Link, now: number): ChildFailure | null {
+    const { childrenMax } = this.#options
+    const room = roomFor(this.#sessions, { spec, party, ending: this.#ending.size, childrenMax, now })
+    if ('why' in room) return room.why === 'all' ? TOO_MANY : TOO_MANY_OF_ONE
+    if (room.end !== null) this.#end(room.end)
+    return null
   }
 
   /** Ends what nobody uses, and what the configuration has no more. */
@@ -336,6 +328,12 @@ export class ChildHub {
 }
 
 const EXPIRED: ChildFailure = { kind: 'expired', message: 'what it knew of the session is gone' }
+
+const TOO_MANY: ChildFailure = { kind: 'refused', message: 'too many of its processes are in use' }
+const TOO_MANY_OF_ONE: ChildFailure = {
+  kind: 'refused',
+  message: 'as many of its processes as one client may have are in use: end a session, or wait for a call to end'
+}
 
 /** Two specifications with the same print run the same thing. */
 function printOf(spec: Pick<ChildSpec, 'backend' | 'target' | 'cmd' | 'args' | 'env' | 'cwd'>): string {

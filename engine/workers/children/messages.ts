@@ -26,7 +26,13 @@ export type WireNews =
 
 /** From a worker. */
 export type ChildOrder = { readonly kind: 'child'; readonly link: number } & (
-  | { readonly op: 'attach'; readonly key: string; readonly spec: SentSpec; readonly instance: string | null }
+  | {
+      readonly op: 'attach'
+      readonly key: string
+      readonly spec: SentSpec
+      readonly instance: string | null
+      readonly party: string
+    }
   | { readonly op: 'call'; readonly call: number; readonly request: ChildRequest }
   /** Nobody waits for its answer any more. */
   | { readonly op: 'giveUp'; readonly call: number }

@@ -1,0 +1,28 @@
+import { deepEqual, equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import { mayHaveMore } from './share.ts'
+
+/** What each of some takes that want everything, one after the other. */
+function taken(max: number, greedy: number): number[] {
+  let all = 0
+  return Array.from({ length: greedy }, () => {
+    let own = 0
+    while (mayHaveMore(own, all, max)) {
+      own++
+      all++
+    }
+    return own
+  })
+}
+
+test('who comes later finds room, however much the first has wanted', () => {
+  deepEqual(taken(128, 4), [96, 24, 6, 2])
+  deepEqual(taken(4096, 3), [3072, 768, 192])
+  for (const max of [4, 8, 100]) equal(taken(max, 2)[1]! > 0, true, String(max))
+})
+
+test('the last one of all is for anybody, and then there is none', () => {
+  deepEqual(taken(1, 2), [1, 0])
+  equal(mayHaveMore(0, 7, 8), true)
+  equal(mayHaveMore(0, 8, 8), false)
+})
