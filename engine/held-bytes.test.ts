@@ -7,6 +7,8 @@ import { startOrigin, statuses } from '#engine/testing/origin.ts'
 import { exchangeRaw, type RawClient, rawClient } from '#engine/testing/raw.ts'
 import { type Stack, type StackOptions, startStack } from '#engine/testing/stack.ts'
 import { collectRequest, collectResponse } from './contract/body.ts'
+import { collectRequestPrefix, collectResponsePrefix } from './contract/body-prefix.ts'
+import type { ErrorCode } from './contract/errors.ts'
 import { type Exchange, STEP_SENDING } from './contract/exchange.ts'
 import { CONTINUE } from './contract/filter.ts'
 import { useHeldBytes } from './contract/held-bytes.ts'
@@ -146,6 +148,41 @@ describe('bodies that are kept', () => {
     equal(account.bytes, 600_000)
     client.close()
     await stack.recorded(1)
+    equal(account.bytes, 0)
+  })
+
+  test('beginnings of bodies count as bodies do', async () => {
+    const account = accountOf(4 * MIB)
+    const stack = await stackFor({ requestHooks: [collectRequestPrefix(MIB)], responseHooks: [] })
+    const clients = await Promise.all(Array.from({ length: 12 }, () => rawClient(stack.port)))
+    for (const client of clients) client.send(post('/', 900_000) + 'a'.repeat(500_000))
+    while (stack.records.length < 4) await turn()
+    deepEqual(new Set(stack.records.map(({ error }) => error)), new Set(['BUFFERS_FULL']))
+    ok(account.bytes <= 4 * MIB + 65_536, `${account.bytes} are kept`)
+    for (const client of clients) client.close()
+    await stack.recorded(12)
+    equal(account.bytes, 0)
+  })
+
+  test('beginnings of answers too', async () => {
+    const account = accountOf(200_000)
+    const stack: Stack = await stackFor({
+      requestHooks: [],
+      responseHooks: [collectResponsePrefix(MIB, (ex, code) => stack.fail(ex, code))]
+    })
+    deepEqual(statuses(await exchangeRaw(stack.port, post('/long', 0, 'Connection: close\r\n'))), [503])
+    equal(account.bytes, 0)
+  })
+
+  test('what is looked at twice, first its beginning and then all of it, counts once', async () => {
+    const account = accountOf(MIB)
+    const fail = (ex: Exchange, code: ErrorCode) => stack.fail(ex, code)
+    const stack: Stack = await stackFor({
+      requestHooks: [collectRequestPrefix(500_000), collectRequest(MIB)],
+      responseHooks: [collectResponsePrefix(250_000, fail), collectResponse(MIB, fail)]
+    })
+    const answer = await exchangeRaw(stack.port, post('/long', 600_000, 'Connection: close\r\n') + 'a'.repeat(600_000))
+    deepEqual(statuses(answer), [200])
     equal(account.bytes, 0)
   })
 

@@ -1,9 +1,12 @@
 /** Copies of requests for mirrors: what they carry, and that the exchange they were made from feels nothing. */
 import { deepEqual, doesNotMatch, equal, match, ok, rejects } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import { useHeldBytes } from '#engine/contract/held-bytes.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { startOrigin, statuses } from '#engine/testing/origin.ts'
 import { dechunk, exchangeRaw, type RawClient, rawClient, rawServer } from '#engine/testing/raw.ts'
+import { WorkerHeldBytes } from '#engine/workers/held-bytes.ts'
+import { SharedState } from '#engine/workers/shared.ts'
 
 const GET = 'GET /a?b=c HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n'
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
@@ -106,6 +109,24 @@ describe('mirrors', () => {
       if (kind === 'sized') equal((await shadow.until('END')).slice(-bytes.length), bytes)
       else equal(dechunk(await shadow.until('\r\n0\r\n\r\n')), bytes)
       await counted(gateway, 'r/mirror answered 1')
+    })
+  }
+
+  for (const [bytes, result] of [
+    [300_000, 'answered'],
+    [600_000, 'dropped']
+  ] as const) {
+    it(`a copy of ${bytes} bytes counts where 1 MiB may be kept: it is ${result}`, async (t) => {
+      const kept = keeper()
+      const policies = '              transformation: { request: { set: { x-size: "string(size(request.body))" } } }'
+      const { gateway } = await start(t, { mirror: kept.serve, policies })
+      const account = new WorkerHeldBytes(SharedState.create(1), 0, 1024 * 1024)
+      useHeldBytes(account)
+      t.after(() => useHeldBytes(null))
+      const head = `POST / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\nContent-Length: ${bytes}\r\n\r\n`
+      deepEqual(statuses(await exchangeRaw(gateway.port, head + 'END'.padStart(bytes, 'a'))), [200])
+      await counted(gateway, `r/mirror ${result} 1`)
+      equal(account.bytes, 0)
     })
   }
 

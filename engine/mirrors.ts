@@ -4,6 +4,7 @@
  * that happens to a copy is felt by the exchange it was made from: a mirror that is slow loses its copy.
  */
 import { BODY_NONE, Exchange, STEP_RECORDED, STEP_SERVE } from './contract/exchange.ts'
+import { hold, letGo } from './contract/held-bytes.ts'
 import type { Copies, RouteMirror } from './contract/mirror.ts'
 import type { Route } from './contract/route.ts'
 import type { ClientEvents, ClientStream, ClientTls, SpliceEnd } from './contract/transport.ts'
@@ -123,6 +124,8 @@ class Copy implements Copies, ClientStream {
     copy.keepsUnderscores = ex.keepsUnderscores
     copy.requestDone = requestBody === BODY_NONE
     copy.route = this.#route(ex.route!, mirror)
+    // It may be dropped before it is sent.
+    copy.backend = mirror.backend
     this.#ex = copy
   }
 
@@ -192,7 +195,9 @@ class Copy implements Copies, ClientStream {
   #count(bytes: number): void {
     this.#waitingBytes += bytes
     this.#shared.bytes += bytes
-    if (this.#waitingBytes > this.#bytesMax || this.#shared.bytes > WAITING_BYTES_MAX) this.#fail('UPSTREAM_OVERFLOW')
+    const isRoom = this.#waitingBytes <= this.#bytesMax && this.#shared.bytes <= WAITING_BYTES_MAX
+    // Also what the exchange that is copied has still: it may be over before the copy.
+    if (!isRoom || !hold(this.#ex, bytes)) this.#fail('UPSTREAM_OVERFLOW')
   }
 
   #flush(): void {
@@ -202,6 +207,7 @@ class Copy implements Copies, ClientStream {
       const piece = this.#waiting.shift()
       this.#waitingBytes -= piece.length
       this.#shared.bytes -= piece.length
+      letGo(this.#ex, piece.length)
       this.#flows = events.onRequestBody(this.#ex, piece, 0, piece.length, null)
     }
     if (!this.#flows || this.#trailers === null || this.#ex.requestDone) return

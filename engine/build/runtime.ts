@@ -146,7 +146,7 @@ class Builder {
       request: collectRequest(maxBufferBytes),
       response: collectResponse(maxBufferBytes, deps.fail),
       requestPrefix: collectRequestPrefix(maxBufferBytes),
-      responsePrefix: collectResponsePrefix(maxBufferBytes)
+      responsePrefix: collectResponsePrefix(maxBufferBytes, deps.fail)
     }
     const workshop = { ...deps.workshop, maxBufferBytes }
     this.#kept = workshop.kept('build.policies', () => new Kept())

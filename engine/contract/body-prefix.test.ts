@@ -42,7 +42,7 @@ for (const [name, kind] of KINDS) {
         ...kind,
         ...(side === 'request'
           ? { requestHooks: [collectRequestPrefix(MAX), note, ...more] }
-          : { responseHooks: [collectResponsePrefix(MAX), note, ...more] })
+          : { responseHooks: [collectResponsePrefix(MAX, (ex, code) => stack.fail(ex, code)), note, ...more] })
       })
       return { stack, seen }
     }

@@ -1,39 +1,16 @@
 /**
- * Beginnings of bodies, for filters that look at no more (Filter.buffers 'prefix'). Nothing is refused: what lies
+ * Beginnings of bodies, for filters that look at no more (Filter.buffers 'prefix'). Nothing is too long: what lies
  * behind the beginning goes its way unread, and the other side waits meanwhile as in any hook that waits.
  */
 import { hasNoContent } from '#engine/http/status.ts'
-import { Pieces } from '#engine/kit/pieces.ts'
-import { inviteBody, lengthOf, replyBytes } from './body.ts'
-import { BODY_NONE, type BodyTaker, type Exchange } from './exchange.ts'
+import { Collector, type Fail, inviteBody, LATER_AGAIN, lengthOf, noRoom, refuseBody, replyBytes } from './body.ts'
+import { BODY_NONE, type Exchange } from './exchange.ts'
 import { CONTINUE, type Hook, type Verdict } from './filter.ts'
+import { arrived, hold } from './held-bytes.ts'
+import { refuse } from './refuse.ts'
 
-/** A body that is arriving, as far as it is wanted. */
-class Beginning implements BodyTaker {
-  readonly #bytesMax: number
-  readonly #done: (bytes: Buffer) => void
-  readonly #pieces = new Pieces()
-  #length: number
-
-  constructor(bytesMax: number, held: readonly Buffer[] | null, done: (bytes: Buffer) => void) {
-    this.#bytesMax = bytesMax
-    this.#done = done
-    if (held !== null) for (const piece of held) this.#pieces.adopt(piece)
-    this.#length = lengthOf(held)
-  }
-
-  take(chunk: Buffer, start: number, end: number): boolean {
-    this.#pieces.push(chunk, start, end)
-    this.#length += end - start
-    if (this.#length < this.#bytesMax) return true
-    this.#done(this.#pieces.whole)
-    return false
-  }
-
-  end(): void {
-    this.#done(this.#pieces.whole)
-  }
-}
+/** Where no length is too long. */
+const WANTED = { max: Number.MAX_SAFE_INTEGER, expected: 0 }
 
 /** The request hook that waits for `bytesMax` bytes of the body, or for its end: sets ex.requestPrefix. */
 export function collectRequestPrefix(bytesMax: number): Hook {
@@ -41,16 +18,19 @@ export function collectRequestPrefix(bytesMax: number): Hook {
     if (ex.requestPrefix !== null || ex.requestBytes !== null) return CONTINUE
     if (ex.requestBody === BODY_NONE || ex.upgrade !== null) return CONTINUE
     const held = ex.heldRequest
+    if (!hold(ex, lengthOf(held))) return refuse(ex, 'BUFFERS_FULL', LATER_AGAIN)
     if (ex.requestDone || lengthOf(held) >= bytesMax) {
       keepRequest(ex, Buffer.concat(held ?? []), bytesMax)
       return CONTINUE
     }
     return new Promise<Verdict>((resolve) => {
       ex.heldRequest = null
-      ex.requestCollector = new Beginning(bytesMax, held, (bytes) => {
+      const body = { ...WANTED, enough: bytesMax, ex, mayGiveWay: true }
+      ex.requestCollector = new Collector(body, held, (bytes, why) => {
         ex.requestCollector = null
-        keepRequest(ex, bytes, bytesMax)
-        resolve(CONTINUE)
+        arrived(ex)
+        if (bytes !== null) keepRequest(ex, bytes, bytesMax)
+        resolve(bytes === null ? refuseBody(ex, why) : CONTINUE)
       })
       inviteBody(ex)
     })
@@ -58,7 +38,7 @@ export function collectRequestPrefix(bytesMax: number): Hook {
 }
 
 /** The same for the response: sets ex.responsePrefix. */
-export function collectResponsePrefix(bytesMax: number): Hook {
+export function collectResponsePrefix(bytesMax: number, fail: Fail): Hook {
   return (ex) => {
     if (ex.responsePrefix !== null || ex.responseBytes !== null || hasNoContent(ex.status, ex.method)) return CONTINUE
     if (ex.localReply !== null) {
@@ -68,16 +48,24 @@ export function collectResponsePrefix(bytesMax: number): Hook {
     }
     if (ex.responseBody === BODY_NONE) return CONTINUE
     const held = ex.heldResponse
+    if (!hold(ex, lengthOf(held))) {
+      noRoom(ex, fail)
+      // It has been answered otherwise: nothing follows.
+      return new Promise<Verdict>(() => {})
+    }
     if (ex.heldTrailers !== null || lengthOf(held) >= bytesMax) {
       keepResponse(ex, Buffer.concat(held ?? []), bytesMax)
       return CONTINUE
     }
     return new Promise<Verdict>((resolve) => {
       ex.heldResponse = null
-      ex.responseCollector = new Beginning(bytesMax, held, (bytes) => {
+      ex.responseCollector = new Collector({ ...WANTED, enough: bytesMax, ex }, held, (bytes) => {
         ex.responseCollector = null
-        keepResponse(ex, bytes, bytesMax)
-        resolve(CONTINUE)
+        if (bytes === null) noRoom(ex, fail)
+        else {
+          keepResponse(ex, bytes, bytesMax)
+          resolve(CONTINUE)
+        }
       })
       ex.server?.resumeBody()
     })

@@ -24,12 +24,14 @@ const PROGRESS_BYTES = 1024
 const PROGRESS_PART = 1 / 64
 
 /** For those that are refused because of others. */
-const LATER_AGAIN = ['Retry-After', '1']
+export const LATER_AGAIN = ['Retry-After', '1']
 
 interface CollectorOptions {
   /** Bytes. */
   readonly max: number
   readonly expected: number
+  /** Of these bytes and what came with them it makes do; absent: it wants all of the body. */
+  readonly enough?: number
   /** Whose bytes they are, for the account; null: nobody's. */
   readonly ex?: Exchange | null
   /** It comes from a client, and others may want the room. */
@@ -40,6 +42,7 @@ interface CollectorOptions {
 export class Collector implements BodyTaker, Arriving {
   lastAt = turnStartedAt
   readonly #max: number
+  readonly #enough: number
   /** As the message says; 0: it does not. */
   readonly #expected: number
   readonly #done: (bytes: Buffer | null, why: NotKept) => void
@@ -59,13 +62,14 @@ export class Collector implements BodyTaker, Arriving {
    * for what `ex` keeps.
    */
   constructor(
-    { max, expected, ex = null, mayGiveWay = false }: CollectorOptions,
+    { max, expected, enough = Number.POSITIVE_INFINITY, ex = null, mayGiveWay = false }: CollectorOptions,
     held: readonly Buffer[] | null,
     done: (bytes: Buffer | null, why: NotKept) => void
   ) {
     this.#ex = ex
     this.#mayGiveWay = mayGiveWay
     this.#max = max
+    this.#enough = enough
     this.#expected = expected
     this.#done = done
     if (held !== null) for (const piece of held) this.#pieces.adopt(piece)
@@ -93,7 +97,9 @@ export class Collector implements BodyTaker, Arriving {
       this.#pieces.push(chunk, start, end)
       if (this.#length > SHARED_BYTES) this.#gather()
     }
-    return true
+    if (this.#length < this.#enough) return true
+    this.end()
+    return false
   }
 
   giveWay(): void {
@@ -167,7 +173,7 @@ function requestSoFar(ex: Exchange, bytesMax: number): Verdict | typeof LATER {
   const held = ex.heldRequest
   // A hook ahead may have waited while more came than may be kept.
   if (lengthOf(held) > bytesMax) return refuse(ex, 'BODY_NOT_BUFFERED')
-  if (!hold(ex, lengthOf(held))) return refuse(ex, 'BUFFERS_FULL', LATER_AGAIN)
+  if (!hold(ex, lengthBehind(ex.requestPrefix, held))) return refuse(ex, 'BUFFERS_FULL', LATER_AGAIN)
   if (!ex.requestDone) return LATER
   keepRequest(ex, joined(held ?? [], lengthOf(held)))
   return CONTINUE
@@ -189,7 +195,7 @@ function gatherRequest(ex: Exchange, bytesMax: number, then: (verdict: Verdict) 
   inviteBody(ex)
 }
 
-function refuseBody(ex: Exchange, why: NotKept): Verdict {
+export function refuseBody(ex: Exchange, why: NotKept): Verdict {
   if (why === 'full') return refuse(ex, 'BUFFERS_FULL', LATER_AGAIN)
   return refuse(ex, why === 'long' ? 'BODY_NOT_BUFFERED' : 'CLIENT_TOO_SLOW')
 }
@@ -198,6 +204,11 @@ export function lengthOf(pieces: readonly Buffer[] | null): number {
   let length = 0
   if (pieces !== null) for (const piece of pieces) length += piece.length
   return length
+}
+
+/** Of what is held, the part that is not on the account yet. */
+function lengthBehind(prefix: Buffer | null, held: readonly Buffer[] | null): number {
+  return prefix === null ? lengthOf(held) : Math.max(lengthOf(held) - prefix.length, 0)
 }
 
 /** The client may be waiting to be asked, or may have been paused. */
@@ -292,7 +303,7 @@ function responseSoFar(ex: Exchange, bytesMax: number, fail: Fail): Verdict | ty
     fail(ex, 'RESPONSE_NOT_BUFFERED')
     return STOP
   }
-  if (!hold(ex, lengthOf(held))) {
+  if (!hold(ex, lengthBehind(ex.responsePrefix, held))) {
     noRoom(ex, fail)
     return STOP
   }
@@ -301,7 +312,7 @@ function responseSoFar(ex: Exchange, bytesMax: number, fail: Fail): Verdict | ty
   return CONTINUE
 }
 
-function noRoom(ex: Exchange, fail: Fail): void {
+export function noRoom(ex: Exchange, fail: Fail): void {
   ex.refusalHeaders = LATER_AGAIN
   fail(ex, 'BUFFERS_FULL')
 }
