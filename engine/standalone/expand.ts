@@ -37,12 +37,14 @@ export class References {
   readonly masked: string
   readonly #all: readonly Reference[]
 
-  constructor(text: string) {
+  /** `isPlain`: nothing in the text is meant as one. */
+  constructor(text: string, isPlain = false) {
     const all: Reference[] = []
-    this.masked = text.replace(REFERENCE, (match: string, start: number) => {
+    const mask = (match: string, start: number): string => {
       all.push({ start, text: match })
       return FIRST + REST.repeat(match.length - 1)
-    })
+    }
+    this.masked = isPlain ? text : text.replace(REFERENCE, mask)
     this.#all = all
   }
 

@@ -266,18 +266,3 @@ function positionOf(lines: LineCounter, offset: number): { line: number; column:
   const { line, col } = lines.linePos(offset)
   return { line: Math.max(1, line), column: Math.max(1, col) }
 }
-
-/**
- * A document that is no configuration: YAML as plain values, without references to variables. Throws an Error with the
- * first mistake; aliases that would make it grow without bound are one.
- */
-export function parsePlain(text: string): unknown {
-  if (text.length > TEXT_LENGTH_MAX) throw new Error(`is larger than ${TEXT_LENGTH_MAX} characters`)
-  const document = parseDocument(text, { logLevel: 'error' })
-  const [error] = document.errors
-  if (error !== undefined) throw error
-  return document.toJS({ maxAliasCount: PLAIN_ALIASES_MAX })
-}
-
-/** Uses of one anchor, weighed with what it holds. */
-const PLAIN_ALIASES_MAX = 1_000

@@ -59,6 +59,7 @@ export function run(data: Buffer): void {
   const split = text.indexOf('\n')
   const document = read(split < 0 ? text : text.slice(0, split))
   if (!isNode(document)) return
+  checkShared(document)
   const given = split < 0 ? {} : read(text.slice(split + 1))
   // As it is, what is mutated is rarely a document: as a schema, and as parameters, it gets further.
   for (const root of [document, asSchema(document), asParameters(document), asSwagger(document), asForm(document)]) {
@@ -85,6 +86,20 @@ function asSchema(schema: Node): Node {
   return { openapi: '3.1.0', components: { schemas: { A: schema } }, paths: { '/a': { post: { requestBody } } } }
 }
 
+/** Of several operations that share what they refer to, each is as if it were alone. */
+function checkShared(schema: Node): void {
+  const schemas = { A: schema, B: { allOf: [{ $ref: '#/components/schemas/A' }, { $ref: '#/components/schemas/A' }] } }
+  const post = { requestBody: { content: { 'application/json': { schema: { $ref: '#/components/schemas/B' } } } } }
+  const several = (...paths: readonly string[]): JsonObject[] => {
+    const all = Object.fromEntries(paths.map((path) => [path, { post }]))
+    return operationsOf({ openapi: '3.1.0', components: { schemas }, paths: all }).map(({ tool }) => tool)
+  }
+  const [first, second] = several('/a', '/b')
+  const [alone] = several('/b')
+  assert.deepEqual(second?.inputSchema, alone?.inputSchema)
+  assert.deepEqual(first?.inputSchema, alone?.inputSchema)
+}
+
 function asParameters(given: Node): Node {
   return { openapi: '3.0.0', paths: { '/{id}/b': { get: { parameters: Object.values(given) } } } }
 }
@@ -103,7 +118,9 @@ function asForm(schema: Node): Node {
 
 function operationsOf(root: Node): Operation[] {
   try {
-    return [...readOperations(new Document(root, 'doc'), { authHeader: 'x-key', wanted: EVERYTHING }).byName.values()]
+    const { byName, tools } = readOperations(new Document(root, 'doc'), { authHeader: 'x-key', wanted: EVERYTHING })
+    for (const { name, tool } of tools) assert.equal(tool, JSON.stringify(byName.get(name)!.tool))
+    return [...byName.values()]
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     assert.match(error.message, /^doc\./)

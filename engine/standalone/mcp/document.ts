@@ -1,6 +1,6 @@
 /** An OpenAPI document as it is given: text of the file, another file, or the document itself. */
 import type { DocumentSources } from '#engine/standalone/file-sources.ts'
-import { parsePlain } from '#engine/standalone/source-document.ts'
+import { readPlain } from '#engine/standalone/source.ts'
 
 type Given = string | { readonly file?: unknown; readonly url?: unknown } | OpenApiDocument
 export type OpenApiDocument = Readonly<Record<string, unknown>>
@@ -28,7 +28,7 @@ function once(text: string, name: string, sources: DocumentSources): OpenApiDocu
 function parsed(text: string, name: string): OpenApiDocument {
   let value: unknown
   try {
-    value = text.trimStart().startsWith('{') ? JSON.parse(text) : parsePlain(text)
+    value = text.trimStart().startsWith('{') ? JSON.parse(text) : readPlain(text)
   } catch (error) {
     throw new Error(`${name}: ${firstLine((error as Error).message)}`)
   }

@@ -1,5 +1,5 @@
 /** Where a file is told what is wrong inside the documents of its `mcp` targets. */
-import { deepEqual } from 'node:assert/strict'
+import { deepEqual, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import { mcpBackend } from '#backends/mcp/backend.ts'
 import { prepareBackends } from '#engine/build/prepare.ts'
@@ -54,4 +54,17 @@ test('so do refusals', () => {
   deepEqual(told(`mcp:\n  targets:\n    - ${target('', empty)}`), [
     'refused 3:49 mcp.targets[0].openapi.schema: paths: there is no operation, so there would be no tool'
   ])
+})
+
+test('a document beyond a limit as a whole is refused where it is given, by the operation at which it shows', () => {
+  const get = '{ get: {}, parameters: [' + '{ name: X-Forwarded-A, in: header }, '.repeat(2000) + '] }'
+  const paths = Array.from({ length: 500 }, (_, i) => `/${i}: { $$ref: "#/item" }`).join(', ')
+  const [only, ...rest] = told(
+    `mcp:\n  targets:\n    - ${target('', `{ openapi: 3.1.0, item: ${get}, paths: { ${paths} } }`)}`
+  )
+  deepEqual(rest, [])
+  match(
+    only!,
+    /^refused 3:\d+ mcp\.targets\[0\]\.openapi\.schema: paths\["\/\d+"\]\.get: .* more than 2000000 steps: say which/
+  )
 })

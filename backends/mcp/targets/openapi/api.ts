@@ -27,26 +27,23 @@ const known = new Lru<string, Compiled>(DOCUMENTS_MAX)
 /** `place`: of the target in the Snapshot, for messages. Throws ConfigError. */
 export function compiledApi(given: McpOpenApiTarget, place: string): Compiled {
   const authHeader = given.auth?.header.toLowerCase() ?? null
+  // Before anything else: what YAML repeats is as long as it says only here.
+  const document = new Document(given.document!, `${place}.document`)
   const text = JSON.stringify([place, authHeader, given.operations ?? null, given.document])
   const key = createHash('sha256').update(text).digest('base64')
   let compiled = known.get(key)
   if (compiled === undefined) {
-    compiled = compile(new Document(given.document!, `${place}.document`), given, authHeader, place)
+    compiled = compile(document, given, authHeader, place)
     known.set(key, compiled)
   }
   return compiled
 }
 
 function compile(document: Document, given: McpOpenApiTarget, authHeader: string | null, place: string): Compiled {
-  const { byName, skipped, idle, count } = readOperations(document, { authHeader, wanted: new Wanted(given) })
+  const { tools, skipped, idle, count } = readOperations(document, { authHeader, wanted: new Wanted(given) })
   const unmatched = idle.map(({ where, message }) => ({ path: `${place}.${where}`, message }))
   if (count === 0) document.refuse('paths', 'there is no operation, so there would be no tool')
-  if (byName.size === 0) throw new ConfigError(unmatched.length > 0 ? unmatched : [noneLeft(place, count)])
-  const tools = [...byName].map(([name, { tool, ...plan }]) => ({
-    name,
-    tool: JSON.stringify(tool),
-    plan: JSON.stringify(plan)
-  }))
+  if (tools.length === 0) throw new ConfigError(unmatched.length > 0 ? unmatched : [noneLeft(place, count)])
   const warnings: Problem[] = skipped.map((one) => ({ path: `${place}.document`, message: `${one}: left out` }))
   warnings.push(...unmatched)
   if (tools.length > TOOLS_USUAL) {

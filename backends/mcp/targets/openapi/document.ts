@@ -3,7 +3,7 @@
  * else wrote. What is not as the specification says is either a problem of the configuration, with its place, or taken
  * for absent.
  */
-import { ConfigError } from '#engine/contract/config-error.ts'
+import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 
 export type Node = Readonly<Record<string, unknown>>
 
@@ -14,6 +14,11 @@ const CHARS_MAX = 32 * 1024 * 1024
 const DEPTH_MAX = 128
 /** References to references. */
 const CHAIN_MAX = 16
+/** Of all tools together: values that are looked at, and what they and the plans of their calls come to as JSON. */
+const STEPS_MAX = 2_000_000
+const TOOLS_CHARS_MAX = 16 * 1024 * 1024
+/** Of a place in messages: paths may be of any length. */
+const PLACE_CHARS_MAX = 300
 
 export function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -26,12 +31,19 @@ export interface Found {
   readonly ref: string | null
 }
 
+/** It is about the whole document, whatever operation it has shown at. */
+export class LimitError extends ConfigError {}
+
 export class Document {
   readonly root: Node
   readonly isSwagger: boolean
   /** 3.0 and before: schemas have `nullable`, and what stands beside a reference does not count. */
   readonly isLegacy: boolean
   readonly #place: string
+  readonly #parts = new Map<string, unknown>()
+  readonly #texts = new WeakMap<object, string>()
+  #steps = 0
+  #toolChars = 0
 
   /** `place`: of the document in the configuration. Throws ConfigError. */
   constructor(root: Node, place: string) {
@@ -48,7 +60,41 @@ export class Document {
   }
 
   refuse(where: string, message: string): never {
-    throw new ConfigError([{ path: `${this.#place}.${where}`, message }])
+    throw new ConfigError([this.#problem(where, message)])
+  }
+
+  #problem(where: string, message: string): Problem {
+    const shown = where.length > PLACE_CHARS_MAX ? `${where.slice(0, PLACE_CHARS_MAX)}\u2026` : where
+    return { path: `${this.#place}.${shown}`, message }
+  }
+
+  /** Counts what the operation at `where` costs. Throws LimitError. */
+  spend(steps: number, where: string): void {
+    this.#steps += steps
+    if (this.#steps > STEPS_MAX) this.exceed(where, `to make tools of the document takes more than ${STEPS_MAX} steps`)
+  }
+
+  /** The same of the tool that was made of it. */
+  spendChars(chars: number, where: string): void {
+    this.#toolChars += chars
+    if (this.#toolChars > TOOLS_CHARS_MAX) {
+      this.exceed(where, `the tools of the document have more than ${TOOLS_CHARS_MAX} characters`)
+    }
+  }
+
+  /** A limit of the whole document. */
+  exceed(where: string, message: string): never {
+    throw new LimitError([this.#problem(where, `${message}: say which operations are wanted (operations)`)])
+  }
+
+  /** A part of the document as JSON, written once for all that have it. */
+  textOf(part: unknown): string {
+    if (typeof part !== 'object' || part === null) return JSON.stringify(part) ?? ''
+    const known = this.#texts.get(part)
+    if (known !== undefined) return known
+    const text = JSON.stringify(part)
+    this.#texts.set(part, text)
+    return text
   }
 
   /** A path that `refuse` has made, from the document on. */
@@ -76,6 +122,7 @@ export class Document {
 
   #lookUp(ref: string, where: string): unknown {
     if (ref === '#') return this.root
+    if (this.#parts.has(ref)) return this.#parts.get(ref)
     if (!ref.startsWith('#/'))
       this.refuse(where, `$ref ${quoted(ref)}: only "#/..." within the document is followed: bundle it`)
     let at: unknown = this.root
@@ -87,6 +134,7 @@ export class Document {
       }
       at = (at as Node)[key]
     }
+    this.#parts.set(ref, at)
     return at
   }
 

@@ -5,7 +5,7 @@
 import type { JsonObject, JsonValue } from '#backends/mcp/rpc.ts'
 import { type Document, isNode, type Node } from './document.ts'
 import type { Field, Media, MediaKind } from './plan.ts'
-import type { SchemaWriter } from './schema.ts'
+import type { SchemaWriter, Written } from './schema.ts'
 import { plainForm, STYLES } from './styles.ts'
 
 export interface Offered extends Media {
@@ -13,6 +13,8 @@ export interface Offered extends Media {
 }
 
 const OFFERED_MAX = 8
+/** Those are compared with each other: of more the worse ones are left out. */
+const COMPARED_MAX = 32
 
 /** By media type, the best first. A range of types stands for the first that it holds. */
 const KINDS: readonly (readonly [type: RegExp, kind: MediaKind | null, takes: Media['takes'], usual?: string])[] = [
@@ -40,7 +42,9 @@ const isPatch = ({ mediaType }: Media): boolean => /patch\+/.test(mediaType)
 
 /** Empty: none that can be written. `where`: of the body, for messages. */
 export function offeredMedia(document: Document, content: Node, where: string): Offered[] {
-  const found = Object.entries(content).flatMap(([type, given]): [number, Offered][] => {
+  const all = Object.entries(content)
+  document.spend(all.length, where)
+  const found = all.flatMap(([type, given]): [number, Offered][] => {
     const essence = type.split(';', 1)[0]!.trim().toLowerCase()
     const rank = KINDS.findIndex(([pattern]) => pattern.test(essence))
     const [, kind, takes, usual] = KINDS[rank]!
@@ -53,15 +57,20 @@ export function offeredMedia(document: Document, content: Node, where: string): 
     const fields = kind === 'form' || kind === 'multipart' ? fieldsOf(document, media, where) : []
     return [[rank, { mediaType, kind, takes, fields, schema: media.schema }]]
   })
-  const ranked = found.sort(([a], [b]) => a - b).map(([, one]) => one)
+  const ranked = found
+    .sort(([a], [b]) => a - b)
+    .slice(0, COMPARED_MAX)
+    .map(([, one]) => ({ one, schema: document.textOf(one.schema) }))
   return ranked
-    .filter((one, i) => !ranked.some((other, j) => i !== j && covers(other, one, j < i)))
+    .filter(({ one, schema }, i) => {
+      return !ranked.some((other, j) => i !== j && other.schema === schema && covers(other.one, one, j < i))
+    })
     .slice(0, OFFERED_MAX)
+    .map(({ one }) => one)
 }
 
-/** Whether `other` says all that `one` does: the same schema, in a form that is better for it. */
+/** Whether `other`, which has the same schema, says all that `one` does, in a form that is better for it. */
 function covers(other: Offered, one: Offered, isBetter: boolean): boolean {
-  if (JSON.stringify(other.schema) !== JSON.stringify(one.schema)) return false
   // Nobody writes bytes by hand (CBOR, protobuf) who may write text.
   if (one.kind === 'bytes' && other.kind !== 'bytes') return true
   if (isPatch(one) || isPatch(other)) return false
@@ -81,6 +90,7 @@ function fieldsOf(document: Document, media: Node, where: string): Field[] {
   const properties = isNode(schema?.properties) ? schema.properties : {}
   const encoding = isNode(media.encoding) ? media.encoding : {}
   const names = new Set([...Object.keys(properties), ...Object.keys(encoding)])
+  document.spend(names.size, where)
   return [...names].flatMap((name) => {
     const given = Object.hasOwn(encoding, name) ? document.node(encoding[name], where) : null
     const own = Object.hasOwn(properties, name) ? document.node(properties[name], where) : null
@@ -143,24 +153,47 @@ const JSON_PATCH: JsonObject = {
 
 const TEXT = { type: 'string' }
 
-/** Of whatever a caller may choose. */
-export function bodySchema(writer: SchemaWriter, offered: readonly Offered[]): JsonValue {
-  const written = offered.map((one) => mediaSchema(writer, one))
-  const distinct = new Map(written.map((schema) => [JSON.stringify(schema), schema]))
-  return distinct.size === 1 ? written[0]! : { anyOf: [...distinct.values()] }
+/** Of whatever a caller may choose. `add`: is told what it is made of. */
+export function bodySchema(
+  writer: SchemaWriter,
+  where: string,
+  offered: readonly Offered[],
+  add: (written: Written) => JsonValue
+): JsonValue {
+  const schemas = new Map<string, JsonValue>()
+  for (const one of offered) {
+    const written = mediaSchema(writer, where, one)
+    const { json } = written
+    // What is too large for a tool is not compared either.
+    const text = written.chars > COMPARED_CHARS_MAX ? one.mediaType : JSON.stringify(json)
+    if (!schemas.has(text)) schemas.set(text, add(written))
+  }
+  const distinct = [...schemas.values()]
+  return distinct.length === 1 ? distinct[0]! : { anyOf: distinct }
 }
 
-function mediaSchema(writer: SchemaWriter, { kind, takes, mediaType, fields, schema }: Offered): JsonValue {
-  if (kind === 'bytes') return { ...TEXT, contentEncoding: 'base64', contentMediaType: mediaType }
-  if (kind === 'text') return { ...TEXT, contentMediaType: mediaType }
+const COMPARED_CHARS_MAX = 262_144
+
+function mediaSchema(
+  writer: SchemaWriter,
+  where: string,
+  { kind, takes, mediaType, fields, schema }: Offered
+): Written {
+  if (kind === 'bytes') return plain({ ...TEXT, contentEncoding: 'base64', contentMediaType: mediaType })
+  if (kind === 'text') return plain({ ...TEXT, contentMediaType: mediaType })
   // Documents call it an object, as they have one schema for all kinds of patches.
-  if (takes === 'list' && !writer.isList(schema)) return JSON_PATCH
-  if (kind !== 'multipart' || fields.every(({ file }) => file === 'never')) return writer.write(schema)
-  return writer.writeWith(schema, (name, own) => {
-    const field = fields.find((one) => one.name === name)
-    if (field === undefined || field.file === 'never') return own
-    return fileSchema(own, field)
+  if (takes === 'list' && !writer.isList(schema, where)) return plain(JSON_PATCH)
+  const files = new Map(fields.filter(({ file }) => file !== 'never').map((field) => [field.name, field]))
+  if (kind !== 'multipart' || files.size === 0) return writer.write(schema, where)
+  return writer.writeWith(schema, where, (name, own) => {
+    const field = files.get(name)
+    return field === undefined ? own : fileSchema(own, field)
   })
+}
+
+/** Without references. */
+function plain(json: JsonObject): Written {
+  return { json, chars: JSON.stringify(json).length, values: 1, uses: new Map() }
 }
 
 function fileSchema(own: JsonValue, { file }: Field): JsonValue {

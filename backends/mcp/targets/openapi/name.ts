@@ -7,10 +7,13 @@ import { createHash } from 'node:crypto'
  */
 const CHARS_MAX = 64
 const DIGEST_CHARS = 8
+/** Of a name that is looked at, which may be of any length. */
+const READ_CHARS_MAX = 512
 
 /** The operationId; else METHOD_path. A name that is taken gets what identifies the operation, not a number. */
 export function toolName(id: unknown, method: string, path: string, taken: ReadonlyMap<string, unknown>): string {
-  const said = typeof id === 'string' && id.trim() !== '' ? id : `${method.toUpperCase()}${path}`
+  const given = typeof id === 'string' ? id.slice(0, READ_CHARS_MAX) : ''
+  const said = given.trim() !== '' ? given : `${method.toUpperCase()}${path}`
   const clean = said.replace(/[^A-Za-z0-9_-]+/g, '_').replace(/^_+|_+$/g, '') || method
   if (clean.length <= CHARS_MAX && !taken.has(clean)) return clean
   const digest = createHash('sha256').update(`${method} ${path}`).digest('hex').slice(0, DIGEST_CHARS)

@@ -470,7 +470,7 @@ describe('documents that are refused', () => {
     refused({ openapi: '3.0.0', bomb }, /more than 1000000 values/)
     refused({ openapi: '3.0.0', text: Array(100).fill('x'.repeat(400_000)) }, /more than 33554432 characters/)
     const paths = Object.fromEntries(Array.from({ length: OPERATIONS_MAX + 1 }, (_, i) => [`/${i}`, { get: {} }]))
-    refused({ openapi: '3.0.0', paths }, /doc\.paths: more than 4096 operations: say which are wanted/)
+    refused({ openapi: '3.0.0', paths }, /doc\.paths: more than 4096 operations: say which operations are wanted/)
   })
 
   it('with paths that are none', () => {

@@ -1,25 +1,21 @@
 /** One operation of an OpenAPI document as an MCP tool: what a client sees of it, and how a call of it is sent. */
-import type { JsonObject, JsonValue } from '#backends/mcp/rpc.ts'
+import type { JsonObject } from '#backends/mcp/rpc.ts'
+import { type ArgumentSchemas, DESCRIPTION_CHARS_MAX, type ReadBody, type ReadParameter, textOf } from './arguments.ts'
 import { type Document, isNode, type Node } from './document.ts'
-import { bodySchema, isJson, type Offered, offeredMedia } from './media.ts'
+import { isJson, offeredMedia } from './media.ts'
 import { toolName } from './name.ts'
 import type { Body, Operation, Parameter } from './plan.ts'
-import { type Detail, SchemaWriter, shortened } from './schema.ts'
+import { shortened } from './schema.ts'
 import type { Style } from './serialize.ts'
 import { PLACES, plainForm, STYLES } from './styles.ts'
 
 const TITLE_CHARS_MAX = 64
-const DESCRIPTION_CHARS_MAX = 4096
-/** Of a tool as JSON: some 8,000 tokens of a model's context. Beyond that less is told, and the last is as it is. */
-const TOOL_CHARS = 32_768
-const TOOL_CHARS_MAX = 262_144
-const DETAILS: readonly Detail[] = [
-  { descriptionCharsMax: DESCRIPTION_CHARS_MAX, levelsMax: Number.POSITIVE_INFINITY },
-  { descriptionCharsMax: 120, levelsMax: Number.POSITIVE_INFINITY },
-  { descriptionCharsMax: 80, levelsMax: 5 },
-  { descriptionCharsMax: 40, levelsMax: 3 },
-  { descriptionCharsMax: 0, levelsMax: 2 }
-]
+/** What is looked at of names and texts, which may be of any length. */
+const READ_CHARS_MAX = 2 * DESCRIPTION_CHARS_MAX
+/** Reading one costs as much as writing so many values. */
+const PARAMETER_STEPS = 3
+/** What is beyond has no room in a request. */
+const PATH_CHARS_MAX = 8192
 
 /** Fields that say how a message travels or who sends it: no argument of a tool. */
 const FORBIDDEN = new Set([
@@ -40,31 +36,23 @@ export interface Spot {
   readonly authHeader: string | null
 }
 
-interface ReadParameter extends Parameter {
-  readonly schema: unknown
-  readonly description: unknown
-}
-
-interface ReadBody {
-  readonly isRequired: boolean
-  readonly offered: readonly Offered[]
-}
-
 export class OperationReader {
   readonly #document: Document
   readonly #at: Spot
-  readonly #skipped: string[]
+  readonly #schemas: ArgumentSchemas
+  readonly #skipped: (what: string) => void
 
-  /** `skipped` gets what is left out of the operation, and why. */
-  constructor(document: Document, at: Spot, skipped: string[]) {
+  /** `skipped` is told what is left out of the operation, and why. */
+  constructor(document: Document, at: Spot, schemas: ArgumentSchemas, skipped: (what: string) => void) {
     this.#document = document
     this.#at = at
+    this.#schemas = schemas
     this.#skipped = skipped
   }
 
   /** Throws ConfigError, with the place of what is wrong. `taken`: the names that others have. */
   read(taken: ReadonlyMap<string, unknown>): Operation {
-    const { path, method, given } = this.#at
+    const { path, method, given, where } = this.#at
     const parts = this.#pathParts()
     const parameters = this.#parameters(parts.filter((_, i) => i % 2 === 1))
     const body = this.#body()
@@ -75,8 +63,8 @@ export class OperationReader {
     const tool = {
       name: toolName(given.operationId, method, path, taken),
       ...title,
-      description: shortened(note + about, DESCRIPTION_CHARS_MAX),
-      inputSchema: this.#inputSchema(parameters, body),
+      description: shortened(note + about.slice(0, READ_CHARS_MAX), DESCRIPTION_CHARS_MAX),
+      inputSchema: this.#schemas.of(parameters, body, where),
       annotations: { ...title, ...hintsOf(method) }
     }
     return {
@@ -90,6 +78,7 @@ export class OperationReader {
 
   #pathParts(): string[] {
     const { path } = this.#at
+    if (path.length > PATH_CHARS_MAX) this.#refuse(`a path has at most ${PATH_CHARS_MAX} characters`)
     if (!/^\/[^?#\s]*$/.test(path)) {
       this.#refuse('a path begins with "/" and has neither query nor fragment nor blanks')
     }
@@ -105,13 +94,15 @@ export class OperationReader {
   /** Those of the operation before those of its path; names in the path that nobody describes are text. */
   #parameters(inPath: readonly string[]): ReadParameter[] {
     const { given, shared, where } = this.#at
+    const names = new Set(inPath)
     const found = new Map<string, ReadParameter>()
     for (const list of [given.parameters, shared.parameters]) {
       for (const item of Array.isArray(list) ? list : []) {
         const node = this.#document.node(item, `${where}.parameters`)
+        this.#document.spend(PARAMETER_STEPS, where)
         const parameter = node === null ? null : this.#parameter(node)
         if (parameter === null) continue
-        if (parameter.place === 'path' && !inPath.includes(parameter.name)) {
+        if (parameter.place === 'path' && !names.has(parameter.name)) {
           this.#skip(`parameter ${shown(parameter.name)} is not in the path`)
           continue
         }
@@ -119,7 +110,7 @@ export class OperationReader {
         if (!found.has(key)) found.set(key, parameter)
       }
     }
-    for (const name of inPath) {
+    for (const name of names) {
       if (found.has(`path ${name}`)) continue
       found.set(`path ${name}`, { ...plainForm(name, 'path'), isRequired: true, schema: TEXT, description: null })
     }
@@ -138,7 +129,9 @@ export class OperationReader {
     if (place === 'header') {
       if (isForbidden(lower) || lower === this.#at.authHeader || !/^[!#$%&'*+\-.^_`|~\w]+$/.test(name)) return null
     }
-    const content = isNode(node.content) ? Object.entries(node.content)[0] : undefined
+    const all = isNode(node.content) ? Object.entries(node.content) : []
+    this.#document.spend(all.length, this.#at.where)
+    const [content] = all
     const media = content === undefined ? null : this.#document.node(content[1], `${this.#at.where}.parameters`)
     const plain = plainForm(name, place)
     const style = this.#style(node.style, name, place, plain.style)
@@ -155,14 +148,14 @@ export class OperationReader {
   }
 
   #skip(message: string): null {
-    this.#skipped.push(`${this.#at.where}: ${message}`)
+    this.#skipped(message)
     return null
   }
 
   #style(given: unknown, name: string, place: Parameter['place'], usual: Style): Style {
     if (given === undefined) return usual
     const known = STYLES[place].find((one) => one === given)
-    return known ?? this.#refuse(`parameter "${name}": there is no style ${JSON.stringify(given)} in ${place}`)
+    return known ?? this.#refuse(`parameter ${shown(name)}: there is no style ${shown(given)} in ${place}`)
   }
 
   #body(): ReadBody | null {
@@ -174,38 +167,6 @@ export class OperationReader {
     if (offered.length > 0) return { isRequired, offered }
     return isRequired ? this.#refuse('its body is of no kind that can be written') : null
   }
-
-  /** With as much detail as fits. */
-  #inputSchema(parameters: readonly ReadParameter[], body: ReadBody | null): JsonObject {
-    let smallest: JsonObject | null = null
-    for (const detail of DETAILS) {
-      const schema = this.#attempts(parameters, body, detail)
-      if (schema === null) continue
-      smallest = schema
-      if (JSON.stringify(schema).length <= TOOL_CHARS) return schema
-    }
-    if (smallest !== null && JSON.stringify(smallest).length <= TOOL_CHARS_MAX) return smallest
-    this.#refuse('the schema of its arguments is too large for a tool')
-  }
-
-  /** Null: too large. */
-  #attempts(parameters: readonly ReadParameter[], body: ReadBody | null, detail: Detail): JsonObject | null {
-    const attempt = (kept: ReadonlySet<string> | 'all'): { writer: SchemaWriter; schema: JsonObject } => {
-      const writer = new SchemaWriter(this.#document, this.#at.where, kept, detail)
-      return { writer, schema: inputSchema(writer, parameters, body) }
-    }
-    const counted = attempt('all')
-    if (counted.writer.isTooLarge) return null
-    // What is cut is cut by the level of its definition.
-    if (Number.isFinite(detail.levelsMax)) return counted.schema
-    // What stands where it is used saves little.
-    if (JSON.stringify(counted.schema).length > TOOL_CHARS * 1.25) return counted.schema
-    const kept = counted.writer.repeated
-    const first = attempt(kept)
-    // What turns out to be within itself is kept from the start the second time, and so written once.
-    const last = first.writer.stayed.size > kept.size ? attempt(first.writer.stayed) : first
-    return last.writer.isTooLarge ? counted.schema : last.schema
-  }
 }
 
 const TEXT = { type: 'string' }
@@ -214,59 +175,11 @@ function plainBody({ isRequired, offered }: ReadBody): Body {
   return { isRequired, media: offered.map(({ schema: _, ...media }) => media) }
 }
 
-/** Objects path, query, header, cookie and body: parameters of one name in two places stay apart. */
-function inputSchema(writer: SchemaWriter, parameters: readonly ReadParameter[], body: ReadBody | null): JsonObject {
-  const properties: [string, JsonValue][] = []
-  const required: string[] = []
-  for (const place of PLACES) {
-    const here = parameters.filter((parameter) => parameter.place === place)
-    if (here.length === 0) continue
-    const needed = here.filter(({ isRequired }) => isRequired).map(({ name }) => name)
-    properties.push([
-      place,
-      {
-        type: 'object',
-        properties: Object.fromEntries(here.map((one) => [one.name, described(writer.write(one.schema), one)])),
-        ...(needed.length === 0 ? {} : { required: needed }),
-        additionalProperties: false
-      }
-    ])
-    if (needed.length > 0) required.push(place)
-  }
-  if (body !== null) {
-    properties.push(['body', bodySchema(writer, body.offered)])
-    if (body.offered.length > 1) properties.push(['contentType', contentTypeSchema(body.offered)])
-    if (body.isRequired) required.push('body')
-  }
-  const definitions = writer.definitions()
-  return {
-    type: 'object',
-    properties: Object.fromEntries(properties),
-    ...(required.length === 0 ? {} : { required }),
-    additionalProperties: false,
-    ...(definitions === null ? {} : { $defs: definitions })
-  }
-}
-
-function contentTypeSchema(offered: readonly Offered[]): JsonObject {
-  const description = 'How the body is written. When left out: the first that is for such a value.'
-  return { enum: offered.map(({ mediaType }) => mediaType), description }
-}
-
-function described(schema: JsonValue, { description }: ReadParameter): JsonValue {
-  const text = textOf(description)
-  if (text === null || typeof schema !== 'object') return schema
-  return { ...(schema as JsonObject), description: shortened(text, DESCRIPTION_CHARS_MAX) }
-}
-
 const SHOWN_CHARS_MAX = 64
 
 function shown(value: unknown): string {
-  return (JSON.stringify(value) ?? 'nothing').slice(0, SHOWN_CHARS_MAX)
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' && value.trim() !== '' ? value : null
+  const text = typeof value === 'string' ? value.slice(0, SHOWN_CHARS_MAX) : value
+  return (JSON.stringify(text) ?? 'nothing').slice(0, SHOWN_CHARS_MAX)
 }
 
 function hintsOf(method: string): JsonObject {

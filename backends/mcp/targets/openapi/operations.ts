@@ -1,6 +1,8 @@
 /** The operations of an OpenAPI document that become tools. */
 import { ConfigError } from '#engine/contract/config-error.ts'
-import { type Document, isNode, type Node } from './document.ts'
+import type { McpApi } from '#engine/ir/snapshot.ts'
+import { ArgumentSchemas } from './arguments.ts'
+import { type Document, isNode, LimitError, type Node } from './document.ts'
 import { OperationReader } from './operation.ts'
 import type { Operation } from './plan.ts'
 import { fromSwagger } from './swagger.ts'
@@ -8,6 +10,8 @@ import type { Idle, Named, Wanted } from './wanted.ts'
 
 export interface Operations {
   readonly byName: ReadonlyMap<string, Operation>
+  /** The same as texts. */
+  readonly tools: McpApi['tools']
   /** What has become no tool, or no argument of one, though it should, and why. */
   readonly skipped: readonly string[]
   /** What is wanted or not, and there is not. */
@@ -26,39 +30,80 @@ export interface ReadOptions {
 export const OPERATIONS_MAX = 4096
 const METHODS = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch']
 
+/** What is left out is named as often; of a document full of mistakes the rest is counted. */
+const SKIPPED_MAX = 256
+
 /** What is wrong with one operation costs that one. Throws ConfigError where it costs all of them. */
-export function readOperations(document: Document, { authHeader, wanted }: ReadOptions): Operations {
-  const byName = new Map<string, Operation>()
-  const skipped: string[] = []
-  const all: Named[] = []
-  let first: ConfigError | null = null
-  for (const { path, item } of pathItems(document)) {
-    for (const method of METHODS) {
-      const where = `paths["${path}"].${method}`
-      try {
-        const shared = document.node(item, `paths["${path}"]`)
-        const said = shared === null ? null : document.node(shared[method], where)
-        if (said === null) continue
-        const named = { path, method, given: said }
-        all.push(named)
-        if (!wanted.has(named)) continue
-        if (byName.size >= OPERATIONS_MAX) break
-        const given = document.isSwagger ? fromSwagger(document, said, shared!, where) : said
-        const own = { path, method, where, given, shared: document.isSwagger ? NOTHING : shared!, authHeader }
-        const operation = new OperationReader(document, own, skipped).read(byName)
-        byName.set(operation.tool.name, operation)
-      } catch (error) {
-        if (!(error instanceof ConfigError)) throw error
-        first ??= error
-        skipped.push(...error.problems.map((problem) => `${document.within(problem.path)}: ${problem.message}`))
-      }
+export function readOperations(document: Document, options: ReadOptions): Operations {
+  const reading = new Reading(document, options)
+  for (const { path, item } of pathItems(document)) for (const method of METHODS) reading.add(path, method, item)
+  return reading.end()
+}
+
+class Reading {
+  readonly #document: Document
+  readonly #options: ReadOptions
+  readonly #schemas: ArgumentSchemas
+  readonly #byName = new Map<string, Operation>()
+  readonly #tools: McpApi['tools'][number][] = []
+  readonly #skipped: string[] = []
+  readonly #all: Named[] = []
+  #unnamed = 0
+  #first: ConfigError | null = null
+
+  constructor(document: Document, options: ReadOptions) {
+    this.#document = document
+    this.#options = options
+    this.#schemas = new ArgumentSchemas(document)
+  }
+
+  add(path: string, method: string, item: unknown): void {
+    const where = `paths["${path}"].${method}`
+    try {
+      this.#read(path, method, item, where)
+    } catch (error) {
+      if (!(error instanceof ConfigError) || error instanceof LimitError) throw error
+      this.#first ??= error
+      for (const problem of error.problems) this.#skip(`${this.#document.within(problem.path)}: ${problem.message}`)
     }
   }
-  if (byName.size >= OPERATIONS_MAX) {
-    document.refuse('paths', `more than ${OPERATIONS_MAX} operations: say which are wanted (operations)`)
+
+  #read(path: string, method: string, item: unknown, where: string): void {
+    const document = this.#document
+    const { authHeader, wanted } = this.#options
+    const shared = document.node(item, `paths["${path}"]`)
+    const said = shared === null ? null : document.node(shared[method], where)
+    if (said === null) return
+    const named = { path, method, given: said }
+    this.#all.push(named)
+    if (!wanted.has(named)) return
+    if (this.#byName.size >= OPERATIONS_MAX) {
+      document.exceed('paths', `more than ${OPERATIONS_MAX} operations`)
+    }
+    const given = document.isSwagger ? fromSwagger(document, said, shared!, where) : said
+    const own = { path, method, where, given, shared: document.isSwagger ? NOTHING : shared!, authHeader }
+    const told = (what: string): void => this.#skip(`${where}: ${what}`)
+    const operation = new OperationReader(document, own, this.#schemas, told).read(this.#byName)
+    const { tool: shown, ...rest } = operation
+    const { name } = shown
+    const texts = { name, tool: JSON.stringify(shown), plan: JSON.stringify(rest) }
+    document.spendChars(texts.tool.length + texts.plan.length, where)
+    this.#byName.set(name, operation)
+    this.#tools.push(texts)
   }
-  if (first !== null && byName.size === 0) throw first
-  return { byName, skipped, idle: wanted.idle(all), count: all.length }
+
+  #skip(what: string): void {
+    if (this.#skipped.length < SKIPPED_MAX) this.#skipped.push(what)
+    else this.#unnamed++
+  }
+
+  end(): Operations {
+    if (this.#first !== null && this.#byName.size === 0) throw this.#first
+    const more = this.#unnamed === 0 ? [] : [`${this.#unnamed} more operations and parameters`]
+    const skipped = [...this.#skipped, ...more]
+    const idle = this.#options.wanted.idle(this.#all)
+    return { byName: this.#byName, tools: this.#tools, skipped, idle, count: this.#all.length }
+  }
 }
 
 const NOTHING: Node = {}

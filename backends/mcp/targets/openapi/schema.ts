@@ -1,192 +1,256 @@
 /**
  * Schemas of an OpenAPI document as the JSON Schema 2020-12 that MCP tools have (revision 2025-11-25, server/tools).
- *
- * What is small, or referred to once, stands where it is used: models read that better. What is referred to more often,
- * or refers to itself, is written once, in the tool's own $defs, so that no tool is larger than what it reaches.
+ * Each is written once for all tools, and what it refers to stays a reference: a document costs what it is long,
+ * however many operations have the same schemas. arguments.ts makes tools of them.
  */
 import type { JsonObject, JsonValue } from '#backends/mcp/rpc.ts'
+import { ConfigError } from '#engine/contract/config-error.ts'
 import { type Document, isNode, type Node } from './document.ts'
 
-/** Values in the schema of one tool. */
+/** Values of one schema without what it refers to: more is no part of any tool. */
 const VALUES_MAX = 30_000
-/** What is referred to more than once and is as small as this is not worth a reference. */
-const SMALL_VALUES = 6
 const DEPTH_MAX = 64
 
 /** How much of the document a tool tells; the first that makes it small enough is taken. */
 export interface Detail {
   /** Of one description within a schema. */
   readonly descriptionCharsMax: number
+  /** Of one value that only helps (an enumeration, a default, an example), as JSON: longer ones are left out. */
+  readonly valueCharsMax: number
   /** References that are followed one from another; beyond, a schema says its type only. */
   readonly levelsMax: number
 }
 
+/** A schema as tools have it, its references as `#/$defs/NAME`. */
+export interface Written {
+  readonly json: JsonValue
+  /** Of the JSON text; Infinity: it is part of no tool. */
+  readonly chars: number
+  readonly values: number
+  /** How often each schema is referred to, by its reference in the document. */
+  readonly uses: ReadonlyMap<string, number>
+}
+
 /** Keywords that are kept as they are. What is not listed says nothing about arguments, or is of OpenAPI alone. */
 const PLAIN = new Set([
-  ...['type', 'enum', 'const', 'format', 'pattern', 'required', 'multipleOf', 'minimum', 'maximum'],
+  ...['type', 'format', 'pattern', 'required', 'multipleOf', 'minimum', 'maximum'],
   ...['exclusiveMinimum', 'exclusiveMaximum', 'minLength', 'maxLength', 'minItems', 'maxItems', 'uniqueItems'],
   ...['minProperties', 'maxProperties', 'minContains', 'maxContains', 'dependentRequired', 'contentEncoding'],
-  ...['contentMediaType', 'title', 'description', 'default', 'examples', 'deprecated']
+  ...['contentMediaType', 'title', 'deprecated']
 ])
+/** Those without which a schema says less, and nothing else. */
+const HELPFUL = new Set(['enum', 'const', 'default', 'examples'])
 /** Keywords that hold one schema, a list of them, or schemas by name. */
-const ONE = new Set([
+export const ONE: ReadonlySet<string> = new Set([
   ...['items', 'additionalProperties', 'not', 'if', 'then', 'else', 'contains', 'propertyNames'],
   ...['unevaluatedItems', 'unevaluatedProperties']
 ])
-const SEVERAL = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems'])
-const NAMED = new Set(['properties', 'patternProperties', 'dependentSchemas'])
+export const SEVERAL: ReadonlySet<string> = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems'])
+export const NAMED: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'dependentSchemas'])
 /** What may stand beside a reference without changing what it says. */
 const ANNOTATIONS = new Set(['title', 'description', 'default', 'examples', 'deprecated', 'summary'])
 
-/** Writes the schemas of one tool. */
-export class SchemaWriter {
-  readonly #document: Document
-  readonly #kept: ReadonlySet<string> | 'all'
-  readonly #where: string
-  readonly #detail: Detail
-  /** References that are being replaced, outermost first. */
-  readonly #within: string[] = []
-  /** Name in $defs by reference. */
+/** The names of schemas in $defs: each has one, in all tools of the document. */
+export class DefinitionNames {
   readonly #names = new Map<string, string>()
-  readonly #taken = new Set<string>()
-  /** How often each is referred to, how many values it has, and at which level it was met first. */
-  readonly #uses = new Map<string, number>()
-  readonly #sizes = new Map<string, number>()
-  readonly #levels = new Map<string, number>()
-  #level = 0
-  #values = 0
+  readonly #refs = new Map<string, string>()
+  /** By the word that they begin with: how many there are. */
+  readonly #counts = new Map<string, number>()
 
-  /** `kept`: the references that are not replaced. */
-  constructor(document: Document, where: string, kept: ReadonlySet<string> | 'all', detail: Detail) {
-    this.#document = document
-    this.#where = where
-    this.#kept = kept
-    this.#detail = detail
-  }
-
-  /** References that stayed: those that are kept, and those within themselves. */
-  get stayed(): ReadonlySet<string> {
-    return new Set(this.#names.keys())
-  }
-
-  /** What is better written once, when every reference has stayed. */
-  get repeated(): ReadonlySet<string> {
-    return new Set(
-      [...this.#uses].flatMap(([ref, uses]) => (uses > 1 && this.#sizes.get(ref)! > SMALL_VALUES ? [ref] : []))
-    )
-  }
-
-  get isTooLarge(): boolean {
-    return this.#values > VALUES_MAX
-  }
-
-  /** A schema without an answer to "what is it?" is true of everything. */
-  write(schema: unknown, depth = 0): JsonValue {
-    this.#values++
-    if (typeof schema === 'boolean') return schema
-    if (!isNode(schema) || depth > DEPTH_MAX || this.isTooLarge) return {}
-    return typeof schema.$ref === 'string' ? this.#reference(schema, depth) : this.#keywords(schema, depth)
-  }
-
-  /** The object itself, whatever refers to it, with each of its properties as `change` has it. */
-  writeWith(schema: unknown, change: (name: string, own: JsonValue) => JsonValue): JsonValue {
-    const node = this.#document.node(schema, this.#where)
-    const written = node === null ? {} : this.#keywords(node, 0)
-    const properties = Object.entries((written.properties ?? {}) as JsonObject)
-    return {
-      ...written,
-      properties: Object.fromEntries(properties.map(([name, own]) => [name, change(name, own)]))
-    }
-  }
-
-  isList(schema: unknown): boolean {
-    return this.#document.node(schema, this.#where)?.type === 'array'
-  }
-
-  /** What the references that stayed refer to, by name; null: none did. */
-  definitions(): JsonObject | null {
-    const written: [string, JsonValue][] = []
-    // Writing one may name further ones: they come behind it in the same walk, level by level.
-    for (const [ref, name] of this.#names) {
-      this.#level = this.#levels.get(ref)!
-      const before = this.#values
-      const { value } = this.#document.follow({ $ref: ref }, this.#where)
-      this.#within.push(ref)
-      written.push([name, this.#level > this.#detail.levelsMax ? cut(value) : this.write(value, 1)])
-      this.#within.pop()
-      this.#sizes.set(ref, this.#values - before)
-    }
-    return written.length === 0 ? null : Object.fromEntries(written)
-  }
-
-  #reference(schema: Node, depth: number): JsonValue {
-    const { value, ref } = this.#document.follow(schema, this.#where)
-    const beside = Object.entries(schema).filter(([key]) => key !== '$ref')
-    const notes = this.#keywords(Object.fromEntries(beside.filter(([key]) => ANNOTATIONS.has(key))), depth)
-    const others = this.#document.isLegacy ? [] : beside.filter(([key]) => !ANNOTATIONS.has(key))
-    const rest = this.#keywords(Object.fromEntries(others), depth)
-    const target = this.#target(ref!, value, depth)
-    if (typeof target === 'boolean') return target
-    const whole = Object.keys(rest).length === 0 ? (target as JsonObject) : { allOf: [target, rest] }
-    return { ...whole, ...notes }
-  }
-
-  #target(ref: string, value: unknown, depth: number): JsonValue {
-    this.#uses.set(ref, (this.#uses.get(ref) ?? 0) + 1)
-    const isKept = this.#kept === 'all' || this.#kept.has(ref)
-    if (isKept || this.#within.includes(ref)) return { $ref: `#/$defs/${this.#nameOf(ref)}` }
-    this.#within.push(ref)
-    const written = this.write(value, depth + 1)
-    this.#within.pop()
-    return written
-  }
-
-  #nameOf(ref: string): string {
+  of(ref: string): string {
     const known = this.#names.get(ref)
     if (known !== undefined) return known
     const last = ref
       .slice(ref.lastIndexOf('/') + 1)
-      .replace(/[^A-Za-z0-9_.-]/g, '_')
       .slice(0, 64)
-    let name = last
-    for (let i = 2; this.#taken.has(name); i++) name = `${last}_${i}`
-    this.#taken.add(name)
+      .replace(/[^A-Za-z0-9_.-]/g, '_')
+    let count = this.#counts.get(last) ?? 0
+    let name: string
+    do name = ++count === 1 ? last : `${last}_${count}`
+    while (this.#refs.has(name))
+    this.#counts.set(last, count)
+    this.#refs.set(name, ref)
     this.#names.set(ref, name)
-    this.#levels.set(ref, this.#level + 1)
     return name
+  }
+
+  refOf(name: string): string {
+    return this.#refs.get(name)!
+  }
+}
+
+const DEFS = '#/$defs/'
+
+/** The name of the definition that a written schema is a reference to; undefined: it is none. */
+export function referredName(schema: JsonObject): string | undefined {
+  const { $ref } = schema
+  return typeof $ref === 'string' ? $ref.slice(DEFS.length) : undefined
+}
+
+/** Writes schemas of one document in one detail. */
+export class SchemaWriter {
+  readonly detail: Detail
+  readonly names: DefinitionNames
+  readonly #document: Document
+  /** By the schema; a text says why it cannot be written. */
+  readonly #known = new WeakMap<object, Written | string>()
+  /** Of the schema that is being written. */
+  #uses = new Map<string, number>()
+  #values = 0
+  /** Names that were looked at, whatever became of them. */
+  #seen = 0
+  #where = ''
+
+  constructor(document: Document, detail: Detail, names: DefinitionNames) {
+    this.detail = detail
+    this.names = names
+    this.#document = document
+  }
+
+  /** A schema without an answer to "what is it?" is true of everything. Throws ConfigError, at `where`. */
+  write(schema: unknown, where: string): Written {
+    return this.#once(schema, where, () => this.#write(schema, 0))
+  }
+
+  /** The object itself, whatever refers to it, with each of its properties as `change` has it. */
+  writeWith(schema: unknown, where: string, change: (name: string, own: JsonValue) => JsonValue): Written {
+    const written = this.#fresh(where, () => {
+      const node = this.#document.node(schema, where)
+      const written = node === null ? {} : this.#keywords(node, 0)
+      const properties = Object.entries((written.properties ?? {}) as JsonObject)
+      return {
+        ...written,
+        properties: Object.fromEntries(properties.map(([name, own]) => [name, change(name, own)]))
+      }
+    })
+    // It is written again for each operation, and what changes it may add much to each property.
+    this.#document.spend(written.chars === Number.POSITIVE_INFINITY ? VALUES_MAX : written.chars >> 4, where)
+    return written
+  }
+
+  /** What a reference refers to, for $defs. */
+  definition(ref: string, where: string): Written {
+    const { value } = this.#document.follow({ $ref: ref }, where)
+    return this.#once(value, where, () => this.#write(value, 1))
+  }
+
+  /** All that is said of it beyond the last level. */
+  cut(ref: string, where: string): Written {
+    const { value } = this.#document.follow({ $ref: ref }, where)
+    const type = isNode(value) && typeof value.type === 'string' ? { type: value.type.slice(0, 64) } : {}
+    const json = { ...type, description: 'As the API documents it.' }
+    return { json, chars: JSON.stringify(json).length, values: 3, uses: NO_USES }
+  }
+
+  isList(schema: unknown, where: string): boolean {
+    return this.#document.node(schema, where)?.type === 'array'
+  }
+
+  #once(schema: unknown, where: string, write: () => JsonValue): Written {
+    const isObject = typeof schema === 'object' && schema !== null
+    const known = isObject ? this.#known.get(schema) : undefined
+    if (typeof known === 'string') this.#document.refuse(where, known)
+    if (known !== undefined) return known
+    try {
+      const written = this.#fresh(where, write)
+      if (isObject) this.#known.set(schema, written)
+      return written
+    } catch (error) {
+      // For all who have it, each at its own place.
+      if (isObject && error instanceof ConfigError) this.#known.set(schema, error.problems[0]!.message)
+      throw error
+    }
+  }
+
+  #fresh(where: string, write: () => JsonValue): Written {
+    this.#uses = new Map()
+    this.#values = 0
+    this.#seen = 0
+    this.#where = where
+    let json: JsonValue
+    try {
+      json = write()
+    } finally {
+      this.#document.spend(this.#values + this.#seen, where)
+    }
+    const isWhole = this.#values <= VALUES_MAX
+    return {
+      json: isWhole ? json : {},
+      chars: isWhole ? JSON.stringify(json).length : Number.POSITIVE_INFINITY,
+      values: this.#values,
+      uses: this.#uses
+    }
+  }
+
+  get #isTooLarge(): boolean {
+    return this.#values > VALUES_MAX
+  }
+
+  #write(schema: unknown, depth: number): JsonValue {
+    this.#values++
+    if (typeof schema === 'boolean') return schema
+    if (!isNode(schema) || depth > DEPTH_MAX || this.#isTooLarge) return {}
+    return typeof schema.$ref === 'string' ? this.#reference(schema, depth) : this.#keywords(schema, depth)
+  }
+
+  #reference(schema: Node, depth: number): JsonValue {
+    const { value, ref } = this.#document.follow(schema, this.#where)
+    if (typeof value === 'boolean') return value
+    const beside = Object.entries(schema).filter(([key]) => key !== '$ref')
+    const notes = this.#keywords(Object.fromEntries(beside.filter(([key]) => ANNOTATIONS.has(key))), depth)
+    const others = this.#document.isLegacy ? [] : beside.filter(([key]) => !ANNOTATIONS.has(key))
+    const rest = this.#keywords(Object.fromEntries(others), depth)
+    this.#uses.set(ref!, (this.#uses.get(ref!) ?? 0) + 1)
+    const target = { $ref: DEFS + this.names.of(ref!) }
+    const whole = Object.keys(rest).length === 0 ? target : { allOf: [target, rest] }
+    return { ...whole, ...notes }
   }
 
   #keywords(schema: Node, depth: number): JsonObject {
     const written: [string, JsonValue][] = []
     for (const [key, value] of Object.entries(schema)) {
-      if (value === undefined) continue
+      if (value === undefined || this.#isTooLarge) continue
       if (key === 'description') this.#describe(value, written)
       else if (PLAIN.has(key)) written.push([key, this.#plain(value)])
-      else if (ONE.has(key)) written.push([key, this.write(value, depth + 1)])
+      else if (HELPFUL.has(key)) this.#help(key, value, value, written)
+      else if (ONE.has(key)) written.push([key, this.#write(value, depth + 1)])
       else if (SEVERAL.has(key) && Array.isArray(value) && value.length > 0) {
-        written.push([key, value.map((item) => (isNull(item) ? { type: 'null' } : this.write(item, depth + 1)))])
+        written.push([key, value.map((item) => (isNull(item) ? { type: 'null' } : this.#write(item, depth + 1)))])
       } else if (NAMED.has(key) && isNode(value)) written.push([key, this.#named(value, depth)])
-      else if (key === 'example' && this.#detail.levelsMax > 0) written.push(['examples', [this.#plain(value)]])
+      else if (key === 'example') this.#help('examples', value, [value], written)
     }
     return this.#modern(Object.fromEntries(written), schema)
   }
 
   #describe(value: unknown, written: [string, JsonValue][]): void {
-    const { descriptionCharsMax: max } = this.#detail
+    const { descriptionCharsMax: max } = this.detail
     if (typeof value !== 'string' || max === 0) return
     this.#values += 1 + (Math.min(value.length, max) >> 8)
     written.push(['description', shortened(value, max)])
   }
 
+  #help(key: string, value: unknown, written: unknown, out: [string, JsonValue][]): void {
+    const { valueCharsMax: max } = this.detail
+    const before = this.#values
+    this.#plain(value)
+    if (Number.isFinite(max) && (this.#values - before > max || JSON.stringify(value).length > max)) {
+      // It is as if it were not there.
+      this.#seen += this.#values - before
+      this.#values = before
+    } else out.push([key, this.#isTooLarge ? null : (written as JsonValue)])
+  }
+
   #plain(value: unknown): JsonValue {
     this.#values += sizeOf(value)
-    return this.isTooLarge ? null : (value as JsonValue)
+    return this.#isTooLarge ? null : (value as JsonValue)
   }
 
   /** Without what only answers have. */
   #named(schemas: Node, depth: number): JsonObject {
-    const kept = Object.entries(schemas).filter(([, schema]) => !this.#isReadOnly(schema))
-    return Object.fromEntries(kept.map(([name, schema]) => [name, this.write(schema, depth + 1)]))
+    const all = Object.entries(schemas)
+    this.#seen += all.length
+    const kept = all.filter(([, schema]) => !this.#isReadOnly(schema))
+    return Object.fromEntries(kept.map(([name, schema]) => [name, this.#write(schema, depth + 1)]))
   }
 
   #isReadOnly(schema: unknown): boolean {
@@ -213,11 +277,7 @@ export class SchemaWriter {
   }
 }
 
-/** All that is said of a schema beyond the last level. */
-function cut(schema: unknown): JsonValue {
-  const type = isNode(schema) && typeof schema.type === 'string' ? { type: schema.type } : {}
-  return { ...type, description: 'As the API documents it.' }
-}
+const NO_USES: ReadonlyMap<string, number> = new Map()
 
 /** At most `max` characters, and what follows the last whole word is left out. */
 export function shortened(text: string, max: number): string {

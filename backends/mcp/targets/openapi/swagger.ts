@@ -22,6 +22,7 @@ export function fromSwagger(document: Document, given: Node, shared: Node, where
   for (const list of [given.parameters, shared.parameters]) {
     for (const item of Array.isArray(list) ? list : []) {
       const node = document.node(item, `${where}.parameters`)
+      document.spend(1, where)
       const key = `${String(node?.in)} ${String(node?.name)}`
       if (node !== null && !parameters.has(key)) parameters.set(key, node)
     }
@@ -36,7 +37,7 @@ export function fromSwagger(document: Document, given: Node, shared: Node, where
   )
   return {
     ...given,
-    parameters: all.filter((one) => one.in !== 'body' && one.in !== 'formData').map(parameterOf),
+    parameters: all.filter((one) => one.in !== 'body' && one.in !== 'formData').map(parameterOnce),
     ...(requestBody === null ? {} : { requestBody })
   }
 }
@@ -74,6 +75,15 @@ function formSchema(fields: readonly Node[]): Node {
 function encodingOf(fields: readonly Node[]): Node {
   const lists = fields.filter(({ name, type }) => typeof name === 'string' && type === 'array')
   return Object.fromEntries(lists.map((field) => [field.name, collectionOf(field)]))
+}
+
+/** One node for all operations that refer to one parameter, so that its schema is written once. */
+const parameters = new WeakMap<Node, Node>()
+
+function parameterOnce(given: Node): Node {
+  const known = parameters.get(given) ?? parameterOf(given)
+  parameters.set(given, known)
+  return known
 }
 
 function parameterOf(given: Node): Node {

@@ -1,0 +1,305 @@
+/**
+ * The arguments of a tool as one JSON Schema, with as much of the document as fits.
+ *
+ * What is small, or referred to once, stands where it is used: models read that better. What is referred to more often,
+ * or refers to itself, is written once, in the tool's own $defs, so that no tool is larger than what it reaches.
+ */
+import type { JsonObject, JsonValue } from '#backends/mcp/rpc.ts'
+import type { Document } from './document.ts'
+import { bodySchema, type Offered } from './media.ts'
+import type { Parameter } from './plan.ts'
+import {
+  DefinitionNames,
+  type Detail,
+  NAMED,
+  ONE,
+  referredName,
+  SchemaWriter,
+  SEVERAL,
+  shortened,
+  type Written
+} from './schema.ts'
+import { PLACES } from './styles.ts'
+
+export const DESCRIPTION_CHARS_MAX = 4096
+/** Of a tool as JSON: some 8,000 tokens of a model's context. Beyond that less is told, and the last is as it is. */
+const TOOL_CHARS = 32_768
+const TOOL_CHARS_MAX = 262_144
+/** What references add to a tool that may be small enough once they are replaced. */
+const UNREPLACED = 1.25
+const ANY = Number.POSITIVE_INFINITY
+const DETAILS: readonly Detail[] = [
+  { descriptionCharsMax: DESCRIPTION_CHARS_MAX, valueCharsMax: ANY, levelsMax: ANY },
+  { descriptionCharsMax: 120, valueCharsMax: 16_384, levelsMax: ANY },
+  { descriptionCharsMax: 80, valueCharsMax: 8192, levelsMax: 5 },
+  { descriptionCharsMax: 40, valueCharsMax: 8192, levelsMax: 3 },
+  { descriptionCharsMax: 0, valueCharsMax: 4096, levelsMax: 2 }
+]
+/** What is referred to more than once and is as small as this is not worth a reference. */
+const SMALL_VALUES = 6
+/** Values of a tool whose references are replaced, and how deep they may be. */
+const VALUES_MAX = 30_000
+const DEPTH_MAX = 64
+
+export interface ReadParameter extends Parameter {
+  readonly schema: unknown
+  readonly description: unknown
+}
+
+export interface ReadBody {
+  readonly isRequired: boolean
+  readonly offered: readonly Offered[]
+}
+
+type Definitions = ReadonlyMap<string, Written>
+
+/** The schema of all arguments without its $defs. */
+interface Root extends Written {
+  readonly json: JsonObject
+}
+
+/** Of all tools of a document: what they share is written once. */
+export class ArgumentSchemas {
+  readonly #document: Document
+  readonly #writers: readonly SchemaWriter[]
+
+  constructor(document: Document) {
+    this.#document = document
+    const names = new DefinitionNames()
+    this.#writers = DETAILS.map((detail) => new SchemaWriter(document, detail, names))
+  }
+
+  /** With as much detail as fits. Throws ConfigError, at `where`. */
+  of(parameters: readonly ReadParameter[], body: ReadBody | null, where: string): JsonObject {
+    const last = this.#writers.at(-1)
+    for (const writer of this.#writers) {
+      const hasLevels = Number.isFinite(writer.detail.levelsMax)
+      const max = writer === last ? TOOL_CHARS_MAX : hasLevels ? TOOL_CHARS : TOOL_CHARS * UNREPLACED
+      const root = rootOf(writer, where, parameters, body)
+      const reached = this.#reach(writer, root, max, where)
+      if (reached === null) continue
+      const replaced = hasLevels ? null : this.#replaced(writer, root, reached, where)
+      if (replaced !== null && JSON.stringify(replaced).length <= TOOL_CHARS) return replaced
+      if (hasLevels || sizeOf(root, reached, writer.names) <= TOOL_CHARS) return withReferences(writer, root, reached)
+    }
+    this.#document.refuse(where, 'the schema of its arguments is too large for a tool')
+  }
+
+  /** All that it refers to, level by level; null: it is too large. */
+  #reach(writer: SchemaWriter, root: Root, max: number, where: string): Definitions | null {
+    const { levelsMax } = writer.detail
+    const reached = new Map<string, Written>()
+    let chars = root.chars
+    let level: Iterable<string> = root.uses.keys()
+    for (let depth = 1; chars <= max; depth++) {
+      const next = new Set<string>()
+      for (const ref of level) {
+        if (reached.has(ref)) continue
+        const found = depth > levelsMax ? writer.cut(ref, where) : writer.definition(ref, where)
+        this.#document.spend(1, where)
+        reached.set(ref, found)
+        chars += found.chars + charsOfName(writer.names.of(ref))
+        if (chars > max) return null
+        this.#document.spend(found.uses.size, where)
+        for (const further of found.uses.keys()) next.add(further)
+      }
+      if (next.size === 0) return reached
+      level = next
+    }
+    return null
+  }
+
+  /** With references replaced where that reads better; null: it would grow too large. */
+  #replaced({ names }: SchemaWriter, root: Root, reached: Definitions, where: string): JsonObject | null {
+    if (reached.size === 0) return root.json
+    const uses = new Map(root.uses)
+    for (const found of reached.values()) {
+      for (const [ref, count] of found.uses) uses.set(ref, (uses.get(ref) ?? 0) + count)
+    }
+    const kept = new Set<string>()
+    for (const [ref, { values }] of reached) if (uses.get(ref)! > 1 && values > SMALL_VALUES) kept.add(ref)
+    const first = new Replacement(names, reached, kept)
+    const schema = first.of(root.json)
+    // What turns out to be within itself is kept from the start the second time, and so written once.
+    const second = first.stayed.size > kept.size ? new Replacement(names, reached, first.stayed) : null
+    const last = second?.of(root.json) ?? schema
+    this.#document.spend(first.values + (second?.values ?? 0), where)
+    return (second ?? first).isTooLarge ? null : last
+  }
+}
+
+/** Objects path, query, header, cookie and body: parameters of one name in two places stay apart. */
+function rootOf(
+  writer: SchemaWriter,
+  where: string,
+  parameters: readonly ReadParameter[],
+  body: ReadBody | null
+): Root {
+  const properties: [string, JsonValue][] = []
+  const required: string[] = []
+  const sum = new Sum()
+  for (const place of PLACES) {
+    const here = parameters.filter((parameter) => parameter.place === place)
+    if (here.length === 0) continue
+    const needed = here.filter(({ isRequired }) => isRequired).map(({ name }) => name)
+    properties.push([
+      place,
+      {
+        type: 'object',
+        properties: Object.fromEntries(
+          here.map((one) => [one.name, described(sum.add(writer.write(one.schema, where)), one)])
+        ),
+        ...(needed.length === 0 ? {} : { required: needed }),
+        additionalProperties: false
+      }
+    ])
+    if (needed.length > 0) required.push(place)
+  }
+  if (body !== null) {
+    properties.push(['body', bodySchema(writer, where, body.offered, (written) => sum.add(written))])
+    if (body.offered.length > 1) properties.push(['contentType', contentTypeSchema(body.offered)])
+    if (body.isRequired) required.push('body')
+  }
+  const json = {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    ...(required.length === 0 ? {} : { required }),
+    additionalProperties: false
+  }
+  // What is too large already is not written to be measured.
+  const chars = sum.chars > TOOL_CHARS_MAX ? sum.chars : JSON.stringify(json).length
+  return { json, chars, values: sum.values, uses: sum.uses }
+}
+
+/** What several schemas come to. */
+class Sum {
+  chars = 0
+  values = 0
+  readonly uses = new Map<string, number>()
+
+  add(written: Written): JsonValue {
+    this.chars += written.chars
+    this.values += written.values
+    // What is too large already is no tool, whatever else it has.
+    if (this.chars <= TOOL_CHARS_MAX) this.#count(written)
+    return written.json
+  }
+
+  #count({ uses }: Written): void {
+    for (const [ref, count] of uses) this.uses.set(ref, (this.uses.get(ref) ?? 0) + count)
+  }
+}
+
+function contentTypeSchema(offered: readonly Offered[]): JsonObject {
+  const description = 'How the body is written. When left out: the first that is for such a value.'
+  return { enum: offered.map(({ mediaType }) => mediaType), description }
+}
+
+function described(schema: JsonValue, { description }: ReadParameter): JsonValue {
+  const text = textOf(description)
+  if (text === null || typeof schema !== 'object') return schema
+  return { ...(schema as JsonObject), description: shortened(text, DESCRIPTION_CHARS_MAX) }
+}
+
+export function textOf(value: unknown): string | null {
+  return typeof value === 'string' && /\S/.test(value.slice(0, DESCRIPTION_CHARS_MAX)) ? value : null
+}
+
+// --- definitions ---
+
+/** A name with its quotes, colon and comma. */
+const charsOfName = (name: string): number => name.length + 4
+
+function sizeOf({ chars }: Root, reached: Definitions, names: DefinitionNames): number {
+  let size = chars + (reached.size === 0 ? 0 : '"$defs":{},'.length)
+  for (const [ref, found] of reached) size += found.chars + charsOfName(names.of(ref))
+  return size
+}
+
+function withReferences({ names }: SchemaWriter, { json }: Root, reached: Definitions): JsonObject {
+  if (reached.size === 0) return json
+  return { ...json, $defs: Object.fromEntries([...reached].map(([ref, found]) => [names.of(ref), found.json])) }
+}
+
+/** A schema with most of its references replaced by what they refer to. */
+class Replacement {
+  /** References that stay: those that are kept, those within themselves, and those too deep. */
+  readonly stayed = new Set<string>()
+  values = 0
+  readonly #names: DefinitionNames
+  readonly #all: Definitions
+  readonly #kept: ReadonlySet<string>
+  /** References that are being replaced, outermost first. */
+  readonly #within: string[] = []
+
+  constructor(names: DefinitionNames, all: Definitions, kept: ReadonlySet<string>) {
+    this.#names = names
+    this.#all = all
+    this.#kept = kept
+  }
+
+  get isTooLarge(): boolean {
+    return this.values > VALUES_MAX
+  }
+
+  of(root: JsonObject): JsonObject {
+    const schema = this.#schema(root, 0) as JsonObject
+    const definitions: [string, JsonValue][] = []
+    // Writing one may leave further ones: they come behind it in the same walk.
+    for (const ref of this.stayed) {
+      this.#within.push(ref)
+      definitions.push([this.#names.of(ref), this.#schema(this.#all.get(ref)!.json, 1)])
+      this.#within.pop()
+    }
+    return definitions.length === 0 ? schema : { ...schema, $defs: Object.fromEntries(definitions) }
+  }
+
+  #schema(given: JsonValue, depth: number): JsonValue {
+    this.values++
+    if (typeof given !== 'object' || given === null || this.isTooLarge) return given
+    const schema = given as JsonObject
+    const name = referredName(schema)
+    if (name !== undefined) return this.#reference(schema, this.#names.refOf(name), depth)
+    // What has no reference within is shared, not copied.
+    let out: Record<string, JsonValue> | null = null
+    for (const key of Object.keys(schema)) {
+      const value = schema[key]!
+      const now = this.#keyword(key, value, depth + 1)
+      if (now === value) continue
+      out ??= { ...schema }
+      out[key] = now
+    }
+    return out ?? schema
+  }
+
+  #keyword(key: string, value: JsonValue, depth: number): JsonValue {
+    if (ONE.has(key)) return this.#schema(value, depth)
+    if (SEVERAL.has(key)) {
+      const items = (value as readonly JsonValue[]).map((item) => this.#schema(item, depth))
+      return items.every((item, i) => item === (value as readonly JsonValue[])[i]) ? value : items
+    }
+    if (!NAMED.has(key)) return value
+    const named = Object.entries(value as JsonObject)
+    let isSame = true
+    for (const pair of named) {
+      const [, item] = pair
+      pair[1] = this.#schema(item, depth)
+      if (pair[1] !== item) isSame = false
+    }
+    return isSame ? value : Object.fromEntries(named)
+  }
+
+  #reference(schema: JsonObject, ref: string, depth: number): JsonValue {
+    // A chain of references may be as long as the document.
+    if (this.#kept.has(ref) || this.#within.includes(ref) || depth > DEPTH_MAX) {
+      this.stayed.add(ref)
+      return schema
+    }
+    this.#within.push(ref)
+    const written = this.#schema(this.#all.get(ref)!.json, depth + 1)
+    this.#within.pop()
+    if (typeof written !== 'object') return written
+    const { $ref: _, ...notes } = schema
+    return { ...(written as JsonObject), ...notes }
+  }
+}
