@@ -1,7 +1,7 @@
 /** Clients and servers of both eras through a whole gateway, with the official SDKs 1.x and 2.x on either side. */
-import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
+import { deepEqual, equal, match, notEqual, ok, rejects } from 'node:assert/strict'
 import { join } from 'node:path'
-import { describe, it } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Client as StatefulClient } from '@modelcontextprotocol/sdk/client/index.js'
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
@@ -87,8 +87,8 @@ function stateless(server: StatelessMcpServer): void {
 }
 
 /** Clients whom nobody knows are offered a handshake by servers that keep sessions: these show who they are. */
-const KNOWN = { forwardHeaders: ['x-user'] }
-const TESTER = { 'x-user': 'tester' }
+const KNOWN = { forwardHeaders: ['x-api-key'] }
+const TESTER = { 'x-api-key': 'tester' }
 const ELICITS = { capabilities: { elicitation: {} } }
 
 describe('a stateless client', () => {
@@ -146,20 +146,55 @@ describe('a stateless client', () => {
     await subscription.close()
   })
 
-  it('never shares what is kept for another, whom only the server can tell', async (t) => {
+  /** Calls by clients with these fields, one after the other, at one address; the sessions that they were served in. */
+  async function sessionsOf(
+    t: TestContext,
+    fields: readonly Record<string, string>[],
+    policies = {}
+  ): Promise<string[]> {
     const upstream = await startMcp(t, { setUp: stateful })
-    const { url } = await gatewayOf(t, mcpOf([httpTarget('one', upstream.port)], { forwardHeaders: ['x-user'] }))
-    for (const user of ['ann', 'bob', 'ann']) {
-      const client = await statelessClientOf(t, url, {}, { 'x-user': user })
+    const forwardHeaders = [...new Set(fields.flatMap((one) => Object.keys(one)))]
+    const session = { key: null, idleMs: 60_000, anonymous: 'PerRequest' as const }
+    const mcp = mcpOf([httpTarget('one', upstream.port)], { forwardHeaders, session })
+    const { url } = await gatewayOf(t, mcp, { policies })
+    for (const own of fields) {
+      const client = await statelessClientOf(t, url, {}, own)
       await client.callTool({ name: 'echo', arguments: { text: 'hi' } })
     }
-    const users = new Map<unknown, Set<unknown>>()
-    for (const { headers } of upstream.seen) {
-      const id = headers['mcp-session-id']
-      if (id !== undefined) users.set(id, (users.get(id) ?? new Set()).add(headers['x-user']))
-    }
-    equal(users.size, 2)
-    for (const own of users.values()) equal(own.size, 1)
+    const calls = upstream.seen.filter(({ body }) => body.includes('"tools/call"'))
+    return calls.map(({ headers }) => String(headers['mcp-session-id']))
+  }
+
+  for (const name of ['authorization', 'x-api-key']) {
+    it(`never shares what is kept for another, whom only the server can tell: ${name}`, async (t) => {
+      const [ann, bob, again] = await sessionsOf(t, [{ [name]: 'ann' }, { [name]: 'bob' }, { [name]: 'ann' }])
+      equal(ann, again)
+      notEqual(ann, bob)
+    })
+  }
+
+  for (const name of ['user-agent', 'idempotency-key', 'x-csrf-token', 'x-user']) {
+    it(`is not known by what anybody can say: ${name}`, async (t) => {
+      const [one, other] = await sessionsOf(t, [{ [name]: 'same' }, { [name]: 'same' }])
+      notEqual(one, other)
+    })
+  }
+
+  it('is not known by a scheme that nothing follows', async (t) => {
+    const [one, other] = await sessionsOf(t, [{ authorization: 'Bearer' }, { authorization: 'Bearer' }])
+    notEqual(one, other)
+  })
+
+  it('is the same caller whatever differs with each request', async (t) => {
+    const of = (id: string) => ({ authorization: 'Bearer ann', 'x-request-id': id, 'x-forwarded-for': `10.0.0.${id}` })
+    equal(new Set(await sessionsOf(t, ['1', '2', '3'].map(of))).size, 1)
+  })
+
+  it('is parted from others with the same key by what the server is told of them', async (t) => {
+    const of = (user: string) => ({ authorization: 'Bearer shared', 'x-user': user })
+    const [ann, bob, again] = await sessionsOf(t, ['ann', 'bob', 'ann'].map(of))
+    equal(ann, again)
+    notEqual(ann, bob)
   })
 
   it('works with servers of both eras at once', async (t) => {

@@ -10,9 +10,8 @@ import { Seal } from './seal.ts'
 import type { Session } from './session.ts'
 import type { Link, Target } from './target.ts'
 import { compileTarget } from './targets/index.ts'
+import { TRACE } from './told.ts'
 
-/** W3C Trace Context and Baggage: they say nothing of the caller that was not made to be told on. */
-const TRACE = ['traceparent', 'tracestate', 'baggage']
 /** Never told on, whatever is configured: the client's session is not the target's, and the rest is framing. */
 const NEVER: ReadonlySet<string> = new Set([
   ...['cookie', 'host', 'connection', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding'],

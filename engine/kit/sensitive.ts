@@ -7,7 +7,7 @@ export const REDACTED = '<redacted>'
 
 /** Compared without case, "-", "_" and "."; a name that contains one of these is sensitive. */
 const SENSITIVE =
-  /authorization|password|passwd|passphrase|secret|token|apikey|credential|cookie|privatekey|signature|sessionid/
+  /authorization|password|passwd|passphrase|secret|token|apikey|credential|cookie|privatekey|signature|sessionid|assertion/
 /** "key" on its own is too common to be searched everywhere ("keyword", "monkey"): only as the last word. */
 const KEY = /(?:^|[-_.])(?:[Kk]eys?|KEYS?)$|[a-z0-9]Keys?$/
 

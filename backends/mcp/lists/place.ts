@@ -14,6 +14,7 @@ import {
 } from '#backends/mcp/protocol/stateless.ts'
 import type { JsonObject } from '#backends/mcp/rpc.ts'
 import type { Session } from '#backends/mcp/session.ts'
+import { isOfOneRequest, TRACE } from '#backends/mcp/told.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { Kept, ListCache, Listed, Shelf } from './cache.ts'
 import { type Hints, hintsOf, type Page, settled } from './page.ts'
@@ -21,9 +22,8 @@ import { type Hints, hintsOf, type Page, settled } from './page.ts'
 /** Said with every request, or of this one alone: none of them changes what there is. */
 const META: ReadonlySet<string> = new Set([
   ...[META_VERSION, META_CLIENT_INFO, META_CLIENT_CAPABILITIES, META_LOG_LEVEL],
-  ...['progressToken', 'traceparent', 'tracestate', 'baggage']
+  ...['progressToken', ...TRACE]
 ])
-const TRACE: ReadonlySet<string> = new Set(['traceparent', 'tracestate', 'baggage'])
 /** Longer places in a list are not kept. */
 const CURSOR_LENGTH_MAX = 256
 /** Pages of one target that are believed while a session listens. */
@@ -60,7 +60,8 @@ export function placeOf(asked: Asked): Place | null {
 function toldOf(headers: HeaderBlock): string {
   let told = ''
   headers.forEach((name, value) => {
-    if (!TRACE.has(name.toLowerCase())) told += `${name.toLowerCase()}: ${value}\n`
+    const field = name.toLowerCase()
+    if (!isOfOneRequest(field)) told += `${field}: ${value}\n`
   })
   return told === '' ? '' : createHash('sha256').update(told).digest('base64url')
 }
