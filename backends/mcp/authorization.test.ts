@@ -122,4 +122,46 @@ describe('authorization', () => {
     deepEqual(result, { content: [{ type: 'text', text: 'open' }] })
     equal(a.seen.at(-1)!.body.includes('secret'), false)
   })
+
+  it('denies a resource in all the ways in which a server of the SDK opens it', async (t) => {
+    const ways: readonly (readonly [uri: string, ...ways: string[]])[] = [
+      [
+        'file:///secret%20plans.txt',
+        'file:///secret plans.txt',
+        'file:secret plans.txt',
+        'file:/x/../secret plans.txt'
+      ],
+      [
+        'http://internal.example/x',
+        'http:/internal.example/x',
+        'http:internal.example/x',
+        'http:///internal.example/x'
+      ],
+      ['http://127.0.0.1/x', 'http://127.1/x', 'http://2130706433/x', 'http:\\\\0x7f.1:0080\\x'],
+      ['notes://h/caf%C3%A9', 'notes://h/café', 'NOTES://h/./café']
+    ]
+    const a = await startMcp(t, {
+      isJson: true,
+      setUp(made) {
+        for (const [uri] of ways) made.registerResource(uri, uri, {}, () => ({ contents: [{ uri, text: uri }] }))
+      }
+    })
+    const deny = ways.map(([uri]) => `mcp.resource.name == ${JSON.stringify(uri)}`)
+    const [open, shut] = await Promise.all(
+      [[], deny].map(async (some) => {
+        const made = mcpOf([httpTarget('a', a.port)], { authorization: rules({ deny: some }) })
+        return (await clientOf(t, (await gatewayOf(t, made)).url)).client
+      })
+    )
+    for (const [uri, ...others] of ways) {
+      for (const way of [uri, ...others]) {
+        const { contents } = await open!.readResource({ uri: way })
+        deepEqual(contents, [{ uri, text: uri }], way)
+        deepEqual(await errorOf(shut!.readResource({ uri: way })), [
+          -32602,
+          `MCP error -32602: Unknown resource: ${way}`
+        ])
+      }
+    }
+  })
 })

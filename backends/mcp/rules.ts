@@ -23,7 +23,8 @@ export type ItemGate = (ex: Exchange, item: McpItem) => boolean
  * `mcp.tool` is not true of prompts, nor does it deny them; so with each kind.
  *
  * The URI of a resource can be written in many ways, and so can the path of the request. What denies does so when it is
- * true of one way, decoded or not; what allows or requires has to be true of each (uri-forms.ts).
+ * true of one way, decoded or not; what allows or requires has to be true of the text and of what parsers of URLs and
+ * servers make of it (uri-forms.ts).
  */
 export function compileRules(rules: McpRules | null): ItemGate {
   if (rules === null) return () => true
@@ -60,18 +61,24 @@ class Gate {
 
   #admitsUri(ex: Exchange, use: McpUse, item: McpItem): boolean {
     if (item.name.length > URI_MAX) return false
-    const { spelled, decoded } = uriForms(item.name)
+    const { spelled, suspected, scheme } = uriForms(item.name)
+    const sent = { name: item.name, scheme }
     for (const name of spelled) {
-      if (!this.#admits(ex, use, name === item.name ? item : { ...item, name }, item.name)) return false
+      if (!this.#admits(ex, use, name === item.name ? item : { ...item, name }, sent)) return false
     }
-    for (const name of decoded) if (this.#isDenied(ex, use, { ...item, name })) return false
+    for (const name of suspected) if (this.#isDenied(ex, use, { ...item, name })) return false
     return true
   }
 
   /** `sent`: the URI that `item` is another form of; null: it is no URI. */
-  #admits(ex: Exchange, use: McpUse, item: McpItem, sent: string | null): boolean {
+  #admits(ex: Exchange, use: McpUse, item: McpItem, sent: SentUri | null): boolean {
     if (this.#isDenied(ex, use, item)) return false
-    for (const rule of this.#requires) if (!namesText(rule, item, sent) && rule.program.run(ex) !== true) return false
+    for (const rule of this.#requires) {
+      use.item = item
+      if (namesText(rule, item, sent) || rule.program.run(ex) === true) continue
+      if (sent === null || !writesScheme(rule, ex, use, item, sent)) return false
+    }
+    use.item = item
     return this.#allows === null || this.#allows.some(ex, item, isTrue) || this.#allowsText(ex, use, item, sent)
   }
 
@@ -80,17 +87,31 @@ class Gate {
     return this.#denies.some(ex, item, isDenied)
   }
 
-  /** A rule that names the very text means it, whatever else the text is read as. */
-  #allowsText(ex: Exchange, use: McpUse, item: McpItem, sent: string | null): boolean {
-    if (sent === null || sent === item.name) return false
-    use.item = { ...item, name: sent }
-    return this.#allows!.someNaming(ex, use.item, isTrue)
+  /** A rule that names the very text means it, whatever else the text is read as; so with its scheme. */
+  #allowsText(ex: Exchange, use: McpUse, item: McpItem, sent: SentUri | null): boolean {
+    if (sent === null || sent.name === item.name) return false
+    use.item = { ...item, name: sent.name }
+    if (this.#allows!.someNaming(ex, use.item, isTrue)) return true
+    return this.#allows!.some(ex, item, (rule) => writesScheme(rule, ex, use, item, sent))
   }
 }
 
+interface SentUri {
+  readonly name: string
+  /** Where it is written in upper case; or empty. */
+  readonly scheme: string
+}
+
 /** Of another form than the one sent: a rule that names the sent one has been asked about it already. */
-function namesText({ names }: Rule, { name }: McpItem, sent: string | null): boolean {
-  return sent !== null && name !== sent && names?.has(sent) === true
+function namesText({ names }: Rule, { name }: McpItem, sent: SentUri | null): boolean {
+  return sent !== null && name !== sent.name && names?.has(sent.name) === true
+}
+
+/** `Screen:1` is meant by a rule with `Screen:`, though parsers of URLs make it `screen:1`. True of that form, then. */
+function writesScheme(rule: Rule, ex: Exchange, use: McpUse, item: McpItem, { scheme }: SentUri): boolean {
+  if (scheme === '' || !rule.schemes.has(scheme) || !item.name.startsWith(`${scheme.toLowerCase()}:`)) return false
+  use.item = { ...item, name: scheme + item.name.slice(scheme.length) }
+  return rule.program.run(ex) === true
 }
 
 interface Rule {
@@ -99,12 +120,24 @@ interface Rule {
   readonly kinds: ReadonlySet<string> | null
   /** URIs that it names as texts, one of which the item has to have; null: it names none. */
   readonly names: ReadonlySet<string> | null
+  /** Words with capitals before a colon: "Screen" of `startsWith("Screen:")`. */
+  readonly schemes: ReadonlySet<string>
 }
 
 function ruleOf(source: string): Rule {
   const program = compileExpression(source, MCP_ROOTS, 'bool')
   const uris = (slotsOf(source) ?? []).flatMap(({ kind, name }) => (kind === 'resource' ? [name] : []))
-  return { program, kinds: kindsOf(program), names: uris.length === 0 ? null : new Set(uris) }
+  return {
+    program,
+    kinds: kindsOf(program),
+    names: uris.length === 0 ? null : new Set(uris),
+    schemes: schemesOf(source)
+  }
+}
+
+function schemesOf(source: string): Rule['schemes'] {
+  const words = source.match(/(?<![A-Za-z0-9+.-])[A-Za-z][A-Za-z0-9+.-]*(?=:)/g) ?? []
+  return new Set(words.filter((word) => word !== word.toLowerCase()))
 }
 
 const isTrue = ({ program }: Rule, ex: Exchange): boolean => program.run(ex) === true
