@@ -5,6 +5,7 @@
 import type { Endpoint, UpstreamClient } from './contract/backend.ts'
 import type { ErrorCode } from './contract/errors.ts'
 import { BODY_LENGTH, BODY_NONE, BODY_STREAM, Exchange, STEP_RECORDED, STEP_SERVE } from './contract/exchange.ts'
+import { holdInAll } from './contract/held-bytes.ts'
 import type { Answer, AnswerEvents, Call, CallEvents, CallRequest, InProcess } from './contract/in-process.ts'
 import type { Route } from './contract/route.ts'
 import type { ClientEvents, ClientStream, ServerEvents, ServerStream, SpliceEnd } from './contract/transport.ts'
@@ -50,6 +51,9 @@ function breaksLines({ path, query, request }: Exchange): boolean {
   return isBroken
 }
 
+/** As little as this of an answer is not worth counting: a socket keeps as much. */
+const UNCOUNTED_BYTES = 16 * 1024
+
 const RECORDER = { record() {} }
 const ROUTE: Omit<Route, 'serve'> = {
   name: '',
@@ -67,7 +71,8 @@ const ROUTE: Omit<Route, 'serve'> = {
 }
 
 class InnerClient implements Call, ClientStream {
-  readonly remoteAddress = '127.0.0.1'
+  /** Whoever it is for: nobody by himself. */
+  readonly remoteAddress = ''
   readonly remotePort = 0
   readonly localPort = 0
   readonly httpVersion = '1.1'
@@ -127,6 +132,11 @@ class InnerClient implements Call, ClientStream {
 
   resume(): void {
     if (!this.#isOver) inTurn(() => this.#options.events.onClientWritable(this.#ex))
+  }
+
+  keeps(bytes: number): boolean {
+    const ex = this.#ex
+    return (bytes <= UNCOUNTED_BYTES && ex.held === null) || holdInAll(ex, bytes)
   }
 
   /** The engine's own reply to a fault says why there is no answer. */

@@ -1,12 +1,10 @@
 /** Copies of requests for mirrors: what they carry, and that the exchange they were made from feels nothing. */
 import { deepEqual, doesNotMatch, equal, match, ok, rejects } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
-import { useHeldBytes } from '#engine/contract/held-bytes.ts'
+import { accountOf } from '#engine/testing/account.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { startOrigin, statuses } from '#engine/testing/origin.ts'
 import { dechunk, exchangeRaw, type RawClient, rawClient, rawServer } from '#engine/testing/raw.ts'
-import { WorkerHeldBytes } from '#engine/workers/held-bytes.ts'
-import { SharedState } from '#engine/workers/shared.ts'
 
 const GET = 'GET /a?b=c HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n'
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
@@ -120,9 +118,7 @@ describe('mirrors', () => {
       const kept = keeper()
       const policies = '              transformation: { request: { set: { x-size: "string(size(request.body))" } } }'
       const { gateway } = await start(t, { mirror: kept.serve, policies })
-      const account = new WorkerHeldBytes(SharedState.create(1), 0, 1024 * 1024)
-      useHeldBytes(account)
-      t.after(() => useHeldBytes(null))
+      const account = accountOf(t, 1024 * 1024)
       const head = `POST / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\nContent-Length: ${bytes}\r\n\r\n`
       deepEqual(statuses(await exchangeRaw(gateway.port, head + 'END'.padStart(bytes, 'a'))), [200])
       await counted(gateway, `r/mirror ${result} 1`)

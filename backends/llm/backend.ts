@@ -1,6 +1,6 @@
 /** Models of LLM providers: a request is read, a provider chosen, what it is sent written, its answer translated. */
 import type { BackendContext, BackendKind, CompiledBackend, Endpoint } from '#engine/contract/backend.ts'
-import { whenRequest } from '#engine/contract/body.ts'
+import { LATER_AGAIN, whenRequest } from '#engine/contract/body.ts'
 import { ERRORS } from '#engine/contract/errors.ts'
 import type { DialectFinder, Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
@@ -22,6 +22,7 @@ import { firstEvent } from './first-event.ts'
 import { FormatError } from './format.ts'
 import { Guards, UNSEEN } from './guards/guards.ts'
 import { rejectionBody } from './guards/rejection.ts'
+import { CROWDED } from './guards/remote.ts'
 import { TOO_DEEP } from './large/job.ts'
 import { chatIn } from './large/large.ts'
 import { inTurn } from './large/turn.ts'
@@ -292,8 +293,10 @@ class Service implements CompiledBackend {
 
   /** A guard has found something. */
   #reject(ex: Exchange, client: FormatName, reply: AiRejection): void {
-    ex.error = reply.status === 503 ? 'NO_BACKEND' : 'FORBIDDEN'
-    this.#context.reply(ex, { status: reply.status, ...rejectionBody(client, reply), headers: null })
+    const isCrowded = reply === CROWDED
+    ex.error = isCrowded ? 'BUFFERS_FULL' : reply.status === 503 ? 'NO_BACKEND' : 'FORBIDDEN'
+    const headers = isCrowded ? LATER_AGAIN : null
+    this.#context.reply(ex, { status: reply.status, ...rejectionBody(client, reply), headers })
   }
 
   // --- the answer ---

@@ -11,11 +11,9 @@ import { after, type TestContext, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { useHeldBytes } from '#engine/contract/held-bytes.ts'
+import { accountOf } from '#engine/testing/account.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
 import type { Models } from '#engine/testing/models.ts'
-import { WorkerHeldBytes } from '#engine/workers/held-bytes.ts'
-import { SharedState } from '#engine/workers/shared.ts'
 import { at, provider } from './testing/gateway.ts'
 
 const MIB = 1024 * 1024
@@ -23,8 +21,6 @@ const QUIET = { adminAddr: 'off', statsAddr: 'off', readinessAddr: 'off', loggin
 const SMALL = 100_000
 /** Read in another thread. */
 const LARGE = 900_000
-
-after(() => useHeldBytes(null))
 
 const event = (name: string, data: object) => `event: ${name}\ndata: ${JSON.stringify({ type: name, ...data })}\n\n`
 const BEGUN = {
@@ -76,8 +72,7 @@ async function gatewayTo(t: TestContext, providers: readonly object[], frontendP
   const binds = [{ port: 0, listeners: [{ routes: [{ backends: [{ ai }] }] }] }]
   const log = { format: 'json', fd: openSync(file, 'w') } as const
   const gateway = await startGateway(JSON.stringify({ config: QUIET, frontendPolicies, binds }), { log })
-  const account = new WorkerHeldBytes(SharedState.create(1), 0, 2 * MIB)
-  useHeldBytes(account)
+  const account = accountOf(t, 2 * MIB)
   t.after(() => gateway.close())
   const ask = (bytes: number) => askAt(gateway.port, bytes)
   const lines = () => readFileSync(file, 'utf8').split('\n').slice(0, -1)

@@ -83,12 +83,15 @@ function makeRoom(): void {
  * out. Each worker knows its own clients only, and may let each keep its share of that half.
  */
 function isGreedy(ex: Exchange): boolean {
+  const client = clientOf(ex)
+  // Who has no address is nobody by himself: calls of the gateway's own, which it makes for all.
+  if (client === '') return false
   if (turnStartedAt - countedAt > COUNT_EVERY_MS) {
     countedAt = turnStartedAt
     kept.clear()
     for (const { ex: holder, bytes } of holders) add(clientOf(holder), bytes)
   }
-  return (kept.get(clientOf(ex)) ?? 0) - (ex.held?.bytes ?? 0) > account.max / 2 / account.workers
+  return (kept.get(client) ?? 0) - (ex.held?.bytes ?? 0) > account.max / 2 / account.workers
 }
 
 function add(client: string, bytes: number): void {
@@ -132,6 +135,14 @@ function holderOf(ex: Exchange): Held {
   holders.push(held)
   ex.held = held
   return held
+}
+
+/** `ex` keeps so many bytes in all from now on. False: there is no room, and it keeps what it has kept. */
+export function holdInAll(ex: Exchange, bytes: number): boolean {
+  const more = bytes - (ex.held?.bytes ?? 0)
+  if (more > 0) return hold(ex, more)
+  letGo(ex, -more)
+  return true
 }
 
 /**

@@ -31,6 +31,11 @@ export interface Call {
   /** Gives it up: the connection is closed, and nothing more is told. */
   abort(): void
   resume(): void
+  /**
+   * So many bytes of the answer are kept in all, until it is over or another number is said: they are on the account
+   * (held-bytes.ts). False: there is no room for them, and the call is to be given up.
+   */
+  keeps(bytes: number): boolean
 }
 
 /** An answer that the gateway writes by itself, piece by piece. */

@@ -50,6 +50,11 @@ export class SseReader {
     this.#bytesMax = bytesMax
   }
 
+  /** Of an event that has begun. */
+  get waitingBytes(): number {
+    return this.#pendingBytes + (this.#data?.length ?? 0)
+  }
+
   /** Adds the events that bytes [start, end) complete to `events`. */
   push(chunk: Buffer, start: number, end: number, events: SseEvent[]): void {
     let from = start

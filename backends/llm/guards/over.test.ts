@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import type { AiGuard } from '#engine/ir/snapshot.ts'
+import { fakeExchange } from '#engine/testing/exchange.ts'
 import { CHAT, chat, regex, sse, stand } from './guards.fixture.ts'
 import { ASKED } from './reach.ts'
 import { hook, service } from './service.fixture.ts'
@@ -30,7 +31,7 @@ test('the guard that follows is not begun, whether the service was asked, or was
     }
     const shape = { kind: 'json', reach: ASKED.completions, role: 'user' } as const
     const body = { bytes: Buffer.from('{}'), shape, side: 'request' } as const
-    const call = { fields: new HeaderBlock(), signal: controller.signal }
+    const call = { ex: fakeExchange(), fields: new HeaderBlock(), signal: controller.signal }
     const outcome = await guardBody([webhook(asked.port), rules, webhook(asked.port)], body, run, call)
     deepEqual([outcome.kind, scans, asked.seen.length], ['over', ['ask'], when === 'scan' ? 0 : 1], when)
   }

@@ -1,10 +1,11 @@
 /** How a client is told that a guard has rejected what it asked, or what it was to get. */
 import type { ChatError, FormatName } from '#backends/llm/conversation.ts'
 import { FORMATS } from '#backends/llm/matrix.ts'
-import { replaceResponseBody } from '#engine/contract/body.ts'
+import { LATER_AGAIN, replaceResponseBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { hasNoContent } from '#engine/http/status.ts'
 import type { AiRejection } from '#engine/ir/snapshot.ts'
+import { CROWDED } from './remote.ts'
 
 /** As events and bodies of errors have it. */
 export function rejectionError({ status, message }: AiRejection): ChatError {
@@ -20,7 +21,8 @@ export function rejectionBody(client: FormatName, reply: AiRejection): { body: s
 /** Instead of an answer. */
 export function writeRejection(ex: Exchange, client: FormatName, refused: AiRejection): void {
   const { body, contentType } = rejectionBody(client, refused)
-  ex.error ??= 'FORBIDDEN'
+  ex.error ??= refused === CROWDED ? 'BUFFERS_FULL' : 'FORBIDDEN'
+  if (refused === CROWDED) ex.response!.set(LATER_AGAIN[0]!, LATER_AGAIN[1]!)
   // Ahead of the status: some have no body, and what has been rejected must not stay behind one of them.
   const isBare = hasNoContent(refused.status, ex.method)
   replaceResponseBody(ex, Buffer.from(isBare ? '' : body))

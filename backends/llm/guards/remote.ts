@@ -3,8 +3,11 @@
  * engine's upstream client, which carries exchanges and their bodies as streams (docs/design/017-prompt-guards.md).
  */
 import { Collector } from '#engine/contract/body.ts'
+import { ERRORS } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { hold, letGo } from '#engine/contract/held-bytes.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
+import type { AiRejection } from '#engine/ir/snapshot.ts'
 import { bufferOf, isShared } from '#engine/kit/shared-bytes.ts'
 
 /** The answer may hold all texts again, and be masked: longer ones are none. */
@@ -15,6 +18,8 @@ const PIECE_BYTES = 256 * 1024
 
 /** Of one exchange. */
 export interface Call {
+  /** Whose what is asked and answered is, on the account of what is kept. */
+  readonly ex: Exchange
   /** As the client sent them: those of the exchange have the key of a provider, once it has been asked. */
   readonly fields: HeaderBlock
   /** Set off when the client has gone. */
@@ -24,6 +29,12 @@ export interface Call {
 /** The service cannot be reached, is too slow, or answers what is no answer. Nothing of it is told. */
 export class GuardDown extends Error {}
 
+/** There is no room for what it is asked, or answers: no guard has failed, and nothing passes for that. */
+export class GuardCrowded extends Error {}
+
+/** What the client is told then. */
+export const CROWDED: AiRejection = { status: ERRORS.BUFFERS_FULL.status, message: ERRORS.BUFFERS_FULL.message }
+
 /** Where a service is asked. */
 export interface Target {
   readonly url: string
@@ -31,8 +42,21 @@ export interface Target {
   readonly timeoutMs: number
 }
 
-/** What is answered to `question`, a JSON text. Rejects with GuardDown. */
-export async function post({ url, headers, timeoutMs }: Target, question: Buffer, { signal }: Call): Promise<Buffer> {
+/**
+ * What is answered to `question`, a JSON text. Both are on the account until then; the answer as long as its exchange
+ * keeps anything. Rejects with GuardDown, or GuardCrowded.
+ */
+export async function post(target: Target, question: Buffer, call: Call): Promise<Buffer> {
+  const { ex } = call
+  if (!hold(ex, question.length)) throw new GuardCrowded()
+  try {
+    return await answerTo(target, question, call)
+  } finally {
+    letGo(ex, question.length)
+  }
+}
+
+async function answerTo({ url, headers, timeoutMs }: Target, question: Buffer, { ex, signal }: Call): Promise<Buffer> {
   const { body, ...framed } = framedBody(question)
   try {
     const response = await fetch(url, {
@@ -47,9 +71,9 @@ export async function post({ url, headers, timeoutMs }: Target, question: Buffer
       await response.body?.cancel()
       throw new GuardDown('the guard answers with an error')
     }
-    return await bytesOf(response)
+    return await bytesOf(response, ex)
   } catch (error) {
-    if (error instanceof GuardDown) throw error
+    if (error instanceof GuardDown || error instanceof GuardCrowded) throw error
     throw new GuardDown('the guard cannot be asked', { cause: error })
   }
 }
@@ -64,16 +88,19 @@ function* piecesOf(bytes: Buffer): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES)
 }
 
-async function bytesOf({ body, headers }: Response): Promise<Buffer> {
+async function bytesOf({ body, headers }: Response, ex: Exchange): Promise<Buffer> {
   let answer: Buffer | null = Buffer.alloc(0)
   // Of a coded answer it is another length.
   const expected = headers.has('content-encoding') ? 0 : Number(headers.get('content-length'))
-  const collector = new Collector({ max: ANSWER_BYTES_MAX, expected }, null, (bytes) => {
+  let isCrowded = false
+  const collector = new Collector({ max: ANSWER_BYTES_MAX, expected, ex }, null, (bytes, why) => {
     answer = bytes
+    isCrowded = bytes === null && why === 'full'
   })
   if (body !== null) {
     for await (const piece of body) {
       collector.take(bufferOf(piece), 0, piece.length)
+      if (isCrowded) throw new GuardCrowded()
       if (answer === null) throw new GuardDown('the answer of the guard is too long')
     }
   }
@@ -90,7 +117,7 @@ export async function whileOpen<T>(ex: Exchange, fields: HeaderBlock, work: (cal
     onOver?.(over)
   }
   try {
-    return await work({ fields, signal: controller.signal })
+    return await work({ ex, fields, signal: controller.signal })
   } finally {
     ex.onOver = onOver
   }

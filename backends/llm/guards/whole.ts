@@ -5,7 +5,7 @@ import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import { type GuardJob, type Judged, PRINTED_TYPE, runGuardJob, type Shape } from './job.ts'
 import { moderationTarget } from './moderation.ts'
 import { GUARD_JOB } from './name.ts'
-import { type Call, GuardDown, post } from './remote.ts'
+import { type Call, CROWDED, GuardCrowded, GuardDown, post } from './remote.ts'
 import { type Asks, type Side, verdictOf } from './verdict.ts'
 import { webhookTarget } from './webhook.ts'
 
@@ -104,6 +104,7 @@ async function answered(
     return await run({ bytes, shape, step: { kind: 'answer', asks, answer, count } })
   } catch (error) {
     if (error instanceof GuardDown) return { kind: 'down' }
+    if (error instanceof GuardCrowded) return { kind: 'reject', reply: CROWDED }
     throw error
   }
 }

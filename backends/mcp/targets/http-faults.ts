@@ -82,4 +82,7 @@ export const TOO_LARGE: LinkFailure = {
   message: 'the message is longer than the limit'
 }
 
+/** As long as the process keeps as much as it may. */
+export const NO_ROOM: LinkFailure = { kind: 'tooLarge', status: null, message: ERRORS.BUFFERS_FULL.message }
+
 export const broken = (message: string): LinkFailure => ({ kind: 'broken', status: null, message })

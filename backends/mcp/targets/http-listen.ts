@@ -7,7 +7,7 @@ import type { Call, CallEvents } from '#engine/contract/in-process.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { type SseEvent, SseReader } from '#engine/http/sse.ts'
 import type { HttpLink } from './http.ts'
-import { broken, challengeOf, faultOf, mayBeExpired, refusal, Said } from './http-faults.ts'
+import { broken, challengeOf, faultOf, mayBeExpired, NO_ROOM, refusal, Said } from './http-faults.ts'
 import { isType } from './http-post.ts'
 import { type Marked, StreamMarks } from './stream-marks.ts'
 
@@ -75,6 +75,7 @@ export class ListenReader implements CallEvents {
       }
     }
     if (!this.#isOver) this.#marks?.pass(this.#sse.lastId, this.#sse.retryMs)
+    if (!this.#isOver && this.call?.keeps(this.#sse.waitingBytes) === false) this.#end(NO_ROOM)
     return true
   }
 

@@ -8,8 +8,9 @@ import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Call, CallEvents } from '#engine/contract/in-process.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { type SseEvent, SseReader, SseTooLong } from '#engine/http/sse.ts'
+import { Pieces } from '#engine/kit/pieces.ts'
 import type { HttpLink } from './http.ts'
-import { broken, challengeOf, faultOf, refusal, saysExpired, TOO_LARGE } from './http-faults.ts'
+import { broken, challengeOf, faultOf, NO_ROOM, refusal, saysExpired, TOO_LARGE } from './http-faults.ts'
 import { StreamMarks } from './stream-marks.ts'
 
 /** Of an answer that is an error of HTTP: enough for a JSON-RPC error. */
@@ -32,7 +33,7 @@ export class PostReader implements CallEvents {
   #call: Call | null = null
   #kind: Kind = 'error'
   #status = 0
-  #pieces: Buffer[] = []
+  readonly #pieces = new Pieces()
   #length = 0
   #sse: SseReader | null = null
   readonly #marks: StreamMarks | null
@@ -90,7 +91,8 @@ export class PostReader implements CallEvents {
   #keep(chunk: Buffer, start: number, end: number): void {
     this.#length += end - start
     const max = this.#kind === 'json' ? this.#link.target.messageBytesMax : ERROR_BYTES_MAX
-    if (this.#length <= max) this.#pieces.push(Buffer.from(chunk.subarray(start, end)))
+    if (this.#length <= max && this.#call?.keeps(this.#length) === false) this.#fail(NO_ROOM)
+    else if (this.#length <= max) this.#pieces.push(chunk, start, end)
     else if (this.#kind === 'json') this.#fail(TOO_LARGE)
     else this.#fail(refusal(this.#status, this.#hasSession))
   }
@@ -108,6 +110,7 @@ export class PostReader implements CallEvents {
       this.#event(event)
     }
     if (!this.#isOver) this.#marks?.pass(this.#sse!.lastId, this.#sse!.retryMs)
+    if (!this.#isOver && this.#call?.keeps(this.#sse!.waitingBytes) === false) this.#fail(NO_ROOM)
   }
 
   #event({ name, data, id }: SseEvent): void {
@@ -184,9 +187,9 @@ export class PostReader implements CallEvents {
   }
 
   #whole(): Buffer {
-    const pieces = this.#pieces
-    this.#pieces = []
-    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces)
+    const { whole } = this.#pieces
+    this.#pieces.drop()
+    return whole
   }
 
   #isAnswer(message: RpcMessage): message is RpcResponse {

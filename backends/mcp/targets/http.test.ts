@@ -2,6 +2,7 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { gatewayOf, httpTarget, INITIALIZE, mcpOf, post } from '#backends/mcp/testing/gateway.ts'
+import { accountOf } from '#engine/testing/account.ts'
 import { type Answers, hostile } from './hostile.fixture.ts'
 
 async function started(
@@ -82,6 +83,20 @@ describe('answers of a server', () => {
       deepEqual([response.status, body.id, body.error.code], [200, 5, -32603])
       match(body.error.message, message)
       equal(body.error.message.includes('secret'), false)
+    })
+  }
+
+  for (const [what, answers] of [
+    ['JSON', (_b, r) => json(r, 200, RESULT.replace('[]', `["${'x'.repeat(900_000)}"]`))],
+    ['an event', (_b, r) => stream(r, `data: ${RESULT.replace('[]', `["${'x'.repeat(900_000)}"]`)}\n\n`)]
+  ] as const satisfies readonly (readonly [string, Answers])[]) {
+    it(`that are ${what} count while they come: without room they are given up`, async (t) => {
+      const { call } = await started(t, answers, { messageBytesMax: 1_000_000 })
+      const account = accountOf(t, 200_000)
+      match(await (await call()).text(), /"code":-32603,"message":"[^"]*as many messages are kept in memory/)
+      equal(account.bytes, 0)
+      accountOf(t, 4_000_000)
+      equal((await (await call()).text()).length > 900_000, true)
     })
   }
 

@@ -32,6 +32,7 @@ export class CallExchange implements CallEvents {
   readonly #collector: Collector
   #call: Call | null = null
   #bytes: Buffer | null = null
+  #length = 0
   #status = 0
   #type = ''
   #isCoded = false
@@ -68,7 +69,10 @@ export class CallExchange implements CallEvents {
   }
 
   body(chunk: Buffer, start: number, end: number): boolean {
-    if (!this.#isOver) this.#collector.take(chunk, start, end)
+    if (this.#isOver) return true
+    this.#length += end - start
+    if (this.#call?.keeps(this.#length) === false) this.#fail('tooLarge', ERRORS.BUFFERS_FULL.message)
+    else this.#collector.take(chunk, start, end)
     return true
   }
 
