@@ -98,6 +98,12 @@ export interface ListenEvents {
   ended(failure: LinkFailure | null): void
 }
 
+/** An item of a list as it is shown, JSON that begins with its name. */
+export interface FixedItem {
+  readonly name: string
+  readonly json: string
+}
+
 export interface Target {
   readonly name: string
   readonly kind: 'http' | 'sse' | 'stdio' | 'openapi'
@@ -105,6 +111,8 @@ export interface Target {
   readonly declared?: number | null
   /** Whether its server keeps sessions, as far as it is known. Absent: nobody has asked. */
   readonly remembers?: boolean
+  /** By method: lists that never change and are the same for everybody, so that nobody is asked for them. */
+  readonly fixed?: ReadonlyMap<string, readonly FixedItem[]> | undefined
   open(options: LinkOptions): Link
 }
 

@@ -71,6 +71,10 @@ export class EraTarget implements Target {
     this.#stateless = { raw, eras: new Eras(raw), backend: name, pool, errands, held, seal }
   }
 
+  get fixed(): Target['fixed'] {
+    return this.raw.fixed
+  }
+
   get remembers(): boolean {
     const { eras, pool } = this.#stateless
     if (this.kind === 'openapi' || eras.known === 'stateless') return false

@@ -5,8 +5,9 @@ import type { ListKind } from '#backends/mcp/merge.ts'
 import type { Names } from '#backends/mcp/names.ts'
 import { isObject } from '#backends/mcp/read-rpc.ts'
 import { type JsonObject, METHOD_NOT_FOUND, type RpcRequest, type RpcResponse } from '#backends/mcp/rpc.ts'
-import type { LinkEvents, LinkFailure } from '#backends/mcp/target.ts'
+import type { LinkEvents, LinkFailure, Target } from '#backends/mcp/target.ts'
 import { TTL_MAX_MS } from './cache.ts'
+import { fixedPages } from './fixed.ts'
 import { type Page, pageOf, pageOfResult } from './page.ts'
 import { Freshness, type Place, placeOf } from './place.ts'
 
@@ -49,6 +50,8 @@ export function listAll(asking: Asking, order: ListOrder, done: (listed: ListedB
     done({ target: target.name, pages: [], isKnown: true, failure: null, error: WITHOUT })
     return nothing
   }
+  const giveUp = listFixed(target, order, done)
+  if (giveUp !== null) return giveUp
   const shelf = news.shelf(target.name)
   const params: JsonObject = meta === null ? {} : { _meta: meta }
   const place = placeOf({ cache: news.cache, shelf, session, headers, method, kind, params, isWhole: true })
@@ -60,6 +63,23 @@ export function listAll(asking: Asking, order: ListOrder, done: (listed: ListedB
   const paging = new Paging(asking, order, place, done)
   paging.next(null)
   return () => paging.giveUp()
+}
+
+/** Null: the target has to be asked. */
+function listFixed(target: Target, order: ListOrder, done: (listed: ListedBy) => void): (() => void) | null {
+  const { method, kind, names } = order
+  if (target.fixed?.has(method) !== true) return null
+  let next: NodeJS.Immediate | null = null
+  const step = (): void => {
+    const pages = fixedPages(target, method, kind, names)
+    // One page in a turn: a thousand tools are written while others are served.
+    if (pages === null) next = setImmediate(step)
+    else done({ target: target.name, pages: pages ?? [], isKnown: true, failure: null, error: null })
+  }
+  step()
+  return () => {
+    if (next !== null) clearImmediate(next)
+  }
 }
 
 const nothing = (): void => undefined

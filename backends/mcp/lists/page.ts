@@ -51,7 +51,20 @@ export function pageOf(bytes: Buffer, id: RpcId, target: string, kind: ListKind,
 export function pageOfResult(result: JsonObject, target: string, kind: ListKind, names: Names): Page {
   const items = itemsOf(result, kind)
   const texts = items.map((item) => JSON.stringify(renamed(item, target, kind, names)))
-  const json = Buffer.from(texts.join(','))
+  const { [kind.key]: _, ttlMs, cacheScope, ...others } = result
+  const { nextCursor, resultType } = result
+  const own = items.map((item) => item[kind.by] as string)
+  return {
+    ...pageOfTexts(own, texts),
+    others: Object.keys(others).length === 0 ? '' : JSON.stringify(others).slice(1, -1),
+    nextCursor: typeof nextCursor === 'string' ? nextCursor : null,
+    hints: hintsOf(ttlMs, cacheScope),
+    isComplete: resultType === undefined || resultType === 'complete'
+  }
+}
+
+/** From the texts of items under the names that clients know; `names`: the target's own. The last page of a list. */
+export function pageOfTexts(names: readonly string[], texts: readonly string[]): Page {
   const starts: number[] = []
   const ends: number[] = []
   let at = 0
@@ -60,21 +73,9 @@ export function pageOfResult(result: JsonObject, target: string, kind: ListKind,
     at += Buffer.byteLength(text)
     ends.push(at++)
   }
-  const { [kind.key]: _, ttlMs, cacheScope, ...others } = result
-  const { nextCursor, resultType } = result
-  return {
-    serial: ++serials,
-    names: items.map((item) => item[kind.by] as string),
-    json,
-    starts,
-    ends,
-    marks: NO_MARKS,
-    tag: NO_TAG,
-    others: Object.keys(others).length === 0 ? '' : JSON.stringify(others).slice(1, -1),
-    nextCursor: typeof nextCursor === 'string' ? nextCursor : null,
-    hints: hintsOf(ttlMs, cacheScope),
-    isComplete: resultType === undefined || resultType === 'complete'
-  }
+  const json = Buffer.from(texts.join(','))
+  const base = { serial: ++serials, names, json, starts, ends, marks: NO_MARKS, tag: NO_TAG }
+  return { ...base, others: '', nextCursor: null, hints: null, isComplete: true }
 }
 
 /** Hints as a result has them. What is no whole number above zero is zero, and what is not public is private. */

@@ -77,6 +77,8 @@ export function shownList(shown: Shown, id: RpcId, parts: readonly Part[], isKep
   const head = Buffer.from(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{"${kind.key}":[`)
   const tail = Buffer.from(rest === '' ? ']}}' : `],${rest}}}`)
   if (runs.length === 0) return [head, tail]
+  const pieces = isKept ? piecesOf(runs) : null
+  if (pieces !== null) return [head, ...pieces, tail]
   const key = isKept && runs.length <= NAMED_RUNS_MAX ? keyOf(runs) : null
   const known = key === null ? undefined : composed.get(key)
   const items = known ?? itemsOf(runs)
@@ -104,10 +106,32 @@ function keyOf(runs: readonly Run[]): string {
   return key
 }
 
-function itemsOf(runs: readonly Run[]): Buffer {
+/** Long lists are not put together anew for each caller: they go as the pieces that they are kept in. */
+const PIECES_BYTES_MIN = 1024 * 1024
+const PIECES_MAX = 512
+const BETWEEN = Buffer.from(',')
+
+/** Null: they are to be put together. */
+function piecesOf(runs: readonly Run[]): Buffer[] | null {
+  if (runs.length > PIECES_MAX || totalOf(runs) < PIECES_BYTES_MIN) return null
+  const pieces: Buffer[] = []
+  for (const { page, first, last } of runs) {
+    const { json, starts, ends, tag } = page
+    if (tag.length > 0) return null
+    if (pieces.length > 0) pieces.push(BETWEEN)
+    pieces.push(json.subarray(starts[first]!, ends[last]!))
+  }
+  return pieces
+}
+
+function totalOf(runs: readonly Run[]): number {
   let length = runs.length - 1
   for (const { page, first, last } of runs) length += lengthOf(page, first, last)
-  const items = Buffer.allocUnsafeSlow(length)
+  return length
+}
+
+function itemsOf(runs: readonly Run[]): Buffer {
+  const items = Buffer.allocUnsafeSlow(totalOf(runs))
   let at = 0
   for (const { page, first, last } of runs) {
     if (at > 0) items[at++] = COMMA

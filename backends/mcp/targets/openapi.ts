@@ -10,7 +10,15 @@ import {
   type RpcRequest,
   type RpcResponse
 } from '#backends/mcp/rpc.ts'
-import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/target.ts'
+import type {
+  FixedItem,
+  Link,
+  LinkEvents,
+  LinkFailure,
+  LinkOptions,
+  ListenEvents,
+  Target
+} from '#backends/mcp/target.ts'
 import type { BackendContext, Endpoint, PrepareContext } from '#engine/contract/backend.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { McpApi, McpOpenApiTarget } from '#engine/ir/snapshot.ts'
@@ -56,6 +64,7 @@ class OpenApiTarget implements Target {
   readonly endpoint: Endpoint
   readonly api: McpApi
   readonly facts: JsonObject
+  readonly fixed: ReadonlyMap<string, readonly FixedItem[]>
   readonly #plans = new Map<string, string | Plan>()
 
   constructor(given: McpOpenApiTarget, messageBytesMax: number, context: BackendContext) {
@@ -66,6 +75,7 @@ class OpenApiTarget implements Target {
     this.api = given.api ?? compiledApi(given, placeOf(context.name, given)).api
     this.facts = JSON.parse(this.api.facts) as JsonObject
     for (const { name, plan } of this.api.tools) this.#plans.set(name, plan)
+    this.fixed = new Map([['tools/list', this.api.tools.map(({ name, tool }) => ({ name, json: tool }))]])
     const { host, port, hasTls } = given
     // The address comes from the configuration, so it needs no guard.
     const base = { guarded: false, allow: [], connectTimeoutMs: context.connectTimeoutMs }
