@@ -10,6 +10,7 @@ import { type AnswerHook, CONTINUE, LATER } from '#engine/contract/filter.ts'
 import type { Attempts } from './attempts.ts'
 import type { Choice } from './choice.ts'
 import { type Added, addedIn, type Dialect, refusedIn } from './dialects.ts'
+import type { Dropped } from './dropped.ts'
 import { isObject } from './fields.ts'
 import { FormatError } from './format.ts'
 import { LARGE_BYTES } from './large/large.ts'
@@ -22,8 +23,10 @@ type Told = ReturnType<AnswerHook>
 const REFUSAL_MAX = 64 * 1024
 
 interface Steps {
-  /** Sends what has been written. */
-  readonly send: () => void
+  /** Why the provider cannot be asked without what is lost then; null: it can. */
+  readonly lost: (lost: Dropped) => FormatError | null
+  /** Asks it with what is in the exchange; or not, for the reason. */
+  readonly ask: (why: FormatError | null) => void
   /** Does with the answer what is usual. */
   readonly usual: () => Told
   readonly proceed: (ex: Exchange) => void
@@ -78,11 +81,13 @@ export class Again {
 
   #send(ex: Exchange, state: Attempts, next: { lesson: Partial<Dialect>; made: Made; steps: Steps }): Told {
     const { lesson, made, steps } = next
-    if (made instanceof FormatError || !serveAgain(ex)) return steps.usual()
-    state.lesson = lesson
-    state.dropped = made.lost
-    replaceRequestBody(ex, made.bytes)
-    steps.send()
+    if (made instanceof FormatError || !serveAgain(ex, state.retry)) return steps.usual()
+    const why = steps.lost(made.lost)
+    if (why === null) {
+      state.lesson = lesson
+      replaceRequestBody(ex, made.bytes)
+    }
+    steps.ask(why)
     return LATER
   }
 }

@@ -1,6 +1,7 @@
 /** What an exchange with models remembers from one provider to the next. */
 import type { CompiledBackend } from '#engine/contract/backend.ts'
 import type { Serving } from '#engine/contract/exchange.ts'
+import type { RetryState } from '#engine/contract/retry.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { ClientKeys } from './auth/client-key.ts'
 import type { Seat, Turn } from './balancer.ts'
@@ -37,16 +38,18 @@ export class Attempts implements Serving {
   /** What that provider speaks, once it has been sent. */
   format: FormatName | null = null
   readonly tried: Seat<Choice>[] = []
-  /** Somebody has been asked. */
-  wasAsked = false
+  /** How many have been asked. */
+  asked = 0
   /** Null: it will not be tried again. */
   original: Original | null
   /** Where it is being tried. */
   turn: Turn<Choice> | null = null
+  /** What may follow, as long as it has not been answered; null: nothing. */
+  retry: RetryState | null = null
   tap: CostTap | null = null
   /** Fields that the provider has not been told of. */
   dropped: Dropped = NONE_DROPPED
-  /** What the provider has refused of what was added here, and is asked without now; null: nothing. */
+  /** What the provider that is tried has refused of what was added here, and is asked without now; null: nothing. */
   lesson: Partial<Dialect> | null = null
   /** Its answer was an error, and the status did not say so. */
   wasDisguised = false
@@ -73,6 +76,14 @@ export class Attempts implements Serving {
     this.operation = asked.operation
     this.original = original
     this.keys = keys
+  }
+
+  /** The provider that was asked last has answered, and what it takes cannot be asked: it is as if nobody had. */
+  takeBack(nowMs: number): void {
+    this.turn?.succeeded(nowMs)
+    this.turn = null
+    this.round++
+    this.asked--
   }
 
   letGo(): void {

@@ -16,8 +16,9 @@ import { choose, retryAfterMs, type Seat, Turn } from './balancer.ts'
 import { type Choice, choiceOf, seatOf } from './choice.ts'
 import type { FormatName } from './conversation.ts'
 import { failsAtOnce, isFailure } from './disguised.ts'
-import { DROPPED, type Dropped, listOf } from './dropped.ts'
+import { DROPPED, type Dropped, listOf, notCarried } from './dropped.ts'
 import { Names } from './edits/names.ts'
+import { failover } from './failover.ts'
 import { firstEvent } from './first-event.ts'
 import { FormatError } from './format.ts'
 import { Guards, UNSEEN } from './guards/guards.ts'
@@ -69,7 +70,8 @@ class Service implements CompiledBackend {
     this.#writing = new Writing(context)
     this.#again = new Again(context, this.#writing)
     this.#answers = new Answers(context, this.#guards, backend.silence)
-    this.retry = this.#total === 1 ? null : this.#failover()
+    const hasFailed = (ex: Exchange) => this.#attemptsOf(ex)?.turn != null && this.#hasFailed(ex)
+    this.retry = this.#total === 1 ? null : failover(this.#total, { peek: (ex) => this.#peek(ex), hasFailed })
   }
 
   readonly keyPlaces = KEY_PLACES
@@ -187,7 +189,7 @@ class Service implements CompiledBackend {
   #choose(ex: Exchange, state: Attempts): void {
     for (;;) {
       const seat = choose(state.groups, state.tried, performance.now(), this.#random)
-      if (seat === null && !state.wasAsked) throw state.refusal!
+      if (seat === null && state.asked === 0) throw state.refusal!
       if (seat === null) {
         // The request is not to blame: somebody else would have taken it.
         this.#context.fail(ex, 'NO_BACKEND')
@@ -211,7 +213,7 @@ class Service implements CompiledBackend {
   #passOver(ex: Exchange, state: Attempts, seat: Seat<Choice>, why: FormatError): void {
     state.refusal ??= why
     state.original?.restore(ex)
-    if (!state.wasAsked) state.groups = state.groups.filter((group) => group.includes(seat))
+    if (state.asked === 0) state.groups = state.groups.filter((group) => group.includes(seat))
     // It needs no attempt of those that are left.
     else if (ex.retry?.route.plan === this.retry) ex.retry!.count++
   }
@@ -234,18 +236,24 @@ class Service implements CompiledBackend {
   }
 
   #ask(ex: Exchange, state: Attempts, seat: Seat<Choice>): void {
-    const { endpoint, authority } = seat.provider
-    ex.upstreamHost = endpoint.hostHeader
-    const turn = new Turn(seat, performance.now())
-    state.turn = turn
+    ex.upstreamHost = seat.provider.endpoint.hostHeader
+    state.turn = new Turn(seat, performance.now())
+    state.lesson = null
     ex.onRetry = () => this.#givenUp(ex, state)
+    this.#authorize(ex, state, state.turn)
+  }
+
+  /** Once for each body that is sent: it may be signed. */
+  #authorize(ex: Exchange, state: Attempts, turn: Turn<Choice>): void {
+    const { endpoint, authority } = turn.seat.provider
     const waiting = authority.authorize(ex, state.keys)
     if (waiting === null) this.#send(ex, state, endpoint)
     else this.#sendLater(ex, state, turn, waiting)
   }
 
   #send(ex: Exchange, state: Attempts, endpoint: Endpoint): void {
-    state.wasAsked = true
+    if (state.lesson === null) state.asked++
+    state.retry = ex.retry
     ex.answerHook = (answered, proceed) => this.#answered(answered, state, proceed)
     this.#context.upstream.send(ex, endpoint)
   }
@@ -276,14 +284,9 @@ class Service implements CompiledBackend {
   #lost(state: Attempts, { provider }: Choice, outcome: Outcome): FormatError | null {
     if (outcome instanceof FormatError) return outcome
     const isStrict = state.operation?.isStrict ?? true
-    const refused = isStrict ? refusedOf(outcome, this.#backend.unsupported) : null
-    if (refused !== null) {
-      const enough = this.#backend.unsupported === 'refuse' && outcome.changed === null ? 'tolerant' : 'drop'
-      const why = `cannot be carried to ${provider.name}: leave it out, or set unsupported: ${enough}`
-      return new FormatError(refused, why)
-    }
-    state.dropped = outcome
-    return null
+    const why = isStrict ? notCarried(outcome, provider.name, this.#backend.unsupported) : null
+    if (why === null) state.dropped = outcome
+    return why
   }
 
   #refuse(ex: Exchange, client: FormatName, field: string, why: string, status: 400 | 404 = 400): void {
@@ -308,10 +311,23 @@ class Service implements CompiledBackend {
 
   /** What was added to the request may be why. */
   #refused(ex: Exchange, state: Attempts, proceed: Proceed): ReturnType<AnswerHook> {
-    const { provider: choice } = state.turn!.seat
+    const turn = state.turn!
+    const { provider: choice } = turn.seat
     const usual = () => this.#taken(ex, state, proceed)
-    const send = () => this.#send(ex, state, choice.endpoint)
-    return this.#again.refused(ex, state, choice, { send, usual, proceed }) ?? usual()
+    const lost = (dropped: Dropped) => this.#lost(state, choice, dropped)
+    const ask = (why: FormatError | null) => this.#try(ex, state.client, () => this.#askAgain(ex, state, turn, why))
+    return this.#again.refused(ex, state, choice, { lost, ask, usual, proceed }) ?? usual()
+  }
+
+  /** `why`: the provider takes nothing that it may be asked with, as if that had been known before. */
+  #askAgain(ex: Exchange, state: Attempts, turn: Turn<Choice>, why: FormatError | null): void {
+    if (why === null) {
+      this.#authorize(ex, state, turn)
+      return
+    }
+    state.takeBack(performance.now())
+    this.#passOver(ex, state, turn.seat, why)
+    this.#choose(ex, state)
   }
 
   #taken(ex: Exchange, state: Attempts, proceed: Proceed): ReturnType<AnswerHook> {
@@ -367,26 +383,6 @@ class Service implements CompiledBackend {
   #hasFailed(ex: Exchange): boolean {
     return this.#attemptsOf(ex)?.format == null ? isFailure(ex.status) : failsAtOnce(ex)
   }
-
-  /** Each other provider once, before the client has got anything. */
-  #failover(): RetryPlan {
-    return {
-      attempts: this.#total - 1,
-      codes: new Set([502, 503, 504]),
-      backoffMs: 0,
-      precondition: null,
-      peek: (ex) => this.#peek(ex),
-      condition: (ex) => this.#attemptsOf(ex)?.turn != null && this.#hasFailed(ex),
-      // What may follow is bounded already, by the number of providers and by how long they rest.
-      budget: { percent: 100, minPerSecond: 100 }
-    }
-  }
-}
-
-/** The field that a request is refused for; null: it is sent without those that are lost. */
-function refusedOf({ fields, changed }: Dropped, unsupported: AiBackend['unsupported']): string | null {
-  if (unsupported === 'drop') return null
-  return unsupported === 'refuse' ? (fields[0] ?? null) : changed
 }
 
 const compile = (backend: AiBackend, context: BackendContext): CompiledBackend => new Service(backend, context)

@@ -1,7 +1,8 @@
 /** Telling a client what could not be said in its format: names of fields, in a response field or in a comment. */
 
+import type { AiBackend } from '#engine/ir/snapshot.ts'
 import type { Part } from './conversation.ts'
-import type { Loss } from './format.ts'
+import { FormatError, type Loss } from './format.ts'
 
 /** Fields that are named. */
 const DROPPED_MAX = 32
@@ -25,6 +26,18 @@ export function droppedOf(fields: readonly string[], kinds: readonly Loss[] = []
   if (fields.length === 0) return NONE_DROPPED
   const changed = fields[kinds.indexOf('meaning')] ?? null
   return { fields: fields.slice(0, DROPPED_MAX), count: fields.length, changed }
+}
+
+/** Why `provider` is not asked without the fields; null: it is. */
+export function notCarried(
+  { fields, changed }: Dropped,
+  provider: string,
+  unsupported: AiBackend['unsupported']
+): FormatError | null {
+  const refused = unsupported === 'drop' ? null : unsupported === 'refuse' ? (fields[0] ?? null) : changed
+  if (refused === null) return null
+  const enough = unsupported === 'refuse' && changed === null ? 'tolerant' : 'drop'
+  return new FormatError(refused, `cannot be carried to ${provider}: leave it out, or set unsupported: ${enough}`)
 }
 
 /** Names of JSON fields may hold anything; a header field, or a line, may not. */

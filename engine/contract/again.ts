@@ -1,5 +1,6 @@
 /** An exchange whose answer is given up, before the client has got anything of it. */
 import { BODY_NONE, type Exchange, STEP_RESPONSE, STEP_SERVE } from './exchange.ts'
+import type { RetryState } from './retry.ts'
 
 /** Makes ex what it was before its attempt was answered. */
 export function forgetAnswer(ex: Exchange): void {
@@ -15,15 +16,17 @@ export function forgetAnswer(ex: Exchange): void {
 
 /**
  * For a backend whose answer hook has collected all of an answer: ex can be sent once more, with a request body that
- * has been collected too. False: it is over, or has been answered meanwhile.
+ * has been collected too. `retry`: what ex had before the answer was taken: what fails now may be tried elsewhere.
+ * False: it is over, or has been answered meanwhile.
  */
-export function serveAgain(ex: Exchange): boolean {
+export function serveAgain(ex: Exchange, retry: RetryState | null): boolean {
   const isWhole = ex.heldTrailers !== null && ex.requestBytes !== null
   if (ex.step !== STEP_RESPONSE || ex.localReply !== null || ex.responseDone || !isWhole) return false
   forgetAnswer(ex)
   ex.heldTrailers = null
   ex.responseBytes = null
   ex.bodySent = false
+  ex.retry = retry
   // The client has been asked for its body already and must not be asked twice.
   ex.request.remove('expect')
   ex.step = STEP_SERVE
