@@ -1,6 +1,9 @@
 /** Clients that look too slow, and are not. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import type { Socket } from 'node:net'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import { createServer as createHttp2 } from 'node:http2'
+import type { AddressInfo, Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { STEP_SENDING } from '#engine/contract/exchange.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
@@ -8,10 +11,11 @@ import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import { startOrigin, statuses } from '#engine/testing/origin.ts'
 import { exchangeRaw, rawClient, rawServer } from '#engine/testing/raw.ts'
-import { type Stack, startStack } from '#engine/testing/stack.ts'
+import { type Stack, type StackOptions, startStack } from '#engine/testing/stack.ts'
 import { ClientActivity } from './client-activity.ts'
 
 const LONG = 'x'.repeat(8 * 1024 * 1024)
+const ONE_STREAM = { maxConcurrentStreams: 1 }
 const GET = 'GET /short HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n'
 
 interface Stand {
@@ -19,10 +23,7 @@ interface Stand {
   pass(ms: number): void
 }
 
-interface StandOptions {
-  /** Instead of the origin. */
-  readonly upstream?: number
-}
+type StandOptions = Partial<Pick<StackOptions, 'upstream' | 'spoken' | 'poolMax'>>
 
 /** A backend of four connections, in front of which the clock is the test's. */
 async function withStand(run: (stand: Stand) => Promise<void>, options: StandOptions = {}): Promise<void> {
@@ -30,9 +31,10 @@ async function withStand(run: (stand: Stand) => Promise<void>, options: StandOpt
   let passed = 0
   const timers = new TimerWheel(() => performance.now() + passed)
   const stack = await startStack({
-    upstream: options.upstream ?? origin.port,
+    upstream: origin.port,
     poolMax: 4,
-    timers
+    timers,
+    ...options
   })
   const pass = (ms: number) => {
     passed += ms
@@ -74,7 +76,15 @@ function atTime(t: TestContext, ms: number, run: () => void): void {
 
 describe('what a client is expected to do', () => {
   const exchange = (more: object = {}) =>
-    ({ step: STEP_SENDING, requestDone: true, bytesSent: 0, request: new HeaderBlock(), tap: null, ...more }) as never
+    ({
+      step: STEP_SENDING,
+      requestDone: true,
+      bytesSent: 0,
+      request: new HeaderBlock(),
+      response: null,
+      tap: null,
+      ...more
+    }) as never
 
   it('reads what it was handed at 128 KiB a second, before anything is expected', (t) => {
     const activity = new ClientActivity()
@@ -107,6 +117,15 @@ describe('what a client is expected to do', () => {
     equal(activity.idleSince(waiting, false), 0)
     atTime(t, 125_000, () => activity.maySend(true))
     equal(activity.idleSince(waiting, false), 125_000)
+  })
+
+  it('sends nothing more while the backend answers, and reads the answer', (t) => {
+    const activity = new ClientActivity()
+    const both = exchange({ requestDone: false, bodySent: true, response: new HeaderBlock() })
+    atTime(t, 100_000, () => activity.begin())
+    equal(activity.idleSince(both, false), 0)
+    atTime(t, 101_000, () => activity.paused(both))
+    equal(activity.idleSince(both, false), 101_000)
   })
 })
 
@@ -150,4 +169,34 @@ describe('clients that keep connections to a backend', () => {
       server.close()
     }
   })
+
+  for (const version of ['HTTP1', 'HTTP2'] as const) {
+    it(`who has a stream in both directions over ${version} may wait for the backend to speak`, async () => {
+      const handle = (_request: unknown, response: unknown) => (response as ServerResponse).write('an event')
+      const server = version === 'HTTP1' ? createServer(handle) : createHttp2({ settings: ONE_STREAM }, handle)
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const upstream = (server.address() as AddressInfo).port
+      try {
+        await withStand(
+          async ({ stack, pass }) => {
+            const watcher = await rawClient(stack.port)
+            watcher.send('POST /watch HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100\r\n\r\nwhat')
+            await watcher.until(/an event/)
+            const other = await rawClient(stack.port)
+            other.send(GET)
+            for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve))
+            pass(4_000)
+            equal(stack.records.length, 0)
+            watcher.close()
+            other.close()
+            await stack.recorded(1)
+          },
+          { upstream, poolMax: 1, spoken: { version } }
+        )
+      } finally {
+        server.close()
+      }
+    })
+  }
 })

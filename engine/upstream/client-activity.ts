@@ -65,7 +65,7 @@ export class ClientActivity {
    * `isFull`: the backend takes nothing now.
    */
   idleSince(ex: Exchange, isFull: boolean): number {
-    if (this.#pausedAt === 0) return ex.requestDone || isFull || this.#isUninvited(ex) ? 0 : this.#sentAt
+    if (this.#pausedAt === 0) return isFull || isBackendsTurn(ex) || this.#isUninvited(ex) ? 0 : this.#sentAt
     // Earlier than that a hook has the answer, and a tap that is busy is ours.
     if (ex.step !== STEP_SENDING || ex.tap?.isBusy === true) return 0
     return this.#pausedAt + Math.min(READING_MS_MAX, (this.#burstBytes / READ_BYTES_PER_SECOND) * 1_000)
@@ -75,4 +75,9 @@ export class ClientActivity {
   #isUninvited(ex: Exchange): boolean {
     return !this.#isInvited && !ex.bodySent && ex.request.has('expect')
   }
+}
+
+/** Behind a whole request it is; and where both may speak it can be: a watch of gRPC keeps its request open. */
+function isBackendsTurn(ex: Exchange): boolean {
+  return ex.requestDone || ex.response !== null
 }
