@@ -233,6 +233,37 @@ for (const sockets of ['handles', 'net'] as const) {
       }
     }
 
+    // More pieces than are parsed in one poll.
+    const CHUNKS = '1\r\na\r\n'.repeat(30_000)
+    for (const [name, behind] of [
+      ['a body of many pieces', ''],
+      ['a body of many pieces with requests behind it', get('/next').repeat(100)]
+    ] as const) {
+      it(`behind ${name}: the upstream connection is closed`, async () => {
+        const received: string[] = []
+        const server = await rawServer((upstream) => {
+          let text = ''
+          upstream.socket.on('data', (chunk) => {
+            text = (text + chunk.toString('latin1')).slice(-9)
+            if (text.endsWith('\n0\r\n\r\n')) received.push(text)
+          })
+          upstream.socket.on('end', () => upstream.socket.end())
+        })
+        const stack = await startStack({ upstream: server.port, sockets })
+        const client = await rawClient(stack.port)
+        const head = `POST / HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n`
+        client.send(`${head}${CHUNKS}0\r\n\r\n${behind}`)
+        while (received.length === 0) await turn()
+        await turns(20)
+        client.socket.resetAndDestroy()
+        const [record] = await stack.recorded(1)
+        equal(record?.error, 'CLIENT_GONE')
+        client.close()
+        stack.close()
+        server.close()
+      })
+    }
+
     it('before its head is complete: nothing is recorded, nothing stays', async () => {
       const stack = await startStack({ upstream: 1, sockets })
       for (const bytes of ['', 'G', `GET / HTTP/1.1\r\n${HOST}`]) {

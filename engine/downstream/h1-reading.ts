@@ -368,9 +368,16 @@ export class Http1Reading implements MessageHandler, Deferred {
     this.parse(scratch, scratch + length, null)
     if (this.#connection.closed) return
     if (length < sent.length) this.ahead.putBack(sent.subarray(length))
-    if (this.#isHeld || this.#isPutOff) return
-    if (this.ahead.bytes === null) this.#wire.resume()
+    if (this.#isPutOff) return
+    if (this.#isHeld) this.#listen()
+    else if (this.ahead.bytes === null) this.#wire.resume()
     else this.#scheduleAhead()
+  }
+
+  /** Nothing but its answer is missing: only a wire that reads notices that the client leaves. */
+  #listen(): void {
+    const waits = this.#connection.ex !== null && this.requestDone && !this.#bodyPaused
+    if (waits && !this.ahead.isFull) this.#wire.resume()
   }
 
   // --- the end ---
