@@ -11,6 +11,7 @@ import type { BackendContext } from '#engine/contract/backend.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { inProcess } from '#engine/in-process.ts'
 import type { McpOpenApiTarget } from '#engine/ir/snapshot.ts'
+import { accountOf } from '#engine/testing/account.ts'
 import { type Stack, startStack } from '#engine/testing/stack.ts'
 import { openApiTarget, prepareOpenApi } from './openapi.ts'
 
@@ -223,6 +224,15 @@ describe('an OpenAPI target', () => {
       const { error } = (await ask(open(), 'tools/call', params)) as { error: JsonObject }
       deepEqual(error, { code: -32602, message })
     }
+  })
+
+  it('fails where there is no room for its answer', async (t) => {
+    const account = accountOf(t, 10_000)
+    reply(200, 'text/plain', 'x'.repeat(BYTES_MAX - 1))
+    const { kind, message } = (await ask(open(), 'tools/call', { name: 'logoutUser' })) as LinkFailure
+    equal(kind, 'tooLarge')
+    match(message, /as many messages are kept in memory/)
+    equal(account.bytes, 0)
   })
 
   it('fails where there is no answer', async () => {
