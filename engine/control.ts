@@ -8,6 +8,7 @@ import type { Problem } from './contract/config-error.ts'
 import type { Policy } from './contract/policy.ts'
 import type { Expanded } from './ir/expanded.ts'
 import type { Snapshot } from './ir/snapshot.ts'
+import type { ConvertedTexts } from './standalone/converted.ts'
 import type { ReadFile } from './standalone/file-sources.ts'
 import { formatErrors, hashOf, loadConfig, type SnapshotDraft } from './standalone/load.ts'
 import type { RemoteTexts } from './standalone/remote.ts'
@@ -36,6 +37,8 @@ export interface ControlOptions {
   readonly check: (draft: SnapshotDraft) => readonly Problem[]
   /** Texts of URLs that a configuration refers to. */
   readonly remote: RemoteTexts
+  /** Documents in YAML that another thread reads. */
+  readonly converted: ConvertedTexts
   readonly log: (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void
 }
 
@@ -53,13 +56,15 @@ export type Loaded = { readonly files: readonly ReadFile[]; readonly urls: Itera
 
 /** Validates `text`; every mistake is in the result. `before`: the configuration in force. */
 export async function load(text: string, options: ControlOptions, before: Snapshot | null = null): Promise<Loaded> {
-  return await options.remote.loaded(() => loadNow(text, options, before))
+  return await options.converted.loaded(() => options.remote.loaded(() => loadNow(text, options, before)))
 }
 
 function loadNow(text: string, options: ControlOptions, before: Snapshot | null): Loaded {
-  const { policies, name, env, folder, check, prepare, remote } = options
+  const { policies, name, env, folder, check, prepare, remote, converted } = options
   const { read: readUrl } = remote
-  const result = loadConfig(text, { file: name, env, folder, policies, check, prepare, readUrl, before })
+  const { read: readYaml } = converted
+  const read = { readUrl, readYaml }
+  const result = loadConfig(text, { file: name, env, folder, policies, check, prepare, ...read, before })
   const { files, urls: fetched } = result
   const urls = [...fetched.keys()]
   if (!result.ok) return { ok: false, count: result.errors.length, text: formatErrors(result.errors), files, urls }

@@ -4,9 +4,10 @@
  */
 import { jobs } from '#backends/jobs.ts'
 import { setRunMs } from './cel/walk.ts'
+import { jsonOfYaml, YAML_JOB } from './standalone/converted.ts'
 import { runnerOf } from './workers/jobs.ts'
 
 /** Here an expression holds up nobody but others of its kind: what it may take for a body of many megabytes. */
 setRunMs(3_000)
 
-export default runnerOf(jobs)
+export default runnerOf({ ...jobs, [YAML_JOB]: (yaml) => jsonOfYaml(yaml as string) })

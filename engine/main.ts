@@ -16,6 +16,7 @@ import { IDLE, newKept } from './contract/kept.ts'
 import { inProcess } from './in-process.ts'
 import type { Snapshot } from './ir/snapshot.ts'
 import type { ProgramParts, Start } from './program.ts'
+import { YAML_JOB } from './standalone/converted.ts'
 import type { SnapshotDraft } from './standalone/load.ts'
 import { createTelemetry } from './telemetry/telemetry.ts'
 import { BucketTable } from './workers/bucket-table.ts'
@@ -37,7 +38,7 @@ const kept = newKept()
 /** The main thread (start.ts). */
 export async function run(command: Command, start: Start): Promise<void> {
   const { runCommand } = await import('./program.ts')
-  await runCommand(command, { policies, check, prepare, ...start })
+  await runCommand(command, { policies, check, prepare, convert, ...start })
 }
 
 if (!isMainThread) {
@@ -53,6 +54,13 @@ if (!isMainThread) {
     })
   }
 }
+
+/** 16 Mi characters of YAML take some 8 s of a processor, which others may want too. */
+const DOCUMENT_MS_MAX = 300_000
+/** Its thread is made when a document is long, and ends by itself. */
+const documents = new OffloadPool(JOBS.href, { jobMsMax: DOCUMENT_MS_MAX })
+
+const convert: ProgramParts['convert'] = async (yaml) => (await documents.run(YAML_JOB, yaml)) as string
 
 const prepare: ProgramParts['prepare'] = (draft, warn) => prepareBackends(draft, backends, warn)
 

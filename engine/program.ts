@@ -9,6 +9,7 @@ import type { Policy } from './contract/policy.ts'
 import { Control, type ControlOptions, explained, type Loaded, load } from './control.ts'
 import { drain } from './drain.ts'
 import { listenedOn } from './socket/listening.ts'
+import { ConvertedTexts } from './standalone/converted.ts'
 import { defaultConfig } from './standalone/default.ts'
 import { explainUnreadable, readAgain, readConfig } from './standalone/read.ts'
 import { RemoteTexts } from './standalone/remote.ts'
@@ -39,6 +40,8 @@ export interface ProgramParts extends Start {
   readonly policies: readonly Policy[]
   readonly check: ControlOptions['check']
   readonly prepare: ControlOptions['prepare']
+  /** JSON of a text in YAML, made by another thread. */
+  readonly convert: (yaml: string) => Promise<string>
 }
 
 /** How often an admin port that is still held by a draining predecessor is tried again. */
@@ -72,8 +75,8 @@ async function beServer(name: string): Promise<void> {
 
 async function loadAndRun(kind: 'run' | 'validate', source: Text, parts: ProgramParts): Promise<void> {
   const folder = source.path === null ? process.cwd() : dirname(resolve(source.path))
-  const remote = new RemoteTexts()
-  const options = { ...parts, name: source.name, env: process.env, folder, remote, log: () => {} }
+  const texts = { remote: new RemoteTexts(), converted: new ConvertedTexts(parts.convert) }
+  const options = { ...parts, name: source.name, env: process.env, folder, ...texts, log: () => {} }
   const loaded = await load(source.text, options)
   if (loaded.ok && kind === 'run') {
     await new Program(source, loaded, options, parts).start(parts.begin)

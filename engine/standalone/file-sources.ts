@@ -3,6 +3,7 @@ import { isAbsolute, resolve } from 'node:path'
 import type { Sources } from '#engine/contract/policy.ts'
 import { looksLikeKey } from '#engine/kit/sensitive.ts'
 import { explainUnreadable, readLarge, readReference } from './read.ts'
+import { readPlain } from './source.ts'
 
 /** A file that was asked for, whether it could be read or not. */
 export interface ReadFile {
@@ -20,6 +21,8 @@ export interface DocumentSources extends Sources {
   readonly readLarge: (path: string) => string
   /** Throws an Error that says in words why there is none. */
   readonly readUrl: (url: string) => string
+  /** As readPlain of source.ts. */
+  readonly readYaml: (text: string) => unknown
 }
 
 export class FileSources implements DocumentSources {
@@ -30,8 +33,16 @@ export class FileSources implements DocumentSources {
   /** By absolute path; an Error says why a file cannot be read. */
   readonly #texts = new Map<string, string | Error>()
 
+  readonly readYaml: (text: string) => unknown
+
   /** `folder`: where relative paths begin. `read`, `readUrl`: the text at an absolute path, at a URL. */
-  constructor(folder: string, read?: (path: string) => string, readUrl: (url: string) => string = notHere) {
+  constructor(
+    folder: string,
+    read?: (path: string) => string,
+    readUrl: (url: string) => string = notHere,
+    readYaml: (text: string) => unknown = readPlain
+  ) {
+    this.readYaml = readYaml
     this.#folder = folder
     this.#read = read
     this.#readUrl = readUrl

@@ -53,6 +53,8 @@ export interface LoadOptions {
   readonly readFile?: (path: string) => string
   /** Text at a URL that the file refers to; throws an Error that says why there is none. */
   readonly readUrl?: (url: string) => string
+  /** Values of a document in YAML that the file refers to. Default: reads it here. */
+  readonly readYaml?: (text: string) => unknown
   /** The configuration in force: its unchanged parts become parts of the new one (share.ts). */
   readonly before?: SnapshotDraft | null
   /** What backends make of themselves before they go to workers, with what people should know of it. */
@@ -84,7 +86,7 @@ type LoadOutcome =
 
 /** Never throws, whatever the text is. Errors come in the order of the file. */
 export function loadConfig(text: string, options: LoadOptions): LoadResult {
-  const sources = new FileSources(resolve(options.folder ?? '.'), options.readFile, options.readUrl)
+  const sources = new FileSources(resolve(options.folder ?? '.'), options.readFile, options.readUrl, options.readYaml)
   return { ...soundly(text, options, sources), files: sources.files, urls: sources.urls }
 }
 

@@ -1,6 +1,5 @@
 /** An OpenAPI document as it is given: text of the file, another file, or the document itself. */
 import type { DocumentSources } from '#engine/standalone/file-sources.ts'
-import { readPlain } from '#engine/standalone/source.ts'
 
 type Given = string | { readonly file?: unknown; readonly url?: unknown } | OpenApiDocument
 export type OpenApiDocument = Readonly<Record<string, unknown>>
@@ -20,15 +19,15 @@ export function readDocument(given: Given, sources: DocumentSources): OpenApiDoc
 function once(text: string, name: string, sources: DocumentSources): OpenApiDocument {
   const texts = known.get(sources) ?? new Map<string, OpenApiDocument>()
   known.set(sources, texts)
-  const document = texts.get(text) ?? parsed(text, name)
+  const document = texts.get(text) ?? parsed(text, name, sources)
   texts.set(text, document)
   return document
 }
 
-function parsed(text: string, name: string): OpenApiDocument {
+function parsed(text: string, name: string, { readYaml }: DocumentSources): OpenApiDocument {
   let value: unknown
   try {
-    value = text.trimStart().startsWith('{') ? JSON.parse(text) : readPlain(text)
+    value = text.trimStart().startsWith('{') ? JSON.parse(text) : readYaml(text)
   } catch (error) {
     throw new Error(`${name}: ${firstLine((error as Error).message)}`)
   }
