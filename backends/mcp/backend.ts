@@ -3,7 +3,7 @@ import { performance } from 'node:perf_hooks'
 import type { BackendContext, BackendKind, CompiledBackend, PrepareContext } from '#engine/contract/backend.ts'
 import { whenRequest } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { CONTINUE, type Verdict } from '#engine/contract/filter.ts'
+import { type Background, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import { newMcpUse } from '#engine/contract/mcp-use.ts'
 import type { McpBackend } from '#engine/ir/snapshot.ts'
 import { Callers } from './callers.ts'
@@ -39,10 +39,19 @@ class Service implements CompiledBackend {
     this.#core = new Core(backend, context)
     this.#context = context
     this.#legacy = new LegacySse(this.#core)
+    let end = (): void => undefined
+    this.background = {
+      begin: () => {
+        end = this.#core.hold()
+      },
+      end: () => end()
+    }
   }
 
   /** A message is kept as it was read until it is answered: its target may have to be asked once more. */
   readonly keepsRequest = true
+
+  readonly background: Background
 
   /** Targets fail one by one: what is said about it is said in JSON-RPC. */
   readonly isUsable = (): boolean => true

@@ -58,18 +58,25 @@ export class Core {
     this.sessions = sessionsOf(context.upstream, context.name, seal, backend.session.idleMs, context.ended)
     const isPatient = backend.failureMode === 'failClosed' || !this.names.isTagged
     this.#rests = new Map(isPatient ? [] : backend.targets.map((target) => [target.name, this.#restOf(target)]))
-    // With a key of the configuration another replica may have it in use, and the servers keep it for that one.
-    const isOurs = backend.session.key === null
-    this.sessions.onIdle = (session) => (isOurs ? this.close(session, new HeaderBlock()) : this.sessions.end(session))
-    workerState(context.place).healers.serve(context.name, (healing, headers, done) =>
-      this.#heal(healing, headers, done)
-    )
     this.#gates = new Map(
       backend.targets.map(({ name, authorization }) => {
         const rules = addRules(backend.authorization, authorization)
         return [name, rules === null ? null : compileRules(rules)]
       })
     )
+  }
+
+  /** The configuration is in force. Returns what ends that. */
+  hold(): () => void {
+    const { backend, context, sessions } = this
+    // With a key of the configuration another replica may have it in use, and the servers keep it for that one.
+    const isOurs = backend.session.key === null
+    sessions.onIdle = (session) => (isOurs ? this.close(session, new HeaderBlock()) : sessions.end(session))
+    const { healers } = workerState(context.place)
+    const ends = [this.peers.hold(), healers.serve(context.name, (...given) => this.#heal(...given))]
+    return () => {
+      for (const end of ends) end()
+    }
   }
 
   #restOf(target: McpTarget): TargetRest {

@@ -30,8 +30,12 @@ export class Healers {
     bus.listen((word) => this.#hear(word))
   }
 
-  serve(backend: string, heal: Heal): void {
+  /** As with errands. */
+  serve(backend: string, heal: Heal): () => void {
     this.#heals.set(backend, heal)
+    return () => {
+      if (this.#heals.get(backend) === heal) this.#heals.delete(backend)
+    }
   }
 
   /** False: this worker begins the session `key` itself. `done` with null: the other one is not there. */

@@ -34,18 +34,33 @@ export class Peers {
   readonly all: readonly Target[]
   readonly #byName: ReadonlyMap<string, Target>
   readonly #forwarded: readonly string[]
+  /** What a configuration in force holds; returns what lets it go. */
+  readonly #hold: () => () => void
 
   constructor(backend: McpBackend, context: BackendContext) {
     const seal = new Seal(backend.session.key, context.secret, `state ${context.name}`)
     const shared = workerState(context.place)
-    const of = { name: context.name, idleMs: backend.session.idleMs }
-    const all = backend.targets.map(
-      (target) => new EraTarget(compileTarget(target, backend, context), seal, shared, of)
-    )
-    shared.errands.serve(context.name, new Map(all.map(({ name, carryOut }) => [name, carryOut])))
+    const { name } = context
+    const keeps = backend.targets.map((target) => shared.targets.of(name, target))
+    const all = backend.targets.map((target, i) => {
+      return new EraTarget(compileTarget(target, backend, context), seal, shared, { name, kept: keeps[i]! })
+    })
+    this.#hold = () => {
+      for (const kept of keeps) kept.hold(backend.session.idleMs)
+      const end = shared.errands.serve(name, new Map(all.map((target) => [target.name, target.carryOut])))
+      return () => {
+        end()
+        for (const kept of keeps) kept.leave()
+      }
+    }
     this.all = all
     this.#byName = new Map(this.all.map((target) => [target.name, target]))
     this.#forwarded = [...TRACE, ...backend.forwardHeaders.filter((name) => !NEVER.has(name))]
+  }
+
+  /** The configuration is in force. Returns what ends that. */
+  hold(): () => void {
+    return this.#hold()
   }
 
   get(name: string): Target {

@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import type { McpTarget } from '#engine/ir/snapshot.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import type { Bus } from './bridge/bus.ts'
+import { markOf } from './bridge/kept-targets.ts'
 import type { LinkFailure } from './target.ts'
 
 /** The first rest; each further silence doubles it. */
@@ -140,7 +141,7 @@ export class Rests {
   /** `target`: one that is configured otherwise has not been silent yet. */
   of(backend: string, target: McpTarget, log: RestOptions['log']): TargetRest {
     const place = createHash('sha256')
-      .update(JSON.stringify([backend, target]))
+      .update(JSON.stringify([backend, markOf(target)]))
       .digest('base64url')
     const known = this.#rests.get(place)
     if (known !== undefined) return known

@@ -135,6 +135,7 @@ class Builder {
   #preRouting: Hooks = { requestHooks: null, responseHooks: null }
   /** Of its backends, of the same listener. */
   #dialects: DialectFinder[] = []
+  readonly #background: Background[] = []
   /** By host rewriting mode and backend name. */
   readonly #backends = new Map<string, CompiledBackend>()
 
@@ -161,7 +162,7 @@ class Builder {
   }
 
   get background(): readonly Background[] {
-    return this.#policies.background
+    return [...this.#policies.background, ...this.#background]
   }
 
   /** Without a plan for the log, the thread's own recorder of such exchanges does. */
@@ -343,7 +344,9 @@ class Builder {
     const keepsAnswers = this.#log?.readsAnswers === true
     const lent = { upstream, offload, fail, reply, inProcess, children, secret, ended, place, kept, log }
     const context = { name, hostRewrite, connectTimeoutMs, maxBufferBytes, ...lent, keepsAnswers }
-    return kind.compile(backend as never, context)
+    const compiled = kind.compile(backend as never, context)
+    if (compiled.background !== undefined) this.#background.push(compiled.background)
+    return compiled
   }
 
   /** Policies of this version act on routes; on a backend they would be read and ignored. */

@@ -5,7 +5,7 @@ import type { Problem } from './config-error.ts'
 import type { Ended } from './ended.ts'
 import type { ErrorCode } from './errors.ts'
 import type { DialectFinder, Exchange, LocalReply } from './exchange.ts'
-import type { RouteSettings } from './filter.ts'
+import type { Background, RouteSettings } from './filter.ts'
 import type { InProcess } from './in-process.ts'
 import type { Offload, Workshop } from './policy.ts'
 import type { RetryPlan } from './retry.ts'
@@ -134,6 +134,8 @@ export interface CompiledBackend {
   readonly retry?: RetryPlan | null
   /** It keeps the request's body until the exchange is over; absent: only until its answer begins. */
   readonly keepsRequest?: boolean
+  /** What it does beside requests while its configuration is in force. */
+  readonly background?: Background
   /** Sends the exchange, or fails it; sets ex.backend. */
   readonly serve: (ex: Exchange) => void
 }

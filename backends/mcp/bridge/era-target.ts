@@ -10,15 +10,15 @@ import type { RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/rpc
 import type { Seal } from '#backends/mcp/seal.ts'
 import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/target.ts'
 import { Bus, type Place } from './bus.ts'
-import { Eras, probe } from './eras.ts'
+import { probe } from './eras.ts'
 import { type CarryOut, Errands } from './errands.ts'
 import { HeldCalls } from './held-calls.ts'
+import { type KeptTarget, KeptTargets } from './kept-targets.ts'
 import { SessionStates } from './session-state.ts'
 import { StatefulLink } from './stateful-link.ts'
 import { StatelessLink, type StatelessParts } from './stateless-link.ts'
 import { ToolFields } from './tool-fields.ts'
 import { Turns } from './turns.ts'
-import { UpstreamPool } from './upstream-pool.ts'
 
 /** What all targets of a worker share, and what outlives a configuration. */
 export interface BridgeState {
@@ -27,6 +27,7 @@ export interface BridgeState {
   readonly states: SessionStates
   readonly errands: Errands
   readonly rests: Rests
+  readonly targets: KeptTargets
   readonly healers: Healers
 }
 
@@ -34,7 +35,7 @@ export function bridgeState(bus: Bus): BridgeState {
   const turns = new Turns(bus)
   const errands = new Errands(bus, turns)
   const kept = { held: new HeldCalls(bus, turns), states: new SessionStates(bus), rests: new Rests(bus) }
-  return { bus, ...kept, errands, healers: new Healers(bus, turns) }
+  return { bus, ...kept, targets: new KeptTargets(), errands, healers: new Healers(bus, turns) }
 }
 
 let state: BridgeState | null = null
@@ -45,13 +46,11 @@ export function workerState(place: Place): BridgeState {
   return state
 }
 
-/** The backend: its name, and milliseconds after which a session that nobody uses is over. */
+/** Where it is: the name of the backend, and what is kept with it there. */
 interface Of {
   readonly name: string
-  readonly idleMs: number
+  readonly kept: KeptTarget
 }
-
-const OF_NONE: Of = { name: '', idleMs: 60_000 }
 
 export class EraTarget implements Target {
   readonly name: string
@@ -62,13 +61,13 @@ export class EraTarget implements Target {
   readonly #stateless: StatelessParts
 
   /** `seal`: of this backend, for what clients bring back. */
-  constructor(raw: Target, seal: Seal, { held, states, errands }: BridgeState, { name, idleMs }: Of = OF_NONE) {
+  constructor(raw: Target, seal: Seal, { held, states, errands }: BridgeState, { name, kept }: Of) {
     this.name = raw.name
     this.kind = raw.kind
     this.raw = raw
     this.states = states
-    const pool = new UpstreamPool(raw, idleMs)
-    this.#stateless = { raw, eras: new Eras(raw), backend: name, pool, errands, held, seal }
+    const { eras, pool } = kept
+    this.#stateless = { raw, eras, backend: name, pool, errands, held, seal }
   }
 
   get fixed(): Target['fixed'] {

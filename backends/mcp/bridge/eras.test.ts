@@ -58,9 +58,9 @@ describe('the era of a server', () => {
   it('is asked for once, and remembered', async () => {
     const raw = new ScriptedTarget()
     raw.answer = (given) => given.result({ supportedVersions: ['2026-07-28'], capabilities: {} })
-    const eras = new Eras(raw)
+    const eras = new Eras(raw.kind)
     const heard: unknown[] = []
-    for (let i = 0; i < 3; i++) eras.learn(optionsFor('k', null), 1000, (era) => heard.push(era))
+    for (let i = 0; i < 3; i++) eras.learn(raw, optionsFor('k', null), 1000, (era) => heard.push(era))
     await turns()
     deepEqual(heard, ['stateless', 'stateless', 'stateless'])
     equal(raw.given.length, 1)
@@ -75,14 +75,14 @@ describe('the era of a server', () => {
       if (raw.given.length === 1) given.fail(failed('refused', 401))
       else given.error(-32601, 'no')
     }
-    const eras = new Eras(raw)
+    const eras = new Eras(raw.kind)
     const heard: unknown[] = []
-    for (let i = 0; i < 3; i++) eras.learn(optionsFor('k', null), 1000, (era) => heard.push(era))
+    for (let i = 0; i < 3; i++) eras.learn(raw, optionsFor('k', null), 1000, (era) => heard.push(era))
     await turns()
     deepEqual(heard, [failed('refused', 401), 'stateful', 'stateful'])
   })
 
   it('is no question for what cannot be of the new one', () => {
-    for (const kind of ['openapi', 'sse'] as const) equal(new Eras(new ScriptedTarget(kind)).known, 'stateful')
+    for (const kind of ['openapi', 'sse'] as const) equal(new Eras(kind).known, 'stateful')
   })
 })

@@ -51,18 +51,24 @@ export function eraByFailure(why: LinkFailure, kind: Target['kind']): Era | Link
   return proves ? 'stateful' : why
 }
 
+interface Waiter {
+  /** The target, as its own configuration has it. */
+  readonly raw: Target
+  readonly options: LinkOptions
+  readonly timeoutMs: number
+  readonly then: Learnt
+}
+
 export class Eras {
-  readonly #raw: Target
   #era: Era | null = null
   #until = 0
   /** What a stateless server has declared; null: it has not been asked. */
   declared: number | null = null
-  #waiting: { readonly options: LinkOptions; readonly timeoutMs: number; readonly then: Learnt }[] | null = null
+  #waiting: Waiter[] | null = null
 
-  constructor(raw: Target) {
-    this.#raw = raw
+  constructor(kind: Target['kind']) {
     // Neither APIs nor the old transport know anything of the new era.
-    if (raw.kind === 'openapi' || raw.kind === 'sse') this.#remember('stateful', Number.POSITIVE_INFINITY)
+    if (kind === 'openapi' || kind === 'sse') this.#remember('stateful', Number.POSITIVE_INFINITY)
   }
 
   get known(): Era | null {
@@ -79,8 +85,8 @@ export class Eras {
   }
 
   /** Where it is not known: calls back later with the era, or with why it cannot be. Returns what gives it up. */
-  learn(options: LinkOptions, timeoutMs: number, then: Learnt): () => void {
-    const waiter = { options, timeoutMs, then }
+  learn(raw: Target, options: LinkOptions, timeoutMs: number, then: Learnt): () => void {
+    const waiter = { raw, options, timeoutMs, then }
     if (this.#waiting === null) {
       this.#waiting = [waiter]
       this.#ask()
@@ -112,7 +118,7 @@ export class Eras {
       first.then(era)
       this.#ask()
     }
-    probe(this.#raw, first.options, first.timeoutMs, done)
+    probe(first.raw, first.options, first.timeoutMs, done)
   }
 }
 

@@ -19,7 +19,7 @@ export class Errands {
   readonly #bus: Bus
   readonly #turns: Turns
   /** By backend and target, of the configuration in force. */
-  readonly #targets = new Map<string, Map<string, CarryOut>>()
+  readonly #targets = new Map<string, ReadonlyMap<string, CarryOut>>()
 
   constructor(bus: Bus, turns: Turns) {
     this.#bus = bus
@@ -27,9 +27,13 @@ export class Errands {
     bus.listen((word) => this.#hear(word))
   }
 
-  /** A configuration of `backend` is made: `targets` are all that it has. */
-  serve(backend: string, targets: Map<string, CarryOut>): void {
+  /** A configuration of `backend` is in force: `targets` are all that it has. Returns what ends that. */
+  serve(backend: string, targets: ReadonlyMap<string, CarryOut>): () => void {
     this.#targets.set(backend, targets)
+    return () => {
+      // Another one may have taken its place.
+      if (this.#targets.get(backend) === targets) this.#targets.delete(backend)
+    }
   }
 
   /** Null: it is for this worker to do. */

@@ -10,6 +10,7 @@ import type { Link, LinkFailure } from '#backends/mcp/target.ts'
 import { ask, type Given, Heard, optionsFor, ScriptedTarget, turns } from '#backends/mcp/testing/scripted.ts'
 import { Bus } from './bus.ts'
 import { bridgeState, EraTarget } from './era-target.ts'
+import { KeptTarget } from './kept-targets.ts'
 
 const SEAL = new Seal('key', randomBytes(32), 'test')
 const CLIENT = { info: { name: 'c', version: '1' }, capabilities: { elicitation: {}, roots: { listChanged: true } } }
@@ -41,7 +42,7 @@ function worker(t: TestContext, raw: ScriptedTarget): EraTarget {
     clearInterval(alive)
     bus.close()
   })
-  return new EraTarget(raw, SEAL, bridgeState(bus))
+  return new EraTarget(raw, SEAL, bridgeState(bus), { name: '', kept: new KeptTarget(raw.kind) })
 }
 
 const session = (target: EraTarget, sessionKey = 'session'): Link =>

@@ -7,6 +7,7 @@ import { Seal } from '#backends/mcp/seal.ts'
 import { ask, type Given, Heard, optionsFor, ScriptedTarget, turns } from '#backends/mcp/testing/scripted.ts'
 import { Bus, type Place } from './bus.ts'
 import { bridgeState, EraTarget } from './era-target.ts'
+import { KeptTarget } from './kept-targets.ts'
 
 const VERSION = '2026-07-28'
 const SEAL = new Seal('key', randomBytes(32), 'test')
@@ -46,7 +47,7 @@ function worker(t: TestContext, raw: ScriptedTarget, channel = t.name, place: Pl
     bus.close()
   })
   const state = bridgeState(bus)
-  const target = new EraTarget(raw, SEAL, state)
+  const target = new EraTarget(raw, SEAL, state, { name: '', kept: new KeptTarget(raw.kind) })
   state.errands.serve('', new Map([[raw.name, target.carryOut]]))
   return target
 }

@@ -60,7 +60,7 @@ export class StatelessLink implements Link {
       }
       const { known } = eras
       if (known !== null) go(known)
-      else leave = eras.learn(this.#options, beginMs(timeoutMs), go)
+      else leave = eras.learn(this.#parts.raw, this.#options, beginMs(timeoutMs), go)
     })
     return () => {
       isOver = true
@@ -134,7 +134,8 @@ export class StatelessLink implements Link {
   }
 
   #asked({ method }: RpcRequest, claim: Claim, timeoutMs: number, hears: boolean): Asked {
-    return { options: this.#options, claim, timeoutMs: beginMs(timeoutMs), method, hears }
+    const { raw } = this.#parts
+    return { raw, options: this.#options, claim, timeoutMs: beginMs(timeoutMs), method, hears }
   }
 
   #discover(message: RpcRequest, claim: Claim, events: LinkEvents, timeoutMs: number): () => void {
@@ -150,7 +151,7 @@ export class StatelessLink implements Link {
   }
 
   #subscribe(message: RpcRequest, claim: Claim, events: LinkEvents, timeoutMs: number): () => void {
-    const { pool } = this.#parts
+    const { pool, raw } = this.#parts
     let end = (): void => undefined
     const told = new Told(events, () => end())
     const subscription = new Subscription(message, told)
@@ -159,7 +160,7 @@ export class StatelessLink implements Link {
         this.#cannot(session, told)
         return
       }
-      const link = session.linkFor(this.#options.headers)
+      const link = session.linkFor(raw, this.#options.headers)
       const release = session.hold(subscription)
       end = () => {
         release()
@@ -183,7 +184,7 @@ export class StatelessLink implements Link {
 
   /** `isFirst`: a session that has expired meanwhile is made anew, once. */
   #call(message: RpcRequest, claim: Claim, events: LinkEvents, timeoutMs: number, isFirst: boolean): () => void {
-    const { pool, held, seal } = this.#parts
+    const { pool, held, seal, raw } = this.#parts
     const { sessionKey: owner, party = '' } = this.#options
     const mayAsk = STATELESS_METHODS.get(message.method)?.asksBack === true && takesAnyInput(claim.capabilities)
     const hears = mayAsk || claim.logLevel !== null
@@ -202,7 +203,7 @@ export class StatelessLink implements Link {
           pool.free(session)
         }
       }
-      const call = new StatefulCall(message, claim, session, session.linkFor(this.#options.headers), keeper)
+      const call = new StatefulCall(message, claim, session, session.linkFor(raw, this.#options.headers), keeper)
       if (hears) release = session.hold(call)
       const again = (failure: LinkFailure): void => {
         if (failure.kind === 'expired') pool.lose(session)

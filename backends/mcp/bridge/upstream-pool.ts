@@ -20,6 +20,8 @@ const IDLE_MS = 60_000
 const LOOK_MS = 10_000
 
 export interface Asked {
+  /** The target, as the configuration of the request has it. */
+  readonly raw: Target
   readonly options: LinkOptions
   readonly claim: Claim
   readonly timeoutMs: number
@@ -37,8 +39,8 @@ interface Kept {
 }
 
 export class UpstreamPool {
-  readonly #raw: Target
-  readonly #idleMs: number
+  #idleMs = IDLE_MS
+  #isRetired = false
   /** By least recent use. */
   readonly #kept = new Map<string, Kept>()
   /** Of one request each. */
@@ -49,9 +51,18 @@ export class UpstreamPool {
   /** Whether the server gives its sessions ids, as the last one has shown: one that does not keeps none. */
   hasIds = true
 
-  constructor(raw: Target, idleMs = IDLE_MS) {
-    this.#raw = raw
+  /** A configuration in force has the target, and keeps for so long what nobody uses. */
+  keep(idleMs: number): void {
+    this.#isRetired = false
+    if (idleMs === this.#idleMs) return
     this.#idleMs = idleMs
+    this.#stopLooking()
+    this.#startLooking()
+  }
+
+  /** None has it any more: what is idle ends with the next look, what is in use when it is idle. */
+  retire(): void {
+    this.#isRetired = true
   }
 
   get size(): number {
@@ -107,7 +118,7 @@ export class UpstreamPool {
     }
     const kept: Kept = { session, waiting: [(why) => begun(session, why)] }
     this.#kept.set(key, kept)
-    this.#timer ??= setInterval(() => this.#look(), Math.min(this.#idleMs, LOOK_MS)).unref()
+    this.#startLooking()
     session.begin(asked.claim, asked.timeoutMs, (why) => {
       const waiting = kept.waiting ?? []
       kept.waiting = null
@@ -123,10 +134,10 @@ export class UpstreamPool {
     this.hasIds = hasId
   }
 
-  #open({ options }: Asked): UpstreamSession {
+  #open({ raw, options }: Asked): UpstreamSession {
     // A caller has the same key in all configurations, and a child is known by its name in all of them.
     const name = `${options.sessionKey}.${randomBytes(9).toString('base64url')}`
-    return new UpstreamSession(this.#raw, name, options)
+    return new UpstreamSession(raw, name, options)
   }
 
   #hand(session: UpstreamSession, { hears }: Asked, then: Taken): () => void {
@@ -175,12 +186,21 @@ export class UpstreamPool {
     return isFull ? TOO_MANY : TOO_MANY_OF_ONE
   }
 
-  #look(): void {
-    const now = performance.now()
+  /** Ends what nobody has used for too long. `now`: performance.now(). */
+  sweep(now: number): void {
+    const idleMs = this.#isRetired ? 0 : this.#idleMs
     for (const { session, waiting } of [...this.#kept.values()])
-      if (waiting === null && session.users === 0 && now - session.usedAt >= this.#idleMs) this.#forget(session)
-    if (this.#kept.size > 0 || this.#timer === null) return
-    clearInterval(this.#timer)
+      if (waiting === null && session.users === 0 && now - session.usedAt >= idleMs) this.#forget(session)
+    if (this.#kept.size === 0) this.#stopLooking()
+  }
+
+  #startLooking(): void {
+    if (this.#kept.size === 0) return
+    this.#timer ??= setInterval(() => this.sweep(performance.now()), Math.min(this.#idleMs, LOOK_MS)).unref()
+  }
+
+  #stopLooking(): void {
+    if (this.#timer !== null) clearInterval(this.#timer)
     this.#timer = null
   }
 

@@ -29,7 +29,7 @@ export interface Holder {
 }
 
 export class UpstreamSession {
-  readonly #raw: Target
+  readonly #kind: Target['kind']
   readonly #link: Link
   readonly #name: string
   /** LinkOptions.party. */
@@ -50,7 +50,7 @@ export class UpstreamSession {
   readonly #followed = new Map<string, number>()
 
   constructor(raw: Target, name: string, { headers, party }: LinkOptions) {
-    this.#raw = raw
+    this.#kind = raw.kind
     this.#name = name
     this.party = party ?? ''
     this.#link = raw.open({ sessionKey: name, upstreamSession: null, version: null, headers, party: this.party })
@@ -91,11 +91,14 @@ export class UpstreamSession {
     return ++this.#lastId
   }
 
-  /** A link with the fields of one request. Whoever asks for it releases it. */
-  linkFor(headers: HeaderBlock): Link {
-    if (this.#raw.kind !== 'http') return borrowed(this.#link)
+  /**
+   * A link with the fields of one request, to the target as the configuration of that request has it. Whoever asks for
+   * it releases it.
+   */
+  linkFor(raw: Target, headers: HeaderBlock): Link {
+    if (this.#kind !== 'http') return borrowed(this.#link)
     const { upstreamSession } = this.#link
-    return this.#raw.open({ sessionKey: this.#name, upstreamSession, version: this.facts.protocolVersion, headers })
+    return raw.open({ sessionKey: this.#name, upstreamSession, version: this.facts.protocolVersion, headers })
   }
 
   /** Returns what ends it. */
@@ -132,7 +135,7 @@ export class UpstreamSession {
       }
     })
     // A process has one stream for everything, and says nothing of its beginning.
-    if (this.#raw.kind !== 'http') opened()
+    if (this.#kind !== 'http') opened()
   }
 
   #heard(message: RpcRequest | RpcNotification): void {

@@ -1,6 +1,7 @@
 /** What servers tell of their lists, and where the lists of one backend are kept. */
 import { createHash } from 'node:crypto'
 import type { Bus } from '#backends/mcp/bridge/bus.ts'
+import { markOf } from '#backends/mcp/bridge/kept-targets.ts'
 import { LISTS } from '#backends/mcp/merge.ts'
 import type { RpcMessage } from '#backends/mcp/rpc.ts'
 import type { Session } from '#backends/mcp/session.ts'
@@ -55,10 +56,10 @@ export class News {
   }
 }
 
-/** Of what decides what a target's list is, and how it is shown; rules are asked anew each time. Secrets are hashed. */
+/** Of what decides what a target's list is, and how it is shown. */
 function shelfOf({ targets, prefixMode, forwardHeaders, messageBytesMax }: McpBackend, backend: string, at: number) {
-  const { authorization: _, ...target } = targets[at]!
-  const all = JSON.stringify([backend, target, prefixMode, targets.length > 1, forwardHeaders, messageBytesMax])
+  const target = targets[at]!
+  const all = JSON.stringify([backend, markOf(target), prefixMode, targets.length > 1, forwardHeaders, messageBytesMax])
   const mark = createHash('sha256').update(all).digest('base64url')
   return { backend, target: target.name, mark }
 }
