@@ -68,7 +68,7 @@ export class Again {
     const refused = refusedIn(ex.responseBytes?.toString() ?? '', added)
     if (refused.length === 0) return steps.usual()
     const lesson: Partial<Dialect> = Object.assign({}, state.lesson, ...refused.map(({ change }) => change))
-    const made = this.#writing.again(state, choice, { ...choice.spoken.dialect, ...lesson })
+    const made = this.#writing.again(ex, state, choice, { ...choice.spoken.dialect, ...lesson })
     if (!(made instanceof Promise)) return this.#send(ex, state, { lesson, made, steps })
     const { round } = state
     const isCurrent = () => state.round === round && ex.localReply === null && !ex.responseDone

@@ -2,6 +2,7 @@
 
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceResponseBody, whenResponse } from '#engine/contract/body.ts'
+import { offloadFor } from '#engine/contract/client-of.ts'
 import { BODY_STREAM, type Exchange, STEP_RECORDED } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import type { Offload } from '#engine/contract/policy.ts'
@@ -135,9 +136,10 @@ export class Answers {
 
   #stream(ex: Exchange, chat: ChatRequest, format: FormatName, framing: Framing, isGuarded: boolean): CostTap {
     const { fail } = this.#context
+    const offload = offloadFor(ex, this.#context.offload)
     // What is noted down is what the client gets.
     const inner = isGuarded ? events : framedAs(ex)
-    const noted = tapOf(chat, format, inner, () => fail(ex, 'UPSTREAM_PROTOCOL'), this.#context.offload)
+    const noted = tapOf(chat, format, inner, () => fail(ex, 'UPSTREAM_PROTOCOL'), offload)
     const seen = isGuarded ? this.#guards.tap(format, noted, framing) : noted
     const comment = wantsList(chat) ? LINE_END : KEEPALIVE
     const tap = new WatchedTap(seen, ex, { silence: this.#silence, comment, fail })
@@ -282,7 +284,14 @@ async function convertElsewhere(
   const bytes = responseBytes!
   if (status < 300) chat.noted?.whole(format, bytes)
   const { client: to, clientTools } = chat
-  const made = answerFor(offload, { bytes, status, from: format, to, asked: askedOf(chat), clientTools })
+  const made = answerFor(offloadFor(ex, offload), {
+    bytes,
+    status,
+    from: format,
+    to,
+    asked: askedOf(chat),
+    clientTools
+  })
   await take(ex, chat.client, format === chat.client, made, () => readCost(ex, format, bytes))
 }
 
@@ -296,7 +305,7 @@ async function countElsewhere(
 ): Promise<void> {
   const asked = askedOf(chat)
   const job = { bytes, status: 200, from: format, to: format, asked, clientTools: NO_CLIENT_TOOLS }
-  const made = await answerFor(offload, job).catch(() => null)
+  const made = await answerFor(offloadFor(ex, offload), job).catch(() => null)
   if (made === null) readCost(ex, format, bytes)
   else if (made.cost !== null) settle(ex, made.cost)
 }

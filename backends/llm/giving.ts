@@ -1,6 +1,7 @@
 /** How a client gets what has been made of an answer, here or in another thread. */
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceResponseBody } from '#engine/contract/body.ts'
+import { offloadFor } from '#engine/contract/client-of.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import { Attempts } from './attempts.ts'
@@ -53,7 +54,7 @@ export function tellHere(ex: Exchange, heard: Heard): void {
 
 /** As tellHere, in the offload pool, and as convertElsewhere. It never rejects. */
 export function tellElsewhere(ex: Exchange, heard: Heard, { offload }: BackendContext): Promise<void> {
-  return take(ex, heard.client, heard.isNative, tellingFor(offload, heard), () => {
+  return take(ex, heard.client, heard.isNative, tellingFor(offloadFor(ex, offload), heard), () => {
     const usage = costOf(heard)
     if (usage !== null) settle(ex, { usage, model: null })
   })

@@ -1,6 +1,7 @@
 /** Models of many providers behind one route: whoever is named in a request is asked. */
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
 import { whenRequest } from '#engine/contract/body.ts'
+import { offloadFor } from '#engine/contract/client-of.ts'
 import { BODY_NONE, type DialectFinder, type Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import type { RetryPlan } from '#engine/contract/retry.ts'
@@ -204,7 +205,7 @@ async function elsewhere(
   { offload }: BackendContext
 ): Promise<() => string> {
   if (type === 'Realtime' || modelPathOf(ex.path) !== null) return () => beside(ex, type)!
-  const named = await modelIn(offload, bytes)
+  const named = await modelIn(offloadFor(ex, offload), bytes)
   return () => {
     if (named.kind === 'refused') throw new FormatError(named.field, named.message)
     return named.model

@@ -1,5 +1,6 @@
 /** What a provider is sent is written: here, or, of a large body, in another thread. */
 import type { BackendContext } from '#engine/contract/backend.ts'
+import { offloadFor } from '#engine/contract/client-of.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import type { Attempts } from './attempts.ts'
@@ -34,8 +35,8 @@ export class Writing {
   /** Makes ex the request for `choice`, at once or with what the promise gives; that rejects when too much waits. */
   write(ex: Exchange, state: Attempts, choice: Choice): Outcome | Promise<Take> {
     const { chat, operation } = state
-    if (chat instanceof LargeRequest) return this.#chatElsewhere(state, chat, choice)
-    if (operation instanceof LargeCall) return this.#callElsewhere(state, operation, choice)
+    if (chat instanceof LargeRequest) return this.#chatElsewhere(ex, state, chat, choice)
+    if (operation instanceof LargeCall) return this.#callElsewhere(ex, state, operation, choice)
     try {
       if (chat !== null) return this.#chat(ex, state, chat, choice)
       return operation === null ? NONE_DROPPED : asked(ex, state, operation, choice, operation.write(ex, choice))
@@ -65,9 +66,9 @@ export class Writing {
   }
 
   /** A chat that has been sent already, in another dialect. Rejects when too much waits. */
-  again({ chat }: Attempts, choice: Choice, dialect: Dialect): Made | Promise<Made> {
+  again(ex: Exchange, { chat }: Attempts, choice: Choice, dialect: Dialect): Made | Promise<Made> {
     const spoken = { dialect }
-    if (chat instanceof LargeRequest) return this.#againElsewhere(chat, { ...choice.recipe, spoken })
+    if (chat instanceof LargeRequest) return this.#againElsewhere(ex, chat, { ...choice.recipe, spoken })
     const { sent, order } = draft(chat!, { ...choice, spoken })
     const losses = new Losses()
     const body = bodyFor(sent, order, losses)
@@ -75,15 +76,17 @@ export class Writing {
     return { bytes, lost: droppedOf(losses.fields, losses.kinds) }
   }
 
-  async #againElsewhere({ client, bytes, path, query }: LargeRequest, recipe: Recipe): Promise<Made> {
-    const made = await requestFor(this.#context.offload, bytes, { client, path, query, recipe })
+  async #againElsewhere(ex: Exchange, chat: LargeRequest, recipe: Recipe): Promise<Made> {
+    const { client, bytes, path, query } = chat
+    const made = await requestFor(offloadFor(ex, this.#context.offload), bytes, { client, path, query, recipe })
     if (made.kind === 'refused') return new FormatError(made.field, made.message)
     return { bytes: made.bytes === null ? bytes : bufferOf(made.bytes), lost: made.lost }
   }
 
-  async #chatElsewhere(state: Attempts, chat: LargeRequest, choice: Choice): Promise<Take> {
+  async #chatElsewhere(asked: Exchange, state: Attempts, chat: LargeRequest, choice: Choice): Promise<Take> {
     const { client, bytes, path, query } = chat
-    const made = await requestFor(this.#context.offload, bytes, { client, path, query, recipe: choice.recipe })
+    const offload = offloadFor(asked, this.#context.offload)
+    const made = await requestFor(offload, bytes, { client, path, query, recipe: choice.recipe })
     return (ex) => this.#takeChat(ex, state, chat, choice, made)
   }
 
@@ -97,9 +100,10 @@ export class Writing {
     return made.lost
   }
 
-  async #callElsewhere(state: Attempts, operation: LargeCall, choice: Choice): Promise<Take> {
+  async #callElsewhere(asked: Exchange, state: Attempts, operation: LargeCall, choice: Choice): Promise<Take> {
     const { type, bytes, path, query } = operation.call
-    const made = await callFor(this.#context.offload, bytes, { type, path, query, recipe: choice.recipe })
+    const offload = offloadFor(asked, this.#context.offload)
+    const made = await callFor(offload, bytes, { type, path, query, recipe: choice.recipe })
     return (ex) => takeCall(ex, state, operation, choice, made)
   }
 }

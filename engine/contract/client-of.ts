@@ -1,11 +1,16 @@
 /** Whose requests are whose, where one client must not take what is there for all. */
-import type { Exchange } from './exchange.ts'
+import type { Offload } from './policy.ts'
 
 /** Of an IPv6 address, what one subscriber has at least: any host of it may use all the others (RFC 6177). */
 const PREFIX_GROUPS = 4
 
+/** Whoever asks, by the address of his end. */
+export interface Asking {
+  readonly client: { readonly remoteAddress: string }
+}
+
 /** Who asks, as far as the network tells: an address of IPv4, or the network of one of IPv6. */
-export function clientOf({ client }: Pick<Exchange, 'client'>): string {
+export function clientOf({ client }: Asking): string {
   const address = client.remoteAddress
   if (!address.includes(':')) return address
   const [head = '', tail] = address.split('::')
@@ -17,4 +22,9 @@ export function clientOf({ client }: Pick<Exchange, 'client'>): string {
     groups.push(...rest)
   }
   return groups.slice(0, PREFIX_GROUPS).join(':')
+}
+
+/** `offload` for jobs of `ex`: they have the turns of its client. */
+export function offloadFor(ex: Asking, offload: Offload): Offload {
+  return { run: (job, argument) => offload.run(job, argument, clientOf(ex)) }
 }

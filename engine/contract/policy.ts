@@ -42,9 +42,10 @@ export interface JobRows {
 export interface Offload {
   /**
    * Argument and result are cloned, but for a body that was changed, which is handed over. Rejects when the job throws,
-   * when too many of its class are waiting, or when it takes too long.
+   * when too many of its class are waiting, or when it takes too long. `client`: who has turns in its class
+   * (client-of.ts); '': all that name nobody share theirs.
    */
-  run(job: string, argument: unknown): Promise<unknown>
+  run(job: string, argument: unknown, client?: string): Promise<unknown>
 }
 
 /** What a configuration may refer to. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CelError } from '#engine/cel/index.ts'
 import { evaluation } from '#engine/cel/offload.ts'
+import { offloadFor } from '#engine/contract/client-of.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { OffloadPool } from './offload.ts'
 import { RUNAWAY } from './runaway.fixture.ts'
@@ -10,7 +11,7 @@ test('a large body is looked through in another thread, with the same result', a
   const pool = new OffloadPool(import.meta.resolve('#engine/jobs.ts'))
   t.after(() => pool.close())
   const rule = 'json(request.body).items.all(i, i >= 0) && jwt.sub == "alice"'
-  const all = evaluation(rule, 'request', 'bool', (name, job) => pool.run(name, job))
+  const all = evaluation(rule, 'request', 'bool', (name, job, client) => pool.run(name, job, client))
   const ex = fakeExchange({ method: 'POST' })
   ex.jwt = { sub: 'alice' }
   ex.requestBytes = Buffer.from(JSON.stringify({ items: Array.from({ length: 60_000 }, (_, i) => i) }))
@@ -24,7 +25,9 @@ test('a large body is looked through in another thread, with the same result', a
 test('more than it can queue is refused, and what was queued is done', async (t) => {
   const pool = new OffloadPool(import.meta.resolve('#engine/jobs.ts'))
   t.after(() => pool.close())
-  const all = evaluation('json(request.body).all(i, i >= 0)', 'request', 'bool', (name, job) => pool.run(name, job))
+  const all = evaluation('json(request.body).all(i, i >= 0)', 'request', 'bool', (name, job, client) =>
+    pool.run(name, job, client)
+  )
   const ex = fakeExchange({ method: 'POST' })
   ex.requestBytes = Buffer.from(JSON.stringify(Array.from({ length: 60_000 }, (_, i) => i)))
   const results = await Promise.all(Array.from({ length: 200 }, () => all.run(ex)))
@@ -95,4 +98,40 @@ test('an expression that fills the line has its turns, and makes room for others
   assert.equal(order.filter((one) => one === 'modest').length, 3)
   assert.ok(order.filter((one) => one !== 'greedy refused').indexOf('modest') <= 2, 'one of each in turn')
   assert.equal(lost.length, 200 + 3 - 129)
+})
+
+test('a client that fills the line of an expression, or of all the jobs of a kind, is one of many', async (t) => {
+  const entry = import.meta.resolve('./runaway.fixture.ts')
+  for (const job of ['cel', 'guard']) {
+    const pool = new OffloadPool(entry)
+    t.after(() => pool.close())
+    const order: string[] = []
+    const ask = (client: string) =>
+      pool.run(job, { source: 'json(request.body).size() > 0' }, client).then(
+        () => order.push(client),
+        () => order.push(`${client} refused`)
+      )
+    const many = Array.from({ length: 200 }, () => ask('192.0.2.1'))
+    const few = ['192.0.2.2', '192.0.2.3', '192.0.2.2'].map(ask)
+    await Promise.all([...many, ...few])
+    const done = order.filter((one) => !one.endsWith('refused'))
+    assert.deepEqual(done.slice(0, 6), ['192.0.2.1', '192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.1', '192.0.2.2'])
+    assert.equal(done.length, 129)
+  }
+})
+
+test('expressions and bodies name the client whose turn they take', async () => {
+  const asked: unknown[] = []
+  const run = (name: string, _job: unknown, client?: string) => {
+    asked.push([name, client])
+    return Promise.resolve({ value: true })
+  }
+  const ex = fakeExchange({ method: 'POST' })
+  ex.requestBytes = Buffer.alloc(4 * 1024 * 1024, '[')
+  await evaluation('json(request.body).all(i, i >= 0)', 'request', 'bool', run).run(ex)
+  await offloadFor(ex, { run }).run('large', {})
+  assert.deepEqual(asked, [
+    ['cel', '192.0.2.1'],
+    ['large', '192.0.2.1']
+  ])
 })

@@ -7,7 +7,7 @@ import { CEL_LOG_JOB, type CelLogJob } from '#engine/cel/log-offload.ts'
 import { CEL_JOB, type CelJob } from '#engine/cel/offload.ts'
 import type { Offload } from '#engine/contract/policy.ts'
 import { PASSWORD_JOB } from '#engine/kit/password/job.ts'
-import { FairQueue } from './fair-queue.ts'
+import { Turns } from '#engine/kit/turns.ts'
 import type { Job } from './jobs.ts'
 
 /** More than this would be late anyway: who asks is told at once. */
@@ -16,7 +16,7 @@ const IDLE_MS = 30_000
 
 interface Class {
   readonly lane: string
-  /** Who has turns in the lane: an expression of the configuration. */
+  /** Who has turns in the lane, before those of clients: an expression of the configuration. */
   readonly caller: (argument: unknown) => string
 }
 
@@ -56,7 +56,7 @@ export class OffloadPool implements Offload {
     this.#options = options
   }
 
-  async run(job: string, argument: unknown): Promise<unknown> {
+  async run(job: string, argument: unknown, client = ''): Promise<unknown> {
     // A job that was waiting elsewhere must not start another thread, which would keep the process from ending.
     if (this.#isClosed) throw new Error('the offload pool is closed')
     const { lane: name, caller } = CLASSES[job] ?? { lane: job, caller: NOBODY }
@@ -66,7 +66,7 @@ export class OffloadPool implements Offload {
       lane = new Lane(this.#entry, jobMsMax, (why) => lost?.(name, why))
       this.#lanes.set(name, lane)
     }
-    return await lane.run({ job, argument }, caller(argument))
+    return await lane.run({ job, argument }, [caller(argument), client])
   }
 
   /** What is under way is given up. */
@@ -87,7 +87,7 @@ class Lane {
   readonly #entry: string
   readonly #jobMsMax: number
   readonly #lost: (why: JobLoss) => void
-  readonly #queue = new FairQueue<Asked>(QUEUE_MAX)
+  readonly #queue = new Turns<Asked>(QUEUE_MAX)
   #pool: Promise<Piscina> | null = null
   #isBusy = false
   #isClosed = false
@@ -98,19 +98,21 @@ class Lane {
     this.#lost = lost
   }
 
-  run(job: Job, caller: string): Promise<unknown> {
+  /** `path`: whose turn it waits for. */
+  run(job: Job, path: readonly string[]): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      this.#queue.add(caller, { job, resolve, reject }, (asked) => {
+      const dropped = this.#queue.add({ job, resolve, reject }, path)
+      if (dropped !== null) {
         this.#lost('refused')
-        asked.reject(new Error('too many jobs are waiting for another thread'))
-      })
+        dropped.reject(new Error('too many jobs are waiting for another thread'))
+      }
       this.#next()
     })
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    for (let asked = this.#queue.take(); asked !== undefined; asked = this.#queue.take()) {
+    for (let asked = this.#queue.next(); asked !== undefined; asked = this.#queue.next()) {
       asked.reject(new Error('the offload pool is closed'))
     }
     await (await this.#pool)?.destroy()
@@ -118,7 +120,7 @@ class Lane {
 
   #next(): void {
     if (this.#isBusy || this.#isClosed) return
-    const asked = this.#queue.take()
+    const asked = this.#queue.next()
     if (asked === undefined) return
     this.#isBusy = true
     const done = () => {

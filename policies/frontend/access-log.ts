@@ -147,7 +147,7 @@ function compile({ filter, add, remove }: Config, { offload }: CompileContext): 
     // A field that is added under the name of a default one takes its place.
     skip: new Set([...remove, ...add.map(({ name }) => name)]),
     attributes: fields.length === 0 ? null : (ex, into) => writeFields(fields, ex, into),
-    elsewhere: logElsewhere(condition, fields, (name, job) => offload.run(name, job)),
+    elsewhere: logElsewhere(condition, fields, (name, job, client) => offload.run(name, job, client)),
     readsAnswers: programs.some(({ needs }) => needs.reads('llm.completion') || needs.reads('llm.toolCalls')),
     readsRequests: programs.some(({ needs }) => ASKED.some((name) => needs.reads(name))),
     readsTimes: programs.some(({ needs }) => needs.times)

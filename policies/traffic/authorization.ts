@@ -63,7 +63,9 @@ function compile(levels: readonly (readonly Rule[])[], { offload }: CompileConte
   const rules = levels.flat()
   const of = (action: Action) => rules.filter((given) => given.action === action)
   const evaluations = (given: Rule) =>
-    given.expressions.map((source) => evaluation(source, 'request', 'bool', (name, job) => offload.run(name, job)))
+    given.expressions.map((source) =>
+      evaluation(source, 'request', 'bool', (name, job, client) => offload.run(name, job, client))
+    )
   const compiled: CompiledRules = {
     denies: of('Deny').flatMap(evaluations),
     requires: of('Require').map(evaluations),

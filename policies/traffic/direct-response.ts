@@ -48,7 +48,7 @@ function compile({ status, body, bodyExpression }: z.output<typeof schema>, cont
   const fixed: LocalReply = { status, body: body ?? null, contentType: null, headers: null }
   if (bodyExpression === undefined) return { filter: { onRequest: (ex) => answer(ex, fixed) } }
   const { failed, offload } = context
-  const text = evaluation(bodyExpression, 'request', 'any', (name, job) => offload.run(name, job))
+  const text = evaluation(bodyExpression, 'request', 'any', (name, job, client) => offload.run(name, job, client))
   const reply = (ex: Exchange, value: Value): Verdict => {
     if (value instanceof Uint8Array) {
       return answer(ex, { status, body: bufferOf(value), contentType: BYTES, headers: null })

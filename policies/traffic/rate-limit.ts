@@ -120,7 +120,10 @@ function compileLimit(config: LimitConfig, same: number, { buckets, place, offlo
   return {
     limit: buckets.limit({ id, amount, burst, unitMs, isKeyed: caller !== undefined }),
     isTokens: kind === 'tokens',
-    caller: caller === undefined ? null : evaluation(caller, 'request', 'any', (name, job) => offload.run(name, job))
+    caller:
+      caller === undefined
+        ? null
+        : evaluation(caller, 'request', 'any', (name, job, client) => offload.run(name, job, client))
   }
 }
 

@@ -5,7 +5,7 @@
 import { REQUEST_ROOTS, RESPONSE_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
 import { toJson, type Value } from '#engine/cel/index.ts'
-import { bodiesOf, type Evaluation, evaluation } from '#engine/cel/offload.ts'
+import { bodiesOf, type Evaluation, evaluation, type RunJob } from '#engine/cel/offload.ts'
 import { replaceRequestBody, replaceResponseBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Compiled, type Hook, type Verdict } from '#engine/contract/filter.ts'
@@ -141,7 +141,7 @@ function compile({ request, response }: z.output<typeof schema>, context: Compil
 function stepsOf(side: Side, given: Transform, context: CompileContext): Steps {
   const { metadata = [], set = [], add = [], remove = [], body } = given
   const { failed, offload } = context
-  const run = (name: string, job: unknown) => offload.run(name, job)
+  const run: RunJob = (name, job, client) => offload.run(name, job, client)
   const evaluated = (source: string) => evaluation(source, side, 'any', run)
   const stepOf = ({ name, value }: Field, replaces: boolean): Step => {
     const lower = name.toLowerCase()

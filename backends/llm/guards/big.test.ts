@@ -2,6 +2,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { gatewayOf, provider } from '#backends/llm/testing/gateway.ts'
+import { fakeExchange } from '#engine/testing/exchange.ts'
 import { CHAT, chat, regex, SSN, stand } from './guards.fixture.ts'
 import { type GuardJob, runGuardJob } from './job.ts'
 import { GUARD_JOB } from './name.ts'
@@ -73,7 +74,7 @@ test('rules that follow one another are one job', async () => {
       return runGuardJob(job as GuardJob)
     }
   }
-  const run = runIn({ offload } as Parameters<typeof runIn>[0])
+  const run = runIn({ offload }, fakeExchange())
   const shape = {
     kind: 'json',
     reach: { texts: ['messages'], declared: [], hasNames: true, isAsked: true },

@@ -13,7 +13,7 @@ import { ANSWERED, reachOf } from './reach.ts'
 import { whileOpen } from './remote.ts'
 import { StreamGuard, StreamGuards } from './stream-guard.ts'
 import { type Framing, GuardTap } from './tap.ts'
-import { guardBody, type Run, runIn } from './whole.ts'
+import { guardBody, runIn } from './whole.ts'
 
 /** What may stand before a list. */
 const LEAD_BYTES = 64
@@ -24,12 +24,10 @@ export const UNSEEN = 'the prompt guards of this model cannot see what passes he
 export class Guards {
   readonly #guards: AiGuards
   readonly #context: BackendContext
-  readonly #run: Run
 
   constructor(guards: AiGuards, context: BackendContext) {
     this.#guards = guards
     this.#context = context
-    this.#run = runIn(context)
   }
 
   /** What a request of `type` has for guards: null: nothing, or there are none; 'unknown': it must not pass. */
@@ -59,7 +57,8 @@ export class Guards {
   request(ex: Exchange, reach: Reach, then: (refused: AiRejection | null) => void): void {
     const shape = { kind: 'json', reach, role: 'user' } as const
     const body = { bytes: ex.requestBytes ?? Buffer.alloc(0), shape, side: 'request' } as const
-    const judged = whileOpen(ex, ex.request, (call) => guardBody(this.#guards.request, body, this.#run, call))
+    const run = runIn(this.#context, ex)
+    const judged = whileOpen(ex, ex.request, (call) => guardBody(this.#guards.request, body, run, call))
     // A turn of its own: timers begin at its start, and the last one may be long over.
     const inTurn = (step: () => void): void => {
       if (isOver(ex)) return
@@ -94,8 +93,9 @@ export class Guards {
     if (bytes === null) return null
     const shape = ex.status < 300 ? shapeOf(bytes, format, contentType) : ({ kind: 'text' } as const)
     const body = { bytes, shape, side: 'response' } as const
+    const run = runIn(this.#context, ex)
     try {
-      const outcome = await whileOpen(ex, fields, (call) => guardBody(this.#guards.response, body, this.#run, call))
+      const outcome = await whileOpen(ex, fields, (call) => guardBody(this.#guards.response, body, run, call))
       if (isOver(ex) || outcome.kind === 'over') return null
       if (outcome.kind === 'reject') return outcome.reply
       if (outcome.isChanged) replaceResponseBody(ex, outcome.bytes)
