@@ -30,6 +30,8 @@ export interface ClientStream {
   sendHead(ex: Exchange): void
   /** Sends body bytes. False: stop until lifecycle's onClientWritable is called. */
   sendBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean
+  /** Bytes of the response that wait until the client opens a window for them; absent: there are no windows. */
+  readonly unsentBytes?: number
   /** Ends the response. `trailers`: header lines each ended by CRLF, or '' for none. */
   sendEnd(ex: Exchange, trailers: string): void
   /** The response cannot be completed: break the connection so that the client notices. */

@@ -111,6 +111,10 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
     return this.#held !== null
   }
 
+  get unsentBytes(): number {
+    return this.#held?.bytes ?? 0
+  }
+
   get wantsNothing(): boolean {
     return this.#isClosed || (this.#ex === null && this.#tunnel === null)
   }
@@ -311,12 +315,7 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
       wire.write(frameHead(0, DATA, END_STREAM, this.id))
       return
     }
-    let text = encoder.begin()
-    for (const line of trailers.split('\r\n')) {
-      const colon = line.indexOf(':')
-      if (colon > 0) text += encoder.field(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim())
-    }
-    wire.write(headersFrame(text, END_STREAM, this.id, sending.frameBytes))
+    wire.write(headersFrame(encoder.begin() + encoder.lines(trailers), END_STREAM, this.id, sending.frameBytes))
   }
 
   /** The response has left: what of the request is still to come is not wanted (section 8.1). */

@@ -116,6 +116,16 @@ export class HpackEncoder {
     return this.#known(line) ?? this.#encode(line, nameOf(name), value)
   }
 
+  /** Trailers: lines, each ended by CRLF. */
+  lines(text: string): string {
+    let out = ''
+    for (const line of text.split('\r\n')) {
+      const colon = line.indexOf(':')
+      if (colon > 0) out += this.field(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim())
+    }
+    return out
+  }
+
   /** All fields of a message, without those that belong to a connection (RFC 9113 section 8.2.2) and Host. */
   fields(block: HeaderBlock): string {
     const { at, text, count, added } = block

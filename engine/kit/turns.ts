@@ -28,6 +28,11 @@ export class Turns<T> {
     return this.#paths.size
   }
 
+  /** Those of the first level that wait, in the order of their turns. */
+  get names(): Iterable<string> {
+    return this.#root.below.keys()
+  }
+
   /** In no order of turns. */
   [Symbol.iterator](): Iterator<T> {
     return this.#paths.keys()

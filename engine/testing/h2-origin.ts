@@ -105,6 +105,9 @@ export function literals(fields: readonly (readonly [string, string])[]): string
 export const OK_HEAD = literals([[':status', '200']])
 export const SETTINGS_FRAME = frame(4, 0, 0)
 
+/** What a PING is answered with. */
+export const pong = ({ payload }: Frame): string => frame(6, 1, 0, payload)
+
 export class FrameClient {
   readonly raw: RawClient
   #at = 24
@@ -134,13 +137,15 @@ export class FrameClient {
 }
 
 /**
- * A server that says SETTINGS at once and calls `onFrame` for every frame that comes, but for SETTINGS and windows.
- * `hello`: instead of these SETTINGS. `seesWindows`: windows come too.
+ * A server that says SETTINGS at once and calls `onFrame` for every frame that comes, but for SETTINGS, windows and
+ * PINGs, which it answers. `hello`: instead of these SETTINGS. `seesWindows`: windows come too. `answersPings` false:
+ * so do PINGs.
  */
 export function startFrameServer(
   onFrame: (frame: Frame, client: FrameClient, connection: number) => void,
   hello: string = SETTINGS_FRAME,
-  seesWindows = false
+  seesWindows = false,
+  answersPings = true
 ): Promise<RawServer> {
   let connections = 0
   return rawServer((raw) => {
@@ -148,7 +153,8 @@ export function startFrameServer(
     const client = new FrameClient(raw)
     raw.socket.on('data', () => {
       for (const frame of client.take()) {
-        if (frame.type !== 4 && (seesWindows || frame.type !== 8)) onFrame(frame, client, connection)
+        if (frame.type === 6 && frame.flags === 0 && answersPings) client.send(pong(frame))
+        else if (frame.type !== 4 && (seesWindows || frame.type !== 8)) onFrame(frame, client, connection)
       }
     })
     client.send(hello)

@@ -8,9 +8,10 @@ import type { TlsOutcome, Wire } from '#engine/socket/wire.ts'
 import { type Http2Pool, NOT_HTTP2 } from './h2-pool.ts'
 import type { Pool } from './pool.ts'
 import { HTTP1, type Version } from './version.ts'
+import type { Holder } from './waiting.ts'
 
 /** One connection that is being made. */
-export interface Dial {
+export interface Dial extends Holder {
   readonly pool: Pool
   giveUp: () => void
 }

@@ -83,6 +83,7 @@ describe('what a client is expected to do', () => {
       request: new HeaderBlock(),
       response: null,
       tap: null,
+      client: {},
       ...more
     }) as never
 

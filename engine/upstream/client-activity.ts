@@ -18,10 +18,12 @@ const READING_MS_MAX = 28_000
 export class ClientActivity {
   /** It takes no more of the answer for now, since then; 0: it does. */
   #pausedAt = 0
-  /** Exchange.bytesSent when it began to take more. */
+  /** What had gone to the client when it began to take more. */
   #takenBytes = 0
-  /** The most that it took between two pauses. */
+  /** The most that went to it between two pauses. */
   #burstBytes = 0
+  /** What had gone to it when it was paused: what waits in a window does not go. */
+  #goneBytes = 0
   #sentAt = 0
   /** Since then. */
   #sentBytes = 0
@@ -52,12 +54,13 @@ export class ClientActivity {
 
   paused(ex: Exchange): void {
     this.#pausedAt = turnStartedAt
-    this.#burstBytes = Math.max(this.#burstBytes, ex.bytesSent - this.#takenBytes)
+    this.#goneBytes = goneTo(ex)
+    this.#burstBytes = Math.max(this.#burstBytes, this.#goneBytes - this.#takenBytes)
   }
 
   resumed(ex: Exchange): void {
     this.#pausedAt = 0
-    this.#takenBytes = ex.bytesSent
+    this.#takenBytes = goneTo(ex)
   }
 
   /**
@@ -68,7 +71,8 @@ export class ClientActivity {
     if (this.#pausedAt === 0) return isFull || isBackendsTurn(ex) || this.#isUninvited(ex) ? 0 : this.#sentAt
     // Earlier than that a hook has the answer, and a tap that is busy is ours.
     if (ex.step !== STEP_SENDING || ex.tap?.isBusy === true) return 0
-    return this.#pausedAt + Math.min(READING_MS_MAX, (this.#burstBytes / READ_BYTES_PER_SECOND) * 1_000)
+    const bytes = this.#burstBytes + goneTo(ex) - this.#goneBytes
+    return this.#pausedAt + Math.min(READING_MS_MAX, (bytes / READ_BYTES_PER_SECOND) * 1_000)
   }
 
   /** Its client keeps the body back until the backend asks for it (RFC 9110 section 10.1.1). */
@@ -81,3 +85,5 @@ export class ClientActivity {
 function isBackendsTurn(ex: Exchange): boolean {
   return ex.requestDone || ex.response !== null
 }
+
+const goneTo = ({ bytesSent, client }: Exchange): number => bytesSent - (client.unsentBytes ?? 0)

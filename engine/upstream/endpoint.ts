@@ -14,11 +14,10 @@ import { EndpointFacts } from './endpoint-facts.ts'
 import { addressGuard } from './guard.ts'
 import { type Http1Upstream, REPEAT_ALWAYS, REPEAT_IDEMPOTENT, type Repeat } from './h1.ts'
 import type { Pool, PoolOwner } from './pool.ts'
-import { Relief } from './relief.ts'
 import type { UpstreamShared } from './shared.ts'
 import type { Site } from './site.ts'
+import { Supply, type SupplyOwner } from './supply.ts'
 import { EITHER, HTTP1, type Version, versionFor } from './version.ts'
-import { Waiting } from './waiting.ts'
 
 /** Connections tried for one exchange, over all addresses and repetitions. */
 const ATTEMPTS_MAX = 4
@@ -27,12 +26,11 @@ const SLOW_MS = 250
 /** The same trouble with a destination is told of so often. */
 const SAME_FAULT_MS = 60_000
 
-export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner, AttemptOwner {
+export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner, AttemptOwner, SupplyOwner {
   /** Connections that exist or are being made. */
   total = 0
   readonly #addresses: Addresses
-  readonly #waiting = new Waiting<Attempt>()
-  #relief: Relief | null = null
+  readonly #supply = new Supply(this)
   /** What was last wrong with its TLS, and when that was told. */
   #fault = { reason: '', at: 0 }
 
@@ -40,6 +38,15 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     super(site, shared)
     const { guarded, allow } = site.options
     this.#addresses = new Addresses(this, site, guarded ? addressGuard(allow) : null)
+  }
+
+  /** As they were when somebody last looked for one. */
+  get pools(): readonly Pool[] {
+    return this.#addresses.pools
+  }
+
+  get connectionsMax(): number {
+    return this.shared.poolMax
   }
 
   get usable(): boolean {
@@ -70,7 +77,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
       }
     }
     const pool = this.#addresses.pick(null)
-    const connection = pool?.take()
+    const connection = this.#supply.isFor(ex) ? pool?.take() : undefined
     if (connection === undefined) this.dial(new Attempt(ex, this))
     else this.#reuse(ex, pool!, connection)
   }
@@ -88,6 +95,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     ex.attempts++
     ex.endpoint = pool.label
     connection.begin(ex)
+    this.#supply.took(connection)
     // Body bytes may have come while a hook or a full pool held the exchange back.
     this.events.onServerReady(ex)
   }
@@ -119,11 +127,16 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
       if (!pool.http2.resume(attempt)) pool.http2.wait(attempt)
       return
     }
+    const isFirst = attempt.dials.length === 0
+    if (isFirst && !this.#supply.isFor(attempt.ex)) {
+      this.#queue(attempt)
+      return
+    }
     if (this.mayConnect()) {
       this.#connect(attempt, pool)
       return
     }
-    if (attempt.dials.length > 0) return
+    if (!isFirst) return
     // At the limit an idle connection to another address is better than waiting.
     for (const other of pools) {
       const connection = other.take()
@@ -155,16 +168,8 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
 
   #queue(attempt: Attempt): void {
     this.timers.arm(attempt.timer, performance.now(), this.site.options.connectTimeoutMs)
-    const dropped = this.#waiting.add(attempt)
+    const dropped = this.#supply.add(attempt)
     if (dropped !== null) this.report(dropped, 'UPSTREAM_OVERFLOW')
-    this.#relief ??= new Relief({
-      timers: this.timers,
-      connections: () => this.#addresses.pools.flatMap(({ connections }) => [...connections]),
-      waiting: () => this.#waiting.size,
-      giveUp: (ex, code) => this.events.onServerFault(ex, code),
-      now: () => this.timers.now
-    })
-    this.#relief.wanted()
   }
 
   /** Behind mayConnect(). */
@@ -177,10 +182,12 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     const now = performance.now()
     this.timers.arm(attempt.timer, now, this.site.options.connectTimeoutMs)
     if (this.#mayTryOther(attempt)) this.timers.arm(attempt.slow, now, SLOW_MS)
-    const dial: Dial = { pool, giveUp: () => {} }
+    const dial: Dial = { pool, exchange: attempt.ex, giveUp: () => {} }
     attempt.dials.push(dial)
+    this.#supply.dialling(dial)
     const done: Connected = (code, wire, tls) => {
       if (!attempt.over(dial)) return
+      this.#supply.dialled(dial)
       const fault = dialFault(code, wire, tls)
       if (fault === null) this.#connected(attempt, pool, wire!, tls)
       else this.#connectFailed(attempt, pool, fault.code, fault.tls)
@@ -212,13 +219,16 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     this.timers.remove(attempt.slow)
     ex.pending = null
     connection.begin(ex)
+    this.#supply.took(connection)
     this.events.onServerReady(ex)
   }
 
   /** Gives up what is under way; addresses that were tried before the `first` ones count as failed. */
   #lose(attempt: Attempt, first = 0): void {
-    for (const { pool, giveUp } of attempt.dials.splice(0)) {
-      giveUp()
+    for (const dial of attempt.dials.splice(0)) {
+      const { pool } = dial
+      dial.giveUp()
+      this.#supply.dialled(dial)
       if (attempt.tried.indexOf(pool) < first) pool.health.connectFailed()
       else pool.health.abandoned()
       this.closed()
@@ -265,13 +275,15 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     if (attempt.dials.length > 0) {
       // An address that does not answer is as good as one that refuses: there may be others.
       const [last, ...others] = attempt.dials.splice(0).toReversed()
-      for (const { pool, giveUp } of others) {
-        giveUp()
+      for (const dial of others) {
+        dial.giveUp()
+        this.#supply.dialled(dial)
         this.shared.observer.connectFailed('ETIMEDOUT')
-        pool.health.connectFailed()
+        dial.pool.health.connectFailed()
         this.closed()
       }
       last!.giveUp()
+      this.#supply.dialled(last!)
       this.#connectFailed(attempt, last!.pool, 'ETIMEDOUT')
     } else {
       attempt.cancelled = true
@@ -297,13 +309,17 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
   /** Whether it was waiting for others to leave. */
   #stopWaiting(attempt: Attempt): boolean {
     if (attempt.leaveShared()) return true
-    return this.#waiting.remove(attempt)
+    return this.#supply.remove(attempt)
   }
 
   // --- what pools report ---
 
+  freed(connection: Http1Upstream): void {
+    this.#supply.gave(connection)
+  }
+
   offer(pool: Pool): boolean {
-    const attempt = this.#waiting.next()
+    const attempt = this.#supply.next()
     if (attempt === undefined) return false
     this.#resume(attempt, pool, pool.take()!)
     return true
@@ -322,12 +338,12 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
 
   /** Whether somebody waits for a connection that nobody makes. */
   get wants(): boolean {
-    return this.#waiting.size > 0 || this.#addresses.pools.some(({ http2 }) => http2.wants)
+    return this.#supply.waiting > 0 || this.#addresses.pools.some(({ http2 }) => http2.wants)
   }
 
   /** There is room for a connection. */
   protected wake(): void {
-    const attempt = this.#waiting.next()
+    const attempt = this.#supply.next()
     if (attempt !== undefined) this.dial(attempt)
   }
 
@@ -335,6 +351,10 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
   protected wakeAll(): void {
     this.wake()
     for (const { http2 } of this.#addresses.pools) if (http2.wants) http2.roomier()
+  }
+
+  get isFull(): boolean {
+    return this.total >= this.connectionsMax
   }
 
   mayConnect(): boolean {

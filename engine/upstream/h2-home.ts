@@ -15,7 +15,7 @@ import type { ReadMemory } from '#engine/socket/memory.ts'
 import type { Repeat } from './h1.ts'
 import type { Http2Upstream } from './h2.ts'
 import { LIST_BYTES_MAX } from './h2-head.ts'
-import { STREAM_WINDOW } from './h2-stream.ts'
+import { type Http2Exchange, STREAM_WINDOW } from './h2-stream.ts'
 import type { Held, Relief } from './relief.ts'
 
 /**
@@ -41,13 +41,13 @@ export interface Http2Home {
   /** 0: no limit. */
   readonly requestsPerConnectionMax: number
   /** For those that wait for what others of `held` keep. `waiting`: how many do. */
-  relief(held: () => Iterable<Held>, waiting: () => number): Relief
+  relief(held: () => Iterable<Held>, waiting: () => number, keptByWaiting: () => readonly number[]): Relief
   /** The server's SETTINGS are there: exchanges may begin. */
   ready(connection: Http2Upstream): void
   /** It ended before that. `code`: of the system, or NOT_HTTP2. */
   refused(connection: Http2Upstream, code: string): void
-  /** An exchange is over. */
-  freed(connection: Http2Upstream): void
+  /** The exchange of `stream` is over. */
+  freed(connection: Http2Upstream, stream: Http2Exchange): void
   /** It may have room for more than before. */
   roomier(): void
   /** It takes no further exchange; those under way go on. */

@@ -16,6 +16,7 @@ import type { Attempt } from './attempt.ts'
 import type { Repeat } from './h1.ts'
 import { Http2Upstream } from './h2.ts'
 import type { Http2Home } from './h2-home.ts'
+import { Http2Room } from './h2-room.ts'
 import type { Http2Exchange } from './h2-stream.ts'
 import type { Pool } from './pool.ts'
 import { type Held, Relief } from './relief.ts'
@@ -46,6 +47,8 @@ export interface Http2Owner {
   readonly http2Tls: TlsClient | null
   /** Others wait for the room that an idle connection takes. */
   readonly isCrowded: boolean
+  /** There are as many connections as there may be. */
+  readonly isFull: boolean
   /** Counts a connection that is about to be made. False: there are as many as there may be. */
   mayConnect(): boolean
   /** For metrics: the connection is there, or did not come about. */
@@ -76,8 +79,8 @@ export class Http2Pool implements Http2Home {
   readonly #pool: Pool
   readonly #owner: Http2Owner
   /** Those that take further streams. */
-  readonly #connections: Http2Upstream[] = []
-  readonly #waiting = new Waiting<Attempt>()
+  readonly #room = new Http2Room()
+  readonly #waiting = new Waiting<Attempt>(() => this.#room.exchanges())
   readonly #dials = new Set<OneDial>()
   #relief: Relief | null = null
 
@@ -104,14 +107,12 @@ export class Http2Pool implements Http2Home {
 
   /** Connections without an exchange. */
   get idle(): number {
-    let count = 0
-    for (const connection of this.#connections) if (connection.streams === 0) count++
-    return count
+    return this.#room.idle
   }
 
   /** Sends ex over a connection that has room. False: there is none. */
   begin(ex: Exchange): boolean {
-    const connection = this.#withRoom()
+    const connection = this.#roomFor(ex)
     if (connection === null) return false
     ex.attempts++
     this.#start(ex, connection)
@@ -120,7 +121,7 @@ export class Http2Pool implements Http2Home {
 
   /** As begin, for an exchange that has waited. */
   resume(attempt: Attempt): boolean {
-    const connection = this.#withRoom()
+    const connection = this.#roomFor(attempt.ex)
     if (connection === null) return false
     attempt.ex.attempts++
     this.#take(attempt, connection)
@@ -142,7 +143,7 @@ export class Http2Pool implements Http2Home {
     if (this.#dials.size === 0) {
       this.#patience(attempt)
       this.#makeRoom()
-    } else if (this.#connections.length === 0 && !this.#isReached) this.#owner.mayBeSlow(attempt)
+    } else if (this.#room.isEmpty && !this.#isReached) this.#owner.mayBeSlow(attempt)
   }
 
   get #isReached(): boolean {
@@ -174,23 +175,23 @@ export class Http2Pool implements Http2Home {
   }
 
   closeIdle(): void {
-    for (const connection of [...this.#connections]) if (connection.streams === 0) connection.leave()
+    this.#room.closeIdle()
   }
 
   // --- what connections report ---
 
-  freed(connection: Http2Upstream): void {
+  freed(connection: Http2Upstream, stream: Http2Exchange): void {
     this.#pool.busy--
+    this.#waiting.gave(stream)
     if (this.#waiting.size > 0) this.#serveWaiting()
     if (connection.streams > 0) return
-    if (!this.#connections.includes(connection)) return
+    if (!this.#room.has(connection)) return
     if (this.#owner.isCrowded) connection.leave()
     else this.#owner.timers.arm(connection.idleTimer, turnStartedAt, this.#owner.idleTimeoutMs)
   }
 
   retired(connection: Http2Upstream): void {
-    const at = this.#connections.indexOf(connection)
-    if (at >= 0) this.#connections.splice(at, 1)
+    this.#room.remove(connection)
   }
 
   gone(connection: Http2Upstream): void {
@@ -208,17 +209,26 @@ export class Http2Pool implements Http2Home {
     if (this.#waiting.size > 0) this.#serveWaiting()
   }
 
-  relief(held: () => Iterable<Held>, waiting: () => number): Relief {
+  relief(held: () => Iterable<Held>, waiting: () => number, keptByWaiting: () => readonly number[]): Relief {
     const { timers, events } = this.#owner
     const giveUp = (ex: Exchange, code: ErrorCode) => events.onServerFault(ex, code)
-    return new Relief({ timers, connections: held, waiting, giveUp, now: () => timers.now })
+    return new Relief({ timers, connections: held, waiting, keptByWaiting, giveUp, now: () => timers.now })
   }
 
   // --- sharing out ---
 
-  #withRoom(): Http2Upstream | null {
-    for (const connection of this.#connections) if (connection.room > 0) return connection
-    return null
+  #roomFor(ex: Exchange): Http2Upstream | null {
+    const connection = this.#room.first()
+    if (connection === null || !this.#owner.isFull) return connection
+    const { left, streams } = this.#room
+    return this.#waiting.mayTake(ex, left, left + streams) ? connection : null
+  }
+
+  /** Who gets the next stream, if what is left is for anybody who waits. */
+  #next(): Attempt | undefined {
+    if (!this.#owner.isFull) return this.#waiting.next(Number.POSITIVE_INFINITY, 0)
+    const { left, streams } = this.#room
+    return this.#waiting.next(left, left + streams)
   }
 
   #start(ex: Exchange, connection: Http2Upstream): void {
@@ -226,7 +236,7 @@ export class Http2Pool implements Http2Home {
     ex.endpoint = this.#pool.label
     // Armed, it is moved when it is armed again: taking it out costs more.
     this.#owner.timers.disarm(connection.idleTimer)
-    connection.begin(ex)
+    this.#waiting.took(connection.begin(ex))
     this.#owner.events.onServerReady(ex)
   }
 
@@ -243,9 +253,10 @@ export class Http2Pool implements Http2Home {
 
   #serveWaiting(): void {
     while (this.#waiting.size > 0) {
-      const connection = this.#withRoom()
-      if (connection === null) break
-      this.#take(this.#waiting.next()!, connection)
+      const connection = this.#room.first()
+      const attempt = connection === null ? undefined : this.#next()
+      if (attempt === undefined) break
+      this.#take(attempt, connection!)
     }
     if (this.#waiting.size === 0) return
     this.#dialEnough()
@@ -257,14 +268,11 @@ export class Http2Pool implements Http2Home {
   /** Nobody makes a connection for those who wait: they need a stream of somebody else. */
   #makeRoom(): void {
     this.#relief ??= this.relief(
-      () => this.#exchanges(),
-      () => (this.#dials.size > 0 ? 0 : this.#waiting.size)
+      () => this.#room.exchanges(),
+      () => (this.#dials.size > 0 ? 0 : this.#waiting.size),
+      () => this.#waiting.keptByClients()
     )
     this.#relief.wanted()
-  }
-
-  *#exchanges(): Generator<Http2Exchange> {
-    for (const { exchanges } of this.#connections) yield* exchanges
   }
 
   #patience(attempt: Attempt): void {
@@ -275,8 +283,7 @@ export class Http2Pool implements Http2Home {
   // --- connecting ---
 
   #dialEnough(): void {
-    // One that is empty and has no room says that the server takes nobody at the moment.
-    if (this.#connections.some(({ streams, room }) => streams === 0 && room <= 0)) return
+    if (this.#room.isRefused) return
     while (this.#dials.size * STREAMS_ASSUMED < this.#waiting.size && this.#owner.mayConnect()) this.#dial()
   }
 
@@ -321,7 +328,7 @@ export class Http2Pool implements Http2Home {
   ready(connection: Http2Upstream): void {
     this.#opened(connection)
     this.#pool.health.reached()
-    this.#connections.push(connection)
+    this.#room.add(connection)
     this.#serveWaiting()
     if (connection.streams === 0) this.#owner.timers.arm(connection.idleTimer, turnStartedAt, this.#owner.idleTimeoutMs)
   }
@@ -377,7 +384,7 @@ export class Http2Pool implements Http2Home {
     this.#owner.closed()
     // Others are on their way, or streams will end.
     if (this.#dials.size > 0) return
-    if (this.#connections.length > 0) {
+    if (!this.#room.isEmpty) {
       for (const attempt of this.#waiting) this.#patience(attempt)
       return
     }

@@ -2,7 +2,7 @@
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { isGrpc } from '#engine/http/grpc.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
-import type { Allowance } from '#engine/http2/allowance.ts'
+import { Allowance } from '#engine/http2/allowance.ts'
 import { frameHead, headersFrame } from '#engine/http2/frame-writer.ts'
 import { HpackEncoder } from '#engine/http2/hpack-encoder.ts'
 import { DATA, DEFAULT_WINDOW, END_STREAM, ENHANCE_YOUR_CALM, NO_ERROR, WINDOW_MAX } from '#engine/http2/protocol.ts'
@@ -13,6 +13,10 @@ import type { Http2Exchange } from './h2-stream.ts'
 
 /** Of DATA: long enough to be cheap, short enough that streams share the wire. */
 const DATA_BYTES_MAX = 64 * 1024
+/** Frames that ask for work and bring nothing: a burst, and then so many each second; useful frames earn more. */
+const IDLE_FRAMES_MAX = 2000
+const IDLE_FRAMES_PER_SECOND = 200
+export const idleFramesFrom = (now: number) => new Allowance(IDLE_FRAMES_MAX, IDLE_FRAMES_PER_SECOND, now)
 /** Frames without use (windows, answers to nothing) that one useful frame excuses. */
 export const EARNED_PER_FRAME = 4
 /** Requests and answers to frames that wait for a server that does not read. */

@@ -12,6 +12,7 @@ import { ReceiveWindow } from '#engine/http2/receive-window.ts'
 import { Pieces } from '#engine/kit/pieces.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { ClientActivity } from './client-activity.ts'
+import { isRepeatable } from './h1.ts'
 import type { AnswerFields } from './h2-head.ts'
 import type { Http2Sender } from './h2-sender.ts'
 import type { Held } from './relief.ts'
@@ -168,8 +169,8 @@ export class Http2Exchange implements ServerStream, Held {
     else kept.push(chunk, start, end)
   }
 
-  /** Makes of the exchange what it was before it was sent, as far as that is possible. */
-  restore(): void {
+  /** Makes of the exchange what it was before it was sent. False: that is not possible. */
+  restore(): boolean {
     const { ex } = this
     const kept = this.#kept
     if (ex.requestBytes !== null) ex.bodySent = false
@@ -179,6 +180,7 @@ export class Http2Exchange implements ServerStream, Held {
       // The client has been asked for its body already and must not be asked twice.
       if (!kept.isEmpty) ex.request.remove('expect')
     }
+    return isRepeatable(ex)
   }
 
   // --- the answer. What is returned is an error of the stream, or null ---

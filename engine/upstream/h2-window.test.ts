@@ -3,7 +3,7 @@ import { deepEqual, ok } from 'node:assert/strict'
 import { once } from 'node:events'
 import type { ServerHttp2Stream } from 'node:http2'
 import { connect } from 'node:net'
-import { test } from 'node:test'
+import { mock, test } from 'node:test'
 import { settingsFrame } from '#engine/http2/frame-writer.ts'
 import { PREFACE } from '#engine/http2/protocol.ts'
 import { TimerWheel } from '#engine/kit/timer-wheel.ts'
@@ -37,11 +37,12 @@ async function withStand(poolMax: number, run: (stand: Stand) => Promise<void>):
     stream.respond({ ':status': 200 })
     stream.end(path === '/long' ? LONG : 'ok')
   })
-  let passed = 0
-  const timers = new TimerWheel(() => performance.now() + passed)
+  let now = performance.now()
+  const clock = mock.method(performance, 'now', () => now)
+  const timers = new TimerWheel()
   const stack = await startStack({ upstream: origin.port, poolMax, timers, spoken: { version: 'HTTP2' } })
   const pass = (ms: number) => {
-    passed += ms
+    now += ms
     timers.advance()
   }
   try {
@@ -49,6 +50,7 @@ async function withStand(poolMax: number, run: (stand: Stand) => Promise<void>):
   } finally {
     stack.close()
     origin.close()
+    clock.mock.restore()
   }
 }
 

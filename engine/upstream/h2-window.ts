@@ -51,7 +51,8 @@ export class ConnectionWindow {
   #makeRoom(): void {
     this.#relief ??= this.#home.relief(
       () => this.#keepers(),
-      () => this.#waiting()
+      () => this.#waiting(),
+      () => []
     )
     this.#relief.wanted()
   }

@@ -6,7 +6,7 @@
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_NONE, type Exchange } from '#engine/contract/exchange.ts'
 import type { ServerEvents } from '#engine/contract/transport.ts'
-import { Allowance } from '#engine/http2/allowance.ts'
+import type { Allowance } from '#engine/http2/allowance.ts'
 import { type FrameHandler, FrameReader } from '#engine/http2/frame-reader.ts'
 import { goawayFrame, pingFrame, resetFrame, SETTINGS_ACK, windowUpdateFrame } from '#engine/http2/frame-writer.ts'
 import { HpackDecoder } from '#engine/http2/hpack-decoder.ts'
@@ -16,21 +16,17 @@ import { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 import { BULK_BODY, BULK_NONE, type Wire, type WireOwner } from '#engine/socket/wire.ts'
-import { isRepeatable, REPEAT_ALWAYS, REPEAT_IDEMPOTENT, REPEAT_NEVER } from './h1.ts'
+import { REPEAT_ALWAYS, REPEAT_IDEMPOTENT, REPEAT_NEVER, type Repeat } from './h1.ts'
 import { AnswerFields, LIST_BYTES_MAX } from './h2-head.ts'
 import { HELLO, type Http2Home } from './h2-home.ts'
-import { EARNED_PER_FRAME, Http2Sender } from './h2-sender.ts'
+import { StreamLimit } from './h2-limit.ts'
+import { EARNED_PER_FRAME, Http2Sender, idleFramesFrom } from './h2-sender.ts'
 import { Http2Exchange, type StreamOwner } from './h2-stream.ts'
 import { ConnectionWindow } from './h2-window.ts'
 
-/** Streams at a time, whatever more a server would take. */
-const STREAMS_MAX = 1000
 const STREAM_ID_LAST = h2.STREAM_ID_MAX - 2
 /** DATA of so many bytes in one read is a long body: the wire may read into a slot of its own. */
 const BULK_BYTES = 8 * 1024
-/** Frames that ask for work and bring nothing: a burst, and then so many each second; useful frames earn more. */
-const IDLE_FRAMES_MAX = 2000
-const IDLE_FRAMES_PER_SECOND = 200
 const HTTP_1_1_REQUIRED = 13
 
 export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
@@ -39,6 +35,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
   readonly #home: Http2Home
   readonly #wire: Wire
   readonly #peer = new PeerSettings()
+  readonly #limit: StreamLimit
   readonly #sender: Http2Sender
   readonly #decoder = new HpackDecoder(h2.DEFAULT_TABLE_BYTES)
   readonly #reader: FrameReader
@@ -47,8 +44,6 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
   readonly #idleFrames: Allowance
   readonly #streams = new Map<number, Http2Exchange>()
   #nextId = 1
-  /** Fewer than the server's number after it has refused one; grows again. */
-  #streamsMax = STREAMS_MAX
   #completed = 0
   #hasSettings = false
   #isRetired = false
@@ -58,8 +53,9 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
   constructor(home: Http2Home, wire: Wire, scheme: 'http' | 'https') {
     this.#home = home
     this.#wire = wire
+    this.#limit = new StreamLimit(this.#peer, wire)
     this.#reader = new FrameReader(this, h2.DEFAULT_FRAME_BYTES, LIST_BYTES_MAX)
-    this.#idleFrames = new Allowance(IDLE_FRAMES_MAX, IDLE_FRAMES_PER_SECOND, turnStartedAt)
+    this.#idleFrames = idleFramesFrom(turnStartedAt)
     this.#sender = new Http2Sender(wire, this.#peer, scheme, this.#idleFrames)
     this.#window = new ConnectionWindow(home, wire, () => this.#streams.values())
     this.idleTimer = new WheelTimer(() => this.leave())
@@ -79,11 +75,11 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
   /** Further exchanges that it takes. */
   get room(): number {
     if (this.#isRetired || !this.#hasSettings || this.#window.isTight) return 0
-    return Math.min(this.#peer.streamsMax, this.#streamsMax) - this.#streams.size
+    return this.#limit.room(this.#streams.size)
   }
 
   /** Sends the request of ex. Its body follows through the stream. */
-  begin(ex: Exchange): void {
+  begin(ex: Exchange): Http2Exchange {
     const id = this.#nextId
     this.#nextId += 2
     const stream = new Http2Exchange(this, this.#sender, id, ex, this.#peer.windowBytes)
@@ -93,8 +89,10 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
     stream.isSent = ex.requestBody === BODY_NONE
     if (this.#sender.isUnread()) this.#retire()
     this.#sender.request(ex, id, stream.isSent)
+    this.#limit.ask(this.#streams.size)
     const max = this.#home.requestsPerConnectionMax
     if ((max > 0 && id >= max * 2 - 1) || id >= STREAM_ID_LAST) this.#retire()
+    return stream
   }
 
   /** Ends a connection on which nothing is under way. */
@@ -123,7 +121,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
 
   cancelled(stream: Http2Exchange): void {
     this.#reset(stream, h2.CANCEL)
-    this.#freed()
+    this.#freed(stream)
   }
 
   get events(): ServerEvents {
@@ -161,6 +159,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
   onHeaders(id: number, endStream: boolean, bytes: Buffer, start: number, end: number): number {
     const stream = this.#streams.get(id)
     if (stream === undefined && this.#isIdle(id)) return h2.PROTOCOL_ERROR
+    this.#limit.heard()
     const isTrailer = stream?.isAnswered === true
     this.#fields.begin(isTrailer)
     const code = this.#decoder.decode(bytes, start, end, this.#fields)
@@ -185,6 +184,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
 
   onData(id: number, bytes: Buffer, start: number, end: number, flow: number, endStream: boolean): number {
     if (!this.#window.receive(flow)) return h2.FLOW_CONTROL_ERROR
+    this.#limit.heard()
     const stream = this.#streams.get(id)
     if (stream === undefined) {
       if (this.#isIdle(id)) return h2.PROTOCOL_ERROR
@@ -206,12 +206,13 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
     const stream = this.#streams.get(id)
     if (stream === undefined) return this.#isIdle(id) ? h2.PROTOCOL_ERROR : this.#useless()
     this.#remove(stream)
-    if (code === h2.REFUSED_STREAM && !stream.isAnswered) {
-      // More than it takes, whatever its SETTINGS say.
-      this.#streamsMax = Math.max(1, this.#streams.size)
-      this.#unprocessed(stream)
+    if ((code === h2.REFUSED_STREAM || code === h2.ENHANCE_YOUR_CALM) && !stream.isAnswered) {
+      this.#limit.refused(this.#streams.size)
+      // Only the former says that nothing was done (section 8.7). Node says the latter where nothing was.
+      this.#limit.ask(this.#streams.size)
+      this.#unprocessed(stream, code === h2.REFUSED_STREAM ? REPEAT_ALWAYS : REPEAT_IDEMPOTENT)
     } else this.#report(stream, code === HTTP_1_1_REQUIRED ? 'UPSTREAM_NOT_HTTP2' : 'UPSTREAM_RESET')
-    this.#freed()
+    this.#freed(stream)
     return h2.NO_ERROR
   }
 
@@ -244,6 +245,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
 
   onPing(isAck: boolean, bytes: Buffer, start: number): number {
     const code = this.#useless()
+    if (isAck && this.#limit.answered(this.#streams.size)) this.#home.roomier()
     if (isAck || code !== h2.NO_ERROR) return code
     return this.#sender.reply(pingFrame(true, bytes.latin1Slice(start, start + 8)))
   }
@@ -255,8 +257,8 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
       if (stream.id <= lastStream || stream.isOver) continue
       this.#remove(stream)
       if (stream.isAnswered) this.#report(stream, 'UPSTREAM_RESET')
-      else this.#unprocessed(stream)
-      this.#home.freed(this)
+      else this.#unprocessed(stream, REPEAT_ALWAYS)
+      this.#home.freed(this, stream)
     }
     if (this.#streams.size === 0) this.#close()
     return this.#useless()
@@ -306,10 +308,9 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
     if (stream.isSent) this.#remove(stream)
     else this.#reset(stream, h2.NO_ERROR)
     this.#completed++
-    if (this.#streamsMax < STREAMS_MAX) this.#streamsMax++
     ex.server = null
     this.#home.events.onResponseEnd(ex, trailers)
-    this.#freed()
+    this.#freed(stream)
   }
 
   /** Breaks one stream: `fault` for the client, `code` for the server. */
@@ -317,35 +318,36 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
     if (stream.isOver) return
     this.#reset(stream, code)
     this.#report(stream, fault)
-    this.#freed()
+    this.#freed(stream)
   }
 
-  #report(stream: Http2Exchange, code: ErrorCode): void {
+  #report(stream: Http2Exchange, code: ErrorCode, repeat: Repeat = REPEAT_NEVER): void {
     stream.ex.server = null
-    this.#home.failed(stream.ex, code, REPEAT_NEVER)
+    this.#home.failed(stream.ex, code, repeat)
   }
 
-  /** The server has not looked at it: it is as good as never sent, whatever it asks for (RFC 9113 section 8.7). */
-  #unprocessed(stream: Http2Exchange): void {
-    const { ex } = stream
-    ex.server = null
-    stream.restore()
-    this.#home.failed(ex, 'UPSTREAM_RESET', isRepeatable(ex) ? REPEAT_ALWAYS : REPEAT_NEVER)
+  /** The server has not looked at it: by REPEAT_ALWAYS it is as good as never sent (RFC 9113 section 8.7). */
+  #unprocessed(stream: Http2Exchange, repeat: Repeat): void {
+    this.#report(stream, 'UPSTREAM_RESET', stream.restore() ? repeat : REPEAT_NEVER)
   }
 
   #reset(stream: Http2Exchange, code: number): void {
     this.#remove(stream)
-    if (!this.#dead) this.#wire.write(resetFrame(stream.id, code))
+    if (this.#dead) return
+    this.#wire.write(resetFrame(stream.id, code))
+    this.#limit.reset()
+    this.#limit.ask(this.#streams.size)
   }
 
   #remove(stream: Http2Exchange): void {
     this.#streams.delete(stream.id)
     stream.end()
+    if (stream.isAnswered) this.#limit.ended()
     if (this.#streams.size === 0) this.#wire.bulk = BULK_NONE
   }
 
-  #freed(): void {
-    this.#home.freed(this)
+  #freed(stream: Http2Exchange): void {
+    this.#home.freed(this, stream)
     if (this.#isRetired && this.#streams.size === 0) this.leave()
   }
 
@@ -388,13 +390,10 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
     // Only a connection that has worked may have died of age; a server that dies of requests gets no second one.
     const mayRepeat = code === 'UPSTREAM_RESET' && this.#completed > 0
     for (const stream of streams) {
-      const { ex } = stream
-      stream.ex.server = null
-      if (mayRepeat && !stream.isAnswered) stream.restore()
-      const isFresh = mayRepeat && !stream.isAnswered && isRepeatable(ex)
+      const isFresh = mayRepeat && !stream.isAnswered && stream.restore()
       stream.end()
-      this.#home.freed(this)
-      this.#home.failed(ex, code as ErrorCode, isFresh ? REPEAT_IDEMPOTENT : REPEAT_NEVER)
+      this.#home.freed(this, stream)
+      this.#report(stream, code as ErrorCode, isFresh ? REPEAT_IDEMPOTENT : REPEAT_NEVER)
     }
   }
 }

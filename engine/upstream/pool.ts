@@ -15,6 +15,8 @@ export interface PoolOwner extends Http2Owner {
   readonly llhttp: Llhttp
   /** Of an address, by its label. */
   healthOf(label: string): Health
+  /** `connection` has no exchange any more. */
+  freed(connection: Http1Upstream): void
   /** A connection of `pool` is free: true if somebody waiting took it. */
   offer(pool: Pool): boolean
 }
@@ -90,6 +92,7 @@ export class Pool implements Home {
       return
     }
     this.busy--
+    this.#owner.freed(connection)
     connection.idleUntil = turnStartedAt + idleMs
     this.#idle.push(connection)
     if (this.#owner.offer(this)) return
@@ -99,8 +102,11 @@ export class Pool implements Home {
   gone(connection: Http1Upstream): void {
     this.connections.delete(connection)
     const index = this.#idle.indexOf(connection)
-    if (index < 0) this.busy--
-    else this.#idle.splice(index, 1)
+    if (index >= 0) this.#idle.splice(index, 1)
+    else {
+      this.busy--
+      this.#owner.freed(connection)
+    }
     this.#owner.timers.remove(connection.idleTimer)
     this.#owner.closed()
   }

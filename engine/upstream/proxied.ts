@@ -145,6 +145,11 @@ class OneClient extends EndpointState {
     this.#all = all
   }
 
+  /** They are shared with all other clients, in turns. */
+  override get connectionsMax(): number {
+    return Number.POSITIVE_INFINITY
+  }
+
   override get hello(): string {
     return this.#hello
   }

@@ -8,14 +8,17 @@ import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import type { Holder } from './waiting.ts'
 
 /** A client may keep others waiting for so long: a lost packet is sent again within a second. */
 const IDLE_MS = 2_000
+/** So long, where it is one of many that its client keeps and whoever waits keeps less than half as many. */
+const GREEDY_IDLE_MS = 500
 /** While somebody waits it is looked for such clients so often: a look costs some microseconds per hundred. */
 const LOOK_EVERY_MS = 250
 
 /** A connection as far as it waits for a client. */
-export interface Held {
+export interface Held extends Holder {
   /** Since when its client has done nothing for it (performance.now()); 0: it waits for no client. */
   readonly idleSince: number
   readonly exchange: Exchange | null
@@ -27,6 +30,8 @@ export interface ReliefParts {
   readonly connections: () => Iterable<Held>
   /** How many wait for one. */
   readonly waiting: () => number
+  /** Of the clients among those, how many each keeps, the fewest first. */
+  readonly keptByWaiting: () => readonly number[]
   readonly giveUp: (ex: Exchange, code: ErrorCode) => void
   /** performance.now() */
   readonly now: () => number
@@ -53,21 +58,30 @@ export class Relief {
     this.#isLooking = true
     const { timers, now } = this.#parts
     timers.arm(this.#timer, now(), LOOK_EVERY_MS)
-    this.#look(now() - IDLE_MS)
+    this.#look(now())
   }
 
-  #look(before: number): void {
-    const { connections, waiting, giveUp } = this.#parts
+  #look(now: number): void {
+    const { connections, waiting, keptByWaiting, giveUp } = this.#parts
     const counts = new Map<string, number>()
     const found: { ex: Exchange; since: number; client: string }[] = []
     for (const { idleSince, exchange } of connections()) {
       if (exchange === null || idleSince === 0) continue
       const client = clientOf(exchange)
       counts.set(client, (counts.get(client) ?? 0) + 1)
-      if (idleSince <= before) found.push({ ex: exchange, since: idleSince, client })
+      if (idleSince <= now - GREEDY_IDLE_MS) found.push({ ex: exchange, since: idleSince, client })
     }
-    // Who keeps most gives first.
+    // Who keeps most gives first, for who keeps least.
     found.sort((a, b) => counts.get(b.client)! - counts.get(a.client)! || a.since - b.since)
-    for (const { ex } of found.slice(0, waiting())) giveUp(ex, 'CLIENT_TOO_SLOW')
+    const kept = keptByWaiting()
+    const most = waiting()
+    let given = 0
+    for (const { ex, since, client } of found) {
+      if (given === most) return
+      const isGreedy = given < kept.length && counts.get(client)! >= 2 * (kept[given]! + 1)
+      if (!isGreedy && since > now - IDLE_MS) continue
+      given++
+      giveUp(ex, 'CLIENT_TOO_SLOW')
+    }
   }
 }

@@ -2,7 +2,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { describe, it } from 'node:test'
+import { describe, it, mock } from 'node:test'
 import { clientOf } from '#engine/contract/client-of.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE } from '#engine/contract/filter.ts'
@@ -19,15 +19,16 @@ import { STREAM_WINDOW } from './h2-stream.ts'
 import { Waiting } from './waiting.ts'
 
 const waiterOf = (remoteAddress: string, name: string) => ({ name, ex: { client: { remoteAddress } as never } })
-const names = (waiting: Waiting<ReturnType<typeof waiterOf>>) => {
+type Waiter = ReturnType<typeof waiterOf>
+const names = (waiting: Waiting<Waiter>) => {
   const all: string[] = []
-  for (let one = waiting.next(); one !== undefined; one = waiting.next()) all.push(one.name)
+  for (let one = waiting.next(1, 1); one !== undefined; one = waiting.next(1, 1)) all.push(one.name)
   return all
 }
 
 describe('turns of clients', () => {
   it('one with many requests is one of many', () => {
-    const waiting = new Waiting<ReturnType<typeof waiterOf>>()
+    const waiting = new Waiting<Waiter>(() => [])
     for (const name of ['a1', 'a2', 'a3', 'b1', 'c1', 'b2']) equal(waiting.add(waiterOf(name[0]!, name)), null)
     equal(waiting.size, 6)
     deepEqual(names(waiting), ['a1', 'b1', 'c1', 'a2', 'b2', 'a3'])
@@ -35,7 +36,7 @@ describe('turns of clients', () => {
   })
 
   it('when there are too many, the newest of whoever has most goes', () => {
-    const waiting = new Waiting<ReturnType<typeof waiterOf>>(3)
+    const waiting = new Waiting<Waiter>(() => [], 3)
     for (const name of ['a1', 'a2', 'b1']) equal(waiting.add(waiterOf(name[0]!, name)), null)
     equal(waiting.add(waiterOf('c', 'c1'))?.name, 'a2')
     const [a4, b2] = [waiterOf('a', 'a4'), waiterOf('b', 'b2')]
@@ -45,8 +46,60 @@ describe('turns of clients', () => {
     deepEqual(names(waiting), ['a1', 'b1', 'c1'])
   })
 
+  it('those that keep fewer go first, of one address the connection that keeps fewer', () => {
+    const holder = (address: string, port: number) => ({
+      exchange: { client: { remoteAddress: address, remotePort: port } as never }
+    })
+    const holders = [holder('a', 1), holder('a', 1), holder('b', 3)]
+    const waiting = new Waiting<Waiter>(() => holders)
+    for (const [address, port, name] of [
+      ['a', 1, 'a1'],
+      ['a', 2, 'a2'],
+      ['b', 3, 'b3'],
+      ['c', 4, 'c4'],
+      ['c', 4, 'c4 too']
+    ] as const) {
+      waiting.add({ name, ex: holder(address, port).exchange })
+    }
+    const order: string[] = []
+    for (let i = 0; i < 5; i++) {
+      const next = waiting.next(10, 10)!
+      order.push(next.name)
+      waiting.took({ exchange: next.ex })
+    }
+    deepEqual(order, ['c4', 'b3', 'c4 too', 'a2', 'a1'])
+  })
+
+  it('of the last sixteenth whoever keeps as many as are left gets none', () => {
+    const exchange = (address: string, port: number) => ({
+      client: { remoteAddress: address, remotePort: port } as never
+    })
+    const holders = Array.from({ length: 60 }, () => ({ exchange: exchange('a', 1) as ReturnType<typeof exchange> }))
+    const waiting = new Waiting<Waiter>(() => holders)
+    const mayTake = (address: string, port: number, left: number) => waiting.mayTake(exchange(address, port), left, 64)
+    equal(mayTake('a', 1, 5), true)
+    equal(mayTake('a', 1, 4), false)
+    equal(mayTake('b', 2, 4), true)
+    equal(mayTake('b', 2, 1), true)
+    equal(mayTake('b', 2, 0), false)
+    // Others of that address have what is above the last thirty-second.
+    equal(mayTake('a', 3, 3), true)
+    equal(mayTake('a', 3, 2), false)
+    const kept = { exchange: exchange('b', 2) }
+    waiting.took(kept)
+    equal(mayTake('b', 2, 1), false)
+    equal(mayTake('b', 2, 2), true)
+    waiting.gave(kept)
+    equal(mayTake('b', 2, 1), true)
+    // It counts no more once there is room, and anew when somebody asks.
+    for (const holder of holders.splice(0, 40)) waiting.gave(holder)
+    equal(mayTake('a', 1, 4), false)
+    holders.length = 0
+    equal(mayTake('a', 1, 4), false)
+  })
+
   it('one that has left has no turn', () => {
-    const waiting = new Waiting<ReturnType<typeof waiterOf>>()
+    const waiting = new Waiting<Waiter>(() => [])
     const one = waiterOf('a', 'a1')
     waiting.add(one)
     ok(waiting.remove(one))
@@ -99,12 +152,13 @@ type Backend = keyof typeof BACKENDS
 /** In front of the backend the clock is the test's. */
 async function withStand(backend: Backend, run: (stand: Stand) => Promise<void>, waits = false): Promise<void> {
   const { origin, ...options } = await BACKENDS[backend]()
-  let passed = 0
-  const timers = new TimerWheel(() => performance.now() + passed)
+  let now = performance.now()
+  const clock = mock.method(performance, 'now', () => now)
+  const timers = new TimerWheel()
   const hook = ({ path }: Exchange) => (waits && path === '/long' ? new Promise<typeof CONTINUE>(() => {}) : CONTINUE)
   const stack = await startStack({ upstream: origin.port, ...options, timers, responseHooks: [hook] })
   const pass = (ms: number) => {
-    passed += ms
+    now += ms
     timers.advance()
   }
   try {
@@ -112,6 +166,7 @@ async function withStand(backend: Backend, run: (stand: Stand) => Promise<void>,
   } finally {
     stack.close()
     origin.close()
+    clock.mock.restore()
   }
 }
 

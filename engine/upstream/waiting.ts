@@ -1,9 +1,16 @@
 /**
- * Who waits for a connection, client by client: each gets its turn, however many requests another one has, and when
- * there are too many the newest one of the client that has most is turned away. Those of one client keep their order.
+ * Who waits for a connection of a pool (a stream of one, by HTTP/2), and who keeps how many while few are left. Clients
+ * have turns, those that keep fewer first, and within one address so do its connections; when too many wait the newest
+ * of whoever has most is turned away.
+ *
+ * The last sixteenth is for those that keep little, so that clients that take all they get, and read nothing, leave
+ * something to the others: an address that keeps as many as are left gets no more. With n such addresses one part in
+ * n + 1 stays free (dynamic thresholds, Choudhury and Hahne 1998). Half of that sixteenth is also for connections that
+ * keep little: those of others behind the same address.
  */
 import { clientOf } from '#engine/contract/client-of.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { Turns } from '#engine/kit/turns.ts'
 
 /** Exchanges that may wait for a connection while the pool is at its limit. */
 const WAITERS_MAX = 1024
@@ -12,64 +19,114 @@ interface Waiter {
   readonly ex: Pick<Exchange, 'client'>
 }
 
-export class Waiting<W extends Waiter> {
-  readonly #max: number
-  /** In the order of their turns. */
-  readonly #clients = new Map<string, W[]>()
-  /** Whose each one is: a wire that has died does not tell any more. */
-  readonly #owners = new Map<W, string>()
+/** What is kept for an exchange: a connection or a stream, made or being made. */
+export interface Holder {
+  /** Null: it is kept for nobody. */
+  readonly exchange: Pick<Exchange, 'client'> | null
+}
 
-  constructor(max = WAITERS_MAX) {
-    this.#max = max
+/** Of `max` connections, those that are not for everybody. */
+export const reserveOf = (max: number): number => max >> 4
+
+export class Waiting<W extends Waiter> {
+  readonly #turns: Turns<W>
+  readonly #holders: () => Iterable<Holder>
+  /** By address and by connection of clients. Null: nobody has asked lately, and nothing is counted. */
+  #kept: Map<string, number> | null = null
+  /** Whose each one is: a wire that has died does not tell any more. */
+  readonly #owners = new Map<Holder, readonly string[]>()
+  #ownersFirst = 0
+
+  /** `holders`: all there are. */
+  constructor(holders: () => Iterable<Holder>, max = WAITERS_MAX) {
+    this.#holders = holders
+    this.#turns = new Turns(max)
   }
 
   get size(): number {
-    return this.#owners.size
+    return this.#turns.size
   }
 
   /** In no order of turns. */
   [Symbol.iterator](): Iterator<W> {
-    return this.#owners.keys()
+    return this.#turns[Symbol.iterator]()
   }
 
   /** `waiter` stands last of its client. Returns who has to go for it, maybe itself; null: nobody. */
   add(waiter: W): W | null {
-    const client = clientOf(waiter.ex)
-    const queue = this.#clients.get(client)
-    if (queue === undefined) this.#clients.set(client, [waiter])
-    else queue.push(waiter)
-    this.#owners.set(waiter, client)
-    return this.size > this.#max ? this.#dropOne() : null
+    return this.#turns.add(waiter, ownerOf(waiter.ex))
   }
 
-  #dropOne(): W {
-    let longest: W[] = []
-    for (const queue of this.#clients.values()) if (queue.length > longest.length) longest = queue
-    const dropped = longest.at(-1)!
-    this.remove(dropped)
-    return dropped
+  /** Who gets one of those `left`; undefined: nobody who waits, as things are. `max`: how many there are. */
+  next(left: number, max: number): W | undefined {
+    if (this.#turns.size === 0) return undefined
+    const kept = this.#count()
+    return this.#turns.next(
+      (name) => kept.get(name) ?? 0,
+      ({ ex }) => this.mayTake(ex, left, max)
+    )
   }
 
-  /** The one whose turn it is; its client stands last then. */
-  next(): W | undefined {
-    for (const [client, queue] of this.#clients) {
-      const waiter = queue.shift()!
-      this.#clients.delete(client)
-      if (queue.length > 0) this.#clients.set(client, queue)
-      this.#owners.delete(waiter)
-      return waiter
-    }
-    return undefined
+  /** Of the clients that wait, how many each keeps, the fewest first. */
+  keptByClients(): number[] {
+    const kept = this.#count()
+    return Array.from(this.#turns.names, (name) => kept.get(name) ?? 0).sort((a, b) => a - b)
   }
 
   /** Whether it was waiting. */
   remove(waiter: W): boolean {
-    const client = this.#owners.get(waiter)
-    if (client === undefined) return false
-    this.#owners.delete(waiter)
-    const queue = this.#clients.get(client)!
-    queue.splice(queue.lastIndexOf(waiter), 1)
-    if (queue.length === 0) this.#clients.delete(client)
-    return true
+    return this.#turns.remove(waiter)
   }
+
+  /** Whether one of those `left` is for `ex`. */
+  mayTake(ex: Waiter['ex'], left: number, max: number): boolean {
+    const reserve = reserveOf(max)
+    if (left > reserve) return true
+    const kept = this.#count()
+    const [address, connection] = ownerOf(ex)
+    return (kept.get(address) ?? 0) < left || (kept.get(connection) ?? 0) < left - (reserve >> 1)
+  }
+
+  /** `holder` has its exchange. */
+  took(holder: Holder): void {
+    const kept = this.#kept
+    if (kept === null || holder.exchange === null || this.#owners.has(holder)) return
+    const owner = ownerOf(holder.exchange)
+    this.#owners.set(holder, owner)
+    for (const name of owner) kept.set(name, (kept.get(name) ?? 0) + 1)
+  }
+
+  /** `holder` has it no more. */
+  gave(holder: Holder): void {
+    const kept = this.#kept
+    if (kept === null) return
+    const owner = this.#owners.get(holder)
+    if (owner === undefined) return
+    this.#owners.delete(holder)
+    if (this.#owners.size * 2 < this.#ownersFirst) {
+      // There is room again: a request pays nothing for what nobody asks for.
+      this.#kept = null
+      this.#owners.clear()
+      return
+    }
+    for (const name of owner) {
+      const left = kept.get(name)! - 1
+      if (left === 0) kept.delete(name)
+      else kept.set(name, left)
+    }
+  }
+
+  /** Once, and from then on each change. */
+  #count(): ReadonlyMap<string, number> {
+    if (this.#kept !== null) return this.#kept
+    this.#kept = new Map()
+    for (const holder of this.#holders()) this.took(holder)
+    this.#ownersFirst = this.#owners.size
+    return this.#kept
+  }
+}
+
+/** The address of a client, and its connection. */
+function ownerOf({ client }: Waiter['ex']): readonly [address: string, connection: string] {
+  return [clientOf({ client }), `${client.remoteAddress}#${client.remotePort}`]
 }

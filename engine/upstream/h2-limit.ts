@@ -1,0 +1,77 @@
+/**
+ * How many streams a server takes at a time. One that we have reset is open for the server until it reads that, so it
+ * counts until a PING behind it has been answered (as in Go's net/http2), which is sent when its room is wanted and not
+ * before. Some take longer to forget one: Node, with much to write, answers the next ones with ENHANCE_YOUR_CALM, and
+ * ends the connection after a hundred. So one that has refused a stream gets none until it has answered a PING, too.
+ */
+import { pingFrame } from '#engine/http2/frame-writer.ts'
+import type { PeerSettings } from '#engine/http2/settings.ts'
+import type { Wire } from '#engine/socket/wire.ts'
+
+/** Streams at a time, whatever more a server would take. */
+const STREAMS_MAX = 1000
+/** What a PING says: nothing. */
+const OPAQUE = '\0'.repeat(8)
+
+export class StreamLimit {
+  readonly #peer: PeerSettings
+  readonly #wire: Wire
+  /** Fewer than the server's number after it has refused one; grows again. */
+  #max = STREAMS_MAX
+  /** Reset by us, and perhaps not known to the server. */
+  #leaving = 0
+  /** Those of them that the PING under way is about; -1: none is under way. */
+  #asked = -1
+  /** It has refused one, and has not answered since. */
+  #isShut = false
+  /** Servers of gRPC end connections with PINGs between which they have sent neither HEADERS nor DATA. */
+  #mayAsk = true
+
+  constructor(peer: PeerSettings, wire: Wire) {
+    this.#peer = peer
+    this.#wire = wire
+  }
+
+  /** Further streams beside those `open`. */
+  room(open: number): number {
+    return this.#isShut ? 0 : Math.min(this.#peer.streamsMax, this.#max) - open - this.#leaving
+  }
+
+  /** The server has refused one beside those `open`, whatever its SETTINGS say. */
+  refused(open: number): void {
+    this.#max = Math.max(1, open)
+    this.#isShut = this.#mayAsk
+  }
+
+  /** One that it had answered has ended. */
+  ended(): void {
+    if (this.#max < STREAMS_MAX) this.#max++
+  }
+
+  reset(): void {
+    if (this.#mayAsk) this.#leaving++
+  }
+
+  /** HEADERS or DATA have come. */
+  heard(): void {
+    this.#mayAsk = true
+  }
+
+  /** Sends a PING if beside those `open` there is no more room than what is leaving would make. */
+  ask(open: number): void {
+    if (this.#asked >= 0 || (this.#leaving === 0 && !this.#isShut) || this.room(open) > this.#leaving) return
+    this.#asked = this.#leaving
+    this.#wire.write(pingFrame(false, OPAQUE))
+  }
+
+  /** A PING has been answered. True: there is more room than those `open` had. */
+  answered(open: number): boolean {
+    if (this.#asked < 0) return false
+    this.#leaving -= this.#asked
+    this.#asked = -1
+    this.#isShut = false
+    this.#mayAsk = false
+    this.ask(open)
+    return true
+  }
+}

@@ -1,0 +1,65 @@
+/** Who gives up a connection for whom. */
+import { deepEqual } from 'node:assert/strict'
+import { it, type TestContext } from 'node:test'
+import { TimerWheel } from '#engine/kit/timer-wheel.ts'
+import { fakeExchange } from '#engine/testing/exchange.ts'
+import { Relief } from './relief.ts'
+
+/** The names of those that are cut, in order. `idle`: for so many milliseconds. */
+function cut(t: TestContext, held: readonly [address: string, idle: number][], waiting: readonly number[]): string[] {
+  t.mock.method(performance, 'now', () => 100_000)
+  const given: string[] = []
+  const connections = held.map(([remoteAddress, idle]) => {
+    const exchange = Object.assign(fakeExchange(), { client: { remoteAddress } })
+    return { exchange, idleSince: 100_000 - idle, name: `${remoteAddress} ${idle}` }
+  })
+  const relief = new Relief({
+    timers: new TimerWheel(),
+    connections: () => connections,
+    waiting: () => waiting.length,
+    keptByWaiting: () => waiting,
+    giveUp: (ex) => given.push(connections.find(({ exchange }) => exchange === ex)!.name),
+    now: () => 100_000
+  })
+  relief.wanted()
+  t.mock.restoreAll()
+  return given
+}
+
+it('for two seconds nobody gives up what he is not much behind with', (t) => {
+  deepEqual(
+    cut(
+      t,
+      [
+        ['a', 1_900],
+        ['b', 1_900]
+      ],
+      [0, 0]
+    ),
+    []
+  )
+  deepEqual(
+    cut(
+      t,
+      [
+        ['a', 2_000],
+        ['b', 2_100]
+      ],
+      [0]
+    ),
+    ['b 2100']
+  )
+})
+
+it('whoever keeps twice what those who wait would have gives after half a second, one for each of them', (t) => {
+  const held: [string, number][] = [
+    ['a', 499],
+    ['a', 500],
+    ['a', 700],
+    ['a', 600],
+    ['b', 1_000]
+  ]
+  deepEqual(cut(t, held, [0]), ['a 700'])
+  deepEqual(cut(t, held, [0, 1, 1]), ['a 700', 'a 600', 'a 500'])
+  deepEqual(cut(t, held, [2, 2]), [])
+})

@@ -1,0 +1,106 @@
+/** The connections of HTTP/1.1 that an endpoint may have: how many are left and for whom, and who waits for one. */
+import type { Exchange } from '#engine/contract/exchange.ts'
+import type { ServerEvents } from '#engine/contract/transport.ts'
+import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
+import type { Attempt, Dial } from './attempt.ts'
+import type { Http1Upstream } from './h1.ts'
+import type { Pool } from './pool.ts'
+import { Relief } from './relief.ts'
+import { type Holder, reserveOf, Waiting } from './waiting.ts'
+
+/** Whose connections they are. */
+export interface SupplyOwner {
+  readonly timers: TimerWheel
+  readonly events: ServerEvents
+  readonly pools: readonly Pool[]
+  /** Connections that exist or are being made. */
+  readonly total: number
+  /** As many as there may be; infinite: others decide about that. */
+  readonly connectionsMax: number
+}
+
+export class Supply {
+  readonly #owner: SupplyOwner
+  readonly #waiting = new Waiting<Attempt>(() => this.#holders())
+  readonly #dials = new Set<Dial>()
+  #relief: Relief | null = null
+
+  constructor(owner: SupplyOwner) {
+    this.#owner = owner
+  }
+
+  /** Exchanges that wait. */
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
+  /** False: few are left, and those are not for `ex`. */
+  isFor(ex: Exchange): boolean {
+    const { total, connectionsMax } = this.#owner
+    if (total < connectionsMax - reserveOf(connectionsMax)) return true
+    return this.#waiting.mayTake(ex, this.#left, connectionsMax)
+  }
+
+  /** What could be had now. */
+  get #left(): number {
+    const { total, connectionsMax, pools } = this.#owner
+    let left = connectionsMax - total
+    for (const { idle } of pools) left += idle
+    return left
+  }
+
+  *#holders(): Generator<Holder> {
+    for (const { connections } of this.#owner.pools) yield* connections
+    yield* this.#dials
+  }
+
+  // --- who has one ---
+
+  took(connection: Http1Upstream): void {
+    this.#waiting.took(connection)
+  }
+
+  gave(connection: Http1Upstream): void {
+    this.#waiting.gave(connection)
+  }
+
+  dialling(dial: Dial): void {
+    this.#dials.add(dial)
+    this.#waiting.took(dial)
+  }
+
+  /** `dial` is over, however it ended. */
+  dialled(dial: Dial): void {
+    this.#dials.delete(dial)
+    this.#waiting.gave(dial)
+  }
+
+  // --- who waits for one ---
+
+  /** Returns who has to go for `attempt`, maybe itself; null: nobody. */
+  add(attempt: Attempt): Attempt | null {
+    const dropped = this.#waiting.add(attempt)
+    const { timers, events } = this.#owner
+    this.#relief ??= new Relief({
+      timers,
+      connections: () => this.#owner.pools.flatMap(({ connections }) => [...connections]),
+      waiting: () => this.#waiting.size,
+      keptByWaiting: () => this.#waiting.keptByClients(),
+      giveUp: (ex, code) => events.onServerFault(ex, code),
+      now: () => timers.now
+    })
+    this.#relief.wanted()
+    return dropped
+  }
+
+  /** Who gets the next one, if what is left is for anybody who waits. */
+  next(): Attempt | undefined {
+    if (this.#waiting.size === 0) return undefined
+    return this.#waiting.next(this.#left, this.#owner.connectionsMax)
+  }
+
+  /** Whether it was waiting. */
+  remove(attempt: Attempt): boolean {
+    return this.#waiting.remove(attempt)
+  }
+}
