@@ -74,6 +74,9 @@ export const CARD_DIGITS_MIN = 12
 const FIRST_GROUP = 4
 const FIRST_GROUP_BIN = 6
 
+/** How cards are embossed. */
+const PRINTED: ReadonlySet<string> = new Set(['4-4-4-4', '4-6-5', '4-6-4', '4-4-4-4-3'])
+
 /** ISO/IEC 7812-1 annex B, of a text of digits. */
 export function luhn(digits: string): boolean {
   let sum = 0
@@ -130,12 +133,16 @@ function isGrouped(numbers: Numbers, i: number, end: number): boolean {
   if (end === i + 2 && (numbers.gaps[i + 1]! & GAP.dot) !== 0) return false
   const sizes: number[] = []
   const joined: number[] = []
+  let hasTab = false
   for (let j = i; j < end; j++) {
     const size = numbers.size(j)
+    hasTab ||= j > i && (numbers.gaps[j]! & GAP.tab) !== 0
     sizes.push(size)
     if (j > i && numbers.gaps[j]! === GAP.line) joined.push(joined.pop()! + size)
     else joined.push(size)
   }
+  // Numbers stand in the cells of most tables: only a card as it is printed is one over some of them.
+  if (hasTab) return PRINTED.has(sizes.join('-')) && numbers.areCells(i, end)
   return areGroups(sizes) || (joined.length < sizes.length && areGroups(joined))
 }
 

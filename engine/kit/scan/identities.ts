@@ -18,8 +18,16 @@ function isSsn(digits: string): boolean {
 /** Employment and Social Development Canada: the last digit is a check digit. */
 const isSin = (digits: string): boolean => luhn(digits) && digits !== '000000000'
 
-export const ssnAt = (numbers: Numbers, i: number): number => nineAt(numbers, i, 3, 5, isSsn)
-export const sinAt = (numbers: Numbers, i: number): number => nineAt(numbers, i, 3, 6, isSin)
+/** Three columns of three digits are most often three numbers, three of 3, 2 and 4 digits that stand alone are not. */
+export const ssnAt = (numbers: Numbers, i: number): number => tabbed(numbers, i, nineAt(numbers, i, 3, 5, isSsn), true)
+export const sinAt = (numbers: Numbers, i: number): number => tabbed(numbers, i, nineAt(numbers, i, 3, 6, isSin), false)
+
+/** `end`, where no tab is within, or it `may` be. */
+function tabbed(numbers: Numbers, i: number, end: number, may: boolean): number {
+  for (let j = i + 1; j < end; j++)
+    if ((numbers.gaps[j]! & GAP.tab) !== 0) return may && numbers.areCells(i, end) ? end : 0
+  return end
+}
 
 /** A number of which the first group is `i`: the group behind its last one; 0: there is none. */
 function nineAt(numbers: Numbers, i: number, first: number, second: number, is: (digits: string) => boolean): number {

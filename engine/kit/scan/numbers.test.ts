@@ -351,3 +351,32 @@ describe('streams', () => {
     }
   })
 })
+
+test('cells of a pasted table are one number, where it is printed so and stands alone', () => {
+  const rules = rulesOf({ builtins: ['CreditCard', 'Ssn', 'CaSin'], patterns: [] })
+  const cases: [string, string][] = [
+    ['4111\t1111\t1111\t1111', '<CREDIT_CARD>'],
+    ['Ada\t4111\t1111\t1111\t1111\tdue\n', 'Ada\t<CREDIT_CARD>\tdue\n'],
+    ['3782\t822463\t10005', '<CREDIT_CARD>'],
+    ['Ada\t536\t22\t1234\tx', 'Ada\t<SSN>\tx'],
+    ['4111111111111111\t123\t12', '<CREDIT_CARD>\t123\t12'],
+    ['536-22-1234\t536-22-1235', '<SSN>\t<SSN>']
+  ]
+  const stays = [
+    '2019\t4111\t1111\t1111\t1111',
+    '4111\t1111\t1111\t1111\t2024',
+    '4111\t\t1111\t1111\t1111',
+    '4111\t1111 1111\t1111',
+    '41111\t11111\t111111',
+    '17\t536\t22\t1234',
+    '046\t454\t286',
+    '1.\t536\t22\t1234\t9'
+  ]
+  for (const [text, masked] of [...cases, ...stays.map((text): [string, string] => [text, text])]) {
+    equal(maskText(text, rules), masked, JSON.stringify(text))
+    const stream = new StreamText(rules)
+    for (const unit of text) stream.push(unit)
+    stream.end()
+    equal(stream.take(text), masked, JSON.stringify(text))
+  }
+})

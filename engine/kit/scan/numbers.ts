@@ -5,7 +5,7 @@
 import { type Folded, fold, hasDigit } from './fold.ts'
 
 /** What may stand between two groups of one number, as bits; 0: they are two numbers. */
-export const GAP = { space: 1, dot: 2, dash: 4, slash: 8, low: 16, open: 32, close: 64, line: 128 } as const
+export const GAP = { space: 1, dot: 2, dash: 4, slash: 8, low: 16, open: 32, close: 64, line: 128, tab: 256 } as const
 /** Characters between two groups at most: ") - ", or a line end with an indent. */
 export const GAP_UNITS_MAX = 4
 /** ISO/IEC 7812-1: no number looked for here has more. */
@@ -15,7 +15,7 @@ export const BEFORE_UNITS = 48
 /** Letters behind a number that are looked at. */
 export const AFTER_LETTERS = 6
 
-const BITS = new Uint8Array(128)
+const BITS = new Uint16Array(128)
 for (const [mark, bit] of Object.entries({
   ' ': 1,
   '.': 2,
@@ -25,7 +25,8 @@ for (const [mark, bit] of Object.entries({
   '(': 32,
   ')': 64,
   '\n': 128,
-  '\r': 128
+  '\r': 128,
+  '\t': 256
 })) {
   BITS[mark.charCodeAt(0)] = bit
 }
@@ -34,6 +35,9 @@ for (const [mark, bit] of Object.entries({
 export function gapBit(code: number): number {
   return code < 128 ? BITS[code]! : 0
 }
+
+/** Behind a dot: a sentence has ended. */
+const BLANKS = GAP.space | GAP.tab
 
 const ZERO = 48
 const NINE = 57
@@ -141,6 +145,13 @@ export class Numbers {
     return fold(this.#source.slice(Math.max(0, place - BEFORE_UNITS), place)).text
   }
 
+  /** In cells of a table of its own: all groups, and the cell on neither side is a number too (that is a row of them). */
+  areCells(i: number, end: number): boolean {
+    for (let j = i + 1; j < end; j++) if ((this.gaps[j]! & ~GAP.space) !== GAP.tab) return false
+    const isTabbed = (j: number): boolean => ((this.gaps[j] ?? 0) & GAP.tab) !== 0
+    return !isTabbed(i) && !isTabbed(end)
+  }
+
   /** The letters behind group `i`, without a gap; or that it is a low line. */
   after(i: number): string {
     const end = this.ends[i]!
@@ -160,7 +171,8 @@ export class Numbers {
     for (let at = from; at < to; at++) {
       const bit = gapBit(this.text.charCodeAt(at))
       // Twice the same is a range or a rule; the end of a sentence, of "1." in a list.
-      if (bit === 0 || (bit & ~(GAP.space | GAP.line) & gap) !== 0 || (last === GAP.dot && bit === GAP.space)) return 0
+      if (bit === 0 || (bit & ~(GAP.space | GAP.line) & gap) !== 0 || (last === GAP.dot && (bit & BLANKS) !== 0))
+        return 0
       gap |= bit
       last = bit
     }

@@ -126,7 +126,7 @@ function mayBePlanned({ starts, ends, gaps, count }: Numbers, i: number): boolea
   let joined = 0
   let digits = 0
   for (let j = i; j < count && j < i + PLAN_GROUPS_MAX + 1 && digits <= PLAN_DIGITS_MAX; j++) {
-    if (j > i && gaps[j] === 0) return false
+    if (j > i && (gaps[j] === 0 || (gaps[j]! & GAP.tab) !== 0)) return false
     const size = ends[j]! - starts[j]!
     digits += size
     key = key * 16 + size
@@ -174,7 +174,7 @@ function rowFrom(numbers: Numbers, i: number): Row {
     const gap = end === i ? 0 : numbers.gaps[end]!
     const size = numbers.size(end)
     const isBreak = (gap & GAP.line) !== 0
-    const isOther = end > i && (gap === 0 || (gap & GAP.low) !== 0)
+    const isOther = end > i && (gap === 0 || (gap & (GAP.low | GAP.tab)) !== 0)
     if (isOther || (isBreak && isBroken) || row.digits.length + size > DIGITS_MAX) break
     isBroken ||= isBreak
     row.digits += numbers.digits(end)
