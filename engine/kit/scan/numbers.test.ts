@@ -9,6 +9,7 @@ import { BUILTIN_NAMES, type Builtin } from './builtins.ts'
 import { fold, foldRune, hasDigit } from './fold.ts'
 import type { Rule } from './live.ts'
 import { maskText, rulesOf } from './rules.ts'
+import { StreamJson } from './stream-json.ts'
 import { HOLD_UNITS_MAX, StreamText } from './stream-text.ts'
 
 const MASKS: { readonly [name in Builtin]: string } = {
@@ -379,4 +380,53 @@ test('cells of a pasted table are one number, where it is printed so and stands 
     stream.end()
     equal(stream.take(text), masked, JSON.stringify(text))
   }
+})
+
+describe('thousands of characters that are not seen, in a stream', () => {
+  const rules = rulesOf({ builtins: ['CreditCard'], patterns: [] })
+  const UNSEEN = ['\u200b', '\u2060\ufeff', '\u{e0100}', '\u00ad\u0301']
+
+  /** What comes out, and how much waited at most. */
+  function streamed(text: string, step: number): [string, number] {
+    const stream = new StreamText(rules)
+    let most = 0
+    for (let at = 0; at < text.length; at += step) {
+      stream.push(text.slice(at, at + step))
+      most = Math.max(most, at + step - stream.decided)
+    }
+    stream.end()
+    equal(stream.decided, text.length)
+    let out = ''
+    for (let at = 0; at < text.length; at += 777) out += stream.take(text.slice(at, at + 777))
+    return [out, most]
+  }
+
+  test('hide no number', () => {
+    for (const unseen of UNSEEN) {
+      const run = unseen.repeat(HOLD_UNITS_MAX + 1)
+      const text = `a ${run}b: 4111${run} 1111 11${run}11 1111${run}, ${run}c 5500 0000${run} 0000 0004 d`
+      const wanted = maskText(text, rules)
+      equal(wanted.split('<CREDIT_CARD>').length, 3)
+      for (const step of [10, 64, 1000, 100_000])
+        equal(streamed(text, step)[0] === wanted, true, `${unseen.codePointAt(0)} ${step}`)
+    }
+  })
+
+  test('nor in JSON, however they are written', () => {
+    const run = '\\u200b'.repeat(HOLD_UNITS_MAX + 1)
+    const text = `{"a":"x${run}y 4111${run}1111 1111${run}1111 z${run}","b":1}`
+    const json = new StreamJson(rules)
+    let out = ''
+    for (let at = 0; at < text.length; at += 100) json.push(text.slice(at, at + 100))
+    json.end()
+    for (let at = 0; at < text.length; at += 100) out += json.take(text.slice(at, at + 100))
+    equal(out === `{"a":"x${run}y <CREDIT_CARD> z${run}","b":1}`, true)
+  })
+
+  test('wait for no longer than anybody would write them, and are kept nowhere', () => {
+    const most = 8 * HOLD_UNITS_MAX
+    ok(streamed(`4111${'\u200b'.repeat(3 * most)}1111`, 64)[1] <= most + 64)
+    const [out, waited] = streamed(`${'\u200b'.repeat(100)}a`.repeat(2000), 64)
+    deepEqual([out.length, waited <= HOLD_UNITS_MAX], [202_000, true])
+  })
 })

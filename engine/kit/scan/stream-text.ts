@@ -3,6 +3,7 @@
  * say, and it is decided as early as it can be: text waits only while a match that more text could begin, end or
  * change may have begun in it (live.ts), and never for more than HOLD_UNITS_MAX: then what is there is taken as it is.
  */
+import { foldRune } from './fold.ts'
 import type { Liveness, Rule } from './live.ts'
 import { BEFORE_UNITS } from './numbers.ts'
 import { addSpan, join, render, type Span } from './rules.ts'
@@ -24,7 +25,8 @@ export interface Arriving {
   take(piece: string): string
 }
 
-export class StreamText implements Arriving {
+/** In positions of what is searched: StreamText has those of all that has arrived. */
+class HeldText {
   readonly #rules: readonly Rule[]
   readonly #live: readonly Liveness[]
   /** From where each rule searches on: the end of its last match. */
@@ -33,7 +35,6 @@ export class StreamText implements Arriving {
   #buffer = ''
   #base = 0
   #fed = 0
-  #taken = 0
   decided = 0
   /** Something has been found. */
   isHit = false
@@ -72,22 +73,21 @@ export class StreamText implements Arriving {
     this.#trim()
   }
 
-  take(piece: string): string {
-    const text = render(piece, this.#taken, this.spans)
-    this.#taken += piece.length
-    this.drop(this.#taken)
-    return text
+  /** Waits for no more of what it has: it is taken as it is. */
+  giveUp(): void {
+    for (const live of this.#live) live.reset()
+    this.#decide(this.#fed)
+    this.#trim()
   }
 
   /** The same text, to go on or to end by itself. */
-  fork(): StreamText {
-    const twin = new StreamText(this.#rules)
+  fork(): HeldText {
+    const twin = new HeldText(this.#rules)
     twin.#buffer = this.#buffer
     twin.#base = this.#base
     // What is undecided is read again: only there a match may be alive.
     twin.#fed = this.decided
     twin.decided = this.decided
-    twin.#taken = this.#taken
     for (const [i, from] of this.#from.entries()) twin.#from[i] = from
     twin.isHit = this.isHit
     for (const span of this.spans) twin.spans.push({ ...span })
@@ -159,5 +159,150 @@ export class StreamText implements Arriving {
     if (from - this.#base < this.#buffer.length / 2) return
     this.#buffer = this.#buffer.slice(from - this.#base)
     this.#base = from
+  }
+}
+
+/** Characters that are not seen, in a row: more are not looked at, and do not count for what waits. */
+const UNSEEN_MAX = 64
+/** Nobody writes so many in a number: then what waits is taken as it is. */
+const LEFT_OUT_MAX = 8 * HOLD_UNITS_MAX
+
+const CUTS_KEPT = 64
+
+const NON_ASCII = /[^\0-\x7f]/
+
+/** What has been left out ahead of the unit `at` of what is searched: `total` units in all. */
+interface Cut {
+  readonly at: number
+  total: number
+}
+
+export class StreamText implements Arriving {
+  #held: HeldText
+  /** Unseen characters in a row that have come last. */
+  #unseen = 0
+  /** Units that have arrived, and those of them that are searched. */
+  #length = 0
+  #searched = 0
+  /** In order; empty as a rule. */
+  #cuts: Cut[] = []
+  #taken = 0
+
+  constructor(rules: readonly Rule[], held = new HeldText(rules)) {
+    this.#held = held
+  }
+
+  get decided(): number {
+    const { decided } = this.#held
+    return decided === this.#searched ? this.#length : this.#behind(decided)
+  }
+
+  /** Something has been found. */
+  get isHit(): boolean {
+    return this.#held.isHit
+  }
+
+  /** Matches that have not been taken yet, in order. */
+  get spans(): readonly Span[] {
+    const { spans } = this.#held
+    if (this.#cuts.length === 0) return spans
+    return spans.map(({ start, end, by }) => ({ start: start + this.#leftOut(start), end: this.#behind(end), by }))
+  }
+
+  push(piece: string): void {
+    this.#length += piece.length
+    const seen = NON_ASCII.test(piece) ? this.#seenOf(piece) : piece
+    if (seen === piece) {
+      if (seen !== '' && !NON_ASCII.test(piece)) this.#unseen = 0
+      this.#searched += piece.length
+    }
+    this.#held.push(seen)
+    if (this.#cuts.length > CUTS_KEPT) this.#forget()
+    const waits = this.#held.decided < this.#searched
+    if (waits && this.#length - this.decided > LEFT_OUT_MAX) this.#held.giveUp()
+  }
+
+  end(): void {
+    this.#held.end()
+  }
+
+  take(piece: string): string {
+    const text = render(piece, this.#taken, this.spans)
+    this.#taken += piece.length
+    this.drop(this.#taken)
+    return text
+  }
+
+  /** The same text, to go on or to end by itself. */
+  fork(): StreamText {
+    const twin = new StreamText([], this.#held.fork())
+    twin.#unseen = this.#unseen
+    twin.#length = this.#length
+    twin.#searched = this.#searched
+    twin.#cuts = this.#cuts.map((cut) => ({ ...cut }))
+    twin.#taken = this.#taken
+    return twin
+  }
+
+  /** Forgets spans that end at `position` or before. */
+  drop(position: number): void {
+    if (this.#cuts.length === 0) {
+      this.#held.drop(position)
+      return
+    }
+    const { spans } = this
+    let count = 0
+    while (count < spans.length && spans[count]!.end <= position) count++
+    if (count > 0) this.#held.drop(this.#held.spans[count - 1]!.end)
+  }
+
+  /** `piece` without the unseen characters of a row that is too long; it notes where they were. */
+  #seenOf(piece: string): string {
+    let seen = ''
+    let from = 0
+    let searched = this.#searched
+    const keep = (to: number): void => {
+      seen += piece.slice(from, to)
+      searched += to - from
+    }
+    for (let at = 0; at < piece.length; ) {
+      const rune = piece.codePointAt(at)!
+      const size = rune > 0xffff ? 2 : 1
+      const isUnseen = foldRune(rune) === -1
+      // Half a character says nothing yet.
+      if (rune < 0xd800 || rune > 0xdfff) this.#unseen = isUnseen ? this.#unseen + 1 : 0
+      if (isUnseen && this.#unseen > UNSEEN_MAX) {
+        keep(at)
+        from = at + size
+        const last = this.#cuts.at(-1)
+        if (last?.at === searched) last.total += size
+        else this.#cuts.push({ at: searched, total: (last?.total ?? 0) + size })
+      }
+      at += size
+    }
+    keep(piece.length)
+    if (seen.length < piece.length) this.#searched = searched
+    return seen
+  }
+
+  /** Cuts ahead of all that may still be asked for, but the last of them. */
+  #forget(): void {
+    const { decided, spans } = this.#held
+    const first = Math.min(decided - 1, spans[0]?.start ?? decided)
+    let count = 0
+    while (count + 1 < this.#cuts.length && this.#cuts[count + 1]!.at <= first) count++
+    this.#cuts.splice(0, count)
+  }
+
+  /** Units that have been left out ahead of unit `at`. */
+  #leftOut(at: number): number {
+    let i = this.#cuts.length - 1
+    while (i >= 0 && this.#cuts[i]!.at > at) i--
+    return i < 0 ? 0 : this.#cuts[i]!.total
+  }
+
+  /** Behind the unit ahead of `end`. */
+  #behind(end: number): number {
+    return end === 0 ? 0 : end + this.#leftOut(end - 1)
   }
 }
