@@ -145,7 +145,7 @@ export class Numbers {
     return fold(this.#source.slice(Math.max(0, place - BEFORE_UNITS), place)).text
   }
 
-  /** In cells of a table of its own: all groups, and the cell on neither side is a number too (that is a row of them). */
+  /** Each group is in a cell of a table, and the cell on neither side is a number too: that were a row of them. */
   areCells(i: number, end: number): boolean {
     for (let j = i + 1; j < end; j++) if ((this.gaps[j]! & ~GAP.space) !== GAP.tab) return false
     const isTabbed = (j: number): boolean => ((this.gaps[j] ?? 0) & GAP.tab) !== 0
