@@ -4,7 +4,7 @@ import { ask } from './ask.ts'
 import { type Core, failureText } from './core.ts'
 import { lacks } from './declared.ts'
 import type { Reply } from './downstream/reply.ts'
-import { extend } from './extensions.ts'
+import { extend, unknownMethod } from './extensions.ts'
 import { fail, forward, under } from './forward.ts'
 import { list } from './lists/serve.ts'
 import { LISTS, type ListKind } from './merge.ts'
@@ -57,6 +57,7 @@ export function handle(core: Core, reply: Reply, session: Session, message: RpcR
   const handler = METHODS.get(message.method)
   if (handler !== undefined) handler(call)
   else if (core.names.isTagged) extend(core, reply, session, message)
+  else if (!core.mayTell(reply.ex, core.peers.all[0]!.name, message)) reply.respond(unknownMethod(message))
   else pass(call, core.peers.all[0]!, message.params ?? null)
 }
 

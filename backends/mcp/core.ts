@@ -2,6 +2,7 @@
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { McpItem } from '#engine/contract/mcp-use.ts'
+import type { Said } from '#engine/contract/model-use.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { addRules } from '#engine/ir/mcp-rules.ts'
 import type { McpBackend, McpTarget } from '#engine/ir/snapshot.ts'
@@ -15,7 +16,10 @@ import { News } from './lists/news.ts'
 import { Composed } from './lists/show.ts'
 import { Names } from './names.ts'
 import { Peers } from './peers.ts'
+import { STATEFUL_METHODS } from './protocol/stateful.ts'
+import { STATELESS_METHODS } from './protocol/stateless.ts'
 import type { TargetRest } from './rest.ts'
+import type { RpcNotification, RpcRequest } from './rpc.ts'
 import { compileRules, type ItemGate } from './rules.ts'
 import { Seal } from './seal.ts'
 import { type Session, type Sessions, sessionsOf } from './session.ts'
@@ -118,6 +122,17 @@ export class Core {
   mayUse(ex: Exchange, item: McpItem): boolean {
     const gate = this.#gates.get(item.target)
     return gate === null || gate?.(ex, item) === true
+  }
+
+  /**
+   * Whether `target` may be told what names none of its tools, prompts, resources or tasks: a request or notification
+   * with a method that no revision has, for which rules have `mcp.method`.
+   */
+  mayTell(ex: Exchange, target: string, { method, params = {} }: RpcRequest | RpcNotification): boolean {
+    if (!this.hasRules(target)) return true
+    // One that has an owner comes here without an id, or in the wrong era: rules about the owner are not asked.
+    if (STATEFUL_METHODS.has(method) || STATELESS_METHODS.has(method)) return false
+    return this.mayUse(ex, { kind: 'method', name: method, target, arguments: params as Said })
   }
 
   asking(session: Session, target: Target, headers: HeaderBlock, timeoutMs: number): Asking {

@@ -1,7 +1,8 @@
 /**
  * Methods that no revision has: of extensions (2026-07-28, basic/versioning, Extension Negotiation). Nothing says which
  * extension a method is of, so of several targets those that have any are asked, one after the other: who answers that
- * it does not know the method has done nothing.
+ * it does not know the method has done nothing. Where rules shut the caller out of a target, it is not asked: the
+ * gateway's own key would open it (`mcp.method`, rules.ts).
  */
 import { ask } from './ask.ts'
 import { type Core, failureText } from './core.ts'
@@ -15,7 +16,9 @@ import type { Session } from './session.ts'
 import type { Target } from './target.ts'
 
 export function extend(core: Core, reply: Reply, session: Session, message: RpcRequest): void {
-  const targets = core.peers.all.filter((target) => mayExtend(core.declaredOf(session, target)))
+  const targets = core.peers.all.filter(
+    (target) => mayExtend(core.declaredOf(session, target)) && core.mayTell(reply.ex, target.name, message)
+  )
   const finish = under(session, message.id, [...core.names.targets])
   const headers = core.peers.headersOf(reply.ex)
   let stop = (): void => undefined
@@ -29,7 +32,7 @@ export function extend(core: Core, reply: Reply, session: Session, message: RpcR
   }
   const next = (): void => {
     const target = targets.shift()
-    if (target === undefined) end(unknown(message))
+    if (target === undefined) end(unknownMethod(message))
     else stop = ask(core.asking(session, target, headers, 0), message, eventsOf(target))
   }
   const eventsOf = (target: Target): Parameters<typeof ask>[2] => ({
@@ -48,7 +51,8 @@ export function extend(core: Core, reply: Reply, session: Session, message: RpcR
   next()
 }
 
-const unknown = ({ id }: RpcRequest): RpcResponse => ({
+/** To callers what is hidden is what no server has. */
+export const unknownMethod = ({ id }: RpcRequest): RpcResponse => ({
   jsonrpc: '2.0',
   id,
   error: { code: METHOD_NOT_FOUND, message: 'Method not found' }

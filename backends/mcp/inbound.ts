@@ -2,6 +2,7 @@
 import { passChallenge } from './challenge.ts'
 import { type Core, failureText } from './core.ts'
 import type { Reply } from './downstream/reply.ts'
+import { STATEFUL_NOTICES } from './protocol/stateful.ts'
 import { isId } from './read-rpc.ts'
 import { INTERNAL_ERROR, INVALID_REQUEST, type RpcId, type RpcNotification, type RpcResponse } from './rpc.ts'
 import type { Session } from './session.ts'
@@ -19,7 +20,7 @@ export function tell(core: Core, reply: Reply, session: Session, message: RpcNot
     reply.plain(202, null)
     return
   }
-  const parcel = 'method' in message ? ofNotification(core, session, message) : ofResponse(core, message)
+  const parcel = 'method' in message ? ofNotification(core, reply, session, message) : ofResponse(core, message)
   if (parcel === null) {
     reply.refuse(400, INVALID_REQUEST, 'Bad Request: no server has asked with this id')
     return
@@ -47,8 +48,10 @@ function ofResponse({ names }: Core, message: RpcResponse): Parcel | null {
   return owner === null ? null : { targets: [owner.target], message: { ...message, id: owner.id } }
 }
 
-function ofNotification({ names }: Core, session: Session, message: RpcNotification): Parcel {
-  const everyone = [...names.targets]
+function ofNotification(core: Core, { ex }: Reply, session: Session, message: RpcNotification): Parcel {
+  const { names } = core
+  const isKnown = STATEFUL_NOTICES.has(message.method)
+  const everyone = [...names.targets].filter((name) => isKnown || core.mayTell(ex, name, message))
   const { method, params = {} } = message
   if (method === 'notifications/cancelled' && isId(params.requestId)) {
     // It may run in another worker: those who do not know the id pay no attention to it (2025-11-25, cancellation).

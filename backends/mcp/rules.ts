@@ -1,5 +1,5 @@
 /**
- * Who sees and uses which tool, prompt, resource or task of MCP servers (spec 2.6, BackendMCP; section 5, rules 5 to
+ * Who sees and uses which tool, prompt, resource, task or method of an extension of MCP servers (spec 2.6, BackendMCP; section 5, rules 5 to
  * 7). A list is filtered with the same question that decides about a call.
  */
 import type { Expr } from '#engine/cel/ast.ts'
@@ -151,7 +151,7 @@ function isDenied({ program, kinds }: Rule, ex: Exchange, { kind }: McpItem): bo
 
 /** What takes the place of something that is not there: with it, a rule may speak of a missing kind without failing. */
 const ASKS = /\b(?:has|default|coalesce|variables)\s*\(|\.\s*\?|\[\s*\?/
-const KINDS: ReadonlySet<string> = new Set<McpItem['kind']>(['tool', 'prompt', 'resource', 'task'])
+const KINDS: ReadonlySet<string> = new Set<McpItem['kind']>(['tool', 'prompt', 'resource', 'task', 'method'])
 
 function kindsOf({ needs, source }: Expression): Rule['kinds'] {
   const paths = needs.paths.filter(([root]) => root === 'mcp')

@@ -202,6 +202,7 @@ const mcp: Readers = {
   prompt: item('prompt'),
   resource: item('resource'),
   task: item('task'),
+  method: item('method'),
   methodName: (ex) => ex.mcp?.method,
   sessionId: (ex) => ex.mcp?.sessionId,
   protocolVersion: (ex) => ex.mcp?.protocolVersion,

@@ -76,6 +76,7 @@ export const VARIABLES: Roots = {
     prompt: ITEM,
     resource: ITEM,
     task: ITEM,
+    method: ITEM,
     methodName: 'string',
     sessionId: 'string',
     protocolVersion: 'string',

@@ -3,12 +3,15 @@ import type { Said } from './model-use.ts'
 
 /** What a rule is asked about, or a request names. */
 export interface McpItem {
-  readonly kind: 'tool' | 'prompt' | 'resource' | 'task'
-  /** By its target's own name: without a prefix of the gateway. Of a resource: its URI. */
+  readonly kind: 'tool' | 'prompt' | 'resource' | 'task' | 'method'
+  /**
+   * By its target's own name: without a prefix of the gateway. Of a resource: its URI; of a method that no revision has
+   * (of an extension): the method.
+   */
   readonly name: string
   /** Name of the target that owns it. */
   readonly target: string
-  /** Of a call; none (an empty object) in lists. */
+  /** Of a call (of a method: its params); none (an empty object) in lists. */
   readonly arguments?: Said | undefined
 }
 
