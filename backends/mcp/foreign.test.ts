@@ -111,6 +111,7 @@ describe('a server that has forgotten a session', () => {
     ['with an id', 400, 'application/json', rpc('Bad Request: No valid session ID provided')],
     ['Python SDK 1', 400, 'application/json', rpc('Bad Request: No valid session ID provided', { id: 'server-error' })],
     ['as MCP says', 404, 'application/json', rpc('Session not found')],
+    ['a gateway', 404, 'application/json', rpc('Session not found', { id: 5 })],
     ['in plain text', 400, 'text/plain', 'Invalid session ID\n'],
     ['as gone', 410, 'text/plain', 'session expired'],
     ['Rust SDK', 401, 'text/plain', 'Unauthorized: Session not found']
@@ -158,18 +159,28 @@ describe('a server that has forgotten a session', () => {
     deepEqual([stream.status, server.asked('initialize').length], [405, 2])
   })
 
-  it('is not what a refused call is about', async (t) => {
-    const said = '{"jsonrpc":"2.0","id":5,"error":{"code":-32602,"message":"invalid session of parliament"}}'
-    const server = await raw(t, {
-      capabilities: { tools: {} },
-      answer: ({ method }, response) => {
-        if (method === 'tools/call') response.writeHead(400, { 'content-type': 'application/json' }).end(said)
-        return method === 'tools/call'
-      }
-    })
-    const { url } = await gatewayOf(t, mcpOf([httpTarget('a', server.port)]))
-    equal(await (await post(url, CALL, await sessionOf(url))).text(), said)
-    equal(server.asked('initialize').length, 1)
+  it('is not what a refused call is about: who gives its id back has read it, and it runs once', async (t) => {
+    const refusals: [status: number, code: number, message: string][] = [
+      [400, -32602, 'invalid session of parliament'],
+      [401, -32001, 'paid, but the airline session is closed'],
+      [400, -32000, 'Session not found in the calendar'],
+      [410, -32600, 'the session is unknown'],
+      [404, -32602, 'Resource not found'],
+      [404, -32000, 'no such flight']
+    ]
+    for (const [status, code, message] of refusals) {
+      const said = JSON.stringify({ jsonrpc: '2.0', id: 5, error: { code, message } })
+      const server = await raw(t, {
+        capabilities: { tools: {} },
+        answer: ({ method }, response) => {
+          if (method === 'tools/call') response.writeHead(status, { 'content-type': 'application/json' }).end(said)
+          return method === 'tools/call'
+        }
+      })
+      const { url } = await gatewayOf(t, mcpOf([httpTarget('a', server.port)]))
+      equal(await (await post(url, CALL, await sessionOf(url))).text(), said)
+      deepEqual([server.asked('initialize').length, server.asked('tools/call').length], [1, 1], said)
+    }
   })
 })
 

@@ -43,8 +43,20 @@ export const mayBeExpired = (status: number, hasSession: boolean): boolean => ha
  * Whether it is. The reference servers answer with a JSON-RPC error without an id ("Bad Request: No valid session ID
  * provided"), others with a line of text: what counts is that it speaks of the session, and of it as unknown.
  */
-export function saysExpired(status: number, body: Buffer): boolean {
-  if (!DOUBTFUL.has(status) || body.length > SAID_BYTES_MAX) return false
+export const saysExpired = (status: number, body: Buffer): boolean => DOUBTFUL.has(status) && isAboutSession(body)
+
+/**
+ * As saysExpired, of the answer to a request. `hasId`: it is a JSON-RPC error with the id of the request. Who says that
+ * has read the request, and perhaps carried it out: it is not sent again for the sake of a word in it. With 404, which
+ * MCP has for lost sessions (2025-11-25, transports, Session Management), gateways give the id back too.
+ */
+export function forgot(status: number, body: Buffer, hasId: boolean): boolean {
+  if (status === 404) return !hasId || isAboutSession(body)
+  return !hasId && saysExpired(status, body)
+}
+
+function isAboutSession(body: Buffer): boolean {
+  if (body.length > SAID_BYTES_MAX) return false
   const text = body.toString()
   // Codes that HTTP transports answer with themselves: others are of what has been called.
   const code = /"code"\s*:\s*(-?\d+)/.exec(text)?.[1]

@@ -10,7 +10,7 @@ import type { HeaderBlock } from '#engine/http/headers.ts'
 import { type SseEvent, SseReader, SseTooLong } from '#engine/http/sse.ts'
 import { Pieces } from '#engine/kit/pieces.ts'
 import type { HttpLink } from './http.ts'
-import { broken, challengeOf, faultOf, NO_ROOM, refusal, saysExpired, TOO_LARGE } from './http-faults.ts'
+import { broken, challengeOf, faultOf, forgot, NO_ROOM, refusal, TOO_LARGE } from './http-faults.ts'
 import { StreamMarks } from './stream-marks.ts'
 
 /** Of an answer that is an error of HTTP: enough for a JSON-RPC error. */
@@ -176,8 +176,8 @@ export class PostReader implements CallEvents {
     const message = parsed(body)
     // Of the newest revision 404 is also what comes with an unknown method, and some servers say it in all of them.
     const isMethod = message !== null && 'error' in message && message.error.code === METHOD_NOT_FOUND
-    const isExpired = this.#hasSession && (this.#status === 404 ? !isMethod : saysExpired(this.#status, body))
-    if (isExpired) this.#events.failed(refusal(404, true))
+    const hasId = message !== null && message.id === this.#message.id
+    if (this.#hasSession && !isMethod && forgot(this.#status, body, hasId)) this.#events.failed(refusal(404, true))
     else if (message === null || !('error' in message)) this.#events.failed(refusal(this.#status, false))
     else this.#events.answered({ ...message, id: this.#message.id })
   }
