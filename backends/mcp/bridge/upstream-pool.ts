@@ -77,7 +77,7 @@ export class UpstreamPool {
     const begun = (session: UpstreamSession, why: LinkFailure | null): void => {
       if (why !== null && isWaited) then(why)
       else if (why === null && isWaited) leave = this.#hand(session, asked, then)
-      else if (why === null) this.free(session)
+      else if (why === null) this.#unused(session)
     }
     const kept = key === null ? undefined : this.#kept.get(key)
     if (key === null) this.#beginSingle(asked, begun)
@@ -158,9 +158,14 @@ export class UpstreamPool {
     }
   }
 
-  /** The use is over. */
+  /** The use is over, of one that has been handed out: once for each. */
   free(session: UpstreamSession): void {
-    session.users = Math.max(0, session.users - 1)
+    session.users--
+    this.#unused(session)
+  }
+
+  /** Others may use it. */
+  #unused(session: UpstreamSession): void {
     session.usedAt = performance.now()
     if (session.users === 0 && this.#single.has(session)) this.#drop(session)
   }

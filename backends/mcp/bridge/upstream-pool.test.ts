@@ -1,0 +1,65 @@
+/** Who uses a session with a server, and who only waited for it. */
+import { equal } from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Given, optionsFor, ScriptedTarget, turns } from '#backends/mcp/testing/scripted.ts'
+import { type Asked, UpstreamPool } from './upstream-pool.ts'
+import type { UpstreamSession } from './upstream-session.ts'
+
+const IDLE_MS = 60_000
+const FACTS = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 's', version: '1' } }
+
+const asked = (raw: ScriptedTarget, isAnonymous = false): Asked => ({
+  raw,
+  options: optionsFor('caller', null, { isAnonymous }),
+  claim: { clientInfo: null, capabilities: {}, logLevel: null },
+  timeoutMs: 1000,
+  method: 'tools/call',
+  hears: false
+})
+
+/** A pool before a server whose handshake is answered by `begin`. */
+function rig() {
+  const raw = new ScriptedTarget()
+  const handshakes: Given[] = []
+  raw.answer = (given) => void handshakes.push(given)
+  const begin = async (): Promise<void> => {
+    await turns()
+    for (const given of handshakes.splice(0)) given.result(FACTS)
+    await turns()
+  }
+  return { raw, pool: new UpstreamPool(), begin }
+}
+
+test('who gives up while a session begins takes it from nobody', async () => {
+  const { raw, pool, begin } = rig()
+  const taken: UpstreamSession[] = []
+  const take = () => pool.take(asked(raw), (session) => void ('kind' in session || taken.push(session)))
+  take()
+  take()()
+  await begin()
+  const [session] = taken
+  equal(taken.length, 1)
+  equal(session!.users, 1)
+  pool.sweep(performance.now() + IDLE_MS)
+  equal(raw.closed, 0)
+  pool.free(session!)
+  equal(session!.users, 0)
+  pool.sweep(performance.now() + IDLE_MS)
+  equal(raw.closed, 1)
+})
+
+test('a session for one request ends when that is given up before it has begun, or before it is handed out', async () => {
+  const { raw, pool, begin } = rig()
+  const taken: unknown[] = []
+  pool.take(asked(raw, true), (session) => void taken.push(session))()
+  await begin()
+  const leave = pool.take(asked(raw, true), (session) => {
+    taken.push(session)
+    leave()
+  })
+  await begin()
+  equal(raw.closed, 1)
+  pool.free(taken[0] as UpstreamSession)
+  equal(raw.closed, 2)
+  equal(pool.size, 0)
+})
