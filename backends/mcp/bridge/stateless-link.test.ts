@@ -2,7 +2,7 @@
 import { deepEqual, doesNotThrow, equal, match, notEqual, ok } from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
-import type { JsonObject, RpcRequest } from '#backends/mcp/rpc.ts'
+import type { JsonObject, RpcNotification, RpcRequest } from '#backends/mcp/rpc.ts'
 import { Seal } from '#backends/mcp/seal.ts'
 import { ask, type Given, Heard, optionsFor, ScriptedTarget, turns } from '#backends/mcp/testing/scripted.ts'
 import { Bus, type Place } from './bus.ts'
@@ -359,6 +359,25 @@ describe('a stateful server', () => {
     deepEqual([begun(), raw.closed], [4, 4])
     for (let i = 0; i < 3; i++) await ask('tools/list')
     deepEqual([begun(), raw.closed], [6, 4])
+  })
+
+  it('agrees to no subscription that the server has refused to another', async (t) => {
+    const uri = 'note://none'
+    const raw = old((given) => {
+      if (given.message.method === 'resources/subscribe') given.error(-32002, 'no such resource')
+    })
+    const target = worker(t, raw)
+    const filter = { notifications: { resourceSubscriptions: [uri] } }
+    const listens = [1, 2, 3].map((id) => send(target, claimed(id, 'subscriptions/listen', filter)))
+    await turns(8)
+    listens.push(send(target, claimed(4, 'subscriptions/listen', filter)))
+    await turns(8)
+    const agreed = listens.map(({ messages }) => (messages[0] as RpcNotification).params?.notifications)
+    deepEqual(agreed, [{}, {}, {}, {}])
+    equal(raw.asked.filter((method) => method === 'resources/subscribe').length, 2)
+    for (const { leave } of listens) leave()
+    await turns(8)
+    equal(raw.asked.includes('resources/unsubscribe'), false)
   })
 
   it('leaves sessions to others, whoever has many under way', async (t) => {

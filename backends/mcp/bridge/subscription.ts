@@ -13,7 +13,19 @@ import type { Holder, UpstreamSession } from './upstream-session.ts'
 export const RESOURCES_MAX = 256
 
 const UNSUBSCRIBE_MS = 10_000
-const UNHEARD: LinkEvents = { message: () => undefined, answered: () => undefined, failed: () => undefined }
+
+type Asks = 'resources/subscribe' | 'resources/unsubscribe'
+
+const asker =
+  (session: UpstreamSession, link: Link, method: Asks, uri: string, timeoutMs: number) =>
+  (done: (agreed: boolean) => void): void => {
+    const events: LinkEvents = {
+      message: () => undefined,
+      answered: (response) => done('result' in response),
+      failed: () => done(false)
+    }
+    link.request({ jsonrpc: '2.0', id: session.nextId(), method, params: { uri } }, events, timeoutMs)
+  }
 
 export class Subscription implements Holder {
   readonly #message: RpcRequest
@@ -45,17 +57,12 @@ export class Subscription implements Holder {
     for (const uri of uris) {
       if (typeof uri !== 'string') continue
       this.#followed.push(uri)
-      if (!session.follow(uri)) {
-        agreed.add(uri)
+      const subscribe = asker(session, link, 'resources/subscribe', uri, timeoutMs)
+      session.following.follow(uri, subscribe, (isAgreed) => {
+        if (isAgreed) agreed.add(uri)
+        else this.#followed.splice(this.#followed.indexOf(uri), 1)
         done()
-        continue
-      }
-      const request = { jsonrpc: '2.0', id: session.nextId(), method: 'resources/subscribe', params: { uri } } as const
-      const answered: LinkEvents['answered'] = (response) => {
-        if ('result' in response) agreed.add(uri)
-        done()
-      }
-      link.request(request, { message: () => undefined, answered, failed: done }, timeoutMs)
+      })
     }
     done()
   }
@@ -64,16 +71,8 @@ export class Subscription implements Holder {
   end(link: Link): void {
     const session = this.#session
     if (session === null) return
-    for (const uri of this.#followed.splice(0)) {
-      if (!session.unfollow(uri)) continue
-      const request = {
-        jsonrpc: '2.0',
-        id: session.nextId(),
-        method: 'resources/unsubscribe',
-        params: { uri }
-      } as const
-      link.request(request, UNHEARD, UNSUBSCRIBE_MS)
-    }
+    for (const uri of this.#followed.splice(0))
+      session.following.unfollow(uri, asker(session, link, 'resources/unsubscribe', uri, UNSUBSCRIBE_MS))
   }
 
   #acknowledge(filter: JsonObject): void {

@@ -10,6 +10,7 @@ import { INTERNAL_ERROR, type JsonObject, type RpcNotification, type RpcRequest 
 import type { Link, LinkFailure, LinkOptions, ServerFacts, Target } from '#backends/mcp/target.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { failure, faultOf } from './events.ts'
+import { Following } from './following.ts'
 import { type Claim, initializeFor } from './stateless-client.ts'
 
 /**
@@ -46,8 +47,7 @@ export class UpstreamSession {
   #stopListening: (() => void) | null = null
   /** Who waits for the stream to open; null: nobody has to. */
   #opening: (() => void)[] | null = null
-  /** Resources that are subscribed to, and by how many. */
-  readonly #followed = new Map<string, number>()
+  readonly following = new Following()
 
   constructor(raw: Target, name: string, { headers, party }: LinkOptions) {
     this.#kind = raw.kind
@@ -155,21 +155,6 @@ export class UpstreamSession {
       else this.#heard(message)
     } else if (OF_REQUESTS.has(message.method)) holder.heard(message)
     else this.#heard(message)
-  }
-
-  /** Whether the server must be asked to tell of the resource: nobody has until now. */
-  follow(uri: string): boolean {
-    const followers = this.#followed.get(uri) ?? 0
-    this.#followed.set(uri, followers + 1)
-    return followers === 0
-  }
-
-  /** Whether nobody needs it any more. */
-  unfollow(uri: string): boolean {
-    const followers = (this.#followed.get(uri) ?? 1) - 1
-    if (followers > 0) this.#followed.set(uri, followers)
-    else this.#followed.delete(uri)
-    return followers === 0
   }
 
   /** Answers a server's request that nobody can be asked. Pings are answered by the gateway itself. */
