@@ -4,8 +4,9 @@
  * the client is to hear of goes into `losses`.
  */
 import { hash } from 'node:crypto'
-import { asFunction, asFunctionPart } from './client-tools.ts'
+import { asFunctionPart, type Told, toldAsFunctions } from './client-tools.ts'
 import type { Conversation, FormatName, Json, MediaPart, Part, TextPart, Tool, Turn } from './conversation.ts'
+import { isObject } from './fields.ts'
 import type { Losses } from './format.ts'
 import { asError } from './formats/completions/messages-write.ts'
 import { claudeVersion, familyOf } from './formats/converse/models.ts'
@@ -17,7 +18,6 @@ import { isSystemTaken } from './formats/messages/system-turns.ts'
 interface Survey {
   hasOpaque: boolean
   hasSystemTurns: boolean
-  hasCalls: boolean
   hasErrors: boolean
   /** Media of a type by another name. */
   hasAliases: boolean
@@ -32,6 +32,10 @@ interface Carrier {
 const CLAUDES: readonly FormatName[] = ['messages', 'converse']
 const thinks = ({ thinking }: Conversation): boolean => thinking !== null && thinking.mode !== 'off'
 
+/** Opaque parts of the client's tools are calls by now. */
+const hasCalls = ({ turns }: Conversation): boolean =>
+  turns.some(({ parts }) => parts.some(({ kind }) => kind === 'toolCall' || kind === 'toolResult'))
+
 /** In this order: tools of the client's are functions before their calls are looked for. */
 const CARRIERS: readonly Carrier[] = [
   { when: (_, { tools }) => tools.some(({ native }) => native !== null), carry: clientTools },
@@ -43,7 +47,7 @@ const CARRIERS: readonly Carrier[] = [
   { when: ({ hasErrors }, _, to) => hasErrors && to === 'responses', carry: errorsAsText },
   { when: (_, { user }) => user !== null, carry: opaqueUser },
   { when: (_, { metadata }, to) => metadata !== null && to === 'completions', carry: metadataOfStored },
-  { when: ({ hasCalls }, _, to) => hasCalls && to === 'converse', carry: toolsOfHistory },
+  { when: (_, conversation, to) => to === 'converse' && hasCalls(conversation), carry: toolsOfHistory },
   { when: (_, conversation, to) => thinks(conversation) && CLAUDES.includes(to), carry: claudesThinking }
 ]
 
@@ -59,7 +63,6 @@ function surveyOf({ turns }: Conversation): Survey {
   const survey: Survey = {
     hasOpaque: false,
     hasSystemTurns: false,
-    hasCalls: false,
     hasErrors: false,
     hasAliases: false,
     hasNameless: false
@@ -68,8 +71,6 @@ function surveyOf({ turns }: Conversation): Survey {
     if (role === 'system') survey.hasSystemTurns = true
     for (const part of parts) look(part, survey)
   }
-  // Calls of the client's tools become calls.
-  survey.hasCalls ||= survey.hasOpaque
   return survey
 }
 
@@ -78,15 +79,12 @@ function look(part: Part, survey: Survey): void {
     case 'text':
     case 'thinking':
     case 'refusal':
+    case 'toolCall':
       return
     case 'opaque':
       survey.hasOpaque = true
       return
-    case 'toolCall':
-      survey.hasCalls = true
-      return
     case 'toolResult':
-      survey.hasCalls = true
       survey.hasErrors ||= part.isError
       for (const item of part.content) look(item, survey)
       return
@@ -104,16 +102,29 @@ function mapParts(conversation: Conversation, map: (part: Part, turn: number, in
 // --- tools that the client runs ---
 
 function clientTools(conversation: Conversation, _: FormatName, losses: Losses): Conversation {
-  const functions = new Set(conversation.tools.flatMap(({ native, name }) => (native === null ? [name] : [])))
+  const told = toldAsFunctions(conversation.tools)
   const tools = conversation.tools.map((tool, i): Tool => {
-    const told = asFunction(tool)
-    // Calls of two functions of one name could not be told apart: the writer refuses what stays as it is.
-    if (told === null || functions.has(told.name)) return tool
-    functions.add(told.name)
-    losses.carry(`tools[${i}]`)
-    return told
+    const asked = told.get(i)
+    if (asked !== undefined) losses.carry(`tools[${i}]`)
+    return asked ?? tool
   })
-  return { ...conversation, tools }
+  return { ...chosen(conversation, told, losses), tools }
+}
+
+/** That one of them is to be called Responses says in words of its own (`tool_choice`), and others as of a function. */
+function chosen(conversation: Conversation, told: Told, losses: Losses): Conversation {
+  const { rest, tools, toolChoice } = conversation
+  const wanted = rest.fields.get('tool_choice')
+  if (!isObject(wanted)) return conversation
+  const name = wanted.type === 'custom' ? wanted.name : wanted.type
+  const index = tools.findIndex((tool) => tool.name === name && tool.native?.value.type === wanted.type)
+  const one = told.get(index)
+  if (one === undefined) return conversation
+  losses.carry('tool_choice')
+  const fields = new Map(rest.fields)
+  fields.delete('tool_choice')
+  const choice = { kind: 'tool', name: one.name, parallel: toolChoice?.parallel ?? null } as const
+  return { ...conversation, toolChoice: choice, rest: { ...rest, fields } }
 }
 
 /** Their calls and results: the client is told of the tools, and what becomes of these follows. */
@@ -214,10 +225,18 @@ const USERS: { readonly [format in FormatName]?: RegExp } = {
 }
 
 /** A hash tells one from another as well: the ids are for that alone. */
-function opaqueUser(conversation: Conversation, to: FormatName): Conversation {
-  const { user } = conversation
-  const isTaken = USERS[to]?.test(user!) ?? true
-  return isTaken ? conversation : { ...conversation, user: hash('sha256', user!) }
+function opaqueUser(conversation: Conversation, to: FormatName, losses: Losses): Conversation {
+  const { user, rest } = conversation
+  if (USERS[to]?.test(user!) ?? true) return conversation
+  losses.carry(userPath(rest))
+  return { ...conversation, user: hash('sha256', user!) }
+}
+
+/** What the client calls who asks. */
+function userPath({ format, wording }: Conversation['rest']): string {
+  if (format === 'messages') return 'metadata.user_id'
+  const isOld = format === 'responses' ? wording?.get('#user') === 'old' : wording?.has('safety_identifier') !== true
+  return isOld ? 'user' : 'safety_identifier'
 }
 
 /** OpenAI keeps metadata with what is stored only, and refuses them otherwise. */
@@ -261,12 +280,21 @@ function claudesThinking(conversation: Conversation, to: FormatName, losses: Los
     losses.add(pathOf(rest.format, 'thinking'))
     return { ...conversation, thinking: null }
   }
-  const isUsual = (sampling.temperature ?? 1) === 1 && sampling.topK === null
-  if (isUsual) return conversation
-  if ((sampling.temperature ?? 1) !== 1) losses.add(pathOf(rest.format, 'temperature'))
-  if (sampling.topK !== null) losses.add(pathOf(rest.format, 'topK'))
-  return { ...conversation, sampling: { ...sampling, temperature: null, topK: null } }
+  const unusual = THINKING_SAMPLING.filter(([field, isTaken]) => !isTaken(sampling[field])).map(([field]) => field)
+  if (unusual.length === 0) return conversation
+  for (const field of unusual) losses.add(pathOf(rest.format, field))
+  return { ...conversation, sampling: { ...sampling, ...Object.fromEntries(unusual.map((field) => [field, null])) } }
 }
+
+/** What Claude takes beside thoughts; null is its default. */
+const THINKING_SAMPLING: readonly (readonly [
+  field: 'temperature' | 'topK' | 'topP',
+  isTaken: (value: number | null) => boolean
+])[] = [
+  ['temperature', (value) => value === null || value === 1],
+  ['topK', (value) => value === null],
+  ['topP', (value) => value === null || value >= 0.95]
+]
 
 function isLoopOfAnother({ turns }: Conversation, to: FormatName): boolean {
   const last = turns.findLast(({ role }) => role === 'assistant')

@@ -156,42 +156,73 @@ function callOf(id: string, item: JsonObject, { member, isText }: Kind, name: st
   return { kind: 'toolCall', id, name, arguments: given, signature: null, cache: null }
 }
 
-/** The tools of `conversation` that others are told as functions. */
+/** Tools as functions, by their places in the client's list. */
+export type Told = ReadonlyMap<number, Tool>
+
+/** Those of `tools` that others are told as functions; one whose name a function has already is none of them. */
+export function toldAsFunctions(tools: readonly Tool[]): Told {
+  const taken = new Set(tools.flatMap(({ native, name }) => (native === null ? [name] : [])))
+  const told = new Map<number, Tool>()
+  for (const [i, tool] of tools.entries()) {
+    const asked = tool.native === null ? null : asFunction(tool)
+    // Calls of two functions of one name could not be told apart: the writer refuses what stays as it is.
+    if (asked === null || taken.has(asked.name)) continue
+    taken.add(asked.name)
+    told.set(i, asked)
+  }
+  return told
+}
+
+/** What calls in the answer are to be again. */
 export function clientToolsOf({ tools }: Conversation): ClientTools {
-  const found = tools.filter((tool) => tool.native !== null && asFunction(tool) !== null)
-  return found.length === 0 ? NO_CLIENT_TOOLS : found.map(({ name, native }) => [name, String(native!.value.type)])
+  const told = [...toldAsFunctions(tools)]
+  return told.length === 0 ? NO_CLIENT_TOOLS : told.map(([i, { name }]) => [name, String(tools[i]!.native!.value.type)])
 }
 
 // --- the way back ---
 
-/** `call` as the client's own tool was called; null when it is a function's. */
+/**
+ * `call` as the client's own tool was called; null when it is a function's, or has half an object of arguments: agents
+ * run what they know, and nobody knows what this would have become.
+ */
 function asOwn(call: ToolCallPart, tools: ClientTools, format: FormatName): Part | null {
   const type = tools.find(([name]) => name === call.name)?.[1]
   const kind = type === undefined ? undefined : KINDS.get(type)
   if (type === undefined || kind === undefined) return null
   const given = argumentsOf(call.arguments)
-  const wanted = kind.isText ? textOf(given, call.arguments) : given
+  if (given === null && !kind.isText) return null
+  const wanted = kind.isText ? textOf(given, call.arguments) : given!
   const { id, name } = call
   if (format === 'completions')
     return { kind: 'opaque', format, value: { id, type, [type]: { name, [kind.member]: wanted } } }
   const named = kind.isText ? { name } : {}
   const item = type === 'custom' ? 'custom_tool_call' : `${type}_call`
   const own = `${type === 'custom' ? 'ctc' : 'call'}_${id}`
-  const value = { id: own, type: item, status: 'completed', call_id: id, ...named, [kind.member]: wanted }
+  const status = given === null ? 'incomplete' : 'completed'
+  const value = { id: own, type: item, status, call_id: id, ...named, [kind.member]: wanted }
   return { kind: 'opaque', format: 'responses', value }
 }
 
-function argumentsOf(text: string): JsonObject {
+/** Null: they are cut off. */
+function argumentsOf(text: string): JsonObject | null {
   try {
     const value = JSON.parse(text === '' ? '{}' : text) as Json
     return isObject(value) ? value : {}
   } catch {
-    // Cut off: what there is of it is the text.
-    return {}
+    return null
   }
 }
 
-const textOf = (given: JsonObject, raw: string): string => (typeof given.input === 'string' ? given.input : raw)
+/** What there is of a text that was cut off, escapes undone. */
+const CUT_TEXT = /^\s*\{\s*"input"\s*:\s*("(?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/
+
+function textOf(given: JsonObject | null, raw: string): string {
+  if (given !== null) return typeof given.input === 'string' ? given.input : raw
+  const cut = CUT_TEXT.exec(raw)?.[1]
+  if (cut === undefined) return raw.trimStart().startsWith('{') ? '' : raw
+  const text = argumentsOf(`{"input":${cut}"}`)?.input
+  return typeof text === 'string' ? text : ''
+}
 
 export function withOwnCalls(answer: Answer, tools: ClientTools, format: FormatName): Answer {
   if (tools.length === 0) return answer
@@ -216,7 +247,10 @@ export function ownCallsWriter(writer: StreamWriter, tools: ClientTools, format:
       if (event.kind !== 'end') return ''
       held.delete(event.choice)
       const { choice } = event
-      return writer.write({ kind: 'begin', choice, part: asOwn(call, tools, format)! }) + writer.write(event)
+      const own = asOwn(call, tools, format)
+      if (own !== null) return writer.write({ kind: 'begin', choice, part: own }) + writer.write(event)
+      const begun = writer.write({ kind: 'begin', choice, part: { ...call, arguments: '' } })
+      return begun + writer.write({ kind: 'delta', choice, text: call.arguments, logprobs: null }) + writer.write(event)
     }
   }
 }

@@ -52,13 +52,16 @@ const ASKED: readonly (readonly [path: string, body: object, lost: readonly stri
           type: 'message',
           role: 'user',
           content: [
+            { type: 'hologram', data: 'x' },
             { type: 'input_text', text: 'see' },
             { type: 'input_image', image_url: WEB_IMAGE, detail: 'auto' }
           ]
-        }
+        },
+        { role: 'user', content: [{ type: 'hologram', data: 'y' }] },
+        { role: 'user', content: [{ type: 'input_image', image_url: WEB_IMAGE, detail: 'auto' }] }
       ]
     },
-    ['input[2]', 'input[7].content[1]']
+    ['input[2]', 'input[7].content[0]', 'input[7].content[2]', 'input[8]', 'input[9].content[0]']
   ],
   [
     '/v1/messages',

@@ -5,6 +5,7 @@
  */
 import type { Conversation, FormatName, Json, JsonObject } from './conversation.ts'
 import { isObject } from './fields.ts'
+import { isKnownType } from './formats/responses/content.ts'
 
 const TURNS: { readonly [format in FormatName]: readonly [turns: string, parts: string] } = {
   messages: ['messages', 'content'],
@@ -114,11 +115,19 @@ function itemPlaces(input: Json | undefined): string[] {
     if (!isBehind && isMessage && isInstruction(item)) continue
     isBehind = true
     const path = `input[${i}]`
-    if (isMessage) for (const place of contentPlaces(item.content, `${path}.content`)) places.push(place)
+    if (isMessage) for (const place of messageItemPlaces(item.content, path)) places.push(place)
     // A seal belongs to the call before it.
     else if (!isSeal(item)) places.push(path)
   }
   return places
+}
+
+/** What cannot be read is no part of the turn; with nothing else, the message is one part. */
+function messageItemPlaces(content: Json | undefined, path: string): string[] {
+  const places = contentPlaces(content, `${path}.content`)
+  if (!Array.isArray(content) || content.length === 0) return places
+  const known = places.filter((_, i) => isKnownType(String((content[i] as JsonObject).type)))
+  return known.length === 0 ? [path] : known
 }
 
 function isSeal({ type, encrypted_content: sealed }: JsonObject): boolean {

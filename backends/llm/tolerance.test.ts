@@ -3,7 +3,7 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { parseEvents } from '#engine/testing/sse.ts'
 import { carried } from './carried.ts'
-import { asFunctionPart, ownCallsWriter, withOwnCalls } from './client-tools.ts'
+import { asFunctionPart, clientToolsOf, ownCallsWriter, withOwnCalls } from './client-tools.ts'
 import type { ChatEvent, Conversation, FormatName, JsonObject } from './conversation.ts'
 import { FormatError, Losses } from './format.ts'
 import { FORMATS } from './matrix.ts'
@@ -42,6 +42,38 @@ function sent(client: Client, to: FormatName, more: JsonObject): { body: string;
 
 const others = (client: Client): FormatName[] => TARGETS.filter((to) => to !== client)
 
+test('what is changed or left out of no account is named all the same', () => {
+  const pdf = { file_data: 'data:application/pdf;base64,AAAA', filename: 'a.pdf' }
+  const file = { role: 'user', content: [{ type: 'file', file: pdf }] }
+  const named = sent('completions', 'gemini', { messages: [file] }).losses
+  deepEqual([named.fields, named.kinds], [['messages[0].content[0].file.filename'], ['harmless']])
+  const document = {
+    type: 'document',
+    title: 'a',
+    source: { type: 'base64', media_type: 'application/pdf', data: 'AAAA' }
+  }
+  const titled = sent('messages', 'gemini', { messages: [{ role: 'user', content: [document] }] })
+  deepEqual(titled.losses.fields, ['messages[0].content[0].title'])
+  const user = 'u'.repeat(300)
+  for (const [client, more, path] of [
+    ['completions', { user }, 'user'],
+    ['completions', { safety_identifier: user }, 'safety_identifier'],
+    ['responses', { user }, 'user'],
+    ['responses', { safety_identifier: user }, 'safety_identifier'],
+    ['messages', { metadata: { user_id: user } }, 'metadata.user_id']
+  ] as const) {
+    const { losses } = sent(client, 'converse', more)
+    deepEqual([losses.fields, losses.kinds], [[path], ['carried']])
+  }
+  const call = { functionCall: { name: 'f', args: {} }, thoughtSignature: 'c2ln' }
+  const contents = [
+    { role: 'user', parts: [{ text: 'x' }] },
+    { role: 'model', parts: [call] }
+  ]
+  for (const to of others('gemini').filter((one) => one !== 'completions'))
+    deepEqual(sent('gemini', to, { contents }).losses.kinds, ['harmless'], to)
+})
+
 describe('nothing of instructions, content and tools is left out without a refusal', () => {
   const turn = (content: JsonObject, role = 'user') => ({ messages: [HI, { role, content: [content] }] })
   const odd = { type: 'hologram', data: 'x' }
@@ -61,7 +93,8 @@ describe('nothing of instructions, content and tools is left out without a refus
       { web_search_options: { search_context_size: 'low' } },
       { web_search_options: {} },
       { what_nobody_knows: {} },
-      { messages: [{ ...HI, hologram: 'x' }] }
+      { messages: [{ ...HI, hologram: 'x' }] },
+      { messages: [HI, { role: 'assistant', content: null, audio: { id: 'audio_1' } }, HI] }
     ],
     responses: [
       { input: [HI, odd] },
@@ -189,6 +222,8 @@ test('Bedrock gets a tool where the history has calls', () => {
   const { said, losses } = sent('completions', 'converse', { messages })
   deepEqual([said.tools.length, losses.fields], [1, []])
   const tools = [{ type: 'function', function: { name: 'f' } }]
+  const echoed = { input: [{ type: 'item_reference', id: 'msg_1' }, HI] }
+  deepEqual(sent('responses', 'converse', echoed).said.tools, [])
   const none = sent('completions', 'converse', { messages, tools, tool_choice: 'none' })
   deepEqual([none.said.tools[0]!.name, none.losses.fields], ['none', []])
 })
@@ -202,6 +237,9 @@ test('Claude is not told to think where it may not', () => {
     const cool = sent('completions', to, { ...asked, tool_choice: 'auto', temperature: 0.2 })
     deepEqual([cool.said.sampling.temperature, cool.losses.kinds], [null, ['harmless']])
     ok(cool.said.thinking !== null)
+    const narrow = sent('completions', to, { ...asked, tool_choice: 'auto', top_p: 0.5 })
+    deepEqual([narrow.said.sampling.topP, narrow.losses.fields], [null, ['top_p']])
+    equal(sent('completions', to, { ...asked, tool_choice: 'auto', top_p: 0.95 }).said.sampling.topP, 0.95)
   }
 })
 
@@ -269,6 +307,66 @@ describe("tools that the client runs are others' functions", () => {
       ])
     })
   }
+
+  test('a call that was cut off is never a whole one: agents run these', () => {
+    const cut = (given: string, type: string) => {
+      const call = { kind: 'toolCall', id: 'c', name: 'x', arguments: given, signature: null, cache: null } as const
+      const part = withOwnCalls(answerOf(call), [['x', type]], 'responses').choices[0]!.parts[0]!
+      return part.kind === 'opaque' ? [part.value.status, part.value.input ?? part.value.action] : part.kind
+    }
+    for (const [given, text] of [
+      ['{"input":"line1\\nlin', 'line1\nlin'],
+      ['{"input": "a\\u00e9\\', 'a\u00e9'],
+      ['{"input":"a\\u00e', 'a'],
+      ['{"inp', ''],
+      ['no JSON', 'no JSON']
+    ] as const)
+      deepEqual(cut(given, 'custom'), ['incomplete', text], given)
+    for (const [given, text] of [
+      ['{"input":"ok"}', 'ok'],
+      ['{"other":"ok"}', '{"other":"ok"}']
+    ] as const)
+      deepEqual(cut(given, 'custom'), ['completed', text], given)
+    equal(cut('{"commands":["rm -rf /tm', 'shell'), 'toolCall')
+    deepEqual(cut('{"commands":["ls"]}', 'shell'), ['completed', { commands: ['ls'] }])
+    const events: ChatEvent[] = []
+    const write = (event: ChatEvent) => String(events.push(event))
+    const writer = ownCallsWriter({ write }, [['x', 'shell']], 'responses')
+    const call = { kind: 'toolCall', id: 'c', name: 'x', arguments: '{"com', signature: null, cache: null } as const
+    writer.write({ kind: 'begin', choice: 0, part: call })
+    writer.write({ kind: 'end', choice: 0 })
+    deepEqual(events, [
+      { kind: 'begin', choice: 0, part: { ...call, arguments: '' } },
+      { kind: 'delta', choice: 0, text: '{"com', logprobs: null },
+      { kind: 'end', choice: 0 }
+    ])
+  })
+
+  test('a function of the same name stays one', () => {
+    const tools = [
+      { type: 'custom', name: 'x' },
+      { type: 'function', name: 'x', parameters: { type: 'object' } },
+      { type: 'custom', name: 'y' }
+    ]
+    const read = FORMATS.responses!.readRequest({ ...SMALLEST.responses, tools }, { model: 'm', isStreamed: false })
+    deepEqual(clientToolsOf(read), [['y', 'custom']])
+  })
+
+  test('one of them is chosen as the function that it is told as', () => {
+    for (const [tool, choice, name] of [
+      [{ type: 'custom', name: 'apply' }, { type: 'custom', name: 'apply' }, 'apply'],
+      [{ type: 'shell' }, { type: 'shell' }, 'shell']
+    ] as const) {
+      for (const to of others('responses')) {
+        const { body, losses, said } = sent('responses', to, { tools: [tool], tool_choice: choice })
+        deepEqual(said.toolChoice, { kind: 'tool', name, parallel: null })
+        deepEqual(losses.fields, ['tools[0]', 'tool_choice'], to)
+        deepEqual(losses.kinds, ['carried', 'carried'], to)
+        match(body, new RegExp(name))
+      }
+    }
+    deepEqual(sent('responses', 'messages', { tool_choice: { type: 'web_search' } }).losses.kinds, ['meaning'])
+  })
 
   test('what a tool of the client has shown is shown, not told as JSON', () => {
     const image = 'data:image/png;base64,iVBORw0KGgo='

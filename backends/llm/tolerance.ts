@@ -70,6 +70,8 @@ const TABLES: { readonly [client in FormatName | 'embeddings']: Table } = {
     'messages[].name': RECORD,
     'messages[].provider_specific_fields': RECORD,
     'messages[@].*': RECORD,
+    // A spoken turn has no text: without it the model would not know that it has answered.
+    'messages[@].audio': () => false,
     'messages[@].content[].*': RECORD,
     'messages[@].tool_calls[].*': RECORD,
     'messages[@].tool_calls[].function.*': RECORD,

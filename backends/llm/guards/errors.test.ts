@@ -21,6 +21,7 @@ const ERRORS: readonly (readonly [number, unknown])[] = [
   [400, { message: `ValidationException: ${SSN}` }],
   [500, [{ error: { message: SSN } }]],
   [503, `upstream said ${SSN}`],
+  [503, `${SSN.replaceAll('-', ' ')} is nobody`],
   [400, SSN]
 ]
 const PATHS: readonly (readonly [string, object])[] = [

@@ -8,7 +8,7 @@ import { framingOf } from '#backends/llm/framing.ts'
 import { frame } from '#backends/llm/stream.ts'
 import type { AiRegexGuard, AiRejection } from '#engine/ir/snapshot.ts'
 import { type Reach, type ScanResult, scanBody } from '#engine/kit/scan/body.ts'
-import { rulesOf } from '#engine/kit/scan/rules.ts'
+import { maskText, rulesOf } from '#engine/kit/scan/rules.ts'
 import { maskJsonText } from '#engine/kit/scan/stream-json.ts'
 import { bufferOf, textBytes } from '#engine/kit/shared-bytes.ts'
 import { eventsOf, itemsOf, searched, Told } from './held-stream.ts'
@@ -85,10 +85,10 @@ function work(bytes: Uint8Array, shape: Shape, todo: Work): Judged {
 function inText(bytes: Uint8Array, work: Work): Judged {
   const text = bufferOf(bytes).toString()
   if (work.kind === 'ask') return asked(work.asks, text === '' ? [] : [{ role: 'assistant', content: text }])
+  // Digits at the beginning would be numbers one by one to whoever reads JSON of a text that is none.
+  const mask = isJson(text) ? maskJsonText : maskText
   const changed =
-    work.kind === 'replace'
-      ? work.texts[0]!
-      : work.guards.reduce((left, { rules }) => maskJsonText(left, rulesOf(rules)), text)
+    work.kind === 'replace' ? work.texts[0]! : work.guards.reduce((left, { rules }) => mask(left, rulesOf(rules)), text)
   if (changed === text) return PASS
   if (work.kind === 'replace' && isJson(text) && !isJson(changed))
     throw new GuardDown('the guard answers with an error that is no JSON')

@@ -22,6 +22,26 @@ test('members that nobody knows are masked, ids and credentials stay', async (t)
   equal((await closed.ask(CHAT, chat('hi', { labels: { a: SSN } }))).status, 403)
 })
 
+test('a name that sounds like data, a key or a format hides nothing that somebody has said', async (t) => {
+  const { models, ask } = await stand(t, { request: [regex()] })
+  const said = (text: string) => ({
+    extra_data: { note: text },
+    output_format: text,
+    container: { note: text, id: 'cntr_1' },
+    conversation: text,
+    session_key: [text],
+    model_kwargs: { template_type: text },
+    mcp_servers: [{ name: 'n', prompt: text }]
+  })
+  const part = (text: string) => [{ role: 'user', content: [{ type: 'hologram', data: text, more: { data: [text] } }] }]
+  const asked = (text: string) => ({ ...chat('hi', said(text)), messages: part(text) })
+  await ask(CHAT, asked(`Of ${SSN} here`))
+  deepEqual(models.asked.at(-1)!.body, asked('Of <SSN> here'))
+  const words = { input_data: `UNVTVC1${SSN}`, container: 'cntr_1', extra_key: `sk-${SSN}`, tool_choice: 'auto' }
+  await ask(CHAT, chat('hi', words))
+  deepEqual(models.asked.at(-1)!.body, chat('hi', words))
+})
+
 test('so are integers there, and a match in a key rejects', async (t) => {
   const card = 4111111111111111
   const builtins = [regex({ builtins: ['CreditCard', 'Ssn', 'Email'] })]

@@ -258,9 +258,12 @@ function note(value: unknown, field: string, names: string[]): void {
 }
 
 function isStructure(holder: Holder, name: string): boolean {
-  if (name === DATA) return holder.type !== 'text'
+  if (name === DATA) return holder.type !== 'text' && isWord(holder[name])
   return isFixed(holder, name)
 }
+
+/** One word: nobody speaks so, but ids, credentials and base64 do, which may have lines. */
+export const isWord = (value: unknown): boolean => typeof value !== 'object' && !/[ \t]/.test(String(value))
 
 function isFixed(holder: Holder, name: string): boolean {
   return STRUCTURE.has(name) && !(WORDS.has(name) && isSaid(holder[name]))

@@ -3,9 +3,9 @@
  * string and every long integer counts but ids, credentials, places and words of the APIs. Keys that are no words of an
  * API are names: they are looked at, and cannot be changed.
  */
-import { type Found, type Holder, isObject, put, type Slot } from './texts.ts'
+import { type Found, type Holder, isObject, isWord, put, type Slot } from './texts.ts'
 
-/** Paths of fields that every provider takes for what they are: ids, credentials, names looked at elsewhere. */
+/** Fields that every provider takes for what they are, as far as it is one word: ids, credentials, names of tools. */
 const KNOWN: ReadonlySet<string> = new Set(
   `model user logit_bias safety_identifier prompt_cache_key previous_response_id conversation service_tier mcp_servers
   tool_choice function_call container session_id cachedContent cached_content guardrailConfig safetySettings
@@ -29,8 +29,8 @@ export function unknownTexts(body: object, paths: readonly string[], role: strin
   const walk = (holder: Holder, ahead: string): void => {
     for (const name of Object.keys(holder)) {
       const path = ahead + name
-      if (paths.includes(path) || KNOWN.has(path)) continue
       const value = holder[name]
+      if (paths.includes(path) || (KNOWN.has(path) && isWord(value))) continue
       if (isObject(value) && paths.some((other) => other.startsWith(`${path}.`))) walk(value, `${path}.`)
       else gather({ holder, key: name, field: name, path }, role, found)
     }
@@ -50,7 +50,9 @@ interface Place {
 function gather({ holder, key, field, path }: Place, role: string, found: Found & { names: string[] }): void {
   const value = holder[key]
   if (key === field && !API_NAME.test(key)) found.names.push(key)
-  if (WORDS.test(field) || value === null || value === '') return
+  if (value === null || value === '') return
+  // What is in there is looked at by its own names, and what is no word is somebody's text, whatever holds it.
+  if (WORDS.test(field) && isWord(value)) return
   if (typeof value === 'string') {
     const set = (text: string): void => put(holder, key, text)
     found.slots.push({ role, isJson: false, text: value, path, run: null, set })

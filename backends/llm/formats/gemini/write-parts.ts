@@ -132,6 +132,7 @@ function writeMedia(part: MediaPart, path: string, writer: PartsWriter): Writabl
   const { source, mediaType } = part
   const name = writer.isGemini || !writer.isForProvider ? part.name : null
   if (part.detail !== null && part.detail !== 'auto') writer.losses.add(`${path}.detail`)
+  if (name !== part.name) writer.losses.add(`${path}.name`)
   if (source.kind === 'base64')
     return { inlineData: compact({ mimeType: mediaType, data: source.data, displayName: name }) }
   if (source.kind === 'text') {

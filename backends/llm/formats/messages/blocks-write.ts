@@ -32,6 +32,8 @@ export function writeBlock(
     case 'video':
       return writeMedia(part, path, lossPath, scene)
     case 'toolCall':
+      // One that came in Anthropic's own format was sealed here: its client knows nothing of it.
+      if (part.signature !== null && !scene.rest.isOwn) scene.losses.add(`${lossPath}.signature`)
       return scene.rest.place(path, {
         ...compact({
           type: 'tool_use',

@@ -16,8 +16,10 @@ export function isKnownContent(content: readonly Json[], path: string): boolean 
 
 /** Of a type that can be read. */
 export function isKnown(part: Fields): boolean {
-  return KNOWN.has(part.string('type'))
+  return isKnownType(part.string('type'))
 }
+
+export const isKnownType = (type: string): boolean => KNOWN.has(type)
 
 /** `textType`: what text is called where the part stands. */
 export function readContent(part: Fields, textType: string, left: Left): Part {
