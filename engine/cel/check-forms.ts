@@ -2,19 +2,21 @@
  * Texts that are compared with a variable whose texts are written in one way only (Variable.form), and that are written
  * in another: request.path == "/a%3Ab". Such a rule is never true, and one that denies stands open.
  */
-import { childrenOf, type Expr, type Literal } from './ast.ts'
+import { childrenOf, type Expr, type Index, type Literal } from './ast.ts'
 import type { Problem } from './errors.ts'
 import { type Environment, meaningOf, pathOf } from './resolve.ts'
 import type { TextForm, Variable } from './roots.ts'
 
-/** What the value of a node may be made of. */
+/** What the value of a node may be made of; of a list its elements, of a map its keys. */
 interface Parts {
-  /** Null: no variable with a form. */
+  /** Null: no variable with a form, or something else too, which may be written in any way. */
   readonly form: TextForm | null
   readonly literals: readonly Literal[]
+  /** Of a map: what is looked up in it. Null: it is no map. */
+  readonly values: Parts | null
 }
 
-const NONE: Parts = { form: null, literals: [] }
+const NONE: Parts = { form: null, literals: [], values: null }
 /** Methods that look for their argument in the text. */
 const TESTS: ReadonlySet<string> = new Set(['startsWith', 'endsWith', 'contains', 'matches', 'indexOf', 'lastIndexOf'])
 type Locals = ReadonlyMap<string, Parts>
@@ -38,28 +40,28 @@ class FormWalk {
     const below = (child: Expr) => this.parts(child, locals)
     switch (node.kind) {
       case 'literal':
-        return typeof node.value === 'string' ? { form: null, literals: [node] } : NONE
+        return typeof node.value === 'string' ? { ...NONE, literals: [node] } : NONE
       case 'ident':
       case 'select':
         return this.#read(node, locals)
       case 'index':
         if (pathOf(node) !== null) return this.#read(node, locals)
-        return this.#compared([below(node.operand), below(node.index)])
+        return this.#lookedUp(node, below(node.operand), below(node.index))
       case 'binary':
         if (node.op === '+') return union(childrenOf(node).map(below))
         return this.#compared(childrenOf(node).map(below))
       case 'call': {
         const all = childrenOf(node).map(below)
         // What others are given (replace(":", "%3A")) is not compared.
-        return TESTS.has(node.name) ? this.#compared(all) : { form: union(all).form, literals: [] }
+        return TESTS.has(node.name) ? this.#compared(all) : { ...NONE, form: union(all).form }
       }
       case 'conditional':
         below(node.test)
-        return union([below(node.yes), below(node.no)])
+        return anyOf([below(node.yes), below(node.no)])
       case 'fold': {
         const range = below(node.range)
-        const inner = new Map(locals).set(node.first, range)
-        if (node.second !== null) inner.set(node.second, range)
+        const inner = new Map(locals).set(node.first, { ...range, values: null })
+        if (node.second !== null) inner.set(node.second, range.values ?? range)
         if (node.where !== null) this.parts(node.where, inner)
         return this.parts(node.body, inner)
       }
@@ -69,12 +71,22 @@ class FormWalk {
       case 'logic':
         for (const child of childrenOf(node)) below(child)
         return NONE
+      case 'map': {
+        const values = anyOf(node.entries.map(({ value }) => below(value)))
+        return { ...anyOf(node.entries.map(({ key }) => below(key))), values }
+      }
       case 'list':
-      case 'map':
       case 'fallback':
       case 'struct':
-        return union(childrenOf(node).map(below))
+        return anyOf(childrenOf(node).map(below))
     }
+  }
+
+  /** A table is asked by its keys; what stands beside them (`{"/old": "/new%20page"}[request.path]`) is its answer. */
+  #lookedUp({ operand }: Index, table: Parts, key: Parts): Parts {
+    if (operand.kind === 'list') return table
+    this.#compared([table, key])
+    return table.values ?? NONE
   }
 
   #read(node: Expr, locals: Locals): Parts {
@@ -89,12 +101,18 @@ class FormWalk {
       variable =
         variable?.fields !== undefined && Object.hasOwn(variable.fields, name) ? variable.fields[name] : undefined
     }
-    return variable?.form === undefined ? NONE : { form: variable.form, literals: [] }
+    return variable?.form === undefined ? NONE : { ...NONE, form: variable.form }
   }
 
+  /** With each other: what one of them is made of (elements of a list) is not compared with the rest of it. */
   #compared(all: readonly Parts[]): Parts {
-    const { form, literals } = union(all)
-    if (form === null) return NONE
+    for (const one of all) {
+      for (const other of all) if (one !== other && one.form !== null) this.#check(one.form, other.literals)
+    }
+    return NONE
+  }
+
+  #check(form: TextForm, literals: readonly Literal[]): void {
     for (const { at, end, value } of literals) {
       const written = String(value)
       const formed = form.of(written)
@@ -102,14 +120,22 @@ class FormWalk {
       const hint = form.of(formed) === formed ? `write ${JSON.stringify(formed)}; ${form.instead}` : form.instead
       this.problems.set(at, { offset: at, length: Math.max(1, end - at), message: form.what, hint })
     }
-    return NONE
   }
 }
 
+/** Of all of them at once: texts put together. */
 function union(all: readonly Parts[]): Parts {
+  const values = all.flatMap((one) => (one.values === null ? [] : [one.values]))
   return {
     form: all.find(({ form }) => form !== null)?.form ?? null,
     // Each once: what is bound to a name may be said again and again.
-    literals: [...new Set(all.flatMap(({ literals }) => literals))]
+    literals: [...new Set(all.flatMap(({ literals }) => literals))],
+    values: values.length === 0 ? null : union(values)
   }
+}
+
+/** One of them, nobody knows which: it has a form if all have it that are not written here. */
+function anyOf(all: readonly Parts[]): Parts {
+  const isFormed = all.every(({ form, literals }) => form !== null || literals.length > 0)
+  return isFormed ? union(all) : { ...union(all), form: null }
 }

@@ -218,7 +218,13 @@ test('a text that no decoded path is, because it is written encoded, is a mistak
     `[${encoded}].exists(p, request.path.startsWith(p))`,
     `cel.bind(p, request.path, p == ${encoded})`,
     `request.method == "GET" && !(request.path == ${encoded})`,
-    `request.path == (request.method == "GET" ? ${encoded} : "/")`
+    `request.path == (request.method == "GET" ? ${encoded} : "/")`,
+    `{${encoded}: "/b"}[request.path]`,
+    `{"a": ${encoded}}[request.method] == request.path`,
+    `{"a": request.path}[request.method] == ${encoded}`,
+    `{"a": ${encoded}}.exists(k, v, request.path.startsWith(v))`,
+    `[request.path, request.path.lowerAscii()].exists(p, p == ${encoded})`,
+    `(request.method == "GET" ? request.path : "") == ${encoded}`
   ])
     assert.deepEqual(mistakesOf(source), [encoded], source)
   for (const source of [
@@ -226,7 +232,16 @@ test('a text that no decoded path is, because it is written encoded, is a mistak
     'request.path == "/p/a%2Fb" || request.path == "/100%" || request.path == "/a%E9"',
     'request.rawPath.contains("%3A") || request.pathAndQuery == "/a%3Ab"',
     '"/login?to=%3A" + request.path',
-    'request.path.replace(":", "%3A") == request.rawPath'
+    'request.path.replace(":", "%3A") == request.rawPath',
+    // A table of redirects, and what is beside a path in a list or a choice.
+    '{"/old": "/new%20page", "/b": "/c"}[request.path]',
+    '{"/a": "%41"}[request.path] == "%41"',
+    '{"/a%20b": "/c"}.exists(k, v, request.path == v)',
+    '[request.path, request.headers["x"]].exists(p, p == "a%20b")',
+    'request.headers["x"] in [request.path, "a%20b"]',
+    '"a%20b" in [request.path, request.rawPath]',
+    '(request.method == "GET" ? request.path : request.rawPath) == "/a%20b"',
+    'coalesce(request.headers["x-path"], request.path) == "/a%20b"'
   ])
     assert.deepEqual(mistakesOf(source), [], source)
   const compiled = compile(`request.path == ${encoded}`, { roots: REQUEST_ROOTS })
