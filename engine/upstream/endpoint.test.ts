@@ -7,6 +7,7 @@ import type { ClientStream, ServerEvents } from '#engine/contract/transport.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
 import { TimerWheel, type WheelTimer } from '#engine/kit/timer-wheel.ts'
+import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import { type Address, BULK_NONE, type Bulk, NOBODY, type SocketLayer, type Wire } from '#engine/socket/wire.ts'
 import { EndpointState } from './endpoint.ts'
 import { Resolver } from './resolver.ts'
@@ -184,6 +185,7 @@ function bench(addresses: Record<string, Behaviour>, options: { poolMax?: number
   }
 }
 
+const ONE = { poolMax: 1 }
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'
 
@@ -347,6 +349,26 @@ describe('endpoints with several addresses', () => {
       ok(send().server !== null, `round ${round}`)
     }
     equal(dialled.length, 3)
+  })
+
+  it('at the limit dials when the idle connections of the other address turn out to be too old', async (t) => {
+    const { send, wires, dialled, endpoint, faults } = bench({ '10.0.0.1': 'accepts', '10.0.0.2': 'accepts' }, ONE)
+    const first = send()
+    await settle()
+    wires[0]!.answer('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nKeep-Alive: timeout=1\r\n\r\n')
+    equal(first.server, null)
+    equal(endpoint.idle, 1)
+    // The loop has been busy: the timer of the connection is late.
+    const now = performance.now()
+    t.mock.method(performance, 'now', () => now + 2_000)
+    enterTurn()
+    const second = send()
+    leaveTurn()
+    await settle()
+    deepEqual(faults, [])
+    ok(second.server !== null)
+    deepEqual(dialled, ['10.0.0.1', '10.0.0.2'])
+    equal(endpoint.total, 1)
   })
 
   it('gives a connection that becomes free to the exchange that waits longest', async () => {

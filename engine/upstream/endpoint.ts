@@ -144,7 +144,9 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
       this.#resume(attempt, other, connection)
       return
     }
-    this.#queue(attempt)
+    // Those that were too old to be taken are closed now, and have woken nobody: this one is not waiting yet.
+    if (this.mayConnect()) this.#connect(attempt, pool)
+    else this.#queue(attempt)
   }
 
   #resolveFirst(attempt: Attempt): void {
