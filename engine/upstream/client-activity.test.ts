@@ -23,7 +23,9 @@ interface Stand {
   pass(ms: number): void
 }
 
-type StandOptions = Partial<Pick<StackOptions, 'upstream' | 'spoken' | 'poolMax'>>
+type StandOptions = Partial<
+  Pick<StackOptions, 'upstream' | 'spoken' | 'poolMax' | 'proxyProtocol' | 'connectTimeoutMs'>
+>
 
 /** A backend of four connections, in front of which the clock is the test's. */
 async function withStand(run: (stand: Stand) => Promise<void>, options: StandOptions = {}): Promise<void> {
@@ -146,6 +148,35 @@ describe('clients that keep connections to a backend', () => {
       for (const socket of sockets) socket.destroy()
       await stack.recorded(6)
     })
+  })
+
+  it('readers give connections up to clients whose own begin with another PROXY header', async () => {
+    const server = await rawServer((upstream) => {
+      upstream.socket.on('data', () => {
+        const body = upstream.received.includes('/long') ? LONG : 'ok'
+        upstream.send(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
+      })
+    })
+    try {
+      await withStand(
+        async ({ stack, pass }) => {
+          const sockets = await readersThatDoNotRead(stack.port)
+          await busy(stack)
+          const other = exchangeRaw(stack.port, GET)
+          for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve))
+          pass(40_000)
+          await stack.recorded(1)
+          equal(stack.records[0]!.error, 'CLIENT_TOO_SLOW')
+          deepEqual(statuses(await other), [200])
+          deepEqual(statuses(await exchangeRaw(stack.port, GET)), [200])
+          for (const socket of sockets) socket.destroy()
+          await stack.recorded(6)
+        },
+        { upstream: server.port, proxyProtocol: 'v1', connectTimeoutMs: 1_000_000 }
+      )
+    } finally {
+      server.close()
+    }
   })
 
   it('who waits to be asked for a body waits for the backend', async () => {

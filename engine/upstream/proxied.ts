@@ -9,6 +9,7 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ClientStream } from '#engine/contract/transport.ts'
 import { writeProxyHeader } from '#engine/socket/proxy-header.ts'
 import { EndpointState } from './endpoint.ts'
+import { type Held, Relief } from './relief.ts'
 import type { UpstreamShared } from './shared.ts'
 import type { Site } from './site.ts'
 
@@ -30,6 +31,8 @@ export class ProxiedEndpoint implements Endpoint {
   readonly #clients = new Map<string, OneClient>()
   /** Those that wait for room, in the order of their turns. */
   readonly #queue = new Set<OneClient>()
+  /** Who waits has most often no connection of its own: those of all clients are looked at. */
+  readonly #relief: Relief
 
   constructor(version: 'v1' | 'v2', site: Site, shared: UpstreamShared) {
     this.name = site.name
@@ -39,6 +42,16 @@ export class ProxiedEndpoint implements Endpoint {
     this.#site = site
     this.#shared = shared
     this.#nobody = new EndpointState(site, shared)
+    const { timers, events } = shared
+    this.#relief = new Relief({
+      timers,
+      connections: () => this.#connections(),
+      waiting: () => this.#waiting,
+      // Clients are connections here, and often of one address: none of them has to give way sooner for keeping much.
+      keptByWaiting: () => [],
+      giveUp: (ex, code) => events.onServerFault(ex, code),
+      now: () => timers.now
+    })
   }
 
   get usable(): boolean {
@@ -60,6 +73,17 @@ export class ProxiedEndpoint implements Endpoint {
   /** Those that are known. */
   get clients(): number {
     return this.#clients.size
+  }
+
+  *#connections(): Generator<Held> {
+    for (const { pools } of this.#clients.values()) for (const { connections } of pools) yield* connections
+  }
+
+  /** Clients that want a connection. */
+  get #waiting(): number {
+    let count = 0
+    for (const client of this.#queue) if (client.wants) count++
+    return count
   }
 
   send(ex: Exchange): void {
@@ -86,6 +110,7 @@ export class ProxiedEndpoint implements Endpoint {
   take(client: OneClient): boolean {
     // An idle connection of somebody else may never be used again: clients come from new ports.
     if (this.total >= this.#shared.poolMax && this.#next() === null) this.#makeRoom()
+    if (this.total >= this.#shared.poolMax) this.#relief.wanted()
     if (this.total < this.#shared.poolMax) {
       this.total++
       return true
