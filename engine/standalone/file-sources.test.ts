@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { after, test } from 'node:test'
 import { hashOf, loadConfig } from './load.ts'
 import { POLICIES, withRoute } from './testing/fakes.ts'
@@ -75,6 +75,27 @@ test('text where a path should be is not repeated: it may be a key', () => {
     assert.ok(!result.ok)
     assert.match(result.errors[0]!.message, /^must be the path of a file, not the text of it$/, given)
     assert.doesNotMatch(JSON.stringify([result.errors, result.files]), /c2VjcmV0/, given)
+  }
+})
+
+test('a file that is there is right, whatever its name looks like', () => {
+  const store = join(folder, '5b1c9h0ylmdzkpcxg3v4q0a8rj7w2nfs-nss-cacert-3.98')
+  mkdirSync(store)
+  const names = [
+    join(store, 'ca-bundle.crt'),
+    'jwks-d41d8cd98f00b204e9800998ecf8427e.json',
+    'wildcardexamplecom2026.pem',
+    '6f9619ff-8b86-d011-b42d-00cf4fc964ff',
+    'c2VjcmV0c2VjcmV0MTIzNDU2Nzg5MA=='
+  ]
+  for (const name of names) {
+    const full = resolve(folder, name)
+    const text = withRoute(`policies: { keyFile: { file: ${JSON.stringify(name)} } }`)
+    assert.match(mistakes(text)[0]!, /: must be the path of a file, not the text of it$/, name)
+    writeFileSync(full, 'keys')
+    const result = load(text)
+    assert.ok(result.ok, name)
+    assert.deepEqual(result.files, [{ path: full, text: 'keys' }])
   }
 })
 

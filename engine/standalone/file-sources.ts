@@ -69,12 +69,14 @@ export class FileSources implements DocumentSources {
   readonly readLarge = (path: string): string => this.#readOnce(path, readLarge)
 
   #readOnce(path: string, usual: (path: string) => string): string {
-    // A key that is written in place of its path must not come back in a message, nor among the files to watch.
-    if (IN_PLACE.test(path) || looksLikeKey(path)) throw new Error('must be the path of a file, not the text of it')
     const full = isAbsolute(path) ? path : resolve(this.#folder, path)
     let text = this.#texts.get(full)
     if (text === undefined) {
       text = this.#readNow(full, this.#read ?? usual)
+      // A key that is written in place of its path must not come back in a message, nor among the files to watch; but
+      // what can be read is a file, whatever hashes its name is made of.
+      const isUnsaid = typeof text !== 'string' && (IN_PLACE.test(path) || looksLikeKey(path))
+      if (isUnsaid) throw new Error('must be the path of a file, not the text of it')
       this.#texts.set(full, text)
     }
     if (typeof text === 'string') return text
