@@ -106,7 +106,9 @@ export class Collector implements BodyTaker, Arriving {
     this.#giveUp('still')
   }
 
+  /** Who asks for room may be the one that gives way: what it is told first holds. */
   #giveUp(why: NotKept): void {
+    if (this.#length === Number.POSITIVE_INFINITY) return
     this.#length = Number.POSITIVE_INFINITY
     this.#pieces.drop()
     this.#whole = null

@@ -2,7 +2,10 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { isShared, SHARED_BYTES } from '#engine/kit/shared-bytes.ts'
+import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import { Collector } from './body.ts'
+import type { Exchange } from './exchange.ts'
+import { letGo, useHeldBytes } from './held-bytes.ts'
 
 const PIECE = 48 * 1024
 const piece = (i: number) => Buffer.alloc(PIECE, i)
@@ -57,4 +60,37 @@ test('short bodies have memory of their own', () => {
   const body = end()!
   ok(body.length < SHARED_BYTES && !isShared(body))
   ok(body.equals(whole(2)))
+})
+
+test('a body that stood still and asks for room where there is none is given up once, for having stood still', (t) => {
+  const ex = { step: 0, held: null, client: { remoteAddress: '10.0.0.1' } } as unknown as Exchange
+  let room = 100_000
+  const take = (bytes: number) => {
+    if (bytes > room) return false
+    room -= bytes
+    return true
+  }
+  const give = (bytes: number) => {
+    room += bytes
+  }
+  useHeldBytes({ max: 100_000, workers: 1, isScarce: false, refuse() {}, take, give })
+  t.after(() => useHeldBytes(null))
+  let now = performance.now()
+  t.mock.method(performance, 'now', () => now)
+  const come = (bytes: number) => {
+    enterTurn()
+    collector.take(Buffer.alloc(bytes), 0, bytes)
+    leaveTurn()
+  }
+  const told: unknown[] = []
+  const collector = new Collector({ max: MAX, expected: 0, ex, mayGiveWay: true }, null, (...what) => told.push(what))
+  come(90_000)
+  room = 0
+  now += 3_000
+  come(1_000)
+  deepEqual(told, [[null, 'still']])
+  come(1_000)
+  collector.end()
+  equal(told.length, 1)
+  letGo(ex)
 })
