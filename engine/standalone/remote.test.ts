@@ -169,4 +169,27 @@ describe('texts of a configuration', () => {
     throws(() => texts.read('http://a/'))
     texts.close()
   })
+
+  it('are asked for again in time, however often a configuration is loaded', async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] })
+    const { texts, answers, asked } = stand()
+    answers.set('http://a/', text('1', '"1"'))
+    await texts.loaded(() => {
+      try {
+        return texts.read('http://a/')
+      } catch {
+        // Asked for by having been read.
+        return ''
+      }
+    })
+    for (let minute = 0; minute < 11; minute++) {
+      texts.follow(['http://a/'], true)
+      t.mock.timers.tick(60_000)
+    }
+    equal(asked.length, 3)
+    texts.follow([], true)
+    t.mock.timers.tick(600_000)
+    equal(asked.length, 3)
+    texts.close()
+  })
 })

@@ -61,15 +61,19 @@ export class RemoteTexts {
   follow(urls: Iterable<string>, isAll: boolean): void {
     const wanted = new Set(urls)
     if (isAll) for (const url of this.#entries.keys()) if (!wanted.has(url)) this.#entries.delete(url)
+    if (this.#entries.size === 0 || this.#isClosed) this.#stop()
+    // One that runs goes on: a configuration that is loaded every minute must not put it off for ever.
+    else this.#timer ??= setInterval(() => void this.refresh(), this.#refreshMs).unref()
+  }
+
+  #stop(): void {
     if (this.#timer !== null) clearInterval(this.#timer)
     this.#timer = null
-    if (this.#entries.size === 0 || this.#isClosed) return
-    this.#timer = setInterval(() => void this.refresh(), this.#refreshMs).unref()
   }
 
   close(): void {
     this.#isClosed = true
-    if (this.#timer !== null) clearInterval(this.#timer)
+    this.#stop()
   }
 
   /** Asks for all again. Never rejects. */
