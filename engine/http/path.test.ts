@@ -1,4 +1,4 @@
-import { deepEqual, equal } from 'node:assert/strict'
+import { deepEqual, equal, ok } from 'node:assert/strict'
 import { it } from 'node:test'
 import { assertLinear } from '#engine/testing/cpu.ts'
 import {
@@ -7,6 +7,7 @@ import {
   lengthOfPrefix,
   normalPath,
   PATH_DEFAULTS,
+  PATH_KEPT,
   type PathRules,
   readingsOf
 } from './path.ts'
@@ -83,12 +84,33 @@ it('decodes once, as text', () => {
     ['/a%20b%3a%40', '/a b:@'],
     ['/caf%C3%A9/%f0%9f%98%80', '/café/😀'],
     ['/a%2fb', '/a%2Fb'],
-    ['/a%252fb', '/a%2fb'],
+    ['/a%252fb', '/a%252fb'],
+    ['/a%25252Fb%253a', '/a%25252Fb%3a'],
+    ['/x%25FF%ff', '/x%25FF%FF'],
     ['/a%5cb', '/a\\b'],
     ['/%40%ff%C3%a9', '/@%FF%C3%A9'],
     ['/100%', '/100%']
   ]
   for (const [path, expected] of cases) equal(decodedPath(path), expected, path)
+})
+
+it('decodes no two paths to the same text', () => {
+  const parts = ['%25', '%2F', '%FF', '%C3', '%A9', '%41', '25', '2F', '2f', 'FF', 'A9', 'C3', '%', 'A']
+  const paths = parts.flatMap((a) => parts.flatMap((b) => parts.flatMap((c) => [a + b + c, `%25${a}${b}${c}`])))
+  const bytesOf = new Map<string, string>()
+  for (const sent of new Set(paths)) {
+    const path = normalPath(`/${sent}`, PATH_KEPT)?.path
+    if (path === undefined) continue
+    // A slash that is escaped is a character of its own.
+    const bytes = path.replace(/%(..)/g, (escaped, hex: string) => {
+      return escaped.toUpperCase() === '%2F' ? '\0' : String.fromCharCode(Number.parseInt(hex, 16))
+    })
+    const text = decodedPath(path)
+    const other = bytesOf.get(text)
+    ok(other === undefined || other === bytes, `${path} and another are ${text}`)
+    bytesOf.set(text, bytes)
+  }
+  equal(new Set(bytesOf.values()).size, bytesOf.size)
 })
 
 it('says in what ways a path can be read', () => {

@@ -116,8 +116,11 @@ function withoutDots(path: string): string {
 
 // --- decoding ---
 
-/** One escape of ASCII, or a run of others: the bytes of a character stand together. */
-const ESCAPES = /%[0-7][0-9a-f]|(?:%[89a-f][0-9a-f])+/gi
+/**
+ * One escape of ASCII, or a run of others: the bytes of a character stand together. First of all a "%25" that would
+ * become the "%" of an escape that stays, or of a "%25" before one.
+ */
+const ESCAPES = /(%(?:25)+(?=2f|[89a-f][0-9a-f]))|%[0-7][0-9a-f]|(?:%[89a-f][0-9a-f])+/gi
 const WIDE_ESCAPES = /(?:%[89a-f][0-9a-f])+/gi
 
 function bytesOf(escapes: string): Buffer {
@@ -132,13 +135,14 @@ function hasText(path: string): boolean {
 
 /**
  * The path decoded once, as rules compare it. "%2F" stays: it is a character of its segment and ends none. What is no
- * UTF-8 stays, in upper case.
+ * UTF-8 stays, in upper case. So that no two normal paths are the same, "%25" stays before what would read as either.
  */
 export function decodedPath(path: string): string {
   return path.indexOf('%') < 0 ? path : path.replace(ESCAPES, decoded)
 }
 
-function decoded(escapes: string): string {
+function decoded(escapes: string, percent: string | undefined): string {
+  if (percent !== undefined) return percent
   const upper = escapes.toUpperCase()
   if (upper === '%2F') return upper
   const bytes = bytesOf(upper)

@@ -141,7 +141,7 @@ describe('clients that keep connections to a backend', () => {
       for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve))
       pass(2_600)
       equal(stack.records.length, 0)
-      pass(27_900)
+      pass(40_000)
       await early
       deepEqual(statuses(await exchangeRaw(stack.port, GET)), [200])
       ok(stack.records.some(({ error }) => error === 'CLIENT_TOO_SLOW'))

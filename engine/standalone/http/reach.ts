@@ -63,10 +63,13 @@ function refusePath(given: string, rules: PathRules): Refusal | null {
 
 const META = /[\\^$.*+?()[\]{}|]/g
 
+/** With what makes a "%25" stay (decodedPath). */
+const ESCAPED = /(?:%(?:25)+(?:2f|[89a-f][0-9a-f])|%[0-9a-f]{2})+/gi
+
 /** Expressions see the decoded path. */
 function refuseRegex(given: string): Refusal | null {
   const isAnyCase = /\(\?[a-zA-Z]*i/.test(given)
-  const formed = given.replace(/(?:%[0-9a-f]{2})+/gi, (run) => {
+  const formed = given.replace(ESCAPED, (run) => {
     const text = decodedPath(run)
     const isSame = text === run || (isAnyCase && text.toLowerCase() === run.toLowerCase())
     return isSame ? run : text.replace(META, '\\$&')
