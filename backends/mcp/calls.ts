@@ -239,7 +239,7 @@ function everywhere(call: Call): void {
     pass(call, core.peers.all[0]!, message.params ?? null)
     return
   }
-  const targets = core.peers.all.filter((target) => !lacks(core.declaredOf(session, target), message.method))
+  const targets = core.peers.all.filter((target) => !lacks(session.declared(target.name), message.method))
   if (targets.length === 0) {
     reply.error(message.id, METHOD_NOT_FOUND, 'Method not found')
     return

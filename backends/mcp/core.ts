@@ -105,11 +105,6 @@ export class Core {
     return this.#gates.get(target) ?? null
   }
 
-  /** What the target has told this client that it can (declared.ts); null: it is not known. */
-  declaredOf(session: Session, { name, declared = null }: Target): number | null {
-    return session.declared(name) ?? declared
-  }
-
   /** A plain name that two targets have: nobody can call it, so that no list has it (prefixMode never). Said once. */
   collides(kind: McpItem['kind'], name: string, target: string): void {
     const what = `${kind} ${name}`

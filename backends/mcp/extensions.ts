@@ -16,9 +16,12 @@ import type { Session } from './session.ts'
 import type { Target } from './target.ts'
 
 export function extend(core: Core, reply: Reply, session: Session, message: RpcRequest): void {
-  const targets = core.peers.all.filter(
-    (target) => mayExtend(core.declaredOf(session, target)) && core.mayTell(reply.ex, target.name, message)
+  const able = core.peers.all.filter(
+    ({ name }) => mayExtend(session.declared(name)) && core.mayTell(reply.ex, name, message)
   )
+  // What a target has told other clients is a guess about this one: it is asked later.
+  const isLikely = ({ declared = null }: Target): boolean => mayExtend(declared)
+  const targets = [...able.filter(isLikely), ...able.filter((target) => !isLikely(target))]
   const finish = under(session, message.id, [...core.names.targets])
   const headers = core.peers.headersOf(reply.ex)
   let stop = (): void => undefined
@@ -39,7 +42,8 @@ export function extend(core: Core, reply: Reply, session: Session, message: RpcR
     message: (given) => reply.message(outwardMessage(core.names, target.name, given), null),
     answered: (response) => {
       core.news.called(session, target.name, message.method)
-      if ('error' in response && response.error.code === METHOD_NOT_FOUND) next()
+      const isNone = 'error' in response && (response.error.code === METHOD_NOT_FOUND || !isLikely(target))
+      if (isNone) next()
       else if ('error' in response) end(response)
       else end({ ...response, result: outward(core.names, target.name, response.result) })
     },

@@ -107,7 +107,10 @@ export interface FixedItem {
 export interface Target {
   readonly name: string
   readonly kind: 'http' | 'sse' | 'stdio' | 'openapi'
-  /** What it has told clients without sessions that it can, as declaredBy says it; null: it has not been asked. */
+  /**
+   * What it has told the last client without a session that it can, as declaredBy says it: of others a guess, which
+   * refuses them nothing. Null: it has not been asked.
+   */
   readonly declared?: number | null
   /** Whether its server keeps sessions, as far as it is known. Absent: nobody has asked. */
   readonly remembers?: boolean

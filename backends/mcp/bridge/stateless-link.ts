@@ -1,8 +1,15 @@
 /** A link for stateless requests, whatever era the server is of: as they are, or in sessions that the gateway keeps. */
 
+import { declaredBy, lacks } from '#backends/mcp/declared.ts'
 import { type Era, STATELESS } from '#backends/mcp/protocol/revisions.ts'
 import { META_VERSION, metaOf, STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
-import { METHOD_NOT_FOUND, type RpcNotification, type RpcRequest, type RpcResponse } from '#backends/mcp/rpc.ts'
+import {
+  METHOD_NOT_FOUND,
+  type RpcId,
+  type RpcNotification,
+  type RpcRequest,
+  type RpcResponse
+} from '#backends/mcp/rpc.ts'
 import type { Seal } from '#backends/mcp/seal.ts'
 import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/target.ts'
 import type { Eras } from './eras.ts'
@@ -11,7 +18,7 @@ import { faultOf, Told } from './events.ts'
 import type { HeldCalls } from './held-calls.ts'
 import { takesAnyInput } from './input.ts'
 import { type Keeper, StatefulCall } from './stateful-call.ts'
-import { statelessRequest } from './stateful-client.ts'
+import { discoverFor, factsOf, statelessRequest } from './stateful-client.ts'
 import { type Claim, claimOf, discovery } from './stateless-client.ts'
 import { Subscription } from './subscription.ts'
 import type { Asked, UpstreamPool } from './upstream-pool.ts'
@@ -54,7 +61,7 @@ export class StatelessLink implements Link {
       const go = (era: Era | LinkFailure): void => {
         if (isOver) return
         const leftMs = timeoutMs === 0 ? 0 : Math.max(1, Math.ceil(endsAt - performance.now()))
-        if (era === 'stateless') leave = this.#direct(message, events, leftMs, json)
+        if (era === 'stateless') leave = this.#checked(message, events, leftMs, json)
         else if (era === 'stateful') leave = this.#bridged(message, events, leftMs)
         else events.failed(era)
       }
@@ -73,6 +80,28 @@ export class StatelessLink implements Link {
     if (META_VERSION in metaOf(message.params)) return message
     const { info, capabilities } = this.#options.client ?? { info: { name: 'weir', version: '0' }, capabilities: {} }
     return statelessRequest(message, { clientInfo: info, capabilities }, null)
+  }
+
+  /**
+   * What the server has declared to another caller is a guess about this one. Where that has nothing of the kind, its
+   * own discovery decides: some servers answer what they do not have with errors of all sorts, or with nothing.
+   */
+  #checked(message: RpcRequest, events: LinkEvents, timeoutMs: number, json?: Buffer): () => void {
+    const { method, id } = message
+    if (!lacks(this.#parts.eras.declared, method)) return this.#direct(message, events, timeoutMs, json)
+    const { clientInfo, capabilities } = claimOf(message)
+    const endsAt = performance.now() + timeoutMs
+    let leave = (): void => undefined
+    const answered: LinkEvents['answered'] = (response) => {
+      const facts = 'result' in response ? factsOf(response.result, '') : null
+      const leftMs = timeoutMs === 0 ? 0 : Math.max(1, Math.ceil(endsAt - performance.now()))
+      if (facts !== null && lacks(declaredBy(facts.capabilities), method)) events.answered(unknownMethod(id, method))
+      else leave = this.#direct(message, events, leftMs, json)
+    }
+    const question = discoverFor({ clientInfo: clientInfo ?? { name: 'weir', version: '1' }, capabilities }, 'weir-own')
+    const heard = { message: () => undefined, answered, failed: (why: LinkFailure) => events.failed(why) }
+    leave = this.#direct(question, heard, timeoutMs)
+    return () => leave()
   }
 
   #direct(message: RpcRequest, events: LinkEvents, timeoutMs: number, json?: Buffer): () => void {
@@ -124,7 +153,7 @@ export class StatelessLink implements Link {
     if (message.method === 'subscriptions/listen') return this.#subscribe(message, claim, events, timeoutMs)
     // What clients of this era call tasks is not what servers of the other one do: none are offered, none exist.
     if (STATELESS_METHODS.get(message.method)?.owner === 'task') {
-      events.answered(faultOf(message.id, { code: METHOD_NOT_FOUND, message: `Method not found: ${message.method}` }))
+      events.answered(unknownMethod(message.id, message.method))
       return () => undefined
     }
     const asksBack = STATELESS_METHODS.get(message.method)?.asksBack === true
@@ -194,6 +223,11 @@ export class StatelessLink implements Link {
         events.failed(session)
         return
       }
+      if (lacks(declaredBy(session.facts.capabilities), message.method)) {
+        pool.free(session)
+        events.answered(unknownMethod(message.id, message.method))
+        return
+      }
       let release = (): void => undefined
       const keeper: Keeper = {
         hold: (call) => held.hold(call, { owner, party }, message, seal),
@@ -239,6 +273,9 @@ export class StatelessLink implements Link {
 
   release(): void {}
 }
+
+const unknownMethod = (id: RpcId, method: string): RpcResponse =>
+  faultOf(id, { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` })
 
 /** Of what goes before a request that may take however long it likes. */
 function beginMs(timeoutMs: number): number {

@@ -86,9 +86,8 @@ const nothing = (): void => undefined
 
 const WITHOUT = { code: METHOD_NOT_FOUND, message: 'Method not found' }
 
-/** The target has declared what it has, and this is not there. */
-const isWanting = ({ session, target }: Asking, method: string): boolean =>
-  lacks(session.declared(target.name) ?? target.declared ?? null, method)
+/** The target has declared to this session what it has, and this is not there. */
+const isWanting = ({ session, target }: Asking, method: string): boolean => lacks(session.declared(target.name), method)
 
 class Paging implements LinkEvents {
   readonly #asking: Asking
