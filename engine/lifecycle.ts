@@ -20,7 +20,7 @@ import { keepPiece } from './kit/pieces.ts'
 import type { TimerWheel } from './kit/timer-wheel.ts'
 import { buildReply, dropServer, replyFor, sendReply } from './local-reply.ts'
 import { Mirrors } from './mirrors.ts'
-import { Retries, type RetryObserver } from './retries.ts'
+import { Retries, type RetryObserver, throughTap } from './retries.ts'
 import type { ReadSlot } from './socket/memory.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from './socket/round.ts'
 import { spliceExchange } from './splice.ts'
@@ -186,6 +186,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     const { answerHook } = ex
     ex.answerHook = null
     const verdict = answerHook === null ? CONTINUE : answerHook(ex, this.#proceed)
+    if (answerHook !== null && ex.tap !== null) throughTap(ex, this)
     if (verdict === LATER) return
     if (typeof verdict !== 'number') {
       this.#wait(ex, verdict, STEP_RESPONSE)
@@ -201,8 +202,10 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     if (ex.route?.isTimed === true) ex.respondedAt = performance.now()
     if (ex.held !== null && ex.localReply === null) letGoBodies(ex)
     ex.client.sendHead(ex)
-    if (ex.localReply !== null) this.#sendLocalBody(ex)
-    else if (ex.status === 101) this.#splice(ex)
+    if (ex.localReply !== null) {
+      sendReply(ex)
+      this.#finish(ex, '')
+    } else if (ex.status === 101) this.#splice(ex)
     else if (ex.heldResponse !== null || ex.heldTrailers !== null) this.#releaseHeld(ex)
   }
 
@@ -303,11 +306,6 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     }
     buildReply(ex, reply)
     this.#response(ex)
-  }
-
-  #sendLocalBody(ex: Exchange): void {
-    sendReply(ex)
-    this.#finish(ex, '')
   }
 
   // --- faults ---

@@ -7,7 +7,7 @@ import type { ErrorCode } from './contract/errors.ts'
 import { ERRORS } from './contract/errors.ts'
 import { BODY_NONE, type Exchange, STEP_SERVE } from './contract/exchange.ts'
 import { RetryState, type RouteRetry } from './contract/retry.ts'
-import type { PendingAttempt } from './contract/transport.ts'
+import type { PendingAttempt, ServerEvents } from './contract/transport.ts'
 import { isIdempotent } from './http/method.ts'
 import { keepPiece } from './kit/pieces.ts'
 import { type TimerWheel, WheelTimer } from './kit/timer-wheel.ts'
@@ -213,4 +213,13 @@ function isRetryable(ex: Exchange, code: ErrorCode, codes: ReadonlySet<number>):
     default:
       return false
   }
+}
+
+/** What has been looked into came ahead of the tap of its answer, and goes through it as what follows does. */
+export function throughTap(ex: Exchange, events: ServerEvents): void {
+  const { heldResponse, heldTrailers } = ex
+  ex.heldResponse = null
+  ex.heldTrailers = null
+  if (heldResponse !== null) for (const piece of heldResponse) events.onResponseBody(ex, piece, 0, piece.length, null)
+  if (heldTrailers !== null) events.onResponseEnd(ex, heldTrailers)
 }

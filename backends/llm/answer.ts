@@ -338,10 +338,10 @@ function tapOf(
   const hidesUsage = isNative && format === 'completions' && !chat.wantsUsage
   const from = FORMATS[format]!
   const losses = new Losses()
-  const { client, clientTools } = chat
+  const { client, clientTools, count } = chat
   const writer = () => ownCallsWriter(FORMATS[client]!.streamWriter(askedOf(chat), losses), clientTools, client)
-  const native = isNative ? nativeTap({ format, reader: from.streamReader(), writer, hidesUsage, offload }) : null
-  const inner = native ?? new ChatTap({ from, framing: framing(), writer: writer(), losses, isNative, giveUp })
+  const native = isNative ? nativeTap({ format, reader: from.streamReader(count), writer, hidesUsage, offload }) : null
+  const inner = native ?? new ChatTap({ from, framing: framing(), writer: writer(), losses, isNative, count, giveUp })
   const tap = wantsList(chat) ? new ListTap({ inner, losses, giveUp }) : inner
   return chat.noted === null ? tap : new NotedTap(tap, chat.noted, format, framing())
 }

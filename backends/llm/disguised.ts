@@ -6,9 +6,10 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ChatError, FormatName, Json, JsonObject } from './conversation.ts'
 import { isObject } from './fields.ts'
 import { statusOf } from './formats/error-types.ts'
+import { errorIn, hasFailed } from './formats/openai-errors.ts'
 import { FORMATS } from './matrix.ts'
 
-/** What answers have, of any format: one with an error beside it says more than that. */
+/** What answers say something in, of any format: one with an error beside it says more than that. */
 const OF_ANSWERS = ['choices', 'content', 'output', 'candidates', 'data', 'embedding', 'embeddings'] as const
 
 /** The error that `value` is; null: it is none. */
@@ -16,11 +17,20 @@ export function disguisedError(format: FormatName, value: Json): ChatError | nul
   // Google's compatible endpoint has a list of one.
   const whole = Array.isArray(value) && value.length === 1 ? (value[0] as Json) : value
   if (!isObject(whole)) return null
-  const { error } = whole
-  if (!isObject(error) && (typeof error !== 'string' || error === '')) return null
-  if (OF_ANSWERS.some((name) => (whole[name] ?? null) !== null)) return null
-  const told = FORMATS[format]!.readError(500, JSON.stringify(whole))
-  return { ...told, status: (isObject(error) ? statusIn(error) : null) ?? statusOf(told.type) }
+  const error = errorIn(whole)
+  if (error === null || isAnswer(whole)) return null
+  // Converse has the members of an error at the top, all others in `error`.
+  const told = FORMATS[format]!.readError(500, JSON.stringify({ ...error, error }))
+  return { ...told, status: statusIn(error) ?? statusOf(told.type) }
+}
+
+/** A response of OpenAI says in a word of its own that it has failed. */
+const isAnswer = (whole: JsonObject): boolean =>
+  whole.object === 'response' || OF_ANSWERS.some((name) => saysMore(whole[name] ?? null))
+
+function saysMore(value: Json): boolean {
+  if (!Array.isArray(value)) return value !== null && value !== ''
+  return !(value as readonly Json[]).every((one) => isObject(one) && (one.finish_reason === 'error' || hasFailed(one)))
 }
 
 /** Of the fields in which servers repeat it. */

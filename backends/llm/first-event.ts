@@ -24,7 +24,7 @@ export function firstEvent(ex: Exchange, format: FormatName, refused: () => void
 /** An error stands within the first bytes of its body; members with null are no errors. */
 const LOOK_BYTES = 1024
 const END = /[}\]]\s{0,16}$/
-const ERROR = /"error"\s*:\s*["{]/
+const ERROR = /"error"\s*:\s*["{]|"detail"\s*:\s*["[{]|"(?:message|__type)"\s*:\s*"/
 
 /** An answer that is whole: most are taken with their first bytes. */
 class WholeError implements Peek {
@@ -73,8 +73,9 @@ class FirstEvent implements Peek {
       const events: WireEvent[] = []
       this.#framing.push(chunk, start, end, events)
       for (const event of events) {
-        for (const { kind } of this.#reader.read(event)) {
-          if (kind !== 'error') return 'take'
+        for (const said of this.#reader.read(event)) {
+          // Who is to blame for what it asked is not served better elsewhere, and its provider is well.
+          if (said.kind !== 'error' || !isFailure(said.error.status)) return 'take'
           this.#refused()
           return 'again'
         }

@@ -106,7 +106,8 @@ export interface ChatFormat {
   /** Of readAnswer what an answer that is passed on as it is has cost. Throws FormatError. */
   readCost(body: JsonObject): Pick<Answer, 'usage' | 'model'>
   writeAnswer(answer: Answer, asked: Asked, losses: Losses): JsonObject
-  streamReader(): StreamReader
+  /** `count`: of answers that were asked for at once, as of Sampling; 1 by default. */
+  streamReader(count?: number): StreamReader
   /** `losses`: as of writeAnswer, by the path in an answer of the writer's own format where there is no other. */
   streamWriter(asked: Asked, losses?: Losses): StreamWriter
   /** `body` as it came, JSON or not. Never throws. */

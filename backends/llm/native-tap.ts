@@ -207,8 +207,13 @@ class NativeTap implements CostTap {
 
 /** Where the event that begins at `at` ends: behind the next empty line, or where all ends. */
 function boundaryIn(text: string, at: number, hasCr: boolean): number {
+  if (hasCr) {
+    EMPTY_LINE.lastIndex = at
+    return EMPTY_LINE.test(text) ? EMPTY_LINE.lastIndex : text.length
+  }
   const lf = text.indexOf('\n\n', at)
-  const cr = hasCr ? text.indexOf('\r\n\r\n', at) : -1
-  if (lf < 0 && cr < 0) return text.length
-  return cr < 0 || (lf >= 0 && lf < cr) ? lf + 2 : cr + 4
+  return lf < 0 ? text.length : lf + 2
 }
+
+/** Lines end with LF, CR, or both ("Parsing an event stream" of HTML), and not all in one way. */
+const EMPTY_LINE = /(?:\r\n|\n|\r(?!\n)){2}/g

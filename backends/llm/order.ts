@@ -2,7 +2,7 @@
  * The order that ChatEvent promises (conversation.ts), held to where events come in: writers rely on it, and a provider
  * may send anything.
  */
-import type { ChatEvent, Part } from './conversation.ts'
+import type { Answer, ChatEvent, Part } from './conversation.ts'
 import { FormatError } from './format.ts'
 
 type Kind = Part['kind'] | 'none' | 'stopped'
@@ -10,10 +10,14 @@ type Kind = Part['kind'] | 'none' | 'stopped'
 const GROWS: ReadonlySet<Kind> = new Set<Kind>(['text', 'thinking', 'refusal', 'toolCall'])
 const IS_SIGNED: ReadonlySet<Kind> = new Set<Kind>(['thinking', 'toolCall'])
 
+type Stop = Extract<ChatEvent, { readonly kind: 'stop' }>
+
 export class Order {
   #hasStarted = false
   /** By choice: the kind of its open part. */
   readonly #open: Kind[] = []
+  /** Choices with calls. */
+  readonly #called: number[] = []
 
   /** Choices that must still be told why they ended, before `done`; all formats expect one at least. */
   get unstopped(): number[] {
@@ -42,6 +46,11 @@ export class Order {
     }
   }
 
+  /** Why a choice ended, in view of what it has said. */
+  stopped(event: Stop): Stop {
+    return event.stop === 'end' && this.#called.includes(event.choice) ? { ...event, stop: 'tools' } : event
+  }
+
   #ofChoice(event: Extract<ChatEvent, { readonly choice: number }>, open: Kind): boolean {
     const isOpen = open !== 'none' && open !== 'stopped'
     switch (event.kind) {
@@ -50,6 +59,7 @@ export class Order {
         if (open === 'stopped') throw new FormatError('', 'a part begins after the end of its choice')
         if (event.part.kind === 'toolCall' && event.part.name === '') throw new FormatError('', 'a call has no name')
         this.#open[event.choice] = event.part.kind
+        if (event.part.kind === 'toolCall') this.#called.push(event.choice)
         return true
       case 'delta':
         if (!GROWS.has(open)) throw new FormatError('', 'a piece belongs to no part')
@@ -67,4 +77,15 @@ export class Order {
         return open !== 'stopped'
     }
   }
+}
+
+/**
+ * `answer` with the rule of Order.stopped: calls are for the caller to run, whatever a provider says, or does not say,
+ * of why it ended. Clients that go by the reason never run them.
+ */
+export function withStops(answer: Answer): Answer {
+  const isCalling = ({ stop, parts }: Answer['choices'][number]) =>
+    stop === 'end' && parts.some(({ kind }) => kind === 'toolCall')
+  if (!answer.choices.some(isCalling)) return answer
+  return { ...answer, choices: answer.choices.map((one) => (isCalling(one) ? { ...one, stop: 'tools' } : one)) }
 }

@@ -39,6 +39,8 @@ export interface ChatRequest {
   readonly isStreamed: boolean
   /** Asked of completions only; other formats always tell. */
   readonly wantsUsage: boolean
+  /** Answers that are asked for at once. */
+  readonly count: number
   readonly query: string
   /** The client's own bytes will not do: the configuration has changed `body`. */
   readonly isEdited: boolean
@@ -68,10 +70,16 @@ export function readChat(client: FormatName, bytes: Buffer, path: string, query:
     throw new FormatError('', 'the path must end with /models/MODEL:generateContent')
   const model = fromPath === null ? modelOf(body) : decoded(fromPath.name)
   const isStreamed = fromPath === null ? body.stream === true : fromPath.method === 'streamGenerateContent'
-  const options = body.stream_options
-  const wantsUsage = isObject(options) && options.include_usage === true
-  const facts = { client, body, bytes, model, isStreamed, wantsUsage, query }
+  const facts = { client, body, bytes, model, isStreamed, query, ...wishesOf(client, body) }
   return { ...facts, isEdited: false, conversation: null, clientTools: NO_CLIENT_TOOLS, noted: null }
+}
+
+/** What `body` says of the answer's shape. */
+export function wishesOf(client: FormatName, body: JsonObject): Pick<ChatRequest, 'wantsUsage' | 'count'> {
+  const { stream_options: options, generationConfig: config, n } = body
+  const count = client === 'gemini' && isObject(config) ? config.candidateCount : client === 'completions' ? n : 1
+  const wantsUsage = isObject(options) && options.include_usage === true
+  return { wantsUsage, count: typeof count === 'number' ? count : 1 }
 }
 
 /** A name in a path. Throws FormatError. */

@@ -26,6 +26,8 @@ export interface StreamParties {
   readonly losses: Losses
   /** Same format on both sides: events pass as they are. */
   readonly isNative: boolean
+  /** Answers that were asked for at once; absent: one. */
+  readonly count?: number
   /** The answer cannot be read: the provider need not go on. */
   readonly giveUp?: () => void
 }
@@ -94,7 +96,7 @@ export class ChatTap implements CostTap {
 
   constructor(parties: StreamParties) {
     this.#parties = parties
-    this.#reader = parties.from.streamReader()
+    this.#reader = parties.from.streamReader(parties.count)
     this.#bytes = parties.isNative ? new EventBytes() : null
   }
 
@@ -194,7 +196,7 @@ export class ChatTap implements CostTap {
       if (!this.#order.admits(one)) continue
       this.cost.note(one)
       if (one.kind === 'done') text += this.#beforeDone()
-      text += this.#parties.writer.write(one)
+      text += this.#parties.writer.write(one.kind === 'stop' ? this.#order.stopped(one) : one)
     }
     return text
   }
@@ -204,7 +206,7 @@ export class ChatTap implements CostTap {
     const { writer, losses } = this.#parties
     let text = ''
     for (const choice of this.#order.unstopped)
-      text += writer.write({ kind: 'stop', choice, stop: 'end', stopSequence: null })
+      text += writer.write(this.#order.stopped({ kind: 'stop', choice, stop: 'end', stopSequence: null }))
     for (const field of this.#reader.lost ?? []) losses.add(field)
     return text + droppedComment(losses.fields)
   }

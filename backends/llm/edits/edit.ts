@@ -1,8 +1,7 @@
 /** What the configuration changes in a client's request before it is read: overrides, defaults, then messages. */
 import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
-import { isObject } from '#backends/llm/fields.ts'
 import { FormatError } from '#backends/llm/format.ts'
-import type { ChatRequest } from '#backends/llm/request.ts'
+import { type ChatRequest, wishesOf } from '#backends/llm/request.ts'
 import type { AiEdits, AiField } from '#engine/ir/snapshot.ts'
 import { enrich } from './prompt.ts'
 import { isForeignSystem, withSystem } from './system.ts'
@@ -14,14 +13,13 @@ export function edited(chat: ChatRequest, edits: AiEdits, spoken: FormatName): C
   const { client } = chat
   let body = withFields(client, chat.body, overrides, defaults)
   if (prompt !== null) body = enrich(client, spoken, body, prompt)
-  const options = body.stream_options
   return {
     ...chat,
     body,
     // Gemini's path says both, whatever stands in the body.
     model: client === 'gemini' ? chat.model : modelOf(body),
     isStreamed: client === 'gemini' ? chat.isStreamed : body.stream === true,
-    wantsUsage: isObject(options) && options.include_usage === true,
+    ...wishesOf(client, body),
     isEdited: true,
     conversation: null
   }

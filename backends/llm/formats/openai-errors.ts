@@ -101,16 +101,38 @@ function errorOf(whole: JsonObject, status: number): ChatError | null {
   return detail === null ? null : errorFrom({ message: JSON.stringify(detail).slice(0, MESSAGE_MAX) }, status)
 }
 
-/** What an answer that is said to be a success tells of an error; null: it tells none. */
+/**
+ * What an answer, or an event, that is said to be a success tells of an error; null: it tells none. In the ways of all
+ * servers, whatever format they speak.
+ */
 export function errorIn(whole: JsonObject): JsonObject | null {
-  const error = whole.error ?? null
-  if (isObject(error)) return error
-  if (isString(error)) return error === '' ? null : { message: error }
+  const error = named(whole.error) ?? ofChoices(whole.choices)
+  if (error !== null) return error
   if (whole.object === 'error' || whole.type === 'error') return whole
-  // FastAPI servers have `detail`.
-  const isOther = whole.choices === undefined && whole.usage === undefined && whole.object === undefined
-  if (isOther && isString(whole.detail)) return { message: whole.detail }
-  return isOther && isString(whole.message) ? whole : null
+  if (whole.choices !== undefined || whole.usage !== undefined || whole.object !== undefined) return null
+  // FastAPI servers have `detail`, gateways and AWS `message`.
+  const detail = whole.detail ?? null
+  if (detail !== null) return { message: isString(detail) ? detail : JSON.stringify(detail).slice(0, MESSAGE_MAX) }
+  return isString(whole.message) || isString(whole.__type) ? whole : null
+}
+
+function named(error: Json | undefined): JsonObject | null {
+  if (isObject(error)) return error
+  return isString(error) && error !== '' ? { message: error } : null
+}
+
+/** OpenRouter has it in each choice, when the provider behind it has failed. */
+function ofChoices(choices: Json | undefined): JsonObject | null {
+  if (!Array.isArray(choices)) return null
+  const [first] = choices as readonly Json[]
+  if (first === undefined || !hasFailed(first)) return null
+  return choices.every(hasFailed) ? named((first as JsonObject).error) : null
+}
+
+/** A choice that is no answer, but an error. */
+export function hasFailed(choice: Json): boolean {
+  if (!isObject(choice) || named(choice.error) === null) return false
+  return choice.finish_reason === 'error' || (choice.finish_reason ?? null) === null
 }
 
 /** `status`: null in a stream, where only the error itself can tell. */

@@ -11,6 +11,7 @@ import { type Dropped, droppedOf, NONE_DROPPED } from '#backends/llm/dropped.ts'
 import { modelOf } from '#backends/llm/edits/edit.ts'
 import { type Asked, type ChatFormat, FormatError, Losses, reasonOf } from '#backends/llm/format.ts'
 import { FORMATS } from '#backends/llm/matrix.ts'
+import { withStops } from '#backends/llm/order.ts'
 import { bodyFor, readAhead, readChat } from '#backends/llm/request.ts'
 import { type Call, type PrintedCall, printCall, readCall } from '#backends/llm/routes/call.ts'
 import { type Heard, told } from '#backends/llm/routes/telling.ts'
@@ -78,6 +79,7 @@ export interface Facts {
   readonly model: string
   readonly isStreamed: boolean
   readonly wantsUsage: boolean
+  readonly count: number
   readonly isEdited: boolean
   readonly order: { readonly format: FormatName; readonly model: string }
   readonly clientTools: ClientTools
@@ -205,9 +207,9 @@ function written(bytes: Buffer, { client, path, query, recipe }: RequestJob): Ma
     const chat = readChat(client, bytes, path, query)
     isUnreadable = false
     const { sent, order } = draft(chat, writerOf(recipe))
-    const { model, isStreamed, wantsUsage, isEdited } = sent
+    const { model, isStreamed, wantsUsage, count, isEdited } = sent
     const told = { format: order.format, model: order.model }
-    facts = { model, isStreamed, wantsUsage, isEdited, order: told, clientTools: NO_CLIENT_TOOLS }
+    facts = { model, isStreamed, wantsUsage, count, isEdited, order: told, clientTools: NO_CLIENT_TOOLS }
     const losses = new Losses()
     const body = bodyFor(sent, order, losses)
     facts = { ...facts, clientTools: sent.clientTools }
@@ -256,7 +258,7 @@ export function answered({ bytes, status, from, to, asked, clientTools }: Omit<A
     const value = JSON.parse(text) as JsonObject
     const error = disguisedError(from, value)
     if (error !== null) return { ...SILENT, status: error.status, bytes: jsonBytes(writer.writeError(error)) }
-    const answer = reader.readAnswer(value)
+    const answer = withStops(reader.readAnswer(value))
     const { usage, model, serviceTier } = answer
     cost = { usage, model, serviceTier }
     const losses = new Losses()

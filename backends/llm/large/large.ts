@@ -58,6 +58,7 @@ export class LargeRequest implements ChatRequest {
   readonly model: string
   readonly isStreamed: boolean
   readonly wantsUsage: boolean
+  readonly count: number
   readonly isEdited: boolean
   conversation: Conversation | null = null
   clientTools: ClientTools
@@ -78,6 +79,7 @@ export class LargeRequest implements ChatRequest {
     this.model = facts?.model ?? ''
     this.isStreamed = facts?.isStreamed ?? false
     this.wantsUsage = facts?.wantsUsage ?? false
+    this.count = facts?.count ?? 1
     this.isEdited = facts?.isEdited ?? false
     this.clientTools = facts?.clientTools ?? NO_CLIENT_TOOLS
     this.#edit = edits === null || facts === null ? null : { edits, spoken: facts.order.format }

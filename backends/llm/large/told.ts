@@ -25,11 +25,11 @@ export function toldContent({ large, small, whole, streamed }: ContentArgument):
 function largeOf({ id, bytes, client, path, query, model, isStreamed, edit }: LargeData): ChatRequest {
   const body = bodies.take({ id, bytes })!
   const order = { format: edit?.spoken ?? client, model }
-  const facts = { model, isStreamed, wantsUsage: false, isEdited: false, order, clientTools: NO_CLIENT_TOOLS }
+  const facts = { model, isStreamed, wantsUsage: false, count: 1, isEdited: false, order, clientTools: NO_CLIENT_TOOLS }
   return new LargeRequest({ client, bytes: body, path, query }, facts, edit?.edits ?? null)
 }
 
 function chatOf(data: SmallData): ChatRequest {
-  const unasked = { bytes: Buffer.alloc(0), wantsUsage: false, query: '', isEdited: false }
+  const unasked = { bytes: Buffer.alloc(0), wantsUsage: false, count: 1, query: '', isEdited: false }
   return { ...data, ...unasked, conversation: null, clientTools: NO_CLIENT_TOOLS, noted: null }
 }

@@ -21,21 +21,28 @@ interface OpenChoice {
   readonly calls: StreamCalls
   hasRefused: boolean
   isStopped: boolean
+  /** A delta has said something. */
+  hasDelta: boolean
   /** For the next delta. */
   logprobs: Json[] | null
   audio: { [name: string]: Json } | null
   annotations: Json[]
 }
 
-export function streamReader(): StreamReader {
-  return new Reader()
+export function streamReader(count = 1): StreamReader {
+  return new Reader(count)
 }
 
 class Reader implements StreamReader {
+  readonly #count: number
   readonly #choices = new Map<number, OpenChoice>()
   #hasStarted = false
   #isOver = false
   #tier: string | null = null
+
+  constructor(count: number) {
+    this.#count = count
+  }
 
   read(event: WireEvent): readonly ChatEvent[] {
     if (this.#isOver || event.data === '') return []
@@ -59,10 +66,10 @@ class Reader implements StreamReader {
     return events
   }
 
-  /** Some servers say no [DONE]: when all choices have ended, so has the answer. */
+  /** Some servers say no [DONE]: when all choices that were asked for have ended, so has the answer. */
   finish(): Finish | null {
     const choices = [...this.#choices.values()]
-    const isWhole = !this.#isOver && choices.length > 0 && choices.every(({ isStopped }) => isStopped)
+    const isWhole = !this.#isOver && choices.length >= this.#count && choices.every(({ isStopped }) => isStopped)
     return isWhole ? { events: this.#done(), mark: 'data: [DONE]\n\n' } : null
   }
 
@@ -91,12 +98,15 @@ class Reader implements StreamReader {
   #readChoice(value: Json, events: ChatEvent[]): void {
     if (!isObject(value)) throw new FormatError('choices[0]', 'must be an object')
     const choice = this.#choice(value.index ?? 0)
-    const delta = value.delta ?? value.message ?? null
+    const isDelta = (value.delta ?? null) !== null
+    const delta = isDelta ? value.delta! : (value.message ?? null)
     const word = isString(value.finish_reason) ? value.finish_reason : ''
-    addLogprobs(value.logprobs ?? null, choice)
+    if (isDelta || !choice.hasDelta) addLogprobs(value.logprobs ?? null, choice)
     if (delta !== null) {
       if (!isObject(delta)) throw new FormatError(`choices[${choice.index}].delta`, 'must be an object')
-      readDelta(delta, choice, events)
+      const before = events.length
+      readDelta(isDelta || !choice.hasDelta ? delta : untold(delta, choice), choice, events)
+      if (isDelta && (events.length > before || choice.calls.hasAny)) choice.hasDelta = true
     }
     if (word === '' || choice.isStopped) return
     const sequence = value.stop_reason ?? null
@@ -116,6 +126,7 @@ class Reader implements StreamReader {
       calls: new StreamCalls(index),
       hasRefused: false,
       isStopped: false,
+      hasDelta: false,
       logprobs: null,
       audio: null,
       annotations: []
@@ -214,6 +225,11 @@ function readDelta(delta: JsonObject, choice: OpenChoice, events: ChatEvent[]): 
   if (choice.isStopped && events.length > before) {
     throw new FormatError(`choices[${choice.index}].delta`, 'goes on after finish_reason')
   }
+}
+
+/** Some servers (MiniMax) end a stream with the whole message: what no delta had of it are calls, if anything. */
+function untold(message: JsonObject, { calls }: OpenChoice): JsonObject {
+  return calls.hasAny ? {} : { tool_calls: message.tool_calls ?? null, function_call: message.function_call ?? null }
 }
 
 function reasoningOf(delta: JsonObject): string {

@@ -33,7 +33,7 @@ export function readContent(blocks: readonly Json[], path: string, rest: RestMap
       parts[parts.length - 1] = { ...last, cache: mark }
       leaveMark(block, rest)
     } else {
-      parts.push(readBlock(block, rest, isAnswer))
+      parts.push(...readBlock(block, rest, isAnswer))
     }
   }
   return parts
@@ -83,17 +83,22 @@ const BLOCKS: readonly (readonly [name: string, read: (block: Fields, rest: Rest
 /** Of messages, instructions and tools. */
 const BLOCK_NAMES = [...BLOCKS.map(([name]) => name), 'guardContent', 'toolSpec', 'systemTool']
 
-function readBlock(block: Fields, rest: RestMap, isAnswer: boolean): Part {
-  const opaque: Part = { kind: 'opaque', format: 'converse', value: block.value }
-  const known = BLOCKS.find(([name]) => isSaid(block.value[name]))
-  if (known === undefined && !isAnswer && Object.values(block.value).every((value) => value === null)) {
+/** One part, but for servers that put several members into a block: an empty text beside others says nothing. */
+function readBlock(block: Fields, rest: RestMap, isAnswer: boolean): Part[] {
+  const opaque: Part[] = [{ kind: 'opaque', format: 'converse', value: block.value }]
+  const said = BLOCKS.filter(([name]) => isSaid(block.value[name]))
+  if (said.length === 0 && !isAnswer && Object.values(block.value).every((value) => value === null)) {
     throw new FormatError(block.path, 'must have a member that says what it is')
   }
-  if (known === undefined || (isAnswer && known[0] === 'toolResult')) return opaque
-  const part = known[1](block, rest)
-  if (part === null) return opaque
+  if (said.length === 0 || (isAnswer && said[0]![0] === 'toolResult')) return opaque
+  const parts: Part[] = []
+  for (const [, read] of said) {
+    const part = read(block, rest)
+    if (part === null) return opaque
+    if (said.length === 1 || part.kind !== 'text' || part.text !== '') parts.push(part)
+  }
   block.leaveRest(rest)
-  return part
+  return parts
 }
 
 function readMedia(media: Fields, kind: MediaPart['kind'], rest: RestMap): MediaPart | null {
@@ -164,7 +169,8 @@ function readResultBlock(block: Fields, rest: RestMap): TextPart | MediaPart | n
     block.leaveRest(rest)
     return { kind: 'text', text: jsonText(json, block.at('json')), cache: null, isJson: true }
   }
-  const part = readBlock(block, rest, false)
+  const [part, second] = readBlock(block, rest, false)
+  if (part === undefined || second !== undefined) return null
   if (part.kind === 'text' || (part.kind !== 'opaque' && 'mediaType' in part)) return part
   return null
 }
