@@ -54,8 +54,14 @@ export function offeredMedia(document: Document, content: Node, where: string): 
     if (!/^[\w!#$&^.+-]+\/[\w!#$&^.+-]+(?:; ?[\w-]+=[\w.-]+)*$/.test(mediaType)) {
       document.refuse(where, `${JSON.stringify(type)} is not a media type`)
     }
-    const fields = kind === 'form' || kind === 'multipart' ? fieldsOf(document, media, where) : []
-    return [[rank, { mediaType, kind, takes, fields, schema: media.schema }]]
+    if (kind !== 'form' && kind !== 'multipart')
+      return [[rank, { mediaType, kind, takes, fields: [], schema: media.schema }]]
+    const whole = wholeOf(document, media.schema, where, new Set())
+    const fields = fieldsOf(document, whole, media, where)
+    // Callers see files where they are, which a reference in allOf would hide.
+    const isSplit =
+      Array.isArray(document.node(media.schema, where)?.allOf) && fields.some(({ file }) => file !== 'never')
+    return [[rank, { mediaType, kind, takes, fields, schema: isSplit ? whole : media.schema }]]
   })
   const ranked = found
     .sort(([a], [b]) => a - b)
@@ -81,12 +87,46 @@ function covers(other: Offered, one: Offered, isBetter: boolean): boolean {
   return other.kind !== one.kind || other.mediaType === one.mediaType || one.kind === 'json'
 }
 
+/** A type, or one of a list of them (`[string, "null"]`). */
+const hasType = ({ type }: Node, wanted: string): boolean =>
+  type === wanted || (Array.isArray(type) && type.includes(wanted))
+
 const isFile = ({ file }: Field): boolean => file === 'always'
 
 // --- fields of forms ---
 
-function fieldsOf(document: Document, media: Node, where: string): Field[] {
-  const schema = document.node(media.schema, where)
+/** Merged once, whatever operations have it. */
+const WHOLE = new WeakMap<Node, Node>()
+
+/** An object with the properties of all parts of its allOf; null: it is no object, or has been met (`seen`). */
+function wholeOf(document: Document, given: unknown, where: string, seen: Set<Node>): Node | null {
+  const schema = document.node(given, where)
+  if (schema === null || seen.has(schema)) return null
+  if (!Array.isArray(schema.allOf)) return schema
+  const known = WHOLE.get(schema)
+  if (known !== undefined) return known
+  seen.add(schema)
+  document.spend(schema.allOf.length, where)
+  const { allOf: _, ...own } = schema
+  const parts = [...schema.allOf.map((part) => wholeOf(document, part, where, seen)), own].filter(
+    (part) => part !== null
+  )
+  const properties = Object.fromEntries(
+    parts.flatMap((part) => (isNode(part.properties) ? Object.entries(part.properties) : []))
+  )
+  document.spend(Object.keys(properties).length, where)
+  const required = new Set(parts.flatMap((part) => (Array.isArray(part.required) ? part.required : [])))
+  const whole = Object.assign(
+    {},
+    ...parts,
+    { properties },
+    required.size === 0 ? {} : { required: [...required] }
+  ) as Node
+  WHOLE.set(schema, whole)
+  return whole
+}
+
+function fieldsOf(document: Document, schema: Node | null, media: Node, where: string): Field[] {
   const properties = isNode(schema?.properties) ? schema.properties : {}
   const encoding = isNode(media.encoding) ? media.encoding : {}
   const names = new Set([...Object.keys(properties), ...Object.keys(encoding)])
@@ -112,14 +152,27 @@ function fieldOf(name: string, { style, explode, allowReserved, contentType }: N
   }
 }
 
-function fileOf(document: Document, schema: Node | null, where: string): Field['file'] {
-  if (schema === null) return 'never'
-  if (schema.type === 'array') return fileOf(document, document.node(schema.items, where), where)
+/** How deep schemas of one field are looked into, list by list and choice by choice. */
+const DEPTH_MAX = 8
+
+function fileOf(document: Document, schema: Node | null, where: string, depth = 0): Field['file'] {
+  if (schema === null || depth > DEPTH_MAX) return 'never'
+  const among = (parts: unknown): Field['file'][] => {
+    if (!Array.isArray(parts)) return []
+    document.spend(parts.length, where)
+    const nodes = parts.map((part) => document.node(part, where)).filter((part) => part?.type !== 'null')
+    return nodes.map((part) => fileOf(document, part, where, depth + 1))
+  }
+  // Optional files of FastAPI: anyOf of a file and null. Of a file or something else a caller says which.
+  const choices = [...among(schema.anyOf), ...among(schema.oneOf)]
+  if (choices.includes('always')) return choices.every((one) => one === 'always') ? 'always' : 'allowed'
+  if (among(schema.allOf).includes('always')) return 'always'
+  if (hasType(schema, 'array')) return fileOf(document, document.node(schema.items, where), where, depth + 1)
   if (schema.type === 'file' || schema.format === 'binary') return 'always'
   // 3.1 says so by the content, or by saying nothing at all (OpenAPI 3.1.1 section 4.8.14.4).
   if (typeof schema.contentMediaType === 'string' && schema.contentEncoding === undefined) return 'always'
   if (Object.keys(schema).length === 0) return 'allowed'
-  const isPlain = schema.type === 'string' && schema.enum === undefined && schema.format === undefined
+  const isPlain = hasType(schema, 'string') && schema.enum === undefined && schema.format === undefined
   return isPlain && schema.maxLength === undefined ? 'allowed' : 'never'
 }
 
@@ -196,9 +249,16 @@ function plain(json: JsonObject): Written {
   return { json, chars: JSON.stringify(json).length, values: 1, uses: new Map() }
 }
 
-function fileSchema(own: JsonValue, { file }: Field): JsonValue {
-  const { description, type, items } = own as { description?: string; type?: string; items?: JsonValue }
-  if (type === 'array') return { ...(own as JsonObject), items: fileSchema(items!, { file } as Field) }
+function fileSchema(own: JsonValue, field: Field): JsonValue {
+  const { description, items, anyOf, oneOf } = own as Record<string, JsonValue>
+  const { file } = field
+  if (hasType(own as JsonObject, 'array')) return { ...(own as JsonObject), items: fileSchema(items ?? {}, field) }
+  const choices = anyOf ?? oneOf
+  if (file === 'always' && Array.isArray(choices)) {
+    const kept = description === undefined ? {} : { description }
+    const isNull = (one: JsonValue): boolean => (one as JsonObject).type === 'null'
+    return { ...kept, anyOf: choices.map((one) => (isNull(one) ? one : fileSchema(one, field))) }
+  }
   const note = description === undefined ? {} : { description }
   return file === 'always' ? { ...FILE, ...note } : { ...note, anyOf: [TEXT, FILE] }
 }

@@ -254,6 +254,28 @@ describe('bodies of several kinds', () => {
     ])
   })
 
+  it('multipart: files are found in all of allOf, in lists of types and in choices', () => {
+    const FILE = { type: 'string', format: 'binary' }
+    const FORMS: Record<string, object> = {
+      allOf: { allOf: [{ type: 'object', properties: { a: { type: 'number' } } }, { properties: { file: FILE } }] },
+      'allOf of allOf': { allOf: [{ allOf: [{ properties: { file: FILE } }] }], properties: { a: { type: 'number' } } },
+      'allOf of the field': { properties: { file: { allOf: [FILE], description: 'A scan.' } } },
+      'optional, as types': { properties: { file: { type: ['string', 'null'], format: 'binary' } } },
+      'optional, as a choice': { properties: { file: { anyOf: [FILE, { type: 'null' }] } } },
+      'several, as types': { properties: { file: { type: ['array', 'null'], items: FILE } } },
+      'several, as a choice': { properties: { file: { anyOf: [{ type: 'array', items: FILE }, { type: 'null' }] } } }
+    }
+    for (const [how, schema] of Object.entries(FORMS)) {
+      const target = operation({ requestBody: { required: true, content: { 'multipart/form-data': { schema } } } })
+      const { body } = write(target, { body: { file: { data: 'AP8=', fileName: 'a.png' } } })
+      ok(
+        body!.toString('latin1').includes('; filename="a.png"\r\nContent-Type: application/octet-stream\r\n\r\n\0\xff'),
+        how
+      )
+      ok(JSON.stringify(target).includes('fileName'), how)
+    }
+  })
+
   it('multipart: what is no file is refused', () => {
     const refused = (file: JsonValue, message: RegExp): void => throws(() => partsOf({ file }), message)
     refused('no base64!', /body\.file\.data: it must be base64/)
