@@ -59,7 +59,7 @@ test('an expression of a match is written decoded', () => {
   assert.match(mistakesOf({ regex: '/r%3Ab' })[0] ?? '', /decoded path.*; write \/r:b/)
   assert.match(mistakesOf({ regex: '/r%28.*' })[0] ?? '', /write \/r\\\(\.\*/)
   assert.match(mistakesOf({ regex: '/%2fr' })[0] ?? '', /write \/%2Fr/)
-  for (const regex of ['/r:b', '/a%2F.*', '(?i)/a%2fb', '/[%]3A', '/100%', '/a%E9']) {
+  for (const regex of ['/r:b', '/a%2F.*', '/a%252F.*', '/x%25FF', '(?i)/a%2fb', '/[%]3A', '/100%', '/a%E9']) {
     assert.deepEqual(mistakesOf({ regex }), [], regex)
   }
 })
