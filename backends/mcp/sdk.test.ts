@@ -61,7 +61,7 @@ describe('servers that people run, behind one endpoint', () => {
       { name: 'pets', openapi: { schema: { file: PETSTORE }, host } }
     ]
     // JSON is YAML.
-    gateway = await startGateway(JSON.stringify({ mcp: { port: 0, targets, forwardHeaders: ['x-user'] } }))
+    gateway = await startGateway(JSON.stringify({ mcp: { port: 0, targets, forwardHeaders: ['x-api-key'] } }))
   })
   after(async () => {
     for (const one of open) await one.close()
@@ -98,7 +98,7 @@ describe('servers that people run, behind one endpoint', () => {
   async function modern(mode: 'auto' | { pin: string }): Promise<ModernClient> {
     const client = new ModernClient(WHO, { versionNegotiation: { mode } })
     // Known: else these servers, which keep sessions, would be offered with a handshake only.
-    const requestInit = { headers: { 'x-user': 'tester' } }
+    const requestInit = { headers: { 'x-api-key': 'tester' } }
     await client.connect(new ModernTransport(url(), { requestInit }))
     open.push(client)
     return client
