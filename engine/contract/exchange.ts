@@ -265,3 +265,13 @@ export function readAs(ex: Exchange, path: string): Exchange {
   view.originalPath = path
   return view
 }
+
+/**
+ * `ex` as what counts by path reads it: a path that can be read in several ways is counted as the shortest of them, so
+ * that writing it in other ways opens no further account.
+ */
+export function readAsShortest(ex: Exchange): Exchange {
+  const { readings } = ex
+  if (readings === null) return ex
+  return readAs(ex, readings.reduce((short, path) => (path.length < short.length ? path : short)))
+}

@@ -35,6 +35,21 @@ class World {
 const TENANT = 'request.headers["x-tenant"]'
 const said = ({ error, quota, refusalHeaders }: Exchange) => [error, quota, refusalHeaders]
 
+test('a path that is written in other ways has no further account', async (t) => {
+  const origin = await startOrigin((response) => response.end('ok'))
+  t.after(() => origin.close())
+  const local = [{ requests: 2, unit: 'Hours', key: 'request.path' }]
+  const route = { policies: { rateLimit: { local } }, backends: [{ host: `127.0.0.1:${origin.port}` }] }
+  const { port, close } = await startGateway(JSON.stringify({ binds: [{ port: 0, listeners: [{ routes: [route] }] }] }))
+  t.after(close)
+  const statusOf = async (path: string) => (await fetch(`http://127.0.0.1:${port}${path}`)).status
+  const twins = ['/a/b', '/a%2Fb', '/a//b', '/a;x/b', '/a%2fb', '/a;y/b;z', '/%61/b']
+  const statuses: number[] = []
+  for (const path of twins) statuses.push(await statusOf(path))
+  assert.deepEqual(statuses, [200, 200, 429, 429, 429, 429, 429])
+  assert.equal(await statusOf('/a/c'), 200)
+})
+
 test('so many requests per unit and burst, then a refusal that says when to come back', () => {
   const world = new World()
   const send = world.policy({ requests: 2, burst: 1, unit: 'Minutes' })

@@ -8,7 +8,7 @@ import { expression } from '#engine/cel/expression.ts'
 import type { Value } from '#engine/cel/index.ts'
 import { bodiesOf, type Evaluation, evaluation } from '#engine/cel/offload.ts'
 import type { Limit, Meter } from '#engine/contract/buckets.ts'
-import type { Exchange } from '#engine/contract/exchange.ts'
+import { type Exchange, readAsShortest } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Compiled, type Verdict } from '#engine/contract/filter.ts'
 import type { CompileContext, Policy } from '#engine/contract/policy.ts'
 import { refuse } from '#engine/contract/refuse.ts'
@@ -95,8 +95,10 @@ function compile({ local = [] }: z.output<typeof schema>, context: CompileContex
   const taken = new Int32Array(limits.length)
   const onFailure = () => context.failed('rateLimit')
   // Who asks comes first, for all limits: what they take is taken, and given back, at once.
-  const later = async (ex: Exchange) =>
-    admit(ex, limits, await Promise.all(limits.map(({ caller }) => caller?.run(ex) ?? null)), taken, onFailure)
+  const later = async (ex: Exchange): Promise<Verdict> => {
+    const asked = readAsShortest(ex)
+    return admit(ex, limits, await Promise.all(limits.map(({ caller }) => caller?.run(asked) ?? null)), taken, onFailure)
+  }
   return {
     filter: {
       onRequest: (ex) => {
@@ -149,7 +151,7 @@ function admit(
   let meters: Meter[] | null = null
   for (let i = 0; i < limits.length; i++) {
     const { limit, isTokens, caller } = limits[i]!
-    const name = caller === null ? null : callerOf(known === null ? (caller.run(ex) as Value) : known[i]!)
+    const name = caller === null ? null : callerOf(known === null ? (caller.run(readAsShortest(ex)) as Value) : known[i]!)
     if (name === null && caller !== null) failed()
     const left = limit.take(name, 1, isTokens ? 0 : 1)
     const waitS = Math.max(1, Math.ceil(limit.waitMs / 1_000))
