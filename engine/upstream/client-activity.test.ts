@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { createServer as createHttp2 } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it, mock, type TestContext } from 'node:test'
 import { STEP_SENDING } from '#engine/contract/exchange.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { TimerWheel } from '#engine/kit/timer-wheel.ts'
@@ -30,8 +30,9 @@ type StandOptions = Partial<
 /** A backend of four connections, in front of which the clock is the test's. */
 async function withStand(run: (stand: Stand) => Promise<void>, options: StandOptions = {}): Promise<void> {
   const origin = await startOrigin((response, { url }) => response.end(url === '/long' ? LONG : 'ok'))
-  let passed = 0
-  const timers = new TimerWheel(() => performance.now() + passed)
+  let now = performance.now()
+  const clock = mock.method(performance, 'now', () => now)
+  const timers = new TimerWheel()
   const stack = await startStack({
     upstream: origin.port,
     poolMax: 4,
@@ -39,7 +40,7 @@ async function withStand(run: (stand: Stand) => Promise<void>, options: StandOpt
     ...options
   })
   const pass = (ms: number) => {
-    passed += ms
+    now += ms
     timers.advance()
   }
   try {
@@ -47,6 +48,7 @@ async function withStand(run: (stand: Stand) => Promise<void>, options: StandOpt
   } finally {
     stack.close()
     origin.close()
+    clock.mock.restore()
   }
 }
 
