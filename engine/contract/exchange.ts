@@ -273,5 +273,8 @@ export function readAs(ex: Exchange, path: string): Exchange {
 export function readAsShortest(ex: Exchange): Exchange {
   const { readings } = ex
   if (readings === null) return ex
-  return readAs(ex, readings.reduce((short, path) => (path.length < short.length ? path : short)))
+  return readAs(
+    ex,
+    readings.reduce((short, path) => (path.length < short.length ? path : short))
+  )
 }

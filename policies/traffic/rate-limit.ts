@@ -97,7 +97,13 @@ function compile({ local = [] }: z.output<typeof schema>, context: CompileContex
   // Who asks comes first, for all limits: what they take is taken, and given back, at once.
   const later = async (ex: Exchange): Promise<Verdict> => {
     const asked = readAsShortest(ex)
-    return admit(ex, limits, await Promise.all(limits.map(({ caller }) => caller?.run(asked) ?? null)), taken, onFailure)
+    return admit(
+      ex,
+      limits,
+      await Promise.all(limits.map(({ caller }) => caller?.run(asked) ?? null)),
+      taken,
+      onFailure
+    )
   }
   return {
     filter: {
@@ -151,7 +157,8 @@ function admit(
   let meters: Meter[] | null = null
   for (let i = 0; i < limits.length; i++) {
     const { limit, isTokens, caller } = limits[i]!
-    const name = caller === null ? null : callerOf(known === null ? (caller.run(readAsShortest(ex)) as Value) : known[i]!)
+    const name =
+      caller === null ? null : callerOf(known === null ? (caller.run(readAsShortest(ex)) as Value) : known[i]!)
     if (name === null && caller !== null) failed()
     const left = limit.take(name, 1, isTokens ? 0 : 1)
     const waitS = Math.max(1, Math.ceil(limit.waitMs / 1_000))
