@@ -4,6 +4,7 @@
  * nested without bottom); what is sent is JSON and goes to a path; what a client is told is JSON that it can read.
  */
 import assert from 'node:assert/strict'
+import { withoutCredentials } from '#backends/llm/auth/query-keys.ts'
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
 import { countable, TOKENS_MAX } from '#backends/llm/countable.ts'
 import { dialectFor } from '#backends/llm/dialects.ts'
@@ -90,7 +91,9 @@ const bytesOf = (value: Json): Buffer => Buffer.from(JSON.stringify(value))
 function ask({ type, fields }: Attack, path: string, bytes: Buffer, to: Writer): Sent | null {
   const block = new HeaderBlock()
   for (let i = 0; i < fields.length; i += 2) block.append(fields[i]!, fields[i + 1]!)
-  const ex = new Exchange(null as never, 'POST', path, '?key=secret&a=1', 'a', block, 0, 0, 0)
+  // As the backend does before any operation reads it.
+  const query = withoutCredentials('?key=secret&a=1')
+  const ex = new Exchange(null as never, 'POST', path, query, 'a', block, 0, 0, 0)
   let sent: Sent
   try {
     const operation = operationOf(type, ex, bytes)
