@@ -1,6 +1,8 @@
 /** The account of kept messages: nothing is left on it, however exchanges end; beyond it they are refused. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
-import { connect } from 'node:net'
+import { once } from 'node:events'
+import { connect as connectHttp2 } from 'node:http2'
+import { connect, type Socket } from 'node:net'
 import { after, afterEach, describe, test } from 'node:test'
 import { chance } from '#engine/kit/chance.ts'
 import { startOrigin, statuses } from '#engine/testing/origin.ts'
@@ -11,11 +13,13 @@ import { collectRequestPrefix, collectResponsePrefix } from './contract/body-pre
 import type { ErrorCode } from './contract/errors.ts'
 import { type Exchange, STEP_SENDING } from './contract/exchange.ts'
 import { CONTINUE } from './contract/filter.ts'
-import { useHeldBytes } from './contract/held-bytes.ts'
+import { lookAtUnsent, useHeldBytes } from './contract/held-bytes.ts'
 import { WorkerHeldBytes } from './workers/held-bytes.ts'
 import { SharedState } from './workers/shared.ts'
 
 const MIB = 1024 * 1024
+/** More than the kernel takes of a client that does not read. */
+const BIG_BYTES = 12_000_000
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 const opened: { close(): void }[] = []
 afterEach(() => {
@@ -34,6 +38,7 @@ async function stackFor(options: Partial<StackOptions> = {}): Promise<Stack> {
     if (url === '/cut') response.destroy()
     else if (url === '/stream') response.write(`begun ${body.length}`)
     else if (url === '/long') response.end('x'.repeat(300_000))
+    else if (url === '/big') response.end('x'.repeat(BIG_BYTES))
     else response.end(body)
   })
   const stack: Stack = await startStack({
@@ -48,6 +53,46 @@ async function stackFor(options: Partial<StackOptions> = {}): Promise<Stack> {
 
 const post = (path: string, length: number, more = '') =>
   `POST ${path} HTTP/1.1\r\nHost: a.test\r\n${more}Content-Length: ${length}\r\n\r\n`
+
+/** What clients have been handed is given back when somebody looks, which a worker does twice a second. */
+async function emptied(account: WorkerHeldBytes): Promise<void> {
+  while (account.bytes > 0) {
+    await turn()
+    lookAtUnsent()
+  }
+  equal(account.bytes, 0)
+}
+
+interface Clients {
+  read(): void
+  leave(): void
+}
+
+/** They ask for BIG_BYTES each, one after the other. */
+async function zeroWindows(port: number, count: number): Promise<Clients> {
+  const session = connectHttp2(`http://127.0.0.1:${port}`, { settings: { initialWindowSize: 0 } })
+  session.on('error', () => {})
+  for (let n = 0; n < count; n++) {
+    const stream = session.request({ ':path': '/big', ':authority': 'a.test' })
+    stream.on('error', () => {}).resume()
+    await once(stream, 'response')
+  }
+  return { read: () => session.settings({ initialWindowSize: 16 * MIB }), leave: () => session.destroy() }
+}
+
+async function silentClients(port: number, count: number): Promise<Clients> {
+  const all: Socket[] = []
+  for (let n = 0; n < count; n++) {
+    const socket = connect(port, '127.0.0.1').on('error', () => {})
+    socket.write('GET /big HTTP/1.1\r\nHost: a.test\r\n\r\n')
+    await once(socket, 'readable')
+    all.push(socket)
+  }
+  return {
+    read: () => all.forEach((socket) => socket.resume()),
+    leave: () => all.forEach((socket) => socket.destroy())
+  }
+}
 
 describe('bodies that are kept', () => {
   test('are refused with 503 and Retry-After when there are too many, and there is room again when they are gone', async () => {
@@ -70,6 +115,39 @@ describe('bodies that are kept', () => {
     equal(account.bytes, 0)
     deepEqual(statuses(await exchangeRaw(stack.port, `${post('/', 5, 'Connection: close\r\n')}hello`)), [200])
   })
+
+  for (const [version, ask] of [
+    ['HTTP/2 without a window', zeroWindows],
+    ['HTTP/1 that are not read', silentClients]
+  ] as const) {
+    test(`answers over ${version} stay on the account until they are taken`, async () => {
+      const account = accountOf(64 * MIB)
+      const stack = await stackFor({ responseHooks: [collectResponse(16 * MIB, (ex, code) => stack.fail(ex, code))] })
+      const clients = await ask(stack.port, 6)
+      await stack.recorded(6)
+      await turn()
+      await turn()
+      deepEqual(
+        stack.records.map(({ error }) => error).filter((error) => error !== null),
+        ['BUFFERS_FULL', 'BUFFERS_FULL'],
+        'four fit'
+      )
+      lookAtUnsent()
+      ok(account.bytes >= 40 * MIB, `${account.bytes} are kept`)
+      clients.read()
+      await emptied(account)
+      // Nor is anything left of those that never read.
+      const others = await ask(stack.port, 3)
+      await stack.recorded(9)
+      await turn()
+      await turn()
+      lookAtUnsent()
+      ok(account.bytes >= 30 * MIB, `${account.bytes} are kept`)
+      others.leave()
+      await emptied(account)
+      clients.leave()
+    })
+  }
 
   test('one that is larger than all that may be kept is too large: 413', async () => {
     const account = accountOf(100_000)
@@ -295,7 +373,7 @@ describe('bodies that are kept', () => {
     )
     while (stacks.reduce((sum, { records }) => sum + records.length, 0) < begun) await turn()
     while (stacks.some(({ connections }) => connections.opened > connections.closed)) await turn()
-    equal(account.bytes, 0)
+    await emptied(account)
     ok(peak > MIB, `${peak} were kept at a time`)
   })
 })

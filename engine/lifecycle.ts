@@ -11,7 +11,7 @@ import {
   STEP_SERVE
 } from './contract/exchange.ts'
 import { CONTINUE, type Hook, LATER, STOP } from './contract/filter.ts'
-import { letGo, letGoBodies } from './contract/held-bytes.ts'
+import { handOver, letGo, letGoBodies } from './contract/held-bytes.ts'
 import type { Recorder, Router } from './contract/route.ts'
 import type { ClientEvents, ServerEvents } from './contract/transport.ts'
 import type { HeaderBlock } from './http/headers.ts'
@@ -200,6 +200,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   #send(ex: Exchange): void {
     ex.step = STEP_SENDING
     if (ex.route?.isTimed === true) ex.respondedAt = performance.now()
+    if (ex.held !== null) handOver(ex)
     if (ex.held !== null && ex.localReply === null) letGoBodies(ex)
     ex.client.sendHead(ex)
     if (ex.localReply !== null) {

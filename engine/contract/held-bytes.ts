@@ -4,9 +4,10 @@
  * on one account of the process. What an exchange keeps is charged to it, and given back when its answer begins, or
  * where that is not enough with its record, which is made exactly once however it ends.
  */
-import { turnStartedAt } from '#engine/socket/round.ts'
+import { roundsEnded, turnStartedAt } from '#engine/socket/round.ts'
 import { clientOf } from './client-of.ts'
 import { type Exchange, STEP_RECORDED } from './exchange.ts'
+import type { ClientStream } from './transport.ts'
 
 export interface HeldBytes {
   /** All that may be kept. */
@@ -65,6 +66,20 @@ let countedAt = Number.NEGATIVE_INFINITY
 /** To count anew takes a microsecond for ten exchanges. */
 const COUNT_EVERY_MS = 50
 
+/** An answer that was kept whole and has been handed to its client: it stays where it was until that takes it. */
+interface Unsent {
+  readonly client: ClientStream
+  readonly bytes: number
+  /** It leaves when this round has ended. */
+  readonly round: number
+}
+
+/** Those of this thread, in no order. */
+const unsent: Unsent[] = []
+let isLookDue = false
+/** The kernel takes as much of almost every answer at once. */
+const UNSENT_MIN = 16 * 1024
+
 let account = NO_BOUND
 
 /** The request's body of `ex` is whole, or nobody waits for it any more. */
@@ -74,6 +89,7 @@ export function arrived(ex: Exchange): void {
 
 /** Bodies that never end must not keep the room of all others: those that stand still give way to who comes next. */
 function makeRoom(): void {
+  lookAtUnsent()
   const before = turnStartedAt - STILL_MS
   for (const { arriving } of holders.slice()) if (arriving !== null && arriving.lastAt <= before) arriving.giveWay()
 }
@@ -90,6 +106,7 @@ function isGreedy(ex: Exchange): boolean {
     countedAt = turnStartedAt
     kept.clear()
     for (const { ex: holder, bytes } of holders) add(clientOf(holder), bytes)
+    for (const one of unsent) add(clientOf(one), one.bytes)
   }
   return (kept.get(client) ?? 0) - (ex.held?.bytes ?? 0) > account.max / 2 / account.workers
 }
@@ -102,6 +119,7 @@ function add(client: string, bytes: number): void {
 export function useHeldBytes(of: HeldBytes | null): void {
   account = of ?? NO_BOUND
   countedAt = Number.NEGATIVE_INFINITY
+  unsent.length = 0
 }
 
 /** The most that one message may take. */
@@ -157,6 +175,38 @@ export function letGoBodies(ex: Exchange): void {
   ex.responsePrefix = null
   ex.serving?.letGo?.()
   letGo(ex)
+}
+
+/** The answer of `ex` goes to its client. One that was kept whole stays on the account until that has taken it. */
+export function handOver(ex: Exchange): void {
+  const { held, client, localReply } = ex
+  if (held === null || client.hasUnsent === undefined) return
+  const body = localReply === null ? ex.responseBytes : localReply.body
+  const bytes = Math.min(held.bytes, body?.length ?? 0)
+  if (bytes < UNSENT_MIN) return
+  held.bytes -= bytes
+  if (held.bytes === 0) forget(held)
+  unsent.push({ client, bytes, round: roundsEnded })
+  if (isLookDue) return
+  isLookDue = true
+  // What is written now leaves behind the first of these.
+  setImmediate(() => setImmediate(look))
+}
+
+function look(): void {
+  isLookDue = false
+  lookAtUnsent()
+}
+
+/** Gives back what clients have taken, or will never take. */
+export function lookAtUnsent(): void {
+  for (let i = unsent.length - 1; i >= 0; i--) {
+    const { client, bytes, round } = unsent[i]!
+    if (round === roundsEnded || client.hasUnsent === true) continue
+    const last = unsent.pop()!
+    if (i < unsent.length) unsent[i] = last
+    account.give(bytes)
+  }
 }
 
 /** `ex` keeps so many bytes no longer; by default all of them. */

@@ -32,6 +32,8 @@ export interface ClientStream {
   sendBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean
   /** Bytes of the response that wait until the client opens a window for them; absent: there are no windows. */
   readonly unsentBytes?: number
+  /** Something that was handed over has not been taken yet; false when nobody will take it. Absent: cannot be told. */
+  readonly hasUnsent?: boolean
   /** Ends the response. `trailers`: header lines each ended by CRLF, or '' for none. */
   sendEnd(ex: Exchange, trailers: string): void
   /** The response cannot be completed: break the connection so that the client notices. */

@@ -50,6 +50,10 @@ export class Http1Answer implements ClientStream {
     return this.#connection.server.port
   }
 
+  get hasUnsent(): boolean {
+    return !this.#connection.closed && this.#wire.congested
+  }
+
   get httpVersion(): string {
     return this.httpMinor === 0 ? '1.0' : '1.1'
   }

@@ -19,7 +19,7 @@ export interface Sender {
   /** What its peer takes on it. */
   sendWindow: number
   /** Bytes wait for room. */
-  readonly isHolding: boolean
+  readonly hasUnsent: boolean
   /** Sends one frame of what waits. */
   sendHeld(): void
   /** Nothing waits any more: neither for windows nor for the wire. */
@@ -85,13 +85,13 @@ export class Sending {
   flush(): void {
     for (const stream of this.#waiting) {
       if (this.#wire.congested) return
-      if (stream.isHolding) {
+      if (stream.hasUnsent) {
         if (this.window <= 0) continue
         this.#waiting.delete(stream)
         // Its own WINDOW_UPDATE brings it back.
         if (stream.sendWindow <= 0) continue
         stream.sendHeld()
-        if (stream.isHolding) {
+        if (stream.hasUnsent) {
           this.#waiting.add(stream)
           continue
         }

@@ -107,12 +107,12 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
     return this.#incoming === null || this.#incoming.hasEnded
   }
 
-  get isHolding(): boolean {
-    return this.#held !== null
-  }
-
   get unsentBytes(): number {
     return this.#held?.bytes ?? 0
+  }
+
+  get hasUnsent(): boolean {
+    return this.#held !== null
   }
 
   get wantsNothing(): boolean {
@@ -257,7 +257,7 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
   push(chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
     if (this.#isSent || this.#isClosed) return true
     const { sending, wire } = this.#carrier
-    const at = this.isHolding ? start : sending.send(this, chunk, start, end, slot)
+    const at = this.hasUnsent ? start : sending.send(this, chunk, start, end, slot)
     if (at === end && !wire.congested) return true
     if (at < end) {
       this.#held ??= new Pieces()
@@ -299,7 +299,7 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
   /** END_STREAM, behind what waits. */
   finishSending(trailers: string): void {
     if (this.#isClosed) return
-    if (this.isHolding) {
+    if (this.hasUnsent) {
       this.#endsWith = trailers
       return
     }

@@ -211,7 +211,7 @@ export class Http2Connection implements WireOwner, ReadingOwner, OpenConnection,
     for (const stream of this.#streams.values()) {
       stream.sendWindow += windowBytes - before
       if (stream.sendWindow > WINDOW_MAX) return FLOW_CONTROL_ERROR
-      if (stream.isHolding) this.sending.wait(stream)
+      if (stream.hasUnsent) this.sending.wait(stream)
     }
     this.wire.write(SETTINGS_ACK)
     this.replied()
@@ -246,7 +246,7 @@ export class Http2Connection implements WireOwner, ReadingOwner, OpenConnection,
       if (stream === undefined) return this.#isIdle(id) ? PROTOCOL_ERROR : this.#idle()
       stream.sendWindow += increment
       if (stream.sendWindow > WINDOW_MAX) return this.onStreamError(id, FLOW_CONTROL_ERROR)
-      if (stream.isHolding) this.sending.wait(stream)
+      if (stream.hasUnsent) this.sending.wait(stream)
     }
     this.sending.flush()
     return this.#idle()

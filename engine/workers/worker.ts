@@ -3,7 +3,7 @@
  * orders from the main thread and shares nothing else with the other workers but SharedState.
  */
 
-import { useHeldBytes } from '#engine/contract/held-bytes.ts'
+import { lookAtUnsent, useHeldBytes } from '#engine/contract/held-bytes.ts'
 import type { Recorder, Router } from '#engine/contract/route.ts'
 import { Crowd, clientsMax, type Evicted } from '#engine/downstream/crowd.ts'
 import { type DownstreamObserver, type OpenBind, openBind } from '#engine/downstream/listen.ts'
@@ -249,6 +249,7 @@ export class WorkerThread {
     }
     state.setConnections(worker, connections)
     this.#held?.publish()
+    lookAtUnsent()
     const { bytes: heldBytes = 0, refused: heldRefused = 0 } = this.#held ?? {}
     this.#reclaim.look(heldBytes)
     telemetry.sample({ ...(this.#upstream?.counts() ?? { idle: 0, busy: 0 }), heldBytes, heldRefused })
