@@ -89,8 +89,12 @@ async function silentClients(port: number, count: number): Promise<Clients> {
     all.push(socket)
   }
   return {
-    read: () => all.forEach((socket) => socket.resume()),
-    leave: () => all.forEach((socket) => socket.destroy())
+    read() {
+      for (const socket of all) socket.resume()
+    },
+    leave() {
+      for (const socket of all) socket.destroy()
+    }
   }
 }
 

@@ -57,7 +57,7 @@ test('so do refusals', () => {
 })
 
 test('a document beyond a limit as a whole is refused where it is given, by the operation at which it shows', () => {
-  const get = '{ get: {}, parameters: [' + '{ name: X-Forwarded-A, in: header }, '.repeat(2000) + '] }'
+  const get = `{ get: {}, parameters: [${'{ name: X-Forwarded-A, in: header }, '.repeat(2000)}] }`
   const paths = Array.from({ length: 500 }, (_, i) => `/${i}: { $$ref: "#/item" }`).join(', ')
   const [only, ...rest] = told(
     `mcp:\n  targets:\n    - ${target('', `{ openapi: 3.1.0, item: ${get}, paths: { ${paths} } }`)}`
