@@ -43,12 +43,14 @@ binds:
 
 function fetchText(port: number, path: string, agent?: Agent): Promise<{ status: number; body: string }> {
   return new Promise((resolve, reject) => {
-    get({ port, host: '127.0.0.1', path, agent }, (response) => {
+    const request = get({ port, host: '127.0.0.1', path, agent }, (response) => {
       let body = ''
       response.on('data', (chunk) => (body += String(chunk)))
       response.on('end', () => resolve({ status: response.statusCode ?? 0, body }))
       response.on('error', reject)
-    }).on('error', reject)
+    })
+    // Whether it went over a connection that had served before.
+    request.on('error', (error) => reject(Object.assign(error, { isReused: request.reusedSocket })))
   })
 }
 
@@ -300,8 +302,9 @@ async function restartsUnder(t: TestContext, agent: Agent): Promise<void> {
   // (README, "Operation"; about 1 in 40,000 under churn): nothing was sent, so a client may connect again.
   let queued = 0
   const ask = () =>
-    fetchText(port, '/version', agent).catch((error: NodeJS.ErrnoException) => {
-      if (error.syscall !== 'connect' || ++queued > CLIENTS) throw error
+    fetchText(port, '/version', agent).catch((error: NodeJS.ErrnoException & { isReused?: boolean }) => {
+      const isQueued = error.syscall === 'connect' || (error.code === 'ECONNRESET' && error.isReused === false)
+      if (!isQueued || ++queued > CLIENTS) throw error
       return fetchText(port, '/version', agent)
     })
   const client = async () => {

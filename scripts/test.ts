@@ -31,7 +31,7 @@ const WATCH_MS = 5000
  */
 const SHARED =
   /^(?:backends|engine\/(?:admin|build|cel|contract|downstream|http2?|ir|kit|routing|schema|socket|standalone|telemetry|upstream)|policies)\//
-const ALONE = /program|upstream\/hostile|grpc-example/
+const ALONE = /program|upstream\/hostile|grpc-example|llm\/let-go/
 /** Processes that share them. */
 const PARTS = 3
 /** Of the others those that take longest: they begin first, so that the last minute has something for every lane. */
