@@ -27,8 +27,7 @@ export interface TelemetryOptions {
   readonly accessLogFd?: number
 }
 
-/** What the upstream client tells about its connections. */
-/** Of a worker. */
+/** How it is in a worker. */
 export interface Sample {
   /** Connections to backends. */
   readonly idle: number
@@ -39,6 +38,7 @@ export interface Sample {
   readonly heldRefused: number
 }
 
+/** What the upstream client tells about its connections. */
 export interface UpstreamTelemetry {
   connected(): void
   /** A TLS handshake with a backend is done. */

@@ -4,57 +4,28 @@ import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import { createServer as createHttp2 } from 'node:http2'
 import type { AddressInfo, Socket } from 'node:net'
-import { describe, it, mock, type TestContext } from 'node:test'
+import { describe, it, type TestContext } from 'node:test'
 import { STEP_SENDING } from '#engine/contract/exchange.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
-import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import { startOrigin, statuses } from '#engine/testing/origin.ts'
 import { exchangeRaw, rawClient, rawServer } from '#engine/testing/raw.ts'
-import { type Stack, type StackOptions, startStack } from '#engine/testing/stack.ts'
+import type { StackOptions } from '#engine/testing/stack.ts'
+import { busy, type StillStack, withStillStack } from '#engine/testing/still-stack.ts'
 import { ClientActivity } from './client-activity.ts'
 
 const LONG = 'x'.repeat(8 * 1024 * 1024)
 const ONE_STREAM = { maxConcurrentStreams: 1 }
 const GET = 'GET /short HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n'
 
-interface Stand {
-  readonly stack: Stack
-  pass(ms: number): void
-}
-
 type StandOptions = Partial<
   Pick<StackOptions, 'upstream' | 'spoken' | 'poolMax' | 'proxyProtocol' | 'connectTimeoutMs'>
 >
 
 /** A backend of four connections, in front of which the clock is the test's. */
-async function withStand(run: (stand: Stand) => Promise<void>, options: StandOptions = {}): Promise<void> {
+async function withStand(run: (stand: StillStack) => Promise<void>, options: StandOptions = {}): Promise<void> {
   const origin = await startOrigin((response, { url }) => response.end(url === '/long' ? LONG : 'ok'))
-  let now = performance.now()
-  const clock = mock.method(performance, 'now', () => now)
-  const timers = new TimerWheel()
-  const stack = await startStack({
-    upstream: origin.port,
-    poolMax: 4,
-    timers,
-    ...options
-  })
-  const pass = (ms: number) => {
-    now += ms
-    timers.advance()
-  }
-  try {
-    await run({ stack, pass })
-  } finally {
-    stack.close()
-    origin.close()
-    clock.mock.restore()
-  }
-}
-
-async function busy(stack: Stack): Promise<void> {
-  while (stack.upstream.counts().busy < 4) await new Promise((resolve) => setImmediate(resolve))
-  for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve))
+  await withStillStack({ upstream: origin.port, poolMax: 4, ...options }, () => origin.close(), run)
 }
 
 async function readersThatDoNotRead(port: number): Promise<Socket[]> {

@@ -2,15 +2,14 @@
 import { deepEqual, ok } from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
-import { describe, it, type TestContext } from 'node:test'
+import { describe, it } from 'node:test'
 import { settingsFrame } from '#engine/http2/frame-writer.ts'
 import { PREFACE } from '#engine/http2/protocol.ts'
-import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { H2Client } from '#engine/testing/h2-client.ts'
 import { startHttp2Origin } from '#engine/testing/h2-origin.ts'
 import { startOrigin, statuses } from '#engine/testing/origin.ts'
 import { RawClient } from '#engine/testing/raw.ts'
-import { type Stack, startStack } from '#engine/testing/stack.ts'
+import { type StillStack, withStillStack } from '#engine/testing/still-stack.ts'
 
 /** Connections of the pool, or streams of its one connection. */
 const MAX = 64
@@ -41,29 +40,9 @@ const BACKENDS = {
 }
 type Backend = keyof typeof BACKENDS
 
-interface Stand {
-  readonly stack: Stack
-  pass(ms: number): void
-}
-
-/** The clock is the test's, and stands still. */
-async function withStand(t: TestContext, backend: Backend, run: (stand: Stand) => Promise<void>): Promise<void> {
+async function withStand(backend: Backend, run: (stand: StillStack) => Promise<void>): Promise<void> {
   const { port, close, ...options } = await BACKENDS[backend]()
-  let now = performance.now()
-  const clock = t.mock.method(performance, 'now', () => now)
-  const timers = new TimerWheel()
-  const stack = await startStack({ upstream: port, ...options, timers })
-  const pass = (ms: number) => {
-    now += ms
-    timers.advance()
-  }
-  try {
-    await run({ stack, pass })
-  } finally {
-    stack.close()
-    close()
-    clock.mock.restore()
-  }
+  await withStillStack({ upstream: port, ...options }, close, run)
 }
 
 const begun = (clients: readonly H2Client[]) =>
@@ -100,8 +79,8 @@ const KEEPERS = {
 for (const backend of Object.keys(BACKENDS) as Backend[]) {
   describe(`clients that keep ${backend}`, () => {
     for (const [name, addressOf] of Object.entries(KEEPERS)) {
-      it(`${name}: others wait for them once, and then not at all`, async (t) => {
-        await withStand(t, backend, async ({ stack, pass }) => {
+      it(`${name}: others wait for them once, and then not at all`, async (_t) => {
+        await withStand(backend, async ({ stack, pass }) => {
           const keepers = await Promise.all(Array.from({ length: 6 }, (_, i) => keeper(stack.port, addressOf(i))))
           while (begun(keepers) < FREE) await turns(1)
           let isAnswered = false
@@ -131,8 +110,8 @@ for (const backend of Object.keys(BACKENDS) as Backend[]) {
       })
     }
 
-    it('one client alone may have fifteen of sixteen, and the rest waits for them', async (t) => {
-      await withStand(t, backend, async ({ stack }) => {
+    it('one client alone may have fifteen of sixteen, and the rest waits for them', async (_t) => {
+      await withStand(backend, async ({ stack }) => {
         const socket = connect({ port: stack.port, host: '127.0.0.1' })
         await once(socket, 'connect')
         const client = new H2Client(socket)

@@ -2,19 +2,19 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { describe, it, mock } from 'node:test'
+import { describe, it } from 'node:test'
 import { clientOf } from '#engine/contract/client-of.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE } from '#engine/contract/filter.ts'
 import { frameHead, settingsFrame } from '#engine/http2/frame-writer.ts'
 import { DATA, END_HEADERS, END_STREAM, HEADERS, PREFACE, WINDOW_UPDATE } from '#engine/http2/protocol.ts'
-import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { H2Client } from '#engine/testing/h2-client.ts'
 import { type Frame, type FrameClient, frame, OK_HEAD, startFrameServer } from '#engine/testing/h2-origin.ts'
 import { answer } from '#engine/testing/h2-stack.ts'
 import { startOrigin, statuses } from '#engine/testing/origin.ts'
 import { exchangeRaw, rawClient, rawServer } from '#engine/testing/raw.ts'
-import { type Stack, startStack } from '#engine/testing/stack.ts'
+import { startStack } from '#engine/testing/stack.ts'
+import { busy, type StillStack, withStillStack } from '#engine/testing/still-stack.ts'
 import { STREAM_WINDOW } from './h2-stream.ts'
 import { Waiting } from './waiting.ts'
 
@@ -118,11 +118,6 @@ describe('turns of clients', () => {
 const LONG = 'x'.repeat(8 * 1024 * 1024)
 const GET = 'GET /short HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n'
 
-interface Stand {
-  readonly stack: Stack
-  pass(ms: number): void
-}
-
 const BACKENDS = {
   'four connections of HTTP/1': async () => {
     const origin = await startOrigin((response, { url }) => response.end(url === '/long' ? LONG : 'ok'))
@@ -149,30 +144,10 @@ const BACKENDS = {
 }
 type Backend = keyof typeof BACKENDS
 
-/** In front of the backend the clock is the test's. */
-async function withStand(backend: Backend, run: (stand: Stand) => Promise<void>, waits = false): Promise<void> {
+async function withStand(backend: Backend, run: (stand: StillStack) => Promise<void>, waits = false): Promise<void> {
   const { origin, ...options } = await BACKENDS[backend]()
-  let now = performance.now()
-  const clock = mock.method(performance, 'now', () => now)
-  const timers = new TimerWheel()
   const hook = ({ path }: Exchange) => (waits && path === '/long' ? new Promise<typeof CONTINUE>(() => {}) : CONTINUE)
-  const stack = await startStack({ upstream: origin.port, ...options, timers, responseHooks: [hook] })
-  const pass = (ms: number) => {
-    now += ms
-    timers.advance()
-  }
-  try {
-    await run({ stack, pass })
-  } finally {
-    stack.close()
-    origin.close()
-    clock.mock.restore()
-  }
-}
-
-async function busy(stack: Stack): Promise<void> {
-  while (stack.upstream.counts().busy < 4) await new Promise((resolve) => setImmediate(resolve))
-  for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve))
+  await withStillStack({ upstream: origin.port, ...options, responseHooks: [hook] }, () => origin.close(), run)
 }
 
 const KEEPERS: Record<string, (port: number) => Promise<Socket[]>> = {
