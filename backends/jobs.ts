@@ -1,4 +1,4 @@
-/** The registry of what backends do in threads of the offload pool (engine/jobs.ts). */
+/** The registry of what backends do in threads of the offload pool (engine/process/jobs.ts). */
 import type { JobRows } from '#engine/contract/policy.ts'
 import type { GuardJob } from './llm/guards/job.ts'
 import { GUARD_JOB } from './llm/guards/name.ts'

@@ -187,7 +187,7 @@ const DRIVEN: Readonly<Record<string, string>> = {
   'rate-limit': 'traffic/rate-limit.test.ts',
   'request-mirror': 'traffic/request-mirror.test.ts',
   retry: 'traffic/retry.test.ts',
-  tcp: '../engine/downstream/sni.test.ts'
+  tcp: '#engine/downstream/tls/sni.test.ts'
 }
 
 test('every example is driven by a test', () => {

@@ -72,10 +72,10 @@ const options: BuildOptions = {
 }
 const engine = (name: string) => [join(root, 'engine', name)]
 const beside = (name: string) => join(dirname(outfile), name)
-const start = { ...options, plugins: [mainBeside], entryPoints: engine('start.ts'), outfile }
+const start = { ...options, plugins: [mainBeside], entryPoints: engine('process/start.ts'), outfile }
 await build(start)
-await build({ ...options, entryPoints: engine('main.ts'), outfile: beside('weir-main.mjs') })
-await build({ ...options, entryPoints: engine('jobs.ts'), outfile: beside('weir-jobs.mjs') })
+await build({ ...options, entryPoints: engine('process/main.ts'), outfile: beside('weir-main.mjs') })
+await build({ ...options, entryPoints: engine('process/jobs.ts'), outfile: beside('weir-jobs.mjs') })
 await chmod(outfile, 0o755)
 const size = (await stat(beside('weir-main.mjs'))).size / 1024
 process.stdout.write(`${relative(process.cwd(), outfile)}, and weir-main.mjs beside it: ${size.toFixed(0)} KiB\n`)

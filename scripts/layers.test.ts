@@ -12,16 +12,16 @@ function judge(t: Parameters<typeof fixtureTree>[0], imports: Readonly<Record<st
 test('imports that go down, to the right, or stay in their room pass', (t) => {
   assert.deepEqual(
     judge(t, {
-      'engine/main.ts': '#policies/index.ts',
-      'engine/cli.ts': './main.ts',
-      'engine/lifecycle.ts': './contract/exchange.ts',
+      'engine/process/main.ts': '#policies/index.ts',
+      'engine/process/cli.ts': './main.ts',
+      'engine/lifecycle/lifecycle.ts': '#engine/contract/exchange.ts',
       'engine/workers/thread.ts': '#engine/build/runtime.ts',
       'engine/upstream/client.ts': '#engine/ir/snapshot.ts',
       'engine/upstream/pool.ts': './client.ts',
       'engine/contract/transport.ts': '#engine/socket/memory.ts',
       'engine/http/llhttp.ts': '#engine/socket/memory.ts',
       'engine/http/llhttp-binary.ts': 'undici/lib/llhttp/llhttp-wasm.js',
-      'engine/downstream/uws-listen.ts': 'uWebSockets.js',
+      'engine/downstream/uws/listen.ts': 'uWebSockets.js',
       'engine/kit/pattern.ts': 're2js',
       'engine/kit/ring.ts': 'node:assert',
       'policies/index.ts': './traffic/csrf.ts',
@@ -43,16 +43,19 @@ test('an import that goes up is found, with its line', (t) => {
 })
 
 test('an import that goes sideways is found', (t) => {
-  const [finding, ...others] = judge(t, { 'engine/upstream/h1.ts': '#engine/downstream/h1.ts' })
+  const [finding, ...others] = judge(t, { 'engine/upstream/h1.ts': '#engine/downstream/http1/connection.ts' })
   assert.match(finding!, /sideways, from upstream \(floor 2\) to downstream \(floor 2\)/)
   assert.deepEqual(others, [])
 })
 
-test('engine/lifecycle.ts stands on floor 2 and engine/cli.ts on floor 4', (t) => {
-  const findings = judge(t, { 'engine/lifecycle.ts': './upstream/pool.ts', 'engine/workers/main.ts': '#engine/cli.ts' })
+test('engine/lifecycle/lifecycle.ts stands on floor 2 and engine/process/cli.ts on floor 4', (t) => {
+  const findings = judge(t, {
+    'engine/lifecycle/lifecycle.ts': '#engine/upstream/pool.ts',
+    'engine/workers/main.ts': '#engine/process/cli.ts'
+  })
   assert.equal(findings.length, 2)
   assert.match(findings[0]!, /sideways, from lifecycle/)
-  assert.match(findings[1]!, /up, from workers \(floor 3\) to main \(floor 4\)/)
+  assert.match(findings[1]!, /up, from workers \(floor 3\) to process \(floor 4\)/)
 })
 
 test('on floor 0 an import to the left is found', (t) => {
@@ -80,25 +83,25 @@ test('imports that only stand in comments and strings do not count', (t) => {
 })
 
 test("'../' is refused everywhere, tests included", (t) => {
-  const findings = judge(t, { 'engine/kit/a.test.ts': '../http/url.ts', 'scripts/x.ts': '../engine/main.ts' })
+  const findings = judge(t, { 'engine/kit/a.test.ts': '../http/url.ts', 'scripts/x.ts': '../engine/process/main.ts' })
   assert.equal(findings.length, 2)
   assert.match(findings[0]!, /'\.\.\/http\/url\.ts': write '#engine/)
 })
 
-test('only engine/main.ts imports the registries', (t) => {
+test('only engine/process/main.ts imports the registries', (t) => {
   const findings = judge(t, {
-    'engine/cli.ts': '#policies/index.ts',
+    'engine/process/cli.ts': '#policies/index.ts',
     'engine/build/runtime.ts': '#backends/index.ts',
-    'engine/main.ts': '#backends/index.ts',
+    'engine/process/main.ts': '#backends/index.ts',
     'engine/build/runtime.test.ts': '#policies/index.ts'
   })
   assert.equal(findings.length, 2)
-  for (const finding of findings) assert.match(finding, /only engine\/main\.ts may import/)
+  for (const finding of findings) assert.match(finding, /only engine\/process\/main\.ts may import/)
 })
 
 test('the engine, main included, imports no policy and no backend by name', (t) => {
   const findings = judge(t, {
-    'engine/main.ts': '#policies/traffic/csrf.ts',
+    'engine/process/main.ts': '#policies/traffic/csrf.ts',
     'engine/build/runtime.ts': '#backends/http/static.ts'
   })
   assert.equal(findings.length, 2)
@@ -133,14 +136,14 @@ test('each package has one door, and a new package has none', (t) => {
     'policies/traffic/csrf.ts': 'zod'
   })
   assert.equal(findings.length, 8)
-  assert.match(findings[0]!, /uWebSockets\.js may only be imported in engine\/downstream\/uws\*\.ts/)
+  assert.match(findings[0]!, /uWebSockets\.js may only be imported in engine\/downstream\/uws\//)
   assert.match(findings[6]!, /package @some\/thing has no door/)
 })
 
 test('tests, testing/, bench/, fuzz/ and scripts/ may import anything; nothing that ships imports them', (t) => {
   const findings = judge(t, {
     'engine/kit/ring.test.ts': '#engine/upstream/pool.ts',
-    'engine/testing/gateway.ts': '#engine/main.ts',
+    'engine/testing/gateway.ts': '#engine/process/main.ts',
     'bench/main.ts': 'hdr-histogram-js',
     'fuzz/main.ts': '#policies/traffic/csrf.ts',
     'scripts/build.ts': 'esbuild',

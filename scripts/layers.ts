@@ -11,44 +11,20 @@ const FLOORS: readonly (readonly string[])[] = [
   ['ir', 'cel', 'routing'],
   ['lifecycle', 'build', 'downstream', 'upstream', 'telemetry'],
   ['standalone', 'kubernetes', 'admin', 'workers'],
-  ['main']
+  ['process']
 ]
 
-/** Files that lie directly in engine/, and the room each belongs to. */
-const LOOSE_FILES: Readonly<Record<string, string>> = {
-  'engine/start.ts': 'main',
-  'engine/main.ts': 'main',
-  'engine/program.ts': 'main',
-  'engine/cli.ts': 'main',
-  'engine/control.ts': 'main',
-  'engine/drain.ts': 'main',
-  'engine/version.ts': 'contract',
-  'engine/jobs.ts': 'main',
-  // What main.ts and jobs.ts become beside the bundle (scripts/build.ts).
-  'engine/weir-main.mjs': 'main',
-  'engine/weir-jobs.mjs': 'main',
-  'engine/weir.mjs': 'main',
-  'engine/lifecycle.ts': 'lifecycle',
-  'engine/local-reply.ts': 'lifecycle',
-  'engine/retries.ts': 'lifecycle',
-  'engine/mirrors.ts': 'lifecycle',
-  'engine/in-process.ts': 'lifecycle',
-  'engine/splice.ts': 'lifecycle',
-  'engine/trailers.ts': 'lifecycle',
-  'engine/timeouts.ts': 'lifecycle'
-}
-
 /** The composition roots, each with the registries that it alone may import. */
-const ROOT_FILE = 'engine/main.ts'
+const ROOT_FILE = 'engine/process/main.ts'
 const REGISTRIES: Readonly<Record<string, string>> = {
   'policies/index.ts': ROOT_FILE,
   'backends/index.ts': ROOT_FILE,
-  'backends/jobs.ts': 'engine/jobs.ts'
+  'backends/jobs.ts': 'engine/process/jobs.ts'
 }
 
 /** Where each package may be imported by code that ships. A package that is missing here has no door. */
 const DOORS: Readonly<Record<string, { readonly files: RegExp; readonly where: string }>> = {
-  'uWebSockets.js': { files: /^engine\/downstream\/uws[^/]*\.ts$/, where: 'engine/downstream/uws*.ts' },
+  'uWebSockets.js': { files: /^engine\/downstream\/uws\//, where: 'engine/downstream/uws/' },
   undici: {
     files: /^engine\/http\/llhttp-binary\.ts$/,
     where: 'engine/http/llhttp-binary.ts (its llhttp, nothing else)'
@@ -144,7 +120,7 @@ function roomOf(path: string): Room | null {
   }
   if (top === 'backends') return { name: `backends/${second}`, floor: 2, position: 0, wing: 'backends' }
   if (top !== 'engine') return null
-  const name = third === '' ? LOOSE_FILES[path] : second
+  const name = third === '' ? undefined : second
   const floor = FLOORS.findIndex((rooms) => name !== undefined && rooms.includes(name))
   if (name === undefined || floor < 0) return null
   return { name, floor, position: FLOORS[floor]!.indexOf(name), wing: null }

@@ -37,14 +37,14 @@ const PARTS = 3
 /** Of the others those that take longest: they begin first, so that the last minute has something for every lane. */
 const LONG = [
   'engine/workers/supervisor.test.ts',
-  'engine/program.test.ts',
+  'engine/process/program.test.ts',
   'engine/upstream/hostile.test.ts',
   'bench/load/soak.test.ts',
-  'engine/weir.test.ts',
+  'engine/process/weir.test.ts',
   'engine/testing/h1spec.test.ts',
   'bench/bench.test.ts',
   'engine/workers/children/children-life.test.ts',
-  'engine/program-files.test.ts'
+  'engine/process/program-files.test.ts'
 ]
 
 interface Step {

@@ -5,11 +5,11 @@ import { checkTidy } from './tidy.ts'
 
 /** A tree that breaks no rule. */
 const CLEAN: Readonly<Record<string, string>> = {
-  'package.json': '{ "scripts": { "start": "node engine/main.ts" } }',
+  'package.json': '{ "scripts": { "start": "node engine/process/main.ts" } }',
   'package-lock.json': '{ "packages": {} }',
   'README.md': '# A title\n\nSee [the pages](docs/README.md) and [all](docs).\n',
   '.ci/run': 'true\n',
-  'engine/main.ts': "import '#policies/index.ts'\nimport '#backends/index.ts'\n",
+  'engine/process/main.ts': "import '#policies/index.ts'\nimport '#backends/index.ts'\n",
   'policies/index.ts': 'export const traffic = []\n',
   'backends/index.ts': 'export const kinds = []\n',
   'bench/micro/ring.ts': 'export const name = 1\n',
@@ -25,7 +25,7 @@ function tidy(t: TestContext, files: Readonly<Record<string, string>>): string[]
 
 /** The findings when the code is that of a file which the program imports. */
 function tidyCode(t: TestContext, text: string, path = 'engine/kit/x.ts'): string[] {
-  return tidy(t, { 'engine/main.ts': `${CLEAN['engine/main.ts']}import '#${path}'\n`, [path]: text })
+  return tidy(t, { 'engine/process/main.ts': `${CLEAN['engine/process/main.ts']}import '#${path}'\n`, [path]: text })
 }
 
 test('a tidy tree has no findings', (t) => {
@@ -81,7 +81,7 @@ test('what is banned may be written about, and is allowed where it belongs', (t)
   assert.deepEqual(tidyCode(t, 'try {\n  f()\n} catch {\n  // Gone already: nothing to close.\n}\n'), [])
   assert.deepEqual(tidyCode(t, 'const a = Math.random()\n', 'engine/kit/random.ts'), [])
   assert.deepEqual(tidyCode(t, 'Atomics.add(a, 0, 1)\n', 'engine/workers/shared.ts'), [])
-  assert.deepEqual(tidyCode(t, 'console.log(1)\n', 'engine/cli.ts'), [])
+  assert.deepEqual(tidyCode(t, 'console.log(1)\n', 'engine/process/cli.ts'), [])
   assert.deepEqual(tidyCode(t, 'setTimeout(f, 1)\nsocket.setTimeout(1)\n'), [])
 })
 
@@ -130,7 +130,7 @@ test('code that nothing leads to is found', (t) => {
 
 test('a file reached through a worker URL or a dynamic import is alive', (t) => {
   const main = "new URL('./workers/thread.ts', import.meta.url)\nawait import('./kit/late.ts')\n"
-  const files = { 'engine/main.ts': `${CLEAN['engine/main.ts']}${main}` }
+  const files = { 'engine/process/main.ts': `${CLEAN['engine/process/main.ts']}${main}` }
   assert.deepEqual(tidy(t, { ...files, 'engine/workers/thread.ts': '\n', 'engine/kit/late.ts': '\n' }), [])
 })
 

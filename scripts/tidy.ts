@@ -35,7 +35,7 @@ const BANS: readonly Ban[] = [
   {
     pattern: /\bconsole\.\w+/g,
     where: (path) => !prints.test(path),
-    instead: 'console is for command lines: log through engine/telemetry, print from engine/cli.ts'
+    instead: 'console is for command lines: log through engine/telemetry, print from engine/process/cli.ts'
   },
   {
     pattern: /(?<![.\w])setTimeout\(|\bsetTimeout as \w+/g,

@@ -1,7 +1,7 @@
 /** What the gateway says of itself. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { VERSION } from '#engine/version.ts'
+import { VERSION } from '#engine/contract/version.ts'
 import { OWN_INFO } from './initialize.ts'
 import { mergeFacts } from './merge.ts'
 import { hostile } from './targets/hostile.fixture.ts'

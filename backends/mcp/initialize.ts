@@ -1,7 +1,7 @@
 /** A new session: every target is initialised, and what they say becomes one answer. */
 import { performance } from 'node:perf_hooks'
+import { VERSION } from '#engine/contract/version.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import { VERSION } from '#engine/version.ts'
 import { type Begun, begin } from './ask.ts'
 import { passChallenge } from './challenge.ts'
 import { type Core, failureText } from './core.ts'

@@ -100,7 +100,7 @@ export interface PendingAttempt {
   abort(): void
 }
 
-/** What a downstream transport calls. Implemented by engine/lifecycle.ts. */
+/** What a downstream transport calls. Implemented by engine/lifecycle/lifecycle.ts. */
 export interface ClientEvents {
   /** A request head is complete. */
   onRequest(ex: Exchange): void
@@ -114,7 +114,7 @@ export interface ClientEvents {
   onClientFault(ex: Exchange, code: ErrorCode): void
 }
 
-/** What the upstream client calls. Implemented by engine/lifecycle.ts. */
+/** What the upstream client calls. Implemented by engine/lifecycle/lifecycle.ts. */
 export interface ServerEvents {
   /** A connection is there: ex.server is set and takes body bytes from now on. */
   onServerReady(ex: Exchange): void

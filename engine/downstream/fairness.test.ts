@@ -18,7 +18,7 @@ import { selfSigned } from '#engine/testing/certificates.ts'
 import { H2Client, requestFields } from '#engine/testing/h2-client.ts'
 import { RawClient } from '#engine/testing/raw.ts'
 import { type Stack, startStack } from '#engine/testing/stack.ts'
-import { Floods } from './h2-floods.ts'
+import { Floods } from './http2/flood-limits.ts'
 
 /** Of 4,000 to 8,000 pieces of work: nothing is lost by more, but one read alone can hold them all. */
 const DONE_MAX = 600

@@ -6,7 +6,7 @@ import type { Bind } from '#engine/ir/snapshot.ts'
 import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import type { KeepAlive, SocketLayer } from '#engine/socket/wire.ts'
 import { FRONTEND } from '#engine/testing/stack.ts'
-import { Crowd } from './crowd.ts'
+import { Crowd } from './connection-limiter.ts'
 import { openBind } from './listen.ts'
 
 test('a reload changes the keepalive of the connections that come after it', async () => {

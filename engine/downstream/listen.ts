@@ -5,11 +5,11 @@ import type { Llhttp } from '#engine/http/llhttp.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
 import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import type { SocketLayer } from '#engine/socket/wire.ts'
-import type { Crowd } from './crowd.ts'
-import type { HandshakeReport } from './handshake.ts'
+import type { Crowd } from './connection-limiter.ts'
 import { openNode } from './node-bind.ts'
-import { openUws } from './uws.ts'
-import { loadUws } from './uws-library.ts'
+import type { HandshakeReport } from './tls/handshake.ts'
+import { openUws } from './uws/bind.ts'
+import { loadUws } from './uws/library.ts'
 
 /** What a worker lends to its binds. */
 export interface DownstreamContext {

@@ -3,13 +3,13 @@ import type { ClientTls } from '#engine/contract/transport.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import type { Acceptor, Wire } from '#engine/socket/wire.ts'
-import type { OpenConnection } from './crowd.ts'
-import { Entrance } from './entrance.ts'
-import { Http1Connection } from './h1.ts'
-import { Http2Connection } from './h2.ts'
+import type { OpenConnection } from './connection-limiter.ts'
+import { Entrance } from './connection-setup.ts'
 import type { HttpServer } from './http-server.ts'
+import { Http1Connection } from './http1/connection.ts'
+import { Http2Connection } from './http2/connection.ts'
 import type { DownstreamContext, OpenBind } from './listen.ts'
-import { hasTls, TlsPort } from './tls-port.ts'
+import { hasTls, TlsPort } from './tls/port.ts'
 
 /** Rejects with the system's error. `note` is added to the bind's detail. */
 export async function openNode(bind: Bind, context: DownstreamContext, note = ''): Promise<OpenBind> {

@@ -8,7 +8,7 @@ import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadMemory, ReadSlot } from '#engine/socket/memory.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
 import type { Wire, WireOwner } from '#engine/socket/wire.ts'
-import type { OpenConnection } from './crowd.ts'
+import type { OpenConnection } from './connection-limiter.ts'
 
 /** What such connections of one bind share. */
 export interface StagePlace {

@@ -49,7 +49,7 @@ describe('a document in YAML', () => {
   })
 
   it('is a target of a configuration, read by a thread', async () => {
-    const pool = new OffloadPool(import.meta.resolve('#engine/jobs.ts'))
+    const pool = new OffloadPool(import.meta.resolve('#engine/process/jobs.ts'))
     const texts = new ConvertedTexts(async (yaml) => (await pool.run(YAML_JOB, yaml)) as string)
     const file = 'mcp: { targets: [{ name: a, openapi: { host: "http://b:1", schema: { file: /api.yaml } } }] }'
     const load = (yaml: string) =>

@@ -11,7 +11,7 @@ import { startDemo } from './demo.ts'
 test('the demonstration has a model for every SDK, streamed or not, and it fails on demand', async (t) => {
   const demo = await startDemo()
   const gateway = await startGateway(
-    defaultConfig('0', demo.port, new URL('../start.ts', import.meta.url)).replace('level: info', 'level: warn')
+    defaultConfig('0', demo.port, new URL('../process/start.ts', import.meta.url)).replace('level: info', 'level: warn')
   )
   t.after(async () => {
     await gateway.close()

@@ -22,7 +22,7 @@ const AT = 'http://localhost:3000'
 async function started(t: TestContext): Promise<string> {
   const demo = await startDemo()
   const gateway = await startGateway(
-    defaultConfig('0', demo.port, new URL('../start.ts', import.meta.url)).replace('level: info', 'level: warn')
+    defaultConfig('0', demo.port, new URL('../process/start.ts', import.meta.url)).replace('level: info', 'level: warn')
   )
   t.after(async () => {
     await gateway.close()

@@ -2,7 +2,7 @@
 import { BODY_NONE, BODY_STREAM, Exchange } from '#engine/contract/exchange.ts'
 import type { ClientStream, ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
-import type { Lifecycle } from '#engine/lifecycle.ts'
+import type { Lifecycle } from '#engine/lifecycle/lifecycle.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 
 export interface CallOptions {

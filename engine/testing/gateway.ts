@@ -5,9 +5,9 @@ import { prepareBackends } from '#engine/build/prepare.ts'
 import { buildRuntime } from '#engine/build/runtime.ts'
 import type { Ended } from '#engine/contract/ended.ts'
 import { IDLE, newKept } from '#engine/contract/kept.ts'
-import { inProcess } from '#engine/in-process.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { monotonicClock } from '#engine/kit/monotonic.ts'
+import { inProcess } from '#engine/lifecycle/in-process.ts'
 import { formatErrors, type LoadOptions, loadConfig } from '#engine/standalone/load.ts'
 import { REGION_BYTES } from '#engine/telemetry/metrics.ts'
 import { MetricsTable } from '#engine/telemetry/metrics-table.ts'
@@ -58,7 +58,7 @@ export interface TestOptions {
 }
 
 /** One for all gateways of a test process: its thread takes 0.3 s to load, and keeps no process alive. */
-const offload = new OffloadPool(import.meta.resolve('#engine/jobs.ts'))
+const offload = new OffloadPool(import.meta.resolve('#engine/process/jobs.ts'))
 
 /** Rejects with the mistakes of `yaml`. */
 export async function startGateway(

@@ -8,7 +8,7 @@ import { OffloadPool } from './offload.ts'
 import { RUNAWAY } from './runaway.fixture.ts'
 
 test('a large body is looked through in another thread, with the same result', async (t) => {
-  const pool = new OffloadPool(import.meta.resolve('#engine/jobs.ts'))
+  const pool = new OffloadPool(import.meta.resolve('#engine/process/jobs.ts'))
   t.after(() => pool.close())
   const rule = 'json(request.body).items.all(i, i >= 0) && jwt.sub == "alice"'
   const all = evaluation(rule, 'request', 'bool', (name, job, client) => pool.run(name, job, client))
@@ -23,7 +23,7 @@ test('a large body is looked through in another thread, with the same result', a
 })
 
 test('more than it can queue is refused, and what was queued is done', async (t) => {
-  const pool = new OffloadPool(import.meta.resolve('#engine/jobs.ts'))
+  const pool = new OffloadPool(import.meta.resolve('#engine/process/jobs.ts'))
   t.after(() => pool.close())
   const all = evaluation('json(request.body).all(i, i >= 0)', 'request', 'bool', (name, job, client) =>
     pool.run(name, job, client)
@@ -38,7 +38,7 @@ test('more than it can queue is refused, and what was queued is done', async (t)
 })
 
 test('a closed pool gives up what is under way, and starts nothing', async () => {
-  const pool = new OffloadPool(import.meta.resolve('#engine/jobs.ts'))
+  const pool = new OffloadPool(import.meta.resolve('#engine/process/jobs.ts'))
   // Cost 14: seconds, if it were waited for.
   const hash = `$2y$14$${'a'.repeat(53)}`
   const job = pool.run('password', { hash, password: 'x' })
@@ -49,7 +49,7 @@ test('a closed pool gives up what is under way, and starts nothing', async () =>
 })
 
 test('a job that fails rejects, and the next one is done', async (t) => {
-  const pool = new OffloadPool(import.meta.resolve('#engine/jobs.ts'))
+  const pool = new OffloadPool(import.meta.resolve('#engine/process/jobs.ts'))
   t.after(() => pool.close())
   await assert.rejects(pool.run('password', { hash: '$5$rounds', password: 'x' }))
   await assert.rejects(pool.run('nothing', null))

@@ -50,7 +50,7 @@ export class OffloadPool implements Offload {
   readonly #lanes = new Map<string, Lane>()
   #isClosed = false
 
-  /** `entry`: URL of the file that its threads start from (engine/jobs.ts). */
+  /** `entry`: URL of the file that its threads start from (engine/process/jobs.ts). */
   constructor(entry: string, options: OffloadOptions = {}) {
     this.#entry = entry
     this.#options = options

@@ -39,7 +39,7 @@ interface Running {
   death(): Promise<number>
 }
 
-const SOURCES = new URL('../main.ts', import.meta.url)
+const SOURCES = new URL('../process/main.ts', import.meta.url)
 /** The bundle that `npm test` has made of them: a worker starts in a third of the time, and is awaited under load. */
 const { WEIR_TEST_PROGRAM } = process.env
 const PROGRAM = WEIR_TEST_PROGRAM === undefined ? SOURCES : new URL('./weir-main.mjs', pathToFileURL(WEIR_TEST_PROGRAM))

@@ -1,6 +1,6 @@
 /**
  * Gateway API HTTPRequestMirrorFilter, and requestMirror of the file: copies of requests, bodies included, for
- * another backend. What it answers is dropped. How copies are made: engine/mirrors.ts.
+ * another backend. What it answers is dropped. How copies are made: engine/lifecycle/mirrors.ts.
  */
 import type { Compiled } from '#engine/contract/filter.ts'
 import type { MirrorPlan } from '#engine/contract/mirror.ts'

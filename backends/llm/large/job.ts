@@ -1,7 +1,7 @@
 /**
- * What is done with a large body in another thread (engine/jobs.ts): it is read, edited, written for a provider; an
- * answer is read and written for a client. Plain data in and out. All of it is what is done with a small one where that
- * is (request.ts, answer.ts).
+ * What is done with a large body in another thread (engine/process/jobs.ts): it is read, edited, written for a
+ * provider; an answer is read and written for a client. Plain data in and out. All of it is what is done with a small
+ * one where that is (request.ts, answer.ts).
  */
 import { type ClientTools, NO_CLIENT_TOOLS, withOwnCalls } from '#backends/llm/client-tools.ts'
 import type { ChatEvent, FormatName, JsonObject, Usage } from '#backends/llm/conversation.ts'

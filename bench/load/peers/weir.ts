@@ -5,9 +5,9 @@ import { CHAIN } from '#engine/testing/chain.ts'
 import { type Peer, routePath, type Setup } from './peer.ts'
 import { versionOf } from './program.ts'
 
-const SOURCE = fileURLToPath(import.meta.resolve('#engine/start.ts'))
+const SOURCE = fileURLToPath(import.meta.resolve('#engine/process/start.ts'))
 /** What `npm run build` makes: preferred, because it is what is shipped. */
-const BUNDLE = join(dirname(dirname(SOURCE)), 'dist', 'weir.mjs')
+const BUNDLE = join(dirname(dirname(dirname(SOURCE))), 'dist', 'weir.mjs')
 
 /** Weir with its default transport, and with uWebSockets.js towards clients. */
 export const weir = peer('weir', { wires: new Set(['https', 'h2c', 'h2', 'grpc', 'tcp']) })
@@ -35,7 +35,7 @@ function peer(name: string, variant: Variant): Peer {
     ...(variant.wires === undefined ? {} : { wires: variant.wires }),
     find() {
       const entry = [BUNDLE, SOURCE].find((path) => existsSync(path))
-      if (entry === undefined) return { missing: 'neither the bundle nor engine/start.ts is there' }
+      if (entry === undefined) return { missing: 'neither the bundle nor engine/process/start.ts is there' }
       return { program: process.execPath, args: ['--disable-warning=ExperimentalWarning', entry] }
     },
     version: (command) => versionOf(command, '--version'),

@@ -12,7 +12,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { freePort, type RunningProgram, runProgram } from '#engine/testing/program.ts'
 
-const MAIN = fileURLToPath(new URL('../../start.ts', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../process/start.ts', import.meta.url))
 const FIXTURE = fileURLToPath(new URL('../../workers/children/server.fixture.ts', import.meta.url))
 const QUIET = '--disable-warning=ExperimentalWarning'
 

@@ -8,7 +8,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { ElicitRequestSchema, ResourceListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { serveBuiltIn } from './index.ts'
 
-const MAIN = fileURLToPath(new URL('../../start.ts', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../process/start.ts', import.meta.url))
 
 async function connected(t: TestContext, name: string, canElicit = true): Promise<Client> {
   const args = ['--disable-warning=ExperimentalWarning', MAIN, 'mcp-server', name]

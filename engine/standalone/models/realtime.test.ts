@@ -21,7 +21,10 @@ async function demoOf(t: TestContext): Promise<Demo> {
 test('a conversation with the SDK: session, question, pieces of the answer, usage', async (t) => {
   const demo = await demoOf(t)
   const gateway = await startGateway(
-    defaultConfig('0', demo.port, new URL('../../start.ts', import.meta.url)).replace('level: info', 'level: warn')
+    defaultConfig('0', demo.port, new URL('../../process/start.ts', import.meta.url)).replace(
+      'level: info',
+      'level: warn'
+    )
   )
   t.after(() => gateway.close())
   const client = new OpenAI({ baseURL: `http://127.0.0.1:${gateway.port}/v1`, apiKey: 'none' })

@@ -1,0 +1,180 @@
+/**
+ * The beginning of a connection on a port of TLS: the ClientHello is read and a listener chosen by the name in it.
+ * Where TLS ends here the handshake is made, and HTTP or TCP has the wire behind it; else the connection is passed on
+ * with every byte as it came. Bounded in bytes (by the reader of the ClientHello, then by OpenSSL) and in time: one
+ * timer runs to the end of the handshake.
+ */
+import { type TcpPort, TcpSession } from '#engine/contract/tcp.ts'
+import type { ClientTls } from '#engine/contract/transport.ts'
+import { MORE, Stage, TAKEN } from '#engine/downstream/stage.ts'
+import { passOn, type TcpPlace, UNRECOGNIZED_NAME } from '#engine/downstream/tcp/tcp.ts'
+import { CLIENT_HELLO_FAULTS, type ClientHelloFault, readClientHello } from '#engine/http/client-hello.ts'
+import type { TlsFacts, TlsServer } from '#engine/socket/tls-server.ts'
+import type { SocketLayer, Wire } from '#engine/socket/wire.ts'
+import { type HandshakeReport, type HandshakeResult, REASON_OF, resultOf } from './handshake.ts'
+import type { TlsListener, TlsPort } from './port.ts'
+
+/** How long a draining bind waits for handshakes that have not ended. */
+const DRAIN_MS = 1_000
+
+/** A fatal alert (RFC 8446 section 6.2), said before there is a version: in a record of TLS 1.2, as OpenSSL does. */
+const DECODE_ERROR = '\x15\x03\x03\x00\x02\x02\x32'
+
+const HTTP_TEXT = 'this port speaks TLS: use https://\n'
+const HTTP_REPLY =
+  'HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\n' +
+  `Content-Length: ${HTTP_TEXT.length}\r\nConnection: close\r\n\r\n${HTTP_TEXT}`
+
+/** What the stages of one bind share. */
+export interface HelloPlace extends TcpPlace {
+  /** Number of the bind in the configuration. */
+  readonly bind: number
+  readonly sockets: SocketLayer
+  /** Makes the connection of HTTP. */
+  speak(wire: Wire, tls: ClientTls): void
+  report(report: HandshakeReport): void
+}
+
+export class HelloStage extends Stage<HelloPlace> {
+  readonly #tls: TlsPort
+  /** The listeners with TCP behind them; null: there are none. */
+  readonly #tcp: TcpPort | null
+  readonly #remoteAddress: string
+  #serverName = ''
+  #listener: TlsListener | null = null
+  /** Of a handshake with TCP behind it. */
+  #session: TcpSession | null = null
+  /** Gives up the handshake that is under way. */
+  #giveUp: (() => void) | null = null
+  #hasBegun = false
+
+  constructor(place: HelloPlace, wire: Wire, tls: TlsPort, tcp: TcpPort | null) {
+    super(place, wire, tls.handshakeTimeoutMs)
+    this.#tls = tls
+    this.#tcp = tcp
+    this.#remoteAddress = wire.remoteAddress
+  }
+
+  protected decide(bytes: Buffer, start: number, end: number): number {
+    this.#hasBegun = true
+    const hello = readClientHello(bytes, start, end)
+    if (hello === 'more') return MORE
+    if (typeof hello === 'string') {
+      this.#refuse(hello)
+      return TAKEN
+    }
+    const { serverName } = hello
+    this.#serverName = serverName
+    const listener = this.#tls.find(serverName) ?? null
+    if (listener === null || (listener.isTcp && this.#tcp === null)) {
+      this.#fail('no_listener', '', UNRECOGNIZED_NAME)
+      return TAKEN
+    }
+    this.#listener = listener
+    const { server, isTcp } = listener
+    // A name without a route is told so before anything is agreed, as where TLS is passed on.
+    if (server === null || (isTcp && !this.#tcp?.find(serverName)?.route(serverName))) return start
+    if (isTcp) this.#session = new TcpSession(this.wire, this.place.port, this.startedAt)
+    this.#shake(listener, server, Buffer.from(bytes.subarray(start, end)))
+    return TAKEN
+  }
+
+  /** TLS is passed on. */
+  protected proceed(): void {
+    this.#passOn(this.wire, UNRECOGNIZED_NAME)
+  }
+
+  #passOn(wire: Wire, say: string): void {
+    if (this.#tcp !== null) passOn(this.place, wire, this.#tcp, this.#serverName, this.startedAt, say)?.start()
+  }
+
+  #shake(listener: TlsListener, server: TlsServer, first: Buffer): void {
+    // A PROXY header may have told another address than the socket's.
+    const { remoteAddress, remotePort } = this.wire
+    const giveUp = this.place.sockets.startTls(this.wire, first, server, (code, wire, facts) => {
+      wire?.speaksFor(remoteAddress, remotePort)
+      this.#giveUp = null
+      if (this.isOver) wire?.destroy()
+      else if (wire === null || facts === null) this.#fail(resultOf(code ?? ''), code ?? '', null)
+      else this.#done(wire, listener, facts)
+    })
+    if (!this.isOver) this.#giveUp = giveUp
+  }
+
+  #done(wire: Wire, { name: listener, isTcp, clientCa }: TlsListener, facts: TlsFacts): void {
+    const { version, cipher, alpn, peer, isResumed } = facts
+    this.leave()
+    this.#report(isResumed ? 'resumed' : 'ok', '')
+    const serverName = this.#serverName
+    if (isTcp) this.#passOn(wire, '')
+    else this.place.speak(wire, { listener, serverName, version, cipher, alpn, peer, clientCa })
+  }
+
+  // --- the end ---
+
+  #refuse(fault: ClientHelloFault): void {
+    const detail = CLIENT_HELLO_FAULTS[fault]
+    if (fault === 'http') this.#fail('clear_text_http', detail, HTTP_REPLY)
+    else if (fault === 'bad-server-name') this.#fail('no_listener', detail, UNRECOGNIZED_NAME)
+    else if (fault === 'malformed' || fault === 'too-long') this.#fail('malformed', detail, DECODE_ERROR)
+    else this.#fail('not_tls', detail, '')
+  }
+
+  protected late(): boolean {
+    this.#fail('timeout', '', '')
+    return false
+  }
+
+  override onEnd(): void {
+    this.#fail('client_gone', '', '')
+  }
+
+  override onError(_code: string): void {
+    this.#fail('client_gone', '', null)
+  }
+
+  override drain(): void {
+    this.wait(DRAIN_MS)
+  }
+
+  override cut(): void {
+    this.#fail('cut', '', '')
+  }
+
+  /** `say`: what the client is told first; null: its wire is dead already. */
+  #fail(result: HandshakeResult, detail: string, say: string | null): void {
+    if (this.isOver) return
+    // Health checks and scanners of ports connect and leave: nothing has begun.
+    if (this.#hasBegun) {
+      this.#report(result, detail)
+      this.#record(result, detail)
+    }
+    const giveUp = this.#giveUp
+    this.end()
+    if (giveUp !== null) giveUp()
+    else if (say === '') this.wire.destroy()
+    else if (say !== null) {
+      this.wire.write(say)
+      this.wire.close(true)
+    }
+  }
+
+  /** A connection that would have been passed on, or may have been, has its record. */
+  #record(result: HandshakeResult, detail: string): void {
+    const reason = REASON_OF[result]
+    if (this.#tcp === null || reason === null) return
+    const session = this.#session ?? new TcpSession(this.wire, this.place.port, this.startedAt)
+    session.serverName = this.#serverName
+    session.reason = reason
+    session.detail = detail
+    if (this.#listener === null) this.place.recorder()?.record(session)
+    else if (this.#listener.isTcp) this.#tcp.find(this.#serverName)?.recorder.record(session)
+  }
+
+  #report(result: HandshakeResult, detail: string): void {
+    const seconds = (performance.now() - this.startedAt) / 1000
+    const { bind } = this.place
+    const remoteAddress = this.#remoteAddress
+    this.place.report({ port: bind, result, seconds, remoteAddress, serverName: this.#serverName, detail })
+  }
+}

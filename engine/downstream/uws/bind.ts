@@ -1,0 +1,217 @@
+/**
+ * The `uws` transport: uWebSockets.js towards clients, as an alternative to h1.ts. What it cannot do is
+ * listed in engine/http/limits.ts (settings) and docs/design/005-uws-transport.md (behaviour).
+ */
+import type { ClientTls } from '#engine/contract/transport.ts'
+import type { DownstreamContext, OpenBind } from '#engine/downstream/listen.ts'
+import { beyondUws } from '#engine/http/limits.ts'
+import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
+import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import {
+  enterLibraryTurn,
+  type HttpResponse,
+  type LoadedUws,
+  type TemplatedApp,
+  type Uws,
+  type us_listen_socket,
+  type us_socket
+} from './library.ts'
+import { hasPemFiles } from './pem-files.ts'
+import { type UwsServer, UwsStream } from './stream.ts'
+import { isHttps, isSameTls, tlsApp } from './tls.ts'
+import { WEBSOCKET_SETTINGS, type WebSocketData } from './websocket.ts'
+
+/**
+ * What uws could not honour of these settings, one clause each; empty when it can serve.
+ * `loaded`: the library, whose limit on heads was decided when it was loaded.
+ */
+export function unsupported(
+  frontend: FrontendSettings,
+  listeners: Bind['listeners'],
+  loaded?: { readonly headBytesMax: number }
+): string[] {
+  const faults = beyondUws(frontend, listeners, loaded?.headBytesMax)
+  if (isHttps(listeners) && !hasPemFiles())
+    faults.push('protocol = HTTPS: it reads certificates from files, which only Linux has without a name')
+  return faults
+}
+
+/** Rejects when the port cannot be had, or when the settings are beyond the library. */
+export async function openUws(
+  bind: Bind,
+  context: DownstreamContext,
+  loaded: Exclude<LoadedUws, { readonly missing: string }>
+): Promise<OpenBind> {
+  const faults = unsupported(context.frontend, bind.listeners, loaded)
+  if (faults.length > 0) throw new Error(`port ${bind.port}: transport uws cannot serve it: ${faults.join('; ')}`)
+  const open = new UwsBind(bind, context, loaded.uws)
+  open.listen()
+  return open
+}
+
+/** One app of the library with its socket; another one takes over when certificates change. */
+interface App {
+  readonly app: TemplatedApp
+  /** Null: it does not listen, not yet or not any more. */
+  socket: us_listen_socket | null
+  open: number
+}
+
+class UwsBind implements OpenBind {
+  readonly transport = 'uws'
+  readonly detail = 'uWebSockets.js, not to be behind another proxy'
+  readonly #uws: Uws
+  readonly #context: DownstreamContext
+  readonly #server: UwsServer
+  readonly #bound: number
+  #listeners: Bind['listeners']
+  #app: App
+  /** With older certificates: their connections go on. */
+  #before: App[] = []
+
+  constructor(bind: Bind, context: DownstreamContext, uws: Uws) {
+    const { events, timers, frontend } = context
+    this.#uws = uws
+    this.#context = context
+    this.#bound = bind.port
+    this.#server = { port: bind.port, events, timers, settings: frontend.http, draining: context.isLeaving === true }
+    this.#listeners = bind.listeners
+    this.#app = this.#make(bind.listeners)
+  }
+
+  get port(): number {
+    return this.#server.port
+  }
+
+  /** Throws an Error that names the listener whose certificate the library does not take. */
+  #make(listeners: Bind['listeners']): App {
+    const { observer } = this.#context
+    const server = this.#server
+    const closed = () => {
+      made.open--
+      observer.closed(this.#bound, 'uws')
+    }
+    const serve = (app: TemplatedApp, tls: ClientTls | null) => {
+      serveWebSockets(app, server, tls, closed)
+      serveRequests(app, server, tls)
+    }
+    const hasTls = isHttps(listeners)
+    const app = hasTls ? tlsApp(this.#uws, listeners, serve) : this.#uws.App()
+    if (!hasTls) serve(app, null)
+    const made: App = { app, socket: null, open: 0 }
+    const onConnection = (_res: HttpResponse, change: number): void => {
+      if (change < 0) closed()
+      else {
+        made.open++
+        observer.opened(this.#bound, 'uws')
+      }
+    }
+    app.filter(onConnection)
+    return made
+  }
+
+  listen(): void {
+    this.#listen(this.#app)
+    this.#server.port = this.#uws.us_socket_local_port(this.#app.socket as us_socket)
+  }
+
+  /** On every address, with SO_REUSEPORT: each worker thread, and each app, has its own socket on the port. */
+  #listen(made: App): void {
+    const { port } = this.#server
+    made.app.listen(port, (socket) => {
+      made.socket = socket === false ? null : socket
+    })
+    // The library does not say why; on every system it is nearly always this.
+    if (made.socket === null)
+      throw Object.assign(new Error(`cannot listen on port ${port}: in use, or not permitted`), { code: 'EADDRINUSE' })
+  }
+
+  /** As in socket/listen.ts: what the kernel has accepted is taken first. */
+  #stop(made: App): void {
+    setImmediate(() => {
+      // Closing the socket twice would free it twice: the library checks nothing.
+      if (made.socket !== null) this.#uws.us_listen_socket_close(made.socket)
+      made.socket = null
+    })
+  }
+
+  prepare(frontend: FrontendSettings, spec: Bind): () => void {
+    const faults = unsupported(frontend, spec.listeners)
+    if (faults.length > 0) throw new Error(`port ${spec.port}: transport uws cannot serve it: ${faults.join('; ')}`)
+    const isSame = isSameTls(this.#listeners, spec.listeners) || !(isHttps(this.#listeners) || isHttps(spec.listeners))
+    // Not removeServerName: it frees what open connections of that name still use.
+    const next = isSame ? null : this.#make(spec.listeners)
+    return () => {
+      this.#server.settings = frontend.http
+      if (next === null) return
+      this.#listen(next)
+      this.#stop(this.#app)
+      this.#before = [...this.#before.filter(({ open }) => open > 0), this.#app]
+      this.#app = next
+      this.#listeners = spec.listeners
+    }
+  }
+
+  stopAccepting(): void {
+    this.#stop(this.#app)
+  }
+
+  leave(): void {
+    this.#server.draining = true
+  }
+
+  /** Idle connections cannot be reached: they end by themselves within UWS.idleTimeoutMs. */
+  drain(): void {
+    this.#server.draining = true
+  }
+
+  connections(): number {
+    return this.#before.reduce((sum, { open }) => sum + open, this.#app.open)
+  }
+
+  closeAll(): void {
+    for (const made of [...this.#before, this.#app]) {
+      made.socket = null
+      made.app.close()
+    }
+  }
+}
+
+function serveRequests(app: TemplatedApp, server: UwsServer, tls: ClientTls | null): void {
+  app.any('/*', (res, req) => {
+    enterLibraryTurn()
+    new UwsStream(server, res, tls).begin(req, null)
+    leaveTurn()
+  })
+}
+
+/** `closed`: a connection has ended; one that became a WebSocket is none that the filter tells of. */
+function serveWebSockets(app: TemplatedApp, server: UwsServer, tls: ClientTls | null, closed: () => void): void {
+  app.ws<WebSocketData>('/*', {
+    ...WEBSOCKET_SETTINGS,
+    upgrade(res, req, context) {
+      enterLibraryTurn()
+      new UwsStream(server, res, tls).begin(req, { key: req.getHeader('sec-websocket-key'), context })
+      leaveTurn()
+    },
+    open(ws) {
+      ws.getUserData().splice.onOpen(ws)
+    },
+    message(ws, message, isBinary) {
+      enterTurn()
+      ws.getUserData().splice.onClientMessage(message, isBinary)
+      leaveTurn()
+    },
+    drain(ws) {
+      enterTurn()
+      ws.getUserData().splice.onClientDrain()
+      leaveTurn()
+    },
+    close(ws, code, reason) {
+      enterTurn()
+      ws.getUserData().splice.onClientClose(code, reason)
+      leaveTurn()
+      closed()
+    }
+  })
+}

@@ -1,0 +1,248 @@
+/**
+ * The engine's side of requests and answers of the gateway's own (contract/in-process.ts): a call is an exchange whose
+ * client is this file, an answer one whose server is. Pools, limits, hooks and back-pressure are those of any exchange.
+ */
+import type { Endpoint, UpstreamClient } from '#engine/contract/backend.ts'
+import type { ErrorCode } from '#engine/contract/errors.ts'
+import { BODY_LENGTH, BODY_NONE, BODY_STREAM, Exchange, STEP_RECORDED, STEP_SERVE } from '#engine/contract/exchange.ts'
+import { holdInAll } from '#engine/contract/held-bytes.ts'
+import type { Answer, AnswerEvents, Call, CallEvents, CallRequest, InProcess } from '#engine/contract/in-process.ts'
+import type { Route } from '#engine/contract/route.ts'
+import type { ClientEvents, ClientStream, ServerEvents, ServerStream, SpliceEnd } from '#engine/contract/transport.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
+import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
+import { atRoundEnd, enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+
+export interface InProcessOptions {
+  /** The lifecycle. */
+  readonly events: ClientEvents & ServerEvents & { fail(ex: Exchange, code: ErrorCode): void }
+  readonly upstream: UpstreamClient
+  readonly timers: TimerWheel
+}
+
+export function inProcess(options: InProcessOptions): InProcess {
+  return {
+    call(endpoint, request, events) {
+      const call = new InnerClient(endpoint, request, events, options)
+      call.begin()
+      return call
+    },
+    answer(ex, status, headers, events) {
+      const answer = new InnerServer(ex, events, options.events)
+      answer.begin(status, headers)
+      return answer
+    }
+  }
+}
+
+/** Work outside of a turn (a promise, a message of another thread) gets one, so that what it writes leaves. */
+function inTurn(step: () => void): void {
+  enterTurn()
+  step()
+  leaveTurn()
+}
+
+/** Received requests have been through the parser; what a backend writes may hold what a client said. */
+function breaksLines({ path, query, request }: Exchange): boolean {
+  let isBroken = /[\r\n\0 ]/.test(path) || /[\r\n\0 ]/.test(query)
+  request.forEach((name, value) => {
+    if (/[\r\n\0]/.test(value) || /[\r\n\0:]/.test(name)) isBroken = true
+  })
+  return isBroken
+}
+
+/** As little as this of an answer is not worth counting: a socket keeps as much. */
+const UNCOUNTED_BYTES = 16 * 1024
+
+const RECORDER = { record() {} }
+const ROUTE: Omit<Route, 'serve'> = {
+  name: '',
+  rule: '',
+  listener: '',
+  port: 0,
+  matches: [],
+  requestHooks: null,
+  responseHooks: null,
+  settings: { requestTimeoutMs: 0, backendTimeoutMs: 0, hostRewrite: 'auto' },
+  retry: null,
+  mirrors: null,
+  isTimed: false,
+  recorder: RECORDER
+}
+
+class InnerClient implements Call, ClientStream {
+  /** Whoever it is for: nobody by himself. */
+  readonly remoteAddress = ''
+  readonly remotePort = 0
+  readonly localPort = 0
+  readonly httpVersion = '1.1'
+  readonly #options: InProcessOptions
+  readonly #events: CallEvents
+  readonly #ex: Exchange
+  readonly #timeoutMs: number
+  #isOver = false
+
+  constructor(endpoint: Endpoint, request: CallRequest, events: CallEvents, options: InProcessOptions) {
+    const { method, path, query, headers, body, timeoutMs } = request
+    const kind = body === null || body.length === 0 ? BODY_NONE : BODY_LENGTH
+    const length = body?.length ?? 0
+    const ex = new Exchange(this, method, path, query, endpoint.hostHeader, headers, kind, length, turnStartedAt)
+    headers.remove('content-length')
+    if (kind === BODY_LENGTH) {
+      headers.append('Content-Length', String(length))
+      ex.requestBytes = body
+      ex.heldRequest = [body!]
+    }
+    ex.requestDone = true
+    ex.upstreamHost = endpoint.hostHeader
+    ex.route = {
+      ...ROUTE,
+      serve: (own) => options.upstream.send(own, endpoint),
+      recorder: { record: () => this.#over() }
+    }
+    ex.step = STEP_SERVE
+    this.#ex = ex
+    this.#events = events
+    this.#options = options
+    this.#timeoutMs = timeoutMs
+  }
+
+  begin(): void {
+    const ex = this.#ex
+    if (breaksLines(ex)) {
+      // Who asks must not be told before he holds the call.
+      atRoundEnd(() => this.#failed('INTERNAL'))
+      return
+    }
+    inTurn(() => {
+      if (this.#timeoutMs > 0) {
+        ex.timer = new WheelTimer(() => inTurn(() => this.#options.events.fail(ex, 'UPSTREAM_TIMEOUT')))
+        this.#options.timers.arm(ex.timer, turnStartedAt, this.#timeoutMs)
+      }
+      ex.route!.serve(ex)
+    })
+  }
+
+  /** Also of the lifecycle, when the answer broke off: that has been told by then (#over). */
+  abort(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    inTurn(() => this.#options.events.onClientFault(this.#ex, 'CLIENT_GONE'))
+  }
+
+  resume(): void {
+    if (!this.#isOver) inTurn(() => this.#options.events.onClientWritable(this.#ex))
+  }
+
+  keeps(bytes: number): boolean {
+    const ex = this.#ex
+    return (bytes <= UNCOUNTED_BYTES && ex.held === null) || holdInAll(ex, bytes)
+  }
+
+  /** The engine's own reply to a fault says why there is no answer. */
+  #over(): void {
+    if (this.#ex.error !== null) this.#failed(this.#ex.error)
+  }
+
+  #failed(code: ErrorCode): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#events.failed(code)
+  }
+
+  sendHead({ status, response, localReply }: Exchange): void {
+    if (!this.#isOver && localReply === null) this.#events.head(status, response!)
+  }
+
+  sendBody({ localReply }: Exchange, chunk: Buffer, start: number, end: number): boolean {
+    return this.#isOver || localReply !== null || this.#events.body(chunk, start, end)
+  }
+
+  sendEnd(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#events.end()
+  }
+
+  sendInterim(): void {}
+
+  pauseBody(): void {}
+
+  resumeBody(): void {}
+
+  splice(): SpliceEnd {
+    throw new Error('a call asks for no upgrade')
+  }
+}
+
+class InnerServer implements Answer, ServerStream {
+  readonly #ex: Exchange
+  readonly #events: AnswerEvents
+  readonly #lifecycle: InProcessOptions['events']
+  #isOver = false
+
+  constructor(ex: Exchange, events: AnswerEvents, lifecycle: InProcessOptions['events']) {
+    this.#ex = ex
+    this.#events = events
+    this.#lifecycle = lifecycle
+  }
+
+  begin(status: number, headers: HeaderBlock): void {
+    const ex = this.#ex
+    if (ex.step >= STEP_RECORDED || ex.response !== null) {
+      this.#isOver = true
+      return
+    }
+    ex.server = this
+    ex.status = status
+    ex.response = headers
+    ex.responseBody = BODY_STREAM
+    ex.responseLength = 0
+    inTurn(() => this.#lifecycle.onResponse(ex))
+  }
+
+  write(bytes: Buffer): boolean {
+    if (this.#isOver) return true
+    let hasRoom = true
+    inTurn(() => {
+      hasRoom = this.#lifecycle.onResponseBody(this.#ex, bytes, 0, bytes.length, null)
+    })
+    return hasRoom
+  }
+
+  end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    inTurn(() => this.#lifecycle.onResponseEnd(this.#ex, ''))
+  }
+
+  fail(code: ErrorCode): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    inTurn(() => this.#lifecycle.onServerFault(this.#ex, code))
+  }
+
+  // --- what the lifecycle asks of a server ---
+
+  abort(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#events.gone()
+  }
+
+  resumeBody(): void {
+    if (!this.#isOver) this.#events.writable()
+  }
+
+  pauseBody(): void {}
+
+  sendBody(): boolean {
+    return true
+  }
+
+  sendEnd(): void {}
+
+  splice(): SpliceEnd {
+    throw new Error('an answer switches no protocol')
+  }
+}

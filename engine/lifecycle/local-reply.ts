@@ -1,0 +1,103 @@
+/** Responses that the gateway makes itself: what an error code says, and the message that carries it. */
+import { replyBytes } from '#engine/contract/body.ts'
+import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
+import { BODY_LENGTH, BODY_NONE, type Exchange, type LocalReply } from '#engine/contract/exchange.ts'
+import { httpDate } from '#engine/http/date.ts'
+import { GRPC_DEADLINE_EXCEEDED, grpcMessage, grpcStatusOf, isGrpc } from '#engine/http/grpc.ts'
+import { HeaderBlock } from '#engine/http/headers.ts'
+import { STILL } from '#engine/socket/memory.ts'
+
+/** The reply that `code` leads to. */
+export function replyFor(ex: Exchange, code: ErrorCode): LocalReply {
+  const { status, message } = ERRORS[code]
+  const { refusalHeaders: headers } = ex
+  const dialect = ex.dialect ?? ex.route?.dialect?.(ex, true) ?? ex.listener?.dialect?.(ex, false) ?? null
+  if (dialect === null) return { status, body: `${message}\n`, contentType: null, headers }
+  const told = dialect(status, message)
+  const all = told.headers === null ? headers : [...(headers ?? []), ...told.headers]
+  return { status, body: told.body, contentType: 'application/json', headers: all }
+}
+
+/** Makes the response of ex out of the reply: status, fields and framing. */
+export function buildReply(ex: Exchange, reply: LocalReply): void {
+  ex.grpcStatus = -1
+  // Over HTTP/1 nobody can speak gRPC: whoever tries gets an answer of HTTP, which can be read.
+  if (ex.client.httpVersion === '2' && isGrpc(ex.method, ex.request)) buildGrpcReply(ex, reply)
+  else buildHttpReply(ex, reply)
+}
+
+/** Longest grpc-message, in characters of the reply: a page for people is no message for programs. */
+const MESSAGE_CHARS_MAX = 1024
+
+/**
+ * The reply as a gRPC client understands it: "Trailers-Only" (PROTOCOL-HTTP2.md), a head without a body that says
+ * what has happened. Fields of the reply, such as Retry-After, stay.
+ */
+function buildGrpcReply(ex: Exchange, reply: LocalReply): void {
+  const { headers, body } = reply
+  const block = new HeaderBlock()
+  block.receive('Date', httpDate())
+  block.receive('Content-Type', 'application/grpc')
+  // To a caller who has set a deadline this is its end; "unavailable" would ask it to try again.
+  const isLate = ex.error === 'REQUEST_TIMEOUT' || ex.error === 'UPSTREAM_TIMEOUT'
+  ex.grpcStatus = isLate ? GRPC_DEADLINE_EXCEEDED : grpcStatusOf(reply.status)
+  block.receive('grpc-status', String(ex.grpcStatus))
+  const text = body === null ? '' : body.toString('utf8').trim().slice(0, MESSAGE_CHARS_MAX)
+  if (text !== '') block.receive('grpc-message', grpcMessage(text))
+  if (headers !== null) for (let i = 0; i < headers.length; i += 2) block.receive(headers[i]!, headers[i + 1]!)
+  ex.localReply = { ...reply, body: null }
+  ex.status = 200
+  ex.response = block
+  ex.responseBody = BODY_NONE
+  ex.responseLength = 0
+}
+
+function buildHttpReply(ex: Exchange, reply: LocalReply): void {
+  const block = new HeaderBlock()
+  block.receive('Date', httpDate())
+  const length = lengthOf(reply.body)
+  if (length > 0) block.receive('Content-Type', reply.contentType ?? 'text/plain; charset=utf-8')
+  if (reply.status !== 204 && reply.status !== 304) block.receive('Content-Length', String(length))
+  const { headers } = reply
+  if (headers !== null) for (let i = 0; i < headers.length; i += 2) block.receive(headers[i]!, headers[i + 1]!)
+  ex.status = reply.status
+  ex.response = block
+  ex.responseBody = length > 0 ? BODY_LENGTH : BODY_NONE
+  ex.responseLength = length
+}
+
+function lengthOf(body: LocalReply['body']): number {
+  if (body === null) return 0
+  if (typeof body === 'string' || Buffer.isBuffer(body)) return Buffer.byteLength(body)
+  let length = 0
+  for (const piece of body) length += piece.length
+  return length
+}
+
+/** Sends the body of the gateway's own reply, or what has been made of it. */
+export function sendReply(ex: Exchange): void {
+  const reply = ex.localReply!
+  if (ex.responseBytes === null && Array.isArray(reply.body)) {
+    for (const piece of reply.body as readonly Buffer[]) ex.client.sendBody(ex, piece, 0, piece.length, STILL)
+    return
+  }
+  const bytes = ex.responseBytes ?? replyBytes(reply)
+  if (bytes.length > 0) ex.client.sendBody(ex, bytes, 0, bytes.length, null)
+}
+
+/** What `ex` waits for or holds of its backend goes: the gateway answers itself. */
+export function dropServer(ex: Exchange): void {
+  const { server, pending } = ex
+  ex.server = null
+  ex.pending = null
+  ex.heldRequest = null
+  ex.heldResponse = null
+  ex.requestCollector = null
+  ex.responseCollector = null
+  ex.answerHook = null
+  // What was collected of the backend's answer is not the body of the gateway's own.
+  ex.responseBytes = null
+  ex.responsePrefix = null
+  server?.abort()
+  pending?.abort()
+}

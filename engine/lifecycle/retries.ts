@@ -1,0 +1,225 @@
+/**
+ * Whether and when an exchange is tried again after an attempt that failed (docs/design/011-retries.md).
+ * Only exchanges of routes with the policy `retry` come here.
+ */
+import { forgetAnswer } from '#engine/contract/again.ts'
+import type { ErrorCode } from '#engine/contract/errors.ts'
+import { ERRORS } from '#engine/contract/errors.ts'
+import { BODY_NONE, type Exchange, STEP_SERVE } from '#engine/contract/exchange.ts'
+import { RetryState, type RouteRetry } from '#engine/contract/retry.ts'
+import type { PendingAttempt, ServerEvents } from '#engine/contract/transport.ts'
+import { isIdempotent } from '#engine/http/method.ts'
+import { keepPiece } from '#engine/kit/pieces.ts'
+import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
+import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+
+/** An answer that is looked into is taken when so much of it is there, or so long after its head. */
+const PEEK_BYTES_MAX = 64 * 1024
+const PEEK_MS = 10_000
+
+/** The pause stops growing at this many times its first bound. */
+const BACKOFF_GROWTH_MAX = 10
+
+export interface RetryObserver {
+  /** Another attempt is going to be made. */
+  retried(): void
+  /** It would have been, but the budget of the route is spent. */
+  refused(): void
+}
+
+export interface RetriesOptions {
+  readonly timers: TimerWheel
+  /** 0 <= x < 1. */
+  readonly random: () => number
+  readonly observer: RetryObserver | null
+  /** Makes an attempt. */
+  readonly attempt: (ex: Exchange) => void
+  /** Goes on with an answer whose beginning has been looked into. */
+  readonly take: (ex: Exchange) => void
+}
+
+/** An exchange that waits for its next attempt. */
+class Backoff implements PendingAttempt {
+  readonly timer: WheelTimer
+  readonly #ex: Exchange
+  readonly #timers: TimerWheel
+
+  constructor(ex: Exchange, timers: TimerWheel, attempt: (ex: Exchange) => void) {
+    this.#ex = ex
+    this.#timers = timers
+    this.timer = new WheelTimer(() => {
+      ex.pending = null
+      enterTurn()
+      attempt(ex)
+      leaveTurn()
+    })
+  }
+
+  abort(): void {
+    this.#ex.pending = null
+    this.#timers.remove(this.timer)
+  }
+}
+
+export class Retries {
+  readonly #options: RetriesOptions
+
+  constructor(options: RetriesOptions) {
+    this.#options = options
+  }
+
+  /** Before the first attempt: from here on the body is kept. */
+  begin(ex: Exchange, route: RouteRetry): void {
+    route.budget.request(turnStartedAt)
+    const state = new RetryState(route, ex)
+    ex.retry = state
+    const held = ex.heldRequest
+    // A body that a hook has collected stays where it is: no second copy.
+    if (held !== null && ex.requestBytes === null) for (const piece of held) state.keep(ex, piece, 0, piece.length)
+  }
+
+  /** The attempt ended with `code`, without a response. True: another one follows. */
+  afterFault(ex: Exchange, code: ErrorCode): boolean {
+    const { plan } = ex.retry!.route
+    return isRetryable(ex, code, plan.codes) && this.#again(ex)
+  }
+
+  /** The head of a response is there. True: it is not taken, and another attempt follows. */
+  afterResponse(ex: Exchange): boolean {
+    const { plan } = ex.retry!.route
+    const wanted = plan.codes.has(ex.status) || (ex.status >= 200 && plan.condition !== null && plan.condition(ex))
+    if (wanted && this.#again(ex)) return true
+    if (this.#peeks(ex, ex.retry!)) return true
+    // Taken: what was kept for another attempt is needed no more.
+    ex.retry!.drop(ex)
+    ex.retry = null
+    return false
+  }
+
+  #peeks(ex: Exchange, state: RetryState): boolean {
+    const { plan } = state.route
+    if (ex.responseBody === BODY_NONE || ex.status < 200 || state.count >= plan.attempts) return false
+    const peek = plan.peek?.(ex) ?? null
+    if (peek === null) return false
+    state.peek = peek
+    state.peekedBytes = 0
+    const { timers } = this.#options
+    const timer = new WheelTimer(() => {
+      // It may be over, or be looked at in another attempt.
+      if (ex.retry !== state || state.peek !== peek || ex.step !== STEP_SERVE) return
+      enterTurn()
+      this.#take(ex)
+      leaveTurn()
+    })
+    timers.arm(timer, turnStartedAt, PEEK_MS)
+    return true
+  }
+
+  /** Bytes of an answer that is not taken yet: they are kept. False: no more for now. */
+  beginning(ex: Exchange, chunk: Buffer, start: number, end: number): boolean {
+    const state = ex.retry
+    if (state === null || state.peek === null || ex.step !== STEP_SERVE) return true
+    ex.heldResponse = keepPiece(ex.heldResponse, chunk, start, end)
+    state.peekedBytes += end - start
+    const verdict = state.peek.look(chunk, start, end)
+    if (verdict === 'more' && state.peekedBytes <= PEEK_BYTES_MAX) return true
+    if (verdict !== 'again' || !this.#again(ex)) this.#take(ex)
+    return true
+  }
+
+  /** The same for its end. */
+  ended(ex: Exchange, trailers: string): void {
+    if (ex.step !== STEP_SERVE || (ex.retry?.peek ?? null) === null) return
+    ex.heldTrailers = trailers
+    this.#take(ex)
+  }
+
+  #take(ex: Exchange): void {
+    ex.retry?.drop(ex)
+    ex.retry = null
+    this.#options.take(ex)
+  }
+
+  #again(ex: Exchange): boolean {
+    const { timers, random, observer, attempt } = this.#options
+    const state = ex.retry!
+    const { plan, budget } = state.route
+    if (ex.step !== STEP_SERVE || state.count >= plan.attempts) return false
+    if (ex.bodySent && state.kept === null && ex.requestBytes === null) return false
+    state.allowed ??= plan.precondition === null || plan.precondition(ex)
+    if (!state.allowed) return false
+    if (!budget.take(turnStartedAt)) {
+      observer?.refused()
+      return false
+    }
+    observer?.retried()
+    state.count++
+    this.#rewind(ex, state)
+    const bound = Math.min(plan.backoffMs * 2 ** (state.count - 1), plan.backoffMs * BACKOFF_GROWTH_MAX)
+    const pauseMs = Math.ceil(bound * random())
+    if (pauseMs === 0) {
+      attempt(ex)
+      return true
+    }
+    const backoff = new Backoff(ex, timers, attempt)
+    ex.pending = backoff
+    timers.arm(backoff.timer, turnStartedAt, pauseMs)
+    // Only a reading connection notices that its client leaves. One more piece of the body pauses it again.
+    ex.client.resumeBody()
+    return true
+  }
+
+  /** Gives the attempt up and makes the exchange what it was before it. */
+  #rewind(ex: Exchange, state: RetryState): void {
+    const { server, pending, onRetry } = ex
+    ex.onRetry = null
+    if (onRetry !== null) onRetry(ex)
+    ex.server = null
+    ex.pending = null
+    // A response that is not taken is not read to its end either: the connection is closed.
+    server?.abort()
+    pending?.abort()
+    if (ex.attemptTimer !== null) this.#options.timers.remove(ex.attemptTimer)
+    forgetAnswer(ex)
+    state.peek = null
+    ex.upstreamHost = state.upstreamHost
+    if (ex.bodySent) {
+      // Pieces that came while nothing was ready are among those kept.
+      // A body that a hook has collected is sent from there (lifecycle.onServerReady).
+      ex.heldRequest = ex.requestBytes === null ? state.kept!.list : null
+      ex.bodySent = false
+      // The client has been asked for its body already and must not be asked twice.
+      ex.request.remove('expect')
+    }
+    ex.request.set('x-retry-attempt', String(state.count))
+  }
+}
+
+/** The rule: docs/design/011-retries.md, "What is retried". */
+function isRetryable(ex: Exchange, code: ErrorCode, codes: ReadonlySet<number>): boolean {
+  switch (code) {
+    case 'CONNECT_FAILURE':
+    case 'UPSTREAM_TLS':
+    case 'CONNECT_TIMEOUT':
+    case 'DNS_FAILURE':
+      return true
+    case 'UPSTREAM_TIMEOUT':
+      // Without a connection nothing was sent.
+      return ex.server === null || isIdempotent(ex.method) || codes.has(ERRORS[code].status)
+    case 'UPSTREAM_RESET':
+      return isIdempotent(ex.method) || codes.has(ERRORS[code].status)
+    case 'UPSTREAM_PROTOCOL':
+      return codes.has(ERRORS[code].status)
+    default:
+      return false
+  }
+}
+
+/** What has been looked into came ahead of the tap of its answer, and goes through it as what follows does. */
+export function throughTap(ex: Exchange, events: ServerEvents): void {
+  const { heldResponse, heldTrailers } = ex
+  ex.heldResponse = null
+  ex.heldTrailers = null
+  if (heldResponse !== null) for (const piece of heldResponse) events.onResponseBody(ex, piece, 0, piece.length, null)
+  if (heldTrailers !== null) events.onResponseEnd(ex, heldTrailers)
+}

@@ -1,0 +1,193 @@
+/**
+ * The control plane: source -> Snapshot -> workers, the admin servers, reload and drain.
+ * Lives on the main thread, which serves no traffic.
+ */
+import type { Prepared } from '#engine/build/prepare.ts'
+import type { PrepareContext } from '#engine/contract/backend.ts'
+import type { Problem } from '#engine/contract/config-error.ts'
+import type { Policy } from '#engine/contract/policy.ts'
+import type { Expanded } from '#engine/ir/expanded.ts'
+import type { Snapshot } from '#engine/ir/snapshot.ts'
+import type { ConvertedTexts } from '#engine/standalone/converted.ts'
+import type { ReadFile } from '#engine/standalone/file-sources.ts'
+import { formatErrors, hashOf, loadConfig, type SnapshotDraft } from '#engine/standalone/load.ts'
+import type { RemoteTexts } from '#engine/standalone/remote.ts'
+import type { Published, Supervisor } from '#engine/workers/supervisor.ts'
+
+/** What the admin port and the log tell about the configuration. */
+export interface ConfigStatus {
+  /** Of the configuration in force; null before the first. */
+  readonly snapshot: Snapshot | null
+  /** What of it came from the environment. */
+  readonly expanded: readonly Expanded[]
+  readonly lastError: { readonly at: string; readonly message: string } | null
+  readonly reloads: { readonly ok: number; readonly failed: number }
+}
+
+export interface ControlOptions {
+  readonly policies: readonly Policy[]
+  /** Named in messages: the file's path, or what stands for it. */
+  readonly name: string
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Where relative paths in the configuration begin. */
+  readonly folder: string
+  /** What backends make of themselves before they go to workers. */
+  readonly prepare: (draft: SnapshotDraft, warn: PrepareContext['warn']) => Prepared<SnapshotDraft>
+  /** Problems that show only when a Runtime is built from the draft. */
+  readonly check: (draft: SnapshotDraft) => readonly Problem[]
+  /** Texts of URLs that a configuration refers to. */
+  readonly remote: RemoteTexts
+  /** Documents in YAML that another thread reads. */
+  readonly converted: ConvertedTexts
+  readonly log: (level: 'debug' | 'info' | 'warn' | 'error', message: string) => void
+}
+
+/** `files`, `urls`: what the configuration refers to. */
+export type Loaded = { readonly files: readonly ReadFile[]; readonly urls: Iterable<string> } & (
+  | {
+      readonly ok: true
+      readonly draft: SnapshotDraft
+      readonly hash: string
+      readonly warnings: readonly string[]
+      readonly expanded: readonly Expanded[]
+    }
+  | { readonly ok: false; readonly count: number; readonly text: string }
+)
+
+/** Validates `text`; every mistake is in the result. `before`: the configuration in force. */
+export async function load(text: string, options: ControlOptions, before: Snapshot | null = null): Promise<Loaded> {
+  return await options.converted.loaded(() => options.remote.loaded(() => loadNow(text, options, before)))
+}
+
+function loadNow(text: string, options: ControlOptions, before: Snapshot | null): Loaded {
+  const { policies, name, env, folder, check, prepare, remote, converted } = options
+  const { read: readUrl } = remote
+  const { read: readYaml } = converted
+  const read = { readUrl, readYaml }
+  const result = loadConfig(text, { file: name, env, folder, policies, check, prepare, ...read, before })
+  const { files, urls: fetched } = result
+  const urls = [...fetched.keys()]
+  if (!result.ok) return { ok: false, count: result.errors.length, text: formatErrors(result.errors), files, urls }
+  const { snapshot: draft, warnings, expanded } = result
+  return { ok: true, draft, warnings, expanded, hash: hashOf(text, files, fetched), files, urls }
+}
+
+/** Why a configuration could not be put in force, and how to mend it. */
+export function explained({ message, code }: Published & { ok: false }): string {
+  if (code === 'EADDRINUSE')
+    return `${message}. Stop what listens there, or choose another port (binds[].port, llm.port; PORT for the demonstration)`
+  if (code === 'EACCES')
+    return `${message}. Ports below 1024 need privileges: choose another port or grant CAP_NET_BIND_SERVICE`
+  return message
+}
+
+export class Control {
+  #snapshot: Snapshot | null = null
+  #expanded: readonly Expanded[] = []
+  #lastError: ConfigStatus['lastError'] = null
+  #ok = 0
+  #failed = 0
+  #versions = 0
+  /** One reload at a time: a file that changes twice is read twice, in order. */
+  #queue: Promise<unknown> = Promise.resolve()
+  readonly #options: ControlOptions
+  readonly #supervisor: Supervisor
+
+  constructor(options: ControlOptions, supervisor: Supervisor) {
+    this.#options = options
+    this.#supervisor = supervisor
+  }
+
+  /** Milliseconds of the wall clock for an accepted configuration, null for a refused one. */
+  onReload: (acceptedAtMs: number | null) => void = () => {}
+
+  /** What is in force from now on. */
+  onInForce: (snapshot: Snapshot) => void = () => {}
+
+  /** The files that a configuration refers to, after it was accepted or refused. */
+  onFiles: (files: readonly ReadFile[], isAccepted: boolean) => void = () => {}
+
+  get status(): ConfigStatus {
+    return {
+      snapshot: this.#snapshot,
+      expanded: this.#expanded,
+      lastError: this.#lastError,
+      reloads: { ok: this.#ok, failed: this.#failed }
+    }
+  }
+
+  /** Puts the first configuration in force. */
+  first(loaded: Loaded & { ok: true }): Promise<Published> {
+    this.#options.remote.follow(loaded.urls, true)
+    const run = this.#queue.then(() => this.#publish(loaded))
+    this.#queue = run
+    return run
+  }
+
+  /** Validates `text` and, if it is good, puts it in force everywhere; else what runs stays. */
+  reload(text: string): Promise<void> {
+    const run = this.#queue.then(() => this.#reload(text))
+    this.#queue = run
+    return run
+  }
+
+  async #reload(text: string): Promise<void> {
+    const { log } = this.#options
+    const loaded = await load(text, this.#options, this.#snapshot)
+    this.onFiles(loaded.files, loaded.ok)
+    this.#options.remote.follow(loaded.urls, loaded.ok)
+    if (loaded.ok && loaded.hash === this.#snapshot?.hash) {
+      log('info', `configuration ${loaded.hash} is offered again: it is what runs`)
+      this.#lastError = null
+      return
+    }
+    if (!loaded.ok) {
+      this.#refuse(`configuration refused, the one before stays in force:\n${loaded.text}`)
+      return
+    }
+    for (const warning of loaded.warnings) log('warn', warning)
+    this.#warnStatic(loaded.draft)
+    const outcome = await this.#publish(loaded)
+    if (outcome.ok) {
+      this.#ok++
+      this.onReload(Date.now())
+      log('info', `configuration ${this.#snapshot?.hash} in force`)
+    } else this.#refuse(`configuration not put in force, the one before stays: ${explained(outcome)}`)
+  }
+
+  #refuse(message: string): void {
+    this.#failed++
+    this.onReload(null)
+    this.#lastError = { at: new Date().toISOString(), message }
+    this.#options.log('error', message)
+  }
+
+  /** `config` is read at start only: say so when it changes. */
+  #warnStatic(draft: SnapshotDraft): void {
+    const before = this.#snapshot?.process
+    if (before === undefined) return
+    const changed = (Object.keys(draft.process) as (keyof Snapshot['process'])[]).filter(
+      (key) => JSON.stringify(draft.process[key]) !== JSON.stringify(before[key])
+    )
+    if (changed.length > 0)
+      this.#options.log('warn', `needs a restart to take effect: config.${changed.join(', config.')}`)
+  }
+
+  async #publish({ draft, hash, expanded }: Loaded & { ok: true }): Promise<Published> {
+    const snapshot: Snapshot = {
+      ...draft,
+      process: this.#snapshot?.process ?? draft.process,
+      version: ++this.#versions,
+      hash,
+      acceptedAt: new Date().toISOString()
+    }
+    const outcome = await this.#supervisor.publish(snapshot)
+    if (outcome.ok) {
+      this.#snapshot = snapshot
+      this.#expanded = expanded
+      this.#lastError = null
+      this.onInForce(snapshot)
+    }
+    return outcome
+  }
+}

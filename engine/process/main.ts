@@ -1,0 +1,147 @@
+/**
+ * The life of the process, and the only place that knows all wings: it hands the registries to the
+ * sources and to every worker. Workers start from this same file, the main thread from start.ts.
+ */
+import { isMainThread, parentPort, workerData } from 'node:worker_threads'
+import { backends } from '#backends/index.ts'
+import { prepareBackends } from '#engine/build/prepare.ts'
+import { buildRuntime } from '#engine/build/runtime.ts'
+import { NO_CHILDREN } from '#engine/contract/children.ts'
+import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
+import { NEVER_ENDED } from '#engine/contract/ended.ts'
+import { NOBODY_ASKS } from '#engine/contract/in-process.ts'
+import { IDLE, newKept } from '#engine/contract/kept.ts'
+import type { Snapshot } from '#engine/ir/snapshot.ts'
+import { inProcess } from '#engine/lifecycle/in-process.ts'
+import { YAML_JOB } from '#engine/standalone/converted.ts'
+import type { SnapshotDraft } from '#engine/standalone/load.ts'
+import { createTelemetry } from '#engine/telemetry/telemetry.ts'
+import { BucketTable } from '#engine/workers/bucket-table.ts'
+import { bucketsOf } from '#engine/workers/buckets.ts'
+import { ChildrenOfWorker } from '#engine/workers/children/client.ts'
+import type { DemoData, ToMain, ToWorker, WorkerData } from '#engine/workers/messages.ts'
+import { OffloadPool } from '#engine/workers/offload.ts'
+import { EndedMarks, SharedState } from '#engine/workers/shared.ts'
+import { WorkerThread } from '#engine/workers/worker.ts'
+import { policies } from '#policies/index.ts'
+import type { Command } from './cli.ts'
+import type { ProgramParts, Start } from './program.ts'
+
+/** What threads of the offload pool start from: beside this module, or beside the bundle that holds it. */
+const JOBS = import.meta.url.endsWith('.ts')
+  ? new URL('./jobs.ts', import.meta.url)
+  : new URL('./weir-jobs.mjs', import.meta.url)
+
+/** What this thread keeps from one configuration to the next. */
+const kept = newKept()
+
+/** The main thread (start.ts). */
+export async function run(command: Command, start: Start): Promise<void> {
+  const { runCommand } = await import('./program.ts')
+  await runCommand(command, { policies, check, prepare, convert, ...start })
+}
+
+if (!isMainThread) {
+  const port = parentPort!
+  if ((workerData as DemoData | null)?.demo === true) {
+    const { startDemo } = await import('#engine/standalone/demo.ts')
+    port.postMessage((await startDemo()).port)
+  } else {
+    let thread: WorkerThread | null = null
+    port.on('message', (message: ToWorker) => {
+      if (message.kind === 'begin') thread = startWorker(message.data, (reply) => port.postMessage(reply))
+      else thread!.receive(message)
+    })
+  }
+}
+
+/** 16 Mi characters of YAML take some 8 s of a processor, which others may want too. */
+const DOCUMENT_MS_MAX = 300_000
+/** Its thread is made when a document is long, and ends by itself. */
+const documents = new OffloadPool(JOBS.href, { jobMsMax: DOCUMENT_MS_MAX })
+
+const convert: ProgramParts['convert'] = async (yaml) => (await documents.run(YAML_JOB, yaml)) as string
+
+const prepare: ProgramParts['prepare'] = (draft, warn) => prepareBackends(draft, backends, warn)
+
+/** What a Runtime built from the draft would complain about. Nothing is opened or sent. */
+function check(draft: SnapshotDraft): readonly Problem[] {
+  const endpoint = { name: '', usable: true, hostHeader: '', isHostname: false }
+  try {
+    buildRuntime(
+      { ...draft, version: 0, hash: '', acceptedAt: '' },
+      {
+        policies,
+        workshop: { ...IDLE, kept },
+        backends,
+        upstream: { endpoint: () => endpoint, send() {}, stream: () => ({ ...endpoint, connect: () => () => {} }) },
+        tcpRecorderFor: () => ({ record() {} }),
+        recorderFor: () => ({ record() {} }),
+        mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
+        fail() {},
+        reply() {},
+        inProcess: NOBODY_ASKS,
+        children: NO_CHILDREN,
+        secret: new Uint8Array(32),
+        ended: NEVER_ENDED
+      }
+    )
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems
+    throw error
+  }
+}
+
+function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerThread {
+  const { worker, metrics: region, logging } = data
+  const announce = (series: unknown) => post({ kind: 'series', series })
+  const telemetry = createTelemetry({ region, worker, announce, logging })
+  const offload = new OffloadPool(JOBS.href, { lost: telemetry.jobLost })
+  const ended = new EndedMarks(data.ended)
+  const workshop = {
+    kept,
+    offload,
+    buckets: bucketsOf(new BucketTable(data.buckets, { owner: worker })),
+    failed: telemetry.expressionFailed,
+    log: (level: 'info' | 'warn' | 'error', message: string) => telemetry.logger.log(level, 'policies', message)
+  }
+  const children = new ChildrenOfWorker(post)
+  return new WorkerThread({
+    worker,
+    children,
+    secret: data.secret,
+    state: SharedState.attach(data.state),
+    post,
+    telemetry: {
+      unrouted: telemetry.unrouted,
+      downstream: telemetry.downstream,
+      evicted: telemetry.downstream.evicted,
+      upstream: telemetry.upstream,
+      setLevel: telemetry.setLogLevel,
+      sample: telemetry.upstream.sample,
+      flush: async () => {
+        // No exchange is left that could wait for it.
+        await offload.close()
+        await telemetry.close()
+      }
+    },
+    build: (snapshot: Snapshot, upstream, lifecycle) =>
+      buildRuntime(snapshot, {
+        policies,
+        workshop,
+        backends,
+        upstream,
+        recorderFor: telemetry.recorderFor,
+        tcpRecorderFor: telemetry.tcpRecorderFor,
+        mirrorRecorderFor: telemetry.mirrorRecorderFor,
+        fail: (ex, code) => lifecycle.fail(ex, code),
+        reply: (ex, reply) => lifecycle.reply(ex, reply),
+        inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers }),
+        children,
+        secret: data.secret,
+        place: { worker, count: data.workers },
+        ended
+      })
+  })
+}

@@ -1,0 +1,370 @@
+/** The main thread from the command line to the last flush: the order of things, each in its own file. */
+import { once } from 'node:events'
+import { dirname, resolve } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import type { Admin, AdminOptions } from '#engine/admin/admin.ts'
+import type { AdminState } from '#engine/admin/state.ts'
+import type { Policy } from '#engine/contract/policy.ts'
+import { VERSION } from '#engine/contract/version.ts'
+import { listenedOn } from '#engine/socket/listening.ts'
+import { ConvertedTexts } from '#engine/standalone/converted.ts'
+import { defaultConfig } from '#engine/standalone/default.ts'
+import { explainUnreadable, readAgain, readConfig } from '#engine/standalone/read.ts'
+import { RemoteTexts } from '#engine/standalone/remote.ts'
+import { type FileWatch, WatchedFiles, watchFile } from '#engine/standalone/watch.ts'
+import { type ControlMetrics, createControlMetrics } from '#engine/telemetry/control.ts'
+import { createLogger, type Logger } from '#engine/telemetry/log.ts'
+import { REGION_BYTES, type SeriesAnnouncement } from '#engine/telemetry/metrics.ts'
+import { ChildHub } from '#engine/workers/children/hub.ts'
+import type { DemoData } from '#engine/workers/messages.ts'
+import { Supervisor } from '#engine/workers/supervisor.ts'
+import type { ThreadAhead } from '#engine/workers/thread.ts'
+import { type Command, EXIT_CONFIG, EXIT_FAILURE, EXIT_OK, EXIT_USAGE, HELP, type Source } from './cli.ts'
+import { Control, type ControlOptions, explained, type Loaded, load } from './control.ts'
+import { drain } from './drain.ts'
+
+/** What start.ts has begun. */
+export interface Start {
+  /** The module that workers run. */
+  readonly entry: URL
+  /** The module that a process of this program runs. */
+  readonly program: URL
+  /** The thread of the first worker; null when there will be no workers. */
+  readonly ahead: ThreadAhead | null
+  /** From now on somebody else hears signals. */
+  readonly begin: () => void
+}
+
+/** What main.ts knows and this file does not. */
+export interface ProgramParts extends Start {
+  readonly policies: readonly Policy[]
+  readonly check: ControlOptions['check']
+  readonly prepare: ControlOptions['prepare']
+  /** JSON of a text in YAML, made by another thread. */
+  readonly convert: (yaml: string) => Promise<string>
+}
+
+/** How often an admin port that is still held by a draining predecessor is tried again. */
+const ADMIN_RETRY_MS = 500
+/**
+ * One wish may arrive twice: launchers (npm, weir.mjs) pass on a signal that the terminal, systemd or
+ * `kill` of a group has sent to every process anyway. The same signal within this time is the same wish.
+ */
+const SAME_SIGNAL_MS = 250
+
+const SHARED_PORT =
+  'is shared with another process that listens there: each connection goes to one or the other until that one ends'
+
+export async function runCommand(command: Command, parts: ProgramParts): Promise<void> {
+  if (command.kind === 'help') process.stdout.write(HELP)
+  else if (command.kind === 'version') process.stdout.write(`weir ${VERSION}\n`)
+  else if (command.kind === 'mcp-server') await beServer(command.name)
+  else if (command.kind === 'usage') leave(EXIT_USAGE, `weir: ${command.message}\nTry weir --help.\n`)
+  else {
+    const source = await readSource(command.source, parts)
+    if (source !== null) await loadAndRun(command.kind, source, parts)
+  }
+}
+
+/** Not the gateway at all: what its demonstration runs as child processes. */
+async function beServer(name: string): Promise<void> {
+  const { serveBuiltIn } = await import('#engine/standalone/mcp-servers/index.ts')
+  const isKnown = await serveBuiltIn(name, VERSION, process.stdin, process.stdout)
+  if (!isKnown) leave(EXIT_USAGE, `weir: there is no MCP server '${name}': clock, notebook\n`)
+}
+
+async function loadAndRun(kind: 'run' | 'validate', source: Text, parts: ProgramParts): Promise<void> {
+  const folder = source.path === null ? process.cwd() : dirname(resolve(source.path))
+  const texts = { remote: new RemoteTexts(), converted: new ConvertedTexts(parts.convert) }
+  const options = { ...parts, name: source.name, env: process.env, folder, ...texts, log: () => {} }
+  const loaded = await load(source.text, options)
+  if (loaded.ok && kind === 'run') {
+    await new Program(source, loaded, options, parts).start(parts.begin)
+    return
+  }
+  if (loaded.ok) for (const warning of loaded.warnings) process.stderr.write(`warning: ${warning}\n`)
+  if (loaded.ok) process.stdout.write(`configuration is valid: ${countOf(loaded)}\n`)
+  else {
+    const mistakes = many(loaded.count, 'mistake')
+    leave(EXIT_CONFIG, `${loaded.text}\nweir: ${mistakes} in ${source.name}; nothing was started\n`)
+  }
+}
+
+interface Text {
+  /** Named in messages. */
+  readonly name: string
+  readonly text: string
+  /** Watched and read again; null when there is no file. */
+  readonly path: string | null
+  readonly isDefault: boolean
+}
+
+/** Null when it cannot be read: the user has been told. */
+async function readSource(source: Source, { entry, program }: Start): Promise<Text | null> {
+  try {
+    if (source.kind === 'text') return { name: 'command line', text: source.text, path: null, isDefault: false }
+    if (source.kind === 'stdin') return { name: 'stdin', text: readConfig(0), path: null, isDefault: false }
+    if (source.kind === 'file') {
+      return { name: source.path, text: readConfig(source.path), path: source.path, isDefault: false }
+    }
+  } catch (error) {
+    const name = source.kind === 'file' ? source.path : 'standard input'
+    leave(EXIT_CONFIG, `weir: ${explainUnreadable(name, error as NodeJS.ErrnoException)}\n`)
+    return null
+  }
+  const port = process.env.PORT || '3000'
+  if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535) {
+    leave(EXIT_USAGE, `weir: PORT must be a whole number from 1 to 65535, not '${port}'\n`)
+    return null
+  }
+  const text = defaultConfig(port, await startDemoThread(entry), program)
+  return { name: 'built-in demonstration', text, path: null, isDefault: true }
+}
+
+/** The demonstration's backend in a thread of its own. Resolves with its port. */
+async function startDemoThread(entry: URL): Promise<number> {
+  const workerData: DemoData = { demo: true }
+  const thread = new Worker(entry, { workerData, name: 'weir-demo' })
+  thread.unref()
+  const [port] = await once(thread, 'message')
+  return port as number
+}
+
+function leave(code: number, message: string): void {
+  process.stderr.write(message)
+  process.exitCode = code
+}
+
+function countOf({ draft }: Loaded & { ok: true }): string {
+  const routes = draft.binds.flatMap(({ listeners }) => listeners.flatMap((listener) => listener.routes))
+  const backends = Object.keys(draft.backends)
+  return `${many(draft.binds.length, 'bind')}, ${many(routes.length, 'route')}, ${many(backends.length, 'backend')}`
+}
+
+function many(count: number, what: string): string {
+  return `${count} ${what}${count === 1 ? '' : 's'}`
+}
+
+class Program {
+  readonly #source: Text
+  readonly #loaded: Loaded & { ok: true }
+  readonly #logger: Logger
+  readonly #metrics: ControlMetrics
+  readonly #supervisor: Supervisor
+  readonly #children: ChildHub
+  readonly #control: Control
+  readonly #startedAt = new Date().toISOString()
+  #announce = new Map<number, (series: SeriesAnnouncement) => void>()
+  readonly #admins: Admin[] = []
+  #watch: FileWatch | null = null
+  /** Files that the configuration refers to: when one of them changes, all is read again. */
+  readonly #references = new WatchedFiles(() => this.#readAgain())
+  #ready = false
+  /** The signal that began the end, and when. */
+  #ending: { readonly signal: string; readonly at: number } | null = null
+
+  constructor(source: Text, loaded: Loaded & { ok: true }, options: ControlOptions, parts: ProgramParts) {
+    this.#source = source
+    this.#loaded = loaded
+    const { logging, workerThreads } = loaded.draft.process
+    this.#logger = createLogger(logging)
+    this.#metrics = createControlMetrics(VERSION)
+    this.#supervisor = new Supervisor({
+      count: workerThreads,
+      entry: parts.entry,
+      ahead: parts.ahead,
+      metricsBytes: REGION_BYTES,
+      logging,
+      log: (level, message) => this.#logger.log(level, 'workers', message),
+      onStart: (worker, region) => this.#announce.set(worker, this.#metrics.table.attach(String(worker), region)),
+      onSeries: (worker, series) => this.#announce.get(worker)?.(series as SeriesAnnouncement),
+      onDeath: (worker) => {
+        this.#metrics.workerRestarted()
+        this.#metrics.table.detach(String(worker))
+        this.#children.workerGone(worker)
+      },
+      onChild: (worker, order) => this.#children.receive(worker, order)
+    })
+    this.#children = new ChildHub({
+      log: (level, message) => this.#logger.log(level, 'mcp', message),
+      post: (worker, report) => this.#supervisor.report(worker, report)
+    })
+    const log: ControlOptions['log'] = (level, message) => this.#logger.log(level, 'config', message)
+    this.#control = new Control({ ...options, log }, this.#supervisor)
+    this.#control.onReload = (acceptedAtMs) => this.#metrics.reloaded(acceptedAtMs)
+    this.#control.onInForce = (snapshot) => this.#children.keep(snapshot)
+    options.remote.log = log
+    options.remote.onChange = () => this.#readAgain()
+    this.#control.onFiles = (files, isAccepted) => this.#references.follow(files, isAccepted)
+  }
+
+  async start(begin: () => void): Promise<void> {
+    process.on('SIGTERM', () => this.#onSignal('SIGTERM'))
+    process.on('SIGINT', () => this.#onSignal('SIGINT'))
+    process.on('SIGHUP', () => this.#readAgain())
+    begin()
+    for (const warning of this.#loaded.warnings) this.#logger.log('warn', 'config', warning)
+    const shared = listenedOn(this.#loaded.draft.binds.map(({ port }) => port))
+    const outcome = await this.#control.first(this.#loaded)
+    if (!outcome.ok) {
+      leave(EXIT_FAILURE, `weir: cannot start: ${explained(outcome)}\n`)
+      await this.#supervisor.stop()
+      process.exit()
+    }
+    this.#ready = true
+    this.#metrics.reloaded(Date.now())
+    this.#sayStarted(outcome.binds)
+    for (const port of shared) this.#logger.log('warn', 'start', `port ${port} ${SHARED_PORT}`)
+    this.#references.follow(this.#loaded.files, true)
+    const { path, text } = this.#source
+    if (path !== null) this.#watch = this.#watchSource(path, text)
+    await this.#startAdmin()
+  }
+
+  #watchSource(path: string, known: string): FileWatch {
+    const onGone = () =>
+      this.#logger.log(
+        'warn',
+        'config',
+        `${path} cannot be read any more: what runs stays, until it is back and changed`
+      )
+    return watchFile(path, (fresh) => void this.#control.reload(fresh), { known, onGone })
+  }
+
+  #sayStarted(binds: readonly { port: number; transport: string; detail: string }[]): void {
+    const ports = binds.map(({ port, transport, detail }) => `${port} (${transport}, ${detail})`).join(', ')
+    const { workers } = this.#supervisor
+    this.#logger.log(
+      'info',
+      'start',
+      `weir ${VERSION} on Node ${process.versions.node}: ${many(workers.length, 'worker')}, ports ${ports || 'none'}`
+    )
+    if (!this.#source.isDefault) return
+    const at = `http://localhost:${binds[0]?.port}`
+    process.stdout.write(
+      `\nThe built-in demonstration runs. Try:\n\n  curl ${at}/\n  curl -d hello ${at}/demo/echo\n  curl -N ${at}/demo/stream\n  curl ${at}/v1/chat/completions -d '{"model":"demo","messages":[{"role":"user","content":"Hi"}]}'\n  and tools for agents (MCP) at ${at}/mcp\n\n`
+    )
+  }
+
+  // --- the gateway's own servers ---
+
+  /** Each server by itself: a port that is taken must not keep the others from answering. */
+  async #startAdmin(): Promise<void> {
+    const { adminAddr, statsAddr, readinessAddr } = this.#loaded.draft.process
+    const off = { adminAddr: 'off', statsAddr: 'off', readinessAddr: 'off' }
+    await Promise.all(
+      [{ adminAddr }, { statsAddr }, { readinessAddr }].map((address) => this.#startServer({ ...off, ...address }))
+    )
+  }
+
+  async #startServer(addresses: Pick<AdminOptions, 'adminAddr' | 'statsAddr' | 'readinessAddr'>): Promise<void> {
+    const { startAdmin } = await import('#engine/admin/admin.ts')
+    const options: AdminOptions = {
+      ...addresses,
+      state: () => this.#state(),
+      metrics: () => {
+        this.#metrics.setWorkers(this.#supervisor.workers.filter(({ isServing }) => isServing).length)
+        this.#metrics.setBuckets(this.#supervisor.buckets.counts)
+        return this.#metrics.expose()
+      },
+      setLogLevel: (level) => this.#setLevel(level),
+      quit: () => this.#end('/quitquitquit')
+    }
+    let hasFailed = false
+    while (this.#ending === null) {
+      try {
+        const admin = await startAdmin(options)
+        this.#admins.push(admin)
+        if (hasFailed) this.#logger.log('info', 'admin', `listening now: ${Object.values(admin.addresses).join(' ')}`)
+        return
+      } catch (error) {
+        // Traffic does not wait for it: after a restart the process before may hold the port while it drains.
+        if (!hasFailed) this.#logger.log('warn', 'admin', `${(error as Error).message}; trying again until it is free`)
+        hasFailed = true
+        await new Promise((resolve) => setTimeout(resolve, ADMIN_RETRY_MS).unref())
+      }
+    }
+  }
+
+  #state(): AdminState {
+    const { snapshot, expanded, lastError } = this.#control.status
+    const isDraining = this.#supervisor.state.draining
+    return {
+      version: VERSION,
+      startedAt: this.#startedAt,
+      snapshot,
+      expanded,
+      lastError,
+      workers: this.#supervisor.workers.map(({ index, isServing, isStopped, startedAt }) => ({
+        id: index,
+        state: isStopped ? 'stopped' : isDraining ? 'draining' : isServing ? 'serving' : 'starting',
+        startedAt
+      })),
+      pending: [...(this.#ready ? [] : ['configuration']), ...(isDraining ? ['drain'] : [])],
+      logLevel: this.#logger.level()
+    }
+  }
+
+  #setLevel(level: string): void {
+    this.#logger.setLevel(level)
+    this.#supervisor.setLevel(level)
+  }
+
+  // --- signals ---
+
+  #readAgain(): void {
+    const { path } = this.#source
+    if (this.#ending !== null) {
+      this.#logger.log('warn', 'config', 'not read again: the process is draining')
+      return
+    }
+    try {
+      // A text from the command line stays as it is; what it refers to may have changed.
+      void this.#control.reload(path === null ? this.#source.text : readAgain(path))
+    } catch (error) {
+      this.#logger.log(
+        'error',
+        'config',
+        `${explainUnreadable(this.#source.name, error as NodeJS.ErrnoException)}; what runs stays`
+      )
+    }
+  }
+
+  #onSignal(signal: 'SIGTERM' | 'SIGINT'): void {
+    if (this.#ending === null) {
+      this.#end(signal)
+      return
+    }
+    const isSame = this.#ending.signal === signal && performance.now() - this.#ending.at < SAME_SIGNAL_MS
+    if (isSame) return
+    this.#logger.log('warn', 'drain', `${signal} again: leaving at once`)
+    process.exit(EXIT_FAILURE)
+  }
+
+  /** `wish`: who asked for it, for the log. */
+  #end(wish: string): void {
+    if (this.#ending !== null) return
+    this.#ending = { signal: wish, at: performance.now() }
+    this.#logger.log('info', 'drain', `${wish}: draining`)
+    this.#drain().then(
+      () => process.exit(EXIT_OK),
+      (error: unknown) => {
+        this.#logger.log('error', 'drain', String(error))
+        process.exit(EXIT_FAILURE)
+      }
+    )
+  }
+
+  async #drain(): Promise<void> {
+    const { terminationDeadlineMs, terminationMinDeadlineMs } = this.#loaded.draft.process
+    this.#watch?.close()
+    this.#references.close()
+    await drain(this.#supervisor, {
+      minMs: terminationMinDeadlineMs,
+      maxMs: terminationDeadlineMs,
+      log: (level, message) => this.#logger.log(level, 'drain', message)
+    })
+    await Promise.all([this.#children.close(), ...this.#admins.map((admin) => admin.close())])
+    this.#logger.log('info', 'drain', 'done')
+  }
+}
