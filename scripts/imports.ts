@@ -8,6 +8,8 @@ export interface Import {
   readonly line: number
   /** Named by `new URL('./x.ts', import.meta.url)`: the way to a worker's file or to data. */
   readonly byUrl: boolean
+  /** `import type` or `export type`: gone when types are erased. `import { type T }` stays, as `import {}`. */
+  readonly typeOnly: boolean
 }
 
 /** Code in front of the quote of a specifier. Matched in blanked code, so text in strings cannot match. */
@@ -19,6 +21,8 @@ const IMPORT_FORMS = [
   /\bimport\.meta\.resolve\(\s*(?=['"])/g
 ]
 const URL_FORM = /\bnew URL\(\s*(?=['"][^'"]*['"]\s*,\s*import\.meta\.url)/g
+/** What stands between a type-only statement's first word and its `from`. */
+const TYPE_FORM = /\b(?:import|export) type (?:[\w$]+|\*(?: as [\w$]+)?|\{[^{}]*\})\s*$/
 
 /** Every import of `source`, types included, by line. */
 export function importsOf(source: string): Import[] {
@@ -28,7 +32,9 @@ export function importsOf(source: string): Import[] {
     for (const match of code.matchAll(form)) {
       const open = match.index + match[0].length
       const close = code.indexOf(code[open]!, open + 1)
-      if (close > open) found.push({ specifier: source.slice(open + 1, close), line: lineOf(source, open), byUrl })
+      if (close <= open) continue
+      const typeOnly = TYPE_FORM.test(code.slice(0, match.index))
+      found.push({ specifier: source.slice(open + 1, close), line: lineOf(source, open), byUrl, typeOnly })
     }
   }
   for (const form of IMPORT_FORMS) collect(form, false)

@@ -9,7 +9,7 @@ function judge(t: Parameters<typeof fixtureTree>[0], imports: Readonly<Record<st
   return asLines(checkLayers(fixtureTree(t, Object.fromEntries(files))))
 }
 
-test('imports that go down, to the right, or stay in their room pass', (t) => {
+test('imports that go down, to the right, or stay in their module pass', (t) => {
   assert.deepEqual(
     judge(t, {
       'engine/process/main.ts': '#policies/index.ts',
@@ -38,29 +38,29 @@ test('an import that goes up is found, with its line', (t) => {
     'engine/kit/ring.ts': "// first line\nimport { x } from '#engine/upstream/pool.ts'\n"
   })
   assert.deepEqual(asLines(checkLayers(root)), [
-    'engine/kit/ring.ts:2 import goes up, from kit (floor 0) to upstream (floor 2): pass it down as an argument'
+    'engine/kit/ring.ts:2 import goes up, from kit (layer 0) to upstream (layer 2): pass it down as an argument'
   ])
 })
 
 test('an import that goes sideways is found', (t) => {
   const [finding, ...others] = judge(t, { 'engine/upstream/h1.ts': '#engine/downstream/http1/connection.ts' })
-  assert.match(finding!, /sideways, from upstream \(floor 2\) to downstream \(floor 2\)/)
+  assert.match(finding!, /sideways, from upstream \(layer 2\) to downstream \(layer 2\)/)
   assert.deepEqual(others, [])
 })
 
-test('engine/lifecycle/lifecycle.ts stands on floor 2 and engine/process/cli.ts on floor 4', (t) => {
+test('engine/lifecycle/lifecycle.ts is in layer 2 and engine/process/cli.ts in layer 4', (t) => {
   const findings = judge(t, {
     'engine/lifecycle/lifecycle.ts': '#engine/upstream/pool.ts',
     'engine/workers/main.ts': '#engine/process/cli.ts'
   })
   assert.equal(findings.length, 2)
   assert.match(findings[0]!, /sideways, from lifecycle/)
-  assert.match(findings[1]!, /up, from workers \(floor 3\) to process \(floor 4\)/)
+  assert.match(findings[1]!, /up, from workers \(layer 3\) to process \(layer 4\)/)
 })
 
-test('on floor 0 an import to the left is found', (t) => {
+test('in layer 0 an import to the left is found', (t) => {
   const [finding] = judge(t, { 'engine/kit/ring.ts': '#engine/socket/wire.ts' })
-  assert.match(finding!, /to the left on floor 0, from kit to socket/)
+  assert.match(finding!, /to the left in layer 0, from kit to socket/)
 })
 
 test('type-only imports, re-exports, dynamic imports and workers by URL count', (t) => {
@@ -108,7 +108,7 @@ test('the engine, main included, imports no policy and no backend by name', (t) 
   for (const finding of findings) assert.match(finding, /the engine knows no (?:policies|backends) by name/)
 })
 
-test('wings stand on floors 0 and 1, and do not meet', (t) => {
+test('policies and backends use layers 0 and 1, and do not import each other', (t) => {
   const findings = judge(t, {
     'backends/http/static.ts': '#engine/upstream/client.ts',
     'backends/llm/serve.ts': '#policies/traffic/csrf.ts',
@@ -117,14 +117,14 @@ test('wings stand on floors 0 and 1, and do not meet', (t) => {
     'policies/shared/jwks.ts': '#policies/traffic/cors.ts'
   })
   assert.equal(findings.length, 5)
-  assert.match(findings[0]!, /stand on floors 0 and 1/)
+  assert.match(findings[0]!, /backends use layers 0 and 1/)
   assert.match(findings[1]!, /backends and policies do not import each other/)
   assert.match(findings[2]!, /backends\/mcp may not import backends\/llm/)
   assert.match(findings[3]!, /policies\/shared may not import policies\/traffic\/cors/)
   assert.match(findings[4]!, /policies\/traffic\/csrf may not import policies\/traffic\/cors/)
 })
 
-test('each package has one door, and a new package has none', (t) => {
+test('each package is imported in one place, and a new package nowhere', (t) => {
   const findings = judge(t, {
     'engine/downstream/listen.ts': 'uWebSockets.js',
     'engine/http/parse.ts': 'undici',
@@ -137,7 +137,7 @@ test('each package has one door, and a new package has none', (t) => {
   })
   assert.equal(findings.length, 8)
   assert.match(findings[0]!, /uWebSockets\.js may only be imported in engine\/downstream\/uws\//)
-  assert.match(findings[6]!, /package @some\/thing has no door/)
+  assert.match(findings[6]!, /package @some\/thing is not listed/)
 })
 
 test('tests, testing/, bench/, fuzz/ and scripts/ may import anything; nothing that ships imports them', (t) => {
@@ -153,7 +153,13 @@ test('tests, testing/, bench/, fuzz/ and scripts/ may import anything; nothing t
   assert.match(findings[0]!, /^engine\/workers\/start\.ts:1 engine\/testing\/gateway\.ts is for development/)
 })
 
-test('a folder that is no room of the house is found', (t) => {
+test('a folder that is no module is found', (t) => {
   const [finding] = judge(t, { 'engine/stuff/a.ts': '#engine/kit/ring.ts' })
-  assert.match(finding!, /engine\/stuff\/a\.ts lies in no room/)
+  assert.match(finding!, /engine\/stuff\/a\.ts belongs to no module/)
+})
+
+test('a circle of imports is found', (t) => {
+  const [finding, ...others] = judge(t, { 'engine/kit/ring.ts': './queue.ts', 'engine/kit/queue.ts': './ring.ts' })
+  assert.match(finding!, /^engine\/kit\/queue\.ts:0 circle of 2 files/)
+  assert.deepEqual(others, [])
 })

@@ -1,12 +1,13 @@
 /**
- * Who may import whom (docs/architecture.md). Imports go down or stay in their own room: never up,
- * never sideways. Each third-party package has one door. Type-only imports count like others.
+ * Who may import whom (docs/architecture.md). Imports go down or stay in their own module: never up, never sideways,
+ * never in a circle. Each third-party package is imported in one place. Type-only imports count like others.
  */
+import { checkCircles } from './circles.ts'
 import { type Finding, isDevelopment, listFiles, ROOT, readText, reportAndExit } from './files.ts'
 import { type Import, importsOf, packageOf, resolveImport } from './imports.ts'
 
-/** Rooms of the engine by floor. Rooms of floor 0 may also import the rooms to their right. */
-const FLOORS: readonly (readonly string[])[] = [
+/** The engine's modules by layer, the lowest first. Modules of layer 0 may also import those to their right. */
+const LAYERS: readonly (readonly string[])[] = [
   ['contract', 'schema', 'http2', 'http', 'socket', 'kit'],
   ['ir', 'cel', 'routing'],
   ['lifecycle', 'build', 'downstream', 'upstream', 'telemetry'],
@@ -22,8 +23,8 @@ const REGISTRIES: Readonly<Record<string, string>> = {
   'backends/jobs.ts': 'engine/process/jobs.ts'
 }
 
-/** Where each package may be imported by code that ships. A package that is missing here has no door. */
-const DOORS: Readonly<Record<string, { readonly files: RegExp; readonly where: string }>> = {
+/** Where each package may be imported by code that ships: nowhere when it is missing here. */
+const PACKAGES: Readonly<Record<string, { readonly files: RegExp; readonly where: string }>> = {
   'uWebSockets.js': { files: /^engine\/downstream\/uws\//, where: 'engine/downstream/uws/' },
   undici: {
     files: /^engine\/http\/llhttp-binary\.ts$/,
@@ -44,13 +45,16 @@ const DOORS: Readonly<Record<string, { readonly files: RegExp; readonly where: s
 /** All breaches of the layering below `root`. */
 export function checkLayers(root: string): Finding[] {
   const findings: Finding[] = []
+  const imports = new Map<string, readonly Import[]>()
   for (const file of listFiles(root)) {
     if (!/\.(?:ts|mjs)$/.test(file)) continue
-    for (const entry of importsOf(readText(root, file))) {
+    imports.set(file, importsOf(readText(root, file)))
+    for (const entry of imports.get(file)!) {
       const message = judge(file, entry)
       if (message !== null) findings.push({ file, line: entry.line, message })
     }
   }
+  findings.push(...checkCircles(imports))
   return findings
 }
 
@@ -61,73 +65,71 @@ function judge(file: string, { specifier, byUrl }: Import): string | null {
   if (isDevelopment(file)) return null
   const target = resolveImport(file, specifier)
   if (target === null) return specifier.startsWith('node:') ? null : judgePackage(file, packageOf(specifier))
-  // Data that lies beside its code (a page, a schema) has no room of its own.
+  // Data that lies beside its code (a page, a schema) belongs to no module.
   if (byUrl && !/\.(?:ts|mjs)$/.test(target)) return null
   if (isDevelopment(target))
     return `${target} is for development (tests, bench, fuzz, scripts): code that ships cannot use it`
   const root = REGISTRIES[target]
   if (root !== undefined)
     return file === root ? null : `only ${root} may import ${target}: take the registry as an argument`
-  return judgeRooms(file, target)
+  return judgeModules(file, target)
 }
 
 function judgePackage(file: string, name: string): string | null {
-  const door = DOORS[name]
-  if (door === undefined)
-    return `package ${name} has no door: name one in scripts/layers.ts, with a note in docs/design`
-  return door.files.test(file) ? null : `package ${name} may only be imported in ${door.where}`
+  const allowed = PACKAGES[name]
+  if (allowed === undefined)
+    return `package ${name} is not listed: name the one place for it in scripts/layers.ts, with a note in docs/design`
+  return allowed.files.test(file) ? null : `package ${name} may only be imported in ${allowed.where}`
 }
 
-function judgeRooms(file: string, target: string): string | null {
-  const from = roomOf(file)
-  const to = roomOf(target)
-  if (from === null) return `${file} lies in no room of the house (scripts/layers.ts, docs/architecture.md)`
-  if (to === null) return `${target} lies in no room of the house (scripts/layers.ts, docs/architecture.md)`
-  if (to.wing !== null) return judgeWing(from, to, file)
-  if (from.wing !== null && to.floor > 1)
-    return `${from.wing} stand on floors 0 and 1: what ${to.name} has must arrive as an argument`
-  if (from.name === to.name || to.floor < from.floor) return null
-  if (to.floor > from.floor) return `import goes up, from ${place(from)} to ${place(to)}: pass it down as an argument`
-  if (from.floor > 0) return `import goes sideways, from ${place(from)} to ${place(to)}: meet in engine/contract`
+function judgeModules(file: string, target: string): string | null {
+  const from = moduleOf(file)
+  const to = moduleOf(target)
+  if (from === null) return `${file} belongs to no module (scripts/layers.ts, docs/architecture.md)`
+  if (to === null) return `${target} belongs to no module (scripts/layers.ts, docs/architecture.md)`
+  if (to.tree !== 'engine') return judgeExtension(from, to, file)
+  if (from.tree !== 'engine')
+    return to.layer > 1 ? `${from.tree} use layers 0 and 1: what ${to.name} has must arrive as an argument` : null
+  if (from.name === to.name || to.layer < from.layer) return null
+  if (to.layer > from.layer) return `import goes up, from ${place(from)} to ${place(to)}: pass it down as an argument`
+  if (from.layer > 0) return `import goes sideways, from ${place(from)} to ${place(to)}: meet in engine/contract`
   if (to.position > from.position) return null
-  return `import goes to the left on floor 0, from ${from.name} to ${to.name} (${FLOORS[0]!.join(' > ')})`
+  return `import goes to the left in layer 0, from ${from.name} to ${to.name} (${LAYERS[0]!.join(' > ')})`
 }
 
 /** `to` lies in policies/ or backends/. */
-function judgeWing(from: Room, to: Room, file: string): string | null {
-  if (from.wing === null)
-    return `the engine knows no ${to.wing} by name: it gets them from the registry, as an argument`
-  if (from.wing !== to.wing) return `${from.wing} and ${to.wing} do not import each other`
-  if (REGISTRIES[file] !== undefined || from.name === to.name || to.name === `${to.wing}/shared`) return null
-  return `${from.name} may not import ${to.name}: what both need goes to ${to.wing}/shared or to floor 0`
+function judgeExtension(from: Module, to: Module, file: string): string | null {
+  if (from.tree === 'engine')
+    return `the engine knows no ${to.tree} by name: it gets them from the registry, as an argument`
+  if (from.tree !== to.tree) return `${from.tree} and ${to.tree} do not import each other`
+  if (REGISTRIES[file] !== undefined || from.name === to.name || to.name === `${to.tree}/shared`) return null
+  return `${from.name} may not import ${to.name}: what both need goes to ${to.tree}/shared or to layer 0`
 }
 
-interface Room {
+interface Module {
   readonly name: string
-  readonly floor: number
-  /** Place on its floor, from the left. */
+  readonly tree: 'engine' | 'policies' | 'backends'
+  readonly layer: number
+  /** Place in its layer, from the left. */
   readonly position: number
-  readonly wing: 'policies' | 'backends' | null
 }
 
-function roomOf(path: string): Room | null {
-  const [top, second = '', third = ''] = path.split('/')
-  // One policy is one room (policies/<section>/<policy>); so is one kind of backend (backends/<kind>).
-  if (top === 'policies') {
+function moduleOf(path: string): Module | null {
+  const [tree, second = '', third = ''] = path.split('/')
+  // One policy is one module (policies/<section>/<policy>); so is one kind of backend (backends/<kind>).
+  if (tree === 'policies') {
     const name =
       second === 'shared' || third === '' ? `policies/${second}` : `policies/${second}/${third.replace(/\.ts$/, '')}`
-    return { name, floor: 2, position: 0, wing: 'policies' }
+    return { name, tree, layer: 2, position: 0 }
   }
-  if (top === 'backends') return { name: `backends/${second}`, floor: 2, position: 0, wing: 'backends' }
-  if (top !== 'engine') return null
-  const name = third === '' ? undefined : second
-  const floor = FLOORS.findIndex((rooms) => name !== undefined && rooms.includes(name))
-  if (name === undefined || floor < 0) return null
-  return { name, floor, position: FLOORS[floor]!.indexOf(name), wing: null }
+  if (tree === 'backends') return { name: `backends/${second}`, tree, layer: 2, position: 0 }
+  if (tree !== 'engine' || third === '') return null
+  const layer = LAYERS.findIndex((modules) => modules.includes(second))
+  return layer < 0 ? null : { name: second, tree, layer, position: LAYERS[layer]!.indexOf(second) }
 }
 
-function place(room: Room): string {
-  return `${room.name} (floor ${room.floor})`
+function place({ name, layer }: Module): string {
+  return `${name} (layer ${layer})`
 }
 
 if (import.meta.main) reportAndExit('layers', checkLayers(ROOT))

@@ -1,5 +1,5 @@
 /**
- * Just enough of TypeScript's grammar to check house rules without a compiler: what is code, what is
+ * Just enough of TypeScript's grammar to check project rules without a compiler: what is code, what is
  * comment or text, and where functions begin and end. TypeScript 7 has no parser API to call, and a
  * parser package only for this would be one dependency more. biome formats every file, which keeps
  * the guesses below (named where they are made) safe.

@@ -1,5 +1,5 @@
 /**
- * `npm test`: types, format and lint, floating promises, house rules and layers, and every *.test.ts under node's own
+ * `npm test`: types, format and lint, floating promises, project rules, layers, and every *.test.ts under node's own
  * test runner, all from one queue: those of units in three processes, the others in one each. The bundle is made
  * first: tests start it. The last line says how many tests there were.
  * `npm test -- path/to/one.test.ts ...` runs only those tests.

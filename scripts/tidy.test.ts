@@ -165,7 +165,7 @@ test('the lock file names no registry', (t) => {
 test('the top of the repository has exactly the agreed folders', (t) => {
   assert.match(tidy(t, { 'lib/x.ts': 'export const name = 1\n' })[0]!, /^lib:0 unknown folder at the top/)
   const { '.ci/run': _, ...without } = CLEAN
-  assert.deepEqual(asLines(checkTidy(fixtureTree(t, without))), ['.ci:0 missing: the house has this folder'])
+  assert.deepEqual(asLines(checkTidy(fixtureTree(t, without))), ['.ci:0 missing: the repository has this folder'])
 })
 
 test('what people leave in a clone while they try things is not judged', (t) => {

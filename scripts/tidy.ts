@@ -1,5 +1,5 @@
 /**
- * The house rules that a program can check (docs/README.md names the others). Each finding says what
+ * The project rules that a program can check (docs/README.md names the others). Each finding says what
  * to do instead. Rules about text are tables below; rules about the whole tree are functions.
  */
 import { posix } from 'node:path'
@@ -98,7 +98,7 @@ const HEAP_NAME = /^(?:utils?|helpers?|common|types|misc)\.(?:test\.)?(?:ts|mjs)
 /** Home folders and working directories: paths that exist on one machine only. */
 const MACHINE_PATH = /(?<![\w.\-/}*])\/(?:home|Users|root|work)\/[\w.-]+/g
 
-/** All breaches of the house rules below `root`. */
+/** All breaches of the project rules below `root`. */
 export function checkTidy(root: string): Finding[] {
   const findings: Finding[] = []
   const files = listFiles(root)
@@ -244,11 +244,12 @@ function checkTopFolders(files: readonly string[]): Finding[] {
     findings.push({
       file: folder,
       line: 0,
-      message: `unknown folder at the top; the house has ${TOP_FOLDERS.join(', ')}`
+      message: `unknown folder at the top; the repository has ${TOP_FOLDERS.join(', ')}`
     })
   }
   for (const folder of TOP_FOLDERS) {
-    if (!present.has(folder)) findings.push({ file: folder, line: 0, message: 'missing: the house has this folder' })
+    if (!present.has(folder))
+      findings.push({ file: folder, line: 0, message: 'missing: the repository has this folder' })
   }
   return findings
 }

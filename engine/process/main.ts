@@ -1,5 +1,5 @@
 /**
- * The life of the process, and the only place that knows all wings: it hands the registries to the
+ * The life of the process, and the only place that knows policies and backends: it hands the registries to the
  * sources and to every worker. Workers start from this same file, the main thread from start.ts.
  */
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'

@@ -29,7 +29,7 @@ const BEAT_MS = 500
 /** While draining, the main thread waits for the last connection to end. */
 const DRAIN_BEAT_MS = 20
 
-/** What a worker is made of beyond the engine: given by main.ts, which knows the wings. */
+/** What a worker is made of beyond the engine: given by main.ts, which knows policies and backends. */
 export interface WorkerParts {
   readonly worker: number
   readonly state: SharedState
