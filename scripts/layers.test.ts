@@ -43,7 +43,9 @@ test('an import that goes up is found, with its line', (t) => {
 })
 
 test('an import that goes sideways is found', (t) => {
-  const [finding, ...others] = judge(t, { 'engine/upstream/h1.ts': '#engine/downstream/http1/connection.ts' })
+  const [finding, ...others] = judge(t, {
+    'engine/upstream/http1/connection.ts': '#engine/downstream/http1/connection.ts'
+  })
   assert.match(finding!, /sideways, from upstream \(layer 2\) to downstream \(layer 2\)/)
   assert.deepEqual(others, [])
 })

@@ -38,7 +38,7 @@ const PARTS = 3
 const LONG = [
   'engine/workers/supervisor.test.ts',
   'engine/process/program.test.ts',
-  'engine/upstream/hostile.test.ts',
+  'engine/upstream/http1/hostile.test.ts',
   'bench/load/soak.test.ts',
   'engine/process/weir.test.ts',
   'engine/testing/h1spec.test.ts',

@@ -25,7 +25,7 @@ export const HEAD_REFUSED = -1
 const PAUSED = 21
 /** What stands between the target and the header lines, at least: read when there are no header lines. */
 const VERSION_BYTES = ' HTTP/1.1'.length
-/** Body bytes behind the head that are made text with it: what leaves as text anyway (raw-wire.ts), in one call. */
+/** Body bytes behind the head that are made text with it: what leaves as text anyway (handle-wire.ts), in one call. */
 const TEXT_AHEAD_BYTES = 1536
 /** Chunk framing bytes tolerated beyond the body: 16 per body byte plus this much. */
 const FRAMING_SLACK_BYTES = 16 * 1024

@@ -1,8 +1,9 @@
 /** Chooses the socket layer of this thread. */
+
+import { rawSockets } from './handle-sockets.ts'
 import { findHandles } from './handles.ts'
 import type { ReadMemory } from './memory.ts'
-import { netSockets } from './net.ts'
-import { rawSockets } from './raw.ts'
+import { netSockets } from './net-sockets.ts'
 import type { SocketLayer } from './wire.ts'
 
 /** `kind`: force one (tests run over both); without it, raw handles where this Node has them. */

@@ -2,7 +2,7 @@
 import { isIP, connect as netConnect } from 'node:net'
 import { type ConnectionOptions, connect, type SecureContext } from 'node:tls'
 import type { ReadMemory } from './memory.ts'
-import { NetWire } from './net.ts'
+import { NetWire } from './net-sockets.ts'
 import { enterTurn, leaveTurn } from './round.ts'
 import { contextOf, type TlsMaterial } from './tls-context.ts'
 import { chainFault, nameFault, protocolFault, type TlsFault, type TlsVerify } from './tls-verify.ts'

@@ -1,6 +1,6 @@
 /**
- * One stream socket as the engine sees it, whatever carries it: raw libuv handles (raw.ts) or
- * node:net (net.ts). Same contract, same tests (wire.test.ts).
+ * One stream socket as the engine sees it, whatever carries it: raw libuv handles (handle-wire.ts) or
+ * node:net (net-sockets.ts). Same contract, same tests (wire.test.ts).
  *
  * Reading: bytes lie in the thread's read memory and are valid during onRead only.
  * Writing: what is written during one round leaves together, when the round ends.

@@ -7,7 +7,7 @@ import { type IncomingMessage, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { isIP, type LookupFunction, SocketAddress } from 'node:net'
 import { createBrotliDecompress, createGunzip } from 'node:zlib'
-import { addressGuard } from '#engine/upstream/guard.ts'
+import { addressGuard } from '#engine/upstream/address-guard.ts'
 
 /** What a server said of the text that is known, for asking whether it is still the same (RFC 9110 section 13.1). */
 export interface RemoteState {

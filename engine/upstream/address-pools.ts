@@ -1,9 +1,9 @@
 /** The addresses of one destination as they are known now, a pool for each, and which of them is the best choice. */
 import type { Destination } from '#engine/contract/backend.ts'
 import { interleaved, isBetter } from './addresses.ts'
+import type { Site } from './destination.ts'
 import { Pool, type PoolOwner } from './pool.ts'
 import type { Resolver } from './resolver.ts'
-import type { Site } from './site.ts'
 
 /** Addresses of one name that are used. */
 const ADDRESSES_MAX = 64

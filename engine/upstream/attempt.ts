@@ -5,10 +5,10 @@ import type { PendingAttempt, ServerEvents } from '#engine/contract/transport.ts
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
 import type { TlsOutcome, Wire } from '#engine/socket/wire.ts'
-import { type Http2Pool, NOT_HTTP2 } from './h2-pool.ts'
+import type { Holder } from './fair-queue.ts'
+import { HTTP1, type Version } from './http-version.ts'
+import { type Http2Pool, NOT_HTTP2 } from './http2/pool.ts'
 import type { Pool } from './pool.ts'
-import { HTTP1, type Version } from './version.ts'
-import type { Holder } from './waiting.ts'
 
 /** One connection that is being made. */
 export interface Dial extends Holder {

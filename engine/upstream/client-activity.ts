@@ -11,7 +11,7 @@ const PROGRESS_BYTES = 1024
  * read it at this pace before anything is expected.
  */
 const READ_BYTES_PER_SECOND = 128 * 1024
-/** With the patience of those that look (relief.ts): thirty seconds. */
+/** With the patience of those that look (slow-client-eviction.ts): thirty seconds. */
 const READING_MS_MAX = 28_000
 
 /** Times are of performance.now(). */

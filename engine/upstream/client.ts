@@ -2,11 +2,11 @@
 import type { Destination, Endpoint, EndpointOptions, UpstreamClient } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { StreamClient, StreamEndpoint } from '#engine/contract/tcp.ts'
+import { Site } from './destination.ts'
 import { EndpointState } from './endpoint.ts'
-import { ProxiedEndpoint } from './proxied.ts'
+import { ProxiedEndpoint } from './proxy-protocol.ts'
 import type { UpstreamShared } from './shared.ts'
-import { Site } from './site.ts'
-import { type StreamOptions, StreamState } from './stream.ts'
+import { type StreamOptions, StreamState } from './tcp.ts'
 
 /** Endpoints kept although nothing is connected to them; dynamic proxies name new ones all the time. */
 const ENDPOINTS_MAX = 8192

@@ -5,9 +5,9 @@ import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import type { ReadMemory } from '#engine/socket/memory.ts'
 import type { TlsClient } from '#engine/socket/tls.ts'
 import type { SocketLayer } from '#engine/socket/wire.ts'
+import type { Site } from './destination.ts'
 import type { Health } from './health.ts'
 import type { UpstreamShared } from './shared.ts'
-import type { Site } from './site.ts'
 
 export class EndpointFacts {
   readonly name: string

@@ -9,9 +9,9 @@ import { llhttp } from '#engine/http/llhttp.ts'
 import { TimerWheel, type WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import { type Address, BULK_NONE, type Bulk, NOBODY, type SocketLayer, type Wire } from '#engine/socket/wire.ts'
+import { Site } from './destination.ts'
 import { EndpointState } from './endpoint.ts'
 import { Resolver } from './resolver.ts'
-import { Site } from './site.ts'
 
 const { memory } = llhttp()
 

@@ -5,10 +5,10 @@ import type { ServerEvents } from '#engine/contract/transport.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 import type { Address, Wire } from '#engine/socket/wire.ts'
-import { type Home, Http1Upstream, type Repeat } from './h1.ts'
-import { type Http2Owner, Http2Pool } from './h2-pool.ts'
 import type { Health } from './health.ts'
-import { HTTP1 } from './version.ts'
+import { HTTP1 } from './http-version.ts'
+import { type Home, Http1Upstream, type Repeat } from './http1/connection.ts'
+import { type Http2Owner, Http2Pool } from './http2/pool.ts'
 
 /** What pools share with their endpoint. */
 export interface PoolOwner extends Http2Owner {

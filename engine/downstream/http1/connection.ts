@@ -2,8 +2,8 @@
  * HTTP/1.0 and 1.1 towards clients (RFC 9112): one object per connection, one exchange at a time. It knows which
  * exchange is at hand and how everything ends; the rest is done by the objects that it is made of:
  *
- *   reading.ts    bytes -> request head, body, end; what comes too early waits in pipelined.ts
- *   answer.ts     the exchange's client: response head, body, end -> bytes
+ *   request-reader.ts   bytes -> request head, body, end; what comes too early waits in pipelined.ts
+ *   response-writer.ts  the exchange's client: response head, body, end -> bytes
  *   deadline.ts   whom the connection waits for, and how long
  *
  * The life of a request: onRead() gives the bytes to `reading`, which makes the exchange (`ex`) of a complete head
@@ -20,9 +20,9 @@ import { PREFACE, PREFACE_TOLD } from '#engine/http2/protocol.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { PipeEnd } from '#engine/socket/pipe.ts'
 import type { Wire, WireOwner } from '#engine/socket/wire.ts'
-import { Http1Answer } from './answer.ts'
 import { Deadline, WAIT_BODY, WAIT_CLIENT, WAIT_HEAD, WAIT_REQUEST, WAIT_SERVER } from './deadline.ts'
-import { Http1Reading } from './reading.ts'
+import { Http1Reading } from './request-reader.ts'
+import { Http1Answer } from './response-writer.ts'
 
 export class Http1Connection implements WireOwner, OpenConnection {
   readonly server: HttpServer

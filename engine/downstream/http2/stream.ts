@@ -20,9 +20,9 @@ import { Pieces } from '#engine/kit/pieces.ts'
 import { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
-import { Incoming, type IncomingCarrier, type Receiver } from './incoming.ts'
 import type { Refusal } from './request.ts'
-import type { Sender, Sending } from './sending.ts'
+import { Incoming, type IncomingCarrier, type Receiver } from './request-body.ts'
+import type { Sender, Sending } from './sender.ts'
 import { Tunnel } from './tunnel.ts'
 
 /** How a stream has ended: with its whole answer, by us before that, by its client. */

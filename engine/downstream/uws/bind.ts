@@ -1,5 +1,5 @@
 /**
- * The `uws` transport: uWebSockets.js towards clients, as an alternative to h1.ts. What it cannot do is
+ * The `uws` transport: uWebSockets.js towards clients, as an alternative to http1/. What it cannot do is
  * listed in engine/http/limits.ts (settings) and docs/design/005-uws-transport.md (behaviour).
  */
 import type { ClientTls } from '#engine/contract/transport.ts'

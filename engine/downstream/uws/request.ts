@@ -52,7 +52,7 @@ function copyHeader(name: string, value: string): void {
   if (name === 'content-length') lengths++
 }
 
-/** The same rules as in h1.ts, where they are explained. */
+/** The same rules as in http1/request.ts, where they are explained. */
 function read(
   client: RequestOwner,
   method: string,

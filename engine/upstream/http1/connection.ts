@@ -20,8 +20,8 @@ import { PipeEnd } from '#engine/socket/pipe.ts'
 import { protocolFault } from '#engine/socket/tls-verify.ts'
 import { BULK_BODY, BULK_LONG, BULK_NONE, type Wire, type WireOwner } from '#engine/socket/wire.ts'
 
-import { ClientActivity } from './client-activity.ts'
-import type { Held } from './relief.ts'
+import { ClientActivity } from '#engine/upstream/client-activity.ts'
+import type { Held } from '#engine/upstream/slow-client-eviction.ts'
 
 /** Largest response head. */
 const HEAD_BYTES_MAX = 60 * 1024

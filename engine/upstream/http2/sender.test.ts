@@ -5,8 +5,8 @@ import { Allowance } from '#engine/http2/allowance.ts'
 import { DEFAULT_WINDOW } from '#engine/http2/protocol.ts'
 import { PeerSettings } from '#engine/http2/settings.ts'
 import type { Wire } from '#engine/socket/wire.ts'
-import { Http2Sender } from './h2-sender.ts'
-import type { Http2Exchange } from './h2-stream.ts'
+import { Http2Sender } from './sender.ts'
+import type { Http2Exchange } from './stream.ts'
 
 it('a byte of room wakes one of many, in turn', () => {
   const wire = { congested: false, write() {}, writeBytes() {} } as unknown as Wire

@@ -9,7 +9,7 @@ import type { Dialled, StreamEndpoint, TcpReason, TcpSession } from '#engine/con
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import type { Address, Connected, DialOptions, SocketLayer } from '#engine/socket/wire.ts'
-import { addressGuard } from './guard.ts'
+import { addressGuard } from './address-guard.ts'
 import { Resolver } from './resolver.ts'
 
 const ATTEMPTS_MAX = 4

@@ -15,8 +15,8 @@ import { startOrigin, statuses } from '#engine/testing/origin.ts'
 import { exchangeRaw, rawClient, rawServer } from '#engine/testing/raw.ts'
 import { startStack } from '#engine/testing/stack.ts'
 import { busy, type StillStack, withStillStack } from '#engine/testing/still-stack.ts'
-import { STREAM_WINDOW } from './h2-stream.ts'
-import { Waiting } from './waiting.ts'
+import { Waiting } from './fair-queue.ts'
+import { STREAM_WINDOW } from './http2/stream.ts'
 
 const waiterOf = (remoteAddress: string, name: string) => ({ name, ex: { client: { remoteAddress } as never } })
 type Waiter = ReturnType<typeof waiterOf>

@@ -1,6 +1,6 @@
 /** The connections of HTTP/2 to one address that take further streams, and how many they take. */
-import type { Http2Upstream } from './h2.ts'
-import type { Http2Exchange } from './h2-stream.ts'
+import type { Http2Upstream } from './connection.ts'
+import type { Http2Exchange } from './stream.ts'
 
 export class Http2Room {
   readonly #connections: Http2Upstream[] = []

@@ -2,11 +2,11 @@
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ServerEvents } from '#engine/contract/transport.ts'
 import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
-import type { Attempt, Dial } from './attempt.ts'
-import type { Http1Upstream } from './h1.ts'
-import type { Pool } from './pool.ts'
-import { Relief } from './relief.ts'
-import { type Holder, reserveOf, Waiting } from './waiting.ts'
+import type { Attempt, Dial } from '#engine/upstream/attempt.ts'
+import { type Holder, reserveOf, Waiting } from '#engine/upstream/fair-queue.ts'
+import type { Pool } from '#engine/upstream/pool.ts'
+import { Relief } from '#engine/upstream/slow-client-eviction.ts'
+import type { Http1Upstream } from './connection.ts'
 
 /** Whose connections they are. */
 export interface SupplyOwner {

@@ -9,7 +9,7 @@ import { DATA, DEFAULT_WINDOW, END_STREAM, ENHANCE_YOUR_CALM, NO_ERROR, WINDOW_M
 import type { PeerSettings } from '#engine/http2/settings.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import type { Wire } from '#engine/socket/wire.ts'
-import type { Http2Exchange } from './h2-stream.ts'
+import type { Http2Exchange } from './stream.ts'
 
 /** Of DATA: long enough to be cheap, short enough that streams share the wire. */
 const DATA_BYTES_MAX = 64 * 1024

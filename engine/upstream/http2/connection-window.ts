@@ -6,9 +6,9 @@
 import { windowUpdateFrame } from '#engine/http2/frame-writer.ts'
 import { ReceiveWindow } from '#engine/http2/receive-window.ts'
 import type { Wire } from '#engine/socket/wire.ts'
-import { CONNECTION_WINDOW, type Http2Home } from './h2-home.ts'
-import { type Http2Exchange, STREAM_WINDOW } from './h2-stream.ts'
-import type { Relief } from './relief.ts'
+import type { Relief } from '#engine/upstream/slow-client-eviction.ts'
+import { CONNECTION_WINDOW, type Http2Home } from './connection-owner.ts'
+import { type Http2Exchange, STREAM_WINDOW } from './stream.ts'
 
 export class ConnectionWindow {
   readonly #receive = new ReceiveWindow(CONNECTION_WINDOW)

@@ -8,7 +8,7 @@ import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
-import type { Holder } from './waiting.ts'
+import type { Holder } from './fair-queue.ts'
 
 /** A client may keep others waiting for so long: a lost packet is sent again within a second. */
 const IDLE_MS = 2_000

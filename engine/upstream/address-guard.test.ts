@@ -1,6 +1,6 @@
 import { equal } from 'node:assert/strict'
 import { it } from 'node:test'
-import { addressGuard } from './guard.ts'
+import { addressGuard } from './address-guard.ts'
 import { Resolver } from './resolver.ts'
 
 const REFUSED = [

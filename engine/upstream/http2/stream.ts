@@ -11,11 +11,11 @@ import { safeTrailers } from '#engine/http/trailers.ts'
 import { ReceiveWindow } from '#engine/http2/receive-window.ts'
 import { Pieces } from '#engine/kit/pieces.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
-import { ClientActivity } from './client-activity.ts'
-import { isRepeatable } from './h1.ts'
-import type { AnswerFields } from './h2-head.ts'
-import type { Http2Sender } from './h2-sender.ts'
-import type { Held } from './relief.ts'
+import { ClientActivity } from '#engine/upstream/client-activity.ts'
+import { isRepeatable } from '#engine/upstream/http1/connection.ts'
+import type { Held } from '#engine/upstream/slow-client-eviction.ts'
+import type { AnswerFields } from './response-fields.ts'
+import type { Http2Sender } from './sender.ts'
 
 /** SETTINGS_INITIAL_WINDOW_SIZE: what a client that does not read makes us keep of one answer. */
 export const STREAM_WINDOW = 256 * 1024

@@ -12,11 +12,11 @@ import {
 } from '#engine/http2/protocol.ts'
 import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import type { ReadMemory } from '#engine/socket/memory.ts'
-import type { Repeat } from './h1.ts'
-import type { Http2Upstream } from './h2.ts'
-import { LIST_BYTES_MAX } from './h2-head.ts'
-import { type Http2Exchange, STREAM_WINDOW } from './h2-stream.ts'
-import type { Held, Relief } from './relief.ts'
+import type { Repeat } from '#engine/upstream/http1/connection.ts'
+import type { Held, Relief } from '#engine/upstream/slow-client-eviction.ts'
+import type { Http2Upstream } from './connection.ts'
+import { LIST_BYTES_MAX } from './response-fields.ts'
+import { type Http2Exchange, STREAM_WINDOW } from './stream.ts'
 
 /**
  * Of the whole connection. What clients have not read of their answers is at most this much: 128 of them, at 256 KiB

@@ -4,8 +4,8 @@ import type { Destination, EndpointOptions } from '#engine/contract/backend.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import { TlsClient } from '#engine/socket/tls.ts'
 import { Health } from './health.ts'
+import { alpnOf } from './http-version.ts'
 import { Resolver } from './resolver.ts'
-import { alpnOf } from './version.ts'
 
 /** Addresses whose health is remembered: those of a name may change for ever. */
 const ADDRESSES_MAX = 128

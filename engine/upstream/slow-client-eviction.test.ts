@@ -3,7 +3,7 @@ import { deepEqual } from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
-import { Relief } from './relief.ts'
+import { Relief } from './slow-client-eviction.ts'
 
 /** The names of those that are cut, in order. `idle`: for so many milliseconds. */
 function cut(t: TestContext, held: readonly [address: string, idle: number][], waiting: readonly number[]): string[] {

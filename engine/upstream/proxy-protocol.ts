@@ -1,17 +1,17 @@
 /**
  * A destination whose connections begin with a PROXY header. The header names one client for everything that follows,
  * so each client (address and port) has an endpoint of its own, and only its exchanges can ever get to those
- * connections. What they have in common is what is known of the destination (site.ts) and how many connections there
- * may be: one that is idle gives way to a client that has none, and those who wait take turns.
+ * connections. They share what is known of the destination (destination.ts) and the limit on connections: an idle one
+ * gives way to a client that has none, and clients that wait are served in turn.
  */
 import type { Endpoint } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ClientStream } from '#engine/contract/transport.ts'
 import { writeProxyHeader } from '#engine/socket/proxy-header.ts'
+import type { Site } from './destination.ts'
 import { EndpointState } from './endpoint.ts'
-import { type Held, Relief } from './relief.ts'
 import type { UpstreamShared } from './shared.ts'
-import type { Site } from './site.ts'
+import { type Held, Relief } from './slow-client-eviction.ts'
 
 /** Clients beyond so many: those without a connection are looked for and forgotten. */
 const CLIENTS_SWEPT = 1024

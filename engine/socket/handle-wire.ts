@@ -1,4 +1,4 @@
-/** One socket over Node's internal handles (handles.ts). raw.ts makes them. */
+/** One socket over Node's internal handles (handles.ts). handle-sockets.ts makes them. */
 import { getSystemErrorName } from 'node:util'
 import { isShared } from '#engine/kit/shared-bytes.ts'
 import { HalfClose } from './half-close.ts'

@@ -1,11 +1,11 @@
 /** The socket layer over Node's internal handles (handles.ts): what Weir uses wherever they exist. */
 import { createServer, type Server } from 'node:net'
 import { getSystemErrorName } from 'node:util'
+import { RawWire, type Shared } from './handle-wire.ts'
 import type { Handle, Handles } from './handles.ts'
 import { listenWith } from './listen.ts'
 import type { ReadMemory } from './memory.ts'
 import { Outbox } from './outbox.ts'
-import { RawWire, type Shared } from './raw-wire.ts'
 import { enterTurn, leaveTurn } from './round.ts'
 import { startClient } from './tls-client.ts'
 import { startOverHandle } from './tls-server.ts'
