@@ -1,9 +1,9 @@
 /** What becomes of what a provider's format cannot say, for docs/llm-matrix.md. */
 import type { FormatName } from '#backends/llm/conversation.ts'
-import { toleratedPaths } from '#backends/llm/tolerance.ts'
+import { toleratedPaths } from '#backends/llm/translate/tolerance.ts'
 import { TITLES } from './matrix-providers.ts'
 
-/** The lines of carried.ts, and where they are for. */
+/** The lines of rewrites.ts, and where they are for. */
 const WORDS: readonly (readonly [said: string, ...told: string[]])[] = [
   [
     'instructions in the middle of a conversation',

@@ -1,7 +1,8 @@
 /** What every answer of a workload must be, for the proxies that pass it on and for those that translate it. */
-import { Losses } from '#backends/llm/format.ts'
-import { completions } from '#backends/llm/formats/completions.ts'
-import { messages } from '#backends/llm/formats/messages.ts'
+
+import { completions } from '#backends/llm/formats/completions/index.ts'
+import { Losses } from '#backends/llm/formats/format.ts'
+import { messages } from '#backends/llm/formats/messages/index.ts'
 import { ANSWERS, type AnswerName } from './backend/answers.ts'
 import { MESSAGE, MESSAGE_EVENTS } from './backend/models.ts'
 import type { Expected } from './generator/job.ts'

@@ -1,4 +1,4 @@
-/** How servers of OpenAI's chat completions differ, by name: what each means stands in backends/llm/dialects.ts. */
+/** Servers of OpenAI's chat completions, by name. backends/llm/providers/dialects.ts says how each one differs. */
 export const DIALECTS = [
   'openai',
   'cerebras',

@@ -1,8 +1,8 @@
 /** The event-stream decoder: the same messages or the same fault, whatever the pieces. Checksums are put right. */
 import assert from 'node:assert/strict'
 import { crc32 } from 'node:zlib'
-import { type EventMessage, EventStreamDecoder } from '#backends/llm/event-stream.ts'
-import { FormatError } from '#backends/llm/format.ts'
+import { FormatError } from '#backends/llm/formats/format.ts'
+import { type EventMessage, EventStreamDecoder } from '#backends/llm/stream/aws-event-stream.ts'
 
 export const name = 'event-stream'
 

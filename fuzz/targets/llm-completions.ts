@@ -1,6 +1,6 @@
 /** Requests, answers, errors and streams of completions (see engine/testing/attack-format.ts). */
 import { readFileSync } from 'node:fs'
-import { completions } from '#backends/llm/formats/completions.ts'
+import { completions } from '#backends/llm/formats/completions/index.ts'
 import { attack, WORDS } from '#engine/testing/attack-format.ts'
 
 export const name = 'llm-completions'

@@ -1,7 +1,7 @@
 /** Embeddings, asked in OpenAI's or Gemini's words at every provider (see engine/testing/attack-operation.ts). */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { isObject } from '#backends/llm/fields.ts'
+import { isObject } from '#backends/llm/formats/fields.ts'
 import { attackOperation } from '#engine/testing/attack-operation.ts'
 
 export const name = 'llm-embeddings'

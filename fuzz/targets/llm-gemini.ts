@@ -1,6 +1,6 @@
 /** Requests, answers, errors and streams of gemini (see engine/testing/attack-format.ts). */
 import { readFileSync } from 'node:fs'
-import { gemini } from '#backends/llm/formats/gemini.ts'
+import { gemini } from '#backends/llm/formats/gemini/index.ts'
 import { attack, WORDS } from '#engine/testing/attack-format.ts'
 
 export const name = 'llm-gemini'

@@ -1,6 +1,6 @@
 /** Requests, answers, errors and streams of messages (see engine/testing/attack-format.ts). */
 import { readFileSync } from 'node:fs'
-import { messages } from '#backends/llm/formats/messages.ts'
+import { messages } from '#backends/llm/formats/messages/index.ts'
 import { attack, WORDS } from '#engine/testing/attack-format.ts'
 
 export const name = 'llm-messages'

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { isObject } from '#backends/llm/fields.ts'
+import { isObject } from '#backends/llm/formats/fields.ts'
 import { listing } from '#backends/llm/routes/models.ts'
 import { type Attack, attackOperation } from '#engine/testing/attack-operation.ts'
 

@@ -1,6 +1,6 @@
 /** Requests, answers, errors and streams of responses (see engine/testing/attack-format.ts). */
 import { readFileSync } from 'node:fs'
-import { responses } from '#backends/llm/formats/responses.ts'
+import { responses } from '#backends/llm/formats/responses/index.ts'
 import { attack, WORDS } from '#engine/testing/attack-format.ts'
 
 export const name = 'llm-responses'

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { WebSocket } from 'ws'
-import { at, gateway, provider } from '#backends/llm/testing/gateway.ts'
+import { at, gateway, provider } from '#backends/llm/testing/llm-gateway.ts'
 import { keyInQuery, withoutCredentials } from './query-keys.ts'
 
 const NAMES = [

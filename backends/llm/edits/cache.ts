@@ -6,7 +6,7 @@
  * A request that bears marks of its own keeps those and gets none: its author knows better where the prompt repeats.
  */
 import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
-import { isObject } from '#backends/llm/fields.ts'
+import { isObject } from '#backends/llm/formats/fields.ts'
 import type { AiCaching } from '#engine/ir/snapshot.ts'
 
 const TOKENS_PER_WORD = 1.3

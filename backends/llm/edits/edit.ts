@@ -1,7 +1,7 @@
 /** What the configuration changes in a client's request before it is read: overrides, defaults, then messages. */
 import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
-import { FormatError } from '#backends/llm/format.ts'
-import { type ChatRequest, wishesOf } from '#backends/llm/request.ts'
+import { FormatError } from '#backends/llm/formats/format.ts'
+import { type ChatRequest, wishesOf } from '#backends/llm/request/request.ts'
 import type { AiEdits, AiField } from '#engine/ir/snapshot.ts'
 import { enrich } from './prompt.ts'
 import { isForeignSystem, withSystem } from './system.ts'

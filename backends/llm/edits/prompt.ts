@@ -1,7 +1,7 @@
 /** Messages that every conversation gets (spec 2.6, AIPromptEnrichment), in the format that the client speaks. */
 import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
-import { isObject } from '#backends/llm/fields.ts'
-import { FormatError } from '#backends/llm/format.ts'
+import { isObject } from '#backends/llm/formats/fields.ts'
+import { FormatError } from '#backends/llm/formats/format.ts'
 import type { AiMessage, AiPrompt } from '#engine/ir/snapshot.ts'
 
 /** `body` with the messages of `prompt` around its own, for a provider that speaks `spoken`. Throws FormatError. */

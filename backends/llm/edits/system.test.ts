@@ -1,7 +1,7 @@
 /** Instructions that the configuration says once, before every provider and for every client. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { at, gateway, provider } from '#backends/llm/testing/gateway.ts'
+import { at, gateway, provider } from '#backends/llm/testing/llm-gateway.ts'
 import { isForeignSystem, withSystem } from './system.ts'
 
 const ROUTES = { '/messages': 'Messages', '/responses': 'Responses', ':generateContent': 'GenerateContent' }

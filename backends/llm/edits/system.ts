@@ -4,7 +4,7 @@
  * clients (spec 2.6).
  */
 import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
-import { isObject } from '#backends/llm/fields.ts'
+import { isObject } from '#backends/llm/formats/fields.ts'
 
 const FIELDS: ReadonlySet<string> = new Set(['system', 'systemInstruction', 'system_instruction', 'instructions'])
 

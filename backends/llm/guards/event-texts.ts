@@ -3,7 +3,7 @@
  * the formats' own streaming references; what an event has beside them is looked through as in a whole answer.
  */
 import type { FormatName } from '#backends/llm/conversation.ts'
-import { FormatError, type WireEvent } from '#backends/llm/format.ts'
+import { FormatError, type WireEvent } from '#backends/llm/formats/format.ts'
 import { hasTwins } from '#engine/kit/scan/body.ts'
 import { isObject, type Slot, textsBelow, textsBeside, textsOf } from '#engine/kit/scan/texts.ts'
 

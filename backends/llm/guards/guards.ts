@@ -1,6 +1,6 @@
 /** The prompt guards of one backend: what they do to a request, to an answer, and to a stream. */
 import type { FormatName } from '#backends/llm/conversation.ts'
-import type { CostTap } from '#backends/llm/stream.ts'
+import type { CostTap } from '#backends/llm/stream/translating-tap.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceRequestBody, replaceResponseBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
@@ -8,12 +8,12 @@ import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { AiGuards, AiRegexGuard, AiRejection, AiRouteType } from '#engine/ir/snapshot.ts'
 import type { Reach } from '#engine/kit/scan/body.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { guardBody, runIn } from './guard-body.ts'
+import { type Framing, GuardTap } from './guard-tap.ts'
+import { ANSWERED, reachOf } from './guarded-fields.ts'
 import type { Shape } from './job.ts'
-import { ANSWERED, reachOf } from './reach.ts'
-import { whileOpen } from './remote.ts'
+import { whileOpen } from './service-call.ts'
 import { StreamGuard, StreamGuards } from './stream-guard.ts'
-import { type Framing, GuardTap } from './tap.ts'
-import { guardBody, runIn } from './whole.ts'
 
 /** What may stand before a list. */
 const LEAD_BYTES = 64

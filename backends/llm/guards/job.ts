@@ -1,18 +1,18 @@
 /**
  * One step of the guards over a body that is there, or over a stream that has been kept: it is searched, or a service
- * is asked about it. Plain data in and out: a large one is worked on in another thread (whole.ts), a small one here.
+ * is asked. Plain data in and out: a large body goes to another thread (guard-body.ts), a small one stays here.
  */
 import type { FormatName } from '#backends/llm/conversation.ts'
-import { FormatError, type WireEvent } from '#backends/llm/format.ts'
-import { framingOf } from '#backends/llm/framing.ts'
-import { frame } from '#backends/llm/stream.ts'
+import { FormatError, type WireEvent } from '#backends/llm/formats/format.ts'
+import { framingOf } from '#backends/llm/stream/framing.ts'
+import { frame } from '#backends/llm/stream/translating-tap.ts'
 import type { AiRegexGuard, AiRejection } from '#engine/ir/snapshot.ts'
 import { type Reach, type ScanResult, scanBody } from '#engine/kit/scan/body.ts'
 import { maskText, rulesOf } from '#engine/kit/scan/rules.ts'
 import { maskJsonText } from '#engine/kit/scan/stream-json.ts'
 import { bufferOf, textBytes } from '#engine/kit/shared-bytes.ts'
-import { eventsOf, itemsOf, searched, Told } from './held-stream.ts'
-import { GuardDown } from './remote.ts'
+import { eventsOf, itemsOf, searched, Told } from './collected-stream.ts'
+import { GuardDown } from './service-call.ts'
 import { type Asks, questionOf, verdictOf } from './verdict.ts'
 
 /** What bytes are. */

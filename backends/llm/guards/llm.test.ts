@@ -1,7 +1,7 @@
 /** Prompt guards of the shortcut `llm`: of the port, of models, and of models that stand for others. */
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
-import { gatewayOf, provider } from '#backends/llm/testing/gateway.ts'
+import { gatewayOf, provider } from '#backends/llm/testing/llm-gateway.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import type { Models } from '#engine/testing/models.ts'
 import { policies } from '#policies/index.ts'

@@ -2,7 +2,7 @@
 import type { AiModerationGuard, AiRejection } from '#engine/ir/snapshot.ts'
 import type { Message } from '#engine/kit/scan/body.ts'
 import { isObject } from '#engine/kit/scan/texts.ts'
-import { GuardDown, type Target } from './remote.ts'
+import { GuardDown, type Target } from './service-call.ts'
 import type { Verdict } from './verdict.ts'
 
 export function moderationTarget({ origin, path, key, timeoutMs }: AiModerationGuard): Target {

@@ -4,7 +4,7 @@
  * and what nobody knows of it stays. One that has no match in it has the very bytes that the provider sent.
  */
 import type { FormatName } from '#backends/llm/conversation.ts'
-import type { WireEvent } from '#backends/llm/format.ts'
+import type { WireEvent } from '#backends/llm/formats/format.ts'
 import type { AiRegexGuard } from '#engine/ir/snapshot.ts'
 import { JoinedText } from '#engine/kit/scan/joined-text.ts'
 import type { Rule } from '#engine/kit/scan/live.ts'

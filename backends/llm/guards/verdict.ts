@@ -3,7 +3,7 @@ import type { AiRejection } from '#engine/ir/snapshot.ts'
 import type { Message } from '#engine/kit/scan/body.ts'
 import { bufferOf, jsonBytes } from '#engine/kit/shared-bytes.ts'
 import { moderationQuestion, moderationVerdict } from './moderation.ts'
-import { GuardDown } from './remote.ts'
+import { GuardDown } from './service-call.ts'
 import { webhookQuestion, webhookVerdict } from './webhook.ts'
 
 export type Side = 'request' | 'response'

@@ -7,7 +7,7 @@ import type { AiRejection, AiWebhookGuard } from '#engine/ir/snapshot.ts'
 import { compilePattern } from '#engine/kit/pattern.ts'
 import type { Message } from '#engine/kit/scan/body.ts'
 import { isObject } from '#engine/kit/scan/texts.ts'
-import { GuardDown, type Target } from './remote.ts'
+import { GuardDown, type Target } from './service-call.ts'
 import type { Side, Verdict } from './verdict.ts'
 
 export function webhookTarget(guard: AiWebhookGuard, side: Side, fields: HeaderBlock): Target {

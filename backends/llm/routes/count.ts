@@ -3,17 +3,18 @@
  * Sources: Anthropic, "Count tokens in a Message"; ai.google.dev, "Counting tokens"; OpenAI, "Get input token counts"
  * (responses); Amazon Bedrock, "CountTokens"; Google Cloud, "Count tokens for Claude models".
  */
-import { carried } from '#backends/llm/carried.ts'
+
 import type { Conversation, Json, JsonObject } from '#backends/llm/conversation.ts'
-import type { Writer } from '#backends/llm/draft.ts'
 import { modelOf } from '#backends/llm/edits/edit.ts'
 import { enrich } from '#backends/llm/edits/prompt.ts'
-import { Fields, isObject } from '#backends/llm/fields.ts'
-import { FormatError, Losses } from '#backends/llm/format.ts'
-import { FORMATS } from '#backends/llm/matrix.ts'
-import { modelPathOf } from '#backends/llm/model-path.ts'
+import { Fields, isObject } from '#backends/llm/formats/fields.ts'
+import { FormatError, Losses } from '#backends/llm/formats/format.ts'
+import { FORMATS } from '#backends/llm/formats/index.ts'
+import type { Writer } from '#backends/llm/plan/request-plan.ts'
 import { CLAUDE_COUNT, claudeCount } from '#backends/llm/providers/vertexai.ts'
-import { decoded, modelFor, parseBody } from '#backends/llm/request.ts'
+import { modelPathOf } from '#backends/llm/request/model-path.ts'
+import { decoded, modelFor, parseBody } from '#backends/llm/request/request.ts'
+import { carried } from '#backends/llm/translate/rewrites.ts'
 import type { AiPrompt } from '#engine/ir/snapshot.ts'
 import type { Call, CallDraft, ReadCall } from './call.ts'
 import { beside, spokenOf } from './operation.ts'

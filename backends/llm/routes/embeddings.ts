@@ -3,13 +3,13 @@
  * Sources: OpenAI, "Create embeddings"; ai.google.dev, "Embeddings" (embedContent, batchEmbedContents).
  */
 import type { Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
-import { countable } from '#backends/llm/countable.ts'
-import type { Writer } from '#backends/llm/draft.ts'
 import { modelOf } from '#backends/llm/edits/edit.ts'
-import { compact, Fields, isObject } from '#backends/llm/fields.ts'
-import { FormatError } from '#backends/llm/format.ts'
-import { type ModelPath, modelPathOf } from '#backends/llm/model-path.ts'
-import { decoded, modelFor, parseBody } from '#backends/llm/request.ts'
+import { compact, Fields, isObject } from '#backends/llm/formats/fields.ts'
+import { FormatError } from '#backends/llm/formats/format.ts'
+import type { Writer } from '#backends/llm/plan/request-plan.ts'
+import { type ModelPath, modelPathOf } from '#backends/llm/request/model-path.ts'
+import { decoded, modelFor, parseBody } from '#backends/llm/request/request.ts'
+import { countable } from '#backends/llm/usage/token-counts.ts'
 import type { Call, CallDraft, ReadCall } from './call.ts'
 import { beside, NOT_COUNTED, spokenOf } from './operation.ts'
 

@@ -1,6 +1,6 @@
 /** Which route type is served how, where it is no chat; and how a client of each is told of errors. */
 import type { FormatName } from '#backends/llm/conversation.ts'
-import { asksModel } from '#backends/llm/model-path.ts'
+import { asksModel } from '#backends/llm/request/model-path.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { decodedPath, isPlainPath, readingsOf } from '#engine/http/path.ts'
 import type { AiRouteType } from '#engine/ir/snapshot.ts'

@@ -3,11 +3,11 @@
  * Gemini's clients read them. Sources: OpenAI, "Models"; Anthropic, "List Models"; ai.google.dev, "Models".
  */
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
-import type { Writer } from '#backends/llm/draft.ts'
-import { NONE_DROPPED } from '#backends/llm/dropped.ts'
-import { Fields } from '#backends/llm/fields.ts'
-import { FormatError } from '#backends/llm/format.ts'
-import { address } from '#backends/llm/request.ts'
+import { Fields } from '#backends/llm/formats/fields.ts'
+import { FormatError } from '#backends/llm/formats/format.ts'
+import type { Writer } from '#backends/llm/plan/request-plan.ts'
+import { address } from '#backends/llm/request/request.ts'
+import { NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import { BODY_NONE, type Exchange } from '#engine/contract/exchange.ts'
 import type { AiBackend } from '#engine/ir/snapshot.ts'
 import { type Asking, beside, type Sent, spokenOf } from './operation.ts'

@@ -1,12 +1,12 @@
 /** Requests that are no chat: what a provider is sent for one, and what the client gets of its answer. */
 import type { FormatName, Usage } from '#backends/llm/conversation.ts'
-import type { Writer } from '#backends/llm/draft.ts'
-import type { Dropped } from '#backends/llm/dropped.ts'
-import { FormatError } from '#backends/llm/format.ts'
-import { prefixed } from '#backends/llm/request.ts'
+import { FormatError } from '#backends/llm/formats/format.ts'
+import type { Writer } from '#backends/llm/plan/request-plan.ts'
+import { prefixed } from '#backends/llm/request/request.ts'
+import type { Dropped } from '#backends/llm/translate/dropped-fields.ts'
 import type { ResponseTap } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { Telling } from './telling.ts'
+import type { Telling } from './operation-answer.ts'
 
 /** What a provider has been asked, as far as others need to know. Plain data. */
 export interface Sent {

@@ -1,7 +1,7 @@
 /** What passes as it is, and what of it does not pass: credentials, accounts and cookies. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { at, gateway, provider } from '#backends/llm/testing/gateway.ts'
+import { at, gateway, provider } from '#backends/llm/testing/llm-gateway.ts'
 
 const KEYS = {
   authorization: 'Bearer canary-a',

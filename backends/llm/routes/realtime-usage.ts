@@ -4,9 +4,9 @@
  * `response.done`, `response.usage`; frames: RFC 6455.
  */
 import type { Json, Usage } from '#backends/llm/conversation.ts'
-import { countable } from '#backends/llm/countable.ts'
-import { isObject } from '#backends/llm/fields.ts'
-import { note } from '#backends/llm/said.ts'
+import { isObject } from '#backends/llm/formats/fields.ts'
+import { countable } from '#backends/llm/usage/token-counts.ts'
+import { note } from '#backends/llm/usage/usage-record.ts'
 import type { ResponseTap } from '#engine/contract/backend.ts'
 import { charge } from '#engine/contract/buckets.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'

@@ -3,10 +3,11 @@
  * what follows is a pipe, of which one side is heard (realtime-usage.ts). Source: OpenAI, "Realtime API with
  * WebSocket".
  */
-import type { Writer } from '#backends/llm/draft.ts'
-import { NONE_DROPPED } from '#backends/llm/dropped.ts'
-import { FormatError } from '#backends/llm/format.ts'
-import { address, modelFor } from '#backends/llm/request.ts'
+
+import { FormatError } from '#backends/llm/formats/format.ts'
+import type { Writer } from '#backends/llm/plan/request-plan.ts'
+import { address, modelFor } from '#backends/llm/request/request.ts'
+import { NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { type Asking, beside, type Sent, spokenOf } from './operation.ts'

@@ -10,7 +10,7 @@ import { GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
 import { OpenAIRealtimeWS } from 'openai/realtime/ws'
 import { WebSocket, WebSocketServer } from 'ws'
-import { answers, at, gateway, jsonOf, provider } from '#backends/llm/testing/gateway.ts'
+import { answers, at, gateway, jsonOf, provider } from '#backends/llm/testing/llm-gateway.ts'
 import type { Models } from '#engine/testing/models.ts'
 
 const ROUTES = {

@@ -1,5 +1,5 @@
 /** Bedrock's Converse and ConverseStream (API reference of Amazon Bedrock Runtime). */
-import { encodeEvent } from '#backends/llm/event-stream.ts'
+import { encodeEvent } from '#backends/llm/stream/aws-event-stream.ts'
 import type { Body } from '#engine/standalone/models/wire.ts'
 import { type Double, pieces, type Said, whole } from './double.ts'
 import * as s from './shape.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ChatError, Choice, JsonObject, Part } from '#backends/llm/conversation.ts'
-import { FormatError, Losses } from '#backends/llm/format.ts'
-import { completions } from '#backends/llm/formats/completions.ts'
+import { completions } from '#backends/llm/formats/completions/index.ts'
+import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 
 const ASKED = { model: 'gpt-5', wantsUsage: true, at: 1_700_000_000_500, id: 'x' }
 const USAGE = {

@@ -8,13 +8,13 @@ import type {
   ThinkingPart,
   ToolCallPart
 } from '#backends/llm/conversation.ts'
-import { Fields, isObject } from '#backends/llm/fields.ts'
-import type { Asked, ChatFormat, Losses } from '#backends/llm/format.ts'
-import { isLegacy, isOpaqueCall, readCalls, writeCalls } from './calls.ts'
+import { Fields, isObject } from '#backends/llm/formats/fields.ts'
+import type { Asked, ChatFormat, Losses } from '#backends/llm/formats/format.ts'
 import { readContent, readPart, writePart } from './parts.ts'
 import { type Draft, draft, giveBack, isString, type Notes, restOf, type Wording, wordingOf } from './rest.ts'
 import { hasCalls, hasRefusal, readStop, writeStop } from './stop.ts'
 import { readThinking, writeThinking } from './thinking.ts'
+import { isLegacy, isOpaqueCall, readCalls, writeCalls } from './tool-calls.ts'
 import { readUsage, writeUsage } from './usage.ts'
 
 // --- reading ---

@@ -3,8 +3,8 @@
  * refusal), with the cache marks that LiteLLM and OpenRouter take ("Prompt caching" of each).
  */
 import type { CacheMark, Json, MediaPart, MediaSource, Part, TextPart } from '#backends/llm/conversation.ts'
-import { type Fields, isObject } from '#backends/llm/fields.ts'
-import { FormatError, type Losses } from '#backends/llm/format.ts'
+import { type Fields, isObject } from '#backends/llm/formats/fields.ts'
+import { FormatError, type Losses } from '#backends/llm/formats/format.ts'
 import { type Draft, draft, isString, marked, type Notes, only, type Wording } from './rest.ts'
 
 // --- reading ---

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Conversation, JsonObject } from '#backends/llm/conversation.ts'
-import { Losses } from '#backends/llm/format.ts'
-import { completions } from '#backends/llm/formats/completions.ts'
+import { completions } from '#backends/llm/formats/completions/index.ts'
+import { Losses } from '#backends/llm/formats/format.ts'
 
 const NOWHERE = { model: null, isStreamed: null }
 const read = (body: object): Conversation => completions.readRequest(body as JsonObject, NOWHERE)

@@ -1,10 +1,10 @@
 /** Requests: POST /v1/chat/completions (OpenAI API reference, "Create chat completion"). */
 import type { Conversation, FormatName, Json, JsonObject, Sampling, Thinking } from '#backends/llm/conversation.ts'
-import { effortOf } from '#backends/llm/effort.ts'
-import { Fields } from '#backends/llm/fields.ts'
-import { type ChatFormat, FormatError, type Losses } from '#backends/llm/format.ts'
-import { readMessages } from './messages-read.ts'
-import { writeMessages } from './messages-write.ts'
+import { Fields } from '#backends/llm/formats/fields.ts'
+import { type ChatFormat, FormatError, type Losses } from '#backends/llm/formats/format.ts'
+import { effortOf } from '#backends/llm/translate/effort.ts'
+import { readMessages } from './content-read.ts'
+import { writeMessages } from './content-write.ts'
 import { type Draft, draft, giveBack, isString, type Notes, restOf, type Wording, wordingOf } from './rest.ts'
 import { readOutput, readToolChoice, readTools, writeOutput, writeToolChoice, writeTools } from './tools.ts'
 

@@ -1,7 +1,7 @@
 /** Fields that the conversation has no place for: back to where they were, or told as losses. */
 import type { CacheMark, FormatName, Json, JsonObject, Rest } from '#backends/llm/conversation.ts'
-import { isObject } from '#backends/llm/fields.ts'
-import type { Losses } from '#backends/llm/format.ts'
+import { isObject } from '#backends/llm/formats/fields.ts'
+import type { Losses } from '#backends/llm/formats/format.ts'
 
 /** An object that is being written. */
 export interface Draft {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import OpenAI from 'openai'
 import type { Answer, ChatEvent } from '#backends/llm/conversation.ts'
-import { Losses } from '#backends/llm/format.ts'
-import { completions } from '#backends/llm/formats/completions.ts'
+import { completions } from '#backends/llm/formats/completions/index.ts'
+import { Losses } from '#backends/llm/formats/format.ts'
 
 const ASKED = { model: 'gpt-5', wantsUsage: true, at: 1_700_000_000_500, id: 'x' }
 const USAGE = {

@@ -1,6 +1,6 @@
 /** Why an answer ended. */
 import type { Part, StopReason } from '#backends/llm/conversation.ts'
-import { isOpaqueCall } from './calls.ts'
+import { isOpaqueCall } from './tool-calls.ts'
 
 /** OpenAI's words, and those of servers that add some: vLLM, SGLang, OpenRouter, DeepSeek, Mistral. */
 const STOPS: ReadonlyMap<string, StopReason> = new Map([

@@ -4,7 +4,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
-import { completions } from '#backends/llm/formats/completions.ts'
+import { completions } from '#backends/llm/formats/completions/index.ts'
 
 const text = (said: string) => ({ kind: 'text', text: said, cache: null })
 const thought = (said: string) => ({ kind: 'thinking', text: said, signature: null, isRedacted: false })

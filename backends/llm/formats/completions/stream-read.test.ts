@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ChatEvent, Part, Signature } from '#backends/llm/conversation.ts'
-import { FormatError } from '#backends/llm/format.ts'
-import { completions } from '#backends/llm/formats/completions.ts'
+import { completions } from '#backends/llm/formats/completions/index.ts'
+import { FormatError } from '#backends/llm/formats/format.ts'
 import { assemble } from '#engine/testing/assemble.ts'
 
 const HEAD = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1_700_000_000, model: 'gpt-5' }

@@ -1,12 +1,12 @@
 /** Chunks as events (OpenAI API reference, "The chat completion chunk object"). */
 import type { ChatEvent, Json, JsonObject, Part } from '#backends/llm/conversation.ts'
-import { Fields, isObject } from '#backends/llm/fields.ts'
-import { type Finish, FormatError, type StreamReader, type WireEvent } from '#backends/llm/format.ts'
-import { errorFrom, errorIn } from '#backends/llm/formats/openai-errors.ts'
+import { errorFrom, errorIn } from '#backends/llm/formats/completions/error.ts'
+import { Fields, isObject } from '#backends/llm/formats/fields.ts'
+import { type Finish, FormatError, type StreamReader, type WireEvent } from '#backends/llm/formats/format.ts'
 import { readPart } from './parts.ts'
 import { isString } from './rest.ts'
 import { readStop } from './stop.ts'
-import { StreamCalls } from './stream-calls.ts'
+import { StreamCalls } from './stream-tool-calls.ts'
 import { REASONING, readBlock, thought } from './thinking.ts'
 import { readUsage } from './usage.ts'
 

@@ -1,13 +1,13 @@
 /** Events as chunks (OpenAI API reference, "The chat completion chunk object"). */
 import type { ChatEvent, Json, JsonObject, Part, ThinkingPart, Usage } from '#backends/llm/conversation.ts'
-import { lostPart } from '#backends/llm/dropped.ts'
-import { type Asked, Losses, type StreamWriter } from '#backends/llm/format.ts'
-import { writeError } from '#backends/llm/formats/openai-errors.ts'
+import { writeError } from '#backends/llm/formats/completions/error.ts'
+import { type Asked, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
+import { lostPart } from '#backends/llm/translate/dropped-fields.ts'
 import { addOther, headOf, isLegacyCall, writeLogprobs } from './answer.ts'
-import { extraContent, isOpaqueCall } from './calls.ts'
 import type { Draft } from './rest.ts'
 import { writeStop } from './stop.ts'
 import { writeBlock } from './thinking.ts'
+import { extraContent, isOpaqueCall } from './tool-calls.ts'
 import { writeUsage } from './usage.ts'
 
 interface OpenChoice {

@@ -3,8 +3,8 @@
  * `reasoning` too), and `thinking_blocks` (LiteLLM, "Reasoning content"), which carry signatures.
  */
 import type { Json, ThinkingPart } from '#backends/llm/conversation.ts'
-import type { Fields } from '#backends/llm/fields.ts'
-import { openSignature, sealSignature } from '#backends/llm/signature.ts'
+import type { Fields } from '#backends/llm/formats/fields.ts'
+import { openSignature, sealSignature } from '#backends/llm/translate/signature.ts'
 import { type Draft, isString, type Notes, type Wording } from './rest.ts'
 
 /** Blocks are Anthropic's, and so are signatures in them that nobody sealed. */

@@ -1,7 +1,7 @@
 /** Tools and which of them to call (OpenAI API reference, "Create chat completion": tools, tool_choice, functions). */
 import type { Json, JsonObject, OutputShape, Tool, ToolChoice } from '#backends/llm/conversation.ts'
-import { type Fields, isObject } from '#backends/llm/fields.ts'
-import { FormatError, type Losses } from '#backends/llm/format.ts'
+import { type Fields, isObject } from '#backends/llm/formats/fields.ts'
+import { FormatError, type Losses } from '#backends/llm/formats/format.ts'
 import { readCache } from './parts.ts'
 import { type Draft, draft, isString, marked, type Notes, only, type Wording } from './rest.ts'
 

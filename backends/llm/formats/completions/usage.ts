@@ -1,6 +1,6 @@
 /** Tokens used (OpenAI API reference, "The chat completion object": usage), and what others add to them. */
 import type { JsonObject, Usage } from '#backends/llm/conversation.ts'
-import { isObject } from '#backends/llm/fields.ts'
+import { isObject } from '#backends/llm/formats/fields.ts'
 import { type Draft, draft } from './rest.ts'
 
 /**

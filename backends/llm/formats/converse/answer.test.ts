@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Answer, ChatEvent, JsonObject, Part, StopReason, Usage } from '#backends/llm/conversation.ts'
-import { type Asked, FormatError, Losses } from '#backends/llm/format.ts'
-import { converse } from '#backends/llm/formats/converse.ts'
+import { converse } from '#backends/llm/formats/converse/index.ts'
+import { type Asked, FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { assemble } from '#engine/testing/assemble.ts'
 
 const ASKED: Asked = { model: 'm', wantsUsage: true, at: 0, id: 'i' }

@@ -1,11 +1,11 @@
 /** Answers of Converse (API reference: Converse, response syntax; TokenUsage; CacheDetail). */
 import type { Answer, Json, JsonObject, Part, StopReason, Usage } from '#backends/llm/conversation.ts'
-import { compact, Fields, isObject } from '#backends/llm/fields.ts'
-import type { Asked, Losses } from '#backends/llm/format.ts'
+import { compact, Fields, isObject } from '#backends/llm/formats/fields.ts'
+import type { Asked, Losses } from '#backends/llm/formats/format.ts'
+import { readContent } from './content-read.ts'
+import { writePart } from './content-write.ts'
 import { DocumentNames, fromWireToolName } from './names.ts'
-import { readContent } from './read-blocks.ts'
 import { putBack } from './rest.ts'
-import { writePart } from './write-blocks.ts'
 
 /** The first of a meaning is the one that is written. */
 const STOPS: readonly (readonly [word: string, stop: StopReason])[] = [

@@ -5,8 +5,8 @@
  * penalties), "AI21 Jamba" (penalties), "OpenAI models" (reasoning_effort of gpt-oss).
  */
 import type { JsonObject, Sampling, Thinking, ToolChoice } from '#backends/llm/conversation.ts'
-import { compact, isObject } from '#backends/llm/fields.ts'
-import { hasOnly } from './read-blocks.ts'
+import { compact, isObject } from '#backends/llm/formats/fields.ts'
+import { hasOnly } from './content-read.ts'
 
 export type Family = 'claude' | 'nova' | 'mistral' | 'cohere' | 'jamba' | 'gptOss' | 'other'
 

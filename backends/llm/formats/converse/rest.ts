@@ -1,7 +1,7 @@
 /** Fields that only Converse knows, back at their places: what Fields.leaveRest and the readers took out. */
 import type { Json, JsonObject, Rest } from '#backends/llm/conversation.ts'
-import { isObject } from '#backends/llm/fields.ts'
-import type { Losses } from '#backends/llm/format.ts'
+import { isObject } from '#backends/llm/formats/fields.ts'
+import type { Losses } from '#backends/llm/formats/format.ts'
 
 type Mutable = { [key: string]: Json }
 

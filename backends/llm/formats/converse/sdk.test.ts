@@ -9,9 +9,9 @@ import {
   ConverseStreamCommand
 } from '@aws-sdk/client-bedrock-runtime'
 import type { ChatError, ChatEvent, JsonObject } from '#backends/llm/conversation.ts'
-import { frameEvents } from '#backends/llm/event-stream.ts'
-import { type Asked, Losses } from '#backends/llm/format.ts'
-import { converse, errorTypeOf } from '#backends/llm/formats/converse.ts'
+import { converse, errorTypeOf } from '#backends/llm/formats/converse/index.ts'
+import { type Asked, Losses } from '#backends/llm/formats/format.ts'
+import { frameEvents } from '#backends/llm/stream/aws-event-stream.ts'
 
 const ASKED: Asked = { model: 'm', wantsUsage: true, at: 0, id: 'i' }
 const INPUT: ConverseCommandInput = {

@@ -1,7 +1,7 @@
 /** How much to think, as each family of models takes it. */
 import type { Conversation, JsonObject, Thinking } from '#backends/llm/conversation.ts'
-import { budgetWithin, effortOf } from '#backends/llm/effort.ts'
 import { maxTokensOf } from '#backends/llm/formats/messages/model.ts'
+import { budgetWithin, effortOf } from '#backends/llm/translate/effort.ts'
 import { claudeThinkingField, claudeVersion, type Family } from './models.ts'
 
 export interface ThinkingFields {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ChatError, ChatEvent, ErrorType, Json, JsonObject, StopReason } from '#backends/llm/conversation.ts'
-import { FormatError, Losses } from '#backends/llm/format.ts'
-import { gemini } from '#backends/llm/formats/gemini.ts'
+import { FormatError, Losses } from '#backends/llm/formats/format.ts'
+import { gemini } from '#backends/llm/formats/gemini/index.ts'
 
 const ASKED = { model: 'gemini-2.5-flash', wantsUsage: true, at: 0, id: 'fresh' }
 

@@ -1,13 +1,13 @@
 /** Google's GenerateContentResponse, whole. Source: ai.google.dev, "Generating content" reference. */
 import type { Answer, Choice, Json, JsonObject, Part, StopReason } from '#backends/llm/conversation.ts'
-import { compact, type Fields } from '#backends/llm/fields.ts'
-import type { Asked, Losses } from '#backends/llm/format.ts'
+import { compact, type Fields } from '#backends/llm/formats/fields.ts'
+import type { Asked, Losses } from '#backends/llm/formats/format.ts'
+import { Calls, isNothing, readPart } from './content-read.ts'
+import { type PartsWriter, type Writable, writePart } from './content-write.ts'
 import { readLogprobs, writeLogprobs } from './logprobs.ts'
-import { Calls, isNothing, readPart } from './read-parts.ts'
 import { restore } from './rest.ts'
 import { leaveSplits, readUsage, writeUsage } from './usage.ts'
 import { idTag, message, messages, optionalMessage, optionalNumber } from './wire.ts'
-import { type PartsWriter, type Writable, writePart } from './write-parts.ts'
 
 /** All that is documented; what is not, is `error`. */
 const REASONS: ReadonlyMap<string, StopReason> = new Map([

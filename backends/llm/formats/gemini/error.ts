@@ -3,7 +3,7 @@
  * Sources: ai.google.dev, "API errors"; cloud.google.com, "AIP-193 Errors"; google.rpc.Code.
  */
 import type { ChatError, ErrorType, Json, JsonObject } from '#backends/llm/conversation.ts'
-import { compact, isObject } from '#backends/llm/fields.ts'
+import { compact, isObject } from '#backends/llm/formats/fields.ts'
 
 const TYPES: ReadonlyMap<string, ErrorType> = new Map([
   ['INVALID_ARGUMENT', 'invalidRequest'],

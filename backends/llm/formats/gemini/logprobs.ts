@@ -4,7 +4,7 @@
  * Source: ai.google.dev, "Generating content" reference, LogprobsResult.
  */
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
-import { compact, type Fields, isObject } from '#backends/llm/fields.ts'
+import { compact, type Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { count, messages, optionalMessage, optionalNumber } from './wire.ts'
 
 /** OpenAI's entries; null when there is no result. */

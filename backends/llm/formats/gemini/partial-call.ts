@@ -4,8 +4,8 @@
  * Source: cloud.google.com, "Introduction to function calling", streaming of arguments; PartialArg.
  */
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
-import type { Fields } from '#backends/llm/fields.ts'
-import { FormatError } from '#backends/llm/format.ts'
+import type { Fields } from '#backends/llm/formats/fields.ts'
+import { FormatError } from '#backends/llm/formats/format.ts'
 import { messages } from './wire.ts'
 
 type Container = Json[] | { [name: string]: Json }

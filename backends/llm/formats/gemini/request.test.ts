@@ -10,8 +10,8 @@ import type {
   Thinking,
   Turn
 } from '#backends/llm/conversation.ts'
-import { FormatError, Losses } from '#backends/llm/format.ts'
-import { gemini } from '#backends/llm/formats/gemini.ts'
+import { FormatError, Losses } from '#backends/llm/formats/format.ts'
+import { gemini } from '#backends/llm/formats/gemini/index.ts'
 
 const FROM = { model: 'gemini-2.5-flash', isStreamed: true }
 const read = (body: JsonObject) => gemini.readRequest(body, FROM)

@@ -1,6 +1,6 @@
 /** Putting back, at their paths, the fields that a conversation or an answer had no place for. */
 import type { Json, Rest } from '#backends/llm/conversation.ts'
-import type { Losses } from '#backends/llm/format.ts'
+import type { Losses } from '#backends/llm/formats/format.ts'
 
 type Writable = { [name: string]: Json }
 

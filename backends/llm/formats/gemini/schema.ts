@@ -4,8 +4,8 @@
  * Source: ai.google.dev, "Caching" reference, Schema.
  */
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
-import { isObject } from '#backends/llm/fields.ts'
-import { FormatError } from '#backends/llm/format.ts'
+import { isObject } from '#backends/llm/formats/fields.ts'
+import { FormatError } from '#backends/llm/formats/format.ts'
 import { camel } from './wire.ts'
 
 const DEPTH_MAX = 200

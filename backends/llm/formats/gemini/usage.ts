@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
-import { compact, type Fields } from '#backends/llm/fields.ts'
+import { compact, type Fields } from '#backends/llm/formats/fields.ts'
 import { count, messages } from './wire.ts'
 
 /** Audio and images that came from a cache are counted as that. */

@@ -4,9 +4,9 @@
  * Source: protobuf.dev, "ProtoJSON Format"; ai.google.dev, "Gemini API reference".
  */
 import type { Json, JsonObject, Signature } from '#backends/llm/conversation.ts'
-import { Fields, isObject } from '#backends/llm/fields.ts'
-import { FormatError } from '#backends/llm/format.ts'
-import { openSignature, sealSignature } from '#backends/llm/signature.ts'
+import { Fields, isObject } from '#backends/llm/formats/fields.ts'
+import { FormatError } from '#backends/llm/formats/format.ts'
+import { openSignature, sealSignature } from '#backends/llm/translate/signature.ts'
 
 const SNAKE = /(?<=[A-Za-z0-9])_([a-z0-9])/g
 

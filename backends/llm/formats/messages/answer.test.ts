@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Answer, ChatError, Choice, JsonObject, Part, StopReason, Usage } from '#backends/llm/conversation.ts'
-import { FormatError, Losses } from '#backends/llm/format.ts'
-import { messages } from '#backends/llm/formats/messages.ts'
+import { FormatError, Losses } from '#backends/llm/formats/format.ts'
+import { messages } from '#backends/llm/formats/messages/index.ts'
 
 const ASKED = { model: 'alias', wantsUsage: false, at: 0, id: 'fresh' }
 

@@ -50,7 +50,7 @@ export function pathOf(format: FormatName, field: Field): string {
   return PATHS[format][field]
 }
 
-export { partPath, turnPath } from '#backends/llm/places.ts'
+export { partPath, turnPath } from '#backends/llm/translate/client-paths.ts'
 
 /** Of answer `i`. */
 export function choicePath(format: FormatName, i: number): string {

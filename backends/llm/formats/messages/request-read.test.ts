@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Conversation, Json, JsonObject } from '#backends/llm/conversation.ts'
-import { FormatError, Losses } from '#backends/llm/format.ts'
-import { messages } from '#backends/llm/formats/messages.ts'
+import { FormatError, Losses } from '#backends/llm/formats/format.ts'
+import { messages } from '#backends/llm/formats/messages/index.ts'
 
 const FROM = { model: null, isStreamed: null }
 const read = (body: JsonObject) => messages.readRequest(body, FROM)

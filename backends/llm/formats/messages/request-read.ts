@@ -9,9 +9,9 @@ import type {
   ToolChoice,
   Turn
 } from '#backends/llm/conversation.ts'
-import { Fields, isObject } from '#backends/llm/fields.ts'
-import { type ChatFormat, FormatError } from '#backends/llm/format.ts'
-import { opaque, readCache, readContent, readPlain } from './blocks.ts'
+import { Fields, isObject } from '#backends/llm/formats/fields.ts'
+import { type ChatFormat, FormatError } from '#backends/llm/formats/format.ts'
+import { opaque, readCache, readContent, readPlain } from './content-read.ts'
 import { leave } from './rest.ts'
 
 type RestFields = Map<string, Json>

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Conversation, JsonObject, Sampling } from '#backends/llm/conversation.ts'
-import { Losses } from '#backends/llm/format.ts'
-import { messages } from '#backends/llm/formats/messages.ts'
-import { sealSignature } from '#backends/llm/signature.ts'
+import { Losses } from '#backends/llm/formats/format.ts'
+import { messages } from '#backends/llm/formats/messages/index.ts'
+import { sealSignature } from '#backends/llm/translate/signature.ts'
 
 function written(conversation: Conversation): [body: JsonObject, losses: string[]] {
   const losses = new Losses()

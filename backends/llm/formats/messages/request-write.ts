@@ -1,9 +1,9 @@
 /** A conversation as the body of POST /v1/messages (Messages API, "Create a Message"). */
 import type { Conversation, FormatName, Json, JsonObject, Part, Tool, Turn } from '#backends/llm/conversation.ts'
-import { budgetWithin, effortOf } from '#backends/llm/effort.ts'
-import { compact } from '#backends/llm/fields.ts'
-import type { ChatFormat, Losses } from '#backends/llm/format.ts'
-import { cacheMark, shortened, writeBlock, writePlain } from './blocks-write.ts'
+import { compact } from '#backends/llm/formats/fields.ts'
+import type { ChatFormat, Losses } from '#backends/llm/formats/format.ts'
+import { budgetWithin, effortOf } from '#backends/llm/translate/effort.ts'
+import { cacheMark, shortened, writeBlock, writePlain } from './content-write.ts'
 import { maxTokensOf, takesSampling, thinkingOf } from './model.ts'
 import { partPath, pathOf, turnPath } from './paths.ts'
 import { RestWriter, type Writable } from './rest.ts'
@@ -82,7 +82,7 @@ function foreignMessages(scene: Scene): Json {
   for (let i = 0; i < turns.length; i++) {
     const turn = turns[i]!
     if (turn.role === 'system' && !isSystemTaken(scene.conversation, i)) {
-      // What there was of text has been moved (carried.ts).
+      // What there was of text has been moved (rewrites.ts).
       if (turn.parts.length > 0) scene.losses.add(turnPath(scene.from, i))
       continue
     }

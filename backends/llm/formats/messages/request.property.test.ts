@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
-import { FormatError, Losses } from '#backends/llm/format.ts'
-import { messages } from '#backends/llm/formats/messages.ts'
+import { FormatError, Losses } from '#backends/llm/formats/format.ts'
+import { messages } from '#backends/llm/formats/messages/index.ts'
 
 const CACHE = { type: 'ephemeral', ttl: '1h' }
 const CITATION = { type: 'char_location', cited_text: 'a', document_index: 0 }

@@ -1,7 +1,7 @@
 /** Fields that only the Messages API has, on their way back to where they stood. */
 import type { Json, JsonObject, Rest } from '#backends/llm/conversation.ts'
-import type { Fields } from '#backends/llm/fields.ts'
-import { FormatError, type Losses } from '#backends/llm/format.ts'
+import type { Fields } from '#backends/llm/formats/fields.ts'
+import { FormatError, type Losses } from '#backends/llm/formats/format.ts'
 
 export type Writable = { [key: string]: Json }
 

@@ -1,10 +1,10 @@
 /** Server-sent events of POST /v1/messages with `stream: true` ("Streaming messages") as chat events. */
 import type { ChatEvent, Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
-import { Fields, isObject } from '#backends/llm/fields.ts'
-import { type Finish, FormatError, type StreamReader, type WireEvent } from '#backends/llm/format.ts'
-import { openSignature } from '#backends/llm/signature.ts'
-import { CITATIONS, callSeal, jsonText, opaque, redactedPart, textPart, thinkingPart } from './blocks.ts'
-import { errorOf } from './errors.ts'
+import { Fields, isObject } from '#backends/llm/formats/fields.ts'
+import { type Finish, FormatError, type StreamReader, type WireEvent } from '#backends/llm/formats/format.ts'
+import { openSignature } from '#backends/llm/translate/signature.ts'
+import { CITATIONS, callSeal, jsonText, opaque, redactedPart, textPart, thinkingPart } from './content-read.ts'
+import { errorOf } from './error.ts'
 import { readAnswerTier, readStop, readUsage } from './usage.ts'
 
 /** The block that is being told. */
@@ -26,7 +26,7 @@ export class MessagesReader implements StreamReader {
   #usage: Usage | null = null
   #tier: string | null = null
   #open: Open | null = null
-  /** The end of a tool call, which another provider's seal may follow (blocks.ts, CALL_SEAL). */
+  /** The end of a tool call, which another provider's seal may follow (content-read.ts, CALL_SEAL). */
   #isEndHeld = false
   #hasStopped = false
 

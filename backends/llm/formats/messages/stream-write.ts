@@ -1,11 +1,11 @@
 /** Chat events as the server-sent events of POST /v1/messages ("Streaming messages"). */
 import type { ChatEvent, Json, JsonObject, Part, Signature, Usage } from '#backends/llm/conversation.ts'
-import { lostPart } from '#backends/llm/dropped.ts'
-import { type Asked, Losses, type StreamWriter } from '#backends/llm/format.ts'
+import { type Asked, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
+import { lostPart } from '#backends/llm/translate/dropped-fields.ts'
 import { callSealBlock } from './answer.ts'
-import { CITATIONS } from './blocks.ts'
-import { thinkingBlock } from './blocks-write.ts'
-import { writeError } from './errors.ts'
+import { CITATIONS } from './content-read.ts'
+import { thinkingBlock } from './content-write.ts'
+import { writeError } from './error.ts'
 import { loseMedia, writeStop, writeUsage } from './usage.ts'
 
 type Event<K extends ChatEvent['kind']> = Extract<ChatEvent, { readonly kind: K }>

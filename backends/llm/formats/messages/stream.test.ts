@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { MessageStream } from '@anthropic-ai/sdk/lib/MessageStream'
 import fc from 'fast-check'
 import type { Answer, ChatEvent, Json, JsonObject, Part, Signature, Usage } from '#backends/llm/conversation.ts'
-import { FormatError, Losses, type WireEvent } from '#backends/llm/format.ts'
-import { messages } from '#backends/llm/formats/messages.ts'
+import { FormatError, Losses, type WireEvent } from '#backends/llm/formats/format.ts'
+import { messages } from '#backends/llm/formats/messages/index.ts'
 import { assemble } from '#engine/testing/assemble.ts'
 
 const ASKED = { model: 'alias', wantsUsage: false, at: 0, id: 'fresh' }

@@ -1,7 +1,7 @@
 /** Token counts: `input_tokens` of the API leaves out what caches took or gave ("Prompt caching", Tracking cache). */
 import type { FormatName, JsonObject, StopReason, Usage } from '#backends/llm/conversation.ts'
-import { compact, type Fields } from '#backends/llm/fields.ts'
-import type { Losses } from '#backends/llm/format.ts'
+import { compact, type Fields } from '#backends/llm/formats/fields.ts'
+import type { Losses } from '#backends/llm/formats/format.ts'
 import type { Writable } from './rest.ts'
 
 const NO_USAGE: Usage = {

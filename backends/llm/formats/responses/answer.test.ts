@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Answer, Json, JsonObject, Part } from '#backends/llm/conversation.ts'
-import { FormatError, Losses } from '#backends/llm/format.ts'
-import { responses } from '#backends/llm/formats/responses.ts'
+import { FormatError, Losses } from '#backends/llm/formats/format.ts'
+import { responses } from '#backends/llm/formats/responses/index.ts'
 
 const ASKED = { model: 'asked', wantsUsage: false, at: 1_700_000_000_999, id: 'i' }
 const usage = { input_tokens: 36, output_tokens: 87, total_tokens: 123 }

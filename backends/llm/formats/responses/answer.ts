@@ -1,14 +1,14 @@
 /** The response object (API reference, "The response object") as an answer, and back. */
 import type { Answer, Choice, Json, JsonObject, Part, StopReason } from '#backends/llm/conversation.ts'
-import { Fields } from '#backends/llm/fields.ts'
-import type { Asked, Losses } from '#backends/llm/format.ts'
+import { Fields } from '#backends/llm/formats/fields.ts'
+import type { Asked, Losses } from '#backends/llm/formats/format.ts'
+import { answerItem, isText, itemId, outputContent, outputMessage, sealAnswer } from './answer-items-write.ts'
+import type { Item } from './content-read.ts'
+import { opaque, readItem } from './content-read.ts'
 import type { Left } from './extras.ts'
 import { Extras, keepOwn, newLeft, restOf } from './extras.ts'
-import type { Item } from './items.ts'
-import { opaque, readItem } from './items.ts'
 import { head, outcome } from './response.ts'
 import { readUsage, writeUsage } from './usage.ts'
-import { answerItem, isText, itemId, outputContent, outputMessage, sealAnswer } from './write-answer-items.ts'
 
 export function readAnswer(body: JsonObject): Answer {
   const fields = Fields.of(body, '')

@@ -1,6 +1,6 @@
 /** What a reading of the Responses format leaves over, and where a writer gives it back. */
 import type { Json, JsonObject, Rest } from '#backends/llm/conversation.ts'
-import type { Fields } from '#backends/llm/fields.ts'
+import type { Fields } from '#backends/llm/formats/fields.ts'
 
 /**
  * `own` has two kinds of entries: fields, by path, and marks, by the path of an object, "#" and a name. A mark tells

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Conversation, FormatName, Json, JsonObject, Part } from '#backends/llm/conversation.ts'
-import { FormatError, Losses } from '#backends/llm/format.ts'
-import { responses } from '#backends/llm/formats/responses.ts'
+import { FormatError, Losses } from '#backends/llm/formats/format.ts'
+import { responses } from '#backends/llm/formats/responses/index.ts'
 
 const FROM = { model: null, isStreamed: null }
 const read = (body: JsonObject) => responses.readRequest(body, FROM)

@@ -1,12 +1,12 @@
 /** Events of a streamed response (API reference, "Responses", streaming events) as what they say. */
 import type { ChatEvent, Json, JsonObject, Part } from '#backends/llm/conversation.ts'
-import { Fields, isObject } from '#backends/llm/fields.ts'
-import type { StreamReader, WireEvent } from '#backends/llm/format.ts'
-import { FormatError } from '#backends/llm/format.ts'
-import { errorFrom } from '#backends/llm/formats/openai-errors.ts'
+import { errorFrom } from '#backends/llm/formats/completions/error.ts'
+import { Fields, isObject } from '#backends/llm/formats/fields.ts'
+import type { StreamReader, WireEvent } from '#backends/llm/formats/format.ts'
+import { FormatError } from '#backends/llm/formats/format.ts'
 import { readCreated, readOutputItem, readStop } from './answer.ts'
+import { callIdOf, GAP } from './content-read.ts'
 import { newLeft } from './extras.ts'
-import { callIdOf, GAP } from './items.ts'
 import { readUsage } from './usage.ts'
 
 /** The item whose parts are being told. */

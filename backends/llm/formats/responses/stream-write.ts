@@ -3,14 +3,14 @@
  * needs them: every item and content part is added and done, all events are numbered, and the last has the whole.
  */
 import type { ChatError, ChatEvent, Json, JsonObject, Part, StopReason, Usage } from '#backends/llm/conversation.ts'
-import { lostPart } from '#backends/llm/dropped.ts'
-import { type Asked, Losses, type StreamWriter } from '#backends/llm/format.ts'
-import { failure, streamError } from '#backends/llm/formats/openai-errors.ts'
+import { failure, streamError } from '#backends/llm/formats/completions/error.ts'
+import { type Asked, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
+import { lostPart } from '#backends/llm/translate/dropped-fields.ts'
+import type { TextualPart } from './answer-items-write.ts'
+import { answerItem, itemId, outputContent, outputMessage, sealAnswer } from './answer-items-write.ts'
 import { Extras } from './extras.ts'
 import { head, outcome } from './response.ts'
 import { writeUsage } from './usage.ts'
-import type { TextualPart } from './write-answer-items.ts'
-import { answerItem, itemId, outputContent, outputMessage, sealAnswer } from './write-answer-items.ts'
 
 const NONE = new Extras({ format: 'responses', fields: new Map() })
 

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import OpenAI from 'openai'
 import type { Answer, ChatEvent, Json, JsonObject, Part, StopReason } from '#backends/llm/conversation.ts'
-import { FormatError, Losses } from '#backends/llm/format.ts'
-import { responses } from '#backends/llm/formats/responses.ts'
+import { FormatError, Losses } from '#backends/llm/formats/format.ts'
+import { responses } from '#backends/llm/formats/responses/index.ts'
 import { assemble } from '#engine/testing/assemble.ts'
 
 const ASKED = { model: 'asked', wantsUsage: false, at: 1_700_000_000_000, id: 'i' }

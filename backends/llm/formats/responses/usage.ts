@@ -1,6 +1,6 @@
 /** Tokens as the Responses API counts them (API reference, `usage` of the response object). */
 import type { JsonObject, Usage } from '#backends/llm/conversation.ts'
-import type { Fields } from '#backends/llm/fields.ts'
+import type { Fields } from '#backends/llm/formats/fields.ts'
 import type { Extras, Left } from './extras.ts'
 
 export function readUsage(usage: Fields | null, left: Left | null): Usage | null {

@@ -1,0 +1,367 @@
+/** A provider's answer on its way to the client: whole, streamed, or an error; as it is, or in the client's format. */
+
+import type { FormatName } from '#backends/llm/conversation.ts'
+import { FormatError, Losses } from '#backends/llm/formats/format.ts'
+import { FORMATS } from '#backends/llm/formats/index.ts'
+import type { Guards } from '#backends/llm/guards/guards.ts'
+import { writeRejection } from '#backends/llm/guards/rejection.ts'
+import { answered } from '#backends/llm/offload/job.ts'
+import { answerFor, LARGE_BYTES } from '#backends/llm/offload/large-body.ts'
+import { inTurn } from '#backends/llm/offload/when-settled.ts'
+import { askedOf, type ChatRequest } from '#backends/llm/request/request.ts'
+import type { Operation, Sent } from '#backends/llm/routes/operation.ts'
+import { events, type Framing, framedAs, framingOf } from '#backends/llm/stream/framing.ts'
+import { LINE_END, ListTap, wantsList } from '#backends/llm/stream/list-tap.ts'
+import { nativeTap } from '#backends/llm/stream/native-tap.ts'
+import { replay } from '#backends/llm/stream/replay.ts'
+import { KEEPALIVE, type Silence, WatchedTap, watchKept } from '#backends/llm/stream/silence.ts'
+import { ChatTap, type CostTap } from '#backends/llm/stream/translating-tap.ts'
+import { NO_CLIENT_TOOLS, ownCallsWriter } from '#backends/llm/translate/client-tools.ts'
+import { NotedTap } from '#backends/llm/usage/capture-tap.ts'
+import { settle } from '#backends/llm/usage/usage-record.ts'
+import type { BackendContext } from '#engine/contract/backend.ts'
+import { replaceResponseBody, whenResponse } from '#engine/contract/body.ts'
+import { offloadFor } from '#engine/contract/client-of.ts'
+import { BODY_STREAM, type Exchange, STEP_RECORDED } from '#engine/contract/exchange.ts'
+import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
+import type { Offload } from '#engine/contract/policy.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
+import { give, refuse, take, tellElsewhere, tellHere, tellStatus, tellWhole, writeBody } from './deliver.ts'
+import { disguisedError, ELSEWHERE, leadsElsewhere, unreadable } from './masked-errors.ts'
+
+export type Proceed = Parameters<AnswerHook>[1]
+type Told = ReturnType<AnswerHook>
+
+/** What is to happen to one answer. */
+export interface Translation {
+  readonly chat: ChatRequest
+  /** What the provider speaks. */
+  readonly format: FormatName
+  readonly proceed: Proceed
+  /** What the client sent; null: those of the exchange will do. */
+  readonly fields: HeaderBlock | null
+  /** Told of the tap of an answer that comes as events. */
+  readonly streamed: (tap: CostTap) => void
+}
+
+export class Answers {
+  readonly #context: BackendContext
+  readonly #guards: Guards
+  readonly #silence: Silence
+
+  constructor(context: BackendContext, guards: Guards, silence: Silence) {
+    this.#context = context
+    this.#guards = guards
+    this.#silence = silence
+  }
+
+  translate(ex: Exchange, translation: Translation): ReturnType<AnswerHook> {
+    const { chat, format, proceed, streamed } = translation
+    const response = ex.response!
+    const isNative = format === chat.client
+    // Between the provider and this gateway, as the client's are between the client and the gateway.
+    response.remove('set-cookie')
+    // Also of an error, which may say again what was asked or answered.
+    const isGuarded = this.#guards.guardsAnswers
+    // Of its own format a client may undo what nobody asked for: it passes, and is not counted.
+    if (isCoded(ex) && isNative && ex.status < 300 && !isGuarded) return CONTINUE
+    const why = unreadable(ex, isCoded(ex) && (isGuarded || !isNative))
+    const framing = ex.status < 300 ? framingOf(response.get('content-type') ?? '') : null
+    if (why === null && framing !== null && !(isGuarded && this.#guards.needsWhole)) {
+      streamed(this.#stream(ex, chat, format, framing, isGuarded))
+      return CONTINUE
+    }
+    if (why === null && isGuarded) return this.#guarded(ex, translation, framing)
+    if (why === null && isNative && ex.status >= 300) return CONTINUE
+    const later = why !== null ? null : () => convertElsewhere(ex, chat, format, this.#context)
+    return this.#whole(ex, proceed, () => convert(ex, chat, format, why), later)
+  }
+
+  /** Of what nobody reads. */
+  pass({ response }: Exchange): ReturnType<AnswerHook> {
+    response?.remove('set-cookie')
+    return CONTINUE
+  }
+
+  /** Of what is no chat: `sent` is what the provider was asked. */
+  tell(ex: Exchange, operation: Operation, sent: Sent, by: Pick<Translation, 'proceed' | 'fields'>): Told {
+    ex.response?.remove('set-cookie')
+    const isError = ex.status >= 400 && this.#guards.guardsAnswers
+    return isError ? this.#guardedError(ex, operation, sent, by.fields) : this.#told(ex, operation, sent, by.proceed)
+  }
+
+  #told(ex: Exchange, { client, listen }: Operation, sent: Sent, proceed: Proceed): Told {
+    const { spoken, isNative, telling } = sent
+    if (ex.status === 101 && listen !== undefined) ex.tap = listen(ex)
+    // A list of models that the client has already is as good in any format.
+    if (ex.status === 304) return CONTINUE
+    if (leadsElsewhere(ex.status)) return this.#whole(ex, proceed, () => refuse(ex, client, ELSEWHERE), null)
+    if (telling === null || (ex.status >= 300 && isNative)) return CONTINUE
+    const heard = (bytes: Buffer) => ({ bytes, status: ex.status, client, spoken, isNative, telling })
+    const here = () => {
+      if (ex.responseBytes !== null) tellHere(ex, heard(ex.responseBytes))
+    }
+    return this.#whole(ex, proceed, here, () => tellElsewhere(ex, heard(ex.responseBytes!), this.#context))
+  }
+
+  /** `later`: does the same with a large body, without holding this thread; null: nothing can. */
+  #whole(
+    ex: Exchange,
+    proceed: Proceed,
+    translate: () => void,
+    later: (() => Promise<void>) | null
+  ): ReturnType<AnswerHook> {
+    const { maxBufferBytes, fail } = this.#context
+    const isLarge = () => later !== null && (ex.responseBytes?.length ?? 0) > LARGE_BYTES
+    const verdict = whenResponse(ex, maxBufferBytes, fail, (isOver) => {
+      if (isLarge()) {
+        const done = later!()
+        // A timeout may have answered meanwhile, or the client may have gone.
+        if (!isOver)
+          inTurn(
+            done,
+            () => ex.localReply === null && !ex.responseDone,
+            () => proceed(ex)
+          )
+        return
+      }
+      translate()
+      if (!isOver) proceed(ex)
+    })
+    if (verdict !== CONTINUE) return verdict
+    if (isLarge()) return later!().then(() => CONTINUE)
+    translate()
+    return CONTINUE
+  }
+
+  #stream(ex: Exchange, chat: ChatRequest, format: FormatName, framing: Framing, isGuarded: boolean): CostTap {
+    const { fail } = this.#context
+    const offload = offloadFor(ex, this.#context.offload)
+    // What is noted down is what the client gets.
+    const inner = isGuarded ? events : framedAs(ex)
+    const noted = tapOf(chat, format, inner, () => fail(ex, 'UPSTREAM_PROTOCOL'), offload)
+    const seen = isGuarded ? this.#guards.tap(format, noted, framing) : noted
+    const comment = wantsList(chat) ? LINE_END : KEEPALIVE
+    const tap = new WatchedTap(seen, ex, { silence: this.#silence, comment, fail })
+    ex.tap = tap
+    asStream(ex, chat, format)
+    return tap
+  }
+
+  /** An error says again what was asked. */
+  async #guardedError(ex: Exchange, operation: Operation, sent: Sent, fields: HeaderBlock | null): Promise<Verdict> {
+    const { maxBufferBytes, fail } = this.#context
+    const why = unreadable(ex, isCoded(ex))
+    await new Promise<void>((resolve) => {
+      if (whenResponse(ex, maxBufferBytes, fail, () => resolve()) === CONTINUE) resolve()
+    })
+    const refused = why === null ? await this.#guards.answer(ex, sent.spoken, null, fields ?? ex.request) : null
+    if (ex.localReply !== null || ex.responseDone) return CONTINUE
+    if (why !== null) refuse(ex, operation.client, why)
+    else if (refused !== null) writeRejection(ex, operation.client, refused)
+    else if (!sent.isNative && sent.telling !== null && ex.responseBytes !== null) {
+      const { spoken, isNative, telling } = sent
+      const heard = { bytes: ex.responseBytes, status: ex.status, client: operation.client, spoken, isNative, telling }
+      await tellWhole(ex, heard, this.#context)
+    }
+    return CONTINUE
+  }
+
+  /** The answer is kept until the guards have seen all of it. */
+  async #guarded(ex: Exchange, translation: Translation, framing: Framing | null): Promise<Verdict> {
+    const { chat, format, fields } = translation
+    const { maxBufferBytes, fail } = this.#context
+    const contentType = framing === null ? null : (ex.response!.get('content-type') ?? '')
+    const given = await new Promise<Given>((resolve) => {
+      const here = (isOver: boolean): void => {
+        const bytes = ex.responseBytes ?? Buffer.alloc(0)
+        const readers = framedAs(ex)
+        // It has been paid for whatever becomes of it.
+        const count = () => {
+          if (ex.status >= 300) return
+          if (framing !== null) this.#countStream(ex, translation, bytes, readers)
+          else if (bytes.length > LARGE_BYTES) void countElsewhere(ex, chat, format, bytes, this.#context)
+          else readCost(ex, format, bytes)
+        }
+        if (isOver) count()
+        resolve({ bytes, count, decided: isOver ? () => {} : whenOver(ex, count) })
+      }
+      if (whenResponse(ex, maxBufferBytes, fail, here) === CONTINUE) here(false)
+      else if (framing !== null) watchKept(ex, this.#silence, fail)
+    })
+    const refused = await this.#guards.answer(ex, format, contentType, fields ?? ex.request)
+    // A timeout may have answered meanwhile, or the client may have gone.
+    if (ex.localReply !== null || ex.responseDone) return CONTINUE
+    given.decided()
+    if (refused !== null) {
+      given.count()
+      writeRejection(ex, chat.client, refused)
+    } else if (framing !== null) {
+      const passing = heldStream(ex, translation, ex.responseBytes ?? given.bytes, events)
+      const bytes = Buffer.isBuffer(passing) ? passing : await passing
+      if (ex.localReply !== null || ex.responseDone) return CONTINUE
+      replaceResponseBody(ex, bytes)
+      ex.response!.set('Content-Type', streamType(chat))
+    } else if (ex.status >= 300 && format === chat.client) return CONTINUE
+    else if ((ex.responseBytes?.length ?? 0) > LARGE_BYTES) await convertElsewhere(ex, chat, format, this.#context)
+    else convert(ex, chat, format, null)
+    return CONTINUE
+  }
+
+  /** What a stream has cost that nobody gets. */
+  #countStream(ex: Exchange, translation: Translation, given: Buffer, framing: () => Framing): void {
+    const passing = heldStream(ex, translation, given, framing)
+    if (Buffer.isBuffer(passing)) return
+    passing.catch(() => this.#context.log('error', 'what an answer has cost that was kept could not be read'))
+  }
+}
+
+/** An answer that guards judge. */
+interface Given {
+  readonly bytes: Buffer
+  readonly count: () => void
+  /** From here on it is counted with what the client gets. */
+  readonly decided: () => void
+}
+
+/** Does `step` when `ex` is over, unless what it returns has been called before that. */
+function whenOver(ex: Exchange, step: () => void): () => void {
+  const { onOver } = ex
+  ex.onOver = (over) => {
+    step()
+    onOver?.(over)
+  }
+  return () => {
+    ex.onOver = onOver
+  }
+}
+
+/**
+ * A stream that has been kept, as the client gets it. Has told of its tap when it is done, or settled what it has cost
+ * when the exchange is over by then.
+ */
+function heldStream(ex: Exchange, { chat, format, streamed }: Translation, given: Buffer, framing: () => Framing) {
+  const tap = tapOf(chat, format, framing, () => {}, null)
+  const passing = replay(ex, tap, given)
+  if (Buffer.isBuffer(passing)) {
+    streamed(tap)
+    return passing
+  }
+  return passing.then((bytes) => {
+    if (ex.step === STEP_RECORDED) settle(ex, tap.cost)
+    else streamed(tap)
+    return bytes
+  })
+}
+
+function isCoded({ response }: Exchange): boolean {
+  return (response?.get('content-encoding') ?? 'identity').toLowerCase() !== 'identity'
+}
+
+/** The whole body is here. */
+function convert(ex: Exchange, chat: ChatRequest, format: FormatName, why: string | null): void {
+  const bytes = ex.responseBytes
+  if (bytes !== null && ex.status < 300) chat.noted?.whole(format, bytes)
+  if (why !== null) refuse(ex, chat.client, why)
+  else if (bytes === null) return
+  else if (ex.status >= 300) translateError(ex, chat.client, format, bytes)
+  else if (format === chat.client) readCost(ex, format, bytes)
+  else translateWhole(ex, chat, format, bytes)
+}
+
+/**
+ * As convert, in the offload pool. Has settled what it has cost when it resolves, also for an exchange that is over by
+ * then: when the pool takes no more, that alone is read here, since it is owed whatever becomes of the answer. It never
+ * rejects.
+ */
+async function convertElsewhere(
+  ex: Exchange,
+  chat: ChatRequest,
+  format: FormatName,
+  { offload }: BackendContext
+): Promise<void> {
+  const { status, responseBytes } = ex
+  const bytes = responseBytes!
+  if (status < 300) chat.noted?.whole(format, bytes)
+  const { client: to, clientTools } = chat
+  const made = answerFor(offloadFor(ex, offload), {
+    bytes,
+    status,
+    from: format,
+    to,
+    asked: askedOf(chat),
+    clientTools
+  })
+  await take(ex, chat.client, format === chat.client, made, () => readCost(ex, format, bytes))
+}
+
+/** Settles what a large answer has cost that nobody gets. Never rejects. */
+async function countElsewhere(
+  ex: Exchange,
+  chat: ChatRequest,
+  format: FormatName,
+  bytes: Buffer,
+  { offload }: BackendContext
+): Promise<void> {
+  const asked = askedOf(chat)
+  const job = { bytes, status: 200, from: format, to: format, asked, clientTools: NO_CLIENT_TOOLS }
+  const made = await answerFor(offloadFor(ex, offload), job).catch(() => null)
+  if (made === null) readCost(ex, format, bytes)
+  else if (made.cost !== null) settle(ex, made.cost)
+}
+
+/** Of an answer that goes to the client as it is. */
+function readCost(ex: Exchange, format: FormatName, bytes: Buffer): void {
+  try {
+    const value = JSON.parse(bytes.toString())
+    const error = disguisedError(format, value)
+    // Its words are the client's own: only the status was wrong.
+    if (error !== null) tellStatus(ex, error.status)
+    else settle(ex, FORMATS[format]!.readCost(value))
+  } catch (error) {
+    // What is of the client's own format it may judge by itself.
+    const isOfAnswer = error instanceof FormatError || error instanceof SyntaxError || error instanceof RangeError
+    if (!isOfAnswer) throw error
+  }
+}
+
+/** `framing`: makes readers of the bytes that the tap will get. */
+function tapOf(
+  chat: ChatRequest,
+  format: FormatName,
+  framing: () => Framing,
+  giveUp: () => void,
+  /** For what is long; null: it is read here. */
+  offload: Offload | null
+): CostTap {
+  const isNative = format === chat.client
+  const hidesUsage = isNative && format === 'completions' && !chat.wantsUsage
+  const from = FORMATS[format]!
+  const losses = new Losses()
+  const { client, clientTools, count } = chat
+  const writer = () => ownCallsWriter(FORMATS[client]!.streamWriter(askedOf(chat), losses), clientTools, client)
+  const native = isNative ? nativeTap({ format, reader: from.streamReader(count), writer, hidesUsage, offload }) : null
+  const inner = native ?? new ChatTap({ from, framing: framing(), writer: writer(), losses, isNative, count, giveUp })
+  const tap = wantsList(chat) ? new ListTap({ inner, losses, giveUp }) : inner
+  return chat.noted === null ? tap : new NotedTap(tap, chat.noted, format, framing())
+}
+
+const streamType = (chat: ChatRequest) => (wantsList(chat) ? 'application/json' : 'text/event-stream')
+
+/** Nobody knows yet how long it will be. */
+function asStream(ex: Exchange, chat: ChatRequest, format: FormatName): void {
+  if (format !== chat.client || wantsList(chat)) ex.response!.set('Content-Type', streamType(chat))
+  ex.response!.remove('content-length')
+  ex.responseBody = BODY_STREAM
+  ex.responseLength = 0
+}
+
+function translateError(ex: Exchange, client: FormatName, format: FormatName, bytes: Buffer): void {
+  const error = FORMATS[format]!.readError(ex.status, bytes.toString())
+  writeBody(ex, FORMATS[client]!.writeError(error))
+}
+
+function translateWhole(ex: Exchange, chat: ChatRequest, format: FormatName, bytes: Buffer): void {
+  const { client: to, clientTools } = chat
+  give(ex, to, answered({ bytes, status: ex.status, from: format, to, asked: askedOf(chat), clientTools }))
+}

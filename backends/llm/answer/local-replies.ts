@@ -1,0 +1,71 @@
+/** What the gateway says itself, in the format of the client. */
+
+import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
+import { errorTypeOf } from '#backends/llm/formats/error-types.ts'
+import { FORMATS } from '#backends/llm/formats/index.ts'
+import { type Known, type ListClient, listing } from '#backends/llm/routes/models.ts'
+import type { BackendContext } from '#engine/contract/backend.ts'
+import type { Dialect, Exchange, LocalReply } from '#engine/contract/exchange.ts'
+
+/** Answers with the models that the configuration names. */
+export function listModels(
+  ex: Exchange,
+  { reply }: Pick<BackendContext, 'reply'>,
+  client: ListClient,
+  known: Known
+): void {
+  const list = listing(client, ex.path, known, 'weir')
+  if (list === null) reply(ex, refusalOf(ex, client, { status: 404, ...NO_MODEL, param: null }))
+  else reply(ex, { status: 200, body: JSON.stringify(list), contentType: 'application/json', headers: null })
+}
+
+const NO_MODEL = { message: 'there is no such model', code: 'model_not_found' }
+
+/** What the gateway refuses `ex` for; `param`: the field that it is about, or null. */
+export interface Refusal {
+  readonly status: number
+  readonly message: string
+  readonly code: string | null
+  readonly param: string | null
+}
+
+/** A refusal of `ex` in the words of `client`, with an id that the log has too. */
+export function refusalOf(ex: Exchange, client: FormatName, refusal: Refusal): LocalReply {
+  const { body, headers } = ownError(ex, client, refusal)
+  return { status: refusal.status, body: JSON.stringify(body), contentType: 'application/json', headers }
+}
+
+/** Body, and header fields beside those of the refusal. */
+export function ownError(
+  ex: Exchange,
+  client: FormatName,
+  refusal: Refusal
+): { readonly body: JsonObject; readonly headers: readonly [string, string] } {
+  const field = ID_FIELDS[client] ?? 'x-request-id'
+  // A provider that has answered knows its answer by its own id.
+  const given = ex.response?.get(field) ?? ex.request.get('x-request-id') ?? ''
+  const id = ID.test(given) ? given : `req_${crypto.randomUUID().replaceAll('-', '')}`
+  ex.errorDetail ??= `request ${id}`
+  const body = FORMATS[client]!.writeError({ ...refusal, type: errorTypeOf(refusal.status) })
+  return { body: client === 'messages' ? { ...body, request_id: id } : body, headers: [field, id] }
+}
+
+const OPENAI: ReadonlySet<FormatName> = new Set<FormatName>(['completions', 'responses'])
+
+/** The header in which clients look for the id of a request; those of others do as OpenAI's. */
+const ID_FIELDS: { readonly [format in FormatName]?: string } = {
+  messages: 'request-id',
+  converse: 'x-amzn-requestid'
+}
+/** What a caller may give for an id. */
+const ID = /^[\w.:-]{1,128}$/
+
+/** The same where others than models refuse. */
+export function dialectOf(client: FormatName, ex: Exchange): Dialect {
+  return (status, message) => {
+    // What OpenAI says of a key that it does not know; its type is that of every 4xx.
+    const code = status === 401 && OPENAI.has(client) ? 'invalid_api_key' : null
+    const { body, headers } = ownError(ex, client, { status, message, code, param: null })
+    return { body: JSON.stringify(body), headers }
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * Errors of OpenAI's APIs, chat completions and responses alike: {error: {message, type, code, param}} (guide "Error
+ * codes"; the `error` event and failed responses of "Responses"), and what compatible servers make of it.
+ */
+import type { ChatError, ErrorType, Json, JsonObject } from '#backends/llm/conversation.ts'
+import { isObject } from '#backends/llm/formats/fields.ts'
+
+/** Characters of a message that is no JSON. */
+const MESSAGE_MAX = 2000
+
+/** Words of `code` and `type` that say more than the status. */
+const BY_WORD: ReadonlyMap<string, ErrorType> = new Map([
+  ['insufficient_quota', 'quota'],
+  ['billing_hard_limit_reached', 'quota'],
+  ['billing_not_active', 'quota'],
+  ['content_filter', 'filter'],
+  ['content_policy_violation', 'filter'],
+  ['content_filter_error', 'filter'],
+  ['image_content_policy_violation', 'filter'],
+  ['bio_policy', 'filter'],
+  ['moderation_blocked', 'filter'],
+  ['invalid_api_key', 'authentication'],
+  ['authentication_error', 'authentication'],
+  ['permission_error', 'permission'],
+  ['model_not_found', 'notFound'],
+  ['not_found_error', 'notFound'],
+  ['NotFoundError', 'notFound'],
+  ['request_too_large', 'tooLarge'],
+  ['rate_limit_exceeded', 'rateLimit'],
+  ['rate_limit_error', 'rateLimit'],
+  ['tokens', 'rateLimit'],
+  ['requests', 'rateLimit'],
+  ['overloaded_error', 'overloaded'],
+  ['server_is_overloaded', 'overloaded'],
+  ['service_unavailable_error', 'overloaded'],
+  ['slow_down', 'overloaded'],
+  ['timeout_error', 'timeout'],
+  ['timeout', 'timeout'],
+  ['vector_store_timeout', 'timeout'],
+  ['server_error', 'internal'],
+  ['invalid_prompt', 'invalidRequest'],
+  ['context_length_exceeded', 'invalidRequest'],
+  ['invalid_request_error', 'invalidRequest'],
+  ['BadRequestError', 'invalidRequest']
+])
+
+const BY_STATUS: ReadonlyMap<number, ErrorType> = new Map([
+  [401, 'authentication'],
+  [402, 'quota'],
+  [403, 'permission'],
+  [404, 'notFound'],
+  [408, 'timeout'],
+  [413, 'tooLarge'],
+  [429, 'rateLimit'],
+  [503, 'overloaded'],
+  [504, 'timeout'],
+  [529, 'overloaded']
+])
+
+const WORDS: { readonly [type in ErrorType]: { readonly type: string; readonly code: string | null; status: number } } =
+  {
+    invalidRequest: { type: 'invalid_request_error', code: null, status: 400 },
+    authentication: { type: 'authentication_error', code: null, status: 401 },
+    permission: { type: 'permission_error', code: null, status: 403 },
+    notFound: { type: 'not_found_error', code: null, status: 404 },
+    tooLarge: { type: 'request_too_large', code: null, status: 413 },
+    rateLimit: { type: 'rate_limit_error', code: 'rate_limit_exceeded', status: 429 },
+    quota: { type: 'insufficient_quota', code: 'insufficient_quota', status: 429 },
+    overloaded: { type: 'overloaded_error', code: null, status: 503 },
+    timeout: { type: 'timeout_error', code: null, status: 504 },
+    filter: { type: 'invalid_request_error', code: 'content_filter', status: 400 },
+    internal: { type: 'server_error', code: null, status: 500 }
+  }
+
+export function readError(status: number, body: string): ChatError {
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    value = null // Not JSON: a page of some proxy, told as it is.
+  }
+  // Google's compatible endpoint wraps it in a list.
+  const whole = (Array.isArray(value) ? value[0] : value) as Json | undefined
+  const told = isObject(whole) ? errorOf(whole, status) : null
+  if (told !== null) return told
+  const message = isString(whole) && whole !== '' ? whole : body.trim()
+  return errorFrom(
+    { message: message === '' ? `The provider answered with status ${status}.` : message.slice(0, MESSAGE_MAX) },
+    status
+  )
+}
+
+/** The error that `whole` tells; null when it tells none. FastAPI servers have `detail`, older vLLM no `error`. */
+function errorOf(whole: JsonObject, status: number): ChatError | null {
+  const error = whole.error ?? null
+  if (isObject(error)) return errorFrom(error, status)
+  if (isString(error)) return errorFrom({ message: error }, status)
+  if (isString(whole.message)) return errorFrom(whole, status)
+  const detail = whole.detail ?? null
+  if (isString(detail)) return errorFrom({ message: detail }, status)
+  return detail === null ? null : errorFrom({ message: JSON.stringify(detail).slice(0, MESSAGE_MAX) }, status)
+}
+
+/**
+ * What an answer, or an event, that is said to be a success tells of an error; null: it tells none. In the ways of all
+ * servers, whatever format they speak.
+ */
+export function errorIn(whole: JsonObject): JsonObject | null {
+  const error = named(whole.error) ?? ofChoices(whole.choices)
+  if (error !== null) return error
+  if (whole.object === 'error' || whole.type === 'error') return whole
+  if (whole.choices !== undefined || whole.usage !== undefined || whole.object !== undefined) return null
+  // FastAPI servers have `detail`, gateways and AWS `message`.
+  const detail = whole.detail ?? null
+  if (detail !== null) return { message: isString(detail) ? detail : JSON.stringify(detail).slice(0, MESSAGE_MAX) }
+  return isString(whole.message) || isString(whole.__type) ? whole : null
+}
+
+function named(error: Json | undefined): JsonObject | null {
+  if (isObject(error)) return error
+  return isString(error) && error !== '' ? { message: error } : null
+}
+
+/** OpenRouter has it in each choice, when the provider behind it has failed. */
+function ofChoices(choices: Json | undefined): JsonObject | null {
+  if (!Array.isArray(choices)) return null
+  const [first] = choices as readonly Json[]
+  if (first === undefined || !hasFailed(first)) return null
+  return choices.every(hasFailed) ? named((first as JsonObject).error) : null
+}
+
+/** A choice that is no answer, but an error. */
+export function hasFailed(choice: Json): boolean {
+  if (!isObject(choice) || named(choice.error) === null) return false
+  return choice.finish_reason === 'error' || (choice.finish_reason ?? null) === null
+}
+
+/** `status`: null in a stream, where only the error itself can tell. */
+export function errorFrom(error: JsonObject, status: number | null): ChatError {
+  const code = error.code ?? null
+  const word = isString(error.type) ? error.type : ''
+  const named = specific(isString(code) ? code : '') ?? specific(word)
+  const known = status ?? statusOf(code)
+  const type = named ?? (known === null ? undefined : BY_STATUS.get(known)) ?? vague(code, word) ?? general(known)
+  return {
+    status: known ?? WORDS[type].status,
+    type,
+    message: isString(error.message) && error.message !== '' ? error.message : 'The provider gave no reason.',
+    code: isString(code) && code !== '' ? code : null,
+    param: isString(error.param) ? error.param : null
+  }
+}
+
+/** OpenAI says invalid_request_error of nearly everything, and servers server_error: the status knows better. */
+function specific(word: string): ErrorType | undefined {
+  const type = BY_WORD.get(word)
+  return type === 'invalidRequest' || type === 'internal' ? undefined : type
+}
+
+function vague(code: Json, word: string): ErrorType | undefined {
+  return (isString(code) ? BY_WORD.get(code) : undefined) ?? BY_WORD.get(word)
+}
+
+/** Of the numbers that vLLM and OpenRouter have for codes. */
+function statusOf(code: Json): number | null {
+  return typeof code === 'number' && Number.isInteger(code) && code >= 400 && code <= 599 ? code : null
+}
+
+function general(status: number | null): ErrorType {
+  return status !== null && status >= 400 && status < 500 ? 'invalidRequest' : 'internal'
+}
+
+export function writeError(error: ChatError): JsonObject {
+  const { type, code } = WORDS[error.type]
+  return { error: { message: error.message, type, param: error.param, code: error.code ?? code } }
+}
+
+/** The fields of an `error` event of responses. */
+export function streamError(error: ChatError): JsonObject {
+  const { type, code } = WORDS[error.type]
+  return { code: error.code ?? code ?? type, message: error.message, param: error.param }
+}
+
+/** The `error` of a failed response, whose codes are a closed list (ResponseError). */
+export function failure(error: ChatError): JsonObject {
+  const { type, message } = error
+  if (type === 'rateLimit' || type === 'quota') return { code: 'rate_limit_exceeded', message }
+  return { code: type === 'invalidRequest' || type === 'filter' ? 'invalid_prompt' : 'server_error', message }
+}
+
+function isString(value: Json | undefined): value is string {
+  return typeof value === 'string'
+}

@@ -1,0 +1,126 @@
+/** Errors of Bedrock, by the pages "Common errors" and Converse of its API reference. */
+import type { ChatError, ErrorType, Json, JsonObject } from '#backends/llm/conversation.ts'
+import { isObject } from '#backends/llm/formats/fields.ts'
+
+interface Known {
+  readonly status: number
+  readonly type: ErrorType
+}
+
+/** In lower case: streams begin the names small. */
+const EXCEPTIONS: ReadonlyMap<string, Known> = new Map<string, Known>([
+  ['validationexception', { status: 400, type: 'invalidRequest' }],
+  ['servicequotaexceededexception', { status: 400, type: 'quota' }],
+  ['conflictexception', { status: 400, type: 'invalidRequest' }],
+  ['accessdeniedexception', { status: 403, type: 'permission' }],
+  ['unrecognizedclientexception', { status: 403, type: 'authentication' }],
+  ['expiredtokenexception', { status: 403, type: 'authentication' }],
+  ['invalidsignatureexception', { status: 403, type: 'authentication' }],
+  ['resourcenotfoundexception', { status: 404, type: 'notFound' }],
+  ['modeltimeoutexception', { status: 408, type: 'timeout' }],
+  ['modelerrorexception', { status: 424, type: 'internal' }],
+  ['modelstreamerrorexception', { status: 424, type: 'internal' }],
+  ['throttlingexception', { status: 429, type: 'rateLimit' }],
+  ['modelnotreadyexception', { status: 429, type: 'overloaded' }],
+  ['internalserverexception', { status: 500, type: 'internal' }],
+  ['serviceunavailableexception', { status: 503, type: 'overloaded' }]
+])
+
+const BY_STATUS: ReadonlyMap<number, ErrorType> = new Map<number, ErrorType>([
+  [401, 'authentication'],
+  [403, 'permission'],
+  [404, 'notFound'],
+  [408, 'timeout'],
+  [413, 'tooLarge'],
+  [424, 'internal'],
+  [429, 'rateLimit'],
+  [503, 'overloaded'],
+  [504, 'timeout'],
+  [529, 'overloaded']
+])
+
+const NAMES: { readonly [type in ErrorType]: string } = {
+  invalidRequest: 'ValidationException',
+  authentication: 'AccessDeniedException',
+  permission: 'AccessDeniedException',
+  notFound: 'ResourceNotFoundException',
+  tooLarge: 'ValidationException',
+  rateLimit: 'ThrottlingException',
+  quota: 'ServiceQuotaExceededException',
+  overloaded: 'ServiceUnavailableException',
+  timeout: 'ModelTimeoutException',
+  filter: 'ValidationException',
+  internal: 'InternalServerException'
+}
+
+/** The few that a stream may end with. */
+const STREAM_NAMES: { readonly [type in ErrorType]: string } = {
+  invalidRequest: 'validationException',
+  authentication: 'validationException',
+  permission: 'validationException',
+  notFound: 'validationException',
+  tooLarge: 'validationException',
+  rateLimit: 'throttlingException',
+  quota: 'throttlingException',
+  overloaded: 'serviceUnavailableException',
+  timeout: 'modelStreamErrorException',
+  filter: 'validationException',
+  internal: 'internalServerException'
+}
+
+/** Bedrock names the error in a header (x-amzn-errortype); some bodies of AWS have it as `__type` or `code`. */
+export function readError(status: number, body: string): ChatError {
+  const value = parsed(body)
+  const name = exceptionOf(stringOf(value, '__type') ?? stringOf(value, 'code') ?? '')
+  const known = EXCEPTIONS.get(name.toLowerCase())
+  const message = stringOf(value, 'message') ?? stringOf(value, 'Message') ?? body
+  const type = known?.type ?? BY_STATUS.get(status) ?? (status >= 500 ? 'internal' : 'invalidRequest')
+  return { status, type, message, code: name === '' ? null : name, param: null }
+}
+
+/** An exception or error of the event stream. */
+export function readStreamError(name: string, data: string): ChatError {
+  const value = parsed(data)
+  const code = name === 'error' ? (stringOf(value, 'code') ?? name) : name
+  const known = EXCEPTIONS.get(code.toLowerCase()) ?? { status: 500, type: 'internal' }
+  const message = stringOf(value, 'message') ?? stringOf(value, 'Message') ?? data
+  return { ...known, message, code, param: null }
+}
+
+/** Of a body that was never looked at: any text. */
+function parsed(text: string): JsonObject {
+  try {
+    const value = JSON.parse(text) as Json
+    return isObject(value) ? value : {}
+  } catch {
+    return {}
+  }
+}
+
+function stringOf(value: JsonObject, name: string): string | null {
+  const found = value[name]
+  return typeof found === 'string' ? found : null
+}
+
+/** "com.amazon.coral.service#ThrottlingException:http://..." as its middle. */
+function exceptionOf(name: string): string {
+  const from = name.indexOf('#') + 1
+  const to = name.indexOf(':', from)
+  return to < 0 ? name.slice(from) : name.slice(from, to)
+}
+
+/** What goes into the header x-amzn-errortype of an error's answer. */
+export function errorTypeOf(error: ChatError): string {
+  const isBedrocks = error.code !== null && EXCEPTIONS.has(error.code.toLowerCase())
+  return isBedrocks ? `${error.code![0]!.toUpperCase()}${error.code!.slice(1)}` : NAMES[error.type]
+}
+
+/** `__type` says it for clients that see only the body; AWS's own prefer the header. */
+export function writeError(error: ChatError): JsonObject {
+  return { message: error.message, __type: errorTypeOf(error) }
+}
+
+/** The member of the stream's union that stands for the error. */
+export function streamErrorOf(error: ChatError): JsonObject {
+  return { [STREAM_NAMES[error.type]]: { message: error.message } }
+}

@@ -1,0 +1,171 @@
+/**
+ * Events of ConverseStream as text: one line per event, an object of one member that is named like the event, as the
+ * API reference writes the union. frameEvents of aws-event-stream.ts makes the binary messages of it. Converse has no
+ * event for further choices, log probabilities, signatures of calls and other formats' own parts: they are left out.
+ */
+import type { ChatEvent, JsonObject, Part, Signature, Usage } from '#backends/llm/conversation.ts'
+import { compact, isObject } from '#backends/llm/formats/fields.ts'
+import { type Asked, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
+import { sealSignature } from '#backends/llm/translate/signature.ts'
+import { metricsOf, stopWordOf, writeUsage } from './answer.ts'
+import { writePart } from './content-write.ts'
+import { streamErrorOf } from './error.ts'
+import { DocumentNames } from './names.ts'
+
+export function streamWriter(asked: Asked): StreamWriter {
+  return new ConverseWriter(asked)
+}
+
+class ConverseWriter implements StreamWriter {
+  readonly #asked: Asked
+  #index = -1
+  #open: Part | null = null
+  /** Of the open part: something was written, so that the reader knows of it. */
+  #isSaid = false
+  #usage: Usage | null = null
+  #serviceTier: string | null = null
+
+  constructor(asked: Asked) {
+    this.#asked = asked
+  }
+
+  write(event: ChatEvent): string {
+    if ('choice' in event && event.choice !== 0) return ''
+    switch (event.kind) {
+      case 'delta':
+        return this.#delta(event.text)
+      case 'start':
+        this.#usage = event.usage
+        return line('messageStart', { role: 'assistant' })
+      case 'begin':
+        return this.#begin(event.part)
+      case 'signature':
+        return this.#signature(event.signature)
+      case 'end':
+        return this.#end()
+      case 'stop':
+        return this.#end() + line('messageStop', stopOf(event.stop, event.stopSequence))
+      case 'usage':
+        this.#usage = event.usage
+        this.#serviceTier = event.serviceTier ?? this.#serviceTier
+        return ''
+      case 'error':
+        return `${JSON.stringify(streamErrorOf(event.error))}\n`
+      case 'done':
+        return line('metadata', this.#metadata())
+    }
+  }
+
+  #begin(part: Part): string {
+    const closed = this.#end()
+    if (part.kind === 'toolResult') return closed
+    if (part.kind === 'opaque' || 'mediaType' in part) return closed + this.#whole(part)
+    this.#openPart(part)
+    if (part.kind === 'toolCall') {
+      this.#isSaid = true
+      const start = { toolUse: { toolUseId: part.id, name: part.name } }
+      return `${closed}${line('contentBlockStart', this.#at({ start }))}${this.#delta(part.arguments)}`
+    }
+    const seal = part.kind === 'thinking' && part.signature !== null ? this.#signature(part.signature) : ''
+    return closed + this.#delta(part.text) + seal
+  }
+
+  #whole(part: Part): string {
+    const whole = wholeBlock(part)
+    if (whole === null) return ''
+    this.#openPart(part)
+    const start = whole.start === null ? '' : line('contentBlockStart', this.#at({ start: whole.start }))
+    return start + whole.deltas.map((delta) => this.#say(delta)).join('')
+  }
+
+  #openPart(part: Part): void {
+    this.#index += 1
+    this.#open = part
+    this.#isSaid = false
+  }
+
+  #delta(text: string): string {
+    const part = this.#open
+    if (part === null || text === '') return ''
+    if (part.kind === 'toolCall') return this.#say({ toolUse: { input: text } })
+    if (part.kind !== 'thinking') return this.#say({ text })
+    return part.isRedacted ? '' : this.#say({ reasoningContent: { text } })
+  }
+
+  #signature(signature: Signature): string {
+    const part = this.#open
+    if (part?.kind !== 'thinking') return ''
+    const seal = sealSignature(signature, 'converse')
+    if (!part.isRedacted) return this.#say({ reasoningContent: { signature: seal } })
+    // Redacted content is bytes; a sealed signature is text.
+    const redactedContent = signature.format === 'converse' ? seal : Buffer.from(seal).toString('base64')
+    return this.#say({ reasoningContent: { redactedContent } })
+  }
+
+  #end(): string {
+    const part = this.#open
+    if (part === null) return ''
+    let empty = ''
+    if (!this.#isSaid) {
+      const content = part.kind === 'thinking' && part.isRedacted ? { redactedContent: '' } : { text: '' }
+      empty = this.#say(part.kind === 'thinking' ? { reasoningContent: content } : { text: '' })
+    }
+    this.#open = null
+    return empty + line('contentBlockStop', { contentBlockIndex: this.#index })
+  }
+
+  #say(delta: JsonObject): string {
+    this.#isSaid = true
+    return line('contentBlockDelta', this.#at({ delta }))
+  }
+
+  #at(value: JsonObject): JsonObject {
+    return { ...value, contentBlockIndex: this.#index }
+  }
+
+  #metadata(): JsonObject {
+    return compact({
+      usage: this.#usage === null ? null : writeUsage(this.#usage),
+      metrics: metricsOf(this.#asked),
+      serviceTier: this.#serviceTier === null ? null : { type: this.#serviceTier }
+    })
+  }
+}
+
+function line(name: string, value: JsonObject): string {
+  return `{"${name}":${JSON.stringify(value)}}\n`
+}
+
+function stopOf(stop: Parameters<typeof stopWordOf>[0], stopSequence: string | null): JsonObject {
+  const fields = stopSequence === null ? null : { stop_sequence: stopSequence }
+  return compact({ stopReason: stopWordOf(stop), additionalModelResponseFields: fields })
+}
+
+interface Whole {
+  readonly start: JsonObject | null
+  readonly deltas: readonly JsonObject[]
+}
+
+/** A part that comes complete, as the events of a block; null when the stream has none for it. */
+function wholeBlock(part: Part): Whole | null {
+  const writer = { to: 'client', isSame: true, isClaude: false, names: new DocumentNames() } as const
+  const [block] = writePart(part, '', { ...writer, losses: new Losses() })
+  if (block === undefined) return null
+  const { toolUse, toolResult, image, citationsContent: cited } = block
+  if (isObject(toolUse)) {
+    const { input, ...start } = toolUse
+    return { start: { toolUse: start }, deltas: [{ toolUse: { input: JSON.stringify(input ?? {}) } }] }
+  }
+  if (isObject(toolResult)) {
+    const { content, ...start } = toolResult
+    return { start: { toolResult: start }, deltas: [{ toolResult: content ?? [] }] }
+  }
+  if (isObject(image)) {
+    const { source, ...start } = image
+    return { start: { image: start }, deltas: [{ image: { source: source ?? {} } }] }
+  }
+  if (!isObject(cited)) return null
+  const texts = Array.isArray(cited.content) ? (cited.content as JsonObject[]) : []
+  const citations = Array.isArray(cited.citations) ? (cited.citations as JsonObject[]) : []
+  return { start: null, deltas: [...texts, ...citations.map((citation) => ({ citation }))] }
+}

@@ -1,0 +1,116 @@
+/** What a wire format of chat has to offer: reading into a conversation, and writing from one. */
+import type { Answer, ChatError, ChatEvent, Conversation, FormatName, JsonObject } from '#backends/llm/conversation.ts'
+
+/**
+ * A message that does not follow its format. `field`: path in the body ("messages[2].content[0].type"), "" for
+ * the whole.
+ * Of a request: 400 with both; of an answer: 502.
+ */
+export class FormatError extends Error {
+  readonly field: string
+
+  constructor(field: string, message: string) {
+    super(message)
+    this.field = field
+  }
+}
+
+/** Of a FormatError or a SyntaxError it is what is wrong; of others, such as a stack that is used up, it is no use. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof FormatError) return error.field === '' ? error.message : `${error.field}: ${error.message}`
+  return error instanceof SyntaxError ? error.message : 'it is not what its format allows'
+}
+
+/**
+ * `meaning`: without it the request asks for something else. `harmless`: without it the answer is what was asked for
+ * (tolerance.ts). `carried`: it is said in other words.
+ */
+export type Loss = 'meaning' | 'harmless' | 'carried'
+
+/** What a writer could not say in its format. Nothing is dropped unless it stands here. */
+export class Losses {
+  readonly #fields = new Map<string, Loss>()
+
+  /** Paths in the client's request, or in the provider's answer, in order, each once. */
+  get fields(): string[] {
+    return [...this.#fields.keys()]
+  }
+
+  get kinds(): Loss[] {
+    return [...this.#fields.values()]
+  }
+
+  add(field: string, loss: Loss = 'meaning'): void {
+    if (loss === 'meaning' || !this.#fields.has(field)) this.#fields.set(field, loss)
+  }
+
+  /** It is said, and not as the client has said it. */
+  carry(field: string): void {
+    this.add(field, 'carried')
+  }
+}
+
+/** What of the request decides how its answer is written. */
+export interface Asked {
+  /** The model by the name that the client used. */
+  readonly model: string
+  /** The client asked for usage at the end of the stream (completions only). */
+  readonly wantsUsage: boolean
+  /** Milliseconds since 1970, of the request: for formats that tell when an answer was made. */
+  readonly at: number
+  /** A fresh id without prefix, for answers whose provider gives none. */
+  readonly id: string
+}
+
+/** One event of a stream as its framing gives it: an SSE event, or an event-stream message (Converse). */
+export interface WireEvent {
+  /** SSE `event`, or `:event-type`; "" when there is none. */
+  readonly name: string
+  /** SSE `data`, or the payload: JSON text, or "[DONE]". */
+  readonly data: string
+}
+
+/** What is missing at the end of a stream whose answer is whole. */
+export interface Finish {
+  readonly events: readonly ChatEvent[]
+  /** As the format says it: whole SSE events. */
+  readonly mark: string
+}
+
+/** Wire events in, what they say out. One per answer. */
+export interface StreamReader {
+  /** Throws FormatError. */
+  read(event: WireEvent): readonly ChatEvent[]
+  /** The stream is over without its own mark of the end. Null: its answer is not whole. */
+  finish?(): Finish | null
+  /** Fields of the answer so far that no event tells, by their path there, each once. */
+  readonly lost?: Iterable<string>
+}
+
+/** What is said in, wire text out: whole SSE events. One per answer. */
+export interface StreamWriter {
+  /** "" when the format has nothing to say for it. */
+  write(event: ChatEvent): string
+}
+
+export interface ChatFormat {
+  readonly name: FormatName
+  /** Throws FormatError. `isStreamed` where the format says it by the path (Gemini, Converse); else null. */
+  readRequest(
+    body: JsonObject,
+    from: { readonly model: string | null; readonly isStreamed: boolean | null }
+  ): Conversation
+  /** What the format cannot say is added to `losses`, by its path in the format that it came in where that is known. */
+  writeRequest(conversation: Conversation, losses: Losses): JsonObject
+  readAnswer(body: JsonObject): Answer
+  /** Of readAnswer what an answer that is passed on as it is has cost. Throws FormatError. */
+  readCost(body: JsonObject): Pick<Answer, 'usage' | 'model'>
+  writeAnswer(answer: Answer, asked: Asked, losses: Losses): JsonObject
+  /** `count`: of answers that were asked for at once, as of Sampling; 1 by default. */
+  streamReader(count?: number): StreamReader
+  /** `losses`: as of writeAnswer, by the path in an answer of the writer's own format where there is no other. */
+  streamWriter(asked: Asked, losses?: Losses): StreamWriter
+  /** `body` as it came, JSON or not. Never throws. */
+  readError(status: number, body: string): ChatError
+  writeError(error: ChatError): JsonObject
+}

@@ -1,0 +1,163 @@
+/**
+ * Streamed answers as Google writes them. Calls are written when they are complete; the reasons to stop, and usage,
+ * with the end, so that a broken stream does not look like a finished one.
+ */
+import type { ChatEvent, Json, Part, Signature, StopReason, Usage } from '#backends/llm/conversation.ts'
+import { type Asked, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
+import { lostPart } from '#backends/llm/translate/dropped-fields.ts'
+import { reasonOf, writeTime } from './answer.ts'
+import { type PartsWriter, type Writable, writePart } from './content-write.ts'
+import { writeError } from './error.ts'
+import { writeLogprobs } from './logprobs.ts'
+import { writeUsage } from './usage.ts'
+import { writeSignature } from './wire.ts'
+
+interface Writing {
+  part: Part | null
+  /** Of a call. */
+  arguments: string[]
+  signature: Signature | null
+  logprobs: Json | null
+  hasText: boolean
+  isBroken: boolean
+}
+
+export class GeminiWriter implements StreamWriter {
+  readonly #asked: Asked
+  readonly #losses: Losses
+  readonly #choices = new Map<number, Writing>()
+  readonly #stops: { readonly choice: number; readonly stop: StopReason }[] = []
+  #usage: Usage | null = null
+  #serviceTier: string | null = null
+  #tail = ''
+
+  constructor(asked: Asked, losses = new Losses()) {
+    this.#asked = asked
+    this.#losses = losses
+    this.#setTail('', 0)
+  }
+
+  write(event: ChatEvent): string {
+    switch (event.kind) {
+      case 'start':
+        this.#setTail(event.id, event.created)
+        this.#usage = event.usage
+        return ''
+      case 'begin':
+        return this.#begin(event.part, event.choice)
+      case 'delta':
+        return this.#delta(event.text, event.logprobs, event.choice)
+      case 'signature':
+        this.#of(event.choice).signature = event.signature
+        return ''
+      case 'end':
+        return this.#end(event.choice)
+      case 'stop':
+        this.#stops.push({ choice: event.choice, stop: event.stop })
+        if (event.stopSequence !== null) this.#losses.add(`choices[${event.choice}].stopSequence`)
+        return ''
+      case 'usage':
+        this.#usage = event.usage
+        this.#serviceTier = event.serviceTier ?? this.#serviceTier
+        return ''
+      case 'error':
+        return `data: ${JSON.stringify(writeError(event.error))}\n\n`
+      case 'done':
+        return this.#done()
+    }
+  }
+
+  #setTail(id: string, created: number): void {
+    const time = writeTime(created)
+    const head = {
+      modelVersion: this.#asked.model,
+      ...(time === null ? {} : { createTime: time }),
+      responseId: id === '' ? this.#asked.id : id
+    }
+    this.#tail = `,${JSON.stringify(head).slice(1)}\n\n`
+  }
+
+  #of(index: number): Writing {
+    let choice = this.#choices.get(index)
+    if (choice === undefined) {
+      choice = { part: null, arguments: [], signature: null, logprobs: null, hasText: false, isBroken: false }
+      this.#choices.set(index, choice)
+    }
+    return choice
+  }
+
+  #begin(part: Part, index: number): string {
+    const choice = this.#of(index)
+    choice.part = part
+    choice.hasText = false
+    choice.logprobs = null
+    choice.signature = part.kind === 'toolCall' || part.kind === 'thinking' ? part.signature : null
+    choice.arguments = part.kind === 'toolCall' && part.arguments !== '' ? [part.arguments] : []
+    if (part.kind === 'toolCall' || part.kind === 'thinking' || part.kind === 'text' || part.kind === 'refusal')
+      return ''
+    const whole = this.#whole(part)
+    if (whole === '') this.#losses.add(lostPart(index, part))
+    return this.#chunk(whole, null, index)
+  }
+
+  #delta(text: string, logprobs: Json | null, index: number): string {
+    const choice = this.#of(index)
+    const kind = choice.part?.kind
+    if (kind === 'toolCall') {
+      choice.arguments.push(text)
+      if (Array.isArray(logprobs)) choice.logprobs = [...((choice.logprobs ?? []) as readonly Json[]), ...logprobs]
+      return ''
+    }
+    if (text === '' && logprobs === null) return ''
+    choice.hasText ||= text !== ''
+    const json = JSON.stringify(text)
+    return this.#chunk(kind === 'thinking' ? `{"text":${json},"thought":true}` : `{"text":${json}}`, logprobs, index)
+  }
+
+  #end(index: number): string {
+    const choice = this.#of(index)
+    const { part, signature } = choice
+    choice.part = null
+    if (part?.kind === 'toolCall') {
+      const call = this.#whole({ ...part, arguments: choice.arguments.join(''), signature })
+      if (call === '') choice.isBroken = true
+      return this.#chunk(call, choice.logprobs, index)
+    }
+    if (part?.kind !== 'thinking' || signature === null) return ''
+    const seal = JSON.stringify(writeSignature(signature))
+    return this.#chunk(`{"text":""${choice.hasText ? ',"thought":true' : ''},"thoughtSignature":${seal}}`, null, index)
+  }
+
+  /** JSON of a part that is complete; "" for one that Gemini cannot say. */
+  #whole(part: Part): string {
+    const writer: PartsWriter = {
+      isForProvider: false,
+      isGemini: false,
+      format: 'gemini',
+      losses: new Losses(),
+      names: new Map()
+    }
+    const written: Writable[] = []
+    writePart(part, '', written, writer)
+    return written.length === 0 ? '' : JSON.stringify(written[0])
+  }
+
+  #chunk(part: string, logprobs: Json | null, index: number): string {
+    const result = logprobs === null ? null : writeLogprobs(logprobs)
+    if (part === '' && result === null) return ''
+    const more = result === null ? '' : `,"logprobsResult":${JSON.stringify(result)}`
+    return `data: {"candidates":[{"content":{"parts":[${part}],"role":"model"},"index":${index}${more}}]${this.#tail}`
+  }
+
+  /** Each candidate's last event has an empty text, as Google's have: its SDK's chats drop answers without parts. */
+  #done(): string {
+    const candidates = this.#stops.map(({ choice, stop }) => ({
+      content: { parts: [{ text: '' }], role: 'model' },
+      finishReason: reasonOf(stop, this.#choices.get(choice)?.isBroken === true),
+      index: choice
+    }))
+    const usage = this.#usage === null ? null : writeUsage(this.#usage, this.#serviceTier, 0)
+    const more = usage === null ? '' : `,"usageMetadata":${JSON.stringify(usage)}`
+    return `data: {"candidates":${JSON.stringify(candidates)}${more}${this.#tail}`
+  }
+}

@@ -1,0 +1,207 @@
+/** Content blocks into parts (Messages API, "ContentBlockParam" of requests and "ContentBlock" of answers). */
+import type {
+  CacheMark,
+  Json,
+  JsonObject,
+  MediaPart,
+  MediaSource,
+  OpaquePart,
+  Part,
+  Signature,
+  TextPart,
+  ThinkingPart,
+  ToolCallPart,
+  ToolResultPart
+} from '#backends/llm/conversation.ts'
+import { Fields, isObject } from '#backends/llm/formats/fields.ts'
+import { FormatError } from '#backends/llm/formats/format.ts'
+import { openSignature } from '#backends/llm/translate/signature.ts'
+import { leave } from './rest.ts'
+
+type RestFields = Map<string, Json>
+
+/** What is left over goes there, and how. */
+interface Left {
+  readonly rest: RestFields
+  readonly leave: typeof leave
+  /** Of an answer: a block that cannot be read is no reason to lose its neighbours. */
+  readonly isAnswer: boolean
+}
+
+/**
+ * Citations have no place in a text part. They follow it as an opaque part of this type, so that they stay with it
+ * when other parts move, and come at the end of a streamed text.
+ */
+export const CITATIONS = 'weir.citations'
+
+/**
+ * A tool call has no place for another provider's seal. It follows the call as redacted thoughts with this mark,
+ * because clients send those back unchanged ("Extended thinking", redacted thinking blocks).
+ */
+export const CALL_SEAL = 'call.weir.'
+
+/** The seal of the call before, in redacted thoughts; null when they are thoughts. */
+export function callSeal(data: string): Signature | null {
+  return data.startsWith(CALL_SEAL) ? openSignature(data.slice('call.'.length), 'messages') : null
+}
+
+/** The parts of `content`, which is text or a list of blocks, at `path`. */
+export function readContent(content: Json, path: string, rest: RestFields): Part[] {
+  return partsOf(content, path, { rest, leave, isAnswer: false })
+}
+
+/** As readContent, of an answer. */
+export function readAnswerContent(content: Json, path: string, rest: RestFields): Part[] {
+  return partsOf(content, path, { rest, leave: (block, left) => block.leaveRest(left), isAnswer: true })
+}
+
+function partsOf(content: Json, path: string, left: Left): Part[] {
+  if (typeof content === 'string') return [textPart(content, null)]
+  if (!Array.isArray(content)) throw new FormatError(path, 'must be a string or a list')
+  const parts: Part[] = []
+  const blocks = content as readonly Json[]
+  for (let i = 0; i < blocks.length; i++) readBlock(Fields.of(blocks[i], `${path}[${i}]`), parts, left)
+  return parts
+}
+
+function readBlock(block: Fields, parts: Part[], left: Left): void {
+  const type = left.isAnswer ? block.any('type') : block.string('type')
+  if (type === 'text') {
+    parts.push(readText(block))
+    const citations = block.optionalList('citations')
+    if (citations !== null && citations.length > 0) parts.push(opaque({ type: CITATIONS, citations }))
+  } else if (type === 'image' || type === 'document') {
+    const media = readMedia(block, type, left)
+    parts.push(media ?? opaque(block.value))
+    if (media === null) return
+  } else if (type === 'tool_use') {
+    parts.push(readToolUse(block))
+  } else if (type === 'tool_result') {
+    parts.push(readToolResult(block, left))
+  } else if (type === 'thinking') {
+    const text = block.optionalString('thinking') ?? ''
+    parts.push(thinkingPart(text, block.optionalString('signature')))
+  } else if (type === 'redacted_thinking') {
+    readRedacted(block.string('data'), parts)
+  } else {
+    parts.push(opaque(block.value))
+    return
+  }
+  left.leave(block, left.rest)
+}
+
+function readRedacted(data: string, parts: Part[]): void {
+  const seal = callSeal(data)
+  const call = parts.at(-1)
+  if (seal !== null && call?.kind === 'toolCall') parts[parts.length - 1] = { ...call, signature: seal }
+  else parts.push(redactedPart(data))
+}
+
+/** `system`, and the content of tool results: blocks that are neither text nor media stay in `rest`, by path. */
+export function readPlain(content: Json, path: string, rest: RestFields): (TextPart | MediaPart)[] {
+  return plainOf(content, path, { rest, leave, isAnswer: false })
+}
+
+function plainOf(content: Json, path: string, left: Left): (TextPart | MediaPart)[] {
+  if (content === null) return []
+  if (typeof content === 'string') return [textPart(content, null)]
+  if (!Array.isArray(content)) throw new FormatError(path, 'must be a string or a list')
+  const parts: (TextPart | MediaPart)[] = []
+  const blocks = content as readonly Json[]
+  for (let i = 0; i < blocks.length; i++) {
+    const block = Fields.of(blocks[i], `${path}[${i}]`)
+    const type = block.string('type')
+    const part =
+      type === 'text' ? readText(block) : type === 'image' || type === 'document' ? readMedia(block, type, left) : null
+    if (part === null) {
+      left.rest.set(block.path, block.value)
+    } else {
+      parts.push(part)
+      left.leave(block, left.rest)
+    }
+  }
+  return parts
+}
+
+function readText(block: Fields): TextPart {
+  return textPart(block.string('text'), readCache(block))
+}
+
+/** Null when the source is of a kind that only this format has (a document of blocks). */
+function readMedia(block: Fields, kind: 'image' | 'document', left: Left): MediaPart | null {
+  const source = block.object('source')
+  const from = readSource(source, kind)
+  if (from === null) return null
+  const mediaType = from.kind === 'base64' || from.kind === 'text' ? source.optionalString('media_type') : null
+  left.leave(source, left.rest)
+  const name = kind === 'document' ? block.optionalString('title') : null
+  return { kind, source: from, mediaType, name, detail: null, cache: readCache(block) }
+}
+
+function readSource(source: Fields, kind: 'image' | 'document'): MediaSource | null {
+  const type = source.string('type')
+  if (type === 'base64') return { kind: 'base64', data: source.string('data') }
+  if (type === 'url') return { kind: 'url', url: source.string('url') }
+  if (type === 'file') return { kind: 'file', id: source.string('file_id') }
+  return type === 'text' && kind === 'document' ? { kind: 'text', text: source.string('data') } : null
+}
+
+function readToolUse(block: Fields): ToolCallPart {
+  return {
+    kind: 'toolCall',
+    id: block.string('id'),
+    name: block.string('name'),
+    arguments: jsonText(block.any('input') ?? {}, block.at('input')),
+    signature: null,
+    cache: readCache(block)
+  }
+}
+
+function readToolResult(block: Fields, left: Left): ToolResultPart {
+  return {
+    kind: 'toolResult',
+    callId: block.string('tool_use_id'),
+    name: null,
+    content: plainOf(block.any('content'), block.at('content'), left),
+    isError: block.optionalBoolean('is_error') ?? false,
+    cache: readCache(block)
+  }
+}
+
+/** Marks with fields of their own (beta) are read, and left for `rest` as a whole. */
+export function readCache(block: Fields): CacheMark | null {
+  const mark = block.value.cache_control
+  if (mark === null || mark === undefined) return null
+  if (!isObject(mark)) throw new FormatError(block.at('cache_control'), 'must be an object')
+  const ttl = mark.ttl ?? null
+  if (mark.type !== 'ephemeral' || (ttl !== null && ttl !== '5m' && ttl !== '1h')) return null
+  if (Object.keys(mark).every((name) => name === 'type' || name === 'ttl')) block.any('cache_control')
+  return { ttl }
+}
+
+export function textPart(text: string, cache: CacheMark | null): TextPart {
+  return { kind: 'text', text, cache }
+}
+
+/** An empty signature is none: Weir writes it for thoughts of a provider that seals nothing. */
+export function thinkingPart(text: string, signature: string | null): ThinkingPart {
+  const given = signature === null || signature === '' ? null : openSignature(signature, 'messages')
+  return { kind: 'thinking', text, signature: given, isRedacted: false }
+}
+
+export function redactedPart(data: string): ThinkingPart {
+  return { kind: 'thinking', text: '', signature: openSignature(data, 'messages'), isRedacted: true }
+}
+
+export function opaque(value: JsonObject): OpaquePart {
+  return { kind: 'opaque', format: 'messages', value }
+}
+
+/** `value` as text; printing recurses, so what is nested too deeply to be printed is told as wrong. */
+export function jsonText(value: Json, path: string): string {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    throw new FormatError(path, 'is nested too deeply')
+  }
+}

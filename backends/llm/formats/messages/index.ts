@@ -1,0 +1,21 @@
+/** Anthropic's Messages API (POST /v1/messages), as Anthropic, Vertex AI and Microsoft Foundry serve it. */
+import type { ChatFormat } from '#backends/llm/formats/format.ts'
+import { readAnswer, readCost, writeAnswer } from './answer.ts'
+import { readError, writeError } from './error.ts'
+import { readRequest } from './request-read.ts'
+import { writeRequest } from './request-write.ts'
+import { MessagesReader } from './stream-read.ts'
+import { MessagesWriter } from './stream-write.ts'
+
+export const messages: ChatFormat = {
+  name: 'messages',
+  readRequest,
+  writeRequest,
+  readAnswer,
+  readCost,
+  writeAnswer,
+  streamReader: () => new MessagesReader(),
+  streamWriter: (asked, losses) => new MessagesWriter(asked, losses),
+  readError,
+  writeError
+}

@@ -1,0 +1,64 @@
+/** Items of answers: as those of requests, with an id and a status; the same for whole answers and for streams. */
+import type { Json, JsonObject, Part } from '#backends/llm/conversation.ts'
+import type { Asked } from '#backends/llm/formats/format.ts'
+import { callItem, reasoningItem, sealItem } from './content-write.ts'
+import type { Extras } from './extras.ts'
+
+export type TextualPart = Extract<Part, { readonly kind: 'text' | 'refusal' }>
+
+export function isText(part: Part): part is TextualPart {
+  return part.kind === 'text' || part.kind === 'refusal'
+}
+
+const PREFIXES = { message: 'msg', function_call: 'fc', reasoning: 'rs', image_generation_call: 'ig' } as const
+
+export function itemId(asked: Asked, type: keyof typeof PREFIXES, index: number): string {
+  return `${PREFIXES[type]}_${asked.id}_${index}`
+}
+
+/** `logprobs`: of the whole answer, when this is the first text. */
+export function outputContent(part: Part, path: string, logprobs: Json | null, extras: Extras): JsonObject {
+  if (part.kind === 'refusal') return extras.object(path, { type: 'refusal', refusal: part.text })
+  const text = part.kind === 'text' ? part.text : ''
+  return extras.object(path, { type: 'output_text', annotations: [], logprobs: logprobs ?? [], text })
+}
+
+export function outputMessage(
+  id: string,
+  path: string,
+  content: readonly JsonObject[],
+  status: string,
+  extras: Extras
+): JsonObject {
+  return extras.object(path, { id, type: 'message', status, role: 'assistant', content })
+}
+
+/** A part that is an item; null when the format has no place for it. */
+export function answerItem(
+  part: Part,
+  path: string,
+  status: string,
+  asked: Asked,
+  index: number,
+  extras: Extras
+): JsonObject | null {
+  if (part.kind === 'toolCall') {
+    return callItem(path, part, extras, { id: itemId(asked, 'function_call', index), status })
+  }
+  if (part.kind === 'thinking') return reasoningItem(path, part, extras, { id: itemId(asked, 'reasoning', index) })
+  if (part.kind === 'opaque') return part.format === 'responses' ? part.value : null
+  if (part.kind !== 'image' || part.source.kind !== 'base64') return null
+  return {
+    id: itemId(asked, 'image_generation_call', index),
+    type: 'image_generation_call',
+    status: 'completed',
+    output_format: part.mediaType?.slice(part.mediaType.indexOf('/') + 1) ?? 'png',
+    result: part.source.data
+  }
+}
+
+/** The item after a function call that bears its seal; null when it has none. */
+export function sealAnswer(part: Part, path: string, asked: Asked, index: number, extras: Extras): JsonObject | null {
+  if (part.kind !== 'toolCall' || part.signature === null) return null
+  return sealItem(path, 'call', part, extras, { id: itemId(asked, 'reasoning', index) })
+}

@@ -1,0 +1,284 @@
+/** A request of POST /v1/responses (API reference, "Create a model response") as a conversation. */
+import type {
+  Conversation,
+  Json,
+  JsonObject,
+  OutputShape,
+  Part,
+  Sampling,
+  TextPart,
+  Thinking,
+  Tool,
+  ToolChoice,
+  Turn
+} from '#backends/llm/conversation.ts'
+import { Fields } from '#backends/llm/formats/fields.ts'
+import { FormatError } from '#backends/llm/formats/format.ts'
+import type { Item, ItemRole } from './content-read.ts'
+import { opaque, readItem } from './content-read.ts'
+import type { Left } from './extras.ts'
+import { newLeft, restOf } from './extras.ts'
+
+export function readRequest(
+  body: JsonObject,
+  from: { readonly model: string | null; readonly isStreamed: boolean | null }
+): Conversation {
+  const fields = Fields.of(body, '')
+  const left = newLeft()
+  const model = from.model ?? fields.optionalString('model')
+  // A prompt template may say the model.
+  if (model === null && (fields.value.prompt ?? null) === null) throw new FormatError('model', 'is required')
+  fields.any('model')
+  const stream = fields.optionalBoolean('stream')
+  if (stream === false) left.own.set('stream', false)
+  const input = readInput(fields, left)
+  const output = readText(fields, left)
+  const conversation: Conversation = {
+    model: model ?? '',
+    isStreamed: from.isStreamed ?? stream ?? false,
+    system: input.system,
+    turns: input.turns,
+    tools: fields.objects('tools').map((tool) => readTool(tool, left)),
+    toolChoice: readToolChoice(fields, left),
+    sampling: readSampling(fields, left),
+    output,
+    thinking: readThinking(fields, left),
+    serviceTier: fields.optionalString('service_tier'),
+    user: readUser(fields, left),
+    metadata: readMetadata(fields),
+    rest: restOf(left)
+  }
+  if (conversation.tools.length === 0 && Array.isArray(body.tools)) left.own.set('tools', [])
+  keepHarmless(fields, left)
+  fields.leaveRest(left.fields)
+  return conversation
+}
+
+function readInput(fields: Fields, left: Left): { system: readonly TextPart[]; turns: readonly Turn[] } {
+  const system: TextPart[] = []
+  const instructions = fields.optionalString('instructions')
+  if (instructions !== null) system.push({ kind: 'text', text: instructions, cache: null })
+  const input = fields.any('input')
+  if (input === null || typeof input === 'string') {
+    left.own.set('#input', input === null ? 'absent' : 'text')
+    const parts: Part[] = input === null ? [] : [{ kind: 'text', text: input, cache: null }]
+    return { system, turns: input === null ? [] : [{ role: 'user', parts }] }
+  }
+  const turns = new Turns()
+  const leading: number[] = []
+  for (const field of fields.objects('input')) {
+    const item = readItem(field, left)
+    const texts = turns.isEmpty ? systemTexts(item) : null
+    if (texts === null) {
+      turns.add(item)
+    } else {
+      leading.push(texts.length)
+      for (const text of texts) system.push(text) // A spread of a great many would exhaust the stack.
+    }
+  }
+  if (leading.length > 0) left.own.set('#system', leading)
+  return { system, turns: turns.turns }
+}
+
+/** System and developer messages ahead of all others are the system prompt; null for what is none. */
+function systemTexts(item: Item): readonly TextPart[] | null {
+  if (item.kind !== 'message' || item.role !== 'system') return null
+  return item.parts.every((part) => part.kind === 'text') ? (item.parts as readonly TextPart[]) : null
+}
+
+/**
+ * Items as turns: what one side says without interruption is one turn, except that each message after a message is
+ * one of its own. So a writer finds the messages again: they are the runs of content in a turn.
+ */
+class Turns {
+  readonly turns: { role: ItemRole; parts: Part[] }[] = []
+  #isClosed = true
+  #isMessageLast = false
+
+  get isEmpty(): boolean {
+    return this.turns.length === 0
+  }
+
+  add(item: Item): void {
+    if (item.kind === 'seal') this.#seal(item)
+    else if (item.kind === 'part') this.#grow(item.role, [item.part], false)
+    else this.#grow(item.role, item.parts, true)
+  }
+
+  #grow(role: ItemRole, parts: readonly Part[], isMessage: boolean): void {
+    const last = this.turns.at(-1)
+    const isMore = last?.role === role && !this.#isClosed && role !== 'system' && parts.length > 0
+    if (last === undefined || !isMore || (isMessage && this.#isMessageLast))
+      this.turns.push({ role, parts: [...parts] })
+    else for (const part of parts) last.parts.push(part)
+    this.#isMessageLast = isMessage
+    this.#isClosed = parts.length === 0
+  }
+
+  #seal(item: Extract<Item, { readonly kind: 'seal' }>): void {
+    const parts = this.turns.at(-1)?.parts
+    const call = parts?.at(-1)
+    if (parts !== undefined && call?.kind === 'toolCall' && call.signature === null) {
+      parts[parts.length - 1] = { ...call, signature: item.signature }
+    } else {
+      this.#grow('assistant', [item.part], false)
+    }
+  }
+}
+
+function readTool(tool: Fields, left: Left): Tool {
+  const type = tool.string('type')
+  if (type !== 'function') {
+    const native = opaque(tool.value) as Tool['native']
+    const name = typeof tool.value.name === 'string' ? tool.value.name : type
+    return { name, description: null, schema: {}, strict: null, cache: null, native }
+  }
+  const schema = tool.optionalObject('parameters')
+  if (schema === null) left.own.set(`${tool.path}#bare`, true)
+  const read: Tool = {
+    name: tool.string('name'),
+    description: tool.optionalString('description'),
+    schema: schema?.value ?? {},
+    strict: tool.optionalBoolean('strict'),
+    cache: null,
+    native: null
+  }
+  tool.leaveRest(left.fields)
+  return read
+}
+
+const CHOICES = { auto: 'auto', none: 'none', required: 'any' } as const
+
+function readToolChoice(fields: Fields, left: Left): ToolChoice | null {
+  const parallel = fields.optionalBoolean('parallel_tool_calls')
+  const choice = fields.any('tool_choice')
+  if (typeof choice === 'string') {
+    if (!Object.hasOwn(CHOICES, choice)) {
+      throw new FormatError('tool_choice', 'must be one of none, auto, required, or an object')
+    }
+    return { kind: CHOICES[choice as keyof typeof CHOICES], name: null, parallel }
+  }
+  if (choice === null) {
+    left.own.set('#tool_choice', 'absent')
+    return parallel === null ? null : { kind: 'auto', name: null, parallel }
+  }
+  const object = Fields.of(choice, 'tool_choice')
+  if (object.string('type') === 'function') {
+    const name = object.string('name')
+    object.leaveRest(left.fields)
+    return { kind: 'tool', name, parallel }
+  }
+  // A hosted tool, or a list of allowed ones: no other format can say it.
+  left.fields.set('tool_choice', choice)
+  return parallel === null ? null : { kind: 'auto', name: null, parallel }
+}
+
+function readSampling(fields: Fields, left: Left): Sampling {
+  const include = fields.optionalList('include')
+  const top = fields.optionalNumber('top_logprobs')
+  if (top === null) left.own.set('#top_logprobs', 'absent')
+  if (include !== null) {
+    // Both of these are asked of other formats in their own way; what hosted tools would add is not.
+    const isCarried = include.every((what) => what === 'reasoning.encrypted_content' || what === LOGPROBS)
+    ;(isCarried ? left.own : left.fields).set('include', include)
+  }
+  return {
+    maxTokens: fields.optionalNumber('max_output_tokens'),
+    temperature: fields.optionalNumber('temperature'),
+    topP: fields.optionalNumber('top_p'),
+    topK: null,
+    stop: [],
+    seed: null,
+    frequencyPenalty: null,
+    presencePenalty: null,
+    count: null,
+    topLogprobs: top ?? (include?.includes(LOGPROBS) ? 0 : null)
+  }
+}
+
+/** Of `include`. */
+export const LOGPROBS = 'message.output_text.logprobs'
+
+function readText(fields: Fields, left: Left): OutputShape | null {
+  const text = fields.optionalObject('text')
+  if (text === null) return null
+  if (Object.keys(text.value).length === 0) left.own.set('text', {})
+  const format = text.optionalObject('format')
+  text.leaveRest(left.fields)
+  if (format === null) return null
+  const type = format.string('type')
+  if (type === 'json_schema') {
+    const shape: OutputShape = {
+      kind: 'schema',
+      name: format.string('name'),
+      description: format.optionalString('description'),
+      schema: format.object('schema').value,
+      strict: format.optionalBoolean('strict')
+    }
+    format.leaveRest(left.fields)
+    return shape
+  }
+  if (type === 'json_object') {
+    format.leaveRest(left.fields)
+    return { kind: 'json' }
+  }
+  // Text is what comes unasked; a format that is not known (grammars) is a matter of this API alone.
+  const isText = type === 'text' && Object.keys(format.value).length === 1
+  ;(isText ? left.own : left.fields).set('text.format', format.value)
+  return null
+}
+
+function readThinking(fields: Fields, left: Left): Thinking | null {
+  const reasoning = fields.optionalObject('reasoning')
+  if (reasoning === null) return null
+  const effort = reasoning.optionalString('effort')
+  const summary = reasoning.optionalString('summary')
+  if (summary !== null && summary !== 'auto') left.own.set('reasoning.summary', summary)
+  reasoning.leaveRest(left.fields)
+  if (effort === null && summary === null) {
+    if (Object.keys(reasoning.value).length === 0) left.own.set('reasoning', {})
+    return null
+  }
+  const isShown = summary === null ? null : true
+  if (effort === 'none') return { mode: 'off', effort: null, budgetTokens: null, isShown }
+  return { mode: effort === null ? 'adaptive' : 'on', effort, budgetTokens: null, isShown }
+}
+
+/** `user` is the old name of `safety_identifier`. */
+function readUser(fields: Fields, left: Left): string | null {
+  const user = fields.optionalString('user')
+  const safety = fields.optionalString('safety_identifier')
+  if (user !== null) left.own.set('#user', safety === null ? 'old' : 'both')
+  if (user !== null && safety !== null) left.own.set('user', user)
+  return safety ?? user
+}
+
+function readMetadata(fields: Fields): Conversation['metadata'] {
+  const metadata = fields.optionalObject('metadata')
+  if (metadata === null) return null
+  for (const [name, value] of Object.entries(metadata.value)) {
+    if (typeof value !== 'string') throw new FormatError(metadata.at(name), 'must be a string')
+  }
+  return metadata.value as { readonly [key: string]: string }
+}
+
+/** What asks for nothing that other formats would not do unasked. */
+const HARMLESS: readonly (readonly [name: string, value: Json])[] = [
+  ['store', false],
+  ['background', false],
+  ['truncation', 'disabled']
+]
+
+function keepHarmless(fields: Fields, left: Left): void {
+  for (const [name, value] of HARMLESS) {
+    if (fields.value[name] === value) left.own.set(name, fields.any(name))
+  }
+  const options = fields.optionalObject('stream_options')
+  if (options === null) return
+  if (Object.keys(options.value).length === 0) left.own.set('stream_options', {})
+  // Padding of events, which only this API has.
+  if (options.optionalBoolean('include_obfuscation') === false)
+    left.own.set('stream_options.include_obfuscation', false)
+  else if (options.value.include_obfuscation === true) left.fields.set('stream_options.include_obfuscation', true)
+  options.leaveRest(left.fields)
+}

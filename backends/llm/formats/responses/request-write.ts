@@ -1,0 +1,259 @@
+/** A conversation as a request of POST /v1/responses (API reference, "Create a model response"). */
+import { createHash } from 'node:crypto'
+import type { Conversation, FormatName, Json, JsonObject, Part, Tool, Turn } from '#backends/llm/conversation.ts'
+import type { Losses } from '#backends/llm/formats/format.ts'
+import { partPath } from '#backends/llm/translate/client-paths.ts'
+import { effortOf } from '#backends/llm/translate/effort.ts'
+import { isOurs } from './content-read.ts'
+import { callItem, isContent, messageItem, reasoningItem, resultItem, sealItem } from './content-write.ts'
+import { Extras } from './extras.ts'
+import { LOGPROBS } from './request-read.ts'
+
+export function writeRequest(conversation: Conversation, losses: Losses): JsonObject {
+  const extras = new Extras(conversation.rest)
+  const { sampling } = conversation
+  const body = extras.object('', {
+    model: conversation.model === '' ? null : conversation.model,
+    stream: conversation.isStreamed ? true : null,
+    ...writeInput(conversation, extras, losses),
+    tools: writeTools(conversation.tools, extras, losses),
+    tool_choice: writeToolChoice(conversation, extras),
+    parallel_tool_calls: conversation.toolChoice?.parallel ?? null,
+    max_output_tokens: sampling.maxTokens,
+    temperature: sampling.temperature,
+    top_p: sampling.topP,
+    top_logprobs: extras.mark('', 'top_logprobs') === null ? sampling.topLogprobs : null,
+    text: writeText(conversation, extras),
+    reasoning: writeThinking(conversation, extras),
+    stream_options: nonEmpty(extras.object('stream_options', {})),
+    service_tier: writeTier(conversation, losses),
+    metadata: conversation.metadata,
+    ...writeUser(conversation, extras),
+    ...writeForeign(conversation, extras, losses)
+  })
+  reportSampling(conversation, losses)
+  return body
+}
+
+function nonEmpty(object: JsonObject): JsonObject | null {
+  return Object.keys(object).length === 0 ? null : object
+}
+
+function writeInput(conversation: Conversation, extras: Extras, losses: Losses): JsonObject {
+  const form = extras.mark('', 'input')
+  const { instructions, items } = writeSystem(conversation, extras, losses)
+  for (const [i, turn] of conversation.turns.entries()) {
+    writeTurn(turn, i, conversation.rest.format, items, extras, losses)
+  }
+  const said: { [name: string]: Json } = instructions === null ? {} : { instructions }
+  if (form === 'absent' && items.length === 0) return said
+  const only = items[0]
+  const isText = form === 'text' && items.length === 1 && only!.role === 'user' && typeof only!.content === 'string'
+  return { ...said, input: isText ? only!.content! : items }
+}
+
+/** One text is `instructions`; where they come in blocks, or have marks of caching, they are a message ahead. */
+function writeSystem(
+  conversation: Conversation,
+  extras: Extras,
+  losses: Losses
+): { instructions: string | null; items: JsonObject[] } {
+  const { system } = conversation
+  const items: JsonObject[] = []
+  const add = (parts: readonly Part[]) =>
+    items.push(messageItem(`input[${items.length}]`, 'system', parts, extras, losses, (i) => `system[${i}]`))
+  const counts = extras.mark('', 'system')
+  const lengths = Array.isArray(counts) ? (counts as readonly number[]) : []
+  const ahead = system.length - lengths.reduce((sum, length) => sum + length, 0)
+  const isOne = ahead === 1 && (system[0]!.cache === null || !extras.isOpenAi)
+  if (ahead < 0 || (ahead > 0 && !isOne)) {
+    if (system.length > 0) add(system)
+    return { instructions: null, items }
+  }
+  let at = ahead
+  for (const length of lengths) {
+    add(system.slice(at, at + length))
+    at += length
+  }
+  return { instructions: isOne ? system[0]!.text : null, items }
+}
+
+function writeTurn(
+  turn: Turn,
+  at: number,
+  from: FormatName,
+  items: JsonObject[],
+  extras: Extras,
+  losses: Losses
+): void {
+  let run: Part[] = []
+  const add = (end: number) => {
+    const start = end - run.length
+    const place = (i: number) => partPath(from, at, start + i)
+    items.push(messageItem(`input[${items.length}]`, turn.role, run, extras, losses, place))
+    run = []
+  }
+  for (const [i, part] of turn.parts.entries()) {
+    if (isContent(part)) {
+      run.push(part)
+    } else {
+      if (run.length > 0) add(i)
+      writePart(part, partPath(from, at, i), from, items, extras, losses)
+    }
+  }
+  if (run.length > 0 || turn.parts.length === 0) add(turn.parts.length)
+}
+
+function writePart(
+  part: Part,
+  at: string,
+  from: FormatName,
+  items: JsonObject[],
+  extras: Extras,
+  losses: Losses
+): void {
+  const path = `input[${items.length}]`
+  if (part.kind === 'toolCall') {
+    items.push(callItem(path, part, extras, {}))
+    if (part.signature === null) return
+    if (isOurs(part.signature, from)) items.push(sealItem(`input[${items.length}]`, 'call', part, extras, {}))
+    else losses.add(`${at}.signature`)
+  } else if (part.kind === 'toolResult') {
+    items.push(resultItem(path, part, extras, losses, at))
+  } else if (part.kind === 'thinking' && (extras.isOwn || isOurs(part.signature, from))) {
+    items.push(reasoningItem(path, part, extras, {}))
+  } else if (part.kind === 'opaque' && part.format === 'responses') {
+    items.push(part.value)
+  } else {
+    // Among them the thoughts of others: this API takes back only what it has sealed itself.
+    losses.add(at)
+  }
+}
+
+function writeTools(tools: readonly Tool[], extras: Extras, losses: Losses): Json {
+  const written: JsonObject[] = []
+  for (const [i, tool] of tools.entries()) {
+    const path = `tools[${written.length}]`
+    if (tool.native !== null) {
+      if (tool.native.format === 'responses') written.push(tool.native.value)
+      else losses.add(`tools[${i}]`)
+      continue
+    }
+    written.push(
+      extras.object(path, {
+        type: 'function',
+        name: tool.name,
+        description: tool.description,
+        parameters: extras.mark(path, 'bare') === null ? tool.schema : null,
+        // This API is strict when nothing is said, all others are not.
+        strict: tool.strict ?? (extras.isOwn ? null : false)
+      })
+    )
+  }
+  return written.length === 0 ? null : written
+}
+
+const CHOICES = { auto: 'auto', none: 'none', any: 'required' } as const
+
+function writeToolChoice({ toolChoice }: Conversation, extras: Extras): Json {
+  if (toolChoice === null) return null
+  if (toolChoice.kind === 'tool') return extras.object('tool_choice', { type: 'function', name: toolChoice.name })
+  if (toolChoice.kind === 'auto' && extras.mark('', 'tool_choice') !== null) return null
+  return CHOICES[toolChoice.kind]
+}
+
+function writeText({ output, rest }: Conversation, extras: Extras): Json {
+  const verbosity = rest.format === 'completions' ? rest.fields.get('verbosity') : null
+  let format: Json = null
+  if (output?.kind === 'json') format = extras.object('text.format', { type: 'json_object' })
+  if (output?.kind === 'schema') {
+    const { description, schema, strict } = output
+    const name = output.name ?? 'answer'
+    format = extras.object('text.format', { type: 'json_schema', name, description, schema, strict })
+  }
+  return nonEmpty(extras.object('text', { format, verbosity }))
+}
+
+function writeThinking({ thinking }: Conversation, extras: Extras): Json {
+  const budget = thinking?.budgetTokens ?? null
+  const effort = thinking?.effort ?? (budget === null ? null : effortOf(budget))
+  return nonEmpty(
+    extras.object('reasoning', {
+      effort: thinking?.mode === 'off' ? 'none' : effort,
+      summary: thinking?.isShown ? 'auto' : null
+    })
+  )
+}
+
+const TIERS = new Set(['auto', 'default', 'flex', 'scale', 'priority'])
+
+function writeTier({ serviceTier, rest }: Conversation, losses: Losses): string | null {
+  if (serviceTier === null || rest.format === 'responses' || TIERS.has(serviceTier)) return serviceTier
+  // What Anthropic calls no more than the ordinary.
+  if (serviceTier === 'standard_only' || serviceTier === 'standard') return 'default'
+  losses.add(rest.format === 'gemini' || rest.format === 'converse' ? 'serviceTier' : 'service_tier')
+  return null
+}
+
+/** Longer ones are refused; OpenAI asks for a hash of them anyway. */
+const USER_LENGTH_MAX = 64
+
+function writeUser({ user, rest }: Conversation, extras: Extras): JsonObject {
+  if (user === null) return {}
+  if (extras.mark('', 'user') === 'old') return { user }
+  const isLong = user.length > USER_LENGTH_MAX && rest.format !== 'responses'
+  return { safety_identifier: isLong ? createHash('sha256').update(user).digest('hex') : user }
+}
+
+/** Fields of Chat Completions that are the same here. */
+const SHARED = ['store', 'prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options', 'moderation']
+
+/** What a request of another format means that this one must say, and what it says that this one cannot. */
+function writeForeign(conversation: Conversation, extras: Extras, losses: Losses): JsonObject {
+  if (extras.isOwn) return {}
+  const { rest, thinking, sampling } = conversation
+  // Nobody else keeps answers unasked.
+  const body: { [name: string]: Json } = { store: false }
+  const include: string[] = []
+  // Only so do thoughts that are not stored come back. Models that do not think refuse it.
+  if (thinking !== null && thinking.mode !== 'off') include.push('reasoning.encrypted_content')
+  if (sampling.topLogprobs !== null) include.push(LOGPROBS)
+  if (include.length > 0) body.include = include
+  for (const [path, value] of rest.fields) {
+    if (rest.format === 'completions' && SHARED.includes(path)) body[path] = value
+    else if (rest.format !== 'completions' || path !== 'verbosity') losses.add(path)
+  }
+  return body
+}
+
+/** The names of what this API has no field for, in the formats that have one. */
+const NAMES: { readonly [format in FormatName]: { readonly [name: string]: string } } = {
+  completions: {
+    stop: 'stop',
+    seed: 'seed',
+    frequencyPenalty: 'frequency_penalty',
+    presencePenalty: 'presence_penalty',
+    count: 'n'
+  },
+  messages: { stop: 'stop_sequences', topK: 'top_k' },
+  responses: {},
+  gemini: {
+    stop: 'generationConfig.stopSequences',
+    seed: 'generationConfig.seed',
+    topK: 'generationConfig.topK',
+    frequencyPenalty: 'generationConfig.frequencyPenalty',
+    presencePenalty: 'generationConfig.presencePenalty',
+    count: 'generationConfig.candidateCount'
+  },
+  converse: { stop: 'inferenceConfig.stopSequences' }
+}
+
+function reportSampling({ sampling, rest }: Conversation, losses: Losses): void {
+  const names = NAMES[rest.format]
+  const lose = (name: string) => losses.add(names[name] ?? `sampling.${name}`)
+  if (sampling.stop.length > 0) lose('stop')
+  if (sampling.count !== null && sampling.count !== 1) lose('count')
+  for (const name of ['seed', 'topK', 'frequencyPenalty', 'presencePenalty'] as const) {
+    if (sampling[name] !== null) lose(name)
+  }
+}

@@ -1,0 +1,116 @@
+/** Guards over a body that is there, or a stream that has been kept: one after the other, each over what is left. */
+import type { BackendContext } from '#engine/contract/backend.ts'
+import { type Asking, clientOf } from '#engine/contract/client-of.ts'
+import type { AiGuard, AiRegexGuard, AiRejection } from '#engine/ir/snapshot.ts'
+import { bufferOf } from '#engine/kit/shared-bytes.ts'
+import { type GuardJob, type Judged, PRINTED_TYPE, runGuardJob, type Shape } from './job.ts'
+import { GUARD_JOB } from './job-name.ts'
+import { moderationTarget } from './moderation.ts'
+import { type Call, CROWDED, GuardCrowded, GuardDown, post } from './service-call.ts'
+import { type Asks, type Side, verdictOf } from './verdict.ts'
+import { webhookTarget } from './webhook.ts'
+
+/** Bytes: an expression takes up to 0.3 us for each, and an event loop is not held for 5 ms. */
+export const INLINE_BYTES_MAX = 16 * 1024
+
+const BROKEN_STATUS = { request: 400, response: 502 } as const
+
+/** What guards have decided. */
+export type Outcome =
+  | { readonly kind: 'pass'; readonly bytes: Buffer; readonly isChanged: boolean }
+  | { readonly kind: 'reject'; readonly reply: AiRejection }
+  /** Nobody waits for it any more. */
+  | { readonly kind: 'over' }
+
+export interface Body {
+  readonly bytes: Buffer
+  readonly shape: Shape
+  readonly side: Side
+}
+
+/** Of a guard that cannot be asked and has to be. */
+const DOWN: AiRejection = { status: 503, message: 'a prompt guard cannot be reached' }
+
+export type Run = (job: GuardJob) => Promise<Judged>
+
+/** Small bodies are looked at here and big ones in another thread, in the turn of the client of `ex`. */
+export function runIn({ offload }: Pick<BackendContext, 'offload'>, ex: Asking): Run {
+  return async (job) => {
+    const length = job.bytes.length + (job.step.kind === 'answer' ? job.step.answer.length : 0)
+    return length <= INLINE_BYTES_MAX ? runGuardJob(job) : ((await offload.run(GUARD_JOB, job, clientOf(ex))) as Judged)
+  }
+}
+
+/** A stream that passes has been printed anew. Rejects as runGuardJob throws, or when too much waits. */
+export async function guardBody(guards: readonly AiGuard[], body: Body, run: Run, call: Call): Promise<Outcome> {
+  let { bytes, shape } = body
+  let isChanged = false
+  for (const step of stepsOf(guards, shape)) {
+    const judged = Array.isArray(step)
+      ? await run({ bytes, shape, step: { kind: 'search', guards: step } })
+      : await remote(step, { bytes, shape, side: body.side }, run, call)
+    if (call.signal.aborted) return { kind: 'over' }
+    if (judged.kind === 'down') return { kind: 'reject', reply: DOWN }
+    if (judged.kind === 'reject') return judged
+    if (judged.kind === 'problem')
+      return { kind: 'reject', reply: { status: BROKEN_STATUS[body.side], message: judged.message } }
+    if (judged.kind !== 'changed') continue
+    bytes = bufferOf(judged.bytes)
+    isChanged = true
+    if (shape.kind === 'events') shape = { ...shape, contentType: PRINTED_TYPE }
+  }
+  return { kind: 'pass', bytes, isChanged }
+}
+
+/** Rules that follow one another are one step: a body is read and written once for all of them. */
+function stepsOf(guards: readonly AiGuard[], { kind }: Shape): (Remote | AiRegexGuard[])[] {
+  // What nobody looks at in a stream (comments, ids) goes no further, also where a service judges first.
+  const steps: (Remote | AiRegexGuard[])[] = kind === 'json' || kind === 'text' ? [] : [[]]
+  for (const guard of guards) {
+    const last = steps.at(-1)
+    if (guard.kind !== 'regex') steps.push(guard)
+    else if (Array.isArray(last)) last.push(guard)
+    else steps.push([guard])
+  }
+  return steps
+}
+
+type Remote = Exclude<AiGuard, { readonly kind: 'regex' }>
+
+async function remote(guard: Remote, { bytes, shape, side }: Body, run: Run, call: Call): Promise<Judged> {
+  const asks = asksOf(guard, side)
+  const told = await run({ bytes, shape, step: { kind: 'ask', asks } })
+  if (told.kind !== 'question' || call.signal.aborted) return told
+  const judged = await answered(guard, told, { bytes, shape, side }, run, call)
+  return judged.kind === 'down' && guard.failOpen ? { kind: 'pass' } : judged
+}
+
+async function answered(
+  guard: Remote,
+  { bytes: question, count }: Judged & { readonly kind: 'question' },
+  { bytes, shape, side }: Body,
+  run: Run,
+  call: Call
+): Promise<Judged> {
+  const asks = asksOf(guard, side)
+  const target = guard.kind === 'webhook' ? webhookTarget(guard, side, call.fields) : moderationTarget(guard)
+  try {
+    const answer = await post(target, bufferOf(question), call)
+    if (call.signal.aborted) return { kind: 'pass' }
+    if (answer.length <= INLINE_BYTES_MAX) {
+      // What needs no look at the body needs no other thread.
+      const verdict = verdictOf(asks, answer, count)
+      if (verdict.kind !== 'replace') return verdict
+    }
+    return await run({ bytes, shape, step: { kind: 'answer', asks, answer, count } })
+  } catch (error) {
+    if (error instanceof GuardDown) return { kind: 'down' }
+    if (error instanceof GuardCrowded) return { kind: 'reject', reply: CROWDED }
+    throw error
+  }
+}
+
+function asksOf(guard: Remote, side: Side): Asks {
+  const { kind, reply } = guard
+  return kind === 'webhook' ? { kind, side, reply } : { kind, model: guard.model, reply }
+}

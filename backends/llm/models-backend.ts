@@ -1,0 +1,217 @@
+/** Models of many providers behind one route: whoever is named in a request is asked. */
+import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
+import { whenRequest } from '#engine/contract/body.ts'
+import { offloadFor } from '#engine/contract/client-of.ts'
+import { BODY_NONE, type DialectFinder, type Exchange } from '#engine/contract/exchange.ts'
+import { CONTINUE, type Verdict } from '#engine/contract/filter.ts'
+import type { RetryPlan } from '#engine/contract/retry.ts'
+import type { AiBackend, AiRouteType, ModelsBackend } from '#engine/ir/snapshot.ts'
+import { chance } from '#engine/kit/chance.ts'
+import { dialectAt, KEY_PLACES } from './answer/error-dialect.ts'
+import { listModels, refusalOf } from './answer/local-replies.ts'
+import { aiBackend } from './backend.ts'
+import type { FormatName } from './conversation.ts'
+import { modelOf } from './edits/edit.ts'
+import { Names } from './edits/names.ts'
+import { FormatError } from './formats/format.ts'
+import { TOO_DEEP } from './offload/job.ts'
+import { LARGE_BYTES, modelIn } from './offload/large-body.ts'
+import { inTurn } from './offload/when-settled.ts'
+import { goesOn, prepare, prepared } from './plan/preparation.ts'
+import { modelPathOf } from './request/model-path.ts'
+import { decoded, readAhead } from './request/request.ts'
+import { clientOf, servedPaths, typeOf } from './routes/index.ts'
+import type { Known, ListClient } from './routes/models.ts'
+
+interface Model {
+  readonly isPublic: boolean
+  readonly service: CompiledBackend
+}
+
+interface Split {
+  readonly targets: readonly { readonly weight: number; readonly service: CompiledBackend }[]
+  readonly total: number
+}
+
+class Dispatcher implements CompiledBackend {
+  readonly retry: RetryPlan | null
+  readonly #context: BackendContext
+  readonly #routes: ModelsBackend['routes']
+  readonly #names: Names<Model>
+  readonly #splits: ReadonlyMap<string, Split>
+  readonly #aliases: ReadonlyMap<string, string>
+  readonly #known: Known
+  /** What is said where nothing is. */
+  readonly #nowhere: string
+  readonly #services: readonly CompiledBackend[]
+  readonly #random = chance()
+
+  constructor(backend: ModelsBackend, context: BackendContext) {
+    this.#context = context
+    this.#routes = backend.routes
+    const serviceOf = (name: string, ai: AiBackend) =>
+      aiBackend.compile(ai as never, { ...context, name: `llm/${name}` })
+    const models = backend.models.map(({ name, isPublic, backend: ai }) => {
+      return { name, isPublic, service: serviceOf(name, ai) }
+    })
+    const splits = backend.splits.map(({ name, targets }) => {
+      const all = targets.map(({ weight, backend: ai }) => ({ weight, service: serviceOf(name, ai) }))
+      return [name, { targets: all, total: all.reduce((sum, { weight }) => sum + weight, 0) }] as const
+    })
+    this.#services = [...models, ...splits.flatMap(([, { targets }]) => targets)].map(({ service }) => service)
+    this.#names = new Names(models.map((model) => [model.name, model]))
+    this.#splits = new Map(splits)
+    this.#aliases = new Map(Object.entries(backend.aliases))
+    const named = models.flatMap(({ name, isPublic }) => (isPublic && !name.includes('*') ? [name] : []))
+    const names = [...new Set([...this.#aliases.keys(), ...this.#splits.keys(), ...named])]
+    this.#known = { names, isServed: (name) => this.#serviceFor(name) !== null }
+    const others = 'others are passed on when their body is JSON that names a model'
+    this.#nowhere = `nothing is served at this path: ${servedPaths(backend.routes)}; ${others}`
+    this.retry = this.#plan()
+  }
+
+  readonly keyPlaces = KEY_PLACES
+
+  readonly dialect: DialectFinder = (ex, isRouted) => dialectAt(this.#routes, ex, isRouted)
+
+  readonly isUsable = (): boolean => this.#services.some(({ isUsable }) => isUsable())
+
+  /** Once per attempt. */
+  readonly serve = (ex: Exchange): void => {
+    const { serving } = ex
+    // Who was chosen serves all attempts.
+    if (serving !== null && this.#services.includes(serving.by)) {
+      serving.by.serve(ex)
+      return
+    }
+    if (goesOn(ex, this)) return
+    ex.backend = this.#context.name
+    const type = typeOf(this.#routes, ex)
+    if (type === 'PATH_AMBIGUOUS') {
+      this.#context.fail(ex, type)
+      return
+    }
+    const client = clientOf(type, ex) ?? 'completions'
+    if (type === 'Models') {
+      listModels(ex, this.#context, client as ListClient, this.#known)
+      return
+    }
+    if (type === 'Passthrough' && ex.requestBody === BODY_NONE && modelPathOf(ex.path) === null) {
+      // No route of the port fits, and nothing in the request could name a model.
+      this.#refuse(ex, client, 404, new FormatError('', this.#nowhere))
+      return
+    }
+    prepare(ex, this)
+    whenRequest(ex, this.#context.maxBufferBytes, (verdict) => this.#begin(ex, type, client, verdict))
+  }
+
+  /** The body is here, or will not be. */
+  #begin(ex: Exchange, type: AiRouteType, client: FormatName, verdict: Verdict): void {
+    // A timeout may have answered meanwhile, or the client may have gone.
+    if (ex.response !== null || ex.responseDone) return
+    if (verdict !== CONTINUE) {
+      this.#context.fail(ex, ex.error ?? 'INTERNAL')
+      return
+    }
+    const bytes = ex.requestBytes ?? Buffer.alloc(0)
+    if (bytes.length <= LARGE_BYTES) {
+      prepared(ex, () => this.#first(ex, client, () => beside(ex, type) ?? modelOf(readAhead(bytes))))
+      return
+    }
+    const isOpen = () => ex.response === null && !ex.responseDone
+    inTurn(elsewhere(ex, type, bytes, this.#context), isOpen, (model) => {
+      if (model === null) this.#context.fail(ex, 'BODY_OVERLOAD')
+      else prepared(ex, () => this.#first(ex, client, model))
+    })
+  }
+
+  /** `model`: throws FormatError where there is none. */
+  #first(ex: Exchange, client: FormatName, model: () => string): void {
+    try {
+      this.#choose(ex, model(), client)
+    } catch (error) {
+      // Nobody above waits for what is thrown behind a body.
+      if (error instanceof FormatError) this.#refuse(ex, client, 400, error)
+      else if (error instanceof RangeError) this.#refuse(ex, client, 400, new FormatError('', TOO_DEEP))
+      else this.#context.fail(ex, 'INTERNAL')
+    }
+  }
+
+  #choose(ex: Exchange, model: string, client: FormatName): void {
+    const service = this.#serviceFor(model)
+    if (service === null && model === '') throw new FormatError('model', 'is required, and must be a string')
+    if (service === null) {
+      this.#refuse(ex, client, 404, new FormatError('model', 'there is no such model here'))
+      return
+    }
+    // The plan is that of the model with the most providers: this one may have fewer.
+    const { retry } = ex
+    if (retry !== null && retry.route.plan === this.retry) {
+      retry.count = this.retry.attempts - (service.retry?.attempts ?? 0)
+    }
+    service.serve(ex)
+  }
+
+  #serviceFor(asked: string): CompiledBackend | null {
+    const alias = this.#aliases.get(asked)
+    const name = alias ?? asked
+    const split = this.#splits.get(name)
+    if (split !== undefined) return this.#pick(split)
+    const model = this.#names.find(name)
+    // An alias may show what is hidden otherwise.
+    return model !== undefined && (model.isPublic || alias !== undefined) ? model.service : null
+  }
+
+  #pick({ targets, total }: Split): CompiledBackend {
+    let left = this.#random() * total
+    for (const { weight, service } of targets) {
+      left -= weight
+      if (left < 0) return service
+    }
+    return targets[0]!.service
+  }
+
+  #refuse(ex: Exchange, client: FormatName, status: 400 | 404, { field, message }: FormatError): void {
+    const text = field === '' || status === 404 ? message : `${field}: ${message}`
+    const code = status === 404 && field === 'model' ? 'model_not_found' : null
+    this.#context.reply(ex, refusalOf(ex, client, { status, message: text, code, param: field || null }))
+  }
+
+  /** One for all models; null when none of them has more than one provider. */
+  #plan(): RetryPlan | null {
+    const plans = this.#services.flatMap(({ retry }) => (retry == null ? [] : [retry]))
+    if (plans.length === 0) return null
+    return {
+      ...plans[0]!,
+      attempts: Math.max(...plans.map(({ attempts }) => attempts)),
+      condition: (ex) => ex.serving?.by.retry?.condition?.(ex) ?? false
+    }
+  }
+}
+
+/** The model where it does not stand in the body; null: it does. Throws FormatError. */
+function beside(ex: Exchange, type: AiRouteType): string | null {
+  if (type === 'Realtime') return new URLSearchParams(ex.query).get('model') ?? ''
+  const inPath = modelPathOf(ex.path)
+  if (inPath !== null) return decoded(inPath.name)
+  return null
+}
+
+/** Of a large body, which another thread reads. The function throws FormatError. */
+async function elsewhere(
+  ex: Exchange,
+  type: AiRouteType,
+  bytes: Buffer,
+  { offload }: BackendContext
+): Promise<() => string> {
+  if (type === 'Realtime' || modelPathOf(ex.path) !== null) return () => beside(ex, type)!
+  const named = await modelIn(offloadFor(ex, offload), bytes)
+  return () => {
+    if (named.kind === 'refused') throw new FormatError(named.field, named.message)
+    return named.model
+  }
+}
+
+const compile = (backend: ModelsBackend, context: BackendContext): CompiledBackend => new Dispatcher(backend, context)
+
+export const modelsBackend: BackendKind = { kind: 'models', compile }

@@ -1,0 +1,97 @@
+/** What an exchange with models remembers from one provider to the next. */
+
+import type { ClientKeys } from '#backends/llm/auth/client-key.ts'
+import type { FormatName } from '#backends/llm/conversation.ts'
+import type { FormatError } from '#backends/llm/formats/format.ts'
+import type { Dialect } from '#backends/llm/providers/dialects.ts'
+import { type ChatRequest, letGoContent } from '#backends/llm/request/request.ts'
+import type { LargeCall } from '#backends/llm/routes/call.ts'
+import type { Asking, Sent } from '#backends/llm/routes/operation.ts'
+import type { CostTap } from '#backends/llm/stream/translating-tap.ts'
+import { type Dropped, NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
+import type { CompiledBackend } from '#engine/contract/backend.ts'
+import type { Serving } from '#engine/contract/exchange.ts'
+import type { RetryState } from '#engine/contract/retry.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
+import type { Seat, Turn } from './balancer.ts'
+import type { Original } from './original-request.ts'
+import type { Choice } from './provider-runtime.ts'
+
+/** What is asked: at most one of them; neither passes through. */
+export interface Asked {
+  readonly chat: ChatRequest | null
+  readonly operation: Asking | LargeCall | null
+}
+
+/** One exchange, while it is tried at one provider after the other. */
+export class Attempts implements Serving {
+  readonly by: CompiledBackend
+  /** Format of the client; null: none that is known. */
+  readonly client: FormatName | null
+  /** As it came; null: it is no chat. */
+  readonly chat: ChatRequest | null
+  /** Null: it is a chat, or passes through. */
+  operation: Asking | LargeCall | null
+  /** What of it the provider that is tried has been sent. */
+  call: Sent | null = null
+  /** The chat as the provider that is tried gets it, ahead of translation. */
+  sent: ChatRequest | null = null
+  /** What that provider speaks, once it has been sent. */
+  format: FormatName | null = null
+  readonly tried: Seat<Choice>[] = []
+  /** How many have been asked. */
+  asked = 0
+  /** Null: it will not be tried again. */
+  original: Original | null
+  /** Where it is being tried. */
+  turn: Turn<Choice> | null = null
+  /** What may follow, as long as it has not been answered; null: nothing. */
+  retry: RetryState | null = null
+  tap: CostTap | null = null
+  /** Fields that the provider has not been told of. */
+  dropped: Dropped = NONE_DROPPED
+  /** What the provider that is tried has refused of what was added here, and is asked without now; null: nothing. */
+  lesson: Partial<Dialect> | null = null
+  /** Its answer was an error, and the status did not say so. */
+  wasDisguised = false
+  /** Rises with every attempt: what was begun for an earlier one is not wanted any more. */
+  round = 0
+  /** Of the attempt that is under way: who may be asked, and why somebody cannot be. */
+  groups: readonly (readonly Seat<Choice>[])[] = []
+  refusal: FormatError | null = null
+  /** What the client came with: an attempt leaves other keys in the request. */
+  readonly keys: ClientKeys
+  /** The client's fields, where a guard is told of them when the answer is there. */
+  fields: HeaderBlock | null = null
+
+  constructor(
+    by: CompiledBackend,
+    client: FormatName | null,
+    asked: Asked,
+    original: Original | null,
+    keys: ClientKeys
+  ) {
+    this.by = by
+    this.client = client
+    this.chat = asked.chat
+    this.operation = asked.operation
+    this.original = original
+    this.keys = keys
+  }
+
+  /** The provider that was asked last has answered, and what it takes cannot be asked: it is as if nobody had. */
+  takeBack(nowMs: number): void {
+    this.turn?.succeeded(nowMs)
+    this.turn = null
+    this.round++
+    this.asked--
+  }
+
+  letGo(): void {
+    if (this.chat !== null) letGoContent(this.chat)
+    if (this.sent !== null) letGoContent(this.sent)
+    this.original = null
+    this.operation = null
+    this.call = null
+  }
+}

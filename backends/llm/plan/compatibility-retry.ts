@@ -1,0 +1,116 @@
+/**
+ * A server that refuses a request for a member that was added to it here is asked once more without that; when it takes
+ * the request then, that is remembered for as long as the process lives (Spoken).
+ */
+
+import { isObject } from '#backends/llm/formats/fields.ts'
+import { FormatError } from '#backends/llm/formats/format.ts'
+import { LARGE_BYTES } from '#backends/llm/offload/large-body.ts'
+import { inTurn } from '#backends/llm/offload/when-settled.ts'
+import { type Added, addedIn, type Dialect, refusedIn } from '#backends/llm/providers/dialects.ts'
+import type { Dropped } from '#backends/llm/translate/dropped-fields.ts'
+import { serveAgain } from '#engine/contract/again.ts'
+import type { BackendContext } from '#engine/contract/backend.ts'
+import { replaceRequestBody, whenResponse } from '#engine/contract/body.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { type AnswerHook, CONTINUE, LATER } from '#engine/contract/filter.ts'
+import type { Attempts } from './attempts.ts'
+import type { Choice } from './provider-runtime.ts'
+import type { Made, Writing } from './request-writer.ts'
+
+type Told = ReturnType<AnswerHook>
+
+/** Bytes of a refusal that is looked into. */
+const REFUSAL_MAX = 64 * 1024
+
+interface Steps {
+  /** Why the provider cannot be asked without what is lost then; null: it can. */
+  readonly lost: (lost: Dropped) => FormatError | null
+  /** Asks it with what is in the exchange; or not, for the reason. */
+  readonly ask: (why: FormatError | null) => void
+  /** Does with the answer what is usual. */
+  readonly usual: () => Told
+  readonly proceed: (ex: Exchange) => void
+}
+
+export class Again {
+  readonly #context: BackendContext
+  readonly #writing: Writing
+
+  constructor(context: BackendContext, writing: Writing) {
+    this.#context = context
+    this.#writing = writing
+  }
+
+  /** Null: there is nothing in the answer to `state` that another request would change. */
+  refused(ex: Exchange, state: Attempts, choice: Choice, steps: Steps): Told | null {
+    if (state.format !== 'completions' || state.sent === null) return null
+    if (state.lesson !== null && ex.status < 400) {
+      choice.spoken.dialect = { ...choice.spoken.dialect, ...state.lesson }
+      return null
+    }
+    const isRefusal = ex.status === 400 || ex.status === 422
+    const added = isRefusal && ex.responseLength <= REFUSAL_MAX ? addedTo(state, choice) : []
+    if (added.length === 0) return null
+    const { maxBufferBytes, fail } = this.#context
+    const look = (): Told => this.#look(ex, state, choice, { added, steps })
+    const verdict = whenResponse(ex, maxBufferBytes, fail, (isOver) => {
+      if (!isOver) goOn(ex, look(), steps.proceed)
+    })
+    return verdict === CONTINUE ? look() : verdict
+  }
+
+  #look(
+    ex: Exchange,
+    state: Attempts,
+    choice: Choice,
+    { added, steps }: { added: readonly Added[]; steps: Steps }
+  ): Told {
+    const refused = refusedIn(ex.responseBytes?.toString() ?? '', added)
+    if (refused.length === 0) return steps.usual()
+    const lesson: Partial<Dialect> = Object.assign({}, state.lesson, ...refused.map(({ change }) => change))
+    const made = this.#writing.again(ex, state, choice, { ...choice.spoken.dialect, ...lesson })
+    if (!(made instanceof Promise)) return this.#send(ex, state, { lesson, made, steps })
+    const { round } = state
+    const isCurrent = () => state.round === round && ex.localReply === null && !ex.responseDone
+    inTurn(made, isCurrent, (late) => {
+      // Too much waits for the pool: the client gets the refusal.
+      goOn(ex, late === null ? steps.usual() : this.#send(ex, state, { lesson, made: late, steps }), steps.proceed)
+    })
+    return LATER
+  }
+
+  #send(ex: Exchange, state: Attempts, next: { lesson: Partial<Dialect>; made: Made; steps: Steps }): Told {
+    const { lesson, made, steps } = next
+    if (made instanceof FormatError || !serveAgain(ex, state.retry)) return steps.usual()
+    const why = steps.lost(made.lost)
+    if (why === null) {
+      state.lesson = lesson
+      replaceRequestBody(ex, made.bytes)
+    }
+    steps.ask(why)
+    return LATER
+  }
+}
+
+/** What `state` was sent beside its client's own, and has not been given up yet. */
+function addedTo({ sent, lesson }: Attempts, { spoken }: Choice): Added[] {
+  const chat = sent!
+  const isNative = chat.client === 'completions'
+  const isSmall = chat.bytes.length <= LARGE_BYTES
+  // Where the client has options of its own, the server may mean those.
+  const usage = isNative && isSmall && isObject(chat.body.stream_options) ? ['include_usage'] : USAGE
+  const asked = chat.isStreamed && !(isNative && chat.wantsUsage) ? usage : []
+  const added = addedIn({ ...spoken.dialect, ...lesson }, { isNative, usage: asked })
+  return added.filter(({ change }) => Object.keys(change).every((key) => !Object.hasOwn(lesson ?? {}, key)))
+}
+
+const USAGE = ['stream_options', 'include_usage'] as const
+
+function goOn(ex: Exchange, verdict: Told, proceed: Steps['proceed']): void {
+  if (verdict === CONTINUE) proceed(ex)
+  else if (verdict instanceof Promise) {
+    const isCurrent = () => ex.localReply === null && !ex.responseDone
+    inTurn(verdict, isCurrent, () => proceed(ex))
+  }
+}

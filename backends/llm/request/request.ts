@@ -1,0 +1,289 @@
+/** What a client asks, read once; and what a provider is sent for it. */
+
+import { without, withoutAccount } from '#backends/llm/auth/client-key.ts'
+import { decoded as lenient } from '#backends/llm/auth/query-keys.ts'
+import type { Conversation, FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
+import { cached } from '#backends/llm/edits/cache.ts'
+import { modelOf } from '#backends/llm/edits/edit.ts'
+import type { Names } from '#backends/llm/edits/names.ts'
+import { isObject } from '#backends/llm/formats/fields.ts'
+import { type Asked, FormatError, Losses } from '#backends/llm/formats/format.ts'
+import { FORMATS } from '#backends/llm/formats/index.ts'
+import { type Dialect, inDialect } from '#backends/llm/providers/dialects.ts'
+import type { Provider } from '#backends/llm/providers/index.ts'
+import { clientPaths } from '#backends/llm/translate/client-paths.ts'
+import { type ClientTools, clientToolsOf, NO_CLIENT_TOOLS } from '#backends/llm/translate/client-tools.ts'
+import { carried } from '#backends/llm/translate/rewrites.ts'
+import { changesMeaning, partAt } from '#backends/llm/translate/tolerance.ts'
+import type { Noted } from '#backends/llm/usage/usage-record.ts'
+import { replaceRequestBody } from '#engine/contract/body.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import type { AiCaching } from '#engine/ir/snapshot.ts'
+import { modelPathOf } from './model-path.ts'
+
+/** Fields of one vendor's clients that mean nothing to another's servers. */
+const VENDOR_FIELDS = /^(?:openai-|anthropic-|x-stainless-|x-goog-|x-amz)/
+const CHAT_METHODS = ['generateContent', 'streamGenerateContent']
+
+/** What is said where a body is missing. */
+export const NO_BODY = 'there is no body: send JSON with POST'
+
+/** One request, as all attempts of it see it. */
+export interface ChatRequest {
+  readonly client: FormatName
+  body: JsonObject
+  /** The body as it came. */
+  bytes: Buffer
+  /** By the client's name; "" when it names none. */
+  readonly model: string
+  readonly isStreamed: boolean
+  /** Asked of completions only; other formats always tell. */
+  readonly wantsUsage: boolean
+  /** Answers that are asked for at once. */
+  readonly count: number
+  readonly query: string
+  /** The client's own bytes will not do: the configuration has changed `body`. */
+  readonly isEdited: boolean
+  /** Made when the first provider needs another format. */
+  conversation: Conversation | null
+  /** What the provider of the attempt that is under way has been told as functions. */
+  clientTools: ClientTools
+  /** What the attempt that is under way has answered. */
+  noted: Noted | null
+}
+
+const NO_CONTENT: JsonObject = Object.freeze({})
+const NO_BYTES = Buffer.alloc(0)
+
+/** Nobody asks any more what `chat` says: only how it is answered. */
+export function letGoContent(chat: ChatRequest): void {
+  chat.body = NO_CONTENT
+  chat.bytes = NO_BYTES
+  chat.conversation = null
+}
+
+/** Throws FormatError. `bytes`: the body as it came. */
+export function readChat(client: FormatName, bytes: Buffer, path: string, query: string): ChatRequest {
+  const body = parseBody(bytes)
+  const fromPath = client === 'gemini' ? modelPathOf(path) : null
+  if (client === 'gemini' && !CHAT_METHODS.includes(fromPath?.method ?? ''))
+    throw new FormatError('', 'the path must end with /models/MODEL:generateContent')
+  const model = fromPath === null ? modelOf(body) : decoded(fromPath.name)
+  const isStreamed = fromPath === null ? body.stream === true : fromPath.method === 'streamGenerateContent'
+  const facts = { client, body, bytes, model, isStreamed, query, ...wishesOf(client, body) }
+  return { ...facts, isEdited: false, conversation: null, clientTools: NO_CLIENT_TOOLS, noted: null }
+}
+
+/** What `body` says of the answer's shape. */
+export function wishesOf(client: FormatName, body: JsonObject): Pick<ChatRequest, 'wantsUsage' | 'count'> {
+  const { stream_options: options, generationConfig: config, n } = body
+  const count = client === 'gemini' && isObject(config) ? config.candidateCount : client === 'completions' ? n : 1
+  const wantsUsage = isObject(options) && options.include_usage === true
+  return { wantsUsage, count: typeof count === 'number' ? count : 1 }
+}
+
+/** A name in a path. Throws FormatError. */
+export function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new FormatError('', 'the name of the model in the path is not valid percent-encoding')
+  }
+}
+
+/** Bodies that have been read already, to find out who is to serve them (models-backend.ts). */
+const known = new WeakMap<Buffer, JsonObject>()
+
+/** Throws FormatError. What it gives is kept as long as `bytes` are. */
+export function readAhead(bytes: Buffer): JsonObject {
+  const body = parseBody(bytes)
+  known.set(bytes, body)
+  return body
+}
+
+export function parseBody(bytes: Buffer): JsonObject {
+  const read = known.get(bytes)
+  if (read !== undefined) return read
+  let value: Json
+  try {
+    value = JSON.parse(bytes.toString()) as Json
+  } catch {
+    throw new FormatError('', bytes.length === 0 ? NO_BODY : 'the body is not valid JSON')
+  }
+  if (!isObject(value)) throw new FormatError('', 'the body must be a JSON object')
+  return value
+}
+
+/** The provider's name for the model that the client asks for. */
+export function modelFor(model: string, fixed: string | null, aliases: Names<string>): string {
+  if (fixed !== null) return fixed
+  if (model === '') throw new FormatError('model', 'is required, and must be a string')
+  return aliases.find(model) ?? model
+}
+
+export interface Order {
+  readonly provider: Provider
+  readonly format: FormatName
+  readonly model: string
+  readonly path: string | null
+  /** Instead of the first part of the provider's own paths; null: that. */
+  readonly pathPrefix: string | null
+  readonly caching: AiCaching | null
+  readonly dialect: Dialect
+}
+
+/**
+ * Makes ex the request that the provider of `order` gets, but for who asks. Returns what could not be said; throws
+ * FormatError.
+ */
+export function writeChat(ex: Exchange, chat: ChatRequest, order: Order): Losses {
+  const losses = new Losses()
+  const body = bodyFor(chat, order, losses)
+  sendChat(ex, chat, order, body === null ? null : Buffer.from(JSON.stringify(body)))
+  return losses
+}
+
+/** What the provider of `order` is sent; null: the client's own bytes will do. Throws FormatError. */
+export function bodyFor(chat: ChatRequest, order: Order, losses: Losses): JsonObject | null {
+  const { provider, format, model, caching } = order
+  const isNative = format === chat.client
+  chat.clientTools = NO_CLIENT_TOOLS
+  const body = isNative ? nativeBody(chat, order) : convertedBody(chat, order, losses)
+  const marked = caching === null ? body : cached(format, model, body ?? chat.body, caching)
+  const sent = provider.adapt === undefined ? marked : provider.adapt(format, marked ?? chat.body)
+  return sent === null || (sent === chat.body && !chat.isEdited) ? null : sent
+}
+
+/** `bytes`: what bodyFor has made. */
+export function sendChat(ex: Exchange, chat: ChatRequest, order: Order, bytes: Buffer | null): void {
+  const { provider, format, model, path, pathPrefix } = order
+  if (bytes !== null) replaceRequestBody(ex, bytes)
+  // An attempt before this one may have sent another body.
+  else if (ex.requestBytes !== chat.bytes) replaceRequestBody(ex, chat.bytes)
+  const isNative = format === chat.client
+  const target = path ?? prefixed(provider.target(format, model, chat.isStreamed), pathPrefix)
+  const query = isNative ? chat.query : ''
+  if (format === 'gemini') address(ex, provider, { ...framed(target, chat.isStreamed, query), isNative })
+  else address(ex, provider, { target, query, isNative })
+}
+
+/** The provider's own path below another prefix than "/v1" or "/v1beta". */
+export function prefixed(target: string, prefix: string | null): string {
+  return prefix === null ? target : target.replace(/^\/v1(?:beta)?(?=\/)/, () => prefix)
+}
+
+/**
+ * The query says how Google frames an answer: events for a stream, whatever path is given, and an object else; all else
+ * that the client has said there goes with it.
+ */
+function framed(target: string, isStreamed: boolean, given: string): Pick<Address, 'target' | 'query'> {
+  const [path, own = ''] = target.split('?')
+  const isSaid = !isStreamed || /(?:^|&)alt=/.test(own)
+  const wanted = [own, isSaid ? '' : 'alt=sse', withCost(withoutAccount(without(given, FRAMING)).slice(1))]
+  const query = wanted.filter((part) => part !== '').join('&')
+  return { target: query === '' ? path! : `${path}?${query}`, query: '' }
+}
+
+/** "System parameters" of Google Cloud; a callback would make a script of it. */
+const FRAMING = ['alt', '$alt', 'callback', '$callback']
+
+/** A client may ask for some fields of the answer only; what it has cost is read all the same, and so asked for. */
+const COST_FIELD = 'usageMetadata'
+const MASK_FIELD = 'x-goog-fieldmask'
+const MASKS = ['fields', '$fields']
+
+function withCost(query: string): string {
+  return query
+    .split('&')
+    .map((part) =>
+      MASKS.includes(lenient(part.split('=', 1)[0]!)) && !isCosted(part) ? `${part},${COST_FIELD}` : part
+    )
+    .join('&')
+}
+
+function isCosted(mask: string): boolean {
+  return mask.endsWith(COST_FIELD) || mask.endsWith('=')
+}
+
+interface Address {
+  /** Path, and query where the API needs one. */
+  readonly target: string
+  /** Where the target has none. */
+  readonly query: string
+  /** The provider speaks what the client spoke. */
+  readonly isNative: boolean
+}
+
+/** Where `ex` goes; who asks is for the provider's authority to show. */
+export function address(ex: Exchange, provider: Provider, to: Address): void {
+  const [path, query = ''] = to.target.split('?')
+  ex.method = 'POST'
+  ex.path = path!
+  ex.query = query !== '' ? `?${query}` : withoutAccount(to.query)
+  writeFields(ex, to.isNative)
+  for (let i = 0; i < provider.fields.length; i += 2) {
+    if (ex.request.get(provider.fields[i]!) === undefined)
+      ex.request.append(provider.fields[i]!, provider.fields[i + 1]!)
+  }
+}
+
+/** Null: the client's own bytes will do. */
+function nativeBody(chat: ChatRequest, { format, model, dialect }: Order): JsonObject | null {
+  const asksUsage = format === 'completions' && chat.isStreamed && !chat.wantsUsage && dialect.asksUsage
+  const renames = format !== 'gemini' && model !== chat.model
+  if (!asksUsage && !renames) return chat.isEdited ? chat.body : null
+  const options = chat.body.stream_options
+  return {
+    ...chat.body,
+    ...(renames ? { model } : {}),
+    ...(asksUsage ? { stream_options: { ...(isObject(options) ? options : {}), include_usage: true } } : {})
+  }
+}
+
+function convertedBody(chat: ChatRequest, { format, model, dialect }: Order, losses: Losses): JsonObject {
+  const from = { model: chat.model, isStreamed: chat.client === 'gemini' ? chat.isStreamed : null }
+  // Where the client names no model, the provider's own does.
+  const body = chat.model === '' ? { ...chat.body, model } : chat.body
+  chat.conversation ??= FORMATS[chat.client]!.readRequest(body, from)
+  const { conversation } = chat
+  chat.clientTools = clientToolsOf(conversation)
+  const lost = new Losses()
+  const written = FORMATS[format]!.writeRequest(carried({ ...conversation, model }, format, lost), lost)
+  const told = format === 'completions' ? inDialect(written, dialect, conversation, lost) : written
+  tell(lost, conversation, body, losses)
+  return told
+}
+
+/** What a writer has lost, by the client's paths, and whether that changes anything. */
+export function tell(lost: Losses, conversation: Conversation, body: JsonObject, losses: Losses): void {
+  const { fields, kinds } = lost
+  if (fields.length === 0) return
+  const client = conversation.rest.format
+  for (const [i, path] of clientPaths(fields, conversation, body).entries()) {
+    const isLost = kinds[i] === 'meaning'
+    const isHarmless = isLost && !changesMeaning(client, path, body, partAt(conversation, fields[i]!))
+    losses.add(path, isHarmless ? 'harmless' : kinds[i]!)
+  }
+}
+
+function writeFields(ex: Exchange, isNative: boolean): void {
+  const { request } = ex
+  if (!isNative) {
+    const vendor: string[] = []
+    request.forEach((name) => {
+      if (VENDOR_FIELDS.test(name.toLowerCase())) vendor.push(name)
+    })
+    for (const name of vendor) request.remove(name.toLowerCase())
+  }
+  const mask = request.getAll(MASK_FIELD)
+  if (mask !== undefined && mask !== '' && !isCosted(mask)) request.set('X-Goog-FieldMask', `${mask},${COST_FIELD}`)
+  // Cookies are between the client and this gateway, and a compressed answer could not be read.
+  request.remove('cookie')
+  request.set('Accept-Encoding', 'identity')
+  request.set('Content-Type', 'application/json')
+}
+
+/** How the answer to `chat` is written. */
+export function askedOf(chat: ChatRequest): Asked {
+  return { model: chat.model, wantsUsage: chat.wantsUsage, at: Date.now(), id: crypto.randomUUID().replaceAll('-', '') }
+}

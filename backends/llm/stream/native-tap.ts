@@ -1,0 +1,220 @@
+/**
+ * Streams that pass as they are, client and provider speaking the same format: the bytes go on where they lie, and
+ * only the few events that tell the model, the usage or the end are read. To read every event of a stream costs three
+ * times what nginx takes to pass it on (docs/design/015-one-conversation.md).
+ */
+
+import type { ChatError, FormatName } from '#backends/llm/conversation.ts'
+import { FormatError, type StreamReader, type StreamWriter } from '#backends/llm/formats/format.ts'
+import type { EventHeard } from '#backends/llm/offload/job.ts'
+import { heardIn, LARGE_BYTES } from '#backends/llm/offload/large-body.ts'
+import { inTurn } from '#backends/llm/offload/when-settled.ts'
+import { settle } from '#backends/llm/usage/usage-record.ts'
+import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
+import { type Exchange, STEP_RECORDED } from '#engine/contract/exchange.ts'
+import type { Offload } from '#engine/contract/policy.ts'
+import { type SseEvent, SseReader } from '#engine/http/sse.ts'
+import { EventBytes } from './event-bytes.ts'
+import { BROKEN, Cost, type CostTap, isJson, LINE_ENDS, NOTHING, wholeEvents } from './translating-tap.ts'
+
+/**
+ * What an event that matters has in it. Inside of a JSON string the quotes would be escaped, so none is missed, and
+ * words of a model are rarely taken for one. Gemini tells its usage with every event: it has no such mark.
+ */
+const MARKS: Readonly<Partial<Record<FormatName, RegExp>>> = {
+  completions: /"usage"\s*:\s*\{|"error"|\[DONE\]|"finish_reason"\s*:\s*"/,
+  messages: /"message_(?:start|delta|stop)"|"error"/,
+  responses: /"response\.(?:completed|incomplete|failed)"|"error"\s*:\s*\{|"type"\s*:\s*"error"/
+}
+
+export interface NativeParties {
+  readonly format: FormatName
+  readonly reader: StreamReader
+  /** Made when the gateway has to say something itself. */
+  readonly writer: () => StreamWriter
+  /** The client has not asked for the usage chunk (completions) that Weir has asked for. */
+  readonly hidesUsage: boolean
+  /** Where long events are read; null: here. */
+  readonly offload: Offload | null
+}
+
+/** Null for a format whose events all have to be read. */
+export function nativeTap(parties: NativeParties): CostTap | null {
+  const marks = MARKS[parties.format]
+  return marks === undefined ? null : new NativeTap(parties, marks)
+}
+
+class NativeTap implements CostTap {
+  readonly cost = new Cost()
+  readonly #parties: NativeParties
+  readonly #marks: RegExp
+  readonly #bytes = new EventBytes()
+  /** The first event tells the model. */
+  #isFirst = true
+  /** It has said something that is not known here: perhaps its end. */
+  #isUnread = false
+  /** Long events that another thread reads. */
+  #pending = 0
+  #next: (() => void) | null = null
+
+  constructor(parties: NativeParties, marks: RegExp) {
+    this.#parties = parties
+    this.#marks = marks
+  }
+
+  get isBetween(): boolean {
+    return this.#bytes.isBetween
+  }
+
+  get isBusy(): boolean {
+    return this.#pending > 0
+  }
+
+  whenDone(step: () => void): void {
+    this.#next = step
+  }
+
+  body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
+    const whole = this.#bytes.take(chunk, start, end)
+    if (whole === null || !this.#bytes.isBetween) return whole
+    const isChunk = whole === chunk
+    // Most events are only looked at as text: a view of the bytes would cost as much again.
+    const text = isChunk ? chunk.latin1Slice(start, end) : whole.latin1Slice()
+    if (!this.#isFirst && !this.#marks.test(text)) return whole
+    const events = isChunk ? chunk.subarray(start, end) : whole
+    const left = this.#look(ex, events, text)
+    if (left === events) return whole
+    return left.length === 0 ? null : left
+  }
+
+  /** The last event may lack its empty line; half an event is for nobody. */
+  end(ex: Exchange): Buffer | null {
+    const rest = this.#bytes.rest()
+    const last = rest === null ? null : Buffer.concat([rest, LINE_ENDS])
+    const left = last === null ? null : this.#look(ex, last, last.latin1Slice())
+    if (this.isBusy) return left
+    const finish = this.cost.isOver || !this.isBetween ? null : (this.#parties.reader.finish?.() ?? null)
+    if (finish !== null) {
+      for (const one of finish.events) this.cost.note(one)
+      const isWhole = rest !== null && wholeEvents(rest) !== NOTHING
+      return Buffer.concat([isWhole && left !== null ? left : NOTHING, Buffer.from(finish.mark)])
+    }
+    if (this.cost.isOver || this.#isUnread || !this.isBetween) return left === null || left.length === 0 ? null : left
+    return this.#break({ ...BROKEN, message: 'the provider ended its answer before it was complete' })
+  }
+
+  fault(_ex: Exchange, code: ErrorCode): Buffer | null {
+    if (!this.isBetween) return null
+    if (this.cost.isOver) return NOTHING
+    const text = this.#break({ ...BROKEN, message: ERRORS[code].message })
+    this.cost.hasBroken = ERRORS[code].source === 'upstream'
+    return text
+  }
+
+  /**
+   * Reads what matters of whole events, `text` in latin1. Answers them (a copy, when there are fewer) without those
+   * nobody asked for.
+   */
+  #look(ex: Exchange, events: Buffer, text: string): Buffer {
+    const kept: Buffer[] = []
+    let keptTo = 0
+    const hasCr = text.includes('\r')
+    for (let at = 0; at < text.length; ) {
+      const end = boundaryIn(text, at, hasCr)
+      const matters = this.#isFirst || this.#marks.test(text.substring(at, end))
+      if (matters && this.#read(ex, events.subarray(at, end))) {
+        if (keptTo < at) kept.push(events.subarray(keptTo, at))
+        keptTo = end
+      }
+      at = end
+    }
+    if (keptTo === 0) return events
+    kept.push(events.subarray(keptTo))
+    return Buffer.concat(kept)
+  }
+
+  /** Of an event that matters. True: it says nothing but the usage, and nobody has asked. */
+  #read(ex: Exchange, bytes: Buffer): boolean {
+    const { format, offload } = this.#parties
+    if (bytes.length <= LARGE_BYTES || offload === null) return this.#readHere(bytes)
+    this.#isFirst = false
+    this.#pending++
+    const read = heardIn(offload, format, bytes)
+    inTurn(
+      read,
+      () => true,
+      (heard) => {
+        const isOwed = this.cost.usage === null
+        // It is owed whatever becomes of the answer.
+        if (heard === null) this.#readHere(bytes)
+        else this.#take(heard)
+        this.#pending--
+        if (ex.step === STEP_RECORDED && isOwed) settle(ex, this.cost)
+        else if (!this.isBusy && ex.step !== STEP_RECORDED) this.#goOn(ex)
+      }
+    )
+    return false
+  }
+
+  #take({ said, isUnread }: EventHeard): void {
+    this.#isUnread ||= isUnread
+    // Who reads one event alone begins anew with it.
+    for (const one of said) if (one.kind !== 'start' || this.cost.model === null) this.cost.note(one)
+  }
+
+  #goOn(ex: Exchange): void {
+    const next = this.#next
+    this.#next = null
+    if (next !== null) next()
+    else ex.server?.resumeBody()
+  }
+
+  /** As #read, of an event that matters. */
+  #readHere(bytes: Buffer): boolean {
+    const events: SseEvent[] = []
+    new SseReader().push(bytes, 0, bytes.length, events)
+    if (events.length === 0) return false
+    this.#isFirst = false
+    const { reader, hidesUsage } = this.#parties
+    try {
+      const said = events.flatMap((event) => reader.read(event))
+      for (const one of said) this.cost.note(one)
+      return hidesUsage && said.length > 0 && said.every(({ kind }) => kind === 'usage')
+    } catch (error) {
+      // The client may understand what is not understood here: it is its own format.
+      if (error instanceof FormatError) {
+        if (events.some(({ data }) => isJson(data))) this.#isUnread = true
+        return false
+      }
+      throw error
+    }
+  }
+
+  breakOff(error: ChatError): Buffer | null {
+    if (this.cost.isOver || !this.isBetween) return null
+    const text = this.#break(error)
+    this.cost.hasBroken = false
+    return text
+  }
+
+  /** Ends the client's stream with an error in its own words. */
+  #break(error: ChatError): Buffer | null {
+    this.cost.hasBroken = true
+    this.cost.fail(error)
+    const text = this.#parties.writer().write({ kind: 'error', error })
+    return text === '' ? null : Buffer.from(text)
+  }
+}
+
+/** Where the event that begins at `at` ends: behind the next empty line, or where all ends. */
+function boundaryIn(text: string, at: number, hasCr: boolean): number {
+  if (hasCr) {
+    EMPTY_LINE.lastIndex = at
+    return EMPTY_LINE.test(text) ? EMPTY_LINE.lastIndex : text.length
+  }
+  const lf = text.indexOf('\n\n', at)
+  return lf < 0 ? text.length : lf + 2
+}
+
+/** Lines end with LF, CR, or both ("Parsing an event stream" of HTML), and not all in one way. */
+const EMPTY_LINE = /(?:\r\n|\n|\r(?!\n)){2}/g

@@ -1,0 +1,42 @@
+/** A stream that has been kept, as its tap makes it for the client: in several turns when it is long. */
+import { Collector } from '#engine/contract/body.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import type { CostTap } from './translating-tap.ts'
+
+/** What is read in one turn. A tap takes up to 60 ns for each byte. */
+const TURN_BYTES = 32 * 1024
+
+/** What `tap` makes of `given`: at once when it is read in one turn. */
+export function replay(ex: Exchange, tap: CostTap, given: Buffer): Buffer | Promise<Buffer> {
+  let made: Buffer = given
+  // It may grow; room that nothing comes into costs nothing.
+  const collector = new Collector({ max: Number.MAX_SAFE_INTEGER, expected: 2 * given.length }, null, (bytes) => {
+    made = bytes!
+  })
+  const keep = (bytes: Buffer | null) => bytes !== null && collector.take(bytes, 0, bytes.length)
+  const read = (from: number): boolean => {
+    const end = Math.min(from + TURN_BYTES, given.length)
+    keep(tap.body(ex, given, from, end))
+    if (end < given.length) return false
+    keep(tap.end(ex))
+    collector.end()
+    return true
+  }
+  if (read(0)) return made
+  return new Promise((resolve, reject) => {
+    let at = TURN_BYTES
+    const turn = (): void => {
+      enterTurn()
+      try {
+        if (read(at)) resolve(made)
+        else setImmediate(turn)
+      } catch (error) {
+        reject(error as Error)
+      }
+      at += TURN_BYTES
+      leaveTurn()
+    }
+    setImmediate(turn)
+  })
+}

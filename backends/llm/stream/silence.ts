@@ -1,0 +1,199 @@
+/**
+ * Silence in streams: clients hear a comment when there was nothing else for a while (proxies between end connections
+ * that say nothing), and a provider that says nothing for long is given up. A client that does not read is not the
+ * provider's silence: nothing is read from a provider whose client is behind.
+ */
+
+import type { ChatError } from '#backends/llm/conversation.ts'
+import type { Fail } from '#engine/contract/body.ts'
+import type { ErrorCode } from '#engine/contract/errors.ts'
+import { type BodyTaker, type Exchange, STEP_SENDING } from '#engine/contract/exchange.ts'
+import { TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
+import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import type { Cost, CostTap } from './translating-tap.ts'
+
+/** Milliseconds; 0: never. */
+export interface Silence {
+  /** Of the client's stream, before it gets a comment. */
+  readonly keepaliveMs: number
+  /** Of the provider, before its stream is ended. */
+  readonly stallMs: number
+}
+
+/** What becomes of a stream that is silent. */
+export interface Watching {
+  readonly silence: Silence
+  /** What the client hears. */
+  readonly comment: Buffer
+  /** Ends the response. */
+  readonly fail: Fail
+}
+
+/** Comments are for nobody (WHATWG HTML, section 9.2.7, recommends one every 15 seconds or so). */
+export const KEEPALIVE = Buffer.from(': keepalive\n\n')
+
+const TIMERS = new TimerWheel()
+
+/** A tap whose silence is noticed until it is stopped. */
+export class WatchedTap implements CostTap {
+  readonly cost: Cost
+  readonly #tap: CostTap
+  readonly #pulse: Pulse
+
+  constructor(tap: CostTap, ex: Exchange, watching: Watching) {
+    this.cost = tap.cost
+    this.#tap = tap
+    const isBetween = () => !tap.cost.isOver && tap.isBetween
+    this.#pulse = new Pulse(ex, watching, isBetween)
+  }
+
+  get isBetween(): boolean {
+    return this.#tap.isBetween
+  }
+
+  get isBusy(): boolean {
+    return this.#tap.isBusy === true
+  }
+
+  whenDone(step: () => void): void {
+    this.#tap.whenDone?.(step)
+  }
+
+  body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
+    const bytes = this.#tap.body(ex, chunk, start, end)
+    this.#pulse.heard(bytes !== null)
+    return bytes
+  }
+
+  end(ex: Exchange): Buffer | null {
+    return this.#tap.end(ex)
+  }
+
+  fault(ex: Exchange, code: ErrorCode): Buffer | null {
+    return this.#tap.fault(ex, code)
+  }
+
+  breakOff(error: ChatError): Buffer | null {
+    return this.#tap.breakOff(error)
+  }
+
+  stop(): void {
+    this.#pulse.stop()
+  }
+}
+
+class Pulse {
+  readonly #ex: Exchange
+  readonly #watching: Watching
+  /** Whether a comment may be written now. */
+  readonly #isBetween: () => boolean
+  readonly #timer = new WheelTimer(() => this.#beat())
+  #heardAt: number
+  #saidAt: number
+
+  constructor(ex: Exchange, watching: Watching, isBetween: () => boolean) {
+    this.#ex = ex
+    this.#watching = watching
+    this.#isBetween = isBetween
+    this.#heardAt = performance.now()
+    this.#saidAt = this.#heardAt
+    this.#arm(this.#heardAt)
+  }
+
+  /** The provider has sent something; `said`: and so has the gateway. */
+  heard(said: boolean): void {
+    this.#heardAt = turnStartedAt
+    if (said) this.#saidAt = this.#heardAt
+  }
+
+  stop(): void {
+    TIMERS.remove(this.#timer)
+  }
+
+  #arm(now: number): void {
+    const { keepaliveMs, stallMs } = this.#watching.silence
+    const comment = keepaliveMs === 0 ? Number.POSITIVE_INFINITY : this.#saidAt + keepaliveMs
+    const stall = stallMs === 0 ? Number.POSITIVE_INFINITY : this.#heardAt + stallMs
+    const next = Math.min(comment, stall)
+    if (next !== Number.POSITIVE_INFINITY) TIMERS.arm(this.#timer, now, Math.max(next - now, 1))
+  }
+
+  #beat(): void {
+    enterTurn()
+    const now = performance.now()
+    const { keepaliveMs, stallMs } = this.#watching.silence
+    const isSilent = stallMs > 0 && now - this.#heardAt >= stallMs
+    let hasRoom = true
+    if (isSilent || (keepaliveMs > 0 && now - this.#saidAt >= keepaliveMs)) {
+      hasRoom = this.#comment()
+      this.#saidAt = now
+    }
+    if (!hasRoom) this.#heardAt = now
+    if (isSilent && hasRoom) this.#watching.fail(this.#ex, 'UPSTREAM_TIMEOUT')
+    else this.#arm(now)
+    leaveTurn()
+  }
+
+  /** False: the client is behind, or the response has not begun, since a policy still looks at its head. */
+  #comment(): boolean {
+    const ex = this.#ex
+    if (ex.step !== STEP_SENDING) return false
+    const { comment } = this.#watching
+    return !this.#isBetween() || ex.client.sendBody(ex, comment, 0, comment.length, null)
+  }
+}
+
+/** Gives a provider up that falls silent in a stream that is being collected. */
+export function watchKept(ex: Exchange, silence: Silence, fail: Fail): void {
+  const { responseCollector: collector, onOver } = ex
+  // It has been too long from the start.
+  if (collector === null) return
+  const kept = new KeptStream(collector, silence, () => fail(ex, 'UPSTREAM_TIMEOUT'))
+  ex.responseCollector = kept
+  ex.onOver = (over) => {
+    kept.stop()
+    onOver?.(over)
+  }
+}
+
+/** Takes what comes, and notices when nothing does for `stallMs`; 0: never. */
+class KeptStream implements BodyTaker {
+  readonly #inner: BodyTaker
+  readonly #stallMs: number
+  readonly #stalled: () => void
+  readonly #timer = new WheelTimer(() => this.#beat())
+  #heardAt = performance.now()
+
+  constructor(inner: BodyTaker, { stallMs }: Silence, stalled: () => void) {
+    this.#inner = inner
+    this.#stallMs = stallMs
+    this.#stalled = stalled
+    this.#arm(this.#heardAt)
+  }
+
+  take(chunk: Buffer, start: number, end: number): boolean {
+    this.#heardAt = turnStartedAt
+    return this.#inner.take(chunk, start, end)
+  }
+
+  end(): void {
+    this.stop()
+    this.#inner.end()
+  }
+
+  stop(): void {
+    TIMERS.remove(this.#timer)
+  }
+
+  #arm(now: number): void {
+    if (this.#stallMs > 0) TIMERS.arm(this.#timer, now, Math.max(this.#heardAt + this.#stallMs - now, 1))
+  }
+
+  #beat(): void {
+    enterTurn()
+    const now = performance.now()
+    if (now - this.#heardAt >= this.#stallMs) this.#stalled()
+    else this.#arm(now)
+    leaveTurn()
+  }
+}

@@ -1,0 +1,268 @@
+/** Streams of events from a provider to a client: read for what they cost, and translated where they must be. */
+
+import type { ChatError, ChatEvent, Usage } from '#backends/llm/conversation.ts'
+import {
+  type ChatFormat,
+  type Losses,
+  reasonOf,
+  type StreamReader,
+  type StreamWriter,
+  type WireEvent
+} from '#backends/llm/formats/format.ts'
+import { droppedComment } from '#backends/llm/translate/dropped-fields.ts'
+import type { ResponseTap } from '#engine/contract/backend.ts'
+import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { type SseEvent, SseReader, SseTooLong } from '#engine/http/sse.ts'
+import { EventBytes } from './event-bytes.ts'
+import { Order } from './event-order.ts'
+import type { Framing } from './framing.ts'
+
+export interface StreamParties {
+  /** What the provider speaks. */
+  readonly from: ChatFormat
+  readonly framing: Framing
+  readonly writer: StreamWriter
+  /** What the writer could not say: told in a comment ahead of the end. */
+  readonly losses: Losses
+  /** Same format on both sides: events pass as they are. */
+  readonly isNative: boolean
+  /** Answers that were asked for at once; absent: one. */
+  readonly count?: number
+  /** The answer cannot be read: the provider need not go on. */
+  readonly giveUp?: () => void
+}
+
+/** Errors that say something of the provider, and not of what it was asked. */
+const OF_PROVIDER: ReadonlySet<ChatError['type']> = new Set(['rateLimit', 'quota', 'overloaded', 'timeout', 'internal'])
+
+/** What an answer has cost, as far as the provider has said it. */
+export class Cost {
+  usage: Usage | null = null
+  model: string | null = null
+  serviceTier: string | null = null
+  errorType: string | null = null
+  /** The answer has ended, or has been ended: what comes now says nothing. */
+  isOver = false
+  /** The provider has begun to answer, and failed. */
+  hasBroken = false
+
+  note(event: ChatEvent): void {
+    if (event.kind === 'usage') {
+      this.usage = event.usage
+      this.serviceTier = event.serviceTier
+    } else if (event.kind === 'start') {
+      this.usage = event.usage
+      this.model = event.model
+    } else if (event.kind === 'done') this.isOver = true
+    else if (event.kind === 'error') {
+      this.fail(event.error)
+      this.hasBroken = OF_PROVIDER.has(event.error.type)
+    }
+  }
+
+  fail({ type }: ChatError): void {
+    this.isOver = true
+    this.errorType = type
+  }
+}
+
+export interface CostTap extends ResponseTap {
+  readonly cost: Cost
+  /** Whether something may be put behind what has been passed: never within an event. */
+  readonly isBetween: boolean
+  /** Ends the client's stream with an error in its own words, unless it has ended. The provider is not to blame. */
+  breakOff(error: ChatError): Buffer | null
+  /** The exchange is over. */
+  stop?(): void
+}
+
+export const LINE_ENDS = Buffer.from('\n\n')
+/** For the end of an answer that was complete before its connection was. */
+export const NOTHING = Buffer.alloc(0)
+
+export class ChatTap implements CostTap {
+  readonly cost = new Cost()
+  readonly #parties: StreamParties
+  readonly #reader: StreamReader
+  readonly #order = new Order()
+  /** Of a native stream. */
+  readonly #bytes: EventBytes | null
+  /** Native, and has said something that is not known here. */
+  #isUnread = false
+  /** Native, and too long to be read. */
+  #isDeaf = false
+  /** The error that ends it cannot be told. */
+  #isAbrupt = false
+
+  constructor(parties: StreamParties) {
+    this.#parties = parties
+    this.#reader = parties.from.streamReader(parties.count)
+    this.#bytes = parties.isNative ? new EventBytes() : null
+  }
+
+  get isBetween(): boolean {
+    return this.#bytes === null || this.#bytes.isBetween
+  }
+
+  body(_ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
+    if (this.#bytes === null) return this.#translated(chunk, start, end)
+    this.#read(chunk, start, end)
+    return this.#bytes.take(chunk, start, end)
+  }
+
+  /** The last event may lack its empty line. */
+  end(): Buffer | null {
+    let last: Buffer | null = null
+    if (this.#bytes === null) last = this.#translatedEnd()
+    else {
+      const held = this.#bytes.rest()
+      this.#read(LINE_ENDS, 0, LINE_ENDS.length)
+      const finish = this.cost.isOver ? null : (this.#reader.finish?.() ?? null)
+      if (finish !== null) {
+        for (const one of finish.events) this.cost.note(one)
+        return Buffer.concat([held === null ? NOTHING : wholeEvents(held), Buffer.from(finish.mark)])
+      }
+      // Half an event is for nobody.
+      if (held !== null && (this.cost.isOver || this.#isUnread)) last = Buffer.concat([held, LINE_ENDS])
+    }
+    if (this.cost.isOver || this.#isUnread) return last
+    const error = this.#break({ ...BROKEN, message: 'the provider ended its answer before it was complete' })
+    return last === null || error === null ? (last ?? error) : Buffer.concat([last, error])
+  }
+
+  fault(_ex: Exchange, code: ErrorCode): Buffer | null {
+    if (this.#isAbrupt || !this.isBetween) return null
+    if (this.cost.isOver) return NOTHING
+    const { message, source } = ERRORS[code]
+    const text = this.#break({ ...BROKEN, message })
+    this.cost.hasBroken = source === 'upstream'
+    return text
+  }
+
+  /** Of a native stream, whose events pass as they are: reading them is for the gateway alone. */
+  #read(chunk: Buffer, start: number, end: number): void {
+    if (this.#isDeaf) return
+    const events: WireEvent[] = []
+    try {
+      this.#parties.framing.push(chunk, start, end, events)
+    } catch {
+      this.#isDeaf = true
+      this.#isUnread = true
+    }
+    for (const event of events) for (const one of this.#heard(event)) this.cost.note(one)
+  }
+
+  /** What is of the client's own format it may judge by itself. */
+  #heard(event: WireEvent): readonly ChatEvent[] {
+    try {
+      return this.#reader.read(event)
+    } catch {
+      // News that are not known here may be the end of the answer; what is no JSON is nothing.
+      if (isJson(event.data)) this.#isUnread = true
+      return []
+    }
+  }
+
+  #translated(chunk: Buffer, start: number, end: number): Buffer | null {
+    if (this.cost.isOver) return null
+    const events: WireEvent[] = []
+    let text = ''
+    try {
+      this.#parties.framing.push(chunk, start, end, events)
+      for (const event of events) text += this.#translate(event)
+    } catch (error) {
+      const last = this.#break(malformed(error))
+      if (this.#parties.giveUp !== undefined) queueMicrotask(this.#parties.giveUp)
+      // What came before it in the same piece is the client's.
+      return last === null ? Buffer.from(text) : Buffer.concat([Buffer.from(text), last])
+    }
+    return text === '' ? null : Buffer.from(text)
+  }
+
+  #translatedEnd(): Buffer | null {
+    const last = this.#translated(LINE_ENDS, 0, LINE_ENDS.length)
+    const end = this.cost.isOver ? '' : this.#said(this.#reader.finish?.()?.events ?? [])
+    return end === '' ? last : Buffer.concat([last ?? NOTHING, Buffer.from(end)])
+  }
+
+  #translate(event: WireEvent): string {
+    return this.cost.isOver ? '' : this.#said(this.#reader.read(event))
+  }
+
+  #said(events: readonly ChatEvent[]): string {
+    let text = ''
+    for (const one of events) {
+      if (this.cost.isOver) break
+      if (!this.#order.admits(one)) continue
+      this.cost.note(one)
+      if (one.kind === 'done') text += this.#beforeDone()
+      text += this.#parties.writer.write(one.kind === 'stop' ? this.#order.stopped(one) : one)
+    }
+    return text
+  }
+
+  /** Reasons to stop that the provider has not given, and what could not be said. */
+  #beforeDone(): string {
+    const { writer, losses } = this.#parties
+    let text = ''
+    for (const choice of this.#order.unstopped)
+      text += writer.write(this.#order.stopped({ kind: 'stop', choice, stop: 'end', stopSequence: null }))
+    for (const field of this.#reader.lost ?? []) losses.add(field)
+    return text + droppedComment(losses.fields)
+  }
+
+  breakOff(error: ChatError): Buffer | null {
+    if (this.cost.isOver || !this.isBetween) return null
+    const text = this.#break(error)
+    this.cost.hasBroken = false
+    return text
+  }
+
+  /** Ends the client's stream with an error in its own words. */
+  #break(error: ChatError): Buffer | null {
+    this.cost.fail(error)
+    this.cost.hasBroken = true
+    try {
+      const text = this.#parties.writer.write({ kind: 'error', error })
+      return text === '' ? null : Buffer.from(text)
+    } catch {
+      // What has been collected is too deep to be written: the connection says it.
+      this.#isAbrupt = true
+      return null
+    }
+  }
+}
+
+export const BROKEN: ChatError = { status: 502, type: 'internal', message: '', code: null, param: null }
+
+function malformed(error: unknown): ChatError {
+  const why = error instanceof SseTooLong ? error.message : reasonOf(error)
+  return { ...BROKEN, message: `the provider's answer cannot be read: ${why}` }
+}
+
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false // As good an answer as true.
+  }
+}
+
+/** Last events that lack their empty line, with it; nothing where the last one is only half of one. */
+export function wholeEvents(held: Buffer): Buffer {
+  const bytes = Buffer.concat([held, LINE_ENDS])
+  const events: SseEvent[] = []
+  new SseReader().push(bytes, 0, bytes.length, events)
+  return events.every(({ data }) => data === '[DONE]' || isJson(data)) ? bytes : NOTHING
+}
+
+const LINE_END = /\r\n?|\n/g
+
+/** What came in another framing may have any line end in it; in a name it would begin a line that nobody has read. */
+export function frame({ name: given, data }: WireEvent): string {
+  const lines = data.includes('\n') || data.includes('\r') ? data.replace(LINE_END, '\ndata: ') : data
+  const name = given.replace(LINE_END, ' ')
+  return name === '' ? `data: ${lines}\n\n` : `event: ${name}\ndata: ${lines}\n\n`
+}

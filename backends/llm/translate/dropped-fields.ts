@@ -1,0 +1,60 @@
+/** Telling a client what could not be said in its format: names of fields, in a response field or in a comment. */
+
+import type { Part } from '#backends/llm/conversation.ts'
+import { FormatError, type Loss } from '#backends/llm/formats/format.ts'
+import type { AiBackend } from '#engine/ir/snapshot.ts'
+
+/** Fields that are named. */
+const DROPPED_MAX = 32
+const FIELD_CHARS_MAX = 128
+
+export const DROPPED = 'x-weir-dropped'
+
+/** Plain data, and short however many there are: it also comes from other threads. */
+export interface Dropped {
+  /** As many as are named. */
+  readonly fields: readonly string[]
+  readonly count: number
+  /** The first that changes what a request asks for; null: none does. */
+  readonly changed: string | null
+}
+
+export const NONE_DROPPED: Dropped = { fields: [], count: 0, changed: null }
+
+/** `kinds`: of each field; absent, none changes anything. */
+export function droppedOf(fields: readonly string[], kinds: readonly Loss[] = []): Dropped {
+  if (fields.length === 0) return NONE_DROPPED
+  const changed = fields[kinds.indexOf('meaning')] ?? null
+  return { fields: fields.slice(0, DROPPED_MAX), count: fields.length, changed }
+}
+
+/** Why `provider` is not asked without the fields; null: it is. */
+export function notCarried(
+  { fields, changed }: Dropped,
+  provider: string,
+  unsupported: AiBackend['unsupported']
+): FormatError | null {
+  const refused = unsupported === 'drop' ? null : unsupported === 'refuse' ? (fields[0] ?? null) : changed
+  if (refused === null) return null
+  const enough = unsupported === 'refuse' && changed === null ? 'tolerant' : 'drop'
+  return new FormatError(refused, `cannot be carried to ${provider}: leave it out, or set unsupported: ${enough}`)
+}
+
+/** Names of JSON fields may hold anything; a header field, or a line, may not. */
+export function listOf({ fields, count }: Pick<Dropped, 'fields' | 'count'>): string {
+  const names = fields.map((field) => field.slice(0, FIELD_CHARS_MAX))
+  const text = names.join(', ').replace(/[^\t -~]/g, '?')
+  return count > fields.length ? `${text}, and ${count - fields.length} more` : text
+}
+
+/** A comment of server-sent events; "" for nothing. */
+export function droppedComment(fields: readonly string[]): string {
+  return fields.length === 0 ? '' : `: ${DROPPED}: ${listOf(droppedOf(fields))}\n\n`
+}
+
+/** What a part of a streamed answer is called when it cannot be said: by its own format's word for it. */
+export function lostPart(choice: number, part: Part): string {
+  if (part.kind !== 'opaque') return `choices[${choice}].${part.kind}`
+  const { type } = part.value
+  return `choices[${choice}].${typeof type === 'string' ? type : (Object.keys(part.value)[0] ?? part.kind)}`
+}

@@ -1,0 +1,34 @@
+/**
+ * Signatures of one provider in the messages of another's format. Clients send back what they were given, so a
+ * signature that is not of their format travels as "weir." and base64url JSON; whoever reads it finds whose it is.
+ */
+import type { FormatName, Signature } from '#backends/llm/conversation.ts'
+
+const MARK = 'weir.'
+const FORMATS: readonly string[] = ['completions', 'messages', 'responses', 'gemini', 'converse']
+
+/** The text that a message of `format` carries for `signature`. */
+export function sealSignature(signature: Signature, format: FormatName): string {
+  if (signature.format === format) return signature.data
+  return MARK + Buffer.from(JSON.stringify([signature.format, signature.data])).toString('base64url')
+}
+
+/** The signature in a text of `format`: another's that was sealed, or one of the format itself. */
+export function openSignature(text: string, format: FormatName): Signature {
+  return opened(text) ?? { format, data: text }
+}
+
+function opened(text: string): Signature | null {
+  if (!text.startsWith(MARK)) return null
+  let value: unknown
+  try {
+    value = JSON.parse(Buffer.from(text.slice(MARK.length), 'base64url').toString())
+  } catch {
+    return null // Somebody else's text that begins alike.
+  }
+  if (!Array.isArray(value) || value.length !== 2) return null
+  const [format, data] = value as unknown[]
+  return typeof format === 'string' && FORMATS.includes(format) && typeof data === 'string'
+    ? { format: format as FormatName, data }
+    : null
+}

@@ -1,0 +1,76 @@
+/**
+ * Notes when a streamed answer begins and goes on, and what it says where somebody will ask. It stands around the tap
+ * that translates, and changes nothing.
+ */
+
+import type { ChatError, FormatName } from '#backends/llm/conversation.ts'
+import type { StreamReader, WireEvent } from '#backends/llm/formats/format.ts'
+import { FORMATS } from '#backends/llm/formats/index.ts'
+import type { Framing } from '#backends/llm/stream/framing.ts'
+import type { Cost, CostTap } from '#backends/llm/stream/translating-tap.ts'
+import type { ErrorCode } from '#engine/contract/errors.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { turnStartedAt } from '#engine/socket/round.ts'
+import type { Noted } from './usage-record.ts'
+
+/** A piece of an answer in any of the formats: a field that holds text, and some, or a call. */
+const CONTENT =
+  /"(?:content|reasoning_content|reasoning|text|thinking|partial_json|arguments|delta|refusal)"\s*:\s*"[^"]|"functionCall"|"tool_use"|"function_call"/
+
+export class NotedTap implements CostTap {
+  readonly cost: Cost
+  readonly #inner: CostTap
+  readonly #noted: Noted
+  /** Null: nobody asks for what is said. */
+  #reader: StreamReader | null
+  readonly #framing: Framing
+
+  constructor(inner: CostTap, noted: Noted, format: FormatName, framing: Framing) {
+    this.#framing = framing
+    this.#inner = inner
+    this.cost = inner.cost
+    this.#noted = noted
+    this.#reader = noted.keeps ? FORMATS[format]!.streamReader() : null
+  }
+
+  get isBetween(): boolean {
+    return this.#inner.isBetween
+  }
+
+  breakOff(error: ChatError): Buffer | null {
+    return this.#inner.breakOff(error)
+  }
+
+  get isBusy(): boolean {
+    return this.#inner.isBusy === true
+  }
+
+  whenDone(step: () => void): void {
+    this.#inner.whenDone?.(step)
+  }
+
+  body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
+    if (this.#reader !== null) this.#read(this.#reader, chunk, start, end)
+    if (this.#noted.hasBegun || CONTENT.test(chunk.latin1Slice(start, end))) this.#noted.heard(turnStartedAt)
+    return this.#inner.body(ex, chunk, start, end)
+  }
+
+  end(ex: Exchange): Buffer | null {
+    return this.#inner.end(ex)
+  }
+
+  fault(ex: Exchange, code: ErrorCode): Buffer | null {
+    return this.#inner.fault(ex, code)
+  }
+
+  #read(reader: StreamReader, chunk: Buffer, start: number, end: number): void {
+    const events: WireEvent[] = []
+    try {
+      this.#framing.push(chunk, start, end, events)
+      for (const event of events) for (const said of reader.read(event)) this.#noted.keep(said)
+    } catch {
+      // What cannot be read is the other tap's to tell; what was noted until here stays.
+      this.#reader = null
+    }
+  }
+}
