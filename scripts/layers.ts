@@ -35,7 +35,7 @@ const PACKAGES: Readonly<Record<string, { readonly files: RegExp; readonly where
   zod: { files: /^engine\/schema\//, where: 'engine/schema' },
   re2js: { files: /^engine\/kit\/pattern\.ts$/, where: 'engine/kit/pattern.ts' },
   piscina: { files: /^engine\/workers\/(?:offload|jobs)\.ts$/, where: 'engine/workers/{offload,jobs}.ts' },
-  msgpackr: { files: /^backends\/mcp\/seal\.ts$/, where: 'backends/mcp/seal.ts' },
+  msgpackr: { files: /^backends\/mcp\/session\/seal\.ts$/, where: 'backends/mcp/session/seal.ts' },
   bcryptjs: { files: /^engine\/kit\/password\/verify\.ts$/, where: 'engine/kit/password/verify.ts' },
   'unix-crypt-td-js': { files: /^engine\/kit\/password\/verify\.ts$/, where: 'engine/kit/password/verify.ts' },
   esbuild: { files: /^(?!)/, where: 'scripts' },

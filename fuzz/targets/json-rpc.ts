@@ -3,8 +3,8 @@
  * what is a message can be written again. Whatever the reader lets through is safe for whoever has it next.
  */
 import assert from 'node:assert/strict'
-import { checkMessage, DEPTH_MAX, isTooDeep, isUnreadable, readMessage } from '#backends/mcp/read-rpc.ts'
-import { INVALID_REQUEST, PARSE_ERROR, type RpcMessage } from '#backends/mcp/rpc.ts'
+import { INVALID_REQUEST, PARSE_ERROR, type RpcMessage } from '#backends/mcp/protocol/json-rpc.ts'
+import { checkMessage, DEPTH_MAX, isTooDeep, isUnreadable, readMessage } from '#backends/mcp/protocol/read-message.ts'
 
 export const name = 'json-rpc'
 

@@ -3,7 +3,7 @@
  * or as tools with names and schemas that hold, and arguments as a refusal or as a request that stays where it belongs.
  */
 import assert from 'node:assert/strict'
-import type { JsonObject, JsonValue } from '#backends/mcp/rpc.ts'
+import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 import { Document, isNode, type Node } from '#backends/mcp/targets/openapi/document.ts'
 import { readOperations } from '#backends/mcp/targets/openapi/operations.ts'
 import type { Operation } from '#backends/mcp/targets/openapi/plan.ts'

@@ -3,22 +3,22 @@
  * (docs/design/021-mcp-eras.md). What is of the same era on both sides goes through untouched.
  */
 
-import { Healers } from '#backends/mcp/healers.ts'
+import type { RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
 import { BRIDGED, STATELESS } from '#backends/mcp/protocol/revisions.ts'
-import { Rests } from '#backends/mcp/rest.ts'
-import type { RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/rpc.ts'
-import type { Seal } from '#backends/mcp/seal.ts'
-import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/target.ts'
-import { Bus, type Place } from './bus.ts'
-import { probe } from './eras.ts'
-import { type CarryOut, Errands } from './errands.ts'
-import { HeldCalls } from './held-calls.ts'
-import { type KeptTarget, KeptTargets } from './kept-targets.ts'
+import { Healers } from '#backends/mcp/session/restore-owner.ts'
+import type { Seal } from '#backends/mcp/session/seal.ts'
+import { Rests } from '#backends/mcp/targets/circuit-breaker.ts'
+import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/targets/target.ts'
+import { Bus, type Place } from '#backends/mcp/workers/bus.ts'
+import { Turns } from '#backends/mcp/workers/remote-requests.ts'
+import { probe } from './era-probe.ts'
+import { type CarryOut, Errands } from './owner-requests.ts'
+import { HeldCalls } from './pending-calls.ts'
 import { SessionStates } from './session-state.ts'
 import { StatefulLink } from './stateful-link.ts'
 import { StatelessLink, type StatelessParts } from './stateless-link.ts'
-import { ToolFields } from './tool-fields.ts'
-import { Turns } from './turns.ts'
+import { type KeptTarget, KeptTargets } from './target-state.ts'
+import { ToolFields } from './tool-headers.ts'
 
 /** What all targets of a worker share, and what outlives a configuration. */
 export interface BridgeState {

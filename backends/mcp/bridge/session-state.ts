@@ -4,9 +4,9 @@
  * Every worker of the process knows it; a new process begins anew.
  */
 
-import type { RpcId, RpcResponse } from '#backends/mcp/rpc.ts'
+import type { RpcId, RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
+import type { Bus, StateChange, Word } from '#backends/mcp/workers/bus.ts'
 import { Lru } from '#engine/kit/lru.ts'
-import type { Bus, StateChange, Word } from './bus.ts'
 import { RESOURCES_MAX } from './subscription.ts'
 
 /** Sessions that one worker knows something of; of the others it knows what it was before they changed anything. */

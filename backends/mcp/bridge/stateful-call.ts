@@ -4,7 +4,6 @@
  * basic/patterns/mrtr); meanwhile nothing of it is lost.
  */
 
-import { isAtLeast, isObject, metaOf, STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
 import {
   INVALID_PARAMS,
   type JsonObject,
@@ -14,10 +13,11 @@ import {
   type RpcNotification,
   type RpcRequest,
   type RpcResponse
-} from '#backends/mcp/rpc.ts'
-import type { Link, LinkEvents, LinkFailure } from '#backends/mcp/target.ts'
-import { failure, faultOf, withId } from './events.ts'
-import { INPUTS_MAX, inputRequest, takesAnyInput, takesInput } from './input.ts'
+} from '#backends/mcp/protocol/json-rpc.ts'
+import { isAtLeast, isObject, metaOf, STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
+import type { Link, LinkEvents, LinkFailure } from '#backends/mcp/targets/target.ts'
+import { INPUTS_MAX, inputRequest, takesAnyInput, takesInput } from './input-requests.ts'
+import { failure, faultOf, withId } from './link-events.ts'
 import {
   type Claim,
   interimResult,

@@ -1,5 +1,7 @@
 /** A stateful client before a stateless server: what each says in the words of the other. Nothing is kept here. */
 
+import type { JsonObject, JsonValue, RpcFault, RpcNotification, RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
+import { INTERNAL_ERROR } from '#backends/mcp/protocol/json-rpc.ts'
 import { mirroredParameters } from '#backends/mcp/protocol/parameters.ts'
 import { agreedVersion, STATELESS } from '#backends/mcp/protocol/revisions.ts'
 import {
@@ -14,9 +16,7 @@ import {
   metaOf,
   UNSUPPORTED_VERSION
 } from '#backends/mcp/protocol/stateless.ts'
-import type { JsonObject, JsonValue, RpcFault, RpcNotification, RpcRequest } from '#backends/mcp/rpc.ts'
-import { INTERNAL_ERROR } from '#backends/mcp/rpc.ts'
-import type { ServerFacts } from '#backends/mcp/target.ts'
+import type { ServerFacts } from '#backends/mcp/targets/target.ts'
 import { LIST_FILTERS, withoutTasks } from './stateless-client.ts'
 
 /** What `initialize` told of the client: all that a stateless server has to know with every request. */

@@ -2,15 +2,15 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
+import type { JsonObject, RpcMessage, RpcNotification, RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
 import { BRIDGED } from '#backends/mcp/protocol/revisions.ts'
 import { isObject, metaOf } from '#backends/mcp/protocol/stateless.ts'
-import type { JsonObject, RpcMessage, RpcNotification, RpcRequest } from '#backends/mcp/rpc.ts'
-import { Seal } from '#backends/mcp/seal.ts'
-import type { Link, LinkFailure } from '#backends/mcp/target.ts'
+import { Seal } from '#backends/mcp/session/seal.ts'
+import type { Link, LinkFailure } from '#backends/mcp/targets/target.ts'
 import { ask, type Given, Heard, optionsFor, ScriptedTarget, turns } from '#backends/mcp/testing/scripted.ts'
-import { Bus } from './bus.ts'
+import { Bus } from '#backends/mcp/workers/bus.ts'
 import { bridgeState, EraTarget } from './era-target.ts'
-import { KeptTarget } from './kept-targets.ts'
+import { KeptTarget } from './target-state.ts'
 
 const SEAL = new Seal('key', randomBytes(32), 'test')
 const CLIENT = { info: { name: 'c', version: '1' }, capabilities: { elicitation: {}, roots: { listChanged: true } } }

@@ -1,8 +1,5 @@
 /** A link for the session of a stateful client with a stateless server: what the server does not keep is kept here. */
 
-import { BRIDGED, STATELESS } from '#backends/mcp/protocol/revisions.ts'
-import { STATEFUL_METHODS } from '#backends/mcp/protocol/stateful.ts'
-import { LOG_LEVELS, STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
 import {
   INVALID_PARAMS,
   type JsonObject,
@@ -11,14 +8,17 @@ import {
   type RpcNotification,
   type RpcRequest,
   type RpcResponse
-} from '#backends/mcp/rpc.ts'
-import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/target.ts'
-import { failure, faultOf } from './events.ts'
-import { Listening } from './listening.ts'
-import { Rounds, type RoundsParts } from './rounds.ts'
+} from '#backends/mcp/protocol/json-rpc.ts'
+import { BRIDGED, STATELESS } from '#backends/mcp/protocol/revisions.ts'
+import { STATEFUL_METHODS } from '#backends/mcp/protocol/stateful.ts'
+import { LOG_LEVELS, STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
+import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/targets/target.ts'
+import { Listening } from './get-stream.ts'
+import { failure, faultOf } from './link-events.ts'
+import { Rounds, type RoundsParts } from './multi-round-trip.ts'
 import type { SessionStates } from './session-state.ts'
 import { discoverFor, factsOf, type Introduction, initializeResult, introductionOf } from './stateful-client.ts'
-import type { ToolFields } from './tool-fields.ts'
+import type { ToolFields } from './tool-headers.ts'
 
 export interface StatefulParts {
   readonly raw: Target

@@ -1,5 +1,7 @@
 /** A stateless client before a stateful server: what each says in the words of the other. Nothing is kept here. */
 
+import type { JsonObject, JsonValue, RpcFault, RpcNotification, RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
+import { INVALID_PARAMS } from '#backends/mcp/protocol/json-rpc.ts'
 import { NEWEST_STATEFUL, SUPPORTED_VERSIONS } from '#backends/mcp/protocol/revisions.ts'
 import { RESOURCE_NOT_FOUND, URL_ELICITATION_REQUIRED } from '#backends/mcp/protocol/stateful.ts'
 import {
@@ -14,10 +16,8 @@ import {
   metaOf,
   STATELESS_METHODS
 } from '#backends/mcp/protocol/stateless.ts'
-import type { JsonObject, JsonValue, RpcFault, RpcNotification, RpcRequest } from '#backends/mcp/rpc.ts'
-import { INVALID_PARAMS } from '#backends/mcp/rpc.ts'
-import type { ServerFacts } from '#backends/mcp/target.ts'
-import { INPUTS_MAX, inputRequest, takesInput } from './input.ts'
+import type { ServerFacts } from '#backends/mcp/targets/target.ts'
+import { INPUTS_MAX, inputRequest, takesInput } from './input-requests.ts'
 
 /** The extension whose methods are others in each era: neither side may believe that the other has it. */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks'

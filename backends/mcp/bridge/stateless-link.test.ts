@@ -2,12 +2,12 @@
 import { deepEqual, doesNotThrow, equal, match, notEqual, ok } from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
-import type { JsonObject, RpcNotification, RpcRequest } from '#backends/mcp/rpc.ts'
-import { Seal } from '#backends/mcp/seal.ts'
+import type { JsonObject, RpcNotification, RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
+import { Seal } from '#backends/mcp/session/seal.ts'
 import { ask, type Given, Heard, optionsFor, ScriptedTarget, turns } from '#backends/mcp/testing/scripted.ts'
-import { Bus, type Place } from './bus.ts'
+import { Bus, type Place } from '#backends/mcp/workers/bus.ts'
 import { bridgeState, EraTarget } from './era-target.ts'
-import { KeptTarget } from './kept-targets.ts'
+import { KeptTarget } from './target-state.ts'
 
 const VERSION = '2026-07-28'
 const SEAL = new Seal('key', randomBytes(32), 'test')

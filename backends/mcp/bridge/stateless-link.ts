@@ -1,22 +1,22 @@
 /** A link for stateless requests, whatever era the server is of: as they are, or in sessions that the gateway keeps. */
 
-import { declaredBy, lacks } from '#backends/mcp/declared.ts'
-import { type Era, STATELESS } from '#backends/mcp/protocol/revisions.ts'
-import { META_VERSION, metaOf, STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
+import { declaredBy, lacks } from '#backends/mcp/protocol/capabilities.ts'
 import {
   METHOD_NOT_FOUND,
   type RpcId,
   type RpcNotification,
   type RpcRequest,
   type RpcResponse
-} from '#backends/mcp/rpc.ts'
-import type { Seal } from '#backends/mcp/seal.ts'
-import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/target.ts'
-import type { Eras } from './eras.ts'
-import { type Errands, fieldsOf } from './errands.ts'
-import { faultOf, Told } from './events.ts'
-import type { HeldCalls } from './held-calls.ts'
-import { takesAnyInput } from './input.ts'
+} from '#backends/mcp/protocol/json-rpc.ts'
+import { type Era, STATELESS } from '#backends/mcp/protocol/revisions.ts'
+import { META_VERSION, metaOf, STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
+import type { Seal } from '#backends/mcp/session/seal.ts'
+import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/targets/target.ts'
+import type { Eras } from './era-probe.ts'
+import { takesAnyInput } from './input-requests.ts'
+import { faultOf, Told } from './link-events.ts'
+import { type Errands, fieldsOf } from './owner-requests.ts'
+import type { HeldCalls } from './pending-calls.ts'
 import { type Keeper, StatefulCall } from './stateful-call.ts'
 import { discoverFor, factsOf, statelessRequest } from './stateful-client.ts'
 import { type Claim, claimOf, discovery } from './stateless-client.ts'

@@ -3,9 +3,9 @@
  * server (2026-07-28, basic/patterns/subscriptions; 2025-11-25, server/resources, Subscriptions).
  */
 
+import type { JsonObject, RpcNotification, RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
 import { isObject, META_SUBSCRIPTION } from '#backends/mcp/protocol/stateless.ts'
-import type { JsonObject, RpcNotification, RpcRequest } from '#backends/mcp/rpc.ts'
-import type { Link, LinkEvents } from '#backends/mcp/target.ts'
+import type { Link, LinkEvents } from '#backends/mcp/targets/target.ts'
 import { honouredFilter, ofSubscription, passesFilter, statelessResult } from './stateless-client.ts'
 import type { Holder, UpstreamSession } from './upstream-session.ts'
 

@@ -2,12 +2,12 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import type { JsonObject } from '#backends/mcp/protocol/json-rpc.ts'
 import { STATEFUL_METHODS } from '#backends/mcp/protocol/stateful.ts'
 import { metaOf, STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
-import type { JsonObject } from '#backends/mcp/rpc.ts'
-import type { ServerFacts } from '#backends/mcp/target.ts'
-import { digestOf } from './events.ts'
-import { inputRequest, requestOf, takesInput } from './input.ts'
+import type { ServerFacts } from '#backends/mcp/targets/target.ts'
+import { inputRequest, requestOf, takesInput } from './input-requests.ts'
+import { digestOf } from './link-events.ts'
 import { factsOf, initializeResult, introductionOf, statefulResult, statelessRequest } from './stateful-client.ts'
 import {
   claimOf,

@@ -1,15 +1,15 @@
 /**
  * Sessions with one stateful server, made for stateless callers and kept for a while: one for each caller, client and
- * what the client can do, in the one worker that has them (errands.ts). Of callers that nobody knows nothing is kept:
- * a session for each request, so that no stranger finds what another has left. Lists and discovery bring nothing of
- * their caller into a session, and have one of their own.
+ * what the client can do, in the one worker that has them (owner-requests.ts). Of callers that nobody knows nothing is
+ * kept: a session for each request, so that no stranger finds what another has left. Lists and discovery bring nothing
+ * of their caller into a session, and have one of their own.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { declaredBy } from '#backends/mcp/declared.ts'
-import { LISTS } from '#backends/mcp/merge.ts'
-import type { LinkFailure, LinkOptions, Target } from '#backends/mcp/target.ts'
+import { LISTS } from '#backends/mcp/lists/kinds.ts'
+import { declaredBy } from '#backends/mcp/protocol/capabilities.ts'
+import type { LinkFailure, LinkOptions, Target } from '#backends/mcp/targets/target.ts'
 import { mayHaveMore } from '#engine/kit/share.ts'
-import { failure } from './events.ts'
+import { failure } from './link-events.ts'
 import type { Claim } from './stateless-client.ts'
 import { UpstreamSession } from './upstream-session.ts'
 

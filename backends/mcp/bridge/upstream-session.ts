@@ -4,13 +4,18 @@
  * one that may be asked, and all of them are of this caller.
  */
 
+import {
+  INTERNAL_ERROR,
+  type JsonObject,
+  type RpcNotification,
+  type RpcRequest
+} from '#backends/mcp/protocol/json-rpc.ts'
 import { eraOf } from '#backends/mcp/protocol/revisions.ts'
 import { isObject } from '#backends/mcp/protocol/stateless.ts'
-import { INTERNAL_ERROR, type JsonObject, type RpcNotification, type RpcRequest } from '#backends/mcp/rpc.ts'
-import type { Link, LinkFailure, LinkOptions, ServerFacts, Target } from '#backends/mcp/target.ts'
+import type { Link, LinkFailure, LinkOptions, ServerFacts, Target } from '#backends/mcp/targets/target.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import { failure, faultOf } from './events.ts'
-import { Following } from './following.ts'
+import { failure, faultOf } from './link-events.ts'
+import { Following } from './resource-subscriptions.ts'
 import { type Claim, initializeFor } from './stateless-client.ts'
 
 /**

@@ -3,7 +3,13 @@
  * events from the first message that comes ahead of it (2025-11-25, transports, Sending Messages to the Server).
  */
 import { performance } from 'node:perf_hooks'
-import { INTERNAL_ERROR, type JsonValue, type RpcId, type RpcMessage, type RpcResponse } from '#backends/mcp/rpc.ts'
+import {
+  INTERNAL_ERROR,
+  type JsonValue,
+  type RpcId,
+  type RpcMessage,
+  type RpcResponse
+} from '#backends/mcp/protocol/json-rpc.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Dialect, Exchange } from '#engine/contract/exchange.ts'

@@ -1,13 +1,13 @@
 /** What is remembered, how long, and how much of it. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Bus } from '#backends/mcp/bridge/bus.ts'
-import { LISTS } from '#backends/mcp/merge.ts'
-import { Names } from '#backends/mcp/names.ts'
+import { LISTS } from '#backends/mcp/lists/kinds.ts'
+import { Names } from '#backends/mcp/names/names.ts'
+import { Bus } from '#backends/mcp/workers/bus.ts'
 import { BYTES_MAX, LIST_BYTES_MAX, LISTS_MAX, ListCache, type Shelf } from './cache.ts'
-import { follow } from './news.ts'
+import { Freshness } from './cache-slot.ts'
+import { follow } from './changes.ts'
 import { type Page, pageOfResult } from './page.ts'
-import { Freshness } from './place.ts'
 
 const SHELF: Shelf = { backend: 'b', target: 'a', mark: 'm' }
 const pageOf = (...names: string[]): Page =>

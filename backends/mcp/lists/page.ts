@@ -1,8 +1,8 @@
 /** One page of a target's list, ready to be shown: its items as text, and where the names that clients know begin. */
-import { itemsOf, type ListKind, renamed } from '#backends/mcp/merge.ts'
-import type { Names } from '#backends/mcp/names.ts'
-import { isUnreadable, readMessage } from '#backends/mcp/read-rpc.ts'
-import type { JsonObject, JsonValue, RpcFault, RpcId } from '#backends/mcp/rpc.ts'
+import { itemsOf, type ListKind, renamed } from '#backends/mcp/lists/kinds.ts'
+import type { Names } from '#backends/mcp/names/names.ts'
+import type { JsonObject, JsonValue, RpcFault, RpcId } from '#backends/mcp/protocol/json-rpc.ts'
+import { isUnreadable, readMessage } from '#backends/mcp/protocol/read-message.ts'
 import { type Scanned, scanList } from './scan.ts'
 
 /** How long a server wants to be believed, and by whom (2026-07-28, server/utilities/caching). */

@@ -1,10 +1,10 @@
 /** Pages read from their bytes say what parsing them says, or nothing. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { LISTS } from '#backends/mcp/merge.ts'
-import { Names } from '#backends/mcp/names.ts'
-import { isUnreadable, readMessage } from '#backends/mcp/read-rpc.ts'
-import type { JsonObject, RpcResponse } from '#backends/mcp/rpc.ts'
+import { LISTS } from '#backends/mcp/lists/kinds.ts'
+import { Names } from '#backends/mcp/names/names.ts'
+import type { JsonObject, RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
+import { isUnreadable, readMessage } from '#backends/mcp/protocol/read-message.ts'
 import { lengthOf, type Page, pageOf, pageOfResult, settled, writeItems } from './page.ts'
 import { scanList } from './scan.ts'
 

@@ -4,7 +4,7 @@
  * beside what others do.
  */
 import { isUtf8 } from 'node:buffer'
-import { DEPTH_MAX } from '#backends/mcp/read-rpc.ts'
+import { DEPTH_MAX } from '#backends/mcp/protocol/read-message.ts'
 
 export interface Scanned {
   /** Under the target's own names, in order. */

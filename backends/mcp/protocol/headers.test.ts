@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { JsonObject, RpcRequest } from '#backends/mcp/rpc.ts'
+import type { JsonObject, RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { decodeFieldValue, encodeFieldValue } from './field-values.ts'
 import { isStateless, mirroredFields, refusalOf } from './headers.ts'

@@ -3,7 +3,7 @@
  * basic/transports/streamable-http, Request Metadata and Server Validation; basic/index, Per-request protocol fields).
  */
 
-import { INVALID_PARAMS, METHOD_NOT_FOUND, type RpcFault, type RpcRequest } from '#backends/mcp/rpc.ts'
+import { INVALID_PARAMS, METHOD_NOT_FOUND, type RpcFault, type RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { decodeFieldValue, encodeFieldValue } from './field-values.ts'
 import { eraOf, isStatelessDate, SUPPORTED_VERSIONS } from './revisions.ts'

@@ -3,7 +3,7 @@
  * basic/transports/streamable-http, Custom Headers from Tool Parameters). The gateway is the client that mirrors them
  * where the real one is of the other era and knows nothing of it.
  */
-import type { JsonObject, JsonValue } from '#backends/mcp/rpc.ts'
+import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 import { encodeFieldValue } from './field-values.ts'
 import { isObject } from './stateless.ts'
 

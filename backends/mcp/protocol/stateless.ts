@@ -1,5 +1,5 @@
 /** Methods, notifications, names of `_meta` and error codes of revision 2026-07-28 (schema/2026-07-28/schema.ts). */
-import type { JsonObject, JsonValue } from '#backends/mcp/rpc.ts'
+import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 import { type MethodTable, method, type NoticeTable } from './method.ts'
 
 export const STATELESS_METHODS: MethodTable = new Map([

@@ -1,5 +1,5 @@
 /** What `_meta` of a request says to whoever carries it (MCP, base protocol, `_meta`). */
-import type { JsonObject, JsonValue, RpcRequest } from '#backends/mcp/rpc.ts'
+import type { JsonObject, JsonValue, RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

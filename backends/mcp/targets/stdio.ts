@@ -3,9 +3,15 @@
  * processes (engine/workers/children); here a session's conversation is put into its terms.
  */
 
-import { fieldsOf } from '#backends/mcp/bridge/errands.ts'
-import type { JsonValue, RpcMessage, RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/rpc.ts'
-import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/target.ts'
+import { fieldsOf } from '#backends/mcp/bridge/owner-requests.ts'
+import type {
+  JsonValue,
+  RpcMessage,
+  RpcNotification,
+  RpcRequest,
+  RpcResponse
+} from '#backends/mcp/protocol/json-rpc.ts'
+import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/targets/target.ts'
 import type { ChildFailure, ChildLink, Children, ChildSpec } from '#engine/contract/children.ts'
 import { isObject, tokenOf } from './meta.ts'
 

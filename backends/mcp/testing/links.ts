@@ -1,6 +1,6 @@
 /** A link of a target, asked by hand: what tests of targets have in common. */
-import type { JsonObject, RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/rpc.ts'
-import type { Link, LinkFailure, LinkOptions } from '#backends/mcp/target.ts'
+import type { JsonObject, RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
+import type { Link, LinkFailure, LinkOptions } from '#backends/mcp/targets/target.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 
 export interface Heard {

@@ -1,7 +1,7 @@
 /** A target without a server: what it is asked is written down, and what it says is the test's. */
 
-import type { JsonObject, RpcId, RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/rpc.ts'
-import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/target.ts'
+import type { JsonObject, RpcId, RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
+import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/targets/target.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 
 /** One request that a link was given. */

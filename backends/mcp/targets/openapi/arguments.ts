@@ -4,7 +4,7 @@
  * What is small, or referred to once, stands where it is used: models read that better. What is referred to more often,
  * or refers to itself, is written once, in the tool's own $defs, so that no tool is larger than what it reaches.
  */
-import type { JsonObject, JsonValue } from '#backends/mcp/rpc.ts'
+import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 import type { Document } from './document.ts'
 import { bodySchema, type Offered } from './media.ts'
 import type { Parameter } from './plan.ts'

@@ -1,6 +1,6 @@
 /** Bodies of requests: one value of the caller in the form that the operation takes. */
 import { randomBytes } from 'node:crypto'
-import type { JsonObject, JsonValue } from '#backends/mcp/rpc.ts'
+import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 import type { Body, Field, Media } from './plan.ts'
 import { ArgumentError, queryParts } from './serialize.ts'
 import { plainForm } from './styles.ts'

@@ -1,7 +1,7 @@
 /** One request to the API, until its answer is whole. */
 
-import type { JsonObject } from '#backends/mcp/rpc.ts'
-import type { LinkFailure } from '#backends/mcp/target.ts'
+import type { JsonObject } from '#backends/mcp/protocol/json-rpc.ts'
+import type { LinkFailure } from '#backends/mcp/targets/target.ts'
 import { Collector } from '#engine/contract/body.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Call, CallEvents } from '#engine/contract/in-process.ts'

@@ -2,7 +2,7 @@
 import { deepEqual, equal, match, ok, throws } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import type { JsonObject } from '#backends/mcp/rpc.ts'
+import type { JsonObject } from '#backends/mcp/protocol/json-rpc.ts'
 import type { McpApi, McpOpenApiTarget } from '#engine/ir/snapshot.ts'
 import { compiledApi } from './api.ts'
 import { Document, type Node } from './document.ts'

@@ -1,7 +1,7 @@
 /** Arguments as requests: styles as the specification shows them, and what hostile arguments try. */
 import { deepEqual, equal, ok, throws } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { JsonObject, JsonValue } from '#backends/mcp/rpc.ts'
+import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { Document } from './document.ts'
 import { readOperations } from './operations.ts'

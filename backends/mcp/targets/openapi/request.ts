@@ -1,5 +1,5 @@
 /** Arguments of a tool as the request that they ask for. */
-import type { JsonObject, JsonValue } from '#backends/mcp/rpc.ts'
+import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { chosenMedia, type WrittenBody, writeBody } from './body.ts'
 import type { Body, Parameter, Plan } from './plan.ts'

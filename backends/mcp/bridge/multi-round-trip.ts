@@ -1,0 +1,214 @@
+/**
+ * One request of a stateful client to a stateless server, in as many rounds as it takes: what an interim result asks
+ * for becomes requests to the client, and their answers the next round (2026-07-28, basic/patterns/mrtr).
+ */
+import { randomBytes } from 'node:crypto'
+import {
+  INTERNAL_ERROR,
+  type JsonObject,
+  type JsonValue,
+  type RpcFault,
+  type RpcRequest,
+  type RpcResponse
+} from '#backends/mcp/protocol/json-rpc.ts'
+import { HEADER_MISMATCH, isObject, STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
+import type { Link, LinkEvents } from '#backends/mcp/targets/target.ts'
+import { INPUTS_MAX, inputResponse, requestOf, takesInput } from './input-requests.ts'
+import { failure, faultOf, Told, withId } from './link-events.ts'
+import type { SessionStates } from './session-state.ts'
+import { INPUT_WAIT_MS } from './stateful-call.ts'
+import { type Introduction, statefulError, statefulResult, statelessRequest } from './stateful-client.ts'
+import type { ToolFields } from './tool-headers.ts'
+
+/** A server that asks more often is not going to answer. */
+const ROUNDS_MAX = 32
+const PAGES_MAX = 64
+
+export interface RoundsParts {
+  readonly key: string
+  readonly who: Introduction
+  readonly states: SessionStates
+  readonly tools: ToolFields
+  /** A link whose requests carry these fields besides, flat. */
+  readonly open: (fields: string[]) => Link
+}
+
+export class Rounds {
+  readonly #parts: RoundsParts
+  readonly #message: RpcRequest
+  readonly #timeoutMs: number
+  readonly #told: Told
+  readonly #forget: () => void
+  #stop: () => void = () => undefined
+  #timer: NodeJS.Timeout | null = null
+  #waits: (() => void)[] = []
+  #round = 0
+  #isMended = false
+
+  constructor(parts: RoundsParts, message: RpcRequest, events: LinkEvents, timeoutMs: number) {
+    this.#parts = parts
+    this.#message = message
+    this.#timeoutMs = timeoutMs
+    this.#told = new Told(events, () => this.#over())
+    this.#forget = parts.states.run(parts.key, message.id, () => this.leave())
+  }
+
+  begin(): () => void {
+    this.#ask(this.#message)
+    return () => this.leave()
+  }
+
+  leave(): void {
+    if (this.#told.stop() !== null) this.#stop()
+  }
+
+  #over(): void {
+    this.#forget()
+    this.#clear()
+  }
+
+  #clear(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer)
+    for (const forget of this.#waits.splice(0)) forget()
+  }
+
+  #ask(message: RpcRequest): void {
+    const { states, key, who, tools, open } = this.#parts
+    const link = open(tools.of(message))
+    this.#stop = link.request(
+      statelessRequest(message, who, states.level(key)),
+      {
+        message: (said) => {
+          if (!('id' in said)) this.#told.message(said)
+        },
+        answered: (response) => {
+          link.release()
+          this.#answered(withId(response, this.#message.id), message)
+        },
+        failed: (why) => {
+          link.release()
+          this.#told.failed(why)
+        }
+      },
+      this.#timeoutMs
+    )
+  }
+
+  #answered(response: RpcResponse, message: RpcRequest): void {
+    const { method } = this.#message
+    if ('error' in response) {
+      if (response.error.code === HEADER_MISMATCH && method === 'tools/call' && !this.#isMended)
+        this.#mend(message, null, 0)
+      else this.#told.answered({ ...response, error: statefulError(response.error) })
+      return
+    }
+    const { result } = response
+    if (method === 'tools/list') this.#parts.tools.learn(result)
+    if (result.resultType === 'input_required') {
+      this.#input(result)
+      return
+    }
+    const said = statefulResult(method, result)
+    if (said === null) this.#refuse('the server answered with a type of result that this revision does not have')
+    else {
+      this.#told.hinted(result.ttlMs, result.cacheScope)
+      this.#told.answered({ ...response, result: said })
+    }
+  }
+
+  /** The fields were not those the server wants: its tools may have changed (Client Behavior: list them, try again). */
+  #mend(message: RpcRequest, cursor: string | null, page: number): void {
+    this.#isMended = true
+    const { who, tools, open } = this.#parts
+    const params: JsonObject = cursor === null ? {} : { cursor }
+    const list: RpcRequest = { jsonrpc: '2.0', id: `${this.#message.id}.list${page}`, method: 'tools/list', params }
+    const link = open([])
+    const done = (): void => {
+      link.release()
+      if (!this.#told.isOver) this.#ask(message)
+    }
+    this.#stop = link.request(
+      statelessRequest(list, who, null),
+      {
+        message: () => undefined,
+        failed: done,
+        answered: (response) => {
+          if (!('result' in response)) {
+            done()
+            return
+          }
+          tools.learn(response.result)
+          const { nextCursor } = response.result
+          if (typeof nextCursor !== 'string' || page >= PAGES_MAX) done()
+          else if (!this.#told.isOver) this.#mend(message, nextCursor, page + 1)
+        }
+      },
+      this.#timeoutMs
+    )
+  }
+
+  #input(result: JsonObject): void {
+    const requests = this.#requests(result)
+    if (typeof requests === 'string') this.#refuse(requests)
+    else this.#gather(requests, result.requestState)
+  }
+
+  /** What the client is to be asked, under the server's names for it; text: why it is not asked. */
+  #requests(result: JsonObject): (readonly [string, RpcRequest])[] | string {
+    if (STATELESS_METHODS.get(this.#message.method)?.asksBack !== true) return 'the server may not ask anything back'
+    if (++this.#round > ROUNDS_MAX) return `the server has asked more than ${ROUNDS_MAX} times`
+    const inputs = isObject(result.inputRequests) ? Object.entries(result.inputRequests) : []
+    if (inputs.length > INPUTS_MAX) return `the server asks for more than ${INPUTS_MAX} things at once`
+    const requests: (readonly [string, RpcRequest])[] = []
+    for (const [name, input] of inputs) {
+      const request = requestOf(input, `weir-${randomBytes(16).toString('base64url')}`)
+      if (request === null || !takesInput(this.#parts.who.capabilities, request))
+        return 'the server asks for what the client does not offer'
+      requests.push([name, request])
+    }
+    return requests
+  }
+
+  /** Asks the client for everything; goes on when it has answered all. */
+  #gather(requests: readonly (readonly [string, RpcRequest])[], state: JsonValue | undefined): void {
+    const { states, key } = this.#parts
+    const answers: Record<string, JsonValue> = {}
+    let missing = requests.length
+    if (missing === 0) {
+      this.#again(answers, state)
+      return
+    }
+    const late = failure('timeout', 'the client did not answer what the server asked in time')
+    this.#timer = setTimeout(() => this.#told.failed(late), INPUT_WAIT_MS).unref()
+    for (const [name, request] of requests) {
+      const answered = (response: RpcResponse): void => {
+        const answer = inputResponse(request.method, response)
+        if ('code' in answer && 'message' in answer && 'error' in response) {
+          this.#told.answered(faultOf(this.#message.id, answer as RpcFault['error']))
+          return
+        }
+        answers[name] = answer as JsonObject
+        if (--missing === 0) this.#again(answers, state)
+      }
+      this.#waits.push(states.await(key, String(request.id), answered))
+    }
+    for (const [, request] of requests) this.#told.message(request)
+  }
+
+  #again(answers: JsonObject, state: JsonValue | undefined): void {
+    if (this.#told.isOver) return
+    this.#clear()
+    const { inputResponses, requestState, ...params } = this.#message.params ?? {}
+    const next: Record<string, JsonValue> = { ...params }
+    if (Object.keys(answers).length > 0) next.inputResponses = answers
+    if (state !== undefined) next.requestState = state
+    // A request of its own, so with an id of its own.
+    this.#ask({ ...this.#message, id: `${this.#message.id}.${this.#round}`, params: next })
+  }
+
+  #refuse(why: string): void {
+    this.#told.answered(
+      faultOf(this.#message.id, { code: INTERNAL_ERROR, message: `The request cannot go on: ${why}` })
+    )
+  }
+}

@@ -1,0 +1,43 @@
+/** Whose requests without a session are whose: by what is verified, by credentials, and by nothing else. */
+import { deepEqual, equal, notDeepEqual, ok } from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { isSensitive } from '#engine/kit/sensitive.ts'
+import { fakeExchange } from '#engine/testing/exchange.ts'
+import { CREDENTIALS, isOfOneRequest } from './forwarded-headers.ts'
+import { whoOf } from './stateless-sessions.ts'
+
+function verified(sub: string, rawToken: string, more: readonly (readonly [string, string])[] = []): Exchange {
+  // Policies take credentials away; backendAuth passthrough gives them back.
+  const ex = fakeExchange({ headers: [['Authorization', `Bearer ${rawToken}`], ...more] })
+  ex.jwt = { iss: 'https://issuer', sub }
+  ex.rawToken = rawToken
+  return ex
+}
+
+test('a token that is refreshed is of the same caller', () => {
+  const [first, second] = ['first', 'second'].map((token) => whoOf(verified('ann', token), ['authorization']))
+  deepEqual(first, second)
+  equal(first!.isAnonymous, false)
+  notDeepEqual(whoOf(verified('bob', 'first'), ['authorization']).marks, first!.marks)
+})
+
+test('one that is verified for many is parted by the credentials of each', () => {
+  const who = (key: string) =>
+    whoOf(verified('app', 'token', [['X-Api-Key', key]]), ['authorization', 'x-api-key']).marks
+  deepEqual(who('ann'), who('ann'))
+  notDeepEqual(who('ann'), who('bob'))
+})
+
+test('what goes to no target makes nobody known', () => {
+  const ex = fakeExchange({ headers: [['Authorization', 'Bearer ann']] })
+  equal(whoOf(ex, []).isAnonymous, true)
+  equal(whoOf(ex, ['authorization']).isAnonymous, false)
+})
+
+test('credentials are secret wherever they are printed, and are of no single request', () => {
+  for (const name of CREDENTIALS) {
+    ok(isSensitive(name), name)
+    ok(!isOfOneRequest(name), name)
+  }
+})

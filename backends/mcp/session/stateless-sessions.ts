@@ -1,0 +1,90 @@
+/**
+ * Whose a request without a session is (2026-07-28), by what it shows: what is kept upstream for one caller is nobody
+ * else's, and what is kept for nobody in particular does not exist (docs/design/021-mcp-eras.md).
+ */
+import { createHash } from 'node:crypto'
+import type { RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
+import { STATELESS } from '#backends/mcp/protocol/revisions.ts'
+import { isObject, META_CLIENT_CAPABILITIES, META_CLIENT_INFO, metaOf } from '#backends/mcp/protocol/stateless.ts'
+import type { Core } from '#backends/mcp/services.ts'
+import { clientOf } from '#engine/contract/client-of.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { Lru } from '#engine/kit/lru.ts'
+import { callerOf } from './caller.ts'
+import { isCredential, isOfOneRequest } from './forwarded-headers.ts'
+import { Session } from './session.ts'
+
+/** Callers that one worker remembers for a backend; of others it learns again whose names are whose. */
+const CALLERS_MAX = 2000
+
+interface Who {
+  /** The same for all that are the same caller, and for nobody else. */
+  readonly marks: unknown
+  /** Nobody knows whether the next request is of the same one. */
+  readonly isAnonymous: boolean
+  /** LinkOptions.party. */
+  readonly party: string
+  /** As callerOf says it. */
+  readonly caller: string
+}
+
+/**
+ * `forwarded`: names of fields that targets are told of the client. A caller is known by what the gateway has verified,
+ * or by a credential that goes to the targets, who may tell callers apart where the gateway does not look. An address
+ * is of many, and so is a connection, behind a proxy: who shows neither is anonymous. Every other field that targets
+ * are told parts callers further (one key may serve many users), and makes nobody known.
+ */
+export function whoOf(ex: Exchange, forwarded: readonly string[]): Who {
+  const caller = callerOf(ex)
+  const certificate = ex.client.tls?.peer?.fingerprintSha256 ?? null
+  const isVerified = caller !== '' || certificate !== null
+  const told: [string, string][] = []
+  let hasCredential = false
+  for (const name of forwarded) {
+    const value = isOfOneRequest(name) ? undefined : ex.request.getAll(name)
+    if (value === undefined || isVerifiedBy(ex, value)) continue
+    told.push([name, value])
+    if (isCredential(name, value)) hasCredential = true
+  }
+  const isAnonymous = !isVerified && !hasCredential
+  return {
+    marks: [caller, certificate, told, isAnonymous ? ex.client.remoteAddress : null],
+    isAnonymous,
+    // A credential that only a target can judge may be another one each time.
+    party: caller || (certificate ?? clientOf(ex)),
+    caller
+  }
+}
+
+/** What the caller has been verified by says no more than who that is: a token that is refreshed is another text. */
+function isVerifiedBy({ rawToken, rawKey }: Exchange, value: string): boolean {
+  return (rawToken !== null && value.endsWith(rawToken)) || (rawKey !== null && value.endsWith(rawKey))
+}
+
+/** What is remembered of callers from request to request: nothing that the next request would miss. */
+export class Callers {
+  readonly #known = new Lru<string, Session>(CALLERS_MAX)
+
+  /** By caller, client and what the client can do: a session upstream begins with those. */
+  of(core: Core, ex: Exchange, message: RpcRequest): Session {
+    const meta = metaOf(message.params)
+    const [info, capabilities] = [meta[META_CLIENT_INFO], meta[META_CLIENT_CAPABILITIES]]
+    const { marks, isAnonymous, party, caller } = whoOf(ex, core.backend.forwardHeaders)
+    const all = [core.context.name, marks, info ?? null, capabilities ?? null]
+    const key = createHash('sha256').update(JSON.stringify(all)).digest('base64url').slice(0, 32)
+    const known = this.#known.get(key)
+    if (known !== undefined) return known
+    const c = isObject(info) ? info : {}
+    const k = isObject(capabilities) ? capabilities : {}
+    const sealed = { n: key, v: STATELESS, c, k, t: seats(core), i: caller, a: 0 }
+    const session = new Session(null, sealed, performance.now())
+    session.isAnonymous = isAnonymous
+    session.party = party
+    this.#known.set(key, session)?.release()
+    return session
+  }
+}
+
+function seats({ peers }: Core): Record<string, readonly [null, string]> {
+  return Object.fromEntries(peers.all.map(({ name }) => [name, [null, STATELESS]]))
+}

@@ -1,0 +1,228 @@
+/**
+ * A target that is no MCP server but an HTTP API with an OpenAPI document: the gateway answers for it, and each call of
+ * a tool becomes one request. It has no sessions, nothing to say unasked, and no other methods than those of tools.
+ */
+
+import {
+  INVALID_PARAMS,
+  type JsonObject,
+  METHOD_NOT_FOUND,
+  type RpcRequest,
+  type RpcResponse
+} from '#backends/mcp/protocol/json-rpc.ts'
+import type {
+  FixedItem,
+  Link,
+  LinkEvents,
+  LinkFailure,
+  LinkOptions,
+  ListenEvents,
+  Target
+} from '#backends/mcp/targets/target.ts'
+import type { BackendContext, Endpoint, PrepareContext } from '#engine/contract/backend.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
+import type { McpApi, McpOpenApiTarget } from '#engine/ir/snapshot.ts'
+import { endpointOptions } from '#engine/ir/transport.ts'
+import { compiledApi } from './api.ts'
+import { CallExchange, later } from './call.ts'
+import type { Plan } from './plan.ts'
+import { type Written, writeRequest } from './request.ts'
+import { toolError } from './result.ts'
+import { ArgumentError } from './serialize.ts'
+
+/** Tools in one answer to tools/list, and their characters: reading 512 Ki takes some 3 ms of a worker. */
+const PAGE_TOOLS = 200
+const PAGE_CHARS = 512 * 1024
+/** Revisions that begin with `initialize`; the newest is offered to clients of others. */
+const REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
+/** Of the client's fields, these describe its own message. */
+const NOT_FORWARDED = ['host', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding', 'cookie']
+const REPLACED = ['accept', 'accept-encoding', 'mcp-session-id', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
+
+/** Where a target stands in the Snapshot, for messages. */
+const placeOf = (backend: string, { name }: McpOpenApiTarget): string => `backends.${backend}.targets["${name}"]`
+
+/** The target with its tools instead of its document. Throws ConfigError where the document cannot be served. */
+export function prepareOpenApi(given: McpOpenApiTarget, { name, warn }: PrepareContext): McpOpenApiTarget {
+  if (given.document === null) return given
+  const { api, warnings } = compiledApi(given, placeOf(name, given))
+  for (const warning of warnings) warn(warning)
+  return { ...given, document: null, api }
+}
+
+/** `messageBytesMax`: bytes of one answer of the API. Throws ConfigError where the document cannot be served. */
+export function openApiTarget(given: McpOpenApiTarget, messageBytesMax: number, context: BackendContext): Target {
+  return new OpenApiTarget(given, messageBytesMax, context)
+}
+
+class OpenApiTarget implements Target {
+  readonly kind = 'openapi'
+  readonly name: string
+  readonly given: McpOpenApiTarget
+  readonly messageBytesMax: number
+  readonly context: BackendContext
+  readonly endpoint: Endpoint
+  readonly api: McpApi
+  readonly facts: JsonObject
+  readonly fixed: ReadonlyMap<string, readonly FixedItem[]>
+  readonly #plans = new Map<string, string | Plan>()
+
+  constructor(given: McpOpenApiTarget, messageBytesMax: number, context: BackendContext) {
+    this.name = given.name
+    this.given = given
+    this.messageBytesMax = messageBytesMax
+    this.context = context
+    this.api = given.api ?? compiledApi(given, placeOf(context.name, given)).api
+    this.facts = JSON.parse(this.api.facts) as JsonObject
+    for (const { name, plan } of this.api.tools) this.#plans.set(name, plan)
+    this.fixed = new Map([['tools/list', this.api.tools.map(({ name, tool }) => ({ name, json: tool }))]])
+    const { host, port, hasTls } = given
+    // The address comes from the configuration, so it needs no guard.
+    const base = { guarded: false, allow: [], connectTimeoutMs: context.connectTimeoutMs }
+    const options = endpointOptions({ host, hasTls }, given.transport, base)
+    this.endpoint = context.upstream.endpoint({ host, port, unixPath: null }, options)
+  }
+
+  /** Read at the first call of the tool; undefined: there is no such tool. */
+  planOf(name: string): Plan | undefined {
+    const known = this.#plans.get(name)
+    if (typeof known !== 'string') return known
+    const plan = JSON.parse(known) as Plan
+    this.#plans.set(name, plan)
+    return plan
+  }
+
+  open(options: LinkOptions): Link {
+    return new OpenApiLink(this, options)
+  }
+}
+
+class OpenApiLink implements Link {
+  readonly upstreamSession = null
+  readonly #target: OpenApiTarget
+  readonly #headers: HeaderBlock
+  readonly #running = new Set<() => void>()
+
+  constructor(target: OpenApiTarget, { headers }: LinkOptions) {
+    this.#target = target
+    this.#headers = headers
+  }
+
+  setVersion(): void {}
+
+  request(message: RpcRequest, events: LinkEvents, timeoutMs: number): () => void {
+    if (message.method === 'tools/call') return this.#call(message, events, timeoutMs)
+    return later(() => events.answered(this.#answer(message)))
+  }
+
+  async send(): Promise<LinkFailure | null> {
+    return null
+  }
+
+  listen(_lastEventId: string | null, events: ListenEvents): () => void {
+    return later(() => events.ended(null))
+  }
+
+  close(): void {
+    for (const stop of this.#running) stop()
+    this.#running.clear()
+  }
+
+  release(): void {}
+
+  #answer({ id, method, params }: RpcRequest): RpcResponse {
+    const { facts, api } = this.#target
+    if (method === 'initialize') {
+      const wanted = params?.protocolVersion
+      const protocolVersion = REVISIONS.find((revision) => revision === wanted) ?? REVISIONS[0]!
+      return { jsonrpc: '2.0', id, result: { protocolVersion, ...facts } }
+    }
+    if (method === 'ping') return { jsonrpc: '2.0', id, result: {} }
+    if (method === 'tools/list') return listPage(id, api.tools, params?.cursor)
+    return fault(id, METHOD_NOT_FOUND, 'Method not found')
+  }
+
+  #call(message: RpcRequest, events: LinkEvents, timeoutMs: number): () => void {
+    const { id, params } = message
+    const name = params?.name
+    const given = params?.arguments ?? {}
+    const operation = typeof name === 'string' ? this.#target.planOf(name) : undefined
+    const answer = (response: RpcResponse): (() => void) => later(() => events.answered(response))
+    if (operation === undefined) return answer(fault(id, INVALID_PARAMS, 'Unknown tool'))
+    if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+      return answer(fault(id, INVALID_PARAMS, 'arguments: an object'))
+    }
+    const headers = this.#fields()
+    let written: Written
+    try {
+      written = writeRequest(operation, given as JsonObject, this.#target.given.pathPrefix, headers)
+    } catch (error) {
+      if (!(error instanceof ArgumentError)) throw error
+      // An error of the tool, not of the protocol: models are shown those, and try again.
+      return answer({ jsonrpc: '2.0', id, result: toolError(error.message) })
+    }
+    return this.#send(id, { written, headers, timeoutMs }, events)
+  }
+
+  /** Those of the client that the configuration lets through, and the target's own. */
+  #fields(): HeaderBlock {
+    const headers = this.#headers.copy()
+    for (const name of [...NOT_FORWARDED, ...REPLACED]) headers.remove(name)
+    headers.append('Accept', 'application/json, text/*;q=0.9, */*;q=0.8')
+    headers.append('Accept-Encoding', 'identity')
+    const { auth } = this.#target.given
+    if (auth !== null) headers.set(auth.header, auth.value)
+    return headers
+  }
+
+  #send(id: RpcRequest['id'], { written, headers, timeoutMs }: Sent, events: LinkEvents): () => void {
+    const { context, endpoint, given, messageBytesMax } = this.#target
+    const uri = `${given.hasTls ? 'https' : 'http'}://${endpoint.hostHeader}${written.path}${written.query}`
+    const over = (): void => {
+      this.#running.delete(stop)
+    }
+    const exchange = new CallExchange(messageBytesMax, uri, {
+      answered(result) {
+        over()
+        events.answered({ jsonrpc: '2.0', id, result })
+      },
+      failed(failure) {
+        over()
+        events.failed(failure)
+      }
+    })
+    const stop = (): void => {
+      over()
+      exchange.abort()
+    }
+    this.#running.add(stop)
+    exchange.begun(context.inProcess.call(endpoint, { ...written, headers, timeoutMs }, exchange))
+    return stop
+  }
+}
+
+interface Sent {
+  readonly written: Written
+  readonly headers: HeaderBlock
+  readonly timeoutMs: number
+}
+
+function fault(id: RpcRequest['id'], code: number, message: string): RpcResponse {
+  return { jsonrpc: '2.0', id, error: { code, message } }
+}
+
+/** Cursors are the numbers of tools: the list never changes. */
+function listPage(id: RpcRequest['id'], tools: McpApi['tools'], cursor: unknown): RpcResponse {
+  const isFirst = cursor === undefined || cursor === null
+  const start = isFirst ? 0 : Number(typeof cursor === 'string' && /^\d{1,6}$/.test(cursor) ? cursor : Number.NaN)
+  if (Number.isNaN(start) || (start >= tools.length && !isFirst)) return fault(id, INVALID_PARAMS, 'Unknown cursor')
+  const page: JsonObject[] = []
+  let chars = 0
+  for (let i = start; i < tools.length && page.length < PAGE_TOOLS && chars < PAGE_CHARS; i++) {
+    chars += tools[i]!.tool.length
+    page.push(JSON.parse(tools[i]!.tool) as JsonObject)
+  }
+  const end = start + page.length
+  const next = end < tools.length ? { nextCursor: String(end) } : {}
+  return { jsonrpc: '2.0', id, result: { tools: page, ...next } }
+}
