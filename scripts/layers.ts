@@ -20,6 +20,8 @@ const ROOT_FILE = 'engine/process/main.ts'
 const REGISTRIES: Readonly<Record<string, string>> = {
   'policies/index.ts': ROOT_FILE,
   'backends/index.ts': ROOT_FILE,
+  'backends/demo/index.ts': ROOT_FILE,
+  'backends/demo/mcp-servers/index.ts': 'engine/process/commands.ts',
   'backends/jobs.ts': 'engine/process/jobs.ts'
 }
 

@@ -5,12 +5,12 @@
  */
 
 import { writeFileSync } from 'node:fs'
+import { mockAnswer } from '#backends/demo/models/answers.ts'
 import type { Answer, FormatName } from '#backends/llm/conversation.ts'
 import { type ChatFormat, FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { tell } from '#backends/llm/request/request.ts'
 import { carried } from '#backends/llm/translate/rewrites.ts'
-import { mockAnswer } from '#engine/standalone/models/answers.ts'
 import { assemble } from '#engine/testing/assemble.ts'
 import { CONVERSE_BUSY, converseAnswer } from '#engine/testing/models-converse.ts'
 import { type Client, FEATURES, type Feature, SMALLEST } from './matrix-goldens.ts'

@@ -12,7 +12,13 @@ export type Command =
   | { readonly kind: 'version' }
   | { readonly kind: 'usage'; readonly message: string }
   | { readonly kind: 'mcp-server'; readonly name: string }
-  | { readonly kind: 'run' | 'validate'; readonly source: Source }
+  | GatewayCommand
+
+/** What needs the whole program. */
+export interface GatewayCommand {
+  readonly kind: 'run' | 'validate'
+  readonly source: Source
+}
 
 /** Where the configuration comes from. */
 export type Source =

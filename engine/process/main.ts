@@ -2,7 +2,7 @@
  * The life of the process, and the only place that knows policies and backends: it hands the registries to the
  * sources and to every worker. Workers start from this same file, the main thread from start.ts.
  */
-import { isMainThread, parentPort, workerData } from 'node:worker_threads'
+import { isMainThread, parentPort } from 'node:worker_threads'
 import { backends } from '#backends/index.ts'
 import { prepareBackends } from '#engine/build/prepare.ts'
 import { buildRuntime } from '#engine/build/runtime.ts'
@@ -19,12 +19,12 @@ import { createTelemetry } from '#engine/telemetry/telemetry.ts'
 import { BucketTable } from '#engine/workers/bucket-table.ts'
 import { bucketsOf } from '#engine/workers/buckets.ts'
 import { ChildrenOfWorker } from '#engine/workers/children/client.ts'
-import type { DemoData, ToMain, ToWorker, WorkerData } from '#engine/workers/messages.ts'
+import type { ToMain, ToWorker, WorkerData } from '#engine/workers/messages.ts'
 import { OffloadPool } from '#engine/workers/offload.ts'
 import { EndedMarks, SharedState } from '#engine/workers/shared.ts'
 import { WorkerThread } from '#engine/workers/worker.ts'
 import { policies } from '#policies/index.ts'
-import type { Command } from './cli.ts'
+import type { GatewayCommand } from './cli.ts'
 import type { ProgramParts, Start } from './program.ts'
 
 /** What threads of the offload pool start from: beside this module, or beside the bundle that holds it. */
@@ -36,23 +36,18 @@ const JOBS = import.meta.url.endsWith('.ts')
 const kept = newKept()
 
 /** The main thread (start.ts). */
-export async function run(command: Command, start: Start): Promise<void> {
-  const { runCommand } = await import('./program.ts')
-  await runCommand(command, { policies, check, prepare, convert, ...start })
+export async function run(command: GatewayCommand, start: Start): Promise<void> {
+  const { runGateway } = await import('./program.ts')
+  await runGateway(command, { policies, check, prepare, convert, demo, ...start })
 }
 
 if (!isMainThread) {
   const port = parentPort!
-  if ((workerData as DemoData | null)?.demo === true) {
-    const { startDemo } = await import('#engine/standalone/demo.ts')
-    port.postMessage((await startDemo()).port)
-  } else {
-    let thread: WorkerThread | null = null
-    port.on('message', (message: ToWorker) => {
-      if (message.kind === 'begin') thread = startWorker(message.data, (reply) => port.postMessage(reply))
-      else thread!.receive(message)
-    })
-  }
+  let thread: WorkerThread | null = null
+  port.on('message', (message: ToWorker) => {
+    if (message.kind === 'begin') thread = startWorker(message.data, (reply) => port.postMessage(reply))
+    else thread!.receive(message)
+  })
 }
 
 /** 16 Mi characters of YAML take some 8 s of a processor, which others may want too. */
@@ -61,6 +56,9 @@ const DOCUMENT_MS_MAX = 300_000
 const documents = new OffloadPool(JOBS.href, { jobMsMax: DOCUMENT_MS_MAX })
 
 const convert: ProgramParts['convert'] = async (yaml) => (await documents.run(YAML_JOB, yaml)) as string
+
+const demo: ProgramParts['demo'] = async (port, program) =>
+  await (await import('#backends/demo/index.ts')).startDemo(port, program)
 
 const prepare: ProgramParts['prepare'] = (draft, warn) => prepareBackends(draft, backends, warn)
 

@@ -1,14 +1,11 @@
 /** The main thread from the command line to the last flush: the order of things, each in its own file. */
-import { once } from 'node:events'
 import { dirname, resolve } from 'node:path'
-import { Worker } from 'node:worker_threads'
 import type { Admin, AdminOptions } from '#engine/admin/admin.ts'
 import type { AdminState } from '#engine/admin/state.ts'
 import type { Policy } from '#engine/contract/policy.ts'
 import { VERSION } from '#engine/contract/version.ts'
 import { listenedOn } from '#engine/socket/listening.ts'
 import { ConvertedTexts } from '#engine/standalone/converted.ts'
-import { defaultConfig } from '#engine/standalone/default.ts'
 import { explainUnreadable, readAgain, readConfig } from '#engine/standalone/read.ts'
 import { RemoteTexts } from '#engine/standalone/remote.ts'
 import { type FileWatch, WatchedFiles, watchFile } from '#engine/standalone/watch.ts'
@@ -16,10 +13,9 @@ import { type ControlMetrics, createControlMetrics } from '#engine/telemetry/con
 import { createLogger, type Logger } from '#engine/telemetry/log.ts'
 import { REGION_BYTES, type SeriesAnnouncement } from '#engine/telemetry/metrics.ts'
 import { ChildHub } from '#engine/workers/children/hub.ts'
-import type { DemoData } from '#engine/workers/messages.ts'
 import { Supervisor } from '#engine/workers/supervisor.ts'
 import type { ThreadAhead } from '#engine/workers/thread.ts'
-import { type Command, EXIT_CONFIG, EXIT_FAILURE, EXIT_OK, EXIT_USAGE, HELP, type Source } from './cli.ts'
+import { EXIT_CONFIG, EXIT_FAILURE, EXIT_OK, EXIT_USAGE, type GatewayCommand, type Source } from './cli.ts'
 import { Control, type ControlOptions, explained, type Loaded, load } from './control.ts'
 import { drain } from './drain.ts'
 
@@ -42,6 +38,8 @@ export interface ProgramParts extends Start {
   readonly prepare: ControlOptions['prepare']
   /** JSON of a text in YAML, made by another thread. */
   readonly convert: (yaml: string) => Promise<string>
+  /** Starts the built-in demonstration behind `port`; resolves with its configuration. */
+  readonly demo: (port: string, program: URL) => Promise<string>
 }
 
 /** How often an admin port that is still held by a draining predecessor is tried again. */
@@ -55,22 +53,9 @@ const SAME_SIGNAL_MS = 250
 const SHARED_PORT =
   'is shared with another process that listens there: each connection goes to one or the other until that one ends'
 
-export async function runCommand(command: Command, parts: ProgramParts): Promise<void> {
-  if (command.kind === 'help') process.stdout.write(HELP)
-  else if (command.kind === 'version') process.stdout.write(`weir ${VERSION}\n`)
-  else if (command.kind === 'mcp-server') await beServer(command.name)
-  else if (command.kind === 'usage') leave(EXIT_USAGE, `weir: ${command.message}\nTry weir --help.\n`)
-  else {
-    const source = await readSource(command.source, parts)
-    if (source !== null) await loadAndRun(command.kind, source, parts)
-  }
-}
-
-/** Not the gateway at all: what its demonstration runs as child processes. */
-async function beServer(name: string): Promise<void> {
-  const { serveBuiltIn } = await import('#engine/standalone/mcp-servers/index.ts')
-  const isKnown = await serveBuiltIn(name, VERSION, process.stdin, process.stdout)
-  if (!isKnown) leave(EXIT_USAGE, `weir: there is no MCP server '${name}': clock, notebook\n`)
+export async function runGateway({ kind, source }: GatewayCommand, parts: ProgramParts): Promise<void> {
+  const text = await readSource(source, parts)
+  if (text !== null) await loadAndRun(kind, text, parts)
 }
 
 async function loadAndRun(kind: 'run' | 'validate', source: Text, parts: ProgramParts): Promise<void> {
@@ -100,7 +85,7 @@ interface Text {
 }
 
 /** Null when it cannot be read: the user has been told. */
-async function readSource(source: Source, { entry, program }: Start): Promise<Text | null> {
+async function readSource(source: Source, { demo, program }: ProgramParts): Promise<Text | null> {
   try {
     if (source.kind === 'text') return { name: 'command line', text: source.text, path: null, isDefault: false }
     if (source.kind === 'stdin') return { name: 'stdin', text: readConfig(0), path: null, isDefault: false }
@@ -117,17 +102,8 @@ async function readSource(source: Source, { entry, program }: Start): Promise<Te
     leave(EXIT_USAGE, `weir: PORT must be a whole number from 1 to 65535, not '${port}'\n`)
     return null
   }
-  const text = defaultConfig(port, await startDemoThread(entry), program)
+  const text = await demo(port, program)
   return { name: 'built-in demonstration', text, path: null, isDefault: true }
-}
-
-/** The demonstration's backend in a thread of its own. Resolves with its port. */
-async function startDemoThread(entry: URL): Promise<number> {
-  const workerData: DemoData = { demo: true }
-  const thread = new Worker(entry, { workerData, name: 'weir-demo' })
-  thread.unref()
-  const [port] = await once(thread, 'message')
-  return port as number
 }
 
 function leave(code: number, message: string): void {

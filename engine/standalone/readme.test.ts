@@ -5,9 +5,9 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { demoConfig } from '#backends/demo/config.ts'
+import { startDemoServer } from '#backends/demo/server.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
-import { defaultConfig } from './default.ts'
-import { startDemo } from './demo.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 const README = readFileSync(new URL('README.md', ROOT), 'utf8')
@@ -20,9 +20,9 @@ const TOOLS = README.slice(README.indexOf('Tools for agents'), README.indexOf('W
 const AT = 'http://localhost:3000'
 
 async function started(t: TestContext): Promise<string> {
-  const demo = await startDemo()
+  const demo = await startDemoServer()
   const gateway = await startGateway(
-    defaultConfig('0', demo.port, new URL('../process/start.ts', import.meta.url)).replace('level: info', 'level: warn')
+    demoConfig('0', demo.port, new URL('../process/start.ts', import.meta.url)).replace('level: info', 'level: warn')
   )
   t.after(async () => {
     await gateway.close()

@@ -5,12 +5,12 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { eventText, mockAnswer } from '#engine/standalone/models/answers.ts'
-import type { Body } from '#engine/standalone/models/wire.ts'
+import { eventText, mockAnswer } from '#backends/demo/models/answers.ts'
+import type { Body } from '#backends/demo/models/wire.ts'
 
 import { answerConverse } from './models-converse.ts'
 
-export { type Body, PIECES, TOOL_ARGUMENTS } from '#engine/standalone/models/wire.ts'
+export { type Body, PIECES, TOOL_ARGUMENTS } from '#backends/demo/models/wire.ts'
 
 export interface Asked {
   readonly path: string

@@ -21,11 +21,6 @@ export interface WorkerData {
   readonly ended: SharedArrayBuffer
 }
 
-/** Given to the thread of the demonstration's backend, which answers with its port. */
-export interface DemoData {
-  readonly demo: true
-}
-
 export interface OpenedBind {
   readonly port: number
   readonly transport: string

@@ -2,7 +2,7 @@
  * Coding agents as they ask, turn by turn, after their public sources: Claude Code (the Messages API with its betas)
  * and Codex (Responses, without a state at the provider).
  */
-import type { Body } from '#engine/standalone/models/wire.ts'
+import type { Body } from '#backends/demo/models/wire.ts'
 import { MARKS } from './doubles/double.ts'
 import { conclude, type Loop, PARAMETERS, results } from './sdk-loops.ts'
 

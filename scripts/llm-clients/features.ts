@@ -2,7 +2,7 @@
  * What clients send besides what is asked for: each request must be answered by every provider, in default mode.
  * Sources: the SDKs' own types and defaults, and what frameworks are known to echo of answers.
  */
-import type { Body } from '#engine/standalone/models/wire.ts'
+import type { Body } from '#backends/demo/models/wire.ts'
 import { MARKS } from './doubles/double.ts'
 import { conclude, PARAMETERS, SYSTEM, USER } from './sdk-loops.ts'
 

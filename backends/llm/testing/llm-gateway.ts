@@ -1,7 +1,7 @@
 /** A gateway before providers of models, for the tests of this folder. */
 import type { ServerResponse } from 'node:http'
 import type { TestContext } from 'node:test'
-import type { Body } from '#engine/standalone/models/wire.ts'
+import type { Body } from '#backends/demo/models/wire.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { type Asked, type Models, startModels } from '#engine/testing/models.ts'
 

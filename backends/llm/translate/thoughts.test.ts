@@ -6,9 +6,9 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
+import { eventText } from '#backends/demo/models/answers.ts'
+import type { Body } from '#backends/demo/models/wire.ts'
 import { at, gateway, jsonOf, provider } from '#backends/llm/testing/llm-gateway.ts'
-import { eventText } from '#engine/standalone/models/answers.ts'
-import type { Body } from '#engine/standalone/models/wire.ts'
 
 const ROUTES = {
   '/messages': 'Messages',

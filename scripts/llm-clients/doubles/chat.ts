@@ -1,5 +1,5 @@
 /** Chat completions of OpenAI (API reference, "Create chat completion"), with the thoughts that vLLM and others add. */
-import type { Body } from '#engine/standalone/models/wire.ts'
+import type { Body } from '#backends/demo/models/wire.ts'
 import { type Double, eventOf, events, pieces, type Said, whole } from './double.ts'
 import * as s from './shape.ts'
 

@@ -3,7 +3,7 @@
  * conversation has come: one call, then two at once, then an answer. Texts and results bear marks, and the answer is
  * given only when all of them have arrived.
  */
-import type { Body } from '#engine/standalone/models/wire.ts'
+import type { Body } from '#backends/demo/models/wire.ts'
 
 export interface Call {
   readonly id: string

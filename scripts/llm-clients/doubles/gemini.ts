@@ -1,5 +1,5 @@
 /** Google's generateContent (API references of the Gemini API and of Vertex AI): unknown names are refused. */
-import type { Body } from '#engine/standalone/models/wire.ts'
+import type { Body } from '#backends/demo/models/wire.ts'
 import { type Double, eventOf, events, type Said, whole } from './double.ts'
 import * as s from './shape.ts'
 

@@ -1,5 +1,5 @@
 /** Anthropic's Messages ("Create a Message"): what is not named there is refused, in every object. */
-import type { Body } from '#engine/standalone/models/wire.ts'
+import type { Body } from '#backends/demo/models/wire.ts'
 import { type Double, eventOf, events, pieces, type Said, whole } from './double.ts'
 import * as s from './shape.ts'
 

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Body } from '#engine/standalone/models/wire.ts'
+import type { Body } from '#backends/demo/models/wire.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { chat } from './chat.ts'
 import { converse } from './converse.ts'

@@ -10,7 +10,7 @@ const SERVERS: ReadonlyMap<string, typeof clock> = new Map([
 ])
 
 /** Resolves when `input` has ended; false: there is no such server. */
-export async function serveBuiltIn(name: string, version: string, input: Readable, output: Writable): Promise<boolean> {
+export async function serveMcp(name: string, version: string, input: Readable, output: Writable): Promise<boolean> {
   const parts = SERVERS.get(name)
   if (parts === undefined) return false
   await serve(parts(version), input, output)

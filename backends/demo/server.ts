@@ -17,13 +17,13 @@ const PIECE_PAUSE_MS = 50
 const PROMPT_BYTES_MAX = 2 * 1024 * 1024
 const BYTES_MAX = 64 * 1024 * 1024
 
-export interface Demo {
+export interface DemoServer {
   readonly port: number
   close(): void
 }
 
-/** Starts it on a free port of 127.0.0.1. */
-export async function startDemo(): Promise<Demo> {
+/** Starts it on a free port of 127.0.0.1. It keeps no process alive. */
+export async function startDemoServer(): Promise<DemoServer> {
   const server = createServer((request, response) => {
     serve(request, response).catch(() => response.destroy())
   })
@@ -35,7 +35,7 @@ export async function startDemo(): Promise<Demo> {
     socket.on('close', () => sockets.delete(socket))
     upgrade(request, socket, head)
   })
-  server.listen(0, '127.0.0.1')
+  server.listen(0, '127.0.0.1').unref()
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   return {

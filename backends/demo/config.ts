@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
  * The file, for a demo backend that listens on `demoPort` of 127.0.0.1. `port`: where Weir listens. `program`: the
  * module that runs weir, for its MCP servers.
  */
-export function defaultConfig(port: string, demoPort: number, program: URL): string {
+export function demoConfig(port: string, demoPort: number, program: URL): string {
   return `
 config:
   logging: { level: info }

@@ -8,12 +8,12 @@ import OpenAI from 'openai'
 import { OpenAIRealtimeWS } from 'openai/realtime/ws'
 import type { RealtimeServerEvent } from 'openai/resources/realtime/realtime'
 import { WebSocket } from 'ws'
-import { defaultConfig } from '#engine/standalone/default.ts'
-import { type Demo, startDemo } from '#engine/standalone/demo.ts'
+import { demoConfig } from '#backends/demo/config.ts'
+import { type DemoServer, startDemoServer } from '#backends/demo/server.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
 
-async function demoOf(t: TestContext): Promise<Demo> {
-  const demo = await startDemo()
+async function demoOf(t: TestContext): Promise<DemoServer> {
+  const demo = await startDemoServer()
   t.after(() => demo.close())
   return demo
 }
@@ -21,7 +21,7 @@ async function demoOf(t: TestContext): Promise<Demo> {
 test('a conversation with the SDK: session, question, pieces of the answer, usage', async (t) => {
   const demo = await demoOf(t)
   const gateway = await startGateway(
-    defaultConfig('0', demo.port, new URL('../../process/start.ts', import.meta.url)).replace(
+    demoConfig('0', demo.port, new URL('../../../engine/process/start.ts', import.meta.url)).replace(
       'level: info',
       'level: warn'
     )
@@ -80,7 +80,7 @@ test('a conversation with the SDK: session, question, pieces of the answer, usag
 })
 
 /** A WebSocket client of bytes. */
-async function opened(t: TestContext, { port }: Demo): Promise<Socket> {
+async function opened(t: TestContext, { port }: DemoServer): Promise<Socket> {
   const socket = connect(port, '127.0.0.1')
   t.after(() => socket.destroy())
   const fields = 'Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n'

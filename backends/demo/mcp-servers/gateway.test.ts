@@ -12,8 +12,8 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { freePort, type RunningProgram, runProgram } from '#engine/testing/program.ts'
 
-const MAIN = fileURLToPath(new URL('../../process/start.ts', import.meta.url))
-const FIXTURE = fileURLToPath(new URL('../../workers/children/server.fixture.ts', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../../engine/process/start.ts', import.meta.url))
+const FIXTURE = fileURLToPath(new URL('../../../engine/workers/children/server.fixture.ts', import.meta.url))
 const QUIET = '--disable-warning=ExperimentalWarning'
 
 async function connected(t: TestContext, port: number): Promise<Client> {

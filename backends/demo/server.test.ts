@@ -5,13 +5,16 @@ import Anthropic from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
 import { startGateway } from '#engine/testing/gateway.ts'
-import { defaultConfig } from './default.ts'
-import { startDemo } from './demo.ts'
+import { demoConfig } from './config.ts'
+import { startDemoServer } from './server.ts'
 
 test('the demonstration has a model for every SDK, streamed or not, and it fails on demand', async (t) => {
-  const demo = await startDemo()
+  const demo = await startDemoServer()
   const gateway = await startGateway(
-    defaultConfig('0', demo.port, new URL('../process/start.ts', import.meta.url)).replace('level: info', 'level: warn')
+    demoConfig('0', demo.port, new URL('../../engine/process/start.ts', import.meta.url)).replace(
+      'level: info',
+      'level: warn'
+    )
   )
   t.after(async () => {
     await gateway.close()

@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { ElicitRequestSchema, ResourceListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
-import { serveBuiltIn } from './index.ts'
+import { serveMcp } from './index.ts'
 
-const MAIN = fileURLToPath(new URL('../../process/start.ts', import.meta.url))
+const MAIN = fileURLToPath(new URL('../../../engine/process/start.ts', import.meta.url))
 
 async function connected(t: TestContext, name: string, canElicit = true): Promise<Client> {
   const args = ['--disable-warning=ExperimentalWarning', MAIN, 'mcp-server', name]
@@ -91,11 +91,11 @@ test('a client that cannot ask its user keeps its notes', async (t) => {
 test('what is no message is answered as JSON-RPC says', async () => {
   const input = new PassThrough()
   const output = new PassThrough()
-  const over = serveBuiltIn('clock', '1', input, output)
+  const over = serveMcp('clock', '1', input, output)
   input.end('nonsense\n\n[]\n{"jsonrpc":"2.0","id":1,"method":"toString"}\n{"jsonrpc":"2.0","id":9,"result":{}}\n')
   equal(await over, true)
   const lines = String(output.read()).trim().split('\n')
   const codes = lines.map((line) => (JSON.parse(line) as { error: { code: number } }).error.code)
   deepEqual(codes, [-32700, -32600, -32601])
-  equal(await serveBuiltIn('toString', '1', input, output), false)
+  equal(await serveMcp('toString', '1', input, output), false)
 })
