@@ -6,18 +6,17 @@ import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { Destination, EndpointOptions } from '#engine/contract/backend.ts'
 import type { Dialled, StreamEndpoint, TcpReason, TcpSession } from '#engine/contract/tcp.ts'
+import { CircuitBreaker } from '#engine/kit/circuit-breaker.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import type { Address, Connected, DialOptions, SocketLayer } from '#engine/socket/wire.ts'
 import { addressGuard } from './address-guard.ts'
+import { EJECTION } from './health.ts'
 import { Resolver } from './resolver.ts'
 
 const ATTEMPTS_MAX = 4
 /** Addresses of one name that are used. */
 const ADDRESSES_MAX = 64
-/** First ejection after a failed connect; doubles up to the maximum with each further failure. As in pool.ts. */
-const EJECT_FIRST_MS = 500
-const EJECT_MAX_MS = 30_000
 /** How long the addresses of this machine are believed. */
 const OWN_ADDRESSES_MS = 5_000
 
@@ -35,8 +34,7 @@ class Place {
   readonly label: string
   /** Connections that exist or are being made. */
   busy = 0
-  failures = 0
-  ejectedUntil = 0
+  readonly breaker = new CircuitBreaker(EJECTION)
 
   constructor(address: Address) {
     this.address = address
@@ -44,13 +42,12 @@ class Place {
   }
 
   get ejected(): boolean {
-    return this.failures > 0 && this.ejectedUntil > performance.now()
+    return !this.breaker.isClosed && !this.breaker.allows(performance.now())
   }
 
   failed(): void {
     this.busy--
-    this.ejectedUntil = performance.now() + Math.min(EJECT_FIRST_MS * 2 ** this.failures, EJECT_MAX_MS)
-    this.failures++
+    this.breaker.failed(performance.now())
   }
 }
 
@@ -212,7 +209,7 @@ class Dial {
         return
       }
       observer.connected()
-      place.failures = 0
+      place.breaker.succeeded()
       session.release = () => {
         place.busy--
       }
@@ -270,7 +267,7 @@ class Dial {
 function isBetter(place: Place, best: Place): boolean {
   const { ejected } = place
   if (ejected !== best.ejected) return !ejected
-  return ejected ? place.ejectedUntil < best.ejectedUntil : place.busy < best.busy
+  return ejected ? place.breaker.openUntil < best.breaker.openUntil : place.busy < best.busy
 }
 
 function labelOf(address: Address): string {

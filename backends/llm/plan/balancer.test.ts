@@ -58,7 +58,7 @@ test('rests are spread: up to half of its own, and a tenth above what it asked f
   const rest = (askedMs: number | null, random: number) => {
     const made = new Seat('a')
     new Turn(made, 0).failed(0, askedMs, random)
-    return made.health.restsUntil
+    return made.health.breaker.openUntil
   }
   deepEqual([rest(null, 0), rest(null, 0.5)], [500, 750])
   deepEqual([rest(10_000, 0), rest(10_000, 0.5)], [10_000, 10_500])

@@ -1,11 +1,10 @@
 /**
- * Which provider is asked next: the first group that has one which is not resting; in it the better of two taken
- * by latency and what is under way. One that has failed rests: longer each time, or for as long as it says. When it
- * comes back it gets one request at a time, until one succeeds.
+ * Which provider is asked next: the first group that has one whose circuit breaker lets it through; in it the better of
+ * two taken by latency and what is under way. One that has failed pauses: longer each time, or for as long as it says.
  */
+import { CircuitBreaker } from '#engine/kit/circuit-breaker.ts'
 
-const REST_FIRST_MS = 1_000
-const REST_MAX_MS = 60_000
+const PAUSES = { firstMs: 1_000, maxMs: 60_000 }
 /** Of what a provider asks for in Retry-After: a mistaken header must not shut it out for a day. */
 const RETRY_AFTER_MAX_MS = 300_000
 /** Weight of the newest latency. */
@@ -26,55 +25,26 @@ export class Seat<T> {
 export class Health {
   /** Attempts without an answer yet. */
   pending = 0
-  /** Those of them that began after a failure. */
-  probes = 0
+  /** Those of them that began after a failure are its probes. */
+  readonly breaker = new CircuitBreaker(PAUSES)
   #latencyMs = 0
-  #failures = 0
-  #restsUntil = 0
-  #failedAt = Number.NEGATIVE_INFINITY
-
-  get restsUntil(): number {
-    return this.#restsUntil
-  }
-
-  get hasFailed(): boolean {
-    return this.#failures > 0
-  }
 
   /** Lower is better. */
   get load(): number {
     return (1 + this.pending) * Math.max(this.#latencyMs, 1)
   }
 
-  /** False while it rests, and while somebody tries whether it is back. */
-  isOpen(nowMs: number): boolean {
-    return this.#failures === 0 || (this.#restsUntil <= nowMs && this.probes === 0)
-  }
-
-  /** What was under way when another attempt failed says nothing of how it is now: it does not end the rest. */
   succeeded(latencyMs: number, startedAt: number): void {
-    if (startedAt >= this.#failedAt) {
-      this.#failures = 0
-      this.#restsUntil = 0
-    }
+    this.breaker.succeeded(startedAt)
     this.#latencyMs = this.#latencyMs === 0 ? latencyMs : this.#latencyMs + ALPHA * (latencyMs - this.#latencyMs)
   }
 
-  /**
-   * `askedMs`: how long the provider wants to be left alone, or null. `random`: 0 <= x < 1. `startedAt`: the attempt's.
-   * Those that were under way when another failed are the same failure: a hundred at once are not a hundred in a row.
-   */
+  /** `askedMs`: the pause that the provider asks for, or null. `random`: 0 <= x < 1. `startedAt`: of the attempt. */
   failed(nowMs: number, askedMs: number | null, random: number, startedAt = nowMs): void {
-    const isNew = this.#failures === 0 || startedAt > this.#failedAt
-    if (isNew) {
-      this.#failures++
-      this.#failedAt = nowMs
-    }
-    const own = Math.min(REST_FIRST_MS * 2 ** Math.min(this.#failures - 1, 10), REST_MAX_MS)
     // Jitter, or all workers would come back at once. Who asks for nothing has not said anything.
-    const rest = askedMs ? Math.min(askedMs, RETRY_AFTER_MAX_MS) * (1 + random / 10) : own * (0.5 + random / 2)
-    // What one answer says is not shortened by another one that says nothing.
-    this.#restsUntil = isNew ? nowMs + rest : Math.max(this.#restsUntil, nowMs + rest)
+    this.breaker.failed(nowMs, startedAt, (ownMs) =>
+      askedMs ? Math.min(askedMs, RETRY_AFTER_MAX_MS) * (1 + random / 10) : ownMs * (0.5 + random / 2)
+    )
   }
 }
 
@@ -88,9 +58,9 @@ export class Turn<T> {
   constructor(seat: Seat<T>, nowMs: number) {
     this.seat = seat
     this.#startedAt = nowMs
-    this.#isProbe = seat.health.hasFailed
+    this.#isProbe = !seat.health.breaker.isClosed
     seat.health.pending++
-    if (this.#isProbe) seat.health.probes++
+    if (this.#isProbe) seat.health.breaker.probes++
   }
 
   succeeded(nowMs: number): void {
@@ -111,12 +81,12 @@ export class Turn<T> {
     if (this.#isOver) return false
     this.#isOver = true
     this.seat.health.pending--
-    if (this.#isProbe) this.seat.health.probes--
+    if (this.#isProbe) this.seat.health.breaker.probes--
     return true
   }
 }
 
-/** The next to ask, or null when all are in `tried`. Where all rest, the one that rests shortest. */
+/** The next to ask, or null when all are in `tried`. Where all are open, the one that is back first. */
 export function choose<T>(
   groups: readonly (readonly Seat<T>[])[],
   tried: readonly Seat<T>[],
@@ -126,9 +96,11 @@ export function choose<T>(
   let soonest: Seat<T> | null = null
   for (const group of groups) {
     const left = group.filter((seat) => !tried.includes(seat))
-    const open = left.filter((seat) => seat.health.isOpen(nowMs))
-    if (open.length > 0) return betterOf(open, random)
-    for (const seat of left) if (soonest === null || seat.health.restsUntil < soonest.health.restsUntil) soonest = seat
+    const closed = left.filter((seat) => seat.health.breaker.allows(nowMs))
+    if (closed.length > 0) return betterOf(closed, random)
+    for (const seat of left) {
+      if (soonest === null || seat.health.breaker.openUntil < soonest.health.breaker.openUntil) soonest = seat
+    }
   }
   return soonest
 }

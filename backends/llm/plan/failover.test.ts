@@ -300,7 +300,7 @@ test('who comes back from rest gets one request at a time, until one succeeds', 
   const third = new Turn(a, 1700)
   third.succeeded(1750)
   new Turn(a, 1760)
-  deepEqual([next(1770), a.health.probes, a.health.pending], ['a', 0, 1])
+  deepEqual([next(1770), a.health.breaker.probes, a.health.pending], ['a', 0, 1])
 })
 
 test('an attempt is counted once, however often it is told how it went', () => {
@@ -309,7 +309,7 @@ test('an attempt is counted once, however often it is told how it went', () => {
   turn.failed(0, null, 0)
   turn.failed(0, 300_000, 0)
   turn.succeeded(5)
-  deepEqual([seat.health.pending, seat.health.restsUntil, turn.left()], [0, 500, false])
+  deepEqual([seat.health.pending, seat.health.breaker.openUntil, turn.left()], [0, 500, false])
 })
 
 test('a hundred requests that fail at once are one failure, and not a hundred in a row', () => {
@@ -319,9 +319,9 @@ test('a hundred requests that fail at once are one failure, and not a hundred in
   for (const [i, turn] of turns.slice(0, 50).entries()) turn.failed(10 + i, null, 0)
   // Streams that had begun break with the server.
   for (const turn of turns.slice(50)) turn.broke(60, 0)
-  equal(seat.health.restsUntil, 560)
+  equal(seat.health.breaker.openUntil, 560)
   new Turn(seat, 600).failed(610, null, 0)
-  equal(seat.health.restsUntil, 1610)
+  equal(seat.health.breaker.openUntil, 1610)
 })
 
 test('what was asked before a provider wanted to be left alone does not end its rest', () => {
@@ -329,12 +329,15 @@ test('what was asked before a provider wanted to be left alone does not end its 
   const [early, limited, other] = [new Turn(seat, 0), new Turn(seat, 1), new Turn(seat, 2)]
   limited.failed(10, 60_000, 0)
   early.succeeded(20)
-  deepEqual([seat.health.restsUntil, seat.health.isOpen(20), seat.health.isOpen(60_010)], [60_010, false, true])
+  deepEqual(
+    [seat.health.breaker.openUntil, seat.health.breaker.allows(20), seat.health.breaker.allows(60_010)],
+    [60_010, false, true]
+  )
   // Nor does one that says less shorten it.
   other.failed(30, null, 0)
-  equal(seat.health.restsUntil, 60_010)
+  equal(seat.health.breaker.openUntil, 60_010)
   new Turn(seat, 60_010).succeeded(60_020)
-  equal(seat.health.isOpen(60_020), true)
+  equal(seat.health.breaker.allows(60_020), true)
 })
 
 test('a Retry-After that is none is not heard, and one of zero is no permission to come back at once', () => {
@@ -355,9 +358,9 @@ test('a Retry-After that is none is not heard, and one of zero is no permission 
   for (const [value, wanted] of cases) equal(retryAfterMs(value, now), wanted, value)
   const seat = new Seat('a')
   seat.health.failed(0, 0, 0)
-  equal(seat.health.restsUntil, 500)
+  equal(seat.health.breaker.openUntil, 500)
   seat.health.failed(0, 9e15, 0)
-  equal(seat.health.restsUntil, 300_000)
+  equal(seat.health.breaker.openUntil, 300_000)
 })
 
 test('a reload with another name for a model forgets neither failures nor how long a provider wants to be left alone', async (t) => {

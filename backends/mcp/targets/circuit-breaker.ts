@@ -7,12 +7,11 @@ import { createHash } from 'node:crypto'
 import { markOf } from '#backends/mcp/bridge/target-state.ts'
 import type { Bus } from '#backends/mcp/workers/bus.ts'
 import type { McpTarget } from '#engine/ir/snapshot.ts'
+import { CircuitBreaker } from '#engine/kit/circuit-breaker.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import type { LinkFailure } from './target.ts'
 
-/** The first rest; each further silence doubles it. */
-const FIRST_MS = 1_000
-const LONGEST_MS = 60_000
+const PAUSES = { firstMs: 1_000, maxMs: 60_000 }
 /** Targets that one thread remembers this of. */
 const RESTS_MAX = 4096
 
@@ -30,10 +29,7 @@ interface RestOptions {
 
 export class TargetRest {
   readonly #options: RestOptions
-  #silences = 0
-  /** performance.now() of its end. */
-  #until = 0
-  #isProbed = false
+  readonly #breaker = new CircuitBreaker(PAUSES)
 
   constructor(options: RestOptions) {
     this.#options = options
@@ -41,16 +37,15 @@ export class TargetRest {
 
   /** What another worker has found out. */
   learn(silences: number, restMs: number, now: number): void {
-    this.#silences = silences
-    this.#until = now + restMs
-    this.#isProbed = false
+    this.#breaker.adopt(silences, now + restMs)
+    this.#breaker.probes = 0
   }
 
   /** RESTS: it is not to be asked now. PROBE: whoever asks finds out, and says so by `settled` or `left`. */
   enter(now: number): typeof RESTS | typeof ASK | typeof PROBE {
-    if (this.#silences === 0) return ASK
-    if (this.#isProbed || now < this.#until) return RESTS
-    this.#isProbed = true
+    if (this.#breaker.isClosed) return ASK
+    if (!this.#breaker.allows(now)) return RESTS
+    this.#breaker.probes = 1
     return PROBE
   }
 
@@ -61,28 +56,27 @@ export class TargetRest {
   }
 
   #heard(): void {
-    if (this.#silences > 0) {
+    if (!this.#breaker.isClosed) {
       this.#options.log('info', 'answers again')
       this.#options.tell?.(0, 0)
     }
-    this.#silences = 0
-    this.#isProbed = false
+    this.#breaker.succeeded()
+    this.left()
   }
 
   #silent(now: number): void {
+    const breaker = this.#breaker
     // Others that were asked at the same time have waited for the same silence.
-    if (this.#silences > 0 && !this.#isProbed) return
-    if (this.#silences === 0) this.#options.log('warn', 'does not answer in time: lists are without it until it does')
-    const restMs = Math.min(FIRST_MS * 2 ** this.#silences, LONGEST_MS)
-    this.#until = now + restMs
-    this.#silences = Math.min(this.#silences + 1, 16)
-    this.#isProbed = false
-    this.#options.tell?.(this.#silences, restMs)
+    if (!breaker.isClosed && breaker.probes === 0) return
+    if (breaker.isClosed) this.#options.log('warn', 'does not answer in time: lists are without it until it does')
+    breaker.failed(now)
+    this.left()
+    this.#options.tell?.(breaker.failures, breaker.openUntil - now)
   }
 
   /** Whoever probed has gone before there was an answer. */
   left(): void {
-    this.#isProbed = false
+    this.#breaker.probes = 0
   }
 }
 
@@ -119,7 +113,7 @@ export function gently(
       if (isOver) return
       stop()
       rest.left()
-    }, LONGEST_MS).unref()
+    }, PAUSES.maxMs).unref()
   }
   return () => {
     isGivenUp = true
