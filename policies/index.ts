@@ -38,7 +38,7 @@ export const policies: readonly Policy[] = [
   transformation, // computed values; behind whoever may refuse, so that no refused request costs a buffered body
   headerModifiers, // fixed values; its response side sees every reply made below, redirects included
   hostRewrite, // settings only; a general rule for the host, so whatever names a host comes after it
-  urlRewrite, // names path and authority for the upstream: has the last word on both (spec 2.6, hostRewrite)
+  urlRewrite, // names path and authority for the upstream: has the last word on both (docs/specification.md#host-rewrite)
   requestRedirect, // ends the exchange, so everything above could still refuse or decorate it
   directResponse // last: a fixed answer where nothing above has ended the exchange
 ]

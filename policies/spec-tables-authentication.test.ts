@@ -1,4 +1,4 @@
-/** The specification's tables of JWT, basic and API-key authentication (2.6), row by row, as spec-tables.test.ts. */
+/** The specification's tables of JWT, basic and API-key authentication, row by row, as spec-tables.test.ts. */
 import { letters, NAME_LONG, NO_DURATION, names, ROUTE, type Table, times, walk } from '#engine/testing/spec-table.ts'
 
 const KEY_SET = JSON.stringify({

@@ -1,4 +1,4 @@
-/** The specification's tables of backends' connections (2.6, BackendTLS and BackendTCP), row by row. */
+/** The specification's tables of backends' connections, row by row. */
 import { BACKEND, letters, NAME_LONG, NO_DURATION, type Table, times, walk } from '#engine/testing/spec-table.ts'
 
 const tls = (given: object) => ({ tls: given })
@@ -95,7 +95,7 @@ const ROWS: Table = {
 
 walk(ROWS, BACKEND)
 
-/** Spec 2.3. */
+/** docs/specification.md#backends. */
 const STATIC: Table = {
   'StaticBackend: host ShortString required, port 1..65535 required': [
     [

@@ -1,4 +1,4 @@
-/** The specification's tables of the frontend (2.6, section 8), row by row, as spec-tables.test.ts. */
+/** The specification's tables of the frontend, row by row, as spec-tables.test.ts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CIPHER_SUITES } from '#engine/socket/cipher-suites.ts'

@@ -1,4 +1,4 @@
-/** The specification's tables of backends for models and MCP servers (2.3 to 2.5, BackendAuth, BackendAI). */
+/** The specification's tables of backends for models and MCP servers. */
 import {
   BACKEND,
   cel,

@@ -1,5 +1,5 @@
 /**
- * The specification's tables of traffic policies (2.6, Traffic), row by row: for each constraint a value just inside
+ * The specification's tables of traffic policies, row by row: for each constraint a value just inside
  * is accepted, and one just outside is refused with its path.
  */
 import assert from 'node:assert/strict'
@@ -271,7 +271,7 @@ const TRAFFIC: Table = {
       [{ timeouts: {} }, 'timeouts: must have at least one of request, backendRequest']
     ]
   ],
-  'retry: the spec shows no fields; those of HTTPRouteRetry': [
+  'retry: the specification shows no fields; those of HTTPRouteRetry': [
     [retry({ attempts: 0 }), retry({ attempts: 32, codes: [400, 599], backoff: '1s' })],
     [
       [retry({ attempts: -1 }), 'retry.attempts: must be a whole number from 0 to 32'],
@@ -328,7 +328,7 @@ test('policies of the specification that this version has not are refused by nam
   ])
 })
 
-test('what is read from a route cannot be decided before routing (spec 2.6, phase)', () => {
+test('what is read from a route cannot be decided before routing', () => {
   for (const [key, config] of Object.entries({
     timeouts: { request: '1s' },
     timeout: { requestTimeout: '1s' },
@@ -347,7 +347,7 @@ test('what is read from a route cannot be decided before routing (spec 2.6, phas
   }
 })
 
-test('variables of expressions (spec 5, rule 5): read, or refused by name', () => {
+test('variables of expressions: read, or refused by name', () => {
   const rule = (source: string) => fileProblems(ROUTE.file({ authorization: { rules: [source] } }))
   for (const source of [
     'jwt.sub == "a" && jwt.nested.key == "v" && "r" in jwt.roles && jwt.email.endsWith("@a.test")',
@@ -362,7 +362,7 @@ test('variables of expressions (spec 5, rule 5): read, or refused by name', () =
   }
 })
 
-test('each kind of policy has its places (spec 2.6, rules 4 to 6)', () => {
+test('each kind of policy has its places', () => {
   const traffic = { timeouts: { request: '1s' } }
   const onListener = (given: unknown) => ({ binds: [{ port: 80, listeners: [{ policies: given }] }] })
   const onBackend = (given: unknown) => ({ backends: [{ name: 'b', host: 'b:80', policies: given }] })

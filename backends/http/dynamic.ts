@@ -1,4 +1,4 @@
-/** A forward proxy: the destination is the one that the request names (spec 2.3, dynamicForwardProxy). */
+/** A forward proxy: the destination is the one that the request names (docs/specification.md#dynamic-forward-proxy). */
 import type { BackendContext, BackendKind, CompiledBackend, Endpoint } from '#engine/contract/backend.ts'
 import { parseAuthority } from '#engine/http/authority.ts'
 import { hasBeenHere, VIA } from '#engine/http/via.ts'

@@ -25,7 +25,7 @@ function compile(backend: StaticBackend, context: BackendContext): CompiledBacke
     serve: (ex) => {
       ex.backend = name
       ex.backendKind = 'static'
-      // A policy that named the host has decided (spec 2.6, hostRewrite).
+      // A policy that named the host has decided (docs/specification.md#host-rewrite).
       if (ex.upstreamHost === null) ex.upstreamHost = rewritten
       // Also when the endpoint is ejected: with no other choice, trying beats refusing.
       upstream.send(ex, endpoint)

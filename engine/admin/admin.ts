@@ -1,4 +1,4 @@
-/** The three servers of the control plane: admin, stats, readiness (DESIGN section 12). */
+/** The three servers of the control plane: admin, stats, readiness. */
 
 import { redactText } from '#engine/kit/sensitive.ts'
 import { EXPOSITION_CONTENT_TYPE } from '#engine/telemetry/metrics-table.ts'

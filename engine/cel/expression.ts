@@ -7,7 +7,7 @@ import { type Compiled, compile, explain, type Program, type Roots, type Wanted 
 /** A compiled expression over an exchange. */
 export type Expression = Program<Facts>
 
-/** Spec 2.1 CELExpression: length 1..16384; a mistake is reported with its place in the expression. */
+/** docs/specification.md#leaf-types: 1..16384 characters; a mistake is reported with its place in the expression. */
 export const expression = (roots: Roots<Facts>, result: Wanted = 'any') =>
   z
     .string()

@@ -1,4 +1,4 @@
-/** What expressions of the access log give, as fields of its line (spec 2.6, LogTracingAttributes). */
+/** What expressions of the access log give, as fields of its line (docs/specification.md#access-log). */
 import type { FieldSink } from '#engine/contract/access-log.ts'
 import { isSecret } from '#engine/kit/secret.ts'
 import { isSensitive, REDACTED, redactText, redactUrl } from '#engine/kit/sensitive.ts'

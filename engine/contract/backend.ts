@@ -45,7 +45,7 @@ export interface EndpointOptions {
   readonly http?: SpokenHttp
 }
 
-/** How a server is spoken to (spec 2.6, BackendHTTP). */
+/** How a server is spoken to (docs/specification.md#backend-connections). */
 export interface SpokenHttp {
   /** 'auto': by the rule of the specification, request by request. */
   readonly version: 'auto' | 'HTTP1' | 'HTTP2'

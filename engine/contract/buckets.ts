@@ -38,7 +38,7 @@ export interface Buckets {
   limit(spec: LimitSpec): Limit
 }
 
-/** A limit that counts what an exchange costs, which is known when it is over (spec 2.6: tokens). */
+/** A limit that counts what an exchange costs, which is known when it is over (docs/specification.md#rate-limits). */
 export interface Meter {
   readonly limit: Limit
   readonly caller: string | null

@@ -1,6 +1,6 @@
 /**
  * Every way in which an exchange can end without the upstream's own answer: one row each.
- * A runtime error is a value (DESIGN section 11); the row decides status, blame and text.
+ * A runtime error is a value; the row decides status, blame and text.
  */
 
 /** Who caused the end of the exchange. `downstream` is the client's fault or wish. */

@@ -72,7 +72,7 @@ export class FieldError extends Error {
 export type Identity = 'jwt' | 'apiKey' | 'basicAuth'
 
 export interface Policy {
-  /** Canonical name: the field of spec 2.6 (camelCase). Also the file's name. */
+  /** Canonical name: the field of the resource (camelCase). Also the file's name. */
   readonly name: string
   readonly section: 'frontend' | 'traffic' | 'backend'
   readonly schema: ZodType

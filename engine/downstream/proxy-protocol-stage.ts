@@ -4,7 +4,7 @@ import { PROXY_FAULTS, readProxyHeader } from '#engine/socket/proxy-header.ts'
 import type { Wire } from '#engine/socket/wire.ts'
 import { MORE, Stage, type StagePlace, TAKEN } from './stage.ts'
 
-/** From the connection to the end of its header (reference: the same). */
+/** From the connection to the end of its header, as in agentgateway. */
 const HEADER_TIMEOUT_MS = 5_000
 
 export class ProxyStage extends Stage {

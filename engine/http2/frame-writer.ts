@@ -1,4 +1,4 @@
-/** Frames as latin1 text, one character per byte, because that is how small messages leave (docs/design/006). */
+/** Frames as latin1 text, a character per byte: so small messages leave (docs/design/006-how-bytes-leave.md). */
 import {
   ACK,
   CONTINUATION,

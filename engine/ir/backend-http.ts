@@ -1,4 +1,4 @@
-/** How a server is spoken to (spec 2.6, BackendHTTP). */
+/** How a server is spoken to (docs/specification.md#backend-connections). */
 export interface BackendHttp {
   /** Null: by the rule of the specification, request by request. */
   readonly version: 'HTTP1' | 'HTTP2' | null

@@ -1,4 +1,4 @@
-/** How connections of clients are treated: TLS, HTTP, TCP (spec 2.6, Frontend). */
+/** How connections of clients are treated: TLS, HTTP, TCP (docs/specification.md#frontend-policies). */
 import type { Secret } from '#engine/kit/secret.ts'
 
 /** The server's side of TLS, files read already (the watcher reads them again when they change). */
@@ -16,7 +16,7 @@ export interface ListenerTls {
 
 export type TlsVersion = '1.2' | '1.3'
 
-/** Connection-level settings of spec 2.6 Frontend; units are milliseconds and bytes. */
+/** Connection-level settings (docs/specification.md#frontend-policies); units are milliseconds and bytes. */
 export interface FrontendSettings {
   readonly http: {
     readonly maxBufferBytes: number
@@ -46,7 +46,7 @@ export interface FrontendSettings {
   readonly proxyProtocol: { readonly version: 'v1' | 'v2' | 'all'; readonly mode: 'strict' | 'optional' } | null
 }
 
-/** Spec 2.6, FrontendTLS. */
+/** docs/specification.md#frontend-tls. */
 export interface FrontendTls {
   /** From the first byte of the connection to the end of the handshake. */
   readonly handshakeTimeoutMs: number
@@ -54,11 +54,11 @@ export interface FrontendTls {
   readonly alpn: readonly string[]
   readonly minVersion: TlsVersion
   readonly maxVersion: TlsVersion
-  /** Names of spec 2.6; null: OpenSSL's own choice of them. */
+  /** Names of docs/specification.md#frontend-tls; null: OpenSSL's own choice of them. */
   readonly cipherSuites: readonly string[] | null
 }
 
-/** Spec 2.6, FrontendHTTP, for HTTP/2 (RFC 9113). Bytes and milliseconds. */
+/** Settings of HTTP/2 (RFC 9113; docs/specification.md#frontend-policies). Bytes and milliseconds. */
 export interface FrontendHttp2 {
   /** SETTINGS_INITIAL_WINDOW_SIZE. */
   readonly windowBytes: number

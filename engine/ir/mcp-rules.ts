@@ -1,4 +1,4 @@
-/** Rules about what MCP servers offer, of several levels (spec 2.6, BackendMCP). */
+/** Rules about what MCP servers offer, of several levels (docs/specification.md#mcp-policies). */
 import type { McpRules } from './snapshot.ts'
 
 /** They hold together: any of the allowing ones is enough, of the others each counts. Null: there are none. */

@@ -1,4 +1,4 @@
-/** The targets of an `mcp` backend, and rules over what they offer (spec 2.5, 2.6). */
+/** The targets of an `mcp` backend, and rules over what they offer (docs/specification.md#mcp-backends). */
 import type { BackendTransport } from './transport.ts'
 
 /** Expressions as the policy `authorization` has them: allow, deny, require; sets of several levels add up. */

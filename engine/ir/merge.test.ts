@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { mergePolicies } from './merge.ts'
 
-test('the example of the spec: tcp from A and tls from B', () => {
+test('the example of the specification: tcp from A and tls from B', () => {
   const a = { tcp: { keepalive: 1 }, tls: { min: 2 } }
   const b = { tls: { max: 3 } }
   assert.deepEqual(mergePolicies([a, b]), { tcp: { keepalive: 1 }, tls: { max: 3 } })

@@ -1,4 +1,4 @@
-/** How the policies of several attachment points become one set (spec 2.6, rules 1 to 3). */
+/** How the policies of several attachment points become one set (docs/specification.md#attachment-and-merging). */
 import type { PolicySet } from './snapshot.ts'
 
 /**

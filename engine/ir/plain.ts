@@ -1,4 +1,4 @@
-/** What holds where a source says nothing of TLS, HTTP/2 or the PROXY protocol (spec 2.6 and section 8). */
+/** Defaults of TLS, HTTP/2 and the PROXY protocol (docs/specification.md#frontend-policies). */
 import type { FrontendHttp2, FrontendSettings, FrontendTls } from './frontend.ts'
 import type { Bind, Listener } from './snapshot.ts'
 

@@ -42,7 +42,7 @@ export interface Snapshot {
   readonly process: ProcessSettings
 }
 
-/** Policies of one attachment point by phase (spec 2.6, Traffic.phase). The phases merge separately. */
+/** Policies of one attachment point by phase. Phases merge apart (docs/specification.md#attachment-and-merging). */
 export interface PolicyPhases {
   /** PostRouting: the route is known. */
   readonly policies: PolicySet
@@ -133,7 +133,7 @@ export interface StaticBackend {
   readonly policies: PolicySet
 }
 
-/** Sends to the host that the request names (spec 2.3 dynamicForwardProxy). */
+/** Sends to the host that the request names (docs/specification.md#dynamic-forward-proxy). */
 export interface DynamicBackend {
   readonly kind: 'dynamic'
   /** CIDR ranges allowed in spite of the address guard. */
@@ -143,7 +143,7 @@ export interface DynamicBackend {
   readonly policies: PolicySet
 }
 
-/** Models of LLM providers (spec 2.4). */
+/** Models of LLM providers (docs/specification.md#llm-backends). */
 export interface AiBackend {
   readonly kind: 'ai'
   /** In order of priority; the providers of one group are equal. Names are unique over all groups. */
@@ -160,7 +160,7 @@ export interface AiBackend {
   readonly policies: PolicySet
 }
 
-/** Spec 2.6, AIPromptGuard: in the order in which they act. */
+/** docs/specification.md#prompt-guards: in the order in which they act. */
 export interface AiGuards {
   readonly request: readonly AiGuard[]
   readonly response: readonly AiGuard[]
@@ -236,7 +236,7 @@ export type AiRouteType =
   | 'Models'
   | 'Realtime'
 
-/** How requests are changed before they are sent (spec 2.6, BackendAI). */
+/** How requests are changed before they are sent (docs/specification.md#policies-for-models). */
 export interface AiEdits {
   /** Fields of the body of a chat request that take the place of what the client said. */
   readonly overrides: readonly AiField[]
@@ -306,7 +306,7 @@ export type AiCloud =
       readonly guardrail: { readonly identifier: string; readonly version: string } | null
     }
 
-/** How a provider is shown who asks (spec 2.6, BackendAuth). */
+/** How a provider is shown who asks (docs/specification.md#backend-authentication). */
 export type AiAuth =
   /** The client's own credential, unless a policy of the gateway has taken it. */
   | { readonly kind: 'client' }
@@ -331,7 +331,7 @@ export type AiAuth =
       readonly credential: { readonly file: string } | { readonly json: Secret } | null
     }
 
-/** Spec 2.5: MCP servers behind one endpoint. */
+/** MCP servers behind one endpoint (docs/specification.md#mcp-backends). */
 export interface McpBackend {
   readonly kind: 'mcp'
   /** Names are unique. */

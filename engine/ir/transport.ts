@@ -1,4 +1,4 @@
-/** How the gateway connects to a backend (spec 2.6, BackendTLS and BackendTCP). */
+/** How the gateway connects to a backend (docs/specification.md#backend-connections). */
 import type { EndpointOptions } from '#engine/contract/backend.ts'
 import type { TlsSettings } from '#engine/socket/tls.ts'
 

@@ -13,7 +13,7 @@ export interface DrainOptions {
   readonly log: (level: 'info' | 'warn', message: string) => void
 }
 
-/** A timer that is set for longer rings at once; the specification allows a year. */
+/** A timer that is set for longer rings at once; docs/specification.md#shutdown allows a year. */
 const TIMER_MS_MAX = 2 ** 31 - 1
 
 /** Resolves when every worker has gone: as soon as nothing is left, at the latest at the deadline. */

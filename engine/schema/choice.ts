@@ -1,4 +1,4 @@
-/** Objects that need exactly one, or at least one, of some keys: how the spec spells a choice. */
+/** Objects that need exactly one, or at least one, of some keys: how the specification spells a choice. */
 import { realName } from './names.ts'
 import { isRefused, UNSAID, z } from './schema.ts'
 import { together } from './together.ts'

@@ -4,7 +4,7 @@ import { longString, says, z } from './schema.ts'
 
 const HEADER_NAME = /^:?[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/
 
-/** Spec 2.1, HeaderName -> lower case. Pseudo headers (":path") are names too. */
+/** HeaderName (docs/specification.md#leaf-types) -> lower case. Pseudo headers (":path") are names too. */
 export const headerName = () =>
   z
     .string()

@@ -1,5 +1,5 @@
 /**
- * The one table of neutral words (DESIGN section 1): the specification avoids names of vendors, users
+ * The one table of neutral words (docs/naming.md#names-of-products): the specification avoids names of vendors, users
  * know the real ones. Real names are canonical; the neutral ones are understood wherever one is read.
  */
 export const REAL_NAMES: Readonly<Record<string, string>> = {

@@ -3,7 +3,7 @@ import { isIP, isIPv4, isIPv6 } from 'node:net'
 import { HOST_LENGTH_MAX, parseAuthority } from '#engine/http/authority.ts'
 import { says, whole, z } from './schema.ts'
 
-/** Spec section 8: 1..65535. */
+/** docs/specification.md#leaf-types. */
 export const port = () => whole(1, 65535)
 
 const LABEL = '[A-Za-z0-9_](?:[A-Za-z0-9_-]*[A-Za-z0-9_])?'

@@ -1,4 +1,4 @@
-/** The one door to the schema library, and the leaf types of spec 2.1 that several schemas share. */
+/** The only import of the schema library, and the leaf types that schemas share (docs/specification.md#leaf-types). */
 import { type ZodType, z } from 'zod'
 
 export { type ZodType, z }
@@ -6,11 +6,11 @@ export { type ZodType, z }
 /** With words of its own: keys of a map are checked where the words of the file's reader are not at hand. */
 const text = (max: number) => z.string().min(1, 'must not be empty').max(max, `must have at most ${max} characters`)
 
-/** Spec 2.1: length 1..256. */
+/** 1..256 characters. */
 export const shortString = () => text(256)
-/** Spec 2.1: length 1..64. */
+/** 1..64 characters. */
 export const tinyString = () => text(64)
-/** Spec 2.1: length 1..1024. */
+/** 1..1024 characters. */
 export const longString = () => text(1024)
 
 /** The message for every wrong value of a schema; a value that is not there is still reported as missing. */
@@ -48,7 +48,7 @@ export const name = () =>
     'must begin with a letter or digit, and have only letters, digits, "-", "_" and "."'
   )
 
-/** A key that users know from the spec or from other gateways, and that weir does not have (yet). */
+/** A key that users know from the specification or from other gateways, and that weir does not have (yet). */
 export const refused = (what: string, instead?: string) =>
   z.never({ error: `${what} is not in this version of weir${instead === undefined ? '' : `; ${instead}`}` }).optional()
 

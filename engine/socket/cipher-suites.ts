@@ -1,5 +1,5 @@
 /**
- * The cipher suites of spec 2.6 (FrontendTLS.cipherSuites), with the names that OpenSSL has for them, the preferred
+ * The cipher suites of docs/specification.md#frontend-tls, with the names that OpenSSL has for them, the preferred
  * first: AES-128 with SHA-256 has processor instructions for both of its parts (docs/design/026-tls-listeners.md).
  */
 

@@ -36,7 +36,7 @@ export interface TlsServerSettings {
   readonly clientCa: string | null
   readonly minVersion: '1.2' | '1.3'
   readonly maxVersion: '1.2' | '1.3'
-  /** Names of spec 2.6; null: all of them. */
+  /** Names of docs/specification.md#frontend-tls; null: all of them. */
   readonly cipherSuites: readonly string[] | null
   /** The preferred first. */
   readonly alpn: readonly string[]

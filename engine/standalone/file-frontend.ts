@@ -1,4 +1,4 @@
-/** The file's `frontendPolicies`: how connections of clients are treated (spec 2.6, Frontend). */
+/** The file's `frontendPolicies`: how connections of clients are treated (docs/specification.md#frontend-policies). */
 import type { Policy } from '#engine/contract/policy.ts'
 import { PROTOCOL_DEFAULTS } from '#engine/ir/plain.ts'
 import type { FrontendSettings, PolicySet } from '#engine/ir/snapshot.ts'
@@ -11,7 +11,7 @@ import { frontendTlsSchema, translateFrontendTls } from './tls/schema.ts'
 const KIB = 1024
 const BYTES_MAX = Number.MAX_SAFE_INTEGER
 
-/** What holds where the file says nothing; spec section 8 for those that it names. */
+/** What holds where the file says nothing (docs/specification.md#frontend-policies). */
 export const HTTP_DEFAULTS = {
   maxBufferSize: 2 * KIB * KIB,
   http1MaxHeaders: 100,

@@ -9,7 +9,7 @@ import { httpPolicies } from './http/policies.ts'
 import { mcpPolicies } from './mcp/policies.ts'
 import { targetKeys } from './target-refs.ts'
 
-/** Where policies are attached: routes stand for listeners and the gateway too (spec 2.6, rules 2 and 3). */
+/** Where policies are attached; a route may stand for more (docs/specification.md#attachment-and-merging). */
 export type Attachment = 'route' | 'backend'
 
 /**
@@ -59,14 +59,14 @@ export function policySchema(policies: readonly Policy[], attachment: Attachment
   return attachment === 'route' ? set : set.check(notEmpty).meta({ minProperties: 1 })
 }
 
-/** Spec 2.3, policies: what says nothing is a mistake, and probably a wrong indentation. */
+/** A backend's policies: none at all is a mistake, probably of indentation (docs/specification.md#backends). */
 const notEmpty = together<object>([], ({ value, issues }) => {
   if (Object.keys(value).length > 0) return
   const message = 'must have at least one of tcp, tls, http, auth, mcpAuthorization, ai'
   issues.push({ code: 'custom', message, input: value })
 })
 
-/** Spec 2.6, Traffic. That a route cannot have PreRouting is said by check-policies.ts. */
+/** Phases (docs/specification.md#attachment-and-merging). check-policies.ts refuses PreRouting at a route. */
 const phase = () =>
   z
     .enum(['PreRouting', 'PostRouting'])

@@ -9,7 +9,7 @@ import { validate } from './explain.ts'
 import type { Problem } from './problems.ts'
 import type { Source } from './source.ts'
 
-/** Spec section 8, shutdown seconds: 0..31536000. */
+/** docs/specification.md#shutdown. */
 const SHUTDOWN_SECONDS_MAX = 31_536_000
 const PROCESSORS_MAX = 1024
 const MIB = 1024 * 1024

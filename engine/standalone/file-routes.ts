@@ -12,7 +12,7 @@ import { requestFields } from './http/requests.ts'
 import { mcpSchema } from './mcp/index.ts'
 import { listenerTlsSchema } from './tls/schema.ts'
 
-/** Spec section 8 bounds maps and lists of names with 64. */
+/** Of maps and lists of names (docs/specification.md#leaf-types). */
 const NAMES_MAX = 64
 const WEIGHT_MAX = 1_000_000
 const ENTRIES_MAX = 100_000

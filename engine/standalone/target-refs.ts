@@ -1,7 +1,7 @@
-/** What a set of policies says of where it stands (spec 2.6, `targetRefs`): the schema. */
+/** `targetRefs`: where a set of policies applies (docs/specification.md#attachment-and-merging). Schema. */
 import { list, name, refused, refusedKeys, says, z } from '#engine/schema/schema.ts'
 
-/** Spec 2.6. */
+/** docs/specification.md#attachment-and-merging. */
 const TARGETS_MAX = 16
 const KINDS = ['Gateway', 'HTTPRoute', 'Route', 'GatewayBackend', 'Backend'] as const
 

@@ -106,7 +106,7 @@ test('a policy for a backend is for all its providers, one with a section for th
   )
 })
 
-/** Of a backend something has to be said, or nothing (spec 2.3). */
+/** Of a backend something has to be said, or nothing (docs/specification.md#backends). */
 const said = (policies: string) => (policies === '' ? '' : `, policies: ${policies}`)
 
 const levels = (place: Readonly<Record<'gateway' | 'listener' | 'route' | 'backend' | 'reference', string>>) => `

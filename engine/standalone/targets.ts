@@ -1,6 +1,7 @@
 /**
- * Policies that say themselves where they stand (spec 2.6, `targetRefs`): each is put where it points before the file
- * is validated, so it is checked and merged like what is written there. Messages name the place where it was written.
+ * Policies that say themselves where they stand (docs/specification.md#attachment-and-merging): each is put where it
+ * points before the file is validated, so it is checked and merged like what is written there. Messages name the place
+ * where it was written.
  */
 import { MODEL_KEYS } from './ai/policies.ts'
 import { TRANSPORT_KEYS } from './backend-policies/index.ts'
@@ -212,7 +213,7 @@ class Placing {
     this.#origins.push({ at: [...at, sets.length], from: set.path })
   }
 
-  /** Policy by policy into the only set of a place. What a backend says itself wins (spec 2.3). */
+  /** Merged into the only set of a place. The backend's own wins (docs/specification.md#attachment-and-merging). */
   #addPolicies(place: Path, set: Placed, level: 'route' | 'rule' | 'backend' | 'provider'): void {
     const at = [...place, 'policies']
     if (this.#get(at) === undefined) this.#set(at, {})

@@ -1,6 +1,6 @@
 /**
- * The access log: one line per exchange. Field names and their order are the field's own
- * (reference/agentgateway.md 6.1), so that what reads the logs of a peer reads ours.
+ * The access log: one line per exchange. Names and order of its fields are agentgateway's,
+ * so that tools for one read the other.
  *
  * The query is never logged: API keys and session tokens travel in it. Neither is any header.
  */
@@ -27,7 +27,7 @@ const DETAIL_CHARS_MAX = 400
 const MODEL_CHARS_MAX = 128
 /** Of what TLS tells: names of hosts and workloads are shorter. */
 const TLS_CHARS_MAX = 128
-/** Name in the log (OpenTelemetry GenAI conventions, in the order of the reference), and in ex.llm. */
+/** Name in the log (OpenTelemetry GenAI conventions, in the order of agentgateway), and in ex.llm. */
 const MODEL_FIELDS = [
   ['gen_ai.operation.name', 'operation'],
   ['gen_ai.provider.name', 'provider'],
@@ -76,7 +76,7 @@ export class AccessLog implements FieldSink {
     return rule === '' ? names : names + this.#named('route.rule', rule, skip)
   }
 
-  /** Whether the filter wants a line. Spec 2.6: only when it evaluates true, so not when it fails. */
+  /** Whether the filter wants a line: not when it fails (docs/specification.md#access-log). */
   wants(ex: Exchange, plan: AccessLogPlan): boolean {
     if (plan.filter === null) return true
     const verdict = plan.filter(ex)

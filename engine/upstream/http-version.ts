@@ -1,4 +1,4 @@
-/** Which HTTP an exchange is sent by: the rule of spec 2.6, BackendHTTP, and what is possible at all. */
+/** Which version of HTTP an exchange is sent by: docs/specification.md#backend-connections, and what is possible. */
 import type { SpokenHttp } from '#engine/contract/backend.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'

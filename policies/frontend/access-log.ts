@@ -1,6 +1,6 @@
 /**
- * spec.frontend.accessLog: which exchanges are logged, and with which fields (spec 2.6, AccessLog and
- * LogTracingAttributes). Its expressions run when an exchange is recorded, where no client waits for them.
+ * spec.frontend.accessLog: which exchanges are logged, and with which fields
+ * (docs/specification.md#access-log). Its expressions run when an exchange is recorded, where no client waits for them.
  */
 import { LOG_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression, type Expression, expression } from '#engine/cel/expression.ts'
@@ -15,7 +15,7 @@ import { atLeastOne } from '#engine/schema/choice.ts'
 import { ENTRIES_MAX, list, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 
-/** The spec sets no upper bound for what is added; 64 is that of its maps. */
+/** No bound is given for what is added; 64 is that of maps (docs/specification.md#leaf-types). */
 const REMOVED_MAX = 32
 
 /** In the order of the line; the first three are not for the configuration to change. */

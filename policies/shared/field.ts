@@ -1,7 +1,7 @@
 /** Names of header fields that a policy may set, add or remove. */
 import { shortString } from '#engine/schema/schema.ts'
 
-/** Per list (spec section 8, header transformations). */
+/** Per list (docs/specification.md#traffic-policies). */
 export const FIELDS_MAX = 16
 
 /** What frames a message or belongs to one connection is the engine's: another value would break it. */

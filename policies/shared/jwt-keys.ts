@@ -5,7 +5,7 @@
 import { constants, createPublicKey, hash, type JsonWebKey, type KeyObject, verify } from 'node:crypto'
 import { MIN_RSA_EXPONENT, type MinRsaExponent, weaknessOf } from './weak-keys.ts'
 
-/** Longest set that is read, in characters (spec 2.6: inline 2..65536). */
+/** Longest set that is read, in characters (docs/specification.md#authentication: inline 2..65536). */
 export const KEY_SET_CHARS_MAX = 65_536
 /** A provider that rotates has two to six keys. */
 const KEYS_MAX = 256

@@ -44,7 +44,7 @@ export function originText({ scheme, host, port }: Origin): string {
 
 const EXPECTED = 'must be an origin such as "https://example.com" or "http://localhost:8080"'
 
-/** One origin of a configuration (spec 2.6, CSRF: `<scheme>://<host>(:<port>)`) -> its one spelling. */
+/** One origin of a configuration (docs/specification.md#csrf: `<scheme>://<host>(:<port>)`) -> its one spelling. */
 export const originSchema = () =>
   shortString().transform((text, context) => {
     const origin = parseOrigin(text)

@@ -1,6 +1,6 @@
 /**
- * Who issues tokens, where their keys are, and what makes a token valid: what policies that verify tokens share (spec
- * 2.6, JWTProvider and MCPAuthentication; RFC 7519, RFC 8725).
+ * Who issues tokens, where their keys are, and what makes a token valid: what policies that verify tokens share
+ * (docs/specification.md#authentication; RFC 7519, RFC 8725).
  */
 import { hash } from 'node:crypto'
 import type { Background } from '#engine/contract/filter.ts'
@@ -48,11 +48,11 @@ export interface TokenRules {
 
 export const MODES = ['Strict', 'Optional', 'Permissive', 'strict', 'optional', 'permissive'] as const
 const CACHE_MS = 300_000
-/** Spec section 5, rule 2: a token past its exp is not valid. */
+/** A token past its exp is not valid (docs/specification.md#authentication). */
 export const LEEWAY_MS = 0
-/** The spec says nothing of nbf and iat, and clocks differ: a token is often used in the second it is made. */
+/** The specification says nothing of nbf and iat, and clocks differ: a token is often used in the second it is made. */
 export const EARLY_MS = 60_000
-/** Spec 2.6, remote: `jwksPath`. */
+/** `jwksPath` (docs/specification.md#authentication). */
 const PATH_CHARS_MAX = 2000
 
 const inlineKeys = () =>

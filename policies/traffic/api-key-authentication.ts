@@ -1,6 +1,7 @@
 /**
- * spec.traffic.apiKeyAuthentication: callers show one of the configured keys (spec 2.6). Of a key only its SHA-256 is
- * kept, from the schema on. Its metadata is ex.apiKey; the key itself does not reach the backend.
+ * spec.traffic.apiKeyAuthentication: callers show one of the configured keys (docs/specification.md#authentication). Of
+ * a key only its SHA-256 is kept, from the schema on. Its metadata is ex.apiKey; the key itself does not reach the
+ * backend.
  */
 import { hash as digestOf } from 'node:crypto'
 import type { Identity } from '#engine/contract/exchange.ts'
@@ -39,7 +40,7 @@ interface Config {
 // --- schema ---
 
 const MODES = ['Strict', 'Optional', 'strict', 'optional'] as const
-/** The spec's secrets set no bound. */
+/** The specification's secrets set no bound. */
 const KEYS_MAX = 10_000
 const KEY_CHARS_MAX = 1024
 const NO_SECRETS = 'Kubernetes secrets cannot be read in this version: write keys'

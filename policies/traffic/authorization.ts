@@ -1,6 +1,6 @@
 /**
  * spec.traffic.authorization: who may do what, as CEL expressions. Rules of all levels hold together; an
- * expression that fails never opens a door (DESIGN section 8).
+ * expression that fails allows nothing (docs/specification.md#authorization).
  */
 
 import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
@@ -16,7 +16,7 @@ import { sound } from '#engine/schema/together.ts'
 
 type Action = 'Allow' | 'Deny' | 'Require'
 
-/** It matches when one of its expressions is true (spec 2.6, AuthorizationPolicy). */
+/** It matches when one of its expressions is true (docs/specification.md#authorization). */
 interface Rule {
   readonly action: Action
   readonly expressions: readonly string[]

@@ -1,6 +1,7 @@
 /**
- * spec.traffic.basicAuthentication: callers show a user name and a password (spec 2.6, RFC 7617), compared with lines
- * of an htpasswd file. The name is ex.basicAuth; neither it nor the password reaches the backend.
+ * spec.traffic.basicAuthentication: callers show a user name and a password (docs/specification.md#authentication, RFC
+ * 7617), compared with lines of an htpasswd file. The name is ex.basicAuth; neither it nor the password reaches the
+ * backend.
  */
 import { hash as digestOf } from 'node:crypto'
 import { type Exchange, type Identity, STEP_REQUEST } from '#engine/contract/exchange.ts'
@@ -34,7 +35,7 @@ interface Config<U = readonly User[]> {
 // --- schema ---
 
 const MODES = ['Strict', 'Optional', 'strict', 'optional'] as const
-/** Spec 2.6. */
+/** docs/specification.md#authentication. */
 const USERS_MAX = 256
 /** Of a file, which is for longer lists than `users`. */
 const FILE_USERS_MAX = 10_000

@@ -14,7 +14,7 @@ import { list, shortString, whole, z } from '#engine/schema/schema.ts'
 import { onlyValue } from '#policies/shared/only-value.ts'
 import { type OriginMatcher, originMatcher, originPatternProblem } from '#policies/shared/origin-pattern.ts'
 
-/** Spec section 8 bounds lists of names with 64. */
+/** Of lists of names (docs/specification.md#leaf-types). */
 const ENTRIES_MAX = 64
 const YEAR_S = 31_536_000
 const ANY = '*'

@@ -1,5 +1,5 @@
 /**
- * spec.traffic.csrf: refuses requests that another site makes a browser send. Three rules of spec 2.6:
+ * spec.traffic.csrf: refuses requests that another site makes a browser send. Three rules (docs/specification.md#csrf):
  * methods that change nothing pass; so does a request without Sec-Fetch-Site and Origin, since no browser of
  * today sends a cross-site request without both; of others Sec-Fetch-Site decides, and without it Origin
  * against Host.

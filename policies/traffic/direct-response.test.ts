@@ -19,7 +19,7 @@ test('there is no body when none is configured', () => {
   assert.equal(ex.localReply!.body, null)
 })
 
-test('limits of spec section 8', () => {
+test('limits of its fields', () => {
   assert.deepEqual(problemsOf(directResponse, { status: 599, body: 'x'.repeat(4096) }), [])
   for (const config of [
     {},

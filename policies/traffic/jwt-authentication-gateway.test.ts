@@ -115,7 +115,7 @@ for (const transport of ['node', 'uws']) {
       ],
       [bearer('a') + bearer('b'), 400, 'invalid_request', 'the request has more than one token where one belongs'],
       [bearer(await token(first, hour({ exp: 1 }))), 401, 'invalid_token', 'the token has expired'],
-      // Spec 5, rule 2: no leeway where none is configured.
+      // No leeway where none is configured.
       [
         bearer(await token(first, hour({ exp: Math.floor(Date.now() / 1000) - 1 }))),
         401,

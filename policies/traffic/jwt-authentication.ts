@@ -1,6 +1,7 @@
 /**
- * spec.traffic.jwtAuthentication: callers show a token that one of the configured issuers has signed (spec 2.6
- * and section 5, RFC 7519, RFC 8725). Its claims are ex.jwt; the token itself does not reach the backend.
+ * spec.traffic.jwtAuthentication: callers show a token that one of the configured issuers has signed
+ * (docs/specification.md#authentication, RFC 7519, RFC 8725). Its claims are ex.jwt; the token itself
+ * does not reach the backend.
  */
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { type Exchange, type Identity, STEP_REQUEST } from '#engine/contract/exchange.ts'

@@ -1,6 +1,6 @@
 /**
  * spec.backend.mcp.authentication: callers of MCP servers show a token of one issuer, and are told where they get one
- * (spec 2.6, MCPAuthentication; MCP 2025-11-25, authorization; RFC 9728, RFC 8414, RFC 6750).
+ * (docs/specification.md#mcp-policies; MCP 2025-11-25, authorization; RFC 9728, RFC 8414, RFC 6750).
  */
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { type Exchange, type Identity, STEP_REQUEST } from '#engine/contract/exchange.ts'
@@ -71,7 +71,7 @@ const PROVIDERS = ['auth0', 'keycloak'] as const
 const PROVIDER_LATER = ['authentik', 'descope', 'entra', 'okta']
 const PROVIDER_EXPECTED = 'must be Auth0 or Keycloak (IdpA or IdpB), or { auth0: {} } or { keycloak: {} }'
 
-/** Spec 2.6, `provider`: by either name, in any case; or as other gateways' files have it. */
+/** `provider` (docs/specification.md#mcp-policies): either name in any case, or as other gateways write it. */
 const provider = () =>
   z
     .union(

@@ -1,6 +1,6 @@
 /**
- * Marks up to which a provider is to keep a prompt (spec 2.6, PromptCachingConfig), in the two formats that have them:
- * Anthropic's messages (api.anthropic.com and Claude elsewhere; "Prompt caching": tools, system, messages in this
+ * Marks up to which a provider is to keep a prompt (docs/specification.md#prompt-caching), in the two formats that have
+ * them: Anthropic's messages (api.anthropic.com and Claude elsewhere; "Prompt caching": tools, system, messages in this
  * order, four marks at most) and Bedrock's Converse ("Prompt caching for faster model inference": cachePoint blocks).
  *
  * A request that bears marks of its own keeps those and gets none: its author knows better where the prompt repeats.

@@ -1,4 +1,4 @@
-/** Messages that every conversation gets (spec 2.6, AIPromptEnrichment), in the format that the client speaks. */
+/** Messages that every conversation gets, in the client's format (docs/specification.md#policies-for-models). */
 import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'

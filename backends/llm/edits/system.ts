@@ -1,7 +1,7 @@
 /**
  * Instructions by the name that some format has for them (Anthropic's `system`, Gemini's `systemInstruction`,
  * `instructions` of Responses), in the format that a client speaks: `defaults` and `overrides` say them once for all
- * clients (spec 2.6).
+ * clients (docs/specification.md#policies-for-models).
  */
 import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'

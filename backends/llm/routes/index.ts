@@ -66,7 +66,7 @@ export function routeTypeOf(
 
 /**
  * Ends of OpenAI's other APIs ("API reference"), which no answer of chat could serve. What nothing is named for is chat
- * (spec 2.6); these are not, unless a suffix of the configuration is theirs.
+ * (docs/specification.md#policies-for-models); these are not, unless a suffix of the configuration is theirs.
  */
 const OTHER_APIS = new RegExp(
   [

@@ -1,7 +1,7 @@
 /**
  * Streams that pass as they are, client and provider speaking the same format: the bytes go on where they lie, and
  * only the few events that tell the model, the usage or the end are read. To read every event of a stream costs three
- * times what nginx takes to pass it on (docs/design/015-one-conversation.md).
+ * times what nginx takes to pass it on (docs/design/015-llm-formats.md).
  */
 
 import type { ChatError, FormatName } from '#backends/llm/conversation.ts'

@@ -1,6 +1,7 @@
 /**
- * Who sees and uses which tool, prompt, resource, task or method of an extension of MCP servers (spec 2.6, BackendMCP;
- * section 5, rules 5 to 7). A list is filtered with the same question that decides about a call.
+ * Who sees and uses which tool, prompt, resource, task or method of an extension of MCP servers
+ * (docs/specification.md#mcp-policies). A list is filtered with the same question that decides
+ * about a call.
  */
 import type { Expr } from '#engine/cel/ast.ts'
 import { MCP_ROOTS } from '#engine/cel/exchange.ts'

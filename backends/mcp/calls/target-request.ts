@@ -1,6 +1,6 @@
 /**
  * One question to one target. A target that does not know the session any more is initialised again, as the client
- * once did it, and asked once more: the client's session outlives those of its targets (reference field.md P2).
+ * once did it, and asked once more: the client's session outlives those of its targets.
  */
 import { performance } from 'node:perf_hooks'
 import type { News } from '#backends/mcp/lists/changes.ts'

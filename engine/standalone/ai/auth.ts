@@ -1,4 +1,4 @@
-/** How a provider is shown who asks (spec 2.6, BackendAuth). */
+/** How a provider is shown who asks (docs/specification.md#backend-authentication). */
 import type { AiAuth } from '#engine/ir/snapshot.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { oneOf } from '#engine/schema/choice.ts'
@@ -6,14 +6,14 @@ import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
 import { keyMissing, longString, refusedKeys, shortString, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 
-/** Spec 2.6. */
+/** docs/specification.md#backend-authentication. */
 const KEY_CHARS_MAX = 2_048
 /** Session tokens of AWS have no fixed length; some have over a thousand characters. */
 const TOKEN_CHARS_MAX = 8_192
 /** A service account has about 2,400 characters. */
 const ACCOUNT_CHARS_MAX = 16_384
 
-/** Spec 2.4: of a region of AWS. */
+/** Of a region of AWS (docs/specification.md#llm-backends). */
 export const awsRegion = () =>
   z
     .string()

@@ -1,10 +1,10 @@
-/** How requests of models are changed (spec 2.6, BackendAI: all but guards and routes). */
+/** How requests of models are changed (docs/specification.md#policies-for-models; not guards and routes). */
 import type { AiBackend, AiEdits, AiField, AiMessage } from '#engine/ir/snapshot.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { ENTRIES_MAX, list, says, shortString, whole, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
 
-/** Spec 2.6. */
+/** docs/specification.md#policies-for-models. */
 const FIELDS_MAX = 64
 const ALIASES_MAX = 64
 const CONTENT_MAX = 1_048_576

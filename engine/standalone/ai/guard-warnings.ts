@@ -1,4 +1,4 @@
-/** Actions of prompt guards that are taken for others: answers are always masked (spec 2.6, Regex). */
+/** Warns of guards of answers that say Reject: answers are always masked (docs/specification.md#prompt-guards). */
 import { entriesOf, objectOf, type Placed, type Raw } from '#engine/standalone/walk.ts'
 
 interface Warning {

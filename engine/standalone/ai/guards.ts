@@ -1,4 +1,4 @@
-/** Prompt guards (spec 2.6, AIPromptGuard). */
+/** Prompt guards (docs/specification.md#prompt-guards). */
 import type { AiGuard, AiGuards, AiRejection, AiRouteType } from '#engine/ir/snapshot.ts'
 import { BUILTIN_NAMES } from '#engine/kit/scan/builtins.ts'
 import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
@@ -10,7 +10,7 @@ import { sound } from '#engine/schema/together.ts'
 import { keyOnly } from './auth.ts'
 import { tls } from './tls.ts'
 
-/** Spec section 8. */
+/** docs/specification.md#prompt-guards. */
 const GUARDS_MAX = 8
 const MESSAGE_MAX = 16_384
 const TIMEOUT_MS = 10_000
@@ -113,7 +113,7 @@ export function unguardedRoute(routes: Readonly<Record<string, AiRouteType>>): r
 export function translateGuards(file: FileGuards | undefined): AiGuards {
   return {
     request: (file?.request ?? []).map((guard) => translate(guard, REJECTED.request)),
-    // Spec 2.6: "Action applies to requests only; response matches are always masked." (guard-warnings.ts says so.)
+    // The action is for requests; matches in answers are always masked (docs/specification.md#prompt-guards).
     response: (file?.response ?? []).map((guard) => masking(translate(guard, REJECTED.response)))
   }
 }

@@ -1,4 +1,4 @@
-/** The file's `ai` backends (spec 2.4, and of BackendAI what acts already): schema, and its form in the Snapshot. */
+/** The file's `ai` backends (docs/specification.md#llm-backends): schema, and its form in the Snapshot. */
 
 import type { AiBackend, PolicySet } from '#engine/ir/snapshot.ts'
 import type { BackendTransport } from '#engine/ir/transport.ts'
@@ -13,7 +13,7 @@ import { type FileProvider, provider, providerOf } from './providers.ts'
 import { type FileRoutes, routes, translateRoutes } from './routes.ts'
 import { silenceOf, streams } from './streams.ts'
 
-/** Spec section 8. */
+/** docs/specification.md#llm-backends. */
 const GROUPS_MAX = 32
 const PROVIDERS_MAX = 32
 

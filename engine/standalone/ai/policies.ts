@@ -1,6 +1,6 @@
 /**
- * Policies of backends that act on models (spec 2.3, BackendFull; 2.6, rule 3): what the gateway, a listener, a route,
- * a backend or its reference says for all providers of an `ai` backend.
+ * Policies of backends that act on models (docs/specification.md#policies-for-models): what the gateway, a listener, a
+ * route, a backend or its reference says for all providers of an `ai` backend.
  */
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { refusedKeys, type z } from '#engine/schema/schema.ts'
@@ -54,7 +54,7 @@ function modelPoliciesOf(set: Readonly<Record<string, unknown>> | undefined): Mo
 
 type Sets = Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[] | undefined
 
-/** Field by field the last of `levels` that says it: they come least precise first (spec 2.6, rules 1 and 3). */
+/** Field by field the last of `levels` that says it (docs/specification.md#attachment-and-merging). */
 export function mergedModelPolicies(levels: readonly Sets[]): ModelPolicies {
   return Object.assign({}, ...levels.flat().map((set) => modelPoliciesOf(set as Readonly<Record<string, unknown>>)))
 }

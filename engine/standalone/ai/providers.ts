@@ -1,4 +1,4 @@
-/** The providers of an `ai` backend (spec 2.4). */
+/** The providers of an `ai` backend (docs/specification.md#llm-backends). */
 import { parseAuthority } from '#engine/http/authority.ts'
 import { DIALECTS, type DialectName } from '#engine/ir/dialects.ts'
 import type { AiAuth, AiCloud, AiProvider } from '#engine/ir/snapshot.ts'
@@ -29,7 +29,7 @@ const SPEAK = ['openai', 'azureopenai', 'custom'] as const
 
 const ENDPOINT_EXPECTED = 'must be the host of a resource, such as "name.openai.azure.com", without a path'
 
-/** Spec 2.4: a scheme is stripped. */
+/** A scheme is dropped (docs/specification.md#llm-backends). */
 const endpoint = () =>
   shortString().transform((text, context): { readonly host: string; readonly port: number | null } => {
     const authority = parseAuthority(text.replace(/^https?:\/\//i, '').replace(/\/$/, ''))

@@ -1,4 +1,4 @@
-/** What is spoken where (spec 2.6, BackendAI.routes). */
+/** What is spoken where (docs/specification.md#policies-for-models). */
 import type { AiBackend, AiRouteType } from '#engine/ir/snapshot.ts'
 import { z } from '#engine/schema/schema.ts'
 

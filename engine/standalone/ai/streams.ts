@@ -1,4 +1,4 @@
-/** How long streams of models may be silent. Neither the spec nor its reference has a field for it. */
+/** How long streams of models may be silent. Neither the specification nor agentgateway has a field for it. */
 import type { AiBackend } from '#engine/ir/snapshot.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'

@@ -1,4 +1,4 @@
-/** TLS to what is asked on behalf of models (spec 2.6, BackendTLS): with valid certificates, or not at all. */
+/** TLS to what is asked on behalf of models: verified, or not at all (docs/specification.md#backend-tls). */
 import { refusedKeys, z } from '#engine/schema/schema.ts'
 
 const LATER = [

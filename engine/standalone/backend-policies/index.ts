@@ -1,6 +1,7 @@
 /**
- * Policies of backends about connections (spec 2.6): for all kinds of backends, at every level. Field by field the most
- * precise level holds: gateway, listener, route, backend, its reference; then a provider or an MCP target of it.
+ * Policies of backends about connections (docs/specification.md#backend-connections): for all kinds of backends, at
+ * every level. Field by field the most precise level holds: gateway, listener, route, backend, its reference; then a
+ * provider or an MCP target of it.
  */
 import type { Sources } from '#engine/contract/policy.ts'
 import type { BackendTransport } from '#engine/ir/transport.ts'
@@ -31,7 +32,7 @@ export interface FileTransport {
 type Set = Readonly<Record<string, unknown>>
 type Sets = Set | readonly Set[] | undefined
 
-/** Field by field the last of `levels` that says it: they come least precise first (spec 2.6, rules 1 and 3). */
+/** Field by field the last of `levels` that says it (docs/specification.md#attachment-and-merging). */
 export function mergedTransport(levels: readonly Sets[]): FileTransport {
   const out: Record<string, unknown> = {}
   for (const set of levels.flat()) {

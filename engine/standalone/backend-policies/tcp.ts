@@ -1,11 +1,11 @@
-/** Policy `tcp` of a file, for backends (spec 2.6, BackendTCP). */
+/** Policy `tcp` of a file, for backends (docs/specification.md#backend-connections). */
 import type { BackendTcp } from '#engine/ir/transport.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { refusedKeys, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
 
-/** Spec 2.6, Keepalive. */
+/** docs/specification.md#frontend-policies. */
 const KEEPALIVE_MS = 180_000
 
 /** Node lets a program set the idle time only; retries and interval are refused, not ignored. */

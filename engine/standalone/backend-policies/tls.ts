@@ -1,4 +1,4 @@
-/** Policy `backendTLS` of a file (spec 2.6, BackendTLS): the schema, and the files that it names. */
+/** Policy `backendTLS` of a file (docs/specification.md#backend-tls): the schema, and the files that it names. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import { FieldError, type Sources } from '#engine/contract/policy.ts'
@@ -8,7 +8,7 @@ import { host } from '#engine/schema/net.ts'
 import { list, longString, misplacedKeys, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
 
-/** Spec 2.6. */
+/** docs/specification.md#backend-tls. */
 const NAMES_MAX = 16
 
 /** Names of the specification, beside those of a file that say the same. */
@@ -21,7 +21,7 @@ const TWINS = [
 const OF_RESOURCES = 'is for resources of Kubernetes: a file has'
 
 const serverName = () => host().refine((name) => isIP(name) === 0, 'must be a name: SNI has no addresses (RFC 6066)')
-/** Spec 2.1, SNI. */
+/** SNI of docs/specification.md#leaf-types. */
 const SNI_CHARS_MAX = 253
 const SNI = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/
 const sni = () =>
@@ -104,7 +104,7 @@ interface Given {
   readonly alpnProtocols?: unknown
 }
 
-/** Spec 2.6: at most one of verifySubjectAltNames and insecureSkipVerify. */
+/** At most one of verifySubjectAltNames and insecureSkipVerify (docs/specification.md#backend-tls). */
 function checkVerify(value: Given, report: (path: string, message: string) => void): void {
   const skips = [
     ...(value.insecure === true ? ['insecure'] : []),

@@ -29,7 +29,7 @@ function spoken({ binds, backends }: SnapshotDraft): unknown[] {
   })
 }
 
-/** Of a backend something has to be said, or nothing (spec 2.3). */
+/** Of a backend something has to be said, or nothing (docs/specification.md#backends). */
 const said = (policies: string) => (policies === '{}' ? '' : `, policies: ${policies}`)
 
 const file = (top: string, listener: string, route: string, backend: string, reference: string): string => `

@@ -1,4 +1,4 @@
-/** How servers are spoken to (spec 2.6, BackendHTTP): the policy `http`, which stands where those of models stand. */
+/** The backend policy `http`: how servers are spoken to (docs/specification.md#backend-connections). */
 import type { BackendHttp } from '#engine/ir/backend-http.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'

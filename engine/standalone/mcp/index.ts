@@ -1,4 +1,4 @@
-/** The file's `mcp` backends (spec 2.2, 2.5): schema. */
+/** The file's `mcp` backends (docs/specification.md#mcp-backends): schema. */
 import { oneOf } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { headerName } from '#engine/schema/http.ts'
@@ -10,7 +10,7 @@ import { entriesOf, type Raw } from '#engine/standalone/walk.ts'
 import { MCP_PORT } from './port.ts'
 import { mcpTarget } from './targets.ts'
 
-/** Spec section 8. */
+/** docs/specification.md#mcp-backends. */
 const TARGETS_MAX = 32
 const HEADERS_MAX = 64
 /** A secret that can be guessed seals nothing. */

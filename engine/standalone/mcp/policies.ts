@@ -1,6 +1,6 @@
 /**
- * Policies of backends that act on MCP servers (spec 2.6, BackendMCP): rules of the gateway, a listener, a route, a
- * backend and its reference add up in the backends that they reach.
+ * Policies of backends that act on MCP servers (docs/specification.md#mcp-policies): rules of the gateway, a listener,
+ * a route, a backend and its reference add up in the backends that they reach.
  */
 import { addRules } from '#engine/ir/mcp-rules.ts'
 import type { McpRules } from '#engine/ir/snapshot.ts'

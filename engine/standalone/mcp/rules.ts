@@ -1,4 +1,4 @@
-/** Who sees and uses what of MCP servers (spec 2.2 mcpAuthorization, 2.6 BackendMCP authorization, section 5). */
+/** Who sees and uses what of MCP servers (docs/specification.md#mcp-policies). */
 import { MCP_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
 import type { McpRules } from '#engine/ir/snapshot.ts'

@@ -1,4 +1,4 @@
-/** The targets of an `mcp` backend (spec 2.2, 2.5): the schema. */
+/** The targets of an `mcp` backend (docs/specification.md#mcp-backends): the schema. */
 import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
 import { headerName, path } from '#engine/schema/http.ts'
 import { host, port } from '#engine/schema/net.ts'

@@ -99,7 +99,7 @@ function targetOf(file: FileTarget, sources: DocumentSources, transportOf: Trans
   return { ...base, kind, ...place, ...said, path: path ?? PATHS[kind], auth }
 }
 
-/** Spec 2.5. */
+/** docs/specification.md#mcp-backends. */
 const PATHS = { http: '/mcp', sse: '/sse' } as const
 
 /** RFC 9110 section 11.4: a scheme, a blank and its credentials. */

@@ -1,4 +1,4 @@
-/** TLS towards clients in the file: `tls` of a listener, and frontendPolicies.tls (spec 2.6, FrontendTLS). */
+/** TLS towards clients: `tls` of a listener, and frontendPolicies.tls (docs/specification.md#frontend-tls). */
 import type { Sources } from '#engine/contract/policy.ts'
 import type { FrontendTls, ListenerTls, TlsVersion } from '#engine/ir/frontend.ts'
 import { PROTOCOL_DEFAULTS } from '#engine/ir/plain.ts'

@@ -119,7 +119,7 @@ const USAGE = {
   cacheWriteInputTokens: 0
 }
 
-/** Claude on Bedrock says the type of a call in it, which the reference does not have. */
+/** Claude on Bedrock says the type of a call in it, which its API reference does not have. */
 function blocksOf(said: Said): Body[] {
   const reasoningText = { text: said.thoughts, signature: 'EqQBCkgIBBABGAIqQA==' }
   return [
