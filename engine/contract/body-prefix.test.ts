@@ -1,10 +1,10 @@
 /** Beginnings of bodies in a running stack: looked at, bounded, and everything behind them passed on. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { UWS } from '#engine/http/limits.ts'
 import { startOrigin, statuses } from '#engine/testing/origin.ts'
 import { exchangeRaw, rawClient, rawServer } from '#engine/testing/raw.ts'
 import { type Stack, type StackOptions, startStack } from '#engine/testing/stack.ts'
+import { UWS_STACK } from '#engine/testing/transports.ts'
 import { collectRequest } from './body.ts'
 import { collectRequestPrefix, collectResponsePrefix } from './body-prefix.ts'
 import type { Exchange } from './exchange.ts'
@@ -15,14 +15,7 @@ const MAX = 1_000
 const KINDS: readonly (readonly [name: string, options: Omit<StackOptions, 'upstream'>])[] = [
   ['handles', { sockets: 'handles' }],
   ['net', { sockets: 'net' }],
-  [
-    'uws',
-    {
-      transport: 'uws',
-      http: { idleTimeoutMs: UWS.idleTimeoutMs, headTimeoutMs: UWS.headTimeoutMs, headersMax: UWS.headersMax },
-      tcp: { keepalive: { timeMs: 0 } }
-    }
-  ]
+  ['uws', UWS_STACK]
 ]
 
 const text = (bytes: Buffer | null): string | null => bytes?.toString() ?? null

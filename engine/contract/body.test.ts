@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { HeaderBlock } from '#engine/http/headers.ts'
-import { UWS } from '#engine/http/limits.ts'
 import { buildReply, dropServer, replyFor } from '#engine/lifecycle/local-reply.ts'
 import { startOrigin, statuses } from '#engine/testing/origin.ts'
 import { exchangeRaw, rawClient, rawServer } from '#engine/testing/raw.ts'
 import { type Stack, type StackOptions, startStack } from '#engine/testing/stack.ts'
+import { UWS_STACK } from '#engine/testing/transports.ts'
 import { collectRequest, collectResponse, replaceRequestBody, replaceResponseBody, whenResponse } from './body.ts'
 import { BODY_LENGTH, BODY_NONE, Exchange } from './exchange.ts'
 import { CONTINUE, type Hook, LATER } from './filter.ts'
@@ -14,14 +14,10 @@ import type { ClientStream } from './transport.ts'
 
 const MAX = 1000
 
-/** Settings that both transports can honour. */
-const HTTP = { idleTimeoutMs: UWS.idleTimeoutMs, headTimeoutMs: UWS.headTimeoutMs, headersMax: UWS.headersMax }
-const TCP = { keepalive: { timeMs: 0 } }
-
 const KINDS: readonly (readonly [name: string, options: Omit<StackOptions, 'upstream'>])[] = [
   ['handles', { sockets: 'handles' }],
   ['net', { sockets: 'net' }],
-  ['uws', { transport: 'uws', http: HTTP, tcp: TCP }]
+  ['uws', UWS_STACK]
 ]
 
 describe('an answer that a backend waits for', () => {

@@ -5,8 +5,8 @@ import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import type { ReadMemory } from '#engine/socket/memory.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 import type { SocketLayer, Wire } from '#engine/socket/wire.ts'
+import type { BindContext } from './bind.ts'
 import type { OpenConnection } from './connection-limiter.ts'
-import type { DownstreamContext } from './listen.ts'
 import { ProxyStage } from './proxy-protocol-stage.ts'
 import { passOn } from './tcp/tcp.ts'
 import { type HelloPlace, HelloStage } from './tls/client-hello-stage.ts'
@@ -19,7 +19,7 @@ export const TCP_IDLE_TIMEOUT_MS = 3_600_000
 export interface EntranceParts {
   /** Number of the bind in the configuration. */
   readonly bind: number
-  readonly context: DownstreamContext
+  readonly context: BindContext
   /** Of the bind, whatever they speak. */
   readonly connections: Set<OpenConnection>
   /** Makes the connection of HTTP; null: clear text. */

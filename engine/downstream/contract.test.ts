@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import { UWS } from '#engine/http/limits.ts'
 import { FIELD_CASES } from '#engine/testing/downstream-fields.ts'
 import { FLOW_CASES } from '#engine/testing/downstream-flow.ts'
 import { MESSAGE_CASES } from '#engine/testing/downstream-messages.ts'
@@ -20,16 +19,14 @@ import {
 } from '#engine/testing/downstream-support.ts'
 import { exchangeRaw, rawClient } from '#engine/testing/raw.ts'
 import { type Stack, type StackOptions, startStack } from '#engine/testing/stack.ts'
+import { UWS_HTTP, UWS_STACK } from '#engine/testing/transports.ts'
 
 const CASES = { ...MESSAGE_CASES, ...FIELD_CASES, ...FLOW_CASES }
-
-const NO_PROBES = { keepalive: { timeMs: 0 } }
-const UWS_HTTP = { headersMax: UWS.headersMax, idleTimeoutMs: UWS.idleTimeoutMs, headTimeoutMs: UWS.headTimeoutMs }
 
 const TRANSPORTS: Record<string, Partial<StackOptions>> = {
   'node over handles': { transport: 'node', sockets: 'handles' },
   'node over net': { transport: 'node', sockets: 'net' },
-  uws: { transport: 'uws', tcp: NO_PROBES }
+  uws: UWS_STACK
 }
 
 /** Cases in which uws differs: why, and what is true of it instead. */

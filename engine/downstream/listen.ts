@@ -1,61 +1,11 @@
 /** Opens the socket of a bind and puts the right transport behind it. */
-import type { TcpTable } from '#engine/contract/tcp.ts'
-import type { ClientEvents } from '#engine/contract/transport.ts'
-import type { Llhttp } from '#engine/http/llhttp.ts'
-import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
-import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
-import type { SocketLayer } from '#engine/socket/wire.ts'
-import type { Crowd } from './connection-limiter.ts'
+import type { Bind } from '#engine/ir/snapshot.ts'
+import type { BindContext, OpenBind } from './bind.ts'
 import { openNode } from './node-bind.ts'
-import type { HandshakeReport } from './tls/handshake.ts'
+import { capabilitiesOf } from './transports.ts'
 import { openUws } from './uws/bind.ts'
-import { loadUws } from './uws/library.ts'
-
-/** What a worker lends to its binds. */
-export interface DownstreamContext {
-  readonly events: ClientEvents
-  readonly llhttp: Llhttp
-  readonly sockets: SocketLayer
-  readonly timers: TimerWheel
-  readonly frontend: FrontendSettings
-  readonly observer: DownstreamObserver
-  /** Of the worker, over all binds. */
-  readonly crowd: Crowd
-  /** Of the process, for tickets of TLS: what one worker seals, every other one opens. */
-  readonly secret: Uint8Array
-  /** Binds with listeners that pass connections on, of the configuration in force. */
-  readonly tcp?: () => TcpTable | undefined
-  /** The process is about to end. Default: it is not. */
-  readonly isLeaving?: boolean
-}
-
-/** Told about connections, for metrics. */
-export interface DownstreamObserver {
-  opened(port: number, transport: string): void
-  closed(port: number, transport: string): void
-  handshake(report: HandshakeReport): void
-}
-
-/** A bind that serves. */
-export interface OpenBind {
-  readonly port: number
-  readonly transport: 'node' | 'uws'
-  /** For the start-up line: how the transport reaches its sockets. */
-  readonly detail: string
-  /**
-   * New settings for connections from now on, and listeners: they come in force when the function that is returned is
-   * called. Throws an Error when the port cannot be served like this.
-   */
-  prepare(frontend: FrontendSettings, bind: Bind): () => void
-  /** The end is near: clients of HTTP/1 are told with each answer, and are served all the same. */
-  leave(): void
-  stopAccepting(): void
-  /** Ends idle connections soon and announces the end on the others. */
-  drain(): void
-  connections(): number
-  /** Cuts what is left. */
-  closeAll(): void
-}
+import { UWS } from './uws/capabilities.ts'
+import type { loadUws } from './uws/library.ts'
 
 /**
  * 'auto' and 'node' are the node transport: for clear-text HTTP it is measured faster
@@ -63,9 +13,9 @@ export interface OpenBind {
  * and `detail` says why. Rejects with the system's error (EADDRINUSE, EACCES) when the port cannot be
  * had, and when 'uws' cannot honour the settings. `load`: for tests.
  */
-export async function openBind(bind: Bind, context: DownstreamContext, load = loadUws): Promise<OpenBind> {
-  if (bind.transport !== 'uws') return await openNode(bind, context)
-  const loaded = await load()
-  if ('uws' in loaded) return await openUws(bind, context, loaded)
-  return await openNode(bind, context, `; uws is not available: ${loaded.missing}`)
+export async function openBind(bind: Bind, context: BindContext, load?: typeof loadUws): Promise<OpenBind> {
+  if (capabilitiesOf(bind.transport) !== UWS) return await openNode(bind, context)
+  const opened = await openUws(bind, context, load)
+  if (!('missing' in opened)) return opened
+  return await openNode(bind, context, `; uws is not available: ${opened.missing}`)
 }

@@ -3,16 +3,16 @@ import type { ClientTls } from '#engine/contract/transport.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import type { Acceptor, Wire } from '#engine/socket/wire.ts'
+import type { BindContext, OpenBind } from './bind.ts'
 import type { OpenConnection } from './connection-limiter.ts'
 import { Entrance } from './connection-setup.ts'
 import type { HttpServer } from './http-server.ts'
 import { Http1Connection } from './http1/connection.ts'
 import { Http2Connection } from './http2/connection.ts'
-import type { DownstreamContext, OpenBind } from './listen.ts'
 import { hasTls, TlsPort } from './tls/port.ts'
 
 /** Rejects with the system's error. `note` is added to the bind's detail. */
-export async function openNode(bind: Bind, context: DownstreamContext, note = ''): Promise<OpenBind> {
+export async function openNode(bind: Bind, context: BindContext, note = ''): Promise<OpenBind> {
   const open = new NodeBind(bind, context, note)
   await open.listen()
   return open
@@ -22,14 +22,14 @@ class NodeBind implements OpenBind {
   readonly transport = 'node'
   readonly detail: string
   port: number
-  readonly #context: DownstreamContext
+  readonly #context: BindContext
   readonly #server: HttpServer
   readonly #entrance: Entrance
   /** Looked at for every connection, so that a reload reaches the next one. */
   readonly #keepalive: { timeMs: number }
   #acceptor: Acceptor | null = null
 
-  constructor(bind: Bind, context: DownstreamContext, note: string) {
+  constructor(bind: Bind, context: BindContext, note: string) {
     const { sockets, frontend, timers, observer } = context
     const closed = () => observer.closed(bind.port, 'node')
     this.#context = context

@@ -2,19 +2,15 @@
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
 import { after, describe, test } from 'node:test'
-import { UWS } from '#engine/http/limits.ts'
 import { h2Client } from '#engine/testing/h2-client.ts'
 import { rawClient, rawServer } from '#engine/testing/raw.ts'
 import { type Stack, type StackOptions, startStack } from '#engine/testing/stack.ts'
+import { UWS_STACK } from '#engine/testing/transports.ts'
 
 const TRANSPORTS: Record<string, Partial<StackOptions>> = {
   'node over handles': { transport: 'node', sockets: 'handles' },
   'node over net': { transport: 'node', sockets: 'net' },
-  uws: {
-    transport: 'uws',
-    tcp: { keepalive: { timeMs: 0 } },
-    http: { headersMax: UWS.headersMax, idleTimeoutMs: UWS.idleTimeoutMs, headTimeoutMs: UWS.headTimeoutMs }
-  }
+  uws: UWS_STACK
 }
 
 const HEAD = 'HTTP/1.1 200 OK\r\n'

@@ -5,19 +5,15 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { after, describe, test } from 'node:test'
 import { type ClientOptions, WebSocket, WebSocketServer } from 'ws'
-import { UWS } from '#engine/http/limits.ts'
 import { manyTurns } from '#engine/testing/downstream-support.ts'
 import { rawClient, rawServer } from '#engine/testing/raw.ts'
 import { type Stack, type StackOptions, startStack } from '#engine/testing/stack.ts'
+import { UWS_STACK } from '#engine/testing/transports.ts'
 
 const TRANSPORTS: Record<string, Partial<StackOptions>> = {
   'node over handles': { transport: 'node', sockets: 'handles' },
   'node over net': { transport: 'node', sockets: 'net' },
-  uws: {
-    transport: 'uws',
-    tcp: { keepalive: { timeMs: 0 } },
-    http: { headersMax: UWS.headersMax, idleTimeoutMs: UWS.idleTimeoutMs, headTimeoutMs: UWS.headTimeoutMs }
-  }
+  uws: UWS_STACK
 }
 
 interface Pair {

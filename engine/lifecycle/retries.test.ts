@@ -4,19 +4,16 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import type { RetryPlan } from '#engine/contract/retry.ts'
-import { UWS } from '#engine/http/limits.ts'
 import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { startOrigin, statuses } from '#engine/testing/origin.ts'
 import { dechunk, exchangeRaw, type RawClient, rawClient, rawServer } from '#engine/testing/raw.ts'
 import { type Stack, type StackOptions, startStack } from '#engine/testing/stack.ts'
+import { UWS_HTTP } from '#engine/testing/transports.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n'
 const POST = 'POST / HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello'
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 const BUSY = 'HTTP/1.1 503 Service Unavailable\r\nContent-Length: 4\r\n\r\nbusy'
-
-/** What uws can honour. */
-const LIMITS = { headersMax: UWS.headersMax, idleTimeoutMs: UWS.idleTimeoutMs, headTimeoutMs: UWS.headTimeoutMs }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
@@ -59,7 +56,7 @@ async function start(t: TestContext, behaviours: readonly Behaviour[], options: 
     retry: plan(),
     tcp: { keepalive: { timeMs: 0 } },
     ...options,
-    http: { ...LIMITS, ...options.http }
+    http: { ...UWS_HTTP, ...options.http }
   })
   t.after(() => {
     stack.close()

@@ -19,9 +19,9 @@ async function runGateway(command: GatewayCommand): Promise<void> {
     process.off('SIGINT', endEarly)
     process.off('SIGHUP', readLater)
   }
-  const { allowLargeHeads } = await import('#engine/downstream/uws/library.ts')
+  const { prepareTransports } = await import('#engine/downstream/transports.ts')
   const { heapMbFor, ThreadAhead } = await import('#engine/workers/thread.ts')
-  allowLargeHeads()
+  prepareTransports()
   setFlags()
   const ahead = command.kind === 'run' ? new ThreadAhead(ENTRY, heapMbFor(availableParallelism())) : null
   const { run } = await import('./main.ts')

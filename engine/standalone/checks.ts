@@ -1,8 +1,8 @@
 /** Mistakes that take more than one place of the file to see. */
-import { UWS } from '#engine/http/limits.ts'
+import { capabilitiesOf } from '#engine/downstream/transports.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { portOf } from '#engine/schema/net.ts'
-import { type HttpSetting, httpSetting, keepaliveTime } from './file-frontend.ts'
+import { httpSetting, keepaliveTime } from './file-frontend.ts'
 import { deadlineWithin, type Overrides } from './file-process.ts'
 import { checkProtocols, tcpRoutesOf } from './file-tcp.ts'
 import type { Path, Problem } from './problems.ts'
@@ -91,36 +91,32 @@ class Checks {
   // --- what a transport can do ---
 
   #checkTransport({ raw, path, listeners }: PlacedBind): void {
-    if (raw.transport !== 'uws') return
+    const { name, protocols, readsProxyHeaders, sendsTcpProbes, http: limits } = capabilitiesOf(raw.transport)
     const at = [...path, 'transport']
-    const other = listeners.find(({ raw: { protocol = 'HTTP' } }) => protocol !== 'HTTP' && protocol !== 'HTTPS')
+    const frontend = objectOf(this.#file.frontendPolicies)
+    const other = listeners.find(({ raw: { protocol = 'HTTP' } }) => protocols?.includes(String(protocol)) === false)
     if (other !== undefined) {
-      const message = `uws serves HTTP and HTTPS only, and ${other.name} has protocol ${String(other.raw.protocol)}`
+      const served = `${name} serves ${protocols!.join(' and ')} only`
+      const message = `${served}, and ${other.name} has protocol ${String(other.raw.protocol)}`
       this.#report(at, message, 'use transport auto or node')
     }
-    const proxied = objectOf(this.#file.frontendPolicies).proxyProtocol !== undefined && raw.tunnelProtocol !== 'direct'
-    if (proxied || raw.tunnelProtocol === 'proxy')
-      this.#report(at, 'uws reads no PROXY headers', 'use transport node, or tunnelProtocol direct')
-    const http = objectOf(objectOf(this.#file.frontendPolicies).http)
-    for (const { key, honours, limit, advice } of UWS_LIMITS) {
+    const isProxied = frontend.proxyProtocol !== undefined && raw.tunnelProtocol !== 'direct'
+    if (!readsProxyHeaders && (isProxied || raw.tunnelProtocol === 'proxy'))
+      this.#report(at, `${name} reads no PROXY headers`, 'use transport node, or tunnelProtocol direct')
+    const http = objectOf(frontend.http)
+    for (const { key, honours, fact, advice } of limits) {
       const value = httpSetting(http, key)
       if (value === undefined || honours(value)) continue
       const given = http[key] === undefined ? 'the default ' : ''
-      this.#report(
-        [...path, 'transport'],
-        `uws cannot honour ${given}frontendPolicies.http.${key}: ${limit}`,
-        `${advice}, or use transport node`
-      )
+      const message = `${name} cannot honour ${given}frontendPolicies.http.${key}: ${fact}`
+      this.#report(at, message, `${advice}, or use transport node`)
     }
-    const tcp = objectOf(objectOf(this.#file.frontendPolicies).tcp)
+    const tcp = objectOf(frontend.tcp)
     const keepalives = objectOf(tcp.keepalives ?? tcp.keepalive)
-    if (keepaliveTime(keepalives) === 0) return
+    if (sendsTcpProbes || keepaliveTime(keepalives) === 0) return
     const whose = keepalives.time === undefined ? 'the default ' : ''
-    this.#report(
-      [...path, 'transport'],
-      `uws cannot honour ${whose}frontendPolicies.tcp.keepalives.time: it sends no TCP probes`,
-      'set it to 0s, or use transport node'
-    )
+    const message = `${name} cannot honour ${whose}frontendPolicies.tcp.keepalives.time: it sends no TCP probes`
+    this.#report(at, message, 'set it to 0s, or use transport node')
   }
 
   // --- names ---
@@ -214,36 +210,3 @@ class Checks {
 function hostnameOf({ raw }: Placed): string {
   return text(raw.hostname)?.toLowerCase() ?? '*'
 }
-
-/** What uWebSockets.js cannot be told (engine/http/limits.ts); it would be read and not honoured. */
-const UWS_LIMITS: readonly {
-  readonly key: HttpSetting
-  readonly honours: (value: number) => boolean
-  readonly limit: string
-  readonly advice: string
-}[] = [
-  {
-    key: 'http1IdleTimeout',
-    honours: (ms) => ms === UWS.idleTimeoutMs,
-    limit: `it closes idle connections after ${UWS.idleTimeoutMs / 1000}s`,
-    advice: `set it to ${UWS.idleTimeoutMs / 1000}s`
-  },
-  {
-    key: 'http1HeaderTimeout',
-    honours: (ms) => ms === UWS.headTimeoutMs,
-    limit: `it waits ${UWS.headTimeoutMs / 1000}s for a request head`,
-    advice: `set it to ${UWS.headTimeoutMs / 1000}s`
-  },
-  {
-    key: 'http1MaxHeaders',
-    honours: (count) => count <= UWS.headersMax,
-    limit: `it takes at most ${UWS.headersMax} header fields`,
-    advice: `set it to ${UWS.headersMax} or less`
-  },
-  {
-    key: 'maxHeaderSize',
-    honours: (bytes) => bytes <= UWS.headBytesMax,
-    limit: `it takes request heads of at most ${UWS.headBytesMax} bytes`,
-    advice: `set it to ${UWS.headBytesMax} or less`
-  }
-]

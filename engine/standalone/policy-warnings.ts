@@ -2,6 +2,7 @@
 import { LOG_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression } from '#engine/cel/expression.ts'
 import type { Policy } from '#engine/contract/policy.ts'
+import { capabilitiesOf } from '#engine/downstream/transports.ts'
 import { attachedTo } from './check-policies.ts'
 import type { FileSchema } from './file.ts'
 import { type PolicyKey, policyKeys } from './file-policies.ts'
@@ -82,20 +83,22 @@ class Doubts {
 
   /** Of binds whose transport does not say what a client has connected to. `everywhere`: what acts on all of them. */
   #doubtAddresses(everywhere: readonly Given[]): void {
-    const binds = bindsOf(this.#file).filter(({ raw }) => raw.transport === 'uws')
+    const binds = bindsOf(this.#file).filter(({ raw }) => !capabilitiesOf(raw.transport).knowsDestination)
     if (binds.length === 0) return
+    const { name } = capabilitiesOf(binds[0]!.raw.transport)
     // Of an exact name it is known, because the listener is.
     const unnamed = binds
       .flatMap(({ listeners }) => listeners)
       .filter(({ raw }) => raw.protocol === 'HTTPS' && (raw.hostname ?? '*') === '*')
     for (const given of unnamed.flatMap((one) => [one, ...one.routes]).flatMap((place) => this.#given(place))) {
       if (!this.#reads(given, HOSTNAME)) continue
-      this.#report(given, `reads ${HOSTNAME}, which transport uws does not know on a listener of every host: use node`)
+      const lack = `which transport ${name} does not know on a listener of every host`
+      this.#report(given, `reads ${HOSTNAME}, ${lack}: use node`)
     }
     const places = binds.flatMap(({ listeners }) => listeners.flatMap((one) => [one, ...one.routes]))
     for (const given of [...everywhere, ...places.flatMap((place) => this.#given(place))]) {
       if (!this.#reads(given, ADDRESS)) continue
-      this.#report(given, `reads ${ADDRESS}, which is never there on a bind with transport uws: use node`)
+      this.#report(given, `reads ${ADDRESS}, which is never there on a bind with transport ${name}: use node`)
     }
   }
 

@@ -1,4 +1,5 @@
 /** What is allowed and yet probably not meant. */
+import { capabilitiesOf } from '#engine/downstream/transports.ts'
 import { uselessActions } from './ai/guard-warnings.ts'
 import { askedInClear, uselessCaching } from './ai/warnings.ts'
 import { insecureTls } from './backend-policies/check.ts'
@@ -9,20 +10,16 @@ import type { Problem } from './problems.ts'
 import type { Source } from './source.ts'
 import { bindsOf, objectOf, type Placed, policySetsOf, type Raw, text } from './walk.ts'
 
-/** What nothing at run time could tell (docs/design/005-uws-transport.md). */
-const UWS =
-  'uws does not see header fields behind one with an empty name, takes bytes above 7F beside Content-Length and ' +
-  'Transfer-Encoding for blanks, and takes chunks that are framed badly: do not use it behind another proxy, use node'
-
 /** For a file without mistakes. */
 export function warningsOf(file: Raw, source: Source): Problem[] {
   const warnings: Problem[] = source.warnings.map((warning) => ({ path: [], ...warning }))
   const binds = bindsOf(file)
   if (binds.length === 0) warnings.push({ path: [], offset: 0, message: 'the file has no binds: nothing is served' })
   for (const { raw, path } of binds) {
-    if (raw.transport !== 'uws') continue
+    const { warning } = capabilitiesOf(raw.transport)
+    if (warning === null) continue
     const place = [...path, 'transport']
-    warnings.push({ path: place, offset: source.locate(place, 'value'), message: UWS })
+    warnings.push({ path: place, offset: source.locate(place, 'value'), message: warning })
   }
   const listeners = binds.flatMap((bind) => bind.listeners)
   const routes = listeners.flatMap((listener) => listener.routes)

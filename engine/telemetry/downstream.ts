@@ -20,17 +20,22 @@ interface DownstreamSeries {
 
 export function downstreamTelemetry(metrics: Metrics, logger: Pick<Logger, 'log' | 'enabled'>) {
   // Keyed by numbers, so that a flood of connections builds no strings.
-  const byTransport = { node: new Map<number, DownstreamSeries>(), uws: new Map<number, DownstreamSeries>() }
+  const byTransport = new Map<string, Map<number, DownstreamSeries>>()
 
-  function series(port: number, transport: 'node' | 'uws'): DownstreamSeries {
-    let found = byTransport[transport].get(port)
+  function series(port: number, transport: string): DownstreamSeries {
+    let byPort = byTransport.get(transport)
+    if (byPort === undefined) {
+      byPort = new Map()
+      byTransport.set(transport, byPort)
+    }
+    let found = byPort.get(port)
     if (found === undefined) {
       const labels = { port: String(port), transport }
       found = {
         open: metrics.gauge('weir_downstream_connections', labels),
         total: metrics.counter('weir_downstream_connections_total', labels)
       }
-      byTransport[transport].set(port, found)
+      byPort.set(port, found)
     }
     return found
   }
@@ -41,12 +46,12 @@ export function downstreamTelemetry(metrics: Metrics, logger: Pick<Logger, 'log'
   }
 
   return {
-    opened: (port: number, transport: 'node' | 'uws'): void => {
+    opened: (port: number, transport: string): void => {
       const { open, total } = series(port, transport)
       open.add(1)
       total.add(1)
     },
-    closed: (port: number, transport: 'node' | 'uws'): void => {
+    closed: (port: number, transport: string): void => {
       series(port, transport).open.add(-1)
     },
     /** There were too many: one that waited for a request was closed, or the new one. */

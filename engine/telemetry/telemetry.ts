@@ -56,8 +56,8 @@ export interface UpstreamTelemetry {
 
 /** What binds tell about their connections. */
 export interface DownstreamTelemetry {
-  opened(port: number, transport: 'node' | 'uws'): void
-  closed(port: number, transport: 'node' | 'uws'): void
+  opened(port: number, transport: string): void
+  closed(port: number, transport: string): void
   handshake(report: Handshake): void
   /** There were too many: one that waited for a request was closed, or the new one. */
   evicted(what: 'idle' | 'newcomer'): void

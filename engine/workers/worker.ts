@@ -5,8 +5,9 @@
 
 import { lookAtUnsent, useHeldBytes } from '#engine/contract/held-bytes.ts'
 import type { Recorder, Router } from '#engine/contract/route.ts'
+import type { DownstreamObserver, OpenBind } from '#engine/downstream/bind.ts'
 import { Crowd, clientsMax, type Evicted } from '#engine/downstream/connection-limiter.ts'
-import { type DownstreamObserver, type OpenBind, openBind } from '#engine/downstream/listen.ts'
+import { openBind } from '#engine/downstream/listen.ts'
 import { type Llhttp, llhttp } from '#engine/http/llhttp.ts'
 import { frontendOf } from '#engine/ir/plain.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'

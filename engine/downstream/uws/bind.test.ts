@@ -3,39 +3,40 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import type { BindContext } from '#engine/downstream/bind.ts'
 import { Crowd } from '#engine/downstream/connection-limiter.ts'
-import { type DownstreamContext, openBind } from '#engine/downstream/listen.ts'
+import { openBind } from '#engine/downstream/listen.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
-import { beyondUws, UWS } from '#engine/http/limits.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
+import type { Bind } from '#engine/ir/snapshot.ts'
 import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { openSockets } from '#engine/socket/layer.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { exchangeRaw, rawClient, rawServer } from '#engine/testing/raw.ts'
 import { FRONTEND, type Stack, startStack } from '#engine/testing/stack.ts'
+import { UWS_HTTP, UWS_STACK } from '#engine/testing/transports.ts'
 import { unsupported } from './bind.ts'
+import { uwsWith } from './capabilities.ts'
 import { addressText, linesWithout } from './head.ts'
 import { loadUws } from './library.ts'
 
-const HTTP = { headersMax: UWS.headersMax, idleTimeoutMs: UWS.idleTimeoutMs, headTimeoutMs: UWS.headTimeoutMs }
-const TCP = { keepalive: { timeMs: 0 } }
-const FITTING = { ...FRONTEND, http: { ...FRONTEND.http, ...HTTP }, tcp: TCP }
+const FITTING = { ...FRONTEND, http: { ...FRONTEND.http, ...UWS_HTTP }, tcp: UWS_STACK.tcp }
+const RULES = { policies: {}, preRouting: {}, routes: [], tcpRoutes: [] }
+const LISTENER: Bind['listeners'][number] = { name: 'l', hostname: '*', protocol: 'HTTP', tls: null, ...RULES }
 
 function open(upstream: number, http = {}): Promise<Stack> {
-  return startStack({ upstream, transport: 'uws', http: { ...HTTP, ...http }, tcp: TCP })
+  return startStack({ upstream, ...UWS_STACK, http: { ...UWS_HTTP, ...http } })
 }
 
 test('every setting that it cannot honour is named with its value', () => {
   assert.deepEqual(unsupported(FITTING, []), [])
   const http = { ...FITTING.http, headersMax: 100, idleTimeoutMs: 600_000, headTimeoutMs: 30_000, headBytesMax: 70_000 }
-  const faults = unsupported({ ...FRONTEND, http }, [
-    { name: 'l', hostname: '*', protocol: 'HTTP', tls: null, policies: {}, preRouting: {}, routes: [], tcpRoutes: [] }
-  ])
+  const faults = unsupported({ ...FRONTEND, http }, [LISTENER])
   for (const part of [
     'http1MaxHeaders = 100:',
-    'headBytesMax = 70000:',
+    'maxHeaderSize = 70000:',
     'http1IdleTimeout = 600000ms:',
-    'headTimeout = 30000ms:',
+    'http1HeaderTimeout = 30000ms:',
     'tcp.keepalives.time = 180000ms:'
   ]) {
     assert.ok(
@@ -44,14 +45,14 @@ test('every setting that it cannot honour is named with its value', () => {
     )
   }
   assert.equal(faults.length, 5)
-  assert.match(beyondUws(FITTING, [{ protocol: 'TLS' }])[0]!, /^protocol = TLS: /)
-  assert.match(unsupported(FITTING, [], { headBytesMax: 4096 })[0]!, /^headBytesMax = 49152: .* 4096 bytes/)
+  assert.match(unsupported(FITTING, [{ ...LISTENER, protocol: 'TLS' }])[0]!, /^protocol = TLS: /)
+  assert.match(unsupported(FITTING, [], uwsWith(4096))[0]!, /^maxHeaderSize = 49152: .* 4096 bytes/)
 })
 
 test('a bind whose settings it cannot honour is refused', async () => {
   await assert.rejects(
     startStack({ upstream: 1, transport: 'uws' }),
-    /transport uws cannot serve it: http1MaxHeaders = 100: .*http1IdleTimeout = 600000ms: /
+    /transport uws cannot serve it: http1IdleTimeout = 600000ms: .*http1MaxHeaders = 100: /
   )
 })
 
@@ -66,7 +67,7 @@ test('where it has no binary the node transport serves, and says why', async () 
     onClientWritable: never,
     onClientFault: never
   }
-  const context: DownstreamContext = {
+  const context: BindContext = {
     events,
     llhttp: parser,
     sockets: openSockets(parser.memory),
@@ -93,8 +94,8 @@ test('several binds share a port, and a taken port is an error', async () => {
   // The library shares a port only if it was asked for by number: this finds one and holds it.
   const holder = await openSockets(llhttp().memory).listen(0, { timeMs: 0 }, () => {})
   const { port } = holder
-  const one = await startStack({ upstream: server.port, transport: 'uws', http: HTTP, tcp: TCP, port })
-  const two = await startStack({ upstream: server.port, transport: 'uws', http: HTTP, tcp: TCP, port })
+  const one = await startStack({ upstream: server.port, ...UWS_STACK, port })
+  const two = await startStack({ upstream: server.port, ...UWS_STACK, port })
   holder.close()
   one.bind.stopAccepting()
   assert.deepEqual([one.port, two.port], [port, port])
@@ -104,7 +105,7 @@ test('several binds share a port, and a taken port is an error', async () => {
     const answer = await exchangeRaw(two.port, 'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n')
     assert.match(answer, /^HTTP\/1.1 200 /)
   }
-  await assert.rejects(startStack({ upstream: 1, transport: 'uws', http: HTTP, tcp: TCP, port: server.port }), {
+  await assert.rejects(startStack({ upstream: 1, ...UWS_STACK, port: server.port }), {
     code: 'EADDRINUSE'
   })
   one.close()

@@ -1,16 +1,17 @@
 /**
  * The `uws` transport: uWebSockets.js towards clients, as an alternative to http1/. What it cannot do is
- * listed in engine/http/limits.ts (settings) and docs/design/005-uws-transport.md (behaviour).
+ * listed in capabilities.ts (settings) and docs/design/005-uws-transport.md (behaviour).
  */
 import type { ClientTls } from '#engine/contract/transport.ts'
-import type { DownstreamContext, OpenBind } from '#engine/downstream/listen.ts'
-import { beyondUws } from '#engine/http/limits.ts'
+import type { TransportCapabilities } from '#engine/contract/transport-capabilities.ts'
+import type { BindContext, OpenBind } from '#engine/downstream/bind.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { UWS, uwsWith } from './capabilities.ts'
 import {
   enterLibraryTurn,
   type HttpResponse,
-  type LoadedUws,
+  loadUws,
   type TemplatedApp,
   type Uws,
   type us_listen_socket,
@@ -21,28 +22,42 @@ import { type UwsServer, UwsStream } from './stream.ts'
 import { isHttps, isSameTls, tlsApp } from './tls.ts'
 import { WEBSOCKET_SETTINGS, type WebSocketData } from './websocket.ts'
 
-/**
- * What uws could not honour of these settings, one clause each; empty when it can serve.
- * `loaded`: the library, whose limit on heads was decided when it was loaded.
- */
+/** What the transport could not honour of these settings, one clause each; empty: it can serve. */
 export function unsupported(
   frontend: FrontendSettings,
   listeners: Bind['listeners'],
-  loaded?: { readonly headBytesMax: number }
+  { http, tlsFaults, listenerFaults }: TransportCapabilities = UWS
 ): string[] {
-  const faults = beyondUws(frontend, listeners, loaded?.headBytesMax)
+  const faults: string[] = []
+  const refuse = (setting: string, value: string | number, fact: string) =>
+    faults.push(`${setting} = ${value}: ${fact}`)
+  for (const { key, field, honours, fact } of http) {
+    const value = frontend.http[field]
+    if (!honours(value)) refuse(key, field.endsWith('Ms') ? `${value}ms` : value, fact)
+  }
+  const { timeMs } = frontend.tcp.keepalive
+  if (timeMs > 0) refuse('tcp.keepalives.time', `${timeMs}ms`, 'it sends no TCP probes')
+  if (frontend.proxyProtocol !== null) refuse('proxyProtocol', 'on', 'it reads no PROXY headers')
+  if (isHttps(listeners)) for (const { key, value, fact } of tlsFaults(frontend.tls)) refuse(`tls ${key}`, value, fact)
+  for (const listener of listeners) {
+    const { protocol } = listener
+    if (!UWS.protocols!.includes(protocol)) refuse('protocol', protocol, 'it serves HTTP and HTTPS only')
+    if (protocol === 'HTTPS') for (const { key, value, fact } of listenerFaults(listener)) refuse(key, value, fact)
+  }
   if (isHttps(listeners) && !hasPemFiles())
-    faults.push('protocol = HTTPS: it reads certificates from files, which only Linux has without a name')
+    refuse('protocol', 'HTTPS', 'it reads certificates from files, which only Linux has without a name')
   return faults
 }
 
-/** Rejects when the port cannot be had, or when the settings are beyond the library. */
+/** Rejects when the port cannot be had, or when the settings are beyond the library. `missing`: there is no library. */
 export async function openUws(
   bind: Bind,
-  context: DownstreamContext,
-  loaded: Exclude<LoadedUws, { readonly missing: string }>
-): Promise<OpenBind> {
-  const faults = unsupported(context.frontend, bind.listeners, loaded)
+  context: BindContext,
+  load = loadUws
+): Promise<OpenBind | { readonly missing: string }> {
+  const loaded = await load()
+  if ('missing' in loaded) return loaded
+  const faults = unsupported(context.frontend, bind.listeners, uwsWith(loaded.headBytesMax))
   if (faults.length > 0) throw new Error(`port ${bind.port}: transport uws cannot serve it: ${faults.join('; ')}`)
   const open = new UwsBind(bind, context, loaded.uws)
   open.listen()
@@ -58,10 +73,10 @@ interface App {
 }
 
 class UwsBind implements OpenBind {
-  readonly transport = 'uws'
+  readonly transport = UWS.name
   readonly detail = 'uWebSockets.js, not to be behind another proxy'
   readonly #uws: Uws
-  readonly #context: DownstreamContext
+  readonly #context: BindContext
   readonly #server: UwsServer
   readonly #bound: number
   #listeners: Bind['listeners']
@@ -69,7 +84,7 @@ class UwsBind implements OpenBind {
   /** With older certificates: their connections go on. */
   #before: App[] = []
 
-  constructor(bind: Bind, context: DownstreamContext, uws: Uws) {
+  constructor(bind: Bind, context: BindContext, uws: Uws) {
     const { events, timers, frontend } = context
     this.#uws = uws
     this.#context = context
@@ -89,7 +104,7 @@ class UwsBind implements OpenBind {
     const server = this.#server
     const closed = () => {
       made.open--
-      observer.closed(this.#bound, 'uws')
+      observer.closed(this.#bound, UWS.name)
     }
     const serve = (app: TemplatedApp, tls: ClientTls | null) => {
       serveWebSockets(app, server, tls, closed)
@@ -103,7 +118,7 @@ class UwsBind implements OpenBind {
       if (change < 0) closed()
       else {
         made.open++
-        observer.opened(this.#bound, 'uws')
+        observer.opened(this.#bound, UWS.name)
       }
     }
     app.filter(onConnection)
@@ -160,7 +175,7 @@ class UwsBind implements OpenBind {
     this.#server.draining = true
   }
 
-  /** Idle connections cannot be reached: they end by themselves within UWS.idleTimeoutMs. */
+  /** Idle connections cannot be reached: they end by themselves within the idle timeout of the library. */
   drain(): void {
     this.#server.draining = true
   }

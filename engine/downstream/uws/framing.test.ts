@@ -6,10 +6,10 @@
  */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { UWS } from '#engine/http/limits.ts'
 import { type Origin, startOrigin } from '#engine/testing/origin.ts'
 import { rawClient } from '#engine/testing/raw.ts'
 import { type Stack, startStack } from '#engine/testing/stack.ts'
+import { UWS_STACK } from '#engine/testing/transports.ts'
 
 const HEAD = 'POST /odd HTTP/1.1\r\nHost: a\r\n'
 const coded = (value: string) => `${HEAD}Transfer-Encoding:${value}\r\n\r\n0\r\n\r\n`
@@ -86,10 +86,8 @@ describe('malformed framing', () => {
   let uws: Stack
   before(async () => {
     origin = await startOrigin((response) => response.end('ok'))
-    const http = { headersMax: UWS.headersMax, idleTimeoutMs: UWS.idleTimeoutMs, headTimeoutMs: UWS.headTimeoutMs }
     node = await startStack({ upstream: origin.port, transport: 'node' })
-    const tcp = { keepalive: { timeMs: 0 } }
-    uws = await startStack({ upstream: origin.port, transport: 'uws', http, tcp })
+    uws = await startStack({ upstream: origin.port, ...UWS_STACK })
   })
   after(() => {
     node.close()

@@ -2,8 +2,8 @@
 
 import type { AppOptions, HttpResponse, TemplatedApp, us_listen_socket, us_socket } from 'uWebSockets.js'
 import { isMainThread } from 'node:worker_threads'
-import { UWS } from '#engine/http/limits.ts'
 import { enterTurn, turnStartedAt } from '#engine/socket/round.ts'
+import { HEAD_BYTES_MAX } from './capabilities.ts'
 
 export type {
   AppOptions,
@@ -30,14 +30,16 @@ export interface Uws {
 export type LoadedUws = { readonly uws: Uws; readonly headBytesMax: number } | { readonly missing: string }
 
 const HEAD_BYTES_VARIABLE = 'UWS_HTTP_MAX_HEADERS_SIZE'
+/** Largest request head without that variable. */
+const HEAD_BYTES_DEFAULT = 4096
 
 /**
- * Lets uWebSockets.js take request heads of UWS.headBytesMax bytes instead of 4 KB. It reads the
+ * Lets uWebSockets.js take request heads of HEAD_BYTES_MAX bytes instead of 4 KB. It reads the
  * environment once per process, when its binary is first loaded, and a worker's process.env is a
  * copy: the main thread must call this before it starts the first worker.
  */
 export function allowLargeHeads(): void {
-  if (isMainThread) process.env[HEAD_BYTES_VARIABLE] ??= String(UWS.headBytesMax)
+  if (isMainThread) process.env[HEAD_BYTES_VARIABLE] ??= String(HEAD_BYTES_MAX)
 }
 
 /** Loads the library. Never rejects: a platform without a binary is served by the node transport. */
@@ -47,7 +49,7 @@ export async function loadUws(): Promise<LoadedUws> {
     const uws = (await import('uWebSockets.js')) as unknown as Uws
     // Without this it adds a header with its own name to every response.
     uws._cfg('silent')
-    return { uws, headBytesMax: Number(process.env[HEAD_BYTES_VARIABLE]) || UWS.headBytesDefault }
+    return { uws, headBytesMax: Number(process.env[HEAD_BYTES_VARIABLE]) || HEAD_BYTES_DEFAULT }
   } catch (error) {
     return { missing: error instanceof Error ? error.message.split('\n', 1)[0]! : String(error) }
   }

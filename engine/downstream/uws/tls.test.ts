@@ -4,7 +4,6 @@ import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import tls from 'node:tls'
-import { UWS } from '#engine/http/limits.ts'
 import type { FrontendSettings } from '#engine/ir/frontend.ts'
 import type { Bind } from '#engine/ir/snapshot.ts'
 import { secret } from '#engine/kit/secret.ts'
@@ -12,12 +11,11 @@ import { type Pair, selfSigned } from '#engine/testing/certificates.ts'
 import { answering, OK } from '#engine/testing/downstream-support.ts'
 import { freePort } from '#engine/testing/program.ts'
 import { FRONTEND, type Stack, startStack } from '#engine/testing/stack.ts'
+import { UWS_HTTP, UWS_STACK } from '#engine/testing/transports.ts'
 import { hasPemFiles, withPemFiles } from './pem-files.ts'
 
-const HTTP = { headersMax: UWS.headersMax, idleTimeoutMs: UWS.idleTimeoutMs, headTimeoutMs: UWS.headTimeoutMs }
-const TCP = { keepalive: { timeMs: 0 } }
-const TLS = { ...FRONTEND.tls, alpn: ['http/1.1'], handshakeTimeoutMs: UWS.headTimeoutMs }
-const FITTING: FrontendSettings = { ...FRONTEND, http: { ...FRONTEND.http, ...HTTP }, tcp: TCP, tls: TLS }
+const TLS = { ...FRONTEND.tls, alpn: ['http/1.1'], handshakeTimeoutMs: UWS_HTTP.headTimeoutMs }
+const FITTING: FrontendSettings = { ...FRONTEND, http: { ...FRONTEND.http, ...UWS_HTTP }, tcp: UWS_STACK.tcp, tls: TLS }
 
 function listener(hostname: string, { cert, key }: Pair): Bind['listeners'][number] {
   const material = { cert, key: secret(key), clientCa: null, minVersion: null, maxVersion: null, cipherSuites: null }
@@ -51,15 +49,7 @@ async function open(t: { after(end: () => void): void }, listeners: Bind['listen
   const origin = await answering(OK)
   const port = await freePort()
   const frontend = { tls: TLS }
-  const stack = await startStack({
-    upstream: origin.port,
-    transport: 'uws',
-    port,
-    http: HTTP,
-    tcp: TCP,
-    frontend,
-    listeners
-  })
+  const stack = await startStack({ upstream: origin.port, ...UWS_STACK, port, frontend, listeners })
   t.after(() => stack.close())
   return stack
 }

@@ -5,7 +5,6 @@
  */
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { SpliceEnd } from '#engine/contract/transport.ts'
-import { UWS } from '#engine/http/limits.ts'
 import {
   ABNORMAL,
   acceptOf,
@@ -54,11 +53,14 @@ export interface WebSocketData {
   readonly splice: WebSocketEnd
 }
 
+/** A message from a client is collected whole before it is passed on; a larger one ends the WebSocket. */
+const MESSAGE_BYTES_MAX = 16 * 1024 * 1024
+
 /** What the library is told about WebSockets. */
 export const WEBSOCKET_SETTINGS = {
   // A deflated frame could not be passed on: the server has been offered no extension.
   compression: 0,
-  maxPayloadLength: UWS.messageBytesMax,
+  maxPayloadLength: MESSAGE_BYTES_MAX,
   // Bounded by stopping the server, so nothing is ever dropped.
   maxBackpressure: 0,
   // Dead clients are found by pings.

@@ -1,5 +1,6 @@
 /** What is wrong with policies about connections to backends: two in one place, none reached, files that do not fit. */
 import { FieldError, type Sources } from '#engine/contract/policy.ts'
+import { capabilitiesOf } from '#engine/downstream/transports.ts'
 import type { Path, Problem } from '#engine/standalone/problems.ts'
 import type { Source } from '#engine/standalone/source.ts'
 import {
@@ -22,7 +23,6 @@ interface Given {
 }
 
 const OF_SERVERS = 'acts on backends that are plain servers (host, static, dynamic)'
-const NO_PORT = 'transport uws does not know the port of a client, which PROXY headers to backends tell'
 
 const NO_NAME =
   'needs hostname or subjectAltNames here: what is behind a unix socket has no name that a certificate could have'
@@ -78,7 +78,7 @@ class Checks {
           // That there is no such backend is said elsewhere.
           const given = [...outer, ...own, ...inner, ...givenAt(reference)]
           this.#reach(backend ?? null, given)
-          if (bind.raw.transport === 'uws' && backend !== undefined) this.#checkPort(backend, given, bind)
+          if (backend !== undefined) this.#checkPort(backend, given, bind)
         }
       }
     }
@@ -126,11 +126,13 @@ class Checks {
     }
   }
 
-  /** `given`: what is said of `backend`, a server of a bind with uWebSockets.js. */
+  /** `given`: what is said of `backend`, a server of `bind`. */
   #checkPort(backend: Placed, given: readonly Given[], bind: PlacedBind): void {
     const tcp = given.findLast(({ field }) => field === 'tcp')
-    if (!isServer(backend) || tcp === undefined || !isHeader(tcp)) return
-    this.#report([...bind.path, 'transport'], `${NO_PORT}: use transport auto or node`, 'value')
+    const { name, knowsClientPort } = capabilitiesOf(bind.raw.transport)
+    if (knowsClientPort || !isServer(backend) || tcp === undefined || !isHeader(tcp)) return
+    const lack = `transport ${name} does not know the port of a client, which PROXY headers to backends tell`
+    this.#report([...bind.path, 'transport'], `${lack}: use transport auto or node`, 'value')
   }
 
   /** `given`: what is said of `backend`, least precise first. */

@@ -1,6 +1,7 @@
 /** Mistakes in TLS that no schema sees: files and what is in them, settings that do not fit each other. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import type { Sources } from '#engine/contract/policy.ts'
+import { capabilitiesOf } from '#engine/downstream/transports.ts'
 import type { TlsVersion } from '#engine/ir/frontend.ts'
 import { CIPHER_SUITES, versionOfSuite } from '#engine/socket/cipher-suites.ts'
 import { TlsServer } from '#engine/socket/tls-server.ts'
@@ -8,7 +9,7 @@ import type { Path, Problem } from '#engine/standalone/problems.ts'
 import type { Source } from '#engine/standalone/source.ts'
 import { bindsOf, objectOf, type PlacedBind, type PlacedListener, type Raw, text } from '#engine/standalone/walk.ts'
 import { versionsOf } from './schema.ts'
-import { uwsFaults } from './uws.ts'
+import { transportFaults } from './transport.ts'
 
 /** `file`: as read, whatever else is wrong with it. */
 export function checkTls(file: Raw, source: Source, sources: Sources): Problem[] {
@@ -74,13 +75,14 @@ class Checks {
       const message = 'TLS and clear text cannot share a port: the other listeners of this one are of the other kind'
       this.#report([...listener.path, 'protocol'], message)
     }
-    if (raw.transport !== 'uws' || listeners.every(isClear)) return
+    if (listeners.every(isClear)) return
+    const capabilities = capabilitiesOf(raw.transport)
     const https = listeners.filter((listener) => listener.raw.protocol === 'HTTPS')
     const frontend = objectOf(objectOf(this.#file.frontendPolicies).tls)
-    for (const { place, message } of uwsFaults(frontend, https))
+    for (const { place, message } of transportFaults(capabilities, frontend, https))
       this.#report(
         [...path, 'transport'],
-        `uws cannot honour ${place}: ${message}`,
+        `${capabilities.name} cannot honour ${place}: ${message}`,
         'value',
         'use transport auto or node'
       )

@@ -1,5 +1,5 @@
-/** What of TLS in the file is beyond uWebSockets.js (engine/http/limits.ts), for binds with transport uws. */
-import { type Beyond, listenerBeyondUws, tlsBeyondUws } from '#engine/http/limits.ts'
+/** What of TLS in the file the transport of a bind could not honour. */
+import type { ListenerFacts, SettingFault, TransportCapabilities } from '#engine/contract/transport-capabilities.ts'
 import { objectOf, type PlacedListener, type Raw, text } from '#engine/standalone/walk.ts'
 import { frontendTlsSchema, translateFrontendTls, versionsOf } from './schema.ts'
 
@@ -9,22 +9,29 @@ interface Fault {
 }
 
 /** `frontend`: frontendPolicies.tls as read; one with mistakes is left to those who tell of them. */
-export function uwsFaults(frontend: Raw, listeners: readonly PlacedListener[]): Fault[] {
+export function transportFaults(
+  { tlsFaults, listenerFaults }: TransportCapabilities,
+  frontend: Raw,
+  listeners: readonly PlacedListener[]
+): Fault[] {
   const read = Object.keys(frontend).length === 0 ? undefined : frontendTlsSchema.safeParse(frontend)
   const settings = read?.success === false ? null : translateFrontendTls(read?.data)
-  const ofAll =
-    settings === null ? [] : tlsBeyondUws(settings).map(faultOf('frontendPolicies.tls', Object.keys(frontend)))
-  return [...ofAll, ...listeners.flatMap(ofListener)]
+  const ofAll = settings === null ? [] : tlsFaults(settings).map(faultOf('frontendPolicies.tls', Object.keys(frontend)))
+  const ofEach = listeners.flatMap((listener) => {
+    const given = [...Object.keys(objectOf(listener.raw.tls)), 'hostname']
+    return listenerFaults(factsOf(listener)).map(faultOf(`listener ${listener.name}`, given))
+  })
+  return [...ofAll, ...ofEach]
 }
 
 function faultOf(place: string, given: readonly string[]) {
-  return ({ key, value, fact }: Beyond): Fault => {
+  return ({ key, value, fact }: SettingFault): Fault => {
     const isDefault = !given.includes(key) && !key.includes('version')
     return { place: `${isDefault ? 'the default ' : ''}${place} ${key} (${value})`, message: fact }
   }
 }
 
-function ofListener({ raw, name }: PlacedListener): Fault[] {
+function factsOf({ raw }: PlacedListener): ListenerFacts {
   const tls = objectOf(raw.tls)
   const { min, max } = versionsOf(tls)
   const limits = {
@@ -33,6 +40,5 @@ function ofListener({ raw, name }: PlacedListener): Fault[] {
     cipherSuites: Array.isArray(tls.cipherSuites) ? tls.cipherSuites.map(String) : null,
     clientCa: tls.root === undefined ? null : 'given'
   }
-  const listener = { protocol: 'HTTPS', hostname: text(raw.hostname) ?? '*', tls: limits }
-  return listenerBeyondUws(listener).map(faultOf(`listener ${name}`, [...Object.keys(tls), 'hostname']))
+  return { hostname: text(raw.hostname) ?? '*', tls: limits }
 }
