@@ -3,7 +3,7 @@ import { posix } from 'node:path'
 import { lineOf, scan } from './scan.ts'
 
 export interface Import {
-  /** As written: './x.ts', '#engine/kit/ring.ts', 'zod', 'node:fs'. */
+  /** As written: './x.ts', '#engine/...', 'zod', 'node:fs'. */
   readonly specifier: string
   readonly line: number
   /** Named by `new URL('./x.ts', import.meta.url)`: the way to a worker's file or to data. */

@@ -129,7 +129,7 @@ test('code that nothing leads to is found', (t) => {
 })
 
 test('a file reached through a worker URL or a dynamic import is alive', (t) => {
-  const main = "new URL('./workers/thread.ts', import.meta.url)\nawait import('./kit/late.ts')\n"
+  const main = "new URL('../workers/thread.ts', import.meta.url)\nawait import('../kit/late.ts')\n"
   const files = { 'engine/process/main.ts': `${CLEAN['engine/process/main.ts']}${main}` }
   assert.deepEqual(tidy(t, { ...files, 'engine/workers/thread.ts': '\n', 'engine/kit/late.ts': '\n' }), [])
 })

@@ -5,7 +5,9 @@
 import { posix } from 'node:path'
 import { type Finding, isDevelopment, isTest, listFiles, ROOT, readText, reportAndExit, TOP_FOLDERS } from './files.ts'
 import { importsOf, resolveImport } from './imports.ts'
+import { checkLinks, checkMentions, Tree } from './mentions.ts'
 import { functionsOf, lineOf, type Scan, scan } from './scan.ts'
+import { checkNames, checkProse } from './words.ts'
 
 const LINE_COLUMNS_MAX = 120
 const FUNCTION_LINES_MAX = 70
@@ -29,7 +31,7 @@ interface Ban {
 }
 
 const everywhere = (): boolean => true
-const prints = /^(?:engine\/cli\.ts|fuzz\/main\.ts|scripts\/.*|bench\/.*)$/
+const prints = /^(?:engine\/process\/cli\.ts|fuzz\/main\.ts|scripts\/.*|bench\/.*)$/
 
 const BANS: readonly Ban[] = [
   {
@@ -102,10 +104,11 @@ const MACHINE_PATH = /(?<![\w.\-/}*])\/(?:home|Users|root|work)\/[\w.-]+/g
 export function checkTidy(root: string): Finding[] {
   const findings: Finding[] = []
   const files = listFiles(root)
+  const tree = new Tree(files, (path) => readText(root, path))
   for (const file of files) {
     if (file.startsWith('fuzz/corpus/') || file.includes('/testdata/')) continue
-    if (/\.(?:ts|mjs)$/.test(file)) findings.push(...checkCode(file, readText(root, file)))
-    else if (file.endsWith('.md')) findings.push(...checkMarkdown(file, readText(root, file), files))
+    if (/\.(?:ts|mjs)$/.test(file)) findings.push(...checkCode(file, readText(root, file), tree))
+    else if (file.endsWith('.md')) findings.push(...checkMarkdown(file, readText(root, file), tree))
     else if (file.endsWith('package-lock.json')) findings.push(...checkLock(file, readText(root, file)))
     if (!/\.(?:png|ico|wasm)$/.test(file)) findings.push(...checkPaths(file, readText(root, file)))
   }
@@ -115,9 +118,15 @@ export function checkTidy(root: string): Finding[] {
 
 // --- one file of code ---
 
-function checkCode(file: string, source: string): Finding[] {
+function checkCode(file: string, source: string, tree: Tree): Finding[] {
   const scanned = scan(source)
-  const findings = [...checkShape(file, source, scanned), ...checkBans(file, source, scanned)]
+  const findings = [
+    ...checkShape(file, source, scanned),
+    ...checkBans(file, source, scanned),
+    ...checkMentions(file, scanned.comments, tree),
+    ...checkNames(file, scanned.code),
+    ...checkProse(file, scanned.comments)
+  ]
   if (file.startsWith('policies/') && !isTest(file)) findings.push(...checkHooks(file, source, scanned))
   const name = posix.basename(file)
   if (HEAP_NAME.test(name))
@@ -184,30 +193,20 @@ function checkHooks(file: string, source: string, { code, comments }: Scan): Fin
   return findings
 }
 
-// --- papers ---
+// --- pages ---
 
-function checkMarkdown(file: string, source: string, files: readonly string[]): Finding[] {
+function checkMarkdown(file: string, source: string, tree: Tree): Finding[] {
   const findings: Finding[] = []
   const prose = blankFences(source)
   const titles = [...prose.matchAll(/^# .+$/gm)]
   if (titles.length !== 1)
     findings.push({ file, line: 1, message: `a page has one title ("# ..."); this one has ${titles.length}` })
-  for (const marker of prose.replace(/`[^`\n]*`/g, blank).matchAll(/\b(?:TODO|FIXME|XXX)\b/g)) {
+  const text = prose.replace(/`[^`\n]*`/g, blank)
+  for (const marker of text.matchAll(/\b(?:TODO|FIXME|XXX)\b/g)) {
     findings.push({ file, line: lineOf(source, marker.index), message: 'leftover marker: write it, or open an issue' })
   }
-  for (const link of prose.matchAll(/\]\(([^)\s]+)\)/g)) {
-    const target = link[1]!
-    if (/^[a-z]+:/.test(target) || target.startsWith('#')) continue
-    const path = posix.join(posix.dirname(file), target.replace(/#.*$/, ''))
-    if (isThere(path, files)) continue
-    findings.push({ file, line: lineOf(source, link.index), message: `broken link: ${target}` })
-  }
+  findings.push(...checkLinks(file, prose, tree), ...checkMentions(file, prose, tree), ...checkProse(file, text))
   return findings
-}
-
-function isThere(path: string, files: readonly string[]): boolean {
-  const folder = path.endsWith('/') ? path : `${path}/`
-  return path === '.' || files.some((known) => known === path || known.startsWith(folder))
 }
 
 /** The text with fenced code as blanks: its contents are examples. */

@@ -72,7 +72,7 @@ export interface Declared {
   readonly sizedBy: number | null
   /** Characters that one step pays for, as a power of two. */
   readonly stepBits: number
-  /** Steps of one call, when it is dearer than most: towards the cost of a run. */
+  /** Steps that one call adds to the cost of a run, when it costs more than most. */
   readonly steps: number
   /** Work for a constant argument, done once: gives the `run` to use instead, without `steps`. */
   readonly prepare: { readonly arg: number; readonly make: (constant: Value) => Run | CelError } | null

@@ -98,8 +98,8 @@ function prepared({ prepare, args, run }: Declared, plans: readonly Plan[]): Run
 }
 
 /**
- * Calls, and charges for what is dear: fixed steps unless they were done ahead, the size of what goes in and out. What
- * is not paid for is not begun: a call can be longer than all the others together.
+ * Calls, and charges for expensive functions: fixed steps unless they were done ahead, the size of what goes in and
+ * out. What is not paid for is not begun: a call can be longer than all the others together.
  */
 function pay(frame: Frame, declared: Declared, used: Run, values: readonly Value[]): Value {
   const { steps, sized, sizedBy, stepBits, run } = declared

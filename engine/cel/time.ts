@@ -121,7 +121,7 @@ export function calendar(at: Timestamp, zone: string): Calendar | CelError {
   }
 }
 
-/** Formatters are dear to make (tens of us) and keep: one per zone, a bounded number. */
+/** Formatters are expensive to make (tens of us): one is kept per zone, a bounded number. */
 const FORMATS = new Map<string, Intl.DateTimeFormat | null>()
 const FORMATS_MAX = 64
 

@@ -28,7 +28,7 @@ export class Late extends Error {
 /** Runs are synchronous, so one counter and one clock serve all. A run inside a run gives the outer one more. */
 let left = VISITS_MAX
 let lookAt = VISITS_MAX
-/** Wall-clock time from which on CPU time is asked for, which is dearer; 0: nobody has looked yet. */
+/** Wall-clock time after which CPU time, which costs more to read, is read; 0: not read yet. */
 let lateAt = 0
 let cpuAt = 0
 

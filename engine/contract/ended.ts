@@ -3,7 +3,7 @@
  * older.
  */
 export interface Ended {
-  /** `mark`: 64 bits of a hash; two things have the same one as rarely as nobody will see. */
+  /** `mark`: 64 bits of a hash: collisions are negligible. */
   add(mark: bigint): void
   /** False also of what ended long ago: others have taken its place. */
   has(mark: bigint): boolean

@@ -52,7 +52,7 @@ function pinnedNode() {
 }
 
 if (!isInstalled()) {
-  // It has been said.
+  // isInstalled() has printed what is missing.
 } else if (major > 22 || (major === 22 && minor >= 18)) {
   process.removeAllListeners('warning')
   await import(pathToFileURL(program))

@@ -11,7 +11,7 @@ import { enterTurn, leaveTurn, polls } from './round.ts'
 const SHARE = 1024
 /** A request: that it is routed, answered and recorded. Its fields are counted beside it. */
 export const REQUEST_WORK = 8
-/** Who owes more than this had a step that was much dearer than it looked. */
+/** A debt above this: the last step cost much more than estimated. */
 const OVERDRAWN = 256
 /** Connections that go on in one poll: what has just arrived from others comes first. */
 const PER_POLL = 16
@@ -23,11 +23,11 @@ export interface Deferred {
 }
 
 export class ReadShare {
-  /** Units that are left; below zero when a step was dearer than what there was. */
+  /** Units left; below zero when a step cost more than was left. */
   left = SHARE
   #poll = polls
 
-  /** The last step was much dearer than the others: the next ones had better be short. */
+  /** The last step cost far more than its share: the next ones should be short. */
   get isOverdrawn(): boolean {
     return this.left < -OVERDRAWN
   }

@@ -1,5 +1,5 @@
 /**
- * The short way to read a configuration file, for the text in which nothing is odd: js-yaml's events become
+ * The fast path for configuration files without unusual YAML: js-yaml's events become
  * values in one pass, eight times as fast as a document tree. It judges nothing: where there is a mistake,
  * or something that YAML parsers understand differently, source-document.ts reads the text from its
  * beginning and says what there is to say. Both give the same values and places for what both read.
@@ -28,7 +28,7 @@ const LINE_FEED = 10
 type Collection = SequenceEvent | MappingEvent
 type Node = Collection | ScalarEvent | AliasEvent
 
-/** Thrown to leave the short way. */
+/** Thrown to leave the fast path. */
 const ODD = Symbol('odd')
 
 /** Implicit keys end within 1,024 characters (YAML 1.2.2, 7.4.2 and 8.2.2), which js-yaml does not check. */

@@ -6,7 +6,7 @@ import { type Source, TEXT_LENGTH_MAX } from './source-shape.ts'
 
 export { type Source, UNREADABLE } from './source-shape.ts'
 
-/** Never throws, whatever the text is. A text in which nothing is odd is read the short way. */
+/** Never throws, whatever the text is. The fast path reads text without unusual YAML. */
 export function readSource(text: string, env: Environment): Source {
   const references = new References(text.length > TEXT_LENGTH_MAX ? '' : text)
   return readEvents(text, references, env) ?? readDocument(text, references, env)

@@ -1,5 +1,5 @@
 /**
- * A provider of models for tests, on a port of its own: what engine/standalone/models answers, and a record of what it
+ * A provider of models for tests, on a port of its own: what backends/demo/models answers, and a record of what it
  * was asked; and Bedrock's Converse, whose streams are bytes.
  */
 import { once } from 'node:events'

@@ -33,7 +33,7 @@ const CLASSES: Readonly<Record<string, Class>> = {
   }
 }
 
-/** How long a job may take: ten times the dearest hash that is accepted, fifteen times what an expression is given. */
+/** Time limit of a job: ten times the most expensive hash accepted, fifteen times what an expression gets. */
 const JOB_MS_MAX = 45_000
 
 /** Why a job was not done: its class had too many waiting, or it took too long and its thread was ended. */

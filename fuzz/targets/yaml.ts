@@ -98,7 +98,7 @@ export function run(data: Buffer): void {
  */
 const FALSE_ALARMS = /^(?:comments must be separated from other tokens|is neither a key nor a value)/
 
-/** Throws where the two differ. Gives whether the short way has read the text. */
+/** Throws where the two differ. Gives whether the fast path has read the text. */
 export function compare(text: string, env: Readonly<Record<string, string>>): boolean {
   const references = new References(text)
   const short = readEvents(text, references, env)
