@@ -1,9 +1,9 @@
 /** A forward proxy: the destination is the one that the request names (docs/specification.md#dynamic-forward-proxy). */
 import type { BackendContext, BackendKind, CompiledBackend, Endpoint } from '#engine/contract/backend.ts'
+import { endpointOptions } from '#engine/contract/backend-transport/transport.ts'
 import { parseAuthority } from '#engine/http/authority.ts'
 import { hasBeenHere, VIA } from '#engine/http/via.ts'
 import type { DynamicBackend } from '#engine/ir/snapshot.ts'
-import { endpointOptions } from '#engine/ir/transport.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import { proxyProtocol, spokenHttp } from './spoken.ts'
 

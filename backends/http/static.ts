@@ -1,7 +1,7 @@
 /** A fixed destination: host and port, or a unix socket. */
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
+import { endpointOptions } from '#engine/contract/backend-transport/transport.ts'
 import type { StaticBackend } from '#engine/ir/snapshot.ts'
-import { endpointOptions } from '#engine/ir/transport.ts'
 import { proxyProtocol, spokenHttp } from './spoken.ts'
 
 // --- build time ---

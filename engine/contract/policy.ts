@@ -57,6 +57,15 @@ export interface Sources {
   readonly readFile: (path: string) => string
 }
 
+/** What documents of APIs are read from, which are larger than keys and may stand at URLs. */
+export interface DocumentSources extends Sources {
+  readonly readLarge: (path: string) => string
+  /** Throws an Error that says in words why there is none. */
+  readonly readUrl: (url: string) => string
+  /** Values of a document in YAML. */
+  readonly readYaml: (text: string) => unknown
+}
+
 /** A mistake in a field of a policy's configuration that its schema cannot see. */
 export class FieldError extends Error {
   /** Keys and indices from the policy's own value on. */

@@ -1,5 +1,5 @@
 /** The targets of an `mcp` backend, and rules over what they offer (docs/specification.md#mcp-backends). */
-import type { BackendTransport } from './transport.ts'
+import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
 
 /** Expressions as the policy `authorization` has them: allow, deny, require; sets of several levels add up. */
 export interface McpRules {

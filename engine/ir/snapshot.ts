@@ -2,6 +2,8 @@
  * The internal representation: what both sources (file, Kubernetes) translate to and what every
  * worker builds its Runtime from. Plain data, structured-clone safe, no references left to resolve.
  */
+
+import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
 import type { RequestRules } from '#engine/http/request-rules.ts'
 import type { RuleSet } from '#engine/kit/scan/rules.ts'
 import type { Secret } from '#engine/kit/secret.ts'
@@ -10,7 +12,6 @@ import type { DialectName } from './dialects.ts'
 import type { FrontendSettings, ListenerTls } from './frontend.ts'
 import type { McpRules, McpTarget } from './mcp-targets.ts'
 import type { ProcessSettings } from './process.ts'
-import type { BackendTransport } from './transport.ts'
 
 export type { FrontendSettings } from './frontend.ts'
 export type {

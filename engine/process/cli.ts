@@ -1,6 +1,6 @@
 /** The command line: what the user typed -> what to do. Everything here is pure; main.ts acts on it. */
 import { parseArgs } from 'node:util'
-import { nearest } from '#engine/standalone/suggest.ts'
+import { nearest } from '#engine/schema/suggest.ts'
 
 export const EXIT_OK = 0
 export const EXIT_FAILURE = 1

@@ -5,11 +5,12 @@ import { IDLE, newKept } from '#engine/contract/kept.ts'
 import { FieldError, type Policy, type Sources } from '#engine/contract/policy.ts'
 import type { CompiledMatch } from '#engine/contract/route.ts'
 import type { PolicySet } from '#engine/ir/snapshot.ts'
+import { entriesOf, objectOf, type Path, type Placed, policySetsOf, type Raw } from '#engine/schema/placed.ts'
 import type { FileSchema } from './file.ts'
 import { canonicalPolicies, isPre, type PolicyKey, policyKeys } from './file-policies.ts'
-import type { Path, Problem } from './problems.ts'
+import type { Problem } from './problems.ts'
 import type { Source } from './source.ts'
-import { bindsOf, entriesOf, objectOf, type Placed, policySetsOf, type Raw } from './walk.ts'
+import { bindsOf } from './walk.ts'
 
 export interface PolicyParts {
   readonly policies: readonly Policy[]

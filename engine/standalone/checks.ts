@@ -1,14 +1,16 @@
 /** Mistakes that take more than one place of the file to see. */
+
 import { capabilitiesOf } from '#engine/downstream/transports.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { portOf } from '#engine/schema/net.ts'
+import { entriesOf, objectOf, type Path, type Placed, type Raw, text } from '#engine/schema/placed.ts'
+import { nearest } from '#engine/schema/suggest.ts'
 import { httpSetting, keepaliveTime } from './file-frontend.ts'
 import { deadlineWithin, type Overrides } from './file-process.ts'
 import { checkProtocols, tcpRoutesOf } from './file-tcp.ts'
-import type { Path, Problem } from './problems.ts'
+import type { Problem } from './problems.ts'
 import type { Source } from './source.ts'
-import { nearest } from './suggest.ts'
-import { bindsOf, entriesOf, objectOf, type Placed, type PlacedBind, type PlacedRoute, type Raw, text } from './walk.ts'
+import { bindsOf, type PlacedBind, type PlacedRoute } from './walk.ts'
 
 /** All of them. `file`: the file as read, whatever else is wrong with it. */
 export function checkFile(file: Raw, source: Source, env: Overrides): Problem[] {

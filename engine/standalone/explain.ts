@@ -1,8 +1,10 @@
 /** What a schema found wrong -> problems that say what is allowed, in the words of the file. */
+
+import type { Path } from '#engine/schema/placed.ts'
 import { isRefused, isUnsaid, type ZodType, type z } from '#engine/schema/schema.ts'
-import { type Path, type Problem, pathText } from './problems.ts'
+import { nearest, wordHint } from '#engine/schema/suggest.ts'
+import { type Problem, pathText } from './problems.ts'
 import { type Source, UNREADABLE } from './source.ts'
-import { nearest, wordHint } from './suggest.ts'
 
 type Issue = z.core.$ZodIssue
 type RawIssue = z.core.$ZodRawIssue

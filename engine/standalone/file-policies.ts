@@ -1,10 +1,11 @@
 /** The `policies` of a listener, route or backend: keys from the registry, real names and aliases. */
+
+import { transportPolicies } from '#engine/contract/backend-transport/policies.ts'
 import type { Policy, Sources } from '#engine/contract/policy.ts'
 import type { PolicyPhases, PolicySet } from '#engine/ir/snapshot.ts'
 import { list, refused, type ZodType, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
 import { modelPolicies } from './ai/policies.ts'
-import { transportPolicies } from './backend-policies/index.ts'
 import { httpPolicies } from './http/policies.ts'
 import { mcpPolicies } from './mcp/policies.ts'
 import { targetKeys } from './target-refs.ts'

@@ -1,6 +1,6 @@
 /** Files that a configuration refers to: read once per loading, noted, so that they can be watched. */
 import { isAbsolute, resolve } from 'node:path'
-import type { Sources } from '#engine/contract/policy.ts'
+import type { DocumentSources } from '#engine/contract/policy.ts'
 import { looksLikeKey } from '#engine/kit/sensitive.ts'
 import { explainUnreadable, readLarge, readReference } from './read.ts'
 import { readPlain } from './source.ts'
@@ -15,15 +15,6 @@ export interface ReadFile {
 
 /** PEM, more than one line, many letters and digits without a folder or an ending: no path that is meant. */
 const IN_PLACE = /-----BEGIN|[\n\r\0]|^(?=.*\d)(?=.*[A-Za-z])[\w+-]{20,}=*$|^[\w+/-]{20,}={1,2}$/
-
-/** What documents of APIs are read from, which are larger than keys and may stand at URLs. */
-export interface DocumentSources extends Sources {
-  readonly readLarge: (path: string) => string
-  /** Throws an Error that says in words why there is none. */
-  readonly readUrl: (url: string) => string
-  /** As readPlain of source.ts. */
-  readonly readYaml: (text: string) => unknown
-}
 
 export class FileSources implements DocumentSources {
   readonly #folder: string

@@ -2,9 +2,9 @@
 import type { Backend, TcpRouteSpec } from '#engine/ir/snapshot.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { cidr, hostname, target } from '#engine/schema/net.ts'
+import { entriesOf, objectOf, type Path, text } from '#engine/schema/placed.ts'
 import { list, name, refusedKeys, whole, z } from '#engine/schema/schema.ts'
-import type { Path } from './problems.ts'
-import { entriesOf, objectOf, type PlacedBind, type PlacedListener, type PlacedRoute, text } from './walk.ts'
+import type { PlacedBind, PlacedListener, PlacedRoute } from './walk.ts'
 
 const NAMES_MAX = 64
 const ENTRIES_MAX = 10_000

@@ -1,14 +1,16 @@
 /** What policies allow and their author probably did not mean: in themselves, and together. */
+
 import { LOG_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression } from '#engine/cel/expression.ts'
 import type { Policy } from '#engine/contract/policy.ts'
 import { capabilitiesOf } from '#engine/downstream/transports.ts'
+import { objectOf, type Placed, policySetsOf, type Raw } from '#engine/schema/placed.ts'
 import { attachedTo } from './check-policies.ts'
 import type { FileSchema } from './file.ts'
 import { type PolicyKey, policyKeys } from './file-policies.ts'
 import type { Problem } from './problems.ts'
 import type { Source } from './source.ts'
-import { bindsOf, objectOf, type Placed, policySetsOf, type Raw } from './walk.ts'
+import { bindsOf } from './walk.ts'
 
 /** For a file without mistakes. */
 export function policyWarnings(

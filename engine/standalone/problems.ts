@@ -1,8 +1,6 @@
 /** Mistakes in a configuration file: how they are collected, and how people read them. */
 import { shownName } from '#engine/kit/sensitive.ts'
-
-/** Keys and indices from the top of the file. */
-export type Path = readonly PropertyKey[]
+import type { Path } from '#engine/schema/placed.ts'
 
 /** One mistake. Line and column begin at 1 and are those of the file as it was written. */
 export interface ConfigError {

@@ -4,8 +4,9 @@
  */
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument, type Scalar, type YAMLMap } from 'yaml'
 import type { Expanded } from '#engine/ir/expanded.ts'
+import type { Path } from '#engine/schema/placed.ts'
 import { type Environment, expand, expandedOf, fill, plainValue, type References } from './expand.ts'
-import type { Path, Problem } from './problems.ts'
+import type { Problem } from './problems.ts'
 import { ALIASED_VALUES_MAX, DEPTH_MAX, type Source, TEXT_LENGTH_MAX, UNREADABLE } from './source-shape.ts'
 import { syntaxProblems } from './source-syntax.ts'
 

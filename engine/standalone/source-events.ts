@@ -17,8 +17,8 @@ import {
   type SequenceEvent
 } from 'js-yaml'
 import type { Expanded } from '#engine/ir/expanded.ts'
+import type { Path } from '#engine/schema/placed.ts'
 import { type Environment, expand, expandedOf, fill, plainValue, type References } from './expand.ts'
-import type { Path } from './problems.ts'
 import { ALIASED_VALUES_MAX, DEPTH_MAX, type Source, TEXT_LENGTH_MAX } from './source-shape.ts'
 
 const SPACE = 32

@@ -1,6 +1,7 @@
 /** What reading the text of a configuration file gives, whichever way it was read. */
 import type { Expanded } from '#engine/ir/expanded.ts'
-import type { Path, Problem } from './problems.ts'
+import type { Path } from '#engine/schema/placed.ts'
+import type { Problem } from './problems.ts'
 
 export const TEXT_LENGTH_MAX = 16 * 1024 * 1024
 /** Real files have 20 levels; the parser's stack ends at about 800. */

@@ -3,24 +3,16 @@
  * points before the file is validated, so it is checked and merged like what is written there. Messages name the place
  * where it was written.
  */
+
+import { TRANSPORT_KEYS } from '#engine/contract/backend-transport/policies.ts'
+import { entriesOf, objectOf, type Path, type Placed, policySetsOf, type Raw, text } from '#engine/schema/placed.ts'
+import { nearest } from '#engine/schema/suggest.ts'
 import { MODEL_KEYS } from './ai/policies.ts'
-import { TRANSPORT_KEYS } from './backend-policies/index.ts'
 import { validate } from './explain.ts'
-import type { Path, Problem } from './problems.ts'
+import type { Problem } from './problems.ts'
 import type { Source } from './source.ts'
-import { nearest } from './suggest.ts'
 import { type Target, targetRefs } from './target-refs.ts'
-import {
-  bindsOf,
-  entriesOf,
-  isInShortcut,
-  objectOf,
-  type Placed,
-  type PlacedRoute,
-  policySetsOf,
-  type Raw,
-  text
-} from './walk.ts'
+import { bindsOf, isInShortcut, type PlacedRoute } from './walk.ts'
 
 /** A file in which every policy stands where it acts. */
 export interface PlacedSource extends Source {

@@ -1,6 +1,8 @@
 /** A validated file -> the Snapshot: names filled in, inline backends named, aliases resolved. */
 import { isDeepStrictEqual } from 'node:util'
-import type { Policy } from '#engine/contract/policy.ts'
+import { Transports } from '#engine/contract/backend-transport/policies.ts'
+import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
+import type { DocumentSources, Policy } from '#engine/contract/policy.ts'
 import { addRules } from '#engine/ir/mcp-rules.ts'
 import { CLEAR_TEXT } from '#engine/ir/plain.ts'
 import {
@@ -20,19 +22,16 @@ import {
   type ValueMatch,
   type WeightedBackend
 } from '#engine/ir/snapshot.ts'
-import type { BackendTransport } from '#engine/ir/transport.ts'
 import type { Target } from '#engine/schema/net.ts'
+import { requestsOf } from '#engine/schema/request-rules.ts'
 import { translateAi } from './ai/index.ts'
 import { mergedModelPolicies } from './ai/policies.ts'
-import { Transports } from './backend-policies/index.ts'
 import type { File } from './file.ts'
 import { frontendPolicies, translateFrontend } from './file-frontend.ts'
 import { canonicalPolicies, type PolicyKey, policyPhases, resolvePolicies } from './file-policies.ts'
 import { type Overrides, translateProcess } from './file-process.ts'
-import type { DocumentSources } from './file-sources.ts'
 import { translateTcpRoute } from './file-tcp.ts'
 import { mergedHttp } from './http/policies.ts'
-import { requestsOf } from './http/requests.ts'
 import { LLM_BACKEND, llmBackend, llmBind } from './llm/translate.ts'
 import { mergedRules } from './mcp/policies.ts'
 import { MCP_BACKEND, mcpBind, translateMcp } from './mcp/translate.ts'

@@ -1,17 +1,8 @@
-/**
- * A file as it was read, before and in spite of validation: mistakes that take two places to see are
- * reported in the same run as those that a schema sees, so what is looked at here may be anything.
- */
+/** The places of a file that have a name of their own: binds, listeners, routes. */
+
+import { entriesOf, objectOf, type Path, type Placed, type Raw, text } from '#engine/schema/placed.ts'
 import { LLM_PORT } from './llm/port.ts'
 import { MCP_PORT } from './mcp/port.ts'
-import type { Path } from './problems.ts'
-
-export type Raw = Record<string, unknown>
-
-export interface Placed {
-  readonly raw: Raw
-  readonly path: Path
-}
 
 export interface PlacedBind extends Placed {
   readonly listeners: readonly PlacedListener[]
@@ -25,19 +16,6 @@ export interface PlacedListener extends Placed {
 
 export interface PlacedRoute extends Placed {
   readonly name: string
-}
-
-/** The value as an object; anything else is an empty one. */
-export function objectOf(value: unknown): Raw {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Raw) : {}
-}
-
-/** The entries of a list that are objects, with their paths; anything else is an empty list. */
-export function entriesOf(value: unknown, path: Path): Placed[] {
-  if (!Array.isArray(value)) return []
-  return value.flatMap((entry: unknown, i) =>
-    typeof entry === 'object' && entry !== null ? [{ raw: entry as Raw, path: [...path, i] }] : []
-  )
 }
 
 /** Default names count listeners over the whole file, so that two binds never have the same. */
@@ -86,14 +64,4 @@ function shortcutBindOf(key: string, raw: Raw, port: number): PlacedBind {
     path,
     listeners: [{ raw: { policies, paths, headersWithUnderscores }, path, name: key, routes: [route] }]
   }
-}
-
-/** The sets of policies of a place: one, or a list of them. */
-export function policySetsOf({ raw, path }: Placed): Placed[] {
-  const at = [...path, 'policies']
-  return Array.isArray(raw.policies) ? entriesOf(raw.policies, at) : [{ raw: objectOf(raw.policies), path: at }]
-}
-
-export function text(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined
 }

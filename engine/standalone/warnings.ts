@@ -1,5 +1,7 @@
 /** What is allowed and yet probably not meant. */
+
 import { capabilitiesOf } from '#engine/downstream/transports.ts'
+import { objectOf, type Placed, policySetsOf, type Raw, text } from '#engine/schema/placed.ts'
 import { uselessActions } from './ai/guard-warnings.ts'
 import { askedInClear, uselessCaching } from './ai/warnings.ts'
 import { insecureTls } from './backend-policies/check.ts'
@@ -8,7 +10,7 @@ import { underscoreWarnings } from './http/reach.ts'
 import { uselessSessions } from './mcp/warnings.ts'
 import type { Problem } from './problems.ts'
 import type { Source } from './source.ts'
-import { bindsOf, objectOf, type Placed, policySetsOf, type Raw, text } from './walk.ts'
+import { bindsOf } from './walk.ts'
 
 /** For a file without mistakes. */
 export function warningsOf(file: Raw, source: Source): Problem[] {

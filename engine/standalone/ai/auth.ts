@@ -2,12 +2,11 @@
 import type { AiAuth } from '#engine/ir/snapshot.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { oneOf } from '#engine/schema/choice.ts'
+import { authKey } from '#engine/schema/credential.ts'
 import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
-import { keyMissing, longString, refusedKeys, shortString, z } from '#engine/schema/schema.ts'
+import { longString, refusedKeys, shortString, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 
-/** docs/specification.md#backend-authentication. */
-const KEY_CHARS_MAX = 2_048
 /** Session tokens of AWS have no fixed length; some have over a thousand characters. */
 const TOKEN_CHARS_MAX = 8_192
 /** A service account has about 2,400 characters. */
@@ -73,14 +72,6 @@ const isIdToken = (type: string | undefined) => type === 'IdToken' || type === '
 
 const secretRef = (instead: string) =>
   z.never({ error: `is for resources of Kubernetes: a file has ${instead}, which may come from a variable` }).optional()
-
-/** A key that goes into a header line. */
-export const authKey = (max = KEY_CHARS_MAX) =>
-  z
-    .string({ error: keyMissing })
-    .min(1)
-    .max(max)
-    .regex(/^[!-~](?:[ -~]*[!-~])?$/, 'must be visible ASCII characters, without spaces around them')
 
 /** What has only one key to show. */
 export const keyOnly = () =>

@@ -1,8 +1,9 @@
 /** What is wrong with policies of backends that act on models: two in one place, or none of the models reached. */
 import type { AiRouteType } from '#engine/ir/snapshot.ts'
-import type { Path, Problem } from '#engine/standalone/problems.ts'
+import { entriesOf, objectOf, type Path, type Placed, policySetsOf, type Raw, text } from '#engine/schema/placed.ts'
+import type { Problem } from '#engine/standalone/problems.ts'
 import type { Source } from '#engine/standalone/source.ts'
-import { bindsOf, entriesOf, objectOf, type Placed, policySetsOf, type Raw, text } from '#engine/standalone/walk.ts'
+import { bindsOf } from '#engine/standalone/walk.ts'
 import { unguardedRoute } from './guards.ts'
 import { MODEL_KEYS, type ModelKey } from './policies.ts'
 

@@ -1,5 +1,5 @@
 /** Warns of guards of answers that say Reject: answers are always masked (docs/specification.md#prompt-guards). */
-import { entriesOf, objectOf, type Placed, type Raw } from '#engine/standalone/walk.ts'
+import { entriesOf, objectOf, type Placed, type Raw } from '#engine/schema/placed.ts'
 
 interface Warning {
   readonly path: Placed['path']

@@ -1,11 +1,11 @@
 /** The file's `ai` backends (docs/specification.md#llm-backends): schema, and its form in the Snapshot. */
 
+import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
 import type { AiBackend, PolicySet } from '#engine/ir/snapshot.ts'
-import type { BackendTransport } from '#engine/ir/transport.ts'
 import { oneOf } from '#engine/schema/choice.ts'
+import { entriesOf, type Raw } from '#engine/schema/placed.ts'
 import { list, misplacedKeys, name, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
-import { entriesOf, type Raw } from '#engine/standalone/walk.ts'
 import { edits, withOuter } from './edits.ts'
 import { type FileGuards, promptGuard, translateGuards, unguardedRoute } from './guards.ts'
 import type { ModelPolicies } from './policies.ts'

@@ -1,16 +1,17 @@
 /** The providers of an `ai` backend (docs/specification.md#llm-backends). */
+
+import { backendTcp, type FileTcp } from '#engine/contract/backend-transport/tcp.ts'
+import { backendTls, type FileTls } from '#engine/contract/backend-transport/tls.ts'
+import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
 import { parseAuthority } from '#engine/http/authority.ts'
 import { DIALECTS, type DialectName } from '#engine/ir/dialects.ts'
 import type { AiAuth, AiCloud, AiProvider } from '#engine/ir/snapshot.ts'
-import type { BackendTransport } from '#engine/ir/transport.ts'
 import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
 import { path } from '#engine/schema/http.ts'
 import { realKeys, withNeutralNames } from '#engine/schema/names.ts'
 import { host, port } from '#engine/schema/net.ts'
 import { list, misplacedKeys, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
-import { backendTcp, type FileTcp } from '#engine/standalone/backend-policies/tcp.ts'
-import { backendTls, type FileTls } from '#engine/standalone/backend-policies/tls.ts'
 import { auth, authOf, awsRegion, type FileAuth } from './auth.ts'
 import { edits, editsOf, type FileEdits, overriddenModel } from './edits.ts'
 

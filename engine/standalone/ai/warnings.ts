@@ -1,6 +1,7 @@
 /** Settings of models that are probably not meant: without effect, or without TLS. */
 import { realName } from '#engine/schema/names.ts'
-import { bindsOf, entriesOf, objectOf, type Placed, policySetsOf, type Raw, text } from '#engine/standalone/walk.ts'
+import { entriesOf, objectOf, type Placed, policySetsOf, type Raw, text } from '#engine/schema/placed.ts'
+import { bindsOf } from '#engine/standalone/walk.ts'
 
 /** Providers whose formats have no marks of a cache: they keep prompts as they see fit. */
 const WITHOUT_MARKS: readonly string[] = ['openai', 'openAI', 'azureopenai', 'gemini']

@@ -1,20 +1,13 @@
 /** What is wrong with policies about connections to backends: two in one place, none reached, files that do not fit. */
+
+import { TRANSPORT_KEYS } from '#engine/contract/backend-transport/policies.ts'
+import { backendTls, readTls, verifyOf } from '#engine/contract/backend-transport/tls.ts'
 import { FieldError, type Sources } from '#engine/contract/policy.ts'
 import { capabilitiesOf } from '#engine/downstream/transports.ts'
-import type { Path, Problem } from '#engine/standalone/problems.ts'
+import { entriesOf, objectOf, type Path, type Placed, policySetsOf, type Raw } from '#engine/schema/placed.ts'
+import type { Problem } from '#engine/standalone/problems.ts'
 import type { Source } from '#engine/standalone/source.ts'
-import {
-  bindsOf,
-  entriesOf,
-  objectOf,
-  type Placed,
-  type PlacedBind,
-  type PlacedListener,
-  policySetsOf,
-  type Raw
-} from '#engine/standalone/walk.ts'
-import { TRANSPORT_KEYS } from './index.ts'
-import { backendTls, readTls, verifyOf } from './tls.ts'
+import { bindsOf, type PlacedBind, type PlacedListener } from '#engine/standalone/walk.ts'
 
 interface Given {
   readonly field: 'tls' | 'tcp'

@@ -1,7 +1,9 @@
 /** What is wrong with policies `http` (two of one place, or no server that they could act on), and with paths. */
-import type { Path, Problem } from '#engine/standalone/problems.ts'
+
+import { entriesOf, type Path, type Placed, policySetsOf, type Raw } from '#engine/schema/placed.ts'
+import type { Problem } from '#engine/standalone/problems.ts'
 import type { Source } from '#engine/standalone/source.ts'
-import { bindsOf, entriesOf, type Placed, policySetsOf, type Raw } from '#engine/standalone/walk.ts'
+import { bindsOf } from '#engine/standalone/walk.ts'
 import { checkMatchPaths } from './reach.ts'
 
 const OF_SERVERS = 'acts on backends that are plain servers (host, static, dynamic)'

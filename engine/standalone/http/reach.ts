@@ -1,11 +1,12 @@
 /** What a file matches and reads, and no request ever has: by `paths` and `headersWithUnderscores` of the listener. */
 import { decodedPath, normalPath, PATH_KEPT, type PathRules, readingsOf } from '#engine/http/path.ts'
 import type { RequestRules } from '#engine/http/request-rules.ts'
+import { entriesOf, objectOf, type Path, type Raw } from '#engine/schema/placed.ts'
+import { requestFields, translateRequestRules } from '#engine/schema/request-rules.ts'
 import { z } from '#engine/schema/schema.ts'
-import type { Path, Problem } from '#engine/standalone/problems.ts'
+import type { Problem } from '#engine/standalone/problems.ts'
 import type { Source } from '#engine/standalone/source.ts'
-import { bindsOf, entriesOf, objectOf, type Raw } from '#engine/standalone/walk.ts'
-import { requestFields, translateRequestRules } from './requests.ts'
+import { bindsOf } from '#engine/standalone/walk.ts'
 
 const settings = z.object(requestFields)
 

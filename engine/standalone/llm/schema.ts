@@ -2,8 +2,10 @@
 
 import type { DialectName } from '#engine/ir/dialects.ts'
 import { oneOf } from '#engine/schema/choice.ts'
+import { authKey } from '#engine/schema/credential.ts'
 import { path } from '#engine/schema/http.ts'
 import { host, port } from '#engine/schema/net.ts'
+import { type FileRequestRules, requestFields } from '#engine/schema/request-rules.ts'
 import {
   list,
   misplacedKeys,
@@ -16,13 +18,12 @@ import {
   type ZodType,
   z
 } from '#engine/schema/schema.ts'
+import { nearest } from '#engine/schema/suggest.ts'
 import { together } from '#engine/schema/together.ts'
-import { authKey, awsRegion } from '#engine/standalone/ai/auth.ts'
+import { awsRegion } from '#engine/standalone/ai/auth.ts'
 import { edits, type FileEdits } from '#engine/standalone/ai/edits.ts'
 import { type FileGuards, promptGuard } from '#engine/standalone/ai/guards.ts'
 import { dialect } from '#engine/standalone/ai/providers.ts'
-import { type FileRequestRules, requestFields } from '#engine/standalone/http/requests.ts'
-import { nearest } from '#engine/standalone/suggest.ts'
 import { serving } from './find.ts'
 import { LLM_PORT } from './port.ts'
 import { isKind, KINDS, PRESETS } from './presets.ts'

@@ -1,6 +1,7 @@
 /** What of a file's `llm` can be checked together although other parts of it are wrong. */
+
+import { entriesOf, objectOf, type Raw, text } from '#engine/schema/placed.ts'
 import type { z } from '#engine/schema/schema.ts'
-import { entriesOf, objectOf, type Raw, text } from '#engine/standalone/walk.ts'
 import type { LlmFile, LlmModel, LlmProvider, LlmVirtual } from './schema.ts'
 
 type Issues = readonly z.core.$ZodRawIssue[]

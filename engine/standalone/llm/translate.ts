@@ -1,14 +1,14 @@
 /** The file's `llm` -> one bind, one route and one backend of models. */
 
+import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
 import { CLEAR_TEXT } from '#engine/ir/plain.ts'
 import type { AiBackend, AiProvider, Bind, ModelsBackend, PolicyPhases, PolicySet } from '#engine/ir/snapshot.ts'
-import type { BackendTransport } from '#engine/ir/transport.ts'
+import { requestsOf } from '#engine/schema/request-rules.ts'
 import { editsOf, type FileEdits, overriddenModel } from '#engine/standalone/ai/edits.ts'
 import { translateGuards } from '#engine/standalone/ai/guards.ts'
 import { providerOf } from '#engine/standalone/ai/providers.ts'
 import { translateRoutes } from '#engine/standalone/ai/routes.ts'
 import { silenceOf } from '#engine/standalone/ai/streams.ts'
-import { requestsOf } from '#engine/standalone/http/requests.ts'
 import { serving } from './find.ts'
 import { LLM_PORT } from './port.ts'
 import { DIALECT_OF, isPreset, KINDS, type Kind, PRESETS } from './presets.ts'

@@ -1,8 +1,10 @@
 /** Mistakes of `mcp` backends and rules that no schema sees: rules that reach nothing, files that are not there. */
-import type { DocumentSources } from '#engine/standalone/file-sources.ts'
-import type { Path, Problem } from '#engine/standalone/problems.ts'
+
+import type { DocumentSources } from '#engine/contract/policy.ts'
+import { entriesOf, objectOf, type Path, type Placed, policySetsOf, type Raw, text } from '#engine/schema/placed.ts'
+import type { Problem } from '#engine/standalone/problems.ts'
 import type { Source } from '#engine/standalone/source.ts'
-import { bindsOf, entriesOf, objectOf, type Placed, policySetsOf, type Raw, text } from '#engine/standalone/walk.ts'
+import { bindsOf } from '#engine/standalone/walk.ts'
 import { readDocument } from './document.ts'
 import { MCP_KEYS } from './policies.ts'
 import { readKey } from './session-key.ts'

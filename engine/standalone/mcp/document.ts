@@ -1,5 +1,5 @@
 /** An OpenAPI document as it is given: text of the file, another file, or the document itself. */
-import type { DocumentSources } from '#engine/standalone/file-sources.ts'
+import type { DocumentSources } from '#engine/contract/policy.ts'
 
 type Given = string | { readonly file?: unknown; readonly url?: unknown } | OpenApiDocument
 export type OpenApiDocument = Readonly<Record<string, unknown>>

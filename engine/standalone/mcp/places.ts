@@ -1,8 +1,9 @@
 /** Problems of `mcp` targets that show once their documents are read: places of the Snapshot as those of the file. */
 import { ownName } from '#engine/ir/snapshot.ts'
-import { type Path, type Problem, parsePath } from '#engine/standalone/problems.ts'
+import { entriesOf, objectOf, type Path, type Placed, type Raw, text } from '#engine/schema/placed.ts'
+import { type Problem, parsePath } from '#engine/standalone/problems.ts'
 import type { Source } from '#engine/standalone/source.ts'
-import { bindsOf, entriesOf, objectOf, type Placed, type Raw, text } from '#engine/standalone/walk.ts'
+import { bindsOf } from '#engine/standalone/walk.ts'
 import { MCP_BACKEND } from './translate.ts'
 
 /** In the Snapshot: names of backends may have dots, those of targets have neither dots nor quotes. */

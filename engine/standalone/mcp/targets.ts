@@ -1,12 +1,13 @@
 /** The targets of an `mcp` backend (docs/specification.md#mcp-backends): the schema. */
+
+import { transportPolicies } from '#engine/contract/backend-transport/policies.ts'
 import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
+import { authKey } from '#engine/schema/credential.ts'
 import { headerName, path } from '#engine/schema/http.ts'
 import { host, port } from '#engine/schema/net.ts'
+import { objectOf, type Raw } from '#engine/schema/placed.ts'
 import { list, longString, misplacedKeys, refused, refusedKeys, says, shortString, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
-import { authKey } from '#engine/standalone/ai/auth.ts'
-import { transportPolicies } from '#engine/standalone/backend-policies/index.ts'
-import { objectOf, type Raw } from '#engine/standalone/walk.ts'
 import { addressFields, saidOnce } from './address.ts'
 import { mcpPolicies } from './policies.ts'
 

@@ -1,4 +1,7 @@
 /** The file's `mcp` backends and its `mcp` shortcut -> their form in the Snapshot. */
+
+import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
+import type { DocumentSources } from '#engine/contract/policy.ts'
 import { addRules } from '#engine/ir/mcp-rules.ts'
 import { CLEAR_TEXT } from '#engine/ir/plain.ts'
 import type {
@@ -10,9 +13,7 @@ import type {
   PolicyPhases,
   PolicySet
 } from '#engine/ir/snapshot.ts'
-import type { BackendTransport } from '#engine/ir/transport.ts'
-import type { DocumentSources } from '#engine/standalone/file-sources.ts'
-import { type FileRequestRules, requestsOf } from '#engine/standalone/http/requests.ts'
+import { type FileRequestRules, requestsOf } from '#engine/schema/request-rules.ts'
 import { addressOf } from './address.ts'
 import { readDocument, serverPath } from './document.ts'
 import type { FileMcp } from './index.ts'

@@ -1,6 +1,5 @@
 /** What is said of `mcp` backends and does nothing. */
-import type { Path } from '#engine/standalone/problems.ts'
-import { entriesOf, objectOf, type Placed, type Raw } from '#engine/standalone/walk.ts'
+import { entriesOf, objectOf, type Path, type Placed, type Raw } from '#engine/schema/placed.ts'
 
 interface Doubt {
   readonly path: Path

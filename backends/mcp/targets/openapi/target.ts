@@ -20,9 +20,9 @@ import type {
   Target
 } from '#backends/mcp/targets/target.ts'
 import type { BackendContext, Endpoint, PrepareContext } from '#engine/contract/backend.ts'
+import { endpointOptions } from '#engine/contract/backend-transport/transport.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { McpApi, McpOpenApiTarget } from '#engine/ir/snapshot.ts'
-import { endpointOptions } from '#engine/ir/transport.ts'
 import { compiledApi } from './api.ts'
 import { CallExchange, later } from './call.ts'
 import type { Plan } from './plan.ts'

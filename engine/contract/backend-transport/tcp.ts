@@ -1,5 +1,5 @@
 /** Policy `tcp` of a file, for backends (docs/specification.md#backend-connections). */
-import type { BackendTcp } from '#engine/ir/transport.ts'
+import type { BackendTcp } from '#engine/contract/backend-transport/transport.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { refusedKeys, z } from '#engine/schema/schema.ts'

@@ -1,8 +1,8 @@
 /** Policy `backendTLS` of a file (docs/specification.md#backend-tls): the schema, and the files that it names. */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
+import type { BackendTls } from '#engine/contract/backend-transport/transport.ts'
 import { FieldError, type Sources } from '#engine/contract/policy.ts'
-import type { BackendTls } from '#engine/ir/transport.ts'
 import { secret } from '#engine/kit/secret.ts'
 import { host } from '#engine/schema/net.ts'
 import { list, longString, misplacedKeys, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'

@@ -3,8 +3,9 @@
  * every level. Field by field the most precise level holds: gateway, listener, route, backend, its reference; then a
  * provider or an MCP target of it.
  */
+
+import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
 import type { Sources } from '#engine/contract/policy.ts'
-import type { BackendTransport } from '#engine/ir/transport.ts'
 import type { z } from '#engine/schema/schema.ts'
 import { backendTcp, type FileTcp, tcpOf } from './tcp.ts'
 import { backendTls, type FileTls, readTls } from './tls.ts'
