@@ -14,7 +14,7 @@ export class Frame {
   readonly locals: Value[]
   /** What loops read of the host, by slot: once per run. */
   readonly reads: (Value | undefined)[]
-  /** Steps left until the next look at the clock. Whoever sees it below zero asks `isOver`. */
+  /** Steps left until the next look at the clock. Below zero: ask `isOver`. */
   budget = 0
   /** Steps left after that; -1: there is no time left for them. */
   #reserve = 0
@@ -54,17 +54,3 @@ export class Frame {
 
 /** A planned expression. Answers errors as values; throws only if a reader of the host does. */
 export type Code = (frame: Frame) => Value
-
-/** What is planned: how to compute it, and its value when that is known already. */
-export interface Plan {
-  readonly code: Code
-  readonly constant: Value | undefined
-}
-
-export function constant(value: Value): Plan {
-  return { code: () => value, constant: value }
-}
-
-export function dynamic(code: Code): Plan {
-  return { code, constant: undefined }
-}

@@ -12,7 +12,7 @@ import { Frame } from './frame.ts'
 import type { TypeName } from './functions.ts'
 import { Needs } from './needs.ts'
 import { parse } from './parser.ts'
-import { Planner } from './plan.ts'
+import { TreePlanner } from './plan.ts'
 import type { Roots } from './roots.ts'
 import type { Value } from './values.ts'
 import { Late, startWalks } from './walk.ts'
@@ -87,7 +87,7 @@ function compileChecked<C extends object>(source: string, options: CompileOption
     return { ok: false, problems: [{ ...place, message: `the result is ${type}, and ${result} is wanted here` }] }
   }
   startWalks()
-  const planner = new Planner(environment)
+  const planner = new TreePlanner(environment)
   const plan = planner.plan(tree, null)
   if (plan.constant instanceof CelError && !isLenient) {
     return { ok: false, problems: [{ ...place, message: `this always fails: ${plan.constant.message}` }] }

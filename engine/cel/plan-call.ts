@@ -1,9 +1,9 @@
 /** Calls: overloads are narrowed to those with the right number of arguments; a run picks by types. */
 import type { Call } from './ast.ts'
 import { CelError, COST } from './errors.ts'
-import { type Code, constant, dynamic, type Frame, type Plan } from './frame.ts'
+import type { Code, Frame } from './frame.ts'
 import { argType, type Declared, DYN, type Run, takes } from './functions.ts'
-import type { Planner } from './plan.ts'
+import { constant, dynamic, type Plan, type Planner } from './planner.ts'
 import { calleeOf, type Scope } from './resolve.ts'
 import { readerOf, wholeOf } from './roots.ts'
 import { noOverload, type Value } from './values.ts'

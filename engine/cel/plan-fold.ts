@@ -1,10 +1,10 @@
 /** Macros that visit elements. Each visit costs a step; a run without steps left is over. */
 import type { Fold } from './ast.ts'
 import { CelError, COST } from './errors.ts'
-import { type Code, dynamic, type Frame, type Plan } from './frame.ts'
+import type { Code, Frame } from './frame.ts'
 import { sortBy } from './lib/lists.ts'
 import { isList, isMap, keysOf, MapBuilder, valueAt } from './maps.ts'
-import type { Planner } from './plan.ts'
+import { dynamic, type Plan, type Planner } from './planner.ts'
 import type { Scope } from './resolve.ts'
 import { failure, type List, noOverload, type Value } from './values.ts'
 

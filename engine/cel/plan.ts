@@ -4,17 +4,18 @@
  */
 import type { Bind, Conditional, Expr, Fallback, Ident, Index, ListNode, Logic, MapNode, Select, Unary } from './ast.ts'
 import { CelError, noSuchKey } from './errors.ts'
-import { type Code, constant, dynamic, Frame, type Plan } from './frame.ts'
+import { type Code, Frame } from './frame.ts'
 import { at, atOptional, fieldOf, hasField, isTreacherous, MapBuilder, select, selectOptional } from './maps.ts'
 import { negate } from './numbers.ts'
 import { planCall } from './plan-call.ts'
 import { planFold } from './plan-fold.ts'
 import { planBinary } from './plan-operator.ts'
+import { constant, dynamic, type Plan, type Planner } from './planner.ts'
 import { type Environment, lookup, meaningOf, pathOf, type Scope } from './resolve.ts'
 import { type Reader, readerOf, type Variable, wholeOf } from './roots.ts'
 import { Fields, failure, NONE, noOverload, Optional, some, TypeValue, type Value } from './values.ts'
 
-export class Planner {
+export class TreePlanner implements Planner {
   readonly environment: Environment
   /** Slots that a frame needs. */
   slots = 0
@@ -65,14 +66,12 @@ export class Planner {
     }
   }
 
-  /** A scope with one more variable, and its slot. */
   enter(name: string, outer: Scope | null): Scope {
     const slot = outer === null ? 0 : outer.slot + 1
     this.slots = Math.max(this.slots, slot + 1)
     return { name, slot, outer }
   }
 
-  /** Computes now what depends on nothing; `pure` says that it would always be the same. */
   fold(code: Code, operands: readonly Plan[], pure = true): Plan {
     if (!pure || operands.some((operand) => operand.constant === undefined)) return dynamic(code)
     try {
