@@ -5,7 +5,7 @@ import type { Llhttp } from '#engine/http/llhttp.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
 import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import type { SocketLayer } from '#engine/socket/wire.ts'
-import type { Crowd } from './connection-limiter.ts'
+import type { ConnectionLimiter } from './connection-limiter.ts'
 import type { HandshakeReport } from './tls/handshake.ts'
 
 /** What a worker lends to its binds. */
@@ -17,7 +17,7 @@ export interface BindContext {
   readonly frontend: FrontendSettings
   readonly observer: DownstreamObserver
   /** Of the worker, over all binds. */
-  readonly crowd: Crowd
+  readonly limiter: ConnectionLimiter
   /** Of the process, for tickets of TLS: what one worker seals, every other one opens. */
   readonly secret: Uint8Array
   /** Binds with listeners that pass connections on, of the configuration in force. */

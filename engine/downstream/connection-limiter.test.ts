@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { rawClient, rawServer } from '#engine/testing/raw.ts'
 import { startStack } from '#engine/testing/stack.ts'
-import { Crowd, clientsMax } from './connection-limiter.ts'
+import { ConnectionLimiter, clientsMax } from './connection-limiter.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
 
@@ -73,22 +73,22 @@ it('workers share three quarters of the descriptors that the program does not ne
 })
 
 it('looks at a bounded number of connections, over all binds', () => {
-  const crowd = new Crowd(1)
+  const limiter = new ConnectionLimiter(1)
   let looks = 0
   let cuts = 0
   const busy = () => ({
-    giveWay() {
+    closeIfIdle() {
       looks++
       return false
     },
-    cut: () => cuts++
+    forceClose: () => cuts++
   })
   const [one, two] = [new Set([busy(), busy()]), new Set([busy()])]
-  crowd.add(one)
-  crowd.add(two)
+  limiter.add(one)
+  limiter.add(two)
   const newcomer = busy()
   two.add(newcomer)
-  crowd.joined(newcomer)
+  limiter.admit(newcomer)
   assert.equal(cuts, 1)
   assert.ok(looks > 0 && looks <= 64, String(looks))
 })

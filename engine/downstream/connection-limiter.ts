@@ -5,15 +5,15 @@
  */
 import { readFileSync } from 'node:fs'
 
-export interface Member {
+export interface LimitedConnection {
   /** Closes the connection if nothing is under way on it; says whether it did. */
-  giveWay(): boolean
+  closeIfIdle(): boolean
   /** Closes it whatever is under way. */
-  cut(): void
+  forceClose(): void
 }
 
 /** What the bind knows of its connections, whatever they speak. */
-export interface OpenConnection extends Member {
+export interface OpenConnection extends LimitedConnection {
   /** The bind drains: close now if nothing is under way, else when that is over. */
   drain(): void
 }
@@ -31,10 +31,10 @@ const CLIENTS_MIN = 16
 /** Which connection was closed because there were too many: one that waited, or the new one. */
 export type Evicted = 'idle' | 'newcomer'
 
-export class Crowd {
+export class ConnectionLimiter {
   readonly #max: number
   readonly #onEvicted: (what: Evicted) => void
-  readonly #binds = new Set<Set<Member>>()
+  readonly #binds = new Set<Set<LimitedConnection>>()
 
   constructor(max: number, onEvicted: (what: Evicted) => void = () => {}) {
     this.#max = max
@@ -42,16 +42,16 @@ export class Crowd {
   }
 
   /** `members`: the open connections of one bind; it keeps them up to date. */
-  add(members: Set<Member>): void {
+  add(members: Set<LimitedConnection>): void {
     this.#binds.add(members)
   }
 
-  remove(members: Set<Member>): void {
+  remove(members: Set<LimitedConnection>): void {
     this.#binds.delete(members)
   }
 
   /** To be called when `newcomer` has joined its bind: if there are too many, an idle one leaves, else itself. */
-  joined(newcomer: Member): void {
+  admit(newcomer: LimitedConnection): void {
     let count = 0
     for (const members of this.#binds) count += members.size
     if (count <= this.#max) return
@@ -61,7 +61,7 @@ export class Crowd {
         if (looks <= 0) break
         looks--
         if (member === newcomer) continue
-        if (member.giveWay()) {
+        if (member.closeIfIdle()) {
           this.#onEvicted('idle')
           return
         }
@@ -71,7 +71,7 @@ export class Crowd {
       }
     }
     this.#onEvicted('newcomer')
-    newcomer.cut()
+    newcomer.forceClose()
   }
 }
 

@@ -9,25 +9,25 @@ import type { BindContext } from './bind.ts'
 import type { OpenConnection } from './connection-limiter.ts'
 import { ProxyStage } from './proxy-protocol-stage.ts'
 import { passOn } from './tcp/tcp.ts'
-import { type HelloPlace, HelloStage } from './tls/client-hello-stage.ts'
+import { type ClientHelloContext, ClientHelloStage } from './tls/client-hello-stage.ts'
 import type { HandshakeReport } from './tls/handshake.ts'
 import type { TlsPort } from './tls/port.ts'
 
 /** Envoy's default too (TcpProxy.idle_timeout); dead peers are found by TCP's own probes long before. */
 export const TCP_IDLE_TIMEOUT_MS = 3_600_000
 
-export interface EntranceParts {
+export interface ConnectionSetupOptions {
   /** Number of the bind in the configuration. */
   readonly bind: number
   readonly context: BindContext
   /** Of the bind, whatever they speak. */
   readonly connections: Set<OpenConnection>
   /** Makes the connection of HTTP; null: clear text. */
-  readonly speak: (wire: Wire, tls: ClientTls | null) => OpenConnection
+  readonly startHttp: (wire: Wire, tls: ClientTls | null) => OpenConnection
   readonly closed: () => void
 }
 
-export class Entrance implements HelloPlace {
+export class ConnectionSetup implements ClientHelloContext {
   readonly bind: number
   /** As clients know it; set when the socket is open. */
   port: number
@@ -36,13 +36,13 @@ export class Entrance implements HelloPlace {
   readonly sockets: SocketLayer
   readonly connections: Set<OpenConnection>
   tcpIdleTimeoutMs = TCP_IDLE_TIMEOUT_MS
-  readonly #parts: EntranceParts
+  readonly #parts: ConnectionSetupOptions
   /** Looked at for every connection, so that a reload reaches the next one. */
   #proxy: FrontendSettings['proxyProtocol'] = null
   /** Null: no TLS. */
   #tls: TlsPort | null = null
 
-  constructor(parts: EntranceParts) {
+  constructor(parts: ConnectionSetupOptions) {
     const { bind, context, connections } = parts
     this.#parts = parts
     this.bind = bind
@@ -75,8 +75,8 @@ export class Entrance implements HelloPlace {
     this.#parts.closed()
   }
 
-  speak(wire: Wire, tls: ClientTls): void {
-    this.#parts.speak(wire, tls)
+  startHttp(wire: Wire, tls: ClientTls): void {
+    this.#parts.startHttp(wire, tls)
   }
 
   accept(wire: Wire): void {
@@ -86,10 +86,10 @@ export class Entrance implements HelloPlace {
 
   /** What comes now is the client's. */
   #begin(wire: Wire): void {
-    const { context, speak } = this.#parts
+    const { context, startHttp } = this.#parts
     const tcp = context.tcp?.()?.find(this.bind) ?? null
-    if (this.#tls !== null) this.#joined(new HelloStage(this, wire, this.#tls, tcp))
-    else if (tcp === null) this.#joined(speak(wire, null))
+    if (this.#tls !== null) this.#joined(new ClientHelloStage(this, wire, this.#tls, tcp))
+    else if (tcp === null) this.#joined(startHttp(wire, null))
     else {
       const connection = passOn(this, wire, tcp, '', turnStartedAt)
       if (connection === null) return
@@ -99,6 +99,6 @@ export class Entrance implements HelloPlace {
   }
 
   #joined(connection: OpenConnection): void {
-    this.#parts.context.crowd.joined(connection)
+    this.#parts.context.limiter.admit(connection)
   }
 }

@@ -18,7 +18,7 @@ import { selfSigned } from '#engine/testing/certificates.ts'
 import { H2Client, requestFields } from '#engine/testing/h2-client.ts'
 import { RawClient } from '#engine/testing/raw.ts'
 import { type Stack, startStack } from '#engine/testing/stack.ts'
-import { Floods } from './http2/flood-limits.ts'
+import { FloodLimits } from './http2/flood-limits.ts'
 
 /** Of 4,000 to 8,000 pieces of work: nothing is lost by more, but one read alone can hold them all. */
 const DONE_MAX = 600
@@ -256,7 +256,7 @@ describe('errors of HTTP/2', () => {
 })
 
 test('answers that have been read do not wait, though others always do', () => {
-  const floods = new Floods()
+  const floods = new FloodLimits()
   for (let n = 0; n < 900; n++) equal(floods.reply(true), 0)
   floods.read()
   for (let n = 0; n < 900; n++) equal(floods.reply(true), 0)

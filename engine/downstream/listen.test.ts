@@ -6,7 +6,7 @@ import type { Bind } from '#engine/ir/snapshot.ts'
 import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import type { KeepAlive, SocketLayer } from '#engine/socket/wire.ts'
 import { FRONTEND } from '#engine/testing/stack.ts'
-import { Crowd } from './connection-limiter.ts'
+import { ConnectionLimiter } from './connection-limiter.ts'
 import { openBind } from './listen.ts'
 
 test('a reload changes the keepalive of the connections that come after it', async () => {
@@ -28,7 +28,7 @@ test('a reload changes the keepalive of the connections that come after it', asy
     timers: new TimerWheel(),
     frontend: FRONTEND,
     observer: { opened() {}, closed() {}, handshake() {} },
-    crowd: new Crowd(1),
+    limiter: new ConnectionLimiter(1),
     secret: new Uint8Array(32)
   })
   assert.deepEqual(given, [{ timeMs: FRONTEND.tcp.keepalive.timeMs }])

@@ -5,7 +5,7 @@ import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import type { Acceptor, Wire } from '#engine/socket/wire.ts'
 import type { BindContext, OpenBind } from './bind.ts'
 import type { OpenConnection } from './connection-limiter.ts'
-import { Entrance } from './connection-setup.ts'
+import { ConnectionSetup } from './connection-setup.ts'
 import type { HttpServer } from './http-server.ts'
 import { Http1Connection } from './http1/connection.ts'
 import { Http2Connection } from './http2/connection.ts'
@@ -24,7 +24,7 @@ class NodeBind implements OpenBind {
   port: number
   readonly #context: BindContext
   readonly #server: HttpServer
-  readonly #entrance: Entrance
+  readonly #setup: ConnectionSetup
   /** Looked at for every connection, so that a reload reaches the next one. */
   readonly #keepalive: { timeMs: number }
   #acceptor: Acceptor | null = null
@@ -48,31 +48,31 @@ class NodeBind implements OpenBind {
       connections,
       closed
     }
-    const speak = (wire: Wire, tls: ClientTls | null) => this.#speak(wire, tls)
-    this.#entrance = new Entrance({ bind: bind.port, context, connections, speak, closed })
-    this.#entrance.update(frontend, this.#portOf(frontend, bind))
+    const startHttp = (wire: Wire, tls: ClientTls | null) => this.#startHttp(wire, tls)
+    this.#setup = new ConnectionSetup({ bind: bind.port, context, connections, startHttp, closed })
+    this.#setup.update(frontend, this.#portOf(frontend, bind))
     this.#keepalive = { timeMs: frontend.tcp.keepalive.timeMs }
   }
 
   async listen(): Promise<void> {
-    const { sockets, observer, crowd } = this.#context
+    const { sockets, observer, limiter } = this.#context
     const bound = this.port
     this.#acceptor = await sockets.listen(bound, this.#keepalive, (wire) => {
       observer.opened(bound, 'node')
-      this.#entrance.accept(wire)
+      this.#setup.accept(wire)
     })
     this.port = this.#acceptor.port
-    this.#entrance.port = this.port
-    crowd.add(this.#server.connections)
+    this.#setup.port = this.port
+    limiter.add(this.#server.connections)
   }
 
-  #speak(wire: Wire, tls: ClientTls | null): OpenConnection {
+  #startHttp(wire: Wire, tls: ClientTls | null): OpenConnection {
     const server = this.#server
     return tls?.alpn === 'h2' ? new Http2Connection(server, wire, tls) : new Http1Connection(server, wire, tls)
   }
 
   #portOf(frontend: FrontendSettings, bind: Bind): TlsPort | null {
-    return hasTls(bind) ? new TlsPort(bind, frontend.tls, this.#context.secret, this.#entrance.tls) : null
+    return hasTls(bind) ? new TlsPort(bind, frontend.tls, this.#context.secret, this.#setup.tls) : null
   }
 
   prepare(frontend: FrontendSettings, bind: Bind): () => void {
@@ -80,14 +80,14 @@ class NodeBind implements OpenBind {
     return () => {
       this.#server.settings = frontend.http
       this.#server.http2 = frontend.http2
-      this.#entrance.update(frontend, tls)
+      this.#setup.update(frontend, tls)
       this.#keepalive.timeMs = frontend.tcp.keepalive.timeMs
     }
   }
 
   stopAccepting(): void {
     this.#acceptor?.close()
-    this.#context.crowd.remove(this.#server.connections)
+    this.#context.limiter.remove(this.#server.connections)
   }
 
   leave(): void {
@@ -109,6 +109,6 @@ class NodeBind implements OpenBind {
   }
 
   closeAll(): void {
-    for (const connection of [...this.#server.connections]) connection.cut()
+    for (const connection of [...this.#server.connections]) connection.forceClose()
   }
 }

@@ -2,7 +2,7 @@
 import type { FrontendSettings } from '#engine/ir/frontend.ts'
 import { PROXY_FAULTS, readProxyHeader } from '#engine/socket/proxy-header.ts'
 import type { Wire } from '#engine/socket/wire.ts'
-import { MORE, Stage, type StagePlace, TAKEN } from './stage.ts'
+import { MORE, Stage, type StageContext, TAKEN } from './stage.ts'
 
 /** From the connection to the end of its header, as in agentgateway. */
 const HEADER_TIMEOUT_MS = 5_000
@@ -12,7 +12,7 @@ export class ProxyStage extends Stage {
   readonly #next: (wire: Wire) => void
 
   constructor(
-    place: StagePlace,
+    place: StageContext,
     wire: Wire,
     settings: NonNullable<FrontendSettings['proxyProtocol']>,
     next: (wire: Wire) => void
@@ -27,7 +27,7 @@ export class ProxyStage extends Stage {
     const header = readProxyHeader(bytes, start, end, version)
     if (header === 'more') return MORE
     if (typeof header === 'object') {
-      if (header.source !== null) this.wire.speaksFor(header.source.address, header.source.port)
+      if (header.source !== null) this.wire.setPeer(header.source.address, header.source.port)
       return header.end
     }
     if (header === 'none' && mode === 'optional') return start
@@ -40,7 +40,7 @@ export class ProxyStage extends Stage {
   }
 
   /** A client without a header may be one that waits for the server to speak first. */
-  protected late(hasBytes: boolean): boolean {
+  protected timedOut(hasBytes: boolean): boolean {
     if (this.#settings.mode === 'optional') return true
     this.refuse('BAD_PROXY_HEADER', hasBytes ? 'the PROXY header did not arrive in time' : PROXY_FAULTS.none)
     return false

@@ -11,7 +11,7 @@ import type { Wire, WireOwner } from '#engine/socket/wire.ts'
 import type { OpenConnection } from './connection-limiter.ts'
 
 /** What such connections of one bind share. */
-export interface StagePlace {
+export interface StageContext {
   /** Port of the bind, as clients know it. */
   readonly port: number
   readonly memory: ReadMemory
@@ -32,8 +32,8 @@ export const TAKEN = -2
 const NO_ROOM = Buffer.alloc(0)
 const ROOM_BYTES_MIN = 512
 
-export abstract class Stage<Place extends StagePlace = StagePlace> implements WireOwner, OpenConnection {
-  protected readonly place: Place
+export abstract class Stage<Place extends StageContext = StageContext> implements WireOwner, OpenConnection {
+  protected readonly context: Place
   protected readonly wire: Wire
   /** When the connection came. */
   readonly startedAt: number
@@ -44,7 +44,7 @@ export abstract class Stage<Place extends StagePlace = StagePlace> implements Wi
   protected isOver = false
 
   constructor(place: Place, wire: Wire, timeoutMs: number, startedAt = turnStartedAt) {
-    this.place = place
+    this.context = place
     this.wire = wire
     this.startedAt = startedAt
     this.#timer = new WheelTimer(() => this.#timedOut())
@@ -60,10 +60,10 @@ export abstract class Stage<Place extends StagePlace = StagePlace> implements Wi
   protected abstract proceed(): void
 
   /** The time is up. True: go on as if the next stage's bytes began here. */
-  protected abstract late(hasBytes: boolean): boolean
+  protected abstract timedOut(hasBytes: boolean): boolean
 
   onRead(start: number, end: number, slot: ReadSlot | null): void {
-    const { memory } = this.place
+    const { memory } = this.context
     const before = this.#kept
     const kept = before === null ? null : this.#append(before, memory.bytes, start, end)
     const at = kept === null ? this.decide(memory.bytes, start, end) : this.decide(kept, 0, kept.length)
@@ -98,7 +98,7 @@ export abstract class Stage<Place extends StagePlace = StagePlace> implements Wi
 
   /** What was kept is shorter than the scratch memory: stages are bounded. */
   #passKept(kept: Buffer, from: number): void {
-    const { bytes, scratch } = this.place.memory
+    const { bytes, scratch } = this.context.memory
     kept.copy(bytes, scratch, from)
     this.wire.owner.onRead(scratch, scratch + kept.length - from, null)
   }
@@ -106,7 +106,7 @@ export abstract class Stage<Place extends StagePlace = StagePlace> implements Wi
   #timedOut(): void {
     enterTurn()
     const kept = this.#kept
-    if (this.late(kept !== null)) {
+    if (this.timedOut(kept !== null)) {
       this.leave()
       this.proceed()
       if (kept !== null) this.#passKept(kept, 0)
@@ -116,12 +116,12 @@ export abstract class Stage<Place extends StagePlace = StagePlace> implements Wi
 
   /** From now on no longer than this. */
   protected wait(ms: number): void {
-    if (!this.isOver) this.place.timers.arm(this.#timer, turnStartedAt, ms)
+    if (!this.isOver) this.context.timers.arm(this.#timer, turnStartedAt, ms)
   }
 
   /** The client goes before it has said enough. One that has said nothing (a health check) leaves no trace. */
   onEnd(): void {
-    if (this.#kept === null) this.cut()
+    if (this.#kept === null) this.forceClose()
     else this.refuse('CLIENT_GONE')
   }
 
@@ -131,16 +131,16 @@ export abstract class Stage<Place extends StagePlace = StagePlace> implements Wi
 
   onDrain(): void {}
 
-  giveWay(): boolean {
-    this.cut()
+  closeIfIdle(): boolean {
+    this.forceClose()
     return true
   }
 
   drain(): void {
-    if (this.#kept === null) this.cut()
+    if (this.#kept === null) this.forceClose()
   }
 
-  cut(): void {
+  forceClose(): void {
     if (this.isOver) return
     this.end()
     this.wire.destroy()
@@ -149,25 +149,25 @@ export abstract class Stage<Place extends StagePlace = StagePlace> implements Wi
   /** Ends and records the connection. */
   protected refuse(reason: TcpReason, detail = ''): void {
     if (this.isOver) return
-    const session = new TcpSession(this.wire, this.place.port, this.startedAt)
+    const session = new TcpSession(this.wire, this.context.port, this.startedAt)
     session.reason = reason
     session.detail = detail
     this.end()
     this.wire.close(false)
-    this.place.recorder()?.record(session)
+    this.context.recorder()?.record(session)
   }
 
   protected leave(): void {
     if (this.isOver) return
     this.isOver = true
-    this.place.connections.delete(this)
-    this.place.timers.remove(this.#timer)
+    this.context.connections.delete(this)
+    this.context.timers.remove(this.#timer)
   }
 
   /** It is over, and was not handed on. */
   protected end(): void {
     if (this.isOver) return
     this.leave()
-    this.place.closed()
+    this.context.closed()
   }
 }

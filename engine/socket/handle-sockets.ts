@@ -1,7 +1,7 @@
 /** The socket layer over Node's internal handles (handles.ts): what Weir uses wherever they exist. */
 import { createServer, type Server } from 'node:net'
 import { getSystemErrorName } from 'node:util'
-import { RawWire, type Shared } from './handle-wire.ts'
+import { HandleWire, type Shared } from './handle-wire.ts'
 import type { Handle, Handles } from './handles.ts'
 import { listenWith } from './listen.ts'
 import type { ReadMemory } from './memory.ts'
@@ -13,7 +13,7 @@ import { newTlsShared } from './tls-shared.ts'
 import type { Acceptor, Address, Connected, DialOptions, KeepAlive, SocketLayer, Wire } from './wire.ts'
 
 /** A socket layer over `handles` that reads into `memory`. */
-export function rawSockets(handles: Handles, memory: ReadMemory): SocketLayer {
+export function handleSockets(handles: Handles, memory: ReadMemory): SocketLayer {
   const shared: Shared = { handles, state: handles.state, memory, spare: null, outbox: new Outbox() }
   const tlsShared = newTlsShared(handles, memory)
   return {
@@ -27,7 +27,7 @@ export function rawSockets(handles: Handles, memory: ReadMemory): SocketLayer {
       return connect(address, (code) => done(code, null), begin, dial, handles)
     },
     startTls(wire, first, server, done) {
-      const handle = wire instanceof RawWire ? wire.release() : null
+      const handle = wire instanceof HandleWire ? wire.release() : null
       if (handle !== null) return startOverHandle(handle, first, server, tlsShared, done)
       done('ECONNRESET', null, null)
       return () => {}
@@ -61,7 +61,7 @@ async function listen(
         inheritedMs = INHERITS ? keepalive.timeMs : 0
         for (const one of INHERITS ? [handle, client] : [client]) setKeepAlive(one, { keepaliveMs: keepalive.timeMs })
       }
-      const wire = new RawWire(client, shared, INHERITS)
+      const wire = new HandleWire(client, shared, INHERITS)
       wire.learnPeer()
       enterTurn()
       accept(wire)
@@ -74,10 +74,10 @@ async function listen(
 /** Goes on with a connected handle. Returns a function that gives up. */
 type Begin = (handle: Handle) => () => void
 
-function clear(handle: Handle, shared: Shared, done: Connected, { hello = '' }: DialOptions): () => void {
-  const wire = new RawWire(handle, shared)
+function clear(handle: Handle, shared: Shared, done: Connected, { preamble = '' }: DialOptions): () => void {
+  const wire = new HandleWire(handle, shared)
   // It leaves with what is written next.
-  if (hello !== '') wire.write(hello)
+  if (preamble !== '') wire.write(preamble)
   done(null, wire)
   wire.start()
   return () => {}

@@ -11,11 +11,11 @@ import { enterTurn, leaveTurn, markDirty } from './round.ts'
 import { BULK_NONE, type Bulk, NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
 
 interface OwnedHandle extends Handle {
-  wire: RawWire
+  wire: HandleWire
 }
 
 interface OwnedWrite extends WriteRequest {
-  wire: RawWire | null
+  wire: HandleWire | null
   slot: ReadSlot | null
   /** Keeps alive what libuv points into. */
   bytes: Buffer | Buffer[] | null
@@ -31,7 +31,7 @@ export interface Shared {
   outbox: Outbox
 }
 
-export class RawWire implements Wire {
+export class HandleWire implements Wire {
   owner: WireOwner = NOBODY
   bulk: Bulk = BULK_NONE
   handed = 0
@@ -93,7 +93,7 @@ export class RawWire implements Wire {
     return this.#peer.port
   }
 
-  speaksFor(address: string, port: number): void {
+  setPeer(address: string, port: number): void {
     this.#remote = { address: plainAddress(address), port }
   }
 

@@ -67,7 +67,7 @@ export class NetWire implements Wire {
     return this.#socket
   }
 
-  speaksFor(address: string, port: number): void {
+  setPeer(address: string, port: number): void {
     this.remoteAddress = plainAddress(address)
     this.remotePort = port
   }
@@ -205,7 +205,7 @@ export function netSockets(memory: ReadMemory): SocketLayer {
         socket.off('error', failed)
         enterTurn()
         const wire = new NetWire(socket, memory)
-        if (dial.hello !== undefined && dial.hello !== '') wire.write(dial.hello)
+        if (dial.preamble !== undefined && dial.preamble !== '') wire.write(dial.preamble)
         done(null, wire)
         leaveTurn()
       })

@@ -22,7 +22,7 @@ function fakeWire(done: string[], name: string): Wire & { congested: boolean } {
     remoteAddress: '',
     localAddress: '',
     remotePort: 0,
-    speaksFor() {},
+    setPeer() {},
     write() {},
     writeBytes() {},
     finish: note('finish'),

@@ -27,8 +27,8 @@ export function startClient(
   done: Connected,
   dial: DialOptions
 ): () => void {
-  const { hello = '' } = dial
-  if (hello === '') return shake(below, client, shared, done, dial)
+  const { preamble = '' } = dial
+  if (preamble === '') return shake(below, client, shared, done, dial)
   let giveUp = () => below.close()
   const said = (status: number) => {
     if (status >= 0) {
@@ -47,7 +47,7 @@ export function startClient(
     said(status)
     leaveTurn()
   }
-  const error = below.writeLatin1String(request, hello)
+  const error = below.writeLatin1String(request, preamble)
   // A socket that has just been connected has room, so this is what happens.
   if (error < 0 || shared.state[STATE_ASYNC] === 0) said(error)
   return () => {

@@ -1,5 +1,5 @@
 /**
- * One socket with TLS over Node's internal handles (handles.ts), for both sides: what RawWire is for clear text.
+ * One socket with TLS over Node's internal handles (handles.ts), for both sides: what HandleWire is for clear text.
  * OpenSSL copies what it is given to write, so nothing is lent to it; and it takes one write at a time, which it never
  * finishes within the call. What is written meanwhile waits here, and leaves together.
  */
@@ -96,7 +96,7 @@ export class TlsWire implements Wire {
     return this.#peer.port
   }
 
-  speaksFor(address: string, port: number): void {
+  setPeer(address: string, port: number): void {
     this.#remote = { address: plainAddress(address), port }
   }
 

@@ -78,11 +78,11 @@ export class TlsClient {
 }
 
 /** Where node:tls connects to, or a socket that says `hello` in clear text as soon as it is connected. */
-function below(address: Address, { hello = '' }: DialOptions): ConnectionOptions {
+function below(address: Address, { preamble = '' }: DialOptions): ConnectionOptions {
   const where = 'unixPath' in address ? { path: address.unixPath } : { host: address.ip, port: address.port }
-  if (hello === '') return where
+  if (preamble === '') return where
   const socket = netConnect(where)
-  socket.write(hello, 'latin1')
+  socket.write(preamble, 'latin1')
   return { socket }
 }
 

@@ -25,7 +25,7 @@ export interface Wire {
   readonly remoteAddress: string
   readonly remotePort: number
   /** A proxy has said who is behind it: remoteAddress and remotePort are these from now on. */
-  speaksFor(address: string, port: number): void
+  setPeer(address: string, port: number): void
   /** Own ip of the connection; '' when it is not known. */
   readonly localAddress: string
   /** Some written bytes wait for the peer: stop producing until onDrain. */
@@ -97,7 +97,7 @@ export interface DialOptions {
   /** Idle time before TCP probes; 0: none; undefined: as the system does. */
   readonly keepaliveMs?: number
   /** What the connection begins with, before TLS: one character per byte, a few hundred at most. Default: nothing. */
-  readonly hello?: string
+  readonly preamble?: string
   /** Called when the peer has answered and TLS begins: it is not the address that is slow. */
   readonly reached?: () => void
 }

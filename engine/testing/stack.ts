@@ -6,7 +6,7 @@ import type { Hook, RouteSettings } from '#engine/contract/filter.ts'
 import type { RetryPlan, RouteRetry } from '#engine/contract/retry.ts'
 import type { Route } from '#engine/contract/route.ts'
 import type { DownstreamObserver, OpenBind } from '#engine/downstream/bind.ts'
-import { Crowd } from '#engine/downstream/connection-limiter.ts'
+import { ConnectionLimiter } from '#engine/downstream/connection-limiter.ts'
 import { openBind } from '#engine/downstream/listen.ts'
 import type { HandshakeReport } from '#engine/downstream/tls/handshake.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
@@ -156,8 +156,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const frontend: FrontendSettings = { ...FRONTEND, ...options.frontend, http, tcp }
   const { port = 0, listeners = [], transport = 'auto' } = options
   const spec: Bind = { port, listeners, transport }
-  const crowd = new Crowd(options.clientsMax ?? Number.POSITIVE_INFINITY, (what) => evicted.push(what))
-  const shared = { observer, crowd, secret: new Uint8Array(32) }
+  const limiter = new ConnectionLimiter(options.clientsMax ?? Number.POSITIVE_INFINITY, (what) => evicted.push(what))
+  const shared = { observer, limiter, secret: new Uint8Array(32) }
   const bind = await openBind(spec, { events: lifecycle, llhttp: parser, sockets, timers, frontend, ...shared })
   return {
     port: bind.port,

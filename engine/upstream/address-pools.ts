@@ -1,18 +1,18 @@
 /** The addresses of one destination as they are known now, a pool for each, and which of them is the best choice. */
 import type { Destination } from '#engine/contract/backend.ts'
 import { interleaved, isBetter } from './addresses.ts'
-import type { Site } from './destination.ts'
+import type { DestinationState } from './destination.ts'
 import { Pool, type PoolOwner } from './pool.ts'
 import type { Resolver } from './resolver.ts'
 
 /** Addresses of one name that are used. */
 const ADDRESSES_MAX = 64
 
-export class Addresses {
+export class AddressPools {
   /** Where pick() starts among addresses that are equally busy; moves when one is used, not when one is looked at. */
   next = 0
   /** The guard refuses one of the addresses known now. */
-  isRefused = false
+  hasRefusedAddress = false
   #pools: Pool[] = []
   #known: readonly unknown[] | null = null
   readonly #owner: PoolOwner
@@ -21,7 +21,11 @@ export class Addresses {
   readonly #mayDial: ((ip: string) => boolean) | null
 
   /** `mayDial` null: every address may be dialled. */
-  constructor(owner: PoolOwner, { destination, resolver }: Site, mayDial: ((ip: string) => boolean) | null) {
+  constructor(
+    owner: PoolOwner,
+    { destination, resolver }: DestinationState,
+    mayDial: ((ip: string) => boolean) | null
+  ) {
     this.#owner = owner
     this.#destination = destination
     this.#resolver = resolver
@@ -47,7 +51,7 @@ export class Addresses {
         return kept ?? new Pool(this.#owner, { ip, family, port: this.#destination.port })
       })
       for (const pool of before) if (!this.#pools.includes(pool)) pool.closeIdle()
-      this.isRefused = this.#mayDial !== null && addresses.some(({ ip }) => !this.#mayDial!(ip))
+      this.hasRefusedAddress = this.#mayDial !== null && addresses.some(({ ip }) => !this.#mayDial!(ip))
     }
     return this.#pools
   }

@@ -2,9 +2,9 @@
 import type { Destination, Endpoint, EndpointOptions, UpstreamClient } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { StreamClient, StreamEndpoint } from '#engine/contract/tcp.ts'
-import { Site } from './destination.ts'
+import { DestinationState } from './destination.ts'
 import { EndpointState } from './endpoint.ts'
-import { ProxiedEndpoint } from './proxy-protocol.ts'
+import { ProxyProtocolEndpoint } from './proxy-protocol.ts'
 import type { UpstreamShared } from './shared.ts'
 import { type StreamOptions, StreamState } from './tcp.ts'
 
@@ -19,7 +19,7 @@ export interface Upstream extends UpstreamClient, StreamClient {
 }
 
 export function createUpstream(shared: UpstreamShared): Upstream {
-  const endpoints = new Map<string, EndpointState | ProxiedEndpoint>()
+  const endpoints = new Map<string, EndpointState | ProxyProtocolEndpoint>()
   const streams = new Map<string, StreamState>()
   return {
     endpoint(destination: Destination, options: EndpointOptions): Endpoint {
@@ -27,19 +27,19 @@ export function createUpstream(shared: UpstreamShared): Upstream {
       let endpoint = endpoints.get(key)
       if (endpoint === undefined) {
         if (endpoints.size >= ENDPOINTS_MAX) forgetUnused(endpoints)
-        const site = new Site(destination, options)
+        const site = new DestinationState(destination, options)
         const { proxyProtocol } = options
         endpoint =
           proxyProtocol === undefined
             ? new EndpointState(site, shared)
-            : new ProxiedEndpoint(proxyProtocol, site, shared)
+            : new ProxyProtocolEndpoint(proxyProtocol, site, shared)
         endpoints.set(key, endpoint)
       }
       return endpoint
     },
     send(ex: Exchange, endpoint: Endpoint): void {
       // Every Endpoint was made by endpoint() above.
-      ;(endpoint as EndpointState | ProxiedEndpoint).send(ex)
+      ;(endpoint as EndpointState | ProxyProtocolEndpoint).send(ex)
     },
     stream(destination: Destination, options: StreamOptions): StreamEndpoint {
       const key = JSON.stringify([destination, options])

@@ -10,7 +10,7 @@ import { Resolver } from './resolver.ts'
 /** Addresses whose health is remembered: those of a name may change for ever. */
 const ADDRESSES_MAX = 128
 
-export class Site {
+export class DestinationState {
   readonly destination: Destination
   readonly options: EndpointOptions
   readonly name: string

@@ -5,7 +5,7 @@ import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import type { ReadMemory } from '#engine/socket/memory.ts'
 import type { TlsClient } from '#engine/socket/tls.ts'
 import type { SocketLayer } from '#engine/socket/wire.ts'
-import type { Site } from './destination.ts'
+import type { DestinationState } from './destination.ts'
 import type { Health } from './health.ts'
 import type { UpstreamShared } from './shared.ts'
 
@@ -13,14 +13,14 @@ export class EndpointFacts {
   readonly name: string
   readonly hostHeader: string
   readonly isHostname: boolean
-  protected readonly site: Site
+  protected readonly destination: DestinationState
   protected readonly shared: UpstreamShared
 
-  constructor(site: Site, shared: UpstreamShared) {
-    this.name = site.name
-    this.hostHeader = site.hostHeader
-    this.isHostname = site.isHostname
-    this.site = site
+  constructor(destination: DestinationState, shared: UpstreamShared) {
+    this.name = destination.name
+    this.hostHeader = destination.hostHeader
+    this.isHostname = destination.isHostname
+    this.destination = destination
     this.shared = shared
   }
 
@@ -45,24 +45,24 @@ export class EndpointFacts {
   }
 
   get connectTimeoutMs(): number {
-    return this.site.options.connectTimeoutMs
+    return this.destination.options.connectTimeoutMs
   }
 
   get keepaliveMs(): number | undefined {
-    return this.site.options.keepaliveMs
+    return this.destination.options.keepaliveMs
   }
 
   get http2Tls(): TlsClient | null {
-    return this.site.http2Tls
+    return this.destination.http2Tls
   }
 
   /** What connections begin with, before TLS; '' for nothing. */
-  get hello(): string {
+  get preamble(): string {
     return ''
   }
 
   /** Others wait for the room that an idle connection takes. */
-  get isCrowded(): boolean {
+  get isContended(): boolean {
     return false
   }
 
@@ -75,6 +75,6 @@ export class EndpointFacts {
   }
 
   healthOf(label: string): Health {
-    return this.site.healthOf(label)
+    return this.destination.healthOf(label)
   }
 }

@@ -9,7 +9,7 @@ import { llhttp } from '#engine/http/llhttp.ts'
 import { TimerWheel, type WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import { type Address, BULK_NONE, type Bulk, NOBODY, type SocketLayer, type Wire } from '#engine/socket/wire.ts'
-import { Site } from './destination.ts'
+import { DestinationState } from './destination.ts'
 import { EndpointState } from './endpoint.ts'
 import { Resolver } from './resolver.ts'
 
@@ -53,7 +53,7 @@ class FakeWire implements Wire {
     this.isBroken = true
   }
 
-  speaksFor(): void {}
+  setPeer(): void {}
 
   write(text: string): void {
     this.written += text
@@ -150,7 +150,7 @@ function bench(addresses: Record<string, Behaviour>, options: { poolMax?: number
   const events = { ...NO_EVENTS, onServerFault: (_ex: Exchange, code: ErrorCode) => faults.push(code) }
   const found = Object.keys(addresses).map((ip) => ({ ip, family: ip.includes(':') ? (6 as const) : (4 as const) }))
   const resolver = new Resolver('a.test', () => Promise.resolve({ addresses: found, ttlMs: 60_000 }))
-  const site = new Site(
+  const site = new DestinationState(
     { host: 'a.test', port: 80, unixPath: null },
     { guarded: options.guarded ?? false, allow: [], connectTimeoutMs: 1_000, tls: null },
     resolver

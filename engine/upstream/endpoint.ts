@@ -9,13 +9,13 @@ import { isIdempotent } from '#engine/http/method.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import type { Connected, DialOptions, TlsOutcome, Wire } from '#engine/socket/wire.ts'
 import { addressGuard } from './address-guard.ts'
-import { Addresses } from './address-pools.ts'
+import { AddressPools } from './address-pools.ts'
 import { Attempt, type AttemptOwner, codeOf, type Dial, dialFault, limitAttempt } from './attempt.ts'
-import type { Site } from './destination.ts'
+import type { DestinationState } from './destination.ts'
 import { EndpointFacts } from './endpoint-facts.ts'
 import { EITHER, HTTP1, type Version, versionFor } from './http-version.ts'
 import { type Http1Upstream, REPEAT_ALWAYS, REPEAT_IDEMPOTENT, type Repeat } from './http1/connection.ts'
-import { Supply, type SupplyOwner } from './http1/connection-queue.ts'
+import { ConnectionQueue, type QueueOwner } from './http1/connection-queue.ts'
 import type { Pool, PoolOwner } from './pool.ts'
 import type { UpstreamShared } from './shared.ts'
 
@@ -26,18 +26,18 @@ const SLOW_MS = 250
 /** The same trouble with a destination is told of so often. */
 const SAME_FAULT_MS = 60_000
 
-export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner, AttemptOwner, SupplyOwner {
+export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner, AttemptOwner, QueueOwner {
   /** Connections that exist or are being made. */
   total = 0
-  readonly #addresses: Addresses
-  readonly #supply = new Supply(this)
+  readonly #addresses: AddressPools
+  readonly #queue = new ConnectionQueue(this)
   /** What was last wrong with its TLS, and when that was told. */
   #fault = { reason: '', at: 0 }
 
-  constructor(site: Site, shared: UpstreamShared) {
-    super(site, shared)
-    const { guarded, allow } = site.options
-    this.#addresses = new Addresses(this, site, guarded ? addressGuard(allow) : null)
+  constructor(destination: DestinationState, shared: UpstreamShared) {
+    super(destination, shared)
+    const { guarded, allow } = destination.options
+    this.#addresses = new AddressPools(this, destination, guarded ? addressGuard(allow) : null)
   }
 
   /** As they were when somebody last looked for one. */
@@ -66,7 +66,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
   send(ex: Exchange): void {
     // HTTP/1.0 clients may name no host; HTTP/1.1 servers want one (RFC 9112 section 3.2).
     if (ex.authority === '') ex.upstreamHost ??= this.hostHeader
-    const { http } = this.site.options
+    const { http } = this.destination.options
     if (http !== undefined) {
       if (http.requestTimeoutMs > 0) limitAttempt(ex, http.requestTimeoutMs, this.timers, this.events)
       const version = versionFor(ex, http.version)
@@ -77,7 +77,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
       }
     }
     const pool = this.#addresses.pick(null)
-    const connection = this.#supply.isFor(ex) ? pool?.take() : undefined
+    const connection = this.#queue.mayTake(ex) ? pool?.take() : undefined
     if (connection === undefined) this.dial(new Attempt(ex, this))
     else this.#reuse(ex, pool!, connection)
   }
@@ -95,7 +95,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     ex.attempts++
     ex.endpoint = pool.label
     connection.begin(ex)
-    this.#supply.took(connection)
+    this.#queue.acquired(connection)
     // Body bytes may have come while a hook or a full pool held the exchange back.
     this.events.onServerReady(ex)
   }
@@ -108,7 +108,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
       this.#resolveFirst(attempt)
       return
     }
-    if (this.#addresses.isRefused) {
+    if (this.#addresses.hasRefusedAddress) {
       // One refused address of a name is enough: picking the others would make the guard a lottery.
       this.#lose(attempt)
       this.report(attempt, 'ADDRESS_REFUSED')
@@ -128,8 +128,8 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
       return
     }
     const isFirst = attempt.dials.length === 0
-    if (isFirst && !this.#supply.isFor(attempt.ex)) {
-      this.#queue(attempt)
+    if (isFirst && !this.#queue.mayTake(attempt.ex)) {
+      this.#enqueue(attempt)
       return
     }
     if (this.mayConnect()) {
@@ -146,12 +146,12 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     }
     // Those that were too old to be taken are closed now, and have woken nobody: this one is not waiting yet.
     if (this.mayConnect()) this.#connect(attempt, pool)
-    else this.#queue(attempt)
+    else this.#enqueue(attempt)
   }
 
   #resolveFirst(attempt: Attempt): void {
-    this.timers.arm(attempt.timer, performance.now(), this.site.options.connectTimeoutMs)
-    this.site.resolver!.resolve().then(
+    this.timers.arm(attempt.timer, performance.now(), this.destination.options.connectTimeoutMs)
+    this.destination.resolver!.resolve().then(
       () => {
         enterTurn()
         // Its time was for the name. Who waits for a shared connection has no clock: the dial has one.
@@ -168,9 +168,9 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     )
   }
 
-  #queue(attempt: Attempt): void {
-    this.timers.arm(attempt.timer, performance.now(), this.site.options.connectTimeoutMs)
-    const dropped = this.#supply.add(attempt)
+  #enqueue(attempt: Attempt): void {
+    this.timers.arm(attempt.timer, performance.now(), this.destination.options.connectTimeoutMs)
+    const dropped = this.#queue.add(attempt)
     if (dropped !== null) this.report(dropped, 'UPSTREAM_OVERFLOW')
   }
 
@@ -182,26 +182,26 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     attempt.tried.push(pool)
     pool.health.dialling()
     const now = performance.now()
-    this.timers.arm(attempt.timer, now, this.site.options.connectTimeoutMs)
+    this.timers.arm(attempt.timer, now, this.destination.options.connectTimeoutMs)
     if (this.#mayTryOther(attempt)) this.timers.arm(attempt.slow, now, SLOW_MS)
     const dial: Dial = { pool, exchange: attempt.ex, giveUp: () => {} }
     attempt.dials.push(dial)
-    this.#supply.dialling(dial)
+    this.#queue.dialling(dial)
     const done: Connected = (code, wire, tls) => {
       if (!attempt.over(dial)) return
-      this.#supply.dialled(dial)
+      this.#queue.dialled(dial)
       const fault = dialFault(code, wire, tls)
       if (fault === null) this.#connected(attempt, pool, wire!, tls)
       else this.#connectFailed(attempt, pool, fault.code, fault.tls)
     }
-    dial.giveUp = this.shared.sockets.connect(pool.address, done, this.site.tls, this.#dialOptions(attempt))
+    dial.giveUp = this.shared.sockets.connect(pool.address, done, this.destination.tls, this.#dialOptions(attempt))
   }
 
   #dialOptions(attempt: Attempt): DialOptions {
-    const { keepaliveMs } = this.site.options
-    const { hello } = this
+    const { keepaliveMs } = this.destination.options
+    const { preamble } = this
     const reached = () => this.timers.disarm(attempt.slow)
-    return keepaliveMs === undefined ? { hello, reached } : { keepaliveMs, hello, reached }
+    return keepaliveMs === undefined ? { preamble, reached } : { keepaliveMs, preamble, reached }
   }
 
   #mayTryOther(attempt: Attempt): boolean {
@@ -221,7 +221,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     this.timers.remove(attempt.slow)
     ex.pending = null
     connection.begin(ex)
-    this.#supply.took(connection)
+    this.#queue.acquired(connection)
     this.events.onServerReady(ex)
   }
 
@@ -230,7 +230,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     for (const dial of attempt.dials.splice(0)) {
       const { pool } = dial
       dial.giveUp()
-      this.#supply.dialled(dial)
+      this.#queue.dialled(dial)
       if (attempt.tried.indexOf(pool) < first) pool.health.connectFailed()
       else pool.health.abandoned()
       this.closed()
@@ -279,13 +279,13 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
       const [last, ...others] = attempt.dials.splice(0).toReversed()
       for (const dial of others) {
         dial.giveUp()
-        this.#supply.dialled(dial)
+        this.#queue.dialled(dial)
         this.shared.observer.connectFailed('ETIMEDOUT')
         dial.pool.health.connectFailed()
         this.closed()
       }
       last!.giveUp()
-      this.#supply.dialled(last!)
+      this.#queue.dialled(last!)
       this.#connectFailed(attempt, last!.pool, 'ETIMEDOUT')
     } else {
       attempt.cancelled = true
@@ -311,17 +311,17 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
   /** Whether it was waiting for others to leave. */
   #stopWaiting(attempt: Attempt): boolean {
     if (attempt.leaveShared()) return true
-    return this.#supply.remove(attempt)
+    return this.#queue.remove(attempt)
   }
 
   // --- what pools report ---
 
   freed(connection: Http1Upstream): void {
-    this.#supply.gave(connection)
+    this.#queue.released(connection)
   }
 
   offer(pool: Pool): boolean {
-    const attempt = this.#supply.next()
+    const attempt = this.#queue.next()
     if (attempt === undefined) return false
     this.#resume(attempt, pool, pool.take()!)
     return true
@@ -340,19 +340,19 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
 
   /** Whether somebody waits for a connection that nobody makes. */
   get wants(): boolean {
-    return this.#supply.waiting > 0 || this.#addresses.pools.some(({ http2 }) => http2.wants)
+    return this.#queue.waiting > 0 || this.#addresses.pools.some(({ http2 }) => http2.wants)
   }
 
   /** There is room for a connection. */
   protected wake(): void {
-    const attempt = this.#supply.next()
+    const attempt = this.#queue.next()
     if (attempt !== undefined) this.dial(attempt)
   }
 
   /** As wake, also for those who wait for a connection that they will share. */
   protected wakeAll(): void {
     this.wake()
-    for (const { http2 } of this.#addresses.pools) if (http2.wants) http2.roomier()
+    for (const { http2 } of this.#addresses.pools) if (http2.wants) http2.capacityGrew()
   }
 
   get isFull(): boolean {

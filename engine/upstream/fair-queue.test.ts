@@ -15,12 +15,12 @@ import { startOrigin, statuses } from '#engine/testing/origin.ts'
 import { exchangeRaw, rawClient, rawServer } from '#engine/testing/raw.ts'
 import { startStack } from '#engine/testing/stack.ts'
 import { busy, type StillStack, withStillStack } from '#engine/testing/still-stack.ts'
-import { Waiting } from './fair-queue.ts'
+import { FairQueue } from './fair-queue.ts'
 import { STREAM_WINDOW } from './http2/stream.ts'
 
 const waiterOf = (remoteAddress: string, name: string) => ({ name, ex: { client: { remoteAddress } as never } })
 type Waiter = ReturnType<typeof waiterOf>
-const names = (waiting: Waiting<Waiter>) => {
+const names = (waiting: FairQueue<Waiter>) => {
   const all: string[] = []
   for (let one = waiting.next(1, 1); one !== undefined; one = waiting.next(1, 1)) all.push(one.name)
   return all
@@ -28,7 +28,7 @@ const names = (waiting: Waiting<Waiter>) => {
 
 describe('turns of clients', () => {
   it('one with many requests is one of many', () => {
-    const waiting = new Waiting<Waiter>(() => [])
+    const waiting = new FairQueue<Waiter>(() => [])
     for (const name of ['a1', 'a2', 'a3', 'b1', 'c1', 'b2']) equal(waiting.add(waiterOf(name[0]!, name)), null)
     equal(waiting.size, 6)
     deepEqual(names(waiting), ['a1', 'b1', 'c1', 'a2', 'b2', 'a3'])
@@ -36,7 +36,7 @@ describe('turns of clients', () => {
   })
 
   it('when there are too many, the newest of whoever has most goes', () => {
-    const waiting = new Waiting<Waiter>(() => [], 3)
+    const waiting = new FairQueue<Waiter>(() => [], 3)
     for (const name of ['a1', 'a2', 'b1']) equal(waiting.add(waiterOf(name[0]!, name)), null)
     equal(waiting.add(waiterOf('c', 'c1'))?.name, 'a2')
     const [a4, b2] = [waiterOf('a', 'a4'), waiterOf('b', 'b2')]
@@ -51,7 +51,7 @@ describe('turns of clients', () => {
       exchange: { client: { remoteAddress: address, remotePort: port } as never }
     })
     const holders = [holder('a', 1), holder('a', 1), holder('b', 3)]
-    const waiting = new Waiting<Waiter>(() => holders)
+    const waiting = new FairQueue<Waiter>(() => holders)
     for (const [address, port, name] of [
       ['a', 1, 'a1'],
       ['a', 2, 'a2'],
@@ -65,7 +65,7 @@ describe('turns of clients', () => {
     for (let i = 0; i < 5; i++) {
       const next = waiting.next(10, 10)!
       order.push(next.name)
-      waiting.took({ exchange: next.ex })
+      waiting.acquired({ exchange: next.ex })
     }
     deepEqual(order, ['c4', 'b3', 'c4 too', 'a2', 'a1'])
   })
@@ -75,7 +75,7 @@ describe('turns of clients', () => {
       client: { remoteAddress: address, remotePort: port } as never
     })
     const holders = Array.from({ length: 60 }, () => ({ exchange: exchange('a', 1) as ReturnType<typeof exchange> }))
-    const waiting = new Waiting<Waiter>(() => holders)
+    const waiting = new FairQueue<Waiter>(() => holders)
     const mayTake = (address: string, port: number, left: number) => waiting.mayTake(exchange(address, port), left, 64)
     equal(mayTake('a', 1, 5), true)
     equal(mayTake('a', 1, 4), false)
@@ -86,20 +86,20 @@ describe('turns of clients', () => {
     equal(mayTake('a', 3, 3), true)
     equal(mayTake('a', 3, 2), false)
     const kept = { exchange: exchange('b', 2) }
-    waiting.took(kept)
+    waiting.acquired(kept)
     equal(mayTake('b', 2, 1), false)
     equal(mayTake('b', 2, 2), true)
-    waiting.gave(kept)
+    waiting.released(kept)
     equal(mayTake('b', 2, 1), true)
     // It counts no more once there is room, and anew when somebody asks.
-    for (const holder of holders.splice(0, 40)) waiting.gave(holder)
+    for (const holder of holders.splice(0, 40)) waiting.released(holder)
     equal(mayTake('a', 1, 4), false)
     holders.length = 0
     equal(mayTake('a', 1, 4), false)
   })
 
   it('one that has left has no turn', () => {
-    const waiting = new Waiting<Waiter>(() => [])
+    const waiting = new FairQueue<Waiter>(() => [])
     const one = waiterOf('a', 'a1')
     waiting.add(one)
     ok(waiting.remove(one))

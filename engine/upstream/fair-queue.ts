@@ -28,7 +28,7 @@ export interface Holder {
 /** Of `max` connections, those that are not for everybody. */
 export const reserveOf = (max: number): number => max >> 4
 
-export class Waiting<W extends Waiter> {
+export class FairQueue<W extends Waiter> {
   readonly #turns: Turns<W>
   readonly #holders: () => Iterable<Holder>
   /** By address and by connection of clients. Null: nobody has asked lately, and nothing is counted. */
@@ -68,7 +68,7 @@ export class Waiting<W extends Waiter> {
   }
 
   /** Of the clients that wait, how many each keeps, the fewest first. */
-  keptByClients(): number[] {
+  heldByClients(): number[] {
     const kept = this.#count()
     return Array.from(this.#turns.names, (name) => kept.get(name) ?? 0).sort((a, b) => a - b)
   }
@@ -88,7 +88,7 @@ export class Waiting<W extends Waiter> {
   }
 
   /** `holder` has its exchange. */
-  took(holder: Holder): void {
+  acquired(holder: Holder): void {
     const kept = this.#kept
     if (kept === null || holder.exchange === null || this.#owners.has(holder)) return
     const owner = ownerOf(holder.exchange)
@@ -97,7 +97,7 @@ export class Waiting<W extends Waiter> {
   }
 
   /** `holder` has it no more. */
-  gave(holder: Holder): void {
+  released(holder: Holder): void {
     const kept = this.#kept
     if (kept === null) return
     const owner = this.#owners.get(holder)
@@ -120,7 +120,7 @@ export class Waiting<W extends Waiter> {
   #count(): ReadonlyMap<string, number> {
     if (this.#kept !== null) return this.#kept
     this.#kept = new Map()
-    for (const holder of this.#holders()) this.took(holder)
+    for (const holder of this.#holders()) this.acquired(holder)
     this.#ownersFirst = this.#owners.size
     return this.#kept
   }

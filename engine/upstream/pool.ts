@@ -7,11 +7,11 @@ import { turnStartedAt } from '#engine/socket/round.ts'
 import type { Address, Wire } from '#engine/socket/wire.ts'
 import type { Health } from './health.ts'
 import { HTTP1 } from './http-version.ts'
-import { type Home, Http1Upstream, type Repeat } from './http1/connection.ts'
-import { type Http2Owner, Http2Pool } from './http2/pool.ts'
+import { type Http1ConnectionOwner, Http1Upstream, type Repeat } from './http1/connection.ts'
+import { Http2Pool, type Http2PoolOwner } from './http2/pool.ts'
 
 /** What pools share with their endpoint. */
-export interface PoolOwner extends Http2Owner {
+export interface PoolOwner extends Http2PoolOwner {
   readonly llhttp: Llhttp
   /** Of an address, by its label. */
   healthOf(label: string): Health
@@ -21,7 +21,7 @@ export interface PoolOwner extends Http2Owner {
   offer(pool: Pool): boolean
 }
 
-export class Pool implements Home {
+export class Pool implements Http1ConnectionOwner {
   readonly address: Address
   /** ip:port or unix:path, for logs. */
   readonly label: string
@@ -87,7 +87,7 @@ export class Pool implements Home {
   release(connection: Http1Upstream): void {
     const max = this.#owner.requestsPerConnectionMax
     const { served, servedMax, idleMs } = connection
-    if ((max > 0 && served >= max) || served >= servedMax || idleMs === 0 || this.#owner.isCrowded) {
+    if ((max > 0 && served >= max) || served >= servedMax || idleMs === 0 || this.#owner.isContended) {
       connection.close()
       return
     }

@@ -8,47 +8,47 @@ import type { Endpoint } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ClientStream } from '#engine/contract/transport.ts'
 import { writeProxyHeader } from '#engine/socket/proxy-header.ts'
-import type { Site } from './destination.ts'
+import type { DestinationState } from './destination.ts'
 import { EndpointState } from './endpoint.ts'
 import type { UpstreamShared } from './shared.ts'
-import { type Held, Relief } from './slow-client-eviction.ts'
+import { type EvictionCandidate, SlowClientEviction } from './slow-client-eviction.ts'
 
 /** Clients beyond so many: those without a connection are looked for and forgotten. */
 const CLIENTS_SWEPT = 1024
 
-export class ProxiedEndpoint implements Endpoint {
+export class ProxyProtocolEndpoint implements Endpoint {
   readonly name: string
   readonly hostHeader: string
   readonly isHostname: boolean
   /** Connections that exist or are being made, of all clients. */
   total = 0
   readonly #version: 'v1' | 'v2'
-  readonly #site: Site
+  readonly #destination: DestinationState
   readonly #shared: UpstreamShared
   /** Sends nothing: it knows the addresses. */
   readonly #nobody: EndpointState
   /** By what their connections begin with; who has sent last stands last. */
-  readonly #clients = new Map<string, OneClient>()
+  readonly #clients = new Map<string, ClientEndpoint>()
   /** Those that wait for room, in the order of their turns. */
-  readonly #queue = new Set<OneClient>()
+  readonly #queue = new Set<ClientEndpoint>()
   /** Who waits has most often no connection of its own: those of all clients are looked at. */
-  readonly #relief: Relief
+  readonly #eviction: SlowClientEviction
 
-  constructor(version: 'v1' | 'v2', site: Site, shared: UpstreamShared) {
-    this.name = site.name
-    this.hostHeader = site.hostHeader
-    this.isHostname = site.isHostname
+  constructor(version: 'v1' | 'v2', destination: DestinationState, shared: UpstreamShared) {
+    this.name = destination.name
+    this.hostHeader = destination.hostHeader
+    this.isHostname = destination.isHostname
     this.#version = version
-    this.#site = site
+    this.#destination = destination
     this.#shared = shared
-    this.#nobody = new EndpointState(site, shared)
+    this.#nobody = new EndpointState(destination, shared)
     const { timers, events } = shared
-    this.#relief = new Relief({
+    this.#eviction = new SlowClientEviction({
       timers,
       connections: () => this.#connections(),
       waiting: () => this.#waiting,
       // Clients are connections here, and often of one address: none of them has to give way sooner for keeping much.
-      keptByWaiting: () => [],
+      heldByWaiting: () => [],
       giveUp: (ex, code) => events.onServerFault(ex, code),
       now: () => timers.now
     })
@@ -75,7 +75,7 @@ export class ProxiedEndpoint implements Endpoint {
     return this.#clients.size
   }
 
-  *#connections(): Generator<Held> {
+  *#connections(): Generator<EvictionCandidate> {
     for (const { pools } of this.#clients.values()) for (const { connections } of pools) yield* connections
   }
 
@@ -91,7 +91,7 @@ export class ProxiedEndpoint implements Endpoint {
     const known = this.#clients.get(header)
     if (known !== undefined) this.#clients.delete(header)
     else if (this.#clients.size >= CLIENTS_SWEPT) this.#sweep()
-    const client = known ?? new OneClient(header, this, this.#site, this.#shared)
+    const client = known ?? new ClientEndpoint(header, this, this.#destination, this.#shared)
     this.#clients.set(header, client)
     client.send(ex)
   }
@@ -107,10 +107,10 @@ export class ProxiedEndpoint implements Endpoint {
   // --- what clients ask for ---
 
   /** Counts a connection that `client` is about to make. False: it has its turn later. */
-  take(client: OneClient): boolean {
+  take(client: ClientEndpoint): boolean {
     // An idle connection of somebody else may never be used again: clients come from new ports.
     if (this.total >= this.#shared.poolMax && this.#next() === null) this.#makeRoom()
-    if (this.total >= this.#shared.poolMax) this.#relief.wanted()
+    if (this.total >= this.#shared.poolMax) this.#eviction.request()
     if (this.total < this.#shared.poolMax) {
       this.total++
       return true
@@ -129,9 +129,9 @@ export class ProxiedEndpoint implements Endpoint {
   }
 
   /** A connection of `client` is gone, or did not come about. */
-  gave(client: OneClient): void {
+  released(client: ClientEndpoint): void {
     this.total--
-    if (client.isUnused && this.#clients.get(client.hello) === client) this.#clients.delete(client.hello)
+    if (client.isUnused && this.#clients.get(client.preamble) === client) this.#clients.delete(client.preamble)
     for (const next of [...this.#queue]) {
       if (this.total >= this.#shared.poolMax) return
       this.#queue.delete(next)
@@ -141,7 +141,7 @@ export class ProxiedEndpoint implements Endpoint {
   }
 
   /** Whether `client`, of which a connection is free, has to give way to somebody else, who has the next turn. */
-  givesWay(client: OneClient): boolean {
+  mustYield(client: ClientEndpoint): boolean {
     const next = this.#next()
     if (next !== client) return next !== null
     // It takes its turn with the connection that it has, and then stands last: one that asks for much is one of many.
@@ -150,7 +150,7 @@ export class ProxiedEndpoint implements Endpoint {
     return false
   }
 
-  #next(): OneClient | null {
+  #next(): ClientEndpoint | null {
     for (const client of this.#queue) {
       if (client.wants) return client
       this.#queue.delete(client)
@@ -160,13 +160,13 @@ export class ProxiedEndpoint implements Endpoint {
 }
 
 /** Connections of one client; nobody else's exchanges come here. */
-class OneClient extends EndpointState {
-  readonly #hello: string
-  readonly #all: ProxiedEndpoint
+class ClientEndpoint extends EndpointState {
+  readonly #preamble: string
+  readonly #all: ProxyProtocolEndpoint
 
-  constructor(hello: string, all: ProxiedEndpoint, site: Site, shared: UpstreamShared) {
-    super(site, shared)
-    this.#hello = hello
+  constructor(preamble: string, all: ProxyProtocolEndpoint, destination: DestinationState, shared: UpstreamShared) {
+    super(destination, shared)
+    this.#preamble = preamble
     this.#all = all
   }
 
@@ -175,16 +175,16 @@ class OneClient extends EndpointState {
     return Number.POSITIVE_INFINITY
   }
 
-  override get hello(): string {
-    return this.#hello
+  override get preamble(): string {
+    return this.#preamble
   }
 
   get isUnused(): boolean {
     return this.total === 0 && !this.wants
   }
 
-  override get isCrowded(): boolean {
-    return this.#all.givesWay(this)
+  override get isContended(): boolean {
+    return this.#all.mustYield(this)
   }
 
   override mayConnect(): boolean {
@@ -195,7 +195,7 @@ class OneClient extends EndpointState {
 
   override closed(): void {
     this.total--
-    this.#all.gave(this)
+    this.#all.released(this)
   }
 
   takeTurn(): void {

@@ -14,7 +14,7 @@ import type { TlsSettings } from '#engine/socket/tls.ts'
 import { statuses } from '#engine/testing/origin.ts'
 import { exchangeRaw } from '#engine/testing/raw.ts'
 import { type Stack, startStack } from '#engine/testing/stack.ts'
-import { Site } from './destination.ts'
+import { DestinationState } from './destination.ts'
 import { EndpointState } from './endpoint.ts'
 import { Resolver } from './resolver.ts'
 
@@ -106,7 +106,7 @@ describe('addresses that hang, refuse and reset, over real sockets', () => {
     const addresses = kinds.map((kind) => ({ ip: ADDRESS[kind], family: 4 as const }))
     const resolver = new Resolver('several.test', () => Promise.resolve({ addresses, ttlMs: 60_000 }))
     const http = options.version === undefined ? {} : { http: { ...SPOKEN_DEFAULT, version: options.version } }
-    const site = new Site(
+    const site = new DestinationState(
       { host: 'several.test', port, unixPath: null },
       {
         guarded: false,

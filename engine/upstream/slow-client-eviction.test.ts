@@ -3,7 +3,7 @@ import { deepEqual } from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
 import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
-import { Relief } from './slow-client-eviction.ts'
+import { SlowClientEviction } from './slow-client-eviction.ts'
 
 /** The names of those that are cut, in order. `idle`: for so many milliseconds. */
 function cut(t: TestContext, held: readonly [address: string, idle: number][], waiting: readonly number[]): string[] {
@@ -13,15 +13,15 @@ function cut(t: TestContext, held: readonly [address: string, idle: number][], w
     const exchange = Object.assign(fakeExchange(), { client: { remoteAddress } })
     return { exchange, idleSince: 100_000 - idle, name: `${remoteAddress} ${idle}` }
   })
-  const relief = new Relief({
+  const relief = new SlowClientEviction({
     timers: new TimerWheel(),
     connections: () => connections,
     waiting: () => waiting.length,
-    keptByWaiting: () => waiting,
+    heldByWaiting: () => waiting,
     giveUp: (ex) => given.push(connections.find(({ exchange }) => exchange === ex)!.name),
     now: () => 100_000
   })
-  relief.wanted()
+  relief.request()
   t.mock.restoreAll()
   return given
 }

@@ -18,42 +18,42 @@ const GREEDY_IDLE_MS = 500
 const LOOK_EVERY_MS = 250
 
 /** A connection as far as it waits for a client. */
-export interface Held extends Holder {
+export interface EvictionCandidate extends Holder {
   /** Since when its client has done nothing for it (performance.now()); 0: it waits for no client. */
   readonly idleSince: number
   readonly exchange: Exchange | null
 }
 
-export interface ReliefParts {
+export interface EvictionOptions {
   readonly timers: TimerWheel
   /** All connections there are. */
-  readonly connections: () => Iterable<Held>
+  readonly connections: () => Iterable<EvictionCandidate>
   /** How many wait for one. */
   readonly waiting: () => number
   /** Of the clients among those, how many each keeps, the fewest first. */
-  readonly keptByWaiting: () => readonly number[]
+  readonly heldByWaiting: () => readonly number[]
   readonly giveUp: (ex: Exchange, code: ErrorCode) => void
   /** performance.now() */
   readonly now: () => number
 }
 
-export class Relief {
-  readonly #parts: ReliefParts
+export class SlowClientEviction {
+  readonly #parts: EvictionOptions
   readonly #timer: WheelTimer
   #isLooking = false
 
-  constructor(parts: ReliefParts) {
+  constructor(parts: EvictionOptions) {
     this.#parts = parts
     this.#timer = new WheelTimer(() => {
       this.#isLooking = false
       enterTurn()
-      if (parts.waiting() > 0) this.wanted()
+      if (parts.waiting() > 0) this.request()
       leaveTurn()
     })
   }
 
   /** Somebody waits for a connection. */
-  wanted(): void {
+  request(): void {
     if (this.#isLooking) return
     this.#isLooking = true
     const { timers, now } = this.#parts
@@ -62,7 +62,7 @@ export class Relief {
   }
 
   #look(now: number): void {
-    const { connections, waiting, keptByWaiting, giveUp } = this.#parts
+    const { connections, waiting, heldByWaiting, giveUp } = this.#parts
     const counts = new Map<string, number>()
     const found: { ex: Exchange; since: number; client: string }[] = []
     for (const { idleSince, exchange } of connections()) {
@@ -73,7 +73,7 @@ export class Relief {
     }
     // Who keeps most gives first, for who keeps least.
     found.sort((a, b) => counts.get(b.client)! - counts.get(a.client)! || a.since - b.since)
-    const kept = keptByWaiting()
+    const kept = heldByWaiting()
     const most = waiting()
     let given = 0
     for (const { ex, since, client } of found) {

@@ -6,7 +6,7 @@
 import { lookAtUnsent, useHeldBytes } from '#engine/contract/held-bytes.ts'
 import type { Recorder, Router } from '#engine/contract/route.ts'
 import type { DownstreamObserver, OpenBind } from '#engine/downstream/bind.ts'
-import { Crowd, clientsMax, type Evicted } from '#engine/downstream/connection-limiter.ts'
+import { ConnectionLimiter, clientsMax, type Evicted } from '#engine/downstream/connection-limiter.ts'
 import { openBind } from '#engine/downstream/listen.ts'
 import { type Llhttp, llhttp } from '#engine/http/llhttp.ts'
 import { frontendOf } from '#engine/ir/plain.ts'
@@ -66,7 +66,7 @@ export class WorkerThread {
   #sent: Snapshot | null = null
   #lifecycle: Lifecycle | null = null
   #upstream: Upstream | null = null
-  #crowd: Crowd | null = null
+  #limiter: ConnectionLimiter | null = null
   #held: WorkerHeldBytes | null = null
   readonly #reclaim = new Reclaim()
   /** Snapshots are taken one after the other, however fast they come. */
@@ -134,7 +134,7 @@ export class WorkerThread {
     this.#lifecycle = lifecycle
     this.#held = new WorkerHeldBytes(this.#parts.state, this.#parts.worker, snapshot.process.bufferedBytesMax)
     useHeldBytes(this.#held)
-    this.#crowd = new Crowd(clientsMax(snapshot.process.workerThreads), telemetry.evicted)
+    this.#limiter = new ConnectionLimiter(clientsMax(snapshot.process.workerThreads), telemetry.evicted)
     this.#upstream = createUpstream({
       sockets: this.#sockets,
       llhttp: this.#parser,
@@ -163,7 +163,7 @@ export class WorkerThread {
       timers: this.#timers,
       frontend: frontendOf(snapshot.frontend, bind),
       observer: this.#parts.telemetry.downstream,
-      crowd: this.#crowd!,
+      limiter: this.#limiter!,
       secret: this.#parts.secret,
       tcp: () => this.#runtime.tcp,
       isLeaving: this.#parts.state.draining

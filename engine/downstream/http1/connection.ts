@@ -21,16 +21,16 @@ import type { ReadSlot } from '#engine/socket/memory.ts'
 import { PipeEnd } from '#engine/socket/pipe.ts'
 import type { Wire, WireOwner } from '#engine/socket/wire.ts'
 import { Deadline, WAIT_BODY, WAIT_CLIENT, WAIT_HEAD, WAIT_REQUEST, WAIT_SERVER } from './deadline.ts'
-import { Http1Reading } from './request-reader.ts'
-import { Http1Answer } from './response-writer.ts'
+import { Http1RequestReader } from './request-reader.ts'
+import { Http1ResponseWriter } from './response-writer.ts'
 
 export class Http1Connection implements WireOwner, OpenConnection {
   readonly server: HttpServer
   readonly wire: Wire
   readonly tls: ClientTls | null
   readonly deadline: Deadline
-  readonly reading: Http1Reading
-  readonly answer: Http1Answer
+  readonly reading: Http1RequestReader
+  readonly answer: Http1ResponseWriter
   /** The exchange at hand: from its head, or its refusal, to the end of its response. */
   ex: Exchange | null = null
   /** Another request may follow the one at hand. */
@@ -49,8 +49,8 @@ export class Http1Connection implements WireOwner, OpenConnection {
     // On clear text a client may begin to speak HTTP/2 instead (RFC 9113 section 3.3); TLS has agreed on one.
     this.#sniffed = tls === null ? 0 : -1
     this.deadline = new Deadline(server, (waited) => this.#onTimeout(waited))
-    this.reading = new Http1Reading(this)
-    this.answer = new Http1Answer(this)
+    this.reading = new Http1RequestReader(this)
+    this.answer = new Http1ResponseWriter(this)
     wire.owner = this
     server.connections.add(this)
     this.deadline.wait(WAIT_REQUEST)
@@ -151,14 +151,14 @@ export class Http1Connection implements WireOwner, OpenConnection {
   }
 
   /** There are too many connections: closes this one if nothing is under way, and says whether it did. */
-  giveWay(): boolean {
+  closeIfIdle(): boolean {
     if (this.closed || this.#isBusy) return false
     this.close(false)
     return true
   }
 
   /** The time for draining is over. */
-  cut(): void {
+  forceClose(): void {
     const { ex } = this
     if (ex !== null) this.#gone(ex)
     else if (this.#pipe !== null) this.#pipe.cut()

@@ -7,7 +7,7 @@
 /** Bytes a client may send ahead before we stop reading. */
 export const AHEAD_BYTES_MAX = 64 * 1024
 
-export class Ahead {
+export class PipelinedBytes {
   bytes: Buffer | null = null
   #isScheduled = false
   readonly #onTurn: () => void

@@ -18,7 +18,7 @@ import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
 import { BULK_BODY, BULK_NONE, type Wire } from '#engine/socket/wire.ts'
 import type { Http1Connection } from './connection.ts'
 import { WAIT_BODY, WAIT_CLIENT, WAIT_HEAD, WAIT_NOTHING, WAIT_REQUEST, WAIT_REST, WAIT_SERVER } from './deadline.ts'
-import { AHEAD_BYTES_MAX, Ahead } from './pipelined.ts'
+import { AHEAD_BYTES_MAX, PipelinedBytes } from './pipelined.ts'
 import { codeOfFault, isForeign, isTlsHandshake, readRequest } from './request.ts'
 
 /** So much of a request is read when it has been answered already: a whole prompt with pictures. */
@@ -27,12 +27,12 @@ const REST_BYTES_MAX = 16 * 1024 * 1024
 /** A body in pieces of a few bytes is parsed by so much: each piece costs as much as a long one. */
 const CHOPPY_BYTES = 4 * 1024
 
-export class Http1Reading implements MessageHandler, Deferred {
+export class Http1RequestReader implements MessageHandler, Deferred {
   /** The request at hand is complete, or there is none. */
   requestDone = true
   /** parse() is running. */
   parsing = false
-  readonly ahead = new Ahead(() => this.#onAhead())
+  readonly ahead = new PipelinedBytes(() => this.#onAhead())
   readonly #connection: Http1Connection
   readonly #server: HttpServer
   readonly #wire: Wire

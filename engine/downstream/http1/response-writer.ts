@@ -13,7 +13,7 @@ import type { Wire } from '#engine/socket/wire.ts'
 import type { Http1Connection } from './connection.ts'
 import { WAIT_CLIENT } from './deadline.ts'
 
-export class Http1Answer implements ClientStream {
+export class Http1ResponseWriter implements ClientStream {
   /** HTTP/1.`httpMinor`: the version of the request at hand. */
   httpMinor = 1
   readonly #connection: Http1Connection

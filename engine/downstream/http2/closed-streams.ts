@@ -5,7 +5,7 @@
 
 const KEPT = 256
 
-export class EndedStreams {
+export class ClosedStreams {
   readonly #ids = new Set<number>()
 
   add(id: number): void {

@@ -12,7 +12,7 @@ import type { Wire } from '#engine/socket/wire.ts'
 const BLOCK_SHIFT = 2
 
 /** The connection. */
-export interface ReadingOwner extends FrameHandler {
+export interface ReaderOwner extends FrameHandler {
   readonly wire: Wire
   readonly isClosed: boolean
   /** All that has come has been taken. */
@@ -23,19 +23,19 @@ export interface ReadingOwner extends FrameHandler {
   broken(code: number): void
 }
 
-export interface ReadingLimits {
+export interface ReaderLimits {
   readonly frameBytesMax: number
   readonly blockBytesMax: number
   /** Bytes of the preface that have been seen and taken away already. */
   readonly prefaceBytes: number
 }
 
-export class Http2Reading implements Deferred {
+export class Http2ConnectionReader implements Deferred {
   /** Where the bytes at hand are, if they stay valid. */
   slot: ReadSlot | null = null
   /** Frames are being taken. */
   isRunning = false
-  readonly #owner: ReadingOwner
+  readonly #owner: ReaderOwner
   readonly #reader: FrameReader
   readonly #share = new ReadShare()
   /** Bytes of the preface that have come. */
@@ -43,7 +43,7 @@ export class Http2Reading implements Deferred {
   /** What has been put off. */
   #rest: Buffer | null = null
 
-  constructor(owner: ReadingOwner, { frameBytesMax, blockBytesMax, prefaceBytes }: ReadingLimits) {
+  constructor(owner: ReaderOwner, { frameBytesMax, blockBytesMax, prefaceBytes }: ReaderLimits) {
     this.#owner = owner
     this.#reader = new FrameReader(owner, frameBytesMax, blockBytesMax)
     this.#prefaceBytes = prefaceBytes

@@ -26,15 +26,15 @@ import { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
 import { BULK_BODY, BULK_NONE, type Wire, type WireOwner } from '#engine/socket/wire.ts'
-import { EndedStreams } from './closed-streams.ts'
-import { Http2Reading, type ReadingOwner } from './connection-reader.ts'
-import { Floods } from './flood-limits.ts'
-import { Farewell } from './goaway.ts'
-import { AliveWatch, type Watched } from './keepalive.ts'
+import { ClosedStreams } from './closed-streams.ts'
+import { Http2ConnectionReader, type ReaderOwner } from './connection-reader.ts'
+import { FloodLimits } from './flood-limits.ts'
+import { GracefulGoaway } from './goaway.ts'
+import { Keepalive, type KeepaliveOwner } from './keepalive.ts'
 import { NO_FIELDS, RequestHead, TrailerFields } from './request.ts'
-import { Sending } from './sender.ts'
-import { greeting, STREAMS_MAX } from './settings.ts'
-import { ANSWERED, type Carrier, type Ending, Http2Stream, RESET } from './stream.ts'
+import { DataSender } from './sender.ts'
+import { initialSettings, STREAMS_MAX } from './settings.ts'
+import { ANSWERED, type Ending, Http2Stream, RESET, type StreamOwner } from './stream.ts'
 
 /** A compressed block may be longer than the fields allowed in it: then the answer is 431, and beyond that the end. */
 const BLOCK_PART = 2
@@ -50,29 +50,29 @@ const WAIT_CLIENT = 3
 const head = new RequestHead()
 const trailers = new TrailerFields()
 
-export class Http2Connection implements WireOwner, ReadingOwner, OpenConnection, Carrier, Watched {
+export class Http2Connection implements WireOwner, ReaderOwner, OpenConnection, StreamOwner, KeepaliveOwner {
   readonly server: HttpServer
   readonly wire: Wire
   readonly tls: ClientTls | null
   readonly encoder = new HpackEncoder()
-  readonly sending: Sending
-  readonly #reading: Http2Reading
+  readonly sending: DataSender
+  readonly #reader: Http2ConnectionReader
   readonly #decoder = new HpackDecoder(DEFAULT_TABLE_BYTES)
   readonly #peer = new PeerSettings()
-  readonly #floods = new Floods()
+  readonly #floodLimits = new FloodLimits()
   readonly #streams = new Map<number, Http2Stream>()
   readonly #window: ReceiveWindow
   readonly #windowBytes: number
   readonly #timer: WheelTimer
   #waiting = WAIT_NOTHING
   #lastStream = 0
-  readonly #ended = new EndedStreams()
+  readonly #closedStreams = new ClosedStreams()
   /** A frame for the client's sake was one too many: told where the frame that caused it is read. */
   #calm = NO_ERROR
-  #farewell: Farewell | null = null
+  #goaway: GracefulGoaway | null = null
   /** No more streams are taken. */
   #isLast = false
-  readonly #watch: AliveWatch | null
+  readonly #keepalive: Keepalive | null
   #closed = false
 
   /** `prefaceBytes`: of the preface, seen and taken away already. */
@@ -82,10 +82,10 @@ export class Http2Connection implements WireOwner, ReadingOwner, OpenConnection,
     this.server = server
     this.wire = wire
     this.tls = tls
-    this.sending = new Sending(wire)
+    this.sending = new DataSender(wire)
     this.#windowBytes = http2.windowBytes
     const { frameBytesMax } = http2
-    this.#reading = new Http2Reading(this, {
+    this.#reader = new Http2ConnectionReader(this, {
       frameBytesMax,
       blockBytesMax: settings.headBytesMax * BLOCK_PART,
       prefaceBytes
@@ -95,17 +95,17 @@ export class Http2Connection implements WireOwner, ReadingOwner, OpenConnection,
     this.#timer = new WheelTimer(() => this.#onTimeout())
     wire.owner = this
     server.connections.add(this)
-    wire.write(greeting(http2, settings.headBytesMax))
+    wire.write(initialSettings(http2, settings.headBytesMax))
     this.#wait(WAIT_HEAD)
-    this.#watch = http2.pingIntervalMs > 0 ? new AliveWatch(server.timers, http2, this) : null
+    this.#keepalive = http2.pingIntervalMs > 0 ? new Keepalive(server.timers, http2, this) : null
     if (server.draining) this.drain()
   }
 
   // --- reading ---
 
   onRead(start: number, end: number, slot: ReadSlot | null): void {
-    this.#watch?.heard()
-    this.#reading.take(this.server.llhttp.memory.bytes, start, end, slot)
+    this.#keepalive?.heard()
+    this.#reader.take(this.server.llhttp.memory.bytes, start, end, slot)
   }
 
   get isClosed(): boolean {
@@ -124,7 +124,7 @@ export class Http2Connection implements WireOwner, ReadingOwner, OpenConnection,
   /** All received frames have been taken: decide what the connection waits for. */
   afterRead(): void {
     if (this.#streams.size === 0 && this.#isLast) this.#closeWire()
-    else if (this.#reading.isWaiting) {
+    else if (this.#reader.isWaiting) {
       // One deadline for the whole of it: a byte now and then does not extend it.
       if (this.#waiting !== WAIT_HEAD) this.#wait(WAIT_HEAD)
     } else if (this.#streams.size > 0) this.#wait(WAIT_NOTHING)
@@ -134,7 +134,7 @@ export class Http2Connection implements WireOwner, ReadingOwner, OpenConnection,
   }
 
   onHeaders(id: number, endStream: boolean, bytes: Buffer, start: number, end: number): number {
-    this.#reading.spendBlock(end - start)
+    this.#reader.spendBlock(end - start)
     const stream = this.#streams.get(id)
     if (stream !== undefined) return this.#trailers(stream, endStream, bytes, start, end)
     // Streams of clients have odd numbers (section 5.1.1).
@@ -142,7 +142,7 @@ export class Http2Connection implements WireOwner, ReadingOwner, OpenConnection,
     if (id <= this.#lastStream) {
       const code = this.#decoder.decode(bytes, start, end, NO_FIELDS)
       if (code !== NO_ERROR) return code
-      return this.#ended.has(id) ? this.#idle() : STREAM_CLOSED
+      return this.#closedStreams.has(id) ? this.#idle() : STREAM_CLOSED
     }
     if (!this.#isLast) this.#lastStream = id
     if (this.#isLast || this.#streams.size >= STREAMS_MAX) {
@@ -175,30 +175,30 @@ export class Http2Connection implements WireOwner, ReadingOwner, OpenConnection,
   onData(id: number, bytes: Buffer, start: number, end: number, flow: number, endStream: boolean): number {
     if (!this.#window.receive(flow)) return FLOW_CONTROL_ERROR
     if (start === end && !endStream) {
-      const code = this.#floods.idle(this.sending.frames)
+      const code = this.#floodLimits.idle(this.sending.frames)
       if (code !== NO_ERROR) return code
     }
     const stream = this.#streams.get(id)
     if (stream === undefined) {
       this.release(flow)
       if (this.#isIdle(id)) return PROTOCOL_ERROR
-      return this.#ended.has(id) ? NO_ERROR : this.onStreamError(id, STREAM_CLOSED)
+      return this.#closedStreams.has(id) ? NO_ERROR : this.onStreamError(id, STREAM_CLOSED)
     }
-    if (!stream.wantsNothing && start < end) this.#floods.uploaded()
+    if (!stream.wantsNothing && start < end) this.#floodLimits.uploaded()
     // The wire reads long bodies into memory of their own.
     this.wire.bulk = BULK_BODY
-    const code = stream.receive(bytes, start, end, flow, endStream, this.#reading.slot)
+    const code = stream.receive(bytes, start, end, flow, endStream, this.#reader.slot)
     return code === NO_ERROR ? this.#calm : this.onStreamError(id, code)
   }
 
   onReset(id: number, _code: number): number {
     const stream = this.#streams.get(id)
     if (stream === undefined) {
-      this.#ended.forget(id)
+      this.#closedStreams.forget(id)
       return this.#isIdle(id) ? PROTOCOL_ERROR : this.#idle()
     }
     stream.gone()
-    return this.#floods.reset()
+    return this.#floodLimits.reset()
   }
 
   onSettings(bytes: Buffer, start: number, end: number): number {
@@ -228,7 +228,7 @@ export class Http2Connection implements WireOwner, ReadingOwner, OpenConnection,
     if (!isAck) {
       this.wire.write(pingFrame(true, payload))
       this.replied()
-    } else this.#farewell?.answered(payload)
+    } else this.#goaway?.answered(payload)
     return this.#idle()
   }
 
@@ -261,15 +261,15 @@ export class Http2Connection implements WireOwner, ReadingOwner, OpenConnection,
     if (stream !== undefined) stream.reset(code)
     else {
       this.wire.write(resetFrame(id, code))
-      this.#ended.add(id)
+      this.#closedStreams.add(id)
       this.replied()
     }
-    return this.#floods.reset() || this.#calm
+    return this.#floodLimits.reset() || this.#calm
   }
 
   /** A frame has come that asks for nothing. */
   #idle(): number {
-    return this.#floods.idle(this.sending.frames) || this.#calm
+    return this.#floodLimits.idle(this.sending.frames) || this.#calm
   }
 
   /** No stream of that number has been opened. */
@@ -285,11 +285,11 @@ export class Http2Connection implements WireOwner, ReadingOwner, OpenConnection,
   }
 
   replied(): void {
-    this.#calm ||= this.#floods.reply(this.wire.congested)
+    this.#calm ||= this.#floodLimits.reply(this.wire.congested)
   }
 
   blamed(): void {
-    this.#calm ||= this.#floods.reset()
+    this.#calm ||= this.#floodLimits.reset()
   }
 
   closed(stream: Http2Stream, how: Ending): void {
@@ -297,18 +297,18 @@ export class Http2Connection implements WireOwner, ReadingOwner, OpenConnection,
     if (how === ANSWERED) {
       // Heads of answers have no window: who reads none of them gets no more.
       this.replied()
-      if (stream.hasSucceeded && stream.hasReceivedEnd) this.#floods.answered()
+      if (stream.hasSucceeded && stream.hasReceivedEnd) this.#floodLimits.answered()
     }
-    if (how === RESET || (how === ANSWERED && !stream.hasReceivedEnd)) this.#ended.add(stream.id)
+    if (how === RESET || (how === ANSWERED && !stream.hasReceivedEnd)) this.#closedStreams.add(stream.id)
     if (this.#streams.size > 0 || this.#closed) return
     this.wire.bulk = BULK_NONE
-    if (!this.#reading.isRunning) this.afterRead()
+    if (!this.#reader.isRunning) this.afterRead()
   }
 
   // --- the connection's own life ---
 
   onDrain(): void {
-    this.#floods.read()
+    this.#floodLimits.read()
     this.sending.flush()
     if (!this.#closed) this.afterRead()
   }
@@ -324,29 +324,29 @@ export class Http2Connection implements WireOwner, ReadingOwner, OpenConnection,
   }
 
   drain(): void {
-    if (this.#closed || this.#farewell !== null) return
-    this.#farewell = new Farewell(this.server.timers, this.wire, () => {
+    if (this.#closed || this.#goaway !== null) return
+    this.#goaway = new GracefulGoaway(this.server.timers, this.wire, () => {
       this.#isLast = true
       if (this.#streams.size > 0) this.wire.write(goawayFrame(this.#lastStream, NO_ERROR))
-      else if (!this.#reading.isRunning) this.#closeWire()
+      else if (!this.#reader.isRunning) this.#closeWire()
     })
   }
 
-  ask(): void {
+  sendPing(): void {
     this.wire.write(pingFrame(false, ALIVE_PING))
   }
 
   lost(): void {
-    this.cut()
+    this.forceClose()
   }
 
-  giveWay(): boolean {
-    if (this.#closed || this.#streams.size > 0 || this.#reading.holdsBytes) return false
+  closeIfIdle(): boolean {
+    if (this.#closed || this.#streams.size > 0 || this.#reader.holdsBytes) return false
     this.#closeWire()
     return true
   }
 
-  cut(): void {
+  forceClose(): void {
     if (this.#closed) return
     this.#leave()
     this.wire.destroy()
@@ -369,11 +369,11 @@ export class Http2Connection implements WireOwner, ReadingOwner, OpenConnection,
   #leave(): void {
     if (this.#closed) return
     this.#closed = true
-    this.#reading.stop()
+    this.#reader.stop()
     const { timers, connections } = this.server
     timers.remove(this.#timer)
-    this.#farewell?.stop()
-    this.#watch?.stop()
+    this.#goaway?.stop()
+    this.#keepalive?.stop()
     for (const stream of [...this.#streams.values()]) stream.gone()
     connections.delete(this)
     this.server.closed()
@@ -393,7 +393,7 @@ export class Http2Connection implements WireOwner, ReadingOwner, OpenConnection,
     const waited = this.#waiting
     this.#waiting = WAIT_NOTHING
     enterTurn()
-    if (waited === WAIT_CLIENT) this.cut()
+    if (waited === WAIT_CLIENT) this.forceClose()
     else this.#fail(waited === WAIT_HEAD ? ENHANCE_YOUR_CALM : NO_ERROR)
     leaveTurn()
   }

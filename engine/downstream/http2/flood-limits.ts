@@ -20,7 +20,7 @@ const IDLE_PER_DATA = 3
 /** Answers (acknowledgements, resets) that wait for a client that does not read. */
 const REPLIES = 1000
 
-export class Floods {
+export class FloodLimits {
   readonly #resets = new Allowance(RESETS, RESETS_PER_S, turnStartedAt)
   readonly #idle = new Allowance(IDLE_FRAMES, IDLE_FRAMES_PER_S, turnStartedAt)
   #dataSeen = 0

@@ -12,7 +12,7 @@ import type { Wire } from '#engine/socket/wire.ts'
 const ANSWER_MS = 1_000
 const QUESTION = 'draining'
 
-export class Farewell {
+export class GracefulGoaway {
   readonly #timers: TimerWheel
   readonly #timer: WheelTimer
   readonly #last: () => void

@@ -3,21 +3,21 @@ import type { FrontendHttp2 } from '#engine/ir/frontend.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
 
-export interface Watched {
+export interface KeepaliveOwner {
   /** Sends the question: any sign of life answers it. */
-  ask(): void
+  sendPing(): void
   /** No answer has come. */
   lost(): void
 }
 
-export class AliveWatch {
+export class Keepalive {
   readonly #timers: TimerWheel
   readonly #settings: FrontendHttp2
-  readonly #watched: Watched
+  readonly #watched: KeepaliveOwner
   readonly #timer: WheelTimer
   #isAsked = false
 
-  constructor(timers: TimerWheel, settings: FrontendHttp2, watched: Watched) {
+  constructor(timers: TimerWheel, settings: FrontendHttp2, watched: KeepaliveOwner) {
     this.#timers = timers
     this.#settings = settings
     this.#watched = watched
@@ -40,7 +40,7 @@ export class AliveWatch {
     else {
       this.#isAsked = true
       this.#timers.arm(this.#timer, turnStartedAt, this.#settings.pingTimeoutMs)
-      this.#watched.ask()
+      this.#watched.sendPing()
     }
     leaveTurn()
   }

@@ -10,14 +10,14 @@ import type { ReadSlot } from '#engine/socket/memory.ts'
 import type { Wire } from '#engine/socket/wire.ts'
 
 /** The connection. */
-export interface IncomingCarrier {
+export interface BodyOwner {
   readonly wire: Wire
   /** Bytes have gone on: the connection's window may open. */
   release(bytes: number): void
 }
 
 /** The stream. */
-export interface Receiver {
+export interface BodyReceiver {
   readonly id: number
   /** Nobody wants what comes: it is dropped. */
   readonly wantsNothing: boolean
@@ -28,22 +28,22 @@ export interface Receiver {
   onEnd(trailers: string): void
 }
 
-export class Incoming {
+export class RequestBody {
   isPaused: boolean
   /** END_STREAM has come. */
   hasEnded = false
   /** It has been passed on. */
   isPassed = false
-  readonly #carrier: IncomingCarrier
-  readonly #receiver: Receiver
+  readonly #owner: BodyOwner
+  readonly #receiver: BodyReceiver
   readonly #window: ReceiveWindow
   /** Bytes that the other side has, and has not said that it wants more. */
   #owed = 0
   #held: Pieces | null = null
   #trailers = ''
 
-  constructor(carrier: IncomingCarrier, receiver: Receiver, windowBytes: number, isPaused: boolean) {
-    this.#carrier = carrier
+  constructor(owner: BodyOwner, receiver: BodyReceiver, windowBytes: number, isPaused: boolean) {
+    this.#owner = owner
     this.#receiver = receiver
     // A client that has not read our SETTINGS yet has the window of the RFC.
     this.#window = new ReceiveWindow(windowBytes, Math.max(windowBytes, DEFAULT_WINDOW))
@@ -55,7 +55,7 @@ export class Incoming {
     const length = end - start
     const code = this.hasEnded ? STREAM_CLOSED : this.#window.receive(flow) ? NO_ERROR : FLOW_CONTROL_ERROR
     if (code !== NO_ERROR) {
-      this.#carrier.release(flow)
+      this.#owner.release(flow)
       return code
     }
     // Padding goes nowhere.
@@ -66,7 +66,7 @@ export class Incoming {
   }
 
   #take(bytes: Buffer, start: number, end: number, slot: ReadSlot | null): void {
-    if (this.#receiver.wantsNothing || !this.#receiver.onArrival(end - start)) this.#carrier.release(end - start)
+    if (this.#receiver.wantsNothing || !this.#receiver.onArrival(end - start)) this.#owner.release(end - start)
     else if (this.isPaused || this.#held !== null) {
       this.#held ??= new Pieces()
       this.#held.push(bytes, start, end)
@@ -114,13 +114,13 @@ export class Incoming {
     const bytes = this.#owed + (this.#held?.bytes ?? 0)
     this.#held = null
     this.#owed = 0
-    if (bytes > 0) this.#carrier.release(bytes)
+    if (bytes > 0) this.#owner.release(bytes)
   }
 
   #release(bytes: number): void {
     if (bytes === 0) return
-    this.#carrier.release(bytes)
+    this.#owner.release(bytes)
     const increment = this.hasEnded || this.#receiver.wantsNothing ? 0 : this.#window.release(bytes)
-    if (increment > 0) this.#carrier.wire.write(windowUpdateFrame(this.#receiver.id, increment))
+    if (increment > 0) this.#owner.wire.write(windowUpdateFrame(this.#receiver.id, increment))
   }
 }

@@ -14,7 +14,7 @@ const FRAME_BYTES_MAX = 64 * 1024
 const USEFUL_BYTES = 1024
 
 /** A stream that sends. */
-export interface Sender {
+export interface SendingStream {
   readonly id: number
   /** What its peer takes on it. */
   sendWindow: number
@@ -26,13 +26,13 @@ export interface Sender {
   onSent(): void
 }
 
-export class Sending {
+export class DataSender {
   /** What the peer takes on the connection. */
   window = DEFAULT_WINDOW
   /** DATA frames that have left as long as they could be: what the peer's WINDOW_UPDATEs answer. */
   frames = 0
   #frameBytes = DEFAULT_FRAME_BYTES
-  readonly #waiting = new Set<Sender>()
+  readonly #waiting = new Set<SendingStream>()
   readonly #wire: Wire
 
   constructor(wire: Wire) {
@@ -49,7 +49,7 @@ export class Sending {
   }
 
   /** Sends as much of [start, end) as there is room for: where the rest begins. */
-  send(stream: Sender, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): number {
+  send(stream: SendingStream, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): number {
     let at = start
     while (at < end) {
       const next = this.sendFrame(stream, chunk, at, end, slot)
@@ -59,7 +59,7 @@ export class Sending {
     return at
   }
 
-  sendFrame(stream: Sender, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): number {
+  sendFrame(stream: SendingStream, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): number {
     const wanted = Math.min(end - start, this.#frameBytes)
     const length = Math.min(wanted, stream.sendWindow, this.window)
     if (length <= 0) return start
@@ -73,11 +73,11 @@ export class Sending {
   }
 
   /** Until there is room, or the wire has taken what was written. */
-  wait(stream: Sender): void {
+  wait(stream: SendingStream): void {
     this.#waiting.add(stream)
   }
 
-  forget(stream: Sender): void {
+  forget(stream: SendingStream): void {
     this.#waiting.delete(stream)
   }
 

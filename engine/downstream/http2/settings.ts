@@ -19,7 +19,7 @@ let madeOf: FrontendHttp2 | null = null
 let madeFor = 0
 
 /** `headBytesMax`: of a request's fields. */
-export function greeting(http2: FrontendHttp2, headBytesMax: number): string {
+export function initialSettings(http2: FrontendHttp2, headBytesMax: number): string {
   if (madeOf !== http2 || madeFor !== headBytesMax) {
     text = settingsFrame([
       ...[MAX_CONCURRENT_STREAMS, STREAMS_MAX, INITIAL_WINDOW_SIZE, http2.windowBytes],

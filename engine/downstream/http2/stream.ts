@@ -21,8 +21,8 @@ import { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
 import type { Refusal } from './request.ts'
-import { Incoming, type IncomingCarrier, type Receiver } from './request-body.ts'
-import type { Sender, Sending } from './sender.ts'
+import { type BodyOwner, type BodyReceiver, RequestBody } from './request-body.ts'
+import type { DataSender, SendingStream } from './sender.ts'
 import { Tunnel } from './tunnel.ts'
 
 /** How a stream has ended: with its whole answer, by us before that, by its client. */
@@ -32,11 +32,11 @@ export const GONE = 2
 export type Ending = typeof ANSWERED | typeof RESET | typeof GONE
 
 /** What the streams of a connection share. */
-export interface Carrier extends IncomingCarrier {
+export interface StreamOwner extends BodyOwner {
   readonly server: HttpServer
   readonly tls: ClientTls | null
   readonly encoder: HpackEncoder
-  readonly sending: Sending
+  readonly sending: DataSender
   closed(stream: Http2Stream, how: Ending): void
   /** A frame that was written for the client's sake alone. */
   replied(): void
@@ -50,16 +50,16 @@ const WAIT_BODY = 1
 const WAIT_CLIENT = 2
 const WAIT_SERVER = 3
 
-export class Http2Stream implements ClientStream, Sender, Receiver {
+export class Http2Stream implements ClientStream, SendingStream, BodyReceiver {
   readonly id: number
   readonly httpVersion = '2'
   sendWindow: number
-  readonly #carrier: Carrier
+  readonly #owner: StreamOwner
   #ex: Exchange | null = null
   #timer: WheelTimer | null = null
   #waiting = WAIT_NOTHING
   /** Null: nothing follows the head. */
-  #incoming: Incoming | null = null
+  #incoming: RequestBody | null = null
   /** Bytes of the request's body so far. */
   #bytes = 0
   #isMute = false
@@ -77,30 +77,30 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
   #tunnel: Tunnel | null = null
 
   /** `sendWindow`: what its peer takes. */
-  constructor(carrier: Carrier, id: number, sendWindow: number) {
-    this.#carrier = carrier
+  constructor(owner: StreamOwner, id: number, sendWindow: number) {
+    this.#owner = owner
     this.id = id
     this.sendWindow = sendWindow
   }
 
   get remoteAddress(): string {
-    return this.#carrier.wire.remoteAddress
+    return this.#owner.wire.remoteAddress
   }
 
   get remotePort(): number {
-    return this.#carrier.wire.remotePort
+    return this.#owner.wire.remotePort
   }
 
   get localAddress(): string {
-    return this.#carrier.wire.localAddress
+    return this.#owner.wire.localAddress
   }
 
   get localPort(): number {
-    return this.#carrier.server.port
+    return this.#owner.server.port
   }
 
   get tls(): ClientTls | null {
-    return this.#carrier.tls
+    return this.#owner.tls
   }
 
   get hasReceivedEnd(): boolean {
@@ -123,13 +123,13 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
 
   /** The head is here. `made`: the exchange, or why there is none. `windowBytes`: what may follow it at once. */
   begin(made: Exchange | Refusal, block: HeaderBlock, endStream: boolean, windowBytes: number): void {
-    const { events } = this.#carrier.server
+    const { events } = this.#owner.server
     const isTunnel = made instanceof Exchange && made.upgrade !== null
     // What comes on a tunnel waits until there is another end.
-    if (!endStream || isTunnel) this.#incoming = new Incoming(this.#carrier, this, windowBytes, isTunnel)
+    if (!endStream || isTunnel) this.#incoming = new RequestBody(this.#owner, this, windowBytes, isTunnel)
     if (!(made instanceof Exchange)) {
       if (made.isMalformed) this.#endCode = PROTOCOL_ERROR
-      this.#carrier.blamed()
+      this.#owner.blamed()
       this.#ex = new Exchange(this, '', '', '', '', block, BODY_NONE, 0, turnStartedAt)
       events.onRefused(this.#ex, made.code)
       return
@@ -147,7 +147,7 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
   /** A piece of DATA: NO_ERROR, or the stream's error. */
   receive(bytes: Buffer, start: number, end: number, flow: number, endStream: boolean, slot: ReadSlot | null): number {
     if (this.#incoming !== null) return this.#incoming.receive(bytes, start, end, flow, endStream, slot)
-    this.#carrier.release(flow)
+    this.#owner.release(flow)
     return STREAM_CLOSED
   }
 
@@ -161,7 +161,7 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
     if (ex === null || this.#isTunnel) return true
     this.#bytes += length
     ex.bytesReceived = this.#bytes
-    const { bodyBytesMax } = this.#carrier.server.settings
+    const { bodyBytesMax } = this.#owner.server.settings
     const isSurplus = ex.requestBody !== BODY_STREAM && this.#bytes > ex.requestLength
     if (isSurplus) this.#fault(ex, 'BAD_FRAMING')
     else if (bodyBytesMax > 0 && this.#bytes > bodyBytesMax) this.#fault(ex, 'BODY_TOO_LARGE')
@@ -171,12 +171,12 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
 
   #fault(ex: Exchange, code: ErrorCode): void {
     if (code === 'BAD_FRAMING') this.#endCode = PROTOCOL_ERROR
-    if (code !== 'UPSTREAM_TIMEOUT') this.#carrier.blamed()
-    this.#carrier.server.events.onClientFault(ex, code)
+    if (code !== 'UPSTREAM_TIMEOUT') this.#owner.blamed()
+    this.#owner.server.events.onClientFault(ex, code)
   }
 
   onPiece(bytes: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
-    const { events } = this.#carrier.server
+    const { events } = this.#owner.server
     const wantsMore =
       this.#tunnel === null
         ? events.onRequestBody(this.#ex!, bytes, start, end, slot)
@@ -199,7 +199,7 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
     }
     ex.requestDone = true
     this.#waitForBody()
-    this.#carrier.server.events.onRequestEnd(ex, trailers)
+    this.#owner.server.events.onRequestEnd(ex, trailers)
   }
 
   pauseBody(): void {
@@ -242,7 +242,7 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
   }
 
   #sendFields(status: number, block: HeaderBlock, flags: number): void {
-    const { encoder, wire, sending } = this.#carrier
+    const { encoder, wire, sending } = this.#owner
     const text = encoder.begin() + encoder.field(':status', String(status)) + encoder.fields(block)
     wire.write(headersFrame(text, flags, this.id, sending.frameBytes))
   }
@@ -256,7 +256,7 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
   /** False: stop until onSent. */
   push(chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
     if (this.#isSent || this.#isClosed) return true
-    const { sending, wire } = this.#carrier
+    const { sending, wire } = this.#owner
     const at = this.hasUnsent ? start : sending.send(this, chunk, start, end, slot)
     if (at === end && !wire.congested) return true
     if (at < end) {
@@ -271,7 +271,7 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
   sendHeld(): void {
     const held = this.#held!
     const piece = held.first
-    const sent = this.#carrier.sending.sendFrame(this, piece, 0, piece.length, null)
+    const sent = this.#owner.sending.sendFrame(this, piece, 0, piece.length, null)
     if (sent < piece.length) held.cut(sent)
     else {
       held.shift()
@@ -285,7 +285,7 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
     this.#waitForBody()
     if (this.#endsWith !== null) this.finishSending(this.#endsWith)
     else if (this.#tunnel !== null) this.#tunnel.resumePeer()
-    else if (this.#ex !== null) this.#carrier.server.events.onClientWritable(this.#ex)
+    else if (this.#ex !== null) this.#owner.server.events.onClientWritable(this.#ex)
   }
 
   sendEnd(ex: Exchange, trailers: string): void {
@@ -310,7 +310,7 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
   }
 
   #sendEndStream(trailers: string): void {
-    const { encoder, wire, sending } = this.#carrier
+    const { encoder, wire, sending } = this.#owner
     if (trailers === '') {
       wire.write(frameHead(0, DATA, END_STREAM, this.id))
       return
@@ -323,7 +323,7 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
     if (!this.#isSent || this.#isClosed) return
     // A tunnel's other direction goes on.
     if (this.#tunnel !== null && !this.#incoming!.isPassed) return
-    if (!this.hasReceivedEnd || this.#endCode !== NO_ERROR) this.#carrier.wire.write(resetFrame(this.id, this.#endCode))
+    if (!this.hasReceivedEnd || this.#endCode !== NO_ERROR) this.#owner.wire.write(resetFrame(this.id, this.#endCode))
     this.#close(this.#endCode === NO_ERROR ? ANSWERED : RESET)
   }
 
@@ -344,8 +344,8 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
   /** Ends the stream: the client is told so. */
   reset(code: number): void {
     if (this.#isClosed) return
-    this.#carrier.wire.write(resetFrame(this.id, code))
-    this.#carrier.replied()
+    this.#owner.wire.write(resetFrame(this.id, code))
+    this.#owner.replied()
     this.#leave(RESET)
   }
 
@@ -360,7 +360,7 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
     this.#ex = null
     this.#close(how)
     if (tunnel !== null) tunnel.gone(true)
-    else if (ex !== null) this.#carrier.server.events.onClientFault(ex, 'CLIENT_GONE')
+    else if (ex !== null) this.#owner.server.events.onClientFault(ex, 'CLIENT_GONE')
   }
 
   #close(how: Ending): void {
@@ -368,16 +368,16 @@ export class Http2Stream implements ClientStream, Sender, Receiver {
     this.#isSent = true
     this.#held = null
     this.#incoming?.drop()
-    if (this.#timer !== null) this.#carrier.server.timers.remove(this.#timer)
-    this.#carrier.sending.forget(this)
-    this.#carrier.closed(this, how)
+    if (this.#timer !== null) this.#owner.server.timers.remove(this.#timer)
+    this.#owner.sending.forget(this)
+    this.#owner.closed(this, how)
     if (how === ANSWERED) this.#tunnel?.gone(false)
   }
 
   #wait(what: number): void {
     if (what === this.#waiting && what === WAIT_NOTHING) return
     this.#waiting = what
-    const { timers, settings } = this.#carrier.server
+    const { timers, settings } = this.#owner.server
     if (what === WAIT_NOTHING) {
       if (this.#timer !== null) timers.disarm(this.#timer)
       return

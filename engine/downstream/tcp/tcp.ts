@@ -4,7 +4,7 @@
  */
 import { type TcpPort, type TcpReason, type TcpRoute, TcpSession } from '#engine/contract/tcp.ts'
 import type { OpenConnection } from '#engine/downstream/connection-limiter.ts'
-import type { StagePlace } from '#engine/downstream/stage.ts'
+import type { StageContext } from '#engine/downstream/stage.ts'
 import { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { PipeEnd } from '#engine/socket/pipe.ts'
@@ -16,7 +16,7 @@ const KEPT_BYTES_MAX = 64 * 1024
 /** Looks at whether anything was said, per idle timeout: a connection is closed up to a quarter late. */
 const LOOKS = 4
 
-export interface TcpPlace extends StagePlace {
+export interface TcpContext extends StageContext {
   /** After so long without a byte, either way, a connection is closed. */
   readonly tcpIdleTimeoutMs: number
 }
@@ -29,7 +29,7 @@ export const UNRECOGNIZED_NAME = '\x15\x03\x03\x00\x02\x02\x70'
  * behind `say`, and that is recorded.
  */
 export function passOn(
-  place: TcpPlace,
+  place: TcpContext,
   wire: Wire,
   port: TcpPort,
   serverName: string,
@@ -50,7 +50,7 @@ export function passOn(
 }
 
 export class TcpConnection implements WireOwner, OpenConnection {
-  readonly #place: TcpPlace
+  readonly #place: TcpContext
   readonly #wire: Wire
   readonly #session: TcpSession
   readonly #route: TcpRoute
@@ -66,7 +66,7 @@ export class TcpConnection implements WireOwner, OpenConnection {
   #bytes = 0
   #quiet = 0
 
-  constructor(place: TcpPlace, wire: Wire, session: TcpSession, route: TcpRoute) {
+  constructor(place: TcpContext, wire: Wire, session: TcpSession, route: TcpRoute) {
     this.#place = place
     this.#wire = wire
     this.#session = session
@@ -162,14 +162,14 @@ export class TcpConnection implements WireOwner, OpenConnection {
   }
 
   /** Its backend may be at work on it however little is said. */
-  giveWay(): boolean {
+  closeIfIdle(): boolean {
     return false
   }
 
   /** What has begun goes on until the deadline of the drain. */
   drain(): void {}
 
-  cut(): void {
+  forceClose(): void {
     this.#break('DRAINING')
   }
 

@@ -7,7 +7,7 @@
 import { type TcpPort, TcpSession } from '#engine/contract/tcp.ts'
 import type { ClientTls } from '#engine/contract/transport.ts'
 import { MORE, Stage, TAKEN } from '#engine/downstream/stage.ts'
-import { passOn, type TcpPlace, UNRECOGNIZED_NAME } from '#engine/downstream/tcp/tcp.ts'
+import { passOn, type TcpContext, UNRECOGNIZED_NAME } from '#engine/downstream/tcp/tcp.ts'
 import { CLIENT_HELLO_FAULTS, type ClientHelloFault, readClientHello } from '#engine/http/client-hello.ts'
 import type { TlsFacts, TlsServer } from '#engine/socket/tls-server.ts'
 import type { SocketLayer, Wire } from '#engine/socket/wire.ts'
@@ -26,16 +26,16 @@ const HTTP_REPLY =
   `Content-Length: ${HTTP_TEXT.length}\r\nConnection: close\r\n\r\n${HTTP_TEXT}`
 
 /** What the stages of one bind share. */
-export interface HelloPlace extends TcpPlace {
+export interface ClientHelloContext extends TcpContext {
   /** Number of the bind in the configuration. */
   readonly bind: number
   readonly sockets: SocketLayer
   /** Makes the connection of HTTP. */
-  speak(wire: Wire, tls: ClientTls): void
+  startHttp(wire: Wire, tls: ClientTls): void
   report(report: HandshakeReport): void
 }
 
-export class HelloStage extends Stage<HelloPlace> {
+export class ClientHelloStage extends Stage<ClientHelloContext> {
   readonly #tls: TlsPort
   /** The listeners with TCP behind them; null: there are none. */
   readonly #tcp: TcpPort | null
@@ -48,7 +48,7 @@ export class HelloStage extends Stage<HelloPlace> {
   #giveUp: (() => void) | null = null
   #hasBegun = false
 
-  constructor(place: HelloPlace, wire: Wire, tls: TlsPort, tcp: TcpPort | null) {
+  constructor(place: ClientHelloContext, wire: Wire, tls: TlsPort, tcp: TcpPort | null) {
     super(place, wire, tls.handshakeTimeoutMs)
     this.#tls = tls
     this.#tcp = tcp
@@ -74,7 +74,7 @@ export class HelloStage extends Stage<HelloPlace> {
     const { server, isTcp } = listener
     // A name without a route is told so before anything is agreed, as where TLS is passed on.
     if (server === null || (isTcp && !this.#tcp?.find(serverName)?.route(serverName))) return start
-    if (isTcp) this.#session = new TcpSession(this.wire, this.place.port, this.startedAt)
+    if (isTcp) this.#session = new TcpSession(this.wire, this.context.port, this.startedAt)
     this.#shake(listener, server, Buffer.from(bytes.subarray(start, end)))
     return TAKEN
   }
@@ -85,14 +85,14 @@ export class HelloStage extends Stage<HelloPlace> {
   }
 
   #passOn(wire: Wire, say: string): void {
-    if (this.#tcp !== null) passOn(this.place, wire, this.#tcp, this.#serverName, this.startedAt, say)?.start()
+    if (this.#tcp !== null) passOn(this.context, wire, this.#tcp, this.#serverName, this.startedAt, say)?.start()
   }
 
   #shake(listener: TlsListener, server: TlsServer, first: Buffer): void {
     // A PROXY header may have told another address than the socket's.
     const { remoteAddress, remotePort } = this.wire
-    const giveUp = this.place.sockets.startTls(this.wire, first, server, (code, wire, facts) => {
-      wire?.speaksFor(remoteAddress, remotePort)
+    const giveUp = this.context.sockets.startTls(this.wire, first, server, (code, wire, facts) => {
+      wire?.setPeer(remoteAddress, remotePort)
       this.#giveUp = null
       if (this.isOver) wire?.destroy()
       else if (wire === null || facts === null) this.#fail(resultOf(code ?? ''), code ?? '', null)
@@ -107,7 +107,7 @@ export class HelloStage extends Stage<HelloPlace> {
     this.#report(isResumed ? 'resumed' : 'ok', '')
     const serverName = this.#serverName
     if (isTcp) this.#passOn(wire, '')
-    else this.place.speak(wire, { listener, serverName, version, cipher, alpn, peer, clientCa })
+    else this.context.startHttp(wire, { listener, serverName, version, cipher, alpn, peer, clientCa })
   }
 
   // --- the end ---
@@ -120,7 +120,7 @@ export class HelloStage extends Stage<HelloPlace> {
     else this.#fail('not_tls', detail, '')
   }
 
-  protected late(): boolean {
+  protected timedOut(): boolean {
     this.#fail('timeout', '', '')
     return false
   }
@@ -137,7 +137,7 @@ export class HelloStage extends Stage<HelloPlace> {
     this.wait(DRAIN_MS)
   }
 
-  override cut(): void {
+  override forceClose(): void {
     this.#fail('cut', '', '')
   }
 
@@ -163,18 +163,18 @@ export class HelloStage extends Stage<HelloPlace> {
   #record(result: HandshakeResult, detail: string): void {
     const reason = REASON_OF[result]
     if (this.#tcp === null || reason === null) return
-    const session = this.#session ?? new TcpSession(this.wire, this.place.port, this.startedAt)
+    const session = this.#session ?? new TcpSession(this.wire, this.context.port, this.startedAt)
     session.serverName = this.#serverName
     session.reason = reason
     session.detail = detail
-    if (this.#listener === null) this.place.recorder()?.record(session)
+    if (this.#listener === null) this.context.recorder()?.record(session)
     else if (this.#listener.isTcp) this.#tcp.find(this.#serverName)?.recorder.record(session)
   }
 
   #report(result: HandshakeResult, detail: string): void {
     const seconds = (performance.now() - this.startedAt) / 1000
-    const { bind } = this.place
+    const { bind } = this.context
     const remoteAddress = this.#remoteAddress
-    this.place.report({ port: bind, result, seconds, remoteAddress, serverName: this.#serverName, detail })
+    this.context.report({ port: bind, result, seconds, remoteAddress, serverName: this.#serverName, detail })
   }
 }

@@ -4,7 +4,7 @@ import { createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import type { BindContext } from '#engine/downstream/bind.ts'
-import { Crowd } from '#engine/downstream/connection-limiter.ts'
+import { ConnectionLimiter } from '#engine/downstream/connection-limiter.ts'
 import { openBind } from '#engine/downstream/listen.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
@@ -74,7 +74,7 @@ test('where it has no binary the node transport serves, and says why', async () 
     timers: new TimerWheel(),
     frontend: FRONTEND,
     observer: { opened() {}, closed() {}, handshake() {} },
-    crowd: new Crowd(1),
+    limiter: new ConnectionLimiter(1),
     secret: new Uint8Array(32)
   }
   const missing = () => Promise.resolve({ missing: 'no binary for this Node' })

@@ -3,13 +3,13 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ServerEvents } from '#engine/contract/transport.ts'
 import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import type { Attempt, Dial } from '#engine/upstream/attempt.ts'
-import { type Holder, reserveOf, Waiting } from '#engine/upstream/fair-queue.ts'
+import { FairQueue, type Holder, reserveOf } from '#engine/upstream/fair-queue.ts'
 import type { Pool } from '#engine/upstream/pool.ts'
-import { Relief } from '#engine/upstream/slow-client-eviction.ts'
+import { SlowClientEviction } from '#engine/upstream/slow-client-eviction.ts'
 import type { Http1Upstream } from './connection.ts'
 
 /** Whose connections they are. */
-export interface SupplyOwner {
+export interface QueueOwner {
   readonly timers: TimerWheel
   readonly events: ServerEvents
   readonly pools: readonly Pool[]
@@ -19,13 +19,13 @@ export interface SupplyOwner {
   readonly connectionsMax: number
 }
 
-export class Supply {
-  readonly #owner: SupplyOwner
-  readonly #waiting = new Waiting<Attempt>(() => this.#holders())
+export class ConnectionQueue {
+  readonly #owner: QueueOwner
+  readonly #waiting = new FairQueue<Attempt>(() => this.#holders())
   readonly #dials = new Set<Dial>()
-  #relief: Relief | null = null
+  #eviction: SlowClientEviction | null = null
 
-  constructor(owner: SupplyOwner) {
+  constructor(owner: QueueOwner) {
     this.#owner = owner
   }
 
@@ -35,7 +35,7 @@ export class Supply {
   }
 
   /** False: few are left, and those are not for `ex`. */
-  isFor(ex: Exchange): boolean {
+  mayTake(ex: Exchange): boolean {
     const { total, connectionsMax } = this.#owner
     if (total < connectionsMax - reserveOf(connectionsMax)) return true
     return this.#waiting.mayTake(ex, this.#left, connectionsMax)
@@ -56,23 +56,23 @@ export class Supply {
 
   // --- who has one ---
 
-  took(connection: Http1Upstream): void {
-    this.#waiting.took(connection)
+  acquired(connection: Http1Upstream): void {
+    this.#waiting.acquired(connection)
   }
 
-  gave(connection: Http1Upstream): void {
-    this.#waiting.gave(connection)
+  released(connection: Http1Upstream): void {
+    this.#waiting.released(connection)
   }
 
   dialling(dial: Dial): void {
     this.#dials.add(dial)
-    this.#waiting.took(dial)
+    this.#waiting.acquired(dial)
   }
 
   /** `dial` is over, however it ended. */
   dialled(dial: Dial): void {
     this.#dials.delete(dial)
-    this.#waiting.gave(dial)
+    this.#waiting.released(dial)
   }
 
   // --- who waits for one ---
@@ -81,15 +81,15 @@ export class Supply {
   add(attempt: Attempt): Attempt | null {
     const dropped = this.#waiting.add(attempt)
     const { timers, events } = this.#owner
-    this.#relief ??= new Relief({
+    this.#eviction ??= new SlowClientEviction({
       timers,
       connections: () => this.#owner.pools.flatMap(({ connections }) => [...connections]),
       waiting: () => this.#waiting.size,
-      keptByWaiting: () => this.#waiting.keptByClients(),
+      heldByWaiting: () => this.#waiting.heldByClients(),
       giveUp: (ex, code) => events.onServerFault(ex, code),
       now: () => timers.now
     })
-    this.#relief.wanted()
+    this.#eviction.request()
     return dropped
   }
 

@@ -21,7 +21,7 @@ import { protocolFault } from '#engine/socket/tls-verify.ts'
 import { BULK_BODY, BULK_LONG, BULK_NONE, type Wire, type WireOwner } from '#engine/socket/wire.ts'
 
 import { ClientActivity } from '#engine/upstream/client-activity.ts'
-import type { Held } from '#engine/upstream/slow-client-eviction.ts'
+import type { EvictionCandidate } from '#engine/upstream/slow-client-eviction.ts'
 
 /** Largest response head. */
 const HEAD_BYTES_MAX = 60 * 1024
@@ -38,7 +38,7 @@ export const REPEAT_ALWAYS = 2
 export type Repeat = typeof REPEAT_NEVER | typeof REPEAT_IDEMPOTENT | typeof REPEAT_ALWAYS
 
 /** Where a connection belongs: its pool. */
-export interface Home {
+export interface Http1ConnectionOwner {
   readonly llhttp: Llhttp
   readonly events: ServerEvents
   /** The exchange is over and the connection can take another. */
@@ -49,7 +49,7 @@ export interface Home {
   failed(connection: Http1Upstream, ex: Exchange, code: ErrorCode, repeat: Repeat): void
 }
 
-export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, Held {
+export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, EvictionCandidate {
   /** Requests sent over this connection so far. */
   served = 0
   /** Of those, as many as its server takes. */
@@ -62,7 +62,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, H
   #hint = ''
   /** Expires an idle connection; armed by the pool. */
   readonly idleTimer: WheelTimer
-  readonly #home: Home
+  readonly #owner: Http1ConnectionOwner
   readonly #wire: Wire
   #block = new HeaderBlock()
   #parser: Parser | null = null
@@ -85,8 +85,8 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, H
   #dead = false
   readonly #client = new ClientActivity()
 
-  constructor(home: Home, wire: Wire) {
-    this.#home = home
+  constructor(owner: Http1ConnectionOwner, wire: Wire) {
+    this.#owner = owner
     this.#wire = wire
     this.idleTimer = new WheelTimer(() => this.close())
     wire.owner = this
@@ -194,7 +194,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, H
 
   /** A parser for as long as the connection lasts. */
   #newParser(): Parser | null {
-    const parser = this.#home.llhttp.acquire(RESPONSE, this, this.#block)
+    const parser = this.#owner.llhttp.acquire(RESPONSE, this, this.#block)
     if (parser === null) return null
     parser.headersMax = HEADERS_MAX
     parser.headBytesMax = HEAD_BYTES_MAX
@@ -232,7 +232,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, H
       return HEAD_OK
     }
     if (!noContent && framing.length > READ_BYTES) this.#wire.bulk = BULK_LONG
-    this.#home.events.onResponse(ex)
+    this.#owner.events.onResponse(ex)
     return ex.method === 'HEAD' ? HEAD_NO_BODY : HEAD_OK
   }
 
@@ -250,8 +250,8 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, H
     if (ex === null) return
     const wire = this.#wire
     if (wire.bulk === BULK_NONE) wire.bulk = BULK_BODY
-    const { bytes } = this.#home.llhttp.memory
-    if (!this.#home.events.onResponseBody(ex, bytes, start, end, this.#slot)) this.pauseBody()
+    const { bytes } = this.#owner.llhttp.memory
+    if (!this.#owner.events.onResponseBody(ex, bytes, start, end, this.#slot)) this.pauseBody()
   }
 
   onComplete(parser: Parser): void {
@@ -259,7 +259,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, H
     if (ex === null) return
     if (parser.status < 200 && !this.#switched) {
       if (parser.status === 100) this.#client.maySend(true)
-      this.#home.events.onInterim(ex, parser.status, this.#block)
+      this.#owner.events.onInterim(ex, parser.status, this.#block)
       this.#block.reset()
       return
     }
@@ -270,7 +270,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, H
   /** The response is complete at `at`; bytes up to `end` are too many, or the upgraded protocol's. */
   #finish(at: number, end: number): void {
     const ex = this.#ex
-    const { events } = this.#home
+    const { events } = this.#owner
     this.#wire.bulk = BULK_NONE
     if (ex === null) return
     if (this.#switched) {
@@ -289,7 +289,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, H
       this.#renewBlock(ex.responseDone)
       // The client may have been slow: the next exchange starts with a reading connection.
       this.#wire.resume()
-      this.#home.release(this)
+      this.#owner.release(this)
     }
   }
 
@@ -303,11 +303,11 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, H
   }
 
   #switch(ex: Exchange, at: number, end: number): void {
-    const { bytes } = this.#home.llhttp.memory
+    const { bytes } = this.#owner.llhttp.memory
     this.#pipe = new PipeEnd(this.#wire, bytes)
     if (at < end) this.#pipe.keep(Buffer.from(bytes.subarray(at, end)))
     this.#wire.pause()
-    this.#home.events.onResponse(ex)
+    this.#owner.events.onResponse(ex)
   }
 
   // --- failing ---
@@ -350,7 +350,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, H
     this.close()
     if (ex === null) return
     ex.server = null
-    this.#home.failed(this, ex, code, repeat)
+    this.#owner.failed(this, ex, code, repeat)
   }
 
   /** A kept connection may die between two requests: that is no fault of the request (RFC 9112 section 9.3.1). */
@@ -369,12 +369,12 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, H
 
   onDrain(): void {
     this.#client.maySend(false)
-    if (this.#ex !== null) this.#home.events.onServerWritable(this.#ex)
+    if (this.#ex !== null) this.#owner.events.onServerWritable(this.#ex)
   }
 
   #releaseParser(): void {
     if (this.#parser === null) return
-    this.#home.llhttp.release(RESPONSE, this.#parser)
+    this.#owner.llhttp.release(RESPONSE, this.#parser)
     this.#parser = null
   }
 
@@ -383,7 +383,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, H
     this.#dead = true
     if (this.#reading) queueMicrotask(() => this.#releaseParser())
     else this.#releaseParser()
-    this.#home.gone(this)
+    this.#owner.gone(this)
   }
 }
 

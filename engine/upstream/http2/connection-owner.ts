@@ -13,10 +13,10 @@ import {
 import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import type { ReadMemory } from '#engine/socket/memory.ts'
 import type { Repeat } from '#engine/upstream/http1/connection.ts'
-import type { Held, Relief } from '#engine/upstream/slow-client-eviction.ts'
+import type { EvictionCandidate, SlowClientEviction } from '#engine/upstream/slow-client-eviction.ts'
 import type { Http2Upstream } from './connection.ts'
 import { LIST_BYTES_MAX } from './response-fields.ts'
-import { type Http2Exchange, STREAM_WINDOW } from './stream.ts'
+import { type Http2UpstreamStream, STREAM_WINDOW } from './stream.ts'
 
 /**
  * Of the whole connection. What clients have not read of their answers is at most this much: 128 of them, at 256 KiB
@@ -24,7 +24,7 @@ import { type Http2Exchange, STREAM_WINDOW } from './stream.ts'
  */
 export const CONNECTION_WINDOW = 32 * 1024 * 1024
 /** The preface (RFC 9113 section 3.4), and room to answer in. */
-export const HELLO =
+export const CONNECTION_PREFACE =
   PREFACE +
   settingsFrame([
     ...[ENABLE_PUSH, 0],
@@ -34,22 +34,26 @@ export const HELLO =
   windowUpdateFrame(0, CONNECTION_WINDOW - DEFAULT_WINDOW)
 
 /** Where a connection belongs: its pool. */
-export interface Http2Home {
+export interface Http2ConnectionOwner {
   readonly events: ServerEvents
   readonly timers: TimerWheel
   readonly memory: ReadMemory
   /** 0: no limit. */
   readonly requestsPerConnectionMax: number
   /** For those that wait for what others of `held` keep. `waiting`: how many do. */
-  relief(held: () => Iterable<Held>, waiting: () => number, keptByWaiting: () => readonly number[]): Relief
+  newEviction(
+    held: () => Iterable<EvictionCandidate>,
+    waiting: () => number,
+    keptByWaiting: () => readonly number[]
+  ): SlowClientEviction
   /** The server's SETTINGS are there: exchanges may begin. */
   ready(connection: Http2Upstream): void
   /** It ended before that. `code`: of the system, or NOT_HTTP2. */
   refused(connection: Http2Upstream, code: string): void
   /** The exchange of `stream` is over. */
-  freed(connection: Http2Upstream, stream: Http2Exchange): void
+  freed(connection: Http2Upstream, stream: Http2UpstreamStream): void
   /** It may have room for more than before. */
-  roomier(): void
+  capacityGrew(): void
   /** It takes no further exchange; those under way go on. */
   retired(connection: Http2Upstream): void
   gone(connection: Http2Upstream): void

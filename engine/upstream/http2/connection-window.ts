@@ -6,26 +6,26 @@
 import { windowUpdateFrame } from '#engine/http2/frame-writer.ts'
 import { ReceiveWindow } from '#engine/http2/receive-window.ts'
 import type { Wire } from '#engine/socket/wire.ts'
-import type { Relief } from '#engine/upstream/slow-client-eviction.ts'
-import { CONNECTION_WINDOW, type Http2Home } from './connection-owner.ts'
-import { type Http2Exchange, STREAM_WINDOW } from './stream.ts'
+import type { SlowClientEviction } from '#engine/upstream/slow-client-eviction.ts'
+import { CONNECTION_WINDOW, type Http2ConnectionOwner } from './connection-owner.ts'
+import { type Http2UpstreamStream, STREAM_WINDOW } from './stream.ts'
 
 export class ConnectionWindow {
   readonly #receive = new ReceiveWindow(CONNECTION_WINDOW)
-  readonly #home: Http2Home
+  readonly #owner: Http2ConnectionOwner
   readonly #wire: Wire
-  readonly #streams: () => Iterable<Http2Exchange>
-  #relief: Relief | null = null
+  readonly #streams: () => Iterable<Http2UpstreamStream>
+  #eviction: SlowClientEviction | null = null
 
   /** `streams`: those under way. */
-  constructor(home: Http2Home, wire: Wire, streams: () => Iterable<Http2Exchange>) {
-    this.#home = home
+  constructor(owner: Http2ConnectionOwner, wire: Wire, streams: () => Iterable<Http2UpstreamStream>) {
+    this.#owner = owner
     this.#wire = wire
     this.#streams = streams
   }
 
   /** Answers that are not read have most of it: others are better off elsewhere. */
-  get isTight(): boolean {
+  get isScarce(): boolean {
     return this.#receive.free * 2 < CONNECTION_WINDOW
   }
 
@@ -42,23 +42,23 @@ export class ConnectionWindow {
 
   /** `bytes` have gone on, or nobody wants them. `tells`: who waits for the connection may hear of it. */
   release(bytes: number, tells: boolean): void {
-    const wasTight = tells && this.isTight
+    const wasTight = tells && this.isScarce
     const increment = this.#receive.release(bytes)
     if (increment > 0) this.#wire.write(windowUpdateFrame(0, increment))
-    if (wasTight && !this.isTight) this.#home.roomier()
+    if (wasTight && !this.isScarce) this.#owner.capacityGrew()
   }
 
   #makeRoom(): void {
-    this.#relief ??= this.#home.relief(
-      () => this.#keepers(),
+    this.#eviction ??= this.#owner.newEviction(
+      () => this.#holders(),
       () => this.#waiting(),
       () => []
     )
-    this.#relief.wanted()
+    this.#eviction.request()
   }
 
-  *#keepers(): Generator<Http2Exchange> {
-    for (const stream of this.#streams()) if (stream.keepsWindow) yield stream
+  *#holders(): Generator<Http2UpstreamStream> {
+    for (const stream of this.#streams()) if (stream.holdsWindow) yield stream
   }
 
   /** Answers that would go on if there was room. */

@@ -17,11 +17,11 @@ import type { ReadSlot } from '#engine/socket/memory.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 import { BULK_BODY, BULK_NONE, type Wire, type WireOwner } from '#engine/socket/wire.ts'
 import { REPEAT_ALWAYS, REPEAT_IDEMPOTENT, REPEAT_NEVER, type Repeat } from '#engine/upstream/http1/connection.ts'
-import { HELLO, type Http2Home } from './connection-owner.ts'
+import { CONNECTION_PREFACE, type Http2ConnectionOwner } from './connection-owner.ts'
 import { ConnectionWindow } from './connection-window.ts'
-import { AnswerFields, LIST_BYTES_MAX } from './response-fields.ts'
+import { LIST_BYTES_MAX, ResponseFields } from './response-fields.ts'
 import { EARNED_PER_FRAME, Http2Sender, idleFramesFrom } from './sender.ts'
-import { Http2Exchange, type StreamOwner } from './stream.ts'
+import { Http2UpstreamStream, type StreamOwner } from './stream.ts'
 import { StreamLimit } from './stream-limit.ts'
 
 const STREAM_ID_LAST = h2.STREAM_ID_MAX - 2
@@ -32,17 +32,17 @@ const HTTP_1_1_REQUIRED = 13
 export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
   /** Expires an idle connection; armed by the pool. */
   readonly idleTimer: WheelTimer
-  readonly #home: Http2Home
+  readonly #owner: Http2ConnectionOwner
   readonly #wire: Wire
   readonly #peer = new PeerSettings()
   readonly #limit: StreamLimit
   readonly #sender: Http2Sender
   readonly #decoder = new HpackDecoder(h2.DEFAULT_TABLE_BYTES)
   readonly #reader: FrameReader
-  readonly #fields = new AnswerFields()
+  readonly #fields = new ResponseFields()
   readonly #window: ConnectionWindow
   readonly #idleFrames: Allowance
-  readonly #streams = new Map<number, Http2Exchange>()
+  readonly #streams = new Map<number, Http2UpstreamStream>()
   #nextId = 1
   #completed = 0
   #hasSettings = false
@@ -50,17 +50,17 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
   #dead = false
   #slot: ReadSlot | null = null
 
-  constructor(home: Http2Home, wire: Wire, scheme: 'http' | 'https') {
-    this.#home = home
+  constructor(owner: Http2ConnectionOwner, wire: Wire, scheme: 'http' | 'https') {
+    this.#owner = owner
     this.#wire = wire
     this.#limit = new StreamLimit(this.#peer, wire)
     this.#reader = new FrameReader(this, h2.DEFAULT_FRAME_BYTES, LIST_BYTES_MAX)
     this.#idleFrames = idleFramesFrom(turnStartedAt)
     this.#sender = new Http2Sender(wire, this.#peer, scheme, this.#idleFrames)
-    this.#window = new ConnectionWindow(home, wire, () => this.#streams.values())
-    this.idleTimer = new WheelTimer(() => this.leave())
+    this.#window = new ConnectionWindow(owner, wire, () => this.#streams.values())
+    this.idleTimer = new WheelTimer(() => this.closeIdle())
     wire.owner = this
-    wire.write(HELLO)
+    wire.write(CONNECTION_PREFACE)
   }
 
   /** Exchanges under way. */
@@ -68,35 +68,35 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
     return this.#streams.size
   }
 
-  get exchanges(): Iterable<Http2Exchange> {
+  get exchanges(): Iterable<Http2UpstreamStream> {
     return this.#streams.values()
   }
 
   /** Further exchanges that it takes. */
-  get room(): number {
-    if (this.#isRetired || !this.#hasSettings || this.#window.isTight) return 0
-    return this.#limit.room(this.#streams.size)
+  get capacity(): number {
+    if (this.#isRetired || !this.#hasSettings || this.#window.isScarce) return 0
+    return this.#limit.available(this.#streams.size)
   }
 
   /** Sends the request of ex. Its body follows through the stream. */
-  begin(ex: Exchange): Http2Exchange {
+  begin(ex: Exchange): Http2UpstreamStream {
     const id = this.#nextId
     this.#nextId += 2
-    const stream = new Http2Exchange(this, this.#sender, id, ex, this.#peer.windowBytes)
+    const stream = new Http2UpstreamStream(this, this.#sender, id, ex, this.#peer.windowBytes)
     this.#streams.set(id, stream)
     ex.server = stream
     this.#idleFrames.earn(EARNED_PER_FRAME)
     stream.isSent = ex.requestBody === BODY_NONE
     if (this.#sender.isUnread()) this.#retire()
     this.#sender.request(ex, id, stream.isSent)
-    this.#limit.ask(this.#streams.size)
-    const max = this.#home.requestsPerConnectionMax
+    this.#limit.sendPing(this.#streams.size)
+    const max = this.#owner.requestsPerConnectionMax
     if ((max > 0 && id >= max * 2 - 1) || id >= STREAM_ID_LAST) this.#retire()
     return stream
   }
 
   /** Ends a connection on which nothing is under way. */
-  leave(): void {
+  closeIdle(): void {
     if (this.#dead || this.#streams.size > 0) return
     this.#wire.write(goawayFrame(0, h2.NO_ERROR))
     this.#close()
@@ -112,32 +112,32 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
 
   // --- what streams ask for ---
 
-  consumed(stream: Http2Exchange, bytes: number, isOpen: boolean): void {
+  consumed(stream: Http2UpstreamStream, bytes: number, isOpen: boolean): void {
     if (this.#dead) return
     const ofStream = isOpen ? stream.receive.release(bytes) : 0
     if (ofStream > 0) this.#wire.write(windowUpdateFrame(stream.id, ofStream))
     this.#window.release(bytes, isOpen)
   }
 
-  cancelled(stream: Http2Exchange): void {
+  cancelled(stream: Http2UpstreamStream): void {
     this.#reset(stream, h2.CANCEL)
     this.#freed(stream)
   }
 
   get events(): ServerEvents {
-    return this.#home.events
+    return this.#owner.events
   }
 
   passBody(ex: Exchange, bytes: Buffer, start: number, end: number): boolean {
     if (end - start >= BULK_BYTES) this.#wire.bulk = BULK_BODY
-    return this.#home.events.onResponseBody(ex, bytes, start, end, this.#slot)
+    return this.#owner.events.onResponseBody(ex, bytes, start, end, this.#slot)
   }
 
   // --- the wire ---
 
   onRead(start: number, end: number, slot: ReadSlot | null): void {
     this.#slot = slot
-    const code = this.#reader.execute(this.#home.memory.bytes, start, end)
+    const code = this.#reader.execute(this.#owner.memory.bytes, start, end)
     this.#slot = null
     if (code !== h2.NO_ERROR && !this.#dead) this.#break(code)
   }
@@ -175,7 +175,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
     return h2.NO_ERROR
   }
 
-  #trailers(stream: Http2Exchange, endStream: boolean): void {
+  #trailers(stream: Http2UpstreamStream, endStream: boolean): void {
     // A second head is none, and nothing follows the trailers (RFC 9113 section 8.1).
     const trailers = endStream && stream.mayEnd() ? stream.trailers(this.#fields) : null
     if (trailers === null) this.#fail(stream, 'UPSTREAM_PROTOCOL', h2.PROTOCOL_ERROR)
@@ -209,7 +209,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
     if ((code === h2.REFUSED_STREAM || code === h2.ENHANCE_YOUR_CALM) && !stream.isAnswered) {
       this.#limit.refused(this.#streams.size)
       // Only the former says that nothing was done (section 8.7). Node says the latter where nothing was.
-      this.#limit.ask(this.#streams.size)
+      this.#limit.sendPing(this.#streams.size)
       this.#unprocessed(stream, code === h2.REFUSED_STREAM ? REPEAT_ALWAYS : REPEAT_IDEMPOTENT)
     } else this.#report(stream, code === HTTP_1_1_REQUIRED ? 'UPSTREAM_NOT_HTTP2' : 'UPSTREAM_RESET')
     this.#freed(stream)
@@ -231,11 +231,11 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
       if (change > 0) for (const stream of [...this.#streams.values()]) if (!stream.isOver) stream.flush()
     }
     if (this.#hasSettings) {
-      this.#home.roomier()
+      this.#owner.capacityGrew()
       return this.#useless()
     }
     this.#hasSettings = true
-    this.#home.ready(this)
+    this.#owner.ready(this)
     return h2.NO_ERROR
   }
 
@@ -245,7 +245,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
 
   onPing(isAck: boolean, bytes: Buffer, start: number): number {
     const code = this.#useless()
-    if (isAck && this.#limit.answered(this.#streams.size)) this.#home.roomier()
+    if (isAck && this.#limit.pingAnswered(this.#streams.size)) this.#owner.capacityGrew()
     if (isAck || code !== h2.NO_ERROR) return code
     return this.#sender.reply(pingFrame(true, bytes.latin1Slice(start, start + 8)))
   }
@@ -258,7 +258,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
       this.#remove(stream)
       if (stream.isAnswered) this.#report(stream, 'UPSTREAM_RESET')
       else this.#unprocessed(stream, REPEAT_ALWAYS)
-      this.#home.freed(this, stream)
+      this.#owner.freed(this, stream)
     }
     if (this.#streams.size === 0) this.#close()
     return this.#useless()
@@ -302,53 +302,53 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
 
   // --- ends of streams ---
 
-  #finish(stream: Http2Exchange, trailers: string): void {
+  #finish(stream: Http2UpstreamStream, trailers: string): void {
     const { ex } = stream
     // What is left of the request interests nobody (section 8.1).
     if (stream.isSent) this.#remove(stream)
     else this.#reset(stream, h2.NO_ERROR)
     this.#completed++
     ex.server = null
-    this.#home.events.onResponseEnd(ex, trailers)
+    this.#owner.events.onResponseEnd(ex, trailers)
     this.#freed(stream)
   }
 
   /** Breaks one stream: `fault` for the client, `code` for the server. */
-  #fail(stream: Http2Exchange, fault: ErrorCode, code: number): void {
+  #fail(stream: Http2UpstreamStream, fault: ErrorCode, code: number): void {
     if (stream.isOver) return
     this.#reset(stream, code)
     this.#report(stream, fault)
     this.#freed(stream)
   }
 
-  #report(stream: Http2Exchange, code: ErrorCode, repeat: Repeat = REPEAT_NEVER): void {
+  #report(stream: Http2UpstreamStream, code: ErrorCode, repeat: Repeat = REPEAT_NEVER): void {
     stream.ex.server = null
-    this.#home.failed(stream.ex, code, repeat)
+    this.#owner.failed(stream.ex, code, repeat)
   }
 
   /** The server has not looked at it: by REPEAT_ALWAYS it is as good as never sent (RFC 9113 section 8.7). */
-  #unprocessed(stream: Http2Exchange, repeat: Repeat): void {
+  #unprocessed(stream: Http2UpstreamStream, repeat: Repeat): void {
     this.#report(stream, 'UPSTREAM_RESET', stream.restore() ? repeat : REPEAT_NEVER)
   }
 
-  #reset(stream: Http2Exchange, code: number): void {
+  #reset(stream: Http2UpstreamStream, code: number): void {
     this.#remove(stream)
     if (this.#dead) return
     this.#wire.write(resetFrame(stream.id, code))
     this.#limit.reset()
-    this.#limit.ask(this.#streams.size)
+    this.#limit.sendPing(this.#streams.size)
   }
 
-  #remove(stream: Http2Exchange): void {
+  #remove(stream: Http2UpstreamStream): void {
     this.#streams.delete(stream.id)
     stream.end()
     if (stream.isAnswered) this.#limit.ended()
     if (this.#streams.size === 0) this.#wire.bulk = BULK_NONE
   }
 
-  #freed(stream: Http2Exchange): void {
-    this.#home.freed(this, stream)
-    if (this.#isRetired && this.#streams.size === 0) this.leave()
+  #freed(stream: Http2UpstreamStream): void {
+    this.#owner.freed(this, stream)
+    if (this.#isRetired && this.#streams.size === 0) this.closeIdle()
   }
 
   // --- ends of the connection ---
@@ -356,7 +356,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
   #retire(): void {
     if (this.#isRetired) return
     this.#isRetired = true
-    this.#home.retired(this)
+    this.#owner.retired(this)
   }
 
   /** The server has broken the protocol. */
@@ -380,19 +380,19 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
     this.#retire()
     close()
     if (!this.#hasSettings) {
-      this.#home.refused(this, code)
+      this.#owner.refused(this, code)
       return
     }
     const streams = [...this.#streams.values()]
     // Gone first: what is tried again must not come back here.
     this.#streams.clear()
-    this.#home.gone(this)
+    this.#owner.gone(this)
     // Only a connection that has worked may have died of age; a server that dies of requests gets no second one.
     const mayRepeat = code === 'UPSTREAM_RESET' && this.#completed > 0
     for (const stream of streams) {
       const isFresh = mayRepeat && !stream.isAnswered && stream.restore()
       stream.end()
-      this.#home.freed(this, stream)
+      this.#owner.freed(this, stream)
       this.#report(stream, code as ErrorCode, isFresh ? REPEAT_IDEMPOTENT : REPEAT_NEVER)
     }
   }

@@ -1,8 +1,8 @@
 /** The connections of HTTP/2 to one address that take further streams, and how many they take. */
 import type { Http2Upstream } from './connection.ts'
-import type { Http2Exchange } from './stream.ts'
+import type { Http2UpstreamStream } from './stream.ts'
 
-export class Http2Room {
+export class OpenConnections {
   readonly #connections: Http2Upstream[] = []
 
   get isEmpty(): boolean {
@@ -24,14 +24,14 @@ export class Http2Room {
 
   /** One that takes another stream. */
   first(): Http2Upstream | null {
-    for (const connection of this.#connections) if (connection.room > 0) return connection
+    for (const connection of this.#connections) if (connection.capacity > 0) return connection
     return null
   }
 
   /** Streams that could begin now. */
   get left(): number {
     let left = 0
-    for (const { room } of this.#connections) left += Math.max(room, 0)
+    for (const { capacity } of this.#connections) left += Math.max(capacity, 0)
     return left
   }
 
@@ -49,15 +49,15 @@ export class Http2Room {
   }
 
   closeIdle(): void {
-    for (const connection of [...this.#connections]) if (connection.streams === 0) connection.leave()
+    for (const connection of [...this.#connections]) if (connection.streams === 0) connection.closeIdle()
   }
 
   /** One that is empty and has no room says that the server takes nobody at the moment. */
   get isRefused(): boolean {
-    return this.#connections.some(({ streams, room }) => streams === 0 && room <= 0)
+    return this.#connections.some(({ streams, capacity }) => streams === 0 && capacity <= 0)
   }
 
-  *exchanges(): Generator<Http2Exchange> {
+  *exchanges(): Generator<Http2UpstreamStream> {
     for (const { exchanges } of this.#connections) yield* exchanges
   }
 }

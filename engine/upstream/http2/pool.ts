@@ -13,15 +13,15 @@ import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
 import type { TlsClient } from '#engine/socket/tls.ts'
 import type { SocketLayer, TlsOutcome, Wire } from '#engine/socket/wire.ts'
 import type { Attempt } from '#engine/upstream/attempt.ts'
-import { Waiting } from '#engine/upstream/fair-queue.ts'
+import { FairQueue } from '#engine/upstream/fair-queue.ts'
 import { EITHER, HTTP1, HTTP2, type Version } from '#engine/upstream/http-version.ts'
 import type { Repeat } from '#engine/upstream/http1/connection.ts'
 import type { Pool } from '#engine/upstream/pool.ts'
-import { type Held, Relief } from '#engine/upstream/slow-client-eviction.ts'
+import { type EvictionCandidate, SlowClientEviction } from '#engine/upstream/slow-client-eviction.ts'
 import { Http2Upstream } from './connection.ts'
-import type { Http2Home } from './connection-owner.ts'
-import { Http2Room } from './open-connections.ts'
-import type { Http2Exchange } from './stream.ts'
+import type { Http2ConnectionOwner } from './connection-owner.ts'
+import { OpenConnections } from './open-connections.ts'
+import type { Http2UpstreamStream } from './stream.ts'
 
 /** Streams that a server is believed to take before it has said so (RFC 9113 section 6.5.2 advises no fewer). */
 export const STREAMS_ASSUMED = 100
@@ -30,7 +30,7 @@ export const STREAMS_ASSUMED = 100
 export const NOT_HTTP2 = 'NOT_HTTP2'
 
 /** What the pools of an endpoint share. */
-export interface Http2Owner {
+export interface Http2PoolOwner {
   readonly sockets: SocketLayer
   readonly events: ServerEvents
   readonly timers: TimerWheel
@@ -42,11 +42,11 @@ export interface Http2Owner {
   /** Undefined: as the system does. */
   readonly keepaliveMs: number | undefined
   /** What connections begin with, before TLS; '' for nothing. */
-  readonly hello: string
+  readonly preamble: string
   /** Of the offer of HTTP/2; null: clear text. */
   readonly http2Tls: TlsClient | null
   /** Others wait for the room that an idle connection takes. */
-  readonly isCrowded: boolean
+  readonly isContended: boolean
   /** There are as many connections as there may be. */
   readonly isFull: boolean
   /** Counts a connection that is about to be made. False: there are as many as there may be. */
@@ -66,7 +66,7 @@ export interface Http2Owner {
 }
 
 /** One connection that is being made: until its server has shown that it speaks HTTP/2. */
-interface OneDial {
+interface Http2Dial {
   readonly timer: WheelTimer
   giveUp: () => void
   /** Somebody answers there, whatever he speaks. */
@@ -75,16 +75,16 @@ interface OneDial {
   connection: Http2Upstream | null
 }
 
-export class Http2Pool implements Http2Home {
+export class Http2Pool implements Http2ConnectionOwner {
   readonly #pool: Pool
-  readonly #owner: Http2Owner
+  readonly #owner: Http2PoolOwner
   /** Those that take further streams. */
-  readonly #room = new Http2Room()
-  readonly #waiting = new Waiting<Attempt>(() => this.#room.exchanges())
-  readonly #dials = new Set<OneDial>()
-  #relief: Relief | null = null
+  readonly #open = new OpenConnections()
+  readonly #waiting = new FairQueue<Attempt>(() => this.#open.exchanges())
+  readonly #dials = new Set<Http2Dial>()
+  #eviction: SlowClientEviction | null = null
 
-  constructor(pool: Pool, owner: Http2Owner) {
+  constructor(pool: Pool, owner: Http2PoolOwner) {
     this.#pool = pool
     this.#owner = owner
   }
@@ -107,7 +107,7 @@ export class Http2Pool implements Http2Home {
 
   /** Connections without an exchange. */
   get idle(): number {
-    return this.#room.idle
+    return this.#open.idle
   }
 
   /** Sends ex over a connection that has room. False: there is none. */
@@ -143,7 +143,7 @@ export class Http2Pool implements Http2Home {
     if (this.#dials.size === 0) {
       this.#patience(attempt)
       this.#makeRoom()
-    } else if (this.#room.isEmpty && !this.#isReached) this.#owner.mayBeSlow(attempt)
+    } else if (this.#open.isEmpty && !this.#isReached) this.#owner.mayBeSlow(attempt)
   }
 
   get #isReached(): boolean {
@@ -162,7 +162,7 @@ export class Http2Pool implements Http2Home {
   }
 
   /** Another address was faster. `isSlow`: although this one was asked before. Nobody's dials are given up. */
-  outrun(attempt: Attempt, isSlow: boolean): void {
+  lostRace(attempt: Attempt, isSlow: boolean): void {
     this.forget(attempt)
     if (this.#waiting.size > 0 || this.#isReached) return
     for (const dial of [...this.#dials]) {
@@ -175,23 +175,23 @@ export class Http2Pool implements Http2Home {
   }
 
   closeIdle(): void {
-    this.#room.closeIdle()
+    this.#open.closeIdle()
   }
 
   // --- what connections report ---
 
-  freed(connection: Http2Upstream, stream: Http2Exchange): void {
+  freed(connection: Http2Upstream, stream: Http2UpstreamStream): void {
     this.#pool.busy--
-    this.#waiting.gave(stream)
+    this.#waiting.released(stream)
     if (this.#waiting.size > 0) this.#serveWaiting()
     if (connection.streams > 0) return
-    if (!this.#room.has(connection)) return
-    if (this.#owner.isCrowded) connection.leave()
+    if (!this.#open.has(connection)) return
+    if (this.#owner.isContended) connection.closeIdle()
     else this.#owner.timers.arm(connection.idleTimer, turnStartedAt, this.#owner.idleTimeoutMs)
   }
 
   retired(connection: Http2Upstream): void {
-    this.#room.remove(connection)
+    this.#open.remove(connection)
   }
 
   gone(connection: Http2Upstream): void {
@@ -205,29 +205,33 @@ export class Http2Pool implements Http2Home {
     this.#owner.failed(ex, code, repeat, HTTP2)
   }
 
-  roomier(): void {
+  capacityGrew(): void {
     if (this.#waiting.size > 0) this.#serveWaiting()
   }
 
-  relief(held: () => Iterable<Held>, waiting: () => number, keptByWaiting: () => readonly number[]): Relief {
+  newEviction(
+    held: () => Iterable<EvictionCandidate>,
+    waiting: () => number,
+    heldByWaiting: () => readonly number[]
+  ): SlowClientEviction {
     const { timers, events } = this.#owner
     const giveUp = (ex: Exchange, code: ErrorCode) => events.onServerFault(ex, code)
-    return new Relief({ timers, connections: held, waiting, keptByWaiting, giveUp, now: () => timers.now })
+    return new SlowClientEviction({ timers, connections: held, waiting, heldByWaiting, giveUp, now: () => timers.now })
   }
 
   // --- sharing out ---
 
   #roomFor(ex: Exchange): Http2Upstream | null {
-    const connection = this.#room.first()
+    const connection = this.#open.first()
     if (connection === null || !this.#owner.isFull) return connection
-    const { left, streams } = this.#room
+    const { left, streams } = this.#open
     return this.#waiting.mayTake(ex, left, left + streams) ? connection : null
   }
 
   /** Who gets the next stream, if what is left is for anybody who waits. */
   #next(): Attempt | undefined {
     if (!this.#owner.isFull) return this.#waiting.next(Number.POSITIVE_INFINITY, 0)
-    const { left, streams } = this.#room
+    const { left, streams } = this.#open
     return this.#waiting.next(left, left + streams)
   }
 
@@ -236,7 +240,7 @@ export class Http2Pool implements Http2Home {
     ex.endpoint = this.#pool.label
     // Armed, it is moved when it is armed again: taking it out costs more.
     this.#owner.timers.disarm(connection.idleTimer)
-    this.#waiting.took(connection.begin(ex))
+    this.#waiting.acquired(connection.begin(ex))
     this.#owner.events.onServerReady(ex)
   }
 
@@ -248,12 +252,12 @@ export class Http2Pool implements Http2Home {
     attempt.ex.pending = null
     this.#start(attempt.ex, connection)
     const own = tried.indexOf(this.#pool)
-    for (const pool of others) pool.outrun(attempt, own < 0 || tried.indexOf(pool.#pool) < own)
+    for (const pool of others) pool.lostRace(attempt, own < 0 || tried.indexOf(pool.#pool) < own)
   }
 
   #serveWaiting(): void {
     while (this.#waiting.size > 0) {
-      const connection = this.#room.first()
+      const connection = this.#open.first()
       const attempt = connection === null ? undefined : this.#next()
       if (attempt === undefined) break
       this.#take(attempt, connection!)
@@ -267,12 +271,12 @@ export class Http2Pool implements Http2Home {
 
   /** Nobody makes a connection for those who wait: they need a stream of somebody else. */
   #makeRoom(): void {
-    this.#relief ??= this.relief(
-      () => this.#room.exchanges(),
+    this.#eviction ??= this.newEviction(
+      () => this.#open.exchanges(),
       () => (this.#dials.size > 0 ? 0 : this.#waiting.size),
-      () => this.#waiting.keptByClients()
+      () => this.#waiting.heldByClients()
     )
-    this.#relief.wanted()
+    this.#eviction.request()
   }
 
   #patience(attempt: Attempt): void {
@@ -283,12 +287,12 @@ export class Http2Pool implements Http2Home {
   // --- connecting ---
 
   #dialEnough(): void {
-    if (this.#room.isRefused) return
+    if (this.#open.isRefused) return
     while (this.#dials.size * STREAMS_ASSUMED < this.#waiting.size && this.#owner.mayConnect()) this.#dial()
   }
 
   #dial(): void {
-    const { sockets, timers, connectTimeoutMs, keepaliveMs, hello, http2Tls } = this.#owner
+    const { sockets, timers, connectTimeoutMs, keepaliveMs, preamble, http2Tls } = this.#owner
     this.#pool.health.dialling()
     const timer = new WheelTimer(() => {
       enterTurn()
@@ -298,7 +302,7 @@ export class Http2Pool implements Http2Home {
       this.#dialFailed('ETIMEDOUT')
       leaveTurn()
     })
-    const dial: OneDial = { timer, giveUp: () => {}, isReached: false, connection: null }
+    const dial: Http2Dial = { timer, giveUp: () => {}, isReached: false, connection: null }
     this.#dials.add(dial)
     timers.arm(timer, turnStartedAt, connectTimeoutMs)
     // Whoever waits for it goes on to do so.
@@ -321,14 +325,14 @@ export class Http2Pool implements Http2Home {
         else this.#decline(wire)
       },
       http2Tls,
-      keepaliveMs === undefined ? { hello, reached } : { keepaliveMs, hello, reached }
+      keepaliveMs === undefined ? { preamble, reached } : { keepaliveMs, preamble, reached }
     )
   }
 
   ready(connection: Http2Upstream): void {
     this.#opened(connection)
     this.#pool.health.reached()
-    this.#room.add(connection)
+    this.#open.add(connection)
     this.#serveWaiting()
     if (connection.streams === 0) this.#owner.timers.arm(connection.idleTimer, turnStartedAt, this.#owner.idleTimeoutMs)
   }
@@ -343,7 +347,7 @@ export class Http2Pool implements Http2Home {
     for (const dial of this.#dials) if (dial.connection === connection) this.#over(dial)
   }
 
-  #over(dial: OneDial): void {
+  #over(dial: Http2Dial): void {
     this.#owner.timers.remove(dial.timer)
     this.#dials.delete(dial)
   }
@@ -384,7 +388,7 @@ export class Http2Pool implements Http2Home {
     this.#owner.closed()
     // Others are on their way, or streams will end.
     if (this.#dials.size > 0) return
-    if (!this.#room.isEmpty) {
+    if (!this.#open.isEmpty) {
       for (const attempt of this.#waiting) this.#patience(attempt)
       return
     }

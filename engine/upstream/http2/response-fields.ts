@@ -18,7 +18,7 @@ export const LIST_BYTES_MAX = 60 * 1024
 const FIELDS_MAX = 1000
 
 /** One per connection: read it before the next block. */
-export class AnswerFields implements FieldSink {
+export class ResponseFields implements FieldSink {
   block = new HeaderBlock()
   /** 0: there was none. */
   status = 0

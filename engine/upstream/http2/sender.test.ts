@@ -6,7 +6,7 @@ import { DEFAULT_WINDOW } from '#engine/http2/protocol.ts'
 import { PeerSettings } from '#engine/http2/settings.ts'
 import type { Wire } from '#engine/socket/wire.ts'
 import { Http2Sender } from './sender.ts'
-import type { Http2Exchange } from './stream.ts'
+import type { Http2UpstreamStream } from './stream.ts'
 
 it('a byte of room wakes one of many, in turn', () => {
   const wire = { congested: false, write() {}, writeBytes() {} } as unknown as Wire
@@ -21,17 +21,17 @@ it('a byte of room wakes one of many, in turn', () => {
       isOver: false,
       flush() {
         looks++
-        if (sender.room > 0) {
+        if (sender.window > 0) {
           served.push(id)
           sender.data(id, byte, 0, 1, null)
         }
-        sender.wantsRoom(stream)
+        sender.waitForWindow(stream)
       }
-    } as unknown as Http2Exchange
+    } as unknown as Http2UpstreamStream
     return stream
   })
   sender.data(1, Buffer.alloc(DEFAULT_WINDOW), 0, DEFAULT_WINDOW, null)
-  for (const stream of waiting) sender.wantsRoom(stream)
+  for (const stream of waiting) sender.waitForWindow(stream)
   for (let i = 0; i < 1001; i++) equal(sender.widen(1), true)
   ok(looks < 2000, `${looks} looks`)
   deepEqual(served, [...waiting.keys(), 0])

@@ -9,7 +9,7 @@ import { DATA, DEFAULT_WINDOW, END_STREAM, ENHANCE_YOUR_CALM, NO_ERROR, WINDOW_M
 import type { PeerSettings } from '#engine/http2/settings.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import type { Wire } from '#engine/socket/wire.ts'
-import type { Http2Exchange } from './stream.ts'
+import type { Http2UpstreamStream } from './stream.ts'
 
 /** Of DATA: long enough to be cheap, short enough that streams share the wire. */
 const DATA_BYTES_MAX = 64 * 1024
@@ -34,7 +34,7 @@ export class Http2Sender {
   /** What the server takes on the connection. */
   #window = DEFAULT_WINDOW
   /** Streams that wait for that, or for the wire. */
-  #queue: Http2Exchange[] = []
+  #queue: Http2UpstreamStream[] = []
   #unread = 0
 
   constructor(wire: Wire, peer: PeerSettings, scheme: 'http' | 'https', idleFrames: Allowance) {
@@ -45,7 +45,7 @@ export class Http2Sender {
   }
 
   /** Bytes of DATA that may go out now. */
-  get room(): number {
+  get window(): number {
     return this.#window
   }
 
@@ -100,14 +100,14 @@ export class Http2Sender {
   }
 
   /** `stream` is flushed when there is room on the connection. */
-  wantsRoom(stream: Http2Exchange): void {
+  waitForWindow(stream: Http2UpstreamStream): void {
     if (stream.isQueued) return
     stream.isQueued = true
     this.#queue.push(stream)
   }
 
   /** It is over: one that ends without having got its room must not be kept until somebody gets some. */
-  forget(stream: Http2Exchange): void {
+  forget(stream: Http2UpstreamStream): void {
     if (!stream.isQueued) return
     stream.isQueued = false
     const at = this.#queue.indexOf(stream)

@@ -33,7 +33,7 @@ export class StreamLimit {
   }
 
   /** Further streams beside those `open`. */
-  room(open: number): number {
+  available(open: number): number {
     return this.#isShut ? 0 : Math.min(this.#peer.streamsMax, this.#max) - open - this.#leaving
   }
 
@@ -58,20 +58,20 @@ export class StreamLimit {
   }
 
   /** Sends a PING if beside those `open` there is no more room than what is leaving would make. */
-  ask(open: number): void {
-    if (this.#asked >= 0 || (this.#leaving === 0 && !this.#isShut) || this.room(open) > this.#leaving) return
+  sendPing(open: number): void {
+    if (this.#asked >= 0 || (this.#leaving === 0 && !this.#isShut) || this.available(open) > this.#leaving) return
     this.#asked = this.#leaving
     this.#wire.write(pingFrame(false, OPAQUE))
   }
 
   /** A PING has been answered. True: there is more room than those `open` had. */
-  answered(open: number): boolean {
+  pingAnswered(open: number): boolean {
     if (this.#asked < 0) return false
     this.#leaving -= this.#asked
     this.#asked = -1
     this.#isShut = false
     this.#mayAsk = false
-    this.ask(open)
+    this.sendPing(open)
     return true
   }
 }

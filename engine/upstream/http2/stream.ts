@@ -13,8 +13,8 @@ import { Pieces } from '#engine/kit/pieces.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { ClientActivity } from '#engine/upstream/client-activity.ts'
 import { isRepeatable } from '#engine/upstream/http1/connection.ts'
-import type { Held } from '#engine/upstream/slow-client-eviction.ts'
-import type { AnswerFields } from './response-fields.ts'
+import type { EvictionCandidate } from '#engine/upstream/slow-client-eviction.ts'
+import type { ResponseFields } from './response-fields.ts'
 import type { Http2Sender } from './sender.ts'
 
 /** SETTINGS_INITIAL_WINDOW_SIZE: what a client that does not read makes us keep of one answer. */
@@ -28,12 +28,12 @@ const KEPT_BYTES_MAX = 16 * 1024
 export interface StreamOwner {
   readonly events: ServerEvents
   /** Bytes of the answer have gone on. `isOpen`: more of this stream may come. */
-  consumed(stream: Http2Exchange, bytes: number, isOpen: boolean): void
-  cancelled(stream: Http2Exchange): void
+  consumed(stream: Http2UpstreamStream, bytes: number, isOpen: boolean): void
+  cancelled(stream: Http2UpstreamStream): void
   passBody(ex: Exchange, bytes: Buffer, start: number, end: number): boolean
 }
 
-export class Http2Exchange implements ServerStream, Held {
+export class Http2UpstreamStream implements ServerStream, EvictionCandidate {
   readonly id: number
   readonly ex: Exchange
   readonly receive = new ReceiveWindow(STREAM_WINDOW)
@@ -86,7 +86,7 @@ export class Http2Exchange implements ServerStream, Held {
   }
 
   /** Bytes of the answer have come that the client has not taken. */
-  get keepsWindow(): boolean {
+  get holdsWindow(): boolean {
     return this.#held > 0
   }
 
@@ -99,7 +99,7 @@ export class Http2Exchange implements ServerStream, Held {
     const sender = this.#sender
     let at = start
     if (this.#waiting === null) {
-      const room = Math.min(end - start, this.sendWindow, sender.room)
+      const room = Math.min(end - start, this.sendWindow, sender.window)
       if (room > 0) {
         at += room
         this.sendWindow -= room
@@ -118,7 +118,7 @@ export class Http2Exchange implements ServerStream, Held {
 
   /** Who waits for a window of its own hears of it by its own number. */
   #queue(): void {
-    if (this.#waiting === null || this.sendWindow > 0) this.#sender.wantsRoom(this)
+    if (this.#waiting === null || this.sendWindow > 0) this.#sender.waitForWindow(this)
   }
 
   sendEnd(trailers: string): void {
@@ -137,7 +137,7 @@ export class Http2Exchange implements ServerStream, Held {
     const sender = this.#sender
     while (this.#waiting !== null) {
       const piece = this.#waiting.first
-      const room = Math.min(piece.length, this.sendWindow, sender.room)
+      const room = Math.min(piece.length, this.sendWindow, sender.window)
       if (room <= 0 || sender.congested) {
         this.#queue()
         return
@@ -153,7 +153,7 @@ export class Http2Exchange implements ServerStream, Held {
     if (this.#trailers !== null && !this.isSent) this.#finish(this.#trailers)
     if (!this.#isThrottled) return
     if (sender.congested) {
-      sender.wantsRoom(this)
+      sender.waitForWindow(this)
       return
     }
     this.#isThrottled = false
@@ -185,7 +185,7 @@ export class Http2Exchange implements ServerStream, Held {
 
   // --- the answer. What is returned is an error of the stream, or null ---
 
-  head(fields: AnswerFields, endStream: boolean): ErrorCode | null {
+  head(fields: ResponseFields, endStream: boolean): ErrorCode | null {
     const { status, block, length } = fields
     if (this.isAnswered) return 'UPSTREAM_PROTOCOL'
     // There is no switching of protocols in HTTP/2 (RFC 9113 section 8.6).
@@ -232,7 +232,7 @@ export class Http2Exchange implements ServerStream, Held {
     return this.isAnswered && (this.#promised < 0 || this.#received === this.#promised)
   }
 
-  trailers(fields: AnswerFields): string | null {
+  trailers(fields: ResponseFields): string | null {
     if (fields.isMalformed) return null
     const { block } = fields
     this.ex.grpcStatus = readGrpcStatus(block.get('grpc-status'))
