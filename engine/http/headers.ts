@@ -2,7 +2,7 @@
  * The header section of one message: the received bytes as one latin1 string plus a table of offsets.
  *
  * Nothing is decoded until somebody asks. Forwarding a section costs one `substring` per run of kept
- * lines (nearly free in V8), where a map of decoded headers costs 2-4 us (docs/performance.md).
+ * lines (nearly free in V8), where a map of decoded headers costs 2-4 us (docs/performance-history.md#prototypes).
  * Every transport fills the same shape: HTTP/1 slices its read buffer, others append lines.
  */
 

@@ -1,6 +1,6 @@
 /**
  * Node's internal socket handles, where they exist: measured 15-25 % cheaper per small request than
- * node:net (reference figures in docs/performance.md). They are internals and may change, so this
+ * node:net (docs/performance-history.md#prototypes). They are internals and may change, so this
  * file checks every piece it uses and returns null when one is missing; the caller then takes net-sockets.ts.
  */
 
