@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type BackendContext, SPOKEN_DEFAULT } from '#engine/contract/backend.ts'
 import { NO_CHILDREN } from '#engine/contract/children.ts'
-import { NEVER_ENDED } from '#engine/contract/ended.ts'
-import { NOBODY_ASKS } from '#engine/contract/in-process.ts'
-import { IDLE, newKept } from '#engine/contract/kept.ts'
+import { NO_CALLS } from '#engine/contract/in-process.ts'
+import { NO_REVOCATIONS } from '#engine/contract/revocations.ts'
+import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { fakeUpstream } from '#engine/testing/upstream.ts'
 import { dynamicBackend } from './dynamic.ts'
@@ -20,13 +20,13 @@ function compiled(hostRewrite: BackendContext['hostRewrite'] = 'default') {
     upstream,
     fail: (_ex, code) => failed.push(code),
     reply() {},
-    inProcess: NOBODY_ASKS,
+    inProcess: NO_CALLS,
     children: NO_CHILDREN,
     secret: new Uint8Array(32),
-    place: { worker: 0, count: 1 },
-    ended: NEVER_ENDED,
-    kept: newKept(),
-    offload: IDLE.offload,
+    worker: { index: 0, count: 1 },
+    revocations: NO_REVOCATIONS,
+    state: newStateStore(),
+    offload: NO_SERVICES.offload,
     maxBufferBytes: 0,
     log() {}
   })

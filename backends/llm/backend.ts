@@ -6,7 +6,7 @@ import type { DialectFinder, Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import type { Peek, RetryPlan } from '#engine/contract/retry.ts'
 import type { AiBackend, AiRejection, AiRouteType } from '#engine/ir/snapshot.ts'
-import { chance } from '#engine/kit/chance.ts'
+import { xorshift32 } from '#engine/kit/random.ts'
 import { Answers, type Proceed } from './answer/answers.ts'
 import { dialectAt, KEY_PLACES } from './answer/error-dialect.ts'
 import { dialectOf, listModels, refusalOf } from './answer/local-replies.ts'
@@ -45,7 +45,7 @@ class Service implements CompiledBackend {
   readonly retry: RetryPlan | null
   readonly #backend: AiBackend
   readonly #context: BackendContext
-  readonly #random = chance()
+  readonly #random = xorshift32()
   readonly #groups: readonly (readonly Seat<Choice>[])[]
   readonly #total: number
   readonly #wantsClient: boolean
@@ -74,7 +74,7 @@ class Service implements CompiledBackend {
     this.retry = this.#total === 1 ? null : failover(this.#total, { peek: (ex) => this.#peek(ex), hasFailed })
   }
 
-  readonly keyPlaces = KEY_PLACES
+  readonly keyLocations = KEY_PLACES
 
   readonly dialect: DialectFinder = (ex, isRouted) => dialectAt(this.#backend.routes, ex, isRouted)
 

@@ -1,12 +1,12 @@
 /** Models of many providers behind one route: whoever is named in a request is asked. */
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
 import { whenRequest } from '#engine/contract/body.ts'
-import { offloadFor } from '#engine/contract/client-of.ts'
+import { offloadFor } from '#engine/contract/client-key.ts'
 import { BODY_NONE, type DialectFinder, type Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import type { RetryPlan } from '#engine/contract/retry.ts'
 import type { AiBackend, AiRouteType, ModelsBackend } from '#engine/ir/snapshot.ts'
-import { chance } from '#engine/kit/chance.ts'
+import { xorshift32 } from '#engine/kit/random.ts'
 import { dialectAt, KEY_PLACES } from './answer/error-dialect.ts'
 import { listModels, refusalOf } from './answer/local-replies.ts'
 import { aiBackend } from './backend.ts'
@@ -44,7 +44,7 @@ class Dispatcher implements CompiledBackend {
   /** What is said where nothing is. */
   readonly #nowhere: string
   readonly #services: readonly CompiledBackend[]
-  readonly #random = chance()
+  readonly #random = xorshift32()
 
   constructor(backend: ModelsBackend, context: BackendContext) {
     this.#context = context
@@ -70,7 +70,7 @@ class Dispatcher implements CompiledBackend {
     this.retry = this.#plan()
   }
 
-  readonly keyPlaces = KEY_PLACES
+  readonly keyLocations = KEY_PLACES
 
   readonly dialect: DialectFinder = (ex, isRouted) => dialectAt(this.#routes, ex, isRouted)
 

@@ -2,7 +2,7 @@
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { McpItem } from '#engine/contract/mcp-use.ts'
-import type { Said } from '#engine/contract/model-use.ts'
+import type { JsonValue } from '#engine/contract/model-use.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { addRules } from '#engine/ir/mcp-rules.ts'
 import type { McpBackend, McpTarget } from '#engine/ir/snapshot.ts'
@@ -54,12 +54,12 @@ export class Core {
       backend.targets.map(({ name }) => name),
       backend.prefixMode
     )
-    this.news = new News(backend, context, workerState(context.place).bus)
+    this.news = new News(backend, context, workerState(context.worker).bus)
     this.isStateless = backend.sessionRouting === 'Stateless'
     this.hasTokens = passesTokens(backend)
     // A session belongs to one backend: its name is sealed with it, whatever else has the same key.
     const seal = new Seal(backend.session.key, context.secret, `session ${context.name}`)
-    this.sessions = sessionsOf(context.upstream, context.name, seal, backend.session.idleMs, context.ended)
+    this.sessions = sessionsOf(context.upstream, context.name, seal, backend.session.idleMs, context.revocations)
     const isPatient = backend.failureMode === 'failClosed' || !this.names.isTagged
     this.#rests = new Map(isPatient ? [] : backend.targets.map((target) => [target.name, this.#restOf(target)]))
     this.#gates = new Map(
@@ -76,7 +76,7 @@ export class Core {
     // With a key of the configuration another replica may have it in use, and the servers keep it for that one.
     const isOurs = backend.session.key === null
     sessions.onIdle = (session) => (isOurs ? this.close(session, new HeaderBlock()) : sessions.end(session))
-    const { healers } = workerState(context.place)
+    const { healers } = workerState(context.worker)
     const ends = [this.peers.hold(), healers.serve(context.name, (...given) => this.#heal(...given))]
     return () => {
       for (const end of ends) end()
@@ -84,8 +84,8 @@ export class Core {
   }
 
   #restOf(target: McpTarget): TargetRest {
-    const { log, name, place } = this.context
-    return workerState(place).rests.of(name, target, (level, text) =>
+    const { log, name, worker } = this.context
+    return workerState(worker).rests.of(name, target, (level, text) =>
       log(level, `mcp ${name}: target ${target.name} ${text}`)
     )
   }
@@ -127,7 +127,7 @@ export class Core {
     if (!this.hasRules(target)) return true
     // One that has an owner comes here without an id, or in the wrong era: rules about the owner are not asked.
     if (STATEFUL_METHODS.has(method) || STATELESS_METHODS.has(method)) return false
-    return this.mayUse(ex, { kind: 'method', name: method, target, arguments: params as Said })
+    return this.mayUse(ex, { kind: 'method', name: method, target, arguments: params as JsonValue })
   }
 
   asking(session: Session, target: Target, headers: HeaderBlock, timeoutMs: number): Asking {
@@ -135,8 +135,8 @@ export class Core {
     const isOver = () => sessions.isOver(session)
     const rest = timeoutMs === 0 ? null : this.restOf(target)
     const { targetTimeoutMs: beginMs } = this.backend
-    const { name: backend, place } = this.context
-    const { healers } = workerState(place)
+    const { name: backend, worker } = this.context
+    const { healers } = workerState(worker)
     const heal: Asking['heal'] = (used, done) => {
       const { id, key, caller } = session
       if (id === null || target.kind !== 'http') return false

@@ -4,16 +4,16 @@ import type { Bench } from 'tinybench'
 import { backends } from '#backends/index.ts'
 import { buildRuntime } from '#engine/build/runtime.ts'
 import { NO_CHILDREN } from '#engine/contract/children.ts'
-import { NEVER_ENDED } from '#engine/contract/ended.ts'
-import { NOBODY_ASKS } from '#engine/contract/in-process.ts'
-import { IDLE, newKept } from '#engine/contract/kept.ts'
+import { NO_CALLS } from '#engine/contract/in-process.ts'
+import { NO_REVOCATIONS } from '#engine/contract/revocations.ts'
+import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { References } from '#engine/standalone/expand.ts'
 import { loadConfig, type SnapshotDraft } from '#engine/standalone/load.ts'
 import { readSource } from '#engine/standalone/source.ts'
 import { readDocument } from '#engine/standalone/source-document.ts'
 import { fakeUpstream } from '#engine/testing/upstream.ts'
-import { pack, unpack } from '#engine/workers/parcel.ts'
+import { applyDelta, encodeDelta } from '#engine/workers/snapshot-delta.ts'
 import { policies } from '#policies/index.ts'
 
 /** Tests, which want to know only whether it runs, ask for fewer. */
@@ -30,7 +30,9 @@ export function register(bench: Bench): void {
   bench.add('config: load one changed route of 1,000', reload(next))
   const [one, two] = texts.map((text) => load(text, null))
   const both = [one!, load(texts[1]!, one!)].map((draft, i) => ({ ...draft, version: i, hash: '', acceptedAt: '' }))
-  bench.add('config: build 1,000 routes', () => build({ ...two!, version: 0, hash: '', acceptedAt: '' }, newKept()))
+  bench.add('config: build 1,000 routes', () =>
+    build({ ...two!, version: 0, hash: '', acceptedAt: '' }, newStateStore())
+  )
   bench.add('config: send and build one changed route of 1,000', rebuild(both))
 }
 
@@ -40,24 +42,24 @@ function alternate<T>(items: readonly T[]): () => T {
 }
 
 function reload(next: () => string): () => void {
-  const kept = newKept()
+  const state = newStateStore()
   let before: SnapshotDraft | null = null
   return () => {
-    before = load(next(), before, (draft) => build({ ...draft, version: 0, hash: '', acceptedAt: '' }, kept))
+    before = load(next(), before, (draft) => build({ ...draft, version: 0, hash: '', acceptedAt: '' }, state))
   }
 }
 
 /** What a worker does with one of two snapshots that differ in one route. */
 function rebuild(snapshots: readonly Snapshot[]): () => void {
-  const kept = newKept()
+  const state = newStateStore()
   let sent: Snapshot | null = null
   let held: Snapshot | null = null
   const next = alternate(snapshots)
   return () => {
     const snapshot = next()
-    held = unpack(held, structuredClone(pack(sent, snapshot)))
+    held = applyDelta(held, structuredClone(encodeDelta(sent, snapshot)))
     sent = snapshot
-    build(held, kept)
+    build(held, state)
   }
 }
 
@@ -74,11 +76,11 @@ function load(text: string, before: SnapshotDraft | null, check: (draft: Snapsho
   return result.snapshot
 }
 
-function build(snapshot: Snapshot, kept: ReturnType<typeof newKept>): void {
+function build(snapshot: Snapshot, state: ReturnType<typeof newStateStore>): void {
   const recorder = { record() {} }
   buildRuntime(snapshot, {
     policies,
-    workshop: { ...IDLE, kept },
+    services: { ...NO_SERVICES, state },
     backends,
     upstream: fakeUpstream(),
     recorderFor: () => recorder,
@@ -86,10 +88,10 @@ function build(snapshot: Snapshot, kept: ReturnType<typeof newKept>): void {
     mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
     fail() {},
     reply() {},
-    inProcess: NOBODY_ASKS,
+    inProcess: NO_CALLS,
     children: NO_CHILDREN,
     secret: new Uint8Array(32),
-    ended: NEVER_ENDED
+    revocations: NO_REVOCATIONS
   })
 }
 

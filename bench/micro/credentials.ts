@@ -2,8 +2,8 @@
 import type { Bench } from 'tinybench'
 import { NO_BUCKETS } from '#engine/contract/buckets.ts'
 import type { Hook } from '#engine/contract/filter.ts'
-import { IDLE, newKept } from '#engine/contract/kept.ts'
 import type { Policy } from '#engine/contract/policy.ts'
+import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { apiKeyAuthentication } from '#policies/traffic/api-key-authentication.ts'
 import { basicAuthentication } from '#policies/traffic/basic-authentication.ts'
@@ -29,7 +29,15 @@ function hookOf({ schema, resolve, compile }: Policy, given: unknown): Hook {
   const parsed = schema.parse(given)
   const config = resolve === undefined ? parsed : resolve(parsed as never, { readFile: () => '' })
   const offload = { run: () => Promise.resolve(true) }
-  const context = { ...IDLE, offload, kept: newKept(), buckets: NO_BUCKETS, maxBufferBytes: 0, matches: [], place: '' }
+  const context = {
+    ...NO_SERVICES,
+    offload,
+    state: newStateStore(),
+    buckets: NO_BUCKETS,
+    maxBufferBytes: 0,
+    matches: [],
+    attachment: ''
+  }
   return compile(config as never, context).filter!.onRequest!
 }
 

@@ -1,8 +1,8 @@
 /** What cors and csrf cost per request, hooks alone: both sides of cors, the request side of csrf. */
 import type { Bench } from 'tinybench'
 import type { Compiled } from '#engine/contract/filter.ts'
-import { IDLE, newKept } from '#engine/contract/kept.ts'
 import type { Policy } from '#engine/contract/policy.ts'
+import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { cors } from '#policies/traffic/cors.ts'
@@ -49,7 +49,7 @@ export function register(bench: Bench): void {
 }
 
 function compiled(policy: Policy, config: unknown): Compiled {
-  const context = { ...IDLE, kept: newKept(), maxBufferBytes: 0, matches: [], place: '' }
+  const context = { ...NO_SERVICES, state: newStateStore(), maxBufferBytes: 0, matches: [], attachment: '' }
   return policy.compile(policy.schema.parse(config) as never, context)
 }
 

@@ -1,7 +1,7 @@
 /** Tokens: what a request pays for one that was seen before, and what a token pays that was not. */
 import type { Bench } from 'tinybench'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { IDLE, newKept } from '#engine/contract/kept.ts'
+import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { hour, keySet, signingKey, token } from '#engine/testing/tokens.ts'
 import { parseToken } from '#policies/shared/jwt-token.ts'
@@ -46,7 +46,13 @@ function prepare() {
   const { schema, resolve, compile } = jwtAuthentication
   const sources = { readFile: () => '' }
   const config = resolve!(schema.parse(CONFIG) as never, sources)
-  const compiled = compile(config as never, { ...IDLE, kept: newKept(), maxBufferBytes: 0, matches: [], place: '' })
+  const compiled = compile(config as never, {
+    ...NO_SERVICES,
+    state: newStateStore(),
+    maxBufferBytes: 0,
+    matches: [],
+    attachment: ''
+  })
   const exchanges = () => Array.from({ length: BATCH + 1 }, () => exchangeWith(seen))
   return { hook: compiled.filter!.onRequest!, exchanges }
 }

@@ -4,7 +4,7 @@ import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { Problem } from '#engine/contract/config-error.ts'
 import type { Background, Compiled, Hook, RouteSettings } from '#engine/contract/filter.ts'
 import type { MirrorPlan } from '#engine/contract/mirror.ts'
-import type { CompileContext, Policy, Workshop } from '#engine/contract/policy.ts'
+import type { CompileContext, Policy, PolicyServices } from '#engine/contract/policy.ts'
 import type { RetryPlan } from '#engine/contract/retry.ts'
 import type { CompiledMatch } from '#engine/contract/route.ts'
 import { mergePolicies } from '#engine/ir/merge.ts'
@@ -14,7 +14,7 @@ import type { PolicySet } from '#engine/ir/snapshot.ts'
 export interface Level {
   readonly path: string
   /** Names it over reloads, which may move it to another path. */
-  readonly place: string
+  readonly attachment: string
   readonly policies: PolicySet
 }
 
@@ -35,7 +35,7 @@ export interface RouteChain extends Hooks {
   /** Where the policy of that name stands in the configuration. */
   readonly pathOf: (name: string) => string
   /** Of what it was made: an unchanged route hands them on (PolicyCompiler.adopt). */
-  readonly made: readonly Made[]
+  readonly made: readonly CompiledPolicy[]
 }
 
 /** The waiting step of each side. */
@@ -47,10 +47,10 @@ export interface Collectors {
 }
 
 /** The part of CompileContext that is not the same for every policy. */
-type Where = Pick<CompileContext, 'matches' | 'place'>
+type CompiledFor = Pick<CompileContext, 'matches' | 'attachment'>
 
 /** One configuration of one policy, compiled. */
-export interface Made {
+export interface CompiledPolicy {
   /** Name, JSON of the configuration, and what else it was compiled for. */
   readonly key: string
   readonly policy: Policy
@@ -59,45 +59,45 @@ export interface Made {
 }
 
 /** What is compiled, by key. JSON shows secrets as "<redacted>", so there may be several under one. */
-export type Pile = Map<string, Made[]>
+export type PolicyCache = Map<string, CompiledPolicy[]>
 
 export class PolicyCompiler {
   readonly #policies: readonly Policy[]
   readonly #accumulating: ReadonlySet<string>
-  readonly #workshop: Workshop
+  readonly #services: PolicyServices
   readonly #collectors: Collectors
   readonly #problems: Problem[]
   /** Of the configuration before: what is in this one too keeps its form, and the caches that are in it. */
-  readonly #before: Pile
-  readonly #done: Pile = new Map()
+  readonly #before: PolicyCache
+  readonly #done: PolicyCache = new Map()
 
-  /** `policies`: the registry, in run order. Problems are appended to `problems`. `before`: what `pile` was then. */
+  /** `policies`: the registry, in run order. Problems are appended to `problems`. `before`: what `cache` was then. */
   constructor(
     policies: readonly Policy[],
-    workshop: Workshop,
+    services: PolicyServices,
     collectors: Collectors,
     problems: Problem[],
-    before: Pile = new Map()
+    before: PolicyCache = new Map()
   ) {
     this.#before = before
     this.#collectors = collectors
     this.#policies = policies
     this.#accumulating = new Set(policies.filter((policy) => policy.accumulates).map((policy) => policy.name))
-    this.#workshop = workshop
+    this.#services = services
     this.#problems = problems
   }
 
   /** All that this configuration uses. */
-  get pile(): Pile {
+  get cache(): PolicyCache {
     return this.#done
   }
 
   /** Takes over what a chain of the configuration before was made of. */
-  adopt(made: readonly Made[]): void {
+  adopt(made: readonly CompiledPolicy[]): void {
     for (const one of made) this.#keep(one)
   }
 
-  #keep(made: Made): void {
+  #keep(made: CompiledPolicy): void {
     const known = this.#done.get(made.key)
     if (known === undefined) this.#done.set(made.key, [made])
     else if (!known.includes(made)) known.push(made)
@@ -155,7 +155,7 @@ export class PolicyCompiler {
     const inOrder = this.#policies.filter((policy) => merged[policy.name] !== undefined)
     const made = inOrder.map((policy) => {
       const { name } = policy
-      return this.#compile(policy, merged[name], { matches, place: levelOf(name).place }, pathOf(name))
+      return this.#compile(policy, merged[name], { matches, attachment: levelOf(name).attachment }, pathOf(name))
     })
     const forms = made.map(({ compiled }) => compiled)
     return { names: inOrder.map((policy) => policy.name), made, forms, pathOf }
@@ -171,16 +171,16 @@ export class PolicyCompiler {
     }
   }
 
-  #compile(policy: Policy, config: unknown, where: Where, path: string): Made {
-    const { matches, place } = where
+  #compile(policy: Policy, config: unknown, where: CompiledFor, path: string): CompiledPolicy {
+    const { matches, attachment } = where
     const key = JSON.stringify([
       policy.name,
-      this.#workshop.maxBufferBytes,
+      this.#services.maxBufferBytes,
       config,
       policy.usesMatches ? matches : null,
-      policy.usesPlace ? place : null
+      policy.usesAttachment ? attachment : null
     ])
-    const isSame = (made: Made) => made.policy === policy && isDeepStrictEqual(made.config, config)
+    const isSame = (made: CompiledPolicy) => made.policy === policy && isDeepStrictEqual(made.config, config)
     const done = this.#done.get(key)?.find(isSame) ?? this.#before.get(key)?.find(isSame)
     if (done !== undefined) {
       this.#keep(done)
@@ -188,7 +188,7 @@ export class PolicyCompiler {
     }
     let compiled: Compiled = {}
     try {
-      compiled = policy.compile(config as never, { ...this.#workshop, ...where })
+      compiled = policy.compile(config as never, { ...this.#services, ...where })
     } catch (error) {
       this.#problems.push({ path, message: (error as Error).message })
     }
@@ -220,7 +220,7 @@ export function joined(first: readonly Hook[] | null, second: readonly Hook[] | 
 }
 
 /** For policies of no route. */
-const NOWHERE: Where = { matches: [], place: '' }
+const NOWHERE: CompiledFor = { matches: [], attachment: '' }
 
 function defaultSettings(): RouteSettings {
   return { requestTimeoutMs: 0, backendTimeoutMs: 0, hostRewrite: 'default' }

@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import { backends as kinds } from '#backends/index.ts'
 import { NO_CHILDREN } from '#engine/contract/children.ts'
 import { ConfigError } from '#engine/contract/config-error.ts'
-import { NEVER_ENDED } from '#engine/contract/ended.ts'
 import { CONTINUE, type Hook } from '#engine/contract/filter.ts'
-import { NOBODY_ASKS } from '#engine/contract/in-process.ts'
-import { IDLE, newKept } from '#engine/contract/kept.ts'
+import { NO_CALLS } from '#engine/contract/in-process.ts'
 import type { Policy } from '#engine/contract/policy.ts'
+import { NO_REVOCATIONS } from '#engine/contract/revocations.ts'
+import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import type { RouteSpec, Snapshot, StaticBackend } from '#engine/ir/snapshot.ts'
 import { z } from '#engine/schema/schema.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
@@ -24,13 +24,13 @@ const host = (name: string, port = 80): StaticBackend => ({
   policies: {}
 })
 
-function build(snapshot: Snapshot, registry: readonly Policy[] = policies, kept = newKept()) {
+function build(snapshot: Snapshot, registry: readonly Policy[] = policies, state = newStateStore()) {
   const upstream = fakeUpstream()
   const failed: string[] = []
   const recorders: string[] = []
   const runtime = buildRuntime(snapshot, {
     policies: registry,
-    workshop: { ...IDLE, kept },
+    services: { ...NO_SERVICES, state },
     backends: kinds,
     upstream,
     tcpRecorderFor: () => ({ record() {} }),
@@ -41,10 +41,10 @@ function build(snapshot: Snapshot, registry: readonly Policy[] = policies, kept 
     mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
     fail: (_ex, code) => failed.push(code),
     reply() {},
-    inProcess: NOBODY_ASKS,
+    inProcess: NO_CALLS,
     children: NO_CHILDREN,
     secret: new Uint8Array(32),
-    ended: NEVER_ENDED
+    revocations: NO_REVOCATIONS
   })
   return { runtime, upstream, failed, recorders }
 }
@@ -266,7 +266,7 @@ test('the runtime is frozen and describes itself', () => {
 
 test('a reload compiles what has changed, wherever it stands, and all when bodies of another size may be kept', () => {
   const { policy, compiled } = tracer('one')
-  const kept = newKept()
+  const state = newStateStore()
   const outer = {}
   const [a, b] = ['a', 'b'].map((name) => routeOf({ name, policies: { one: name } }))
   const run = (routes: RouteSpec[], around = outer, maxBufferBytes = 1) => {
@@ -274,7 +274,7 @@ test('a reload compiles what has changed, wherever it stands, and all when bodie
     const http = { ...snapshot.frontend.http, maxBufferBytes }
     const gateway = { ...snapshot.gateway, policies: outer }
     compiled.length = 0
-    build({ ...snapshot, gateway, frontend: { ...snapshot.frontend, http } }, [policy], kept)
+    build({ ...snapshot, gateway, frontend: { ...snapshot.frontend, http } }, [policy], state)
     return [...compiled]
   }
   assert.deepEqual(run([a!, b!]), ['a', 'b'])
@@ -296,17 +296,17 @@ test('a policy that works beside requests stays what it was, also through a conf
       background: { begin() {}, end() {} }
     })
   }
-  const kept = newKept()
+  const state = newStateStore()
   const snapshot = snapshotOf([bindOf([{ routes: [routeOf({ policies: { one: 1 } })] }])])
-  const [first] = build(snapshot, [background], kept).runtime.background!
+  const [first] = build(snapshot, [background], state).runtime.background!
   const wrong = snapshotOf([bindOf([{ routes: [routeOf({ policies: { unheard: 1 } })] }])])
-  assert.throws(() => build(wrong, [background], kept), ConfigError)
+  assert.throws(() => build(wrong, [background], state), ConfigError)
   const again = [
     snapshot,
     snapshotOf([bindOf([{ routes: [routeOf({ name: 'other', policies: { one: 1 } })] }])]),
     snapshotOf([bindOf([{ routes: [routeOf({ policies: {} })] }])]),
     snapshot
-  ].map((next) => build(next, [background], kept).runtime.background!)
+  ].map((next) => build(next, [background], state).runtime.background!)
   assert.deepEqual(
     again.map((all) => all.map((one) => one === first)),
     [[true], [true], [], [false]]
@@ -321,7 +321,7 @@ test('what a reload has refused is refused again', () => {
       throw new Error('does not fit')
     }
   }
-  const kept = newKept()
+  const state = newStateStore()
   const snapshot = snapshotOf([bindOf([{ routes: [routeOf({ policies: { one: 1 } })] }])])
-  for (let i = 0; i < 2; i++) assert.throws(() => build(snapshot, [refusing], kept), ConfigError)
+  for (let i = 0; i < 2; i++) assert.throws(() => build(snapshot, [refusing], state), ConfigError)
 })

@@ -5,15 +5,15 @@ import { collectRequest, collectResponse } from '#engine/contract/body.ts'
 import { collectRequestPrefix, collectResponsePrefix } from '#engine/contract/body-prefix.ts'
 import type { Children } from '#engine/contract/children.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
-import type { Ended } from '#engine/contract/ended.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { DialectFinder, Exchange, LocalReply } from '#engine/contract/exchange.ts'
 import type { Background, RouteSettings } from '#engine/contract/filter.ts'
 import type { InProcess } from '#engine/contract/in-process.ts'
 import type { MirrorPlan, MirrorRecorder, RouteMirror } from '#engine/contract/mirror.ts'
-import type { Policy, Workshop } from '#engine/contract/policy.ts'
+import type { Policy, PolicyServices } from '#engine/contract/policy.ts'
 import type { RetryPlan, RouteRetry } from '#engine/contract/retry.ts'
-import type { CompiledMatch, ListenerParts, Recorder, RecorderPlace, Route, Router } from '#engine/contract/route.ts'
+import type { Revocations } from '#engine/contract/revocations.ts'
+import type { CompiledMatch, ListenerParts, Recorder, RecorderLabels, Route, Router } from '#engine/contract/route.ts'
 import type { StreamClient, TcpTable } from '#engine/contract/tcp.ts'
 import {
   type Backend,
@@ -26,24 +26,24 @@ import {
 import { RetryBudget } from '#engine/kit/retry-budget.ts'
 import { compileMatch } from '#engine/routing/candidate.ts'
 import { buildRouter, type ListenerPlace, type RoutePlace } from '#engine/routing/router.ts'
-import { type Hooks, joined, type Level, type Pile, PolicyCompiler, type RouteChain } from './policies.ts'
+import { type Hooks, joined, type Level, type PolicyCache, PolicyCompiler, type RouteChain } from './policies.ts'
 import { buildTcp, type TcpDeps } from './tcp.ts'
 import { weighted } from './weighted.ts'
 
 /** Where a configuration is only looked at. */
-const NOWHERE = { worker: -1, count: 1 }
+const NO_WORKER = { index: -1, count: 1 }
 
 export interface RuntimeDeps {
   /** The registry, in run order. */
   readonly policies: readonly Policy[]
   /** What the thread lends to policies, beside what the configuration says. */
-  readonly workshop: Omit<Workshop, 'maxBufferBytes'>
+  readonly services: Omit<PolicyServices, 'maxBufferBytes'>
   readonly backends: readonly BackendKind[]
   readonly upstream: UpstreamClient & StreamClient
   /** As recorderFor, of connections whose bytes are passed on. */
   readonly tcpRecorderFor: TcpDeps['tcpRecorderFor']
   /** `route` is '' for exchanges that found none on the listener. */
-  readonly recorderFor: (place: RecorderPlace, log: AccessLogPlan | null) => Recorder
+  readonly recorderFor: (labels: RecorderLabels, log: AccessLogPlan | null) => Recorder
   /** Records the copies that the mirrors of a route get. */
   readonly mirrorRecorderFor: (route: string) => MirrorRecorder
   /** Ends an exchange with the gateway's own reply. */
@@ -53,9 +53,9 @@ export interface RuntimeDeps {
   readonly children: Children
   /** BackendContext.secret. */
   readonly secret: Uint8Array
-  /** BackendContext.place. Absent: of none, nothing is served here. */
-  readonly place?: BackendContext['place']
-  readonly ended: Ended
+  /** BackendContext.worker. Absent: of none, nothing is served here. */
+  readonly worker?: BackendContext['worker']
+  readonly revocations: Revocations
 }
 
 export interface Runtime extends Router {
@@ -117,8 +117,8 @@ export function buildRuntime(snapshot: Snapshot, deps: RuntimeDeps): Runtime {
 }
 
 /** What the next configuration may take over from the last one that was built without a mistake. */
-class Kept {
-  pile: Pile = new Map()
+class BuildCache {
+  policies: PolicyCache = new Map()
   chains = new WeakMap<RouteSpec, KnownChain>()
 }
 
@@ -129,7 +129,7 @@ class Builder {
   readonly #deps: RuntimeDeps
   readonly #policies: PolicyCompiler
   readonly #log: AccessLogPlan | null
-  readonly #kept: Kept
+  readonly #cache: BuildCache
   readonly #chains = new WeakMap<RouteSpec, KnownChain>()
   /** Of the phase PreRouting, of the listener whose routes are being built. */
   #preRouting: Hooks = { requestHooks: null, responseHooks: null }
@@ -149,16 +149,16 @@ class Builder {
       requestPrefix: collectRequestPrefix(maxBufferBytes),
       responsePrefix: collectResponsePrefix(maxBufferBytes, deps.fail)
     }
-    const workshop = { ...deps.workshop, maxBufferBytes }
-    this.#kept = workshop.kept('build.policies', () => new Kept())
-    this.#policies = new PolicyCompiler(deps.policies, workshop, collectors, this.problems, this.#kept.pile)
+    const services = { ...deps.services, maxBufferBytes }
+    this.#cache = services.state('build.policies', () => new BuildCache())
+    this.#policies = new PolicyCompiler(deps.policies, services, collectors, this.problems, this.#cache.policies)
     this.#log = this.#policies.frontend(snapshot.gateway.frontend)
   }
 
   /** What has left the configuration is forgotten. */
   keep(): void {
-    this.#kept.pile = this.#policies.pile
-    this.#kept.chains = this.#chains
+    this.#cache.policies = this.#policies.cache
+    this.#cache.chains = this.#chains
   }
 
   get background(): readonly Background[] {
@@ -181,10 +181,10 @@ class Builder {
     const { gateway, binds } = this.#snapshot
     const { name, preRouting } = binds[place.bind]!.listeners[place.listener]!
     this.#preRouting = this.#policies.preRouting([
-      { path: 'gateway.preRouting', place: 'pre', policies: gateway.preRouting },
+      { path: 'gateway.preRouting', attachment: 'pre', policies: gateway.preRouting },
       {
         path: `binds[${place.bind}].listeners[${place.listener}].preRouting`,
-        place: `pre ${place.port} ${name}`,
+        attachment: `pre ${place.port} ${name}`,
         policies: preRouting
       }
     ])
@@ -211,14 +211,14 @@ class Builder {
     const { names, requestHooks, responseHooks, settings, retry, mirrors, readsTimes, pathOf } = this.#chain(
       spec,
       [
-        { path: 'gateway.policies', place: '', policies: this.#snapshot.gateway.policies },
-        { path: `${listenerPath}.policies`, place: `${port} ${listener.name}`, policies: listener.policies },
-        { path: `${path}.policies`, place: `${port} ${listener.name} ${ownName(spec)}`, policies: spec.policies }
+        { path: 'gateway.policies', attachment: '', policies: this.#snapshot.gateway.policies },
+        { path: `${listenerPath}.policies`, attachment: `${port} ${listener.name}`, policies: listener.policies },
+        { path: `${path}.policies`, attachment: `${port} ${listener.name} ${ownName(spec)}`, policies: spec.policies }
       ],
       matches
     )
     const served = this.#serve(spec.backends, settings, `${path}.backends`)
-    const { serve, retry: backendRetry, dialect, keyPlaces, keepsRequest } = served
+    const { serve, retry: backendRetry, dialect, keyLocations, keepsRequest } = served
     this.routes.push({
       name,
       ...(rule === '' ? {} : { rule }),
@@ -244,7 +244,7 @@ class Builder {
       mirrors: this.#mirrors(mirrors, spec, settings, pathOf),
       serve,
       dialect,
-      keyPlaces,
+      keyLocations,
       isTimed: readsTimes || this.#log?.readsTimes === true,
       keepsRequest: keepsRequest || this.#log?.readsRequests === true,
       recorder: this.#deps.recorderFor({ route: name, rule, listener: listener.name, port }, this.#log)
@@ -254,12 +254,12 @@ class Builder {
   /** The chain of an unchanged route is the one it had, with the caches that its policies have. */
   #chain(spec: RouteSpec, levels: readonly Level[], matches: readonly CompiledMatch[]): RouteChain {
     const { maxBufferBytes } = this.#snapshot.frontend.http
-    const known = this.#kept.chains.get(spec)
+    const known = this.#cache.chains.get(spec)
     const isSame =
       known?.maxBufferBytes === maxBufferBytes &&
-      levels.every(({ path, place, policies }, i) => {
+      levels.every(({ path, attachment, policies }, i) => {
         const before = known.levels[i]!
-        return before.path === path && before.place === place && before.policies === policies
+        return before.path === path && before.attachment === attachment && before.policies === policies
       })
     if (isSame) this.#policies.adopt(known.chain.made)
     const chain = isSame ? known.chain : this.#policies.chain(levels, matches)
@@ -292,7 +292,7 @@ class Builder {
     let isTold = false
     const looped = (): void => {
       recorder.dropped(backend)
-      if (!isTold) this.#deps.workshop.log('warn', `route ${spec.name}: the mirror ${backend} ${LEADS_BACK}`)
+      if (!isTold) this.#deps.services.log('warn', `route ${spec.name}: the mirror ${backend} ${LEADS_BACK}`)
       isTold = true
     }
     return { backend, share, serve, recorder, looped, waitingBytesMax: maxBufferBytes, load: { copies: 0 } }
@@ -309,11 +309,11 @@ class Builder {
     const dialect = choices.find((choice) => choice.dialect !== undefined)?.dialect ?? null
     if (dialect !== null && !this.#dialects.includes(dialect)) this.#dialects.push(dialect)
     const [first] = choices
-    const keyPlaces = choices.every((choice) => choice.keyPlaces === first?.keyPlaces)
-      ? (first?.keyPlaces ?? null)
+    const keyLocations = choices.every((choice) => choice.keyLocations === first?.keyLocations)
+      ? (first?.keyLocations ?? null)
       : null
     const keepsRequest = choices.some((choice) => choice.keepsRequest === true)
-    const also = { retry, dialect, keyPlaces, keepsRequest }
+    const also = { retry, dialect, keyLocations, keepsRequest }
     if (first === undefined) return { serve: (ex: Exchange) => fail(ex, 'NO_BACKEND'), ...also }
     return { serve: choices.length === 1 ? first.serve : weighted(choices), ...also }
   }
@@ -334,15 +334,15 @@ class Builder {
   }
 
   #compileBackend(backend: Backend, name: string, settings: RouteSettings): CompiledBackend {
-    const { upstream, fail, reply, inProcess, children, secret, ended, place = NOWHERE, workshop } = this.#deps
-    const { log, offload, kept } = workshop
+    const { upstream, fail, reply, inProcess, children, secret, revocations, worker = NO_WORKER, services } = this.#deps
+    const { log, offload, state } = services
     const kind = this.#deps.backends.find((known) => known.kind === backend.kind)
     if (kind === undefined) return this.#refuse(`backends.${name}`, `there is no kind of backend "${backend.kind}"`)
     const { connectTimeoutMs } = this.#snapshot.process.upstream
     const { maxBufferBytes } = this.#snapshot.frontend.http
     const { hostRewrite } = settings
     const keepsAnswers = this.#log?.readsAnswers === true
-    const lent = { upstream, offload, fail, reply, inProcess, children, secret, ended, place, kept, log }
+    const lent = { upstream, offload, fail, reply, inProcess, children, secret, revocations, worker, state, log }
     const context = { name, hostRewrite, connectTimeoutMs, maxBufferBytes, ...lent, keepsAnswers }
     const compiled = kind.compile(backend as never, context)
     if (compiled.background !== undefined) this.#background.push(compiled.background)

@@ -1,7 +1,7 @@
 /** Listeners of a Snapshot with TCP behind them -> what a worker asks for every connection to their ports. */
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { Problem } from '#engine/contract/config-error.ts'
-import type { RecorderPlace } from '#engine/contract/route.ts'
+import type { RecorderLabels } from '#engine/contract/route.ts'
 import type {
   Dialled,
   StreamClient,
@@ -17,11 +17,11 @@ import type {
 import type { Backend, Listener, Snapshot, TcpRouteSpec, WeightedBackend } from '#engine/ir/snapshot.ts'
 import { HostTable } from '#engine/routing/hosts.ts'
 import { writeProxyHeader } from '#engine/socket/proxy-header.ts'
-import { type Turn, turnsOf } from './weighted.ts'
+import { type Rotation, rotationOf } from './weighted.ts'
 
 export interface TcpDeps {
   readonly upstream: StreamClient
-  readonly tcpRecorderFor: (place: RecorderPlace, log: AccessLogPlan | null) => TcpRecorder
+  readonly tcpRecorderFor: (place: RecorderLabels, log: AccessLogPlan | null) => TcpRecorder
 }
 
 /** Backends that one connection is tried on. */
@@ -108,7 +108,7 @@ interface Choice {
 class Route implements TcpRoute {
   readonly name: string
   readonly recorder: TcpRecorder
-  readonly #turn: Turn<Choice>
+  readonly #turn: Rotation<Choice>
   readonly #choices: readonly Choice[]
 
   constructor(spec: TcpRouteSpec, listener: string, place: Place) {
@@ -117,7 +117,7 @@ class Route implements TcpRoute {
     this.#choices = spec.backends
       .map((reference, i) => compile(reference, { ...place, path: `${place.path}.backends[${i}]` }))
       .filter(({ weight }) => weight > 0)
-    this.#turn = turnsOf(this.#choices)
+    this.#turn = rotationOf(this.#choices)
   }
 
   dial(session: TcpSession, done: Dialled): () => void {

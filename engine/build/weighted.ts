@@ -12,13 +12,13 @@ export interface Choice {
 }
 
 /** Chooses among what takes part; null when nothing does. */
-export type Turn<T> = (takesPart: (choice: T) => boolean) => T | null
+export type Rotation<T> = (takesPart: (choice: T) => boolean) => T | null
 
 /**
  * Smooth weighted round robin: over any run of turns as long as the sum of the weights each choice gets
  * exactly its share, spread out evenly. No randomness, so no unlucky streaks.
  */
-export function turnsOf<T extends { readonly weight: number }>(choices: readonly T[]): Turn<T> {
+export function rotationOf<T extends { readonly weight: number }>(choices: readonly T[]): Rotation<T> {
   const credits = choices.map(() => 0)
   return (takesPart) => {
     let total = 0
@@ -42,7 +42,7 @@ export function turnsOf<T extends { readonly weight: number }>(choices: readonly
  * the same exchange goes to a choice that it has not tried, if there is one that can be reached.
  */
 export function weighted(choices: readonly Choice[]): Serve {
-  const turn = turnsOf(choices)
+  const turn = rotationOf(choices)
   return (ex) => {
     const { retry } = ex
     if (retry === null) {

@@ -3,7 +3,7 @@
  * another thread, and the line is written when it is done.
  */
 import type { AccessLogPlan, FieldSink } from '#engine/contract/access-log.ts'
-import { clientOf } from '#engine/contract/client-of.ts'
+import { clientKey } from '#engine/contract/client-key.ts'
 import type { ModelContent } from '#engine/contract/model-use.ts'
 import type { Facts } from './exchange.ts'
 import type { Expression } from './expression.ts'
@@ -51,7 +51,7 @@ export function logElsewhere(
     const isHere = filter !== null && !readsContent(filter.needs)
     if (isHere && filter.run(ex) !== true) return null
     const job = { filter: isHere ? null : (filter?.source ?? null), fields: sources, facts: pack(ex, needs) }
-    return offload(CEL_LOG_JOB, job satisfies CelLogJob, clientOf(ex)).then(
+    return offload(CEL_LOG_JOB, job satisfies CelLogJob, clientKey(ex)).then(
       (written) => known(written as Written),
       // Too much is waiting, or the helper died: all of them have failed.
       () => known({ isWanted: isHere || filter === null ? true : null, fields: fields.map(() => null) })

@@ -1,9 +1,11 @@
 /** What models were asked and have answered, on its way to the thread that runs an expression over it (offload.ts). */
-import type { ContentJob, ModelContent, Said } from '#engine/contract/model-use.ts'
+import type { ContentJob, JsonValue, ModelContent } from '#engine/contract/model-use.ts'
 import type { Needs } from './index.ts'
 
 const CONTENT = ['prompt', 'completion', 'toolCalls', 'params'] as const
-type Told = { [K in (typeof CONTENT)[number] | 'request']?: Said | undefined } & { serviceTier?: string | undefined }
+type Told = { [K in (typeof CONTENT)[number] | 'request']?: JsonValue | undefined } & {
+  serviceTier?: string | undefined
+}
 
 /** `from`: much of it goes as the bytes that it came in, and is read there. */
 export type PackedContent = Told & { from?: ContentJob }

@@ -3,7 +3,7 @@
  * makes them expensive, and never otherwise. docs/design/007-cel.md has the threshold and its measurement.
  */
 import { performance } from 'node:perf_hooks'
-import { clientOf } from '#engine/contract/client-of.ts'
+import { clientKey } from '#engine/contract/client-key.ts'
 import type { Filter } from '#engine/contract/filter.ts'
 import type { ModelContent, ModelUse } from '#engine/contract/model-use.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
@@ -110,7 +110,7 @@ async function runElsewhere({ program, phase, wantsBytes }: Asked, ex: Facts, of
   const job: CelJob = { source, phase, facts: pack(ex, [needs]), wantsBytes }
   let outcome: CelOutcome
   try {
-    outcome = (await offload(CEL_JOB, job, clientOf(ex))) as CelOutcome
+    outcome = (await offload(CEL_JOB, job, clientKey(ex))) as CelOutcome
   } catch (error) {
     // Too much is waiting, or the helper died: for whoever asked, the expression has failed.
     return new CelError('failed', error instanceof Error ? error.message : String(error))

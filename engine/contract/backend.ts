@@ -2,13 +2,13 @@
 import type { TlsSettings } from '#engine/socket/tls.ts'
 import type { Children } from './children.ts'
 import type { Problem } from './config-error.ts'
-import type { Ended } from './ended.ts'
 import type { ErrorCode } from './errors.ts'
 import type { DialectFinder, Exchange, LocalReply } from './exchange.ts'
 import type { Background, RouteSettings } from './filter.ts'
 import type { InProcess } from './in-process.ts'
-import type { Offload, Workshop } from './policy.ts'
+import type { Offload, PolicyServices } from './policy.ts'
 import type { RetryPlan } from './retry.ts'
+import type { Revocations } from './revocations.ts'
 
 /** One upstream destination: a name or address with a port, or a unix socket. */
 export interface Destination {
@@ -102,11 +102,11 @@ export interface BackendContext {
   readonly children: Children
   /** 32 random bytes of this process, the same in all its threads: for seals that no configuration has a key for. */
   readonly secret: Uint8Array
-  readonly ended: Ended
+  readonly revocations: Revocations
   /** Which of the workers of the process this is. */
-  readonly place: { readonly worker: number; readonly count: number }
-  /** What lives longer than a configuration, in this thread: made once for each key (Workshop.kept). */
-  readonly kept: Workshop['kept']
+  readonly worker: { readonly index: number; readonly count: number }
+  /** What lives longer than a configuration, in this thread: made once for each key (PolicyServices.state). */
+  readonly state: PolicyServices['state']
   /** Runs work that is too slow for an event loop in a thread of its own. */
   readonly offload: Offload
   /** Longest body that may be kept whole. */
@@ -118,7 +118,7 @@ export interface BackendContext {
 }
 
 /** Where clients of a kind of backend show their key, in the order in which it is looked for. */
-export interface KeyPlace {
+export interface KeyLocation {
   readonly kind: 'header' | 'query'
   readonly name: string
 }
@@ -129,7 +129,7 @@ export interface CompiledBackend {
   /** Absent: who is refused on the way to it is told as text. */
   readonly dialect?: DialectFinder
   /** Where its clients show their keys when not in Authorization; null or absent: nowhere else. */
-  readonly keyPlaces?: readonly KeyPlace[] | null
+  readonly keyLocations?: readonly KeyLocation[] | null
   /** How routes to it try again that do not say so themselves; null: they do not. */
   readonly retry?: RetryPlan | null
   /** It keeps the request's body until the exchange is over; absent: only until its answer begins. */

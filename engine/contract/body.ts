@@ -5,7 +5,7 @@
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { hasNoContent } from '#engine/http/status.ts'
 import { Pieces } from '#engine/kit/pieces.ts'
-import { GrowingRoom, SHARED_BYTES, sharedRoom } from '#engine/kit/shared-bytes.ts'
+import { allocShared, GrowableBuffer, SHARED_BYTES } from '#engine/kit/shared-bytes.ts'
 import { atRoundEnd, turnStartedAt } from '#engine/socket/round.ts'
 import type { ErrorCode } from './errors.ts'
 import { BODY_LENGTH, BODY_NONE, type BodyTaker, type Exchange, type LocalReply } from './exchange.ts'
@@ -52,7 +52,7 @@ export class Collector implements BodyTaker, Arriving {
   /** Where a long body goes as it comes: to join its pieces at the end would take milliseconds. */
   #whole: Buffer | null = null
   /** The same where nobody has said how long it is. */
-  #room: GrowingRoom | null = null
+  #room: GrowableBuffer | null = null
   #length = 0
   /** Since lastAt. */
   #cameBytes = 0
@@ -120,7 +120,7 @@ export class Collector implements BodyTaker, Arriving {
   #gather(): void {
     if (this.#length <= this.#expected) this.#whole = joined(this.#pieces.list, Math.min(this.#expected, this.#max))
     else if (this.#expected === 0) {
-      this.#room = GrowingRoom.open(2 * this.#length, this.#max)
+      this.#room = GrowableBuffer.open(2 * this.#length, this.#max)
       if (this.#room === null) return
       let at = 0
       for (const piece of this.#pieces.list) {
@@ -147,7 +147,7 @@ export class Collector implements BodyTaker, Arriving {
 /** A body of `length` bytes that begins with `pieces`. */
 function joined(pieces: readonly Buffer[], length: number): Buffer {
   if (length <= SHARED_BYTES) return Buffer.concat(pieces)
-  const whole = sharedRoom(length)
+  const whole = allocShared(length)
   let at = 0
   for (const piece of pieces) at += piece.copy(whole, at)
   return whole

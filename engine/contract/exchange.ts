@@ -64,10 +64,10 @@ export interface BodyTaker {
 export type Identity = Readonly<Record<string, unknown>>
 
 /** What a backend keeps of an exchange. */
-export interface Serving {
+export interface BackendState {
   readonly by: CompiledBackend
   /** There will be no other attempt: what it keeps of the request's body is needed no more. */
-  letGo?(): void
+  release?(): void
 }
 
 export class Exchange {
@@ -161,7 +161,7 @@ export class Exchange {
    */
   onRetry: ((ex: Exchange) => void) | null = null
   /** What a backend keeps of it from one attempt to the next, and whose it is. A WeakMap would cost a microsecond. */
-  serving: Serving | null = null
+  serving: BackendState | null = null
   /** For the backend: called once, when the exchange is about to be recorded, however it ended. */
   onOver: ((ex: Exchange) => void) | null = null
   /** Time is up: true, if this has answered in words of its own. Null: the engine answers. */

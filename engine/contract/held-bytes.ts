@@ -5,7 +5,7 @@
  * where that is not enough with its record, which is made exactly once however it ends.
  */
 import { roundsEnded, turnStartedAt } from '#engine/socket/round.ts'
-import { clientOf } from './client-of.ts'
+import { clientKey } from './client-key.ts'
 import { type Exchange, STEP_RECORDED } from './exchange.ts'
 import type { ClientStream } from './transport.ts'
 
@@ -99,14 +99,14 @@ function makeRoom(): void {
  * out. Each worker knows its own clients only, and may let each keep its share of that half.
  */
 function isGreedy(ex: Exchange): boolean {
-  const client = clientOf(ex)
+  const client = clientKey(ex)
   // Who has no address is nobody by himself: calls of the gateway's own, which it makes for all.
   if (client === '') return false
   if (turnStartedAt - countedAt > COUNT_EVERY_MS) {
     countedAt = turnStartedAt
     kept.clear()
-    for (const { ex: holder, bytes } of holders) add(clientOf(holder), bytes)
-    for (const one of unsent) add(clientOf(one), one.bytes)
+    for (const { ex: holder, bytes } of holders) add(clientKey(holder), bytes)
+    for (const one of unsent) add(clientKey(one), one.bytes)
   }
   return (kept.get(client) ?? 0) - (ex.held?.bytes ?? 0) > account.max / 2 / account.workers
 }
@@ -141,7 +141,7 @@ export function hold(ex: Exchange, bytes: number, body: Arriving | null = null):
     makeRoom()
     return false
   }
-  if (isScarce) add(clientOf(ex), bytes)
+  if (isScarce) add(clientKey(ex), bytes)
   const held = ex.held ?? holderOf(ex)
   held.bytes += bytes
   if (body !== null) held.arriving = body
@@ -167,13 +167,13 @@ export function holdInAll(ex: Exchange, bytes: number): boolean {
  * The answer of `ex` goes to its client: no attempt and no hook follows that could want a body, and whoever reads what
  * was asked later than that has said so (Route.keepsRequest). A stream may last for hours: nothing is kept for it.
  */
-export function letGoBodies(ex: Exchange): void {
+export function releaseBodies(ex: Exchange): void {
   if (ex.route?.keepsRequest === true) return
   ex.requestBytes = null
   ex.requestPrefix = null
   ex.responseBytes = null
   ex.responsePrefix = null
-  ex.serving?.letGo?.()
+  ex.serving?.release?.()
   letGo(ex)
 }
 

@@ -66,7 +66,7 @@ export interface InProcess {
 }
 
 /** Where configurations are only looked at: nothing is served, so nobody asks. */
-export const NOBODY_ASKS: InProcess = {
+export const NO_CALLS: InProcess = {
   call() {
     throw new Error('nothing is served here')
   },

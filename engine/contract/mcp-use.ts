@@ -1,5 +1,5 @@
 /** What one exchange asked of MCP servers and what came of it: for expressions, logs and metrics. */
-import type { Said } from './model-use.ts'
+import type { JsonValue } from './model-use.ts'
 
 /** What a rule is asked about, or a request names. */
 export interface McpItem {
@@ -12,7 +12,7 @@ export interface McpItem {
   /** Name of the target that owns it. */
   readonly target: string
   /** Of a call (of a method: its params); none (an empty object) in lists. */
-  readonly arguments?: Said | undefined
+  readonly arguments?: JsonValue | undefined
 }
 
 /** The backend fills it in as it learns more; it is made when the message has been read. */

@@ -1,7 +1,7 @@
 /** What one exchange asked of a model and what came of it: for expressions, logs and metrics. */
 
 /** JSON as expressions read it. */
-export type Said = readonly unknown[] | Readonly<Record<string, unknown>>
+export type JsonValue = readonly unknown[] | Readonly<Record<string, unknown>>
 
 /** Plain data from which a row of the jobs (JobRows) makes a ModelContent, in another thread. */
 export interface ContentJob {
@@ -15,15 +15,15 @@ export interface ContentJob {
  */
 export interface ModelContent {
   /** Its JSON in the client's format, as the configuration has edited it, ahead of translation. */
-  request(): Said | undefined
+  request(): JsonValue | undefined
   /** Messages in order: { role, content }, content as text. */
-  prompt(): Said | undefined
+  prompt(): JsonValue | undefined
   /** Text of each answer. */
-  completion(): Said | undefined
+  completion(): JsonValue | undefined
   /** { id, name, arguments }, arguments as JSON text. */
-  toolCalls(): Said | undefined
+  toolCalls(): JsonValue | undefined
   /** Sampling settings of the request by their OpenTelemetry names: temperature, max_tokens, ... */
-  params(): Said | undefined
+  params(): JsonValue | undefined
   /** Of a whole answer; streams tell it in ModelUse. */
   serviceTier(): string | undefined
   /** How another thread gets the same; null: there is so little of it that it can be worked out here. */

@@ -8,21 +8,21 @@ import type { Compiled } from './filter.ts'
 import type { CompiledMatch } from './route.ts'
 
 /** What the engine lends to policies: the same for every policy of a configuration. */
-export type Workshop = Omit<CompileContext, 'matches' | 'place'>
+export type PolicyServices = Omit<CompileContext, 'matches' | 'attachment'>
 
 /** What a policy gets to work with when it is compiled for the routes of one configuration. */
 export interface CompileContext {
   /** Matches of the route that the policy is compiled for; empty in the phase PreRouting, where there is none yet. */
   readonly matches: readonly CompiledMatch[]
-  /** Names the listener or route that the policy stands on; the same after a reload. For Policy.usesPlace. */
-  readonly place: string
+  /** Names the listener or route that the policy stands on; the same after a reload. For Policy.usesAttachment. */
+  readonly attachment: string
   /** Token buckets that all threads share and that survive a reload. */
   readonly buckets: Buckets
   /**
    * State of this thread that survives a reload (caches of keys, of verified tokens): made on the first
    * call with that key, the same object ever after. `key` begins with the policy's name.
    */
-  readonly kept: <T extends object>(key: string, make: () => T) => T
+  readonly state: <T extends object>(key: string, make: () => T) => T
   /** Runs work that is too slow for an event loop in a thread of its own. */
   readonly offload: Offload
   /** Counts an expression of `policy` that failed, or gave what cannot be used, for one exchange. */
@@ -43,7 +43,7 @@ export interface Offload {
   /**
    * Argument and result are cloned, but for a body that was changed, which is handed over. Rejects when the job throws,
    * when too many of its class are waiting, or when it takes too long. `client`: who has turns in its class
-   * (client-of.ts); '': all that name nobody share theirs.
+   * (client-key.ts); '': all that name nobody share theirs.
    */
   run(job: string, argument: unknown, client?: string): Promise<unknown>
 }
@@ -97,7 +97,7 @@ export interface Policy {
    */
   readonly usesMatches?: true
   /** Whether compile reads context.place: equal configurations in two places are two policies, with state each. */
-  readonly usesPlace?: true
+  readonly usesAttachment?: true
   /**
    * Load time, main thread: replaces references (files) in a validated configuration by what they refer to.
    * Throws a FieldError that says where and why that is not possible. Must give the same for the same files.

@@ -1,6 +1,6 @@
 /** A route as a worker runs it: everything that can be known before a request comes is known here. */
 
-import type { KeyPlace } from './backend.ts'
+import type { KeyLocation } from './backend.ts'
 import type { ErrorCode } from './errors.ts'
 import type { DialectFinder, Exchange } from './exchange.ts'
 import type { Background, Hook, RouteSettings } from './filter.ts'
@@ -36,7 +36,7 @@ export interface Route {
   /** Of its first backend that has one; null or absent: refusals are text. */
   readonly dialect?: DialectFinder | null
   /** Where clients show keys beside Authorization, as all of its backends have it; null or absent: nowhere. */
-  readonly keyPlaces?: readonly KeyPlace[] | null
+  readonly keyLocations?: readonly KeyLocation[] | null
   /** Somebody reads ex.servedAt or ex.respondedAt. */
   readonly isTimed: boolean
   /** Somebody reads the request's body, or what a backend has made of it, when the answer has begun; absent: nobody. */
@@ -45,7 +45,7 @@ export interface Route {
 }
 
 /** Names of the configuration; '' and 0 for what an exchange did not get to. */
-export interface RecorderPlace {
+export interface RecorderLabels {
   readonly route: string
   /** Of several rules with that name of a route, which. */
   readonly rule?: string

@@ -11,7 +11,7 @@ export const SHARED_BYTES = 128 * 1024
  * kernel clears one by one when they are first written; others may get memory that was used before, and all of it is
  * cleared at once (10 MB: 15 to 30 ms).
  */
-export function sharedRoom(length: number): Buffer {
+export function allocShared(length: number): Buffer {
   return Buffer.from(new SharedArrayBuffer(length, { maxByteLength: length }), 0, length)
 }
 
@@ -19,7 +19,7 @@ export function sharedRoom(length: number): Buffer {
 const GROWING_BYTES_MAX = 256 * 1024 * 1024
 
 /** Room for bytes of which nobody knows how many will come: it grows where it is, without a copy. */
-export class GrowingRoom {
+export class GrowableBuffer {
   readonly #memory: SharedArrayBuffer
   readonly #max: number
   /** Grows with its memory. */
@@ -32,10 +32,10 @@ export class GrowingRoom {
   }
 
   /** With `bytes` at first, and never more than `max`. Null: so much cannot be reserved. */
-  static open(bytes: number, max: number): GrowingRoom | null {
+  static open(bytes: number, max: number): GrowableBuffer | null {
     if (max > GROWING_BYTES_MAX) return null
     try {
-      return new GrowingRoom(new SharedArrayBuffer(Math.min(bytes, max), { maxByteLength: max }), max)
+      return new GrowableBuffer(new SharedArrayBuffer(Math.min(bytes, max), { maxByteLength: max }), max)
     } catch (error) {
       if (error instanceof RangeError) return null
       throw error
@@ -73,7 +73,7 @@ export function jsonBytes(value: object): Buffer {
 /** `text`; a long one for other threads too. */
 export function textBytes(text: string): Buffer {
   if (text.length <= SHARED_BYTES) return Buffer.from(text)
-  const room = sharedRoom(Buffer.byteLength(text))
+  const room = allocShared(Buffer.byteLength(text))
   room.write(text)
   return room
 }

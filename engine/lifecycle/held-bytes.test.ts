@@ -10,7 +10,7 @@ import type { ErrorCode } from '#engine/contract/errors.ts'
 import { type Exchange, STEP_SENDING } from '#engine/contract/exchange.ts'
 import { CONTINUE } from '#engine/contract/filter.ts'
 import { lookAtUnsent, useHeldBytes } from '#engine/contract/held-bytes.ts'
-import { chance } from '#engine/kit/chance.ts'
+import { xorshift32 } from '#engine/kit/random.ts'
 import { startOrigin, statuses } from '#engine/testing/origin.ts'
 import { exchangeRaw, type RawClient, rawClient } from '#engine/testing/raw.ts'
 import { type Stack, type StackOptions, startStack } from '#engine/testing/stack.ts'
@@ -339,7 +339,7 @@ describe('bodies that are kept', () => {
   })
 
   test('random exchanges that end at random points leave nothing behind', async () => {
-    const random = chance(18)
+    const random = xorshift32(18)
     const account = accountOf(3 * MIB)
     const retry = {
       attempts: 2,

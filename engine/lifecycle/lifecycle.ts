@@ -11,12 +11,12 @@ import {
   STEP_SERVE
 } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Hook, LATER, STOP } from '#engine/contract/filter.ts'
-import { handOver, letGo, letGoBodies } from '#engine/contract/held-bytes.ts'
+import { handOver, letGo, releaseBodies } from '#engine/contract/held-bytes.ts'
 import type { Recorder, Router } from '#engine/contract/route.ts'
 import type { ClientEvents, ServerEvents } from '#engine/contract/transport.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import { chance } from '#engine/kit/chance.ts'
 import { keepPiece } from '#engine/kit/pieces.ts'
+import { xorshift32 } from '#engine/kit/random.ts'
 import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
@@ -50,7 +50,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   readonly #timeouts: Timeouts
 
   constructor(options: LifecycleOptions) {
-    const { timers, random = chance(), retries: observer = null } = options
+    const { timers, random = xorshift32(), retries: observer = null } = options
     this.timers = timers
     this.#options = options
     this.#retries = new Retries({
@@ -201,7 +201,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     ex.step = STEP_SENDING
     if (ex.route?.isTimed === true) ex.respondedAt = performance.now()
     if (ex.held !== null) handOver(ex)
-    if (ex.held !== null && ex.localReply === null) letGoBodies(ex)
+    if (ex.held !== null && ex.localReply === null) releaseBodies(ex)
     ex.client.sendHead(ex)
     if (ex.localReply !== null) {
       sendReply(ex)

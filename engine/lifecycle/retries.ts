@@ -2,10 +2,11 @@
  * Whether and when an exchange is tried again after an attempt that failed (docs/design/011-retries.md).
  * Only exchanges of routes with the policy `retry` come here.
  */
-import { forgetAnswer } from '#engine/contract/again.ts'
+
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import { ERRORS } from '#engine/contract/errors.ts'
 import { BODY_NONE, type Exchange, STEP_SERVE } from '#engine/contract/exchange.ts'
+import { resetResponse } from '#engine/contract/resend.ts'
 import { RetryState, type RouteRetry } from '#engine/contract/retry.ts'
 import type { PendingAttempt, ServerEvents } from '#engine/contract/transport.ts'
 import { isIdempotent } from '#engine/http/method.ts'
@@ -180,7 +181,7 @@ export class Retries {
     server?.abort()
     pending?.abort()
     if (ex.attemptTimer !== null) this.#options.timers.remove(ex.attemptTimer)
-    forgetAnswer(ex)
+    resetResponse(ex)
     state.peek = null
     ex.upstreamHost = state.upstreamHost
     if (ex.bodySent) {

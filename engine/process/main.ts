@@ -8,9 +8,9 @@ import { prepareBackends } from '#engine/build/prepare.ts'
 import { buildRuntime } from '#engine/build/runtime.ts'
 import { NO_CHILDREN } from '#engine/contract/children.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
-import { NEVER_ENDED } from '#engine/contract/ended.ts'
-import { NOBODY_ASKS } from '#engine/contract/in-process.ts'
-import { IDLE, newKept } from '#engine/contract/kept.ts'
+import { NO_CALLS } from '#engine/contract/in-process.ts'
+import { NO_REVOCATIONS } from '#engine/contract/revocations.ts'
+import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { inProcess } from '#engine/lifecycle/in-process.ts'
 import { YAML_JOB } from '#engine/standalone/converted.ts'
@@ -21,7 +21,7 @@ import { bucketsOf } from '#engine/workers/buckets.ts'
 import { ChildrenOfWorker } from '#engine/workers/children/client.ts'
 import type { ToMain, ToWorker, WorkerData } from '#engine/workers/messages.ts'
 import { OffloadPool } from '#engine/workers/offload.ts'
-import { EndedMarks, SharedState } from '#engine/workers/shared.ts'
+import { SharedRevocations, SharedState } from '#engine/workers/shared.ts'
 import { WorkerThread } from '#engine/workers/worker.ts'
 import { policies } from '#policies/index.ts'
 import type { GatewayCommand } from './cli.ts'
@@ -33,7 +33,7 @@ const JOBS = import.meta.url.endsWith('.ts')
   : new URL('./weir-jobs.mjs', import.meta.url)
 
 /** What this thread keeps from one configuration to the next. */
-const kept = newKept()
+const state = newStateStore()
 
 /** The main thread (start.ts). */
 export async function run(command: GatewayCommand, start: Start): Promise<void> {
@@ -70,7 +70,7 @@ function check(draft: SnapshotDraft): readonly Problem[] {
       { ...draft, version: 0, hash: '', acceptedAt: '' },
       {
         policies,
-        workshop: { ...IDLE, kept },
+        services: { ...NO_SERVICES, state },
         backends,
         upstream: { endpoint: () => endpoint, send() {}, stream: () => ({ ...endpoint, connect: () => () => {} }) },
         tcpRecorderFor: () => ({ record() {} }),
@@ -78,10 +78,10 @@ function check(draft: SnapshotDraft): readonly Problem[] {
         mirrorRecorderFor: () => ({ record() {}, dropped() {} }),
         fail() {},
         reply() {},
-        inProcess: NOBODY_ASKS,
+        inProcess: NO_CALLS,
         children: NO_CHILDREN,
         secret: new Uint8Array(32),
-        ended: NEVER_ENDED
+        revocations: NO_REVOCATIONS
       }
     )
     return []
@@ -96,9 +96,9 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
   const announce = (series: unknown) => post({ kind: 'series', series })
   const telemetry = createTelemetry({ region, worker, announce, logging })
   const offload = new OffloadPool(JOBS.href, { lost: telemetry.jobLost })
-  const ended = new EndedMarks(data.ended)
-  const workshop = {
-    kept,
+  const revocations = new SharedRevocations(data.ended)
+  const services = {
+    state,
     offload,
     buckets: bucketsOf(new BucketTable(data.buckets, { owner: worker })),
     failed: telemetry.expressionFailed,
@@ -127,7 +127,7 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
     build: (snapshot: Snapshot, upstream, lifecycle) =>
       buildRuntime(snapshot, {
         policies,
-        workshop,
+        services,
         backends,
         upstream,
         recorderFor: telemetry.recorderFor,
@@ -138,8 +138,8 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
         inProcess: inProcess({ events: lifecycle, upstream, timers: lifecycle.timers }),
         children,
         secret: data.secret,
-        place: { worker, count: data.workers },
-        ended
+        worker: { index: worker, count: data.workers },
+        revocations
       })
   })
 }

@@ -14,7 +14,7 @@ import { createLogger, type Logger } from '#engine/telemetry/log.ts'
 import { REGION_BYTES, type SeriesAnnouncement } from '#engine/telemetry/metrics.ts'
 import { ChildHub } from '#engine/workers/children/hub.ts'
 import { Supervisor } from '#engine/workers/supervisor.ts'
-import type { ThreadAhead } from '#engine/workers/thread.ts'
+import type { SpareThread } from '#engine/workers/thread.ts'
 import { EXIT_CONFIG, EXIT_FAILURE, EXIT_OK, EXIT_USAGE, type GatewayCommand, type Source } from './cli.ts'
 import { Control, type ControlOptions, explained, type Loaded, load } from './control.ts'
 import { drain } from './drain.ts'
@@ -26,7 +26,7 @@ export interface Start {
   /** The module that a process of this program runs. */
   readonly program: URL
   /** The thread of the first worker; null when there will be no workers. */
-  readonly ahead: ThreadAhead | null
+  readonly ahead: SpareThread | null
   /** From now on somebody else hears signals. */
   readonly begin: () => void
 }

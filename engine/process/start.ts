@@ -20,10 +20,10 @@ async function runGateway(command: GatewayCommand): Promise<void> {
     process.off('SIGHUP', readLater)
   }
   const { prepareTransports } = await import('#engine/downstream/transports.ts')
-  const { heapMbFor, ThreadAhead } = await import('#engine/workers/thread.ts')
+  const { heapMbFor, SpareThread } = await import('#engine/workers/thread.ts')
   prepareTransports()
   setFlags()
-  const ahead = command.kind === 'run' ? new ThreadAhead(ENTRY, heapMbFor(availableParallelism())) : null
+  const ahead = command.kind === 'run' ? new SpareThread(ENTRY, heapMbFor(availableParallelism())) : null
   const { run } = await import('./main.ts')
   await run(command, { entry: ENTRY, program: new URL(import.meta.url), ahead, begin })
 }

@@ -1,9 +1,9 @@
 /** Policies that contradict each other, or that do not fit the routes they are attached to. */
 import { NEEDS_ROUTE, needsRoute } from '#engine/build/policies.ts'
 import type { Compiled } from '#engine/contract/filter.ts'
-import { IDLE, newKept } from '#engine/contract/kept.ts'
 import { FieldError, type Policy, type Sources } from '#engine/contract/policy.ts'
 import type { CompiledMatch } from '#engine/contract/route.ts'
+import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import type { PolicySet } from '#engine/ir/snapshot.ts'
 import { entriesOf, objectOf, type Path, type Placed, policySetsOf, type Raw } from '#engine/schema/placed.ts'
 import type { FileSchema } from './file.ts'
@@ -179,7 +179,7 @@ function compileAll(
   { done, backends, report }: Seen
 ): void {
   // The size matters to hooks only, and none of them runs here.
-  const context = { ...IDLE, kept: newKept(), maxBufferBytes: 0, matches, place: '' }
+  const context = { ...NO_SERVICES, state: newStateStore(), maxBufferBytes: 0, matches, attachment: '' }
   for (const policy of policies) {
     const owner = levels.findLast((level) => level.policies[policy.name] !== undefined)
     if (owner === undefined) continue

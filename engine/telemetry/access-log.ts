@@ -8,7 +8,7 @@ import type { AccessLogPlan, FieldSink } from '#engine/contract/access-log.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type McpUse, mcpErrorType } from '#engine/contract/mcp-use.ts'
 import type { ModelUse } from '#engine/contract/model-use.ts'
-import type { RecorderPlace } from '#engine/contract/route.ts'
+import type { RecorderLabels } from '#engine/contract/route.ts'
 import { TCP_REASONS, type TcpSession } from '#engine/contract/tcp.ts'
 import type { PeerCertificate } from '#engine/contract/transport.ts'
 import { type FieldValue, field, type LogFormat, timestamp } from './escape.ts'
@@ -70,7 +70,7 @@ export class AccessLog implements FieldSink {
   }
 
   /** The fields that are the same for every exchange of a route, made once per recorder. */
-  prefix({ listener, route, rule = '' }: RecorderPlace, plan: AccessLogPlan | null): string {
+  prefix({ listener, route, rule = '' }: RecorderLabels, plan: AccessLogPlan | null): string {
     const skip = plan === null ? null : plan.skip
     const names = this.#named('listener', listener, skip) + this.#named('route', route, skip)
     return rule === '' ? names : names + this.#named('route.rule', rule, skip)

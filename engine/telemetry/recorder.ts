@@ -9,7 +9,7 @@ import { performance } from 'node:perf_hooks'
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { Recorder, RecorderPlace } from '#engine/contract/route.ts'
+import type { Recorder, RecorderLabels } from '#engine/contract/route.ts'
 import type { AccessLog } from './access-log.ts'
 import type { McpMetrics } from './mcp-metrics.ts'
 import type { Counter, Histogram, Metrics } from './metrics.ts'
@@ -42,7 +42,7 @@ export class RouteRecorder implements Recorder {
   readonly #models: ModelMetrics
   readonly #mcp: McpMetrics
   readonly #plan: AccessLogPlan | null
-  readonly #place: RecorderPlace
+  readonly #labels: RecorderLabels
   readonly #port: string
   readonly #backends = new Map<string, BackendSeries>()
   #last: BackendSeries | null = null
@@ -50,15 +50,15 @@ export class RouteRecorder implements Recorder {
   #totals: RouteTotals | null = null
   #logPrefix: string | null = null
 
-  constructor(parts: RecorderParts, plan: AccessLogPlan | null, place: RecorderPlace) {
-    const { port } = place
+  constructor(parts: RecorderParts, plan: AccessLogPlan | null, labels: RecorderLabels) {
+    const { port } = labels
     const { metrics, accessLog, models, mcp } = parts
     this.#mcp = mcp
     this.#models = models
     this.#plan = plan
     this.#metrics = metrics
     this.#accessLog = accessLog
-    this.#place = place
+    this.#labels = labels
     this.#port = port === 0 ? '' : String(port)
   }
 
@@ -78,8 +78,8 @@ export class RouteRecorder implements Recorder {
     const series = last !== null && last.backend === backend ? last : this.#select(backend)
     series.count(METHOD_INDEX.get(ex.method) ?? 0, status, reason)
     if (ex.firstByteAt !== 0) series.firstByte(ex.firstByteAt - ex.startedAt)
-    if (ex.llm !== null) this.#models.record(ex, this.#place.route, status, durationMs)
-    if (ex.mcp !== null) this.#mcp.record(ex, this.#place.route, status, durationMs)
+    if (ex.llm !== null) this.#models.record(ex, this.#labels.route, status, durationMs)
+    if (ex.mcp !== null) this.#mcp.record(ex, this.#labels.route, status, durationMs)
     if (this.#accessLog.enabled) this.#log(ex, status, reason, durationMs)
   }
 
@@ -92,7 +92,7 @@ export class RouteRecorder implements Recorder {
 
   #line(ex: Exchange, status: number, reason: number, durationMs: number, plan: AccessLogPlan | null): void {
     if (plan !== null && !this.#accessLog.wants(ex, plan)) return
-    this.#logPrefix ??= this.#accessLog.prefix(this.#place, plan)
+    this.#logPrefix ??= this.#accessLog.prefix(this.#labels, plan)
     // The upstream's own answer is the rule; a line says a reason only when there is something to say.
     this.#accessLog.write(ex, this.#logPrefix, status, reason === 0 ? '' : REASONS[reason]!, durationMs, plan)
   }
@@ -101,7 +101,7 @@ export class RouteRecorder implements Recorder {
   #select(backend: string): BackendSeries {
     let series = this.#backends.get(backend)
     if (series === undefined) {
-      const labels = { port: this.#port, listener: this.#place.listener, route: this.#place.route, backend }
+      const labels = { port: this.#port, listener: this.#labels.listener, route: this.#labels.route, backend }
       series = new BackendSeries(this.#metrics, labels)
       this.#backends.set(backend, series)
     }
@@ -110,7 +110,7 @@ export class RouteRecorder implements Recorder {
   }
 
   #makeTotals(): RouteTotals {
-    const labels = { route: this.#place.route }
+    const labels = { route: this.#labels.route }
     this.#totals = {
       duration: this.#metrics.histogram('weir_request_duration_seconds', labels),
       bytesIn: this.#metrics.counter('weir_request_bytes_total', labels),

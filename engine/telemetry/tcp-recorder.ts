@@ -1,7 +1,7 @@
 /** RECORD for connections whose bytes are passed on unread: counters and a line of the access log, once for each. */
 import { performance } from 'node:perf_hooks'
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
-import type { RecorderPlace } from '#engine/contract/route.ts'
+import type { RecorderLabels } from '#engine/contract/route.ts'
 import type { TcpRecorder, TcpSession } from '#engine/contract/tcp.ts'
 import type { AccessLog } from './access-log.ts'
 import type { Counter, Histogram, Metrics } from './metrics.ts'
@@ -16,17 +16,17 @@ export class ConnectionRecorder implements TcpRecorder {
   readonly #metrics: Metrics
   readonly #accessLog: AccessLog
   readonly #plan: AccessLogPlan | null
-  readonly #place: RecorderPlace
+  readonly #labels: RecorderLabels
   /** By backend and reason: names of the configuration and of TCP_REASONS. */
   readonly #counters = new Map<string, Counter>()
   #totals: Totals | null = null
   #logPrefix: string | null = null
 
-  constructor(metrics: Metrics, accessLog: AccessLog, plan: AccessLogPlan | null, place: RecorderPlace) {
+  constructor(metrics: Metrics, accessLog: AccessLog, plan: AccessLogPlan | null, labels: RecorderLabels) {
     this.#metrics = metrics
     this.#accessLog = accessLog
     this.#plan = plan
-    this.#place = place
+    this.#labels = labels
   }
 
   /** Called once, when the connection is over. */
@@ -38,7 +38,7 @@ export class ConnectionRecorder implements TcpRecorder {
     totals.bytesOut.add(session.bytesSent)
     this.#counter(session.backend ?? '', session.reason ?? '').add(1)
     if (!this.#accessLog.enabled) return
-    this.#logPrefix ??= this.#accessLog.prefix(this.#place, this.#plan)
+    this.#logPrefix ??= this.#accessLog.prefix(this.#labels, this.#plan)
     this.#accessLog.writeTcp(session, this.#logPrefix, durationMs, this.#plan)
   }
 
@@ -46,7 +46,7 @@ export class ConnectionRecorder implements TcpRecorder {
     const key = `${reason} ${backend}`
     let counter = this.#counters.get(key)
     if (counter === undefined) {
-      const { route, listener, port } = this.#place
+      const { route, listener, port } = this.#labels
       const labels = { port: port === 0 ? '' : String(port), listener, route, backend, reason }
       counter = this.#metrics.counter('weir_tcp_connections_total', labels)
       this.#counters.set(key, counter)
@@ -55,7 +55,7 @@ export class ConnectionRecorder implements TcpRecorder {
   }
 
   #makeTotals(): Totals {
-    const labels = { route: this.#place.route }
+    const labels = { route: this.#labels.route }
     this.#totals = {
       duration: this.#metrics.histogram('weir_tcp_connection_duration_seconds', labels),
       bytesIn: this.#metrics.counter('weir_tcp_received_bytes_total', labels),

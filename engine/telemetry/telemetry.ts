@@ -1,7 +1,7 @@
 /** All observability data of one worker thread: the parts, composed, under one roof. */
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { MirrorRecorder } from '#engine/contract/mirror.ts'
-import type { Recorder, RecorderPlace } from '#engine/contract/route.ts'
+import type { Recorder, RecorderLabels } from '#engine/contract/route.ts'
 import type { TcpRecorder } from '#engine/contract/tcp.ts'
 import { AccessLog } from './access-log.ts'
 import { CopyRecorder } from './copy-recorder.ts'
@@ -68,9 +68,9 @@ export interface Telemetry {
   readonly metrics: Metrics
   readonly upstream: UpstreamTelemetry
   /** The recorder of a route. Made at build time; series of the same names continue over reloads. */
-  recorderFor(place: RecorderPlace, log?: AccessLogPlan | null): Recorder
+  recorderFor(labels: RecorderLabels, log?: AccessLogPlan | null): Recorder
   /** As recorderFor, of connections whose bytes are passed on. */
-  tcpRecorderFor(place: RecorderPlace, log?: AccessLogPlan | null): TcpRecorder
+  tcpRecorderFor(labels: RecorderLabels, log?: AccessLogPlan | null): TcpRecorder
   /** The recorder of the copies that the mirrors of a route get. */
   mirrorRecorderFor(route: string): MirrorRecorder
   /** Records exchanges that found no route. */
@@ -101,14 +101,15 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   const onExit = () => sink.flushSync()
   process.on('exit', onExit)
 
-  const recorderFor = (place: RecorderPlace, log: AccessLogPlan | null = null) => new RouteRecorder(parts, log, place)
+  const recorderFor = (labels: RecorderLabels, log: AccessLogPlan | null = null) =>
+    new RouteRecorder(parts, log, labels)
 
   return {
     logger,
     metrics,
     upstream: upstreamTelemetry(metrics, logger),
     recorderFor,
-    tcpRecorderFor: (place, log = null) => new ConnectionRecorder(metrics, accessLog, log, place),
+    tcpRecorderFor: (labels, log = null) => new ConnectionRecorder(metrics, accessLog, log, labels),
     mirrorRecorderFor: (route) => new CopyRecorder(metrics, route),
     unrouted: recorderFor({ route: '', listener: '', port: 0 }),
     downstream: downstreamTelemetry(metrics, logger),

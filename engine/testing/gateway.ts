@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { backends } from '#backends/index.ts'
 import { prepareBackends } from '#engine/build/prepare.ts'
 import { buildRuntime } from '#engine/build/runtime.ts'
-import type { Ended } from '#engine/contract/ended.ts'
-import { IDLE, newKept } from '#engine/contract/kept.ts'
+import type { Revocations } from '#engine/contract/revocations.ts'
+import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { monotonicClock } from '#engine/kit/monotonic.ts'
 import { inProcess } from '#engine/lifecycle/in-process.ts'
@@ -18,7 +18,7 @@ import { ChildrenOfWorker } from '#engine/workers/children/client.ts'
 import { ChildHub } from '#engine/workers/children/hub.ts'
 import type { ToMain } from '#engine/workers/messages.ts'
 import { OffloadPool } from '#engine/workers/offload.ts'
-import { EndedMarks, SharedState } from '#engine/workers/shared.ts'
+import { SharedRevocations, SharedState } from '#engine/workers/shared.ts'
 import { WorkerThread } from '#engine/workers/worker.ts'
 import { policies } from '#policies/index.ts'
 
@@ -49,8 +49,8 @@ export interface TestOptions {
   readonly clock?: () => number
   /** Of the process (BackendContext.secret). */
   readonly secret?: Uint8Array
-  /** Shared with other workers (BackendContext.ended). */
-  readonly ended?: Ended
+  /** Shared with other workers (BackendContext.revocations). */
+  readonly revocations?: Revocations
   /** How many child processes one backend may have. */
   readonly childrenMax?: number
   /** Changes what the file has become: for what no file can say yet. */
@@ -70,12 +70,12 @@ export async function startGateway(
   const first = edit(snapshotOf(yaml, ++version, folder))
   const table = new MetricsTable()
   const telemetry = telemetryOf(table, log)
-  const kept = newKept()
+  const state = newStateStore()
   const logged: string[] = []
   const buckets = bucketsOf(new BucketTable(BucketTable.create(), { owner: 0, clock }))
   const { hub, children } = childProcesses(logged, childrenMax)
-  const place = { worker: 0, count: 1 }
-  const ofProcess = { secret: randomBytes(32), ended: new EndedMarks(), children, place, ...shared }
+  const own = { index: 0, count: 1 }
+  const ofProcess = { secret: randomBytes(32), revocations: new SharedRevocations(), children, worker: own, ...shared }
   const worker = new WorkerThread({
     worker: 0,
     children,
@@ -86,7 +86,13 @@ export async function startGateway(
     build: (snapshot, upstream, lifecycle) =>
       buildRuntime(snapshot, {
         policies,
-        workshop: { ...IDLE, kept, offload, buckets, log: (level, message) => logged.push(`${level}: ${message}`) },
+        services: {
+          ...NO_SERVICES,
+          state,
+          offload,
+          buckets,
+          log: (level, message) => logged.push(`${level}: ${message}`)
+        },
         backends,
         upstream,
         ...recordersOf(telemetry),

@@ -2,9 +2,9 @@
 
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Compiled, Verdict } from '#engine/contract/filter.ts'
-import { IDLE, newKept } from '#engine/contract/kept.ts'
 import type { CompileContext, Policy } from '#engine/contract/policy.ts'
 import type { CompiledMatch, Route } from '#engine/contract/route.ts'
+import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { isUnsaid } from '#engine/schema/schema.ts'
 
 const ALL: readonly CompiledMatch[] = [{ kind: 'prefix', path: '' }]
@@ -21,12 +21,12 @@ export function compilePolicy(
 ): Compiled {
   const parsed = policy.schema.parse(config)
   return policy.compile((policy.accumulates ? [parsed] : parsed) as never, {
-    ...IDLE,
-    kept: newKept(),
+    ...NO_SERVICES,
+    state: newStateStore(),
     failed: (name) => failures.push(name),
     maxBufferBytes: 2 << 20,
     matches,
-    place: '80 listener route',
+    attachment: '80 listener route',
     ...more
   })
 }

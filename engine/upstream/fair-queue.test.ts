@@ -3,7 +3,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { describe, it } from 'node:test'
-import { clientOf } from '#engine/contract/client-of.ts'
+import { clientKey } from '#engine/contract/client-key.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE } from '#engine/contract/filter.ts'
 import { frameHead, settingsFrame } from '#engine/http2/frame-writer.ts'
@@ -107,7 +107,7 @@ describe('turns of clients', () => {
   })
 
   it('a network of IPv6 is one client', () => {
-    const of = (remoteAddress: string) => clientOf({ client: { remoteAddress } as never })
+    const of = (remoteAddress: string) => clientKey({ client: { remoteAddress } as never })
     equal(of('2001:db8:1:2:3::1'), of('2001:db8:1:2:ffff::9'))
     equal(of('2001:db8::1'), of('2001:db8:0:0:9::'))
     ok(of('2001:db8:1:2::') !== of('2001:db8:1:3::'))

@@ -8,9 +8,9 @@
  * n + 1 stays free (dynamic thresholds, Choudhury and Hahne 1998). Half of that sixteenth is also for connections that
  * keep little: those of others behind the same address.
  */
-import { clientOf } from '#engine/contract/client-of.ts'
+import { clientKey } from '#engine/contract/client-key.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { Turns } from '#engine/kit/turns.ts'
+import { RoundRobinQueue } from '#engine/kit/round-robin-queue.ts'
 
 /** Exchanges that may wait for a connection while the pool is at its limit. */
 const WAITERS_MAX = 1024
@@ -29,7 +29,7 @@ export interface Holder {
 export const reserveOf = (max: number): number => max >> 4
 
 export class FairQueue<W extends Waiter> {
-  readonly #turns: Turns<W>
+  readonly #queue: RoundRobinQueue<W>
   readonly #holders: () => Iterable<Holder>
   /** By address and by connection of clients. Null: nobody has asked lately, and nothing is counted. */
   #kept: Map<string, number> | null = null
@@ -40,28 +40,28 @@ export class FairQueue<W extends Waiter> {
   /** `holders`: all there are. */
   constructor(holders: () => Iterable<Holder>, max = WAITERS_MAX) {
     this.#holders = holders
-    this.#turns = new Turns(max)
+    this.#queue = new RoundRobinQueue(max)
   }
 
   get size(): number {
-    return this.#turns.size
+    return this.#queue.size
   }
 
   /** In no order of turns. */
   [Symbol.iterator](): Iterator<W> {
-    return this.#turns[Symbol.iterator]()
+    return this.#queue[Symbol.iterator]()
   }
 
   /** `waiter` stands last of its client. Returns who has to go for it, maybe itself; null: nobody. */
   add(waiter: W): W | null {
-    return this.#turns.add(waiter, ownerOf(waiter.ex))
+    return this.#queue.add(waiter, ownerOf(waiter.ex))
   }
 
   /** Who gets one of those `left`; undefined: nobody who waits, as things are. `max`: how many there are. */
   next(left: number, max: number): W | undefined {
-    if (this.#turns.size === 0) return undefined
+    if (this.#queue.size === 0) return undefined
     const kept = this.#count()
-    return this.#turns.next(
+    return this.#queue.next(
       (name) => kept.get(name) ?? 0,
       ({ ex }) => this.mayTake(ex, left, max)
     )
@@ -70,12 +70,12 @@ export class FairQueue<W extends Waiter> {
   /** Of the clients that wait, how many each keeps, the fewest first. */
   heldByClients(): number[] {
     const kept = this.#count()
-    return Array.from(this.#turns.names, (name) => kept.get(name) ?? 0).sort((a, b) => a - b)
+    return Array.from(this.#queue.names, (name) => kept.get(name) ?? 0).sort((a, b) => a - b)
   }
 
   /** Whether it was waiting. */
   remove(waiter: W): boolean {
-    return this.#turns.remove(waiter)
+    return this.#queue.remove(waiter)
   }
 
   /** Whether one of those `left` is for `ex`. */
@@ -128,5 +128,5 @@ export class FairQueue<W extends Waiter> {
 
 /** The address of a client, and its connection. */
 function ownerOf({ client }: Waiter['ex']): readonly [address: string, connection: string] {
-  return [clientOf({ client }), `${client.remoteAddress}#${client.remotePort}`]
+  return [clientKey({ client }), `${client.remoteAddress}#${client.remotePort}`]
 }

@@ -3,7 +3,7 @@
  * backends: thirty of them with a hundred streams each could keep all that there are. As long as nobody else wants
  * one that is their own affair; when others wait, those that have kept one for longest without using it give it up.
  */
-import { clientOf } from '#engine/contract/client-of.ts'
+import { clientKey } from '#engine/contract/client-key.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
@@ -67,7 +67,7 @@ export class SlowClientEviction {
     const found: { ex: Exchange; since: number; client: string }[] = []
     for (const { idleSince, exchange } of connections()) {
       if (exchange === null || idleSince === 0) continue
-      const client = clientOf(exchange)
+      const client = clientKey(exchange)
       counts.set(client, (counts.get(client) ?? 0) + 1)
       if (idleSince <= now - GREEDY_IDLE_MS) found.push({ ex: exchange, since: idleSince, client })
     }

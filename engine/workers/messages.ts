@@ -1,8 +1,8 @@
 /** What the main thread and its workers say to each other. */
 import type { SharedMemory } from '#engine/http/webassembly.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
-import type { ChildOrder, ChildReport } from './children/messages.ts'
-import type { Parcel } from './parcel.ts'
+import type { ChildCommand, ChildEvent } from './children/messages.ts'
+import type { SnapshotDelta } from './snapshot-delta.ts'
 
 /** What a worker needs before its first configuration. */
 export interface WorkerData {
@@ -30,8 +30,8 @@ export interface OpenedBind {
 export type ToWorker =
   /** First of all: the thread is a worker from now on. */
   | { readonly kind: 'begin'; readonly data: WorkerData }
-  /** Packed for what this worker was sent last (parcel.ts). */
-  | { readonly kind: 'snapshot'; readonly snapshot: Parcel }
+  /** Packed for what this worker was sent last (snapshot-delta.ts). */
+  | { readonly kind: 'snapshot'; readonly snapshot: SnapshotDelta }
   /** Another log level for this worker's access log. */
   | { readonly kind: 'level'; readonly level: string }
   /** The end is near: answers say so. */
@@ -41,7 +41,7 @@ export type ToWorker =
   /** Last step: cut what is left, flush logs, exit. */
   | { readonly kind: 'stop' }
   /** From a child process. */
-  | ChildReport
+  | ChildEvent
 
 export type ToMain =
   | { readonly kind: 'serving'; readonly version: number; readonly binds: readonly OpenedBind[] }
@@ -53,4 +53,4 @@ export type ToMain =
   | { readonly kind: 'drained' }
   | { readonly kind: 'stopped' }
   /** For a child process. */
-  | ChildOrder
+  | ChildCommand

@@ -7,7 +7,7 @@ import { CEL_LOG_JOB, type CelLogJob } from '#engine/cel/log-offload.ts'
 import { CEL_JOB, type CelJob } from '#engine/cel/offload.ts'
 import type { Offload } from '#engine/contract/policy.ts'
 import { PASSWORD_JOB } from '#engine/kit/password/job.ts'
-import { Turns } from '#engine/kit/turns.ts'
+import { RoundRobinQueue } from '#engine/kit/round-robin-queue.ts'
 import type { Job } from './jobs.ts'
 
 /** More than this would be late anyway: who asks is told at once. */
@@ -24,7 +24,7 @@ const NOBODY = (): string => ''
 
 /** Jobs that share a thread. All others have one by their own name: no class waits for another. */
 const CLASSES: Readonly<Record<string, Class>> = {
-  // Who guesses many passwords waits already (policies/shared/password-desk.ts).
+  // Who guesses many passwords waits already (policies/shared/password-verifier.ts).
   [PASSWORD_JOB]: { lane: 'passwords', caller: NOBODY },
   [CEL_JOB]: { lane: 'expressions', caller: (argument) => (argument as CelJob).source },
   [CEL_LOG_JOB]: {
@@ -87,7 +87,7 @@ class Lane {
   readonly #entry: string
   readonly #jobMsMax: number
   readonly #lost: (why: JobLoss) => void
-  readonly #queue = new Turns<Asked>(QUEUE_MAX)
+  readonly #queue = new RoundRobinQueue<Asked>(QUEUE_MAX)
   #pool: Promise<Piscina> | null = null
   #isBusy = false
   #isClosed = false

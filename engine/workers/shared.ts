@@ -13,7 +13,7 @@ const BEATS = 1
 const HELD = 2
 const HELD_UNIT_BYTES = 1024
 
-import type { Ended } from '#engine/contract/ended.ts'
+import type { Revocations } from '#engine/contract/revocations.ts'
 
 export class SharedState {
   readonly buffer: SharedArrayBuffer
@@ -75,37 +75,37 @@ export class SharedState {
   }
 }
 
-const ENDED_SLOTS = 8_192
+const REVOKED_SLOTS = 8_192
 /** Of last uses, behind them: a session that finds its place taken is judged by what one worker knows. */
 const USED_SLOTS = 65_536
 const TICK_MS = 100
 
-/** Marks of what has ended (contract/ended.ts), in memory that all workers have. */
-export class EndedMarks implements Ended {
+/** Marks of revoked and of used sessions (contract/revocations.ts), in memory that all workers share. */
+export class SharedRevocations implements Revocations {
   readonly #marks: BigInt64Array
 
-  constructor(memory = EndedMarks.create()) {
+  constructor(memory = SharedRevocations.create()) {
     this.#marks = new BigInt64Array(memory)
   }
 
   static create(): SharedArrayBuffer {
-    return new SharedArrayBuffer((ENDED_SLOTS + USED_SLOTS) * BigInt64Array.BYTES_PER_ELEMENT)
+    return new SharedArrayBuffer((REVOKED_SLOTS + USED_SLOTS) * BigInt64Array.BYTES_PER_ELEMENT)
   }
 
-  add(mark: bigint): void {
+  revoke(mark: bigint): void {
     Atomics.store(this.#marks, slotOf(mark), mark)
   }
 
-  has(mark: bigint): boolean {
+  isRevoked(mark: bigint): boolean {
     return Atomics.load(this.#marks, slotOf(mark)) === mark
   }
 
   /** Half of the mark and the time are one number: nobody reads the one without the other. */
-  use(mark: bigint, now: number): void {
+  touch(mark: bigint, now: number): void {
     Atomics.store(this.#marks, placeOf(mark), BigInt.asIntN(64, ((mark >> 32n) << 32n) | BigInt(ticksOf(now))))
   }
 
-  unusedFor(mark: bigint, now: number): number {
+  idleMs(mark: bigint, now: number): number {
     const used = Atomics.load(this.#marks, placeOf(mark))
     if (used === 0n || used >> 32n !== mark >> 32n) return Number.POSITIVE_INFINITY
     // Another worker may have used it since `now` was read.
@@ -114,5 +114,5 @@ export class EndedMarks implements Ended {
 }
 
 const ticksOf = (now: number): number => Math.floor(now / TICK_MS) >>> 0
-const placeOf = (mark: bigint): number => ENDED_SLOTS + Number(BigInt.asUintN(16, mark))
+const placeOf = (mark: bigint): number => REVOKED_SLOTS + Number(BigInt.asUintN(16, mark))
 const slotOf = (mark: bigint): number => Number(BigInt.asUintN(13, mark))

@@ -6,11 +6,11 @@ import { randomBytes } from 'node:crypto'
 import type { Worker } from 'node:worker_threads'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { BucketTable } from './bucket-table.ts'
-import type { ChildOrder, ChildReport } from './children/messages.ts'
+import type { ChildCommand, ChildEvent } from './children/messages.ts'
 import type { OpenedBind, ToMain, ToWorker, WorkerData } from './messages.ts'
-import { pack } from './parcel.ts'
-import { EndedMarks, SharedState } from './shared.ts'
-import { heapMbFor, startThread, type ThreadAhead } from './thread.ts'
+import { SharedRevocations, SharedState } from './shared.ts'
+import { encodeDelta } from './snapshot-delta.ts'
+import { heapMbFor, type SpareThread, startThread } from './thread.ts'
 
 /** Wait before a dead worker is replaced: none the first time, then doubling while deaths go on. */
 const RESTART_FIRST_MS = 100
@@ -34,7 +34,7 @@ export interface SupervisorOptions {
   /** Heap of one worker; a worker that needs more ends, the process does not. Default: heapMbFor(count). */
   readonly heapMb?: number
   /** A thread that has been started already. */
-  readonly ahead?: ThreadAhead | null
+  readonly ahead?: SpareThread | null
   /** A worker starts, with this region for its metrics. */
   readonly onStart: (worker: number, metrics: SharedArrayBuffer) => void
   readonly log: (level: 'info' | 'warn' | 'error', message: string, fields?: Record<string, unknown>) => void
@@ -42,7 +42,7 @@ export interface SupervisorOptions {
   /** A worker has died; its region is not written any more. */
   readonly onDeath: (worker: number) => void
   /** A worker wants something of a child process. Default: there are none. */
-  readonly onChild?: (worker: number, order: ChildOrder) => void
+  readonly onChild?: (worker: number, order: ChildCommand) => void
 }
 
 /** The outcome of publishing one snapshot. */
@@ -89,7 +89,7 @@ export class Supervisor {
   readonly state: SharedState
   readonly #bucketMemory = BucketTable.create()
   readonly #secret: Uint8Array = randomBytes(32)
-  readonly #ended = EndedMarks.create()
+  readonly #ended = SharedRevocations.create()
   /** The main thread uses no bucket: it counts, and opens the lock of those who died. */
   readonly buckets = new BucketTable(this.#bucketMemory, { owner: -1 })
   restarts = 0
@@ -155,7 +155,7 @@ export class Supervisor {
   }
 
   /** What a child process has for a worker; a worker that has died needs it no more. */
-  report(worker: number, report: ChildReport): void {
+  report(worker: number, report: ChildEvent): void {
     this.#seats[worker]?.thread.postMessage(report satisfies ToWorker)
   }
 
@@ -198,7 +198,7 @@ export class Supervisor {
   }
 
   #give(seat: Seat, snapshot: Snapshot): void {
-    const message: ToWorker = { kind: 'snapshot', snapshot: pack(seat.held, snapshot) }
+    const message: ToWorker = { kind: 'snapshot', snapshot: encodeDelta(seat.held, snapshot) }
     seat.thread.postMessage(message)
     seat.held = snapshot
   }

@@ -2,27 +2,27 @@ import { equal, notEqual } from 'node:assert/strict'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { Supervisor } from './supervisor.ts'
-import { ThreadAhead } from './thread.ts'
+import { SpareThread } from './thread.ts'
 
 const ENTRY = new URL('./worker.fixture.ts', import.meta.url)
 const ENDS = new URL('data:text/javascript,throw new Error("cannot load")')
 
 test('the thread that was started ahead is taken once, and only with the heap that is wanted', async (t) => {
-  const ahead = new ThreadAhead(ENTRY, 128)
+  const ahead = new SpareThread(ENTRY, 128)
   const thread = ahead.take(128)
   t.after(() => thread?.terminate())
   notEqual(thread, null)
   equal(ahead.take(128), null)
-  for (const wanted of [129, 63]) equal(new ThreadAhead(ENTRY, 128).take(wanted), null, String(wanted))
-  const larger = new ThreadAhead(ENTRY, 128).take(64)
+  for (const wanted of [129, 63]) equal(new SpareThread(ENTRY, 128).take(wanted), null, String(wanted))
+  const larger = new SpareThread(ENTRY, 128).take(64)
   t.after(() => larger?.terminate())
   notEqual(larger, null)
 })
 
 test('a thread that cannot load is not taken, and ends nothing', async () => {
-  const ahead = new ThreadAhead(ENDS, 128)
+  const ahead = new SpareThread(ENDS, 128)
   // Another one that fails alike: by its end the first has ended too, or is waited for.
-  const other = new ThreadAhead(ENDS, 128).take(128)!
+  const other = new SpareThread(ENDS, 128).take(128)!
   await once(other, 'error')
   let taken = ahead.take(128)
   while (taken !== null) {
@@ -32,9 +32,9 @@ test('a thread that cannot load is not taken, and ends nothing', async () => {
   equal(taken, null)
 })
 
-function supervise(t: TestContext, heapMb: number): { supervisor: Supervisor; ahead: ThreadAhead; started: number[] } {
+function supervise(t: TestContext, heapMb: number): { supervisor: Supervisor; ahead: SpareThread; started: number[] } {
   const started: number[] = []
-  const ahead = new ThreadAhead(ENTRY, 128)
+  const ahead = new SpareThread(ENTRY, 128)
   const supervisor = new Supervisor({
     count: 2,
     entry: ENTRY,

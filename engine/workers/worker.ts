@@ -18,12 +18,12 @@ import { openSockets } from '#engine/socket/layer.ts'
 import type { SocketLayer } from '#engine/socket/wire.ts'
 import { createUpstream, type Upstream } from '#engine/upstream/client.ts'
 import type { UpstreamObserver } from '#engine/upstream/shared.ts'
-import type { ChildReport } from './children/messages.ts'
+import type { ChildEvent } from './children/messages.ts'
 import { WorkerHeldBytes } from './held-bytes.ts'
 import type { OpenedBind, ToMain, ToWorker } from './messages.ts'
-import { unpack } from './parcel.ts'
 import { Reclaim } from './reclaim.ts'
 import type { SharedState } from './shared.ts'
+import { applyDelta } from './snapshot-delta.ts'
 
 /** How often the worker shows that its event loop turns, and samples its gauges. */
 const BEAT_MS = 500
@@ -41,7 +41,7 @@ export interface WorkerParts {
   /** Snapshot -> Runtime. Throws an Error that says what does not fit. */
   readonly build: (snapshot: Snapshot, upstream: Upstream, lifecycle: Lifecycle) => Router
   /** Takes what child processes say. */
-  readonly children: { receive(report: ChildReport): void }
+  readonly children: { receive(report: ChildEvent): void }
 }
 
 /** The observability of one worker, as this file uses it. */
@@ -85,7 +85,7 @@ export class WorkerThread {
 
   receive(message: Exclude<ToWorker, { kind: 'begin' }>): void {
     if (message.kind === 'snapshot') {
-      const snapshot = unpack(this.#sent, message.snapshot)
+      const snapshot = applyDelta(this.#sent, message.snapshot)
       this.#sent = snapshot
       this.#queue = this.#queue.then(() => this.#take(snapshot))
     } else if (message.kind === 'child') this.#parts.children.receive(message)

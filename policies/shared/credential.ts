@@ -1,5 +1,5 @@
 /** Where a request carries a credential: a header, a query parameter or a cookie; found and taken out. */
-import type { KeyPlace } from '#engine/contract/backend.ts'
+import type { KeyLocation } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { headerName } from '#engine/schema/http.ts'
@@ -57,14 +57,14 @@ export interface Credential {
 }
 
 /** By the list that a kind of backend has: few, and made once. */
-const known = new WeakMap<readonly KeyPlace[], readonly Credential[]>()
+const known = new WeakMap<readonly KeyLocation[], readonly Credential[]>()
 
 /**
- * Where `ex` shows a credential beside Authorization, as the clients of its route's backends do (Route.keyPlaces): the
- * first place that has one. Null: there is none. Asked only where Authorization has none.
+ * The credential that `ex` shows in the first of Route.keyLocations that has one, beside Authorization. Null:
+ * there is none. Asked only where Authorization has none.
  */
 export function credentialElsewhere(ex: Exchange): Credential | null {
-  const places = ex.route?.keyPlaces ?? null
+  const places = ex.route?.keyLocations ?? null
   if (places === null) return null
   let credentials = known.get(places)
   if (credentials === undefined) {

@@ -12,7 +12,7 @@ import {
   token
 } from '#engine/testing/tokens.ts'
 import { type KeySet, readKeySet } from './jwt-keys.ts'
-import { type Provider, TokenDesk, Verifier, type VerifierOptions } from './jwt-verifier.ts'
+import { type Provider, TokenChecks, Verifier, type VerifierOptions } from './jwt-verifier.ts'
 import { fixedKeys, type KeySource } from './remote-keys.ts'
 import { WorkQueue } from './work-queue.ts'
 
@@ -30,7 +30,7 @@ function verifier(providers: readonly Provider[], more: Partial<VerifierOptions>
   return new Verifier({
     id: 'test',
     providers,
-    desk: new TokenDesk(),
+    checks: new TokenChecks(),
     requiredClaims: ['exp'],
     leewayMs: 60_000,
     earlyMs: 60_000,
@@ -76,18 +76,18 @@ test('a token that is seen again is decided at once', async () => {
 })
 
 test('the same token at the same time is verified once', async () => {
-  const desk = new TokenDesk()
+  const shared = new TokenChecks()
   let runs = 0
-  const { queue } = desk
+  const { queue } = shared
   const run = queue.run.bind(queue)
   queue.run = (work) => {
     runs++
     return run(work)
   }
-  const checks = verifier([provider(setOf([key]))], { desk })
+  const checks = verifier([provider(setOf([key]))], { checks: shared })
   const text = await token(key)
   await Promise.all([checks.check(text), checks.check(text), checks.check(text)])
-  assert.deepEqual([runs, desk.underWay.size, desk.tokens.size], [1, 0, 1])
+  assert.deepEqual([runs, shared.underWay.size, shared.tokens.size], [1, 0, 1])
 })
 
 test('every claim has its own reason', async () => {
@@ -167,11 +167,11 @@ test('a verified token ends with the keys that it was verified with', async () =
 })
 
 test('what another configuration verified does not count', async () => {
-  const desk = new TokenDesk()
+  const shared = new TokenChecks()
   const text = await token(key, hour({ aud: 'a' }))
   const keys = setOf([key])
-  const one = verifier([provider(keys)], { desk, id: 'one' })
-  const two = verifier([provider(keys, { audiences: new Set(['b']) })], { desk, id: 'two' })
+  const one = verifier([provider(keys)], { checks: shared, id: 'one' })
+  const two = verifier([provider(keys, { audiences: new Set(['b']) })], { checks: shared, id: 'two' })
   assert.equal(typeof (await one.check(text)), 'object')
   assert.equal(await two.check(text), 'JWT_AUDIENCE')
 })
@@ -285,7 +285,7 @@ test('a wrong signature by a named key asks for nothing; by one without a name i
 })
 
 test('too many tokens at once', async () => {
-  const checks = verifier([provider(setOf([key]))], { desk: new TokenDesk(new WorkQueue(1, 1)) })
+  const checks = verifier([provider(setOf([key]))], { checks: new TokenChecks(new WorkQueue(1, 1)) })
   const texts = await Promise.all(['a', 'b', 'c'].map((sub) => token(key, hour({ sub }))))
   const outcomes = await Promise.all(texts.map((text) => checks.check(text)))
   assert.deepEqual(
@@ -299,8 +299,9 @@ test('a token that is too long is not even hashed', () => {
 })
 
 test('a verification under way for other keys of the same issuer decides nothing here', async () => {
-  const desk = new TokenDesk()
-  const [mine, theirs] = [verifier([provider(setOf([key]))], { desk }), verifier([provider(setOf([other]))], { desk })]
+  const shared = new TokenChecks()
+  const mine = verifier([provider(setOf([key]))], { checks: shared })
+  const theirs = verifier([provider(setOf([other]))], { checks: shared })
   const text = await token(other)
   const [there, here] = await Promise.all([theirs.check(text), mine.check(text)])
   assert.equal(typeof there, 'object')

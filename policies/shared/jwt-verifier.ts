@@ -27,7 +27,7 @@ export interface Provider {
 }
 
 /** What verifiers of one thread share, and what survives a reload. */
-export class TokenDesk {
+export class TokenChecks {
   readonly tokens = new VerifiedTokens()
   /** By cache key and keys: the same token is verified once, however many requests bring it. */
   readonly underWay = new Map<string, Promise<VerifiedToken | ErrorCode>>()
@@ -42,7 +42,7 @@ export interface VerifierOptions extends ClaimRules {
   /** Names providers and rules: what was verified by another verifier with this id holds here. */
   readonly id: string
   readonly providers: readonly Provider[]
-  readonly desk: TokenDesk
+  readonly checks: TokenChecks
   /** Milliseconds since 1970. */
   readonly now?: () => number
 }
@@ -56,14 +56,14 @@ interface Attempt {
 export class Verifier {
   readonly #options: VerifierOptions
   readonly #id: string
-  readonly #desk: TokenDesk
+  readonly #checks: TokenChecks
   readonly #now: () => number
   readonly #recent = new RecentTokens<VerifiedToken>()
 
   constructor(options: VerifierOptions) {
     this.#options = options
     this.#id = `${options.id}:`
-    this.#desk = options.desk
+    this.#checks = options.checks
     this.#now = options.now ?? Date.now
   }
 
@@ -74,7 +74,7 @@ export class Verifier {
     if (recent !== undefined && this.#isStanding(recent)) return recent.claims
     // The hash and not the token: a dump of the memory has no list of tokens that still work.
     const key = hash('sha256', this.#id + token, 'base64')
-    const { tokens } = this.#desk
+    const { tokens } = this.#checks
     const known = tokens.get(key)
     if (known !== undefined) {
       if (this.#isStanding(known)) {
@@ -97,7 +97,7 @@ export class Verifier {
   }
 
   #verify(token: string, key: string): ErrorCode | Promise<Identity | ErrorCode> {
-    const { underWay } = this.#desk
+    const { underWay } = this.#checks
     // Configurations that differ in nothing but their keys share a cache key, and not what they are about to find out.
     const flight = this.#options.providers.reduce((text, { keys }) => `${text} ${keys.current?.fingerprint}`, key)
     let answer = underWay.get(flight)
@@ -133,7 +133,7 @@ export class Verifier {
     for (const provider of candidates) {
       const answer = await this.#ask(token, provider, chars)
       if (typeof answer !== 'string') {
-        this.#desk.tokens.set(key, answer)
+        this.#checks.tokens.set(key, answer)
         return answer
       }
       // What another provider of the same issuer says weighs more than that this one knows no key.
@@ -164,7 +164,7 @@ export class Verifier {
     // An issuer that does not name its keys may name one in its tokens nevertheless.
     const tried = named.length > 0 ? named : fitting.filter((key) => key.kid === null)
     if (tried.length === 0) return { answer: 'JWT_KEY_UNKNOWN', isFinal: false }
-    const verified = this.#desk.queue.run(() => isSignedByOne(tried.slice(0, TRIES_MAX), token))
+    const verified = this.#checks.queue.run(() => isSignedByOne(tried.slice(0, TRIES_MAX), token))
     if (verified === null) return { answer: 'JWT_OVERLOAD', isFinal: true }
     // A key that the token names is the one it was signed with; others may have come since.
     if (!(await verified)) return { answer: 'JWT_SIGNATURE', isFinal: kid !== null && named.length > 0 }

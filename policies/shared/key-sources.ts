@@ -3,14 +3,14 @@
  * configurations use it.
  */
 import { fetchKeys } from './fetch-keys.ts'
-import { type KeyWorld, RemoteKeys } from './remote-keys.ts'
+import { type KeyServices, RemoteKeys } from './remote-keys.ts'
 import { MIN_RSA_EXPONENT } from './weak-keys.ts'
 
 export class KeySources {
   readonly #remote = new Map<string, RemoteKeys>()
-  readonly #world: KeyWorld
+  readonly #world: KeyServices
 
-  constructor(world: KeyWorld) {
+  constructor(world: KeyServices) {
     this.#world = world
   }
 
@@ -31,7 +31,7 @@ export class KeySources {
 }
 
 /** The real world; timers do not keep the process alive. */
-export function keyWorld(log: KeyWorld['log']): KeyWorld {
+export function keyServices(log: KeyServices['log']): KeyServices {
   return {
     fetchKeys,
     now: () => performance.now(),

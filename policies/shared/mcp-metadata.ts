@@ -24,7 +24,7 @@ export interface McpAuthority {
 }
 
 /** Where the request came to: "https://host:port", and the path of the MCP endpoint, "" for the root. */
-export interface Place {
+export interface ServerUrl {
   readonly origin: string
   readonly path: string
 }
@@ -39,17 +39,17 @@ export function needsAdapting({ provider, clientId }: McpAuthority): boolean {
  * (RFC 9207, as Keycloak does): clients compare that with the issuer of the metadata, and log nobody in when these
  * differ. `metadata`: the issuer's; null: it is not known, so nothing can be served in its place.
  */
-export function standsIn(authority: McpAuthority, metadata: Metadata | null): boolean {
+export function replacesIssuer(authority: McpAuthority, metadata: Metadata | null): boolean {
   if (authority.authorizationServer !== 'auto') return authority.authorizationServer === 'gateway'
-  return needsAdapting(authority) && metadata !== null && !saysWhoItIs(metadata)
+  return needsAdapting(authority) && metadata !== null && !namesItself(metadata)
 }
 
-export function saysWhoItIs(metadata: Metadata): boolean {
+export function namesItself(metadata: Metadata): boolean {
   return metadata.authorization_response_iss_parameter_supported === true
 }
 
 /** RFC 9728 section 2. What the configuration says wins. `isHere`: the gateway is the authorization server. */
-export function resourceDocument(authority: McpAuthority, place: Place, isHere: boolean): Metadata {
+export function resourceDocument(authority: McpAuthority, place: ServerUrl, isHere: boolean): Metadata {
   const { issuer, requiredScopes, resourceMetadata } = authority
   return {
     resource: place.origin + place.path,
@@ -61,10 +61,10 @@ export function resourceDocument(authority: McpAuthority, place: Place, isHere: 
 }
 
 /** RFC 8414 section 2: the issuer's metadata, with what clients of it need changed. */
-export function serverDocument(authority: McpAuthority, place: Place, metadata: Metadata): Metadata {
+export function serverDocument(authority: McpAuthority, place: ServerUrl, metadata: Metadata): Metadata {
   const { provider, audiences, clientId } = authority
   const out: Record<string, unknown> = { ...metadata }
-  const isHere = standsIn(authority, metadata)
+  const isHere = replacesIssuer(authority, metadata)
   if (isHere) {
     // Clients compare it with where they found it (RFC 8414 section 3.3).
     out.issuer = place.origin + place.path
@@ -130,14 +130,14 @@ const PLAIN_AUTHORITY = /^[a-z0-9._:[\]-]+$/
 const PLAIN_PATH = /^(?:\/[A-Za-z0-9._~!$&'()*+,;=:@%-]*)*$/
 
 /** Null: nothing that a client sent can be repeated safely. */
-export function placeOf(scheme: string, authority: string, path: string): Place | null {
+export function serverUrlOf(scheme: string, authority: string, path: string): ServerUrl | null {
   if (!PLAIN_AUTHORITY.test(authority) || !PLAIN_PATH.test(path)) return null
   return { origin: `${scheme}://${authority}`, path: path.replace(/\/+$/, '') }
 }
 
 /** `resource` of the configuration, for whoever cannot see from a request where it came to; null: it is no URL. */
-export function placeOfResource(resource: unknown): Place | null {
+export function serverUrlOfResource(resource: unknown): ServerUrl | null {
   const url = typeof resource === 'string' ? URL.parse(resource) : null
   if (url === null || !/^https?:$/.test(url.protocol)) return null
-  return placeOf(url.protocol.slice(0, -1), url.host, url.pathname)
+  return serverUrlOf(url.protocol.slice(0, -1), url.host, url.pathname)
 }

@@ -3,14 +3,14 @@ import { test } from 'node:test'
 import { keySet, signingKey } from '#engine/testing/tokens.ts'
 import { type KeySet, readKeySet } from './jwt-keys.ts'
 import { KeySources } from './key-sources.ts'
-import type { KeyWorld } from './remote-keys.ts'
+import type { KeyServices } from './remote-keys.ts'
 
 const URL_GIVEN = 'https://issuer.example/keys?secret=canary'
 const key = signingKey('ES256')
 const setOf = (kid: string): KeySet => readKeySet(keySet([key, { kid }]))
 
 /** A world whose clock and issuer the test moves. */
-class World implements KeyWorld {
+class World implements KeyServices {
   time = 0
   readonly said: string[] = []
   readonly #fetches: PromiseWithResolvers<KeySet>[] = []

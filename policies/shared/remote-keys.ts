@@ -21,7 +21,7 @@ const REFRESH_MS_MIN = 1_000
 const REFRESH_MS_MAX = 2 ** 31 - 1
 
 /** What the world gives: a test has its own. */
-export interface KeyWorld {
+export interface KeyServices {
   readonly fetchKeys: (url: string, exponentMin: MinRsaExponent) => Promise<KeySet>
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number
@@ -53,7 +53,7 @@ export function fixedKeys(current: KeySet): KeySource {
 export class RemoteKeys implements KeySource {
   current: KeySet | null = null
   readonly #set: RemoteSet
-  readonly #world: KeyWorld
+  readonly #world: KeyServices
   readonly #onUnused: () => void
   /** Longest ages that the configurations in force allow, one per use. */
   readonly #ages: number[] = []
@@ -67,7 +67,7 @@ export class RemoteKeys implements KeySource {
   #unknown = new Lru<string, number>(UNKNOWN_MAX)
 
   /** `onUnused`: no configuration in force needs the keys any more. */
-  constructor(set: RemoteSet, world: KeyWorld, onUnused: () => void) {
+  constructor(set: RemoteSet, world: KeyServices, onUnused: () => void) {
     this.#set = set
     this.#world = world
     this.#onUnused = onUnused

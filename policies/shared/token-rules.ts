@@ -10,8 +10,8 @@ import { duration } from '#engine/schema/duration.ts'
 import { longString, says, shortString, whole, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 import { KEY_SET_CHARS_MAX, readKeySet, readPublicKeySet } from './jwt-keys.ts'
-import { type Provider, TokenDesk, Verifier } from './jwt-verifier.ts'
-import { KeySources, keyWorld } from './key-sources.ts'
+import { type Provider, TokenChecks, Verifier } from './jwt-verifier.ts'
+import { KeySources, keyServices } from './key-sources.ts'
 import { fixedKeys } from './remote-keys.ts'
 import { MIN_RSA_EXPONENT, type MinRsaExponent } from './weak-keys.ts'
 
@@ -24,7 +24,7 @@ export type Keys =
   | { readonly kind: 'url'; readonly url: string; readonly cacheMs: number; readonly exponentMin: MinRsaExponent }
 
 /** `at`: where it is given, from the policy's own value on. */
-export type GivenKeys = Keys | (Reference & { readonly at: Path })
+export type KeyConfig = Keys | (Reference & { readonly at: Path })
 type Reference =
   | { readonly kind: 'file'; readonly path: string; readonly exponentMin: MinRsaExponent }
   | { readonly kind: 'remote' }
@@ -158,7 +158,7 @@ function keySetProblem(text: string, exponentMin?: MinRsaExponent): string | nul
 
 // --- load time ---
 
-export function resolveKeys(given: GivenKeys, sources: Sources): Keys {
+export function resolveKeys(given: KeyConfig, sources: Sources): Keys {
   if (given.kind === 'inline') return { kind: 'inline', text: given.text }
   if (given.kind === 'url') {
     const { url, cacheMs, exponentMin } = given
@@ -187,9 +187,9 @@ const KEYS = 'jwtAuthentication.keys'
 /** Keys of issuers are fetched as long as `background` runs. Caches are shared by all policies of a thread. */
 export function tokenVerifier(
   rules: TokenRules,
-  { kept, log }: CompileContext
+  { state, log }: CompileContext
 ): { readonly verifier: Verifier; readonly background: Background | null } {
-  const sources = kept(KEYS, () => new KeySources(keyWorld(log)))
+  const sources = state(KEYS, () => new KeySources(keyServices(log)))
   const background: Background[] = []
   const providers = rules.issuers.map(({ issuer, audiences, keys: given }): Provider => {
     const allowed = audiences === null ? null : new Set(audiences)
@@ -202,8 +202,8 @@ export function tokenVerifier(
   // Everything that decides whether a token is valid, except keys: those have a fingerprint.
   const facts = rules.issuers.map(({ issuer, audiences, keys: given }) => [issuer, audiences, given.kind, urlOf(given)])
   const id = hash('sha256', JSON.stringify([facts, requiredClaims, leewayMs, earlyMs]), 'base64')
-  const desk = kept(TOKENS, () => new TokenDesk())
-  const verifier = new Verifier({ id, providers, desk, requiredClaims, leewayMs, earlyMs })
+  const checks = state(TOKENS, () => new TokenChecks())
+  const verifier = new Verifier({ id, providers, checks, requiredClaims, leewayMs, earlyMs })
   return { verifier, background: background.length === 0 ? null : together(background) }
 }
 

@@ -3,8 +3,8 @@ import { describe, test } from 'node:test'
 import { NO_BUCKETS } from '#engine/contract/buckets.ts'
 import { type Exchange, STEP_RECORDED } from '#engine/contract/exchange.ts'
 import { CONTINUE, STOP, type Verdict } from '#engine/contract/filter.ts'
-import { IDLE, newKept } from '#engine/contract/kept.ts'
 import { FieldError } from '#engine/contract/policy.ts'
+import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { problemsOf } from '#engine/testing/policy.ts'
 import { basicAuthentication } from './basic-authentication.ts'
@@ -31,10 +31,18 @@ function prepare(config: unknown, run?: (job: Job) => Promise<unknown>) {
   }
   const { schema, resolve, compile } = basicAuthentication
   const readFile = (): string => assert.fail('no file is read')
-  const kept = newKept()
+  const state = newStateStore()
   const compiled = (given: unknown) => {
     const resolved = resolve!(schema.parse(given) as never, { readFile })
-    const context = { ...IDLE, kept, offload, buckets: NO_BUCKETS, maxBufferBytes: 0, matches: [], place: '' }
+    const context = {
+      ...NO_SERVICES,
+      state,
+      offload,
+      buckets: NO_BUCKETS,
+      maxBufferBytes: 0,
+      matches: [],
+      attachment: ''
+    }
     return compile(resolved as never, context).filter!.onRequest!
   }
   let hook = compiled(config)
@@ -54,7 +62,7 @@ function prepare(config: unknown, run?: (job: Job) => Promise<unknown>) {
 }
 
 describe('requests', () => {
-  test('a right password: the name is known, the line is gone and kept aside', async () => {
+  test('a right password: the name is known, the line is gone and state aside', async () => {
     const { ask, jobs } = prepare({ users: [`Zoë:${BCRYPT}`] })
     for (const scheme of ['Basic', 'basic', 'BASIC ']) {
       const value = basic('Zoë:pass').replace('Basic', scheme)

@@ -15,7 +15,7 @@ import { oneOf } from '#engine/schema/choice.ts'
 import { list, longString, says, shortString, z } from '#engine/schema/schema.ts'
 import { parseBasic } from '#policies/shared/basic-credentials.ts'
 import { type Credential, credentialAt, SEVERAL } from '#policies/shared/credential.ts'
-import { type Answer, PasswordDesk } from '#policies/shared/password-desk.ts'
+import { type Answer, PasswordVerifier } from '#policies/shared/password-verifier.ts'
 
 type Mode = 'Strict' | 'Optional'
 
@@ -144,7 +144,7 @@ interface Known {
   readonly identity: Identity
 }
 
-function compile(config: Config, { kept, offload }: CompileContext): Compiled {
+function compile(config: Config, { state, offload }: CompileContext): Compiled {
   const known = new Map<string, Known>()
   for (const { name, hash } of config.users) {
     const identity = Object.freeze({ username: name })
@@ -153,8 +153,8 @@ function compile(config: Config, { kept, offload }: CompileContext): Compiled {
   const realm = config.realm.replace(/["\\]/g, '\\$&')
   // RFC 7617 section 2.1: tells clients to encode as UTF-8.
   const challenge = ['WWW-Authenticate', `Basic realm="${realm}", charset="UTF-8"`]
-  const desk = kept(PASSWORDS, () => new PasswordDesk(offload))
-  return { filter: { onRequest: authenticate(config.mode, new Users(known), desk, challenge) } }
+  const verifier = state(PASSWORDS, () => new PasswordVerifier(offload))
+  return { filter: { onRequest: authenticate(config.mode, new Users(known), verifier, challenge) } }
 }
 
 class Users {
@@ -186,7 +186,7 @@ class Users {
 
 const HEADER = { kind: 'header', name: 'authorization', prefix: 'Basic ' } as const
 
-function authenticate(mode: Mode, users: Users, desk: PasswordDesk, challenge: readonly string[]): Hook {
+function authenticate(mode: Mode, users: Users, verifier: PasswordVerifier, challenge: readonly string[]): Hook {
   const credential = credentialAt(HEADER)
   return (ex) => {
     const text = credential.find(ex)
@@ -198,10 +198,10 @@ function authenticate(mode: Mode, users: Users, desk: PasswordDesk, challenge: r
     const hash = known === undefined ? users.standIn(given.user) : known.hash
     if (isSha1(hash)) return decide(ex, verifySha1(hash, given.password), known, text, credential, challenge)
     // Asked for every name, because asking takes time too.
-    if (desk.remembers(hash, given.password) && known !== undefined) {
+    if (verifier.remembers(hash, given.password) && known !== undefined) {
       return decide(ex, true, known, text, credential, challenge)
     }
-    const answer = desk.verify(given.user, hash, given.password)
+    const answer = verifier.verify(given.user, hash, given.password)
     if (answer === null) return refuse(ex, 'BASIC_OVERLOAD', BUSY)
     // Only for a password that was not right lately: its hash is computed in another thread.
     return answer.then((result) => {

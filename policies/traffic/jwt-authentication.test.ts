@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { STEP_SENDING } from '#engine/contract/exchange.ts'
 import { CONTINUE, STOP } from '#engine/contract/filter.ts'
-import { IDLE, newKept } from '#engine/contract/kept.ts'
 import { FieldError, type Sources } from '#engine/contract/policy.ts'
+import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { problemsOf, takeMatch } from '#engine/testing/policy.ts'
@@ -28,7 +28,7 @@ function resolved(config: unknown, sources = NO_FILES): unknown {
 }
 
 function hook(config: unknown) {
-  const context = { ...IDLE, kept: newKept(), maxBufferBytes: 0, matches: [], place: '' }
+  const context = { ...NO_SERVICES, state: newStateStore(), maxBufferBytes: 0, matches: [], attachment: '' }
   return jwtAuthentication.compile(resolved(config) as never, context).filter!.onRequest!
 }
 
@@ -107,7 +107,7 @@ test('keys at a URL: nothing is fetched until the configuration is in force, and
 })
 
 test('claims of the same token are the same over a reload', async () => {
-  const context = { ...IDLE, kept: newKept(), maxBufferBytes: 0, matches: [], place: '' }
+  const context = { ...NO_SERVICES, state: newStateStore(), maxBufferBytes: 0, matches: [], attachment: '' }
   const text = await token(key)
   const claims = async () => {
     const ex = fakeExchange({ headers: [bearer(text)] })
@@ -162,7 +162,7 @@ test('on a route whose clients show keys elsewhere, a token stands there; a key 
   const text = await token(key, hour({ sub: 'alice' }), { kid: 'a' })
   const asked = async (shown: string, mode = 'Strict') => {
     const ex = takeMatch(fakeExchange({ headers: [['x-api-key', shown]] }), [])
-    ex.route = { ...ex.route!, keyPlaces: places }
+    ex.route = { ...ex.route!, keyLocations: places }
     await hook(single({ mode }))(ex)
     return [ex.error, ex.jwt?.sub, ex.request.lines(), ex.credentials]
   }

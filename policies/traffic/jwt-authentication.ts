@@ -24,8 +24,8 @@ import {
 import type { Verifier } from '#policies/shared/jwt-verifier.ts'
 import {
   EARLY_MS,
-  type GivenKeys,
   type Issuer,
+  type KeyConfig,
   type Keys,
   keys,
   LEEWAY_MS,
@@ -83,7 +83,7 @@ const schema = oneOf(
     path: ['audiences'],
     error: 'belongs to issuer: each of the providers says its own'
   })
-  .transform((given): Config<GivenKeys> => {
+  .transform((given): Config<KeyConfig> => {
     const { providers, issuer, audiences = null, jwks } = given
     const several = providers?.map((provider, i) => ({
       issuer: provider.issuer,
@@ -103,7 +103,7 @@ const schema = oneOf(
 
 // --- load time ---
 
-function resolve(config: Config<GivenKeys>, sources: Sources): Config {
+function resolve(config: Config<KeyConfig>, sources: Sources): Config {
   return {
     ...config,
     issuers: config.issuers.map((issuer) => ({ ...issuer, keys: resolveKeys(issuer.keys, sources) }))

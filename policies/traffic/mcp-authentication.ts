@@ -17,23 +17,23 @@ import type { Verifier } from '#policies/shared/jwt-verifier.ts'
 import {
   hasScopes,
   type McpAuthority,
+  namesItself,
   needsAdapting,
   OPEN_ID,
-  type Place,
-  placeOf,
-  placeOfResource,
   REGISTRATION,
   RESOURCE,
+  replacesIssuer,
   resourceDocument,
   SERVER,
-  saysWhoItIs,
+  type ServerUrl,
   serverDocument,
-  standsIn
+  serverUrlOf,
+  serverUrlOfResource
 } from '#policies/shared/mcp-metadata.ts'
 import { json, OPEN, type Register, registrations } from '#policies/shared/mcp-registration.ts'
 import {
   EARLY_MS,
-  type GivenKeys,
+  type KeyConfig,
   type Keys,
   keys,
   LEEWAY_MS,
@@ -120,7 +120,7 @@ const schema = z
     clientSecret: refused('clientSecret', 'clients are public ones: they have none'),
     authorizationLocation: refused('authorizationLocation', 'MCP has it in the header Authorization')
   })
-  .transform((given): Config<GivenKeys> => {
+  .transform((given): Config<KeyConfig> => {
     const { provider: kind = null, resourceMetadata = {} } = given
     const metadata = Object.fromEntries(Object.entries(resourceMetadata).map(([key, value]) => [snakeCase(key), value]))
     const { resource } = metadata
@@ -156,11 +156,11 @@ function derivedKeys(issuer: string, kind: McpAuthority['provider']): Keys {
 
 // --- load time ---
 
-function resolve(config: Config<GivenKeys>, sources: Sources): Config {
+function resolve(config: Config<KeyConfig>, sources: Sources): Config {
   return { ...config, keys: resolveKeys(config.keys, sources) }
 }
 
-function warnings({ audiences }: Config<GivenKeys>): string[] {
+function warnings({ audiences }: Config<KeyConfig>): string[] {
   const risk =
     'accepts tokens that the issuer has given out for other servers: say audiences, or resourceMetadata.resource'
   return audiences === null ? [risk] : []
@@ -176,7 +176,7 @@ interface Parts {
   readonly verifier: Verifier
   readonly servers: AuthorizationServers
   /** Of the configuration; null: as the request says. */
-  readonly fixed: Place | null
+  readonly fixed: ServerUrl | null
   /** Says once that the issuer names itself, where that matters. */
   readonly tell: () => void
 }
@@ -185,8 +185,8 @@ function compile(config: Config, context: CompileContext): Compiled {
   const { issuer, audiences, keys: given } = config
   const { verifier, background } = tokenVerifier({ ...config, issuers: [{ issuer, audiences, keys: given }] }, context)
   const { log } = context
-  const servers = context.kept(SERVERS, () => new AuthorizationServers({ now: () => performance.now(), log }))
-  const fixed = placeOfResource(config.resourceMetadata.resource)
+  const servers = context.state(SERVERS, () => new AuthorizationServers({ now: () => performance.now(), log }))
+  const fixed = serverUrlOfResource(config.resourceMetadata.resource)
   const parts: Parts = { config, verifier, servers, fixed, tell: teller(config, context) }
   const register = registrations(config)
   return {
@@ -224,21 +224,21 @@ function notAllowed(ex: Exchange, allow: string): Verdict {
 }
 
 /** Only the issuer's own metadata tells whether the gateway may stand in for it. */
-function serveResource(ex: Exchange, parts: Parts, place: Place): Verdict | Promise<Verdict> {
+function serveResource(ex: Exchange, parts: Parts, place: ServerUrl): Verdict | Promise<Verdict> {
   const { config } = parts
   if (config.authorizationServer === 'auto' && needsAdapting(config)) return serveAdapted(ex, parts, place)
-  return json(ex, 200, resourceDocument(config, place, standsIn(config, null)))
+  return json(ex, 200, resourceDocument(config, place, replacesIssuer(config, null)))
 }
 
-async function serveAdapted(ex: Exchange, parts: Parts, place: Place): Promise<Verdict> {
+async function serveAdapted(ex: Exchange, parts: Parts, place: ServerUrl): Promise<Verdict> {
   const metadata = await metadataOf(parts)
   if (ex.step !== STEP_REQUEST) return STOP
-  return json(ex, 200, resourceDocument(parts.config, place, standsIn(parts.config, metadata)))
+  return json(ex, 200, resourceDocument(parts.config, place, replacesIssuer(parts.config, metadata)))
 }
 
 async function metadataOf({ config, servers, tell }: Parts): Promise<Metadata | null> {
   const metadata = await servers.metadata(config.issuer, config.provider === 'keycloak')
-  if (metadata !== null && saysWhoItIs(metadata)) tell()
+  if (metadata !== null && namesItself(metadata)) tell()
   return metadata
 }
 
@@ -246,7 +246,7 @@ async function metadataOf({ config, servers, tell }: Parts): Promise<Metadata | 
 function teller({ issuer, authorizationServer, clientId, provider }: Config, context: CompileContext): () => void {
   const what = clientId !== null ? 'clientId' : provider === 'auth0' ? 'the audience' : null
   if (authorizationServer !== 'auto' || what === null) return () => {}
-  const told = context.kept(TOLD, () => new Set<string>())
+  const told = context.state(TOLD, () => new Set<string>())
   return () => {
     if (told.has(issuer)) return
     told.add(issuer)
@@ -257,7 +257,7 @@ function teller({ issuer, authorizationServer, clientId, provider }: Config, con
   }
 }
 
-async function serve(ex: Exchange, parts: Parts, place: Place): Promise<Verdict> {
+async function serve(ex: Exchange, parts: Parts, place: ServerUrl): Promise<Verdict> {
   const { config } = parts
   const metadata = await metadataOf(parts)
   if (ex.step !== STEP_REQUEST) return STOP
@@ -267,10 +267,10 @@ async function serve(ex: Exchange, parts: Parts, place: Place): Promise<Verdict>
 }
 
 /** Null: nothing that the client sent may be repeated. */
-function placeHere(ex: Exchange, path: string, { fixed }: Parts): Place | null {
+function placeHere(ex: Exchange, path: string, { fixed }: Parts): ServerUrl | null {
   // Or somebody in front of us has ended TLS. Nothing but a better scheme comes of it.
   const scheme = ex.request.get('x-forwarded-proto') === 'https' ? 'https' : schemeOf(ex.client)
-  const here = placeOf(scheme, ex.authority, path)
+  const here = serverUrlOf(scheme, ex.authority, path)
   return here === null || fixed === null ? here : { origin: fixed.origin, path: here.path }
 }
 

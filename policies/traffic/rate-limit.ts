@@ -122,9 +122,13 @@ function compile({ local = [] }: z.output<typeof schema>, context: CompileContex
   }
 }
 
-function compileLimit(config: LimitConfig, same: number, { buckets, place, offload }: CompileContext): CompiledLimit {
+function compileLimit(
+  config: LimitConfig,
+  same: number,
+  { buckets, attachment, offload }: CompileContext
+): CompiledLimit {
   const { kind, amount, burst, unitMs, caller } = config
-  const id = JSON.stringify(['rateLimit', place, kind, caller ?? null, same])
+  const id = JSON.stringify(['rateLimit', attachment, kind, caller ?? null, same])
   return {
     limit: buckets.limit({ id, amount, burst, unitMs, isKeyed: caller !== undefined }),
     isTokens: kind === 'tokens',
@@ -205,7 +209,7 @@ export const rateLimit: Policy = {
   section: 'traffic',
   schema,
   aliases: [{ name: 'localRateLimit', wrap: 'local', schema: list(fillLimit(), 1, LIMITS_MAX) }],
-  usesPlace: true,
+  usesAttachment: true,
   expressions: ({ local = [] }: z.output<typeof schema>) => local.flatMap(({ caller }) => caller ?? []),
   compile
 }

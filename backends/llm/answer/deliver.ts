@@ -9,7 +9,7 @@ import { DROPPED, type Dropped, listOf } from '#backends/llm/translate/dropped-f
 import { settle } from '#backends/llm/usage/usage-record.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceResponseBody } from '#engine/contract/body.ts'
-import { offloadFor } from '#engine/contract/client-of.ts'
+import { offloadFor } from '#engine/contract/client-key.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import { ownError } from './local-replies.ts'

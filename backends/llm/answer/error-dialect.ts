@@ -6,7 +6,7 @@
 import type { FormatName } from '#backends/llm/conversation.ts'
 import { asksModel } from '#backends/llm/request/model-path.ts'
 import { clientOf, typeOf } from '#backends/llm/routes/index.ts'
-import type { KeyPlace } from '#engine/contract/backend.ts'
+import type { KeyLocation } from '#engine/contract/backend.ts'
 import type { Dialect, Exchange } from '#engine/contract/exchange.ts'
 import { dialectOf } from './local-replies.ts'
 
@@ -14,7 +14,7 @@ import { dialectOf } from './local-replies.ts'
  * Beside `Authorization: Bearer`, in the order in which keys are looked for: of Anthropic's clients, Azure's, Google's.
  * One list for all backends, so that the policies read it once.
  */
-export const KEY_PLACES: readonly KeyPlace[] = [
+export const KEY_PLACES: readonly KeyLocation[] = [
   { kind: 'header', name: 'x-api-key' },
   { kind: 'header', name: 'api-key' },
   { kind: 'header', name: 'x-goog-api-key' },

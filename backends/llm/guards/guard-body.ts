@@ -1,6 +1,6 @@
 /** Guards over a body that is there, or a stream that has been kept: one after the other, each over what is left. */
 import type { BackendContext } from '#engine/contract/backend.ts'
-import { type Asking, clientOf } from '#engine/contract/client-of.ts'
+import { clientKey, type HasClient } from '#engine/contract/client-key.ts'
 import type { AiGuard, AiRegexGuard, AiRejection } from '#engine/ir/snapshot.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import { type GuardJob, type Judged, PRINTED_TYPE, runGuardJob, type Shape } from './job.ts'
@@ -34,10 +34,12 @@ const DOWN: AiRejection = { status: 503, message: 'a prompt guard cannot be reac
 export type Run = (job: GuardJob) => Promise<Judged>
 
 /** Small bodies are looked at here and big ones in another thread, in the turn of the client of `ex`. */
-export function runIn({ offload }: Pick<BackendContext, 'offload'>, ex: Asking): Run {
+export function runIn({ offload }: Pick<BackendContext, 'offload'>, ex: HasClient): Run {
   return async (job) => {
     const length = job.bytes.length + (job.step.kind === 'answer' ? job.step.answer.length : 0)
-    return length <= INLINE_BYTES_MAX ? runGuardJob(job) : ((await offload.run(GUARD_JOB, job, clientOf(ex))) as Judged)
+    return length <= INLINE_BYTES_MAX
+      ? runGuardJob(job)
+      : ((await offload.run(GUARD_JOB, job, clientKey(ex))) as Judged)
   }
 }
 

@@ -10,7 +10,7 @@ import { type ClientTools, NO_CLIENT_TOOLS } from '#backends/llm/translate/clien
 import type { Noted } from '#backends/llm/usage/usage-record.ts'
 import type { Offload } from '#engine/contract/policy.ts'
 import type { AiEdits } from '#engine/ir/snapshot.ts'
-import { sharedRoom } from '#engine/kit/shared-bytes.ts'
+import { allocShared } from '#engine/kit/shared-bytes.ts'
 import type {
   Answered,
   AnswerJob,
@@ -149,7 +149,7 @@ export async function tellingFor(offload: Offload, job: Omit<TellJob, 'kind'>): 
 
 /** What a long event of a stream says of its answer's cost. Rejects when too much waits. */
 export async function heardIn(offload: Offload, format: FormatName, event: Buffer): Promise<EventHeard> {
-  const bytes = sharedRoom(event.length)
+  const bytes = allocShared(event.length)
   event.copy(bytes)
   return (await offload.run(LARGE_JOB, { kind: 'event', format, bytes } satisfies EventJob)) as EventHeard
 }

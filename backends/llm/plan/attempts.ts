@@ -10,7 +10,7 @@ import type { Asking, Sent } from '#backends/llm/routes/operation.ts'
 import type { CostTap } from '#backends/llm/stream/translating-tap.ts'
 import { type Dropped, NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import type { CompiledBackend } from '#engine/contract/backend.ts'
-import type { Serving } from '#engine/contract/exchange.ts'
+import type { BackendState } from '#engine/contract/exchange.ts'
 import type { RetryState } from '#engine/contract/retry.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { Seat, Turn } from './balancer.ts'
@@ -24,7 +24,7 @@ export interface Asked {
 }
 
 /** One exchange, while it is tried at one provider after the other. */
-export class Attempts implements Serving {
+export class Attempts implements BackendState {
   readonly by: CompiledBackend
   /** Format of the client; null: none that is known. */
   readonly client: FormatName | null
@@ -87,7 +87,7 @@ export class Attempts implements Serving {
     this.asked--
   }
 
-  letGo(): void {
+  release(): void {
     if (this.chat !== null) letGoContent(this.chat)
     if (this.sent !== null) letGoContent(this.sent)
     this.original = null

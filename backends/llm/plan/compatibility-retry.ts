@@ -9,11 +9,11 @@ import { LARGE_BYTES } from '#backends/llm/offload/large-body.ts'
 import { inTurn } from '#backends/llm/offload/when-settled.ts'
 import { type Added, addedIn, type Dialect, refusedIn } from '#backends/llm/providers/dialects.ts'
 import type { Dropped } from '#backends/llm/translate/dropped-fields.ts'
-import { serveAgain } from '#engine/contract/again.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceRequestBody, whenResponse } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE, LATER } from '#engine/contract/filter.ts'
+import { resend } from '#engine/contract/resend.ts'
 import type { Attempts } from './attempts.ts'
 import type { Choice } from './provider-runtime.ts'
 import type { Made, Writing } from './request-writer.ts'
@@ -82,7 +82,7 @@ export class Again {
 
   #send(ex: Exchange, state: Attempts, next: { lesson: Partial<Dialect>; made: Made; steps: Steps }): Told {
     const { lesson, made, steps } = next
-    if (made instanceof FormatError || !serveAgain(ex, state.retry)) return steps.usual()
+    if (made instanceof FormatError || !resend(ex, state.retry)) return steps.usual()
     const why = steps.lost(made.lost)
     if (why === null) {
       state.lesson = lesson

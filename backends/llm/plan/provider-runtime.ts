@@ -46,8 +46,8 @@ export function choiceOf(given: AiProvider, backend: AiBackend, context: Backend
 const HEALTH_MAX = 4096
 
 /** With what has been learned of it since the process began, in this thread. */
-function spokenBy({ name, type, host, port, dialect }: AiProvider, { kept, name: backend }: BackendContext): Spoken {
-  const known = kept('ai.dialects', () => new Lru<string, Spoken>(HEALTH_MAX))
+function spokenBy({ name, type, host, port, dialect }: AiProvider, { state, name: backend }: BackendContext): Spoken {
+  const known = state('ai.dialects', () => new Lru<string, Spoken>(HEALTH_MAX))
   const key = [backend, name, type, host, port, dialect].join(' ')
   const spoken = known.get(key) ?? { dialect: dialectFor(dialect, host ?? '') }
   known.set(key, spoken)
@@ -55,8 +55,8 @@ function spokenBy({ name, type, host, port, dialect }: AiProvider, { kept, name:
 }
 
 /** With the health that it had in the configuration before, if it was there under its name at the same place. */
-export function seatOf(choice: Choice, { kept, name }: BackendContext): Seat<Choice> {
-  const known = kept('ai.health', () => new Lru<string, Health>(HEALTH_MAX))
+export function seatOf(choice: Choice, { state, name }: BackendContext): Seat<Choice> {
+  const known = state('ai.health', () => new Lru<string, Health>(HEALTH_MAX))
   const key = [name, choice.given.name, choice.given.type, choice.endpoint.name].join(' ')
   const health = known.get(key) ?? new Health()
   known.set(key, health)

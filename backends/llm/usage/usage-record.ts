@@ -11,7 +11,7 @@ import type { ChatRequest } from '#backends/llm/request/request.ts'
 import type { Operation, Sent } from '#backends/llm/routes/operation.ts'
 import { charge } from '#engine/contract/buckets.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { ContentJob, ModelContent, Said as Value } from '#engine/contract/model-use.ts'
+import type { ContentJob, ModelContent, JsonValue as Value } from '#engine/contract/model-use.ts'
 import { countable } from './token-counts.ts'
 
 /** Characters of an answer that are noted down from a stream, over all its parts; and parts. */

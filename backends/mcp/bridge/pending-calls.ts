@@ -9,7 +9,7 @@ import type { Seal } from '#backends/mcp/session/seal.ts'
 import type { LinkEvents } from '#backends/mcp/targets/target.ts'
 import type { Bus, Resumption, TurnName, Word } from '#backends/mcp/workers/bus.ts'
 import type { Turns } from '#backends/mcp/workers/remote-requests.ts'
-import { mayHaveMore } from '#engine/kit/share.ts'
+import { isBelowThreshold } from '#engine/kit/dynamic-threshold.ts'
 import { answersOf } from './input-requests.ts'
 import { digestOf } from './link-events.ts'
 import { NOT_TAKEN } from './owner-requests.ts'
@@ -61,7 +61,7 @@ export class HeldCalls {
       if (held.party === party) ofParty++
     }
     // A client that nobody knows may be another owner with each call.
-    if (ofOwner >= HELD_OF_ONE_MAX || !mayHaveMore(ofParty, this.#held.size, HELD_MAX)) return null
+    if (ofOwner >= HELD_OF_ONE_MAX || !isBelowThreshold(ofParty, this.#held.size, HELD_MAX)) return null
     const name = this.#names.get(call) ?? randomBytes(16).toString('base64url')
     this.#names.set(call, name)
     this.#held.set(name, { call, round: call.round, owner, party, digest: digestOf(message.method, message.params) })

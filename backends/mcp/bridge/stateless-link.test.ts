@@ -54,7 +54,7 @@ function worker(t: TestContext, raw: ScriptedTarget, channel = t.name, place: Pl
 
 /** Two workers of one process, before one server. */
 const pair = (t: TestContext, raw: ScriptedTarget): EraTarget[] =>
-  [0, 1].map((index) => worker(t, raw, t.name, { worker: index, count: 2 }))
+  [0, 1].map((index) => worker(t, raw, t.name, { index: index, count: 2 }))
 
 function send(target: EraTarget, message: RpcRequest, caller = 'caller'): Heard & { leave: () => void } {
   const heard = new Heard()
@@ -110,8 +110,8 @@ describe('a call that a stateful server asks something in', () => {
 
   it('cannot go on where its process has ended', async (t) => {
     const raw = old((given) => asking(raw, given))
-    const interim = await held(worker(t, raw, t.name, { worker: 1, count: 1 }))
-    const retry = send(worker(t, old(), 'another process', { worker: 0, count: 1 }), retryOf(interim))
+    const interim = await held(worker(t, raw, t.name, { index: 1, count: 1 }))
+    const retry = send(worker(t, old(), 'another process', { index: 0, count: 1 }), retryOf(interim))
     equal(await retry.code(), -32602)
   })
 
@@ -431,7 +431,7 @@ describe('a stateful server', () => {
     const sent = ['ann', 'bob', 'cy', 'di', 'ed', 'flo'].map((who) => send(here!, claimed(1, 'tools/call', CALL), who))
     while (raw.asked.filter((method) => method === 'tools/call').length < sent.length) await turns(1)
     // Its successor begins, under the same name.
-    worker(t, raw, t.name, { worker: 1, count: 2 })
+    worker(t, raw, t.name, { index: 1, count: 2 })
     const failed = await Promise.race(sent.map(({ end }) => end))
     match('kind' in failed ? failed.message : '', /has ended: the request may have been carried out/)
   })

@@ -8,7 +8,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { LISTS } from '#backends/mcp/lists/kinds.ts'
 import { declaredBy } from '#backends/mcp/protocol/capabilities.ts'
 import type { LinkFailure, LinkOptions, Target } from '#backends/mcp/targets/target.ts'
-import { mayHaveMore } from '#engine/kit/share.ts'
+import { isBelowThreshold } from '#engine/kit/dynamic-threshold.ts'
 import { failure } from './link-events.ts'
 import type { Claim } from './stateless-client.ts'
 import { UpstreamSession } from './upstream-session.ts'
@@ -180,9 +180,9 @@ export class UpstreamPool {
     let own = 0
     for (const session of this.#single) if (session.party === party) own++
     for (const { session } of this.#kept.values()) if (session.party === party) own++
-    if (mayHaveMore(own, this.size, SESSIONS_MAX)) return null
+    if (isBelowThreshold(own, this.size, SESSIONS_MAX)) return null
     const isFull = this.size >= SESSIONS_MAX
-    const mayOust = isFull && mayHaveMore(own, SESSIONS_MAX - 1, SESSIONS_MAX)
+    const mayOust = isFull && isBelowThreshold(own, SESSIONS_MAX - 1, SESSIONS_MAX)
     for (const { session, waiting } of this.#kept.values()) {
       if (session.users > 0 || waiting !== null || !(mayOust || session.party === party)) continue
       this.#forget(session)

@@ -19,7 +19,7 @@ import { isObject } from '#backends/mcp/protocol/read-message.ts'
 import { type Core, failureText } from '#backends/mcp/services.ts'
 import type { Session } from '#backends/mcp/session/session.ts'
 import type { LinkFailure, Target } from '#backends/mcp/targets/target.ts'
-import type { Said } from '#engine/contract/model-use.ts'
+import type { JsonValue } from '#engine/contract/model-use.ts'
 import { extend, unknownMethod } from './extension-methods.ts'
 import { ownersOf } from './find-owners.ts'
 import { fail, forward, under } from './forward.ts'
@@ -136,7 +136,7 @@ function found(call: Call, kind: 'tool' | 'prompt', name: string, owners: readon
 }
 
 /** For rules: a call without any has none, and asking for one of them is no failure. */
-const argumentsOf = ({ arguments: given = {} }: JsonObject): Said => given as Said
+const argumentsOf = ({ arguments: given = {} }: JsonObject): JsonValue => given as JsonValue
 
 function byOwner(call: Call, kind: 'tool' | 'prompt', { target, name }: Owned): void {
   const { core, reply, params } = call

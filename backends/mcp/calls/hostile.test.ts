@@ -5,7 +5,7 @@ import { describe, it, type TestContext } from 'node:test'
 import { isPlainAnswer } from '#backends/mcp/protocol/read-message.ts'
 import { type Answers, hostile } from '#backends/mcp/targets/http/hostile.fixture.ts'
 import { gatewayOf, httpTarget, INITIALIZE, mcpOf, post } from '#backends/mcp/testing/gateway.ts'
-import { EndedMarks } from '#engine/workers/shared.ts'
+import { SharedRevocations } from '#engine/workers/shared.ts'
 
 const OLDER = { ...INITIALIZE, params: { ...INITIALIZE.params, protocolVersion: '2025-06-18' } }
 
@@ -50,7 +50,7 @@ describe('a session that is over', () => {
       if (method === 'GET') held.resolve(() => response.writeHead(404).end())
       else response.writeHead(200).end()
     })
-    const shared = { secret: randomBytes(32), ended: new EndedMarks() }
+    const shared = { secret: randomBytes(32), revocations: new SharedRevocations() }
     const mcp = mcpOf([httpTarget('a', server.port)])
     const [here, there] = [await gatewayOf(t, mcp, shared), await gatewayOf(t, mcp, shared)]
     const first = await post(here.url, INITIALIZE)

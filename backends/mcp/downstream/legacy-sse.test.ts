@@ -8,7 +8,7 @@ import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { gatewayOf, httpTarget, INITIALIZE, mcpOf } from '#backends/mcp/testing/gateway.ts'
 import { startMcp } from '#backends/mcp/testing/servers.ts'
-import { EndedMarks } from '#engine/workers/shared.ts'
+import { SharedRevocations } from '#engine/workers/shared.ts'
 
 function setUp(server: McpServer): void {
   server.registerTool('ask', {}, async (extra) => {
@@ -48,7 +48,7 @@ describe('the transport of 2024-11-05', () => {
 
   it('reaches its stream from another worker', async (t) => {
     const upstream = await startMcp(t, { setUp })
-    const shared = { secret: randomBytes(32), ended: new EndedMarks() }
+    const shared = { secret: randomBytes(32), revocations: new SharedRevocations() }
     const mcp = mcpOf([httpTarget('a', upstream.port)])
     const [here, there] = [await gatewayOf(t, mcp, shared), await gatewayOf(t, mcp, shared)]
     const client = await connected(t, here.url, (at, init) => {

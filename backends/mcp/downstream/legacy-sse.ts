@@ -65,7 +65,7 @@ export class LegacySse {
     this.#streams.set(id, stream)
     reply.onGone = () => {
       this.#streams.delete(id)
-      this.#core.context.ended.add(markOf(id))
+      this.#core.context.revocations.revoke(markOf(id))
       stream.close()
       this.#hangUp()
     }
@@ -80,7 +80,7 @@ export class LegacySse {
     const sealed = this.#seal.open(given)
     const isFine = isObject(sealed) && typeof sealed.s === 'string' && sealed.i === callerOf(ex)
     const id = isFine && sealed.h === this.#home ? String(sealed.s) : null
-    if (id === null || this.#core.context.ended.has(markOf(id))) {
+    if (id === null || this.#core.context.revocations.isRevoked(markOf(id))) {
       reply.refuse(404, -32_001, 'Session not found')
       return
     }

@@ -1,6 +1,6 @@
 /** Who calls, as far as policies have found out: a session belongs to one caller. */
 import { createHash } from 'node:crypto'
-import { clientOf } from '#engine/contract/client-of.ts'
+import { clientKey } from '#engine/contract/client-key.ts'
 import type { Exchange, Identity } from '#engine/contract/exchange.ts'
 import { Lru } from '#engine/kit/lru.ts'
 
@@ -26,7 +26,7 @@ export function callerOf({ jwt, apiKey, rawKey, basicAuth }: Exchange): string {
 
 /** Whose share of what is bounded for all it is: the caller's, or that of the network of one that nobody knows. */
 export function partyOf(ex: Exchange): string {
-  return callerOf(ex) || clientOf(ex)
+  return callerOf(ex) || clientKey(ex)
 }
 
 /** A token without a subject is its own caller: two of them may be anybody's. */

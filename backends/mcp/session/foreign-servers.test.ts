@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import type { JsonObject, RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
 import { gatewayOf, httpTarget, INITIALIZE, mcpOf, post } from '#backends/mcp/testing/gateway.ts'
-import { EndedMarks } from '#engine/workers/shared.ts'
+import { SharedRevocations } from '#engine/workers/shared.ts'
 
 interface Seen {
   readonly verb: string
@@ -202,7 +202,7 @@ describe('what a server has not declared', () => {
           return isStrange
         }
       })
-      const shared = { secret: randomBytes(32), ended: new EndedMarks() }
+      const shared = { secret: randomBytes(32), revocations: new SharedRevocations() }
       const mcp = mcpOf([httpTarget('whole', whole.port), httpTarget('tools', tools.port)], { targetTimeoutMs: 2_000 })
       const [here, there] = [await gatewayOf(t, mcp, shared), await gatewayOf(t, mcp, shared)]
       const session = await sessionOf(here.url)

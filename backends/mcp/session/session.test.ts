@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
 import { gatewayOf, httpTarget, INITIALIZE, mcpOf, post } from '#backends/mcp/testing/gateway.ts'
 import { startMcp } from '#backends/mcp/testing/servers.ts'
-import { EndedMarks } from '#engine/workers/shared.ts'
+import { SharedRevocations } from '#engine/workers/shared.ts'
 import { Seal } from './seal.ts'
 import { newSessionKey, Sessions } from './session.ts'
 
@@ -73,7 +73,7 @@ describe('a session', () => {
 
   it('that the client has ended is over, here and in other workers', async (t) => {
     const { port, sessions } = await server(t)
-    const shared = { secret: randomBytes(32), ended: new EndedMarks() }
+    const shared = { secret: randomBytes(32), revocations: new SharedRevocations() }
     const { url } = await gatewayOf(t, mcpOf([httpTarget('one', port)]), shared)
     const other = await gatewayOf(t, mcpOf([httpTarget('one', port)]), shared)
     const session = await begin(url)
@@ -117,7 +117,7 @@ describe('Sessions', () => {
   })
 
   it('end by lying idle, counted from the last use', () => {
-    const sessions = new Sessions(seal, 1000, new EndedMarks())
+    const sessions = new Sessions(seal, 1000, new SharedRevocations())
     const { id } = sessions.begin(made(), true, 0)!
     notEqual(sessions.find(id!, 'me', 900), null)
     notEqual(sessions.find(id!, 'me', 1800), null)
@@ -126,7 +126,7 @@ describe('Sessions', () => {
   })
 
   it('are looked for when they lie idle, and told of', () => {
-    const sessions = new Sessions(seal, 1000, new EndedMarks())
+    const sessions = new Sessions(seal, 1000, new SharedRevocations())
     const told: unknown[] = []
     sessions.onIdle = (session) => {
       told.push(session.id)
@@ -139,8 +139,8 @@ describe('Sessions', () => {
   })
 
   it('do not end while another worker has them in use', () => {
-    const memory = EndedMarks.create()
-    const [one, two] = [0, 1].map(() => new Sessions(seal, 1000, new EndedMarks(memory)))
+    const memory = SharedRevocations.create()
+    const [one, two] = [0, 1].map(() => new Sessions(seal, 1000, new SharedRevocations(memory)))
     const { id } = one!.begin(made(), true, 0)!
     for (const now of [0, 800, 1600, 2400]) notEqual(two!.find(id!, 'me', now), null)
     notEqual(one!.find(id!, 'me', 2500), null)
@@ -150,7 +150,7 @@ describe('Sessions', () => {
   })
 
   it('do not end while a stream is open or a call runs', () => {
-    const sessions = new Sessions(seal, 1000, new EndedMarks())
+    const sessions = new Sessions(seal, 1000, new SharedRevocations())
     const session = sessions.begin(made(), true, 0)!
     session.running.set(1, ['a'])
     notEqual(sessions.find(session.id!, 'me', 5000), null)
@@ -160,15 +160,18 @@ describe('Sessions', () => {
   })
 
   it('keep of the client what another initialisation needs, and no more than fits', () => {
-    const sessions = new Sessions(seal, 1000, new EndedMarks())
+    const sessions = new Sessions(seal, 1000, new SharedRevocations())
     const { id } = sessions.begin(made({ roots: {} }), true, 0)!
-    const found = new Sessions(seal, 1000, new EndedMarks()).find(id!, 'me', 0)!
+    const found = new Sessions(seal, 1000, new SharedRevocations()).find(id!, 'me', 0)!
     deepEqual(found.client, { info: { name: 'c', version: '1' }, capabilities: { roots: {} } })
     equal(sessions.begin(made({ experimental: 'x'.repeat(3000) }), true, 0), null)
   })
 
   it('are not those of another place', () => {
-    const { id } = new Sessions(seal, 1000, new EndedMarks()).begin(made(), true, 0)!
-    equal(new Sessions(new Seal('k', new Uint8Array(32), 'there'), 1000, new EndedMarks()).find(id!, 'me', 0), null)
+    const { id } = new Sessions(seal, 1000, new SharedRevocations()).begin(made(), true, 0)!
+    equal(
+      new Sessions(new Seal('k', new Uint8Array(32), 'there'), 1000, new SharedRevocations()).find(id!, 'me', 0),
+      null
+    )
   })
 })

@@ -10,7 +10,7 @@ import type { JsonObject } from '#backends/mcp/protocol/json-rpc.ts'
 import { isObject } from '#backends/mcp/protocol/read-message.ts'
 import { BRIDGED } from '#backends/mcp/protocol/revisions.ts'
 import type { Link, LinkFailure, ServerFacts, Target } from '#backends/mcp/targets/target.ts'
-import type { Ended } from '#engine/contract/ended.ts'
+import type { Revocations } from '#engine/contract/revocations.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import type { Seal } from './seal.ts'
 
@@ -217,14 +217,14 @@ export class Sessions {
   idleMs: number
   readonly #known = new Lru<string, Session>(REMEMBERED_MAX)
   /** A DELETE, or an end without a cure, in whatever worker. */
-  readonly #ended: Ended
+  readonly #revocations: Revocations
   /** Tells the targets that the session is over. Of the configuration in force. */
   onIdle: (session: Session) => void = (session) => this.end(session)
   #timer: NodeJS.Timeout | null = null
 
-  constructor(seal: Seal, idleMs: number, ended: Ended) {
+  constructor(seal: Seal, idleMs: number, revocations: Revocations) {
     this.#seal = seal
-    this.#ended = ended
+    this.#revocations = revocations
     this.idleMs = idleMs
   }
 
@@ -249,7 +249,7 @@ export class Sessions {
   /** Ends what nobody has used for too long, in any worker. `now`: performance.now(). */
   sweep(now: number): void {
     for (const session of [...this.#known.values()]) {
-      if (this.#ended.has(session.mark)) {
+      if (this.#revocations.isRevoked(session.mark)) {
         session.release()
         this.#known.delete(session.id!)
       } else if (this.#isIdle(session, now)) this.onIdle(session)
@@ -264,7 +264,7 @@ export class Sessions {
     const known = this.#known.get(id)
     if (known !== undefined) {
       if (known.caller !== caller) return null
-      if (this.#ended.has(known.mark)) {
+      if (this.#revocations.isRevoked(known.mark)) {
         this.end(known)
         return null
       }
@@ -279,7 +279,7 @@ export class Sessions {
     const sealed = this.#seal.open(id)
     if (!isObject(sealed) || sealed.i !== caller) return null
     const session = new Session(id, sealed as unknown as Sealed, now)
-    if (this.#ended.has(session.mark)) return null
+    if (this.#revocations.isRevoked(session.mark)) return null
     this.use(session, now)
     return this.#remember(session, id)
   }
@@ -287,7 +287,7 @@ export class Sessions {
   /** In no worker has anybody used it: the end is one for all of them. */
   #isIdle({ usedAt, streams, running, mark }: Session, now: number): boolean {
     const isUnused = now - usedAt > this.idleMs && streams === 0 && running.size === 0
-    return isUnused && this.#ended.unusedFor(mark, now + SYSTEM_MS) > this.idleMs - TOLD_MS
+    return isUnused && this.#revocations.idleMs(mark, now + SYSTEM_MS) > this.idleMs - TOLD_MS
   }
 
   /** It is in use: now and then the other workers are told. */
@@ -295,17 +295,17 @@ export class Sessions {
     session.usedAt = now
     if (now - session.toldAt < TOLD_MS) return
     session.toldAt = now
-    this.#ended.use(session.mark, now + SYSTEM_MS)
+    this.#revocations.touch(session.mark, now + SYSTEM_MS)
   }
 
   isOver({ id, mark }: Session): boolean {
-    return id !== null && this.#ended.has(mark)
+    return id !== null && this.#revocations.isRevoked(mark)
   }
 
   /** Nobody gets it here again. */
   end(session: Session): void {
     session.release()
-    this.#ended.add(session.mark)
+    this.#revocations.revoke(session.mark)
     if (session.id !== null) this.#known.delete(session.id)
   }
 }
@@ -314,7 +314,13 @@ export class Sessions {
 const stores = new WeakMap<object, Map<string, { readonly mark: string; readonly sessions: Sessions }>>()
 
 /** `thread`: what the same thread has in every configuration. */
-export function sessionsOf(thread: object, backend: string, seal: Seal, idleMs: number, ended: Ended): Sessions {
+export function sessionsOf(
+  thread: object,
+  backend: string,
+  seal: Seal,
+  idleMs: number,
+  revocations: Revocations
+): Sessions {
   let store = stores.get(thread)
   if (store === undefined) {
     store = new Map()
@@ -325,7 +331,7 @@ export function sessionsOf(thread: object, backend: string, seal: Seal, idleMs: 
     known.sessions.idleMs = idleMs
     return known.sessions
   }
-  const sessions = new Sessions(seal, idleMs, ended)
+  const sessions = new Sessions(seal, idleMs, revocations)
   store.set(backend, { mark: seal.mark, sessions })
   return sessions
 }

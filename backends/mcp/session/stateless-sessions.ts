@@ -7,7 +7,7 @@ import type { RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
 import { STATELESS } from '#backends/mcp/protocol/revisions.ts'
 import { isObject, META_CLIENT_CAPABILITIES, META_CLIENT_INFO, metaOf } from '#backends/mcp/protocol/stateless.ts'
 import type { Core } from '#backends/mcp/services.ts'
-import { clientOf } from '#engine/contract/client-of.ts'
+import { clientKey } from '#engine/contract/client-key.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import { callerOf } from './caller.ts'
@@ -51,7 +51,7 @@ export function whoOf(ex: Exchange, forwarded: readonly string[]): Who {
     marks: [caller, certificate, told, isAnonymous ? ex.client.remoteAddress : null],
     isAnonymous,
     // A credential that only a target can judge may be another one each time.
-    party: caller || (certificate ?? clientOf(ex)),
+    party: caller || (certificate ?? clientKey(ex)),
     caller
   }
 }

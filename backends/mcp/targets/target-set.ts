@@ -40,7 +40,7 @@ export class Peers {
 
   constructor(backend: McpBackend, context: BackendContext) {
     const seal = new Seal(backend.session.key, context.secret, `state ${context.name}`)
-    const shared = workerState(context.place)
+    const shared = workerState(context.worker)
     const { name } = context
     const keeps = backend.targets.map((target) => shared.targets.of(name, target))
     const all = backend.targets.map((target, i) => {

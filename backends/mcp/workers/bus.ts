@@ -81,7 +81,7 @@ export type StateChange =
 
 /** Which of how many workers. */
 export interface Place {
-  readonly worker: number
+  readonly index: number
   readonly count: number
 }
 
@@ -105,7 +105,7 @@ export class Bus {
   constructor(channel = 'weir.mcp', place: Place | null = null) {
     this.#count = place?.count ?? 1
     this.#isNamed = place !== null
-    this.self = place === null ? randomBytes(9).toString('base64url') : nameOf(place.worker)
+    this.self = place === null ? randomBytes(9).toString('base64url') : nameOf(place.index)
     this.#channel = new BroadcastChannel(channel)
     this.#channel.onmessage = (event) => this.#hear((event as { data: unknown }).data as Word)
     // A worker that has nothing else to do may end.

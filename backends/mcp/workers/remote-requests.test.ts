@@ -12,7 +12,7 @@ import { Bus, type Word } from './bus.ts'
 import { TAKE_MAX_MS, Turns } from './remote-requests.ts'
 
 const WORKER = new URL('./remote-worker.fixture.ts', import.meta.url)
-const ASKER = { worker: 0, count: 2 }
+const ASKER = { index: 0, count: 2 }
 
 interface Rig {
   readonly bus: Bus
@@ -39,7 +39,7 @@ function send({ errands }: Rig, name = 'pay', timeoutMs = 60_000): Heard & { lea
 
 /** The owner, in this thread: what it was asked, and how each was to be ended. */
 function owner(t: TestContext, channel: string) {
-  const { bus, errands } = rig(t, channel, { worker: 1, count: 2 })
+  const { bus, errands } = rig(t, channel, { index: 1, count: 2 })
   const begun: { name: unknown; timeoutMs: number; events: LinkEvents }[] = []
   let dismissed = 0
   const carryOut = (_: unknown, { params }: { params?: { name?: unknown } }, events: LinkEvents, timeoutMs: number) => {

@@ -7,7 +7,7 @@ import { Turns } from './remote-requests.ts'
 
 const { channel, gate } = workerData as { channel: string; gate: Claim }
 const port = parentPort!
-const bus = new Bus(channel, { worker: 1, count: 2 })
+const bus = new Bus(channel, { index: 1, count: 2 })
 const begun: string[] = []
 const errands = new Errands(bus, new Turns(bus))
 errands.serve(

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { ChildFailure, ChildLink, ChildSpec } from '#engine/contract/children.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { ChildrenOfWorker } from './client.ts'
-import type { ChildReport } from './messages.ts'
+import type { ChildEvent } from './messages.ts'
 import { ask, call, lifeline, QUIET, rig, SERVER, specOf } from './rig.fixture.ts'
 
 test('garbage on stdout is logged and passed over, the rest goes on', async (t) => {
@@ -168,11 +168,11 @@ test('one client does not hold all processes, whatever its sessions are called',
 })
 
 test('a worker that takes nothing is not flooded: the process waits, and goes on with it', async (t) => {
-  const reports: ChildReport[] = []
+  const reports: ChildEvent[] = []
   let queued = 0
   const stuck = Promise.withResolvers<void>()
   let idleTurns = 0
-  const post = (_worker: number, report: ChildReport) => {
+  const post = (_worker: number, report: ChildEvent) => {
     reports.push(report)
     idleTurns = 0
     if ('text' in report) queued += report.text.length

@@ -9,22 +9,22 @@ import type {
   ChildSpec
 } from '#engine/contract/children.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
-import type { ChildOrder, ChildReport, WireNews } from './messages.ts'
+import type { ChildCommand, ChildEvent, WireEvent } from './messages.ts'
 import { WireHost } from './wire.ts'
 
 type Listener = Parameters<ChildLink['listen']>[0]
 
 /** ChildOrder without what every order has. */
-type Order = ChildOrder extends infer One ? (One extends ChildOrder ? Omit<One, 'kind' | 'link'> : never) : never
+type Order = ChildCommand extends infer One ? (One extends ChildCommand ? Omit<One, 'kind' | 'link'> : never) : never
 
 export class ChildrenOfWorker implements Children {
-  readonly #post: (order: ChildOrder) => void
+  readonly #post: (order: ChildCommand) => void
   readonly #links = new Map<number, LinkOfWorker>()
   #numbers = 0
   /** Wires that this worker has, by the hub's number. */
   readonly #wires = new Map<number, WireHost>()
 
-  constructor(post: (order: ChildOrder) => void) {
+  constructor(post: (order: ChildCommand) => void) {
     this.#post = post
   }
 
@@ -32,7 +32,7 @@ export class ChildrenOfWorker implements Children {
     const { start, ...rest } = given
     const spec = { ...rest, isWire: start !== undefined }
     const link = ++this.#numbers
-    const post = (order: Order) => this.#post({ ...order, kind: 'child', link } as ChildOrder)
+    const post = (order: Order) => this.#post({ ...order, kind: 'child', link } as ChildCommand)
     return new LinkOfWorker({
       instance,
       start: start ?? null,
@@ -45,19 +45,19 @@ export class ChildrenOfWorker implements Children {
     })
   }
 
-  #wire({ link, wire, order }: ChildReport & { event: 'wire' }): void {
+  #wire({ link, wire, order }: ChildEvent & { event: 'wire' }): void {
     if (order.op !== 'open') {
       this.#wires.get(wire)?.obey(order)
       return
     }
-    const tell = (news: WireNews): void => this.#post({ kind: 'child', link, op: 'wire', wire, news })
+    const tell = (news: WireEvent): void => this.#post({ kind: 'child', link, op: 'wire', wire, news })
     const start = this.#links.get(link)?.start ?? null
     // Whoever has asked for it has left meanwhile.
     if (start === null) tell({ event: 'ended', why: 'nobody needs it any more' })
     else this.#wires.set(wire, new WireHost(start, tell, () => this.#wires.delete(wire)))
   }
 
-  receive(report: ChildReport): void {
+  receive(report: ChildEvent): void {
     if (report.event === 'wire') {
       this.#wire(report)
       return
@@ -147,7 +147,7 @@ class LinkOfWorker implements ChildLink {
     if (this.#isReleased && !isUsed) this.#leave('release')
   }
 
-  receive(report: ChildReport): void {
+  receive(report: ChildEvent): void {
     if (report.event === 'sent') {
       this.#sends.get(report.send)?.(report.failure)
       this.#sends.delete(report.send)
@@ -158,11 +158,11 @@ class LinkOfWorker implements ChildLink {
     } else if (report.event === 'message' && report.call === null) {
       // Several read the same stream: one of them is enough.
       this.#listeners.values().next().value?.message(report.text)
-    } else this.#ofCall(report as ChildReport & { call: number })
+    } else this.#ofCall(report as ChildEvent & { call: number })
     this.#mayLeave()
   }
 
-  #ofCall(report: ChildReport & { call: number }): void {
+  #ofCall(report: ChildEvent & { call: number }): void {
     const events = this.#calls.get(report.call)
     if (report.event === 'message') {
       events?.message(report.text)

@@ -6,10 +6,10 @@
 import { createHash } from 'node:crypto'
 import type { ChannelEvents, ChildChannel, ChildFailure, ChildRequest, ChildSpec } from '#engine/contract/children.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
-import { type Say, sayer } from './log.ts'
-import type { ChildOrder, ChildReport, SentSpec, WireOrder } from './messages.ts'
+import { admit, type Running } from './admission.ts'
+import { type ChildLog, childLog } from './log.ts'
+import type { ChildCommand, ChildEvent, SentSpec, WireCommand } from './messages.ts'
 import { LineProcess } from './process.ts'
-import { type Running, roomFor } from './room.ts'
 import { type Caller, ChildSession } from './session.ts'
 import { RemoteWire } from './wire.ts'
 
@@ -24,7 +24,7 @@ const RETIRE_MS = 10_000
 export interface HubOptions {
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void
   /** To a worker. */
-  readonly post: (worker: number, report: ChildReport) => void
+  readonly post: (worker: number, report: ChildEvent) => void
   /** How often it looks after its processes, and how long each step of an end takes; for tests. */
   readonly lookMs?: number
   readonly graceMs?: number
@@ -50,7 +50,7 @@ interface ChildOfTarget extends Running {
 interface TargetState {
   readonly print: string
   readonly isWire: boolean
-  readonly say: Say
+  readonly say: ChildLog
   /** Processes in a row that ended before their first answer. */
   deaths: number
   retryAt: number
@@ -82,7 +82,7 @@ export class ChildHub {
     return [...this.#sessions.values()].map(({ session }) => session.pid)
   }
 
-  receive(worker: number, order: ChildOrder): void {
+  receive(worker: number, order: ChildCommand): void {
     if (order.op === 'attach') {
       this.#attach(worker, order)
       return
@@ -132,7 +132,7 @@ export class ChildHub {
 
   // --- orders ---
 
-  #attach(worker: number, order: ChildOrder & { op: 'attach' }): void {
+  #attach(worker: number, order: ChildCommand & { op: 'attach' }): void {
     const links = this.#links.get(worker) ?? new Map<number, Link>()
     this.#links.set(worker, links)
     if (links.size >= LINKS_PER_WORKER_MAX) return
@@ -140,16 +140,16 @@ export class ChildHub {
     const print = printOf(spec)
     let target = this.#targets.get(print)
     if (target === undefined) {
-      const say = sayer(spec, this.#options.log)
+      const say = childLog(spec, this.#options.log)
       target = { print, isWire: spec.isWire, say, deaths: 0, retryAt: 0, retiredAt: 0 }
       this.#targets.set(print, target)
     }
-    const send = (report: ChildReport) => this.#options.post(worker, report)
+    const send = (report: ChildEvent) => this.#options.post(worker, report)
     const caller = { worker, link, send, isGone: false }
     links.set(link, { caller, spec, target, id: `${print} ${key}`, instance, party })
   }
 
-  #obey(link: Link, order: Exclude<ChildOrder, { op: 'attach' | 'wire' }>): void {
+  #obey(link: Link, order: Exclude<ChildCommand, { op: 'attach' | 'wire' }>): void {
     const { caller } = link
     if (order.op === 'call') this.#call(link, order)
     else if (order.op === 'giveUp') this.#sessionOf(link)?.giveUp(caller, order.call)
@@ -165,7 +165,7 @@ export class ChildHub {
   }
 
   /** The link was released meanwhile, or there are too many. */
-  #answerUnknown(worker: number, order: ChildOrder): void {
+  #answerUnknown(worker: number, order: ChildCommand): void {
     const { post } = this.#options
     const { link } = order
     const failure: ChildFailure = { kind: 'refused', message: 'too many conversations with MCP servers at once' }
@@ -174,11 +174,11 @@ export class ChildHub {
     else if (order.op === 'took') this.#took(worker, order)
   }
 
-  #took(worker: number, { instance, chars }: ChildOrder & { op: 'took' }): void {
+  #took(worker: number, { instance, chars }: ChildCommand & { op: 'took' }): void {
     this.#instances.get(instance)?.took(worker, chars)
   }
 
-  #call(link: Link, { call, request }: ChildOrder & { op: 'call' }): void {
+  #call(link: Link, { call, request }: ChildCommand & { op: 'call' }): void {
     const { caller } = link
     const found = this.#sessionFor(link, request)
     if (found instanceof ChildSession) {
@@ -187,7 +187,7 @@ export class ChildHub {
     } else caller.send({ kind: 'child', link: caller.link, event: 'failed', call, failure: found })
   }
 
-  #send(link: Link, { send, notice }: ChildOrder & { op: 'send' }): void {
+  #send(link: Link, { send, notice }: ChildCommand & { op: 'send' }): void {
     const { caller } = link
     const failure = this.#sessionOf(link)?.send(notice) ?? (this.#sessionOf(link) === null ? EXPIRED : null)
     caller.send({ kind: 'child', link: caller.link, event: 'sent', send, failure })
@@ -257,7 +257,8 @@ export class ChildHub {
   /** In the worker of whoever asks first. */
   #wire({ worker, link, send }: Caller, channel: ChannelEvents): RemoteWire {
     const number = ++this.#wireNumbers
-    const order = (wanted: WireOrder): void => send({ kind: 'child', link, event: 'wire', wire: number, order: wanted })
+    const order = (wanted: WireCommand): void =>
+      send({ kind: 'child', link, event: 'wire', wire: number, order: wanted })
     const wire = new RemoteWire(order, channel)
     this.#wires.set(number, { worker, wire })
     void wire.gone.then(() => this.#wires.delete(number))
@@ -295,7 +296,7 @@ export class ChildHub {
   /** Why there is no room; null: there is. */
   #noRoom({ spec, party }: Link, now: number): ChildFailure | null {
     const { childrenMax } = this.#options
-    const room = roomFor(this.#sessions, { spec, party, ending: this.#ending.size, childrenMax, now })
+    const room = admit(this.#sessions, { spec, party, ending: this.#ending.size, childrenMax, now })
     if ('why' in room) return room.why === 'all' ? TOO_MANY : TOO_MANY_OF_ONE
     if (room.end !== null) this.#end(room.end)
     return null

@@ -7,10 +7,10 @@ const WINDOW_MS = 10_000
 /** Shorter values of the environment are words that stand everywhere ("1", "true"). */
 const SECRET_CHARS_MIN = 6
 
-export type Say = (level: 'info' | 'warn', text: string) => void
+export type ChildLog = (level: 'info' | 'warn', text: string) => void
 
 /** `log` gets lines with the target's name in front. One per target: its processes share the bound. */
-export function sayer(spec: ChildSpec, log: (level: 'info' | 'warn' | 'error', message: string) => void): Say {
+export function childLog(spec: ChildSpec, log: (level: 'info' | 'warn' | 'error', message: string) => void): ChildLog {
   const secrets = [...Object.values(spec.env), ...secretArguments(spec.args)]
     .filter((value) => value.length >= SECRET_CHARS_MIN)
     // Of two that overlap the longer one: nothing of it may be left.

@@ -5,7 +5,7 @@ import type { ChildFailure, ChildNotice, ChildRequest, ChildSpec } from '#engine
 export type SentSpec = Omit<ChildSpec, 'start'> & { readonly isWire: boolean }
 
 /** To the worker that has a wire. */
-export type WireOrder =
+export type WireCommand =
   | { readonly op: 'open' }
   | {
       readonly op: 'write'
@@ -17,7 +17,7 @@ export type WireOrder =
   | { readonly op: 'pause' | 'resume' | 'end' | 'kill' }
 
 /** From it. */
-export type WireNews =
+export type WireEvent =
   | { readonly event: 'line'; readonly text: string }
   | { readonly event: 'said'; readonly text: string }
   | { readonly event: 'tooLong' }
@@ -25,7 +25,7 @@ export type WireNews =
   | { readonly event: 'ended'; readonly why: string }
 
 /** From a worker. */
-export type ChildOrder = { readonly kind: 'child'; readonly link: number } & (
+export type ChildCommand = { readonly kind: 'child'; readonly link: number } & (
   | {
       readonly op: 'attach'
       readonly key: string
@@ -41,11 +41,11 @@ export type ChildOrder = { readonly kind: 'child'; readonly link: number } & (
   /** So much text of reports about `instance` has been taken. */
   | { readonly op: 'took'; readonly instance: string; readonly chars: number }
   | { readonly op: 'close' | 'release' }
-  | { readonly op: 'wire'; readonly wire: number; readonly news: WireNews }
+  | { readonly op: 'wire'; readonly wire: number; readonly news: WireEvent }
 )
 
 /** To a worker. */
-export type ChildReport = { readonly kind: 'child'; readonly link: number } /** `call` null: for the listener. */ & (
+export type ChildEvent = { readonly kind: 'child'; readonly link: number } /** `call` null: for the listener. */ & (
   | { readonly event: 'message'; readonly call: number | null; readonly text: string; readonly instance: string }
   | { readonly event: 'answered'; readonly call: number; readonly text: string; readonly instance: string }
   | { readonly event: 'failed'; readonly call: number; readonly failure: ChildFailure }
@@ -53,5 +53,5 @@ export type ChildReport = { readonly kind: 'child'; readonly link: number } /** 
   /** The process is gone, for those who listen. */
   | { readonly event: 'over'; readonly failure: ChildFailure }
   /** The worker has the wire, or, with `open`, is to have it. */
-  | { readonly event: 'wire'; readonly wire: number; readonly order: WireOrder }
+  | { readonly event: 'wire'; readonly wire: number; readonly order: WireCommand }
 )

@@ -11,7 +11,7 @@ import type {
   ChildRequest,
   Delivery
 } from '#engine/contract/children.ts'
-import type { ChildReport, SentSpec } from './messages.ts'
+import type { ChildEvent, SentSpec } from './messages.ts'
 import { isTooDeep, type RpcLine, readRpcLine } from './rpc-line.ts'
 
 export const PENDING_MAX = 256
@@ -29,7 +29,7 @@ const STUCK_MS = 30_000
 export interface Caller {
   readonly worker: number
   readonly link: number
-  readonly send: (report: ChildReport) => void
+  readonly send: (report: ChildEvent) => void
   /** The link has been left, or its worker is gone: another one may have its number by now. */
   isGone: boolean
 }

@@ -3,12 +3,12 @@
  * the conversation, as it has those with processes, and one worker has the wire. So every worker reaches the one owner.
  */
 import type { ChannelEvents, ChildChannel, ChildFailure, Delivery } from '#engine/contract/children.ts'
-import type { WireNews, WireOrder } from './messages.ts'
+import type { WireCommand, WireEvent } from './messages.ts'
 
 /** The hub's end. */
 export class RemoteWire implements ChildChannel {
   readonly pid = 0
-  readonly #order: (order: WireOrder) => void
+  readonly #order: (order: WireCommand) => void
   readonly #events: ChannelEvents
   readonly #gone = Promise.withResolvers<void>()
   /** Written, and not taken yet. */
@@ -18,7 +18,7 @@ export class RemoteWire implements ChildChannel {
   queuedBytes = 0
 
   /** `order`: to the worker. */
-  constructor(order: (order: WireOrder) => void, events: ChannelEvents) {
+  constructor(order: (order: WireCommand) => void, events: ChannelEvents) {
     this.#order = order
     this.#events = events
     order({ op: 'open' })
@@ -55,7 +55,7 @@ export class RemoteWire implements ChildChannel {
     this.over('it takes no messages')
   }
 
-  heard(news: WireNews): void {
+  heard(news: WireEvent): void {
     if (news.event === 'taken') this.#taken(news.write, news.failure)
     else if (this.#isOver) return
     else if (news.event === 'line') this.#events.line(news.text)
@@ -87,10 +87,10 @@ export class RemoteWire implements ChildChannel {
 /** The worker's end: carries out what the hub wants. */
 export class WireHost {
   readonly #channel: ChildChannel
-  readonly #tell: (news: WireNews) => void
+  readonly #tell: (news: WireEvent) => void
 
   /** `tell`: to the hub. `over`: the wire is gone. */
-  constructor(start: (events: ChannelEvents) => ChildChannel, tell: (news: WireNews) => void, over: () => void) {
+  constructor(start: (events: ChannelEvents) => ChildChannel, tell: (news: WireEvent) => void, over: () => void) {
     this.#tell = tell
     this.#channel = start({
       line: (text) => tell({ event: 'line', text }),
@@ -105,7 +105,7 @@ export class WireHost {
     })
   }
 
-  obey(order: Exclude<WireOrder, { readonly op: 'open' }>): void {
+  obey(order: Exclude<WireCommand, { readonly op: 'open' }>): void {
     if (order.op !== 'write') {
       this.#channel[order.op]()
       return

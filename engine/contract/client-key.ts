@@ -5,12 +5,12 @@ import type { Offload } from './policy.ts'
 const PREFIX_GROUPS = 4
 
 /** Whoever asks, by the address of his end. */
-export interface Asking {
+export interface HasClient {
   readonly client: { readonly remoteAddress: string }
 }
 
 /** Who asks, as far as the network tells: an address of IPv4, or the network of one of IPv6. */
-export function clientOf({ client }: Asking): string {
+export function clientKey({ client }: HasClient): string {
   const address = client.remoteAddress
   if (!address.includes(':')) return address
   const [head = '', tail] = address.split('::')
@@ -25,6 +25,6 @@ export function clientOf({ client }: Asking): string {
 }
 
 /** `offload` for jobs of `ex`: they have the turns of its client. */
-export function offloadFor(ex: Asking, offload: Offload): Offload {
-  return { run: (job, argument) => offload.run(job, argument, clientOf(ex)) }
+export function offloadFor(ex: HasClient, offload: Offload): Offload {
+  return { run: (job, argument) => offload.run(job, argument, clientKey(ex)) }
 }

@@ -1,8 +1,8 @@
 import { NO_BUCKETS } from './buckets.ts'
-import type { Workshop } from './policy.ts'
+import type { PolicyServices } from './policy.ts'
 
 /** A new store for what policies keep over reloads: one per thread. */
-export function newKept(): Workshop['kept'] {
+export function newStateStore(): PolicyServices['state'] {
   const store = new Map<string, object>()
   return <T extends object>(key: string, make: () => T): T => {
     const known = store.get(key)
@@ -15,7 +15,7 @@ export function newKept(): Workshop['kept'] {
 }
 
 /** For configurations that are only looked at: nothing of them runs. */
-export const IDLE: Omit<Workshop, 'maxBufferBytes' | 'kept'> = {
+export const NO_SERVICES: Omit<PolicyServices, 'maxBufferBytes' | 'state'> = {
   offload: { run: () => Promise.reject(new Error('nothing runs here')) },
   buckets: NO_BUCKETS,
   failed() {},

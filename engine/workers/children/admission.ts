@@ -3,7 +3,7 @@
  * holds them all. Where there is none, the one that has been idle longest makes some, if it has been so for long: for
  * a party that has its share, one of its own.
  */
-import { mayHaveMore } from '#engine/kit/share.ts'
+import { isBelowThreshold } from '#engine/kit/dynamic-threshold.ts'
 import type { SentSpec } from './messages.ts'
 
 /** As many as `childrenMax` for all backends where that is more. */
@@ -34,11 +34,11 @@ export interface Wanted {
 }
 
 /** `end`: the name of one that ends for it; null: none has to. `why`: none is left, or none for this party. */
-export type Room = { readonly end: string | null } | { readonly why: 'all' | 'share' }
+export type Admission = { readonly end: string | null } | { readonly why: 'all' | 'share' }
 
 type Named = readonly [id: string, one: Running]
 
-export function roomFor(running: ReadonlyMap<string, Running>, wanted: Wanted): Room {
+export function admit(running: ReadonlyMap<string, Running>, wanted: Wanted): Admission {
   const { spec, party, ending, now } = wanted
   const max = spec.isWire ? WIRES_PER_BACKEND_MAX : (wanted.childrenMax ?? CHILDREN_PER_BACKEND_MAX)
   const allMax = spec.isWire ? WIRES_MAX : Math.max(CHILDREN_MAX, max)
@@ -50,10 +50,10 @@ export function roomFor(running: ReadonlyMap<string, Running>, wanted: Wanted): 
     [alike, alike.length + ending, allMax]
   ] as const) {
     const own = ofParty(all)
-    if (mayHaveMore(own.length, count, most)) continue
+    if (isBelowThreshold(own.length, count, most)) continue
     const isFull = count >= most
     // Who has more than the last few are for makes room among its own.
-    const end = idlest(isFull && mayHaveMore(own.length, most - 1, most) ? all : own, now)
+    const end = idlest(isFull && isBelowThreshold(own.length, most - 1, most) ? all : own, now)
     return end === null || ending >= allMax ? { why: isFull ? 'all' : 'share' } : { end }
   }
   return { end: null }

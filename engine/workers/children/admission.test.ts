@@ -1,6 +1,6 @@
 import { deepEqual } from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Running, roomFor } from './room.ts'
+import { admit, type Running } from './admission.ts'
 
 const NOW = 100_000
 const spec = { backend: 'b', isWire: false }
@@ -13,7 +13,7 @@ const one = (party: string, idleMs: number | null, backend = 'b'): Running => ({
 
 function room(party: string, ...all: Running[]) {
   const running = new Map(all.map((each, i) => [String(i), each]))
-  return roomFor(running, { spec, party, ending: 0, childrenMax: 4, now: NOW })
+  return admit(running, { spec, party, ending: 0, childrenMax: 4, now: NOW })
 }
 
 test('who has its share makes room among its own, when they have been idle for long', () => {

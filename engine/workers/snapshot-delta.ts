@@ -3,19 +3,19 @@ import { share } from '#engine/ir/share.ts'
 import type { Backend, Bind, Listener, RouteSpec, Snapshot } from '#engine/ir/snapshot.ts'
 
 /** A Snapshot in which the routes and backends that the receiver holds are only named. */
-export interface Parcel extends Omit<Snapshot, 'binds' | 'backends'> {
-  readonly binds: readonly (Omit<Bind, 'listeners'> & { readonly listeners: readonly PackedListener[] })[]
+export interface SnapshotDelta extends Omit<Snapshot, 'binds' | 'backends'> {
+  readonly binds: readonly (Omit<Bind, 'listeners'> & { readonly listeners: readonly ListenerDelta[] })[]
   /** Null: as before, under the same name. */
   readonly backends: Readonly<Record<string, Backend | null>>
 }
 
-interface PackedListener extends Omit<Listener, 'routes'> {
+interface ListenerDelta extends Omit<Listener, 'routes'> {
   /** Number: place of the route among all routes of the snapshot before. */
   readonly routes: readonly (RouteSpec | number)[]
 }
 
 /** `held`: what the receiver got last; parts of `snapshot` that are the same objects are not sent. */
-export function pack(held: Snapshot | null, snapshot: Snapshot): Parcel {
+export function encodeDelta(held: Snapshot | null, snapshot: Snapshot): SnapshotDelta {
   if (held === null) return snapshot
   const places = new Map(routesOf(held).map((route, i) => [route, i]))
   const backends: Record<string, Backend | null> = {}
@@ -32,19 +32,19 @@ export function pack(held: Snapshot | null, snapshot: Snapshot): Parcel {
   return { ...snapshot, binds, backends }
 }
 
-/** The Snapshot that was packed for somebody who holds `held`; what has not changed is the same object as there. */
-export function unpack(held: Snapshot | null, parcel: Parcel): Snapshot {
+/** The Snapshot that was encoded for a receiver that holds `held`; what has not changed is the same object as there. */
+export function applyDelta(held: Snapshot | null, delta: SnapshotDelta): Snapshot {
   const routes = held === null ? [] : routesOf(held)
   const backends: Record<string, Backend> = {}
-  for (const [name, backend] of Object.entries(parcel.backends)) backends[name] = backend ?? held!.backends[name]!
-  const binds = parcel.binds.map((bind) => ({
+  for (const [name, backend] of Object.entries(delta.backends)) backends[name] = backend ?? held!.backends[name]!
+  const binds = delta.binds.map((bind) => ({
     ...bind,
     listeners: bind.listeners.map((listener) => ({
       ...listener,
       routes: listener.routes.map((route) => (typeof route === 'number' ? routes[route]! : route))
     }))
   }))
-  return share(held, { ...parcel, binds, backends })
+  return share(held, { ...delta, binds, backends })
 }
 
 function routesOf({ binds }: Snapshot): RouteSpec[] {

@@ -4,7 +4,7 @@ import { randomInt } from 'node:crypto'
 const SEEDS = 2 ** 32
 
 /** Numbers 0 <= x < 1. Equal seeds give equal sequences; without a seed every sequence is another one. */
-export function chance(seed: number = randomInt(1, SEEDS)): () => number {
+export function xorshift32(seed: number = randomInt(1, SEEDS)): () => number {
   let state = seed | 0 || 1
   return () => {
     state ^= state << 13

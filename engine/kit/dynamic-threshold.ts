@@ -6,6 +6,6 @@
 const OF_REST = 3
 
 /** Whether who has `own` of `all` that are taken gets one more; `max`: how many there may be. */
-export function mayHaveMore(own: number, all: number, max: number): boolean {
+export function isBelowThreshold(own: number, all: number, max: number): boolean {
   return all < max && own < OF_REST * (max - all)
 }

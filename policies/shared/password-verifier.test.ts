@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PasswordDesk } from './password-desk.ts'
+import { PasswordVerifier } from './password-verifier.ts'
 
 interface Asked {
   readonly hash: string
@@ -9,8 +9,8 @@ interface Asked {
   refuse(): Promise<void>
 }
 
-/** A desk whose pool answers when the test says so; a password is right when it is "right". */
-function desk() {
+/** A verifier whose pool answers when the test says so; a password is right when it is "right". */
+function verifier() {
   const asked: Asked[] = []
   let now = 0
   const offload = {
@@ -35,7 +35,7 @@ function desk() {
   }
   return {
     asked,
-    desk: new PasswordDesk(offload, () => now),
+    verifier: new PasswordVerifier(offload, () => now),
     pass: (ms: number) => {
       now += ms
     }
@@ -43,7 +43,7 @@ function desk() {
 }
 
 test('the same question is asked once, and a right password is remembered for ten minutes', async () => {
-  const { desk: given, asked, pass } = desk()
+  const { verifier: given, asked, pass } = verifier()
   assert.equal(given.remembers('h', 'p'), false)
   const answers = [given.verify('a', 'h', 'p'), given.verify('a', 'h', 'p')]
   assert.deepEqual([asked.length, asked[0]!.hash, asked[0]!.password], [1, 'h', 'p'])
@@ -60,7 +60,7 @@ test('the same question is asked once, and a right password is remembered for te
 })
 
 test('a wrong password is verified each time', async () => {
-  const { desk: given, asked } = desk()
+  const { verifier: given, asked } = verifier()
   for (const count of [1, 2]) {
     const answer = given.verify('a', 'h', 'p')
     assert.equal(asked.length, count)
@@ -71,14 +71,14 @@ test('a wrong password is verified each time', async () => {
 })
 
 test('another name with the same password and hash is another question', () => {
-  const { desk: given, asked } = desk()
+  const { verifier: given, asked } = verifier()
   void given.verify('a', 'h', 'p')
   void given.verify('b', 'h', 'p')
   assert.equal(asked.length, 2)
 })
 
 test('a name has four passwords on their way, and others are not affected', async () => {
-  const { desk: given, asked } = desk()
+  const { verifier: given, asked } = verifier()
   for (let i = 0; i < 4; i++) assert.ok(given.verify('a', 'h', `${i}`))
   assert.equal(given.verify('a', 'h', '4'), null)
   assert.ok(given.verify('a', 'h', '3'), 'asked already')
@@ -90,7 +90,7 @@ test('a name has four passwords on their way, and others are not affected', asyn
 })
 
 test('64 wait, the next is refused; a pool that refuses is no answer', async () => {
-  const { desk: given, asked } = desk()
+  const { verifier: given, asked } = verifier()
   const answers = Array.from({ length: 66 }, (_, i) => given.verify(`${i}`, 'h', 'p'))
   assert.ok(!answers.includes(null))
   assert.equal(given.verify('66', 'h', 'p'), null)

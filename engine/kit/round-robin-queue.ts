@@ -15,7 +15,7 @@ class Branch<T> {
 /** Lower ones first. */
 export type Rank = (name: string) => number
 
-export class Turns<T> {
+export class RoundRobinQueue<T> {
   readonly #max: number
   readonly #root = new Branch<T>()
   readonly #paths = new Map<T, readonly string[]>()

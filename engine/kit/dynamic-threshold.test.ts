@@ -1,13 +1,13 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { mayHaveMore } from './share.ts'
+import { isBelowThreshold } from './dynamic-threshold.ts'
 
 /** What each of some takes that want everything, one after the other. */
 function taken(max: number, greedy: number): number[] {
   let all = 0
   return Array.from({ length: greedy }, () => {
     let own = 0
-    while (mayHaveMore(own, all, max)) {
+    while (isBelowThreshold(own, all, max)) {
       own++
       all++
     }
@@ -23,6 +23,6 @@ test('who comes later finds room, however much the first has wanted', () => {
 
 test('the last one of all is for anybody, and then there is none', () => {
   deepEqual(taken(1, 2), [1, 0])
-  equal(mayHaveMore(0, 7, 8), true)
-  equal(mayHaveMore(0, 8, 8), false)
+  equal(isBelowThreshold(0, 7, 8), true)
+  equal(isBelowThreshold(0, 8, 8), false)
 })

@@ -3,7 +3,7 @@ import { BODY_NONE, type Exchange, STEP_RESPONSE, STEP_SERVE } from './exchange.
 import type { RetryState } from './retry.ts'
 
 /** Makes ex what it was before its attempt was answered. */
-export function forgetAnswer(ex: Exchange): void {
+export function resetResponse(ex: Exchange): void {
   ex.status = 0
   ex.grpcStatus = -1
   ex.response = null
@@ -19,10 +19,10 @@ export function forgetAnswer(ex: Exchange): void {
  * has been collected too. `retry`: what ex had before the answer was taken: what fails now may be tried elsewhere.
  * False: it is over, or has been answered meanwhile.
  */
-export function serveAgain(ex: Exchange, retry: RetryState | null): boolean {
+export function resend(ex: Exchange, retry: RetryState | null): boolean {
   const isWhole = ex.heldTrailers !== null && ex.requestBytes !== null
   if (ex.step !== STEP_RESPONSE || ex.localReply !== null || ex.responseDone || !isWhole) return false
-  forgetAnswer(ex)
+  resetResponse(ex)
   ex.heldTrailers = null
   ex.responseBytes = null
   ex.bodySent = false

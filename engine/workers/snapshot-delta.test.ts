@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { share } from '#engine/ir/share.ts'
 import { bindOf, routeOf, snapshotOf } from '#engine/testing/snapshot.ts'
-import { pack, unpack } from './parcel.ts'
+import { applyDelta, encodeDelta } from './snapshot-delta.ts'
 
 const backend = (port: number) => ({ kind: 'static' as const, host: 'h', port, unixPath: null, policies: {} })
 
@@ -18,11 +18,11 @@ const first = snapshotOf(
 const send = <T>(value: T): T => structuredClone(value)
 
 test('a worker that holds nothing gets everything', () => {
-  assert.deepEqual(unpack(null, send(pack(null, first))), first)
+  assert.deepEqual(applyDelta(null, send(encodeDelta(null, first))), first)
 })
 
 test('a change to one route sends that route; the others stay the same objects on both sides', () => {
-  const held = unpack(null, send(pack(null, first)))
+  const held = applyDelta(null, send(encodeDelta(null, first)))
   const changed = { ...structuredClone(first), version: 2 }
   const routes = [
     routeOf({ name: 'c' }),
@@ -32,13 +32,13 @@ test('a change to one route sends that route; the others stay the same objects o
   ]
   const bind = bindOf([{ routes }])
   const next = share(first, { ...changed, binds: [bind], backends: { y: backend(3), x: backend(1) } })
-  const parcel = pack(first, next)
+  const delta = encodeDelta(first, next)
   assert.deepEqual(
-    parcel.binds[0]!.listeners[0]!.routes.map((route) => (typeof route === 'number' ? route : route.name)),
+    delta.binds[0]!.listeners[0]!.routes.map((route) => (typeof route === 'number' ? route : route.name)),
     [2, 'new', 'b', 0]
   )
-  assert.deepEqual(parcel.backends, { y: backend(3), x: null })
-  const got = unpack(held, send(parcel))
+  assert.deepEqual(delta.backends, { y: backend(3), x: null })
+  const got = applyDelta(held, send(delta))
   assert.deepEqual(got, next)
   const [oldRoutes, newRoutes] = [held, got].map(({ binds }) => binds[0]!.listeners[0]!.routes)
   assert.equal(newRoutes![0], oldRoutes![2])

@@ -1,5 +1,5 @@
 /**
- * Slow password hashes, verified in the offload pool and remembered: one desk per thread. It keeps attackers from
+ * Slow password hashes, verified in the offload pool and remembered: one verifier per thread. It keeps attackers from
  * making others wait: few passwords per name at a time, few in the pool, and a bounded line before it.
  */
 import type { Offload } from '#engine/contract/policy.ts'
@@ -22,7 +22,7 @@ const RUNNING_MAX = 2
 /** Null: it could not be verified, because the pool has refused or lost it. */
 export type Answer = boolean | null
 
-export class PasswordDesk {
+export class PasswordVerifier {
   readonly #offload: Offload
   readonly #clock: () => number
   readonly #keyed = new KeyedHash()

@@ -1,17 +1,17 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { Turns } from './turns.ts'
+import { RoundRobinQueue } from './round-robin-queue.ts'
 
 /** 'a1x' is x of 1 of a. */
 const pathOf = (item: string): string[] => [item[0]!, item.slice(0, 2)]
 
-function filled(max: number, items: readonly string[]): Turns<string> {
-  const turns = new Turns<string>(max)
+function filled(max: number, items: readonly string[]): RoundRobinQueue<string> {
+  const turns = new RoundRobinQueue<string>(max)
   for (const item of items) equal(turns.add(item, pathOf(item)), null)
   return turns
 }
 
-function rest(turns: Turns<string>, rank?: (name: string) => number): string[] {
+function rest(turns: RoundRobinQueue<string>, rank?: (name: string) => number): string[] {
   const all: string[] = []
   for (let one = turns.next(rank); one !== undefined; one = turns.next(rank)) all.push(one)
   return all
