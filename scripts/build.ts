@@ -1,11 +1,12 @@
 /**
- * The program as three files in dist, which start without reading a hundred modules: weir.mjs is small, runs first and
- * starts the first worker; that and the rest of the main thread are weir-main.mjs; the threads of the offload pool run
- * weir-jobs.mjs. uWebSockets.js stays outside: it is a native binary, and optional.
+ * The program as a few files in dist, which start without reading a hundred modules: weir.mjs is small, runs first and
+ * starts the first worker; workers and the main thread begin with weir-main.mjs, the threads of the offload pool with
+ * weir-jobs.mjs, and what both need, or only one now and then, is in weir-*.mjs beside them. uWebSockets.js stays
+ * outside: it is a native binary, and optional. licenses.txt has the terms of the packages that went in.
  */
-import { chmod, stat } from 'node:fs/promises'
-import { dirname, join, relative, resolve } from 'node:path'
-import { type BuildOptions, build, type Plugin } from 'esbuild'
+import { chmod, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { type BuildOptions, build, type Metafile, type Plugin, transform } from 'esbuild'
 import { binary } from '#engine/http/llhttp-binary.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -32,6 +33,17 @@ const dropLocales: Plugin = {
   }
 }
 
+/** Short names inside packages; our own stay readable in stacks, and tell classes apart where one is asked for. */
+const shortNames: Plugin = {
+  name: 'short-names',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/node_modules\/.*\.m?js$/ }, async ({ path }) => {
+      const { code } = await transform(await readFile(path, 'utf8'), { minify: true, sourcefile: path })
+      return { contents: code }
+    })
+  }
+}
+
 /**
  * node:http only when somebody asks for it (the admin servers, the demonstration): an import statement
  * of the bundle would load it in every thread, and with it, through its exports for ES modules, Node's
@@ -47,35 +59,62 @@ const lazyHttp: Plugin = {
   }
 }
 
-/** What weir.mjs loads while the first worker starts. */
-const mainBeside: Plugin = {
-  name: 'main-beside',
-  setup({ onResolve }) {
-    onResolve({ filter: /^\.\/main\.ts$/ }, () => ({ path: './weir-main.mjs', external: true }))
-  }
-}
-
-const options: BuildOptions = {
+const folder = dirname(outfile)
+const entry = (name: string, out: string) => ({ in: join(root, 'engine', 'process', `${name}.ts`), out })
+const options = {
+  absWorkingDir: root,
+  entryPoints: [entry('start', basename(outfile, '.mjs')), entry('main', 'weir-main'), entry('jobs', 'weir-jobs')],
+  outdir: folder,
+  outExtension: { '.js': '.mjs' },
+  chunkNames: 'weir-[name]-[hash]',
   bundle: true,
+  splitting: true,
+  metafile: true,
   platform: 'node',
   format: 'esm',
   target: 'node22',
   minifySyntax: true,
   minifyWhitespace: true,
-  legalComments: 'linked',
+  // licenses.txt has them all.
+  legalComments: 'none',
   sourcemap: 'linked',
   // piscina starts its threads from files of its own package.
   external: ['uWebSockets.js', 'piscina'],
-  plugins: [inlineBinary, dropLocales, lazyHttp],
+  plugins: [inlineBinary, dropLocales, shortNames, lazyHttp],
   // Bundled CommonJS asks for node's modules by require.
   banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" }
+} satisfies BuildOptions
+
+/** What an earlier build has left: names of shared parts say what is in them. */
+async function sweep(): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  const old = (await readdir(folder)).filter((name) => /^weir-.*\.mjs(?:\.map|\.LEGAL\.txt)?$/.test(name))
+  await Promise.all(old.map((name) => rm(join(folder, name))))
 }
-const engine = (name: string) => [join(root, 'engine', name)]
-const beside = (name: string) => join(dirname(outfile), name)
-const start = { ...options, plugins: [mainBeside], entryPoints: engine('process/start.ts'), outfile }
-await build(start)
-await build({ ...options, entryPoints: engine('process/main.ts'), outfile: beside('weir-main.mjs') })
-await build({ ...options, entryPoints: engine('process/jobs.ts'), outfile: beside('weir-jobs.mjs') })
+
+/** The packages that inputs of a bundle come from, as folders. */
+function packagesIn({ inputs }: Pick<Metafile, 'inputs'>): string[] {
+  const folders = Object.keys(inputs).map((file) => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file)?.[1])
+  return [...new Set(folders.filter((name) => name !== undefined))].toSorted()
+}
+
+async function licenseOf(path: string): Promise<string> {
+  const { name, version, license } = JSON.parse(await readFile(join(path, 'package.json'), 'utf8'))
+  const file = (await readdir(path)).find((entry) => /^licen[cs]e/i.test(entry))
+  const text = file === undefined ? `Licence: ${license}` : (await readFile(join(path, file), 'utf8')).trim()
+  return `${name} ${version}\n\n${text}\n`
+}
+
+await sweep()
+const { metafile } = await build(options)
 await chmod(outfile, 0o755)
-const size = (await stat(beside('weir-main.mjs'))).size / 1024
-process.stdout.write(`${relative(process.cwd(), outfile)}, and weir-main.mjs beside it: ${size.toFixed(0)} KiB\n`)
+// The WebAssembly of llhttp is taken from undici's files without an import.
+const packages = new Set([...packagesIn(metafile), 'node_modules/undici'])
+const licenses = await Promise.all([...packages].map((path) => licenseOf(join(root, path))))
+await writeFile(join(folder, 'licenses.txt'), licenses.join(`\n${'-'.repeat(80)}\n\n`))
+const bytes = Object.entries(metafile.outputs).reduce(
+  (sum, [name, { bytes: own }]) => sum + (name.endsWith('.map') ? 0 : own),
+  0
+)
+const kib = Math.round(bytes / 1024)
+process.stdout.write(`${relative(process.cwd(), outfile)}, and ${kib} KiB beside it\n`)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { HELP, readArguments } from './cli.ts'
+import { COMMANDS, HELP, readArguments } from './cli.ts'
 
 test('the command line says what to run', () => {
   assert.deepEqual(readArguments([]), { kind: 'run', source: { kind: 'default' } })
@@ -11,6 +11,8 @@ test('the command line says what to run', () => {
   })
   assert.deepEqual(readArguments(['-f', '-']), { kind: 'run', source: { kind: 'stdin' } })
   assert.deepEqual(readArguments(['-c', 'binds: []']), { kind: 'run', source: { kind: 'text', text: 'binds: []' } })
+  assert.deepEqual(readArguments(['schema']), { kind: 'schema' })
+  assert.deepEqual(readArguments(['completion', 'zsh']), { kind: 'completion', shell: 'zsh' })
   assert.deepEqual(readArguments(['-h']), { kind: 'help' })
   assert.deepEqual(readArguments(['-V', '-f', 'a']), { kind: 'version' })
 })
@@ -27,6 +29,9 @@ test('wrong usage says what is wrong and what was meant', () => {
     [['-f', 'a', 'stray'], /unexpected argument 'stray'/],
     [['--zzz'], /unknown option '--zzz'$/],
     [['--validate-only'], /needs a configuration/],
+    [['schema', 'x'], /without arguments/],
+    [['completion'], /one shell: bash, zsh, fish/],
+    [['completion', 'tcsh'], /one shell/],
     [['-f'], /argument missing|requires|-f/i]
   ]
   for (const [args, expected] of messages) {
@@ -38,8 +43,17 @@ test('wrong usage says what is wrong and what was meant', () => {
 
 test('the help fits a screen and names every option and exit code', () => {
   const lines = HELP.split('\n')
-  assert.ok(lines.length <= 34, `${lines.length} lines`)
+  assert.ok(lines.length <= 36, `${lines.length} lines`)
   assert.ok(lines.every((line) => line.length <= 110))
-  for (const word of ['--file', '--config', '--validate-only', '--version', '--help', 'SIGHUP', ...'0123'])
+  for (const word of [
+    ...Object.keys(COMMANDS),
+    '--file',
+    '--config',
+    '--validate-only',
+    '--version',
+    '--help',
+    'SIGHUP',
+    ...'0123'
+  ])
     assert.ok(HELP.includes(word), word)
 })

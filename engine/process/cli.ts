@@ -2,6 +2,9 @@
 import { parseArgs } from 'node:util'
 import { nearest } from '#engine/schema/suggest.ts'
 
+export const SHELLS = ['bash', 'zsh', 'fish'] as const
+export type Shell = (typeof SHELLS)[number]
+
 export const EXIT_OK = 0
 export const EXIT_FAILURE = 1
 export const EXIT_USAGE = 2
@@ -11,6 +14,8 @@ export type Command =
   | { readonly kind: 'help' }
   | { readonly kind: 'version' }
   | { readonly kind: 'usage'; readonly message: string }
+  | { readonly kind: 'schema' }
+  | { readonly kind: 'completion'; readonly shell: Shell }
   | { readonly kind: 'mcp-server'; readonly name: string }
   | GatewayCommand
 
@@ -27,7 +32,14 @@ export type Source =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'default' }
 
-const OPTIONS = {
+/** Words that stand first, and what may follow each. */
+export const COMMANDS: Readonly<Record<string, readonly string[]>> = {
+  schema: [],
+  completion: SHELLS,
+  'mcp-server': ['clock', 'notebook']
+}
+
+export const OPTIONS = {
   file: { type: 'string', short: 'f', multiple: true },
   config: { type: 'string', short: 'c', multiple: true },
   'validate-only': { type: 'boolean' },
@@ -41,6 +53,8 @@ Usage:
   weir                      run the built-in demonstration on port 3000 (PORT)
   weir -f FILE              run a configuration file, YAML or JSON ("-": standard input)
   weir -c STRING            run a configuration given as text
+  weir schema               print the JSON Schema of the configuration file, for editors
+  weir completion SHELL     print what bash, zsh or fish completes: source <(weir completion bash)
   weir mcp-server NAME      be an MCP server of the demonstration on standard streams: clock or notebook
 
 Options:
@@ -69,6 +83,9 @@ In the file, $VAR, \${VAR} and \${VAR:-default} are taken from the environment; 
 export function readArguments(args: readonly string[]): Command {
   if (args[0] === 'mcp-server' && args.length === 2) return { kind: 'mcp-server', name: args[1]! }
   if (args[0] === 'mcp-server') return usage('mcp-server needs one name: clock or notebook')
+  if (args[0] === 'schema')
+    return args.length === 1 ? { kind: 'schema' } : usage('schema is a command without arguments')
+  if (args[0] === 'completion') return completionOf(args.slice(1))
   let values: Record<string, unknown>
   try {
     values = parseArgs({ args: [...args], options: OPTIONS, strict: true, allowPositionals: false }).values
@@ -86,6 +103,11 @@ export function readArguments(args: readonly string[]): Command {
   if (texts[0] !== undefined) return { kind, source: { kind: 'text', text: texts[0] } }
   if (kind === 'validate') return usage('--validate-only needs a configuration: -f FILE or -c STRING')
   return { kind, source: { kind: 'default' } }
+}
+
+function completionOf(args: readonly string[]): Command {
+  const shell = SHELLS.find((name) => args.length === 1 && name === args[0])
+  return shell === undefined ? usage(`completion needs one shell: ${SHELLS.join(', ')}`) : { kind: 'completion', shell }
 }
 
 function usage(message: string): Command {

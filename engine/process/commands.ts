@@ -1,4 +1,4 @@
-/** Commands that run no gateway: they need none of its modules. */
+/** Commands that run no gateway. Most need none of its modules. */
 import { serveMcp } from '#backends/demo/mcp-servers/index.ts'
 import { VERSION } from '#engine/contract/version.ts'
 import { type Command, EXIT_USAGE, type GatewayCommand, HELP } from './cli.ts'
@@ -6,10 +6,16 @@ import { type Command, EXIT_USAGE, type GatewayCommand, HELP } from './cli.ts'
 export async function runCommand(command: Exclude<Command, GatewayCommand>): Promise<void> {
   switch (command.kind) {
     case 'help':
-      process.stdout.write(HELP)
+      print(HELP)
       return
     case 'version':
-      process.stdout.write(`weir ${VERSION}\n`)
+      print(`weir ${VERSION}\n`)
+      return
+    case 'schema':
+      print(await (await import('./main.ts')).schemaText())
+      return
+    case 'completion':
+      print((await import('./completion.ts')).completion(command.shell))
       return
     case 'usage':
       fail(`${command.message}\nTry weir --help.`)
@@ -18,6 +24,14 @@ export async function runCommand(command: Exclude<Command, GatewayCommand>): Pro
       if (await serveMcp(command.name, VERSION, process.stdin, process.stdout)) return
       fail(`there is no MCP server '${command.name}': clock, notebook`)
   }
+}
+
+/** A reader that leaves after the first lines (`weir schema | head`) is no error. */
+function print(text: string): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+  process.stdout.write(text)
 }
 
 function fail(message: string): void {

@@ -41,6 +41,12 @@ export async function run(command: GatewayCommand, start: Start): Promise<void> 
   await runGateway(command, { policies, check, prepare, convert, demo, ...start })
 }
 
+/** The JSON Schema of the configuration file. */
+export async function schemaText(): Promise<string> {
+  const { jsonSchema } = await import('#engine/standalone/json-schema.ts')
+  return jsonSchema(policies)
+}
+
 if (!isMainThread) {
   const port = parentPort!
   let thread: WorkerThread | null = null

@@ -37,10 +37,13 @@ function isStale() {
 function isInstalled() {
   if (program === bundle) return true
   try {
-    createRequire(import.meta.url).resolve('node/package.json')
+    const { resolve } = createRequire(import.meta.url)
+    resolve('node/package.json')
+    // Of the sources only: in the bundle it is part of the program.
+    resolve('zod')
     return true
   } catch {
-    process.stderr.write('weir: its packages are not installed: run npm ci first\n')
+    process.stderr.write('weir: its packages are not installed: run npm ci first (the sources need all of them)\n')
     process.exitCode = 1
     return false
   }

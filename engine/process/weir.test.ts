@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { cpSync, mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
@@ -30,7 +30,9 @@ function install(bundle: string | undefined): string {
   if (bundle === undefined) return LAUNCHER
   // Below the clone, so that the pinned Node is found as in an installation.
   const folder = join(dirname(bundle), 'installed')
-  for (const name of ['weir.mjs', 'weir-main.mjs']) cpSync(join(dirname(bundle), name), join(folder, 'dist', name))
+  rmSync(join(folder, 'dist'), { recursive: true, force: true })
+  for (const name of readdirSync(dirname(bundle)).filter((one) => one.endsWith('.mjs')))
+    cpSync(join(dirname(bundle), name), join(folder, 'dist', name))
   const launcher = join(folder, 'engine', 'process', 'weir.mjs')
   cpSync(LAUNCHER, launcher)
   return launcher
@@ -81,6 +83,7 @@ test('what was built before the sources changed does not run', async (t) => {
   assert.equal(await run(), 'built')
   write('engine/process/start.ts', "process.stdout.write('sources')", 1000)
   write('node_modules/node/package.json', '{}', 1000)
+  write('node_modules/zod/index.js', '', 1000)
   write('backends/a.test.ts', '', 3000)
   assert.equal(await run(), 'built')
   write('backends/http/a.ts', '', 3000)
@@ -94,5 +97,12 @@ test('without its packages the launcher says what to do', async (t) => {
   writeFileSync(join(folder, 'engine', 'process', 'start.ts'), "process.stdout.write('sources')")
   const program = runNode([join(folder, 'engine', 'process', 'weir.mjs')])
   assert.equal(await program.exited(), 1)
-  assert.equal(program.output, 'weir: its packages are not installed: run npm ci first\n')
+  const told = 'weir: its packages are not installed: run npm ci first (the sources need all of them)\n'
+  assert.equal(program.output, told)
+  // As npm ci --omit=dev leaves it.
+  mkdirSync(join(folder, 'node_modules', 'node'), { recursive: true })
+  writeFileSync(join(folder, 'node_modules', 'node', 'package.json'), '{}')
+  const again = runNode([join(folder, 'engine', 'process', 'weir.mjs')])
+  assert.equal(await again.exited(), 1)
+  assert.equal(again.output, told)
 })

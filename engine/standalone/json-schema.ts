@@ -1,7 +1,14 @@
 /** The file's schema as JSON Schema, for editors: completion, descriptions and mistakes while typing. */
 import type { Policy } from '#engine/contract/policy.ts'
+import { VERSION } from '#engine/contract/version.ts'
 import { isRefused, z } from '#engine/schema/schema.ts'
 import { fileSchema } from './file.ts'
+
+/** Its address: the schema of one version never changes. */
+const ID = `https://weir.dev/schema/${VERSION}/weir.schema.json`
+const COMMENT =
+  'Write it with "weir schema > weir.schema.json", and begin a YAML file beside it with this line: ' +
+  '# yaml-language-server: $schema=weir.schema.json'
 
 /** JSON Schema (draft 2020-12) of what users write, as text. */
 export function jsonSchema(policies: readonly Policy[]): string {
@@ -18,6 +25,6 @@ export function jsonSchema(policies: readonly Policy[]): string {
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
     }
   })
-  const titled = { $schema, title: 'Configuration file of weir', ...schema }
+  const titled = { $schema, $id: ID, $comment: COMMENT, title: 'Configuration file of weir', ...schema }
   return `${JSON.stringify(titled, null, 2)}\n`
 }
