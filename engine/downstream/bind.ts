@@ -4,7 +4,7 @@ import type { ClientEvents } from '#engine/contract/transport.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
 import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
-import type { SocketLayer } from '#engine/socket/wire.ts'
+import type { SocketLayer } from '#engine/socket/socket-layer.ts'
 import type { ConnectionLimiter } from './connection-limiter.ts'
 import type { HandshakeReport } from './tls/handshake.ts'
 

@@ -7,10 +7,11 @@ import { listenWith } from './listen.ts'
 import type { ReadMemory } from './memory.ts'
 import { Outbox } from './outbox.ts'
 import { enterTurn, leaveTurn } from './round.ts'
+import type { Acceptor, Address, Connected, DialOptions, KeepAlive, SocketLayer } from './socket-layer.ts'
 import { startClient } from './tls-client.ts'
 import { startOverHandle } from './tls-server.ts'
 import { newTlsShared } from './tls-shared.ts'
-import type { Acceptor, Address, Connected, DialOptions, KeepAlive, SocketLayer, Wire } from './wire.ts'
+import type { Wire } from './wire.ts'
 
 /** A socket layer over `handles` that reads into `memory`. */
 export function handleSockets(handles: Handles, memory: ReadMemory): SocketLayer {

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { llhttp } from '#engine/http/llhttp.ts'
-import { openSockets } from './layer.ts'
+import { openSockets } from './open-sockets.ts'
 import type { Wire } from './wire.ts'
 
 /** Hundredths of a second until the next probe of the one connection at `port`; null: there is none to come. */

@@ -1,6 +1,6 @@
 /** Listening, the same for both socket layers. */
 import type { Server } from 'node:net'
-import type { Acceptor } from './wire.ts'
+import type { Acceptor } from './socket-layer.ts'
 
 /** Connections that may wait in the kernel's accept queue. */
 const BACKLOG = 4096

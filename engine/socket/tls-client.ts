@@ -2,11 +2,11 @@
 import { getSystemErrorName } from 'node:util'
 import { type Handle, STATE_ASYNC, type TlsHandle } from './handles.ts'
 import { enterTurn, leaveTurn } from './round.ts'
+import type { Connected, DialOptions } from './socket-layer.ts'
 import type { TlsClient } from './tls.ts'
 import type { TlsShared } from './tls-shared.ts'
 import { protocolFault, type TlsFault } from './tls-verify.ts'
 import { TlsWire } from './tls-wire.ts'
-import type { Connected, DialOptions } from './wire.ts'
 
 /** What only a client asks of a TLS handle (handles.ts has looked for these). */
 interface ClientHandle extends TlsHandle {

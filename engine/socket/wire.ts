@@ -1,13 +1,11 @@
 /**
  * One stream socket as the engine sees it, whatever carries it: raw libuv handles (handle-wire.ts) or
- * node:net (net-sockets.ts). Same contract, same tests (wire.test.ts).
+ * node:net (net-wire.ts). Same contract, same tests (wire.test.ts).
  *
  * Reading: bytes lie in the thread's read memory and are valid during onRead only.
  * Writing: what is written during one round leaves together, when the round ends.
  */
 import type { ReadSlot } from './memory.ts'
-import type { TlsClient } from './tls.ts'
-import type { TlsDone, TlsServer } from './tls-server.ts'
 
 export interface WireOwner {
   /** Bytes [start, end) of the read memory. `slot` is set when they stay valid for lent writes. */
@@ -63,58 +61,6 @@ export const BULK_BODY = 1
 /** More of a body is known to come than one read of the shared buffer can hold. */
 export const BULK_LONG = 2
 export type Bulk = typeof BULK_NONE | typeof BULK_BODY | typeof BULK_LONG
-
-/** A listening socket. */
-export interface Acceptor {
-  readonly port: number
-  /** Takes what waits in the kernel's queue, then closes. */
-  close(): void
-}
-
-export interface KeepAlive {
-  /** Idle time before the first probe; 0: no probes. */
-  readonly timeMs: number
-}
-
-/** Where to connect: an address literal with port, or a unix socket. */
-export type Address =
-  | { readonly ip: string; readonly port: number; readonly family: 4 | 6 }
-  | { readonly unixPath: string }
-
-/** A connected wire, or an error code. `tls`: of connections that are meant to be secure. */
-export type Connected = (code: string | null, wire: Wire | null, tls?: TlsOutcome) => void
-
-/** What came of a handshake. */
-export interface TlsOutcome {
-  /** What ALPN has agreed on; '' for nothing. */
-  readonly protocol: string
-  readonly resumed: boolean
-  /** Why it failed, for logs; '' when it did not. */
-  readonly reason: string
-}
-
-export interface DialOptions {
-  /** Idle time before TCP probes; 0: none; undefined: as the system does. */
-  readonly keepaliveMs?: number
-  /** What the connection begins with, before TLS: one character per byte, a few hundred at most. Default: nothing. */
-  readonly preamble?: string
-  /** Called when the peer has answered and TLS begins: it is not the address that is slow. */
-  readonly reached?: () => void
-}
-
-export interface SocketLayer {
-  /** Named in the start-up line and in docs: 'handles' or 'net'. */
-  readonly kind: 'handles' | 'net'
-  /** Listens with SO_REUSEPORT on every address of the host. Rejects with the system's error. */
-  listen(port: number, keepalive: KeepAlive, accept: (wire: Wire) => void): Promise<Acceptor>
-  /** Calls back once. Returns a function that gives up. */
-  connect(address: Address, done: Connected, tls?: TlsClient | null, dial?: DialOptions): () => void
-  /**
-   * TLS as its server over a wire of this layer, on which nothing has been written: `first` are the bytes that have
-   * been read. The wire is not to be used any more. Calls back once; returns a function that gives up.
-   */
-  startTls(wire: Wire, first: Buffer, server: TlsServer, done: TlsDone): () => void
-}
 
 /** Text leaves before the round ends when it gets this long: only then is it known whether the peer reads. */
 export const TEXT_WAITING_MAX = 64 * 1024

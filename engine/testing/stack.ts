@@ -18,9 +18,9 @@ import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { Lifecycle } from '#engine/lifecycle/lifecycle.ts'
 import type { RetryObserver } from '#engine/lifecycle/retries.ts'
 import { receiveRequest } from '#engine/routing/receive.ts'
-import { openSockets } from '#engine/socket/layer.ts'
+import { openSockets } from '#engine/socket/open-sockets.ts'
+import type { SocketLayer } from '#engine/socket/socket-layer.ts'
 import type { TlsSettings } from '#engine/socket/tls.ts'
-import type { SocketLayer } from '#engine/socket/wire.ts'
 import { createUpstream, type Upstream } from '#engine/upstream/client.ts'
 
 export interface StackOptions {

@@ -2,7 +2,7 @@
 import type { ServerEvents } from '#engine/contract/transport.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
-import type { SocketLayer } from '#engine/socket/wire.ts'
+import type { SocketLayer } from '#engine/socket/socket-layer.ts'
 
 /** What every endpoint of a worker shares. */
 export interface UpstreamShared {

@@ -9,7 +9,7 @@ import type { Dialled, StreamEndpoint, TcpReason, TcpSession } from '#engine/con
 import { CircuitBreaker } from '#engine/kit/circuit-breaker.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
-import type { Address, Connected, DialOptions, SocketLayer } from '#engine/socket/wire.ts'
+import type { Address, Connected, DialOptions, SocketLayer } from '#engine/socket/socket-layer.ts'
 import { addressGuard } from './address-guard.ts'
 import { EJECTION } from './health.ts'
 import { Resolver } from './resolver.ts'

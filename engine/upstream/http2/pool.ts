@@ -10,8 +10,9 @@ import { isGrpc } from '#engine/http/grpc.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadMemory } from '#engine/socket/memory.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import type { SocketLayer, TlsOutcome } from '#engine/socket/socket-layer.ts'
 import type { TlsClient } from '#engine/socket/tls.ts'
-import type { SocketLayer, TlsOutcome, Wire } from '#engine/socket/wire.ts'
+import type { Wire } from '#engine/socket/wire.ts'
 import type { Attempt } from '#engine/upstream/attempt.ts'
 import { FairQueue } from '#engine/upstream/fair-queue.ts'
 import { EITHER, HTTP1, HTTP2, type Version } from '#engine/upstream/http-version.ts'
@@ -147,8 +148,7 @@ export class Http2Pool implements Http2ConnectionOwner {
   }
 
   get #isReached(): boolean {
-    for (const { isReached } of this.#dials) if (isReached) return true
-    return false
+    return [...this.#dials].some(({ isReached }) => isReached)
   }
 
   /** Whether somebody waits for a connection that nobody makes yet. */

@@ -4,7 +4,7 @@ import { handleSockets } from './handle-sockets.ts'
 import { findHandles } from './handles.ts'
 import type { ReadMemory } from './memory.ts'
 import { netSockets } from './net-sockets.ts'
-import type { SocketLayer } from './wire.ts'
+import type { SocketLayer } from './socket-layer.ts'
 
 /** `kind`: force one (tests run over both); without it, raw handles where this Node has them. */
 export function openSockets(memory: ReadMemory, kind?: SocketLayer['kind']): SocketLayer {
