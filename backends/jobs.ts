@@ -10,6 +10,6 @@ export const jobs: JobRows = {
   // Loaded when they come: a thread that verifies passwords needs no formats.
   [GUARD_JOB]: async (argument) => (await import('./llm/guards/job.ts')).runGuardJob(argument as GuardJob),
   [CONTENT_JOB]: async (argument) =>
-    (await import('./llm/offload/content-worker.ts')).toldContent(argument as ContentArgument),
+    (await import('./llm/offload/content-worker.ts')).contentInPool(argument as ContentArgument),
   [LARGE_JOB]: async (argument) => (await import('./llm/offload/job.ts')).runLargeJob(argument as LargeJob)
 }

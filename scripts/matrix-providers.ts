@@ -1,13 +1,13 @@
 /** Who speaks what, as a table: for each kind of request and each provider, what the gateway would send. */
 import { ok } from 'node:assert/strict'
 import type { FormatName } from '#backends/llm/conversation.ts'
-import { Names } from '#backends/llm/edits/names.ts'
+import { ModelPatterns } from '#backends/llm/edits/model-patterns.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
-import { spokenTo } from '#backends/llm/formats/index.ts'
-import type { Writer } from '#backends/llm/plan/request-plan.ts'
+import { formatFor } from '#backends/llm/formats/index.ts'
+import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { dialectFor } from '#backends/llm/providers/dialects.ts'
 import { providerOf } from '#backends/llm/providers/index.ts'
-import { LargeCall } from '#backends/llm/routes/call.ts'
+import { LargeOperation } from '#backends/llm/routes/body-operation.ts'
 import { operationOf } from '#backends/llm/routes/index.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
@@ -43,7 +43,7 @@ const COLUMNS: readonly Column[] = [
 
 interface Row {
   readonly title: string
-  readonly cell: (to: Writer, model: string) => string
+  readonly cell: (to: ResolvedProvider, model: string) => string
 }
 
 const via = (spoken: FormatName) => `as ${TITLES[spoken]}`
@@ -51,7 +51,7 @@ const via = (spoken: FormatName) => `as ${TITLES[spoken]}`
 const chat = (type: string, client: FormatName): Row => ({
   title: `\`${type}\`: ${TITLES[client]}`,
   cell: ({ provider }, model) => {
-    const spoken = spokenTo(provider, client, model)
+    const spoken = formatFor(provider, client, model)
     return spoken === client ? 'native' : via(spoken)
   }
 })
@@ -65,7 +65,7 @@ function other(title: string, type: Parameters<typeof operationOf>[0], target: s
       ex.upgrade = type === 'Realtime' ? 'websocket' : null
       try {
         const operation = operationOf(type, ex, Buffer.from(JSON.stringify(body)))
-        ok(!(operation instanceof LargeCall))
+        ok(!(operation instanceof LargeOperation))
         return operation.write(ex, to).isNative ? 'native' : 'converted'
       } catch (error) {
         if (error instanceof FormatError) return 'none'
@@ -93,18 +93,18 @@ const ROWS: readonly Row[] = [
   { title: '`Passthrough`: anything', cell: () => 'native' }
 ]
 
-function recipient({ provider, model }: Column): Writer {
+function recipient({ provider, model }: Column): ResolvedProvider {
   const file = JSON.stringify({ backends: [{ name: 'b', ai: { provider } }] })
   const loaded = loadConfig(file, { file: 'matrix', env: {}, policies })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.errors))
   const { b: backend } = loaded.snapshot.backends
-  const given = backend?.kind === 'ai' ? backend.groups[0]?.[0] : undefined
-  if (given === undefined) throw new Error('no provider in the configuration')
+  const settings = backend?.kind === 'ai' ? backend.groups[0]?.[0] : undefined
+  if (settings === undefined) throw new Error('no provider in the configuration')
   return {
-    given,
-    provider: providerOf(given),
-    aliases: new Names([['*', model]]),
-    spoken: { dialect: dialectFor(null, '') }
+    settings,
+    provider: providerOf(settings),
+    aliases: new ModelPatterns([['*', model]]),
+    learned: { dialect: dialectFor(null, '') }
   }
 }
 

@@ -9,8 +9,8 @@ import { mockAnswer } from '#backends/demo/models/answers.ts'
 import type { Answer, FormatName } from '#backends/llm/conversation.ts'
 import { type ChatFormat, FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
-import { tell } from '#backends/llm/request/request.ts'
-import { carried } from '#backends/llm/translate/rewrites.ts'
+import { reportLosses } from '#backends/llm/request/request.ts'
+import { rewritten } from '#backends/llm/translate/rewrites.ts'
 import { assemble } from '#engine/testing/assemble.ts'
 import { CONVERSE_BUSY, converseAnswer } from '#engine/testing/models-converse.ts'
 import { type Client, FEATURES, type Feature, SMALLEST } from './matrix-goldens.ts'
@@ -48,8 +48,8 @@ export function requestCell(client: Client, provider: FormatName, { goldens, has
   if (client === provider) return 'native'
   const [lost, losses] = [new Losses(), new Losses()]
   try {
-    const written = formatOf(provider).writeRequest(carried(conversation, provider, lost), lost)
-    tell(lost, conversation, body, losses)
+    const written = formatOf(provider).writeRequest(rewritten(conversation, provider, lost), lost)
+    reportLosses(lost, conversation, body, losses)
     if (losses.kinds.includes('meaning')) return 'refused'
     if (losses.kinds.includes('harmless')) return 'left out'
     const isThere = has(formatOf(provider).readRequest(written, { model: 'm', isStreamed: false }))

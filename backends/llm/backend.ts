@@ -8,75 +8,75 @@ import type { Peek, RetryPlan } from '#engine/contract/retry.ts'
 import type { AiBackend, AiRejection, AiRouteType } from '#engine/ir/snapshot.ts'
 import { xorshift32 } from '#engine/kit/random.ts'
 import { Answers, type Proceed } from './answer/answers.ts'
-import { dialectAt, KEY_PLACES } from './answer/error-dialect.ts'
-import { dialectOf, listModels, refusalOf } from './answer/local-replies.ts'
-import { failsAtOnce, isFailure } from './answer/masked-errors.ts'
+import { errorDialectAt, KEY_PLACES } from './answer/error-dialect.ts'
+import { errorDialectOf, listModels, refusalReply } from './answer/local-replies.ts'
+import { hasFailedHead, isFailure } from './answer/masked-errors.ts'
 import { clientKeys, NO_KEYS } from './auth/client-key.ts'
 import { withoutCredentials } from './auth/query-keys.ts'
 import type { FormatName } from './conversation.ts'
-import { Names } from './edits/names.ts'
+import { ModelPatterns } from './edits/model-patterns.ts'
 import { FormatError } from './formats/format.ts'
-import { Guards, UNSEEN } from './guards/guards.ts'
+import { Guards, NOT_GUARDABLE } from './guards/guards.ts'
 import { rejectionBody } from './guards/rejection.ts'
-import { CROWDED } from './guards/service-call.ts'
+import { BUFFERS_FULL } from './guards/service-call.ts'
 import { TOO_DEEP } from './offload/job.ts'
-import { chatIn } from './offload/large-body.ts'
-import { inTurn } from './offload/when-settled.ts'
+import { chatFor } from './offload/large-body.ts'
+import { whenSettled } from './offload/when-settled.ts'
 import { Attempts } from './plan/attempts.ts'
-import { choose, retryAfterMs, type Seat, Turn } from './plan/balancer.ts'
-import { Again } from './plan/compatibility-retry.ts'
+import { Attempt, chooseSlot, type ProviderSlot, retryAfterMs } from './plan/balancer.ts'
+import { CompatibilityRetry } from './plan/compatibility-retry.ts'
 import { failover } from './plan/failover.ts'
-import { Original } from './plan/original-request.ts'
-import { goesOn, prepare, prepared } from './plan/preparation.ts'
-import { type Choice, choiceOf, seatOf } from './plan/provider-runtime.ts'
-import { type Outcome, type Take, Writing } from './plan/request-writer.ts'
+import { OriginalRequest } from './plan/original-request.ts'
+import { beginPreparation, finishPreparation, resumePreparation } from './plan/preparation.ts'
+import { buildProvider, type ProviderRuntime, slotFor } from './plan/provider-runtime.ts'
+import { type ApplyWritten, RequestWriter, type WriteOutcome } from './plan/request-writer.ts'
 import { NO_BODY } from './request/request.ts'
 import { clientOf, isChat, isOtherApi, operationOf, servedPaths, typeOf } from './routes/index.ts'
-import { type Known, type ListClient, namedModels } from './routes/models.ts'
+import { type ListClient, type ModelNames, namedModels } from './routes/models.ts'
 import { firstEvent } from './stream/first-event.ts'
 import type { CostTap } from './stream/translating-tap.ts'
-import { DROPPED, type Dropped, listOf, notCarried } from './translate/dropped-fields.ts'
-import { settle } from './usage/usage-record.ts'
+import { DROPPED, type DroppedFields, droppedList, refusalOfDropped } from './translate/dropped-fields.ts'
+import { settleUsage } from './usage/usage-record.ts'
 
 const OTHER_API =
   'this is the path of another API than chat: it is passed on where the routes of the backend name it (Passthrough)'
 
-class Service implements CompiledBackend {
+class LlmBackend implements CompiledBackend {
   readonly retry: RetryPlan | null
   readonly #backend: AiBackend
   readonly #context: BackendContext
   readonly #random = xorshift32()
-  readonly #groups: readonly (readonly Seat<Choice>[])[]
+  readonly #groups: readonly (readonly ProviderSlot<ProviderRuntime>[])[]
   readonly #total: number
   readonly #wantsClient: boolean
-  readonly #writing: Writing
-  readonly #again: Again
+  readonly #writing: RequestWriter
+  readonly #again: CompatibilityRetry
   readonly #answers: Answers
   readonly #guards: Guards
   /** Of the models that the configuration names. */
-  readonly #known: Known
+  readonly #known: ModelNames
 
   constructor(backend: AiBackend, context: BackendContext) {
     this.#backend = backend
     this.#context = context
     this.#groups = backend.groups.map((group) =>
-      group.map((given) => seatOf(choiceOf(given, backend, context), context))
+      group.map((given) => slotFor(buildProvider(given, backend, context), context))
     )
-    const aliases = new Names(Object.keys(backend.modelAliases).map((name) => [name, true]))
+    const aliases = new ModelPatterns(Object.keys(backend.modelAliases).map((name) => [name, true]))
     this.#known = { names: namedModels(backend), isServed: (name) => aliases.find(name) === true }
     this.#total = this.#groups.flat().length
-    this.#wantsClient = this.#groups.flat().some(({ provider }) => provider.authority.wantsClient)
+    this.#wantsClient = this.#groups.flat().some(({ provider }) => provider.authenticator.wantsClient)
     this.#guards = new Guards(backend.promptGuard, context)
-    this.#writing = new Writing(context)
-    this.#again = new Again(context, this.#writing)
+    this.#writing = new RequestWriter(context)
+    this.#again = new CompatibilityRetry(context, this.#writing)
     this.#answers = new Answers(context, this.#guards, backend.silence)
-    const hasFailed = (ex: Exchange) => this.#attemptsOf(ex)?.turn != null && this.#hasFailed(ex)
+    const hasFailed = (ex: Exchange) => this.#attemptsOf(ex)?.attempt != null && this.#hasFailed(ex)
     this.retry = this.#total === 1 ? null : failover(this.#total, { peek: (ex) => this.#peek(ex), hasFailed })
   }
 
   readonly keyLocations = KEY_PLACES
 
-  readonly dialect: DialectFinder = (ex, isRouted) => dialectAt(this.#backend.routes, ex, isRouted)
+  readonly dialect: DialectFinder = (ex, isRouted) => errorDialectAt(this.#backend.routes, ex, isRouted)
 
   readonly isUsable = (): boolean =>
     this.#groups.some((group) => group.some(({ provider }) => provider.endpoint.usable))
@@ -88,7 +88,7 @@ class Service implements CompiledBackend {
       this.#try(ex, known.client, () => this.#next(ex, known))
       return
     }
-    if (goesOn(ex, this)) return
+    if (resumePreparation(ex, this)) return
     ex.backend = this.#context.name
     ex.backendKind = 'ai'
     const type = typeOf(this.#backend.routes, ex)
@@ -97,7 +97,7 @@ class Service implements CompiledBackend {
       return
     }
     const client = clientOf(type, ex)
-    if (client !== null) ex.dialect = dialectOf(client, ex)
+    if (client !== null) ex.dialect = errorDialectOf(client, ex)
     if (type === 'Completions' && isOtherApi(this.#backend.routes, ex.path)) {
       this.#refuse(ex, 'completions', '', OTHER_API, 404)
       return
@@ -106,7 +106,7 @@ class Service implements CompiledBackend {
       listModels(ex, this.#context, client as ListClient, this.#known)
       return
     }
-    prepare(ex, this)
+    beginPreparation(ex, this)
     whenRequest(ex, this.#context.maxBufferBytes, (verdict) => this.#begin(ex, type, verdict))
   }
 
@@ -124,9 +124,9 @@ class Service implements CompiledBackend {
       return
     }
     const client = clientOf(type, ex)
-    const seen = this.#guards.seenIn(type, client)
+    const seen = this.#guards.guardedFieldsOf(type, client)
     if (seen === null) this.#start(ex, type, client)
-    else if (seen === 'unknown') this.#refuse(ex, client ?? 'completions', '', UNSEEN)
+    else if (seen === 'unknown') this.#refuse(ex, client ?? 'completions', '', NOT_GUARDABLE)
     else {
       this.#guards.request(ex, seen, (refused) => {
         if (refused === null) this.#start(ex, type, client)
@@ -136,7 +136,7 @@ class Service implements CompiledBackend {
   }
 
   #start(ex: Exchange, type: AiRouteType, client: FormatName | null): void {
-    prepared(ex, () => this.#first(ex, type, client))
+    finishPreparation(ex, () => this.#first(ex, type, client))
   }
 
   #first(ex: Exchange, type: AiRouteType, client: FormatName | null): void {
@@ -149,9 +149,9 @@ class Service implements CompiledBackend {
       const isRead = client !== null && operation === null
       // Who looks around with a browser.
       if (isRead && bytes.length === 0) throw new FormatError('', `${NO_BODY}; ${servedPaths(this.#backend.routes)}`)
-      const chat = isRead ? chatIn(client, bytes, ex.path, ex.query) : null
+      const chat = isRead ? chatFor(client, bytes, ex.path, ex.query) : null
       const keys = this.#wantsClient ? clientKeys(ex, query) : NO_KEYS
-      const original = ex.retry === null && this.#total === 1 ? null : new Original(ex)
+      const original = ex.retry === null && this.#total === 1 ? null : new OriginalRequest(ex)
       const state = new Attempts(this, client, { chat, operation }, original, keys)
       ex.serving = state
       if (this.#guards.forwardsFields) state.fields = ex.request.copy()
@@ -188,8 +188,8 @@ class Service implements CompiledBackend {
    */
   #choose(ex: Exchange, state: Attempts): void {
     for (;;) {
-      const seat = choose(state.groups, state.tried, performance.now(), this.#random)
-      if (seat === null && state.asked === 0) throw state.refusal!
+      const seat = chooseSlot(state.groups, state.tried, performance.now(), this.#random)
+      if (seat === null && state.askedCount === 0) throw state.refusal!
       if (seat === null) {
         // The request is not to blame: somebody else would have taken it.
         this.#context.fail(ex, 'NO_BACKEND')
@@ -210,21 +210,26 @@ class Service implements CompiledBackend {
     }
   }
 
-  #passOver(ex: Exchange, state: Attempts, seat: Seat<Choice>, why: FormatError): void {
+  #passOver(ex: Exchange, state: Attempts, seat: ProviderSlot<ProviderRuntime>, why: FormatError): void {
     state.refusal ??= why
     state.original?.restore(ex)
-    if (state.asked === 0) state.groups = state.groups.filter((group) => group.includes(seat))
+    if (state.askedCount === 0) state.groups = state.groups.filter((group) => group.includes(seat))
     // It needs no attempt of those that are left.
     else if (ex.retry?.route.plan === this.retry) ex.retry!.count++
   }
 
   /** The request comes from another thread. */
-  #writeElsewhere(ex: Exchange, state: Attempts, seat: Seat<Choice>, made: Promise<Take>): void {
+  #writeElsewhere(
+    ex: Exchange,
+    state: Attempts,
+    seat: ProviderSlot<ProviderRuntime>,
+    made: Promise<ApplyWritten>
+  ): void {
     const { round } = state
     // Given up meanwhile, nobody is to blame: none has been asked.
     ex.onRetry = () => this.#givenUp(ex, state)
     const isCurrent = () => state.round === round && ex.response === null && !ex.responseDone
-    inTurn(made, isCurrent, (take) => {
+    whenSettled(made, isCurrent, (take) => {
       this.#try(ex, state.client, () => {
         if (take === null) return this.#context.fail(ex, 'BODY_OVERLOAD')
         const why = this.#lost(state, seat.provider, take(ex))
@@ -235,33 +240,33 @@ class Service implements CompiledBackend {
     })
   }
 
-  #ask(ex: Exchange, state: Attempts, seat: Seat<Choice>): void {
+  #ask(ex: Exchange, state: Attempts, seat: ProviderSlot<ProviderRuntime>): void {
     ex.upstreamHost = seat.provider.endpoint.hostHeader
-    state.turn = new Turn(seat, performance.now())
-    state.lesson = null
+    state.attempt = new Attempt(seat, performance.now())
+    state.dialectOverrides = null
     ex.onRetry = () => this.#givenUp(ex, state)
-    this.#authorize(ex, state, state.turn)
+    this.#authorize(ex, state, state.attempt)
   }
 
   /** Once for each body that is sent: it may be signed. */
-  #authorize(ex: Exchange, state: Attempts, turn: Turn<Choice>): void {
-    const { endpoint, authority } = turn.seat.provider
-    const waiting = authority.authorize(ex, state.keys)
+  #authorize(ex: Exchange, state: Attempts, turn: Attempt<ProviderRuntime>): void {
+    const { endpoint, authenticator } = turn.slot.provider
+    const waiting = authenticator.authorize(ex, state.keys)
     if (waiting === null) this.#send(ex, state, endpoint)
     else this.#sendLater(ex, state, turn, waiting)
   }
 
   #send(ex: Exchange, state: Attempts, endpoint: Endpoint): void {
-    if (state.lesson === null) state.asked++
+    if (state.dialectOverrides === null) state.askedCount++
     state.retry = ex.retry
     ex.answerHook = (answered, proceed) => this.#answered(answered, state, proceed)
     this.#context.upstream.send(ex, endpoint)
   }
 
   /** A token has to be fetched first; without one the next provider is asked. */
-  #sendLater(ex: Exchange, state: Attempts, turn: Turn<Choice>, waiting: Promise<() => void>): void {
+  #sendLater(ex: Exchange, state: Attempts, turn: Attempt<ProviderRuntime>, waiting: Promise<() => void>): void {
     // Meanwhile a timeout may have answered or begun another attempt, or the client may have gone.
-    const isCurrent = () => state.turn === turn && ex.response === null && !ex.responseDone
+    const isCurrent = () => state.attempt === turn && ex.response === null && !ex.responseDone
     const without = () => {
       turn.failed(performance.now(), null, this.#random())
       if (state.tried.length === this.#total) this.#context.fail(ex, 'BACKEND_CREDENTIALS')
@@ -272,31 +277,31 @@ class Service implements CompiledBackend {
     }
     const send = (show: () => void) => {
       show()
-      this.#send(ex, state, turn.seat.provider.endpoint)
+      this.#send(ex, state, turn.slot.provider.endpoint)
     }
-    inTurn(waiting, isCurrent, (show) => {
+    whenSettled(waiting, isCurrent, (show) => {
       if (show === null) without()
       else this.#try(ex, state.client, () => send(show))
     })
   }
 
   /** Why the provider cannot be asked with what has been written for it; null: it can. */
-  #lost(state: Attempts, { provider }: Choice, outcome: Outcome): FormatError | null {
+  #lost(state: Attempts, { provider }: ProviderRuntime, outcome: WriteOutcome): FormatError | null {
     if (outcome instanceof FormatError) return outcome
     const isStrict = state.operation?.isStrict ?? true
-    const why = isStrict ? notCarried(outcome, provider.name, this.#backend.unsupported) : null
+    const why = isStrict ? refusalOfDropped(outcome, provider.name, this.#backend.unsupported) : null
     if (why === null) state.dropped = outcome
     return why
   }
 
   #refuse(ex: Exchange, client: FormatName, field: string, why: string, status: 400 | 404 = 400): void {
     const message = field === '' ? why : `${field}: ${why}`
-    this.#context.reply(ex, refusalOf(ex, client, { status, message, code: null, param: field || null }))
+    this.#context.reply(ex, refusalReply(ex, client, { status, message, code: null, param: field || null }))
   }
 
   /** A guard has found something. */
   #reject(ex: Exchange, client: FormatName, reply: AiRejection): void {
-    const isCrowded = reply === CROWDED
+    const isCrowded = reply === BUFFERS_FULL
     ex.error = isCrowded ? 'BUFFERS_FULL' : reply.status === 503 ? 'NO_BACKEND' : 'FORBIDDEN'
     const headers = isCrowded ? LATER_AGAIN : null
     this.#context.reply(ex, { status: reply.status, ...rejectionBody(client, reply), headers })
@@ -305,38 +310,39 @@ class Service implements CompiledBackend {
   // --- the answer ---
 
   #answered(ex: Exchange, state: Attempts, proceed: Proceed): ReturnType<AnswerHook> {
-    const mayDiffer = ex.status === 400 || ex.status === 422 || state.lesson !== null
+    const mayDiffer = ex.status === 400 || ex.status === 422 || state.dialectOverrides !== null
     return mayDiffer ? this.#refused(ex, state, proceed) : this.#taken(ex, state, proceed)
   }
 
   /** What was added to the request may be why. */
   #refused(ex: Exchange, state: Attempts, proceed: Proceed): ReturnType<AnswerHook> {
-    const turn = state.turn!
-    const { provider: choice } = turn.seat
+    const turn = state.attempt!
+    const { provider: choice } = turn.slot
     const usual = () => this.#taken(ex, state, proceed)
-    const lost = (dropped: Dropped) => this.#lost(state, choice, dropped)
+    const lost = (dropped: DroppedFields) => this.#lost(state, choice, dropped)
     const ask = (why: FormatError | null) => this.#try(ex, state.client, () => this.#askAgain(ex, state, turn, why))
     return this.#again.refused(ex, state, choice, { lost, ask, usual, proceed }) ?? usual()
   }
 
   /** `why`: the provider takes nothing that it may be asked with, as if that had been known before. */
-  #askAgain(ex: Exchange, state: Attempts, turn: Turn<Choice>, why: FormatError | null): void {
+  #askAgain(ex: Exchange, state: Attempts, turn: Attempt<ProviderRuntime>, why: FormatError | null): void {
     if (why === null) {
       this.#authorize(ex, state, turn)
       return
     }
-    state.takeBack(performance.now())
-    this.#passOver(ex, state, turn.seat, why)
+    state.withdraw(performance.now())
+    this.#passOver(ex, state, turn.slot, why)
     this.#choose(ex, state)
   }
 
   #taken(ex: Exchange, state: Attempts, proceed: Proceed): ReturnType<AnswerHook> {
-    const turn = state.turn!
+    const turn = state.attempt!
     this.#note(ex, turn)
-    if (ex.status === 401 || ex.status === 403) turn.seat.provider.authority.refused()
-    const { sent: chat, format, operation, call, dropped } = state
-    if (dropped.count > 0) ex.response!.set(DROPPED, listOf(dropped))
-    if (operation !== null) return this.#answers.tell(ex, operation, call!, { proceed, fields: state.fields })
+    if (ex.status === 401 || ex.status === 403) turn.slot.provider.authenticator.refused()
+    const { editedChat: chat, format, operation, sentOperation, dropped } = state
+    if (dropped.count > 0) ex.response!.set(DROPPED, droppedList(dropped))
+    if (operation !== null)
+      return this.#answers.translateOperation(ex, operation, sentOperation!, { proceed, fields: state.fields })
     if (chat === null || format === null) return this.#answers.pass(ex)
     const streamed = (tap: CostTap): void => {
       state.tap = tap
@@ -345,7 +351,7 @@ class Service implements CompiledBackend {
   }
 
   /** How the attempt went, as far as the head of its answer can tell. */
-  #note(ex: Exchange, turn: Turn<Choice>): void {
+  #note(ex: Exchange, turn: Attempt<ProviderRuntime>): void {
     if (ex.response === null || this.#hasFailed(ex)) {
       const askedMs = retryAfterMs(ex.response?.get('retry-after'), Date.now())
       turn.failed(performance.now(), askedMs, this.#random())
@@ -354,37 +360,38 @@ class Service implements CompiledBackend {
 
   /** Another attempt follows, here or at another backend of the route. */
   #givenUp(ex: Exchange, state: Attempts): void {
-    if (state.turn !== null) this.#note(ex, state.turn)
+    if (state.attempt !== null) this.#note(ex, state.attempt)
     state.round++
     // Nothing that this attempt still waits for may send it: the next one may come after a pause.
-    state.turn = null
+    state.attempt = null
     state.original?.restore(ex)
   }
 
-  #over(ex: Exchange, { turn, tap, wasDisguised }: Attempts): void {
-    if (turn !== null) {
+  #over(ex: Exchange, { attempt, tap, hadMaskedError }: Attempts): void {
+    if (attempt !== null) {
       // Also when the time for the request was over before it answered.
       const isFault = ex.error !== null && ERRORS[ex.error].source !== 'downstream'
-      if (isFault) turn.failed(performance.now(), null, this.#random())
-      else turn.left()
-      if (tap?.cost.hasBroken || (wasDisguised && isFailure(ex.status))) turn.broke(performance.now(), this.#random())
+      if (isFault) attempt.failed(performance.now(), null, this.#random())
+      else attempt.abandon()
+      if (tap?.cost.hasBroken || (hadMaskedError && isFailure(ex.status)))
+        attempt.broke(performance.now(), this.#random())
     }
     if (tap === null) return
     tap.stop?.()
-    settle(ex, tap.cost)
+    settleUsage(ex, tap.cost)
   }
 
   #peek(ex: Exchange): Peek | null {
-    const { turn = null, format = null } = this.#attemptsOf(ex) ?? {}
-    if (turn === null || format === null) return null
-    return firstEvent(ex, format, () => turn.failed(performance.now(), null, this.#random()))
+    const { attempt = null, format = null } = this.#attemptsOf(ex) ?? {}
+    if (attempt === null || format === null) return null
+    return firstEvent(ex, format, () => attempt.failed(performance.now(), null, this.#random()))
   }
 
   #hasFailed(ex: Exchange): boolean {
-    return this.#attemptsOf(ex)?.format == null ? isFailure(ex.status) : failsAtOnce(ex)
+    return this.#attemptsOf(ex)?.format == null ? isFailure(ex.status) : hasFailedHead(ex)
   }
 }
 
-const compile = (backend: AiBackend, context: BackendContext): CompiledBackend => new Service(backend, context)
+const compile = (backend: AiBackend, context: BackendContext): CompiledBackend => new LlmBackend(backend, context)
 
 export const aiBackend: BackendKind = { kind: 'ai', compile }

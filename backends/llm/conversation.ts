@@ -34,13 +34,13 @@ export interface Conversation {
   readonly user: string | null
   readonly metadata: { readonly [key: string]: string } | null
   /** Fields that have no place here, by their path ("messages[0].name"). Their own format writes them back. */
-  readonly rest: Rest
+  readonly origin: Origin
 }
 
 /** Fields of one format that no other has, by their path. */
-export interface Rest {
+export interface Origin {
   readonly format: FormatName
-  readonly fields: ReadonlyMap<string, Json>
+  readonly unknownFields: ReadonlyMap<string, Json>
   /**
    * Which of several ways of its format said what stands elsewhere (a string for a list of one part), by path. Only
    * its own format reads it, to write the same again: for others nothing is lost.
@@ -207,7 +207,7 @@ export interface Answer {
   readonly choices: readonly Choice[]
   readonly usage: Usage | null
   readonly serviceTier: string | null
-  readonly rest: Rest
+  readonly origin: Origin
 }
 
 export interface Choice {

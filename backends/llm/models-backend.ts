@@ -7,21 +7,21 @@ import { CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import type { RetryPlan } from '#engine/contract/retry.ts'
 import type { AiBackend, AiRouteType, ModelsBackend } from '#engine/ir/snapshot.ts'
 import { xorshift32 } from '#engine/kit/random.ts'
-import { dialectAt, KEY_PLACES } from './answer/error-dialect.ts'
-import { listModels, refusalOf } from './answer/local-replies.ts'
+import { errorDialectAt, KEY_PLACES } from './answer/error-dialect.ts'
+import { listModels, refusalReply } from './answer/local-replies.ts'
 import { aiBackend } from './backend.ts'
 import type { FormatName } from './conversation.ts'
-import { modelOf } from './edits/edit.ts'
-import { Names } from './edits/names.ts'
+import { modelOf } from './edits/apply-edits.ts'
+import { ModelPatterns } from './edits/model-patterns.ts'
 import { FormatError } from './formats/format.ts'
 import { TOO_DEEP } from './offload/job.ts'
-import { LARGE_BYTES, modelIn } from './offload/large-body.ts'
-import { inTurn } from './offload/when-settled.ts'
-import { goesOn, prepare, prepared } from './plan/preparation.ts'
+import { LARGE_BYTES, readModelInPool } from './offload/large-body.ts'
+import { whenSettled } from './offload/when-settled.ts'
+import { beginPreparation, finishPreparation, resumePreparation } from './plan/preparation.ts'
 import { modelPathOf } from './request/model-path.ts'
-import { decoded, readAhead } from './request/request.ts'
+import { decodedName, parseAhead } from './request/request.ts'
 import { clientOf, servedPaths, typeOf } from './routes/index.ts'
-import type { Known, ListClient } from './routes/models.ts'
+import type { ListClient, ModelNames } from './routes/models.ts'
 
 interface Model {
   readonly isPublic: boolean
@@ -33,14 +33,14 @@ interface Split {
   readonly total: number
 }
 
-class Dispatcher implements CompiledBackend {
+class ModelDispatcher implements CompiledBackend {
   readonly retry: RetryPlan | null
   readonly #context: BackendContext
   readonly #routes: ModelsBackend['routes']
-  readonly #names: Names<Model>
+  readonly #names: ModelPatterns<Model>
   readonly #splits: ReadonlyMap<string, Split>
   readonly #aliases: ReadonlyMap<string, string>
-  readonly #known: Known
+  readonly #known: ModelNames
   /** What is said where nothing is. */
   readonly #nowhere: string
   readonly #services: readonly CompiledBackend[]
@@ -59,7 +59,7 @@ class Dispatcher implements CompiledBackend {
       return [name, { targets: all, total: all.reduce((sum, { weight }) => sum + weight, 0) }] as const
     })
     this.#services = [...models, ...splits.flatMap(([, { targets }]) => targets)].map(({ service }) => service)
-    this.#names = new Names(models.map((model) => [model.name, model]))
+    this.#names = new ModelPatterns(models.map((model) => [model.name, model]))
     this.#splits = new Map(splits)
     this.#aliases = new Map(Object.entries(backend.aliases))
     const named = models.flatMap(({ name, isPublic }) => (isPublic && !name.includes('*') ? [name] : []))
@@ -72,7 +72,7 @@ class Dispatcher implements CompiledBackend {
 
   readonly keyLocations = KEY_PLACES
 
-  readonly dialect: DialectFinder = (ex, isRouted) => dialectAt(this.#routes, ex, isRouted)
+  readonly dialect: DialectFinder = (ex, isRouted) => errorDialectAt(this.#routes, ex, isRouted)
 
   readonly isUsable = (): boolean => this.#services.some(({ isUsable }) => isUsable())
 
@@ -84,7 +84,7 @@ class Dispatcher implements CompiledBackend {
       serving.by.serve(ex)
       return
     }
-    if (goesOn(ex, this)) return
+    if (resumePreparation(ex, this)) return
     ex.backend = this.#context.name
     const type = typeOf(this.#routes, ex)
     if (type === 'PATH_AMBIGUOUS') {
@@ -101,7 +101,7 @@ class Dispatcher implements CompiledBackend {
       this.#refuse(ex, client, 404, new FormatError('', this.#nowhere))
       return
     }
-    prepare(ex, this)
+    beginPreparation(ex, this)
     whenRequest(ex, this.#context.maxBufferBytes, (verdict) => this.#begin(ex, type, client, verdict))
   }
 
@@ -115,13 +115,13 @@ class Dispatcher implements CompiledBackend {
     }
     const bytes = ex.requestBytes ?? Buffer.alloc(0)
     if (bytes.length <= LARGE_BYTES) {
-      prepared(ex, () => this.#first(ex, client, () => beside(ex, type) ?? modelOf(readAhead(bytes))))
+      finishPreparation(ex, () => this.#first(ex, client, () => beside(ex, type) ?? modelOf(parseAhead(bytes))))
       return
     }
     const isOpen = () => ex.response === null && !ex.responseDone
-    inTurn(elsewhere(ex, type, bytes, this.#context), isOpen, (model) => {
+    whenSettled(elsewhere(ex, type, bytes, this.#context), isOpen, (model) => {
       if (model === null) this.#context.fail(ex, 'BODY_OVERLOAD')
-      else prepared(ex, () => this.#first(ex, client, model))
+      else finishPreparation(ex, () => this.#first(ex, client, model))
     })
   }
 
@@ -174,7 +174,7 @@ class Dispatcher implements CompiledBackend {
   #refuse(ex: Exchange, client: FormatName, status: 400 | 404, { field, message }: FormatError): void {
     const text = field === '' || status === 404 ? message : `${field}: ${message}`
     const code = status === 404 && field === 'model' ? 'model_not_found' : null
-    this.#context.reply(ex, refusalOf(ex, client, { status, message: text, code, param: field || null }))
+    this.#context.reply(ex, refusalReply(ex, client, { status, message: text, code, param: field || null }))
   }
 
   /** One for all models; null when none of them has more than one provider. */
@@ -193,7 +193,7 @@ class Dispatcher implements CompiledBackend {
 function beside(ex: Exchange, type: AiRouteType): string | null {
   if (type === 'Realtime') return new URLSearchParams(ex.query).get('model') ?? ''
   const inPath = modelPathOf(ex.path)
-  if (inPath !== null) return decoded(inPath.name)
+  if (inPath !== null) return decodedName(inPath.name)
   return null
 }
 
@@ -205,13 +205,14 @@ async function elsewhere(
   { offload }: BackendContext
 ): Promise<() => string> {
   if (type === 'Realtime' || modelPathOf(ex.path) !== null) return () => beside(ex, type)!
-  const named = await modelIn(offloadFor(ex, offload), bytes)
+  const named = await readModelInPool(offloadFor(ex, offload), bytes)
   return () => {
     if (named.kind === 'refused') throw new FormatError(named.field, named.message)
     return named.model
   }
 }
 
-const compile = (backend: ModelsBackend, context: BackendContext): CompiledBackend => new Dispatcher(backend, context)
+const compile = (backend: ModelsBackend, context: BackendContext): CompiledBackend =>
+  new ModelDispatcher(backend, context)
 
 export const modelsBackend: BackendKind = { kind: 'models', compile }

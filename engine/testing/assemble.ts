@@ -27,7 +27,7 @@ export function assemble(events: Iterable<ChatEvent>, format: FormatName): Answe
       add(choices[event.choice]!, event)
     }
   }
-  return { ...head, choices, usage, serviceTier, rest: { format, fields: new Map() } }
+  return { ...head, choices, usage, serviceTier, origin: { format, unknownFields: new Map() } }
 }
 
 function add(choice: OpenChoice, event: Extract<ChatEvent, { readonly choice: number }>): void {

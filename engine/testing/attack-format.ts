@@ -6,16 +6,22 @@
 import assert from 'node:assert/strict'
 import type { ChatEvent, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
-import { type Asked, type ChatFormat, FormatError, Losses, type WireEvent } from '#backends/llm/formats/format.ts'
+import {
+  type AnswerContext,
+  type ChatFormat,
+  FormatError,
+  Losses,
+  type WireEvent
+} from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
-import { Order } from '#backends/llm/stream/event-order.ts'
+import { EventOrder } from '#backends/llm/stream/event-order.ts'
 import { ListTap } from '#backends/llm/stream/list-tap.ts'
-import { ChatTap, isJson } from '#backends/llm/stream/translating-tap.ts'
+import { isJson, TranslatingTap } from '#backends/llm/stream/translating-tap.ts'
 import { SseReader } from '#engine/http/sse.ts'
 import { bentJson } from '#engine/testing/bent-json.ts'
 import { parseEvents } from '#engine/testing/sse.ts'
 
-const ASKED: Asked = { model: 'alias', wantsUsage: true, at: 0, id: 'fresh' }
+const ASKED: AnswerContext = { model: 'alias', wantsUsage: true, at: 0, id: 'fresh' }
 const ALL = Object.values(FORMATS) as readonly ChatFormat[]
 /** No client speaks Converse. */
 const CLIENTS = ALL.filter((format) => format.name !== 'converse')
@@ -136,7 +142,7 @@ function streams(format: ChatFormat, wire: Buffer): void {
     if (to.name === 'gemini') lists(format, to, wire, whole)
     if (to === format) continue
     const reader = to.streamReader()
-    const order = new Order()
+    const order = new EventOrder()
     const events: ChatEvent[] = parseEvents(whole).flatMap((event) => reader.read(event))
     const told = events.filter((event) => order.admits(event))
     const last = told.at(-1)?.kind
@@ -160,7 +166,7 @@ function lists(format: ChatFormat, to: ChatFormat, wire: Buffer, whole: string):
 function tapped(from: ChatFormat, to: ChatFormat, wire: Buffer, size: number, isList = false): string {
   const losses = new Losses()
   const writer = to.streamWriter(ASKED, losses)
-  const inner = new ChatTap({ from, framing: new SseReader(), writer, losses, isNative: from === to })
+  const inner = new TranslatingTap({ from, framing: new SseReader(), writer, losses, isNative: from === to })
   const tap = isList ? new ListTap({ inner, losses, giveUp: () => {} }) : inner
   const pieces: (Buffer | null)[] = []
   for (let at = 0; at < wire.length; at += size) {

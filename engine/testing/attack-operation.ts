@@ -6,17 +6,17 @@
 import assert from 'node:assert/strict'
 import { withoutCredentials } from '#backends/llm/auth/query-keys.ts'
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
-import { Names } from '#backends/llm/edits/names.ts'
+import { ModelPatterns } from '#backends/llm/edits/model-patterns.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
-import type { Writer } from '#backends/llm/plan/request-plan.ts'
+import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { dialectFor } from '#backends/llm/providers/dialects.ts'
 import { providerOf } from '#backends/llm/providers/index.ts'
-import { LargeCall } from '#backends/llm/routes/call.ts'
+import { LargeOperation } from '#backends/llm/routes/body-operation.ts'
 import { type OtherType, operationOf } from '#backends/llm/routes/index.ts'
-import type { Sent } from '#backends/llm/routes/operation.ts'
-import { type Telling, told } from '#backends/llm/routes/operation-answer.ts'
-import { countable, TOKENS_MAX } from '#backends/llm/usage/token-counts.ts'
+import type { SentOperation } from '#backends/llm/routes/operation.ts'
+import { type AnswerSpec, translateOperationAnswer } from '#backends/llm/routes/operation-answer.ts'
+import { boundedUsage, TOKENS_MAX } from '#backends/llm/usage/token-counts.ts'
 import { Exchange } from '#engine/contract/exchange.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import type { AiCloud, AiProvider } from '#engine/ir/snapshot.ts'
@@ -29,15 +29,20 @@ const CLOUDS: readonly AiCloud[] = [
   { kind: 'bedrock', region: 'us-east-1', guardrail: null }
 ]
 
-function writer(type: AiProvider['type'], model: string | null, cloud: AiCloud | null, isPrompted: boolean): Writer {
+function writer(
+  type: AiProvider['type'],
+  model: string | null,
+  cloud: AiCloud | null,
+  isPrompted: boolean
+): ResolvedProvider {
   const edits = { overrides: [], defaults: [], prompt: isPrompted ? PROMPT : null, caching: null }
   const formats = ['completions', 'messages', 'responses'] as const
-  const given = { type, cloud, formats, model, path: null, pathPrefix: null, edits }
+  const settings = { type, cloud, formats, model, path: null, pathPrefix: null, edits }
   return {
-    given,
-    provider: providerOf(given),
-    aliases: new Names([['m', 'n']]),
-    spoken: { dialect: dialectFor(null, '') }
+    settings,
+    provider: providerOf(settings),
+    aliases: new ModelPatterns([['m', 'n']]),
+    learned: { dialect: dialectFor(null, '') }
   }
 }
 
@@ -62,7 +67,7 @@ export interface Attack {
   readonly requests: readonly string[]
   readonly answers: readonly string[]
   /** Judges what a client is told, of its own format. */
-  readonly judge: (telling: Telling, body: JsonObject) => void
+  readonly judge: (telling: AnswerSpec, body: JsonObject) => void
 }
 
 export function attackOperation(attack: Attack, data: Buffer): void {
@@ -73,9 +78,9 @@ export function attackOperation(attack: Attack, data: Buffer): void {
     for (const bytes of requests) {
       for (const to of WRITERS) {
         const sent = ask(attack, path, bytes, to)
-        if (sent?.telling == null) continue
+        if (sent?.answerSpec == null) continue
         // Many requests are answered in the same words.
-        const key = JSON.stringify([sent.telling, sent.isNative])
+        const key = JSON.stringify([sent.answerSpec, sent.isNative])
         if (heard.has(key)) continue
         heard.add(key)
         for (const answer of answers) hear(attack, sent, answer)
@@ -88,16 +93,16 @@ export function attackOperation(attack: Attack, data: Buffer): void {
 const bytesOf = (value: Json): Buffer => Buffer.from(JSON.stringify(value))
 
 /** Null: it cannot be asked. */
-function ask({ type, fields }: Attack, path: string, bytes: Buffer, to: Writer): Sent | null {
+function ask({ type, fields }: Attack, path: string, bytes: Buffer, to: ResolvedProvider): SentOperation | null {
   const block = new HeaderBlock()
   for (let i = 0; i < fields.length; i += 2) block.append(fields[i]!, fields[i + 1]!)
   // As the backend does before any operation reads it.
   const query = withoutCredentials('?key=secret&a=1')
   const ex = new Exchange(null as never, 'POST', path, query, 'a', block, 0, 0, 0)
-  let sent: Sent
+  let sent: SentOperation
   try {
     const operation = operationOf(type, ex, bytes)
-    if (operation instanceof LargeCall) return null
+    if (operation instanceof LargeOperation) return null
     sent = operation.write(ex, to)
   } catch (error) {
     if (error instanceof FormatError || error instanceof RangeError) return null
@@ -110,13 +115,17 @@ function ask({ type, fields }: Attack, path: string, bytes: Buffer, to: Writer):
   return sent
 }
 
-function hear({ judge }: Attack, { spoken, isNative, telling }: Sent, bytes: Buffer): void {
+function hear({ judge }: Attack, { providerFormat, isNative, answerSpec }: SentOperation, bytes: Buffer): void {
   // What it is told in does not matter for what is read.
-  const client = telling!.client
+  const client = answerSpec!.client
   for (const status of [200, 400]) {
-    const { usage, bytes: made, problem } = told({ bytes, status, client, spoken, isNative, telling: telling! })
+    const {
+      usage,
+      bytes: made,
+      problem
+    } = translateOperationAnswer({ bytes, status, client, providerFormat, isNative, answerSpec: answerSpec! })
     if (usage !== null) {
-      for (const tokens of Object.values(countable(usage)))
+      for (const tokens of Object.values(boundedUsage(usage)))
         assert.ok(Number.isInteger(tokens) && tokens >= 0 && tokens <= TOKENS_MAX)
     }
     if (made === null) {
@@ -125,6 +134,6 @@ function hear({ judge }: Attack, { spoken, isNative, telling }: Sent, bytes: Buf
     }
     const body = JSON.parse(made.toString()) as Json
     assert.ok(isObject(body))
-    if (status === 200) judge(telling!, body)
+    if (status === 200) judge(answerSpec!, body)
   }
 }

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { isObject } from '#backends/llm/formats/fields.ts'
-import { listing } from '#backends/llm/routes/models.ts'
+import { modelList } from '#backends/llm/routes/models.ts'
 import { type Attack, attackOperation } from '#engine/testing/attack-operation.ts'
 
 export const name = 'llm-models'
@@ -34,7 +34,7 @@ function known(data: Buffer): void {
   const path = `/v1/models/${data.toString('latin1').replaceAll(/[^!-~]/g, '')}`
   const names = ['m', '%', 'a/b']
   for (const client of ['completions', 'messages', 'gemini'] as const) {
-    const one = listing(client, path, { names, isServed: (model) => model.startsWith('gpt-') }, 'o')
+    const one = modelList(client, path, { names, isServed: (model) => model.startsWith('gpt-') }, 'o')
     if (one === null) continue
     // Without a name it is the list.
     if (path.endsWith('/models/')) continue

@@ -5,20 +5,20 @@ import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { Guards } from '#backends/llm/guards/guards.ts'
 import { writeRejection } from '#backends/llm/guards/rejection.ts'
-import { answered } from '#backends/llm/offload/job.ts'
-import { answerFor, LARGE_BYTES } from '#backends/llm/offload/large-body.ts'
-import { inTurn } from '#backends/llm/offload/when-settled.ts'
-import { askedOf, type ChatRequest } from '#backends/llm/request/request.ts'
-import type { Operation, Sent } from '#backends/llm/routes/operation.ts'
-import { events, type Framing, framedAs, framingOf } from '#backends/llm/stream/framing.ts'
+import { translateAnswer } from '#backends/llm/offload/job.ts'
+import { LARGE_BYTES, translateAnswerInPool } from '#backends/llm/offload/large-body.ts'
+import { whenSettled } from '#backends/llm/offload/when-settled.ts'
+import { answerContextOf, type ChatRequest } from '#backends/llm/request/request.ts'
+import type { Operation, SentOperation } from '#backends/llm/routes/operation.ts'
+import { events, type Framing, framingFor, framingOf } from '#backends/llm/stream/framing.ts'
 import { LINE_END, ListTap, wantsList } from '#backends/llm/stream/list-tap.ts'
 import { nativeTap } from '#backends/llm/stream/native-tap.ts'
 import { replay } from '#backends/llm/stream/replay.ts'
-import { KEEPALIVE, type Silence, WatchedTap, watchKept } from '#backends/llm/stream/silence.ts'
-import { ChatTap, type CostTap } from '#backends/llm/stream/translating-tap.ts'
-import { NO_CLIENT_TOOLS, ownCallsWriter } from '#backends/llm/translate/client-tools.ts'
-import { NotedTap } from '#backends/llm/usage/capture-tap.ts'
-import { settle } from '#backends/llm/usage/usage-record.ts'
+import { KEEPALIVE, type Silence, SilenceTap, watchCollected } from '#backends/llm/stream/silence.ts'
+import { type CostTap, TranslatingTap } from '#backends/llm/stream/translating-tap.ts'
+import { clientCallsWriter, NO_CLIENT_TOOLS } from '#backends/llm/translate/client-tools.ts'
+import { CaptureTap } from '#backends/llm/usage/capture-tap.ts'
+import { settleUsage } from '#backends/llm/usage/usage-record.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceResponseBody, whenResponse } from '#engine/contract/body.ts'
 import { offloadFor } from '#engine/contract/client-key.ts'
@@ -26,11 +26,20 @@ import { BODY_STREAM, type Exchange, STEP_RECORDED } from '#engine/contract/exch
 import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import type { Offload } from '#engine/contract/policy.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import { give, refuse, take, tellElsewhere, tellHere, tellStatus, tellWhole, writeBody } from './deliver.ts'
-import { disguisedError, ELSEWHERE, leadsElsewhere, unreadable } from './masked-errors.ts'
+import {
+  deliverFromPool,
+  deliverOperation,
+  deliverOperationFromPool,
+  deliverOperationHere,
+  deliverTranslated,
+  failUnreadable,
+  setMaskedStatus,
+  writeBody
+} from './deliver.ts'
+import { isRedirect, maskedError, REDIRECTS, unreadable } from './masked-errors.ts'
 
 export type Proceed = Parameters<AnswerHook>[1]
-type Told = ReturnType<AnswerHook>
+type HookResult = ReturnType<AnswerHook>
 
 /** What is to happen to one answer. */
 export interface Translation {
@@ -73,7 +82,7 @@ export class Answers {
     }
     if (why === null && isGuarded) return this.#guarded(ex, translation, framing)
     if (why === null && isNative && ex.status >= 300) return CONTINUE
-    const later = why !== null ? null : () => convertElsewhere(ex, chat, format, this.#context)
+    const later = why !== null ? null : () => convertInPool(ex, chat, format, this.#context)
     return this.#whole(ex, proceed, () => convert(ex, chat, format, why), later)
   }
 
@@ -84,24 +93,29 @@ export class Answers {
   }
 
   /** Of what is no chat: `sent` is what the provider was asked. */
-  tell(ex: Exchange, operation: Operation, sent: Sent, by: Pick<Translation, 'proceed' | 'fields'>): Told {
+  translateOperation(
+    ex: Exchange,
+    operation: Operation,
+    sent: SentOperation,
+    by: Pick<Translation, 'proceed' | 'fields'>
+  ): HookResult {
     ex.response?.remove('set-cookie')
     const isError = ex.status >= 400 && this.#guards.guardsAnswers
     return isError ? this.#guardedError(ex, operation, sent, by.fields) : this.#told(ex, operation, sent, by.proceed)
   }
 
-  #told(ex: Exchange, { client, listen }: Operation, sent: Sent, proceed: Proceed): Told {
-    const { spoken, isNative, telling } = sent
+  #told(ex: Exchange, { client, listen }: Operation, sent: SentOperation, proceed: Proceed): HookResult {
+    const { providerFormat, isNative, answerSpec } = sent
     if (ex.status === 101 && listen !== undefined) ex.tap = listen(ex)
     // A list of models that the client has already is as good in any format.
     if (ex.status === 304) return CONTINUE
-    if (leadsElsewhere(ex.status)) return this.#whole(ex, proceed, () => refuse(ex, client, ELSEWHERE), null)
-    if (telling === null || (ex.status >= 300 && isNative)) return CONTINUE
-    const heard = (bytes: Buffer) => ({ bytes, status: ex.status, client, spoken, isNative, telling })
+    if (isRedirect(ex.status)) return this.#whole(ex, proceed, () => failUnreadable(ex, client, REDIRECTS), null)
+    if (answerSpec === null || (ex.status >= 300 && isNative)) return CONTINUE
+    const answer = (bytes: Buffer) => ({ bytes, status: ex.status, client, providerFormat, isNative, answerSpec })
     const here = () => {
-      if (ex.responseBytes !== null) tellHere(ex, heard(ex.responseBytes))
+      if (ex.responseBytes !== null) deliverOperationHere(ex, answer(ex.responseBytes))
     }
-    return this.#whole(ex, proceed, here, () => tellElsewhere(ex, heard(ex.responseBytes!), this.#context))
+    return this.#whole(ex, proceed, here, () => deliverOperationFromPool(ex, answer(ex.responseBytes!), this.#context))
   }
 
   /** `later`: does the same with a large body, without holding this thread; null: nothing can. */
@@ -118,7 +132,7 @@ export class Answers {
         const done = later!()
         // A timeout may have answered meanwhile, or the client may have gone.
         if (!isOver)
-          inTurn(
+          whenSettled(
             done,
             () => ex.localReply === null && !ex.responseDone,
             () => proceed(ex)
@@ -138,31 +152,43 @@ export class Answers {
     const { fail } = this.#context
     const offload = offloadFor(ex, this.#context.offload)
     // What is noted down is what the client gets.
-    const inner = isGuarded ? events : framedAs(ex)
+    const inner = isGuarded ? events : framingFor(ex)
     const noted = tapOf(chat, format, inner, () => fail(ex, 'UPSTREAM_PROTOCOL'), offload)
     const seen = isGuarded ? this.#guards.tap(format, noted, framing) : noted
     const comment = wantsList(chat) ? LINE_END : KEEPALIVE
-    const tap = new WatchedTap(seen, ex, { silence: this.#silence, comment, fail })
+    const tap = new SilenceTap(seen, ex, { silence: this.#silence, comment, fail })
     ex.tap = tap
     asStream(ex, chat, format)
     return tap
   }
 
   /** An error says again what was asked. */
-  async #guardedError(ex: Exchange, operation: Operation, sent: Sent, fields: HeaderBlock | null): Promise<Verdict> {
+  async #guardedError(
+    ex: Exchange,
+    operation: Operation,
+    sent: SentOperation,
+    fields: HeaderBlock | null
+  ): Promise<Verdict> {
     const { maxBufferBytes, fail } = this.#context
     const why = unreadable(ex, isCoded(ex))
     await new Promise<void>((resolve) => {
       if (whenResponse(ex, maxBufferBytes, fail, () => resolve()) === CONTINUE) resolve()
     })
-    const refused = why === null ? await this.#guards.answer(ex, sent.spoken, null, fields ?? ex.request) : null
+    const refused = why === null ? await this.#guards.answer(ex, sent.providerFormat, null, fields ?? ex.request) : null
     if (ex.localReply !== null || ex.responseDone) return CONTINUE
-    if (why !== null) refuse(ex, operation.client, why)
+    if (why !== null) failUnreadable(ex, operation.client, why)
     else if (refused !== null) writeRejection(ex, operation.client, refused)
-    else if (!sent.isNative && sent.telling !== null && ex.responseBytes !== null) {
-      const { spoken, isNative, telling } = sent
-      const heard = { bytes: ex.responseBytes, status: ex.status, client: operation.client, spoken, isNative, telling }
-      await tellWhole(ex, heard, this.#context)
+    else if (!sent.isNative && sent.answerSpec !== null && ex.responseBytes !== null) {
+      const { providerFormat, isNative, answerSpec } = sent
+      const answer = {
+        bytes: ex.responseBytes,
+        status: ex.status,
+        client: operation.client,
+        providerFormat,
+        isNative,
+        answerSpec
+      }
+      await deliverOperation(ex, answer, this.#context)
     }
     return CONTINUE
   }
@@ -172,22 +198,22 @@ export class Answers {
     const { chat, format, fields } = translation
     const { maxBufferBytes, fail } = this.#context
     const contentType = framing === null ? null : (ex.response!.get('content-type') ?? '')
-    const given = await new Promise<Given>((resolve) => {
+    const given = await new Promise<CollectedAnswer>((resolve) => {
       const here = (isOver: boolean): void => {
         const bytes = ex.responseBytes ?? Buffer.alloc(0)
-        const readers = framedAs(ex)
+        const readers = framingFor(ex)
         // It has been paid for whatever becomes of it.
         const count = () => {
           if (ex.status >= 300) return
           if (framing !== null) this.#countStream(ex, translation, bytes, readers)
-          else if (bytes.length > LARGE_BYTES) void countElsewhere(ex, chat, format, bytes, this.#context)
+          else if (bytes.length > LARGE_BYTES) void countInPool(ex, chat, format, bytes, this.#context)
           else readCost(ex, format, bytes)
         }
         if (isOver) count()
         resolve({ bytes, count, decided: isOver ? () => {} : whenOver(ex, count) })
       }
       if (whenResponse(ex, maxBufferBytes, fail, here) === CONTINUE) here(false)
-      else if (framing !== null) watchKept(ex, this.#silence, fail)
+      else if (framing !== null) watchCollected(ex, this.#silence, fail)
     })
     const refused = await this.#guards.answer(ex, format, contentType, fields ?? ex.request)
     // A timeout may have answered meanwhile, or the client may have gone.
@@ -197,27 +223,27 @@ export class Answers {
       given.count()
       writeRejection(ex, chat.client, refused)
     } else if (framing !== null) {
-      const passing = heldStream(ex, translation, ex.responseBytes ?? given.bytes, events)
+      const passing = translateCollected(ex, translation, ex.responseBytes ?? given.bytes, events)
       const bytes = Buffer.isBuffer(passing) ? passing : await passing
       if (ex.localReply !== null || ex.responseDone) return CONTINUE
       replaceResponseBody(ex, bytes)
       ex.response!.set('Content-Type', streamType(chat))
     } else if (ex.status >= 300 && format === chat.client) return CONTINUE
-    else if ((ex.responseBytes?.length ?? 0) > LARGE_BYTES) await convertElsewhere(ex, chat, format, this.#context)
+    else if ((ex.responseBytes?.length ?? 0) > LARGE_BYTES) await convertInPool(ex, chat, format, this.#context)
     else convert(ex, chat, format, null)
     return CONTINUE
   }
 
   /** What a stream has cost that nobody gets. */
   #countStream(ex: Exchange, translation: Translation, given: Buffer, framing: () => Framing): void {
-    const passing = heldStream(ex, translation, given, framing)
+    const passing = translateCollected(ex, translation, given, framing)
     if (Buffer.isBuffer(passing)) return
     passing.catch(() => this.#context.log('error', 'what an answer has cost that was kept could not be read'))
   }
 }
 
 /** An answer that guards judge. */
-interface Given {
+interface CollectedAnswer {
   readonly bytes: Buffer
   readonly count: () => void
   /** From here on it is counted with what the client gets. */
@@ -240,7 +266,12 @@ function whenOver(ex: Exchange, step: () => void): () => void {
  * A stream that has been kept, as the client gets it. Has told of its tap when it is done, or settled what it has cost
  * when the exchange is over by then.
  */
-function heldStream(ex: Exchange, { chat, format, streamed }: Translation, given: Buffer, framing: () => Framing) {
+function translateCollected(
+  ex: Exchange,
+  { chat, format, streamed }: Translation,
+  given: Buffer,
+  framing: () => Framing
+) {
   const tap = tapOf(chat, format, framing, () => {}, null)
   const passing = replay(ex, tap, given)
   if (Buffer.isBuffer(passing)) {
@@ -248,7 +279,7 @@ function heldStream(ex: Exchange, { chat, format, streamed }: Translation, given
     return passing
   }
   return passing.then((bytes) => {
-    if (ex.step === STEP_RECORDED) settle(ex, tap.cost)
+    if (ex.step === STEP_RECORDED) settleUsage(ex, tap.cost)
     else streamed(tap)
     return bytes
   })
@@ -261,8 +292,8 @@ function isCoded({ response }: Exchange): boolean {
 /** The whole body is here. */
 function convert(ex: Exchange, chat: ChatRequest, format: FormatName, why: string | null): void {
   const bytes = ex.responseBytes
-  if (bytes !== null && ex.status < 300) chat.noted?.whole(format, bytes)
-  if (why !== null) refuse(ex, chat.client, why)
+  if (bytes !== null && ex.status < 300) chat.capture?.setWhole(format, bytes)
+  if (why !== null) failUnreadable(ex, chat.client, why)
   else if (bytes === null) return
   else if (ex.status >= 300) translateError(ex, chat.client, format, bytes)
   else if (format === chat.client) readCost(ex, format, bytes)
@@ -274,7 +305,7 @@ function convert(ex: Exchange, chat: ChatRequest, format: FormatName, why: strin
  * then: when the pool takes no more, that alone is read here, since it is owed whatever becomes of the answer. It never
  * rejects.
  */
-async function convertElsewhere(
+async function convertInPool(
   ex: Exchange,
   chat: ChatRequest,
   format: FormatName,
@@ -282,42 +313,42 @@ async function convertElsewhere(
 ): Promise<void> {
   const { status, responseBytes } = ex
   const bytes = responseBytes!
-  if (status < 300) chat.noted?.whole(format, bytes)
+  if (status < 300) chat.capture?.setWhole(format, bytes)
   const { client: to, clientTools } = chat
-  const made = answerFor(offloadFor(ex, offload), {
+  const made = translateAnswerInPool(offloadFor(ex, offload), {
     bytes,
     status,
     from: format,
     to,
-    asked: askedOf(chat),
+    asked: answerContextOf(chat),
     clientTools
   })
-  await take(ex, chat.client, format === chat.client, made, () => readCost(ex, format, bytes))
+  await deliverFromPool(ex, chat.client, format === chat.client, made, () => readCost(ex, format, bytes))
 }
 
 /** Settles what a large answer has cost that nobody gets. Never rejects. */
-async function countElsewhere(
+async function countInPool(
   ex: Exchange,
   chat: ChatRequest,
   format: FormatName,
   bytes: Buffer,
   { offload }: BackendContext
 ): Promise<void> {
-  const asked = askedOf(chat)
+  const asked = answerContextOf(chat)
   const job = { bytes, status: 200, from: format, to: format, asked, clientTools: NO_CLIENT_TOOLS }
-  const made = await answerFor(offloadFor(ex, offload), job).catch(() => null)
+  const made = await translateAnswerInPool(offloadFor(ex, offload), job).catch(() => null)
   if (made === null) readCost(ex, format, bytes)
-  else if (made.cost !== null) settle(ex, made.cost)
+  else if (made.cost !== null) settleUsage(ex, made.cost)
 }
 
 /** Of an answer that goes to the client as it is. */
 function readCost(ex: Exchange, format: FormatName, bytes: Buffer): void {
   try {
     const value = JSON.parse(bytes.toString())
-    const error = disguisedError(format, value)
+    const error = maskedError(format, value)
     // Its words are the client's own: only the status was wrong.
-    if (error !== null) tellStatus(ex, error.status)
-    else settle(ex, FORMATS[format]!.readCost(value))
+    if (error !== null) setMaskedStatus(ex, error.status)
+    else settleUsage(ex, FORMATS[format]!.readCost(value))
   } catch (error) {
     // What is of the client's own format it may judge by itself.
     const isOfAnswer = error instanceof FormatError || error instanceof SyntaxError || error instanceof RangeError
@@ -339,11 +370,13 @@ function tapOf(
   const from = FORMATS[format]!
   const losses = new Losses()
   const { client, clientTools, count } = chat
-  const writer = () => ownCallsWriter(FORMATS[client]!.streamWriter(askedOf(chat), losses), clientTools, client)
+  const writer = () =>
+    clientCallsWriter(FORMATS[client]!.streamWriter(answerContextOf(chat), losses), clientTools, client)
   const native = isNative ? nativeTap({ format, reader: from.streamReader(count), writer, hidesUsage, offload }) : null
-  const inner = native ?? new ChatTap({ from, framing: framing(), writer: writer(), losses, isNative, count, giveUp })
+  const inner =
+    native ?? new TranslatingTap({ from, framing: framing(), writer: writer(), losses, isNative, count, giveUp })
   const tap = wantsList(chat) ? new ListTap({ inner, losses, giveUp }) : inner
-  return chat.noted === null ? tap : new NotedTap(tap, chat.noted, format, framing())
+  return chat.capture === null ? tap : new CaptureTap(tap, chat.capture, format, framing())
 }
 
 const streamType = (chat: ChatRequest) => (wantsList(chat) ? 'application/json' : 'text/event-stream')
@@ -363,5 +396,9 @@ function translateError(ex: Exchange, client: FormatName, format: FormatName, by
 
 function translateWhole(ex: Exchange, chat: ChatRequest, format: FormatName, bytes: Buffer): void {
   const { client: to, clientTools } = chat
-  give(ex, to, answered({ bytes, status: ex.status, from: format, to, asked: askedOf(chat), clientTools }))
+  deliverTranslated(
+    ex,
+    to,
+    translateAnswer({ bytes, status: ex.status, from: format, to, asked: answerContextOf(chat), clientTools })
+  )
 }

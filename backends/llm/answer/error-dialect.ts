@@ -8,7 +8,7 @@ import { asksModel } from '#backends/llm/request/model-path.ts'
 import { clientOf, typeOf } from '#backends/llm/routes/index.ts'
 import type { KeyLocation } from '#engine/contract/backend.ts'
 import type { Dialect, Exchange } from '#engine/contract/exchange.ts'
-import { dialectOf } from './local-replies.ts'
+import { errorDialectOf } from './local-replies.ts'
 
 /**
  * Beside `Authorization: Bearer`, in the order in which keys are looked for: of Anthropic's clients, Azure's, Google's.
@@ -30,10 +30,10 @@ const KNOWN: readonly (readonly [path: RegExp, client: FormatName])[] = [
 ]
 
 /** Null: as text. */
-export function dialectAt(routes: Parameters<typeof typeOf>[0], ex: Exchange, isRouted: boolean): Dialect | null {
+export function errorDialectAt(routes: Parameters<typeof typeOf>[0], ex: Exchange, isRouted: boolean): Dialect | null {
   const known = asksModel(ex.path) ? 'gemini' : (KNOWN.find(([path]) => path.test(ex.path))?.[1] ?? null)
-  if (!isRouted) return known === null ? null : dialectOf(known, ex)
+  if (!isRouted) return known === null ? null : errorDialectOf(known, ex)
   const type = typeOf(routes, ex)
   const client = type === 'PATH_AMBIGUOUS' || type === 'Passthrough' ? known : (clientOf(type, ex) ?? known)
-  return client === null ? null : dialectOf(client, ex)
+  return client === null ? null : errorDialectOf(client, ex)
 }

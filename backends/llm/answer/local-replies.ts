@@ -3,7 +3,7 @@
 import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import { errorTypeOf } from '#backends/llm/formats/error-types.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
-import { type Known, type ListClient, listing } from '#backends/llm/routes/models.ts'
+import { type ListClient, type ModelNames, modelList } from '#backends/llm/routes/models.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { Dialect, Exchange, LocalReply } from '#engine/contract/exchange.ts'
 
@@ -12,10 +12,10 @@ export function listModels(
   ex: Exchange,
   { reply }: Pick<BackendContext, 'reply'>,
   client: ListClient,
-  known: Known
+  known: ModelNames
 ): void {
-  const list = listing(client, ex.path, known, 'weir')
-  if (list === null) reply(ex, refusalOf(ex, client, { status: 404, ...NO_MODEL, param: null }))
+  const list = modelList(client, ex.path, known, 'weir')
+  if (list === null) reply(ex, refusalReply(ex, client, { status: 404, ...NO_MODEL, param: null }))
   else reply(ex, { status: 200, body: JSON.stringify(list), contentType: 'application/json', headers: null })
 }
 
@@ -30,13 +30,13 @@ export interface Refusal {
 }
 
 /** A refusal of `ex` in the words of `client`, with an id that the log has too. */
-export function refusalOf(ex: Exchange, client: FormatName, refusal: Refusal): LocalReply {
-  const { body, headers } = ownError(ex, client, refusal)
+export function refusalReply(ex: Exchange, client: FormatName, refusal: Refusal): LocalReply {
+  const { body, headers } = errorBody(ex, client, refusal)
   return { status: refusal.status, body: JSON.stringify(body), contentType: 'application/json', headers }
 }
 
 /** Body, and header fields beside those of the refusal. */
-export function ownError(
+export function errorBody(
   ex: Exchange,
   client: FormatName,
   refusal: Refusal
@@ -61,11 +61,11 @@ const ID_FIELDS: { readonly [format in FormatName]?: string } = {
 const ID = /^[\w.:-]{1,128}$/
 
 /** The same where others than models refuse. */
-export function dialectOf(client: FormatName, ex: Exchange): Dialect {
+export function errorDialectOf(client: FormatName, ex: Exchange): Dialect {
   return (status, message) => {
     // What OpenAI says of a key that it does not know; its type is that of every 4xx.
     const code = status === 401 && OPENAI.has(client) ? 'invalid_api_key' : null
-    const { body, headers } = ownError(ex, client, { status, message, code, param: null })
+    const { body, headers } = errorBody(ex, client, { status, message, code, param: null })
     return { body: JSON.stringify(body), headers }
   }
 }

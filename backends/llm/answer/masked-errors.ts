@@ -14,7 +14,7 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 const OF_ANSWERS = ['choices', 'content', 'output', 'candidates', 'data', 'embedding', 'embeddings'] as const
 
 /** The error that `value` is; null: it is none. */
-export function disguisedError(format: FormatName, value: Json): ChatError | null {
+export function maskedError(format: FormatName, value: Json): ChatError | null {
   // Google's compatible endpoint has a list of one.
   const whole = Array.isArray(value) && value.length === 1 ? (value[0] as Json) : value
   if (!isObject(whole)) return null
@@ -47,7 +47,7 @@ function statusIn(error: JsonObject): number | null {
 export const isFailure = (status: number): boolean => status === 429 || status >= 500
 
 /** Whether the head of an answer says so, or is no provider's. */
-export const failsAtOnce = ({ status, response }: Exchange): boolean => isFailure(status) || isPage(status, response)
+export const hasFailedHead = ({ status, response }: Exchange): boolean => isFailure(status) || isPage(status, response)
 
 function isPage(status: number, response: Exchange['response']): boolean {
   const type = status < 300 ? (response?.get('content-type') ?? '') : ''
@@ -56,7 +56,7 @@ function isPage(status: number, response: Exchange['response']): boolean {
 
 /** Why the answer cannot be one that a client understands; null: it may be. */
 export function unreadable({ status, response }: Exchange, isCoded: boolean): string | null {
-  if (leadsElsewhere(status)) return ELSEWHERE
+  if (isRedirect(status)) return REDIRECTS
   if (isPage(status, response)) return 'it is a page of HTML'
   return isCoded ? 'it is compressed, although identity was asked for' : null
 }
@@ -66,7 +66,7 @@ const JSON_TYPE = 'application/json'
 /** Of a proxy or a login in front of the provider. */
 const HTML = /^\s*text\/html\b/i
 
-export const ELSEWHERE = 'it sends the request elsewhere'
+export const REDIRECTS = 'it sends the request elsewhere'
 
 /** A client that followed would go around this gateway, with its credential. */
-export const leadsElsewhere = (status: number): boolean => status >= 300 && status < 400
+export const isRedirect = (status: number): boolean => status >= 300 && status < 400

@@ -4,21 +4,21 @@ import { test } from 'node:test'
 import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { Losses } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
-import { answered } from '#backends/llm/offload/job.ts'
+import { translateAnswer } from '#backends/llm/offload/job.ts'
 import { nativeTap } from '#backends/llm/stream/native-tap.ts'
-import { ChatTap, type CostTap } from '#backends/llm/stream/translating-tap.ts'
+import { type CostTap, TranslatingTap } from '#backends/llm/stream/translating-tap.ts'
 import { at, gateway, jsonOf, provider } from '#backends/llm/testing/llm-gateway.ts'
 import { NO_CLIENT_TOOLS } from '#backends/llm/translate/client-tools.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { SseReader } from '#engine/http/sse.ts'
-import { disguisedError } from './masked-errors.ts'
+import { maskedError } from './masked-errors.ts'
 
 const ASKED = { model: 'm', wantsUsage: false, at: 0, id: 'id' }
 const EX = {} as Exchange
 
 function told(from: FormatName, body: Json, to: FormatName) {
   const bytes = Buffer.from(JSON.stringify(body))
-  const made = answered({ bytes, status: 200, from, to, asked: ASKED, clientTools: NO_CLIENT_TOOLS })
+  const made = translateAnswer({ bytes, status: 200, from, to, asked: ASKED, clientTools: NO_CLIENT_TOOLS })
   return { ...made, body: made.bytes === null ? null : JSON.parse(Buffer.from(made.bytes).toString()) }
 }
 
@@ -36,7 +36,7 @@ function translating(from: FormatName, to: FormatName, more: { count?: number; i
   const losses = new Losses()
   const writer = FORMATS[to]!.streamWriter(ASKED, losses)
   const given = { from: FORMATS[from]!, framing: new SseReader(), writer, losses, isNative: false }
-  return new ChatTap({ ...given, ...more })
+  return new TranslatingTap({ ...given, ...more })
 }
 
 function streamed(tap: CostTap, events: readonly (JsonObject | string)[]): string {
@@ -92,7 +92,7 @@ test('an answer with a word about an error is an answer', () => {
     { choices: [choice], message: 'ok', detail: 'fine' },
     { object: 'response', status: 'failed', output: [], error: { code: 'server_error', message: 'x' } }
   ]) {
-    equal(disguisedError('completions', body as Json), null, JSON.stringify(body))
+    equal(maskedError('completions', body as Json), null, JSON.stringify(body))
   }
 })
 

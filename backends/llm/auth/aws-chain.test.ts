@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type AskError, ask, type Question } from './ask.ts'
 import { defaultCredentials } from './aws-chain.ts'
+import { type FetchOptions, fetchText, type TokenFetchError } from './fetch-text.ts'
 
 const TEMPORARY = {
   AccessKeyId: 'ASIA1',
@@ -20,10 +20,12 @@ const FOUND = {
 
 /** A world with these answers; what was asked is noted. */
 function worldOf(env: Record<string, string>, home = '/nowhere', answers: Record<string, string> = {}) {
-  const asked: (Question & { readonly url: string })[] = []
-  const answer = (url: string, question: Question): Promise<string> => {
+  const asked: (FetchOptions & { readonly url: string })[] = []
+  const answer = (url: string, question: FetchOptions): Promise<string> => {
     asked.push({ url, ...question })
-    return answers[url] === undefined ? ask('http://127.0.0.1:1/', { timeoutMs: 1_000 }) : Promise.resolve(answers[url])
+    return answers[url] === undefined
+      ? fetchText('http://127.0.0.1:1/', { timeoutMs: 1_000 })
+      : Promise.resolve(answers[url])
   }
   return { env, home, ask: answer, asked }
 }
@@ -133,7 +135,7 @@ test('answers that are none are errors without a secret', async () => {
   ]
   for (const answer of answers) {
     const world = worldOf({ AWS_CONTAINER_CREDENTIALS_FULL_URI: url }, '/nowhere', { [url]: answer })
-    await rejects(defaultCredentials(world), (error: AskError) => {
+    await rejects(defaultCredentials(world), (error: TokenFetchError) => {
       match(error.constructor.name, /AskError/, answer)
       equal(error.message.includes('canary'), false)
       return true

@@ -6,15 +6,15 @@
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Ask, AskError, parseObject, textOf, tokenOf } from './ask.ts'
+import { type FetchText, parseObject, TokenFetchError, textOf, tokenOf } from './fetch-text.ts'
 import { isLoopback } from './google.ts'
 import type { Fetched } from './refreshed.ts'
 import type { Credentials } from './sigv4.ts'
 
-export interface AwsWorld {
+export interface AwsEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly home: string
-  readonly ask: Ask
+  readonly ask: FetchText
 }
 
 type Found = Fetched<Credentials>
@@ -32,7 +32,7 @@ const IMDS_ROLES = '/latest/meta-data/iam/security-credentials/'
 const SESSION_S = 21_600
 
 /** Rejects with an AskError. */
-export async function defaultCredentials(world: AwsWorld): Promise<Found> {
+export async function defaultCredentials(world: AwsEnvironment): Promise<Found> {
   const found =
     fromEnvironment(world) ??
     (await fromProfile(world)) ??
@@ -40,7 +40,7 @@ export async function defaultCredentials(world: AwsWorld): Promise<Found> {
     (await fromContainer(world))
   if (found !== null) return found
   if (world.env.AWS_EC2_METADATA_DISABLED?.toLowerCase() === 'true') {
-    throw new AskError('neither the environment nor the shared files have any')
+    throw new TokenFetchError('neither the environment nor the shared files have any')
   }
   return await fromInstance(world)
 }
@@ -49,7 +49,7 @@ function fixed(accessKeyId: string, secretAccessKey: string, token: string | und
   return { value: { accessKeyId, secretAccessKey, sessionToken: token || null }, expiresAt: Infinity }
 }
 
-function fromEnvironment({ env }: AwsWorld): Found | null {
+function fromEnvironment({ env }: AwsEnvironment): Found | null {
   const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: key, AWS_SESSION_TOKEN: token } = env
   return id && key ? fixed(id, key, token) : null
 }
@@ -59,7 +59,7 @@ function fromEnvironment({ env }: AwsWorld): Found | null {
 /** What a profile may ask for and does not get here. */
 const FOREIGN = ['sso_session', 'sso_start_url', 'credential_process', 'source_profile', 'credential_source']
 
-async function fromProfile(world: AwsWorld): Promise<Found | null> {
+async function fromProfile(world: AwsEnvironment): Promise<Found | null> {
   const { env, home } = world
   const name = env.AWS_PROFILE || 'default'
   const credentials = await readIni(env.AWS_SHARED_CREDENTIALS_FILE || join(home, '.aws', 'credentials'))
@@ -67,7 +67,7 @@ async function fromProfile(world: AwsWorld): Promise<Found | null> {
   const settings = config.get(name === 'default' && !config.has('profile default') ? name : `profile ${name}`)
   const secrets = credentials.get(name)
   if (settings === undefined && secrets === undefined) {
-    if (env.AWS_PROFILE) throw new AskError('the profile that AWS_PROFILE names is in no shared file')
+    if (env.AWS_PROFILE) throw new TokenFetchError('the profile that AWS_PROFILE names is in no shared file')
     return null
   }
   for (const section of [secrets, settings]) {
@@ -79,7 +79,8 @@ async function fromProfile(world: AwsWorld): Promise<Found | null> {
   const [file, role] = [get('web_identity_token_file'), get('role_arn')]
   if (file && role) return await assumeRole({ file, role, session: get('role_session_name') }, world)
   const foreign = FOREIGN.find((key) => get(key) !== undefined)
-  if (foreign !== undefined) throw new AskError(`the profile has ${foreign}, which is not in this version of weir`)
+  if (foreign !== undefined)
+    throw new TokenFetchError(`the profile has ${foreign}, which is not in this version of weir`)
   return null
 }
 
@@ -92,7 +93,7 @@ async function readIni(path: string): Promise<Map<string, Section>> {
   } catch (error) {
     const { code = 'unreadable' } = error as NodeJS.ErrnoException
     if (code === 'ENOENT' || code === 'ENOTDIR') return sections
-    throw new AskError(`a shared file of AWS cannot be read (${code})`)
+    throw new TokenFetchError(`a shared file of AWS cannot be read (${code})`)
   }
   let current: Map<string, string> | null = null
   for (const line of text.split(/\r?\n/)) {
@@ -119,17 +120,17 @@ interface Role {
   readonly session: string | undefined
 }
 
-async function fromWebIdentity(world: AwsWorld): Promise<Found | null> {
+async function fromWebIdentity(world: AwsEnvironment): Promise<Found | null> {
   const { AWS_WEB_IDENTITY_TOKEN_FILE: file, AWS_ROLE_ARN: role, AWS_ROLE_SESSION_NAME: session } = world.env
   return file && role ? await assumeRole({ file, role, session }, world) : null
 }
 
 /** AssumeRoleWithWebIdentity (API reference of AWS STS): not signed, the token says who asks. */
-async function assumeRole({ file, role, session }: Role, { env, ask }: AwsWorld): Promise<Found> {
+async function assumeRole({ file, role, session }: Role, { env, ask }: AwsEnvironment): Promise<Found> {
   const region = env.AWS_REGION || env.AWS_DEFAULT_REGION || 'us-east-1'
-  if (!/^[a-z0-9-]{1,63}$/.test(region)) throw new AskError('AWS_REGION is not the name of a region')
+  if (!/^[a-z0-9-]{1,63}$/.test(region)) throw new TokenFetchError('AWS_REGION is not the name of a region')
   const url = env.AWS_ENDPOINT_URL_STS || `https://sts.${region}.amazonaws.com/`
-  if (!URL.canParse(url)) throw new AskError('AWS_ENDPOINT_URL_STS is not a URL')
+  if (!URL.canParse(url)) throw new TokenFetchError('AWS_ENDPOINT_URL_STS is not a URL')
   const body = new URLSearchParams({
     Action: 'AssumeRoleWithWebIdentity',
     Version: '2011-06-15',
@@ -153,13 +154,13 @@ async function readToken(file: string): Promise<string> {
     return await readFile(file, 'utf8')
   } catch (error) {
     const { code = 'unreadable' } = error as NodeJS.ErrnoException
-    throw new AskError(`the file of a token cannot be read (${code})`)
+    throw new TokenFetchError(`the file of a token cannot be read (${code})`)
   }
 }
 
 // --- endpoints on the machine ---
 
-async function fromContainer({ env, ask }: AwsWorld): Promise<Found | null> {
+async function fromContainer({ env, ask }: AwsEnvironment): Promise<Found | null> {
   const relative = env.AWS_CONTAINER_CREDENTIALS_RELATIVE_URI
   const url = relative ? `${CONTAINER_HOST}${relative}` : env.AWS_CONTAINER_CREDENTIALS_FULL_URI
   if (!url) return null
@@ -168,7 +169,7 @@ async function fromContainer({ env, ask }: AwsWorld): Promise<Found | null> {
     to.protocol === 'https:' ||
     (to.protocol === 'http:' && (CONTAINER_HOSTS.includes(to.hostname) || isLoopback(to.hostname)))
   if (parsed === null || !isSafe(parsed)) {
-    throw new AskError('AWS_CONTAINER_CREDENTIALS_FULL_URI must be https, or a host of the container service')
+    throw new TokenFetchError('AWS_CONTAINER_CREDENTIALS_FULL_URI must be https, or a host of the container service')
   }
   const file = env.AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE
   const token = (file ? await readToken(file) : (env.AWS_CONTAINER_AUTHORIZATION_TOKEN ?? '')).trim()
@@ -178,9 +179,9 @@ async function fromContainer({ env, ask }: AwsWorld): Promise<Found | null> {
 }
 
 /** "Use the Instance Metadata Service to access instance metadata" of the Amazon EC2 user guide. */
-async function fromInstance({ env, ask }: AwsWorld): Promise<Found> {
+async function fromInstance({ env, ask }: AwsEnvironment): Promise<Found> {
   const given = env.AWS_EC2_METADATA_SERVICE_ENDPOINT || IMDS_HOST
-  if (!URL.canParse(given)) throw new AskError('AWS_EC2_METADATA_SERVICE_ENDPOINT is not a URL')
+  if (!URL.canParse(given)) throw new TokenFetchError('AWS_EC2_METADATA_SERVICE_ENDPOINT is not a URL')
   const base = given.replace(/\/$/, '')
   const timeoutMs = METADATA_TIMEOUT_MS
   const session = await ask(`${base}/latest/api/token`, {
@@ -191,7 +192,7 @@ async function fromInstance({ env, ask }: AwsWorld): Promise<Found> {
   const headers = { 'x-aws-ec2-metadata-token': tokenOf({ session: session.trim() }, 'session', 'instance metadata') }
   const roles = await ask(`${base}${IMDS_ROLES}`, { headers, timeoutMs })
   const role = roles.trim().split('\n')[0]!.trim()
-  if (role === '') throw new AskError('the instance has no role')
+  if (role === '') throw new TokenFetchError('the instance has no role')
   const text = await ask(`${base}${IMDS_ROLES}${encodeURIComponent(role)}`, { headers, timeoutMs })
   return temporary(parseObject(text, 'the answer of instance metadata'))
 }
@@ -200,7 +201,7 @@ async function fromInstance({ env, ask }: AwsWorld): Promise<Found> {
 function temporary(object: Readonly<Record<string, unknown>>): Found {
   const what = 'the answer with credentials'
   const expiresAt = Date.parse(textOf(object, 'Expiration', what))
-  if (Number.isNaN(expiresAt)) throw new AskError(`the Expiration of ${what} is not a time`)
+  if (Number.isNaN(expiresAt)) throw new TokenFetchError(`the Expiration of ${what} is not a time`)
   const value = {
     accessKeyId: tokenOf(object, 'AccessKeyId', what),
     secretAccessKey: tokenOf(object, 'SecretAccessKey', what),

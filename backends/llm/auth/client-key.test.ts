@@ -9,9 +9,9 @@ test('what policies have taken out is told apart, whatever header it stood in', 
   const ex = fakeExchange()
   ex.request.append('Authorization', 'Basic dTpw')
   ex.credentials = ['X-Team-Key', 'secret', 'authorization', 'Bearer jwt']
-  const { standing, taken } = clientKeys(ex, ex.query)
-  deepEqual(standing, { key: null, other: 'Basic dTpw' })
-  deepEqual(taken, { key: 'secret', other: null })
+  const { inRequest, consumed } = clientKeys(ex, ex.query)
+  deepEqual(inRequest, { key: null, other: 'Basic dTpw' })
+  deepEqual(consumed, { key: 'secret', other: null })
   removeKeys(ex, openai)
   deepEqual(ex.request.get('authorization'), undefined)
 })

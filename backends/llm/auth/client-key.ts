@@ -13,21 +13,21 @@ export interface ClientKey {
 
 export interface ClientKeys {
   /** What stands in the request: no policy of the gateway has claimed it. */
-  readonly standing: ClientKey
+  readonly inRequest: ClientKey
   /** What a policy of the gateway has taken out. */
-  readonly taken: ClientKey
+  readonly consumed: ClientKey
 }
 
 const NONE: ClientKey = { key: null, other: null }
-export const NO_KEYS: ClientKeys = { standing: NONE, taken: NONE }
+export const NO_KEYS: ClientKeys = { inRequest: NONE, consumed: NONE }
 
 /** Of a request whose fields are as they came; `query`: as it came too. */
 export function clientKeys(ex: Exchange, query: string): ClientKeys {
   const inFields = ofLines(KEY_FIELDS.flatMap((name) => lineOf(name, ex.request.get(name))))
   const fromQuery = inFields.key === null ? keyInQuery(query) : null
   return {
-    standing: fromQuery === null ? inFields : { key: fromQuery, other: null },
-    taken: ex.credentials === null ? NONE : ofLines(ex.credentials)
+    inRequest: fromQuery === null ? inFields : { key: fromQuery, other: null },
+    consumed: ex.credentials === null ? NONE : ofLines(ex.credentials)
   }
 }
 

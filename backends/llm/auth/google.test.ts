@@ -9,13 +9,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type JWTPayload, jwtVerify } from 'jose'
-import { ask } from './ask.ts'
-import { type GoogleWish, googleToken } from './google.ts'
+import { fetchText } from './fetch-text.ts'
+import { type GoogleTokenRequest, googleToken } from './google.ts'
 
 const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
 const PEM = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
 const AT = 1_800_000_000_000
-const WISH: GoogleWish = { json: null, file: null, audience: null }
+const WISH: GoogleTokenRequest = { json: null, file: null, audience: null }
 
 type Answer = (form: URLSearchParams, request: IncomingMessage, response: ServerResponse) => void
 
@@ -34,7 +34,7 @@ async function endpoint(t: TestContext, answer: Answer): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-const world = (env: Record<string, string> = {}, home = '/nowhere') => ({ env, home, ask, now: () => AT })
+const world = (env: Record<string, string> = {}, home = '/nowhere') => ({ env, home, ask: fetchText, now: () => AT })
 const account = (more: object) => JSON.stringify({ type: 'service_account', client_email: 'me@p', ...more })
 const idTokenOf = (exp: unknown) => `e30.${Buffer.from(JSON.stringify({ exp })).toString('base64url')}.sig`
 

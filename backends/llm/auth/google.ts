@@ -6,18 +6,18 @@ import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { type Ask, AskError, parseObject, textOf, tokenOf } from './ask.ts'
+import { type FetchText, parseObject, TokenFetchError, textOf, tokenOf } from './fetch-text.ts'
 import type { Fetched } from './refreshed.ts'
 
-export interface GoogleWorld {
+export interface GoogleEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly home: string
-  readonly ask: Ask
+  readonly ask: FetchText
   /** Milliseconds since 1970. */
   readonly now: () => number
 }
 
-export interface GoogleWish {
+export interface GoogleTokenRequest {
   /** JSON of an account, or where it is; both null: application default credentials. */
   readonly json: string | null
   readonly file: string | null
@@ -37,18 +37,18 @@ const HOUR_S = 3_600
 type Account = Readonly<Record<string, unknown>>
 
 /** Rejects with an AskError. */
-export async function googleToken(wish: GoogleWish, world: GoogleWorld): Promise<Fetched<string>> {
+export async function googleToken(wish: GoogleTokenRequest, world: GoogleEnvironment): Promise<Fetched<string>> {
   const text = wish.json ?? (await accountText(wish, world))
   if (text === null) return await fromMetadata(wish, world)
   const account = parseObject(text, 'the credential')
   if (account.type === 'service_account') return await fromAccount(account, wish, world)
   if (account.type === 'authorized_user') return await fromUser(account, wish, world)
   const type = typeof account.type === 'string' && /^[a-z_]{1,64}$/.test(account.type) ? account.type : 'unknown'
-  throw new AskError(`a credential of type ${type} is not in this version of weir: use a service account`)
+  throw new TokenFetchError(`a credential of type ${type} is not in this version of weir: use a service account`)
 }
 
 /** Null: there is none, and the machine's own account is meant. */
-async function accountText({ file }: GoogleWish, { env, home }: GoogleWorld): Promise<string | null> {
+async function accountText({ file }: GoogleTokenRequest, { env, home }: GoogleEnvironment): Promise<string | null> {
   const named = file ?? (env.GOOGLE_APPLICATION_CREDENTIALS || null)
   const folder = env.CLOUDSDK_CONFIG || join(home, '.config', 'gcloud')
   try {
@@ -56,11 +56,15 @@ async function accountText({ file }: GoogleWish, { env, home }: GoogleWorld): Pr
   } catch (error) {
     const { code = 'unreadable' } = error as NodeJS.ErrnoException
     if (named === null && code === 'ENOENT') return null
-    throw new AskError(`the file of the credential cannot be read (${code})`)
+    throw new TokenFetchError(`the file of the credential cannot be read (${code})`)
   }
 }
 
-async function fromAccount(account: Account, wish: GoogleWish, world: GoogleWorld): Promise<Fetched<string>> {
+async function fromAccount(
+  account: Account,
+  wish: GoogleTokenRequest,
+  world: GoogleEnvironment
+): Promise<Fetched<string>> {
   const url = tokenUrl(account)
   const at = Math.floor(world.now() / 1000)
   const claims = {
@@ -80,7 +84,7 @@ function keyOf(account: Account): KeyObject {
   try {
     return createPrivateKey(pem)
   } catch {
-    throw new AskError('the private_key of the credential is not a key')
+    throw new TokenFetchError('the private_key of the credential is not a key')
   }
 }
 
@@ -98,15 +102,19 @@ function tokenUrl({ token_uri: given }: Account): string {
   if (url !== null && (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname)))) {
     return url.href
   }
-  throw new AskError('the token_uri of the credential must be an https URL')
+  throw new TokenFetchError('the token_uri of the credential must be an https URL')
 }
 
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(hostname)
 }
 
-async function fromUser(account: Account, wish: GoogleWish, world: GoogleWorld): Promise<Fetched<string>> {
-  if (wish.audience !== null) throw new AskError('an id token needs a service account')
+async function fromUser(
+  account: Account,
+  wish: GoogleTokenRequest,
+  world: GoogleEnvironment
+): Promise<Fetched<string>> {
+  if (wish.audience !== null) throw new TokenFetchError('an id token needs a service account')
   const form = {
     grant_type: 'refresh_token',
     client_id: textOf(account, 'client_id', 'the credential'),
@@ -119,8 +127,8 @@ async function fromUser(account: Account, wish: GoogleWish, world: GoogleWorld):
 async function exchange(
   url: string,
   form: Readonly<Record<string, string>>,
-  wish: GoogleWish,
-  world: GoogleWorld
+  wish: GoogleTokenRequest,
+  world: GoogleEnvironment
 ): Promise<Fetched<string>> {
   const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' }
   const body = new URLSearchParams(form).toString()
@@ -131,9 +139,9 @@ async function exchange(
   return wish.audience === null ? accessToken(answer, world) : idToken(tokenOf(answer, 'id_token', 'the answer'))
 }
 
-function accessToken(answer: Account, { now }: GoogleWorld): Fetched<string> {
+function accessToken(answer: Account, { now }: GoogleEnvironment): Fetched<string> {
   const { expires_in: seconds } = answer
-  if (typeof seconds !== 'number' || !(seconds > 0)) throw new AskError('the answer has no expires_in')
+  if (typeof seconds !== 'number' || !(seconds > 0)) throw new TokenFetchError('the answer has no expires_in')
   return { value: tokenOf(answer, 'access_token', 'the answer'), expiresAt: now() + seconds * 1000 }
 }
 
@@ -141,11 +149,12 @@ function accessToken(answer: Account, { now }: GoogleWorld): Fetched<string> {
 function idToken(token: string): Fetched<string> {
   const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()
   const { exp } = parseObject(payload, 'the payload of the id token')
-  if (typeof exp !== 'number' || !Number.isFinite(exp)) throw new AskError('the id token does not say when it ends')
+  if (typeof exp !== 'number' || !Number.isFinite(exp))
+    throw new TokenFetchError('the id token does not say when it ends')
   return { value: token, expiresAt: exp * 1000 }
 }
 
-async function fromMetadata({ audience }: GoogleWish, world: GoogleWorld): Promise<Fetched<string>> {
+async function fromMetadata({ audience }: GoogleTokenRequest, world: GoogleEnvironment): Promise<Fetched<string>> {
   const base = `http://${world.env.GCE_METADATA_HOST || 'metadata.google.internal'}${METADATA}`
   const question = { headers: { 'metadata-flavor': 'Google' }, timeoutMs: METADATA_TIMEOUT_MS }
   if (audience === null) {

@@ -1,14 +1,14 @@
 /** When something is fetched, and how often. */
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Fetched, Refreshed } from './refreshed.ts'
+import { type Fetched, RefreshedValue } from './refreshed.ts'
 
 const MINUTE = 60_000
 
 function setup() {
   const world = { at: 0, calls: 0, told: [] as string[] }
   const waiting: PromiseWithResolvers<Fetched<string>>[] = []
-  const fetched = new Refreshed(
+  const fetched = new RefreshedValue(
     () => {
       world.calls++
       const next = Promise.withResolvers<Fetched<string>>()

@@ -6,7 +6,7 @@ export interface Fetched<T> {
   readonly expiresAt: number
 }
 
-export interface RefreshWorld {
+export interface RefreshOptions {
   /** Milliseconds since 1970. */
   readonly now: () => number
   /** Told of each failure: why, in words without secrets. */
@@ -27,9 +27,9 @@ const PAUSE_MAX_MS = 30_000
 const SUSPECT_MS = 30_000
 
 /** Fetches when it is asked, one at a time; a failure holds for a moment, which grows with each further one. */
-export class Refreshed<T> {
+export class RefreshedValue<T> {
   readonly #fetch: () => Promise<Fetched<T>>
-  readonly #world: RefreshWorld
+  readonly #world: RefreshOptions
   #current: { readonly value: T; readonly refreshAt: number; readonly endsAt: number; readonly since: number } | null =
     null
   #pending: Promise<T> | null = null
@@ -37,7 +37,7 @@ export class Refreshed<T> {
   #pausedUntil = 0
   #problem: Error = new Error('nothing was fetched')
 
-  constructor(fetch: () => Promise<Fetched<T>>, world: RefreshWorld) {
+  constructor(fetch: () => Promise<Fetched<T>>, world: RefreshOptions) {
     this.#fetch = fetch
     this.#world = world
   }

@@ -31,7 +31,7 @@ test('what nobody asked for is left over with its path, null aside', () => {
   const rest = new Map<string, Json>()
   const item = Fields.of({ role: 'user', name: 'bob', cache: null }, 'messages[0]')
   item.string('role')
-  item.leaveRest(rest)
+  item.leaveUnknown(rest)
   assert.deepEqual([...rest], [['messages[0].name', 'bob']])
   assert.deepEqual(compact({ a: 0, b: null, c: undefined, d: false }), { a: 0, d: false })
 })

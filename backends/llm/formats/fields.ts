@@ -122,7 +122,7 @@ export class Fields {
   }
 
   /** Adds what nobody has asked for to `rest`, by path. Null says nothing, and is left out. */
-  leaveRest(rest: Map<string, Json>): void {
+  leaveUnknown(rest: Map<string, Json>): void {
     for (const name of Object.keys(this.value)) {
       const value = this.value[name]!
       if (value !== null && !this.#asked.includes(name)) rest.set(this.at(name), value)

@@ -45,13 +45,13 @@ export class Losses {
   }
 
   /** It is said, and not as the client has said it. */
-  carry(field: string): void {
+  rewrite(field: string): void {
     this.add(field, 'carried')
   }
 }
 
 /** What of the request decides how its answer is written. */
-export interface Asked {
+export interface AnswerContext {
   /** The model by the name that the client used. */
   readonly model: string
   /** The client asked for usage at the end of the stream (completions only). */
@@ -105,11 +105,11 @@ export interface ChatFormat {
   readAnswer(body: JsonObject): Answer
   /** Of readAnswer what an answer that is passed on as it is has cost. Throws FormatError. */
   readCost(body: JsonObject): Pick<Answer, 'usage' | 'model'>
-  writeAnswer(answer: Answer, asked: Asked, losses: Losses): JsonObject
+  writeAnswer(answer: Answer, asked: AnswerContext, losses: Losses): JsonObject
   /** `count`: of answers that were asked for at once, as of Sampling; 1 by default. */
   streamReader(count?: number): StreamReader
   /** `losses`: as of writeAnswer, by the path in an answer of the writer's own format where there is no other. */
-  streamWriter(asked: Asked, losses?: Losses): StreamWriter
+  streamWriter(asked: AnswerContext, losses?: Losses): StreamWriter
   /** `body` as it came, JSON or not. Never throws. */
   readError(status: number, body: string): ChatError
   writeError(error: ChatError): JsonObject

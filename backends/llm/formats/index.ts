@@ -17,7 +17,7 @@ export const FORMATS: Readonly<Partial<Record<FormatName, ChatFormat>>> = {
 }
 
 /** The format that `provider` is sent for a client that speaks `client` and a model by the provider's name. */
-export function spokenTo(provider: Provider, client: FormatName, model: string): FormatName {
+export function formatFor(provider: Provider, client: FormatName, model: string): FormatName {
   const formats = provider.formats(model)
   return formats.includes(client) ? client : formats[0]!
 }

@@ -27,7 +27,7 @@ const STRANGERS: readonly (readonly [name: string, value: Json])[] = [
 ]
 
 /** Everything but what is left over, which the strangers are. */
-const said = ({ rest: _, ...all }: Answer | Conversation) => all
+const said = ({ origin: _, ...all }: Answer | Conversation) => all
 
 /** `value` with each stranger in each object once; null where the place is one of `known`. */
 function* strange(value: JsonObject, known: RegExp): Generator<readonly [where: string, changed: JsonObject]> {

@@ -9,7 +9,7 @@ import type { AiRegexGuard } from '#engine/ir/snapshot.ts'
 import { isObject, stripLogprobs } from '#engine/kit/scan/texts.ts'
 import { eventTexts, type Piece } from './event-texts.ts'
 import type { Framing } from './guard-tap.ts'
-import { GuardDown } from './service-call.ts'
+import { GuardUnavailable } from './service-call.ts'
 import { StreamGuard } from './stream-guard.ts'
 
 /** Throws FormatError or SseTooLong. */
@@ -42,7 +42,7 @@ export function searched(
 }
 
 /** The texts of a stream, each once: some formats say them again when they are complete. */
-export class Told {
+export class CollectedTexts {
   readonly #events: readonly { readonly event: WireEvent; readonly value: unknown; readonly pieces: readonly Piece[] }[]
   /** Of the parts that come in pieces, by their keys. */
   readonly #joined = new Map<string, string>()
@@ -83,7 +83,7 @@ export class Told {
         if (isSame) continue
         const isFirst = key === null || !said.has(key)
         if (isFirst && slot.isJson && parsed(text) === null)
-          throw new GuardDown('the guard answers with arguments that are no JSON')
+          throw new GuardUnavailable('the guard answers with arguments that are no JSON')
         slot.set(isFirst ? text : '')
         if (key !== null) said.add(key)
         isChanged = true

@@ -3,11 +3,11 @@ import type { BackendContext } from '#engine/contract/backend.ts'
 import { clientKey, type HasClient } from '#engine/contract/client-key.ts'
 import type { AiGuard, AiRegexGuard, AiRejection } from '#engine/ir/snapshot.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
-import { type GuardJob, type Judged, PRINTED_TYPE, runGuardJob, type Shape } from './job.ts'
+import { type GuardJob, PRINTED_TYPE, runGuardJob, type Shape, type StepResult } from './job.ts'
 import { GUARD_JOB } from './job-name.ts'
 import { moderationTarget } from './moderation.ts'
-import { type Call, CROWDED, GuardCrowded, GuardDown, post } from './service-call.ts'
-import { type Asks, type Side, verdictOf } from './verdict.ts'
+import { BUFFERS_FULL, GuardBuffersFull, type GuardCall, GuardUnavailable, post } from './service-call.ts'
+import { type ServiceSpec, type Side, verdictOf } from './service-spec.ts'
 import { webhookTarget } from './webhook.ts'
 
 /** Bytes: an expression takes up to 0.3 us for each, and an event loop is not held for 5 ms. */
@@ -31,7 +31,7 @@ export interface Body {
 /** Of a guard that cannot be asked and has to be. */
 const DOWN: AiRejection = { status: 503, message: 'a prompt guard cannot be reached' }
 
-export type Run = (job: GuardJob) => Promise<Judged>
+export type Run = (job: GuardJob) => Promise<StepResult>
 
 /** Small bodies are looked at here and big ones in another thread, in the turn of the client of `ex`. */
 export function runIn({ offload }: Pick<BackendContext, 'offload'>, ex: HasClient): Run {
@@ -39,12 +39,12 @@ export function runIn({ offload }: Pick<BackendContext, 'offload'>, ex: HasClien
     const length = job.bytes.length + (job.step.kind === 'answer' ? job.step.answer.length : 0)
     return length <= INLINE_BYTES_MAX
       ? runGuardJob(job)
-      : ((await offload.run(GUARD_JOB, job, clientKey(ex))) as Judged)
+      : ((await offload.run(GUARD_JOB, job, clientKey(ex))) as StepResult)
   }
 }
 
 /** A stream that passes has been printed anew. Rejects as runGuardJob throws, or when too much waits. */
-export async function guardBody(guards: readonly AiGuard[], body: Body, run: Run, call: Call): Promise<Outcome> {
+export async function guardBody(guards: readonly AiGuard[], body: Body, run: Run, call: GuardCall): Promise<Outcome> {
   let { bytes, shape } = body
   let isChanged = false
   for (const step of stepsOf(guards, shape)) {
@@ -79,7 +79,7 @@ function stepsOf(guards: readonly AiGuard[], { kind }: Shape): (Remote | AiRegex
 
 type Remote = Exclude<AiGuard, { readonly kind: 'regex' }>
 
-async function remote(guard: Remote, { bytes, shape, side }: Body, run: Run, call: Call): Promise<Judged> {
+async function remote(guard: Remote, { bytes, shape, side }: Body, run: Run, call: GuardCall): Promise<StepResult> {
   const asks = asksOf(guard, side)
   const told = await run({ bytes, shape, step: { kind: 'ask', asks } })
   if (told.kind !== 'question' || call.signal.aborted) return told
@@ -89,11 +89,11 @@ async function remote(guard: Remote, { bytes, shape, side }: Body, run: Run, cal
 
 async function answered(
   guard: Remote,
-  { bytes: question, count }: Judged & { readonly kind: 'question' },
+  { bytes: question, count }: StepResult & { readonly kind: 'question' },
   { bytes, shape, side }: Body,
   run: Run,
-  call: Call
-): Promise<Judged> {
+  call: GuardCall
+): Promise<StepResult> {
   const asks = asksOf(guard, side)
   const target = guard.kind === 'webhook' ? webhookTarget(guard, side, call.fields) : moderationTarget(guard)
   try {
@@ -106,13 +106,13 @@ async function answered(
     }
     return await run({ bytes, shape, step: { kind: 'answer', asks, answer, count } })
   } catch (error) {
-    if (error instanceof GuardDown) return { kind: 'down' }
-    if (error instanceof GuardCrowded) return { kind: 'reject', reply: CROWDED }
+    if (error instanceof GuardUnavailable) return { kind: 'down' }
+    if (error instanceof GuardBuffersFull) return { kind: 'reject', reply: BUFFERS_FULL }
     throw error
   }
 }
 
-function asksOf(guard: Remote, side: Side): Asks {
+function asksOf(guard: Remote, side: Side): ServiceSpec {
   const { kind, reply } = guard
   return kind === 'webhook' ? { kind, side, reply } : { kind, model: guard.model, reply }
 }

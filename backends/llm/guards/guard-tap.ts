@@ -2,7 +2,7 @@
 
 import type { ChatError } from '#backends/llm/conversation.ts'
 import { reasonOf, type WireEvent } from '#backends/llm/formats/format.ts'
-import { BROKEN, type Cost, type CostTap, frame, LINE_ENDS } from '#backends/llm/stream/translating-tap.ts'
+import { type AnswerCost, BROKEN, type CostTap, frame, LINE_ENDS } from '#backends/llm/stream/translating-tap.ts'
 import type { Fail } from '#engine/contract/body.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import { type Exchange, STEP_RECORDED, STEP_SENDING } from '#engine/contract/exchange.ts'
@@ -28,7 +28,7 @@ export interface GuardTapOptions {
 }
 
 export class GuardTap implements CostTap {
-  readonly cost: Cost
+  readonly cost: AnswerCost
   readonly #options: GuardTapOptions
   /** Why nothing goes on any more. */
   #error: ChatError | null = null
@@ -45,8 +45,8 @@ export class GuardTap implements CostTap {
     this.cost = options.inner.cost
   }
 
-  get isBetween(): boolean {
-    return this.#options.inner.isBetween
+  get isAtBoundary(): boolean {
+    return this.#options.inner.isAtBoundary
   }
 
   get isBusy(): boolean {
@@ -87,20 +87,20 @@ export class GuardTap implements CostTap {
 
   end(ex: Exchange): Buffer | null {
     const { inner } = this.#options
-    if (this.#error !== null) return inner.breakOff(this.#error)
+    if (this.#error !== null) return inner.endWithError(this.#error)
     // The last event may lack its empty line. What is left of half an event can neither be read nor looked through.
     const last = this.#read(ex, LINE_ENDS, 0, LINE_ENDS.length)
-    if (this.#error !== null) return joined(last, inner.breakOff(this.#error))
+    if (this.#error !== null) return joined(last, inner.endWithError(this.#error))
     if (this.#work !== null) return last
     const rest = joined(last, this.#rest(ex))
-    return joined(rest, this.#error === null ? inner.end(ex) : inner.breakOff(this.#error))
+    return joined(rest, this.#error === null ? inner.end(ex) : inner.endWithError(this.#error))
   }
 
   fault(ex: Exchange, code: ErrorCode): Buffer | null {
     const { inner } = this.#options
     this.#work = null
-    if (this.#error !== null) return inner.breakOff(this.#error)
-    return joined(this.#rest(ex), this.#error === null ? inner.fault(ex, code) : inner.breakOff(this.#error))
+    if (this.#error !== null) return inner.endWithError(this.#error)
+    return joined(this.#rest(ex), this.#error === null ? inner.fault(ex, code) : inner.endWithError(this.#error))
   }
 
   // --- long events ---
@@ -160,8 +160,8 @@ export class GuardTap implements CostTap {
     if (bytes !== null && bytes.length > 0) this.#hasRoom = ex.client.sendBody(ex, bytes, 0, bytes.length, null)
   }
 
-  breakOff(error: ChatError): Buffer | null {
-    return this.#options.inner.breakOff(error)
+  endWithError(error: ChatError): Buffer | null {
+    return this.#options.inner.endWithError(error)
   }
 
   /** What is still held, now that no more text can make it a match. */

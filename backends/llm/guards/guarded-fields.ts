@@ -9,7 +9,7 @@ import type { Reach } from '#engine/kit/scan/body.ts'
 import { BESIDE } from '#engine/kit/scan/texts.ts'
 
 /** Of what a client asks. */
-export const ASKED: { readonly [format in FormatName]: Reach } = {
+export const REQUEST_FIELDS: { readonly [format in FormatName]: Reach } = {
   completions: {
     // `prompt` and `suffix` are those of the older completions; what follows them of vLLM, SGLang and llama.cpp.
     texts: [
@@ -60,7 +60,7 @@ export const ASKED: { readonly [format in FormatName]: Reach } = {
 const answered = (...texts: string[]): Reach => ({ texts, declared: [], hasNames: false, isAsked: false })
 
 /** Of what a provider answers. A name in it is one that the request has declared. */
-export const ANSWERED: { readonly [format in FormatName]: Reach } = {
+export const ANSWER_FIELDS: { readonly [format in FormatName]: Reach } = {
   completions: answered('choices', BESIDE),
   messages: answered('content', BESIDE),
   // What the client has said itself comes back in other fields.
@@ -74,8 +74,8 @@ const OTHERS: { readonly [type in AiRouteType]?: { readonly [format in FormatNam
   Passthrough: null,
   Realtime: null,
   Models: null,
-  AnthropicTokenCount: { messages: ASKED.messages },
-  GeminiTokenCount: { gemini: below(ASKED.gemini, ['generateContentRequest', 'generate_content_request']) },
+  AnthropicTokenCount: { messages: REQUEST_FIELDS.messages },
+  GeminiTokenCount: { gemini: below(REQUEST_FIELDS.gemini, ['generateContentRequest', 'generate_content_request']) },
   Embeddings: {
     completions: { texts: ['input', 'messages', 'inputs'], declared: [], hasNames: true, isAsked: true },
     gemini: { texts: ['content', 'title', 'requests'], declared: [], hasNames: true, isAsked: true }
@@ -92,7 +92,7 @@ function below({ texts, declared, hasNames, isAsked }: Reach, names: readonly st
 /** 'nothing': there is nothing in it; 'unknown': guards would see nothing of it. */
 export function reachOf(type: AiRouteType, client: FormatName): Reach | 'nothing' | 'unknown' {
   const other = OTHERS[type]
-  if (other === undefined) return ASKED[client]
+  if (other === undefined) return REQUEST_FIELDS[client]
   if (type === 'Models') return 'nothing'
   return other?.[client] ?? 'unknown'
 }

@@ -10,16 +10,16 @@ import type { Reach } from '#engine/kit/scan/body.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import { guardBody, runIn } from './guard-body.ts'
 import { type Framing, GuardTap } from './guard-tap.ts'
-import { ANSWERED, reachOf } from './guarded-fields.ts'
+import { ANSWER_FIELDS, reachOf } from './guarded-fields.ts'
 import type { Shape } from './job.ts'
-import { whileOpen } from './service-call.ts'
+import { withAbortSignal } from './service-call.ts'
 import { StreamGuard, StreamGuards } from './stream-guard.ts'
 
 /** What may stand before a list. */
 const LEAD_BYTES = 64
 
 /** Only where `llm` leads there: in an `ai` backend it is a mistake of the configuration. */
-export const UNSEEN = 'the prompt guards of this model cannot see what passes here'
+export const NOT_GUARDABLE = 'the prompt guards of this model cannot see what passes here'
 
 export class Guards {
   readonly #guards: AiGuards
@@ -31,7 +31,7 @@ export class Guards {
   }
 
   /** What a request of `type` has for guards: null: nothing, or there are none; 'unknown': it must not pass. */
-  seenIn(type: AiRouteType, client: FormatName | null): Reach | 'unknown' | null {
+  guardedFieldsOf(type: AiRouteType, client: FormatName | null): Reach | 'unknown' | null {
     const { request, response } = this.#guards
     if (request.length === 0 && response.length === 0) return null
     const reach = client === null ? 'unknown' : reachOf(type, client)
@@ -58,7 +58,7 @@ export class Guards {
     const shape = { kind: 'json', reach, role: 'user' } as const
     const body = { bytes: ex.requestBytes ?? Buffer.alloc(0), shape, side: 'request' } as const
     const run = runIn(this.#context, ex)
-    const judged = whileOpen(ex, ex.request, (call) => guardBody(this.#guards.request, body, run, call))
+    const judged = withAbortSignal(ex, ex.request, (call) => guardBody(this.#guards.request, body, run, call))
     // A turn of its own: timers begin at its start, and the last one may be long over.
     const inTurn = (step: () => void): void => {
       if (isOver(ex)) return
@@ -95,7 +95,7 @@ export class Guards {
     const body = { bytes, shape, side: 'response' } as const
     const run = runIn(this.#context, ex)
     try {
-      const outcome = await whileOpen(ex, fields, (call) => guardBody(this.#guards.response, body, run, call))
+      const outcome = await withAbortSignal(ex, fields, (call) => guardBody(this.#guards.response, body, run, call))
       if (isOver(ex) || outcome.kind === 'over') return null
       if (outcome.kind === 'reject') return outcome.reply
       if (outcome.isChanged) replaceResponseBody(ex, outcome.bytes)
@@ -122,7 +122,7 @@ function isOver(ex: Exchange): boolean {
 function shapeOf(bytes: Buffer, format: FormatName, contentType: string | null): Shape {
   if (contentType !== null) return { kind: 'events', format, contentType }
   const isList = bytes.subarray(0, LEAD_BYTES).toString().trimStart().startsWith('[')
-  return isList ? { kind: 'list', format } : { kind: 'json', reach: ANSWERED[format], role: 'assistant' }
+  return isList ? { kind: 'list', format } : { kind: 'json', reach: ANSWER_FIELDS[format], role: 'assistant' }
 }
 
 /** What cannot be looked through does not pass. Nothing of the body is told. */

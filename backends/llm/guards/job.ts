@@ -11,9 +11,9 @@ import { type Reach, type ScanResult, scanBody } from '#engine/kit/scan/body.ts'
 import { maskText, rulesOf } from '#engine/kit/scan/rules.ts'
 import { maskJsonText } from '#engine/kit/scan/stream-json.ts'
 import { bufferOf, textBytes } from '#engine/kit/shared-bytes.ts'
-import { eventsOf, itemsOf, searched, Told } from './collected-stream.ts'
-import { GuardDown } from './service-call.ts'
-import { type Asks, questionOf, verdictOf } from './verdict.ts'
+import { CollectedTexts, eventsOf, itemsOf, searched } from './collected-stream.ts'
+import { GuardUnavailable } from './service-call.ts'
+import { questionOf, type ServiceSpec, verdictOf } from './service-spec.ts'
 
 /** What bytes are. */
 export type Shape =
@@ -36,9 +36,9 @@ export const PRINTED_TYPE = 'text/event-stream'
 export type Step =
   /** One after the other, each over what the one before has left. A stream is always printed anew. */
   | { readonly kind: 'search'; readonly guards: readonly AiRegexGuard[] }
-  | { readonly kind: 'ask'; readonly asks: Asks }
+  | { readonly kind: 'ask'; readonly asks: ServiceSpec }
   /** `count`: of the texts in the question. */
-  | { readonly kind: 'answer'; readonly asks: Asks; readonly answer: Uint8Array; readonly count: number }
+  | { readonly kind: 'answer'; readonly asks: ServiceSpec; readonly answer: Uint8Array; readonly count: number }
 
 export interface GuardJob {
   readonly bytes: Uint8Array
@@ -46,7 +46,7 @@ export interface GuardJob {
   readonly step: Step
 }
 
-export type Judged =
+export type StepResult =
   | { readonly kind: 'pass' }
   | { readonly kind: 'changed'; readonly bytes: Uint8Array }
   | { readonly kind: 'reject'; readonly reply: AiRejection }
@@ -56,19 +56,19 @@ export type Judged =
   /** An answer that does not fit is one that has not come. */
   | { readonly kind: 'down' }
 
-const PASS: Judged = { kind: 'pass' }
+const PASS: StepResult = { kind: 'pass' }
 
 /**
  * Throws SyntaxError when the body is no JSON, RangeError when it is nested too deeply, SseTooLong when an event is too
  * long.
  */
-export function runGuardJob({ bytes, shape, step }: GuardJob): Judged {
+export function runGuardJob({ bytes, shape, step }: GuardJob): StepResult {
   try {
     if (step.kind !== 'answer') return work(bytes, shape, step)
     const verdict = verdictOf(step.asks, step.answer, step.count)
     return verdict.kind === 'replace' ? work(bytes, shape, verdict) : verdict
   } catch (error) {
-    if (error instanceof GuardDown) return { kind: 'down' }
+    if (error instanceof GuardUnavailable) return { kind: 'down' }
     // Its class would not come back from another thread.
     if (error instanceof FormatError) return { kind: 'problem', message: error.message }
     throw error
@@ -77,12 +77,12 @@ export function runGuardJob({ bytes, shape, step }: GuardJob): Judged {
 
 type Work = Exclude<Step, { readonly kind: 'answer' }> | { readonly kind: 'replace'; readonly texts: readonly string[] }
 
-function work(bytes: Uint8Array, shape: Shape, todo: Work): Judged {
+function work(bytes: Uint8Array, shape: Shape, todo: Work): StepResult {
   if (shape.kind === 'json') return inBody(bytes, shape, todo)
   return shape.kind === 'text' ? inText(bytes, todo) : inStream(bytes, shape, todo)
 }
 
-function inText(bytes: Uint8Array, work: Work): Judged {
+function inText(bytes: Uint8Array, work: Work): StepResult {
   const text = bufferOf(bytes).toString()
   if (work.kind === 'ask') return asked(work.asks, text === '' ? [] : [{ role: 'assistant', content: text }])
   // Digits at the beginning would be numbers one by one to whoever reads JSON of a text that is none.
@@ -91,7 +91,7 @@ function inText(bytes: Uint8Array, work: Work): Judged {
     work.kind === 'replace' ? work.texts[0]! : work.guards.reduce((left, { rules }) => mask(left, rulesOf(rules)), text)
   if (changed === text) return PASS
   if (work.kind === 'replace' && isJson(text) && !isJson(changed))
-    throw new GuardDown('the guard answers with an error that is no JSON')
+    throw new GuardUnavailable('the guard answers with an error that is no JSON')
   return { kind: 'changed', bytes: textBytes(changed) }
 }
 
@@ -105,7 +105,7 @@ function isJson(text: string): boolean {
   }
 }
 
-function inBody(bytes: Uint8Array, { reach, role }: Shape & { readonly kind: 'json' }, work: Work): Judged {
+function inBody(bytes: Uint8Array, { reach, role }: Shape & { readonly kind: 'json' }, work: Work): StepResult {
   const scan = { bytes, reach, role }
   if (work.kind === 'search') {
     const searches = work.guards.map(({ rules, action }) => ({ rules, action }))
@@ -117,7 +117,7 @@ function inBody(bytes: Uint8Array, { reach, role }: Shape & { readonly kind: 'js
   return told.problem === null ? asked(work.asks, told.messages) : outcomeOf(told)
 }
 
-function outcomeOf({ bytes, problem }: ScanResult): Judged {
+function outcomeOf({ bytes, problem }: ScanResult): StepResult {
   if (problem !== null) return { kind: 'problem', message: problem }
   return bytes === null ? PASS : { kind: 'changed', bytes }
 }
@@ -126,17 +126,21 @@ function replaced(scan: Parameters<typeof scanBody>[0]): ScanResult {
   try {
     return scanBody(scan)
   } catch (error) {
-    if (error instanceof SyntaxError) throw new GuardDown('the guard answers with arguments that are no JSON')
+    if (error instanceof SyntaxError) throw new GuardUnavailable('the guard answers with arguments that are no JSON')
     throw error
   }
 }
 
-function inStream(bytes: Uint8Array, shape: Exclude<Shape, { readonly kind: 'json' | 'text' }>, work: Work): Judged {
+function inStream(
+  bytes: Uint8Array,
+  shape: Exclude<Shape, { readonly kind: 'json' | 'text' }>,
+  work: Work
+): StepResult {
   const { format } = shape
   const given = bufferOf(bytes)
   const events = shape.kind === 'list' ? itemsOf(given) : eventsOf(given, framingOf(shape.contentType)!)
   if (work.kind === 'search') return printed(shape, searched(format, events, work.guards))
-  const told = new Told(format, events)
+  const told = new CollectedTexts(format, events)
   if (work.kind === 'replace') return printed(shape, told.replaced(work.texts))
   return asked(
     work.asks,
@@ -144,12 +148,12 @@ function inStream(bytes: Uint8Array, shape: Exclude<Shape, { readonly kind: 'jso
   )
 }
 
-function printed({ kind }: Shape, events: readonly WireEvent[]): Judged {
+function printed({ kind }: Shape, events: readonly WireEvent[]): StepResult {
   const text = kind === 'list' ? `[${events.map(({ data }) => data).join(',\n')}]` : events.map(frame).join('')
   return { kind: 'changed', bytes: textBytes(text) }
 }
 
-function asked(asks: Asks, messages: Parameters<typeof questionOf>[1]): Judged {
+function asked(asks: ServiceSpec, messages: Parameters<typeof questionOf>[1]): StepResult {
   if (messages.length === 0) return PASS
   return { kind: 'question', bytes: questionOf(asks, messages), count: messages.length }
 }

@@ -2,8 +2,8 @@
 import type { AiModerationGuard, AiRejection } from '#engine/ir/snapshot.ts'
 import type { Message } from '#engine/kit/scan/body.ts'
 import { isObject } from '#engine/kit/scan/texts.ts'
-import { GuardDown, type Target } from './service-call.ts'
-import type { Verdict } from './verdict.ts'
+import { GuardUnavailable, type Target } from './service-call.ts'
+import type { Verdict } from './service-spec.ts'
 
 export function moderationTarget({ origin, path, key, timeoutMs }: AiModerationGuard): Target {
   return { url: origin + path, headers: key === null ? {} : { authorization: `Bearer ${key}` }, timeoutMs }
@@ -17,11 +17,12 @@ export function moderationQuestion(model: string, messages: readonly Message[]):
 /** `count`: of texts that it was told. Throws GuardDown. */
 export function moderationVerdict(answer: unknown, count: number, reply: AiRejection): Verdict {
   const results = isObject(answer) ? answer.results : null
-  if (!Array.isArray(results) || results.length !== count) throw new GuardDown('the guard has not judged all texts')
+  if (!Array.isArray(results) || results.length !== count)
+    throw new GuardUnavailable('the guard has not judged all texts')
   let isFlagged = false
   for (const result of results as readonly unknown[]) {
     if (!isObject(result) || typeof result.flagged !== 'boolean')
-      throw new GuardDown('the guard answers with no judgement')
+      throw new GuardUnavailable('the guard answers with no judgement')
     isFlagged ||= result.flagged
   }
   return isFlagged ? { kind: 'reject', reply } : { kind: 'pass' }

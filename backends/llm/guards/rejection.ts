@@ -5,7 +5,7 @@ import { LATER_AGAIN, replaceResponseBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { hasNoContent } from '#engine/http/status.ts'
 import type { AiRejection } from '#engine/ir/snapshot.ts'
-import { CROWDED } from './service-call.ts'
+import { BUFFERS_FULL } from './service-call.ts'
 
 /** As events and bodies of errors have it. */
 export function rejectionError({ status, message }: AiRejection): ChatError {
@@ -21,8 +21,8 @@ export function rejectionBody(client: FormatName, reply: AiRejection): { body: s
 /** Instead of an answer. */
 export function writeRejection(ex: Exchange, client: FormatName, refused: AiRejection): void {
   const { body, contentType } = rejectionBody(client, refused)
-  ex.error ??= refused === CROWDED ? 'BUFFERS_FULL' : 'FORBIDDEN'
-  if (refused === CROWDED) ex.response!.set(LATER_AGAIN[0]!, LATER_AGAIN[1]!)
+  ex.error ??= refused === BUFFERS_FULL ? 'BUFFERS_FULL' : 'FORBIDDEN'
+  if (refused === BUFFERS_FULL) ex.response!.set(LATER_AGAIN[0]!, LATER_AGAIN[1]!)
   // Ahead of the status: some have no body, and what has been rejected must not stay behind one of them.
   const isBare = hasNoContent(refused.status, ex.method)
   replaceResponseBody(ex, Buffer.from(isBare ? '' : body))

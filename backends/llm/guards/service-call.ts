@@ -17,7 +17,7 @@ const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 const PIECE_BYTES = 256 * 1024
 
 /** Of one exchange. */
-export interface Call {
+export interface GuardCall {
   /** Whose what is asked and answered is, on the account of what is kept. */
   readonly ex: Exchange
   /** As the client sent them: those of the exchange have the key of a provider, once it has been asked. */
@@ -27,13 +27,13 @@ export interface Call {
 }
 
 /** The service cannot be reached, is too slow, or answers what is no answer. Nothing of it is told. */
-export class GuardDown extends Error {}
+export class GuardUnavailable extends Error {}
 
 /** There is no room for what it is asked, or answers: no guard has failed, and nothing passes for that. */
-export class GuardCrowded extends Error {}
+export class GuardBuffersFull extends Error {}
 
 /** What the client is told then. */
-export const CROWDED: AiRejection = { status: ERRORS.BUFFERS_FULL.status, message: ERRORS.BUFFERS_FULL.message }
+export const BUFFERS_FULL: AiRejection = { status: ERRORS.BUFFERS_FULL.status, message: ERRORS.BUFFERS_FULL.message }
 
 /** Where a service is asked. */
 export interface Target {
@@ -46,9 +46,9 @@ export interface Target {
  * What is answered to `question`, a JSON text. Both are on the account until then; the answer as long as its exchange
  * keeps anything. Rejects with GuardDown, or GuardCrowded.
  */
-export async function post(target: Target, question: Buffer, call: Call): Promise<Buffer> {
+export async function post(target: Target, question: Buffer, call: GuardCall): Promise<Buffer> {
   const { ex } = call
-  if (!hold(ex, question.length)) throw new GuardCrowded()
+  if (!hold(ex, question.length)) throw new GuardBuffersFull()
   try {
     return await answerTo(target, question, call)
   } finally {
@@ -56,7 +56,11 @@ export async function post(target: Target, question: Buffer, call: Call): Promis
   }
 }
 
-async function answerTo({ url, headers, timeoutMs }: Target, question: Buffer, { ex, signal }: Call): Promise<Buffer> {
+async function answerTo(
+  { url, headers, timeoutMs }: Target,
+  question: Buffer,
+  { ex, signal }: GuardCall
+): Promise<Buffer> {
   const { body, ...framed } = framedBody(question)
   try {
     const response = await fetch(url, {
@@ -69,12 +73,12 @@ async function answerTo({ url, headers, timeoutMs }: Target, question: Buffer, {
     })
     if (response.status !== 200) {
       await response.body?.cancel()
-      throw new GuardDown('the guard answers with an error')
+      throw new GuardUnavailable('the guard answers with an error')
     }
     return await bytesOf(response, ex)
   } catch (error) {
-    if (error instanceof GuardDown || error instanceof GuardCrowded) throw error
-    throw new GuardDown('the guard cannot be asked', { cause: error })
+    if (error instanceof GuardUnavailable || error instanceof GuardBuffersFull) throw error
+    throw new GuardUnavailable('the guard cannot be asked', { cause: error })
   }
 }
 
@@ -100,8 +104,8 @@ async function bytesOf({ body, headers }: Response, ex: Exchange): Promise<Buffe
   if (body !== null) {
     for await (const piece of body) {
       collector.take(bufferOf(piece), 0, piece.length)
-      if (isCrowded) throw new GuardCrowded()
-      if (answer === null) throw new GuardDown('the answer of the guard is too long')
+      if (isCrowded) throw new GuardBuffersFull()
+      if (answer === null) throw new GuardUnavailable('the answer of the guard is too long')
     }
   }
   collector.end()
@@ -109,7 +113,11 @@ async function bytesOf({ body, headers }: Response, ex: Exchange): Promise<Buffe
 }
 
 /** Runs `work` with a signal that is set off when `ex` is over before it is done. */
-export async function whileOpen<T>(ex: Exchange, fields: HeaderBlock, work: (call: Call) => Promise<T>): Promise<T> {
+export async function withAbortSignal<T>(
+  ex: Exchange,
+  fields: HeaderBlock,
+  work: (call: GuardCall) => Promise<T>
+): Promise<T> {
   const controller = new AbortController()
   const { onOver } = ex
   ex.onOver = (over) => {

@@ -7,8 +7,8 @@ import type { AiRejection, AiWebhookGuard } from '#engine/ir/snapshot.ts'
 import { compilePattern } from '#engine/kit/pattern.ts'
 import type { Message } from '#engine/kit/scan/body.ts'
 import { isObject } from '#engine/kit/scan/texts.ts'
-import { GuardDown, type Target } from './service-call.ts'
-import type { Side, Verdict } from './verdict.ts'
+import { GuardUnavailable, type Target } from './service-call.ts'
+import type { Side, Verdict } from './service-spec.ts'
 
 export function webhookTarget(guard: AiWebhookGuard, side: Side, fields: HeaderBlock): Target {
   const { origin, timeoutMs, forward } = guard
@@ -24,21 +24,21 @@ export function webhookQuestion(side: Side, messages: readonly Message[]): objec
 /** `given`: of a rejection that says nothing itself. Throws GuardDown. */
 export function webhookVerdict(answer: unknown, side: Side, given: AiRejection): Verdict {
   const action = isObject(answer) ? answer.action : null
-  if (!isObject(action)) throw new GuardDown('the guard answers without an action')
+  if (!isObject(action)) throw new GuardUnavailable('the guard answers without an action')
   const { body, status_code: status } = action
   if (isObject(body))
     return { kind: 'replace', texts: textsOf(side === 'request' ? body.messages : body.choices, side) }
   if (typeof body === 'string' || status !== undefined) return { kind: 'reject', reply: rejection(body, status, given) }
   if (body === undefined) return { kind: 'pass' }
-  throw new GuardDown('the guard answers with an unknown action')
+  throw new GuardUnavailable('the guard answers with an unknown action')
 }
 
 function textsOf(list: unknown, side: Side): string[] {
-  if (!Array.isArray(list)) throw new GuardDown('the guard masks nothing that it was told')
+  if (!Array.isArray(list)) throw new GuardUnavailable('the guard masks nothing that it was told')
   return list.map((item: unknown) => {
     const message = side === 'response' && isObject(item) ? item.message : item
     if (isObject(message) && typeof message.content === 'string') return message.content
-    throw new GuardDown('the guard answers with a message that has no text')
+    throw new GuardUnavailable('the guard answers with a message that has no text')
   })
 }
 

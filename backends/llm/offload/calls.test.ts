@@ -5,7 +5,7 @@ import { dialectFor } from '#backends/llm/providers/dialects.ts'
 import { answers, at, gateway, gatewayOf, provider } from '#backends/llm/testing/llm-gateway.ts'
 import type { Asked, Models } from '#engine/testing/models.ts'
 import { OffloadPool } from '#engine/workers/offload.ts'
-import { type Called, type LargeJob, runLargeJob } from './job.ts'
+import { type LargeJob, runLargeJob, type WrittenOperation } from './job.ts'
 import { bare, LONG, TEXT, total, watchJson } from './large-body.fixture.ts'
 import { LARGE_BYTES } from './large-body.ts'
 
@@ -98,7 +98,7 @@ test('however many fields a large request loses, few of them are told by the poo
   const lost: number[] = []
   const { run } = OffloadPool.prototype
   t.mock.method(OffloadPool.prototype, 'run', async function (this: OffloadPool, job: string, argument: unknown) {
-    const made = (await run.call(this, job, argument)) as Called
+    const made = (await run.call(this, job, argument)) as WrittenOperation
     lost.push(made.printed.lost.fields.length)
     return made
   })
@@ -312,7 +312,7 @@ for (const [kind, path] of [
     equal(seen.longest, 0)
     deepEqual(
       jobs.map(({ kind: asked }) => asked),
-      ['call', 'tell']
+      ['operation', 'operationAnswer']
     )
     ok(others >= 3, `${others}`)
     equal(total(metrics()), 7 * (others + 1))
@@ -336,8 +336,8 @@ test('what is large and fails at one provider goes to the next, and is read once
   const paths = models.asked.map(({ path }) => path)
   deepEqual(paths.toSorted(), [EMBEDDINGS, '/v1beta/models/m:batchEmbedContents'])
   deepEqual(jobs, [
-    { kind: 'call', isTold: true },
-    { kind: 'call', isTold: false }
+    { kind: 'operation', isTold: true },
+    { kind: 'operation', isTold: false }
   ])
 
   // It is no request, whoever else could be asked.
@@ -348,16 +348,16 @@ test('what is large and fails at one provider goes to the next, and is read once
   }
 
   // As the pool does it.
-  const recipes = [{ type: 'openai' }, { type: 'gemini' }].map((given) => {
+  const specs = [{ type: 'openai' }, { type: 'gemini' }].map((type) => {
     const more = { cloud: null, formats: [], model: null, path: null, pathPrefix: null, edits: { prompt: null } }
-    return { given: { ...given, ...more }, aliases: {}, spoken: { dialect: dialectFor(null, '') } }
+    return { settings: { ...type, ...more }, aliases: {}, learned: { dialect: dialectFor(null, '') } }
   })
   const parse = t.mock.method(JSON, 'parse')
-  const job = { kind: 'call', type: 'Embeddings', path: EMBEDDINGS, query: '', id: -7 } as const
-  equal(runLargeJob({ ...job, id: -8, bytes: null, recipe: recipes[0] as never }).kind, 'forgotten')
-  for (const [i, recipe] of recipes.entries()) {
-    const made = runLargeJob({ ...job, bytes: i === 0 ? Buffer.from(body) : null, recipe: recipe as never })
-    equal(made.kind, 'called')
+  const job = { kind: 'operation', type: 'Embeddings', path: EMBEDDINGS, query: '', id: -7 } as const
+  equal(runLargeJob({ ...job, id: -8, bytes: null, spec: specs[0] as never }).kind, 'evicted')
+  for (const [i, spec] of specs.entries()) {
+    const made = runLargeJob({ ...job, bytes: i === 0 ? Buffer.from(body) : null, spec: spec as never })
+    equal(made.kind, 'operation')
   }
   equal(parse.mock.callCount(), 1)
 })
@@ -375,7 +375,7 @@ test('by the name of the model: what is large is told to the pool once', async (
   deepEqual([response.status, models.asked[0]!.body.model], [200, 'real'])
   deepEqual(jobs, [
     { kind: 'model', isTold: true },
-    { kind: 'call', isTold: false }
+    { kind: 'operation', isTold: false }
   ])
 })
 

@@ -2,16 +2,16 @@
 
 import type { ChatRequest } from '#backends/llm/request/request.ts'
 import { NO_CLIENT_TOOLS } from '#backends/llm/translate/client-tools.ts'
-import { Noted } from '#backends/llm/usage/usage-record.ts'
+import { AnswerCapture } from '#backends/llm/usage/usage-record.ts'
 import type { ModelContent } from '#engine/contract/model-use.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import type { ContentArgument, SmallData } from './content-job.ts'
 import { bodies } from './job.ts'
 import { type LargeData, LargeRequest } from './large-body.ts'
 
-export function toldContent({ large, small, whole, streamed }: ContentArgument): ModelContent {
-  const noted = new Noted(large === null ? chatOf(small!) : largeOf(large), false)
-  if (whole !== null) noted.whole(whole.format, bufferOf(whole.bytes))
+export function contentInPool({ large, small, whole, streamed }: ContentArgument): ModelContent {
+  const noted = new AnswerCapture(large === null ? chatOf(small!) : largeOf(large), false)
+  if (whole !== null) noted.setWhole(whole.format, bufferOf(whole.bytes))
   return {
     request: () => noted.request(),
     prompt: () => noted.prompt(),
@@ -25,12 +25,12 @@ export function toldContent({ large, small, whole, streamed }: ContentArgument):
 
 function largeOf({ id, bytes, client, path, query, model, isStreamed, edit }: LargeData): ChatRequest {
   const body = bodies.take({ id, bytes })!
-  const order = { format: edit?.spoken ?? client, model }
-  const facts = { model, isStreamed, wantsUsage: false, count: 1, isEdited: false, order, clientTools: NO_CLIENT_TOOLS }
+  const plan = { format: edit?.providerFormat ?? client, model }
+  const facts = { model, isStreamed, wantsUsage: false, count: 1, isEdited: false, plan, clientTools: NO_CLIENT_TOOLS }
   return new LargeRequest({ client, bytes: body, path, query }, facts, edit?.edits ?? null)
 }
 
 function chatOf(data: SmallData): ChatRequest {
   const unasked = { bytes: Buffer.alloc(0), wantsUsage: false, count: 1, query: '', isEdited: false }
-  return { ...data, ...unasked, conversation: null, clientTools: NO_CLIENT_TOOLS, noted: null }
+  return { ...data, ...unasked, conversation: null, clientTools: NO_CLIENT_TOOLS, capture: null }
 }

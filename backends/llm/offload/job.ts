@@ -4,24 +4,29 @@
  * one where that is (request.ts, answers.ts).
  */
 
-import { disguisedError } from '#backends/llm/answer/masked-errors.ts'
+import { maskedError } from '#backends/llm/answer/masked-errors.ts'
 import type { ChatEvent, FormatName, JsonObject, Usage } from '#backends/llm/conversation.ts'
-import { modelOf } from '#backends/llm/edits/edit.ts'
-import { type Asked, type ChatFormat, FormatError, Losses, reasonOf } from '#backends/llm/formats/format.ts'
+import { modelOf } from '#backends/llm/edits/apply-edits.ts'
+import { type AnswerContext, type ChatFormat, FormatError, Losses, reasonOf } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
-import { draft, type Recipe, writerOf } from '#backends/llm/plan/request-plan.ts'
-import { bodyFor, readAhead, readChat } from '#backends/llm/request/request.ts'
-import { type Call, type PrintedCall, printCall, readCall } from '#backends/llm/routes/call.ts'
-import { type Heard, told } from '#backends/llm/routes/operation-answer.ts'
-import { withStops } from '#backends/llm/stream/event-order.ts'
+import { type ProviderSpec, planRequest, resolveProvider } from '#backends/llm/plan/request-plan.ts'
+import { parseAhead, providerBody, readChat } from '#backends/llm/request/request.ts'
+import {
+  type OperationSource,
+  type PrintedOperation,
+  printOperation,
+  readOperation
+} from '#backends/llm/routes/body-operation.ts'
+import { type OperationAnswer, translateOperationAnswer } from '#backends/llm/routes/operation-answer.ts'
+import { withToolStops } from '#backends/llm/stream/event-order.ts'
 import { isJson } from '#backends/llm/stream/translating-tap.ts'
-import { type ClientTools, NO_CLIENT_TOOLS, withOwnCalls } from '#backends/llm/translate/client-tools.ts'
-import { type Dropped, droppedOf, NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
+import { type ClientTools, NO_CLIENT_TOOLS, withClientCalls } from '#backends/llm/translate/client-tools.ts'
+import { type DroppedFields, droppedOf, NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import { type SseEvent, SseReader } from '#engine/http/sse.ts'
 import { bufferOf, jsonBytes } from '#engine/kit/shared-bytes.ts'
 
 /** A request's body. */
-interface Given {
+interface JobBody {
   /** The same for all jobs over it. */
   readonly id: number
   /** Null: they have been told already. */
@@ -29,23 +34,23 @@ interface Given {
 }
 
 /** Which model a request is for. */
-export interface ModelJob extends Given {
+export interface ModelJob extends JobBody {
   readonly kind: 'model'
 }
 
 /** What one provider is sent for it. */
-export interface RequestJob extends Given {
+export interface RequestJob extends JobBody {
   readonly kind: 'request'
   readonly client: FormatName
   readonly path: string
   readonly query: string
-  readonly recipe: Recipe
+  readonly spec: ProviderSpec
 }
 
 /** What one provider is sent for a request that is no chat. */
-export interface CallJob extends Given, Omit<Call, 'bytes'> {
-  readonly kind: 'call'
-  readonly recipe: Recipe
+export interface OperationJob extends JobBody, Omit<OperationSource, 'bytes'> {
+  readonly kind: 'operation'
+  readonly spec: ProviderSpec
 }
 
 /** What a provider has answered. */
@@ -55,14 +60,14 @@ export interface AnswerJob {
   readonly status: number
   readonly from: FormatName
   readonly to: FormatName
-  readonly asked: Asked
+  readonly asked: AnswerContext
   /** What the provider has been told as functions. */
   readonly clientTools: ClientTools
 }
 
 /** As AnswerJob, to what is no chat. */
-export interface TellJob extends Heard {
-  readonly kind: 'tell'
+export interface OperationAnswerJob extends OperationAnswer {
+  readonly kind: 'operationAnswer'
 }
 
 /** One long event of a stream that passes as it is. */
@@ -72,55 +77,55 @@ export interface EventJob {
   readonly bytes: Uint8Array
 }
 
-export type LargeJob = ModelJob | RequestJob | CallJob | AnswerJob | TellJob | EventJob
+export type LargeJob = ModelJob | RequestJob | OperationJob | AnswerJob | OperationAnswerJob | EventJob
 
 /** Of a request, as the configuration has changed it. */
-export interface Facts {
+export interface RequestFacts {
   /** By the client's name. */
   readonly model: string
   readonly isStreamed: boolean
   readonly wantsUsage: boolean
   readonly count: number
   readonly isEdited: boolean
-  readonly order: { readonly format: FormatName; readonly model: string }
+  readonly plan: { readonly format: FormatName; readonly model: string }
   readonly clientTools: ClientTools
 }
 
 /** The body has to be told (again). */
-export interface Forgotten {
-  readonly kind: 'forgotten'
+export interface EvictedBody {
+  readonly kind: 'evicted'
 }
 
-export interface Refused {
+export interface RefusedRequest {
   readonly kind: 'refused'
   readonly field: string
   readonly message: string
   /** Whoever is asked: it is no request. */
   readonly isUnreadable: boolean
   /** Null: it has not come so far. */
-  readonly facts: Facts | null
+  readonly facts: RequestFacts | null
 }
 
-export interface Written {
-  readonly kind: 'written'
-  readonly facts: Facts
+export interface WrittenRequest {
+  readonly kind: 'request'
+  readonly facts: RequestFacts
   /** Null: those of the client will do. */
   readonly bytes: Uint8Array | null
-  readonly lost: Dropped
+  readonly lost: DroppedFields
 }
 
-export interface Called {
-  readonly kind: 'called'
-  readonly printed: PrintedCall
+export interface WrittenOperation {
+  readonly kind: 'operation'
+  readonly printed: PrintedOperation
 }
 
-export interface Named {
-  readonly kind: 'named'
+export interface RequestedModel {
+  readonly kind: 'model'
   readonly model: string
 }
 
-export interface Answered {
-  readonly kind: 'answered'
+export interface TranslatedAnswer {
+  readonly kind: 'answer'
   /** Null: it does not say. */
   readonly cost: {
     readonly usage: Usage | null
@@ -129,33 +134,40 @@ export interface Answered {
   } | null
   /** Null: the provider's will do. */
   readonly bytes: Uint8Array | null
-  readonly lost: Dropped
+  readonly lost: DroppedFields
   /** Why it cannot be told; null: it can. */
   readonly problem: string | null
   /** Of an error that came as a success; null: the status stays. */
   readonly status: number | null
 }
 
-export interface EventHeard {
-  readonly kind: 'heard'
+export interface EventReading {
+  readonly kind: 'event'
   /** What it says of the answer's cost and end. */
-  readonly said: readonly ChatEvent[]
+  readonly events: readonly ChatEvent[]
   /** It says something that is not known here. */
   readonly isUnread: boolean
 }
 
-export type Made = Forgotten | Refused | Written | Called | Named | Answered | EventHeard
+export type JobResult =
+  | EvictedBody
+  | RefusedRequest
+  | WrittenRequest
+  | WrittenOperation
+  | RequestedModel
+  | TranslatedAnswer
+  | EventReading
 
 export const TOO_DEEP = 'the body is nested too deeply'
 
-export function runLargeJob(job: LargeJob): Made {
-  if (job.kind === 'answer') return answered(job)
-  if (job.kind === 'tell') return answeredCall(job)
-  if (job.kind === 'event') return heard(job)
+export function runLargeJob(job: LargeJob): JobResult {
+  if (job.kind === 'answer') return translateAnswer(job)
+  if (job.kind === 'operationAnswer') return translateOperation(job)
+  if (job.kind === 'event') return readEvent(job)
   const bytes = bodies.take(job)
-  if (bytes === null) return { kind: 'forgotten' }
-  if (job.kind === 'model') return named(bytes)
-  return job.kind === 'call' ? called(bytes, job) : written(bytes, job)
+  if (bytes === null) return { kind: 'evicted' }
+  if (job.kind === 'model') return readModel(bytes)
+  return job.kind === 'operation' ? writeOperation(bytes, job) : writeRequest(bytes, job)
 }
 
 // --- requests ---
@@ -169,7 +181,7 @@ class Bodies {
   readonly #kept = new Map<number, Buffer>()
 
   /** Null: it has not been told, or has been forgotten. */
-  take({ id, bytes }: Given): Buffer | null {
+  take({ id, bytes }: JobBody): Buffer | null {
     const known = this.#kept.get(id)
     this.#kept.delete(id)
     // What is told again has been read already.
@@ -192,49 +204,49 @@ class Bodies {
 
 export const bodies = new Bodies()
 
-function named(bytes: Buffer): Made {
+function readModel(bytes: Buffer): JobResult {
   try {
-    return { kind: 'named', model: modelOf(readAhead(bytes)) }
+    return { kind: 'model', model: modelOf(parseAhead(bytes)) }
   } catch (error) {
     return refusal(error, true, null)
   }
 }
 
-function written(bytes: Buffer, { client, path, query, recipe }: RequestJob): Made {
-  let facts: Facts | null = null
+function writeRequest(bytes: Buffer, { client, path, query, spec }: RequestJob): JobResult {
+  let facts: RequestFacts | null = null
   let isUnreadable = true
   try {
-    readAhead(bytes)
+    parseAhead(bytes)
     const chat = readChat(client, bytes, path, query)
     isUnreadable = false
-    const { sent, order } = draft(chat, writerOf(recipe))
-    const { model, isStreamed, wantsUsage, count, isEdited } = sent
-    const told = { format: order.format, model: order.model }
-    facts = { model, isStreamed, wantsUsage, count, isEdited, order: told, clientTools: NO_CLIENT_TOOLS }
+    const { request, plan } = planRequest(chat, resolveProvider(spec))
+    const { model, isStreamed, wantsUsage, count, isEdited } = request
+    const told = { format: plan.format, model: plan.model }
+    facts = { model, isStreamed, wantsUsage, count, isEdited, plan: told, clientTools: NO_CLIENT_TOOLS }
     const losses = new Losses()
-    const body = bodyFor(sent, order, losses)
-    facts = { ...facts, clientTools: sent.clientTools }
+    const body = providerBody(request, plan, losses)
+    facts = { ...facts, clientTools: request.clientTools }
     const lost = droppedOf(losses.fields, losses.kinds)
-    return { kind: 'written', facts, bytes: body === null ? null : jsonBytes(body), lost }
+    return { kind: 'request', facts, bytes: body === null ? null : jsonBytes(body), lost }
   } catch (error) {
     return refusal(error, isUnreadable, facts)
   }
 }
 
-function called(bytes: Buffer, { type, path, query, recipe }: CallJob): Made {
+function writeOperation(bytes: Buffer, { type, path, query, spec }: OperationJob): JobResult {
   let isUnreadable = true
   try {
-    readAhead(bytes)
-    const read = readCall({ type, bytes, path, query })
+    parseAhead(bytes)
+    const read = readOperation({ type, bytes, path, query })
     isUnreadable = false
-    return { kind: 'called', printed: printCall(read, writerOf(recipe)) }
+    return { kind: 'operation', printed: printOperation(read, resolveProvider(spec)) }
   } catch (error) {
     return refusal(error, isUnreadable, null)
   }
 }
 
 /** Throws what is no fault of the request. */
-function refusal(error: unknown, isUnreadable: boolean, facts: Facts | null): Refused {
+function refusal(error: unknown, isUnreadable: boolean, facts: RequestFacts | null): RefusedRequest {
   if (error instanceof FormatError) {
     return { kind: 'refused', field: error.field, message: error.message, isUnreadable, facts }
   }
@@ -246,24 +258,38 @@ function refusal(error: unknown, isUnreadable: boolean, facts: Facts | null): Re
 
 // --- answers ---
 
-const SILENT: Answered = { kind: 'answered', cost: null, bytes: null, lost: NONE_DROPPED, problem: null, status: null }
+const SILENT: TranslatedAnswer = {
+  kind: 'answer',
+  cost: null,
+  bytes: null,
+  lost: NONE_DROPPED,
+  problem: null,
+  status: null
+}
 
 /** Also of a small answer, where that is. */
-export function answered({ bytes, status, from, to, asked, clientTools }: Omit<AnswerJob, 'kind'>): Answered {
+export function translateAnswer({
+  bytes,
+  status,
+  from,
+  to,
+  asked,
+  clientTools
+}: Omit<AnswerJob, 'kind'>): TranslatedAnswer {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
   const [reader, writer] = [FORMATS[from]!, FORMATS[to]!]
   if (status >= 300) return { ...SILENT, bytes: jsonBytes(writer.writeError(reader.readError(status, text))) }
   if (from === to) return { ...SILENT, cost: costIn(reader, text) }
-  let cost: Answered['cost'] = null
+  let cost: TranslatedAnswer['cost'] = null
   try {
     const value = JSON.parse(text) as JsonObject
-    const error = disguisedError(from, value)
+    const error = maskedError(from, value)
     if (error !== null) return { ...SILENT, status: error.status, bytes: jsonBytes(writer.writeError(error)) }
-    const answer = withStops(reader.readAnswer(value))
+    const answer = withToolStops(reader.readAnswer(value))
     const { usage, model, serviceTier } = answer
     cost = { usage, model, serviceTier }
     const losses = new Losses()
-    const own = withOwnCalls(answer, clientTools, to)
+    const own = withClientCalls(answer, clientTools, to)
     const body = jsonBytes(writer.writeAnswer(own, asked, losses))
     return { ...SILENT, cost, bytes: body, lost: droppedOf(losses.fields) }
   } catch (error) {
@@ -273,7 +299,7 @@ export function answered({ bytes, status, from, to, asked, clientTools }: Omit<A
 }
 
 /** Null: it does not say. */
-function costIn({ readCost }: ChatFormat, text: string): Answered['cost'] {
+function costIn({ readCost }: ChatFormat, text: string): TranslatedAnswer['cost'] {
   try {
     return { ...readCost(JSON.parse(text)), serviceTier: null }
   } catch (error) {
@@ -285,23 +311,23 @@ function costIn({ readCost }: ChatFormat, text: string): Answered['cost'] {
 
 const OF_COST: ReadonlySet<ChatEvent['kind']> = new Set(['start', 'usage', 'error', 'done'])
 
-function heard({ format, bytes }: EventJob): EventHeard {
+function readEvent({ format, bytes }: EventJob): EventReading {
   const events: SseEvent[] = []
   const body = bufferOf(bytes)
   new SseReader().push(body, 0, body.length, events)
   const reader = FORMATS[format]!.streamReader()
   try {
     const said = events.flatMap((event) => reader.read(event)).filter(({ kind }) => OF_COST.has(kind))
-    return { kind: 'heard', said, isUnread: false }
+    return { kind: 'event', events: said, isUnread: false }
   } catch (error) {
     if (error instanceof FormatError)
-      return { kind: 'heard', said: [], isUnread: events.some(({ data }) => isJson(data)) }
+      return { kind: 'event', events: [], isUnread: events.some(({ data }) => isJson(data)) }
     throw error
   }
 }
 
-function answeredCall(job: TellJob): Answered {
-  const { usage, bytes, problem } = told(job)
+function translateOperation(job: OperationAnswerJob): TranslatedAnswer {
+  const { usage, bytes, problem } = translateOperationAnswer(job)
   const cost = usage === null ? null : { usage, model: null, serviceTier: null }
   return { ...SILENT, cost, bytes, problem }
 }

@@ -4,28 +4,28 @@
  */
 
 import type { Conversation, FormatName, JsonObject } from '#backends/llm/conversation.ts'
-import { edited } from '#backends/llm/edits/edit.ts'
+import { applyEdits } from '#backends/llm/edits/apply-edits.ts'
 import { type ChatRequest, readChat } from '#backends/llm/request/request.ts'
 import { type ClientTools, NO_CLIENT_TOOLS } from '#backends/llm/translate/client-tools.ts'
-import type { Noted } from '#backends/llm/usage/usage-record.ts'
+import type { AnswerCapture } from '#backends/llm/usage/usage-record.ts'
 import type { Offload } from '#engine/contract/policy.ts'
 import type { AiEdits } from '#engine/ir/snapshot.ts'
 import { allocShared } from '#engine/kit/shared-bytes.ts'
 import type {
-  Answered,
   AnswerJob,
-  Called,
-  CallJob,
-  EventHeard,
   EventJob,
-  Facts,
-  Forgotten,
+  EventReading,
+  EvictedBody,
   ModelJob,
-  Named,
-  Refused,
+  OperationAnswerJob,
+  OperationJob,
+  RefusedRequest,
+  RequestedModel,
+  RequestFacts,
   RequestJob,
-  TellJob,
-  Written
+  TranslatedAnswer,
+  WrittenOperation,
+  WrittenRequest
 } from './job.ts'
 import { LARGE_JOB } from './job-names.ts'
 
@@ -34,7 +34,7 @@ export const LARGE_BYTES = 128 * 1024
 
 interface Edit {
   readonly edits: AiEdits
-  readonly spoken: FormatName
+  readonly providerFormat: FormatName
 }
 
 /** A large request for the thread that looks into it. */
@@ -63,14 +63,14 @@ export class LargeRequest implements ChatRequest {
   readonly isEdited: boolean
   conversation: Conversation | null = null
   clientTools: ClientTools
-  noted: Noted | null = null
+  capture: AnswerCapture | null = null
   readonly #edit: Edit | null
   #body: JsonObject | null = null
 
   /** `facts` null: nothing is known yet. */
   constructor(
     { client, bytes, path, query }: Pick<LargeRequest, 'client' | 'bytes' | 'path' | 'query'>,
-    facts: Facts | null = null,
+    facts: RequestFacts | null = null,
     edits: AiEdits | null = null
   ) {
     this.client = client
@@ -83,7 +83,7 @@ export class LargeRequest implements ChatRequest {
     this.count = facts?.count ?? 1
     this.isEdited = facts?.isEdited ?? false
     this.clientTools = facts?.clientTools ?? NO_CLIENT_TOOLS
-    this.#edit = edits === null || facts === null ? null : { edits, spoken: facts.order.format }
+    this.#edit = edits === null || facts === null ? null : { edits, providerFormat: facts.plan.format }
   }
 
   /** Plain data that makes another like it. */
@@ -96,7 +96,7 @@ export class LargeRequest implements ChatRequest {
   get body(): JsonObject {
     if (this.#body === null) {
       const chat = readChat(this.client, this.bytes, this.path, this.query)
-      this.#body = this.#edit === null ? chat.body : edited(chat, this.#edit.edits, this.#edit.spoken).body
+      this.#body = this.#edit === null ? chat.body : applyEdits(chat, this.#edit.edits, this.#edit.providerFormat).body
     }
     return this.#body
   }
@@ -107,7 +107,7 @@ export class LargeRequest implements ChatRequest {
 }
 
 /** Throws FormatError. A large body is not read. */
-export function chatIn(client: FormatName, bytes: Buffer, path: string, query: string): ChatRequest {
+export function chatFor(client: FormatName, bytes: Buffer, path: string, query: string): ChatRequest {
   if (bytes.length <= LARGE_BYTES) return readChat(client, bytes, path, query)
   return new LargeRequest({ client, bytes, path, query })
 }
@@ -115,66 +115,72 @@ export function chatIn(client: FormatName, bytes: Buffer, path: string, query: s
 type OfRequest<Job> = Omit<Job, 'id' | 'bytes'>
 
 /** The model that `bytes` ask for, "" when they name none. Rejects when too much waits. */
-export function modelIn(offload: Offload, bytes: Buffer): Promise<Named | Refused> {
-  return ask<Named>(offload, bytes, { kind: 'model' } satisfies OfRequest<ModelJob>)
+export function readModelInPool(offload: Offload, bytes: Buffer): Promise<RequestedModel | RefusedRequest> {
+  return ask<RequestedModel>(offload, bytes, { kind: 'model' } satisfies OfRequest<ModelJob>)
 }
 
 /** What one provider is sent for `bytes`. Rejects when too much waits. */
-export function requestFor(
+export function writeRequestInPool(
   offload: Offload,
   bytes: Buffer,
   job: Omit<OfRequest<RequestJob>, 'kind'>
-): Promise<Written | Refused> {
-  return ask<Written>(offload, bytes, { kind: 'request', ...job } satisfies OfRequest<RequestJob>)
+): Promise<WrittenRequest | RefusedRequest> {
+  return ask<WrittenRequest>(offload, bytes, { kind: 'request', ...job } satisfies OfRequest<RequestJob>)
 }
 
 /** As requestFor, of what is no chat. Rejects when too much waits. */
-export function callFor(
+export function writeOperationInPool(
   offload: Offload,
   bytes: Buffer,
-  job: Omit<OfRequest<CallJob>, 'kind'>
-): Promise<Called | Refused> {
-  return ask<Called>(offload, bytes, { kind: 'call', ...job } satisfies OfRequest<CallJob>)
+  job: Omit<OfRequest<OperationJob>, 'kind'>
+): Promise<WrittenOperation | RefusedRequest> {
+  return ask<WrittenOperation>(offload, bytes, { kind: 'operation', ...job } satisfies OfRequest<OperationJob>)
 }
 
 /** What the client gets of an answer. Rejects when too much waits. */
-export async function answerFor(offload: Offload, job: Omit<AnswerJob, 'kind'>): Promise<Answered> {
-  return (await offload.run(LARGE_JOB, { kind: 'answer', ...job } satisfies AnswerJob)) as Answered
+export async function translateAnswerInPool(offload: Offload, job: Omit<AnswerJob, 'kind'>): Promise<TranslatedAnswer> {
+  return (await offload.run(LARGE_JOB, { kind: 'answer', ...job } satisfies AnswerJob)) as TranslatedAnswer
 }
 
 /** As answerFor, of what is no chat. Rejects when too much waits. */
-export async function tellingFor(offload: Offload, job: Omit<TellJob, 'kind'>): Promise<Answered> {
-  return (await offload.run(LARGE_JOB, { kind: 'tell', ...job } satisfies TellJob)) as Answered
+export async function translateOperationInPool(
+  offload: Offload,
+  job: Omit<OperationAnswerJob, 'kind'>
+): Promise<TranslatedAnswer> {
+  return (await offload.run(LARGE_JOB, {
+    kind: 'operationAnswer',
+    ...job
+  } satisfies OperationAnswerJob)) as TranslatedAnswer
 }
 
 /** What a long event of a stream says of its answer's cost. Rejects when too much waits. */
-export async function heardIn(offload: Offload, format: FormatName, event: Buffer): Promise<EventHeard> {
+export async function readEventInPool(offload: Offload, format: FormatName, event: Buffer): Promise<EventReading> {
   const bytes = allocShared(event.length)
   event.copy(bytes)
-  return (await offload.run(LARGE_JOB, { kind: 'event', format, bytes } satisfies EventJob)) as EventHeard
+  return (await offload.run(LARGE_JOB, { kind: 'event', format, bytes } satisfies EventJob)) as EventReading
 }
 
 /** Bodies that the pool has been told of. */
-const told = new WeakMap<Buffer, number>()
+const knownIds = new WeakMap<Buffer, number>()
 let lastId = 0
 
 /** The number that `bytes` have in the pool. */
 function idOf(bytes: Buffer): number {
-  const id = told.get(bytes) ?? ++lastId
-  told.set(bytes, id)
+  const id = knownIds.get(bytes) ?? ++lastId
+  knownIds.set(bytes, id)
   return id
 }
 
-async function ask<T extends Named | Written | Called>(
+async function ask<T extends RequestedModel | WrittenRequest | WrittenOperation>(
   offload: Offload,
   bytes: Buffer,
-  job: OfRequest<ModelJob> | OfRequest<RequestJob> | OfRequest<CallJob>
-): Promise<T | Refused> {
-  const known = told.get(bytes)
+  job: OfRequest<ModelJob> | OfRequest<RequestJob> | OfRequest<OperationJob>
+): Promise<T | RefusedRequest> {
+  const known = knownIds.get(bytes)
   if (known !== undefined) {
-    const made = (await offload.run(LARGE_JOB, { ...job, id: known, bytes: null })) as T | Refused | Forgotten
-    if (made.kind !== 'forgotten') return made
+    const made = (await offload.run(LARGE_JOB, { ...job, id: known, bytes: null })) as T | RefusedRequest | EvictedBody
+    if (made.kind !== 'evicted') return made
   }
   const id = idOf(bytes)
-  return (await offload.run(LARGE_JOB, { ...job, id, bytes })) as T | Refused
+  return (await offload.run(LARGE_JOB, { ...job, id, bytes })) as T | RefusedRequest
 }

@@ -4,23 +4,23 @@ import type { ClientKeys } from '#backends/llm/auth/client-key.ts'
 import type { FormatName } from '#backends/llm/conversation.ts'
 import type { FormatError } from '#backends/llm/formats/format.ts'
 import type { Dialect } from '#backends/llm/providers/dialects.ts'
-import { type ChatRequest, letGoContent } from '#backends/llm/request/request.ts'
-import type { LargeCall } from '#backends/llm/routes/call.ts'
-import type { Asking, Sent } from '#backends/llm/routes/operation.ts'
+import { type ChatRequest, releaseContent } from '#backends/llm/request/request.ts'
+import type { LargeOperation } from '#backends/llm/routes/body-operation.ts'
+import type { ActiveOperation, SentOperation } from '#backends/llm/routes/operation.ts'
 import type { CostTap } from '#backends/llm/stream/translating-tap.ts'
-import { type Dropped, NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
+import { type DroppedFields, NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import type { CompiledBackend } from '#engine/contract/backend.ts'
 import type { BackendState } from '#engine/contract/exchange.ts'
 import type { RetryState } from '#engine/contract/retry.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import type { Seat, Turn } from './balancer.ts'
-import type { Original } from './original-request.ts'
-import type { Choice } from './provider-runtime.ts'
+import type { Attempt, ProviderSlot } from './balancer.ts'
+import type { OriginalRequest } from './original-request.ts'
+import type { ProviderRuntime } from './provider-runtime.ts'
 
 /** What is asked: at most one of them; neither passes through. */
-export interface Asked {
+export interface ServedRequest {
   readonly chat: ChatRequest | null
-  readonly operation: Asking | LargeCall | null
+  readonly operation: ActiveOperation | LargeOperation | null
 }
 
 /** One exchange, while it is tried at one provider after the other. */
@@ -31,33 +31,33 @@ export class Attempts implements BackendState {
   /** As it came; null: it is no chat. */
   readonly chat: ChatRequest | null
   /** Null: it is a chat, or passes through. */
-  operation: Asking | LargeCall | null
+  operation: ActiveOperation | LargeOperation | null
   /** What of it the provider that is tried has been sent. */
-  call: Sent | null = null
+  sentOperation: SentOperation | null = null
   /** The chat as the provider that is tried gets it, ahead of translation. */
-  sent: ChatRequest | null = null
+  editedChat: ChatRequest | null = null
   /** What that provider speaks, once it has been sent. */
   format: FormatName | null = null
-  readonly tried: Seat<Choice>[] = []
+  readonly tried: ProviderSlot<ProviderRuntime>[] = []
   /** How many have been asked. */
-  asked = 0
+  askedCount = 0
   /** Null: it will not be tried again. */
-  original: Original | null
+  original: OriginalRequest | null
   /** Where it is being tried. */
-  turn: Turn<Choice> | null = null
+  attempt: Attempt<ProviderRuntime> | null = null
   /** What may follow, as long as it has not been answered; null: nothing. */
   retry: RetryState | null = null
   tap: CostTap | null = null
   /** Fields that the provider has not been told of. */
-  dropped: Dropped = NONE_DROPPED
+  dropped: DroppedFields = NONE_DROPPED
   /** What the provider that is tried has refused of what was added here, and is asked without now; null: nothing. */
-  lesson: Partial<Dialect> | null = null
+  dialectOverrides: Partial<Dialect> | null = null
   /** Its answer was an error, and the status did not say so. */
-  wasDisguised = false
+  hadMaskedError = false
   /** Rises with every attempt: what was begun for an earlier one is not wanted any more. */
   round = 0
   /** Of the attempt that is under way: who may be asked, and why somebody cannot be. */
-  groups: readonly (readonly Seat<Choice>[])[] = []
+  groups: readonly (readonly ProviderSlot<ProviderRuntime>[])[] = []
   refusal: FormatError | null = null
   /** What the client came with: an attempt leaves other keys in the request. */
   readonly keys: ClientKeys
@@ -67,8 +67,8 @@ export class Attempts implements BackendState {
   constructor(
     by: CompiledBackend,
     client: FormatName | null,
-    asked: Asked,
-    original: Original | null,
+    asked: ServedRequest,
+    original: OriginalRequest | null,
     keys: ClientKeys
   ) {
     this.by = by
@@ -80,18 +80,18 @@ export class Attempts implements BackendState {
   }
 
   /** The provider that was asked last has answered, and what it takes cannot be asked: it is as if nobody had. */
-  takeBack(nowMs: number): void {
-    this.turn?.succeeded(nowMs)
-    this.turn = null
+  withdraw(nowMs: number): void {
+    this.attempt?.succeeded(nowMs)
+    this.attempt = null
     this.round++
-    this.asked--
+    this.askedCount--
   }
 
   release(): void {
-    if (this.chat !== null) letGoContent(this.chat)
-    if (this.sent !== null) letGoContent(this.sent)
+    if (this.chat !== null) releaseContent(this.chat)
+    if (this.editedChat !== null) releaseContent(this.editedChat)
     this.original = null
     this.operation = null
-    this.call = null
+    this.sentOperation = null
   }
 }

@@ -11,7 +11,7 @@ const RETRY_AFTER_MAX_MS = 300_000
 const ALPHA = 0.3
 
 /** A provider as the balancer sees it. */
-export class Seat<T> {
+export class ProviderSlot<T> {
   readonly provider: T
   readonly health: Health
 
@@ -49,68 +49,68 @@ export class Health {
 }
 
 /** One attempt at a provider, from when it is chosen until it is known how it went: told once, later words are void. */
-export class Turn<T> {
-  readonly seat: Seat<T>
+export class Attempt<T> {
+  readonly slot: ProviderSlot<T>
   readonly #startedAt: number
   readonly #isProbe: boolean
   #isOver = false
 
-  constructor(seat: Seat<T>, nowMs: number) {
-    this.seat = seat
+  constructor(slot: ProviderSlot<T>, nowMs: number) {
+    this.slot = slot
     this.#startedAt = nowMs
-    this.#isProbe = !seat.health.breaker.isClosed
-    seat.health.pending++
-    if (this.#isProbe) seat.health.breaker.probes++
+    this.#isProbe = !slot.health.breaker.isClosed
+    slot.health.pending++
+    if (this.#isProbe) slot.health.breaker.probes++
   }
 
   succeeded(nowMs: number): void {
-    if (this.left()) this.seat.health.succeeded(nowMs - this.#startedAt, this.#startedAt)
+    if (this.abandon()) this.slot.health.succeeded(nowMs - this.#startedAt, this.#startedAt)
   }
 
   failed(nowMs: number, askedMs: number | null, random: number): void {
-    if (this.left()) this.seat.health.failed(nowMs, askedMs, random, this.#startedAt)
+    if (this.abandon()) this.slot.health.failed(nowMs, askedMs, random, this.#startedAt)
   }
 
   /** It had answered, and then broke off. */
   broke(nowMs: number, random: number): void {
-    this.seat.health.failed(nowMs, null, random, this.#startedAt)
+    this.slot.health.failed(nowMs, null, random, this.#startedAt)
   }
 
   /** Nobody will know how it would have gone: the client has left. False: it was known. */
-  left(): boolean {
+  abandon(): boolean {
     if (this.#isOver) return false
     this.#isOver = true
-    this.seat.health.pending--
-    if (this.#isProbe) this.seat.health.breaker.probes--
+    this.slot.health.pending--
+    if (this.#isProbe) this.slot.health.breaker.probes--
     return true
   }
 }
 
 /** The next to ask, or null when all are in `tried`. Where all are open, the one that is back first. */
-export function choose<T>(
-  groups: readonly (readonly Seat<T>[])[],
-  tried: readonly Seat<T>[],
+export function chooseSlot<T>(
+  groups: readonly (readonly ProviderSlot<T>[])[],
+  tried: readonly ProviderSlot<T>[],
   nowMs: number,
   random: () => number
-): Seat<T> | null {
-  let soonest: Seat<T> | null = null
+): ProviderSlot<T> | null {
+  let soonest: ProviderSlot<T> | null = null
   for (const group of groups) {
-    const left = group.filter((seat) => !tried.includes(seat))
-    const closed = left.filter((seat) => seat.health.breaker.allows(nowMs))
+    const left = group.filter((slot) => !tried.includes(slot))
+    const closed = left.filter((slot) => slot.health.breaker.allows(nowMs))
     if (closed.length > 0) return betterOf(closed, random)
-    for (const seat of left) {
-      if (soonest === null || seat.health.breaker.openUntil < soonest.health.breaker.openUntil) soonest = seat
+    for (const slot of left) {
+      if (soonest === null || slot.health.breaker.openUntil < soonest.health.breaker.openUntil) soonest = slot
     }
   }
   return soonest
 }
 
-function betterOf<T>(seats: readonly Seat<T>[], random: () => number): Seat<T> {
-  if (seats.length === 1) return seats[0]!
-  const first = Math.floor(random() * seats.length)
+function betterOf<T>(slots: readonly ProviderSlot<T>[], random: () => number): ProviderSlot<T> {
+  if (slots.length === 1) return slots[0]!
+  const first = Math.floor(random() * slots.length)
   // Another than the first, all equally likely.
-  const second = (first + 1 + Math.floor(random() * (seats.length - 1))) % seats.length
-  const [a, b] = [seats[first]!, seats[second]!]
+  const second = (first + 1 + Math.floor(random() * (slots.length - 1))) % slots.length
+  const [a, b] = [slots[first]!, slots[second]!]
   return a.health.load <= b.health.load ? a : b
 }
 

@@ -6,17 +6,17 @@
 import { isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
 import { LARGE_BYTES } from '#backends/llm/offload/large-body.ts'
-import { inTurn } from '#backends/llm/offload/when-settled.ts'
-import { type Added, addedIn, type Dialect, refusedIn } from '#backends/llm/providers/dialects.ts'
-import type { Dropped } from '#backends/llm/translate/dropped-fields.ts'
+import { whenSettled } from '#backends/llm/offload/when-settled.ts'
+import { type AddedField, addedFields, type Dialect, refusedFields } from '#backends/llm/providers/dialects.ts'
+import type { DroppedFields } from '#backends/llm/translate/dropped-fields.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceRequestBody, whenResponse } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE, LATER } from '#engine/contract/filter.ts'
 import { resend } from '#engine/contract/resend.ts'
 import type { Attempts } from './attempts.ts'
-import type { Choice } from './provider-runtime.ts'
-import type { Made, Writing } from './request-writer.ts'
+import type { ProviderRuntime } from './provider-runtime.ts'
+import type { RequestWriter, RewrittenBody } from './request-writer.ts'
 
 type Told = ReturnType<AnswerHook>
 
@@ -25,7 +25,7 @@ const REFUSAL_MAX = 64 * 1024
 
 interface Steps {
   /** Why the provider cannot be asked without what is lost then; null: it can. */
-  readonly lost: (lost: Dropped) => FormatError | null
+  readonly lost: (lost: DroppedFields) => FormatError | null
   /** Asks it with what is in the exchange; or not, for the reason. */
   readonly ask: (why: FormatError | null) => void
   /** Does with the answer what is usual. */
@@ -33,20 +33,20 @@ interface Steps {
   readonly proceed: (ex: Exchange) => void
 }
 
-export class Again {
+export class CompatibilityRetry {
   readonly #context: BackendContext
-  readonly #writing: Writing
+  readonly #writing: RequestWriter
 
-  constructor(context: BackendContext, writing: Writing) {
+  constructor(context: BackendContext, writing: RequestWriter) {
     this.#context = context
     this.#writing = writing
   }
 
   /** Null: there is nothing in the answer to `state` that another request would change. */
-  refused(ex: Exchange, state: Attempts, choice: Choice, steps: Steps): Told | null {
-    if (state.format !== 'completions' || state.sent === null) return null
-    if (state.lesson !== null && ex.status < 400) {
-      choice.spoken.dialect = { ...choice.spoken.dialect, ...state.lesson }
+  refused(ex: Exchange, state: Attempts, choice: ProviderRuntime, steps: Steps): Told | null {
+    if (state.format !== 'completions' || state.editedChat === null) return null
+    if (state.dialectOverrides !== null && ex.status < 400) {
+      choice.learned.dialect = { ...choice.learned.dialect, ...state.dialectOverrides }
       return null
     }
     const isRefusal = ex.status === 400 || ex.status === 422
@@ -63,29 +63,29 @@ export class Again {
   #look(
     ex: Exchange,
     state: Attempts,
-    choice: Choice,
-    { added, steps }: { added: readonly Added[]; steps: Steps }
+    choice: ProviderRuntime,
+    { added, steps }: { added: readonly AddedField[]; steps: Steps }
   ): Told {
-    const refused = refusedIn(ex.responseBytes?.toString() ?? '', added)
+    const refused = refusedFields(ex.responseBytes?.toString() ?? '', added)
     if (refused.length === 0) return steps.usual()
-    const lesson: Partial<Dialect> = Object.assign({}, state.lesson, ...refused.map(({ change }) => change))
-    const made = this.#writing.again(ex, state, choice, { ...choice.spoken.dialect, ...lesson })
+    const lesson: Partial<Dialect> = Object.assign({}, state.dialectOverrides, ...refused.map(({ change }) => change))
+    const made = this.#writing.rewrite(ex, state, choice, { ...choice.learned.dialect, ...lesson })
     if (!(made instanceof Promise)) return this.#send(ex, state, { lesson, made, steps })
     const { round } = state
     const isCurrent = () => state.round === round && ex.localReply === null && !ex.responseDone
-    inTurn(made, isCurrent, (late) => {
+    whenSettled(made, isCurrent, (late) => {
       // Too much waits for the pool: the client gets the refusal.
       goOn(ex, late === null ? steps.usual() : this.#send(ex, state, { lesson, made: late, steps }), steps.proceed)
     })
     return LATER
   }
 
-  #send(ex: Exchange, state: Attempts, next: { lesson: Partial<Dialect>; made: Made; steps: Steps }): Told {
+  #send(ex: Exchange, state: Attempts, next: { lesson: Partial<Dialect>; made: RewrittenBody; steps: Steps }): Told {
     const { lesson, made, steps } = next
     if (made instanceof FormatError || !resend(ex, state.retry)) return steps.usual()
     const why = steps.lost(made.lost)
     if (why === null) {
-      state.lesson = lesson
+      state.dialectOverrides = lesson
       replaceRequestBody(ex, made.bytes)
     }
     steps.ask(why)
@@ -94,15 +94,15 @@ export class Again {
 }
 
 /** What `state` was sent beside its client's own, and has not been given up yet. */
-function addedTo({ sent, lesson }: Attempts, { spoken }: Choice): Added[] {
-  const chat = sent!
+function addedTo({ editedChat, dialectOverrides }: Attempts, { learned }: ProviderRuntime): AddedField[] {
+  const chat = editedChat!
   const isNative = chat.client === 'completions'
   const isSmall = chat.bytes.length <= LARGE_BYTES
   // Where the client has options of its own, the server may mean those.
   const usage = isNative && isSmall && isObject(chat.body.stream_options) ? ['include_usage'] : USAGE
   const asked = chat.isStreamed && !(isNative && chat.wantsUsage) ? usage : []
-  const added = addedIn({ ...spoken.dialect, ...lesson }, { isNative, usage: asked })
-  return added.filter(({ change }) => Object.keys(change).every((key) => !Object.hasOwn(lesson ?? {}, key)))
+  const added = addedFields({ ...learned.dialect, ...dialectOverrides }, { isNative, usage: asked })
+  return added.filter(({ change }) => Object.keys(change).every((key) => !Object.hasOwn(dialectOverrides ?? {}, key)))
 }
 
 const USAGE = ['stream_options', 'include_usage'] as const
@@ -111,6 +111,6 @@ function goOn(ex: Exchange, verdict: Told, proceed: Steps['proceed']): void {
   if (verdict === CONTINUE) proceed(ex)
   else if (verdict instanceof Promise) {
     const isCurrent = () => ex.localReply === null && !ex.responseDone
-    inTurn(verdict, isCurrent, () => proceed(ex))
+    whenSettled(verdict, isCurrent, () => proceed(ex))
   }
 }

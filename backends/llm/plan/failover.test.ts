@@ -5,7 +5,7 @@ import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { type Models, startModels } from '#engine/testing/models.ts'
-import { choose, retryAfterMs, Seat, Turn } from './balancer.ts'
+import { Attempt, chooseSlot, ProviderSlot, retryAfterMs } from './balancer.ts'
 
 const ASK = { model: 'm1', messages: [{ role: 'user', content: 'Hi' }] }
 
@@ -284,60 +284,60 @@ test('bodies that come slowly, or never, are not sent anywhere', async (t) => {
 // --- the balancer itself ---
 
 test('who comes back from rest gets one request at a time, until one succeeds', () => {
-  const [a, b] = [new Seat('a'), new Seat('b')]
+  const [a, b] = [new ProviderSlot('a'), new ProviderSlot('b')]
   const groups = [[a], [b]]
-  const next = (now: number) => choose(groups, [], now, () => 0)?.provider
-  new Turn(a, 0).failed(0, null, 0)
+  const next = (now: number) => chooseSlot(groups, [], now, () => 0)?.provider
+  new Attempt(a, 0).failed(0, null, 0)
   deepEqual([next(1), next(499), next(500)], ['b', 'b', 'a'])
-  const probe = new Turn(a, 600)
+  const probe = new Attempt(a, 600)
   deepEqual([next(600), next(90_000)], ['b', 'b'])
   // The client of the probe has left: nobody knows, and the next one finds out.
-  probe.left()
+  probe.abandon()
   equal(next(700), 'a')
-  const second = new Turn(a, 700)
+  const second = new Attempt(a, 700)
   second.failed(700, null, 0)
   deepEqual([next(1699), next(1700)], ['b', 'a'])
-  const third = new Turn(a, 1700)
+  const third = new Attempt(a, 1700)
   third.succeeded(1750)
-  new Turn(a, 1760)
+  new Attempt(a, 1760)
   deepEqual([next(1770), a.health.breaker.probes, a.health.pending], ['a', 0, 1])
 })
 
 test('an attempt is counted once, however often it is told how it went', () => {
-  const seat = new Seat('a')
-  const turn = new Turn(seat, 0)
+  const slot = new ProviderSlot('a')
+  const turn = new Attempt(slot, 0)
   turn.failed(0, null, 0)
   turn.failed(0, 300_000, 0)
   turn.succeeded(5)
-  deepEqual([seat.health.pending, seat.health.breaker.openUntil, turn.left()], [0, 500, false])
+  deepEqual([slot.health.pending, slot.health.breaker.openUntil, turn.abandon()], [0, 500, false])
 })
 
 test('a hundred requests that fail at once are one failure, and not a hundred in a row', () => {
-  const seat = new Seat('a')
-  const turns = Array.from({ length: 100 }, () => new Turn(seat, 0))
+  const slot = new ProviderSlot('a')
+  const turns = Array.from({ length: 100 }, () => new Attempt(slot, 0))
   for (const turn of turns.slice(50)) turn.succeeded(5)
   for (const [i, turn] of turns.slice(0, 50).entries()) turn.failed(10 + i, null, 0)
   // Streams that had begun break with the server.
   for (const turn of turns.slice(50)) turn.broke(60, 0)
-  equal(seat.health.breaker.openUntil, 560)
-  new Turn(seat, 600).failed(610, null, 0)
-  equal(seat.health.breaker.openUntil, 1610)
+  equal(slot.health.breaker.openUntil, 560)
+  new Attempt(slot, 600).failed(610, null, 0)
+  equal(slot.health.breaker.openUntil, 1610)
 })
 
 test('what was asked before a provider wanted to be left alone does not end its rest', () => {
-  const seat = new Seat('a')
-  const [early, limited, other] = [new Turn(seat, 0), new Turn(seat, 1), new Turn(seat, 2)]
+  const slot = new ProviderSlot('a')
+  const [early, limited, other] = [new Attempt(slot, 0), new Attempt(slot, 1), new Attempt(slot, 2)]
   limited.failed(10, 60_000, 0)
   early.succeeded(20)
   deepEqual(
-    [seat.health.breaker.openUntil, seat.health.breaker.allows(20), seat.health.breaker.allows(60_010)],
+    [slot.health.breaker.openUntil, slot.health.breaker.allows(20), slot.health.breaker.allows(60_010)],
     [60_010, false, true]
   )
   // Nor does one that says less shorten it.
   other.failed(30, null, 0)
-  equal(seat.health.breaker.openUntil, 60_010)
-  new Turn(seat, 60_010).succeeded(60_020)
-  equal(seat.health.breaker.allows(60_020), true)
+  equal(slot.health.breaker.openUntil, 60_010)
+  new Attempt(slot, 60_010).succeeded(60_020)
+  equal(slot.health.breaker.allows(60_020), true)
 })
 
 test('a Retry-After that is none is not heard, and one of zero is no permission to come back at once', () => {
@@ -356,11 +356,11 @@ test('a Retry-After that is none is not heard, and one of zero is no permission 
     ['Wed, 99 Oct 2026 07:28:00 GMT', null]
   ]
   for (const [value, wanted] of cases) equal(retryAfterMs(value, now), wanted, value)
-  const seat = new Seat('a')
-  seat.health.failed(0, 0, 0)
-  equal(seat.health.breaker.openUntil, 500)
-  seat.health.failed(0, 9e15, 0)
-  equal(seat.health.breaker.openUntil, 300_000)
+  const slot = new ProviderSlot('a')
+  slot.health.failed(0, 0, 0)
+  equal(slot.health.breaker.openUntil, 500)
+  slot.health.failed(0, 9e15, 0)
+  equal(slot.health.breaker.openUntil, 300_000)
 })
 
 test('a reload with another name for a model forgets neither failures nor how long a provider wants to be left alone', async (t) => {

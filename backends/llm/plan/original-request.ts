@@ -5,7 +5,7 @@
 import type { BodyKind, Exchange } from '#engine/contract/exchange.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 
-export class Original {
+export class OriginalRequest {
   readonly #method: string
   readonly #path: string
   readonly #query: string

@@ -18,13 +18,13 @@ class Preparation {
 }
 
 /** Before something that may wait. */
-export function prepare(ex: Exchange, by: CompiledBackend): void {
+export function beginPreparation(ex: Exchange, by: CompiledBackend): void {
   ex.serving = new Preparation(by)
   ex.onRetry = pause
 }
 
 /** True: an attempt begins, and what is under way by `by` goes on as that one. */
-export function goesOn(ex: Exchange, by: CompiledBackend): boolean {
+export function resumePreparation(ex: Exchange, by: CompiledBackend): boolean {
   const { serving } = ex
   if (!(serving instanceof Preparation) || serving.by !== by) return false
   serving.isPaused = false
@@ -34,7 +34,7 @@ export function goesOn(ex: Exchange, by: CompiledBackend): boolean {
 }
 
 /** It is ready: does `step`, in the next attempt where this one has been given up. */
-export function prepared(ex: Exchange, step: () => void): void {
+export function finishPreparation(ex: Exchange, step: () => void): void {
   const { serving } = ex
   if (serving instanceof Preparation && serving.isPaused) serving.step = step
   else finish(ex, step)

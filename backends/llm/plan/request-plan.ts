@@ -1,50 +1,53 @@
 /** What a provider is sent for a request, as far as its configuration decides it. */
 
-import { edited, withModel } from '#backends/llm/edits/edit.ts'
-import { Names } from '#backends/llm/edits/names.ts'
-import { spokenTo } from '#backends/llm/formats/index.ts'
-import type { Spoken } from '#backends/llm/providers/dialects.ts'
+import { applyEdits, withDefaultModel } from '#backends/llm/edits/apply-edits.ts'
+import { ModelPatterns } from '#backends/llm/edits/model-patterns.ts'
+import { formatFor } from '#backends/llm/formats/index.ts'
+import type { LearnedDialect } from '#backends/llm/providers/dialects.ts'
 import { type Provider, providerOf } from '#backends/llm/providers/index.ts'
-import { type ChatRequest, modelFor, type Order } from '#backends/llm/request/request.ts'
+import { type ChatRequest, providerModel, type RequestPlan } from '#backends/llm/request/request.ts'
 import type { AiBackend, AiProvider } from '#engine/ir/snapshot.ts'
 
-type Given = Pick<AiProvider, 'type' | 'cloud' | 'formats' | 'model' | 'path' | 'pathPrefix' | 'edits'>
+type ProviderSettings = Pick<AiProvider, 'type' | 'cloud' | 'formats' | 'model' | 'path' | 'pathPrefix' | 'edits'>
 
 /** Plain data, and nothing secret: it is also told to other threads. */
-export interface Recipe {
-  readonly given: Given
+export interface ProviderSpec {
+  readonly settings: ProviderSettings
   readonly aliases: AiBackend['modelAliases']
-  readonly spoken: Spoken
+  readonly learned: LearnedDialect
 }
 
-export interface Writer {
-  readonly given: Given
+export interface ResolvedProvider {
+  readonly settings: ProviderSettings
   readonly provider: Provider
-  readonly aliases: Names<string>
-  readonly spoken: Spoken
+  readonly aliases: ModelPatterns<string>
+  readonly learned: LearnedDialect
 }
 
-export function writerOf({ given, aliases, spoken }: Recipe): Writer {
-  return { given, provider: providerOf(given), aliases: new Names(Object.entries(aliases)), spoken }
+export function resolveProvider({ settings, aliases, learned }: ProviderSpec): ResolvedProvider {
+  return { settings, provider: providerOf(settings), aliases: new ModelPatterns(Object.entries(aliases)), learned }
 }
 
-export interface Draft {
+export interface PlannedRequest {
   /** As the configuration has changed it. */
-  readonly sent: ChatRequest
-  readonly order: Order
+  readonly request: ChatRequest
+  readonly plan: RequestPlan
 }
 
 /** Throws FormatError. */
-export function draft(chat: ChatRequest, writer: Writer): Draft {
-  const { edits } = writer.given
-  const first = orderOf(withModel(chat, edits), writer)
-  const sent = edited(chat, edits, first.format)
-  return { sent, order: sent === chat ? first : orderOf(sent, writer) }
+export function planRequest(chat: ChatRequest, writer: ResolvedProvider): PlannedRequest {
+  const { edits } = writer.settings
+  const first = planFor(withDefaultModel(chat, edits), writer)
+  const request = applyEdits(chat, edits, first.format)
+  return { request, plan: request === chat ? first : planFor(request, writer) }
 }
 
-function orderOf({ model: asked, client }: ChatRequest, { given, provider, aliases, spoken }: Writer): Order {
-  const { path, pathPrefix, edits } = given
-  const model = modelFor(asked, given.model, aliases)
-  const format = spokenTo(provider, client, model)
-  return { provider, format, model, path, pathPrefix, caching: edits.caching, dialect: spoken.dialect }
+function planFor(
+  { model: asked, client }: ChatRequest,
+  { settings, provider, aliases, learned }: ResolvedProvider
+): RequestPlan {
+  const { path, pathPrefix, edits } = settings
+  const model = providerModel(asked, settings.model, aliases)
+  const format = formatFor(provider, client, model)
+  return { provider, format, model, path, pathPrefix, caching: edits.caching, dialect: learned.dialect }
 }

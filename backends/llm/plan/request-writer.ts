@@ -1,32 +1,38 @@
 /** What a provider is sent is written: here, or, of a large body, in another thread. */
 
 import { FormatError, Losses } from '#backends/llm/formats/format.ts'
-import type { Called, Refused, Written } from '#backends/llm/offload/job.ts'
-import { callFor, LargeRequest, requestFor } from '#backends/llm/offload/large-body.ts'
+import type { RefusedRequest, WrittenOperation, WrittenRequest } from '#backends/llm/offload/job.ts'
+import { LargeRequest, writeOperationInPool, writeRequestInPool } from '#backends/llm/offload/large-body.ts'
 import type { Dialect } from '#backends/llm/providers/dialects.ts'
-import { bodyFor, type ChatRequest, type Order, sendChat, writeChat } from '#backends/llm/request/request.ts'
-import { LargeCall, sendCall } from '#backends/llm/routes/call.ts'
-import type { Operation, Sent } from '#backends/llm/routes/operation.ts'
-import { type Dropped, droppedOf, NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
-import { begin, beginOperation } from '#backends/llm/usage/usage-record.ts'
+import {
+  applyChat,
+  type ChatRequest,
+  providerBody,
+  type RequestPlan,
+  writeChat
+} from '#backends/llm/request/request.ts'
+import { applyOperation, LargeOperation } from '#backends/llm/routes/body-operation.ts'
+import type { Operation, SentOperation } from '#backends/llm/routes/operation.ts'
+import { type DroppedFields, droppedOf, NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
+import { beginOperationRecord, beginUsageRecord } from '#backends/llm/usage/usage-record.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { offloadFor } from '#engine/contract/client-key.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import type { Attempts } from './attempts.ts'
-import type { Choice } from './provider-runtime.ts'
-import { draft, type Recipe } from './request-plan.ts'
+import type { ProviderRuntime } from './provider-runtime.ts'
+import { type ProviderSpec, planRequest } from './request-plan.ts'
 
 /** The fields that the provider is not told; or why it cannot be asked at all. */
-export type Outcome = Dropped | FormatError
+export type WriteOutcome = DroppedFields | FormatError
 
 /** Makes ex the request that another thread has written. Throws FormatError: it is none, whoever is asked. */
-export type Take = (ex: Exchange) => Outcome
+export type ApplyWritten = (ex: Exchange) => WriteOutcome
 
 /** What a provider is to be sent instead. */
-export type Made = { readonly bytes: Buffer; readonly lost: Dropped } | FormatError
+export type RewrittenBody = { readonly bytes: Buffer; readonly lost: DroppedFields } | FormatError
 
-export class Writing {
+export class RequestWriter {
   readonly #context: BackendContext
 
   constructor(context: BackendContext) {
@@ -34,10 +40,10 @@ export class Writing {
   }
 
   /** Makes ex the request for `choice`, at once or with what the promise gives; that rejects when too much waits. */
-  write(ex: Exchange, state: Attempts, choice: Choice): Outcome | Promise<Take> {
+  write(ex: Exchange, state: Attempts, choice: ProviderRuntime): WriteOutcome | Promise<ApplyWritten> {
     const { chat, operation } = state
     if (chat instanceof LargeRequest) return this.#chatElsewhere(ex, state, chat, choice)
-    if (operation instanceof LargeCall) return this.#callElsewhere(ex, state, operation, choice)
+    if (operation instanceof LargeOperation) return this.#callElsewhere(ex, state, operation, choice)
     try {
       if (chat !== null) return this.#chat(ex, state, chat, choice)
       return operation === null ? NONE_DROPPED : asked(ex, state, operation, choice, operation.write(ex, choice))
@@ -47,10 +53,10 @@ export class Writing {
     }
   }
 
-  #chat(ex: Exchange, state: Attempts, chat: ChatRequest, choice: Choice): Outcome {
-    const { sent, order } = draft(chat, choice)
-    this.#begin(ex, state, sent, choice, order)
-    const { fields, kinds } = writeChat(ex, sent, order)
+  #chat(ex: Exchange, state: Attempts, chat: ChatRequest, choice: ProviderRuntime): WriteOutcome {
+    const { request, plan } = planRequest(chat, choice)
+    this.#begin(ex, state, request, choice, plan)
+    const { fields, kinds } = writeChat(ex, request, plan)
     return droppedOf(fields, kinds)
   }
 
@@ -58,53 +64,80 @@ export class Writing {
     ex: Exchange,
     state: Attempts,
     sent: ChatRequest,
-    { provider }: Choice,
-    { format, model }: Pick<Order, 'format' | 'model'>
+    { provider }: ProviderRuntime,
+    { format, model }: Pick<RequestPlan, 'format' | 'model'>
   ): void {
-    state.sent = sent
+    state.editedChat = sent
     state.format = format
-    begin(ex, sent, provider.name, model, this.#context.keepsAnswers === true)
+    beginUsageRecord(ex, sent, provider.name, model, this.#context.keepsAnswers === true)
   }
 
   /** A chat that has been sent already, in another dialect. Rejects when too much waits. */
-  again(ex: Exchange, { chat }: Attempts, choice: Choice, dialect: Dialect): Made | Promise<Made> {
-    const spoken = { dialect }
-    if (chat instanceof LargeRequest) return this.#againElsewhere(ex, chat, { ...choice.recipe, spoken })
-    const { sent, order } = draft(chat!, { ...choice, spoken })
+  rewrite(
+    ex: Exchange,
+    { chat }: Attempts,
+    choice: ProviderRuntime,
+    dialect: Dialect
+  ): RewrittenBody | Promise<RewrittenBody> {
+    const learned = { dialect }
+    if (chat instanceof LargeRequest) return this.#againElsewhere(ex, chat, { ...choice.spec, learned })
+    const { request, plan } = planRequest(chat!, { ...choice, learned })
     const losses = new Losses()
-    const body = bodyFor(sent, order, losses)
+    const body = providerBody(request, plan, losses)
     const bytes = body === null ? chat!.bytes : Buffer.from(JSON.stringify(body))
     return { bytes, lost: droppedOf(losses.fields, losses.kinds) }
   }
 
-  async #againElsewhere(ex: Exchange, chat: LargeRequest, recipe: Recipe): Promise<Made> {
+  async #againElsewhere(ex: Exchange, chat: LargeRequest, spec: ProviderSpec): Promise<RewrittenBody> {
     const { client, bytes, path, query } = chat
-    const made = await requestFor(offloadFor(ex, this.#context.offload), bytes, { client, path, query, recipe })
+    const made = await writeRequestInPool(offloadFor(ex, this.#context.offload), bytes, { client, path, query, spec })
     if (made.kind === 'refused') return new FormatError(made.field, made.message)
     return { bytes: made.bytes === null ? bytes : bufferOf(made.bytes), lost: made.lost }
   }
 
-  async #chatElsewhere(asked: Exchange, state: Attempts, chat: LargeRequest, choice: Choice): Promise<Take> {
+  async #chatElsewhere(
+    asked: Exchange,
+    state: Attempts,
+    chat: LargeRequest,
+    choice: ProviderRuntime
+  ): Promise<ApplyWritten> {
     const { client, bytes, path, query } = chat
     const offload = offloadFor(asked, this.#context.offload)
-    const made = await requestFor(offload, bytes, { client, path, query, recipe: choice.recipe })
+    const made = await writeRequestInPool(offload, bytes, { client, path, query, spec: choice.spec })
     return (ex) => this.#takeChat(ex, state, chat, choice, made)
   }
 
-  #takeChat(ex: Exchange, state: Attempts, chat: LargeRequest, choice: Choice, made: Written | Refused): Outcome {
-    const { given, provider, spoken } = choice
+  #takeChat(
+    ex: Exchange,
+    state: Attempts,
+    chat: LargeRequest,
+    choice: ProviderRuntime,
+    made: WrittenRequest | RefusedRequest
+  ): WriteOutcome {
+    const { settings, provider, learned } = choice
     const { facts } = made
-    if (facts !== null) this.#begin(ex, state, new LargeRequest(chat, facts, given.edits), choice, facts.order)
+    if (facts !== null) this.#begin(ex, state, new LargeRequest(chat, facts, settings.edits), choice, facts.plan)
     if (made.kind === 'refused') return refusal(made)
-    const order = { ...given, ...made.facts.order, provider, caching: given.edits.caching, dialect: spoken.dialect }
-    sendChat(ex, state.sent!, order, made.bytes === null ? null : bufferOf(made.bytes))
+    const order = {
+      ...settings,
+      ...made.facts.plan,
+      provider,
+      caching: settings.edits.caching,
+      dialect: learned.dialect
+    }
+    applyChat(ex, state.editedChat!, order, made.bytes === null ? null : bufferOf(made.bytes))
     return made.lost
   }
 
-  async #callElsewhere(asked: Exchange, state: Attempts, operation: LargeCall, choice: Choice): Promise<Take> {
-    const { type, bytes, path, query } = operation.call
+  async #callElsewhere(
+    asked: Exchange,
+    state: Attempts,
+    operation: LargeOperation,
+    choice: ProviderRuntime
+  ): Promise<ApplyWritten> {
+    const { type, bytes, path, query } = operation.source
     const offload = offloadFor(asked, this.#context.offload)
-    const made = await callFor(offload, bytes, { type, path, query, recipe: choice.recipe })
+    const made = await writeOperationInPool(offload, bytes, { type, path, query, spec: choice.spec })
     return (ex) => takeCall(ex, state, operation, choice, made)
   }
 }
@@ -112,23 +145,29 @@ export class Writing {
 function takeCall(
   ex: Exchange,
   state: Attempts,
-  operation: LargeCall,
-  choice: Choice,
-  made: Called | Refused
-): Outcome {
+  operation: LargeOperation,
+  choice: ProviderRuntime,
+  made: WrittenOperation | RefusedRequest
+): WriteOutcome {
   if (made.kind === 'refused') return refusal(made)
-  sendCall(ex, operation.call, choice.provider, made.printed)
+  applyOperation(ex, operation.source, choice.provider, made.printed)
   return asked(ex, state, operation, choice, made.printed)
 }
 
-function asked(ex: Exchange, state: Attempts, operation: Operation, { provider }: Choice, sent: Sent): Outcome {
-  state.call = sent
-  beginOperation(ex, operation, provider.name, sent)
+function asked(
+  ex: Exchange,
+  state: Attempts,
+  operation: Operation,
+  { provider }: ProviderRuntime,
+  sent: SentOperation
+): WriteOutcome {
+  state.sentOperation = sent
+  beginOperationRecord(ex, operation, provider.name, sent)
   return sent.lost
 }
 
 /** Throws it where it is the request that cannot be read. */
-function refusal({ field, message, isUnreadable }: Refused): FormatError {
+function refusal({ field, message, isUnreadable }: RefusedRequest): FormatError {
   const why = new FormatError(field, message)
   if (isUnreadable) throw why
   return why

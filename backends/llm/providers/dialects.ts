@@ -19,7 +19,7 @@ export interface Dialect {
 }
 
 /** Plain data, so that other threads can be told. One for each provider: what is learned of it is put here. */
-export interface Spoken {
+export interface LearnedDialect {
   dialect: Dialect
 }
 
@@ -104,10 +104,10 @@ function withThoughts(message: Json, name: Dialect['thoughts']): Json {
 }
 
 /** They are the model's own, and it answers without them. */
-function tellThoughts({ turns, rest }: Conversation, losses: Losses): void {
+function tellThoughts({ turns, origin }: Conversation, losses: Losses): void {
   for (const [i, { parts }] of turns.entries()) {
     for (const [j, { kind }] of parts.entries()) {
-      if (kind === 'thinking') losses.add(partPath(rest.format, i, j), 'harmless')
+      if (kind === 'thinking') losses.add(partPath(origin.format, i, j), 'harmless')
     }
   }
 }
@@ -115,18 +115,18 @@ function tellThoughts({ turns, rest }: Conversation, losses: Losses): void {
 // --- refusals ---
 
 /** What was added to a request, by the names that a server may refuse it under. */
-export interface Added {
+export interface AddedField {
   readonly names: readonly string[]
   /** The dialect without it. */
   readonly change: Partial<Dialect>
 }
 
 /** What a request has in `dialect` that its client did not write. `isNative`: it is the client's own but for usage. */
-export function addedIn(
+export function addedFields(
   dialect: Dialect,
   { isNative, usage }: { isNative: boolean; usage: readonly string[] }
-): Added[] {
-  const added: Added[] = []
+): AddedField[] {
+  const added: AddedField[] = []
   if (dialect.asksUsage && usage.length > 0) added.push({ names: usage, change: { asksUsage: false } })
   if (isNative) return added
   const { limit, thoughts } = dialect
@@ -141,7 +141,7 @@ const REFUSES =
   /\b(?:un(?:supported|known|recogni[sz]ed|expected)|extra[ _](?:inputs?|fields?|parameters?|forbidden)|additional propert|not (?:supported|permitted|allowed|recogni[sz]ed)|does not support|no such)/i
 
 /** Members that a refusal names, among `added`. `text`: the body of a 400 or 422. */
-export function refusedIn(text: string, added: readonly Added[]): Added[] {
+export function refusedFields(text: string, added: readonly AddedField[]): AddedField[] {
   if (!REFUSES.test(text)) return []
   const words = new Set(text.match(/\w+/g))
   return added.filter(({ names }) => names.some((name) => words.has(name)))

@@ -3,19 +3,19 @@
 import { without, withoutAccount } from '#backends/llm/auth/client-key.ts'
 import { decoded as lenient } from '#backends/llm/auth/query-keys.ts'
 import type { Conversation, FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
-import { cached } from '#backends/llm/edits/cache.ts'
-import { modelOf } from '#backends/llm/edits/edit.ts'
-import type { Names } from '#backends/llm/edits/names.ts'
+import { modelOf } from '#backends/llm/edits/apply-edits.ts'
+import { withCacheMarks } from '#backends/llm/edits/cache-marks.ts'
+import type { ModelPatterns } from '#backends/llm/edits/model-patterns.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
-import { type Asked, FormatError, Losses } from '#backends/llm/formats/format.ts'
+import { type AnswerContext, FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { type Dialect, inDialect } from '#backends/llm/providers/dialects.ts'
 import type { Provider } from '#backends/llm/providers/index.ts'
 import { clientPaths } from '#backends/llm/translate/client-paths.ts'
 import { type ClientTools, clientToolsOf, NO_CLIENT_TOOLS } from '#backends/llm/translate/client-tools.ts'
-import { carried } from '#backends/llm/translate/rewrites.ts'
+import { rewritten } from '#backends/llm/translate/rewrites.ts'
 import { changesMeaning, partAt } from '#backends/llm/translate/tolerance.ts'
-import type { Noted } from '#backends/llm/usage/usage-record.ts'
+import type { AnswerCapture } from '#backends/llm/usage/usage-record.ts'
 import { replaceRequestBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { AiCaching } from '#engine/ir/snapshot.ts'
@@ -49,14 +49,14 @@ export interface ChatRequest {
   /** What the provider of the attempt that is under way has been told as functions. */
   clientTools: ClientTools
   /** What the attempt that is under way has answered. */
-  noted: Noted | null
+  capture: AnswerCapture | null
 }
 
 const NO_CONTENT: JsonObject = Object.freeze({})
 const NO_BYTES = Buffer.alloc(0)
 
 /** Nobody asks any more what `chat` says: only how it is answered. */
-export function letGoContent(chat: ChatRequest): void {
+export function releaseContent(chat: ChatRequest): void {
   chat.body = NO_CONTENT
   chat.bytes = NO_BYTES
   chat.conversation = null
@@ -68,14 +68,14 @@ export function readChat(client: FormatName, bytes: Buffer, path: string, query:
   const fromPath = client === 'gemini' ? modelPathOf(path) : null
   if (client === 'gemini' && !CHAT_METHODS.includes(fromPath?.method ?? ''))
     throw new FormatError('', 'the path must end with /models/MODEL:generateContent')
-  const model = fromPath === null ? modelOf(body) : decoded(fromPath.name)
+  const model = fromPath === null ? modelOf(body) : decodedName(fromPath.name)
   const isStreamed = fromPath === null ? body.stream === true : fromPath.method === 'streamGenerateContent'
-  const facts = { client, body, bytes, model, isStreamed, query, ...wishesOf(client, body) }
-  return { ...facts, isEdited: false, conversation: null, clientTools: NO_CLIENT_TOOLS, noted: null }
+  const facts = { client, body, bytes, model, isStreamed, query, ...answerShapeOf(client, body) }
+  return { ...facts, isEdited: false, conversation: null, clientTools: NO_CLIENT_TOOLS, capture: null }
 }
 
 /** What `body` says of the answer's shape. */
-export function wishesOf(client: FormatName, body: JsonObject): Pick<ChatRequest, 'wantsUsage' | 'count'> {
+export function answerShapeOf(client: FormatName, body: JsonObject): Pick<ChatRequest, 'wantsUsage' | 'count'> {
   const { stream_options: options, generationConfig: config, n } = body
   const count = client === 'gemini' && isObject(config) ? config.candidateCount : client === 'completions' ? n : 1
   const wantsUsage = isObject(options) && options.include_usage === true
@@ -83,7 +83,7 @@ export function wishesOf(client: FormatName, body: JsonObject): Pick<ChatRequest
 }
 
 /** A name in a path. Throws FormatError. */
-export function decoded(text: string): string {
+export function decodedName(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -95,7 +95,7 @@ export function decoded(text: string): string {
 const known = new WeakMap<Buffer, JsonObject>()
 
 /** Throws FormatError. What it gives is kept as long as `bytes` are. */
-export function readAhead(bytes: Buffer): JsonObject {
+export function parseAhead(bytes: Buffer): JsonObject {
   const body = parseBody(bytes)
   known.set(bytes, body)
   return body
@@ -115,13 +115,13 @@ export function parseBody(bytes: Buffer): JsonObject {
 }
 
 /** The provider's name for the model that the client asks for. */
-export function modelFor(model: string, fixed: string | null, aliases: Names<string>): string {
+export function providerModel(model: string, fixed: string | null, aliases: ModelPatterns<string>): string {
   if (fixed !== null) return fixed
   if (model === '') throw new FormatError('model', 'is required, and must be a string')
   return aliases.find(model) ?? model
 }
 
-export interface Order {
+export interface RequestPlan {
   readonly provider: Provider
   readonly format: FormatName
   readonly model: string
@@ -136,39 +136,39 @@ export interface Order {
  * Makes ex the request that the provider of `order` gets, but for who asks. Returns what could not be said; throws
  * FormatError.
  */
-export function writeChat(ex: Exchange, chat: ChatRequest, order: Order): Losses {
+export function writeChat(ex: Exchange, chat: ChatRequest, order: RequestPlan): Losses {
   const losses = new Losses()
-  const body = bodyFor(chat, order, losses)
-  sendChat(ex, chat, order, body === null ? null : Buffer.from(JSON.stringify(body)))
+  const body = providerBody(chat, order, losses)
+  applyChat(ex, chat, order, body === null ? null : Buffer.from(JSON.stringify(body)))
   return losses
 }
 
 /** What the provider of `order` is sent; null: the client's own bytes will do. Throws FormatError. */
-export function bodyFor(chat: ChatRequest, order: Order, losses: Losses): JsonObject | null {
+export function providerBody(chat: ChatRequest, order: RequestPlan, losses: Losses): JsonObject | null {
   const { provider, format, model, caching } = order
   const isNative = format === chat.client
   chat.clientTools = NO_CLIENT_TOOLS
   const body = isNative ? nativeBody(chat, order) : convertedBody(chat, order, losses)
-  const marked = caching === null ? body : cached(format, model, body ?? chat.body, caching)
+  const marked = caching === null ? body : withCacheMarks(format, model, body ?? chat.body, caching)
   const sent = provider.adapt === undefined ? marked : provider.adapt(format, marked ?? chat.body)
   return sent === null || (sent === chat.body && !chat.isEdited) ? null : sent
 }
 
 /** `bytes`: what bodyFor has made. */
-export function sendChat(ex: Exchange, chat: ChatRequest, order: Order, bytes: Buffer | null): void {
+export function applyChat(ex: Exchange, chat: ChatRequest, order: RequestPlan, bytes: Buffer | null): void {
   const { provider, format, model, path, pathPrefix } = order
   if (bytes !== null) replaceRequestBody(ex, bytes)
   // An attempt before this one may have sent another body.
   else if (ex.requestBytes !== chat.bytes) replaceRequestBody(ex, chat.bytes)
   const isNative = format === chat.client
-  const target = path ?? prefixed(provider.target(format, model, chat.isStreamed), pathPrefix)
+  const target = path ?? withPathPrefix(provider.target(format, model, chat.isStreamed), pathPrefix)
   const query = isNative ? chat.query : ''
   if (format === 'gemini') address(ex, provider, { ...framed(target, chat.isStreamed, query), isNative })
   else address(ex, provider, { target, query, isNative })
 }
 
 /** The provider's own path below another prefix than "/v1" or "/v1beta". */
-export function prefixed(target: string, prefix: string | null): string {
+export function withPathPrefix(target: string, prefix: string | null): string {
   return prefix === null ? target : target.replace(/^\/v1(?:beta)?(?=\/)/, () => prefix)
 }
 
@@ -228,7 +228,7 @@ export function address(ex: Exchange, provider: Provider, to: Address): void {
 }
 
 /** Null: the client's own bytes will do. */
-function nativeBody(chat: ChatRequest, { format, model, dialect }: Order): JsonObject | null {
+function nativeBody(chat: ChatRequest, { format, model, dialect }: RequestPlan): JsonObject | null {
   const asksUsage = format === 'completions' && chat.isStreamed && !chat.wantsUsage && dialect.asksUsage
   const renames = format !== 'gemini' && model !== chat.model
   if (!asksUsage && !renames) return chat.isEdited ? chat.body : null
@@ -240,7 +240,7 @@ function nativeBody(chat: ChatRequest, { format, model, dialect }: Order): JsonO
   }
 }
 
-function convertedBody(chat: ChatRequest, { format, model, dialect }: Order, losses: Losses): JsonObject {
+function convertedBody(chat: ChatRequest, { format, model, dialect }: RequestPlan, losses: Losses): JsonObject {
   const from = { model: chat.model, isStreamed: chat.client === 'gemini' ? chat.isStreamed : null }
   // Where the client names no model, the provider's own does.
   const body = chat.model === '' ? { ...chat.body, model } : chat.body
@@ -248,17 +248,17 @@ function convertedBody(chat: ChatRequest, { format, model, dialect }: Order, los
   const { conversation } = chat
   chat.clientTools = clientToolsOf(conversation)
   const lost = new Losses()
-  const written = FORMATS[format]!.writeRequest(carried({ ...conversation, model }, format, lost), lost)
+  const written = FORMATS[format]!.writeRequest(rewritten({ ...conversation, model }, format, lost), lost)
   const told = format === 'completions' ? inDialect(written, dialect, conversation, lost) : written
-  tell(lost, conversation, body, losses)
+  reportLosses(lost, conversation, body, losses)
   return told
 }
 
 /** What a writer has lost, by the client's paths, and whether that changes anything. */
-export function tell(lost: Losses, conversation: Conversation, body: JsonObject, losses: Losses): void {
+export function reportLosses(lost: Losses, conversation: Conversation, body: JsonObject, losses: Losses): void {
   const { fields, kinds } = lost
   if (fields.length === 0) return
-  const client = conversation.rest.format
+  const client = conversation.origin.format
   for (const [i, path] of clientPaths(fields, conversation, body).entries()) {
     const isLost = kinds[i] === 'meaning'
     const isHarmless = isLost && !changesMeaning(client, path, body, partAt(conversation, fields[i]!))
@@ -284,6 +284,6 @@ function writeFields(ex: Exchange, isNative: boolean): void {
 }
 
 /** How the answer to `chat` is written. */
-export function askedOf(chat: ChatRequest): Asked {
+export function answerContextOf(chat: ChatRequest): AnswerContext {
   return { model: chat.model, wantsUsage: chat.wantsUsage, at: Date.now(), id: crypto.randomUUID().replaceAll('-', '') }
 }

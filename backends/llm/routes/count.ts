@@ -5,19 +5,19 @@
  */
 
 import type { Conversation, Json, JsonObject } from '#backends/llm/conversation.ts'
-import { modelOf } from '#backends/llm/edits/edit.ts'
-import { enrich } from '#backends/llm/edits/prompt.ts'
+import { modelOf } from '#backends/llm/edits/apply-edits.ts'
+import { enrich } from '#backends/llm/edits/prompt-messages.ts'
 import { Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
-import type { Writer } from '#backends/llm/plan/request-plan.ts'
+import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { CLAUDE_COUNT, claudeCount } from '#backends/llm/providers/vertexai.ts'
 import { modelPathOf } from '#backends/llm/request/model-path.ts'
-import { decoded, modelFor, parseBody } from '#backends/llm/request/request.ts'
-import { carried } from '#backends/llm/translate/rewrites.ts'
+import { decodedName, parseBody, providerModel } from '#backends/llm/request/request.ts'
+import { rewritten } from '#backends/llm/translate/rewrites.ts'
 import type { AiPrompt } from '#engine/ir/snapshot.ts'
-import type { Call, CallDraft, ReadCall } from './call.ts'
-import { beside, spokenOf } from './operation.ts'
+import type { OperationPlan, OperationSource, ReadOperation } from './body-operation.ts'
+import { besideChat, requireFormat } from './operation.ts'
 
 const COUNT_METHOD = 'countTokens'
 const COUNTING = ['messages', 'gemini', 'responses', 'converse'] as const
@@ -46,20 +46,20 @@ const COUNTED = {
 } as const
 
 /** How the answer to a count is read. */
-export interface CountTelling {
+export interface CountAnswerSpec {
   readonly of: 'count'
   readonly client: 'messages' | 'gemini'
-  readonly spoken: Counting
+  readonly providerFormat: Counting
 }
 
-export class Count implements ReadCall {
+export class Count implements ReadOperation {
   readonly client: 'messages' | 'gemini'
   /** By the client's name, "" when it names none. */
   readonly model: string
   readonly #body: JsonObject
 
   /** Throws FormatError. */
-  constructor(client: 'messages' | 'gemini', { bytes, path }: Call) {
+  constructor(client: 'messages' | 'gemini', { bytes, path }: OperationSource) {
     this.client = client
     this.#body = parseBody(bytes)
     const named = client === 'gemini' ? modelPathOf(path) : null
@@ -67,23 +67,36 @@ export class Count implements ReadCall {
     if (client === 'gemini' && fromPath === null) {
       throw new FormatError('', 'the path must end with /models/MODEL:countTokens')
     }
-    this.model = fromPath === null ? modelOf(this.#body) : decoded(fromPath.name)
+    this.model = fromPath === null ? modelOf(this.#body) : decodedName(fromPath.name)
   }
 
-  draft(to: Writer): CallDraft {
+  plan(to: ResolvedProvider): OperationPlan {
     const { client } = this
-    const model = modelFor(this.model, to.given.model, to.aliases)
-    const spoken = spokenOf(to, model, COUNTING, 'has no API that counts tokens')
-    const isNative = spoken === client
+    const model = providerModel(this.model, to.settings.model, to.aliases)
+    const providerFormat = requireFormat(to, model, COUNTING, 'has no API that counts tokens')
+    const isNative = providerFormat === client
     const losses = new Losses()
-    const { prompt } = to.given.edits
-    const counted = isNative ? this.#native(model, prompt) : this.#converted(spoken, model, prompt, losses)
-    const isVertex = to.given.type === 'vertexai'
-    const body = isVertex ? onVertex(spoken, model, counted ?? this.#body) : counted
-    const target = beside(to, spoken, model, isVertex && spoken === 'messages' ? CLAUDE_COUNT : ENDS[spoken])
+    const { prompt } = to.settings.edits
+    const counted = isNative ? this.#native(model, prompt) : this.#converted(providerFormat, model, prompt, losses)
+    const isVertex = to.settings.type === 'vertexai'
+    const body = isVertex ? onVertex(providerFormat, model, counted ?? this.#body) : counted
+    const target = besideChat(
+      to,
+      providerFormat,
+      model,
+      isVertex && providerFormat === 'messages' ? CLAUDE_COUNT : ENDS[providerFormat]
+    )
     // A count costs nothing.
-    const telling = isNative ? null : ({ of: 'count', client, spoken } as const)
-    return { body, model: this.model === '' ? null : model, spoken, isNative, target, lost: losses.fields, telling }
+    const answerSpec = isNative ? null : ({ of: 'count', client, providerFormat } as const)
+    return {
+      body,
+      model: this.model === '' ? null : model,
+      providerFormat,
+      isNative,
+      target,
+      lost: losses.fields,
+      answerSpec
+    }
   }
 
   /** Null: the client's own bytes will do. */
@@ -110,7 +123,7 @@ export class Count implements ReadCall {
 
   #converted(format: Counting, model: string, prompt: AiPrompt | null, losses: Losses): JsonObject {
     const said = this.#conversation(prompt)
-    const written = FORMATS[format]!.writeRequest(carried({ ...said, model }, format, losses), losses)
+    const written = FORMATS[format]!.writeRequest(rewritten({ ...said, model }, format, losses), losses)
     const entries = COUNTED[format].flatMap((name) => (written[name] === undefined ? [] : [[name, written[name]]]))
     const counted = Object.fromEntries(entries) as JsonObject
     if (format === 'gemini') return { generateContentRequest: { model: `models/${model}`, ...counted } }
@@ -129,11 +142,12 @@ export class Count implements ReadCall {
 }
 
 /** For a client of another format. Throws FormatError. */
-export function countTold({ client, spoken }: CountTelling, body: Json): JsonObject {
-  const total = Fields.of(body, '').optionalNumber(TOTALS[spoken])
-  if (total === null) throw new FormatError(TOTALS[spoken], 'is missing')
+export function countAnswer({ client, providerFormat }: CountAnswerSpec, body: Json): JsonObject {
+  const total = Fields.of(body, '').optionalNumber(TOTALS[providerFormat])
+  if (total === null) throw new FormatError(TOTALS[providerFormat], 'is missing')
   // 1e999 is JSON, and what is read of it is not.
-  if (!Number.isSafeInteger(total) || total < 0) throw new FormatError(TOTALS[spoken], 'must be a number of tokens')
+  if (!Number.isSafeInteger(total) || total < 0)
+    throw new FormatError(TOTALS[providerFormat], 'must be a number of tokens')
   return client === 'messages' ? { input_tokens: total } : { totalTokens: total }
 }
 

@@ -3,15 +3,15 @@
  * Sources: OpenAI, "Create embeddings"; ai.google.dev, "Embeddings" (embedContent, batchEmbedContents).
  */
 import type { Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
-import { modelOf } from '#backends/llm/edits/edit.ts'
+import { modelOf } from '#backends/llm/edits/apply-edits.ts'
 import { compact, Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
-import type { Writer } from '#backends/llm/plan/request-plan.ts'
+import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { type ModelPath, modelPathOf } from '#backends/llm/request/model-path.ts'
-import { decoded, modelFor, parseBody } from '#backends/llm/request/request.ts'
-import { countable } from '#backends/llm/usage/token-counts.ts'
-import type { Call, CallDraft, ReadCall } from './call.ts'
-import { beside, NOT_COUNTED, spokenOf } from './operation.ts'
+import { decodedName, parseBody, providerModel } from '#backends/llm/request/request.ts'
+import { boundedUsage } from '#backends/llm/usage/token-counts.ts'
+import type { OperationPlan, OperationSource, ReadOperation } from './body-operation.ts'
+import { besideChat, NOT_COUNTED, requireFormat } from './operation.ts'
 
 const METHODS = ['embedContent', 'batchEmbedContents']
 
@@ -34,13 +34,13 @@ interface Wanted {
   readonly rest: readonly string[]
 }
 
-type Spoken = 'gemini' | 'completions' | 'responses'
+type ProviderFormat = 'gemini' | 'completions' | 'responses'
 
 /** How an answer with embeddings is read. */
-export interface EmbeddingsTelling {
+export interface EmbeddingsAnswerSpec {
   readonly of: 'embeddings'
   readonly client: 'gemini' | 'completions'
-  readonly spoken: Spoken
+  readonly providerFormat: ProviderFormat
   /** By the client's name. */
   readonly model: string
   /** Gemini: many texts, many answers. */
@@ -49,7 +49,7 @@ export interface EmbeddingsTelling {
   readonly isBase64: boolean
 }
 
-export class Embeddings implements ReadCall {
+export class Embeddings implements ReadOperation {
   readonly client: 'gemini' | 'completions'
   /** By the client's name, "" when it names none. */
   readonly model: string
@@ -57,35 +57,47 @@ export class Embeddings implements ReadCall {
   readonly #isBatch: boolean
 
   /** Throws FormatError. */
-  constructor({ bytes, path }: Call) {
+  constructor({ bytes, path }: OperationSource) {
     this.#body = parseBody(bytes)
     const fromPath = inPath(path)
     this.client = fromPath === null ? 'completions' : 'gemini'
     this.#isBatch = fromPath?.method === 'batchEmbedContents'
-    this.model = fromPath === null ? modelOf(this.#body) : decoded(fromPath.name)
+    this.model = fromPath === null ? modelOf(this.#body) : decodedName(fromPath.name)
   }
 
-  draft(to: Writer): CallDraft {
+  plan(to: ResolvedProvider): OperationPlan {
     const { client } = this
-    const model = modelFor(this.model, to.given.model, to.aliases)
-    const spoken = spokenOf(to, model, ['gemini', 'completions', 'responses'] as const, 'has no embeddings')
+    const model = providerModel(this.model, to.settings.model, to.aliases)
+    const providerFormat = requireFormat(
+      to,
+      model,
+      ['gemini', 'completions', 'responses'] as const,
+      'has no embeddings'
+    )
     // Its models of embeddings are asked by :predict.
-    if (to.given.type === 'vertexai') throw new FormatError('', `${to.provider.name} has no embeddings here`)
-    const isNative = (spoken === 'gemini') === (client === 'gemini')
+    if (to.settings.type === 'vertexai') throw new FormatError('', `${to.provider.name} has no embeddings here`)
+    const isNative = (providerFormat === 'gemini') === (client === 'gemini')
     const wanted = isNative ? null : this.#wanted()
-    const body = wanted === null ? this.#native(model) : converted(wanted, spoken, model)
-    const end = spoken !== 'gemini' ? '/embeddings' : isNative && !this.#isBatch ? ':embedContent' : BATCH
-    const target = beside(to, spoken, model, end)
+    const body = wanted === null ? this.#native(model) : converted(wanted, providerFormat, model)
+    const end = providerFormat !== 'gemini' ? '/embeddings' : isNative && !this.#isBatch ? ':embedContent' : BATCH
+    const target = besideChat(to, providerFormat, model, end)
     const isBase64 = this.#body.encoding_format === 'base64'
-    const telling = { of: 'embeddings', client, spoken, model: this.model, isBatch: this.#isBatch, isBase64 } as const
+    const answerSpec = {
+      of: 'embeddings',
+      client,
+      providerFormat,
+      model: this.model,
+      isBatch: this.#isBatch,
+      isBase64
+    } as const
     return {
       body,
       model: this.model === '' ? null : model,
-      spoken,
+      providerFormat,
       isNative,
       target,
       lost: wanted?.rest ?? [],
-      telling
+      answerSpec
     }
   }
 
@@ -105,8 +117,8 @@ export class Embeddings implements ReadCall {
   }
 }
 
-function converted({ texts, dimensions }: Wanted, spoken: Spoken, model: string): JsonObject {
-  if (spoken !== 'gemini') {
+function converted({ texts, dimensions }: Wanted, format: ProviderFormat, model: string): JsonObject {
+  if (format !== 'gemini') {
     return compact({ model, input: texts, dimensions, encoding_format: 'float' })
   }
   const request = (text: string): JsonObject =>
@@ -115,16 +127,16 @@ function converted({ texts, dimensions }: Wanted, spoken: Spoken, model: string)
 }
 
 /** Throws FormatError. */
-export function embeddingsCost({ spoken }: EmbeddingsTelling, body: Json): Usage | null {
+export function embeddingsUsage({ providerFormat }: EmbeddingsAnswerSpec, body: Json): Usage | null {
   const answer = Fields.of(body, '')
-  return spoken === 'gemini' ? geminiUsage(answer) : openaiUsage(answer)
+  return providerFormat === 'gemini' ? geminiUsage(answer) : openaiUsage(answer)
 }
 
 /** For a client of another format. Throws FormatError. */
-export function embeddingsTold(telling: EmbeddingsTelling, body: Json): JsonObject {
+export function embeddingsAnswer(telling: EmbeddingsAnswerSpec, body: Json): JsonObject {
   const answer = Fields.of(body, '')
-  const cost = embeddingsCost(telling, body)
-  const usage = cost === null ? null : countable(cost)
+  const cost = embeddingsUsage(telling, body)
+  const usage = cost === null ? null : boundedUsage(cost)
   if (telling.client === 'completions') return toOpenai(telling, answer, usage)
   const embeddings = answer.objects('data').map((one) => ({ values: one.list('embedding') }))
   const counted = usage === null ? {} : { usageMetadata: { promptTokenCount: usage.input } }
@@ -133,7 +145,7 @@ export function embeddingsTold(telling: EmbeddingsTelling, body: Json): JsonObje
 }
 
 /** Clients expect `usage`: it is zero where the provider does not say. */
-function toOpenai({ model, isBase64 }: EmbeddingsTelling, answer: Fields, usage: Usage | null): JsonObject {
+function toOpenai({ model, isBase64 }: EmbeddingsAnswerSpec, answer: Fields, usage: Usage | null): JsonObject {
   const tokens = usage?.input ?? 0
   const data = answer.objects('embeddings').map((one, index) => {
     const values = one.list('values')
@@ -190,7 +202,7 @@ function fromGemini(body: JsonObject, isBatch: boolean): Wanted {
 
 function restOf(fields: Fields): string[] {
   const rest = new Map<string, Json>()
-  fields.leaveRest(rest)
+  fields.leaveUnknown(rest)
   return [...rest.keys()]
 }
 

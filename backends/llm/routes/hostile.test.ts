@@ -3,9 +3,9 @@ import { ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
-import { cached } from '#backends/llm/edits/cache.ts'
-import { Names } from '#backends/llm/edits/names.ts'
-import { enrich } from '#backends/llm/edits/prompt.ts'
+import { withCacheMarks } from '#backends/llm/edits/cache-marks.ts'
+import { ModelPatterns } from '#backends/llm/edits/model-patterns.ts'
+import { enrich } from '#backends/llm/edits/prompt-messages.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
 import { dialectFor } from '#backends/llm/providers/dialects.ts'
 import { providerOf } from '#backends/llm/providers/index.ts'
@@ -13,7 +13,7 @@ import { Exchange } from '#engine/contract/exchange.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import { policies } from '#policies/index.ts'
-import { LargeCall } from './call.ts'
+import { LargeOperation } from './body-operation.ts'
 import { type OtherType, operationOf } from './index.ts'
 import { bodyOf, usageIn } from './operation-answer.ts'
 
@@ -57,8 +57,8 @@ test('edits', () => {
       for (const client of ['completions', 'messages', 'responses', 'gemini'] as const) {
         for (const spoken of ['completions', 'messages'] as const) harmless(() => enrich(client, spoken, given, PROMPT))
       }
-      harmless(() => cached('messages', 'claude', given, all))
-      harmless(() => cached('converse', 'anthropic.claude-sonnet-4', given, all))
+      harmless(() => withCacheMarks('messages', 'claude', given, all))
+      harmless(() => withCacheMarks('converse', 'anthropic.claude-sonnet-4', given, all))
     }),
     { numRuns: 2000 }
   )
@@ -72,11 +72,11 @@ function recipients() {
   ok(result.ok)
   const backend = result.snapshot.backends.b!
   ok(backend.kind === 'ai')
-  return backend.groups.flat().map((given) => ({
-    given,
-    provider: providerOf(given),
-    aliases: new Names([['', 'm']]),
-    spoken: { dialect: dialectFor(null, '') }
+  return backend.groups.flat().map((settings) => ({
+    settings,
+    provider: providerOf(settings),
+    aliases: new ModelPatterns([['', 'm']]),
+    learned: { dialect: dialectFor(null, '') }
   }))
 }
 
@@ -102,11 +102,11 @@ test('requests and answers of operations', () => {
         const ex = new Exchange(null as never, 'POST', path, '', 'a', new HeaderBlock(), 0, 0, 0)
         harmless(() => {
           const operation = operationOf(type, ex, Buffer.from(JSON.stringify(asked)))
-          ok(!(operation instanceof LargeCall))
-          const { telling, isNative } = operation.write(ex, one)
-          if (telling === null) return
-          usageIn(telling, answered)
-          if (!isNative) bodyOf(telling, answered)
+          ok(!(operation instanceof LargeOperation))
+          const { answerSpec, isNative } = operation.write(ex, one)
+          if (answerSpec === null) return
+          usageIn(answerSpec, answered)
+          if (!isNative) bodyOf(answerSpec, answered)
         })
       }
     ),

@@ -4,9 +4,9 @@ import { asksModel } from '#backends/llm/request/model-path.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { decodedPath, isPlainPath, readingsOf } from '#engine/http/path.ts'
 import type { AiRouteType } from '#engine/ir/snapshot.ts'
-import { callClient, callIn, isCall, type LargeCall } from './call.ts'
+import { isBodyOperation, type LargeOperation, operationClient, operationFor } from './body-operation.ts'
 import { listClient, ProviderModels } from './models.ts'
-import type { Asking } from './operation.ts'
+import type { ActiveOperation } from './operation.ts'
 import { Realtime } from './realtime.ts'
 
 /** The client's format on routes of chat; null: nothing is read there. */
@@ -26,13 +26,13 @@ export const isChat = (type: AiRouteType): type is ChatType => Object.hasOwn(CHA
 /** The format in which the client is told of errors; null: none that is known. */
 export function clientOf(type: AiRouteType, ex: Exchange): FormatName | null {
   if (isChat(type)) return CHAT[type]
-  if (isCall(type)) return callClient(type, ex.path)
+  if (isBodyOperation(type)) return operationClient(type, ex.path)
   return type === 'Models' ? listClient(ex) : 'completions'
 }
 
 /** Throws FormatError. `bytes`: the body; a large one is not read. */
-export function operationOf(type: OtherType, ex: Exchange, bytes: Buffer): Asking | LargeCall {
-  if (isCall(type)) return callIn({ type, bytes, path: ex.path, query: ex.query })
+export function operationOf(type: OtherType, ex: Exchange, bytes: Buffer): ActiveOperation | LargeOperation {
+  if (isBodyOperation(type)) return operationFor({ type, bytes, path: ex.path, query: ex.query })
   return type === 'Models' ? new ProviderModels(ex) : new Realtime(ex)
 }
 

@@ -5,12 +5,12 @@
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
 import { Fields } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
-import type { Writer } from '#backends/llm/plan/request-plan.ts'
+import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { address } from '#backends/llm/request/request.ts'
 import { NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import { BODY_NONE, type Exchange } from '#engine/contract/exchange.ts'
 import type { AiBackend } from '#engine/ir/snapshot.ts'
-import { type Asking, beside, type Sent, spokenOf } from './operation.ts'
+import { type ActiveOperation, besideChat, requireFormat, type SentOperation } from './operation.ts'
 
 /** Whose list a client expects, by the format that its errors are told in. */
 export type ListClient = 'completions' | 'messages' | 'gemini'
@@ -34,17 +34,17 @@ export function namedModels({ groups, modelAliases }: AiBackend): readonly strin
 }
 
 /** What a configuration says of its models. */
-export interface Known {
+export interface ModelNames {
   readonly names: readonly string[]
   /** Whether a name that is not listed is served nevertheless: patterns stand for many. */
   readonly isServed: (name: string) => boolean
 }
 
 /** The list, or the one model that the path ends with; null: there is no such model. */
-export function listing(
+export function modelList(
   client: ListClient,
   path: string,
-  { names, isServed }: Known,
+  { names, isServed }: ModelNames,
   owner: string
 ): JsonObject | null {
   const one = ONE.exec(path)?.[1]
@@ -81,10 +81,10 @@ function list(client: ListClient, data: readonly JsonObject[]): JsonObject {
 }
 
 /** How the provider's own list is read. */
-export interface ModelsTelling {
+export interface ModelsAnswerSpec {
   readonly of: 'models'
   readonly client: ListClient
-  readonly spoken: ListClient | 'responses'
+  readonly providerFormat: ListClient | 'responses'
   /** One model was asked for. */
   readonly isOne: boolean
   /** The provider's name. */
@@ -92,7 +92,7 @@ export interface ModelsTelling {
 }
 
 /** The provider's own list. */
-export class ProviderModels implements Asking {
+export class ProviderModels implements ActiveOperation {
   readonly client: ListClient
   readonly isStrict = false
   readonly name = null
@@ -105,33 +105,33 @@ export class ProviderModels implements Asking {
     this.#one = ONE.exec(ex.path)?.[1] ?? null
   }
 
-  write(ex: Exchange, to: Writer): Sent {
+  write(ex: Exchange, to: ResolvedProvider): SentOperation {
     const { provider } = to
     const { client } = this
     const formats = ['gemini', client, 'completions', 'responses', 'messages'] as const
-    const spoken = spokenOf(to, '', formats, 'has no list of its models')
-    if (to.given.type === 'vertexai') throw new FormatError('', `${provider.name} has no list of its models`)
-    const isNative = client === (spoken === 'responses' ? 'completions' : spoken)
-    const end = spoken === 'gemini' ? ':generateContent' : '/models'
-    const base = beside(to, spoken, '', end).replace(/\/?:generateContent$|\/deployments\/[^/]*/, '')
+    const providerFormat = requireFormat(to, '', formats, 'has no list of its models')
+    if (to.settings.type === 'vertexai') throw new FormatError('', `${provider.name} has no list of its models`)
+    const isNative = client === (providerFormat === 'responses' ? 'completions' : providerFormat)
+    const end = providerFormat === 'gemini' ? ':generateContent' : '/models'
+    const base = besideChat(to, providerFormat, '', end).replace(/\/?:generateContent$|\/deployments\/[^/]*/, '')
     const target = this.#one === null ? base : `${base}/${this.#one}`
-    const query = isNative ? this.#query : this.#one === null ? WHOLE[spoken] : ''
+    const query = isNative ? this.#query : this.#one === null ? WHOLE[providerFormat] : ''
     address(ex, provider, { target, query, isNative })
     ex.method = 'GET'
     ex.requestBody = BODY_NONE
     ex.request.remove('content-type')
-    const told = { of: 'models', client, spoken, isOne: this.#one !== null, owner: provider.name } as const
-    const telling = isNative ? null : told
-    return { lost: NONE_DROPPED, model: null, spoken, isNative, telling }
+    const spec = { of: 'models', client, providerFormat, isOne: this.#one !== null, owner: provider.name } as const
+    const answerSpec = isNative ? null : spec
+    return { lost: NONE_DROPPED, model: null, providerFormat, isNative, answerSpec }
   }
 }
 
 /** For a client of another format. Throws FormatError. */
-export function modelsTold({ client, spoken, isOne, owner }: ModelsTelling, body: Json): JsonObject {
+export function modelsAnswer({ client, providerFormat, isOne, owner }: ModelsAnswerSpec, body: Json): JsonObject {
   const answer = Fields.of(body, '')
   const name = (one: Fields): string =>
-    spoken === 'gemini' ? one.string('name').replace(/^models\//, '') : one.string('id')
+    providerFormat === 'gemini' ? one.string('name').replace(/^models\//, '') : one.string('id')
   const told = (one: Fields): JsonObject => entry(client, name(one), owner)
   if (isOne) return told(answer)
-  return list(client, answer.objects(spoken === 'gemini' ? 'models' : 'data').map(told))
+  return list(client, answer.objects(providerFormat === 'gemini' ? 'models' : 'data').map(told))
 }

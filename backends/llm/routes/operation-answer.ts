@@ -3,28 +3,28 @@
  * large one can be read in another thread (large/job.ts).
  */
 
-import { disguisedError } from '#backends/llm/answer/masked-errors.ts'
+import { maskedError } from '#backends/llm/answer/masked-errors.ts'
 import type { FormatName, Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
 import { reasonOf } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { jsonBytes } from '#engine/kit/shared-bytes.ts'
-import { type CountTelling, countTold } from './count.ts'
-import { type EmbeddingsTelling, embeddingsCost, embeddingsTold } from './embeddings.ts'
-import { type ModelsTelling, modelsTold } from './models.ts'
+import { type CountAnswerSpec, countAnswer } from './count.ts'
+import { type EmbeddingsAnswerSpec, embeddingsAnswer, embeddingsUsage } from './embeddings.ts'
+import { type ModelsAnswerSpec, modelsAnswer } from './models.ts'
 
 /** What of the request decides how its answer is read, by kind. */
-export type Telling = CountTelling | EmbeddingsTelling | ModelsTelling
+export type AnswerSpec = CountAnswerSpec | EmbeddingsAnswerSpec | ModelsAnswerSpec
 
-export interface Heard {
+export interface OperationAnswer {
   readonly bytes: Uint8Array
   readonly status: number
   readonly client: FormatName
-  readonly spoken: FormatName
+  readonly providerFormat: FormatName
   readonly isNative: boolean
-  readonly telling: Telling
+  readonly answerSpec: AnswerSpec
 }
 
-export interface Told {
+export interface TranslatedOperation {
   /** Null: it does not say. */
   readonly usage: Usage | null
   /** Null: the provider's will do. */
@@ -34,20 +34,27 @@ export interface Told {
 }
 
 /** Never throws. */
-export function told({ bytes, status, client, spoken, isNative, telling }: Heard): Told {
+export function translateOperationAnswer({
+  bytes,
+  status,
+  client,
+  providerFormat,
+  isNative,
+  answerSpec
+}: OperationAnswer): TranslatedOperation {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
   let usage: Usage | null = null
   try {
     if (status >= 300) {
-      const error = FORMATS[client]!.writeError(FORMATS[spoken]!.readError(status, text))
+      const error = FORMATS[client]!.writeError(FORMATS[providerFormat]!.readError(status, text))
       return { usage, bytes: jsonBytes(error), problem: null }
     }
     const body = JSON.parse(text) as Json
-    const error = disguisedError(spoken, body)
+    const error = maskedError(providerFormat, body)
     if (error !== null) return { usage, bytes: null, problem: isNative ? null : error.message }
     // It is owed also when the rest cannot be read.
-    usage = usageIn(telling, body)
-    return { usage, bytes: isNative ? null : jsonBytes(bodyOf(telling, body)), problem: null }
+    usage = usageIn(answerSpec, body)
+    return { usage, bytes: isNative ? null : jsonBytes(bodyOf(answerSpec, body)), problem: null }
   } catch (error) {
     // What is of the client's own format it may judge by itself.
     return { usage, bytes: null, problem: isNative ? null : reasonOf(error) }
@@ -55,17 +62,17 @@ export function told({ bytes, status, client, spoken, isNative, telling }: Heard
 }
 
 /** What a whole answer of success has cost, whatever becomes of the rest; null: it does not say. Never throws. */
-export function costOf(heard: Heard): Usage | null {
-  return told({ ...heard, isNative: true }).usage
+export function operationUsage(heard: OperationAnswer): Usage | null {
+  return translateOperationAnswer({ ...heard, isNative: true }).usage
 }
 
 /** Throws FormatError. */
-export function usageIn(telling: Telling, body: Json): Usage | null {
-  return telling.of === 'embeddings' ? embeddingsCost(telling, body) : null
+export function usageIn(telling: AnswerSpec, body: Json): Usage | null {
+  return telling.of === 'embeddings' ? embeddingsUsage(telling, body) : null
 }
 
 /** For a client of another format. Throws FormatError. */
-export function bodyOf(telling: Telling, body: Json): JsonObject {
-  if (telling.of === 'count') return countTold(telling, body)
-  return telling.of === 'embeddings' ? embeddingsTold(telling, body) : modelsTold(telling, body)
+export function bodyOf(telling: AnswerSpec, body: Json): JsonObject {
+  if (telling.of === 'count') return countAnswer(telling, body)
+  return telling.of === 'embeddings' ? embeddingsAnswer(telling, body) : modelsAnswer(telling, body)
 }

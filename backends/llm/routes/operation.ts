@@ -1,25 +1,25 @@
 /** Requests that are no chat: what a provider is sent for one, and what the client gets of its answer. */
 import type { FormatName, Usage } from '#backends/llm/conversation.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
-import type { Writer } from '#backends/llm/plan/request-plan.ts'
-import { prefixed } from '#backends/llm/request/request.ts'
-import type { Dropped } from '#backends/llm/translate/dropped-fields.ts'
+import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
+import { withPathPrefix } from '#backends/llm/request/request.ts'
+import type { DroppedFields } from '#backends/llm/translate/dropped-fields.ts'
 import type { ResponseTap } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { Telling } from './operation-answer.ts'
+import type { AnswerSpec } from './operation-answer.ts'
 
 /** What a provider has been asked, as far as others need to know. Plain data. */
-export interface Sent {
+export interface SentOperation {
   /** Fields that it has not been told. */
-  readonly lost: Dropped
+  readonly lost: DroppedFields
   /** By the provider's name; null: the client names none. */
   readonly model: string | null
   /** What it words its errors in. */
-  readonly spoken: FormatName
+  readonly providerFormat: FormatName
   /** It speaks as the client does: its answer goes on as it comes. */
   readonly isNative: boolean
   /** How its answer is read; null: it is not looked at. */
-  readonly telling: Telling | null
+  readonly answerSpec: AnswerSpec | null
 }
 
 /** A kind of request. */
@@ -35,9 +35,9 @@ export interface Operation {
 }
 
 /** Of one exchange, for all its attempts. */
-export interface Asking extends Operation {
+export interface ActiveOperation extends Operation {
   /** Makes ex the request for `to`. Throws FormatError. */
-  write(ex: Exchange, to: Writer): Sent
+  write(ex: Exchange, to: ResolvedProvider): SentOperation
 }
 
 export const NOT_COUNTED: Usage = {
@@ -67,24 +67,29 @@ const CHAT_ENDS: Partial<Record<FormatName, RegExp>> = {
  * Where the API with `end` is, for a provider whose chat of `format` is known. Throws FormatError when it is not
  * beside that.
  */
-export function beside({ given, provider }: Writer, format: FormatName, model: string, end: string): string {
-  const chat = given.path ?? prefixed(provider.target(format, model, false), given.pathPrefix)
+export function besideChat(
+  { settings, provider }: ResolvedProvider,
+  format: FormatName,
+  model: string,
+  end: string
+): string {
+  const chat = settings.path ?? withPathPrefix(provider.target(format, model, false), settings.pathPrefix)
   const pattern = CHAT_ENDS[format]!
   if (pattern.test(chat)) return chat.replace(pattern, () => end)
   // A path that is given and is none of chat is meant for whatever comes.
-  if (given.path !== null) return chat
+  if (settings.path !== null) return chat
   throw new FormatError('', `${provider.name} has no such API`)
 }
 
 /** The first of `formats` that the provider speaks with `model`; throws FormatError with `why`. */
-export function spokenOf<T extends FormatName>(
-  { provider }: Writer,
+export function requireFormat<T extends FormatName>(
+  { provider }: ResolvedProvider,
   model: string,
   formats: readonly T[],
   why: string
 ): T {
-  const spoken = provider.formats(model)
-  const format = formats.find((one) => spoken.includes(one))
+  const formatsOfProvider = provider.formats(model)
+  const format = formats.find((one) => formatsOfProvider.includes(one))
   if (format === undefined) throw new FormatError('', `${provider.name} ${why}`)
   return format
 }

@@ -5,8 +5,8 @@
  */
 import type { Json, Usage } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
-import { countable } from '#backends/llm/usage/token-counts.ts'
-import { note } from '#backends/llm/usage/usage-record.ts'
+import { boundedUsage } from '#backends/llm/usage/token-counts.ts'
+import { recordUsage } from '#backends/llm/usage/usage-record.ts'
 import type { ResponseTap } from '#engine/contract/backend.ts'
 import { charge } from '#engine/contract/buckets.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
@@ -137,9 +137,9 @@ export class RealtimeTap implements ResponseTap {
     const found = (event: Json): void => {
       const said = usageOf(event)
       if (said === null) return
-      const usage = countable(said)
+      const usage = boundedUsage(said)
       total = total === null ? usage : sum(total, usage)
-      note(ex, { usage: total, model: null })
+      recordUsage(ex, { usage: total, model: null })
       charge(ex, usage.input + usage.output)
     }
     this.#decoder = new FrameDecoder(new DoneEvents(found))

@@ -5,18 +5,18 @@
  */
 
 import { FormatError } from '#backends/llm/formats/format.ts'
-import type { Writer } from '#backends/llm/plan/request-plan.ts'
-import { address, modelFor } from '#backends/llm/request/request.ts'
+import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
+import { address, providerModel } from '#backends/llm/request/request.ts'
 import { NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import { type Asking, beside, type Sent, spokenOf } from './operation.ts'
+import { type ActiveOperation, besideChat, requireFormat, type SentOperation } from './operation.ts'
 import { RealtimeTap } from './realtime-usage.ts'
 
 /** How a page in a browser shows its key: it can set no Authorization. */
 const KEY_PROTOCOL = 'openai-insecure-api-key.'
 
-export class Realtime implements Asking {
+export class Realtime implements ActiveOperation {
   readonly client = 'completions'
   readonly isStrict = true
   readonly name = 'realtime'
@@ -32,16 +32,16 @@ export class Realtime implements Asking {
     showKey(request)
   }
 
-  write(ex: Exchange, to: Writer): Sent {
+  write(ex: Exchange, to: ResolvedProvider): SentOperation {
     const none = 'has no realtime API'
     // Its OpenAI-compatible endpoint has chat only.
-    if (to.given.type === 'vertexai') throw new FormatError('', `${to.provider.name} ${none}`)
-    const format = spokenOf(to, this.#model, ['completions', 'responses'] as const, none)
+    if (to.settings.type === 'vertexai') throw new FormatError('', `${to.provider.name} ${none}`)
+    const format = requireFormat(to, this.#model, ['completions', 'responses'] as const, none)
     const query = new URLSearchParams(this.#query)
     // A call that exists already has its model.
     if (!query.has('call_id') && query.get('intent') !== 'transcription')
-      query.set('model', modelFor(this.#model, to.given.model, to.aliases))
-    const target = beside(to, format, this.#model, '/realtime')
+      query.set('model', providerModel(this.#model, to.settings.model, to.aliases))
+    const target = besideChat(to, format, this.#model, '/realtime')
     const text = query.toString()
     const joint = target.includes('?') ? '&' : '?'
     address(ex, to.provider, { target: text === '' ? target : `${target}${joint}${text}`, query: '', isNative: true })
@@ -49,8 +49,8 @@ export class Realtime implements Asking {
     for (const name of ['content-type', 'accept-encoding']) ex.request.remove(name)
     // Compressed messages (RFC 7692) could not be read for what they cost.
     ex.request.remove('sec-websocket-extensions')
-    const model = this.#model === '' ? null : modelFor(this.#model, to.given.model, to.aliases)
-    return { lost: NONE_DROPPED, model, spoken: 'completions', isNative: true, telling: null }
+    const model = this.#model === '' ? null : providerModel(this.#model, to.settings.model, to.aliases)
+    return { lost: NONE_DROPPED, model, providerFormat: 'completions', isNative: true, answerSpec: null }
   }
 }
 

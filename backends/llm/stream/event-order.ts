@@ -12,7 +12,7 @@ const IS_SIGNED: ReadonlySet<Kind> = new Set<Kind>(['thinking', 'toolCall'])
 
 type Stop = Extract<ChatEvent, { readonly kind: 'stop' }>
 
-export class Order {
+export class EventOrder {
   #hasStarted = false
   /** By choice: the kind of its open part. */
   readonly #open: Kind[] = []
@@ -83,7 +83,7 @@ export class Order {
  * `answer` with the rule of Order.stopped: calls are for the caller to run, whatever a provider says, or does not say,
  * of why it ended. Clients that go by the reason never run them.
  */
-export function withStops(answer: Answer): Answer {
+export function withToolStops(answer: Answer): Answer {
   const isCalling = ({ stop, parts }: Answer['choices'][number]) =>
     stop === 'end' && parts.some(({ kind }) => kind === 'toolCall')
   if (!answer.choices.some(isCalling)) return answer

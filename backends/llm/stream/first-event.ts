@@ -4,7 +4,7 @@
  * still be asked.
  */
 
-import { disguisedError, isFailure } from '#backends/llm/answer/masked-errors.ts'
+import { isFailure, maskedError } from '#backends/llm/answer/masked-errors.ts'
 import type { FormatName, Json } from '#backends/llm/conversation.ts'
 import type { StreamReader, WireEvent } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
@@ -51,7 +51,7 @@ class WholeError implements Peek {
       // Not all of it is here.
       return 'more'
     }
-    const error = disguisedError(this.#format, value)
+    const error = maskedError(this.#format, value)
     if (error === null || !isFailure(error.status)) return 'take'
     this.#refused()
     return 'again'

@@ -7,7 +7,7 @@ import { EventStreamDecoder } from './aws-event-stream.ts'
 
 export interface Framing {
   /** Adds the events that bytes [start, end) of `chunk` complete. Throws SseTooLong or FormatError. */
-  push(chunk: Buffer, start: number, end: number, events: WireEvent[]): void
+  push(chunk: Buffer, start: number, end: number, sseFraming: WireEvent[]): void
 }
 
 class EventStream implements Framing {
@@ -31,7 +31,7 @@ export function framingOf(contentType: string): Framing | null {
 export const events = (): Framing => new SseReader()
 
 /** As the answer says that it is framed. */
-export function framedAs(ex: Exchange): () => Framing {
+export function framingFor(ex: Exchange): () => Framing {
   const type = ex.response!.get('content-type') ?? ''
   return () => framingOf(type) ?? events()
 }

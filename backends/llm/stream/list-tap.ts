@@ -8,11 +8,11 @@ import type { ChatError } from '#backends/llm/conversation.ts'
 import type { Losses, WireEvent } from '#backends/llm/formats/format.ts'
 import { writeError } from '#backends/llm/formats/gemini/error.ts'
 import type { ChatRequest } from '#backends/llm/request/request.ts'
-import { DROPPED, droppedOf, listOf } from '#backends/llm/translate/dropped-fields.ts'
+import { DROPPED, droppedList, droppedOf } from '#backends/llm/translate/dropped-fields.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { SseReader, SseTooLong } from '#engine/http/sse.ts'
-import { BROKEN, type Cost, type CostTap, isJson, NOTHING } from './translating-tap.ts'
+import { type AnswerCost, BROKEN, type CostTap, isJson, NOTHING } from './translating-tap.ts'
 
 /** What a client hears that has heard nothing for long: a list has no comments, but white space anywhere. */
 export const LINE_END = Buffer.from('\n')
@@ -31,7 +31,7 @@ export function wantsList({
   return true
 }
 
-export interface ListParties {
+export interface ListTapOptions {
   /** Gives whole server-sent events, and is never busy (ResponseTap.isBusy): those of this format are read here. */
   readonly inner: CostTap
   /** What `inner` could not say: a list has no comment for it, so its last element bears it. */
@@ -41,20 +41,20 @@ export interface ListParties {
 }
 
 export class ListTap implements CostTap {
-  readonly cost: Cost
-  readonly #parties: ListParties
+  readonly cost: AnswerCost
+  readonly #parties: ListTapOptions
   readonly #reader = new SseReader()
   #isOpen = false
   #isClosed = false
   #hasTold = false
 
-  constructor(parties: ListParties) {
+  constructor(parties: ListTapOptions) {
     this.#parties = parties
     this.cost = parties.inner.cost
   }
 
   /** Only whole elements are passed. */
-  get isBetween(): boolean {
+  get isAtBoundary(): boolean {
     return !this.#isClosed
   }
 
@@ -76,9 +76,9 @@ export class ListTap implements CostTap {
     return last === null ? null : this.#last(last)
   }
 
-  breakOff(error: ChatError): Buffer | null {
+  endWithError(error: ChatError): Buffer | null {
     if (this.#isClosed) return null
-    return this.#last(this.#parties.inner.breakOff(error) ?? NOTHING)
+    return this.#last(this.#parties.inner.endWithError(error) ?? NOTHING)
   }
 
   #last(bytes: Buffer): Buffer {
@@ -112,7 +112,7 @@ export class ListTap implements CostTap {
     const { fields } = this.#parties.losses
     if (!this.cost.isOver || this.#hasTold || fields.length === 0) return data
     this.#hasTold = true
-    return `${data.slice(0, -1)},${JSON.stringify(DROPPED)}:${JSON.stringify(listOf(droppedOf(fields)))}}`
+    return `${data.slice(0, -1)},${JSON.stringify(DROPPED)}:${JSON.stringify(droppedList(droppedOf(fields)))}}`
   }
 
   #close(): string {

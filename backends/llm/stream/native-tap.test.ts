@@ -6,7 +6,7 @@ import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { SseReader } from '#engine/http/sse.ts'
 import { nativeTap } from './native-tap.ts'
-import { ChatTap, type CostTap } from './translating-tap.ts'
+import { type CostTap, TranslatingTap } from './translating-tap.ts'
 
 const ASKED = { model: 'm', wantsUsage: true, at: 0, id: 'id' }
 const EX = {} as Exchange
@@ -110,7 +110,7 @@ for (const format of ['completions', 'messages', 'responses'] as const) {
     for (const end of ['\n', '\r\n']) {
       const wire = wireOf(format, end)
       const from = FORMATS[format]!
-      const chat = new ChatTap({
+      const chat = new TranslatingTap({
         from,
         framing: new SseReader(),
         writer: from.streamWriter(ASKED),

@@ -6,16 +6,16 @@
 
 import type { ChatError, FormatName } from '#backends/llm/conversation.ts'
 import { FormatError, type StreamReader, type StreamWriter } from '#backends/llm/formats/format.ts'
-import type { EventHeard } from '#backends/llm/offload/job.ts'
-import { heardIn, LARGE_BYTES } from '#backends/llm/offload/large-body.ts'
-import { inTurn } from '#backends/llm/offload/when-settled.ts'
-import { settle } from '#backends/llm/usage/usage-record.ts'
+import type { EventReading } from '#backends/llm/offload/job.ts'
+import { LARGE_BYTES, readEventInPool } from '#backends/llm/offload/large-body.ts'
+import { whenSettled } from '#backends/llm/offload/when-settled.ts'
+import { settleUsage } from '#backends/llm/usage/usage-record.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { type Exchange, STEP_RECORDED } from '#engine/contract/exchange.ts'
 import type { Offload } from '#engine/contract/policy.ts'
 import { type SseEvent, SseReader } from '#engine/http/sse.ts'
 import { EventBytes } from './event-bytes.ts'
-import { BROKEN, Cost, type CostTap, isJson, LINE_ENDS, NOTHING, wholeEvents } from './translating-tap.ts'
+import { AnswerCost, BROKEN, type CostTap, isJson, LINE_ENDS, NOTHING, wholeEvents } from './translating-tap.ts'
 
 /**
  * What an event that matters has in it. Inside of a JSON string the quotes would be escaped, so none is missed, and
@@ -27,7 +27,7 @@ const MARKS: Readonly<Partial<Record<FormatName, RegExp>>> = {
   responses: /"response\.(?:completed|incomplete|failed)"|"error"\s*:\s*\{|"type"\s*:\s*"error"/
 }
 
-export interface NativeParties {
+export interface NativeTapOptions {
   readonly format: FormatName
   readonly reader: StreamReader
   /** Made when the gateway has to say something itself. */
@@ -39,14 +39,14 @@ export interface NativeParties {
 }
 
 /** Null for a format whose events all have to be read. */
-export function nativeTap(parties: NativeParties): CostTap | null {
+export function nativeTap(parties: NativeTapOptions): CostTap | null {
   const marks = MARKS[parties.format]
   return marks === undefined ? null : new NativeTap(parties, marks)
 }
 
 class NativeTap implements CostTap {
-  readonly cost = new Cost()
-  readonly #parties: NativeParties
+  readonly cost = new AnswerCost()
+  readonly #parties: NativeTapOptions
   readonly #marks: RegExp
   readonly #bytes = new EventBytes()
   /** The first event tells the model. */
@@ -57,12 +57,12 @@ class NativeTap implements CostTap {
   #pending = 0
   #next: (() => void) | null = null
 
-  constructor(parties: NativeParties, marks: RegExp) {
+  constructor(parties: NativeTapOptions, marks: RegExp) {
     this.#parties = parties
     this.#marks = marks
   }
 
-  get isBetween(): boolean {
+  get isAtBoundary(): boolean {
     return this.#bytes.isBetween
   }
 
@@ -93,18 +93,19 @@ class NativeTap implements CostTap {
     const last = rest === null ? null : Buffer.concat([rest, LINE_ENDS])
     const left = last === null ? null : this.#look(ex, last, last.latin1Slice())
     if (this.isBusy) return left
-    const finish = this.cost.isOver || !this.isBetween ? null : (this.#parties.reader.finish?.() ?? null)
+    const finish = this.cost.isOver || !this.isAtBoundary ? null : (this.#parties.reader.finish?.() ?? null)
     if (finish !== null) {
       for (const one of finish.events) this.cost.note(one)
       const isWhole = rest !== null && wholeEvents(rest) !== NOTHING
       return Buffer.concat([isWhole && left !== null ? left : NOTHING, Buffer.from(finish.mark)])
     }
-    if (this.cost.isOver || this.#isUnread || !this.isBetween) return left === null || left.length === 0 ? null : left
+    if (this.cost.isOver || this.#isUnread || !this.isAtBoundary)
+      return left === null || left.length === 0 ? null : left
     return this.#break({ ...BROKEN, message: 'the provider ended its answer before it was complete' })
   }
 
   fault(_ex: Exchange, code: ErrorCode): Buffer | null {
-    if (!this.isBetween) return null
+    if (!this.isAtBoundary) return null
     if (this.cost.isOver) return NOTHING
     const text = this.#break({ ...BROKEN, message: ERRORS[code].message })
     this.cost.hasBroken = ERRORS[code].source === 'upstream'
@@ -139,8 +140,8 @@ class NativeTap implements CostTap {
     if (bytes.length <= LARGE_BYTES || offload === null) return this.#readHere(bytes)
     this.#isFirst = false
     this.#pending++
-    const read = heardIn(offload, format, bytes)
-    inTurn(
+    const read = readEventInPool(offload, format, bytes)
+    whenSettled(
       read,
       () => true,
       (heard) => {
@@ -149,17 +150,17 @@ class NativeTap implements CostTap {
         if (heard === null) this.#readHere(bytes)
         else this.#take(heard)
         this.#pending--
-        if (ex.step === STEP_RECORDED && isOwed) settle(ex, this.cost)
+        if (ex.step === STEP_RECORDED && isOwed) settleUsage(ex, this.cost)
         else if (!this.isBusy && ex.step !== STEP_RECORDED) this.#goOn(ex)
       }
     )
     return false
   }
 
-  #take({ said, isUnread }: EventHeard): void {
+  #take({ events, isUnread }: EventReading): void {
     this.#isUnread ||= isUnread
     // Who reads one event alone begins anew with it.
-    for (const one of said) if (one.kind !== 'start' || this.cost.model === null) this.cost.note(one)
+    for (const one of events) if (one.kind !== 'start' || this.cost.model === null) this.cost.note(one)
   }
 
   #goOn(ex: Exchange): void {
@@ -190,8 +191,8 @@ class NativeTap implements CostTap {
     }
   }
 
-  breakOff(error: ChatError): Buffer | null {
-    if (this.cost.isOver || !this.isBetween) return null
+  endWithError(error: ChatError): Buffer | null {
+    if (this.cost.isOver || !this.isAtBoundary) return null
     const text = this.#break(error)
     this.cost.hasBroken = false
     return text

@@ -10,7 +10,7 @@ import type { ErrorCode } from '#engine/contract/errors.ts'
 import { type BodyTaker, type Exchange, STEP_SENDING } from '#engine/contract/exchange.ts'
 import { TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
-import type { Cost, CostTap } from './translating-tap.ts'
+import type { AnswerCost, CostTap } from './translating-tap.ts'
 
 /** Milliseconds; 0: never. */
 export interface Silence {
@@ -21,7 +21,7 @@ export interface Silence {
 }
 
 /** What becomes of a stream that is silent. */
-export interface Watching {
+export interface SilenceOptions {
   readonly silence: Silence
   /** What the client hears. */
   readonly comment: Buffer
@@ -35,20 +35,20 @@ export const KEEPALIVE = Buffer.from(': keepalive\n\n')
 const TIMERS = new TimerWheel()
 
 /** A tap whose silence is noticed until it is stopped. */
-export class WatchedTap implements CostTap {
-  readonly cost: Cost
+export class SilenceTap implements CostTap {
+  readonly cost: AnswerCost
   readonly #tap: CostTap
-  readonly #pulse: Pulse
+  readonly #pulse: SilenceTimer
 
-  constructor(tap: CostTap, ex: Exchange, watching: Watching) {
+  constructor(tap: CostTap, ex: Exchange, watching: SilenceOptions) {
     this.cost = tap.cost
     this.#tap = tap
-    const isBetween = () => !tap.cost.isOver && tap.isBetween
-    this.#pulse = new Pulse(ex, watching, isBetween)
+    const isBetween = () => !tap.cost.isOver && tap.isAtBoundary
+    this.#pulse = new SilenceTimer(ex, watching, isBetween)
   }
 
-  get isBetween(): boolean {
-    return this.#tap.isBetween
+  get isAtBoundary(): boolean {
+    return this.#tap.isAtBoundary
   }
 
   get isBusy(): boolean {
@@ -73,8 +73,8 @@ export class WatchedTap implements CostTap {
     return this.#tap.fault(ex, code)
   }
 
-  breakOff(error: ChatError): Buffer | null {
-    return this.#tap.breakOff(error)
+  endWithError(error: ChatError): Buffer | null {
+    return this.#tap.endWithError(error)
   }
 
   stop(): void {
@@ -82,16 +82,16 @@ export class WatchedTap implements CostTap {
   }
 }
 
-class Pulse {
+class SilenceTimer {
   readonly #ex: Exchange
-  readonly #watching: Watching
+  readonly #watching: SilenceOptions
   /** Whether a comment may be written now. */
   readonly #isBetween: () => boolean
   readonly #timer = new WheelTimer(() => this.#beat())
   #heardAt: number
   #saidAt: number
 
-  constructor(ex: Exchange, watching: Watching, isBetween: () => boolean) {
+  constructor(ex: Exchange, watching: SilenceOptions, isBetween: () => boolean) {
     this.#ex = ex
     this.#watching = watching
     this.#isBetween = isBetween
@@ -144,11 +144,11 @@ class Pulse {
 }
 
 /** Gives a provider up that falls silent in a stream that is being collected. */
-export function watchKept(ex: Exchange, silence: Silence, fail: Fail): void {
+export function watchCollected(ex: Exchange, silence: Silence, fail: Fail): void {
   const { responseCollector: collector, onOver } = ex
   // It has been too long from the start.
   if (collector === null) return
-  const kept = new KeptStream(collector, silence, () => fail(ex, 'UPSTREAM_TIMEOUT'))
+  const kept = new CollectedStreamWatch(collector, silence, () => fail(ex, 'UPSTREAM_TIMEOUT'))
   ex.responseCollector = kept
   ex.onOver = (over) => {
     kept.stop()
@@ -157,7 +157,7 @@ export function watchKept(ex: Exchange, silence: Silence, fail: Fail): void {
 }
 
 /** Takes what comes, and notices when nothing does for `stallMs`; 0: never. */
-class KeptStream implements BodyTaker {
+class CollectedStreamWatch implements BodyTaker {
   readonly #inner: BodyTaker
   readonly #stallMs: number
   readonly #stalled: () => void

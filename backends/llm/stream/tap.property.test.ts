@@ -6,17 +6,17 @@ import { deepEqual, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Answer, ChatEvent, FormatName, Json, Part, StopReason, Usage } from '#backends/llm/conversation.ts'
-import { type Asked, type ChatFormat, Losses } from '#backends/llm/formats/format.ts'
+import { type AnswerContext, type ChatFormat, Losses } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { assemble } from '#engine/testing/assemble.ts'
 import { parseEvents } from '#engine/testing/sse.ts'
 import { frameEvents } from './aws-event-stream.ts'
 import { framingOf } from './framing.ts'
-import { ChatTap } from './translating-tap.ts'
+import { TranslatingTap } from './translating-tap.ts'
 
 /** The tap asks nothing of it. */
 const NO_EXCHANGE = {} as never
-const ASKED: Asked = { model: 'alias', wantsUsage: true, at: 1_700_000_000_000, id: 'fresh' }
+const ASKED: AnswerContext = { model: 'alias', wantsUsage: true, at: 1_700_000_000_000, id: 'fresh' }
 const FROM = Object.values(FORMATS) as readonly ChatFormat[]
 /** No client speaks Converse. */
 const TO = FROM.filter((format) => format.name !== 'converse')
@@ -66,7 +66,7 @@ const framing = (format: ChatFormat) =>
 function tapped(from: ChatFormat, to: ChatFormat, wire: Buffer, cuts: readonly number[]): string {
   const losses = new Losses()
   const writer = to.streamWriter(ASKED, losses)
-  const tap = new ChatTap({ from, framing: framing(from), writer, losses, isNative: from === to })
+  const tap = new TranslatingTap({ from, framing: framing(from), writer, losses, isNative: from === to })
   const pieces: Buffer[] = []
   let start = 0
   for (const cut of [...cuts, wire.length]) {
@@ -123,9 +123,9 @@ const answers = fc
       parts.push({ kind: 'toolCall', id: `call_${i}`, name: called, arguments: json, signature: null, cache: null })
     }
     const stop: StopReason = calls.length > 0 ? 'tools' : isCut ? 'length' : 'end'
-    const rest = { format: 'converse', fields: new Map() } as const
+    const origin = { format: 'converse', unknownFields: new Map() } as const
     const choices = [{ parts, stop, stopSequence: null, logprobs: null }]
-    return { id: 'id_1', model: 'm', created: 1_700_000_000, choices, usage: counted, serviceTier: null, rest }
+    return { id: 'id_1', model: 'm', created: 1_700_000_000, choices, usage: counted, serviceTier: null, origin }
   })
 
 const pairs = FROM.flatMap((from) => TO.map((to) => [from, to] as const))
@@ -152,7 +152,7 @@ for (const [from, to] of pairs) {
 
 /** Two pieces of text, one of more than a byte, and a call: small, for what is done to every byte of it. */
 const SMALL: Answer = {
-  ...{ id: 'i', model: 'm', created: 1, serviceTier: null, rest: { format: 'converse', fields: new Map() } },
+  ...{ id: 'i', model: 'm', created: 1, serviceTier: null, origin: { format: 'converse', unknownFields: new Map() } },
   usage: {
     input: 3,
     cacheRead: 1,

@@ -15,10 +15,10 @@ import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type SseEvent, SseReader, SseTooLong } from '#engine/http/sse.ts'
 import { EventBytes } from './event-bytes.ts'
-import { Order } from './event-order.ts'
+import { EventOrder } from './event-order.ts'
 import type { Framing } from './framing.ts'
 
-export interface StreamParties {
+export interface TranslatingTapOptions {
   /** What the provider speaks. */
   readonly from: ChatFormat
   readonly framing: Framing
@@ -37,7 +37,7 @@ export interface StreamParties {
 const OF_PROVIDER: ReadonlySet<ChatError['type']> = new Set(['rateLimit', 'quota', 'overloaded', 'timeout', 'internal'])
 
 /** What an answer has cost, as far as the provider has said it. */
-export class Cost {
+export class AnswerCost {
   usage: Usage | null = null
   model: string | null = null
   serviceTier: string | null = null
@@ -68,11 +68,11 @@ export class Cost {
 }
 
 export interface CostTap extends ResponseTap {
-  readonly cost: Cost
+  readonly cost: AnswerCost
   /** Whether something may be put behind what has been passed: never within an event. */
-  readonly isBetween: boolean
+  readonly isAtBoundary: boolean
   /** Ends the client's stream with an error in its own words, unless it has ended. The provider is not to blame. */
-  breakOff(error: ChatError): Buffer | null
+  endWithError(error: ChatError): Buffer | null
   /** The exchange is over. */
   stop?(): void
 }
@@ -81,11 +81,11 @@ export const LINE_ENDS = Buffer.from('\n\n')
 /** For the end of an answer that was complete before its connection was. */
 export const NOTHING = Buffer.alloc(0)
 
-export class ChatTap implements CostTap {
-  readonly cost = new Cost()
-  readonly #parties: StreamParties
+export class TranslatingTap implements CostTap {
+  readonly cost = new AnswerCost()
+  readonly #parties: TranslatingTapOptions
   readonly #reader: StreamReader
-  readonly #order = new Order()
+  readonly #order = new EventOrder()
   /** Of a native stream. */
   readonly #bytes: EventBytes | null
   /** Native, and has said something that is not known here. */
@@ -95,13 +95,13 @@ export class ChatTap implements CostTap {
   /** The error that ends it cannot be told. */
   #isAbrupt = false
 
-  constructor(parties: StreamParties) {
+  constructor(parties: TranslatingTapOptions) {
     this.#parties = parties
     this.#reader = parties.from.streamReader(parties.count)
     this.#bytes = parties.isNative ? new EventBytes() : null
   }
 
-  get isBetween(): boolean {
+  get isAtBoundary(): boolean {
     return this.#bytes === null || this.#bytes.isBetween
   }
 
@@ -132,7 +132,7 @@ export class ChatTap implements CostTap {
   }
 
   fault(_ex: Exchange, code: ErrorCode): Buffer | null {
-    if (this.#isAbrupt || !this.isBetween) return null
+    if (this.#isAbrupt || !this.isAtBoundary) return null
     if (this.cost.isOver) return NOTHING
     const { message, source } = ERRORS[code]
     const text = this.#break({ ...BROKEN, message })
@@ -212,8 +212,8 @@ export class ChatTap implements CostTap {
     return text + droppedComment(losses.fields)
   }
 
-  breakOff(error: ChatError): Buffer | null {
-    if (this.cost.isOver || !this.isBetween) return null
+  endWithError(error: ChatError): Buffer | null {
+    if (this.cost.isOver || !this.isAtBoundary) return null
     const text = this.#break(error)
     this.cost.hasBroken = false
     return text

@@ -38,9 +38,9 @@ const BEHIND_MESSAGE = /(?<=^\w+\[\d+\])\..*/s
 
 /** Paths of losses as the client knows them: `conversation` was read from `body`. */
 export function clientPaths(paths: readonly string[], conversation: Conversation, body: JsonObject): string[] {
-  const { turns, rest } = conversation
-  const words = WORDS[rest.format]
-  const isCompletions = rest.format === 'completions'
+  const { turns, origin } = conversation
+  const words = WORDS[origin.format]
+  const isCompletions = origin.format === 'completions'
   let places: readonly string[] | null = null
   let starts: readonly number[] = []
   const look = (): readonly string[] => {

@@ -157,10 +157,10 @@ function callOf(id: string, item: JsonObject, { member, isText }: Kind, name: st
 }
 
 /** Tools as functions, by their places in the client's list. */
-export type Told = ReadonlyMap<number, Tool>
+export type FunctionTools = ReadonlyMap<number, Tool>
 
 /** Those of `tools` that others are told as functions; one whose name a function has already is none of them. */
-export function toldAsFunctions(tools: readonly Tool[]): Told {
+export function functionToolsOf(tools: readonly Tool[]): FunctionTools {
   const taken = new Set(tools.flatMap(({ native, name }) => (native === null ? [name] : [])))
   const told = new Map<number, Tool>()
   for (const [i, tool] of tools.entries()) {
@@ -175,7 +175,7 @@ export function toldAsFunctions(tools: readonly Tool[]): Told {
 
 /** What calls in the answer are to be again. */
 export function clientToolsOf({ tools }: Conversation): ClientTools {
-  const told = [...toldAsFunctions(tools)]
+  const told = [...functionToolsOf(tools)]
   return told.length === 0 ? NO_CLIENT_TOOLS : told.map(([i, { name }]) => [name, String(tools[i]!.native!.value.type)])
 }
 
@@ -185,7 +185,7 @@ export function clientToolsOf({ tools }: Conversation): ClientTools {
  * `call` as the client's own tool was called; null when it is a function's, or has half an object of arguments: agents
  * run what they know, and nobody knows what this would have become.
  */
-function asOwn(call: ToolCallPart, tools: ClientTools, format: FormatName): Part | null {
+function asClientCall(call: ToolCallPart, tools: ClientTools, format: FormatName): Part | null {
   const type = tools.find(([name]) => name === call.name)?.[1]
   const kind = type === undefined ? undefined : KINDS.get(type)
   if (type === undefined || kind === undefined) return null
@@ -224,14 +224,14 @@ function textOf(given: JsonObject | null, raw: string): string {
   return typeof text === 'string' ? text : ''
 }
 
-export function withOwnCalls(answer: Answer, tools: ClientTools, format: FormatName): Answer {
+export function withClientCalls(answer: Answer, tools: ClientTools, format: FormatName): Answer {
   if (tools.length === 0) return answer
-  const own = (part: Part): Part => (part.kind === 'toolCall' ? (asOwn(part, tools, format) ?? part) : part)
+  const own = (part: Part): Part => (part.kind === 'toolCall' ? (asClientCall(part, tools, format) ?? part) : part)
   return { ...answer, choices: answer.choices.map((choice) => ({ ...choice, parts: choice.parts.map(own) })) }
 }
 
 /** `writer`, which gets calls of the client's tools once they are whole: half an argument is no text yet. */
-export function ownCallsWriter(writer: StreamWriter, tools: ClientTools, format: FormatName): StreamWriter {
+export function clientCallsWriter(writer: StreamWriter, tools: ClientTools, format: FormatName): StreamWriter {
   if (tools.length === 0) return writer
   const names = new Set(tools.map(([name]) => name))
   const held = new Map<number, ToolCallPart>()
@@ -247,7 +247,7 @@ export function ownCallsWriter(writer: StreamWriter, tools: ClientTools, format:
       if (event.kind !== 'end') return ''
       held.delete(event.choice)
       const { choice } = event
-      const own = asOwn(call, tools, format)
+      const own = asClientCall(call, tools, format)
       if (own !== null) return writer.write({ kind: 'begin', choice, part: own }) + writer.write(event)
       const begun = writer.write({ kind: 'begin', choice, part: { ...call, arguments: '' } })
       return begun + writer.write({ kind: 'delta', choice, text: call.arguments, logprobs: null }) + writer.write(event)

@@ -11,7 +11,7 @@ const FIELD_CHARS_MAX = 128
 export const DROPPED = 'x-weir-dropped'
 
 /** Plain data, and short however many there are: it also comes from other threads. */
-export interface Dropped {
+export interface DroppedFields {
   /** As many as are named. */
   readonly fields: readonly string[]
   readonly count: number
@@ -19,18 +19,18 @@ export interface Dropped {
   readonly changed: string | null
 }
 
-export const NONE_DROPPED: Dropped = { fields: [], count: 0, changed: null }
+export const NONE_DROPPED: DroppedFields = { fields: [], count: 0, changed: null }
 
 /** `kinds`: of each field; absent, none changes anything. */
-export function droppedOf(fields: readonly string[], kinds: readonly Loss[] = []): Dropped {
+export function droppedOf(fields: readonly string[], kinds: readonly Loss[] = []): DroppedFields {
   if (fields.length === 0) return NONE_DROPPED
   const changed = fields[kinds.indexOf('meaning')] ?? null
   return { fields: fields.slice(0, DROPPED_MAX), count: fields.length, changed }
 }
 
 /** Why `provider` is not asked without the fields; null: it is. */
-export function notCarried(
-  { fields, changed }: Dropped,
+export function refusalOfDropped(
+  { fields, changed }: DroppedFields,
   provider: string,
   unsupported: AiBackend['unsupported']
 ): FormatError | null {
@@ -41,7 +41,7 @@ export function notCarried(
 }
 
 /** Names of JSON fields may hold anything; a header field, or a line, may not. */
-export function listOf({ fields, count }: Pick<Dropped, 'fields' | 'count'>): string {
+export function droppedList({ fields, count }: Pick<DroppedFields, 'fields' | 'count'>): string {
   const names = fields.map((field) => field.slice(0, FIELD_CHARS_MAX))
   const text = names.join(', ').replace(/[^\t -~]/g, '?')
   return count > fields.length ? `${text}, and ${count - fields.length} more` : text
@@ -49,7 +49,7 @@ export function listOf({ fields, count }: Pick<Dropped, 'fields' | 'count'>): st
 
 /** A comment of server-sent events; "" for nothing. */
 export function droppedComment(fields: readonly string[]): string {
-  return fields.length === 0 ? '' : `: ${DROPPED}: ${listOf(droppedOf(fields))}\n\n`
+  return fields.length === 0 ? '' : `: ${DROPPED}: ${droppedList(droppedOf(fields))}\n\n`
 }
 
 /** What a part of a streamed answer is called when it cannot be said: by its own format's word for it. */

@@ -21,7 +21,7 @@ import type { Losses } from '#backends/llm/formats/format.ts'
 import { thinkingOf } from '#backends/llm/formats/messages/model.ts'
 import { pathOf, turnPath } from '#backends/llm/formats/messages/paths.ts'
 import { isSystemTaken } from '#backends/llm/formats/messages/system-turns.ts'
-import { asFunctionPart, type Told, toldAsFunctions } from './client-tools.ts'
+import { asFunctionPart, type FunctionTools, functionToolsOf } from './client-tools.ts'
 
 /** What there is in a conversation that may have to be carried. */
 interface Survey {
@@ -33,9 +33,9 @@ interface Survey {
   hasNameless: boolean
 }
 
-interface Carrier {
+interface Rewrite {
   readonly when: (survey: Survey, conversation: Conversation, to: FormatName) => boolean
-  readonly carry: (conversation: Conversation, to: FormatName, losses: Losses) => Conversation
+  readonly apply: (conversation: Conversation, to: FormatName, losses: Losses) => Conversation
 }
 
 const CLAUDES: readonly FormatName[] = ['messages', 'converse']
@@ -46,25 +46,25 @@ const hasCalls = ({ turns }: Conversation): boolean =>
   turns.some(({ parts }) => parts.some(({ kind }) => kind === 'toolCall' || kind === 'toolResult'))
 
 /** In this order: tools of the client's are functions before their calls are looked for. */
-const CARRIERS: readonly Carrier[] = [
-  { when: (_, { tools }) => tools.some(({ native }) => native !== null), carry: clientTools },
-  { when: ({ hasOpaque }) => hasOpaque, carry: clientCalls },
-  { when: ({ hasSystemTurns }) => hasSystemTurns, carry: systemTurns },
-  { when: (_, { output }) => output?.kind === 'json', carry: jsonByInstruction },
-  { when: ({ hasAliases }) => hasAliases, carry: mediaTypes },
-  { when: ({ hasNameless }, _, to) => hasNameless && to === 'completions', carry: fileNames },
-  { when: ({ hasErrors }, _, to) => hasErrors && to === 'responses', carry: errorsAsText },
-  { when: (_, { user }) => user !== null, carry: opaqueUser },
-  { when: (_, { metadata }, to) => metadata !== null && to === 'completions', carry: metadataOfStored },
-  { when: (_, conversation, to) => to === 'converse' && hasCalls(conversation), carry: toolsOfHistory },
-  { when: (_, conversation, to) => thinks(conversation) && CLAUDES.includes(to), carry: claudesThinking }
+const REWRITES: readonly Rewrite[] = [
+  { when: (_, { tools }) => tools.some(({ native }) => native !== null), apply: clientTools },
+  { when: ({ hasOpaque }) => hasOpaque, apply: clientCalls },
+  { when: ({ hasSystemTurns }) => hasSystemTurns, apply: systemTurns },
+  { when: (_, { output }) => output?.kind === 'json', apply: jsonByInstruction },
+  { when: ({ hasAliases }) => hasAliases, apply: mediaTypes },
+  { when: ({ hasNameless }, _, to) => hasNameless && to === 'completions', apply: fileNames },
+  { when: ({ hasErrors }, _, to) => hasErrors && to === 'responses', apply: errorsAsText },
+  { when: (_, { user }) => user !== null, apply: opaqueUser },
+  { when: (_, { metadata }, to) => metadata !== null && to === 'completions', apply: metadataOfStored },
+  { when: (_, conversation, to) => to === 'converse' && hasCalls(conversation), apply: toolsOfHistory },
+  { when: (_, conversation, to) => thinks(conversation) && CLAUDES.includes(to), apply: claudesThinking }
 ]
 
 /** `conversation`, of another format than `to`, as the writer of `to` can say it. */
-export function carried(conversation: Conversation, to: FormatName, losses: Losses): Conversation {
+export function rewritten(conversation: Conversation, to: FormatName, losses: Losses): Conversation {
   const survey = surveyOf(conversation)
   let said = conversation
-  for (const { when, carry } of CARRIERS) if (when(survey, said, to)) said = carry(said, to, losses)
+  for (const { when, apply } of REWRITES) if (when(survey, said, to)) said = apply(said, to, losses)
   return said
 }
 
@@ -111,29 +111,29 @@ function mapParts(conversation: Conversation, map: (part: Part, turn: number, in
 // --- tools that the client runs ---
 
 function clientTools(conversation: Conversation, _: FormatName, losses: Losses): Conversation {
-  const told = toldAsFunctions(conversation.tools)
+  const told = functionToolsOf(conversation.tools)
   const tools = conversation.tools.map((tool, i): Tool => {
     const asked = told.get(i)
-    if (asked !== undefined) losses.carry(`tools[${i}]`)
+    if (asked !== undefined) losses.rewrite(`tools[${i}]`)
     return asked ?? tool
   })
   return { ...chosen(conversation, told, losses), tools }
 }
 
 /** That one of them is to be called Responses says in words of its own (`tool_choice`), and others as of a function. */
-function chosen(conversation: Conversation, told: Told, losses: Losses): Conversation {
-  const { rest, tools, toolChoice } = conversation
-  const wanted = rest.fields.get('tool_choice')
+function chosen(conversation: Conversation, told: FunctionTools, losses: Losses): Conversation {
+  const { origin, tools, toolChoice } = conversation
+  const wanted = origin.unknownFields.get('tool_choice')
   if (!isObject(wanted)) return conversation
   const name = wanted.type === 'custom' ? wanted.name : wanted.type
   const index = tools.findIndex((tool) => tool.name === name && tool.native?.value.type === wanted.type)
   const one = told.get(index)
   if (one === undefined) return conversation
-  losses.carry('tool_choice')
-  const fields = new Map(rest.fields)
-  fields.delete('tool_choice')
+  losses.rewrite('tool_choice')
+  const unknownFields = new Map(origin.unknownFields)
+  unknownFields.delete('tool_choice')
   const choice = { kind: 'tool', name: one.name, parallel: toolChoice?.parallel ?? null } as const
-  return { ...conversation, toolChoice: choice, rest: { ...rest, fields } }
+  return { ...conversation, toolChoice: choice, origin: { ...origin, unknownFields } }
 }
 
 /** Their calls and results: the client is told of the tools, and what becomes of these follows. */
@@ -149,12 +149,12 @@ function clientCalls(conversation: Conversation): Conversation {
  */
 function systemTurns(conversation: Conversation, to: FormatName, losses: Losses): Conversation {
   if (to === 'completions' || to === 'responses') return conversation
-  const { turns, rest } = conversation
+  const { turns, origin } = conversation
   const moved: TextPart[] = []
   const left = turns.map((turn, i): Turn => {
     if (turn.role !== 'system' || (to === 'messages' && isSystemTaken(conversation, i))) return turn
     for (const part of turn.parts) if (part.kind === 'text' && part.text.trim() !== '') moved.push(part)
-    losses.carry(turnPath(rest.format, i))
+    losses.rewrite(turnPath(origin.format, i))
     return { ...turn, parts: turn.parts.filter(({ kind }) => kind !== 'text') }
   })
   return { ...conversation, system: [...conversation.system, ...moved], turns: left }
@@ -168,10 +168,10 @@ const JSON_ONLY = 'Answer with one JSON object and nothing else: no other text, 
  */
 function jsonByInstruction(conversation: Conversation, to: FormatName, losses: Losses): Conversation {
   if (to === 'gemini') return conversation
-  const { system, turns, rest } = conversation
+  const { system, turns, origin } = conversation
   const instruction = { kind: 'text', text: JSON_ONLY, cache: null } as const
   if (CLAUDES.includes(to)) {
-    losses.carry(pathOf(rest.format, 'output'))
+    losses.rewrite(pathOf(origin.format, 'output'))
     return { ...conversation, output: null, system: [...system, instruction] }
   }
   // Responses looks for the word in its input only.
@@ -235,14 +235,14 @@ const USERS: { readonly [format in FormatName]?: RegExp } = {
 
 /** A hash tells one from another as well: the ids are for that alone. */
 function opaqueUser(conversation: Conversation, to: FormatName, losses: Losses): Conversation {
-  const { user, rest } = conversation
+  const { user, origin } = conversation
   if (USERS[to]?.test(user!) ?? true) return conversation
-  losses.carry(userPath(rest))
+  losses.rewrite(userPath(origin))
   return { ...conversation, user: hash('sha256', user!) }
 }
 
 /** What the client calls who asks. */
-function userPath({ format, wording }: Conversation['rest']): string {
+function userPath({ format, wording }: Conversation['origin']): string {
   if (format === 'messages') return 'metadata.user_id'
   const isOld = format === 'responses' ? wording?.get('#user') === 'old' : wording?.has('safety_identifier') !== true
   return isOld ? 'user' : 'safety_identifier'
@@ -250,7 +250,7 @@ function userPath({ format, wording }: Conversation['rest']): string {
 
 /** OpenAI keeps metadata with what is stored only, and refuses them otherwise. */
 function metadataOfStored(conversation: Conversation, _: FormatName, losses: Losses): Conversation {
-  const isStored: Json = conversation.rest.fields.get('store') ?? false
+  const isStored: Json = conversation.origin.unknownFields.get('store') ?? false
   if (isStored === true) return conversation
   losses.add('metadata')
   return { ...conversation, metadata: null }
@@ -281,17 +281,17 @@ function toolsOfHistory(conversation: Conversation): Conversation {
  * of tools begins with thoughts of its own ("Extended thinking", tool use, feature compatibility).
  */
 function claudesThinking(conversation: Conversation, to: FormatName, losses: Losses): Conversation {
-  const { model, rest, toolChoice, sampling } = conversation
+  const { model, origin, toolChoice, sampling } = conversation
   if (to === 'converse' && familyOf(model) !== 'claude') return conversation
   const isForced = toolChoice?.kind === 'any' || toolChoice?.kind === 'tool'
   const hasBudget = to === 'converse' ? claudeVersion(model) < 406 : thinkingOf(model) === 'budget'
   if (isForced || (hasBudget && isLoopOfAnother(conversation, to))) {
-    losses.add(pathOf(rest.format, 'thinking'))
+    losses.add(pathOf(origin.format, 'thinking'))
     return { ...conversation, thinking: null }
   }
   const unusual = THINKING_SAMPLING.filter(([field, isTaken]) => !isTaken(sampling[field])).map(([field]) => field)
   if (unusual.length === 0) return conversation
-  for (const field of unusual) losses.add(pathOf(rest.format, field))
+  for (const field of unusual) losses.add(pathOf(origin.format, field))
   return { ...conversation, sampling: { ...sampling, ...Object.fromEntries(unusual.map((field) => [field, null])) } }
 }
 

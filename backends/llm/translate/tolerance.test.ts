@@ -4,11 +4,11 @@ import { describe, test } from 'node:test'
 import type { ChatEvent, Conversation, FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
-import { tell } from '#backends/llm/request/request.ts'
+import { reportLosses } from '#backends/llm/request/request.ts'
 import { at, gateway, jsonOf, provider } from '#backends/llm/testing/llm-gateway.ts'
 import { parseEvents } from '#engine/testing/sse.ts'
-import { asFunctionPart, clientToolsOf, ownCallsWriter, withOwnCalls } from './client-tools.ts'
-import { carried } from './rewrites.ts'
+import { asFunctionPart, clientCallsWriter, clientToolsOf, withClientCalls } from './client-tools.ts'
+import { rewritten } from './rewrites.ts'
 
 const MODELS: Readonly<Record<FormatName, string>> = {
   completions: 'gpt-5',
@@ -34,9 +34,9 @@ function sent(client: Client, to: FormatName, more: JsonObject): { body: string;
   const body = { ...SMALLEST[client], ...more }
   const read = FORMATS[client]!.readRequest(body, { model: MODELS[to], isStreamed: false })
   const [lost, losses] = [new Losses(), new Losses()]
-  const said = carried(read, to, lost)
+  const said = rewritten(read, to, lost)
   const written = FORMATS[to]!.writeRequest(said, lost)
-  tell(lost, read, body, losses)
+  reportLosses(lost, read, body, losses)
   return { body: JSON.stringify(written), losses, said }
 }
 
@@ -274,7 +274,7 @@ describe("tools that the client runs are others' functions", () => {
     choices: [{ parts: [part], stop: 'tools' as const, stopSequence: null, logprobs: null }],
     usage: null,
     serviceTier: null,
-    rest: { format: 'messages' as const, fields: new Map() }
+    origin: { format: 'messages' as const, unknownFields: new Map() }
   })
 
   for (const [type, call, output] of ITEMS) {
@@ -288,7 +288,7 @@ describe("tools that the client runs are others' functions", () => {
       }
       const told = asFunctionPart({ kind: 'opaque', format: 'responses', value: call })
       ok(told?.kind === 'toolCall')
-      const back = withOwnCalls(answerOf(told), [[name, type]], 'responses').choices[0]!.parts[0]!
+      const back = withClientCalls(answerOf(told), [[name, type]], 'responses').choices[0]!.parts[0]!
       ok(back.kind === 'opaque')
       const { id: _, status: __, ...item } = back.value
       deepEqual(item, call)
@@ -297,7 +297,7 @@ describe("tools that the client runs are others' functions", () => {
         events.push(event)
         return ''
       }
-      const writer = ownCallsWriter({ write }, [[name, type]], 'responses')
+      const writer = clientCallsWriter({ write }, [[name, type]], 'responses')
       writer.write({ kind: 'begin', choice: 0, part: { ...told, arguments: '' } })
       for (const text of told.arguments) writer.write({ kind: 'delta', choice: 0, text, logprobs: null })
       writer.write({ kind: 'end', choice: 0 })
@@ -311,7 +311,7 @@ describe("tools that the client runs are others' functions", () => {
   test('a call that was cut off is never a whole one: agents run these', () => {
     const cut = (given: string, type: string) => {
       const call = { kind: 'toolCall', id: 'c', name: 'x', arguments: given, signature: null, cache: null } as const
-      const part = withOwnCalls(answerOf(call), [['x', type]], 'responses').choices[0]!.parts[0]!
+      const part = withClientCalls(answerOf(call), [['x', type]], 'responses').choices[0]!.parts[0]!
       return part.kind === 'opaque' ? [part.value.status, part.value.input ?? part.value.action] : part.kind
     }
     for (const [given, text] of [
@@ -331,7 +331,7 @@ describe("tools that the client runs are others' functions", () => {
     deepEqual(cut('{"commands":["ls"]}', 'shell'), ['completed', { commands: ['ls'] }])
     const events: ChatEvent[] = []
     const write = (event: ChatEvent) => String(events.push(event))
-    const writer = ownCallsWriter({ write }, [['x', 'shell']], 'responses')
+    const writer = clientCallsWriter({ write }, [['x', 'shell']], 'responses')
     const call = { kind: 'toolCall', id: 'c', name: 'x', arguments: '{"com', signature: null, cache: null } as const
     writer.write({ kind: 'begin', choice: 0, part: call })
     writer.write({ kind: 'end', choice: 0 })

@@ -7,38 +7,38 @@ import type { ChatError, FormatName } from '#backends/llm/conversation.ts'
 import type { StreamReader, WireEvent } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { Framing } from '#backends/llm/stream/framing.ts'
-import type { Cost, CostTap } from '#backends/llm/stream/translating-tap.ts'
+import type { AnswerCost, CostTap } from '#backends/llm/stream/translating-tap.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
-import type { Noted } from './usage-record.ts'
+import type { AnswerCapture } from './usage-record.ts'
 
 /** A piece of an answer in any of the formats: a field that holds text, and some, or a call. */
 const CONTENT =
   /"(?:content|reasoning_content|reasoning|text|thinking|partial_json|arguments|delta|refusal)"\s*:\s*"[^"]|"functionCall"|"tool_use"|"function_call"/
 
-export class NotedTap implements CostTap {
-  readonly cost: Cost
+export class CaptureTap implements CostTap {
+  readonly cost: AnswerCost
   readonly #inner: CostTap
-  readonly #noted: Noted
+  readonly #noted: AnswerCapture
   /** Null: nobody asks for what is said. */
   #reader: StreamReader | null
   readonly #framing: Framing
 
-  constructor(inner: CostTap, noted: Noted, format: FormatName, framing: Framing) {
+  constructor(inner: CostTap, noted: AnswerCapture, format: FormatName, framing: Framing) {
     this.#framing = framing
     this.#inner = inner
     this.cost = inner.cost
     this.#noted = noted
-    this.#reader = noted.keeps ? FORMATS[format]!.streamReader() : null
+    this.#reader = noted.capturesStream ? FORMATS[format]!.streamReader() : null
   }
 
-  get isBetween(): boolean {
-    return this.#inner.isBetween
+  get isAtBoundary(): boolean {
+    return this.#inner.isAtBoundary
   }
 
-  breakOff(error: ChatError): Buffer | null {
-    return this.#inner.breakOff(error)
+  endWithError(error: ChatError): Buffer | null {
+    return this.#inner.endWithError(error)
   }
 
   get isBusy(): boolean {
@@ -51,7 +51,7 @@ export class NotedTap implements CostTap {
 
   body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
     if (this.#reader !== null) this.#read(this.#reader, chunk, start, end)
-    if (this.#noted.hasBegun || CONTENT.test(chunk.latin1Slice(start, end))) this.#noted.heard(turnStartedAt)
+    if (this.#noted.hasBegun || CONTENT.test(chunk.latin1Slice(start, end))) this.#noted.tokenAt(turnStartedAt)
     return this.#inner.body(ex, chunk, start, end)
   }
 
@@ -67,7 +67,7 @@ export class NotedTap implements CostTap {
     const events: WireEvent[] = []
     try {
       this.#framing.push(chunk, start, end, events)
-      for (const event of events) for (const said of reader.read(event)) this.#noted.keep(said)
+      for (const event of events) for (const said of reader.read(event)) this.#noted.captureEvent(said)
     } catch {
       // What cannot be read is the other tap's to tell; what was noted until here stays.
       this.#reader = null

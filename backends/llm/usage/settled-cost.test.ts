@@ -3,7 +3,7 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { LONG, total } from '#backends/llm/offload/large-body.fixture.ts'
 import { at, gateway, gatewayOf, provider } from '#backends/llm/testing/llm-gateway.ts'
-import { countable, TOKENS_MAX } from './token-counts.ts'
+import { boundedUsage, TOKENS_MAX } from './token-counts.ts'
 
 const usage = { input_tokens: 7, output_tokens: 5 }
 const message = { id: 'x', type: 'message', role: 'assistant', model: 'm', stop_reason: 'end_turn', usage }
@@ -71,7 +71,7 @@ test('what is no count is owed as the nearest one, however it is said', async (t
 test('no kind of tokens is fewer than none, or no number', () => {
   const media = { inputAudio: 0, inputImage: 0, outputAudio: 0, outputImage: 0 }
   const none = { cacheWrite5m: 0, cacheWrite1h: 0, reasoning: 0, ...media }
-  deepEqual(countable({ ...none, input: -5, cacheRead: Number.NaN, output: Number.NEGATIVE_INFINITY }), {
+  deepEqual(boundedUsage({ ...none, input: -5, cacheRead: Number.NaN, output: Number.NEGATIVE_INFINITY }), {
     ...none,
     input: 0,
     cacheRead: TOKENS_MAX,

@@ -5,7 +5,7 @@ import type { Usage } from '#backends/llm/conversation.ts'
 export const TOKENS_MAX = 1_000_000_000
 
 /** `usage` where all of it are counts; else what is nearest to it. */
-export function countable(usage: Usage): Usage {
+export function boundedUsage(usage: Usage): Usage {
   if (isCount(usage.input) && isCount(usage.output) && Object.values(usage).every(isCount)) return usage
   return {
     input: counted(usage.input),

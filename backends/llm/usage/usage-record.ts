@@ -8,11 +8,11 @@ import { isObject } from '#backends/llm/formats/fields.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { type ContentData, contentJob } from '#backends/llm/offload/content-job.ts'
 import type { ChatRequest } from '#backends/llm/request/request.ts'
-import type { Operation, Sent } from '#backends/llm/routes/operation.ts'
+import type { Operation, SentOperation } from '#backends/llm/routes/operation.ts'
 import { charge } from '#engine/contract/buckets.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ContentJob, ModelContent, JsonValue as Value } from '#engine/contract/model-use.ts'
-import { countable } from './token-counts.ts'
+import { boundedUsage } from './token-counts.ts'
 
 /** Characters of an answer that are noted down from a stream, over all its parts; and parts. */
 const NOTED_CHARS_MAX = 64 * 1024
@@ -25,7 +25,7 @@ interface Call {
 }
 
 /** What a stream has said. */
-class Pieces {
+class StreamCapture {
   readonly calls: Call[] = []
   readonly #texts = new Map<number, string>()
   /** What deltas of a choice belong to. */
@@ -58,9 +58,9 @@ class Pieces {
 }
 
 /** The answer of one attempt, as far as it is known. */
-export class Noted implements ModelContent {
+export class AnswerCapture implements ModelContent {
   /** What a stream says is noted down. */
-  readonly keeps: boolean
+  readonly capturesStream: boolean
   readonly #chat: ChatRequest
   /** Milliseconds of the monotonic clock; 0: nothing yet. */
   firstTokenAt = 0
@@ -72,15 +72,15 @@ export class Noted implements ModelContent {
   /** What a stream has said is told when it is over: before that it would be a part of it. */
   #isOver = false
   /** Null as long as nothing is noted down: most requests need none of it. */
-  #pieces: Pieces | null = null
+  #pieces: StreamCapture | null = null
 
   constructor(chat: ChatRequest, keeps: boolean) {
     this.#chat = chat
-    this.keeps = keeps
+    this.capturesStream = keeps
   }
 
   /** An answer that came whole, in the provider's format. */
-  whole(format: FormatName, bytes: Buffer): void {
+  setWhole(format: FormatName, bytes: Buffer): void {
     this.#format = format
     this.#bytes = bytes
   }
@@ -90,18 +90,18 @@ export class Noted implements ModelContent {
   }
 
   /** A piece of a stream came at `now`. */
-  heard(now: number): void {
+  tokenAt(now: number): void {
     if (this.firstTokenAt === 0) this.firstTokenAt = now
     this.lastTokenAt = now
   }
 
-  over(): void {
+  end(): void {
     this.#isOver = true
   }
 
   /** An event of a stream. */
-  keep(event: ChatEvent): void {
-    this.#pieces ??= new Pieces()
+  captureEvent(event: ChatEvent): void {
+    this.#pieces ??= new StreamCapture()
     this.#pieces.keep(event)
   }
 
@@ -122,12 +122,12 @@ export class Noted implements ModelContent {
   completion(): Value | undefined {
     const answer = this.#read()
     if (answer !== null) return answer.choices.map(({ parts }) => textOf(parts))
-    return this.keeps && this.#isOver ? (this.#pieces?.completion() ?? []) : undefined
+    return this.capturesStream && this.#isOver ? (this.#pieces?.completion() ?? []) : undefined
   }
 
   toolCalls(): Value | undefined {
     const answer = this.#read()
-    if (answer === null) return this.keeps && this.#isOver ? (this.#pieces?.calls ?? []) : undefined
+    if (answer === null) return this.capturesStream && this.#isOver ? (this.#pieces?.calls ?? []) : undefined
     return answer.choices.flatMap(({ parts }) =>
       parts.flatMap((part) => (part.kind === 'toolCall' ? [callOf(part)] : []))
     )
@@ -161,7 +161,7 @@ export class Noted implements ModelContent {
   /** What another thread has to be told of the answer. */
   #data(): ContentData {
     const whole = this.#bytes === null || this.#format === null ? null : { bytes: this.#bytes, format: this.#format }
-    const isTold = whole === null && this.keeps && this.#isOver
+    const isTold = whole === null && this.capturesStream && this.#isOver
     return {
       whole,
       streamed: isTold ? { texts: this.#pieces?.completion() ?? [], calls: this.#pieces?.calls ?? [] } : null
@@ -226,15 +226,26 @@ function paramsOf({ client, body }: ChatRequest): Value {
 const OPERATIONS: Partial<Record<FormatName, string>> = { gemini: 'generate_content' }
 
 /** An attempt begins: `model` by the provider's name for it. `keeps`: somebody will ask what a stream has said. */
-export function begin(ex: Exchange, chat: ChatRequest, provider: string, model: string, keeps: boolean): void {
-  const content = new Noted(chat, keeps)
-  chat.noted = content
+export function beginUsageRecord(
+  ex: Exchange,
+  chat: ChatRequest,
+  provider: string,
+  model: string,
+  keeps: boolean
+): void {
+  const content = new AnswerCapture(chat, keeps)
+  chat.capture = content
   const operation = OPERATIONS[chat.client] ?? 'chat'
   ex.llm = { provider, operation, requestModel: model, streaming: chat.isStreamed, content }
 }
 
 /** As begin, for what is no chat. */
-export function beginOperation(ex: Exchange, { name }: Operation, provider: string, { model }: Sent): void {
+export function beginOperationRecord(
+  ex: Exchange,
+  { name }: Operation,
+  provider: string,
+  { model }: SentOperation
+): void {
   ex.llm = { provider, operation: name ?? undefined, requestModel: model ?? undefined }
 }
 
@@ -246,18 +257,18 @@ interface Cost {
 }
 
 /** The answer's cost is known: for logs, and for limits that count tokens. */
-export function settle(ex: Exchange, cost: Cost): void {
-  const usage = cost.usage === null ? null : countable(cost.usage)
-  note(ex, cost)
+export function settleUsage(ex: Exchange, cost: Cost): void {
+  const usage = cost.usage === null ? null : boundedUsage(cost.usage)
+  recordUsage(ex, cost)
   if (usage !== null) charge(ex, usage.input + usage.output)
 }
 
 /** What is known of the answer's cost, for logs alone. */
-export function note(ex: Exchange, { usage: said, model, serviceTier, errorType }: Cost): void {
-  const usage = said === null ? null : countable(said)
+export function recordUsage(ex: Exchange, { usage: said, model, serviceTier, errorType }: Cost): void {
+  const usage = said === null ? null : boundedUsage(said)
   const { llm } = ex
-  const noted = llm?.content instanceof Noted ? llm.content : null
-  noted?.over()
+  const noted = llm?.content instanceof AnswerCapture ? llm.content : null
+  noted?.end()
   // Written out: an object that is put together of others costs more than all the rest.
   ex.llm = {
     provider: llm?.provider,

@@ -198,8 +198,8 @@ test('parts and fields of other formats are losses', () => {
   const opaque: Part = { kind: 'opaque', format: 'messages', value: { type: 'web_search_tool_result' } }
   const answer = completions.readAnswer(said({ content: 'a' }))
   const losses = new Losses()
-  const rest = { format: 'messages', fields: new Map([['container', 'c']]) } as const
-  completions.writeAnswer({ ...answer, choices: [choice([opaque], 'end')], rest }, ASKED, losses)
+  const origin = { format: 'messages', unknownFields: new Map([['container', 'c']]) } as const
+  completions.writeAnswer({ ...answer, choices: [choice([opaque], 'end')], origin }, ASKED, losses)
   assert.deepEqual(losses.fields, ['choices[0].message.content[0]', 'container'])
 })
 

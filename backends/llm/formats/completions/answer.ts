@@ -9,7 +9,7 @@ import type {
   ToolCallPart
 } from '#backends/llm/conversation.ts'
 import { Fields, isObject } from '#backends/llm/formats/fields.ts'
-import type { Asked, ChatFormat, Losses } from '#backends/llm/formats/format.ts'
+import type { AnswerContext, ChatFormat, Losses } from '#backends/llm/formats/format.ts'
 import { readContent, readPart, writePart } from './parts.ts'
 import { type Draft, draft, giveBack, isString, type Notes, restOf, type Wording, wordingOf } from './rest.ts'
 import { hasCalls, hasRefusal, readStop, writeStop } from './stop.ts'
@@ -34,8 +34,8 @@ export const readAnswer: ChatFormat['readAnswer'] = (value) => {
     serviceTier: body.text('service_tier')
   }
   if (usage !== null) leaveUsage(usage, notes)
-  body.leaveRest(notes.rest)
-  return { ...answer, rest: restOf(notes) }
+  body.leaveUnknown(notes.rest)
+  return { ...answer, origin: restOf(notes) }
 }
 
 export const readCost: ChatFormat['readCost'] = (value) => {
@@ -60,11 +60,11 @@ function leaveUsage(usage: Fields, notes: Notes): void {
   ]) {
     prompt?.any(name)
   }
-  prompt?.leaveRest(notes.rest)
+  prompt?.leaveUnknown(notes.rest)
   const completion = details(usage, 'completion_tokens_details')
   for (const name of ['reasoning_tokens', 'audio_tokens', 'image_tokens']) completion?.any(name)
-  completion?.leaveRest(notes.rest)
-  usage.leaveRest(notes.rest)
+  completion?.leaveUnknown(notes.rest)
+  usage.leaveUnknown(notes.rest)
 }
 
 const details = (usage: Fields, name: string): Fields | null =>
@@ -87,11 +87,11 @@ function readChoice(choice: Fields, i: number, notes: Notes): Choice {
   })
   const calls = readCalls(message, String(i), notes)
   const parts = [...thinking, ...content, ...refusals, ...images, ...calls, ...fragments(message)]
-  message.leaveRest(notes.rest)
+  message.leaveUnknown(notes.rest)
   const logprobs = readLogprobs(choice, notes)
   const sequence = isString(choice.value.stop_reason) ? choice.optionalString('stop_reason') : null
   const word = choice.text('finish_reason') ?? ''
-  choice.leaveRest(notes.rest)
+  choice.leaveUnknown(notes.rest)
   const stop = readStop(word, { hasRefused: hasRefusal(parts), hasCalls: hasCalls(parts), sequence })
   if (stop === 'tools' && word === 'stop') notes.wording.set(choice.at('finish_reason'), word)
   return { parts, stop, stopSequence: stop === 'stopSequence' ? sequence : null, logprobs }
@@ -116,14 +116,14 @@ function readLogprobs(choice: Fields, notes: Notes): Json {
   const content = logprobs.optionalList('content')
   // Of a refusal when there is no content; of both, one stays in rest.
   if (content === null) return logprobs.optionalList('refusal')
-  logprobs.leaveRest(notes.rest)
+  logprobs.leaveUnknown(notes.rest)
   return content
 }
 
 // --- writing ---
 
 export const writeAnswer: ChatFormat['writeAnswer'] = (answer, asked, losses) => {
-  const wording = wordingOf(answer.rest)
+  const wording = wordingOf(answer.origin)
   const body: Draft = {
     ...headOf(answer, asked),
     object: 'chat.completion',
@@ -131,14 +131,14 @@ export const writeAnswer: ChatFormat['writeAnswer'] = (answer, asked, losses) =>
   }
   if (answer.usage !== null) body.usage = writeUsage(answer.usage)
   if (answer.serviceTier !== null) body.service_tier = answer.serviceTier
-  giveBack(answer.rest, body, losses)
+  giveBack(answer.origin, body, losses)
   return body as JsonObject
 }
 
 /** What every answer and every chunk begins with. */
 export function headOf(
   answer: { readonly id: string; readonly created: number },
-  asked: Asked
+  asked: AnswerContext
 ): { readonly id: string; readonly created: number; readonly model: string } {
   return {
     id: answer.id === '' ? `chatcmpl-${asked.id}` : answer.id,

@@ -28,7 +28,7 @@ export function readMessages(body: Fields, notes: Notes): { readonly system: Tex
   const reading: Reading = { system: [], counts: [], turns: [], results: null, legacy: new Map() }
   for (const [i, message] of body.objects('messages').entries()) {
     readMessage(message, i, reading, notes)
-    message.leaveRest(notes.rest)
+    message.leaveUnknown(notes.rest)
   }
   const { system, counts, turns } = reading
   if (counts.length > 1 || counts[0] === 0) notes.wording.set('system', counts)

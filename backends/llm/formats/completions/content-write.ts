@@ -29,9 +29,15 @@ interface Writing {
 }
 
 export function writeMessages(conversation: Conversation, losses: Losses): Json[] {
-  const { rest, system, turns } = conversation
-  const wording = wordingOf(rest)
-  const writing: Writing = { messages: [], wording, losses, isOwn: rest.format === 'completions', from: rest.format }
+  const { origin, system, turns } = conversation
+  const wording = wordingOf(origin)
+  const writing: Writing = {
+    messages: [],
+    wording,
+    losses,
+    isOwn: origin.format === 'completions',
+    from: origin.format
+  }
   let start = 0
   for (const count of systemCounts(system.length, wording)) {
     writeInstructions(system.slice(start, start + count), writing)

@@ -18,14 +18,14 @@ function written(conversation: Conversation): { readonly body: JsonObject; reado
 
 /** As another format would have read it. */
 function foreign(parts: Partial<Conversation>, rest: readonly (readonly [string, string])[] = []): Conversation {
-  return { ...read(ask({})), ...parts, rest: { format: 'messages', fields: new Map(rest) } }
+  return { ...read(ask({})), ...parts, origin: { format: 'messages', unknownFields: new Map(rest) } }
 }
 
 const CALL = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a": 1.0}' } }
 const PNG = 'data:image/png;base64,iVBORw0KGgo='
 
 test('a request says what it says', () => {
-  const { turns, system, tools, sampling, thinking, rest } = read({
+  const { turns, system, tools, sampling, thinking, origin } = read({
     ...said(
       { role: 'system', content: 's' },
       { role: 'user', content: [{ type: 'image_url', image_url: { url: PNG } }] },
@@ -59,7 +59,7 @@ test('a request says what it says', () => {
   assert.deepEqual(thought?.kind === 'thinking' && thought.signature, { format: 'messages', data: 'x' })
   assert.deepEqual(call?.kind === 'toolCall' && call.signature, { format: 'gemini', data: 'c2ln' })
   assert.deepEqual([tools.length, sampling.maxTokens, sampling.stop, thinking?.effort], [0, 9, ['x'], 'low'])
-  assert.deepEqual([...rest.fields], [['logit_bias', { '1': 2 }]])
+  assert.deepEqual([...origin.unknownFields], [['logit_bias', { '1': 2 }]])
 })
 
 test('where the path tells the model, it is that one', () => {

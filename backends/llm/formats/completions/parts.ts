@@ -26,7 +26,7 @@ export function readPart(part: Fields, notes: Notes): Part {
   const read = PARTS[type as keyof typeof PARTS]
   const known = Object.hasOwn(PARTS, type) ? read(part, notes) : null
   if (known === null) return { kind: 'opaque', format: 'completions', value: part.value }
-  part.leaveRest(notes.rest)
+  part.leaveUnknown(notes.rest)
   return known
 }
 
@@ -42,7 +42,7 @@ const PARTS: { readonly [type in PartType]: PartReader } = {
     const audio = part.object('input_audio')
     const format = audio.string('format')
     const source = { kind: 'base64', data: audio.string('data') } as const
-    audio.leaveRest(notes.rest)
+    audio.leaveUnknown(notes.rest)
     return { ...media('audio', source, `audio/${format}`), cache: readCache(part, notes) }
   },
   file: readFile,
@@ -73,7 +73,7 @@ function readImage(part: Fields, notes: Notes): Part {
   const fields = part.object('image_url')
   const [source, mediaType] = readUrl(fields.string('url'))
   const detail = fields.optionalString('detail')
-  fields.leaveRest(notes.rest)
+  fields.leaveUnknown(notes.rest)
   return { ...media('image', source, mediaType), detail, cache }
 }
 
@@ -84,7 +84,7 @@ function readFile(part: Fields, notes: Notes): Part | null {
   if (data === null && id === null) return null
   const [source, mediaType] = data === null ? ([{ kind: 'file', id: id ?? '' }, null] as const) : readFileData(data)
   const name = file.optionalString('filename')
-  file.leaveRest(notes.rest)
+  file.leaveUnknown(notes.rest)
   return { ...media('document', source, mediaType), name, cache: readCache(part, notes) }
 }
 

@@ -17,7 +17,7 @@ export const readRequest: ChatFormat['readRequest'] = (value, from) => {
   // Azure has the deployment in the path, and it is that one which answers.
   const model = from.model ?? named ?? body.string('model')
   const { system, turns } = readMessages(body, notes)
-  const conversation: Omit<Conversation, 'rest'> = {
+  const conversation: Omit<Conversation, 'origin'> = {
     model,
     isStreamed: readStream(body, notes) ?? from.isStreamed ?? false,
     system,
@@ -31,8 +31,8 @@ export const readRequest: ChatFormat['readRequest'] = (value, from) => {
     user: readUser(body, notes),
     metadata: readMetadata(body)
   }
-  body.leaveRest(notes.rest)
-  return { ...conversation, rest: restOf(notes) }
+  body.leaveUnknown(notes.rest)
+  return { ...conversation, origin: restOf(notes) }
 }
 
 function readStream(body: Fields, notes: Notes): boolean | null {
@@ -42,7 +42,7 @@ function readStream(body: Fields, notes: Notes): boolean | null {
   if (options === null) return isStreamed
   // Usage at the end is for whoever writes the answer, and not for the provider alone: nothing that could be lost.
   notes.wording.set('stream_options', draft({ include_usage: options.optionalBoolean('include_usage') }))
-  options.leaveRest(notes.rest)
+  options.leaveUnknown(notes.rest)
   return isStreamed
 }
 
@@ -122,16 +122,16 @@ function readMetadata(body: Fields): Conversation['metadata'] {
 // --- writing ---
 
 export const writeRequest: ChatFormat['writeRequest'] = (conversation, losses) => {
-  const { rest, sampling } = conversation
-  const wording = wordingOf(rest)
-  const isOwn = rest.format === 'completions'
+  const { origin, sampling } = conversation
+  const wording = wordingOf(origin)
+  const isOwn = origin.format === 'completions'
   const body: Draft = { model: conversation.model, messages: writeMessages(conversation, losses) }
   writeTools(conversation.tools, body, wording, losses)
   writeToolChoice(conversation.toolChoice, body, wording)
   writeSampling(sampling, body, wording)
   // Not OpenAI's, who refuse it, but vLLM's, SGLang's and OpenRouter's.
   if (sampling.topK !== null && isOwn) body.top_k = sampling.topK
-  else if (sampling.topK !== null) losses.add(TOP_K[rest.format] ?? 'top_k')
+  else if (sampling.topK !== null) losses.add(TOP_K[origin.format] ?? 'top_k')
   Object.assign(
     body,
     draft({
@@ -144,7 +144,7 @@ export const writeRequest: ChatFormat['writeRequest'] = (conversation, losses) =
       stream_options: streamOptions(conversation, wording)
     })
   )
-  giveBack(rest, body, losses)
+  giveBack(origin, body, losses)
   return body as JsonObject
 }
 
@@ -200,5 +200,5 @@ function tierOf(tier: string | null, losses: Losses): string | null {
 function streamOptions(conversation: Conversation, wording: Wording): Json {
   const own = wording.get('stream_options')
   if (own !== undefined) return { ...(own as JsonObject) }
-  return conversation.isStreamed && conversation.rest.format !== 'completions' ? { include_usage: true } : null
+  return conversation.isStreamed && conversation.origin.format !== 'completions' ? { include_usage: true } : null
 }

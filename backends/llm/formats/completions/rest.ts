@@ -1,5 +1,5 @@
 /** Fields that the conversation has no place for: back to where they were, or told as losses. */
-import type { CacheMark, FormatName, Json, JsonObject, Rest } from '#backends/llm/conversation.ts'
+import type { CacheMark, FormatName, Json, JsonObject, Origin } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
 
@@ -20,12 +20,14 @@ export type Wording = ReadonlyMap<string, Json>
 
 const NO_WORDING: Wording = new Map()
 
-export function restOf(notes: Notes): Rest {
+export function restOf(notes: Notes): Origin {
   const { rest, wording } = notes
-  return wording.size === 0 ? { format: 'completions', fields: rest } : { format: 'completions', fields: rest, wording }
+  return wording.size === 0
+    ? { format: 'completions', unknownFields: rest }
+    : { format: 'completions', unknownFields: rest, wording }
 }
 
-export function wordingOf(rest: Rest): Wording {
+export function wordingOf(rest: Origin): Wording {
   return rest.format === 'completions' ? (rest.wording ?? NO_WORDING) : NO_WORDING
 }
 
@@ -55,13 +57,13 @@ const SAME: { readonly [format in FormatName]?: ReadonlyMap<string, string> } = 
 }
 
 /** Puts `rest` into `body` at its paths; what has no place there is added to `losses`. */
-export function giveBack(rest: Rest, body: Draft, losses: Losses): void {
+export function giveBack(rest: Origin, body: Draft, losses: Losses): void {
   if (rest.format === 'completions') {
-    for (const [path, value] of rest.fields) if (!place(body, path, value)) losses.add(path)
+    for (const [path, value] of rest.unknownFields) if (!place(body, path, value)) losses.add(path)
     return
   }
   const same = SAME[rest.format]
-  for (const [path, value] of rest.fields) {
+  for (const [path, value] of rest.unknownFields) {
     const name = same?.get(path)
     if (name === undefined) losses.add(path)
     else body[name] = value

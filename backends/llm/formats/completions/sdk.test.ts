@@ -53,7 +53,7 @@ const ANSWER: Answer = {
   ],
   usage: USAGE,
   serviceTier: null,
-  rest: { format: 'messages', fields: new Map() }
+  origin: { format: 'messages', unknownFields: new Map() }
 }
 
 /** OpenAI's own client, to which `text` answers. */

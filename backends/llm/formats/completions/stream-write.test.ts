@@ -143,15 +143,15 @@ const answers: fc.Arbitrary<Answer> = fc.record({
   choices: fc.array(choice, { minLength: 1, maxLength: 2 }),
   usage: fc.option(usage),
   serviceTier: fc.constant(null),
-  rest: fc.constant({ format: 'messages' as const, fields: new Map() })
+  origin: fc.constant({ format: 'messages' as const, unknownFields: new Map() })
 })
 
 test('streamed is what it is unstreamed', () => {
   const property = fc.property(answers, fc.integer({ min: 1, max: 5 }), (answer, size) => {
-    const { rest: _, ...whole } = completions.readAnswer(
+    const { origin: _, ...whole } = completions.readAnswer(
       JSON.parse(JSON.stringify(completions.writeAnswer(answer, ASKED, new Losses()))) as JsonObject
     )
-    const { rest: __, ...again } = assemble(readStream(streamed(answer, size)), 'completions')
+    const { origin: __, ...again } = assemble(readStream(streamed(answer, size)), 'completions')
     assert.deepEqual(again, whole)
   })
   fc.assert(property, { numRuns: 500 })
@@ -174,7 +174,7 @@ const PLAIN: Answer = {
     outputImage: 0
   },
   serviceTier: null,
-  rest: { format: 'messages', fields: new Map() },
+  origin: { format: 'messages', unknownFields: new Map() },
   choices: [{ parts: [{ kind: 'text', text: 'Hi', cache: null }], stop: 'end', stopSequence: null, logprobs: null }]
 }
 

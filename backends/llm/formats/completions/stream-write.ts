@@ -1,7 +1,7 @@
 /** Events as chunks (OpenAI API reference, "The chat completion chunk object"). */
 import type { ChatEvent, Json, JsonObject, Part, ThinkingPart, Usage } from '#backends/llm/conversation.ts'
 import { writeError } from '#backends/llm/formats/completions/error.ts'
-import { type Asked, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
+import { type AnswerContext, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
 import { lostPart } from '#backends/llm/translate/dropped-fields.ts'
 import { addOther, headOf, isLegacyCall, writeLogprobs } from './answer.ts'
 import type { Draft } from './rest.ts'
@@ -32,12 +32,12 @@ interface OpenChoice {
 
 type Of<K extends ChatEvent['kind']> = Extract<ChatEvent, { readonly kind: K }>
 
-export function streamWriter(asked: Asked, losses = new Losses()): StreamWriter {
+export function streamWriter(asked: AnswerContext, losses = new Losses()): StreamWriter {
   return new Writer(asked, losses)
 }
 
 class Writer implements StreamWriter {
-  readonly #asked: Asked
+  readonly #asked: AnswerContext
   readonly #losses: Losses
   readonly #choices: (OpenChoice | undefined)[] = []
   /** Of every chunk, up to its choices; and what follows them. */
@@ -47,7 +47,7 @@ class Writer implements StreamWriter {
   #tier: string | null = null
   #isOver = false
 
-  constructor(asked: Asked, losses: Losses) {
+  constructor(asked: AnswerContext, losses: Losses) {
     this.#asked = asked
     this.#losses = losses
     // "All other chunks will also include a usage field, but with a null value."

@@ -51,13 +51,13 @@ export function readBlock(block: Fields, notes: Notes): ThinkingPart | null {
   block.any('index')
   if (type === 'redacted_thinking') {
     const signature = openSignature(block.string('data'), BLOCKS)
-    block.leaveRest(notes.rest)
+    block.leaveUnknown(notes.rest)
     return { kind: 'thinking', text: '', signature, isRedacted: true }
   }
   if (type !== 'thinking') return null
   const text = block.optionalString('thinking') ?? ''
   const signature = block.optionalString('signature')
-  block.leaveRest(notes.rest)
+  block.leaveUnknown(notes.rest)
   if (signature === '') notes.wording.set(block.at('signature'), '')
   return { kind: 'thinking', text, signature: signature ? openSignature(signature, BLOCKS) : null, isRedacted: false }
 }

@@ -29,7 +29,7 @@ export function readCalls(message: Fields, ids: string, notes: Notes): Part[] {
   const text = readArguments(legacy)
   if (text === '') notes.wording.set(legacy.at('arguments'), '')
   parts.push(toolCall(`${LEGACY}${ids}`, legacy.string('name'), text === '' ? '{}' : text))
-  legacy.leaveRest(notes.rest)
+  legacy.leaveUnknown(notes.rest)
   return parts
 }
 
@@ -57,8 +57,8 @@ function readCall(call: Fields, id: string, notes: Notes): Part {
     signature: readSignature(call, notes),
     cache: readCache(call, notes)
   }
-  named.leaveRest(notes.rest)
-  call.leaveRest(notes.rest)
+  named.leaveUnknown(notes.rest)
+  call.leaveUnknown(notes.rest)
   return part
 }
 
@@ -69,8 +69,8 @@ function readSignature(call: Fields, notes: Notes): Signature | null {
   const extra = call.object('extra_content')
   const google = extra.object('google')
   google.any('thought_signature')
-  google.leaveRest(notes.rest)
-  extra.leaveRest(notes.rest)
+  google.leaveUnknown(notes.rest)
+  extra.leaveUnknown(notes.rest)
   return signature
 }
 

@@ -20,7 +20,7 @@ function readTool(tool: Fields, notes: Notes): Tool {
   if (type === 'function') {
     const cache = readCache(tool, notes)
     const read = readFunction(tool.object('function'), notes)
-    tool.leaveRest(notes.rest)
+    tool.leaveUnknown(notes.rest)
     return { ...read, cache }
   }
   const name = type === 'custom' ? tool.object('custom').string('name') : type
@@ -39,7 +39,7 @@ function readFunction(named: Fields, notes: Notes): Tool {
     cache: null,
     native: null
   }
-  named.leaveRest(notes.rest)
+  named.leaveUnknown(notes.rest)
   return tool
 }
 
@@ -127,15 +127,15 @@ export function readOutput(body: Fields, notes: Notes): OutputShape | null {
       schema: schema?.value ?? {},
       strict: shape.optionalBoolean('strict')
     }
-    shape.leaveRest(notes.rest)
-    format.leaveRest(notes.rest)
+    shape.leaveUnknown(notes.rest)
+    format.leaveUnknown(notes.rest)
     return output
   }
   if (type !== 'text' && type !== 'json_object') {
     notes.rest.set('response_format', format.value)
     return null
   }
-  format.leaveRest(notes.rest)
+  format.leaveUnknown(notes.rest)
   if (type === 'text') notes.wording.set('response_format', type)
   return type === 'text' ? null : { kind: 'json' }
 }

@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Answer, ChatEvent, JsonObject, Part, StopReason, Usage } from '#backends/llm/conversation.ts'
 import { converse } from '#backends/llm/formats/converse/index.ts'
-import { type Asked, FormatError, Losses } from '#backends/llm/formats/format.ts'
+import { type AnswerContext, FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { assemble } from '#engine/testing/assemble.ts'
 
-const ASKED: Asked = { model: 'm', wantsUsage: true, at: 0, id: 'i' }
+const ASKED: AnswerContext = { model: 'm', wantsUsage: true, at: 0, id: 'i' }
 const say = (name: string, value: JsonObject) => ({ name, data: JSON.stringify(value) })
 const write = (answer: Answer): { body: JsonObject; losses: string[] } => {
   const losses = new Losses()
@@ -61,7 +61,7 @@ test('an answer is read, and written as it was', () => {
     ['stopSequence', 'END', 'flex']
   )
   assert.deepEqual(
-    [...answer.rest.fields.keys()],
+    [...answer.origin.unknownFields.keys()],
     ['additionalModelResponseFields', 'metrics', 'trace', 'performanceConfig']
   )
 })
@@ -130,7 +130,7 @@ test('what an answer of another format has and Converse has not', () => {
     ...converse.readAnswer(BODY),
     choices: [choice, choice],
     usage: { ...converse.readAnswer(BODY).usage!, reasoning: 3 },
-    rest: { format: 'gemini', fields: new Map([['x', 1]]) }
+    origin: { format: 'gemini', unknownFields: new Map([['x', 1]]) }
   })
   assert.deepEqual(losses, [
     'content[0].signature',

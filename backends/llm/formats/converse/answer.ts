@@ -1,7 +1,7 @@
 /** Answers of Converse (API reference: Converse, response syntax; TokenUsage; CacheDetail). */
 import type { Answer, Json, JsonObject, Part, StopReason, Usage } from '#backends/llm/conversation.ts'
 import { compact, Fields, isObject } from '#backends/llm/formats/fields.ts'
-import type { Asked, Losses } from '#backends/llm/formats/format.ts'
+import type { AnswerContext, Losses } from '#backends/llm/formats/format.ts'
 import { readContent } from './content-read.ts'
 import { writePart } from './content-write.ts'
 import { DocumentNames, fromWireToolName } from './names.ts'
@@ -62,9 +62,9 @@ export function readAnswer(body: JsonObject): Answer {
     choices: [{ parts, stop, stopSequence, logprobs: null }],
     usage: usage === null ? null : readUsage(usage),
     serviceTier: tier?.optionalString('type') ?? null,
-    rest: { format: 'converse', fields: rest }
+    origin: { format: 'converse', unknownFields: rest }
   }
-  for (const part of [message, output, usage, tier, fields]) part?.leaveRest(rest)
+  for (const part of [message, output, usage, tier, fields]) part?.leaveUnknown(rest)
   return answer
 }
 
@@ -135,13 +135,13 @@ export function writeUsage(usage: Usage): JsonObject {
 }
 
 /** Milliseconds from the request until now: the field is required. */
-export function metricsOf(asked: Asked): JsonObject {
+export function metricsOf(asked: AnswerContext): JsonObject {
   return { latencyMs: Math.max(0, Date.now() - asked.at) }
 }
 
-export function writeAnswer(answer: Answer, asked: Asked, losses: Losses): JsonObject {
+export function writeAnswer(answer: Answer, asked: AnswerContext, losses: Losses): JsonObject {
   const [choice] = answer.choices
-  const isSame = answer.rest.format === 'converse'
+  const isSame = answer.origin.format === 'converse'
   const writer = { to: 'client', isSame, isClaude: false, names: new DocumentNames(), losses } as const
   const content = choice?.parts.flatMap((part, i) => writePart(part, `content[${i}]`, writer)) ?? []
   for (let i = 1; i < answer.choices.length; i++) losses.add(`choices[${i}]`)
@@ -161,5 +161,5 @@ export function writeAnswer(answer: Answer, asked: Asked, losses: Losses): JsonO
     additionalModelResponseFields: stopSequence === null ? null : { stop_sequence: stopSequence },
     serviceTier: serviceTier === null ? null : { type: serviceTier }
   })
-  return putBack(body, answer.rest, losses)
+  return putBack(body, answer.origin, losses)
 }

@@ -50,8 +50,8 @@ export function cacheMarkOf({ cachePoint: point, ...others }: JsonObject): Cache
 export function leaveMark(block: Fields, rest: RestMap): void {
   const point = block.object('cachePoint')
   for (const name of ['type', 'ttl']) point.any(name)
-  point.leaveRest(rest)
-  block.leaveRest(rest)
+  point.leaveUnknown(rest)
+  block.leaveUnknown(rest)
 }
 
 const isSaid = (value: Json | undefined): boolean => (value ?? null) !== null
@@ -97,7 +97,7 @@ function readBlock(block: Fields, rest: RestMap, isAnswer: boolean): Part[] {
     if (part === null) return opaque
     if (said.length === 1 || part.kind !== 'text' || part.text !== '') parts.push(part)
   }
-  block.leaveRest(rest)
+  block.leaveUnknown(rest)
   return parts
 }
 
@@ -111,10 +111,10 @@ function readMedia(media: Fields, kind: MediaPart['kind'], rest: RestMap): Media
   const location = from.optionalObject('s3Location')
   if (location !== null) {
     location.any('uri')
-    location.leaveRest(rest)
+    location.leaveUnknown(rest)
   }
-  from.leaveRest(rest)
-  media.leaveRest(rest)
+  from.leaveUnknown(rest)
+  media.leaveUnknown(rest)
   return { kind, source, mediaType, name, detail: null, cache: null }
 }
 
@@ -137,7 +137,7 @@ function readToolUse(use: Fields, rest: RestMap): Part | null {
   const id = use.string('toolUseId')
   const name = use.string('name')
   const args = jsonText(use.any('input') ?? {}, use.at('input'))
-  use.leaveRest(rest)
+  use.leaveUnknown(rest)
   return { kind: 'toolCall', id, name, arguments: args, signature: null, cache: null }
 }
 
@@ -159,14 +159,14 @@ function readToolResult(result: Fields, rest: RestMap): Part | null {
     if (part === null) rest.set(block.path, value)
     else content.push(part)
   }
-  result.leaveRest(rest)
+  result.leaveUnknown(rest)
   return { kind: 'toolResult', callId, name: null, content, isError: status === 'error', cache: null }
 }
 
 function readResultBlock(block: Fields, rest: RestMap): TextPart | MediaPart | null {
   const json = block.any('json')
   if (json !== null) {
-    block.leaveRest(rest)
+    block.leaveUnknown(rest)
     return { kind: 'text', text: jsonText(json, block.at('json')), cache: null, isJson: true }
   }
   const [part, second] = readBlock(block, rest, false)
@@ -178,15 +178,15 @@ function readResultBlock(block: Fields, rest: RestMap): TextPart | MediaPart | n
 function readReasoning(reasoning: Fields, rest: RestMap): Part | null {
   const redacted = reasoning.optionalString('redactedContent')
   if (redacted !== null) {
-    reasoning.leaveRest(rest)
+    reasoning.leaveUnknown(rest)
     return { kind: 'thinking', text: '', signature: openRedacted(redacted), isRedacted: true }
   }
   const said = reasoning.optionalObject('reasoningText')
   if (said === null) return null
   const text = said.string('text')
   const signature = said.optionalString('signature')
-  said.leaveRest(rest)
-  reasoning.leaveRest(rest)
+  said.leaveUnknown(rest)
+  reasoning.leaveUnknown(rest)
   const seal = signature === null ? null : openSignature(signature, 'converse')
   return { kind: 'thinking', text, signature: seal, isRedacted: false }
 }

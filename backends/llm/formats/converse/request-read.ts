@@ -53,9 +53,9 @@ export function readRequest(
     serviceTier: tier?.optionalString('type') ?? null,
     user: null,
     metadata: readMetadata(fields),
-    rest: { format: 'converse', fields: rest }
+    origin: { format: 'converse', unknownFields: rest }
   }
-  for (const part of [inference, output, tier, fields]) part?.leaveRest(rest)
+  for (const part of [inference, output, tier, fields]) part?.leaveUnknown(rest)
   return conversation
 }
 
@@ -79,7 +79,7 @@ function readSystem(fields: Fields, rest: RestMap): TextPart[] {
       marked = true
     } else if ((block.value.text ?? null) !== null) {
       parts.push({ kind: 'text', text: block.string('text'), cache: null })
-      block.leaveRest(rest)
+      block.leaveUnknown(rest)
       marked = false
     } else {
       rest.set(block.path, block.value)
@@ -94,7 +94,7 @@ function readMessages(fields: Fields, rest: RestMap): Turn[] {
     const role = message.optionalWord('role', ['user', 'assistant', 'system'])
     if (role === null) throw new FormatError(message.at('role'), 'is required, and must be a string')
     const parts = readContent(message.list('content'), message.at('content'), rest)
-    message.leaveRest(rest)
+    message.leaveUnknown(rest)
     return { role, parts }
   })
 }
@@ -148,7 +148,7 @@ function readToolConfig(
   const read = choice === null ? null : readToolChoice(choice, rest)
   if (read !== null && toolChoice === null) toolChoice = read
   else if (choice !== null) rest.set(choice.path, choice.value)
-  config.leaveRest(rest)
+  config.leaveUnknown(rest)
   return { tools, toolChoice }
 }
 
@@ -164,9 +164,9 @@ function readTool(item: Fields, rest: RestMap): Tool | null {
       cache: null,
       native: null
     }
-    input.leaveRest(rest)
-    spec.leaveRest(rest)
-    item.leaveRest(rest)
+    input.leaveUnknown(rest)
+    spec.leaveUnknown(rest)
+    item.leaveUnknown(rest)
     return tool
   }
   const system = item.optionalObject('systemTool')
@@ -181,8 +181,8 @@ function readToolChoice(choice: Fields, rest: RestMap): ToolChoice | null {
   if (kind === undefined) return null
   const said = choice.object(kind)
   const name = kind === 'tool' ? said.string('name') : null
-  said.leaveRest(rest)
-  choice.leaveRest(rest)
+  said.leaveUnknown(rest)
+  choice.leaveUnknown(rest)
   return { kind, name, parallel: null }
 }
 
@@ -202,7 +202,7 @@ function readOutput(output: Fields, rest: RestMap): OutputShape | null {
     schema: parsedSchema(definition),
     strict: null
   }
-  for (const part of [definition, format]) part.leaveRest(rest)
+  for (const part of [definition, format]) part.leaveUnknown(rest)
   return shape
 }
 

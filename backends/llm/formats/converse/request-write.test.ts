@@ -17,7 +17,7 @@ const message = (...content: JsonObject[]): JsonObject => ({ messages: [{ role: 
 /** As if another format had been read. */
 const foreign = (change: Partial<Conversation>, model = CLAUDE): Conversation => ({
   ...read({}, model),
-  rest: { format: 'completions', fields: new Map() },
+  origin: { format: 'completions', unknownFields: new Map() },
   ...change
 })
 
@@ -100,7 +100,7 @@ test('what Converse cannot say is told by its path', () => {
     [{ sampling: { ...read({}).sampling, topK: 3 } }, ['top_k'], 'meta.llama3'],
     [{ output: { kind: 'json' } }, ['response_format']],
     [{ serviceTier: 'scale', user: '{}', metadata: { a: 'ä' } }, ['service_tier', 'metadata.a', 'user']],
-    [{ rest: { format: 'completions', fields: new Map([['logit_bias', {}]]) } }, ['logit_bias']],
+    [{ origin: { format: 'completions', unknownFields: new Map([['logit_bias', {}]]) } }, ['logit_bias']],
     [
       { thinking: { mode: 'on', effort: 'high', budgetTokens: null, isShown: null } },
       ['reasoning_effort'],

@@ -12,7 +12,7 @@ import { putBack } from './rest.ts'
 import { otherThinking, sameThinking } from './thinking.ts'
 
 export function writeRequest(conversation: Conversation, losses: Losses): JsonObject {
-  const isSame = conversation.rest.format === 'converse'
+  const isSame = conversation.origin.format === 'converse'
   const family = familyOf(conversation.model)
   const { sampling } = conversation
   const writer: BlockWriter = {
@@ -45,7 +45,7 @@ export function writeRequest(conversation: Conversation, losses: Losses): JsonOb
     serviceTier: writeTier(conversation, losses),
     requestMetadata: writeMetadata(conversation, losses)
   })
-  return putBack(body, conversation.rest, losses)
+  return putBack(body, conversation.origin, losses)
 }
 
 function orNull(list: JsonObject[]): JsonObject[] | null {
@@ -58,10 +58,10 @@ function objectOrNull(entries: { readonly [name: string]: Json }): JsonObject | 
 }
 
 /** Neighbours of one role are one message: Bedrock wants roles to alternate. Converse's own are left as they are. */
-function writeMessages({ turns, rest }: Conversation, writer: BlockWriter): JsonObject[] {
+function writeMessages({ turns, origin }: Conversation, writer: BlockWriter): JsonObject[] {
   const messages: { role: string; content: JsonObject[] }[] = []
   for (const [i, { role, parts }] of turns.entries()) {
-    const content = parts.flatMap((part, j) => writePart(part, partPath(rest.format, i, j), writer))
+    const content = parts.flatMap((part, j) => writePart(part, partPath(origin.format, i, j), writer))
     const last = messages.at(-1)
     if (writer.isSame || (last?.role !== role && content.length > 0)) messages.push({ role, content })
     else if (last !== undefined) for (const block of content) last.content.push(block)
@@ -74,15 +74,15 @@ function writeAdditional(
   family: Family,
   losses: Losses
 ): { additional: JsonObject; effort: string | null } {
-  const { sampling, thinking, tools, toolChoice, rest } = conversation
-  const paths = pathsOf(rest.format)
+  const { sampling, thinking, tools, toolChoice, origin } = conversation
+  const paths = pathsOf(origin.format)
   const extras = writeExtras(sampling, family, (name) => losses.add(paths[name]))
   if (sampling.count !== null && sampling.count !== 1) losses.add(paths.count)
   if (sampling.topLogprobs !== null) losses.add(paths.topLogprobs)
   let fields = extras
   let effort: string | null = null
   if (thinking !== null) {
-    const isSame = rest.format === 'converse'
+    const isSame = origin.format === 'converse'
     const written = isSame ? sameThinking(thinking, family) : otherThinking(thinking, family, conversation)
     fields = { ...fields, ...written.additional }
     effort = written.effort
@@ -91,7 +91,7 @@ function writeAdditional(
   if (
     toolChoice?.parallel === false &&
     toolChoice.kind !== 'none' &&
-    (rest.format === 'converse' || tools.length > 0)
+    (origin.format === 'converse' || tools.length > 0)
   ) {
     const name = toolChoice.name === null ? null : toWireToolName(toolChoice.name)
     const choice = compact({ type: toolChoice.kind, name, disable_parallel_tool_use: true })
@@ -106,15 +106,15 @@ function writeAdditional(
  * `none` cannot be said.
  */
 function writeToolConfig(conversation: Conversation, family: Family, losses: Losses): JsonObject | null {
-  const { tools, toolChoice, turns, rest } = conversation
+  const { tools, toolChoice, turns, origin } = conversation
   if (tools.length === 0) return null
-  const paths = pathsOf(rest.format)
+  const paths = pathsOf(origin.format)
   if (toolChoice?.kind === 'none') {
     const hasCalls = turns.some(({ parts }) => parts.some(({ kind }) => kind === 'toolCall' || kind === 'toolResult'))
     if (!hasCalls) return null
     losses.add(paths.toolChoice)
   }
-  const list = tools.flatMap((tool, i) => writeTool(tool, `tools[${i}]`, rest.format === 'converse', losses))
+  const list = tools.flatMap((tool, i) => writeTool(tool, `tools[${i}]`, origin.format === 'converse', losses))
   const isInAdditional = family === 'claude' && toolChoice?.parallel === false
   const choice = isInAdditional ? null : writeToolChoice(conversation, losses)
   return list.length === 0 ? null : compact({ tools: list, toolChoice: choice })
@@ -138,18 +138,18 @@ function writeTool(tool: Tool, path: string, isSame: boolean, losses: Losses): J
   return [{ toolSpec: compact({ name, description, inputSchema: { json }, strict: tool.strict }) }, ...marks]
 }
 
-function writeToolChoice({ toolChoice, rest }: Conversation, losses: Losses): JsonObject | null {
+function writeToolChoice({ toolChoice, origin }: Conversation, losses: Losses): JsonObject | null {
   if (toolChoice === null || toolChoice.kind === 'none') return null
   if (toolChoice.kind !== 'tool') return { [toolChoice.kind]: {} }
-  const name = toWireToolName(toolChoice.name ?? '') ?? (rest.format === 'converse' ? toolChoice.name : null)
+  const name = toWireToolName(toolChoice.name ?? '') ?? (origin.format === 'converse' ? toolChoice.name : null)
   if (name !== null) return { tool: { name } }
-  losses.add(pathsOf(rest.format).toolChoice)
+  losses.add(pathsOf(origin.format).toolChoice)
   return null
 }
 
 /** JSON without a schema cannot be asked for, nor a schema that the model may leave. */
-function writeOutput({ rest }: Conversation, output: OutputShape, losses: Losses): JsonObject | null {
-  const path = pathsOf(rest.format).output
+function writeOutput({ origin }: Conversation, output: OutputShape, losses: Losses): JsonObject | null {
+  const path = pathsOf(origin.format).output
   if (output.kind === 'json') {
     losses.add(path)
     return null
@@ -163,11 +163,11 @@ function writeOutput({ rest }: Conversation, output: OutputShape, losses: Losses
 const TIERS: readonly string[] = ['default', 'flex', 'priority', 'reserved']
 
 /** OpenAI's and Anthropic's "auto" is to say nothing; Anthropic's "standard_only" is the default here. */
-function writeTier({ serviceTier, rest }: Conversation, losses: Losses): JsonObject | null {
+function writeTier({ serviceTier, origin }: Conversation, losses: Losses): JsonObject | null {
   if (serviceTier === null || serviceTier === 'auto') return null
-  if (rest.format === 'converse' || TIERS.includes(serviceTier)) return { type: serviceTier }
+  if (origin.format === 'converse' || TIERS.includes(serviceTier)) return { type: serviceTier }
   if (serviceTier === 'standard_only') return { type: 'default' }
-  losses.add(pathsOf(rest.format).serviceTier)
+  losses.add(pathsOf(origin.format).serviceTier)
   return null
 }
 
@@ -175,9 +175,9 @@ const METADATA = /^[a-zA-Z0-9\s:_@$#=/+,.-]{0,256}$/
 const METADATA_MAX = 16
 
 /** The user stands among the metadata as `user`: both are for finding requests again in the invocation logs. */
-function writeMetadata({ metadata, user, rest }: Conversation, losses: Losses): JsonObject | null {
-  if (rest.format === 'converse' && user === null) return metadata
-  const paths = pathsOf(rest.format)
+function writeMetadata({ metadata, user, origin }: Conversation, losses: Losses): JsonObject | null {
+  if (origin.format === 'converse' && user === null) return metadata
+  const paths = pathsOf(origin.format)
   const entries: (readonly [name: string, value: string, path: string])[] = Object.entries(metadata ?? {}).map(
     ([name, value]) => [name, value, `${paths.metadata}.${name}`]
   )

@@ -1,5 +1,5 @@
 /** Fields that only Converse knows, back at their places: what Fields.leaveRest and the readers took out. */
-import type { Json, JsonObject, Rest } from '#backends/llm/conversation.ts'
+import type { Json, JsonObject, Origin } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
 
@@ -14,12 +14,12 @@ const STEP = /\[(\d+)\]|[^.[\]]+/g
  * `body` with the fields of `rest` at their paths; a path that ends in an index is an element that was left out of
  * its list. Paths of other formats, and those whose place is gone, are losses. `body` is changed.
  */
-export function putBack(body: JsonObject, rest: Rest, losses: Losses): JsonObject {
+export function putBack(body: JsonObject, rest: Origin, losses: Losses): JsonObject {
   if (rest.format !== 'converse') {
-    for (const path of rest.fields.keys()) losses.add(path)
+    for (const path of rest.unknownFields.keys()) losses.add(path)
     return body
   }
-  const paths = [...rest.fields].map(([path, value]) => ({ path, steps: stepsOf(path), value }))
+  const paths = [...rest.unknownFields].map(([path, value]) => ({ path, steps: stepsOf(path), value }))
   const lists = new Map<string, { readonly list: Json[]; readonly inserts: [at: number, value: Json][] }>()
   for (const { path, steps, value } of paths) {
     const last = steps.at(-1)

@@ -10,10 +10,10 @@ import {
 } from '@aws-sdk/client-bedrock-runtime'
 import type { ChatError, ChatEvent, JsonObject } from '#backends/llm/conversation.ts'
 import { converse, errorTypeOf } from '#backends/llm/formats/converse/index.ts'
-import { type Asked, Losses } from '#backends/llm/formats/format.ts'
+import { type AnswerContext, Losses } from '#backends/llm/formats/format.ts'
 import { frameEvents } from '#backends/llm/stream/aws-event-stream.ts'
 
-const ASKED: Asked = { model: 'm', wantsUsage: true, at: 0, id: 'i' }
+const ASKED: AnswerContext = { model: 'm', wantsUsage: true, at: 0, id: 'i' }
 const INPUT: ConverseCommandInput = {
   modelId: 'anthropic.claude-3-7-sonnet-20250219-v1:0',
   messages: [

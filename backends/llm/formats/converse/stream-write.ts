@@ -5,19 +5,19 @@
  */
 import type { ChatEvent, JsonObject, Part, Signature, Usage } from '#backends/llm/conversation.ts'
 import { compact, isObject } from '#backends/llm/formats/fields.ts'
-import { type Asked, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
+import { type AnswerContext, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
 import { sealSignature } from '#backends/llm/translate/signature.ts'
 import { metricsOf, stopWordOf, writeUsage } from './answer.ts'
 import { writePart } from './content-write.ts'
 import { streamErrorOf } from './error.ts'
 import { DocumentNames } from './names.ts'
 
-export function streamWriter(asked: Asked): StreamWriter {
+export function streamWriter(asked: AnswerContext): StreamWriter {
   return new ConverseWriter(asked)
 }
 
 class ConverseWriter implements StreamWriter {
-  readonly #asked: Asked
+  readonly #asked: AnswerContext
   #index = -1
   #open: Part | null = null
   /** Of the open part: something was written, so that the reader knows of it. */
@@ -25,7 +25,7 @@ class ConverseWriter implements StreamWriter {
   #usage: Usage | null = null
   #serviceTier: string | null = null
 
-  constructor(asked: Asked) {
+  constructor(asked: AnswerContext) {
     this.#asked = asked
   }
 

@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Answer, ChatEvent, JsonObject, Part, StopReason, Usage } from '#backends/llm/conversation.ts'
 import { converse } from '#backends/llm/formats/converse/index.ts'
-import { type Asked, Losses } from '#backends/llm/formats/format.ts'
+import { type AnswerContext, Losses } from '#backends/llm/formats/format.ts'
 import { EventStreamDecoder, frameEvents } from '#backends/llm/stream/aws-event-stream.ts'
 import { assemble } from '#engine/testing/assemble.ts'
 
-const ASKED: Asked = { model: 'm', wantsUsage: true, at: 0, id: 'i' }
+const ASKED: AnswerContext = { model: 'm', wantsUsage: true, at: 0, id: 'i' }
 const write = (answer: Answer): { body: JsonObject; losses: string[] } => {
   const losses = new Losses()
   return { body: converse.writeAnswer(answer, ASKED, losses), losses: losses.fields }
@@ -94,7 +94,7 @@ const answers: fc.Arbitrary<Answer> = fc
     choices: [{ parts, stop, stopSequence, logprobs: null }],
     usage: usage === null ? null : usageOf(usage),
     serviceTier: usage === null ? null : tier,
-    rest: { format: 'messages', fields: new Map() }
+    origin: { format: 'messages', unknownFields: new Map() }
   }))
 
 function usageOf({
@@ -153,7 +153,7 @@ test('streamed is unstreamed: any answer, any pieces, through the binary message
       assert.equal(events.at(-1)?.kind, 'done')
       const streamed = assemble(events, 'converse')
       const unstreamed = converse.readAnswer(JSON.parse(JSON.stringify(write(answer).body)) as JsonObject)
-      assert.deepEqual({ ...streamed, rest: null }, { ...unstreamed, rest: null })
+      assert.deepEqual({ ...streamed, origin: null }, { ...unstreamed, origin: null })
       assert.deepEqual(unstreamed.usage, answer.usage)
     }),
     { numRuns: 1000 }

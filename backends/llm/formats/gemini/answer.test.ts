@@ -175,7 +175,7 @@ test("what an answer of another format has and Gemini's cannot say is a loss", (
       ],
       usage,
       serviceTier: null,
-      rest: { format: 'messages', fields: new Map<string, Json>([['container', {}]]) }
+      origin: { format: 'messages', unknownFields: new Map<string, Json>([['container', {}]]) }
     },
     ASKED,
     losses

@@ -1,7 +1,7 @@
 /** Google's GenerateContentResponse, whole. Source: ai.google.dev, "Generating content" reference. */
 import type { Answer, Choice, Json, JsonObject, Part, StopReason } from '#backends/llm/conversation.ts'
 import { compact, type Fields } from '#backends/llm/formats/fields.ts'
-import type { Asked, Losses } from '#backends/llm/formats/format.ts'
+import type { AnswerContext, Losses } from '#backends/llm/formats/format.ts'
 import { Calls, isNothing, readPart } from './content-read.ts'
 import { type PartsWriter, type Writable, writePart } from './content-write.ts'
 import { readLogprobs, writeLogprobs } from './logprobs.ts'
@@ -72,8 +72,8 @@ export function readAnswer(body: JsonObject): Answer {
   if (choices.length === 0 && isBlocked(fields)) {
     choices.push({ parts: [], stop: 'filter', stopSequence: null, logprobs: null })
   }
-  fields.leaveRest(rest)
-  return { id, model, created, choices, usage: counted, serviceTier, rest: { format: 'gemini', fields: rest } }
+  fields.leaveUnknown(rest)
+  return { id, model, created, choices, usage: counted, serviceTier, origin: { format: 'gemini', unknownFields: rest } }
 }
 
 export function readCost(body: JsonObject): Pick<Answer, 'usage' | 'model'> {
@@ -103,14 +103,14 @@ function readCandidate(candidate: Fields, calls: Calls, rest: Map<string, Json>)
     for (const part of messages(content, 'parts')) {
       if (!isNothing(part)) addPart(parts, readPart(part, calls, rest))
     }
-    content.leaveRest(rest)
+    content.leaveUnknown(rest)
   }
   const reason = candidate.optionalString('finishReason')
   const hasCalls = parts.some((part) => part.kind === 'toolCall')
   const stop = stopOf(reason, hasCalls)
   if (reason !== null && reason !== reasonOf(stop, false)) rest.set(candidate.at('finishReason'), reason)
   const logprobs = readLogprobs(candidate, rest)
-  candidate.leaveRest(rest)
+  candidate.leaveUnknown(rest)
   return { parts, stop, stopSequence: null, logprobs }
 }
 
@@ -129,10 +129,10 @@ export function isSealable(part: Part): boolean {
   return part.kind !== 'thinking' && part.kind !== 'toolCall' && part.kind !== 'opaque' && part.kind !== 'toolResult'
 }
 
-export function writeAnswer(answer: Answer, asked: Asked, losses: Losses): JsonObject {
-  const isGemini = answer.rest.format === 'gemini'
-  const isBlocked = isGemini && answer.rest.fields.has('promptFeedback') && answer.choices.every(isUnsaid)
-  const toolUse = isGemini ? answer.rest.fields.get('usageMetadata.toolUsePromptTokenCount') : 0
+export function writeAnswer(answer: Answer, asked: AnswerContext, losses: Losses): JsonObject {
+  const isGemini = answer.origin.format === 'gemini'
+  const isBlocked = isGemini && answer.origin.unknownFields.has('promptFeedback') && answer.choices.every(isUnsaid)
+  const toolUse = isGemini ? answer.origin.unknownFields.get('usageMetadata.toolUsePromptTokenCount') : 0
   const { usage } = answer
   if (usage !== null && usage.cacheWrite5m > 0) losses.add('usage.cacheWrite5m')
   if (usage !== null && usage.cacheWrite1h > 0) losses.add('usage.cacheWrite1h')
@@ -144,7 +144,7 @@ export function writeAnswer(answer: Answer, asked: Asked, losses: Losses): JsonO
     createTime: writeTime(answer.created),
     responseId: answer.id === '' ? asked.id : answer.id
   })
-  restore(body as Writable, answer.rest, losses)
+  restore(body as Writable, answer.origin, losses)
   return body
 }
 

@@ -79,7 +79,7 @@ export function readPart(fields: Fields, calls: Calls, rest: Map<string, Json>):
   if (sealed !== null && last?.kind !== 'thinking' && last?.kind !== 'toolCall') {
     parts.push(thinking('', sealed, last !== undefined))
   }
-  fields.leaveRest(rest)
+  fields.leaveUnknown(rest)
   return parts
 }
 
@@ -118,7 +118,7 @@ function readMedia(fields: Fields, rest: Map<string, Json>): MediaPart | null {
     detail: null,
     cache: null
   }
-  media.leaveRest(rest)
+  media.leaveUnknown(rest)
   return part
 }
 
@@ -144,7 +144,7 @@ function readCall(fields: Fields, calls: Calls, sealed: string | null, rest: Map
     signature: sealed === null ? null : readSignature(sealed),
     cache: null
   }
-  fields.leaveRest(rest)
+  fields.leaveUnknown(rest)
   return call
 }
 
@@ -165,7 +165,7 @@ function readResponse(fields: Fields, calls: Calls, rest: Map<string, Json>): To
     const part = message(item, `${fields.at('parts')}[${i}]`)
     const media = readMedia(part, rest)
     if (media === null) throw new FormatError(part.path, 'must have inlineData or fileData')
-    part.leaveRest(rest)
+    part.leaveUnknown(rest)
     content.push(media)
   }
   const result: ToolResultPart = {
@@ -176,7 +176,7 @@ function readResponse(fields: Fields, calls: Calls, rest: Map<string, Json>): To
     isError: (response?.value.error ?? null) !== null,
     cache: null
   }
-  fields.leaveRest(rest)
+  fields.leaveUnknown(rest)
   return result
 }
 

@@ -259,7 +259,7 @@ const answer: fc.Arbitrary<Answer> = fc.record({
   choices: fc.array(choice, { minLength: 1, maxLength: 3 }),
   usage: fc.option(usage),
   serviceTier: fc.constant(null),
-  rest: fc.constant({ format: 'gemini' as const, fields: new Map<string, Json>() })
+  origin: fc.constant({ format: 'gemini' as const, unknownFields: new Map<string, Json>() })
 })
 
 function eventsOf(whole: Answer, size: number): ChatEvent[] {
@@ -316,10 +316,10 @@ test('a streamed answer is the unstreamed one', () => {
         .join('')
       const expected = gemini.readAnswer(gemini.writeAnswer(whole, ASKED, new Losses()))
       const broken = whole.choices.some((one) => one.parts.some(isBroken))
-      const { rest, ...unstreamed } = expected
-      const { rest: _, ...streamed } = assemble(reread(wire), 'gemini')
+      const { origin, ...unstreamed } = expected
+      const { origin: _, ...streamed } = assemble(reread(wire), 'gemini')
       assert.deepEqual(streamed, unstreamed)
-      if (!broken) assert.deepEqual([...rest.fields], [])
+      if (!broken) assert.deepEqual([...origin.unknownFields], [])
     }),
     RUNS
   )

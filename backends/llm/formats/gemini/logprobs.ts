@@ -16,7 +16,7 @@ export function readLogprobs(candidate: Fields, rest: Map<string, Json>): Json[]
     const top = tops[i]
     return { ...entry(chosen), top_logprobs: top === undefined ? [] : messages(top, 'candidates').map(entry) }
   })
-  result.leaveRest(rest)
+  result.leaveUnknown(rest)
   return entries
 }
 

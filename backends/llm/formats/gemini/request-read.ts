@@ -41,10 +41,10 @@ export function readRequest(
     serviceTier: fields.optionalString('serviceTier'),
     user: null,
     metadata: null,
-    rest: { format: 'gemini', fields: rest }
+    origin: { format: 'gemini', unknownFields: rest }
   }
-  config?.leaveRest(rest)
-  fields.leaveRest(rest)
+  config?.leaveUnknown(rest)
+  fields.leaveUnknown(rest)
   return conversation
 }
 
@@ -64,10 +64,10 @@ function readSystem(fields: Fields, rest: Left): TextPart[] {
     if (text === null) rest.set(part.path, part.value)
     else {
       parts.push(plainText(text))
-      part.leaveRest(rest)
+      part.leaveUnknown(rest)
     }
   }
-  content.leaveRest(rest)
+  content.leaveUnknown(rest)
   return parts
 }
 
@@ -79,7 +79,7 @@ function readTurns(fields: Fields, rest: Left): Turn[] {
   return messages(fields, 'contents').map((content) => {
     const role = content.optionalWord('role', ROLES)
     const parts = messages(content, 'parts').flatMap((part) => readPart(part, calls, rest))
-    content.leaveRest(rest)
+    content.leaveUnknown(rest)
     return { role: role === 'model' ? 'assistant' : 'user', parts }
   })
 }
@@ -132,7 +132,7 @@ function readFunction(fields: Fields, place: string, rest: Left): Tool {
     native: null
   }
   const left: Left = new Map()
-  fields.leaveRest(left)
+  fields.leaveUnknown(left)
   for (const [path, value] of left) rest.set(place + path.slice(fields.path.length), value)
   return tool
 }
@@ -140,13 +140,13 @@ function readFunction(fields: Fields, place: string, rest: Left): Tool {
 function readToolChoice(config: Fields | null, rest: Left): ToolChoice | null {
   if (config === null) return null
   const calling = optionalMessage(config, 'functionCallingConfig')
-  config.leaveRest(rest)
+  config.leaveUnknown(rest)
   if (calling === null) return null
   const mode = calling.optionalWord('mode', ['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED'])
   const allowed = calling.optionalList('allowedFunctionNames') ?? []
   const at = calling.at('allowedFunctionNames')
   const only = mode === 'ANY' && allowed.length === 1 ? nameAt(allowed, at) : null
-  calling.leaveRest(rest)
+  calling.leaveUnknown(rest)
   if (only === null && allowed.length > 0) rest.set(at, allowed)
   if (mode === 'VALIDATED') rest.set(calling.at('mode'), mode)
   if (mode === null || mode === 'MODE_UNSPECIFIED') return null
@@ -213,7 +213,7 @@ function readThinking(config: Fields | null, rest: Left): Thinking | null {
   const isShown = config.optionalBoolean('includeThoughts')
   const budget = optionalNumber(config, 'thinkingBudget')
   const level = config.optionalWord('thinkingLevel', ['THINKING_LEVEL_UNSPECIFIED', 'MINIMAL', 'LOW', 'MEDIUM', 'HIGH'])
-  config.leaveRest(rest)
+  config.leaveUnknown(rest)
   const effort = level === null || level === 'THINKING_LEVEL_UNSPECIFIED' ? null : level.toLowerCase()
   if (budget === null && effort === null && isShown !== true) return null
   const mode = budget === 0 ? 'off' : budget === -1 ? 'adaptive' : 'on'

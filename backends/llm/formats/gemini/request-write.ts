@@ -19,7 +19,7 @@ import { restore } from './rest.ts'
 import { sourceOf } from './schema.ts'
 
 export function writeRequest(conversation: Conversation, losses: Losses): JsonObject {
-  const from = conversation.rest.format
+  const from = conversation.origin.format
   const isGemini = from === 'gemini'
   const contents = writeTurns(conversation, isGemini, losses)
   for (const [i, part] of conversation.system.entries()) {
@@ -36,12 +36,12 @@ export function writeRequest(conversation: Conversation, losses: Losses): JsonOb
     generationConfig: writeConfig(conversation, losses),
     serviceTier: writeTier(conversation, isGemini, losses)
   })
-  restore(body as Writable, conversation.rest, losses)
+  restore(body as Writable, conversation.origin, losses)
   return body
 }
 
 function writeTurns(conversation: Conversation, isGemini: boolean, losses: Losses): JsonObject[] {
-  const { format } = conversation.rest
+  const { format } = conversation.origin
   const writer: PartsWriter = { isForProvider: true, isGemini, format, losses, names: new Map() }
   const contents: { role: string; parts: Writable[] }[] = []
   for (const [i, turn] of conversation.turns.entries()) {
@@ -70,11 +70,11 @@ function excuse(turn: Turn, parts: Writable[], from: number, model: string): voi
   if (first !== undefined) first.thoughtSignature ??= 'skip_thought_signature_validator'
 }
 
-function writeTools({ tools, rest }: Conversation, losses: Losses): JsonObject[] {
+function writeTools({ tools, origin }: Conversation, losses: Losses): JsonObject[] {
   const entries: JsonObject[] = []
   let row: JsonObject[] | null = null
   for (const [i, tool] of tools.entries()) {
-    if (tool.cache !== null) losses.add(cachePath(rest.format, `tools[${i}]`))
+    if (tool.cache !== null) losses.add(cachePath(origin.format, `tools[${i}]`))
     if (tool.native !== null) {
       if (tool.native.format !== 'gemini') {
         losses.add(`tools[${i}]`)
@@ -108,7 +108,7 @@ const MODES = { auto: 'AUTO', any: 'ANY', none: 'NONE', tool: 'ANY' } as const
 /** Schemas are enforced in modes ANY and VALIDATED: a strict tool wants the latter where calls are free. */
 function writeToolChoice(conversation: Conversation, losses: Losses): JsonObject | null {
   const choice: ToolChoice | null = conversation.toolChoice
-  if (choice?.parallel === false) losses.add(pathsOf(conversation.rest.format).parallel)
+  if (choice?.parallel === false) losses.add(pathsOf(conversation.origin.format).parallel)
   const isStrict = conversation.tools.some((tool) => tool.strict === true && tool.native === null)
   const isFree = choice === null || choice.kind === 'auto'
   if (isFree && isStrict) return { functionCallingConfig: { mode: 'VALIDATED' } }
@@ -165,10 +165,10 @@ const LEVELS: ReadonlyMap<string, string> = new Map([
 /** Of what a word may become: more than some models take is an error there ("Gemini thinking", budgets). */
 const BUDGET_MAX = 24_576
 
-function writeThinking({ thinking, model, rest }: Conversation, losses: Losses): JsonObject | null {
+function writeThinking({ thinking, model, origin }: Conversation, losses: Losses): JsonObject | null {
   if (thinking === null) return null
   const { mode, effort, budgetTokens } = thinking
-  const from = rest.format
+  const from = origin.format
   const isGemini = from === 'gemini'
   const level = effort === null ? null : (LEVELS.get(effort) ?? null)
   if (effort !== null && level === null) losses.add(pathsOf(from).thinking)
@@ -194,6 +194,6 @@ function writeTier(conversation: Conversation, isGemini: boolean, losses: Losses
   const tier = conversation.serviceTier
   if (tier === null || isGemini) return tier
   const known = TIERS.get(tier)
-  if (known === undefined) losses.add(pathsOf(conversation.rest.format).serviceTier)
+  if (known === undefined) losses.add(pathsOf(conversation.origin.format).serviceTier)
   return known ?? null
 }

@@ -45,7 +45,7 @@ function foreign(fields: Partial<Conversation>): Conversation {
     serviceTier: null,
     user: null,
     metadata: null,
-    rest: { format: 'completions', fields: new Map() },
+    origin: { format: 'completions', unknownFields: new Map() },
     ...fields
   }
 }
@@ -101,7 +101,7 @@ test('snake_case, single objects for lists and numbers as text are what the came
     cachedContent: 'cachedContents/x'
   })
   assert.deepEqual(snake, camel)
-  assert.deepEqual([...camel.rest.fields.keys()], ['generationConfig.speechConfig', 'cachedContent'])
+  assert.deepEqual([...camel.origin.unknownFields.keys()], ['generationConfig.speechConfig', 'cachedContent'])
   assert.deepEqual(camel.toolChoice, { kind: 'tool', name: 'f', parallel: null })
   assert.deepEqual([camel.model, camel.isStreamed], ['gemini-2.5-flash', true])
 })
@@ -147,7 +147,7 @@ test("what is lost is told in the words of the client's format", () => {
     user: 'u'
   }
   const lost = (format: 'messages' | 'responses' | 'converse') =>
-    write(foreign({ ...said, rest: { format, fields: new Map<string, Json>() } })).losses
+    write(foreign({ ...said, origin: { format, unknownFields: new Map<string, Json>() } })).losses
   assert.deepEqual(lost('messages'), [
     'messages[0].content[0].cache_control',
     'system[0].cache_control',
@@ -317,7 +317,7 @@ test('what Gemini cannot say is a loss', () => {
       user: 'u',
       metadata: { a: 'b' },
       serviceTier: 'scale',
-      rest: { format: 'completions', fields: new Map<string, Json>([['logit_bias', { a: 1 }]]) }
+      origin: { format: 'completions', unknownFields: new Map<string, Json>([['logit_bias', { a: 1 }]]) }
     })
   )
   assert.deepEqual(losses, [
@@ -402,7 +402,7 @@ test('signatures of other formats come back from clients that take them for byte
     ],
     usage: null,
     serviceTier: null,
-    rest: { format: 'messages', fields: new Map<string, Json>() }
+    origin: { format: 'messages', unknownFields: new Map<string, Json>() }
   } as const
   const asked = { model: 'm', wantsUsage: true, at: 0, id: 'x' }
   const body = gemini.writeAnswer(answer, asked, new Losses())

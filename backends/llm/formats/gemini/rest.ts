@@ -1,12 +1,12 @@
 /** Putting back, at their paths, the fields that a conversation or an answer had no place for. */
-import type { Json, Rest } from '#backends/llm/conversation.ts'
+import type { Json, Origin } from '#backends/llm/conversation.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
 
 type Writable = { [name: string]: Json }
 
 /** Sets what `rest` holds in `body`; what is of another format, or has lost its place, is a loss. */
-export function restore(body: Writable, rest: Rest, losses: Losses): void {
-  for (const [path, value] of rest.fields) {
+export function restore(body: Writable, rest: Origin, losses: Losses): void {
+  for (const [path, value] of rest.unknownFields) {
     if (rest.format !== 'gemini' || !put(body, path, value)) losses.add(path)
   }
 }

@@ -3,7 +3,7 @@
  * with the end, so that a broken stream does not look like a finished one.
  */
 import type { ChatEvent, Json, Part, Signature, StopReason, Usage } from '#backends/llm/conversation.ts'
-import { type Asked, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
+import { type AnswerContext, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
 import { lostPart } from '#backends/llm/translate/dropped-fields.ts'
 import { reasonOf, writeTime } from './answer.ts'
 import { type PartsWriter, type Writable, writePart } from './content-write.ts'
@@ -23,7 +23,7 @@ interface Writing {
 }
 
 export class GeminiWriter implements StreamWriter {
-  readonly #asked: Asked
+  readonly #asked: AnswerContext
   readonly #losses: Losses
   readonly #choices = new Map<number, Writing>()
   readonly #stops: { readonly choice: number; readonly stop: StopReason }[] = []
@@ -31,7 +31,7 @@ export class GeminiWriter implements StreamWriter {
   #serviceTier: string | null = null
   #tail = ''
 
-  constructor(asked: Asked, losses = new Losses()) {
+  constructor(asked: AnswerContext, losses = new Losses()) {
     this.#asked = asked
     this.#losses = losses
     this.#setTail('', 0)

@@ -40,7 +40,7 @@ export function leaveSplits(fields: Fields, usage: Usage, rest: Map<string, Json
     const value = fields.any(name)
     if (value !== null && !isDeepStrictEqual(value, told[name])) rest.set(fields.at(name), value)
   }
-  fields.leaveRest(rest)
+  fields.leaveUnknown(rest)
 }
 
 type Modality = 'AUDIO' | 'IMAGE'

@@ -68,7 +68,7 @@ test('an answer is read field by field, and written as it came', () => {
     ['thinking', 'thinking', 'text', 'opaque', 'opaque', 'toolCall']
   )
   assert.equal(answer.choices[0]?.stop, 'tools')
-  assert.deepEqual([...answer.rest.fields.keys()], ['content[4].caller', 'usage.server_tool_use', 'container'])
+  assert.deepEqual([...answer.origin.unknownFields.keys()], ['content[4].caller', 'usage.server_tool_use', 'container'])
   assert.deepEqual(written(answer), [{ ...MESSAGE, model: 'alias' }, []])
 })
 
@@ -118,7 +118,7 @@ function other(choice: Partial<Choice>, change: Partial<Answer> = {}): Answer {
     choices: [{ parts: [], stop: 'end', stopSequence: null, logprobs: null, ...choice }],
     usage: null,
     serviceTier: null,
-    rest: { format: 'completions', fields: new Map() },
+    origin: { format: 'completions', unknownFields: new Map() },
     ...change
   }
 }
@@ -139,7 +139,7 @@ test('an answer of another format has all that the API requires, and tells what 
         choices: [choice, choice],
         usage: { ...NONE, input: 2, inputAudio: 1, inputImage: 1, output: 2, outputAudio: 1, outputImage: 1 },
         serviceTier: 'flex',
-        rest: { format: 'completions', fields: new Map([['system_fingerprint', 'x']]) }
+        origin: { format: 'completions', unknownFields: new Map([['system_fingerprint', 'x']]) }
       }
     )
   )

@@ -31,12 +31,12 @@ export const readAnswer: ChatFormat['readAnswer'] = (body): Answer => {
     ],
     usage: usage === null ? null : readUsage(usage),
     serviceTier: readAnswerTier(usage?.optionalString('service_tier') ?? null),
-    rest: { format: 'messages', fields: rest }
+    origin: { format: 'messages', unknownFields: rest }
   }
   // A word that the stop reasons of the contract do not have.
   if (reason !== null && reason !== writeStop(stop, false)) rest.set('stop_reason', reason)
-  usage?.leaveRest(rest)
-  message.leaveRest(rest)
+  usage?.leaveUnknown(rest)
+  message.leaveUnknown(rest)
   return answer
 }
 
@@ -48,8 +48,8 @@ export const readCost: ChatFormat['readCost'] = (body) => {
 
 export const writeAnswer: ChatFormat['writeAnswer'] = (answer, asked, losses): JsonObject => {
   const { choices, usage } = answer
-  const from = answer.rest.format
-  const rest = new RestWriter(answer.rest, losses)
+  const from = answer.origin.format
+  const rest = new RestWriter(answer.origin, losses)
   const choice = choices[0]
   for (let i = 1; i < choices.length; i++) losses.add(choicePath(from, i))
   if (choice !== undefined && choice.logprobs !== null) losses.add(`${choicePath(from, 0)}.logprobs`)

@@ -52,7 +52,7 @@ export function readContent(content: Json, path: string, rest: RestFields): Part
 
 /** As readContent, of an answer. */
 export function readAnswerContent(content: Json, path: string, rest: RestFields): Part[] {
-  return partsOf(content, path, { rest, leave: (block, left) => block.leaveRest(left), isAnswer: true })
+  return partsOf(content, path, { rest, leave: (block, left) => block.leaveUnknown(left), isAnswer: true })
 }
 
 function partsOf(content: Json, path: string, left: Left): Part[] {

@@ -179,7 +179,7 @@ test('a request is read field by field', () => {
   const { maxTokens, temperature, topP, topK, stop } = conversation.sampling
   assert.deepEqual([maxTokens, temperature, topP, topK, stop], [1024, 1, 0.5, 3, ['a', 'b']])
   assert.deepEqual([conversation.user, conversation.serviceTier], ['u', 'default'])
-  assert.deepEqual([...conversation.rest.fields], [['messages[0].content[0].caller', { type: 'direct' }]])
+  assert.deepEqual([...conversation.origin.unknownFields], [['messages[0].content[0].caller', { type: 'direct' }]])
 })
 
 const deep = (() => {

@@ -51,7 +51,7 @@ export const readRequest: ChatFormat['readRequest'] = (body, from): Conversation
     serviceTier: readTier(request.optionalString('service_tier')),
     user: readUser(request, rest),
     metadata: null,
-    rest: { format: 'messages', fields: rest }
+    origin: { format: 'messages', unknownFields: rest }
   }
   leave(request, rest)
   return conversation

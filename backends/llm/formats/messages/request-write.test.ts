@@ -36,7 +36,7 @@ const OTHER: Conversation = {
   serviceTier: null,
   user: null,
   metadata: null,
-  rest: { format: 'completions', fields: new Map() }
+  origin: { format: 'completions', unknownFields: new Map() }
 }
 const other = (change: Partial<Conversation>) => written({ ...OTHER, ...change })
 const call = { kind: 'toolCall', id: 'call.1', name: 'f', arguments: '{"a":1}', signature: null, cache: null } as const
@@ -215,8 +215,11 @@ const LOST: readonly (readonly [change: Partial<Conversation>, losses: readonly 
   [{ output: { kind: 'json' } }, ['response_format']],
   [{ metadata: { a: 'b' } }, ['metadata.a']],
   [{ serviceTier: 'flex' }, ['service_tier']],
-  [{ rest: { format: 'completions', fields: new Map([['store', true]]) } }, ['store']],
-  [{ rest: { format: 'gemini', fields: new Map() }, sampling: { ...SAMPLING, seed: 1 } }, ['generationConfig.seed']],
+  [{ origin: { format: 'completions', unknownFields: new Map([['store', true]]) } }, ['store']],
+  [
+    { origin: { format: 'gemini', unknownFields: new Map() }, sampling: { ...SAMPLING, seed: 1 } },
+    ['generationConfig.seed']
+  ],
   [
     {
       tools: [

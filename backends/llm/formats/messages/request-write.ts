@@ -18,8 +18,8 @@ interface Scene {
 
 /** `max_tokens` is required: see maxTokensOf for what is written when the caller set no limit. */
 export const writeRequest: ChatFormat['writeRequest'] = (conversation, losses): JsonObject => {
-  const rest = new RestWriter(conversation.rest, losses)
-  const scene: Scene = { conversation, from: conversation.rest.format, rest, losses }
+  const rest = new RestWriter(conversation.origin, losses)
+  const scene: Scene = { conversation, from: conversation.origin.format, rest, losses }
   const { sampling } = conversation
   const thinks = (conversation.thinking?.mode ?? 'off') !== 'off'
   const maxTokens = sampling.maxTokens ?? maxTokensOf(conversation.model, thinks)

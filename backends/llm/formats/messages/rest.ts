@@ -1,5 +1,5 @@
 /** Fields that only the Messages API has, on their way back to where they stood. */
-import type { Json, JsonObject, Rest } from '#backends/llm/conversation.ts'
+import type { Json, JsonObject, Origin } from '#backends/llm/conversation.ts'
 import type { Fields } from '#backends/llm/formats/fields.ts'
 import { FormatError, type Losses } from '#backends/llm/formats/format.ts'
 
@@ -23,7 +23,7 @@ export function leave(fields: Fields, rest: Map<string, Json>): void {
     if (!name.includes('.') && !name.includes('[')) continue
     throw new FormatError(fields.at(name.slice(0, NAME_SHOWN_MAX)), 'is not a name of the API')
   }
-  fields.leaveRest(rest)
+  fields.leaveUnknown(rest)
 }
 
 /**
@@ -37,11 +37,11 @@ export class RestWriter {
   readonly #objects = new Map<string, Writable>()
   readonly #losses: Losses
 
-  constructor(rest: Rest, losses: Losses) {
+  constructor(rest: Origin, losses: Losses) {
     this.isOwn = rest.format === 'messages'
     this.#losses = losses
-    this.#left = new Map(this.isOwn ? rest.fields : [])
-    if (!this.isOwn) for (const path of rest.fields.keys()) losses.add(path)
+    this.#left = new Map(this.isOwn ? rest.unknownFields : [])
+    if (!this.isOwn) for (const path of rest.unknownFields.keys()) losses.add(path)
   }
 
   place<T extends Writable>(path: string, object: T): T {

@@ -1,6 +1,6 @@
 /** Chat events as the server-sent events of POST /v1/messages ("Streaming messages"). */
 import type { ChatEvent, Json, JsonObject, Part, Signature, Usage } from '#backends/llm/conversation.ts'
-import { type Asked, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
+import { type AnswerContext, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
 import { lostPart } from '#backends/llm/translate/dropped-fields.ts'
 import { callSealBlock } from './answer.ts'
 import { CITATIONS } from './content-read.ts'
@@ -14,7 +14,7 @@ type Event<K extends ChatEvent['kind']> = Extract<ChatEvent, { readonly kind: K 
 const TAIL = '}}\n\n'
 
 export class MessagesWriter implements StreamWriter {
-  readonly #asked: Asked
+  readonly #asked: AnswerContext
   readonly #losses: Losses
   #index = -1
   /** The part that is being told; null for what this format does not say. */
@@ -28,7 +28,7 @@ export class MessagesWriter implements StreamWriter {
   #usage: Usage | null = null
   #tier: string | null = null
 
-  constructor(asked: Asked, losses = new Losses()) {
+  constructor(asked: AnswerContext, losses = new Losses()) {
     this.#asked = asked
     this.#losses = losses
   }

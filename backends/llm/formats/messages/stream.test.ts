@@ -298,7 +298,7 @@ const answer: fc.Arbitrary<Answer> = fc.record({
   choices: fc.array(choice, { maxLength: 2 }),
   usage: fc.option(usage),
   serviceTier: fc.option(fc.constantFrom('default', 'priority', 'flex')),
-  rest: fc.constant({ format: 'completions', fields: new Map() } as const)
+  origin: fc.constant({ format: 'completions', unknownFields: new Map() } as const)
 })
 
 /** As a provider tells it: `early` its usage at the start, too, and signatures with the part or after it. */

@@ -1,6 +1,6 @@
 /** Items of answers: as those of requests, with an id and a status; the same for whole answers and for streams. */
 import type { Json, JsonObject, Part } from '#backends/llm/conversation.ts'
-import type { Asked } from '#backends/llm/formats/format.ts'
+import type { AnswerContext } from '#backends/llm/formats/format.ts'
 import { callItem, reasoningItem, sealItem } from './content-write.ts'
 import type { Extras } from './extras.ts'
 
@@ -12,7 +12,7 @@ export function isText(part: Part): part is TextualPart {
 
 const PREFIXES = { message: 'msg', function_call: 'fc', reasoning: 'rs', image_generation_call: 'ig' } as const
 
-export function itemId(asked: Asked, type: keyof typeof PREFIXES, index: number): string {
+export function itemId(asked: AnswerContext, type: keyof typeof PREFIXES, index: number): string {
   return `${PREFIXES[type]}_${asked.id}_${index}`
 }
 
@@ -38,7 +38,7 @@ export function answerItem(
   part: Part,
   path: string,
   status: string,
-  asked: Asked,
+  asked: AnswerContext,
   index: number,
   extras: Extras
 ): JsonObject | null {
@@ -58,7 +58,13 @@ export function answerItem(
 }
 
 /** The item after a function call that bears its seal; null when it has none. */
-export function sealAnswer(part: Part, path: string, asked: Asked, index: number, extras: Extras): JsonObject | null {
+export function sealAnswer(
+  part: Part,
+  path: string,
+  asked: AnswerContext,
+  index: number,
+  extras: Extras
+): JsonObject | null {
   if (part.kind !== 'toolCall' || part.signature === null) return null
   return sealItem(path, 'call', part, extras, { id: itemId(asked, 'reasoning', index) })
 }

@@ -71,7 +71,7 @@ test('an answer is read, its echoes of the request are no loss, and it is writte
     outputImage: 0
   })
   assert.deepEqual([answer.id, answer.created, answer.serviceTier], ['resp_1', 1_741_476_542, 'default'])
-  assert.equal(answer.rest.fields.size, 0)
+  assert.equal(answer.origin.unknownFields.size, 0)
   assert.deepEqual(responses.writeAnswer(answer, ASKED, new Losses()), EXAMPLE)
 })
 
@@ -112,7 +112,7 @@ test('items of all kinds are written as they were read', () => {
     ['thinking', 'opaque', 'text', 'text', 'refusal', 'text', 'toolCall', 'opaque', 'opaque']
   )
   assert.equal((choice!.parts[0] as { text: string }).text, 'a\n\nb')
-  assert.deepEqual([...answer.rest.fields.keys()], ['output[2].phase', 'output[3].content[0].annotations'])
+  assert.deepEqual([...answer.origin.unknownFields.keys()], ['output[2].phase', 'output[3].content[0].annotations'])
   const losses = new Losses()
   assert.deepEqual(responses.writeAnswer(answer, ASKED, losses).output, output)
   assert.deepEqual(losses.fields, [])
@@ -145,7 +145,7 @@ const answerOf = (parts: readonly Part[], more: Partial<Answer['choices'][0]> = 
   choices: [{ parts, stop: 'end', stopSequence: null, logprobs: null, ...more }],
   usage: null,
   serviceTier: null,
-  rest: { format: 'messages', fields: new Map<string, Json>([['container', 'x']]) }
+  origin: { format: 'messages', unknownFields: new Map<string, Json>([['container', 'x']]) }
 })
 
 test('an answer of another format: ids are made, thoughts and calls bear their seals', () => {

@@ -1,7 +1,7 @@
 /** The response object (API reference, "The response object") as an answer, and back. */
 import type { Answer, Choice, Json, JsonObject, Part, StopReason } from '#backends/llm/conversation.ts'
 import { Fields } from '#backends/llm/formats/fields.ts'
-import type { Asked, Losses } from '#backends/llm/formats/format.ts'
+import type { AnswerContext, Losses } from '#backends/llm/formats/format.ts'
 import { answerItem, isText, itemId, outputContent, outputMessage, sealAnswer } from './answer-items-write.ts'
 import type { Item } from './content-read.ts'
 import { opaque, readItem } from './content-read.ts'
@@ -22,12 +22,12 @@ export function readAnswer(body: JsonObject): Answer {
     choices: [{ parts, stop, stopSequence: null, logprobs }],
     usage: readUsage(fields.optionalObject('usage'), left),
     serviceTier: fields.optionalString('service_tier'),
-    rest: restOf(left)
+    origin: restOf(left)
   }
   fields.any('object')
   fields.any('output_text') // Added by the SDK: the texts once more.
   keepOwn(left, fields, ECHOES)
-  fields.leaveRest(left.fields)
+  fields.leaveUnknown(left.fields)
   return answer
 }
 
@@ -132,11 +132,11 @@ function completedStop(parts: readonly Part[]): StopReason {
   return parts.some(isRefusal) ? 'refusal' : 'end'
 }
 
-export function writeAnswer(answer: Answer, asked: Asked, losses: Losses): JsonObject {
-  const extras = new Extras(answer.rest)
+export function writeAnswer(answer: Answer, asked: AnswerContext, losses: Losses): JsonObject {
+  const extras = new Extras(answer.origin)
   const choice = answer.choices[0] ?? NOTHING
   for (let i = 1; i < answer.choices.length; i++) losses.add(`choices[${i}]`)
-  if (!extras.isOwn) for (const path of answer.rest.fields.keys()) losses.add(path)
+  if (!extras.isOwn) for (const path of answer.origin.unknownFields.keys()) losses.add(path)
   const { status, incomplete, error } = outcome(choice.stop, choice.parts.some(isRefusal))
   return extras.whole('', {
     ...head(answer, asked),
@@ -152,7 +152,13 @@ export function writeAnswer(answer: Answer, asked: Asked, losses: Losses): JsonO
 const NOTHING: Choice = { parts: [], stop: 'end', stopSequence: null, logprobs: null }
 
 /** `isCut`: the last item is not complete. */
-function writeOutput(choice: Choice, isCut: boolean, asked: Asked, extras: Extras, losses: Losses): JsonObject[] {
+function writeOutput(
+  choice: Choice,
+  isCut: boolean,
+  asked: AnswerContext,
+  extras: Extras,
+  losses: Losses
+): JsonObject[] {
   const items: JsonObject[] = []
   // Those of an answer of this format are in its `own`, each with its text.
   let logprobs = extras.hasOwn ? null : choice.logprobs
@@ -192,7 +198,7 @@ function writePart(
   given: Part,
   at: string,
   status: string,
-  asked: Asked,
+  asked: AnswerContext,
   items: JsonObject[],
   extras: Extras,
   losses: Losses

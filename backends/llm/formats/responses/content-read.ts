@@ -49,7 +49,7 @@ function readMessage(item: Fields, left: Left): Item {
   if (role === 'developer') left.own.set(item.at('role'), role)
   if (item.value.type === undefined || item.value.type === null) left.own.set(`${item.path}#easy`, true)
   keepOwn(left, item, ['id', 'status'])
-  item.leaveRest(left.fields)
+  item.leaveUnknown(left.fields)
   return { kind: 'message', role: turn, parts }
 }
 
@@ -91,7 +91,7 @@ function readCall(item: Fields, left: Left): Part {
     cache: null
   }
   keepOwn(left, item, ['id', 'status'])
-  item.leaveRest(left.fields)
+  item.leaveUnknown(left.fields)
   return part
 }
 
@@ -114,7 +114,7 @@ function readResult(item: Fields, left: Left): Part {
     cache: null
   }
   keepOwn(left, item, ['id', 'status'])
-  item.leaveRest(left.fields)
+  item.leaveUnknown(left.fields)
   return part
 }
 
@@ -139,7 +139,7 @@ function readReasoning(item: Fields, left: Left): Item {
     )
   if (item.value.summary === undefined || item.value.summary === null) left.own.set(`${item.path}#bare`, true)
   keepOwn(left, item, ['id', 'status'])
-  item.leaveRest(left.fields)
+  item.leaveUnknown(left.fields)
   const part: Part = {
     kind: 'thinking',
     text: shown.join(GAP),
@@ -156,7 +156,7 @@ function texts(item: Fields, name: string, type: string, left: Left): readonly s
   for (const entry of item.objects(name)) {
     if (entry.string('type') !== type) return null
     found.push(entry.string('text'))
-    entry.leaveRest(left.fields)
+    entry.leaveUnknown(left.fields)
   }
   return found
 }

@@ -1,5 +1,5 @@
 /** What a reading of the Responses format leaves over, and where a writer gives it back. */
-import type { Json, JsonObject, Rest } from '#backends/llm/conversation.ts'
+import type { Json, JsonObject, Origin } from '#backends/llm/conversation.ts'
 import type { Fields } from '#backends/llm/formats/fields.ts'
 
 /**
@@ -23,8 +23,8 @@ export function keepOwn(left: Left, object: Fields, names: readonly string[]): v
   }
 }
 
-export function restOf(left: Left): Rest {
-  return { format: 'responses', fields: left.fields, wording: left.own }
+export function restOf(left: Left): Origin {
+  return { format: 'responses', unknownFields: left.fields, wording: left.own }
 }
 
 // The objects that readers leave fields of. What follows the dot is a name, whatever is in it.
@@ -45,12 +45,12 @@ export class Extras {
   readonly #marks = new Map<string, Json>()
   readonly #fields = new Map<string, [name: string, value: Json][]>()
 
-  constructor(rest: Rest) {
+  constructor(rest: Origin) {
     this.isOwn = rest.format === 'responses'
     this.hasOwn = this.isOwn && rest.wording !== undefined
     this.isOpenAi = this.isOwn || rest.format === 'completions'
     if (!this.isOwn) return
-    for (const [path, value] of rest.fields) this.#add(path, value)
+    for (const [path, value] of rest.unknownFields) this.#add(path, value)
     for (const [path, value] of rest.wording ?? []) {
       if (path.includes('#')) this.#marks.set(path, value)
       else this.#add(path, value)

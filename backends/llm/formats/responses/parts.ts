@@ -37,7 +37,7 @@ export function readContent(part: Fields, textType: string, left: Left): Part {
   if (isObject(breakpoint) && (breakpoint.mode !== 'explicit' || Object.keys(breakpoint).length > 1)) {
     left.own.set(part.at('prompt_cache_breakpoint'), breakpoint)
   }
-  part.leaveRest(left.fields)
+  part.leaveUnknown(left.fields)
   return read
 }
 

@@ -46,11 +46,11 @@ export function readRequest(
     serviceTier: fields.optionalString('service_tier'),
     user: readUser(fields, left),
     metadata: readMetadata(fields),
-    rest: restOf(left)
+    origin: restOf(left)
   }
   if (conversation.tools.length === 0 && Array.isArray(body.tools)) left.own.set('tools', [])
   keepHarmless(fields, left)
-  fields.leaveRest(left.fields)
+  fields.leaveUnknown(left.fields)
   return conversation
 }
 
@@ -143,7 +143,7 @@ function readTool(tool: Fields, left: Left): Tool {
     cache: null,
     native: null
   }
-  tool.leaveRest(left.fields)
+  tool.leaveUnknown(left.fields)
   return read
 }
 
@@ -165,7 +165,7 @@ function readToolChoice(fields: Fields, left: Left): ToolChoice | null {
   const object = Fields.of(choice, 'tool_choice')
   if (object.string('type') === 'function') {
     const name = object.string('name')
-    object.leaveRest(left.fields)
+    object.leaveUnknown(left.fields)
     return { kind: 'tool', name, parallel }
   }
   // A hosted tool, or a list of allowed ones: no other format can say it.
@@ -204,7 +204,7 @@ function readText(fields: Fields, left: Left): OutputShape | null {
   if (text === null) return null
   if (Object.keys(text.value).length === 0) left.own.set('text', {})
   const format = text.optionalObject('format')
-  text.leaveRest(left.fields)
+  text.leaveUnknown(left.fields)
   if (format === null) return null
   const type = format.string('type')
   if (type === 'json_schema') {
@@ -215,11 +215,11 @@ function readText(fields: Fields, left: Left): OutputShape | null {
       schema: format.object('schema').value,
       strict: format.optionalBoolean('strict')
     }
-    format.leaveRest(left.fields)
+    format.leaveUnknown(left.fields)
     return shape
   }
   if (type === 'json_object') {
-    format.leaveRest(left.fields)
+    format.leaveUnknown(left.fields)
     return { kind: 'json' }
   }
   // Text is what comes unasked; a format that is not known (grammars) is a matter of this API alone.
@@ -234,7 +234,7 @@ function readThinking(fields: Fields, left: Left): Thinking | null {
   const effort = reasoning.optionalString('effort')
   const summary = reasoning.optionalString('summary')
   if (summary !== null && summary !== 'auto') left.own.set('reasoning.summary', summary)
-  reasoning.leaveRest(left.fields)
+  reasoning.leaveUnknown(left.fields)
   if (effort === null && summary === null) {
     if (Object.keys(reasoning.value).length === 0) left.own.set('reasoning', {})
     return null
@@ -280,5 +280,5 @@ function keepHarmless(fields: Fields, left: Left): void {
   if (options.optionalBoolean('include_obfuscation') === false)
     left.own.set('stream_options.include_obfuscation', false)
   else if (options.value.include_obfuscation === true) left.fields.set('stream_options.include_obfuscation', true)
-  options.leaveRest(left.fields)
+  options.leaveUnknown(left.fields)
 }

@@ -10,7 +10,7 @@ import { Extras } from './extras.ts'
 import { LOGPROBS } from './request-read.ts'
 
 export function writeRequest(conversation: Conversation, losses: Losses): JsonObject {
-  const extras = new Extras(conversation.rest)
+  const extras = new Extras(conversation.origin)
   const { sampling } = conversation
   const body = extras.object('', {
     model: conversation.model === '' ? null : conversation.model,
@@ -43,7 +43,7 @@ function writeInput(conversation: Conversation, extras: Extras, losses: Losses):
   const form = extras.mark('', 'input')
   const { instructions, items } = writeSystem(conversation, extras, losses)
   for (const [i, turn] of conversation.turns.entries()) {
-    writeTurn(turn, i, conversation.rest.format, items, extras, losses)
+    writeTurn(turn, i, conversation.origin.format, items, extras, losses)
   }
   const said: { [name: string]: Json } = instructions === null ? {} : { instructions }
   if (form === 'absent' && items.length === 0) return said
@@ -162,8 +162,8 @@ function writeToolChoice({ toolChoice }: Conversation, extras: Extras): Json {
   return CHOICES[toolChoice.kind]
 }
 
-function writeText({ output, rest }: Conversation, extras: Extras): Json {
-  const verbosity = rest.format === 'completions' ? rest.fields.get('verbosity') : null
+function writeText({ output, origin }: Conversation, extras: Extras): Json {
+  const verbosity = origin.format === 'completions' ? origin.unknownFields.get('verbosity') : null
   let format: Json = null
   if (output?.kind === 'json') format = extras.object('text.format', { type: 'json_object' })
   if (output?.kind === 'schema') {
@@ -187,21 +187,21 @@ function writeThinking({ thinking }: Conversation, extras: Extras): Json {
 
 const TIERS = new Set(['auto', 'default', 'flex', 'scale', 'priority'])
 
-function writeTier({ serviceTier, rest }: Conversation, losses: Losses): string | null {
-  if (serviceTier === null || rest.format === 'responses' || TIERS.has(serviceTier)) return serviceTier
+function writeTier({ serviceTier, origin }: Conversation, losses: Losses): string | null {
+  if (serviceTier === null || origin.format === 'responses' || TIERS.has(serviceTier)) return serviceTier
   // What Anthropic calls no more than the ordinary.
   if (serviceTier === 'standard_only' || serviceTier === 'standard') return 'default'
-  losses.add(rest.format === 'gemini' || rest.format === 'converse' ? 'serviceTier' : 'service_tier')
+  losses.add(origin.format === 'gemini' || origin.format === 'converse' ? 'serviceTier' : 'service_tier')
   return null
 }
 
 /** Longer ones are refused; OpenAI asks for a hash of them anyway. */
 const USER_LENGTH_MAX = 64
 
-function writeUser({ user, rest }: Conversation, extras: Extras): JsonObject {
+function writeUser({ user, origin }: Conversation, extras: Extras): JsonObject {
   if (user === null) return {}
   if (extras.mark('', 'user') === 'old') return { user }
-  const isLong = user.length > USER_LENGTH_MAX && rest.format !== 'responses'
+  const isLong = user.length > USER_LENGTH_MAX && origin.format !== 'responses'
   return { safety_identifier: isLong ? createHash('sha256').update(user).digest('hex') : user }
 }
 
@@ -211,7 +211,7 @@ const SHARED = ['store', 'prompt_cache_key', 'prompt_cache_retention', 'prompt_c
 /** What a request of another format means that this one must say, and what it says that this one cannot. */
 function writeForeign(conversation: Conversation, extras: Extras, losses: Losses): JsonObject {
   if (extras.isOwn) return {}
-  const { rest, thinking, sampling } = conversation
+  const { origin, thinking, sampling } = conversation
   // Nobody else keeps answers unasked.
   const body: { [name: string]: Json } = { store: false }
   const include: string[] = []
@@ -219,9 +219,9 @@ function writeForeign(conversation: Conversation, extras: Extras, losses: Losses
   if (thinking !== null && thinking.mode !== 'off') include.push('reasoning.encrypted_content')
   if (sampling.topLogprobs !== null) include.push(LOGPROBS)
   if (include.length > 0) body.include = include
-  for (const [path, value] of rest.fields) {
-    if (rest.format === 'completions' && SHARED.includes(path)) body[path] = value
-    else if (rest.format !== 'completions' || path !== 'verbosity') losses.add(path)
+  for (const [path, value] of origin.unknownFields) {
+    if (origin.format === 'completions' && SHARED.includes(path)) body[path] = value
+    else if (origin.format !== 'completions' || path !== 'verbosity') losses.add(path)
   }
   return body
 }
@@ -248,8 +248,8 @@ const NAMES: { readonly [format in FormatName]: { readonly [name: string]: strin
   converse: { stop: 'inferenceConfig.stopSequences' }
 }
 
-function reportSampling({ sampling, rest }: Conversation, losses: Losses): void {
-  const names = NAMES[rest.format]
+function reportSampling({ sampling, origin }: Conversation, losses: Losses): void {
+  const names = NAMES[origin.format]
   const lose = (name: string) => losses.add(names[name] ?? `sampling.${name}`)
   if (sampling.stop.length > 0) lose('stop')
   if (sampling.count !== null && sampling.count !== 1) lose('count')

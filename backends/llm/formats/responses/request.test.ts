@@ -13,7 +13,7 @@ const text = (value: string): Part => ({ kind: 'text', text: value, cache: null 
 /** As another format would have read the same, without what only this one knows. */
 const foreign = (body: JsonObject, format: FormatName, more: Partial<Conversation> = {}): Conversation => ({
   ...read(body),
-  rest: { format, fields: new Map() },
+  origin: { format, unknownFields: new Map() },
   ...more
 })
 
@@ -35,7 +35,7 @@ test('a string, instructions and sampling', () => {
   assert.deepEqual(conversation.turns, [{ role: 'user', parts: [text('Hello')] }])
   assert.deepEqual([conversation.isStreamed, conversation.serviceTier, conversation.user], [true, 'flex', 'u'])
   assert.deepEqual([conversation.sampling.maxTokens, conversation.sampling.topP], [10, 0.9])
-  assert.equal(conversation.rest.fields.size, 0)
+  assert.equal(conversation.origin.unknownFields.size, 0)
   assert.deepEqual(write(conversation), body)
 })
 
@@ -65,7 +65,7 @@ test('a history of messages, thoughts, calls and results, in turns', () => {
       { role: 'user', content: 'Thanks' }
     ]
   }
-  const { system, turns, rest } = read(body)
+  const { system, turns, origin } = read(body)
   assert.deepEqual(system, [text('Rules')])
   assert.deepEqual(
     turns.map((turn) => [turn.role, ...turn.parts.map((part) => part.kind)]),
@@ -83,7 +83,7 @@ test('a history of messages, thoughts, calls and results, in turns', () => {
     signature: { format: 'responses', data: 'gAAA' },
     isRedacted: false
   })
-  assert.equal(rest.fields.size, 0, 'ids and statuses are no loss to others')
+  assert.equal(origin.unknownFields.size, 0, 'ids and statuses are no loss to others')
   assert.deepEqual(write(read(body)), body)
 })
 
@@ -109,7 +109,7 @@ test('tools, choice, shape of the answer and thinking', () => {
   )
   assert.deepEqual(conversation.toolChoice, { kind: 'tool', name: 'f', parallel: false })
   assert.deepEqual(conversation.thinking, { mode: 'on', effort: 'high', budgetTokens: null, isShown: true })
-  assert.deepEqual([...conversation.rest.fields], [['text.verbosity', 'low']])
+  assert.deepEqual([...conversation.origin.unknownFields], [['text.verbosity', 'low']])
   assert.deepEqual(write(conversation), body)
 })
 
@@ -125,7 +125,10 @@ test('what only this API can do is left over with its path; what says nothing el
     unheard: { of: 1 }
   }
   const body = { model: 'm', input: [{ role: 'user', content: 'x', name: 'n' }], ...stateful }
-  assert.deepEqual([...read(body).rest.fields.keys()].sort(), [...Object.keys(stateful), 'input[0].name'].sort())
+  assert.deepEqual(
+    [...read(body).origin.unknownFields.keys()].sort(),
+    [...Object.keys(stateful), 'input[0].name'].sort()
+  )
   assert.deepEqual(write(read(body)), body)
   const harmless = {
     store: false,
@@ -136,7 +139,7 @@ test('what only this API can do is left over with its path; what says nothing el
     text: { format: { type: 'text' } }
   }
   const quiet = { model: 'm', input: 'x', ...harmless }
-  assert.equal(read(quiet).rest.fields.size, 0)
+  assert.equal(read(quiet).origin.unknownFields.size, 0)
   assert.deepEqual(write(read(quiet)), quiet)
 })
 
@@ -225,7 +228,7 @@ test('what other formats say and this one cannot is a loss, by its name there', 
   const conversation = foreign({ model: 'm', input: '' }, 'messages', {
     sampling,
     turns: [{ role: 'user', parts: [thought, result, server, video] }],
-    rest: { format: 'messages', fields: new Map<string, Json>([['container', 'c']]) }
+    origin: { format: 'messages', unknownFields: new Map<string, Json>([['container', 'c']]) }
   })
   const body = write(conversation, losses)
   assert.deepEqual(losses.fields.sort(), [
@@ -252,7 +255,7 @@ const imagePart = {
 } as const
 
 test('fields of Chat Completions that are the same here are carried', () => {
-  const fields = new Map<string, Json>([
+  const unknownFields = new Map<string, Json>([
     ['store', true],
     ['prompt_cache_key', 'k'],
     ['verbosity', 'low'],
@@ -260,7 +263,7 @@ test('fields of Chat Completions that are the same here are carried', () => {
   ])
   const losses = new Losses()
   const body = write(
-    foreign({ model: 'm', input: 'x' }, 'completions', { rest: { format: 'completions', fields } }),
+    foreign({ model: 'm', input: 'x' }, 'completions', { origin: { format: 'completions', unknownFields } }),
     losses
   )
   assert.deepEqual([body.store, body.prompt_cache_key, body.text], [true, 'k', { verbosity: 'low' }])

@@ -1,6 +1,6 @@
 /** What a response object says of itself, beside its output: for whole answers and for the events of streams. */
 import type { JsonObject, StopReason } from '#backends/llm/conversation.ts'
-import type { Asked } from '#backends/llm/formats/format.ts'
+import type { AnswerContext } from '#backends/llm/formats/format.ts'
 
 /**
  * All that the SDK's `Response` type requires. What repeats the request says nothing but that the gateway does not
@@ -8,7 +8,7 @@ import type { Asked } from '#backends/llm/formats/format.ts'
  */
 export function head(
   answer: { readonly id: string; readonly model: string; readonly created: number },
-  asked: Asked
+  asked: AnswerContext
 ): JsonObject {
   return {
     ...HEAD,

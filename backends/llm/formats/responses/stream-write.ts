@@ -4,7 +4,7 @@
  */
 import type { ChatError, ChatEvent, Json, JsonObject, Part, StopReason, Usage } from '#backends/llm/conversation.ts'
 import { failure, streamError } from '#backends/llm/formats/completions/error.ts'
-import { type Asked, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
+import { type AnswerContext, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
 import { lostPart } from '#backends/llm/translate/dropped-fields.ts'
 import type { TextualPart } from './answer-items-write.ts'
 import { answerItem, itemId, outputContent, outputMessage, sealAnswer } from './answer-items-write.ts'
@@ -12,7 +12,7 @@ import { Extras } from './extras.ts'
 import { head, outcome } from './response.ts'
 import { writeUsage } from './usage.ts'
 
-const NONE = new Extras({ format: 'responses', fields: new Map() })
+const NONE = new Extras({ format: 'responses', unknownFields: new Map() })
 
 type OpenPart = TextualPart | Extract<Part, { readonly kind: 'thinking' | 'toolCall' }>
 
@@ -29,7 +29,7 @@ interface Open {
 }
 
 class Writer implements StreamWriter {
-  readonly #asked: Asked
+  readonly #asked: AnswerContext
   readonly #losses: Losses
   readonly #items: JsonObject[] = []
   #head: JsonObject | null = null
@@ -41,7 +41,7 @@ class Writer implements StreamWriter {
   #serviceTier: string | null = null
   #isOver = false
 
-  constructor(asked: Asked, losses: Losses) {
+  constructor(asked: AnswerContext, losses: Losses) {
     this.#asked = asked
     this.#losses = losses
   }
@@ -260,6 +260,6 @@ function summaryPlace(open: Open, index: number, text: string): JsonObject {
   return { item_id: open.id, output_index: index, summary_index: 0, part: { type: 'summary_text', text } }
 }
 
-export function streamWriter(asked: Asked, losses = new Losses()): StreamWriter {
+export function streamWriter(asked: AnswerContext, losses = new Losses()): StreamWriter {
   return new Writer(asked, losses)
 }

@@ -167,7 +167,7 @@ const answers = fc
       usage,
       // The tier comes with the usage.
       serviceTier: usage === null ? null : tier,
-      rest: { format: 'messages', fields: new Map() }
+      origin: { format: 'messages', unknownFields: new Map() }
     })
   )
 
@@ -179,7 +179,7 @@ test('a streamed answer is the unstreamed one', () => {
       isInOrder(events)
       const streamed = assemble(events, 'responses')
       const choices = streamed.choices.length === 0 ? unstreamed.choices : streamed.choices
-      assert.deepEqual({ ...streamed, choices, rest: null }, { ...unstreamed, rest: null })
+      assert.deepEqual({ ...streamed, choices, origin: null }, { ...unstreamed, origin: null })
     }),
     { numRuns: 500 }
   )

@@ -21,7 +21,7 @@ export function readUsage(usage: Fields | null, left: Left | null): Usage | null
     outputImage: output?.count('image_tokens') ?? 0
   }
   usage.any('total_tokens')
-  if (left !== null) for (const object of [usage, input, output]) object?.leaveRest(left.own)
+  if (left !== null) for (const object of [usage, input, output]) object?.leaveUnknown(left.own)
   return read
 }
 

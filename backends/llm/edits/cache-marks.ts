@@ -16,7 +16,7 @@ const UNMARKED = new Set<Json | undefined>(['thinking', 'redacted_thinking'])
 const CACHES = /anthropic\.claude-(?!v\d|instant)|amazon\.nova|:application-inference-profile\//
 
 /** `body`, which is about to be sent in `format`, with marks; itself where none belong. */
-export function cached(format: FormatName, model: string, body: JsonObject, caching: AiCaching): JsonObject {
+export function withCacheMarks(format: FormatName, model: string, body: JsonObject, caching: AiCaching): JsonObject {
   if (format === 'messages') return cachedMessages(body, caching)
   if (format === 'converse' && CACHES.test(model)) return cachedConverse(body, model, caching)
   return body

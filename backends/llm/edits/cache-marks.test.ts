@@ -8,13 +8,14 @@ import { at, gateway, provider } from '#backends/llm/testing/llm-gateway.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import { assertLinear } from '#engine/testing/cpu.ts'
 import { policies } from '#policies/index.ts'
-import { cached } from './cache.ts'
+import { withCacheMarks } from './cache-marks.ts'
 
 const ALL = { cacheSystem: true, cacheMessages: true, cacheTools: true, minTokens: 0 }
 const MARK = { type: 'ephemeral' }
 const words = (n: number) => 'word '.repeat(n)
-const onMessages = (body: JsonObject, caching = ALL): Body => cached('messages', 'claude', body, caching)
-const onConverse = (model: string, body: JsonObject, caching = ALL): Body => cached('converse', model, body, caching)
+const onMessages = (body: JsonObject, caching = ALL): Body => withCacheMarks('messages', 'claude', body, caching)
+const onConverse = (model: string, body: JsonObject, caching = ALL): Body =>
+  withCacheMarks('converse', model, body, caching)
 
 test("Claude's tools, instructions and all but the last message are marked at their ends", () => {
   const body = {

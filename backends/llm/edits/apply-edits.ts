@@ -1,32 +1,32 @@
 /** What the configuration changes in a client's request before it is read: overrides, defaults, then messages. */
 import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
-import { type ChatRequest, wishesOf } from '#backends/llm/request/request.ts'
+import { answerShapeOf, type ChatRequest } from '#backends/llm/request/request.ts'
 import type { AiEdits, AiField } from '#engine/ir/snapshot.ts'
-import { enrich } from './prompt.ts'
-import { isForeignSystem, withSystem } from './system.ts'
+import { enrich } from './prompt-messages.ts'
+import { isForeignSystem, withSystem } from './system-instructions.ts'
 
-/** `chat` as `edits` want it for a provider that speaks `spoken`; the same when nothing changes. Throws FormatError. */
-export function edited(chat: ChatRequest, edits: AiEdits, spoken: FormatName): ChatRequest {
+/** `chat` as `edits` want it for a provider that speaks `providerFormat`; the same when nothing changes. */
+export function applyEdits(chat: ChatRequest, edits: AiEdits, providerFormat: FormatName): ChatRequest {
   const { overrides, defaults, prompt } = edits
   if (overrides.length === 0 && defaults.length === 0 && prompt === null) return chat
   const { client } = chat
   let body = withFields(client, chat.body, overrides, defaults)
-  if (prompt !== null) body = enrich(client, spoken, body, prompt)
+  if (prompt !== null) body = enrich(client, providerFormat, body, prompt)
   return {
     ...chat,
     body,
     // Gemini's path says both, whatever stands in the body.
     model: client === 'gemini' ? chat.model : modelOf(body),
     isStreamed: client === 'gemini' ? chat.isStreamed : body.stream === true,
-    ...wishesOf(client, body),
+    ...answerShapeOf(client, body),
     isEdited: true,
     conversation: null
   }
 }
 
-/** `chat` with the model that `edits` give to who names none: which format is spoken may depend on it. */
-export function withModel(chat: ChatRequest, { defaults }: AiEdits): ChatRequest {
+/** `chat` with the model that `edits` give to who names none: the format may depend on it. */
+export function withDefaultModel(chat: ChatRequest, { defaults }: AiEdits): ChatRequest {
   if (chat.model !== '') return chat
   const model = defaults.find(({ field }) => field === 'model')?.value
   return typeof model === 'string' ? { ...chat, model } : chat

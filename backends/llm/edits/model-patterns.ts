@@ -1,7 +1,7 @@
 /** Patterns of model names: an exact name, or one star at its beginning or end, or the star alone. */
 
 /** What belongs to the name that fits best: the exact one, else the longest pattern, else the first of those. */
-export class Names<T> {
+export class ModelPatterns<T> {
   readonly #exact = new Map<string, T>()
   /** Longest first. */
   readonly #patterns: { readonly text: string; readonly isPrefix: boolean; readonly value: T }[] = []

@@ -3,13 +3,13 @@ import type { AiRejection } from '#engine/ir/snapshot.ts'
 import type { Message } from '#engine/kit/scan/body.ts'
 import { bufferOf, jsonBytes } from '#engine/kit/shared-bytes.ts'
 import { moderationQuestion, moderationVerdict } from './moderation.ts'
-import { GuardDown } from './service-call.ts'
+import { GuardUnavailable } from './service-call.ts'
 import { webhookQuestion, webhookVerdict } from './webhook.ts'
 
 export type Side = 'request' | 'response'
 
 /** Of a guard that is a service, what its questions and answers depend on. No key. */
-export type Asks =
+export type ServiceSpec =
   | { readonly kind: 'webhook'; readonly side: Side; readonly reply: AiRejection }
   | { readonly kind: 'moderation'; readonly model: string; readonly reply: AiRejection }
 
@@ -21,19 +21,19 @@ export type Verdict =
   | { readonly kind: 'replace'; readonly texts: readonly string[] }
 
 /** A JSON text. */
-export function questionOf(asks: Asks, messages: readonly Message[]): Buffer {
+export function questionOf(asks: ServiceSpec, messages: readonly Message[]): Buffer {
   const question =
     asks.kind === 'webhook' ? webhookQuestion(asks.side, messages) : moderationQuestion(asks.model, messages)
   return jsonBytes(question)
 }
 
 /** `count`: of texts that the service was told. Throws GuardDown when `answer` is none to them. */
-export function verdictOf(asks: Asks, answer: Uint8Array, count: number): Verdict {
+export function verdictOf(asks: ServiceSpec, answer: Uint8Array, count: number): Verdict {
   const value = parsed(answer)
   const verdict =
     asks.kind === 'webhook' ? webhookVerdict(value, asks.side, asks.reply) : moderationVerdict(value, count, asks.reply)
   if (verdict.kind === 'replace' && verdict.texts.length !== count)
-    throw new GuardDown('the guard answers with more or fewer texts')
+    throw new GuardUnavailable('the guard answers with more or fewer texts')
   return verdict
 }
 
@@ -41,6 +41,6 @@ function parsed(answer: Uint8Array): unknown {
   try {
     return JSON.parse(bufferOf(answer).toString())
   } catch (error) {
-    throw new GuardDown('the guard answers with no JSON', { cause: error })
+    throw new GuardUnavailable('the guard answers with no JSON', { cause: error })
   }
 }

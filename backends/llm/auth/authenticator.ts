@@ -7,14 +7,14 @@ import type { BackendContext } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { AiAuth, AiCloud } from '#engine/ir/snapshot.ts'
 import { reveal } from '#engine/kit/secret.ts'
-import { ask } from './ask.ts'
 import { defaultCredentials } from './aws-chain.ts'
 import { type ClientKeys, putKey, removeKeys } from './client-key.ts'
+import { fetchText } from './fetch-text.ts'
 import { googleToken } from './google.ts'
-import { Refreshed } from './refreshed.ts'
+import { RefreshedValue } from './refreshed.ts'
 import { type Credentials, createSigner, hashOf, type Signer } from './sigv4.ts'
 
-export interface Authority {
+export interface Authenticator {
   /** Whether `client` is looked at. */
   readonly wantsClient: boolean
   /**
@@ -27,7 +27,7 @@ export interface Authority {
   readonly refused: () => void
 }
 
-export interface AuthorityPlace {
+export interface AuthenticatorTarget {
   readonly provider: Provider
   readonly cloud: AiCloud | null
   /** Of the destination. */
@@ -35,7 +35,7 @@ export interface AuthorityPlace {
 }
 
 /** Secrets leave the Snapshot here. */
-export function authorityOf(auth: AiAuth, place: AuthorityPlace, context: BackendContext): Authority {
+export function authenticatorFor(auth: AiAuth, place: AuthenticatorTarget, context: BackendContext): Authenticator {
   switch (auth.kind) {
     case 'aws': {
       const region = auth.region ?? (place.cloud?.kind === 'bedrock' ? place.cloud.region : 'us-east-1')
@@ -52,7 +52,7 @@ export function authorityOf(auth: AiAuth, place: AuthorityPlace, context: Backen
 
 const nothing = (): void => {}
 
-function keyed(provider: Provider, key: string): Authority {
+function keyed(provider: Provider, key: string): Authenticator {
   return {
     wantsClient: false,
     authorize(ex) {
@@ -64,12 +64,12 @@ function keyed(provider: Provider, key: string): Authority {
   }
 }
 
-function passing(provider: Provider, kind: 'client' | 'passthrough'): Authority {
+function passing(provider: Provider, kind: 'client' | 'passthrough'): Authenticator {
   return {
     wantsClient: true,
-    authorize(ex, { standing, taken }) {
-      const isEmpty = standing.key === null && standing.other === null
-      const { key, other } = isEmpty && kind === 'passthrough' ? taken : standing
+    authorize(ex, { inRequest, consumed }) {
+      const isEmpty = inRequest.key === null && inRequest.other === null
+      const { key, other } = isEmpty && kind === 'passthrough' ? consumed : inRequest
       removeKeys(ex, provider, kind)
       if (key !== null) putKey(ex, provider, key)
       // Only a server of one's own may want a user name and a password, and only who says so sends them on.
@@ -82,7 +82,7 @@ function passing(provider: Provider, kind: 'client' | 'passthrough'): Authority 
 
 // --- what has to be fetched ---
 
-function bearing(provider: Provider, tokens: Refreshed<string>): Authority {
+function bearing(provider: Provider, tokens: RefreshedValue<string>): Authenticator {
   const put = (ex: Exchange, token: string): void => {
     removeKeys(ex, provider)
     ex.request.append('authorization', `Bearer ${token}`)
@@ -99,8 +99,12 @@ function bearing(provider: Provider, tokens: Refreshed<string>): Authority {
   }
 }
 
-function signing(provider: Provider, sign: Signer, credentials: Credentials | Refreshed<Credentials>): Authority {
-  const isFetched = credentials instanceof Refreshed
+function signing(
+  provider: Provider,
+  sign: Signer,
+  credentials: Credentials | RefreshedValue<Credentials>
+): Authenticator {
+  const isFetched = credentials instanceof RefreshedValue
   return {
     wantsClient: false,
     authorize(ex) {
@@ -157,19 +161,22 @@ function signRequest(ex: Exchange, sign: Signer, credentials: Credentials, paylo
  * endpoint again.
  */
 const KEPT = new WeakMap<object, { readonly aws: Kept<Credentials>; readonly google: Kept<string> }>()
-type Kept<T> = Map<string, Refreshed<T>>
+type Kept<T> = Map<string, RefreshedValue<T>>
 /** The oldest goes: configurations may come and go with accounts of their own. */
 const KEPT_MAX = 256
 
 function keptOf({ upstream }: BackendContext) {
   const known = KEPT.get(upstream)
   if (known !== undefined) return known
-  const made = { aws: new Map<string, Refreshed<Credentials>>(), google: new Map<string, Refreshed<string>>() }
+  const made = {
+    aws: new Map<string, RefreshedValue<Credentials>>(),
+    google: new Map<string, RefreshedValue<string>>()
+  }
   KEPT.set(upstream, made)
   return made
 }
 
-function keep<T>(kept: Kept<T>, key: string, make: () => Refreshed<T>): Refreshed<T> {
+function keep<T>(kept: Kept<T>, key: string, make: () => RefreshedValue<T>): RefreshedValue<T> {
   const known = kept.get(key)
   if (known !== undefined) return known
   const made = make()
@@ -181,7 +188,7 @@ function keep<T>(kept: Kept<T>, key: string, make: () => Refreshed<T>): Refreshe
 function credentialsOf(
   { keys }: Extract<AiAuth, { kind: 'aws' }>,
   context: BackendContext
-): Credentials | Refreshed<Credentials> {
+): Credentials | RefreshedValue<Credentials> {
   if (keys !== null) {
     return {
       accessKeyId: keys.accessKeyId,
@@ -189,30 +196,33 @@ function credentialsOf(
       sessionToken: keys.sessionToken === null ? null : reveal(keys.sessionToken)
     }
   }
-  const world = { env: process.env, home: homedir(), ask, now: Date.now }
+  const world = { env: process.env, home: homedir(), ask: fetchText, now: Date.now }
   return keep(
     keptOf(context).aws,
     'default',
-    () => new Refreshed(() => defaultCredentials(world), worldOf('AWS', context))
+    () => new RefreshedValue(() => defaultCredentials(world), refreshOptions('AWS', context))
   )
 }
 
 function googleTokens(
   { token, audience, credential }: Extract<AiAuth, { kind: 'gcp' }>,
-  { host }: AuthorityPlace,
+  { host }: AuthenticatorTarget,
   context: BackendContext
-): Refreshed<string> {
+): RefreshedValue<string> {
   const json = credential !== null && 'json' in credential ? reveal(credential.json) : null
   const file = credential !== null && 'file' in credential ? credential.file : null
   const wanted = token === 'access' ? null : (audience ?? `https://${host}`)
   const key = JSON.stringify([json === null ? null : createHash('sha256').update(json).digest('hex'), file, wanted])
-  const world = { env: process.env, home: homedir(), ask, now: Date.now }
+  const world = { env: process.env, home: homedir(), ask: fetchText, now: Date.now }
   return keep(keptOf(context).google, key, () => {
-    return new Refreshed(() => googleToken({ json, file, audience: wanted }, world), worldOf('Google', context))
+    return new RefreshedValue(
+      () => googleToken({ json, file, audience: wanted }, world),
+      refreshOptions('Google', context)
+    )
   })
 }
 
-const worldOf = (whose: string, { log, name }: BackendContext) => ({
+const refreshOptions = (whose: string, { log, name }: BackendContext) => ({
   now: Date.now,
   failed: (why: string) => log('warn', `${name}: no credentials of ${whose}: ${why}`)
 })

@@ -4,12 +4,12 @@ import { isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
 import type { AiMessage, AiPrompt } from '#engine/ir/snapshot.ts'
 
-/** `body` with the messages of `prompt` around its own, for a provider that speaks `spoken`. Throws FormatError. */
-export function enrich(client: FormatName, spoken: FormatName, body: JsonObject, prompt: AiPrompt): JsonObject {
+/** `body` with the messages of `prompt` around its own. Throws FormatError. */
+export function enrich(client: FormatName, providerFormat: FormatName, body: JsonObject, prompt: AiPrompt): JsonObject {
   if (client === 'messages') return enrichMessages(body, prompt)
   if (client === 'gemini') return enrichGemini(body, prompt)
   // Instructions behind a conversation: only OpenAI's formats have them there.
-  const hasEnd = spoken === 'completions' || spoken === 'responses'
+  const hasEnd = providerFormat === 'completions' || providerFormat === 'responses'
   // `input` is one text or a list of items (OpenAI, "Create a response").
   const field = client === 'responses' ? 'input' : 'messages'
   const own = typeof body.input === 'string' && field === 'input' ? [{ role: 'user', content: body.input }] : null

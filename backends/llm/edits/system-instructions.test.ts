@@ -2,7 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { at, gateway, provider } from '#backends/llm/testing/llm-gateway.ts'
-import { isForeignSystem, withSystem } from './system.ts'
+import { isForeignSystem, withSystem } from './system-instructions.ts'
 
 const ROUTES = { '/messages': 'Messages', '/responses': 'Responses', ':generateContent': 'GenerateContent' }
 const ASKS: readonly (readonly [path: string, body: object, own: object])[] = [

@@ -1,6 +1,6 @@
 /** One request to a token endpoint or a metadata server: bounded in time and size, redirects are not followed. */
 
-export interface Question {
+export interface FetchOptions {
   readonly method?: 'GET' | 'POST' | 'PUT'
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string
@@ -9,10 +9,10 @@ export interface Question {
 }
 
 /** The text of an answer with status 200. Rejects with AskError. */
-export type Ask = (url: string, question: Question) => Promise<string>
+export type FetchText = (url: string, question: FetchOptions) => Promise<string>
 
 /** Says in words why there is no answer; nothing that was sent or came is quoted, but an OAuth error's code. */
-export class AskError extends Error {
+export class TokenFetchError extends Error {
   /** Of the answer; null: there was none. */
   readonly status: number | null
 
@@ -24,7 +24,7 @@ export class AskError extends Error {
 
 const BYTES_MAX = 64 * 1024
 
-export const ask: Ask = async (url, { timeoutMs, method = 'GET', headers = {}, body }) => {
+export const fetchText: FetchText = async (url, { timeoutMs, method = 'GET', headers = {}, body }) => {
   const signal = AbortSignal.timeout(timeoutMs)
   const { host } = new URL(url)
   try {
@@ -32,12 +32,12 @@ export const ask: Ask = async (url, { timeoutMs, method = 'GET', headers = {}, b
     const response = await fetch(url, init)
     const text = await readText(response, host)
     if (response.status === 200) return text
-    throw new AskError(`${host} answered with status ${response.status}${oauthCode(text)}`, response.status)
+    throw new TokenFetchError(`${host} answered with status ${response.status}${oauthCode(text)}`, response.status)
   } catch (error) {
-    if (error instanceof AskError) throw error
-    if (signal.aborted) throw new AskError(`${host} gave no complete answer within ${timeoutMs} ms`)
+    if (error instanceof TokenFetchError) throw error
+    if (signal.aborted) throw new TokenFetchError(`${host} gave no complete answer within ${timeoutMs} ms`)
     const { code } = ((error as Error).cause ?? {}) as NodeJS.ErrnoException
-    throw new AskError(`${host} cannot be reached${code === undefined ? '' : ` (${code})`}`)
+    throw new TokenFetchError(`${host} cannot be reached${code === undefined ? '' : ` (${code})`}`)
   }
 }
 
@@ -47,7 +47,7 @@ async function readText({ body }: Response, host: string): Promise<string> {
   if (body !== null) {
     for await (const piece of body) {
       bytes += piece.length
-      if (bytes > BYTES_MAX) throw new AskError(`${host} answered with more than ${BYTES_MAX} bytes`)
+      if (bytes > BYTES_MAX) throw new TokenFetchError(`${host} answered with more than ${BYTES_MAX} bytes`)
       pieces.push(piece)
     }
   }
@@ -66,17 +66,17 @@ export function parseObject(text: string, what: string): Readonly<Record<string,
   try {
     value = JSON.parse(text)
   } catch {
-    throw new AskError(`${what} is not valid JSON`)
+    throw new TokenFetchError(`${what} is not valid JSON`)
   }
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  throw new AskError(`${what} is not a JSON object`)
+  throw new TokenFetchError(`${what} is not a JSON object`)
 }
 
 /** A member that must be text, fit for a header line where it ends up in one. */
 export function textOf(object: Readonly<Record<string, unknown>>, name: string, what: string): string {
   const value = Object.hasOwn(object, name) ? object[name] : undefined
   if (typeof value === 'string' && value !== '') return value
-  throw new AskError(`${what} has no ${name}`)
+  throw new TokenFetchError(`${what} has no ${name}`)
 }
 
 const VISIBLE = /^[!-~]+$/
@@ -85,5 +85,5 @@ const VISIBLE = /^[!-~]+$/
 export function tokenOf(object: Readonly<Record<string, unknown>>, name: string, what: string): string {
   const value = textOf(object, name, what)
   if (VISIBLE.test(value)) return value
-  throw new AskError(`the ${name} of ${what} has characters that it must not have`)
+  throw new TokenFetchError(`the ${name} of ${what} has characters that it must not have`)
 }
