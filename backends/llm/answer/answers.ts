@@ -1,42 +1,28 @@
 /** A provider's answer on its way to the client: whole, streamed, or an error; as it is, or in the client's format. */
 
 import type { FormatName } from '#backends/llm/conversation.ts'
-import { FormatError, Losses } from '#backends/llm/formats/format.ts'
-import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { Guards } from '#backends/llm/guards/guards.ts'
 import { writeRejection } from '#backends/llm/guards/rejection.ts'
-import { translateAnswer } from '#backends/llm/offload/job.ts'
-import { LARGE_BYTES, translateAnswerInPool } from '#backends/llm/offload/large-body.ts'
+import { LARGE_BYTES } from '#backends/llm/offload/large-body.ts'
 import { whenSettled } from '#backends/llm/offload/when-settled.ts'
-import { answerContextOf, type ChatRequest } from '#backends/llm/request/request.ts'
+import type { ChatRequest } from '#backends/llm/request/request.ts'
 import type { Operation, SentOperation } from '#backends/llm/routes/operation.ts'
-import { events, type Framing, framingFor, framingOf } from '#backends/llm/stream/framing.ts'
-import { LINE_END, ListTap, wantsList } from '#backends/llm/stream/list-tap.ts'
-import { nativeTap } from '#backends/llm/stream/native-tap.ts'
+import { asStream, clientTap, streamType } from '#backends/llm/stream/client-tap.ts'
+import { type Framing, framingFor, framingOf, sseFraming } from '#backends/llm/stream/framing.ts'
+import { LINE_END, wantsList } from '#backends/llm/stream/list-tap.ts'
 import { replay } from '#backends/llm/stream/replay.ts'
 import { KEEPALIVE, type Silence, SilenceTap, watchCollected } from '#backends/llm/stream/silence.ts'
-import { type CostTap, TranslatingTap } from '#backends/llm/stream/translating-tap.ts'
-import { clientCallsWriter, NO_CLIENT_TOOLS } from '#backends/llm/translate/client-tools.ts'
-import { CaptureTap } from '#backends/llm/usage/capture-tap.ts'
+import type { CostTap } from '#backends/llm/stream/translating-tap.ts'
 import { settleUsage } from '#backends/llm/usage/usage-record.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceResponseBody, whenResponse } from '#engine/contract/body.ts'
 import { offloadFor } from '#engine/contract/client-key.ts'
-import { BODY_STREAM, type Exchange, STEP_RECORDED } from '#engine/contract/exchange.ts'
+import { type Exchange, STEP_RECORDED } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
-import type { Offload } from '#engine/contract/policy.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import {
-  deliverFromPool,
-  deliverOperation,
-  deliverOperationFromPool,
-  deliverOperationHere,
-  deliverTranslated,
-  failUnreadable,
-  setMaskedStatus,
-  writeBody
-} from './deliver.ts'
-import { isRedirect, maskedError, REDIRECTS, unreadable } from './masked-errors.ts'
+import { deliverOperation, deliverOperationFromPool, deliverOperationHere, failUnreadable } from './deliver.ts'
+import { isRedirect, REDIRECTS, unreadable } from './masked-errors.ts'
+import { convert, convertInPool, countInPool, readCost } from './whole-answer.ts'
 
 export type Proceed = Parameters<AnswerHook>[1]
 type HookResult = ReturnType<AnswerHook>
@@ -152,8 +138,8 @@ export class Answers {
     const { fail } = this.#context
     const offload = offloadFor(ex, this.#context.offload)
     // What is noted down is what the client gets.
-    const inner = isGuarded ? events : framingFor(ex)
-    const noted = tapOf(chat, format, inner, () => fail(ex, 'UPSTREAM_PROTOCOL'), offload)
+    const inner = isGuarded ? sseFraming : framingFor(ex)
+    const noted = clientTap(chat, format, inner, () => fail(ex, 'UPSTREAM_PROTOCOL'), offload)
     const seen = isGuarded ? this.#guards.tap(format, noted, framing) : noted
     const comment = wantsList(chat) ? LINE_END : KEEPALIVE
     const tap = new SilenceTap(seen, ex, { silence: this.#silence, comment, fail })
@@ -223,7 +209,7 @@ export class Answers {
       given.count()
       writeRejection(ex, chat.client, refused)
     } else if (framing !== null) {
-      const passing = translateCollected(ex, translation, ex.responseBytes ?? given.bytes, events)
+      const passing = translateCollected(ex, translation, ex.responseBytes ?? given.bytes, sseFraming)
       const bytes = Buffer.isBuffer(passing) ? passing : await passing
       if (ex.localReply !== null || ex.responseDone) return CONTINUE
       replaceResponseBody(ex, bytes)
@@ -272,7 +258,7 @@ function translateCollected(
   given: Buffer,
   framing: () => Framing
 ) {
-  const tap = tapOf(chat, format, framing, () => {}, null)
+  const tap = clientTap(chat, format, framing, () => {}, null)
   const passing = replay(ex, tap, given)
   if (Buffer.isBuffer(passing)) {
     streamed(tap)
@@ -287,118 +273,4 @@ function translateCollected(
 
 function isCoded({ response }: Exchange): boolean {
   return (response?.get('content-encoding') ?? 'identity').toLowerCase() !== 'identity'
-}
-
-/** The whole body is here. */
-function convert(ex: Exchange, chat: ChatRequest, format: FormatName, why: string | null): void {
-  const bytes = ex.responseBytes
-  if (bytes !== null && ex.status < 300) chat.capture?.setWhole(format, bytes)
-  if (why !== null) failUnreadable(ex, chat.client, why)
-  else if (bytes === null) return
-  else if (ex.status >= 300) translateError(ex, chat.client, format, bytes)
-  else if (format === chat.client) readCost(ex, format, bytes)
-  else translateWhole(ex, chat, format, bytes)
-}
-
-/**
- * As convert, in the offload pool. Has settled what it has cost when it resolves, also for an exchange that is over by
- * then: when the pool takes no more, that alone is read here, since it is owed whatever becomes of the answer. It never
- * rejects.
- */
-async function convertInPool(
-  ex: Exchange,
-  chat: ChatRequest,
-  format: FormatName,
-  { offload }: BackendContext
-): Promise<void> {
-  const { status, responseBytes } = ex
-  const bytes = responseBytes!
-  if (status < 300) chat.capture?.setWhole(format, bytes)
-  const { client: to, clientTools } = chat
-  const made = translateAnswerInPool(offloadFor(ex, offload), {
-    bytes,
-    status,
-    from: format,
-    to,
-    asked: answerContextOf(chat),
-    clientTools
-  })
-  await deliverFromPool(ex, chat.client, format === chat.client, made, () => readCost(ex, format, bytes))
-}
-
-/** Settles what a large answer has cost that nobody gets. Never rejects. */
-async function countInPool(
-  ex: Exchange,
-  chat: ChatRequest,
-  format: FormatName,
-  bytes: Buffer,
-  { offload }: BackendContext
-): Promise<void> {
-  const asked = answerContextOf(chat)
-  const job = { bytes, status: 200, from: format, to: format, asked, clientTools: NO_CLIENT_TOOLS }
-  const made = await translateAnswerInPool(offloadFor(ex, offload), job).catch(() => null)
-  if (made === null) readCost(ex, format, bytes)
-  else if (made.cost !== null) settleUsage(ex, made.cost)
-}
-
-/** Of an answer that goes to the client as it is. */
-function readCost(ex: Exchange, format: FormatName, bytes: Buffer): void {
-  try {
-    const value = JSON.parse(bytes.toString())
-    const error = maskedError(format, value)
-    // Its words are the client's own: only the status was wrong.
-    if (error !== null) setMaskedStatus(ex, error.status)
-    else settleUsage(ex, FORMATS[format]!.readCost(value))
-  } catch (error) {
-    // What is of the client's own format it may judge by itself.
-    const isOfAnswer = error instanceof FormatError || error instanceof SyntaxError || error instanceof RangeError
-    if (!isOfAnswer) throw error
-  }
-}
-
-/** `framing`: makes readers of the bytes that the tap will get. */
-function tapOf(
-  chat: ChatRequest,
-  format: FormatName,
-  framing: () => Framing,
-  giveUp: () => void,
-  /** For what is long; null: it is read here. */
-  offload: Offload | null
-): CostTap {
-  const isNative = format === chat.client
-  const hidesUsage = isNative && format === 'completions' && !chat.wantsUsage
-  const from = FORMATS[format]!
-  const losses = new Losses()
-  const { client, clientTools, count } = chat
-  const writer = () =>
-    clientCallsWriter(FORMATS[client]!.streamWriter(answerContextOf(chat), losses), clientTools, client)
-  const native = isNative ? nativeTap({ format, reader: from.streamReader(count), writer, hidesUsage, offload }) : null
-  const inner =
-    native ?? new TranslatingTap({ from, framing: framing(), writer: writer(), losses, isNative, count, giveUp })
-  const tap = wantsList(chat) ? new ListTap({ inner, losses, giveUp }) : inner
-  return chat.capture === null ? tap : new CaptureTap(tap, chat.capture, format, framing())
-}
-
-const streamType = (chat: ChatRequest) => (wantsList(chat) ? 'application/json' : 'text/event-stream')
-
-/** Nobody knows yet how long it will be. */
-function asStream(ex: Exchange, chat: ChatRequest, format: FormatName): void {
-  if (format !== chat.client || wantsList(chat)) ex.response!.set('Content-Type', streamType(chat))
-  ex.response!.remove('content-length')
-  ex.responseBody = BODY_STREAM
-  ex.responseLength = 0
-}
-
-function translateError(ex: Exchange, client: FormatName, format: FormatName, bytes: Buffer): void {
-  const error = FORMATS[format]!.readError(ex.status, bytes.toString())
-  writeBody(ex, FORMATS[client]!.writeError(error))
-}
-
-function translateWhole(ex: Exchange, chat: ChatRequest, format: FormatName, bytes: Buffer): void {
-  const { client: to, clientTools } = chat
-  deliverTranslated(
-    ex,
-    to,
-    translateAnswer({ bytes, status: ex.status, from: format, to, asked: answerContextOf(chat), clientTools })
-  )
 }

@@ -102,7 +102,7 @@ function reportDropped(ex: Exchange, dropped: DroppedFields): void {
   ex.response!.set(DROPPED, before === undefined ? now : `${before}, ${now}`)
 }
 
-export const writeBody = (ex: Exchange, body: object): void => writeBytes(ex, Buffer.from(JSON.stringify(body)))
+const writeBody = (ex: Exchange, body: object): void => writeBytes(ex, Buffer.from(JSON.stringify(body)))
 
 /** JSON. */
 function writeBytes(ex: Exchange, bytes: Buffer): void {

@@ -7,7 +7,7 @@ import { EventStreamDecoder } from './aws-event-stream.ts'
 
 export interface Framing {
   /** Adds the events that bytes [start, end) of `chunk` complete. Throws SseTooLong or FormatError. */
-  push(chunk: Buffer, start: number, end: number, sseFraming: WireEvent[]): void
+  push(chunk: Buffer, start: number, end: number, events: WireEvent[]): void
 }
 
 class EventStream implements Framing {
@@ -28,10 +28,10 @@ export function framingOf(contentType: string): Framing | null {
 }
 
 /** What guards let go are server-sent events, whatever came. */
-export const events = (): Framing => new SseReader()
+export const sseFraming = (): Framing => new SseReader()
 
 /** As the answer says that it is framed. */
 export function framingFor(ex: Exchange): () => Framing {
   const type = ex.response!.get('content-type') ?? ''
-  return () => framingOf(type) ?? events()
+  return () => framingOf(type) ?? sseFraming()
 }

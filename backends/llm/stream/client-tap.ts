@@ -1,0 +1,46 @@
+/** The taps that a streamed answer passes on its way to the client: native or translating, then list and capture. */
+import type { FormatName } from '#backends/llm/conversation.ts'
+import { Losses } from '#backends/llm/formats/format.ts'
+import { FORMATS } from '#backends/llm/formats/index.ts'
+import { answerContextOf, type ChatRequest } from '#backends/llm/request/request.ts'
+import { clientCallsWriter } from '#backends/llm/translate/client-tools.ts'
+import { CaptureTap } from '#backends/llm/usage/capture-tap.ts'
+import { BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
+import type { Offload } from '#engine/contract/policy.ts'
+import type { Framing } from './framing.ts'
+import { ListTap, wantsList } from './list-tap.ts'
+import { nativeTap } from './native-tap.ts'
+import { type CostTap, TranslatingTap } from './translating-tap.ts'
+
+/** `framing`: makes readers of the bytes that the tap will get. */
+export function clientTap(
+  chat: ChatRequest,
+  format: FormatName,
+  framing: () => Framing,
+  giveUp: () => void,
+  /** Where long events are read; null: on this thread. */
+  offload: Offload | null
+): CostTap {
+  const isNative = format === chat.client
+  const hidesUsage = isNative && format === 'completions' && !chat.wantsUsage
+  const from = FORMATS[format]!
+  const losses = new Losses()
+  const { client, clientTools, count } = chat
+  const writer = () =>
+    clientCallsWriter(FORMATS[client]!.streamWriter(answerContextOf(chat), losses), clientTools, client)
+  const native = isNative ? nativeTap({ format, reader: from.streamReader(count), writer, hidesUsage, offload }) : null
+  const inner =
+    native ?? new TranslatingTap({ from, framing: framing(), writer: writer(), losses, isNative, count, giveUp })
+  const tap = wantsList(chat) ? new ListTap({ inner, losses, giveUp }) : inner
+  return chat.capture === null ? tap : new CaptureTap(tap, chat.capture, format, framing())
+}
+
+export const streamType = (chat: ChatRequest) => (wantsList(chat) ? 'application/json' : 'text/event-stream')
+
+/** Makes the response a stream of unknown length. */
+export function asStream(ex: Exchange, chat: ChatRequest, format: FormatName): void {
+  if (format !== chat.client || wantsList(chat)) ex.response!.set('Content-Type', streamType(chat))
+  ex.response!.remove('content-length')
+  ex.responseBody = BODY_STREAM
+  ex.responseLength = 0
+}
