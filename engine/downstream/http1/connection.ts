@@ -1,15 +1,15 @@
 /**
- * HTTP/1.0 and 1.1 towards clients (RFC 9112): one object per connection, one exchange at a time. It knows which
- * exchange is at hand and how everything ends; the rest is done by the objects that it is made of:
+ * HTTP/1.0 and 1.1 towards clients (RFC 9112): one object per connection, one exchange at a time. It owns the exchange
+ * at hand and every end; its parts know it by the interfaces of owner.ts, and not each other:
  *
- *   request-reader.ts   bytes -> request head, body, end; what comes too early waits in pipelined.ts
- *   response-writer.ts  the exchange's client: response head, body, end -> bytes
- *   deadline.ts   whom the connection waits for, and how long
+ *   request-reader.ts    bytes -> request head, body, end; what comes too early waits in pipelined.ts
+ *   response-writer.ts   the exchange's client: response head, body, end -> bytes
+ *   deadline.ts          whom the connection waits for, and how long
  *
- * The life of a request: onRead() gives the bytes to `reading`, which makes the exchange (`ex`) of a complete head
- * and tells the lifecycle of it, then of its body and its end. The lifecycle answers by means of exchange.client:
- * `answer`. With the end of the answer `ex` is null again; when the request has ended too, reading.next() waits for
- * another one or ends it all.
+ * The life of a request: onRead() gives the bytes to the reader, which makes the exchange (`ex`) of a complete head and
+ * tells the lifecycle of it, then of its body and its end. The lifecycle answers by exchange.client, the writer. With
+ * the end of the response `ex` is null again; when the request has ended too, reader.next() waits for another one or
+ * closes.
  */
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
@@ -21,22 +21,23 @@ import type { ReadSlot } from '#engine/socket/memory.ts'
 import { PipeEnd } from '#engine/socket/pipe.ts'
 import type { Wire, WireOwner } from '#engine/socket/wire.ts'
 import { Deadline, WAIT_BODY, WAIT_CLIENT, WAIT_HEAD, WAIT_REQUEST, WAIT_SERVER } from './deadline.ts'
+import type { RequestOwner, ResponseOwner } from './owner.ts'
 import { Http1RequestReader } from './request-reader.ts'
 import { Http1ResponseWriter } from './response-writer.ts'
 
-export class Http1Connection implements WireOwner, OpenConnection {
+export class Http1Connection implements WireOwner, OpenConnection, RequestOwner, ResponseOwner {
   readonly server: HttpServer
   readonly wire: Wire
   readonly tls: ClientTls | null
   readonly deadline: Deadline
-  readonly reading: Http1RequestReader
-  readonly answer: Http1ResponseWriter
+  readonly client: Http1ResponseWriter
   /** The exchange at hand: from its head, or its refusal, to the end of its response. */
   ex: Exchange | null = null
   /** Another request may follow the one at hand. */
   keepAlive = true
   /** HTTP is over here: the wire is closed, or belongs to somebody else. */
   closed = false
+  readonly #reader: Http1RequestReader
   /** What the connection has become, after an upgrade. */
   #pipe: PipeEnd | null = null
   /** Bytes so far that may be HTTP/2's preface; -1: it is known that they are not. */
@@ -49,8 +50,8 @@ export class Http1Connection implements WireOwner, OpenConnection {
     // On clear text a client may begin to speak HTTP/2 instead (RFC 9113 section 3.3); TLS has agreed on one.
     this.#sniffed = tls === null ? 0 : -1
     this.deadline = new Deadline(server, (waited) => this.#onTimeout(waited))
-    this.reading = new Http1RequestReader(this)
-    this.answer = new Http1ResponseWriter(this)
+    this.client = new Http1ResponseWriter(this)
+    this.#reader = new Http1RequestReader(this)
     wire.owner = this
     server.connections.add(this)
     this.deadline.wait(WAIT_REQUEST)
@@ -60,16 +61,16 @@ export class Http1Connection implements WireOwner, OpenConnection {
 
   /** Something of an exchange is here: closing the connection now would lose it. */
   get #isBusy(): boolean {
-    return this.ex !== null || this.reading.hasBegun || this.reading.ahead.bytes !== null
+    return this.ex !== null || this.#reader.hasBegun || this.#reader.pipelined.bytes !== null
   }
 
   // --- from one request to the next ---
 
   onRead(start: number, end: number, slot: ReadSlot | null): void {
     if (this.#sniffed >= 0 && this.#sniff(start, end, slot)) return
-    const { reading } = this
-    if (reading.mustWait) reading.keep(start, end)
-    else reading.parse(start, end, slot)
+    const reader = this.#reader
+    if (reader.mustWait) reader.keep(start, end)
+    else reader.parse(start, end, slot)
   }
 
   /** True: the bytes are not for HTTP/1, or too few to tell. */
@@ -90,20 +91,64 @@ export class Http1Connection implements WireOwner, OpenConnection {
       new Http2Connection(this.server, this.wire, null, kept).onRead(start, end, slot)
     } else if (at === end) this.deadline.wait(WAIT_HEAD)
     else {
-      if (kept > 0) this.reading.parse(scratch, scratch + bytes.latin1Write(PREFACE.slice(0, kept), scratch), null)
+      if (kept > 0) this.#reader.parse(scratch, scratch + bytes.latin1Write(PREFACE.slice(0, kept), scratch), null)
       return false
     }
     return true
   }
 
+  headArrived(minor: number, keepAlive: boolean): void {
+    this.client.httpMinor = minor
+    this.keepAlive = keepAlive
+  }
+
+  begin(ex: Exchange): void {
+    this.ex = ex
+  }
+
+  get isLast(): boolean {
+    const { draining, leaving } = this.server
+    return !this.keepAlive || draining || leaving || this.#reader.isRemainderLong
+  }
+
+  closeAfterResponse(): void {
+    this.keepAlive = false
+  }
+
+  responseEnded(ex: Exchange): void {
+    const reader = this.#reader
+    this.ex = null
+    this.deadline.hasServed = true
+    // A hook was overtaken and still holds the request: the next one must not fill its headers.
+    if (ex.waiting) reader.renewBlock()
+    if (reader.parsing) return // parse() goes on from here
+    if (reader.requestDone) reader.next()
+    else reader.discardRemainder()
+  }
+
+  responseBroken(isDelimited: boolean): void {
+    this.ex = null
+    if (isDelimited) this.close(false)
+    else this.#reset()
+  }
+
+  pauseBody(): void {
+    this.#reader.pauseBody()
+  }
+
+  resumeBody(): void {
+    this.#reader.resumeBody()
+  }
+
   /** The wire has taken what was written. */
   onDrain(): void {
-    const { ex, reading } = this
+    const { ex } = this
+    const reader = this.#reader
     if (ex === null) {
-      if (!reading.hasBegun) reading.next()
+      if (!reader.hasBegun) reader.next()
       return
     }
-    if (this.deadline.waiting === WAIT_CLIENT) reading.waitForBody()
+    if (this.deadline.waiting === WAIT_CLIENT) reader.waitForBody()
     this.server.events.onClientWritable(ex)
   }
 
@@ -112,7 +157,7 @@ export class Http1Connection implements WireOwner, OpenConnection {
   onEnd(): void {
     const { ex } = this
     this.keepAlive = false
-    // A FIN while an answer is pending means that the client has gone (docs/design/004-client-fin.md).
+    // A FIN while a response is pending means that the client has gone (docs/design/004-client-fin.md).
     if (ex !== null) this.#gone(ex)
     else if (!this.closed) this.close(false)
   }
@@ -133,7 +178,7 @@ export class Http1Connection implements WireOwner, OpenConnection {
   #onTimeout(waited: number): void {
     const { ex } = this
     const { events } = this.server
-    if (waited === WAIT_HEAD) this.reading.refuse('HEAD_TIMEOUT')
+    if (waited === WAIT_HEAD) this.#reader.refuse('HEAD_TIMEOUT')
     else if (waited === WAIT_BODY && ex !== null) {
       this.keepAlive = false
       events.onClientFault(ex, 'BODY_TIMEOUT')
@@ -145,7 +190,7 @@ export class Http1Connection implements WireOwner, OpenConnection {
     else this.destroy()
   }
 
-  /** The bind drains: the answer that is under way says so, or the next one; soon there is none to wait for. */
+  /** The bind drains: the next response says so; without a request the connection ends soon. */
   drain(): void {
     if (!this.closed && !this.#isBusy) this.deadline.waitForLast()
   }
@@ -167,7 +212,7 @@ export class Http1Connection implements WireOwner, OpenConnection {
 
   // --- the end ---
 
-  /** In order: what was written leaves first. `linger`: the client is still sending, and is heard out for a while. */
+  /** In order: what was written leaves first. */
   close(linger: boolean): void {
     if (this.closed) return
     this.#leave()
@@ -175,7 +220,7 @@ export class Http1Connection implements WireOwner, OpenConnection {
   }
 
   /** So that the client notices that something is missing. */
-  reset(): void {
+  #reset(): void {
     if (this.closed) return
     this.#leave()
     this.wire.reset()
@@ -195,7 +240,7 @@ export class Http1Connection implements WireOwner, OpenConnection {
     // It stays one of the bind's connections: a drain waits for it, and a cut reaches it.
     const end = new PipeEnd(this.wire, this.server.llhttp.memory.bytes, () => this.#forget())
     this.#pipe = end
-    const { bytes } = this.reading.ahead
+    const { bytes } = this.#reader.pipelined
     if (bytes !== null) end.keep(bytes)
     return end
   }
@@ -209,7 +254,7 @@ export class Http1Connection implements WireOwner, OpenConnection {
 
   #letGo(): void {
     this.closed = true
-    this.reading.release()
+    this.#reader.release()
     this.deadline.end()
   }
 

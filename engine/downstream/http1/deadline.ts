@@ -1,5 +1,4 @@
 /** Whom a connection of HTTP/1 waits for, and how long: one timer per connection, moved from one wait to the next. */
-
 import type { HttpServer } from '#engine/downstream/http-server.ts'
 import type { FrontendSettings } from '#engine/ir/snapshot.ts'
 import { WheelTimer } from '#engine/kit/timer-wheel.ts'
@@ -12,22 +11,22 @@ export const WAIT_BODY = 3
 export const WAIT_CLIENT = 4
 /** The body is paused: a wire that does not read hears nothing of its client, not even that it has gone. */
 export const WAIT_SERVER = 5
-/** The answer is out, and the end of the request is not in. */
-export const WAIT_REST = 6
+/** The response is out, and the end of the request is not in. */
+export const WAIT_REMAINDER = 6
 
 /**
- * How long a draining bind waits for another request of a connection that nobody has told of its end: one may be on
- * the way, and closing would lose it. Its answer tells.
+ * How long a draining bind waits for one more request of a kept connection: one may be on its way, and closing would
+ * lose it. Its response announces the end.
  */
 const LAST_REQUEST_MS = 1_000
 
-/** Who sends on when the answer is there has so long for the rest, however steadily it comes. */
-const REST_MS = 5_000
+/** A client that has its response and still sends has so long for the remainder, however steadily it comes. */
+const REMAINDER_MS = 5_000
 
 export class Deadline {
   /** One of WAIT_*. */
   waiting = WAIT_NOTHING
-  /** An exchange has been answered on the connection: what follows it may take its time. */
+  /** A response has been sent on the connection: what follows it may take its time. */
   hasServed = false
   readonly #server: HttpServer
   readonly #timer: WheelTimer
@@ -51,7 +50,8 @@ export class Deadline {
     else if (what === WAIT_REQUEST)
       timers.arm(this.#timer, turnStartedAt, this.hasServed ? settings.idleTimeoutMs : silentMs(settings))
     else if (what === WAIT_HEAD) timers.arm(this.#timer, turnStartedAt, settings.headTimeoutMs)
-    else if (what === WAIT_REST) timers.arm(this.#timer, turnStartedAt, Math.min(REST_MS, settings.bodyTimeoutMs))
+    else if (what === WAIT_REMAINDER)
+      timers.arm(this.#timer, turnStartedAt, Math.min(REMAINDER_MS, settings.bodyTimeoutMs))
     else if (what === WAIT_BODY) timers.arm(this.#timer, turnStartedAt, settings.bodyTimeoutMs)
     else timers.arm(this.#timer, turnStartedAt, settings.sendTimeoutMs)
   }

@@ -1,24 +1,24 @@
 /**
- * What a client of HTTP/1 has sent ahead of its time: requests behind the one at hand (pipelining, RFC 9112 section
- * 9.3.2), or a body that nobody takes yet. It is parsed in a turn of its own: no recursion, however many requests
+ * What a client of HTTP/1 has sent before it can be parsed: requests behind the one at hand (pipelining, RFC 9112
+ * section 9.3.2), or a body that nobody takes yet. It is parsed in a microtask: no recursion, however many requests
  * there are.
  */
 
 /** Bytes a client may send ahead before we stop reading. */
-export const AHEAD_BYTES_MAX = 64 * 1024
+export const PIPELINED_BYTES_MAX = 64 * 1024
 
 export class PipelinedBytes {
   bytes: Buffer | null = null
   #isScheduled = false
-  readonly #onTurn: () => void
+  readonly #parse: () => void
 
-  /** `onTurn` is called some time after schedule(), if there are bytes then. */
-  constructor(onTurn: () => void) {
-    this.#onTurn = onTurn
+  /** `parse` is called some time after schedule(), if there are bytes then. */
+  constructor(parse: () => void) {
+    this.#parse = parse
   }
 
   get isFull(): boolean {
-    return this.bytes !== null && this.bytes.length >= AHEAD_BYTES_MAX
+    return this.bytes !== null && this.bytes.length >= PIPELINED_BYTES_MAX
   }
 
   /** Keeps a copy. */
@@ -31,7 +31,7 @@ export class PipelinedBytes {
     this.#isScheduled = true
     queueMicrotask(() => {
       this.#isScheduled = false
-      if (this.bytes !== null) this.#onTurn()
+      if (this.bytes !== null) this.#parse()
     })
   }
 

@@ -1,7 +1,6 @@
 /**
- * The reading side of a connection of HTTP/1: bytes become request heads, bodies and ends. Grammar is llhttp's
- * (strict); what it leaves open is decided here and in request.ts: Host, coding, version, limits, and whether bytes
- * are for the exchange at hand or have to wait (pipelining).
+ * The requests of a connection of HTTP/1: bytes become heads, bodies and ends. Grammar is llhttp's (strict); Host,
+ * coding, version and limits are decided here and in request.ts, and whether bytes have to wait (pipelining).
  */
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_LENGTH, BODY_NONE, Exchange } from '#engine/contract/exchange.ts'
@@ -16,14 +15,21 @@ import type { ReadSlot } from '#engine/socket/memory.ts'
 import { type Deferred, goOnLater, REQUEST_WORK, ReadShare } from '#engine/socket/read-share.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
 import { BULK_BODY, BULK_NONE, type Wire } from '#engine/socket/wire.ts'
-import type { Http1Connection } from './connection.ts'
-import { WAIT_BODY, WAIT_CLIENT, WAIT_HEAD, WAIT_NOTHING, WAIT_REQUEST, WAIT_REST, WAIT_SERVER } from './deadline.ts'
-import { AHEAD_BYTES_MAX, PipelinedBytes } from './pipelined.ts'
+import {
+  WAIT_BODY,
+  WAIT_CLIENT,
+  WAIT_HEAD,
+  WAIT_NOTHING,
+  WAIT_REMAINDER,
+  WAIT_REQUEST,
+  WAIT_SERVER
+} from './deadline.ts'
+import type { RequestOwner } from './owner.ts'
+import { PIPELINED_BYTES_MAX, PipelinedBytes } from './pipelined.ts'
 import { codeOfFault, isForeign, isTlsHandshake, readRequest } from './request.ts'
 
-/** So much of a request is read when it has been answered already: a whole prompt with pictures. */
-const REST_BYTES_MAX = 16 * 1024 * 1024
-
+/** So much of a request is read and discarded behind its response: a whole prompt with pictures. */
+const REMAINDER_BYTES_MAX = 16 * 1024 * 1024
 /** A body in pieces of a few bytes is parsed by so much: each piece costs as much as a long one. */
 const CHOPPY_BYTES = 4 * 1024
 
@@ -32,8 +38,8 @@ export class Http1RequestReader implements MessageHandler, Deferred {
   requestDone = true
   /** parse() is running. */
   parsing = false
-  readonly ahead = new PipelinedBytes(() => this.#onAhead())
-  readonly #connection: Http1Connection
+  readonly pipelined = new PipelinedBytes(() => this.#onPipelined())
+  readonly #owner: RequestOwner
   readonly #server: HttpServer
   readonly #wire: Wire
   #block = new HeaderBlock()
@@ -42,30 +48,30 @@ export class Http1RequestReader implements MessageHandler, Deferred {
   #refusal: ErrorCode = 'BAD_REQUEST'
   #bodyPaused = false
   #bodyBytes = 0
-  /** Bytes of the body that came when the answer was out. */
-  #dropped = 0
-  /** Whose request is arriving; its answer may be over before. */
+  /** Bytes of the body that came behind the response. */
+  #discarded = 0
+  /** Whose request is arriving; its response may be over before. */
   #request: Exchange | null = null
   #slot: ReadSlot | null = null
   readonly #share = new ReadShare()
-  /** What is ahead goes on in a later poll: this one's share is spent. */
+  /** This poll's share is spent: what is pipelined is parsed in a later one. */
   #isPutOff = false
   #isChoppy = false
 
-  constructor(connection: Http1Connection) {
-    this.#connection = connection
-    this.#server = connection.server
-    this.#wire = connection.wire
+  constructor(owner: RequestOwner) {
+    this.#owner = owner
+    this.#server = owner.server
+    this.#wire = owner.wire
   }
 
-  /** As below, or because other bytes wait already. */
+  /** What comes now has to wait, or other bytes wait already. */
   get mustWait(): boolean {
-    return this.ahead.bytes !== null || this.#isHeld
+    return this.pipelined.bytes !== null || this.#isHeld
   }
 
-  /** What comes now has to wait: behind an exchange, or until the client reads the answers it has got. */
+  /** What comes now has to wait: behind an exchange, or until the client has read earlier responses. */
   get #isHeld(): boolean {
-    if (this.#connection.ex !== null) return this.requestDone || this.#bodyPaused
+    if (this.#owner.ex !== null) return this.requestDone || this.#bodyPaused
     return !this.hasBegun && this.#wire.congested
   }
 
@@ -78,19 +84,19 @@ export class Http1RequestReader implements MessageHandler, Deferred {
 
   /** Bytes [start, end) of the read memory wait, behind those that do already. */
   keep(start: number, end: number): void {
-    this.ahead.keep(this.#server.llhttp.memory.bytes.subarray(start, end))
-    if (this.ahead.isFull) this.#wire.pause()
-    if (this.#connection.ex === null) this.#connection.deadline.wait(WAIT_CLIENT)
+    this.pipelined.keep(this.#server.llhttp.memory.bytes.subarray(start, end))
+    if (this.pipelined.isFull) this.#wire.pause()
+    if (this.#owner.ex === null) this.#owner.deadline.wait(WAIT_CLIENT)
   }
 
   /** Bytes [start, end) of the read memory, which may hold any number of requests. */
   parse(start: number, end: number, slot: ReadSlot | null): void {
-    const connection = this.#connection
+    const owner = this.#owner
     let at = start
     this.#slot = slot
     this.parsing = true
     this.#share.renew()
-    while (at < end && !connection.closed) {
+    while (at < end && !owner.closed) {
       if (this.#share.left <= 0) {
         this.#putOff(at, end)
         break
@@ -101,15 +107,15 @@ export class Http1RequestReader implements MessageHandler, Deferred {
       const next = parser.execute(at, this.#isChoppy ? Math.min(end, at + CHOPPY_BYTES) : end)
       if (next < 0) {
         this.parsing = false
-        const isFirst = parser.fault === FAULT_METHOD && !connection.deadline.hasServed && at === start
+        const isFirst = parser.fault === FAULT_METHOD && !owner.deadline.hasServed && at === start
         if (isFirst) this.#failAtFirst(start, end)
         else this.#fail(parser.fault)
         return
       }
       at = next
       if (!this.requestDone) continue
-      if (connection.ex === null) this.next()
-      if (at < end && !connection.closed && this.#isHeld) {
+      if (owner.ex === null) this.next()
+      if (at < end && !owner.closed && this.#isHeld) {
         this.keep(at, end)
         at = end
       }
@@ -117,12 +123,12 @@ export class Http1RequestReader implements MessageHandler, Deferred {
     this.parsing = false
     this.#slot = null
     this.#isChoppy = this.#share.isOverdrawn
-    if (!connection.closed) this.#afterParse()
+    if (!owner.closed) this.#afterParse()
   }
 
   /** The share is spent: bytes [start, end) of the read memory are parsed in a later poll. */
   #putOff(start: number, end: number): void {
-    this.ahead.keep(this.#server.llhttp.memory.bytes.subarray(start, end))
+    this.pipelined.keep(this.#server.llhttp.memory.bytes.subarray(start, end))
     this.#isPutOff = true
     this.#wire.pause()
     goOnLater(this, this.#share)
@@ -130,14 +136,14 @@ export class Http1RequestReader implements MessageHandler, Deferred {
 
   goOn(): void {
     this.#isPutOff = false
-    if (this.ahead.bytes !== null) this.#goAhead()
+    if (this.pipelined.bytes !== null) this.#parsePipelinedIfFree()
   }
 
   /** A parser for as long as the connection lasts. */
   #newParser(): Parser | null {
     this.#parser = this.#server.llhttp.acquire(REQUEST, this, this.#block)
     // More connections than parser states: shedding this one keeps the others served.
-    if (this.#parser === null) this.#connection.destroy()
+    if (this.#parser === null) this.#owner.destroy()
     return this.#parser
   }
 
@@ -152,14 +158,14 @@ export class Http1RequestReader implements MessageHandler, Deferred {
   /** All received bytes have been parsed: decide what the connection waits for. */
   #afterParse(): void {
     if (!this.hasBegun) return
-    const { deadline, ex } = this.#connection
+    const { deadline, ex } = this.#owner
     if (this.#parser!.inHead) {
       // One deadline for the whole head: a byte now and then does not extend it.
       if (deadline.waiting !== WAIT_HEAD) deadline.wait(WAIT_HEAD)
       return
     }
     if (ex === null) {
-      this.dropRest()
+      this.discardRemainder()
       return
     }
     if (!this.#bodyPaused) deadline.wait(WAIT_BODY)
@@ -168,12 +174,12 @@ export class Http1RequestReader implements MessageHandler, Deferred {
   // --- one request, in the order in which llhttp tells of it ---
 
   onHead(parser: Parser): number {
-    const connection = this.#connection
-    connection.deadline.wait(WAIT_NOTHING)
+    const owner = this.#owner
+    owner.deadline.wait(WAIT_NOTHING)
     this.#share.left -= REQUEST_WORK + this.#block.count
     const refusal = this.#readHead(parser)
     if (refusal === null) {
-      this.#server.events.onRequest(connection.ex!)
+      this.#server.events.onRequest(owner.ex!)
       return HEAD_OK
     }
     this.#refusal = refusal
@@ -182,33 +188,31 @@ export class Http1RequestReader implements MessageHandler, Deferred {
 
   /** Makes the exchange, or says why there is none. */
   #readHead(parser: Parser): ErrorCode | null {
-    const connection = this.#connection
-    const { answer } = connection
+    const owner = this.#owner
     const minor = parser.versionMinor
-    answer.httpMinor = minor
     const framing = takeFraming(this.#block)
-    connection.keepAlive = !framing.close && (minor === 1 || framing.keepAlive)
-    const made = readRequest(answer, parser, this.#block, framing, this.#server.settings.bodyBytesMax)
+    owner.headArrived(minor, !framing.close && (minor === 1 || framing.keepAlive))
+    const made = readRequest(owner.client, parser, this.#block, framing, this.#server.settings.bodyBytesMax)
     if (typeof made === 'string') return made
-    connection.ex = made
+    owner.begin(made)
     this.#request = made
     this.#bodyBytes = 0
-    this.#dropped = 0
+    this.#discarded = 0
     return null
   }
 
   onBody(start: number, end: number): void {
-    const { ex } = this.#connection
+    const { ex } = this.#owner
     this.#share.left--
     this.#bodyBytes += end - start
     if (ex === null) {
-      this.#dropped += end - start
+      this.#discarded += end - start
       return
     }
     ex.bytesReceived = this.#bodyBytes
     const { bodyBytesMax } = this.#server.settings
     if (bodyBytesMax > 0 && this.#bodyBytes > bodyBytesMax) {
-      this.#connection.keepAlive = false
+      this.#owner.closeAfterResponse()
       this.#server.events.onClientFault(ex, 'BODY_TOO_LARGE')
       return
     }
@@ -221,7 +225,7 @@ export class Http1RequestReader implements MessageHandler, Deferred {
     this.requestDone = true
     this.#request = null
     this.#wire.bulk = BULK_NONE
-    const { ex } = this.#connection
+    const { ex } = this.#owner
     if (ex === null) return
     ex.requestDone = true
     this.waitForBody()
@@ -229,58 +233,58 @@ export class Http1RequestReader implements MessageHandler, Deferred {
   }
 
   /**
-   * The answer is out before its request is in. A client that has not noticed may send the next request behind it, and
-   * would lose that if we closed: so the rest is read and dropped, if it is short.
+   * The response is out before its request is in. A client that has not noticed may send the next request behind it,
+   * and would lose that if we closed: so the remainder is read and discarded, if it is short.
    */
-  dropRest(): void {
-    const connection = this.#connection
-    const { deadline, server } = connection
-    if (!connection.keepAlive || server.draining || this.isRestLong) {
-      connection.close(true)
+  discardRemainder(): void {
+    const owner = this.#owner
+    const { deadline, server } = owner
+    if (!owner.keepAlive || server.draining || this.isRemainderLong) {
+      owner.close(true)
       return
     }
-    if (deadline.waiting === WAIT_REST) return
-    deadline.wait(WAIT_REST)
+    if (deadline.waiting === WAIT_REMAINDER) return
+    deadline.wait(WAIT_REMAINDER)
     this.#bodyPaused = false
-    if (this.ahead.bytes === null) this.#wire.resume()
-    else this.#scheduleAhead()
+    if (this.pipelined.bytes === null) this.#wire.resume()
+    else this.#schedulePipelined()
   }
 
-  /** What is missing of the request is more than is worth reading when it has been answered. */
-  get isRestLong(): boolean {
+  /** More of the request is missing than is worth reading once it has its response. */
+  get isRemainderLong(): boolean {
     if (this.#request === null) return false
     const { requestBody, requestLength, expectsContinue } = this.#request
-    const rest = requestBody === BODY_LENGTH ? requestLength - this.#bodyBytes : 0
-    // Who waits for 100 may send the body, or not: what comes next cannot be told apart (RFC 9110 section 10.1.1).
+    const remainder = requestBody === BODY_LENGTH ? requestLength - this.#bodyBytes : 0
+    // A client that waits for 100 may send the body, or not: what comes next is either (RFC 9110 section 10.1.1).
     const isUndecided = expectsContinue && this.#bodyBytes === 0
-    return isUndecided || this.#dropped + rest > REST_BYTES_MAX
+    return isUndecided || this.#discarded + remainder > REMAINDER_BYTES_MAX
   }
 
-  /** The request cannot be read on; `code` becomes its answer if it has none yet. */
+  /** The request cannot be read on; `code` becomes its response if it has none yet. */
   refuse(code: ErrorCode): void {
     this.#refusal = code
     this.#fail(FAULT_REFUSED)
   }
 
-  /** What begins the connection is not HTTP/1: whoever can be told is told why. */
+  /** What begins the connection is not HTTP/1: a client that would understand it is told why. */
   #failAtFirst(start: number, end: number): void {
     const { bytes } = this.#server.llhttp.memory
-    if (this.#connection.tls === null && isTlsHandshake(bytes, start, end)) this.refuse('TLS_ON_PLAIN_PORT')
-    else if (isForeign(bytes, start, end)) this.#connection.destroy()
+    if (this.#owner.tls === null && isTlsHandshake(bytes, start, end)) this.refuse('TLS_ON_PLAIN_PORT')
+    else if (isForeign(bytes, start, end)) this.#owner.destroy()
     else this.#fail(FAULT_METHOD)
   }
 
   #fail(fault: number): void {
-    const connection = this.#connection
-    const { ex } = connection
+    const owner = this.#owner
+    const { ex } = owner
     const code = fault === FAULT_REFUSED ? this.#refusal : codeOfFault(fault)
     const isAnswered = ex === null && fault !== FAULT_REFUSED && this.#parser?.inHead === false
     this.#releaseParser()
-    if (connection.closed) return
-    connection.keepAlive = false
+    if (owner.closed) return
+    owner.closeAfterResponse()
     if (isAnswered) {
-      // The answer is out; a second one would be taken for the answer to something else.
-      connection.close(true)
+      // The response is out; a second one would be taken for that of another request.
+      owner.close(true)
       return
     }
     if (ex !== null) {
@@ -288,8 +292,8 @@ export class Http1RequestReader implements MessageHandler, Deferred {
       this.#server.events.onClientFault(ex, code)
       return
     }
-    const refused = new Exchange(connection.answer, '', '', '', '', this.#block, BODY_NONE, 0, turnStartedAt)
-    connection.ex = refused
+    const refused = new Exchange(owner.client, '', '', '', '', this.#block, BODY_NONE, 0, turnStartedAt)
+    owner.begin(refused)
     this.#server.events.onRefused(refused, code)
   }
 
@@ -298,41 +302,41 @@ export class Http1RequestReader implements MessageHandler, Deferred {
   pauseBody(): void {
     this.#bodyPaused = true
     this.#wire.pause()
-    this.#connection.deadline.wait(WAIT_SERVER)
+    this.#owner.deadline.wait(WAIT_SERVER)
   }
 
   resumeBody(): void {
     if (!this.#bodyPaused) return
     this.#bodyPaused = false
-    if (!this.requestDone || this.#connection.deadline.waiting === WAIT_SERVER) this.waitForBody()
-    if (this.ahead.bytes === null) this.#wire.resume()
-    else if (!this.requestDone) this.#scheduleAhead()
-    else if (!this.ahead.isFull) this.#wire.resume()
+    if (!this.requestDone || this.#owner.deadline.waiting === WAIT_SERVER) this.waitForBody()
+    if (this.pipelined.bytes === null) this.#wire.resume()
+    else if (!this.requestDone) this.#schedulePipelined()
+    else if (!this.pipelined.isFull) this.#wire.resume()
   }
 
-  /** Who has to do something for the request's body to come in: the server, the client, or nobody any more. */
+  /** Waits for whatever the request's body needs: the server, the client, or nothing any more. */
   waitForBody(): void {
-    this.#connection.deadline.wait(this.#bodyPaused ? WAIT_SERVER : this.requestDone ? WAIT_NOTHING : WAIT_BODY)
+    this.#owner.deadline.wait(this.#bodyPaused ? WAIT_SERVER : this.requestDone ? WAIT_NOTHING : WAIT_BODY)
   }
 
   // --- between requests ---
 
   /** Both directions of the exchange are over: the next request, or the end of the connection. */
   next(): void {
-    const connection = this.#connection
+    const owner = this.#owner
     this.#bodyPaused = false
     // Thousands of idle connections must not keep the heads that they sent last.
     this.#block.reset()
-    if (!connection.keepAlive) {
-      connection.close(this.ahead.bytes !== null)
+    if (!owner.keepAlive) {
+      owner.close(this.pipelined.bytes !== null)
       return
     }
     const isSent = !this.#wire.congested
-    connection.deadline.wait(isSent ? WAIT_REQUEST : WAIT_CLIENT)
-    // The answer has promised another one: its head left before there was a drain.
-    if (isSent && this.#server.draining) connection.deadline.waitForLast()
-    if (this.ahead.bytes === null) this.#wire.resume()
-    else this.#scheduleAhead()
+    owner.deadline.wait(isSent ? WAIT_REQUEST : WAIT_CLIENT)
+    // The response has promised another one: its head left before there was a drain.
+    if (isSent && this.#server.draining) owner.deadline.waitForLast()
+    if (this.pipelined.bytes === null) this.#wire.resume()
+    else this.#schedulePipelined()
   }
 
   /** Somebody still holds the headers of the last request. */
@@ -341,43 +345,43 @@ export class Http1RequestReader implements MessageHandler, Deferred {
     if (this.#parser !== null) this.#parser.block = this.#block
   }
 
-  #scheduleAhead(): void {
-    if (!this.parsing) this.ahead.schedule()
+  #schedulePipelined(): void {
+    if (!this.parsing) this.pipelined.schedule()
   }
 
-  #onAhead(): void {
+  #onPipelined(): void {
     if (this.#isPutOff) return
     enterTurn()
-    this.#goAhead()
+    this.#parsePipelinedIfFree()
     leaveTurn()
   }
 
-  #goAhead(): void {
-    const { closed, ex, deadline } = this.#connection
+  #parsePipelinedIfFree(): void {
+    const { closed, ex, deadline } = this.#owner
     if (closed) return
-    if (!this.#isHeld) this.#parseAhead()
+    if (!this.#isHeld) this.#parsePipelined()
     else if (ex === null) deadline.wait(WAIT_CLIENT)
   }
 
-  #parseAhead(): void {
+  #parsePipelined(): void {
     const { bytes, scratch } = this.#server.llhttp.memory
-    const sent = this.ahead.take()
+    const sent = this.pipelined.take()
     if (sent === null) return
-    const length = Math.min(sent.length, AHEAD_BYTES_MAX)
+    const length = Math.min(sent.length, PIPELINED_BYTES_MAX)
     sent.copy(bytes, scratch, 0, length)
     this.parse(scratch, scratch + length, null)
-    if (this.#connection.closed) return
-    if (length < sent.length) this.ahead.putBack(sent.subarray(length))
+    if (this.#owner.closed) return
+    if (length < sent.length) this.pipelined.putBack(sent.subarray(length))
     if (this.#isPutOff) return
     if (this.#isHeld) this.#listen()
-    else if (this.ahead.bytes === null) this.#wire.resume()
-    else this.#scheduleAhead()
+    else if (this.pipelined.bytes === null) this.#wire.resume()
+    else this.#schedulePipelined()
   }
 
-  /** Nothing but its answer is missing: only a wire that reads notices that the client leaves. */
+  /** Nothing but the response is missing: only a wire that reads notices that the client leaves. */
   #listen(): void {
-    const waits = this.#connection.ex !== null && this.requestDone && !this.#bodyPaused
-    if (waits && !this.ahead.isFull) this.#wire.resume()
+    const waits = this.#owner.ex !== null && this.requestDone && !this.#bodyPaused
+    if (waits && !this.pipelined.isFull) this.#wire.resume()
   }
 
   // --- the end ---

@@ -1,7 +1,6 @@
 /**
- * The answering side of a connection of HTTP/1: what the lifecycle writes to goes out as a status line, header lines
- * and a body whose end the client can tell (RFC 9112 section 6.3). One object serves the connection's exchanges one
- * after the other.
+ * The responses of a connection of HTTP/1: a status line, header lines and a body whose end the client can tell (RFC
+ * 9112 section 6.3). One object serves the exchanges of a connection one after the other.
  */
 import { BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
 import type { ClientStream, ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
@@ -10,28 +9,28 @@ import type { HeaderBlock } from '#engine/http/headers.ts'
 import { hasNoContent, statusLine } from '#engine/http/status.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import type { Wire } from '#engine/socket/wire.ts'
-import type { Http1Connection } from './connection.ts'
 import { WAIT_CLIENT } from './deadline.ts'
+import type { ResponseOwner } from './owner.ts'
 
 export class Http1ResponseWriter implements ClientStream {
   /** HTTP/1.`httpMinor`: the version of the request at hand. */
   httpMinor = 1
-  readonly #connection: Http1Connection
+  readonly #owner: ResponseOwner
   readonly #wire: Wire
   /** The response goes out in chunks. */
   #chunked = false
   /** The response has no content, whatever is sent. */
   #mute = false
 
-  constructor(connection: Http1Connection) {
-    this.#connection = connection
-    this.#wire = connection.wire
+  constructor(owner: ResponseOwner) {
+    this.#owner = owner
+    this.#wire = owner.wire
   }
 
-  // --- who asks ---
+  // --- the client ---
 
   get tls(): ClientTls | null {
-    return this.#connection.tls
+    return this.#owner.tls
   }
 
   get remoteAddress(): string {
@@ -47,11 +46,11 @@ export class Http1ResponseWriter implements ClientStream {
   }
 
   get localPort(): number {
-    return this.#connection.server.port
+    return this.#owner.server.port
   }
 
   get hasUnsent(): boolean {
-    return !this.#connection.closed && this.#wire.congested
+    return !this.#owner.closed && this.#wire.congested
   }
 
   get httpVersion(): string {
@@ -66,22 +65,22 @@ export class Http1ResponseWriter implements ClientStream {
   }
 
   sendHead(ex: Exchange): void {
-    const connection = this.#connection
+    const owner = this.#owner
     const { status } = ex
     const isSwitch = status === 101
     this.#mute = hasNoContent(status, ex.method)
     this.#chunked = false
-    const isLast = connection.server.draining || connection.server.leaving || connection.reading.isRestLong
-    if (isLast) connection.keepAlive = false
+    let { isLast } = owner
     let head = statusLine(status) + ex.response!.lines()
     if (!this.#mute && ex.responseBody === BODY_STREAM) {
       if (this.httpMinor === 1) {
         this.#chunked = true
         head += 'Transfer-Encoding: chunked\r\n'
-      } else connection.keepAlive = false
+      } else isLast = true
     }
+    if (isLast) owner.closeAfterResponse()
     if (isSwitch) head += `Connection: upgrade\r\nUpgrade: ${ex.upgrade}\r\n`
-    else if (!connection.keepAlive) head += 'Connection: close\r\n'
+    else if (isLast) head += 'Connection: close\r\n'
     else if (this.httpMinor === 0) head += 'Connection: keep-alive\r\n'
     this.#wire.write(`${head}\r\n`)
   }
@@ -93,45 +92,35 @@ export class Http1ResponseWriter implements ClientStream {
     if (this.#chunked) writeChunk(wire, chunk, start, end, slot)
     else wire.writeBytes(chunk, start, end, slot)
     if (!wire.congested) return true
-    this.#connection.deadline.wait(WAIT_CLIENT)
+    this.#owner.deadline.wait(WAIT_CLIENT)
     return false
   }
 
   sendEnd(ex: Exchange, trailers: string): void {
-    const connection = this.#connection
-    if (ex !== connection.ex) return
+    const owner = this.#owner
+    if (ex !== owner.ex) return
     if (this.#chunked) this.#wire.write(`0\r\n${trailers}\r\n`)
-    connection.ex = null
-    connection.deadline.hasServed = true
-    const { reading } = connection
-    // A hook was overtaken and still holds the request: the next one must not fill its headers.
-    if (ex.waiting) reading.renewBlock()
-    if (reading.parsing) return // parse() goes on from here
-    if (reading.requestDone) reading.next()
-    else reading.dropRest()
+    owner.responseEnded(ex)
   }
 
   // --- instead of a response ---
 
   abort(ex: Exchange): void {
-    const connection = this.#connection
-    connection.ex = null
-    // Here an orderly close is how a whole response ends: only a reset says that this one is not.
-    if (ex.responseBody === BODY_STREAM && !this.#chunked) connection.reset()
-    else connection.close(false)
+    // Without a length or chunks an orderly close is how a whole response ends.
+    this.#owner.responseBroken(ex.responseBody !== BODY_STREAM || this.#chunked)
   }
 
   splice(ex: Exchange): SpliceEnd {
-    return this.#connection.splice(ex)
+    return this.#owner.splice(ex)
   }
 
   // --- the request's body ---
 
   pauseBody(): void {
-    this.#connection.reading.pauseBody()
+    this.#owner.pauseBody()
   }
 
   resumeBody(): void {
-    this.#connection.reading.resumeBody()
+    this.#owner.resumeBody()
   }
 }
