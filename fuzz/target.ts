@@ -26,7 +26,7 @@ export function targetFiles(): string[] {
   return files.sort().map((name) => join(folder, name))
 }
 
-/** Loads a target from its file. Throws when the file is none, or when its name is not the file's. */
+/** Loads a target from its file. Throws when the file exports none, or one of another name. */
 export async function loadTarget(file: string): Promise<Target> {
   const { name, run, dictionary } = (await import(pathToFileURL(file).href)) as Partial<Target>
   if (name !== basename(file, '.ts')) throw new Error(`${file}: must export const name = '${basename(file, '.ts')}'`)

@@ -45,7 +45,7 @@ const shortNames: Plugin = {
 }
 
 /**
- * node:http only when somebody asks for it (the admin servers, the demonstration): an import statement
+ * node:http only when it is used (the admin servers, the demonstration): an import statement
  * of the bundle would load it in every thread, and with it, through its exports for ES modules, Node's
  * own copy of undici: 55 ms of each start.
  */

@@ -23,8 +23,8 @@ export interface Finding {
 }
 
 /**
- * Paths of all our files below `root`, relative to it, sorted. Whoever tries the README's commands in a clone leaves
- * files of his own at the top, and folders without code: they are none of ours.
+ * Paths of all our files below `root`, relative to it, sorted. Files and folders without code that trying the README's
+ * commands leaves at the top are not ours.
  */
 export function listFiles(root: string): string[] {
   const found: string[] = []

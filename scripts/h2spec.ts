@@ -11,7 +11,7 @@ export interface H2Report {
   readonly isWhole: boolean
 }
 
-/** Needs `h2spec` on the PATH, or its place in H2SPEC. Rejects with ENOENT where there is none. */
+/** Needs `h2spec` on the PATH, or its place in H2SPEC. Rejects with ENOENT without one. */
 export async function runH2Spec(): Promise<H2Report> {
   const origin = createServer((request, response) => {
     // Not before the request is whole: the suite wants to see what is wrong with it.

@@ -16,7 +16,7 @@ const LANES = 3
  * a slower machine, twenty times that is no fault.
  */
 const TEST_TIMEOUT_MS = 1_200_000
-/** Of one that somebody has asked for and waits for. */
+/** Of a file that was asked for by name. */
 const ASKED_TIMEOUT_MS = 120_000
 /**
  * For one step, of the processor: the slowest takes one or two minutes. A loop that never ends is ended by it, and a

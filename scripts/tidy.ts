@@ -139,7 +139,7 @@ function checkShape(file: string, source: string, { code }: Scan): Finding[] {
   const lines = source.split('\n')
   const codeLines = code.split('\n')
   lines.forEach((text, i) => {
-    // One long string cannot be broken without harm to whoever searches for it.
+    // One long string stays whole, so that it can be searched for.
     const written = codeLines[i]!.replace(/ {2,}/g, ' ')
     if (text.length <= LINE_COLUMNS_MAX || (written.trim() !== '' && written.length <= LINE_COLUMNS_MAX)) return
     findings.push({ file, line: i + 1, message: `line of ${text.length} columns; the limit is ${LINE_COLUMNS_MAX}` })

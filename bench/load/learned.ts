@@ -1,7 +1,6 @@
 /**
- * What every answer of a gateway of models must be, where it words them in its own way: it is asked some times first,
- * and what it says must hold all that the model has said. Later answers are compared with that, byte by byte, but for
- * what names one answer: ids and times.
+ * Expected answers of gateways that write answers of models in their own way: the first few must contain all that the
+ * model has said; later ones are compared with those byte by byte, but for ids and times.
  */
 import { request as ask } from 'node:http'
 import { setTimeout as after } from 'node:timers/promises'

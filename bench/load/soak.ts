@@ -172,7 +172,7 @@ export function slopeOf(values: readonly number[]): number {
   return run === 0 ? 0 : rise / run
 }
 
-/** What stays per request, of each thing that is looked at; from the settled parts. */
+/** What stays per request, by measure; from the settled parts. */
 function growth({ looks, requests }: Soak): Look {
   const of = (thing: keyof Look) => slopeOf(looks.slice(looks.length * SETTLED).map((look) => look[thing])) / requests
   return { rssBytes: of('rssBytes'), heapBytes: of('heapBytes'), sockets: of('sockets'), timers: of('timers') }

@@ -1,4 +1,4 @@
-/** One peer, started for one workload: the thing that is measured. */
+/** One peer, started for one workload. */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as after } from 'node:timers/promises'

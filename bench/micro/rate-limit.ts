@@ -34,7 +34,7 @@ export function register(bench: Bench): void {
   })
   times('take, one of 10,000 callers', () => own.take(CALLERS[next++ % CALLERS.length]!, 1, 1))
   times('refused, one bucket', () => none.take(null, 1, 1))
-  // A caller that returns after everybody else: its bucket is made anew, under the lock.
+  // A caller that returns after all others: its bucket is made anew, under the lock.
   const brief = buckets.limit({ id: 'brief', amount: 1, burst: 0, unitMs: 0.001, isKeyed: true })
   let fresh = 0
   times('take, a new caller', () => brief.take(String(fresh++), 1, 1))

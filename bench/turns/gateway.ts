@@ -127,7 +127,7 @@ port.on('message', async (message: ToGateway) => {
     await gateway.close()
     port.close()
   } else if (message === 'begin') port.postMessage(begin() satisfies FromGateway)
-  // Collections are told after the turn in which they were.
+  // A collection is reported after its turn.
   else setTimeout(() => port.postMessage(end() satisfies FromGateway), 20)
 })
 port.postMessage({ port: gateway.port } satisfies FromGateway)

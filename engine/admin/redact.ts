@@ -22,7 +22,7 @@ export function redact(value: unknown, unexpand: Unexpand | null = null): unknow
   return new Copy(unexpand).copy(value, false, 0)
 }
 
-/** Names of fields that say where something is: harmless, and what whoever debugs looks for. */
+/** Names of fields that say where something is: harmless, and needed for debugging. */
 const ADDRESSES: ReadonlySet<string> = new Set([
   'host',
   'hostname',
@@ -114,7 +114,7 @@ function isNameField(key: string): boolean {
   return (NAME_FIELDS as readonly string[]).includes(key)
 }
 
-/** The policy `authorization` of a Snapshot has the name of the header and holds no secret: whoever debugs reads it. */
+/** The policy `authorization` of a Snapshot names a header and holds no secret: it is shown for debugging. */
 function areRules(key: string, value: unknown): boolean {
   return key === 'authorization' && (Array.isArray(value) ? value.every(isRule) : areItemRules(value))
 }

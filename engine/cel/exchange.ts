@@ -95,7 +95,7 @@ function duration(fromMs: number, toMs: number): Duration {
   return new Duration(BigInt(Math.round((toMs - fromMs) * NANOS_PER_MS)))
 }
 
-/** A body as text when it is UTF-8, else as bytes; '' where there is none. Undefined when it has not been collected. */
+/** A body as text when it is UTF-8, else as bytes; '' without a body. Undefined: not collected. */
 function bodyOf(bytes: Buffer | null, kind: BodyKind): Value | undefined {
   if (bytes === null) return kind === BODY_NONE ? '' : undefined
   const text = bytes.toString('utf8')
@@ -145,7 +145,7 @@ const proxy: Readers = {
   }
 }
 
-/** When the head of the answer is there: nothing of an answer that the gateway makes before it asks anybody. */
+/** When the response head is there; absent for a local reply made before any upstream attempt. */
 const proxyAnswered: Readers = {
   ...proxy,
   requestProcessingDuration: (ex) => between(ex.startedAt, ex.servedAt),

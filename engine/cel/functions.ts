@@ -35,7 +35,7 @@ export function type<T extends Value>(name: TypeName, is: (value: Value) => valu
   return { name, is }
 }
 
-/** Any value; an error is none. */
+/** Any value but an error. */
 export const DYN = type('dyn', (value): value is Exclude<Value, CelError> => !(value instanceof CelError))
 export const BOOL = type('bool', (value) => typeof value === 'boolean')
 export const INT: Type<Int> = type('int', isInt)

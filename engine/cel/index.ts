@@ -1,5 +1,5 @@
 /**
- * The door of engine/cel: source text -> a program that is run many times.
+ * The entry of engine/cel: source text -> a program that is run many times.
  *
  *     const compiled = compile('jwt.sub == "alice"', { roots, result: 'bool' })
  *     if (!compiled.ok) throw ... explain(source, compiled.problems[0])

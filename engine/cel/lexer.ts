@@ -58,7 +58,7 @@ export class Lexer {
     this.next()
   }
 
-  /** Moves to the next token. Throws a Refusal at text that is none. */
+  /** Moves to the next token. Throws a Refusal where there is none. */
   next(): void {
     const { source } = this
     this.lastEnd = this.end

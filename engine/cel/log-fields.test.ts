@@ -6,7 +6,7 @@ import { compileExpression } from './expression.ts'
 import { writeField } from './log-fields.ts'
 
 const CANARY = 'canary7c1f'
-/** What clients send that lets somebody in, by where it is sent. */
+/** Credentials that clients send, by where they are sent. */
 const HEADERS = [
   ...['Authorization', 'Proxy-Authorization', 'Cookie', 'X-Api-Key', 'Api-Key', 'X-Goog-Api-Key'],
   ...['X-Amz-Security-Token', 'X-Amz-Signature', 'X-Auth-Token', 'X-Csrf-Token', 'Ocp-Apim-Subscription-Key'],

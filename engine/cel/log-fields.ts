@@ -86,7 +86,7 @@ function joined(parts: readonly (string | undefined)[], open: string, close: str
   return parts.includes(undefined) ? undefined : `${open}${parts.join(',')}${close}`
 }
 
-/** What may be shown of an entry, whoever names the map. Counts of tokens are no tokens: numbers are never hidden. */
+/** What may be shown of an entry, from any map. Counts of tokens are no secrets: numbers are never hidden. */
 function shownAt(map: Value, key: Value): Value {
   const value = valueAt(map, key)
   const isHidden =

@@ -69,7 +69,7 @@ export function fieldOf(map: Value, key: string): Value | undefined {
 /** A look at a key is an eighth of a visit. */
 const KEY_BITS = 3
 
-/** Keys of a map; null when it is none. Part of a walk: it throws when the walks of a run have been long enough. */
+/** Keys of a map; null for another value. Part of a walk: it throws when the walks of a run have been long enough. */
 export function keysOf(map: Value): Value[] | null {
   const keys = listKeys(map)
   if (keys !== null) visit(keys.length >> KEY_BITS)
@@ -87,7 +87,7 @@ function listKeys(map: Value): Value[] | null {
   return isPlain(map) ? Object.keys(map) : null
 }
 
-/** Entries of a map, or -1 when it is none. */
+/** Entries of a map; -1 for another value. */
 export function sizeOfMap(map: Value): number {
   if (map instanceof Map) return map.size
   return keysOf(map)?.length ?? -1

@@ -51,7 +51,7 @@ export class Needs {
     return this.requestBody || this.responseBody || this.requestPrefix || this.responsePrefix
   }
 
-  /** Times that are only taken where somebody reads them. */
+  /** Times that are only taken where an expression reads them. */
   get times(): boolean {
     return TIMES.some((name) => this.reads(name))
   }

@@ -1,6 +1,6 @@
 /**
- * Expressions over bodies that may hold the event loop: they run in a helper thread when the body at hand
- * makes them expensive, and never otherwise. docs/design/007-cel.md has the threshold and its measurement.
+ * Expressions over bodies that could hold the event loop run in a helper thread, when this body makes them
+ * expensive. docs/design/007-cel.md has the threshold and its measurement.
  */
 import { performance } from 'node:perf_hooks'
 import { clientKey } from '#engine/contract/client-key.ts'
@@ -112,7 +112,7 @@ async function runElsewhere({ program, phase, wantsBytes }: Asked, ex: Facts, of
   try {
     outcome = (await offload(CEL_JOB, job, clientKey(ex))) as CelOutcome
   } catch (error) {
-    // Too much is waiting, or the helper died: for whoever asked, the expression has failed.
+    // Too much is waiting, or the helper died: to the caller the expression has failed.
     return new CelError('failed', error instanceof Error ? error.message : String(error))
   }
   if ('error' in outcome) return new CelError('failed', outcome.error)

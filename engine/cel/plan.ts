@@ -269,7 +269,7 @@ export class TreePlanner implements Planner {
     const { slot } = inner
     const body = this.plan(node.body, inner)
     if (node.op === 'bind') {
-      // An error is a value like others: whoever reads the name gets it, and nobody else.
+      // An error is a value like others: only code that reads the name sees it.
       return dynamic((frame) => {
         frame.locals[slot] = value.code(frame)
         return body.code(frame)

@@ -18,7 +18,7 @@ export interface Variable<C = object> {
   readonly form?: TextForm
 }
 
-/** The one way of writing that the texts of a variable have: a text that is written in another is none of them. */
+/** The one spelling that texts of this variable have: a literal in another spelling can never be equal. */
 export interface TextForm {
   readonly of: (text: string) => string
   /** For people: what the form is, and which variable has the other ways of writing. */

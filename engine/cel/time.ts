@@ -20,7 +20,7 @@ export function durationOf(nanos: bigint): Value {
 
 const RFC3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9})\d*)?(?:[Zz]|([+-])(\d\d):(\d\d))$/
 
-/** Characters of a time, a duration, or a zone: what is longer is none, and not looked at. */
+/** Characters of a time, a duration, or a zone: longer text is refused unread. */
 const TEXT_UNITS_MAX = 256
 
 /** RFC 3339 section 5.6. */

@@ -120,7 +120,7 @@ export function isPlain(value: object): value is PlainMap {
   return hasPlainPrototype(value) && !isSecret(value)
 }
 
-/** As isPlain, for whoever asks for another key than that of a secret. */
+/** As isPlain, for callers that read another key than that of a secret. */
 export function hasPlainPrototype(value: object): value is PlainMap {
   const prototype = Object.getPrototypeOf(value) as unknown
   return prototype === Object.prototype || prototype === null

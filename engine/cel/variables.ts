@@ -1,6 +1,6 @@
 /**
- * The variables of a gateway and their known fields: names and types, no readers. Whoever runs an
- * expression offers those that exist at its place, with readers of its own (`pick`).
+ * The variables of a gateway and their known fields: names and types, no readers. Each place that runs expressions
+ * offers those that exist there, with its own readers (`pick`).
  */
 import type { TypeName } from './functions.ts'
 import type { Roots, Variable } from './roots.ts'

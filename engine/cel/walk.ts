@@ -1,7 +1,7 @@
 /**
- * Bounds that all of one run shares. A walk over whole values (comparing, writing as text or JSON) counts what it
- * visits: an expression can build [x, x] of [x, x] of [x, x] ..., a value that is small in memory and endless to
- * whoever walks over it. And whoever works on asks now and then whether the run has time left.
+ * Bounds that one run shares. A walk over whole values (comparing, writing as text or JSON) counts its visits: an
+ * expression can build [x, x] of [x, x] of [x, x] ..., small in memory and endless to walk over. Long work also asks
+ * now and then whether the run has time left.
  */
 
 /** Values that all walks of one run visit: some milliseconds. */
@@ -13,7 +13,7 @@ const VISITS_PER_LOOK = 8_192
 export const RUN_MS_MAX = 250
 let runMsMax = RUN_MS_MAX
 
-/** For a thread that serves nobody else meanwhile. */
+/** For a thread that serves nothing else meanwhile. */
 export function setRunMs(ms: number): void {
   runMsMax = ms
 }

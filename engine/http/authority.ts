@@ -33,7 +33,7 @@ const NAME = /^[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_.])?$/
 const PORT = /^[0-9]{1,5}$/
 
 /**
- * Host and port of an authority that somebody is about to dial or to send, or null when it cannot
+ * Host and port of an authority that is about to be dialled or sent, or null when it cannot
  * name a host: user information, empty labels, odd characters, ports outside 1..65535, IPv6 zones.
  */
 export function parseAuthority(authority: string): Authority | null {

@@ -84,7 +84,7 @@ export function readClientHello(bytes: Buffer, start: number, end: number): Clie
   return readMessage(message, MESSAGE_HEADER, message.length)
 }
 
-/** What arrives on a port of TLS and is none: told apart so that a log line can say what to mend. */
+/** Other protocols that arrive on a TLS port, told apart so that a log line can say what to fix. */
 function notTls(bytes: Buffer, start: number, end: number): ClientHelloFault | 'more' {
   const first = bytes[start]!
   if (first === ALERT) return 'alert'
@@ -187,7 +187,7 @@ function readServerName(bytes: Buffer, from: number, end: number): string | null
   return name
 }
 
-/** The name as hosts are compared here, or '' when it is none. */
+/** The name as hosts are compared here, or '' when it is invalid. */
 function plainName(text: string): string {
   const name = text.endsWith('.') ? text.slice(0, -1) : text
   return isHostName(name) ? name.toLowerCase() : ''

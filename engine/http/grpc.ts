@@ -1,5 +1,5 @@
 /**
- * gRPC as far as a gateway reads it: which requests are gRPC, how an error is told, how long a client waits.
+ * gRPC as far as a gateway reads it: which requests are gRPC, how errors are reported, how long a client waits.
  * Source: doc/PROTOCOL-HTTP2.md and doc/http-grpc-status-mapping.md of the gRPC project.
  */
 import type { HeaderBlock } from './headers.ts'
@@ -84,7 +84,7 @@ export function grpcTimeoutMs(headers: HeaderBlock): number {
   return Math.max(1, Math.ceil(ms))
 }
 
-/** The number that a value of grpc-status is, or -1 when it is none. */
+/** The code in a value of grpc-status; -1 when it is malformed. */
 export function readGrpcStatus(value: string | undefined): number {
   if (value === undefined || !/^[0-9]{1,2}$/.test(value)) return -1
   const status = Number(value)

@@ -1,7 +1,7 @@
 /**
  * The header section of one message: the received bytes as one latin1 string plus a table of offsets.
  *
- * Nothing is decoded until somebody asks. Forwarding a section costs one `substring` per run of kept
+ * Nothing is decoded before it is read. Forwarding a section costs one `substring` per run of kept
  * lines (nearly free in V8), where a map of decoded headers costs 2-4 us (docs/performance-history.md#prototypes).
  * Every transport fills the same shape: HTTP/1 slices its read buffer, others append lines.
  */
@@ -9,7 +9,7 @@
 /** Slots per header in `at`: nameStart, nameEnd, valueStart, valueEnd. A dropped header has nameEnd 0. */
 const SLOTS = 4
 
-/** Names of fields that are gone for good, and those that were taken out before them. */
+/** Names of fields that were removed for the whole exchange, and those removed before them. */
 export interface Stripped {
   readonly names: readonly string[]
   readonly next: Stripped | null
@@ -134,9 +134,8 @@ export class HeaderBlock {
   }
 
   /**
-   * Removes every header called one of `names` (lower case; kept, so one list for all messages is best) for good: nor
-   * is it in the trailers (trailers.ts), and what was received under its other name ("x_role") goes too, which servers
-   * that make variables of fields take for it.
+   * Removes every header called one of `names` (lower case; the list is kept, so share it) from this message and from
+   * its trailers (trailers.ts). Spellings that CGI-like servers cannot tell apart ("x_role") are removed too.
    */
   strip(names: readonly string[]): void {
     this.stripped = { names, next: this.stripped }

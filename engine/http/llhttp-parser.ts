@@ -63,7 +63,7 @@ export class Parser {
   handler: MessageHandler | null = null
   /** Filled with the head's header lines. */
   block: HeaderBlock | null = null
-  /** Limits of the message at hand. */
+  /** Limits of the current message. */
   headersMax = 0
   headBytesMax = 0
   uriBytesMax = 0
@@ -82,7 +82,7 @@ export class Parser {
   started = false
   inHead = true
 
-  /** The read at hand. */
+  /** The current read. */
   #start = 0
   #end = 0
   #partial = ''

@@ -1,4 +1,4 @@
-/** What a listener makes of requests before anybody judges them: the same over every transport and version of HTTP. */
+/** What a listener does to requests before routing: the same over every transport and version of HTTP. */
 import type { HeaderBlock } from './headers.ts'
 import { PATH_DEFAULTS, type PathRules } from './path.ts'
 

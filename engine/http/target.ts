@@ -27,7 +27,7 @@ export function isAuthority(value: string): boolean {
 /**
  * Takes a request target apart: origin-form ("/path?query"), absolute-form ("http://host/path") or
  * "*" for OPTIONS. The path stays as received: what becomes of it is the listener's to say (path.ts), which is not
- * known yet. Null: it is none of these.
+ * known yet. Null: none of these forms.
  */
 export function parseTarget(target: string, method: string): Target | null {
   if (target.charCodeAt(0) === 47) return splitQuery(target, null)

@@ -1,6 +1,7 @@
 /**
- * Which trailers go on (RFC 9110 section 6.5). Whoever merges them into the header section would act on them behind the
- * back of every check, so they pass only to those who asked for them, and never with what a check is about.
+ * Which trailers are forwarded (RFC 9110 section 6.5). A receiver that merges them into the header section would act on
+ * fields that no check has seen, so they go only to receivers that asked for them, without fields that checks are
+ * about.
  */
 
 /** What frames, routes, authenticates, conditions or caches a message, or says what its content is. */

@@ -22,7 +22,7 @@ export const HOP = 12
 export const TE = 13
 /** Belongs to a connection: a message that has it is malformed (section 8.2.2). */
 export const CONNECTION = 14
-/** Its name or its value is none: the message is malformed (section 8.2.1). */
+/** Its name or value is invalid: the message is malformed (section 8.2.1). */
 export const FLAWED = 15
 
 const KINDS: ReadonlyMap<string, number> = new Map([

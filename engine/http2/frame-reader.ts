@@ -67,7 +67,7 @@ const IN_NOTHING = 3
 export class FrameReader {
   /** Frames that have no use are dropped, connections end: for owners that have gone. */
   isOver = false
-  /** Frames that may be begun: reading stops when there are none left. Handlers take more of it for what costs more. */
+  /** Frames that may still begin: reading stops at zero. Handlers subtract more for expensive ones. */
   work = Number.POSITIVE_INFINITY
   /** Where execute() has stopped: `end`, or where the next frame begins that there was no work left for. */
   stoppedAt = 0
@@ -107,7 +107,7 @@ export class FrameReader {
     return this.#blockStream !== 0 || this.#keptBytes > 0 || this.#state === IN_FRAME
   }
 
-  /** The peer has said nothing yet. */
+  /** The peer has sent nothing yet. */
   get isFirst(): boolean {
     return this.#isFirst
   }

@@ -74,7 +74,7 @@ export class HpackDecoder {
     return field
   }
 
-  /** A string (section 5.2) as latin1 text; null: it is none. */
+  /** A string (section 5.2) as latin1 text; null: malformed. */
   #text(): string | null {
     if (this.#at >= this.#end) return null
     const isHuffman = this.#bytes[this.#at]! >= 128

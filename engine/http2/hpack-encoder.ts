@@ -2,8 +2,8 @@
  * The encoder of HPACK (RFC 7541): one for all header blocks that a connection sends, in their order. It gives
  * latin1 text, one character per byte, because that is how small messages leave (docs/design/006-how-bytes-leave.md).
  *
- * What a peer has been told once may be particular to that message; what it is told a second time probably comes
- * again, and enters the table. So a field that repeats costs one look-up by its line as it was received.
+ * A field sent once may be particular to its message; one sent a second time probably comes again, and enters the
+ * table. So a field that repeats costs one look-up by its line as it was received.
  */
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { DynamicTable } from './dynamic-table.ts'

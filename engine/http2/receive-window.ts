@@ -21,7 +21,7 @@ export class ReceiveWindow {
     return this.#left + this.#spent
   }
 
-  /** The peer was told of more than we want: so much of it will not come back. */
+  /** The advertised window exceeds the wanted one by so much: that part is not given back. */
   withhold(bytes: number): void {
     this.#spent -= bytes
   }

@@ -11,7 +11,7 @@ const ENTRIES =
   'last-modified|link|location|max-forwards|proxy-authenticate|proxy-authorization|range|referer|refresh|retry-after|' +
   'server|set-cookie|strict-transport-security|transfer-encoding|user-agent|vary|via|www-authenticate'
 
-/** By index; 0 is none. */
+/** By index, from 1 on. */
 export const STATIC_TABLE: readonly Field[] = ['', ...ENTRIES.split('|')].map((entry) => {
   const [name = '', value = ''] = entry.split('=')
   return new Field(name, value)

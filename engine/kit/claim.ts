@@ -1,6 +1,6 @@
 /**
- * Who does something that several threads could do: one word of memory that all of them share. One of them takes it, or
- * who wanted it done gives it up, and never both: it is done once at most, however late somebody comes to it.
+ * A job that several threads could do, as one word of shared memory. Either one of them takes it or its owner withdraws
+ * it, never both: it is done at most once, however late a thread comes to it.
  */
 
 /** A word of shared memory; structured clones of it are the same one. */
@@ -18,13 +18,13 @@ export function take(claim: Claim, taker: number): boolean {
   return Atomics.compareExchange(claim, 0, NOBODYS, taker) === NOBODYS
 }
 
-/** False: somebody has taken it. Given up once, it stays so. */
+/** False: a thread has taken it. Withdrawn once, it stays so. */
 export function giveUp(claim: Claim): boolean {
   const before = Atomics.compareExchange(claim, 0, NOBODYS, GIVEN_UP)
   return before === NOBODYS || before === GIVEN_UP
 }
 
-/** Who has taken it; null: nobody. */
+/** The thread that has taken it, or null. */
 export function takerOf(claim: Claim): number | null {
   const taker = Atomics.load(claim, 0)
   return taker === NOBODYS || taker === GIVEN_UP ? null : taker

@@ -1,6 +1,6 @@
 /**
- * The one door to the expression engine for text that strangers send. RE2 runs in time linear in the
- * input, so a hostile path cannot make a worker think (JavaScript's own engine backtracks).
+ * The only import of the regular expression engine for untrusted text. RE2 runs in time linear in the input, so a
+ * hostile path cannot hold a worker (JavaScript's own engine backtracks).
  */
 import { RE2JS } from 're2js'
 import { deterministic } from './deterministic.ts'

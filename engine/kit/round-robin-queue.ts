@@ -1,7 +1,7 @@
 /**
- * A bounded queue that many share, in turns: whoever has much waiting is one of many. Its owner is a path of names (an
- * address, then a connection of it): each name of the first level has its turn, within that each of the next. When too
- * much waits, the newest of whoever has most goes. What one owner waits for keeps its order.
+ * A bounded queue with round-robin between owners. An owner is a path of names (an address, then a connection of it):
+ * turns go round the names of the first level, and within one round those of the next. When the queue is full, the
+ * owner with most entries loses its newest. Entries of one owner keep their order.
  */
 
 /** One name, and what waits below it: further names, or items. */

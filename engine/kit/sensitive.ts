@@ -36,7 +36,7 @@ export function looksLikeKey(text: string): boolean {
   return text.length > NAME_CHARS_MAX || VENDOR.test(text) || UUID.test(text) || PIECE.test(text)
 }
 
-/** So much tells whoever pasted it which one it is, and nobody what it is. */
+/** Enough to recognise one's own key, not enough to use it. */
 const SHOWN_CHARS = 4
 
 /** A name as messages say it: what is a key by its look is cut off. */
@@ -44,7 +44,7 @@ export function shownName(text: string): string {
   return looksLikeKey(text) ? `${text.slice(0, SHOWN_CHARS)}...` : text
 }
 
-// Long enough to be one. Paths and hosts are none, and are needed whole.
+// Long enough to be a key. Paths and hosts are not, and are needed whole.
 const WORD = /[\w+/.=-]{8,}/g
 
 /** A message in which what is a key by its look is cut off, wherever it came from. */

@@ -94,7 +94,7 @@ function headerReader(name: string): Read {
 
 // --- request time ---
 
-/** Query parameters of the request at hand, parsed when the first candidate asks. */
+/** Query parameters of the current request, parsed when the first candidate asks. */
 export class QueryMemo {
   #query = ''
   #params = new URLSearchParams()

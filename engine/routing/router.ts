@@ -166,7 +166,7 @@ class RoutedListener implements Listener {
     this.#rules = requests
   }
 
-  /** A connection may be older than the listener's settings: it is told to come again, and shows what is asked now. */
+  /** False for a connection older than the listener's settings: the client must connect anew. */
   admits(tls: ClientTls | null): boolean {
     const own = this.#tls
     if (tls === null) return own === null
@@ -182,7 +182,7 @@ class RoutedListener implements Listener {
     return this.match(ex, hostOf(ex.authority))
   }
 
-  /** `host`: that of ex.authority, for whoever has it already. */
+  /** `host`: that of ex.authority. */
   match(ex: Exchange, host: string): ErrorCode | null {
     if (!isPlainPath(ex.path)) return this.#matchReadings(ex, host)
     const candidate = this.#find(ex.path, ex, host)

@@ -21,7 +21,7 @@ export function realName(word: string): string {
   return Object.hasOwn(REAL_NAMES, word) ? REAL_NAMES[word]! : word
 }
 
-/** `shape`, where each key may also be written as its neutral word. Whoever reads the output calls realKeys. */
+/** `shape`, where each key may also be its neutral word. Readers of the output call realKeys. */
 export function withNeutralNames<S extends Readonly<Record<string, unknown>>>(shape: S): S {
   const neutral = Object.entries(REAL_NAMES).flatMap(([word, real]) =>
     Object.hasOwn(shape, real) ? [[word, shape[real]] as const] : []

@@ -3,7 +3,7 @@ import { type ZodType, z } from 'zod'
 
 export { type ZodType, z }
 
-/** With words of its own: keys of a map are checked where the words of the file's reader are not at hand. */
+/** With its own message: keys of a map are checked where the file reader's messages do not apply. */
 const text = (max: number) => z.string().min(1, 'must not be empty').max(max, `must have at most ${max} characters`)
 
 /** 1..256 characters. */
@@ -19,7 +19,7 @@ export const says =
   (issue: { readonly input?: unknown }): string | undefined =>
     issue.input === undefined ? undefined : message
 
-/** Entries of a list for which the specification has no bound: more than anybody writes by hand. */
+/** Entries of a list without a bound in the specification: more than is written by hand. */
 export const ENTRIES_MAX = 4096
 
 /** The message of a key that is no text; of a text that is no key, its checks say what is wrong with it. */

@@ -49,7 +49,7 @@ export class McpMetrics {
     const failed = mcpErrorType(use) ?? ex.error ?? (status >= 400 ? String(status) : '')
     const error = this.#errorOf(failed)
     const { item } = use
-    // A target is one of the configuration, and so few; what nobody has is not known to be somebody's.
+    // Targets come from the configuration, so they are few; an unknown item has no target.
     const target = item?.target ?? use.target ?? ''
     const isTool = item?.kind === 'tool'
     // A tool that says that it has failed is one.

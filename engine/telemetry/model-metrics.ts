@@ -117,7 +117,7 @@ export class ModelMetrics {
     const isLast = last !== null && last.route === route && last.operation === operation && last.provider === provider
     if (isLast && last.asked === asked && last.answered === answered) return last.series
     const series = this.#find(route, operation, provider, asked, answered, isGood)
-    // A failure may have been counted as somebody else's, and the next answer has a name.
+    // A failure may be counted for another provider, and the next answer names its own.
     if (isGood) this.#last = { route, operation, provider, asked, answered, series }
     return series
   }

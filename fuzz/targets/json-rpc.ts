@@ -1,6 +1,6 @@
 /**
  * JSON-RPC messages, of clients and of servers: bytes end as a message of one known shape or as one of two errors, and
- * what is a message can be written again. Whatever the reader lets through is safe for whoever has it next.
+ * what is a message can be written again. What the reader lets through is safe for the next reader.
  */
 import assert from 'node:assert/strict'
 import { INVALID_REQUEST, PARSE_ERROR, type RpcMessage } from '#backends/mcp/protocol/json-rpc.ts'

@@ -1,6 +1,6 @@
 /**
- * OpenAPI documents and arguments of their tools: whoever wrote them, a document ends as a problem of the configuration
- * or as tools with names and schemas that hold, and arguments as a refusal or as a request that stays where it belongs.
+ * OpenAPI documents and arguments of their tools: any document ends as a configuration problem or as tools with valid
+ * names and schemas, and arguments as a refusal or as a request to the document's own server and path.
  */
 import assert from 'node:assert/strict'
 import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
@@ -76,7 +76,7 @@ function read(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    // No JSON is somebody else's problem.
+    // Text that is no JSON is another target's case.
     return null
   }
 }

@@ -1,4 +1,4 @@
-/** A PROXY header: more bytes never change an answer, addresses are literals, and what is told can be written again. */
+/** A PROXY header: more bytes never change an answer, addresses are literals, and what is read can be written again. */
 import assert from 'node:assert/strict'
 import { isIP } from 'node:net'
 import { PROXY_HEADER_BYTES_MAX, readProxyHeader, writeProxyHeader } from '#engine/socket/proxy-header.ts'

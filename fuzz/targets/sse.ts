@@ -1,4 +1,4 @@
-/** Server-sent events: cut anywhere, the same events come out, and bytes that are none do no harm. */
+/** Server-sent events: cut anywhere, the same events come out, and invalid bytes do no harm. */
 import assert from 'node:assert/strict'
 import { type SseEvent, SseReader } from '#engine/http/sse.ts'
 

@@ -18,7 +18,7 @@ export interface Score {
   /** How many there are. */
   wanted: number
   found: number
-  /** What was found and is none. */
+  /** False positives. */
   wrong: number
 }
 

@@ -86,7 +86,7 @@ const PROMPTS: Readonly<Record<string, Prompt>> = {
   }
 }
 
-/** One per session, or one per request where there are none. */
+/** One per session, or one per request without sessions. */
 export function fixtureServer(options: FixtureOptions): Server {
   const server = new Server(
     { name: 'weir-conformance-fixture', version: '1.0.0' },

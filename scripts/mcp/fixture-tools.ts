@@ -20,7 +20,7 @@ const WAV = 'UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAA='
 const STEP_MS = 50
 
 export interface FixtureOptions {
-  /** Tells whoever subscribed that a list has changed (2026-07-28). */
+  /** Tells subscribers that a list has changed (2026-07-28). */
   readonly changed: (list: 'tools' | 'prompts') => void
   /** Breaks the stream of a request off; the answer waits for the client to come again (2025-11-25). */
   readonly breakOff: (ctx: ServerContext) => void

@@ -1,4 +1,4 @@
-/** The fixed answers of the canonical backend: made here for the backend, and for whoever checks them. */
+/** The fixed answers of the canonical backend: made here for the backend and for the checks. */
 
 import { CHAT, CHAT_EVENTS, MESSAGE_EVENTS } from './models.ts'
 

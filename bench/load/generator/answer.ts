@@ -61,7 +61,7 @@ export class AnswerReader {
     return this.#readChunks(chunk, at, end)
   }
 
-  /** Returns the offset behind the head, or why there is none. */
+  /** Returns the offset behind the head, or what is wrong with it. */
   #readHead(chunk: Buffer, start: number, end: number): number | Reading {
     let at: number
     let head: string

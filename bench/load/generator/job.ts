@@ -8,7 +8,7 @@ export interface Job {
   readonly mode: 'closed' | 'open' | 'hold' | 'first'
   readonly port: number
   readonly connections: number
-  /** Over TLS, whoever the certificate is for; every connection has a whole handshake. */
+  /** Over TLS, without verification; every connection has a whole handshake. */
   readonly hasTls: boolean
   /** A new connection for every request; the server is asked to close it, and must. */
   readonly fresh: boolean

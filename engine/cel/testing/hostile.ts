@@ -261,7 +261,7 @@ export function signature({ name, isMethod, args }: Declared): string {
   return isMethod ? `${types[0]}.${name}(${types.slice(1).join(', ')})` : `${name}(${types.join(', ')})`
 }
 
-/** Inputs for a function; null: several of its arguments can be large, and nobody has said how they go together. */
+/** Inputs for a function; null: several of its arguments can be large, and how to combine them is not declared. */
 export function hostileInputs(declared: Declared): readonly Hostile[] | null {
   const { args } = declared
   const together = TOGETHER[signature(declared)]

@@ -34,7 +34,7 @@ function verifySha(name: 'sha256' | 'sha512', fields: readonly string[], bytes: 
 const BCRYPT_SALT_END = 29
 
 function verifyBcrypt(hash: string, bytes: Buffer): boolean {
-  // The library takes text. Nothing that is not UTF-8 is anybody's password: htpasswd gets it from a terminal.
+  // The library takes text. No password is other than UTF-8: htpasswd gets it from a terminal.
   if (!isUtf8(bytes)) return false
   const computed = hashSync(bytes.toString(), hash.slice(0, BCRYPT_SALT_END))
   // Only the digest: the last character of a salt has unused bits, which some programs set.

@@ -10,7 +10,7 @@ const GLUED = /(?:^|[^A-Za-z0-9_])([A-Za-z_]+)$/
 const LETTER_END = /[A-Za-z_]$/
 /** The end of a line, or a tab, in text that was taken out of JSON or of a program as it stood there. */
 const ESCAPE = /\\[nrt]$/
-/** A word that is none of hexadecimal digits. */
+/** A word with another character than hexadecimal digits. */
 const WORD = /[g-z]/i
 const LABEL =
   /(?:^|_)(?:card|cc|pan|ccn|acc|ssn|ss|sin|nas|tin|itin|social|tel|telefon|telephone|phone|ph|fon|fone|mob|mobile|mobil|cell|fax|call|sms|no|nr|num|number|nummer|numero|id)_*$/i

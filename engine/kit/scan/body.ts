@@ -36,7 +36,7 @@ export interface BodyScan {
   readonly step: /** One after the other, each over what the one before has left; the first that rejects ends it. */
     | { readonly kind: 'search'; readonly searches: readonly Search[] }
     | { readonly kind: 'tell' }
-    /** One text for each that was told. */
+    /** One text for each message of `tell`. */
     | { readonly kind: 'replace'; readonly texts: readonly string[] }
 }
 
@@ -58,12 +58,12 @@ export interface ScanResult {
 
 export const NOTHING: ScanResult = { bytes: null, rejectedBy: -1, messages: [], problem: null }
 
-/** Of whom what is declared is told. */
+/** The role under which declarations are reported. */
 const DECLARER = 'system'
 
 /**
- * Throws SyntaxError when the body is no JSON, or when a text that replaces arguments is none; RangeError when it is
- * nested too deeply, or when there are more or fewer texts than were told.
+ * Throws SyntaxError when the body, or a text that replaces arguments, is no JSON; RangeError when it is nested too
+ * deeply, or when the number of texts differs from that of the messages.
  */
 export function scanBody({ bytes, reach, role, step }: BodyScan): ScanResult {
   const json = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()

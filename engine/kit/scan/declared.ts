@@ -1,7 +1,7 @@
 /**
  * What a request declares to the model beside the conversation: tools, and schemas of answers. Descriptions and values
- * are texts. Names of tools, of parameters and of what refers to them are looked at but stay as they are: whoever
- * answers, and whoever calls, has to find them again.
+ * are texts. Names of tools, of parameters and of what refers to them are searched but never changed: model and client
+ * have to find them again.
  */
 import type { Rule } from './live.ts'
 import { maskText, spansOf } from './rules.ts'
@@ -36,7 +36,7 @@ const MAPS: ReadonlySet<string> = new Set(
 const NAME_FIELDS: ReadonlySet<string> = new Set(
   'name $ref $id $anchor $schema required propertyOrdering format server_label allowed_tools'.split(' ')
 )
-/** Fields whose values, of whatever type, are written by somebody. */
+/** Fields whose values, of any type, are text of the author. */
 const VALUES: ReadonlySet<string> = new Set('enum const default example examples input_examples'.split(' '))
 /** Words of an API. Where it is no such word it is refused by the provider. */
 const TYPE = 'type'

@@ -1,7 +1,7 @@
 /** Mail addresses: RFC 5321, unquoted, with letters of all scripts (RFC 6531) and names of hosts of all scripts. */
 import type { Liveness, Search } from './live.ts'
 
-/** Unicode's Default_Ignorable_Code_Point is seen by nobody, and so is in no address for whoever reads it. */
+/** Unicode's Default_Ignorable_Code_Point is invisible, so to a reader it is in no address. */
 const LETTERS = '\\p{L}\\p{N}\\p{M}\\p{DI}'
 /** RFC 5321 section 4.5.3.1: 64 and 255 octets. */
 const LOCAL = `[${LETTERS}._%+'-]`

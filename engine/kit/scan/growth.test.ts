@@ -1,4 +1,4 @@
-/** A search takes time in proportion to its text, whoever wrote it. */
+/** A search takes time in proportion to its text, hostile ones included. */
 import { test } from 'node:test'
 import { assertLinear } from '#engine/testing/cpu.ts'
 import { BUILTIN_NAMES } from './builtins.ts'

@@ -2,7 +2,7 @@
  * Where matches may have begun in text that is still arriving. The machine of an expression (RE2's own program) runs
  * over each character once, from every place at once; of two runs in the same state only the one that began earlier is
  * kept, so there are never more runs than instructions. What is asserted without reading (\b, ^, $) is taken as
- * true: a match may be thought possible that is none, never the other way round.
+ * true: a match may be thought possible that is not, never the other way round.
  */
 import { type Machine, OPS } from '#engine/kit/pattern.ts'
 import type { SearchText } from './search-text.ts'
@@ -18,7 +18,7 @@ export interface Rule {
   /** Every place where `find` may find something is one where it says that a match may begin. */
   readonly live: () => Liveness
   readonly mask: string
-  /** A number with a fraction is none, nor a part of one. */
+  /** A number with a fraction does not match, nor does a part of it. */
   readonly isInteger: boolean
 }
 

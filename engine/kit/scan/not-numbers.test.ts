@@ -1,4 +1,4 @@
-/** What only looks like a number of somebody. */
+/** What only looks like a personal number. */
 import { equal } from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { Builtin } from './builtins.ts'

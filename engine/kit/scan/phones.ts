@@ -105,7 +105,7 @@ export function phoneAt(numbers: Numbers, i: number): number {
   return 0
 }
 
-/** Most rows of digits are none: that has to be cheap. */
+/** Most runs of digits are no phone numbers: refusing them has to be cheap. */
 function mayBeAt(numbers: Numbers, i: number): boolean {
   if (numbers.ahead[i]! < PHONE_DIGITS_MIN || numbers.size(i) > DIGITS_MAX) return false
   return isMarked(numbers, i) || mayBePlanned(numbers, i) || hasLetterAhead(numbers.text, numbers.starts[i]!)
@@ -241,7 +241,7 @@ function strengthOf(form: Form): Strength | null {
   return isLabelled && digits.length <= LABELLED_MAX && !DATES.test(sizes) ? 'weak' : null
 }
 
-/** `prefix`: digits ahead of the calling code. "(0)", which is dialled within, is none of its digits. */
+/** `prefix`: digits ahead of the calling code. "(0)", which is dialled within, does not count. */
 function abroad({ numbers, i, end }: Form, prefix: number): Strength | null {
   let digits = ''
   for (let j = i; j < end; j++) {

@@ -46,7 +46,7 @@ function ruleOf(source: string): Rule {
   return rule
 }
 
-/** Throws when a pattern is none. */
+/** Throws when a pattern is invalid. */
 export function rulesOf({ builtins, patterns }: RuleSet): readonly Rule[] {
   return [...builtins.map((name) => BUILTINS[name]), ...patterns.map(ruleOf)]
 }

@@ -1,8 +1,8 @@
 /**
  * JSON text that arrives in pieces (the arguments of a tool call), or is whole: its strings, names included, are
  * searched as what they say, whatever their escapes, and each number as a text of its own. What is masked inside a
- * string leaves a string, and a number that is masked becomes one, so the JSON stays valid. From the first thing that
- * no JSON can have, the rest is plain text. RFC 8259.
+ * string leaves a string, and a number that is masked becomes one, so the JSON stays valid. From the first character
+ * that JSON cannot have on, the rest is plain text. RFC 8259.
  */
 import type { Rule } from './live.ts'
 import { maskText, render, type Span } from './rules.ts'

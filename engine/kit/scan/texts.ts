@@ -4,7 +4,7 @@
  * a name here. Tool arguments are JSON, whether they come as text or as a value.
  */
 
-/** Ids, kinds, seals, media, places: nothing that somebody has written or that a model has said. */
+/** Ids, kinds, seals, media, places: nothing that a person or a model has written. */
 const STRUCTURE: ReadonlySet<string> = new Set(
   `type role id name object model status format detail phase index ttl effort
   tool_call_id tool_use_id call_id item_id file_id container_id response_id server_label approval_request_id
@@ -16,11 +16,11 @@ const STRUCTURE: ReadonlySet<string> = new Set(
   finish_reason finishReason stop_reason stop_sequence safetyRatings safety_ratings blockReason logprobs logprobsResult
   language outcome jsonPath`.split(/\s+/)
 )
-/** Of those the ones that are words of an API: with a space in it, it is what somebody says ("detail" of an error). */
+/** Of those the ones that are words of an API: with a space in it, it is prose ("detail" of an error). */
 const WORDS: ReadonlySet<string> = new Set(
   'object status format detail phase effort language outcome blockReason'.split(' ')
 )
-/** Beside the texts of an answer: what it has cost, who has made it, where and when. */
+/** Beside the texts of an answer: its cost, its model, place and time. */
 const ENVELOPE: ReadonlySet<string> = new Set(
   `usage usageMetadata usage_metadata metrics timings service_tier serviceTier system_fingerprint provider created
   created_at createTime stopReason p`.split(/\s+/)
@@ -67,7 +67,7 @@ const THOUGHT_HOLDERS: ReadonlySet<string> = new Set(['reasoningContent', 'reaso
 /** Lists whose items may be texts themselves. */
 const PART_LISTS: ReadonlySet<string> = new Set(['content', 'parts'])
 
-/** Texts with the same list and the same kind are one text to whoever reads them. */
+/** Texts with the same list and kind read as one text. */
 export interface Run {
   readonly list: object
   readonly kind: 'text' | 'thought'

@@ -51,7 +51,7 @@ function gather({ holder, key, field, path }: Place, role: string, found: Found 
   const value = holder[key]
   if (key === field && !API_NAME.test(key)) found.names.push(key)
   if (value === null || value === '') return
-  // What is in there is looked at by its own names, and what is no word is somebody's text, whatever holds it.
+  // What is in there is looked at by its own names, and anything but a word is text, whatever holds it.
   if (WORDS.test(field) && isWord(value)) return
   if (typeof value === 'string') {
     const set = (text: string): void => put(holder, key, text)
@@ -72,7 +72,7 @@ function gather({ holder, key, field, path }: Place, role: string, found: Found 
 /** Fields that may have the numbers of tokens in place of their texts. */
 const TOKEN_FIELDS = ['input', 'prompt'] as const
 
-/** The field in which the tokens of a text stand, which nobody here can read; null: there is none. */
+/** The field in which the tokens of a text stand, which cannot be read here; null: none. */
 export function tokensIn(body: object): string | null {
   const holder = body as Holder
   const isToken = (item: unknown): boolean => typeof item === 'number'

@@ -127,7 +127,7 @@ function answerOf(parts: readonly Body[], reason: string | null, path: string): 
   return { candidates, usageMetadata: USAGE, modelVersion, responseId: 'r0BVaZ' }
 }
 
-/** What the caller names as it likes. */
+/** Names that the caller chooses. */
 const FREE: ReadonlySet<string> = new Set([
   'args',
   'response',

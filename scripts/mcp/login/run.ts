@@ -1,7 +1,7 @@
 /**
  * `npm run conformance -- mcp-login`: full logins at a real Keycloak by the official SDKs, TypeScript and Python, both
  * generations each: discovery through the gateway, registration, authorization code with PKCE, a tool call, a renewed
- * token, and a token for somebody else refused.
+ * token, and a token for another audience refused.
  */
 import { type ExecFileSyncOptions, execFile, execFileSync } from 'node:child_process'
 import { once } from 'node:events'
