@@ -2,7 +2,8 @@
 
 import type { FormatName } from '#backends/llm/conversation.ts'
 import type { TranslatedAnswer } from '#backends/llm/offload/job.ts'
-import { LARGE_BYTES, translateOperationInPool } from '#backends/llm/offload/large-body.ts'
+import { translateOperationInPool } from '#backends/llm/offload/pool.ts'
+import { LARGE_BYTES } from '#backends/llm/offload/threshold.ts'
 import { Attempts } from '#backends/llm/plan/attempts.ts'
 import {
   type OperationAnswer,

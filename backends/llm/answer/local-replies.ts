@@ -3,7 +3,8 @@
 import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import { errorTypeOf } from '#backends/llm/formats/error-types.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
-import { type ListClient, type ModelNames, modelList } from '#backends/llm/routes/models.ts'
+import type { ListClient } from '#backends/llm/routes/answer-spec.ts'
+import { type ModelNames, modelList } from '#backends/llm/routes/models.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { Dialect, Exchange, LocalReply } from '#engine/contract/exchange.ts'
 

@@ -1,7 +1,7 @@
 /** What the configuration changes in a client's request before it is read: overrides, defaults, then messages. */
 import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
-import { FormatError } from '#backends/llm/formats/format.ts'
-import { answerShapeOf, type ChatRequest } from '#backends/llm/request/request.ts'
+import { answerShapeOf, type ChatRequest } from '#backends/llm/request/chat-request.ts'
+import { modelOf } from '#backends/llm/request/json-body.ts'
 import type { AiEdits, AiField } from '#engine/ir/snapshot.ts'
 import { enrich } from './prompt-messages.ts'
 import { isForeignSystem, withSystem } from './system-instructions.ts'
@@ -52,11 +52,4 @@ function withFields(
   for (const { field, value } of replacing) fields.set(field, value as Json)
   for (const { field, value } of filling) if ((fields.get(field) ?? null) === null) fields.set(field, value as Json)
   return Object.fromEntries(fields)
-}
-
-/** "" when it is absent: the provider may have one of its own. */
-export function modelOf({ model = null }: JsonObject): string {
-  if (model === null) return ''
-  if (typeof model !== 'string' || model === '') throw new FormatError('model', 'is required, and must be a string')
-  return model
 }

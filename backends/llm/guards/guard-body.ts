@@ -6,8 +6,8 @@ import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import { type GuardJob, PRINTED_TYPE, runGuardJob, type Shape, type StepResult } from './job.ts'
 import { GUARD_JOB } from './job-name.ts'
 import { moderationTarget } from './moderation.ts'
-import { BUFFERS_FULL, GuardBuffersFull, type GuardCall, GuardUnavailable, post } from './service-call.ts'
-import { type ServiceSpec, type Side, verdictOf } from './service-spec.ts'
+import { BUFFERS_FULL, GuardBuffersFull, type GuardCall, GuardUnavailable, post, type Side } from './service-call.ts'
+import { type ServiceSpec, verdictOf } from './service-spec.ts'
 import { webhookTarget } from './webhook.ts'
 
 /** Bytes: an expression takes up to 0.3 us for each, and an event loop is not held for 5 ms. */

@@ -2,8 +2,7 @@
 import type { AiModerationGuard, AiRejection } from '#engine/ir/snapshot.ts'
 import type { Message } from '#engine/kit/scan/body.ts'
 import { isObject } from '#engine/kit/scan/texts.ts'
-import { GuardUnavailable, type Target } from './service-call.ts'
-import type { Verdict } from './service-spec.ts'
+import { GuardUnavailable, type Target, type Verdict } from './service-call.ts'
 
 export function moderationTarget({ origin, path, key, timeoutMs }: AiModerationGuard): Target {
   return { url: origin + path, headers: key === null ? {} : { authorization: `Bearer ${key}` }, timeoutMs }

@@ -16,6 +16,16 @@ const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 /** Of a long question, what is written at once. */
 const PIECE_BYTES = 256 * 1024
 
+/** Which body a guard judges. */
+export type Side = 'request' | 'response'
+
+/** What a service says of texts. */
+export type Verdict =
+  | { readonly kind: 'pass' }
+  | { readonly kind: 'reject'; readonly reply: AiRejection }
+  /** One for each that it was told. */
+  | { readonly kind: 'replace'; readonly texts: readonly string[] }
+
 /** Of one exchange. */
 export interface GuardCall {
   /** Whose what is asked and answered is, on the account of what is kept. */

@@ -3,22 +3,13 @@ import type { AiRejection } from '#engine/ir/snapshot.ts'
 import type { Message } from '#engine/kit/scan/body.ts'
 import { bufferOf, jsonBytes } from '#engine/kit/shared-bytes.ts'
 import { moderationQuestion, moderationVerdict } from './moderation.ts'
-import { GuardUnavailable } from './service-call.ts'
+import { GuardUnavailable, type Side, type Verdict } from './service-call.ts'
 import { webhookQuestion, webhookVerdict } from './webhook.ts'
-
-export type Side = 'request' | 'response'
 
 /** Of a guard that is a service, what its questions and answers depend on. No key. */
 export type ServiceSpec =
   | { readonly kind: 'webhook'; readonly side: Side; readonly reply: AiRejection }
   | { readonly kind: 'moderation'; readonly model: string; readonly reply: AiRejection }
-
-/** What a service says of texts. */
-export type Verdict =
-  | { readonly kind: 'pass' }
-  | { readonly kind: 'reject'; readonly reply: AiRejection }
-  /** One for each that it was told. */
-  | { readonly kind: 'replace'; readonly texts: readonly string[] }
 
 /** A JSON text. */
 export function questionOf(asks: ServiceSpec, messages: readonly Message[]): Buffer {

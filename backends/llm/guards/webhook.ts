@@ -7,8 +7,7 @@ import type { AiRejection, AiWebhookGuard } from '#engine/ir/snapshot.ts'
 import { compilePattern } from '#engine/kit/pattern.ts'
 import type { Message } from '#engine/kit/scan/body.ts'
 import { isObject } from '#engine/kit/scan/texts.ts'
-import { GuardUnavailable, type Target } from './service-call.ts'
-import type { Side, Verdict } from './service-spec.ts'
+import { GuardUnavailable, type Side, type Target, type Verdict } from './service-call.ts'
 
 export function webhookTarget(guard: AiWebhookGuard, side: Side, fields: HeaderBlock): Target {
   const { origin, timeoutMs, forward } = guard

@@ -6,8 +6,8 @@ import { answers, at, gateway, gatewayOf, provider } from '#backends/llm/testing
 import type { Asked, Models } from '#engine/testing/models.ts'
 import { OffloadPool } from '#engine/workers/offload.ts'
 import { type LargeJob, runLargeJob, type WrittenOperation } from './job.ts'
-import { bare, LONG, TEXT, total, watchJson } from './large-body.fixture.ts'
-import { LARGE_BYTES } from './large-body.ts'
+import { bare, LONG, TEXT, total, watchJson } from './large-bodies.fixture.ts'
+import { LARGE_BYTES } from './threshold.ts'
 
 const EMBEDDINGS = '/v1/embeddings'
 const EMBED = '/v1beta/models/m:embedContent'

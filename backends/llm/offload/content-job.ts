@@ -3,10 +3,11 @@
  * read there.
  */
 import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
-import type { ChatRequest } from '#backends/llm/request/request.ts'
+import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
 import type { ContentJob } from '#engine/contract/model-use.ts'
 import { CONTENT_JOB } from './job-names.ts'
-import { LARGE_BYTES, type LargeData, LargeRequest } from './large-body.ts'
+import { type LargeData, LargeRequest } from './large-request.ts'
+import { LARGE_BYTES } from './threshold.ts'
 
 /** What there is of an answer. */
 export interface ContentData {

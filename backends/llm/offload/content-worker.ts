@@ -1,13 +1,13 @@
 /** What expressions read of a large request or answer, in the thread that runs them (other end: content-job.ts). */
 
-import type { ChatRequest } from '#backends/llm/request/request.ts'
+import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
 import { NO_CLIENT_TOOLS } from '#backends/llm/translate/client-tools.ts'
-import { AnswerCapture } from '#backends/llm/usage/usage-record.ts'
+import { AnswerCapture } from '#backends/llm/usage/answer-capture.ts'
 import type { ModelContent } from '#engine/contract/model-use.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import type { ContentArgument, SmallData } from './content-job.ts'
 import { bodies } from './job.ts'
-import { type LargeData, LargeRequest } from './large-body.ts'
+import { type LargeData, LargeRequest } from './large-request.ts'
 
 export function contentInPool({ large, small, whole, streamed }: ContentArgument): ModelContent {
   const noted = new AnswerCapture(large === null ? chatOf(small!) : largeOf(large), false)

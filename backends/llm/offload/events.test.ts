@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { at, gateway, provider } from '#backends/llm/testing/llm-gateway.ts'
 import { OffloadPool } from '#engine/workers/offload.ts'
-import { LONG, total, watchJson } from './large-body.fixture.ts'
+import { LONG, total, watchJson } from './large-bodies.fixture.ts'
 
 const RESPONSES = '/v1/responses'
 const ROUTES = { '/responses': 'Responses' }

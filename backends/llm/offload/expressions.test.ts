@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { answers, at, provider } from '#backends/llm/testing/llm-gateway.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { OffloadPool } from '#engine/workers/offload.ts'
-import { bare, LONG, TEXT, timeless, watchJson } from './large-body.fixture.ts'
+import { bare, LONG, TEXT, timeless, watchJson } from './large-bodies.fixture.ts'
 
 const CHAT = '/v1/chat/completions'
 const ASK = { model: 'm', temperature: 0.5, messages: [{ role: 'user', content: TEXT }] }

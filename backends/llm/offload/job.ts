@@ -1,22 +1,19 @@
 /**
  * What is done with a large body in another thread (engine/process/jobs.ts): it is read, edited, written for a
  * provider; an answer is read and written for a client. Plain data in and out. All of it is what is done with a small
- * one where that is (request.ts, answers.ts).
+ * one where that is (request/, answer/).
  */
 
 import { maskedError } from '#backends/llm/answer/masked-errors.ts'
 import type { ChatEvent, FormatName, JsonObject, Usage } from '#backends/llm/conversation.ts'
-import { modelOf } from '#backends/llm/edits/apply-edits.ts'
 import { type AnswerContext, type ChatFormat, FormatError, Losses, reasonOf } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { type ProviderSpec, planRequest, resolveProvider } from '#backends/llm/plan/request-plan.ts'
-import { parseAhead, providerBody, readChat } from '#backends/llm/request/request.ts'
-import {
-  type OperationSource,
-  type PrintedOperation,
-  printOperation,
-  readOperation
-} from '#backends/llm/routes/body-operation.ts'
+import { readChat } from '#backends/llm/request/chat-request.ts'
+import { modelOf, parseAhead } from '#backends/llm/request/json-body.ts'
+import { providerBody } from '#backends/llm/request/provider-request.ts'
+import { type PrintedOperation, printOperation, readOperation } from '#backends/llm/routes/body-operation.ts'
+import type { OperationSource } from '#backends/llm/routes/operation.ts'
 import { type OperationAnswer, translateOperationAnswer } from '#backends/llm/routes/operation-answer.ts'
 import { withToolStops } from '#backends/llm/stream/event-order.ts'
 import { isJson } from '#backends/llm/stream/translating-tap.ts'
@@ -24,6 +21,7 @@ import { type ClientTools, NO_CLIENT_TOOLS, withClientCalls } from '#backends/ll
 import { type DroppedFields, droppedOf, NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import { type SseEvent, SseReader } from '#engine/http/sse.ts'
 import { bufferOf, jsonBytes } from '#engine/kit/shared-bytes.ts'
+import type { RequestFacts } from './large-request.ts'
 
 /** A request's body. */
 interface JobBody {
@@ -78,18 +76,6 @@ export interface EventJob {
 }
 
 export type LargeJob = ModelJob | RequestJob | OperationJob | AnswerJob | OperationAnswerJob | EventJob
-
-/** Of a request, as the configuration has changed it. */
-export interface RequestFacts {
-  /** By the client's name. */
-  readonly model: string
-  readonly isStreamed: boolean
-  readonly wantsUsage: boolean
-  readonly count: number
-  readonly isEdited: boolean
-  readonly plan: { readonly format: FormatName; readonly model: string }
-  readonly clientTools: ClientTools
-}
 
 /** The body has to be told (again). */
 export interface EvictedBody {

@@ -5,7 +5,8 @@ import { ModelPatterns } from '#backends/llm/edits/model-patterns.ts'
 import { formatFor } from '#backends/llm/formats/index.ts'
 import type { LearnedDialect } from '#backends/llm/providers/dialects.ts'
 import { type Provider, providerOf } from '#backends/llm/providers/index.ts'
-import { type ChatRequest, providerModel, type RequestPlan } from '#backends/llm/request/request.ts'
+import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
+import { providerModel, type RequestPlan } from '#backends/llm/request/provider-request.ts'
 import type { AiBackend, AiProvider } from '#engine/ir/snapshot.ts'
 
 type ProviderSettings = Pick<AiProvider, 'type' | 'cloud' | 'formats' | 'model' | 'path' | 'pathPrefix' | 'edits'>

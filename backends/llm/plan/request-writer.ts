@@ -2,15 +2,11 @@
 
 import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 import type { RefusedRequest, WrittenOperation, WrittenRequest } from '#backends/llm/offload/job.ts'
-import { LargeRequest, writeOperationInPool, writeRequestInPool } from '#backends/llm/offload/large-body.ts'
+import { LargeRequest } from '#backends/llm/offload/large-request.ts'
+import { writeOperationInPool, writeRequestInPool } from '#backends/llm/offload/pool.ts'
 import type { Dialect } from '#backends/llm/providers/dialects.ts'
-import {
-  applyChat,
-  type ChatRequest,
-  providerBody,
-  type RequestPlan,
-  writeChat
-} from '#backends/llm/request/request.ts'
+import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
+import { applyChat, providerBody, type RequestPlan, writeChat } from '#backends/llm/request/provider-request.ts'
 import { applyOperation, LargeOperation } from '#backends/llm/routes/body-operation.ts'
 import type { Operation, SentOperation } from '#backends/llm/routes/operation.ts'
 import { type DroppedFields, droppedOf, NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'

@@ -2,6 +2,8 @@
  * Google's paths name the model and what is asked of it: `.../models/MODEL:METHOD`. Names have colons ("llama3:8b",
  * Bedrock's versions) and slashes ("meta/llama-4"), plain or percent-encoded; the method is behind the last colon.
  */
+import { FormatError } from '#backends/llm/formats/format.ts'
+
 export interface ModelPath {
   /** As it stands in the path. */
   readonly name: string
@@ -31,4 +33,13 @@ const METHODS: ReadonlySet<string> = new Set([
 export function asksModel(path: string): boolean {
   const method = modelPathOf(path)?.method
   return method !== undefined && METHODS.has(method)
+}
+
+/** A name as it stands in a path. Throws FormatError. */
+export function decodedName(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    throw new FormatError('', 'the name of the model in the path is not valid percent-encoding')
+  }
 }

@@ -1,13 +1,13 @@
 /**
  * Requests with a body that is read, and that are no chat: from plain data to plain data, so that a large one can be
- * written in another thread (large/job.ts). Small ones are written here, by the same functions.
+ * written in another thread (offload/job.ts). Small ones are written here, by the same functions.
  */
-import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
+import type { FormatName } from '#backends/llm/conversation.ts'
 import type { Loss } from '#backends/llm/formats/format.ts'
-import { LARGE_BYTES } from '#backends/llm/offload/large-body.ts'
+import { LARGE_BYTES } from '#backends/llm/offload/threshold.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import type { Provider } from '#backends/llm/providers/index.ts'
-import { address } from '#backends/llm/request/request.ts'
+import { address } from '#backends/llm/request/provider-request.ts'
 import { droppedOf } from '#backends/llm/translate/dropped-fields.ts'
 import { changesMeaning } from '#backends/llm/translate/tolerance.ts'
 import { replaceRequestBody } from '#engine/contract/body.ts'
@@ -15,46 +15,27 @@ import type { Exchange } from '#engine/contract/exchange.ts'
 import { bufferOf, jsonBytes } from '#engine/kit/shared-bytes.ts'
 import { Count } from './count.ts'
 import { Embeddings, embeddingsClient } from './embeddings.ts'
-import type { ActiveOperation, Operation, SentOperation } from './operation.ts'
+import type {
+  ActiveOperation,
+  BodyOperationType,
+  Operation,
+  OperationSource,
+  ReadOperation,
+  SentOperation
+} from './operation.ts'
 
 const KINDS = {
   AnthropicTokenCount: { isStrict: false, name: null },
   GeminiTokenCount: { isStrict: false, name: null },
   Embeddings: { isStrict: true, name: 'embeddings' }
-} as const
-
-export type BodyOperationType = keyof typeof KINDS
+} as const satisfies Record<BodyOperationType, Pick<Operation, 'isStrict' | 'name'>>
 
 export const isBodyOperation = (type: string): type is BodyOperationType => Object.hasOwn(KINDS, type)
 
-/** As it came. */
-export interface OperationSource {
-  readonly type: BodyOperationType
-  readonly bytes: Buffer
-  readonly path: string
-  readonly query: string
-}
-
-/** What one provider is sent. */
-export interface OperationPlan extends Omit<SentOperation, 'lost'> {
-  /** Fields that it is not told. */
-  readonly lost: readonly string[]
-  /** Null: the client's own bytes will do. */
-  readonly body: JsonObject | null
-  /** Path, and query where the API needs one. */
-  readonly target: string
-}
-
-/** As CallDraft, printed. */
+/** As OperationPlan, printed. Plain data. */
 export interface PrintedOperation extends SentOperation {
   readonly bytes: Uint8Array | null
   readonly target: string
-}
-
-/** A request that has been read. */
-export interface ReadOperation {
-  /** Throws FormatError when this provider cannot be asked. */
-  plan(to: ResolvedProvider): OperationPlan
 }
 
 /** The format in which the client is told of errors. */
@@ -64,9 +45,9 @@ export function operationClient(type: BodyOperationType, path: string): FormatNa
 }
 
 /** Throws FormatError, whoever is asked. */
-export function readOperation(call: OperationSource): ReadOperation {
-  if (call.type === 'Embeddings') return new Embeddings(call)
-  return new Count(call.type === 'GeminiTokenCount' ? 'gemini' : 'messages', call)
+export function readOperation(source: OperationSource): ReadOperation {
+  if (source.type === 'Embeddings') return new Embeddings(source)
+  return new Count(source.type === 'GeminiTokenCount' ? 'gemini' : 'messages', source)
 }
 
 /** Throws FormatError; RangeError when it is nested too deeply. */
@@ -76,58 +57,44 @@ export function printOperation(read: ReadOperation, to: ResolvedProvider): Print
   return { ...rest, lost: droppedOf(lost, kinds), bytes: body === null ? null : jsonBytes(body) }
 }
 
-/** Makes ex the request that printCall, here or elsewhere, has made of `call`. */
+/** Makes ex the request that printOperation, here or elsewhere, has made of `source`. */
 export function applyOperation(
   ex: Exchange,
-  call: OperationSource,
+  source: OperationSource,
   provider: Provider,
   printed: PrintedOperation
 ): void {
   const { bytes, target, isNative } = printed
-  replaceRequestBody(ex, bytes === null ? call.bytes : bufferOf(bytes))
-  address(ex, provider, { target, query: isNative ? call.query : '', isNative })
+  replaceRequestBody(ex, bytes === null ? source.bytes : bufferOf(bytes))
+  address(ex, provider, { target, query: isNative ? source.query : '', isNative })
 }
 
-/** A request that has been read here. */
-class SmallOperation implements ActiveOperation {
-  readonly client: FormatName
-  readonly isStrict: boolean
-  readonly name: string | null
-  readonly #call: OperationSource
-  readonly #read: ReadOperation
+const factsOf = ({ type, path }: OperationSource) => ({ client: operationClient(type, path), ...KINDS[type] })
 
-  /** Throws FormatError. */
-  constructor(call: OperationSource) {
-    this.client = operationClient(call.type, call.path)
-    this.isStrict = KINDS[call.type].isStrict
-    this.name = KINDS[call.type].name
-    this.#call = call
-    this.#read = readOperation(call)
-  }
-
-  write(ex: Exchange, to: ResolvedProvider): SentOperation {
-    const printed = printOperation(this.#read, to)
-    applyOperation(ex, this.#call, to.provider, printed)
-    return printed
-  }
-}
-
-/** A request that is not read here. */
+/** An operation whose body is parsed in the pool. */
 export class LargeOperation implements Operation {
   readonly client: FormatName
   readonly isStrict: boolean
   readonly name: string | null
   readonly source: OperationSource
 
-  constructor(call: OperationSource) {
-    this.client = operationClient(call.type, call.path)
-    this.isStrict = KINDS[call.type].isStrict
-    this.name = KINDS[call.type].name
-    this.source = call
+  constructor(source: OperationSource) {
+    const { client, isStrict, name } = factsOf(source)
+    this.client = client
+    this.isStrict = isStrict
+    this.name = name
+    this.source = source
   }
 }
 
-/** Throws FormatError. A large body is not read. */
-export function operationFor(call: OperationSource): ActiveOperation | LargeOperation {
-  return call.bytes.length <= LARGE_BYTES ? new SmallOperation(call) : new LargeOperation(call)
+/** A large body is not parsed here. Throws FormatError. */
+export function operationFor(source: OperationSource): ActiveOperation | LargeOperation {
+  if (source.bytes.length > LARGE_BYTES) return new LargeOperation(source)
+  const read = readOperation(source)
+  const write = (ex: Exchange, to: ResolvedProvider): SentOperation => {
+    const printed = printOperation(read, to)
+    applyOperation(ex, source, to.provider, printed)
+    return printed
+  }
+  return { ...factsOf(source), write }
 }

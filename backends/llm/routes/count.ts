@@ -5,23 +5,23 @@
  */
 
 import type { Conversation, Json, JsonObject } from '#backends/llm/conversation.ts'
-import { modelOf } from '#backends/llm/edits/apply-edits.ts'
 import { enrich } from '#backends/llm/edits/prompt-messages.ts'
 import { Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { CLAUDE_COUNT, claudeCount } from '#backends/llm/providers/vertexai.ts'
-import { modelPathOf } from '#backends/llm/request/model-path.ts'
-import { decodedName, parseBody, providerModel } from '#backends/llm/request/request.ts'
+import { modelOf, parseBody } from '#backends/llm/request/json-body.ts'
+import { decodedName, modelPathOf } from '#backends/llm/request/model-path.ts'
+import { providerModel } from '#backends/llm/request/provider-request.ts'
 import { rewritten } from '#backends/llm/translate/rewrites.ts'
 import type { AiPrompt } from '#engine/ir/snapshot.ts'
-import type { OperationPlan, OperationSource, ReadOperation } from './body-operation.ts'
+import type { CountAnswerSpec, CountingFormat } from './answer-spec.ts'
+import type { OperationPlan, OperationSource, ReadOperation } from './operation.ts'
 import { besideChat, requireFormat } from './operation.ts'
 
 const COUNT_METHOD = 'countTokens'
-const COUNTING = ['messages', 'gemini', 'responses', 'converse'] as const
-type Counting = (typeof COUNTING)[number]
+const COUNTING: readonly CountingFormat[] = ['messages', 'gemini', 'responses', 'converse']
 
 /** How each counts: where, and in which field of the answer. */
 const ENDS = {
@@ -44,13 +44,6 @@ const COUNTED = {
   responses: ['input', 'instructions', 'model', 'parallel_tool_calls', 'reasoning', 'text', 'tool_choice', 'tools'],
   converse: ['messages', 'system', 'toolConfig']
 } as const
-
-/** How the answer to a count is read. */
-export interface CountAnswerSpec {
-  readonly of: 'count'
-  readonly client: 'messages' | 'gemini'
-  readonly providerFormat: Counting
-}
 
 export class Count implements ReadOperation {
   readonly client: 'messages' | 'gemini'
@@ -121,7 +114,7 @@ export class Count implements ReadOperation {
     return { generateContentRequest: { model: `models/${this.model}`, ...body } }
   }
 
-  #converted(format: Counting, model: string, prompt: AiPrompt | null, losses: Losses): JsonObject {
+  #converted(format: CountingFormat, model: string, prompt: AiPrompt | null, losses: Losses): JsonObject {
     const said = this.#conversation(prompt)
     const written = FORMATS[format]!.writeRequest(rewritten({ ...said, model }, format, losses), losses)
     const entries = COUNTED[format].flatMap((name) => (written[name] === undefined ? [] : [[name, written[name]]]))
@@ -152,7 +145,7 @@ export function countAnswer({ client, providerFormat }: CountAnswerSpec, body: J
 }
 
 /** As Vertex AI wants it: of Gemini's requests the parts side by side. */
-function onVertex(format: Counting, model: string, body: JsonObject): JsonObject {
+function onVertex(format: CountingFormat, model: string, body: JsonObject): JsonObject {
   return format === 'gemini' ? flat(body) : claudeCount(model, body)
 }
 

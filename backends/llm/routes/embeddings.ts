@@ -3,14 +3,15 @@
  * Sources: OpenAI, "Create embeddings"; ai.google.dev, "Embeddings" (embedContent, batchEmbedContents).
  */
 import type { Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
-import { modelOf } from '#backends/llm/edits/apply-edits.ts'
 import { compact, Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
-import { type ModelPath, modelPathOf } from '#backends/llm/request/model-path.ts'
-import { decodedName, parseBody, providerModel } from '#backends/llm/request/request.ts'
+import { modelOf, parseBody } from '#backends/llm/request/json-body.ts'
+import { decodedName, type ModelPath, modelPathOf } from '#backends/llm/request/model-path.ts'
+import { providerModel } from '#backends/llm/request/provider-request.ts'
 import { boundedUsage } from '#backends/llm/usage/token-counts.ts'
-import type { OperationPlan, OperationSource, ReadOperation } from './body-operation.ts'
+import type { EmbeddingsAnswerSpec } from './answer-spec.ts'
+import type { OperationPlan, OperationSource, ReadOperation } from './operation.ts'
 import { besideChat, NOT_COUNTED, requireFormat } from './operation.ts'
 
 const METHODS = ['embedContent', 'batchEmbedContents']
@@ -35,19 +36,6 @@ interface Wanted {
 }
 
 type ProviderFormat = 'gemini' | 'completions' | 'responses'
-
-/** How an answer with embeddings is read. */
-export interface EmbeddingsAnswerSpec {
-  readonly of: 'embeddings'
-  readonly client: 'gemini' | 'completions'
-  readonly providerFormat: ProviderFormat
-  /** By the client's name. */
-  readonly model: string
-  /** Gemini: many texts, many answers. */
-  readonly isBatch: boolean
-  /** OpenAI: floats are packed. */
-  readonly isBase64: boolean
-}
 
 export class Embeddings implements ReadOperation {
   readonly client: 'gemini' | 'completions'

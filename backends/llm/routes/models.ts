@@ -6,14 +6,12 @@ import type { Json, JsonObject } from '#backends/llm/conversation.ts'
 import { Fields } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
-import { address } from '#backends/llm/request/request.ts'
+import { address } from '#backends/llm/request/provider-request.ts'
 import { NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import { BODY_NONE, type Exchange } from '#engine/contract/exchange.ts'
 import type { AiBackend } from '#engine/ir/snapshot.ts'
+import type { ListClient, ModelsAnswerSpec } from './answer-spec.ts'
 import { type ActiveOperation, besideChat, requireFormat, type SentOperation } from './operation.ts'
-
-/** Whose list a client expects, by the format that its errors are told in. */
-export type ListClient = 'completions' | 'messages' | 'gemini'
 
 /** What a provider lists as many as possible for. */
 const WHOLE = { completions: '', responses: '', messages: '?limit=1000', gemini: '?pageSize=1000' } as const
@@ -78,17 +76,6 @@ function list(client: ListClient, data: readonly JsonObject[]): JsonObject {
   if (client === 'gemini') return { models: data }
   if (client === 'completions') return { object: 'list', data }
   return { data, has_more: false, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null }
-}
-
-/** How the provider's own list is read. */
-export interface ModelsAnswerSpec {
-  readonly of: 'models'
-  readonly client: ListClient
-  readonly providerFormat: ListClient | 'responses'
-  /** One model was asked for. */
-  readonly isOne: boolean
-  /** The provider's name. */
-  readonly owner: string
 }
 
 /** The provider's own list. */

@@ -8,12 +8,10 @@ import type { FormatName, Json, JsonObject, Usage } from '#backends/llm/conversa
 import { reasonOf } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { jsonBytes } from '#engine/kit/shared-bytes.ts'
-import { type CountAnswerSpec, countAnswer } from './count.ts'
-import { type EmbeddingsAnswerSpec, embeddingsAnswer, embeddingsUsage } from './embeddings.ts'
-import { type ModelsAnswerSpec, modelsAnswer } from './models.ts'
-
-/** What of the request decides how its answer is read, by kind. */
-export type AnswerSpec = CountAnswerSpec | EmbeddingsAnswerSpec | ModelsAnswerSpec
+import type { AnswerSpec } from './answer-spec.ts'
+import { countAnswer } from './count.ts'
+import { embeddingsAnswer, embeddingsUsage } from './embeddings.ts'
+import { modelsAnswer } from './models.ts'
 
 export interface OperationAnswer {
   readonly bytes: Uint8Array

@@ -1,12 +1,12 @@
 /** Requests that are no chat: what a provider is sent for one, and what the client gets of its answer. */
-import type { FormatName, Usage } from '#backends/llm/conversation.ts'
+import type { FormatName, JsonObject, Usage } from '#backends/llm/conversation.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
-import { withPathPrefix } from '#backends/llm/request/request.ts'
+import { withPathPrefix } from '#backends/llm/request/provider-request.ts'
 import type { DroppedFields } from '#backends/llm/translate/dropped-fields.ts'
 import type { ResponseTap } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { AnswerSpec } from './operation-answer.ts'
+import type { AnswerSpec } from './answer-spec.ts'
 
 /** What a provider has been asked, as far as others need to know. Plain data. */
 export interface SentOperation {
@@ -38,6 +38,33 @@ export interface Operation {
 export interface ActiveOperation extends Operation {
   /** Makes ex the request for `to`. Throws FormatError. */
   write(ex: Exchange, to: ResolvedProvider): SentOperation
+}
+
+/** Operations with a JSON body. */
+export type BodyOperationType = 'AnthropicTokenCount' | 'GeminiTokenCount' | 'Embeddings'
+
+/** The request as it came. */
+export interface OperationSource {
+  readonly type: BodyOperationType
+  readonly bytes: Buffer
+  readonly path: string
+  readonly query: string
+}
+
+/** What one provider is sent. */
+export interface OperationPlan extends Omit<SentOperation, 'lost'> {
+  /** Fields that it is not told. */
+  readonly lost: readonly string[]
+  /** Null: the client's own bytes will do. */
+  readonly body: JsonObject | null
+  /** Path, and query where the API needs one. */
+  readonly target: string
+}
+
+/** A request that has been read. */
+export interface ReadOperation {
+  /** Throws FormatError when this provider cannot be asked. */
+  plan(to: ResolvedProvider): OperationPlan
 }
 
 export const NOT_COUNTED: Usage = {

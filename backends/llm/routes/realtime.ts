@@ -6,7 +6,7 @@
 
 import { FormatError } from '#backends/llm/formats/format.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
-import { address, providerModel } from '#backends/llm/request/request.ts'
+import { address, providerModel } from '#backends/llm/request/provider-request.ts'
 import { NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'

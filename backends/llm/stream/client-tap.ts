@@ -2,7 +2,7 @@
 import type { FormatName } from '#backends/llm/conversation.ts'
 import { Losses } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
-import { answerContextOf, type ChatRequest } from '#backends/llm/request/request.ts'
+import { answerContextOf, type ChatRequest } from '#backends/llm/request/chat-request.ts'
 import { clientCallsWriter } from '#backends/llm/translate/client-tools.ts'
 import { CaptureTap } from '#backends/llm/usage/capture-tap.ts'
 import { BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'

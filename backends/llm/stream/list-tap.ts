@@ -7,7 +7,7 @@
 import type { ChatError } from '#backends/llm/conversation.ts'
 import type { Losses, WireEvent } from '#backends/llm/formats/format.ts'
 import { writeError } from '#backends/llm/formats/gemini/error.ts'
-import type { ChatRequest } from '#backends/llm/request/request.ts'
+import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
 import { DROPPED, droppedList, droppedOf } from '#backends/llm/translate/dropped-fields.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'

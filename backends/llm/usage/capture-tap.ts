@@ -6,12 +6,12 @@
 import type { ChatError, FormatName } from '#backends/llm/conversation.ts'
 import type { StreamReader, WireEvent } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
+import type { Capture } from '#backends/llm/request/chat-request.ts'
 import type { Framing } from '#backends/llm/stream/framing.ts'
 import type { AnswerCost, CostTap } from '#backends/llm/stream/translating-tap.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
-import type { AnswerCapture } from './usage-record.ts'
 
 /** A piece of an answer in any of the formats: a field that holds text, and some, or a call. */
 const CONTENT =
@@ -20,17 +20,17 @@ const CONTENT =
 export class CaptureTap implements CostTap {
   readonly cost: AnswerCost
   readonly #inner: CostTap
-  readonly #noted: AnswerCapture
+  readonly #capture: Capture
   /** Null: nobody asks for what is said. */
   #reader: StreamReader | null
   readonly #framing: Framing
 
-  constructor(inner: CostTap, noted: AnswerCapture, format: FormatName, framing: Framing) {
+  constructor(inner: CostTap, capture: Capture, format: FormatName, framing: Framing) {
     this.#framing = framing
     this.#inner = inner
     this.cost = inner.cost
-    this.#noted = noted
-    this.#reader = noted.capturesStream ? FORMATS[format]!.streamReader() : null
+    this.#capture = capture
+    this.#reader = capture.capturesStream ? FORMATS[format]!.streamReader() : null
   }
 
   get isAtBoundary(): boolean {
@@ -51,7 +51,7 @@ export class CaptureTap implements CostTap {
 
   body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null {
     if (this.#reader !== null) this.#read(this.#reader, chunk, start, end)
-    if (this.#noted.hasBegun || CONTENT.test(chunk.latin1Slice(start, end))) this.#noted.tokenAt(turnStartedAt)
+    if (this.#capture.hasBegun || CONTENT.test(chunk.latin1Slice(start, end))) this.#capture.tokenAt(turnStartedAt)
     return this.#inner.body(ex, chunk, start, end)
   }
 
@@ -67,7 +67,7 @@ export class CaptureTap implements CostTap {
     const events: WireEvent[] = []
     try {
       this.#framing.push(chunk, start, end, events)
-      for (const event of events) for (const said of reader.read(event)) this.#noted.captureEvent(said)
+      for (const event of events) for (const said of reader.read(event)) this.#capture.captureEvent(said)
     } catch {
       // What cannot be read is the other tap's to tell; what was noted until here stays.
       this.#reader = null

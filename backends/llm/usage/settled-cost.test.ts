@@ -1,7 +1,7 @@
 /** What an answer has cost is owed, whatever becomes of the rest of it. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { LONG, total } from '#backends/llm/offload/large-body.fixture.ts'
+import { LONG, total } from '#backends/llm/offload/large-bodies.fixture.ts'
 import { at, gateway, gatewayOf, provider } from '#backends/llm/testing/llm-gateway.ts'
 import { boundedUsage, TOKENS_MAX } from './token-counts.ts'
 

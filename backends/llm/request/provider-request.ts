@@ -1,118 +1,25 @@
-/** What a client asks, read once; and what a provider is sent for it. */
-
+/** The request that one provider is sent: its body, and where it goes. */
 import { without, withoutAccount } from '#backends/llm/auth/client-key.ts'
 import { decoded as lenient } from '#backends/llm/auth/query-keys.ts'
-import type { Conversation, FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
-import { modelOf } from '#backends/llm/edits/apply-edits.ts'
+import type { Conversation, FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import { withCacheMarks } from '#backends/llm/edits/cache-marks.ts'
 import type { ModelPatterns } from '#backends/llm/edits/model-patterns.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
-import { type AnswerContext, FormatError, Losses } from '#backends/llm/formats/format.ts'
+import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { type Dialect, inDialect } from '#backends/llm/providers/dialects.ts'
 import type { Provider } from '#backends/llm/providers/index.ts'
 import { clientPaths } from '#backends/llm/translate/client-paths.ts'
-import { type ClientTools, clientToolsOf, NO_CLIENT_TOOLS } from '#backends/llm/translate/client-tools.ts'
+import { clientToolsOf, NO_CLIENT_TOOLS } from '#backends/llm/translate/client-tools.ts'
 import { rewritten } from '#backends/llm/translate/rewrites.ts'
 import { changesMeaning, partAt } from '#backends/llm/translate/tolerance.ts'
-import type { AnswerCapture } from '#backends/llm/usage/usage-record.ts'
 import { replaceRequestBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { AiCaching } from '#engine/ir/snapshot.ts'
-import { modelPathOf } from './model-path.ts'
+import type { ChatRequest } from './chat-request.ts'
 
 /** Fields of one vendor's clients that mean nothing to another's servers. */
 const VENDOR_FIELDS = /^(?:openai-|anthropic-|x-stainless-|x-goog-|x-amz)/
-const CHAT_METHODS = ['generateContent', 'streamGenerateContent']
-
-/** What is said where a body is missing. */
-export const NO_BODY = 'there is no body: send JSON with POST'
-
-/** One request, as all attempts of it see it. */
-export interface ChatRequest {
-  readonly client: FormatName
-  body: JsonObject
-  /** The body as it came. */
-  bytes: Buffer
-  /** By the client's name; "" when it names none. */
-  readonly model: string
-  readonly isStreamed: boolean
-  /** Asked of completions only; other formats always tell. */
-  readonly wantsUsage: boolean
-  /** Answers that are asked for at once. */
-  readonly count: number
-  readonly query: string
-  /** The client's own bytes will not do: the configuration has changed `body`. */
-  readonly isEdited: boolean
-  /** Made when the first provider needs another format. */
-  conversation: Conversation | null
-  /** What the provider of the attempt that is under way has been told as functions. */
-  clientTools: ClientTools
-  /** What the attempt that is under way has answered. */
-  capture: AnswerCapture | null
-}
-
-const NO_CONTENT: JsonObject = Object.freeze({})
-const NO_BYTES = Buffer.alloc(0)
-
-/** Nobody asks any more what `chat` says: only how it is answered. */
-export function releaseContent(chat: ChatRequest): void {
-  chat.body = NO_CONTENT
-  chat.bytes = NO_BYTES
-  chat.conversation = null
-}
-
-/** Throws FormatError. `bytes`: the body as it came. */
-export function readChat(client: FormatName, bytes: Buffer, path: string, query: string): ChatRequest {
-  const body = parseBody(bytes)
-  const fromPath = client === 'gemini' ? modelPathOf(path) : null
-  if (client === 'gemini' && !CHAT_METHODS.includes(fromPath?.method ?? ''))
-    throw new FormatError('', 'the path must end with /models/MODEL:generateContent')
-  const model = fromPath === null ? modelOf(body) : decodedName(fromPath.name)
-  const isStreamed = fromPath === null ? body.stream === true : fromPath.method === 'streamGenerateContent'
-  const facts = { client, body, bytes, model, isStreamed, query, ...answerShapeOf(client, body) }
-  return { ...facts, isEdited: false, conversation: null, clientTools: NO_CLIENT_TOOLS, capture: null }
-}
-
-/** What `body` says of the answer's shape. */
-export function answerShapeOf(client: FormatName, body: JsonObject): Pick<ChatRequest, 'wantsUsage' | 'count'> {
-  const { stream_options: options, generationConfig: config, n } = body
-  const count = client === 'gemini' && isObject(config) ? config.candidateCount : client === 'completions' ? n : 1
-  const wantsUsage = isObject(options) && options.include_usage === true
-  return { wantsUsage, count: typeof count === 'number' ? count : 1 }
-}
-
-/** A name in a path. Throws FormatError. */
-export function decodedName(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    throw new FormatError('', 'the name of the model in the path is not valid percent-encoding')
-  }
-}
-
-/** Bodies that have been read already, to find out who is to serve them (models-backend.ts). */
-const known = new WeakMap<Buffer, JsonObject>()
-
-/** Throws FormatError. What it gives is kept as long as `bytes` are. */
-export function parseAhead(bytes: Buffer): JsonObject {
-  const body = parseBody(bytes)
-  known.set(bytes, body)
-  return body
-}
-
-export function parseBody(bytes: Buffer): JsonObject {
-  const read = known.get(bytes)
-  if (read !== undefined) return read
-  let value: Json
-  try {
-    value = JSON.parse(bytes.toString()) as Json
-  } catch {
-    throw new FormatError('', bytes.length === 0 ? NO_BODY : 'the body is not valid JSON')
-  }
-  if (!isObject(value)) throw new FormatError('', 'the body must be a JSON object')
-  return value
-}
 
 /** The provider's name for the model that the client asks for. */
 export function providerModel(model: string, fixed: string | null, aliases: ModelPatterns<string>): string {
@@ -133,30 +40,30 @@ export interface RequestPlan {
 }
 
 /**
- * Makes ex the request that the provider of `order` gets, but for who asks. Returns what could not be said; throws
+ * Makes ex the request that the provider of `plan` gets, but for who asks. Returns what could not be said; throws
  * FormatError.
  */
-export function writeChat(ex: Exchange, chat: ChatRequest, order: RequestPlan): Losses {
+export function writeChat(ex: Exchange, chat: ChatRequest, plan: RequestPlan): Losses {
   const losses = new Losses()
-  const body = providerBody(chat, order, losses)
-  applyChat(ex, chat, order, body === null ? null : Buffer.from(JSON.stringify(body)))
+  const body = providerBody(chat, plan, losses)
+  applyChat(ex, chat, plan, body === null ? null : Buffer.from(JSON.stringify(body)))
   return losses
 }
 
-/** What the provider of `order` is sent; null: the client's own bytes will do. Throws FormatError. */
-export function providerBody(chat: ChatRequest, order: RequestPlan, losses: Losses): JsonObject | null {
-  const { provider, format, model, caching } = order
+/** What the provider of `plan` is sent; null: the client's own bytes will do. Throws FormatError. */
+export function providerBody(chat: ChatRequest, plan: RequestPlan, losses: Losses): JsonObject | null {
+  const { provider, format, model, caching } = plan
   const isNative = format === chat.client
   chat.clientTools = NO_CLIENT_TOOLS
-  const body = isNative ? nativeBody(chat, order) : convertedBody(chat, order, losses)
+  const body = isNative ? nativeBody(chat, plan) : convertedBody(chat, plan, losses)
   const marked = caching === null ? body : withCacheMarks(format, model, body ?? chat.body, caching)
   const sent = provider.adapt === undefined ? marked : provider.adapt(format, marked ?? chat.body)
   return sent === null || (sent === chat.body && !chat.isEdited) ? null : sent
 }
 
-/** `bytes`: what bodyFor has made. */
-export function applyChat(ex: Exchange, chat: ChatRequest, order: RequestPlan, bytes: Buffer | null): void {
-  const { provider, format, model, path, pathPrefix } = order
+/** `bytes`: what providerBody has made. */
+export function applyChat(ex: Exchange, chat: ChatRequest, plan: RequestPlan, bytes: Buffer | null): void {
+  const { provider, format, model, path, pathPrefix } = plan
   if (bytes !== null) replaceRequestBody(ex, bytes)
   // An attempt before this one may have sent another body.
   else if (ex.requestBytes !== chat.bytes) replaceRequestBody(ex, chat.bytes)
@@ -281,9 +188,4 @@ function writeFields(ex: Exchange, isNative: boolean): void {
   request.remove('cookie')
   request.set('Accept-Encoding', 'identity')
   request.set('Content-Type', 'application/json')
-}
-
-/** How the answer to `chat` is written. */
-export function answerContextOf(chat: ChatRequest): AnswerContext {
-  return { model: chat.model, wantsUsage: chat.wantsUsage, at: Date.now(), id: crypto.randomUUID().replaceAll('-', '') }
 }

@@ -1,6 +1,6 @@
 /** What tests of large bodies share. */
 import type { TestContext } from 'node:test'
-import { LARGE_BYTES } from './large-body.ts'
+import { LARGE_BYTES } from './threshold.ts'
 
 /** Stands for the text of a prompt, in small and in large bodies. */
 export const TEXT = '%'

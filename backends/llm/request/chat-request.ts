@@ -1,0 +1,80 @@
+/** A chat request as the client sent it: read once, for all attempts. */
+import type { ChatEvent, Conversation, FormatName, JsonObject } from '#backends/llm/conversation.ts'
+import { isObject } from '#backends/llm/formats/fields.ts'
+import { type AnswerContext, FormatError } from '#backends/llm/formats/format.ts'
+import { type ClientTools, NO_CLIENT_TOOLS } from '#backends/llm/translate/client-tools.ts'
+import { modelOf, parseBody } from './json-body.ts'
+import { decodedName, modelPathOf } from './model-path.ts'
+
+const CHAT_METHODS = ['generateContent', 'streamGenerateContent']
+
+/** One request, as all its attempts see it. */
+export interface ChatRequest {
+  readonly client: FormatName
+  body: JsonObject
+  /** The body as it came. */
+  bytes: Buffer
+  /** By the client's name; "" when it names none. */
+  readonly model: string
+  readonly isStreamed: boolean
+  /** Usage at the end of a stream, which only completions must ask for. */
+  readonly wantsUsage: boolean
+  /** Choices asked for. */
+  readonly count: number
+  readonly query: string
+  /** The configuration has changed `body`: the client's own bytes will not do. */
+  readonly isEdited: boolean
+  /** Read when a provider needs another format. */
+  conversation: Conversation | null
+  /** Client tools that the provider of this attempt knows as functions. */
+  clientTools: ClientTools
+  /** Of the attempt under way. */
+  capture: Capture | null
+}
+
+/** What is noted of an answer as it comes (usage/answer-capture.ts). */
+export interface Capture {
+  /** The events of a stream are wanted, too. */
+  readonly capturesStream: boolean
+  readonly hasBegun: boolean
+  /** An answer that came whole, in the provider's format. */
+  setWhole(format: FormatName, bytes: Buffer): void
+  /** A piece of a stream came. `now`: milliseconds of the monotonic clock. */
+  tokenAt(now: number): void
+  captureEvent(event: ChatEvent): void
+}
+
+const NO_CONTENT: JsonObject = Object.freeze({})
+const NO_BYTES = Buffer.alloc(0)
+
+/** Frees the content of a request that no further provider can be sent. */
+export function releaseContent(chat: ChatRequest): void {
+  chat.body = NO_CONTENT
+  chat.bytes = NO_BYTES
+  chat.conversation = null
+}
+
+/** Throws FormatError. `bytes`: the body as it came. */
+export function readChat(client: FormatName, bytes: Buffer, path: string, query: string): ChatRequest {
+  const body = parseBody(bytes)
+  const fromPath = client === 'gemini' ? modelPathOf(path) : null
+  if (client === 'gemini' && !CHAT_METHODS.includes(fromPath?.method ?? ''))
+    throw new FormatError('', 'the path must end with /models/MODEL:generateContent')
+  const model = fromPath === null ? modelOf(body) : decodedName(fromPath.name)
+  const isStreamed = fromPath === null ? body.stream === true : fromPath.method === 'streamGenerateContent'
+  const facts = { client, body, bytes, model, isStreamed, query, ...answerShapeOf(client, body) }
+  return { ...facts, isEdited: false, conversation: null, clientTools: NO_CLIENT_TOOLS, capture: null }
+}
+
+/** What `body` asks of the shape of the answer. */
+export function answerShapeOf(client: FormatName, body: JsonObject): Pick<ChatRequest, 'wantsUsage' | 'count'> {
+  const { stream_options: options, generationConfig: config, n } = body
+  const count = client === 'gemini' && isObject(config) ? config.candidateCount : client === 'completions' ? n : 1
+  const wantsUsage = isObject(options) && options.include_usage === true
+  return { wantsUsage, count: typeof count === 'number' ? count : 1 }
+}
+
+/** How the answer to `chat` is written. */
+export function answerContextOf(chat: ChatRequest): AnswerContext {
+  return { model: chat.model, wantsUsage: chat.wantsUsage, at: Date.now(), id: crypto.randomUUID().replaceAll('-', '') }
+}
