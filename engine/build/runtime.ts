@@ -25,7 +25,7 @@ import {
 } from '#engine/ir/snapshot.ts'
 import { RetryBudget } from '#engine/kit/retry-budget.ts'
 import { compileMatch } from '#engine/routing/candidate.ts'
-import { buildRouter, type ListenerPlace, type RoutePlace } from '#engine/routing/router.ts'
+import { buildRouter, type ListenerIndex, type RouteIndex } from '#engine/routing/router.ts'
 import { type Hooks, joined, type Level, type PolicyCache, PolicyCompiler, type RouteChain } from './policies.ts'
 import { buildTcp, type TcpDeps } from './tcp.ts'
 import { weighted } from './weighted.ts'
@@ -177,7 +177,7 @@ class Builder {
     return buildTcp(this.#snapshot, this.#deps, this.#log, this.problems)
   }
 
-  listener(place: ListenerPlace): ListenerParts {
+  listener(place: ListenerIndex): ListenerParts {
     const { gateway, binds } = this.#snapshot
     const { name, preRouting } = binds[place.bind]!.listeners[place.listener]!
     this.#preRouting = this.#policies.preRouting([
@@ -201,7 +201,7 @@ class Builder {
     return { name, port: place.port, ...this.#preRouting, dialect, recorder }
   }
 
-  route(spec: RouteSpec, place: RoutePlace): Route {
+  route(spec: RouteSpec, place: RouteIndex): Route {
     const { port } = place
     const { name, rule = '' } = spec
     const listener = this.#snapshot.binds[place.bind]!.listeners[place.listener]!

@@ -21,7 +21,7 @@ import { type Rotation, rotationOf } from './weighted.ts'
 
 export interface TcpDeps {
   readonly upstream: StreamClient
-  readonly tcpRecorderFor: (place: RecorderLabels, log: AccessLogPlan | null) => TcpRecorder
+  readonly tcpRecorderFor: (labels: RecorderLabels, log: AccessLogPlan | null) => TcpRecorder
 }
 
 /** Backends that one connection is tried on. */
@@ -46,7 +46,7 @@ export function buildTcp(snapshot: Snapshot, deps: TcpDeps, log: AccessLogPlan |
     const table = new HostTable<TcpListener>()
     bind.listeners.forEach((listener, l) => {
       if (!own.includes(listener)) return
-      const place = {
+      const build = {
         snapshot,
         deps,
         log,
@@ -55,14 +55,14 @@ export function buildTcp(snapshot: Snapshot, deps: TcpDeps, log: AccessLogPlan |
         path: `${path}.listeners[${l}]`,
         endsTls: listener.tls !== null
       }
-      table.set(listener.hostname, buildListener(listener, place))
+      table.set(listener.hostname, buildListener(listener, build))
     })
     ports.set(bind.port, { find: (name) => table.find(name) })
   })
   return { find: (port) => ports.get(port) ?? null, recorder: (port) => recorders.get(port) ?? unknown }
 }
 
-interface Place {
+interface TcpBuild {
   readonly snapshot: Snapshot
   readonly deps: TcpDeps
   readonly log: AccessLogPlan | null
@@ -73,12 +73,12 @@ interface Place {
   readonly endsTls: boolean
 }
 
-function buildListener(listener: Listener, place: Place): TcpListener {
-  const { deps, log, problems, port, path } = place
+function buildListener(listener: Listener, build: TcpBuild): TcpListener {
+  const { deps, log, problems, port, path } = build
   const table = new HostTable<TcpRoute>()
   listener.tcpRoutes.forEach((spec, r) => {
     const at = `${path}.tcpRoutes[${r}]`
-    const route = new Route(spec, listener.name, { ...place, path: at })
+    const route = new Route(spec, listener.name, { ...build, path: at })
     if (listener.protocol === 'TCP' && spec.hostnames.length > 0)
       problems.push({ path: `${at}.hostnames`, message: 'connections of plain TCP name no host: only TLS does' })
     for (const hostname of spec.hostnames.length === 0 ? ['*'] : spec.hostnames) {
@@ -111,11 +111,11 @@ class Route implements TcpRoute {
   readonly #turn: Rotation<Choice>
   readonly #choices: readonly Choice[]
 
-  constructor(spec: TcpRouteSpec, listener: string, place: Place) {
+  constructor(spec: TcpRouteSpec, listener: string, build: TcpBuild) {
     this.name = spec.name
-    this.recorder = place.deps.tcpRecorderFor({ route: spec.name, listener, port: place.port }, place.log)
+    this.recorder = build.deps.tcpRecorderFor({ route: spec.name, listener, port: build.port }, build.log)
     this.#choices = spec.backends
-      .map((reference, i) => compile(reference, { ...place, path: `${place.path}.backends[${i}]` }))
+      .map((reference, i) => compile(reference, { ...build, path: `${build.path}.backends[${i}]` }))
       .filter(({ weight }) => weight > 0)
     this.#turn = rotationOf(this.#choices)
   }
@@ -152,21 +152,21 @@ class Route implements TcpRoute {
 
 const always = (): boolean => true
 
-function compile(reference: WeightedBackend, place: Place): Choice {
+function compile(reference: WeightedBackend, build: TcpBuild): Choice {
   const { backend: name, weight } = reference
-  const { backends } = place.snapshot
+  const { backends } = build.snapshot
   const backend = Object.hasOwn(backends, name) ? backends[name] : undefined
   const tcp = reference.policies.tcp as { readonly proxyProtocol?: 'v1' | 'v2' } | undefined
   const transport = backend !== undefined && 'transport' in backend ? backend.transport : undefined
   const of = { weight, backend: name, proxy: tcp?.proxyProtocol ?? transport?.tcp?.proxyProtocol ?? null }
   // Where TLS does not end here, the client may be the one to begin it.
-  if (place.endsTls && (transport?.tls ?? null) !== null) {
+  if (build.endsTls && (transport?.tls ?? null) !== null) {
     const message = `TLS ends here, and TCP routes begin none: "${name}" has backendTLS and would get clear text`
-    place.problems.push({ path: `${place.path}.backend`, message })
+    build.problems.push({ path: `${build.path}.backend`, message })
   }
-  const find = endpointOf(backend, place)
+  const find = endpointOf(backend, build)
   if (typeof find === 'string') {
-    place.problems.push({ path: `${place.path}.backend`, message: `${find}: "${name}"` })
+    build.problems.push({ path: `${build.path}.backend`, message: `${find}: "${name}"` })
     return { ...of, endpoint: () => 'NO_BACKEND', usable: () => false }
   }
   return { ...of, ...find }
@@ -175,7 +175,7 @@ function compile(reference: WeightedBackend, place: Place): Choice {
 /** Or what is wrong with the backend. */
 function endpointOf(
   backend: Backend | undefined,
-  { snapshot, deps }: Place
+  { snapshot, deps }: TcpBuild
 ): Pick<Choice, 'endpoint' | 'usable'> | string {
   if (backend === undefined) return 'there is no such backend'
   const tcp = 'transport' in backend ? backend.transport?.tcp : null

@@ -71,9 +71,9 @@ const addAll = (field: readonly (readonly [string, Scalar])[], into: FieldSink) 
 
 // --- in the helper thread ---
 
-/** What the pool runs under CEL_LOG_JOB. `told`: as of runCelJob. */
-export function runCelLogJob({ filter, fields, facts }: CelLogJob, told?: ModelContent): Written {
-  const ex = unpack(facts, told)
+/** What the pool runs under CEL_LOG_JOB. `content`: as of runCelJob. */
+export function runCelLogJob({ filter, fields, facts }: CelLogJob, content?: ModelContent): Written {
+  const ex = unpack(facts, content)
   const isWanted = filter === null ? true : decided(compiledFor(filter, 'log'), ex)
   if (isWanted !== true) return { isWanted, fields: [] }
   return { isWanted, fields: fields.map(({ name, source }) => fieldsOf(name, compiledFor(source, 'log'), ex)) }

@@ -3,12 +3,12 @@ import type { ContentJob, JsonValue, ModelContent } from '#engine/contract/model
 import type { Needs } from './index.ts'
 
 const CONTENT = ['prompt', 'completion', 'toolCalls', 'params'] as const
-type Told = { [K in (typeof CONTENT)[number] | 'request']?: JsonValue | undefined } & {
+type ContentFields = { [K in (typeof CONTENT)[number] | 'request']?: JsonValue | undefined } & {
   serviceTier?: string | undefined
 }
 
 /** `from`: much of it goes as the bytes that it came in, and is read there. */
-export type PackedContent = Told & { from?: ContentJob }
+export type PackedContent = ContentFields & { from?: ContentJob }
 
 export function readsContent(needs: Needs): boolean {
   const fields = [...CONTENT, 'serviceTier'].map((part) => `llm.${part}`)
@@ -28,7 +28,7 @@ export function packContent(content: ModelContent | undefined, all: readonly Nee
   return packed
 }
 
-export function unpackContent(packed: Told): ModelContent {
+export function unpackContent(packed: ContentFields): ModelContent {
   return {
     request: () => packed.request,
     prompt: () => packed.prompt,

@@ -99,13 +99,13 @@ export function bodiesOf(programs: readonly Expression[]): NonNullable<Filter['b
   return { ...(request === false ? {} : { request }), ...(response === false ? {} : { response }) }
 }
 
-interface Asked {
+interface OffloadedRun {
   readonly program: Expression
   readonly phase: Phase
   readonly wantsBytes: boolean
 }
 
-async function runElsewhere({ program, phase, wantsBytes }: Asked, ex: Facts, offload: RunJob): Promise<Value> {
+async function runElsewhere({ program, phase, wantsBytes }: OffloadedRun, ex: Facts, offload: RunJob): Promise<Value> {
   const { source, needs } = program
   const job: CelJob = { source, phase, facts: pack(ex, [needs]), wantsBytes }
   let outcome: CelOutcome
@@ -199,9 +199,11 @@ export function compiledFor(source: string, phase: Phase): Expression {
   return program
 }
 
-/** What the pool runs under CEL_JOB. `told`: what models were asked, and answered, where that is for this thread. */
-export function runCelJob({ source, phase, facts, wantsBytes }: CelJob, told?: ModelContent): CelOutcome {
-  const value = compiledFor(source, phase).run(unpack(facts, told))
+/**
+ * What the pool runs under CEL_JOB. `content`: what models were asked and have answered, if it was read in this thread.
+ */
+export function runCelJob({ source, phase, facts, wantsBytes }: CelJob, content?: ModelContent): CelOutcome {
+  const value = compiledFor(source, phase).run(unpack(facts, content))
   if (value instanceof CelError) return { error: value.message }
   if (typeof value === 'string' && wantsBytes) return { value: textBytes(value) }
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return { value }
@@ -212,10 +214,10 @@ export function runCelJob({ source, phase, facts, wantsBytes }: CelJob, told?: M
   return wantsBytes && /^[[{]/.test(json) ? { value: textBytes(json) } : { json }
 }
 
-export function unpack({ requestLines, responseLines, llm, ...rest }: PackedFacts, told?: ModelContent): Facts {
+export function unpack({ requestLines, responseLines, llm, ...rest }: PackedFacts, content?: ModelContent): Facts {
   return {
     ...rest,
-    llm: llm === null ? null : { ...llm, content: told ?? unpackContent(llm.content) },
+    llm: llm === null ? null : { ...llm, content: content ?? unpackContent(llm.content) },
     startedAt: rest.startedAt - performance.timeOrigin,
     firstByteAt: shifted(rest.firstByteAt, -performance.timeOrigin),
     servedAt: shifted(rest.servedAt, -performance.timeOrigin),

@@ -5,7 +5,7 @@ export class DynamicTable<T extends { readonly size: number }> {
   /** Bytes that may be in use (section 4.1), as the encoder of this direction has announced them. */
   #bytesMax: number
   /** No entry is smaller than the overhead, so there are never more of them. */
-  #places: number
+  #capacity: number
   #bytes = 0
   #inserted = 0
   #evicted = 0
@@ -14,7 +14,7 @@ export class DynamicTable<T extends { readonly size: number }> {
 
   constructor(bytesMax: number, onEvicted: ((entry: T) => void) | null = null) {
     this.#bytesMax = bytesMax
-    this.#places = placesOf(bytesMax)
+    this.#capacity = capacityOf(bytesMax)
     this.#onEvicted = onEvicted
   }
 
@@ -50,11 +50,11 @@ export class DynamicTable<T extends { readonly size: number }> {
   resize(bytesMax: number): void {
     this.#bytesMax = bytesMax
     this.#shrink()
-    // As the size, so the places of its entries: they are few, and this is rare.
+    // As the size, so the slots of its entries: they are few, and this is rare.
     const kept: T[] = []
     for (let age = this.count - 1; age >= 0; age--) kept.push(this.at(age)!)
     this.#entries = []
-    this.#places = placesOf(bytesMax)
+    this.#capacity = capacityOf(bytesMax)
     for (let i = 0; i < kept.length; i++) this.#entries[this.#slot(this.#evicted + i)] = kept[i]!
   }
 
@@ -69,10 +69,10 @@ export class DynamicTable<T extends { readonly size: number }> {
   }
 
   #slot(serial: number): number {
-    return serial % this.#places
+    return serial % this.#capacity
   }
 }
 
-function placesOf(bytes: number): number {
+function capacityOf(bytes: number): number {
   return Math.max(1, Math.floor(bytes / FIELD_OVERHEAD))
 }

@@ -54,8 +54,8 @@ const CONTINUATIONS_MAX = 32
 /** Settings in one frame; nine are defined. */
 const SETTINGS_MAX = 64
 const GOAWAY_BYTES = 8
-const KEPT_BYTES_FIRST = 64
-const KEPT_BYTES_USUAL = 1024
+const BUFFER_BYTES_FIRST = 64
+const BUFFER_BYTES_USUAL = 1024
 
 const IN_HEAD = 0
 /** The rest of the frame is collected. */
@@ -78,8 +78,8 @@ export class FrameReader {
   #isFirst = true
   #state = IN_HEAD
   /** What has arrived of a head, or of a frame that must be whole. */
-  #kept: Buffer = Buffer.allocUnsafe(KEPT_BYTES_FIRST)
-  #keptBytes = 0
+  #buffer: Buffer = Buffer.allocUnsafe(BUFFER_BYTES_FIRST)
+  #bufferedBytes = 0
   #length = 0
   #type = 0
   #flags = 0
@@ -104,7 +104,7 @@ export class FrameReader {
 
   /** Something has begun to arrive that is of no use until it is whole. */
   get isWaiting(): boolean {
-    return this.#blockStream !== 0 || this.#keptBytes > 0 || this.#state === IN_FRAME
+    return this.#blockStream !== 0 || this.#bufferedBytes > 0 || this.#state === IN_FRAME
   }
 
   /** The peer has sent nothing yet. */
@@ -114,7 +114,7 @@ export class FrameReader {
 
   /** Bytes that are kept. */
   get heldBytes(): number {
-    return this.#keptBytes + this.#blockBytes
+    return this.#bufferedBytes + this.#blockBytes
   }
 
   /** Reads [start, end) of `bytes`: NO_ERROR, or the connection error that ends it. */
@@ -128,14 +128,14 @@ export class FrameReader {
           this.stoppedAt = at
           break
         }
-        if (this.#keptBytes === 0 && end - at >= FRAME_HEAD_BYTES) {
+        if (this.#bufferedBytes === 0 && end - at >= FRAME_HEAD_BYTES) {
           code = this.#begin(bytes, at)
           at += FRAME_HEAD_BYTES
         } else {
           at = this.#keep(bytes, at, end, FRAME_HEAD_BYTES)
-          if (this.#keptBytes < FRAME_HEAD_BYTES) break
-          this.#keptBytes = 0
-          code = this.#begin(this.#kept, 0)
+          if (this.#bufferedBytes < FRAME_HEAD_BYTES) break
+          this.#bufferedBytes = 0
+          code = this.#begin(this.#buffer, 0)
         }
         if (code === NO_ERROR && this.#length === 0) code = this.#empty(bytes, at)
       } else if (this.#state === IN_DATA) {
@@ -147,16 +147,16 @@ export class FrameReader {
         this.#left -= stop - at
         if (this.#left === 0) this.#state = IN_HEAD
         at = stop
-      } else if (this.#keptBytes === 0 && end - at >= this.#left) {
+      } else if (this.#bufferedBytes === 0 && end - at >= this.#left) {
         const stop = at + this.#left
         this.#state = IN_HEAD
         code = this.#whole(bytes, at, stop)
         at = stop
       } else {
         at = this.#keep(bytes, at, end, this.#left)
-        if (this.#keptBytes < this.#left) break
+        if (this.#bufferedBytes < this.#left) break
         this.#state = IN_HEAD
-        code = this.#wholeKept()
+        code = this.#wholeBuffered()
       }
       if (code !== NO_ERROR) return code
     }
@@ -165,14 +165,14 @@ export class FrameReader {
 
   /** Keeps what there is of `wanted` bytes; returns where the rest begins. */
   #keep(bytes: Buffer, start: number, end: number, wanted: number): number {
-    const stop = Math.min(end, start + wanted - this.#keptBytes)
-    if (this.#kept.length < wanted) {
+    const stop = Math.min(end, start + wanted - this.#bufferedBytes)
+    if (this.#buffer.length < wanted) {
       const larger = Buffer.allocUnsafe(wanted)
-      this.#kept.copy(larger, 0, 0, this.#keptBytes)
-      this.#kept = larger
+      this.#buffer.copy(larger, 0, 0, this.#bufferedBytes)
+      this.#buffer = larger
     }
-    bytes.copy(this.#kept, this.#keptBytes, start, stop)
-    this.#keptBytes += stop - start
+    bytes.copy(this.#buffer, this.#bufferedBytes, start, stop)
+    this.#bufferedBytes += stop - start
     return stop
   }
 
@@ -262,13 +262,13 @@ export class FrameReader {
     return this.#handler.onData(this.#stream, bytes, at, stop, end - start, endStream)
   }
 
-  #wholeKept(): number {
-    const kept = this.#kept
-    const length = this.#keptBytes
-    this.#keptBytes = 0
+  #wholeBuffered(): number {
+    const buffer = this.#buffer
+    const length = this.#bufferedBytes
+    this.#bufferedBytes = 0
     // Thousands of idle connections must not keep room for a large head each.
-    if (kept.length > KEPT_BYTES_USUAL) this.#kept = Buffer.allocUnsafe(KEPT_BYTES_FIRST)
-    return this.#whole(kept, 0, length)
+    if (buffer.length > BUFFER_BYTES_USUAL) this.#buffer = Buffer.allocUnsafe(BUFFER_BYTES_FIRST)
+    return this.#whole(buffer, 0, length)
   }
 
   /** The frame's payload is [start, end). */

@@ -83,7 +83,7 @@ export class HpackEncoder {
   readonly #once = new Set<string>()
   /** The smallest size since the last block, and the last one; -1: the peer knows. */
   #smallest = -1
-  #isTold = true
+  #isAnnounced = true
 
   constructor() {
     this.#table = new DynamicTable(DEFAULT_TABLE_BYTES, (entry) => {
@@ -96,16 +96,16 @@ export class HpackEncoder {
     const size = Math.min(bytesMax, DEFAULT_TABLE_BYTES)
     if (size === this.#table.bytesMax) return
     this.#smallest = this.#smallest < 0 ? size : Math.min(this.#smallest, size)
-    this.#isTold = false
+    this.#isAnnounced = false
     this.#table.resize(size)
   }
 
   /** To be called first, for every block: what its beginning has to say (section 4.2). */
   begin(): string {
-    if (this.#isTold) return ''
+    if (this.#isAnnounced) return ''
     const { bytesMax } = this.#table
     const smallest = this.#smallest
-    this.#isTold = true
+    this.#isAnnounced = true
     this.#smallest = -1
     return (smallest < bytesMax ? integer(0x20, 31, smallest) : '') + integer(0x20, 31, bytesMax)
   }

@@ -39,14 +39,14 @@ export interface RouterRoute {
 }
 
 /** Where a listener stands in the configuration. */
-export interface ListenerPlace {
+export interface ListenerIndex {
   readonly port: number
   readonly listener: number
   readonly bind: number
 }
 
 /** Where a route stands in the configuration. */
-export interface RoutePlace extends ListenerPlace {
+export interface RouteIndex extends ListenerIndex {
   readonly route: number
 }
 
@@ -60,8 +60,8 @@ type Chain = readonly PathTable[]
  */
 export function buildRouter<R extends RouterRoute>(
   binds: readonly RouterBind<R>[],
-  compileListener: (place: ListenerPlace) => ListenerParts,
-  compileRoute: (spec: R, place: RoutePlace) => Route,
+  compileListener: (place: ListenerIndex) => ListenerParts,
+  compileRoute: (spec: R, place: RouteIndex) => Route,
   problems: Problem[]
 ): Router {
   const ports: Ports = new Map()

@@ -105,7 +105,7 @@ export function findsInNames(names: readonly string[], rules: readonly Rule[]): 
   return [...new Set(names)].some((name) => spansOf(name, rules).length > 0)
 }
 
-interface Place {
+interface DeclarationContext {
   /** The keys of this object are names. */
   readonly isMap: boolean
   /** Below a field of VALUES. */
@@ -125,7 +125,7 @@ class Walk {
   }
 
   /** `field`: the name of the field in which the value stands, also when it is an item of a list there. */
-  visit(holder: Holder, key: string, field: string, place: Place): void {
+  visit(holder: Holder, key: string, field: string, place: DeclarationContext): void {
     const value = holder[key]
     if (typeof value === 'string') {
       if (place.isValue || place.isMap) this.#text(holder, key, value)
@@ -139,7 +139,7 @@ class Walk {
     } else if (isObject(value)) this.object(value, place)
   }
 
-  object(value: Holder, { isMap, isValue, isTop = false }: Place): void {
+  object(value: Holder, { isMap, isValue, isTop = false }: DeclarationContext): void {
     for (const name of Object.keys(value)) {
       if (isTop && HIDDEN.has(name)) continue
       if (isMap || isValue || !KEYWORDS.has(name)) this.#name(name)

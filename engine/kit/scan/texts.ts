@@ -169,7 +169,7 @@ export function textsBeside(holder: Holder, taken: readonly string[], role: stri
   return slots
 }
 
-interface Place {
+interface TextContext {
   readonly role: string
   readonly path: string
   /** The list of parts in which the value stands, or whose item it belongs to; null: none. */
@@ -187,7 +187,7 @@ const ALONE = { list: null, kind: 'text', answer: null, turn: null } as const
  * Messages of the same role that follow one another are one turn: some providers join them, and so do translations
  * to formats in which turns have to alternate.
  */
-function visitTurns(value: readonly unknown[], place: Place, system: object, found: Found): void {
+function visitTurns(value: readonly unknown[], place: TextContext, system: object, found: Found): void {
   let turn = { role: '' }
   for (const [i, item] of value.entries()) {
     const at = { ...place, path: `${place.path}.${i}` }
@@ -203,14 +203,14 @@ function visitTurns(value: readonly unknown[], place: Place, system: object, fou
   }
 }
 
-function visit(holder: Holder, key: string, value: unknown, place: Place, { slots, names }: Found): void {
+function visit(holder: Holder, key: string, value: unknown, place: TextContext, { slots, names }: Found): void {
   if (typeof value === 'string') {
     if (value !== '') slots.push(slotOf(holder, key, value, JSON_TEXTS.has(key), place))
   } else if (Array.isArray(value)) visitList(value, key, place, { slots, names })
   else if (typeof value === 'object' && value !== null) visitObject(value as Holder, place, { slots, names })
 }
 
-function visitList(value: readonly unknown[], key: string, place: Place, found: Found): void {
+function visitList(value: readonly unknown[], key: string, place: TextContext, found: Found): void {
   const isAnswer = place.answer === value
   const isPart = PART_LISTS.has(key) || SYSTEM_ROOTS.has(key)
   const list = isAnswer ? null : isPart && place.answer !== null ? place.answer : value
@@ -223,7 +223,7 @@ function visitList(value: readonly unknown[], key: string, place: Place, found: 
   }
 }
 
-function visitObject(object: Holder, place: Place, found: Found): void {
+function visitObject(object: Holder, place: TextContext, found: Found): void {
   const role = roleOf(object, place.role)
   const isThought = object.thought === true || object.type === 'reasoning_text' || object.type === 'thinking'
   const kind = isThought ? 'thought' : place.kind
@@ -237,7 +237,7 @@ function visitObject(object: Holder, place: Place, found: Found): void {
     const isPart = PART_TEXTS.has(name) && typeof one === 'string'
     const goesOn = isPart || THOUGHT_HOLDERS.has(name)
     const turn = PART_LISTS.has(name) ? place.turn : null
-    const at: Place = {
+    const at: TextContext = {
       role: TOOL_PLACES.has(name) ? 'tool' : role,
       path,
       list: goesOn ? place.list : typeof one === 'string' ? turn : null,
@@ -280,13 +280,13 @@ function roleOf({ role, type }: Holder, given: string): string {
   return Object.hasOwn(ROLES, role) ? ROLES[role]! : role
 }
 
-function slotOf(holder: Holder, key: string, text: string, isJson: boolean, place: Place): Slot {
+function slotOf(holder: Holder, key: string, text: string, isJson: boolean, place: TextContext): Slot {
   const { role, path, list, kind } = place
   const run = list === null || isJson ? null : { list, kind }
   return { role, isJson, text, path, run, set: (changed) => put(holder, key, changed) }
 }
 
-function valueSlot(holder: Holder, key: string, value: object, { role, path }: Place): Slot {
+function valueSlot(holder: Holder, key: string, value: object, { role, path }: TextContext): Slot {
   const text = JSON.stringify(value)
   return { role, isJson: true, text, path, run: null, set: (changed) => put(holder, key, JSON.parse(changed)) }
 }

@@ -39,7 +39,7 @@ export function unknownTexts(body: object, paths: readonly string[], role: strin
   return found
 }
 
-interface Place {
+interface FieldValue {
   readonly holder: Holder
   readonly key: string
   /** The name of the field in which the value stands, also as an item of a list. */
@@ -47,7 +47,7 @@ interface Place {
   readonly path: string
 }
 
-function gather({ holder, key, field, path }: Place, role: string, found: Found & { names: string[] }): void {
+function gather({ holder, key, field, path }: FieldValue, role: string, found: Found & { names: string[] }): void {
   const value = holder[key]
   if (key === field && !API_NAME.test(key)) found.names.push(key)
   if (value === null || value === '') return
