@@ -360,7 +360,7 @@ describe('a child process', () => {
   })
   const everything = join(
     import.meta.dirname,
-    '../../node_modules/@modelcontextprotocol/server-everything/dist/index.js'
+    '../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js'
   )
   const young = fileURLToPath(new URL('../testing/stateless-child.fixture.ts', import.meta.url))
 

@@ -27,7 +27,8 @@ export const mcpOf = (targets: McpBackend['targets'], more: Partial<McpBackend> 
   failureMode: 'failClosed',
   authorization: null,
   session: { key: null, idleMs: 1_800_000 },
-  targetTimeoutMs: 20_000,
+  // Far more than a slow machine needs: who tests this bound sets it.
+  targetTimeoutMs: 600_000,
   forwardHeaders: [],
   messageBytesMax: 4 * 1024 * 1024,
   policies: {},

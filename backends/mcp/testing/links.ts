@@ -15,7 +15,7 @@ export function optionsOf(sessionKey: string, upstreamSession: string | null = n
 
 let ids = 0
 
-export function ask(link: Link, method: string, params: JsonObject = {}, timeoutMs = 10_000): Promise<Heard> {
+export function ask(link: Link, method: string, params: JsonObject = {}, timeoutMs = 600_000): Promise<Heard> {
   const messages: (RpcRequest | RpcNotification)[] = []
   return new Promise((resolve) => {
     const events = {

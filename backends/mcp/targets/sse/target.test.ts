@@ -18,7 +18,7 @@ import { type SseOptions, sseTarget } from './target.ts'
 
 const EVERYTHING = join(
   import.meta.dirname,
-  '../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js'
+  '../../../../node_modules/@modelcontextprotocol/server-everything/dist/index.js'
 )
 
 async function targetOf(t: TestContext, port: number, more: Partial<SseOptions> = {}): Promise<Target> {
