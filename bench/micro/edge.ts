@@ -61,7 +61,7 @@ function addCors(bench: Bench, what: string, config: object, origin: string | nu
   ex.response = response
   bench.add(`edge: cors, ${what}`, () => {
     for (let i = 0; i < calls; i++) {
-      ex.origin = null
+      ex.slots = null
       response.added = null
       if (onRequest!(ex) !== 0 || onResponse!(ex) !== 0) throw new Error('the request passes')
     }

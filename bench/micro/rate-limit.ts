@@ -47,7 +47,7 @@ function addPolicy(times: (name: string, run: () => void) => void, name: string,
   const hook = compilePolicy(rateLimit, config, undefined, { buckets }).filter!.onRequest!
   const ex = fakeExchange()
   times(name, () => {
-    ex.quota = null
+    ex.slots = null
     void hook(ex)
   })
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { BODY_STREAM } from '#engine/contract/exchange.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
-import { LOG_ROOTS, REQUEST_ROOTS, RESPONSE_ROOTS } from './exchange.ts'
+import { LOG_ROOTS, METADATA, REQUEST_ROOTS, RESPONSE_ROOTS } from './exchange.ts'
 import { compileExpression, expression } from './expression.ts'
 import { CelError, compile } from './index.ts'
 
@@ -127,7 +127,7 @@ test('metadata is what was noted down', () => {
   const one = fakeExchange()
   const read = (source: string) => compileExpression(source, REQUEST_ROOTS).run(one)
   assert.equal(read('has(metadata.tenant)'), false)
-  one.metadata = { tenant: 'blue' }
+  METADATA.set(one, { tenant: 'blue' })
   assert.equal(read("metadata.tenant + default(metadata.other, '!')"), 'blue!')
 })
 

@@ -1,9 +1,11 @@
 /** What expressions may read of an exchange, at each place where they run. */
+
 import { performance } from 'node:perf_hooks'
 import { BODY_NONE, type BodyKind, type Exchange } from '#engine/contract/exchange.ts'
 import { type McpItem, mcpErrorType } from '#engine/contract/mcp-use.ts'
 import { firstTokenMs, perTokenMs } from '#engine/contract/model-use.ts'
 import type { ListenerParts, Route } from '#engine/contract/route.ts'
+import { Slot } from '#engine/contract/slot.ts'
 import { type ClientStream, schemeOf } from '#engine/contract/transport.ts'
 import { hostOf } from '#engine/http/authority.ts'
 import { decodedPath } from '#engine/http/path.ts'
@@ -13,6 +15,9 @@ import type { Roots, TextForm, Variable } from './roots.ts'
 import { CERTIFICATE_READERS, hasIdentity, IDENTITY_READERS } from './source.ts'
 import { Duration, Timestamp, type Value } from './values.ts'
 import { VARIABLES } from './variables.ts'
+
+/** What expressions have noted under names of their own (policy `transformation`), as JSON. */
+export const METADATA = new Slot<Record<string, unknown>>()
 
 /** The part of an exchange that expressions can read: what offload.ts takes to another thread. */
 export type Facts = Pick<
@@ -35,7 +40,7 @@ export type Facts = Pick<
   | 'jwt'
   | 'apiKey'
   | 'basicAuth'
-  | 'metadata'
+  | 'slots'
   | 'rawToken'
   | 'rawKey'
   | 'backend'
@@ -254,7 +259,7 @@ export const REQUEST_ROOTS: Roots<Facts> = {
   jwt: open((ex) => ex.jwt, { rawToken: credential((ex) => ex.rawToken) }),
   apiKey: open((ex) => ex.apiKey, { key: credential((ex) => ex.rawKey) }),
   basicAuth: { ...VARIABLES.basicAuth!, read: (ex) => ex.basicAuth ?? undefined },
-  metadata: open((ex) => ex.metadata),
+  metadata: open((ex) => METADATA.get(ex)),
   proxy: offer('proxy', proxy),
   env: { ...VARIABLES.env!, read: () => ENVIRONMENT }
 }

@@ -9,7 +9,7 @@ import type { ModelContent, ModelUse } from '#engine/contract/model-use.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { SHARED_BYTES, textBytes } from '#engine/kit/shared-bytes.ts'
 import type { Facts } from './exchange.ts'
-import { LOG_ROOTS, REQUEST_ROOTS, RESPONSE_ROOTS } from './exchange.ts'
+import { LOG_ROOTS, METADATA, REQUEST_ROOTS, RESPONSE_ROOTS } from './exchange.ts'
 import { compileExpression, type Expression } from './expression.ts'
 import { CelError, type Needs, toJson, type Value, type Wanted } from './index.ts'
 import { type PackedContent, packContent, readsContent, unpackContent } from './offload-content.ts'
@@ -37,7 +37,8 @@ export type CelOutcome =
   | { readonly json: string }
   | { readonly error: string }
 
-export type PackedFacts = Omit<Facts, 'request' | 'response' | 'llm'> & {
+export type PackedFacts = Omit<Facts, 'request' | 'response' | 'llm' | 'slots'> & {
+  readonly metadata: Record<string, unknown> | null
   readonly llm: (Omit<ModelUse, 'content'> & { readonly content: PackedContent }) | null
   /** Flat: name, value, ... */
   readonly requestLines: readonly string[]
@@ -143,7 +144,7 @@ export function pack(ex: Facts, all: readonly Needs[]): PackedFacts {
     jwt: ex.jwt,
     apiKey: ex.apiKey,
     basicAuth: ex.basicAuth,
-    metadata: ex.metadata,
+    metadata: METADATA.get(ex),
     rawToken: some((needs) => needs.reads('jwt.rawToken')) ? ex.rawToken : null,
     rawKey: some((needs) => needs.reads('apiKey.key')) ? ex.rawKey : null,
     backend: ex.backend,
@@ -214,9 +215,13 @@ export function runCelJob({ source, phase, facts, wantsBytes }: CelJob, content?
   return wantsBytes && /^[[{]/.test(json) ? { value: textBytes(json) } : { json }
 }
 
-export function unpack({ requestLines, responseLines, llm, ...rest }: PackedFacts, content?: ModelContent): Facts {
-  return {
+export function unpack(
+  { requestLines, responseLines, llm, metadata, ...rest }: PackedFacts,
+  content?: ModelContent
+): Facts {
+  const facts: Facts = {
     ...rest,
+    slots: null,
     llm: llm === null ? null : { ...llm, content: content ?? unpackContent(llm.content) },
     startedAt: rest.startedAt - performance.timeOrigin,
     firstByteAt: shifted(rest.firstByteAt, -performance.timeOrigin),
@@ -230,6 +235,8 @@ export function unpack({ requestLines, responseLines, llm, ...rest }: PackedFact
     requestPrefix: bufferOf(rest.requestPrefix),
     responsePrefix: bufferOf(rest.responsePrefix)
   }
+  if (metadata !== null) METADATA.set(facts, metadata)
+  return facts
 }
 
 function bufferOf(bytes: Uint8Array | null): Buffer | null {

@@ -1,5 +1,6 @@
 /** Token buckets of the whole process, as policies use them. Implemented by engine/workers/buckets.ts. */
 import type { Exchange } from './exchange.ts'
+import { Slot } from './slot.ts'
 
 /** One rate limit. Its bucket holds `amount` + `burst` tokens at first, and gets `amount` more every `unitMs`. */
 export interface LimitSpec {
@@ -44,16 +45,12 @@ export interface Meter {
   readonly caller: string | null
 }
 
-/** What the tightest limit says, for the response: tokens at most, tokens left, whole seconds until it changes. */
-export interface Quota {
-  readonly capacity: number
-  readonly left: number
-  readonly resetS: number
-}
+/** Limits that wait to be charged with what the exchange costs. */
+export const METERS = new Slot<readonly Meter[]>()
 
 /** Charges `tokens` to every limit that counts the tokens of this exchange: each once, when they are known. */
 export function charge(ex: Exchange, tokens: number): void {
-  const { meters } = ex
+  const meters = METERS.get(ex)
   if (meters === null) return
   for (let i = 0; i < meters.length; i++) meters[i]!.limit.charge(meters[i]!.caller, tokens)
 }

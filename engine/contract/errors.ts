@@ -6,12 +6,20 @@
 /** Who caused the end of the exchange. `downstream` is the client's fault or wish. */
 export type ErrorSource = 'downstream' | 'upstream' | 'policy' | 'internal'
 
+/**
+ * Whether the policy `retry` makes another attempt (docs/design/011-retries.md). `always`: nothing was sent.
+ * `unless-sent`: as always where no connection was made, else as idempotent. `idempotent`: where the method is, or the
+ * policy lists the row's status. `listed`: only that.
+ */
+export type Retryability = 'never' | 'always' | 'unless-sent' | 'idempotent' | 'listed'
+
 export interface ErrorRow {
   /** Status of the local reply. 499 is only logged: the client is gone. */
   readonly status: number
   readonly source: ErrorSource
   /** Body of the local reply, text/plain. Static: nothing that a client sent is echoed. */
   readonly message: string
+  readonly retry: Retryability
 }
 
 export const ERRORS = {
@@ -73,20 +81,21 @@ export const ERRORS = {
   ADDRESS_REFUSED: row(403, 'policy', 'the destination address is not allowed'),
   LOOP_DETECTED: row(508, 'downstream', 'the request has been through this gateway already'),
   RATE_LIMITED: row(429, 'policy', 'rate limit exceeded'),
-  DNS_FAILURE: row(502, 'upstream', 'the name of the backend could not be resolved'),
-  CONNECT_FAILURE: row(502, 'upstream', 'the backend refused the connection'),
+  DNS_FAILURE: row(502, 'upstream', 'the name of the backend could not be resolved', 'always'),
+  CONNECT_FAILURE: row(502, 'upstream', 'the backend refused the connection', 'always'),
   UPSTREAM_TLS: row(
     502,
     'upstream',
-    'no TLS connection to the backend: its certificate or its protocol is not acceptable'
+    'no TLS connection to the backend: its certificate or its protocol is not acceptable',
+    'always'
   ),
-  CONNECT_TIMEOUT: row(504, 'upstream', 'the backend did not accept the connection in time'),
-  UPSTREAM_RESET: row(502, 'upstream', 'the backend closed the connection before it answered'),
-  UPSTREAM_PROTOCOL: row(502, 'upstream', 'the backend answered with something that is not valid HTTP'),
+  CONNECT_TIMEOUT: row(504, 'upstream', 'the backend did not accept the connection in time', 'always'),
+  UPSTREAM_RESET: row(502, 'upstream', 'the backend closed the connection before it answered', 'idempotent'),
+  UPSTREAM_PROTOCOL: row(502, 'upstream', 'the backend answered with something that is not valid HTTP', 'listed'),
   UPSTREAM_NOT_HTTP2: row(502, 'upstream', 'the backend does not speak HTTP/2, which gRPC or its policy http asks for'),
   GRPC_TO_HTTP1: row(502, 'upstream', 'gRPC needs HTTP/2, and the backend is set to HTTP/1.1 or chose it'),
   UPGRADE_OVER_HTTP2: row(501, 'upstream', 'the backend is set to HTTP/2, over which this upgrade is not possible'),
-  UPSTREAM_TIMEOUT: row(504, 'upstream', 'the backend did not answer in time'),
+  UPSTREAM_TIMEOUT: row(504, 'upstream', 'the backend did not answer in time', 'unless-sent'),
   RESPONSE_NOT_BUFFERED: row(502, 'policy', 'the response is larger than what a policy may keep of it'),
   UPSTREAM_OVERFLOW: row(503, 'upstream', 'too many requests wait for a connection to the backend'),
   REQUEST_TIMEOUT: row(504, 'policy', 'the request took longer than the configured timeout'),
@@ -98,6 +107,6 @@ export const ERRORS = {
 /** Stable name of an error; it appears as `reason` in the access log and in metrics. */
 export type ErrorCode = keyof typeof ERRORS
 
-function row(status: number, source: ErrorSource, message: string): ErrorRow {
-  return { status, source, message }
+function row(status: number, source: ErrorSource, message: string, retry: Retryability = 'never'): ErrorRow {
+  return { status, source, message, retry }
 }

@@ -6,15 +6,14 @@
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { CompiledBackend, ResponseTap } from './backend.ts'
-import type { Meter, Quota } from './buckets.ts'
 import type { ErrorCode } from './errors.ts'
 import type { AnswerHook } from './filter.ts'
 import type { Held } from './held-bytes.ts'
 import type { McpUse } from './mcp-use.ts'
-import type { Copies } from './mirror.ts'
 import type { ModelUse } from './model-use.ts'
 import type { RetryState } from './retry.ts'
 import type { Listener, Route } from './route.ts'
+import type { SlotEntry } from './slot.ts'
 import type { ClientStream, PendingAttempt, ServerStream } from './transport.ts'
 
 /** How a body is delimited on the wire it was received from. */
@@ -124,21 +123,13 @@ export class Exchange {
   /** Metadata of the API key that was presented, or null. */
   apiKey: Identity | null = null
   basicAuth: Identity | null = null
-  /** What expressions have noted down under names of their own (policy transformation), as JSON; null: nothing. */
-  metadata: Record<string, unknown> | null = null
   /** The verified token and the API key themselves, for expressions that ask for them; never printed. */
   rawToken: string | null = null
   rawKey: string | null = null
-  /** Origin header as it was received, where cors runs: hooks may change it before the response needs it. */
-  origin: string | null = null
-  /** The policy cors lets the site that Origin names read the answer. */
-  isOriginAllowed = false
   /** Header lines that held credentials and were taken out before SERVE, flat: name, value. Never printed. */
   credentials: readonly string[] | null = null
-  /** What the tightest rate limit says, or null. */
-  quota: Quota | null = null
-  /** Rate limits that wait to be charged with what the exchange costs (buckets.ts, charge), or null. */
-  meters: readonly Meter[] | null = null
+  /** State of single policies (slot.ts); null: none has set any. */
+  slots: SlotEntry | null = null
   /** The whole body, when a filter asked for it (Filter.buffers) and its end has arrived. */
   requestBytes: Buffer | null = null
   responseBytes: Buffer | null = null
@@ -208,8 +199,6 @@ export class Exchange {
 
   /** What may be needed for another attempt; null when there will be none. */
   retry: RetryState | null = null
-  /** Copies of the request for mirrors that still want its body, or null. */
-  copies: Copies | null = null
 
   // --- facts for RECORD ---
   /** Milliseconds of the monotonic clock (performance.now()). */

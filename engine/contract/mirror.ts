@@ -1,6 +1,7 @@
 /** What the policy `requestMirror` compiles to, and what the lifecycle knows of the copies. */
 import type { Exchange } from './exchange.ts'
 import type { Recorder } from './route.ts'
+import { Slot } from './slot.ts'
 
 /** Where copies go. */
 export interface MirrorPlan {
@@ -31,10 +32,12 @@ export interface MirrorRecorder extends Recorder {
   dropped(backend: string): void
 }
 
-/** The copies of one exchange that are still being fed. */
+/** The copies of one exchange that are still being fed: they are told of its body as it comes. */
 export interface Copies {
   body(chunk: Buffer, start: number, end: number): void
   end(trailers: string): void
   /** The exchange is over: a copy without its end can have none. */
   over(): void
 }
+
+export const COPIES = new Slot<Copies>()

@@ -1,4 +1,5 @@
 /** The life of one request, step by step (docs/life-of-a-request.md). Nothing here knows a protocol or a policy. */
+
 import { performance } from 'node:perf_hooks'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import {
@@ -12,6 +13,7 @@ import {
 } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Hook, LATER, STOP } from '#engine/contract/filter.ts'
 import { handOver, letGo, releaseBodies } from '#engine/contract/held-bytes.ts'
+import { COPIES } from '#engine/contract/mirror.ts'
 import type { Recorder, Router } from '#engine/contract/route.ts'
 import type { ClientEvents, ServerEvents } from '#engine/contract/transport.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
@@ -119,7 +121,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   }
 
   onRequestBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
-    if (ex.copies !== null) ex.copies.body(chunk, start, end)
+    if (ex.slots !== null) COPIES.get(ex)?.body(chunk, start, end)
     if (ex.responseDone || ex.localReply !== null) return true
     const { server, requestCollector } = ex
     if (requestCollector !== null) return requestCollector.take(chunk, start, end)
@@ -135,7 +137,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   onRequestEnd(ex: Exchange, trailers: string): void {
     // Kept also when they are sent: another attempt sends them again.
     ex.requestTrailers = trailers
-    if (ex.copies !== null) ex.copies.end(trailers)
+    if (ex.slots !== null) COPIES.get(ex)?.end(trailers)
     if (ex.server !== null) ex.server.sendEnd(requestTrailers(ex, trailers))
     else ex.requestCollector?.end()
   }
@@ -339,12 +341,11 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     if (ex.step === STEP_RECORDED) return
     ex.step = STEP_RECORDED
     this.#timeouts.stop(ex)
-    if (ex.copies !== null) ex.copies.over()
+    if (ex.slots !== null) COPIES.get(ex)?.over()
     if (ex.onOver !== null) ex.onOver(ex)
     if (ex.held !== null) letGo(ex)
-    const owner = ex.route ?? ex.listener
-    if (owner !== null) owner.recorder.record(ex)
-    else (this.#options.router().unrouted ?? this.#options.unrouted).record(ex)
+    const recorder = (ex.route ?? ex.listener)?.recorder ?? this.#options.router().unrouted ?? this.#options.unrouted
+    recorder.record(ex)
   }
 
   // --- hooks ---

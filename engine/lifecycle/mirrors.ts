@@ -5,7 +5,7 @@
  */
 import { BODY_NONE, Exchange, STEP_RECORDED, STEP_SERVE } from '#engine/contract/exchange.ts'
 import { hold, letGo } from '#engine/contract/held-bytes.ts'
-import type { Copies, RouteMirror } from '#engine/contract/mirror.ts'
+import { COPIES, type Copies, type RouteMirror } from '#engine/contract/mirror.ts'
 import type { Route } from '#engine/contract/route.ts'
 import type { ClientEvents, ClientStream, ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
 import { COPY_VIA, isCopyEnough } from '#engine/http/via.ts'
@@ -53,7 +53,7 @@ export class Mirrors {
       }
       mirror.load.copies++
       const copy = new Copy(ex, mirror, this.#waiting, this.#options)
-      if (ex.requestBody !== BODY_NONE) ex.copies = new Fan(copy, ex.copies)
+      if (ex.requestBody !== BODY_NONE) COPIES.set(ex, new Fan(copy, COPIES.get(ex)))
       copy.begin(ex)
     }
   }

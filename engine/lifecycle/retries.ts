@@ -3,8 +3,7 @@
  * Only exchanges of routes with the policy `retry` come here.
  */
 
-import type { ErrorCode } from '#engine/contract/errors.ts'
-import { ERRORS } from '#engine/contract/errors.ts'
+import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_NONE, type Exchange, STEP_SERVE } from '#engine/contract/exchange.ts'
 import { resetResponse } from '#engine/contract/resend.ts'
 import { RetryState, type RouteRetry } from '#engine/contract/retry.ts'
@@ -196,24 +195,11 @@ export class Retries {
   }
 }
 
-/** The rule: docs/design/011-retries.md, "What is retried". */
 function isRetryable(ex: Exchange, code: ErrorCode, codes: ReadonlySet<number>): boolean {
-  switch (code) {
-    case 'CONNECT_FAILURE':
-    case 'UPSTREAM_TLS':
-    case 'CONNECT_TIMEOUT':
-    case 'DNS_FAILURE':
-      return true
-    case 'UPSTREAM_TIMEOUT':
-      // Without a connection nothing was sent.
-      return ex.server === null || isIdempotent(ex.method) || codes.has(ERRORS[code].status)
-    case 'UPSTREAM_RESET':
-      return isIdempotent(ex.method) || codes.has(ERRORS[code].status)
-    case 'UPSTREAM_PROTOCOL':
-      return codes.has(ERRORS[code].status)
-    default:
-      return false
-  }
+  const { retry, status } = ERRORS[code]
+  if (retry === 'never') return false
+  if (retry === 'always' || (retry === 'unless-sent' && ex.server === null)) return true
+  return (retry !== 'listed' && isIdempotent(ex.method)) || codes.has(status)
 }
 
 /** What has been looked into came ahead of the tap of its answer, and goes through it as what follows does. */

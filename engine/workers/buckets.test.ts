@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { charge, type Limit, type LimitSpec } from '#engine/contract/buckets.ts'
+import { charge, type Limit, type LimitSpec, METERS } from '#engine/contract/buckets.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { LEVEL_MIN, PERIODS } from './bucket-cells.ts'
 import { BucketTable } from './bucket-table.ts'
@@ -85,10 +85,10 @@ test('an exchange is charged on every limit that counts its tokens', () => {
   const [all, own] = [world.limit({ id: 'all', isKeyed: false }), world.limit()]
   const ex = fakeExchange()
   charge(ex, 100)
-  ex.meters = [
+  METERS.set(ex, [
     { limit: all, caller: null },
     { limit: own, caller: 'a' }
-  ]
+  ])
   charge(ex, 3)
   assert.deepEqual([all.take(null, 1, 0), own.take('a', 1, 0), own.take('b', 1, 0)], [2, 2, 5])
 })

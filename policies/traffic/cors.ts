@@ -3,6 +3,7 @@
  * HTTPCORSFilter). Preflights are answered here. An origin that is not allowed is not refused: its browser
  * is, by an answer without CORS headers. What an upstream says about CORS is replaced, never doubled.
  */
+import { CORS_DECISION, type CorsDecision } from '#engine/contract/cors-decision.ts'
 import type { Exchange, LocalReply } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Compiled, type Verdict } from '#engine/contract/filter.ts'
 import type { Policy } from '#engine/contract/policy.ts'
@@ -143,18 +144,25 @@ function admit(ex: Exchange, plan: Plan): Verdict {
   const { request } = ex
   const isOptions = ex.method === 'OPTIONS'
   if (plan.isStatic && !isOptions) {
-    ex.isOriginAllowed = true
+    decide(ex, null, true)
     return CONTINUE
   }
   const origin = onlyValue(request, 'origin')
-  ex.isOriginAllowed = typeof origin === 'string' && allows(plan, origin)
-  if (typeof origin === 'string' && ex.origin === null) ex.origin = origin
+  decide(ex, origin ?? null, typeof origin === 'string' && allows(plan, origin))
   if (!isOptions || origin === undefined) return CONTINUE
   const wanted = onlyValue(request, 'access-control-request-method')
   if (wanted === undefined || wanted === '') return CONTINUE
   // Which of two origins or methods is meant would be a guess: answered, and nothing allowed.
   const isAllowed = origin !== null && wanted !== null && allows(plan, origin)
   return answer(ex, new PreflightReply(isAllowed ? permissions(request, wanted, plan) : null))
+}
+
+const ANY_SITE: CorsDecision = { origin: null, isAllowed: true }
+
+/** The policy may stand in both phases: the first has seen Origin as it was sent, the last decides. */
+function decide(ex: Exchange, origin: string | null, isAllowed: boolean): void {
+  const before = CORS_DECISION.get(ex)?.origin ?? origin
+  CORS_DECISION.set(ex, before === null && isAllowed ? ANY_SITE : { origin: before, isAllowed })
 }
 
 function allows({ origins }: Plan, origin: string): boolean {
@@ -186,7 +194,7 @@ function mark(ex: Exchange, response: HeaderBlock, plan: Plan): void {
     return
   }
   vary(response)
-  const { origin } = ex
+  const origin = CORS_DECISION.get(ex)?.origin ?? null
   if (origin === null || !allows(plan, origin)) return
   response.append('Access-Control-Allow-Origin', origin)
   if (plan.credentials) response.append('Access-Control-Allow-Credentials', 'true')

@@ -3,15 +3,17 @@
  * together or for each by itself. The buckets are the process's: its workers enforce one limit exactly
  * (docs/design/010-rate-limit.md).
  */
+
 import { REQUEST_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
 import type { Value } from '#engine/cel/index.ts'
 import { bodiesOf, type Evaluation, evaluation } from '#engine/cel/offload.ts'
-import type { Limit, Meter } from '#engine/contract/buckets.ts'
+import { type Limit, METERS, type Meter } from '#engine/contract/buckets.ts'
 import { type Exchange, readAsShortest } from '#engine/contract/exchange.ts'
 import { CONTINUE, type Compiled, type Verdict } from '#engine/contract/filter.ts'
 import type { CompileContext, Policy } from '#engine/contract/policy.ts'
 import { refuse } from '#engine/contract/refuse.ts'
+import { Slot } from '#engine/contract/slot.ts'
 import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { list, refused, whole, z } from '#engine/schema/schema.ts'
@@ -147,6 +149,15 @@ function ordinal(local: readonly LimitConfig[], at: number): number {
 
 // --- request time ---
 
+/** What the tightest limit says, for the response: tokens at most, tokens left, whole seconds until it changes. */
+interface Quota {
+  readonly capacity: number
+  readonly left: number
+  readonly resetS: number
+}
+
+export const QUOTA = new Slot<Quota>()
+
 /**
  * All limits must have room; when one has not, those before it get back what they gave. `known`: who asks, by limit;
  * null: to be found out here.
@@ -168,23 +179,23 @@ function admit(
     const waitS = Math.max(1, Math.ceil(limit.waitMs / 1_000))
     if (left < 0) {
       for (let j = 0; j < i; j++) if (!limits[j]!.isTokens) limits[j]!.limit.giveBack(taken[j]!, 1)
-      ex.quota = { capacity: limit.capacity, left: 0, resetS: waitS }
+      QUOTA.set(ex, { capacity: limit.capacity, left: 0, resetS: waitS })
       return refuse(ex, 'RATE_LIMITED', ['Retry-After', String(waitS)])
     }
     taken[i] = limit.bucket
     // One small object for the response, where it is written; it lives as long as the exchange.
-    if (isTighter(ex, left, waitS)) ex.quota = { capacity: limit.capacity, left, resetS: waitS }
+    if (isTighter(QUOTA.get(ex), left, waitS)) QUOTA.set(ex, { capacity: limit.capacity, left, resetS: waitS })
     if (!isTokens) continue
     const meter = { limit, caller: name }
     if (meters === null) meters = [meter]
     else meters.push(meter)
   }
-  if (meters !== null) ex.meters = meters
+  if (meters !== null) METERS.set(ex, meters)
   return CONTINUE
 }
 
 /** Fewer left is tighter; of two alike, the one that is so for longer. */
-function isTighter({ quota }: Exchange, left: number, waitS: number): boolean {
+function isTighter(quota: Quota | null, left: number, waitS: number): boolean {
   return quota === null || left < quota.left || (left === quota.left && waitS > quota.resetS)
 }
 
@@ -195,7 +206,9 @@ function callerOf(value: Value): string | null {
 }
 
 /** What the upstream says about limits of its own stays as it is: a mixture of both would say nothing. */
-function tell({ quota, response }: Exchange): void {
+function tell(ex: Exchange): void {
+  const { response } = ex
+  const quota = QUOTA.get(ex)
   if (quota === null || response === null) return
   if (response.has('x-ratelimit-limit') || response.has('x-ratelimit-remaining') || response.has('x-ratelimit-reset'))
     return

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
+import { METADATA } from '#engine/cel/exchange.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
@@ -166,9 +167,9 @@ describe('metadata', () => {
     })
     assert.equal(ex.request.get('x-tenant'), 'blue-dark')
     // What it was when it was noted down.
-    assert.deepEqual(ex.metadata, { tenant: 'blue', shade: 'blue-dark', all: { 'x-old': '1' }, n: 2 })
+    assert.deepEqual(METADATA.get(ex), { tenant: 'blue', shade: 'blue-dark', all: { 'x-old': '1' }, n: 2 })
     runResponse(compilePolicy(transformation, { response: { metadata: [{ name: 'late', value: '1' }] } }), answerTo(ex))
-    assert.deepEqual(Object.keys(ex.metadata!), ['tenant', 'shade', 'all', 'n', 'late'])
+    assert.deepEqual(Object.keys(METADATA.get(ex)!), ['tenant', 'shade', 'all', 'n', 'late'])
   })
 
   test('what fails is not noted, and counted; a secret is none of it', () => {
@@ -176,14 +177,14 @@ describe('metadata', () => {
     ex.jwt = { sub: 'ann' }
     ex.rawToken = 'canary'
     request({ metadata: { a: 'jwt.missing', b: 'jwt.sub', c: 'jwt.rawToken', d: '[jwt.rawToken]' } }, ex)
-    assert.equal(ex.metadata!.b, 'ann')
-    assert.equal('a' in ex.metadata!, false)
-    assert.doesNotMatch(JSON.stringify(ex.metadata), /canary/)
+    assert.equal(METADATA.get(ex)!.b, 'ann')
+    assert.equal('a' in METADATA.get(ex)!, false)
+    assert.doesNotMatch(JSON.stringify(METADATA.get(ex)), /canary/)
   })
 
   test('over a body waits for it, and for another thread', async () => {
     const ex = await responseLater({ metadata: { a: 'json(response.body).a' }, set: { x: 'string(metadata.a)' } })
-    assert.deepEqual([ex.metadata, ex.response!.get('x')], [{ a: 1 }, '1'])
+    assert.deepEqual([METADATA.get(ex), ex.response!.get('x')], [{ a: 1 }, '1'])
   })
 
   test('names cannot be those of other things', () => {

@@ -2,7 +2,7 @@
  * spec.traffic.transformation: headers and bodies computed by CEL. In the order metadata, set, add, remove, body.
  * An expression that fails changes nothing and is counted (weir_expression_failures_total).
  */
-import { REQUEST_ROOTS, RESPONSE_ROOTS } from '#engine/cel/exchange.ts'
+import { METADATA, REQUEST_ROOTS, RESPONSE_ROOTS } from '#engine/cel/exchange.ts'
 import { expression } from '#engine/cel/expression.ts'
 import { toJson, type Value } from '#engine/cel/index.ts'
 import { bodiesOf, type Evaluation, evaluation, type RunJob } from '#engine/cel/offload.ts'
@@ -223,8 +223,12 @@ function note(ex: Exchange, name: string, value: Value): boolean {
     value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
   const json = isScalar ? null : toJson(value)
   if (json !== null && typeof json !== 'string') return false
-  ex.metadata ??= {}
-  ex.metadata[name] = json === null ? value : JSON.parse(json)
+  let metadata = METADATA.get(ex)
+  if (metadata === null) {
+    metadata = {}
+    METADATA.set(ex, metadata)
+  }
+  metadata[name] = json === null ? value : JSON.parse(json)
   return true
 }
 
