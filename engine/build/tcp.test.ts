@@ -6,6 +6,7 @@ import type { ServerEvents } from '#engine/contract/transport.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { TimerWheel } from '#engine/kit/timer-wheel.ts'
+import type { DialOptions } from '#engine/socket/socket-layer.ts'
 import { createUpstream } from '#engine/upstream/client.ts'
 import { buildTcp } from './tcp.ts'
 
@@ -24,9 +25,9 @@ function snapshotOf(protocol: 'TCP' | 'TLS', tls: object | null, transport: obje
 }
 
 function build(snapshot: Snapshot) {
-  const dialled: unknown[] = []
-  const connect = (_address: unknown, _done: unknown, tls: unknown, dial: unknown) => {
-    dialled.push([tls, dial])
+  const dialled: [tls: unknown, keepaliveMs: number | undefined][] = []
+  const connect = (_address: unknown, _done: unknown, tls: unknown, dial?: DialOptions) => {
+    dialled.push([tls, dial?.keepaliveMs])
     return () => {}
   }
   const upstream = createUpstream({
@@ -58,7 +59,7 @@ test('connectTimeout and keepalives of a backend hold for TCP routes to it', () 
     .find('')!
     .route('')!
     .dial({ attempts: 0, localPort: 5 } as never, () => {})
-  deepEqual(dialled, [[null, { keepaliveMs: 5_000 }]])
+  deepEqual(dialled, [[null, 5_000]])
   giveUp()
   equal(problems.length, 0)
   deepEqual(build(snapshotOf('TCP', null, { tls: null, tcp: null })).asked, [

@@ -6,7 +6,7 @@ import { DestinationState } from './destination.ts'
 import { EndpointState } from './endpoint.ts'
 import { ProxyProtocolEndpoint } from './proxy-protocol.ts'
 import type { UpstreamShared } from './shared.ts'
-import { type StreamOptions, StreamState } from './tcp.ts'
+import { type StreamOptions, TcpEndpoint } from './tcp.ts'
 
 /** Endpoints kept although nothing is connected to them; dynamic proxies name new ones all the time. */
 const ENDPOINTS_MAX = 8192
@@ -20,7 +20,7 @@ export interface Upstream extends UpstreamClient, StreamClient {
 
 export function createUpstream(shared: UpstreamShared): Upstream {
   const endpoints = new Map<string, EndpointState | ProxyProtocolEndpoint>()
-  const streams = new Map<string, StreamState>()
+  const streams = new Map<string, TcpEndpoint>()
   return {
     endpoint(destination: Destination, options: EndpointOptions): Endpoint {
       const key = JSON.stringify([destination, options])
@@ -46,7 +46,7 @@ export function createUpstream(shared: UpstreamShared): Upstream {
       let stream = streams.get(key)
       if (stream === undefined) {
         if (streams.size >= ENDPOINTS_MAX) forgetUnused(streams)
-        stream = new StreamState(destination, options, shared)
+        stream = new TcpEndpoint(destination, options, shared)
         streams.set(key, stream)
       }
       return stream

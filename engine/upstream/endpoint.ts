@@ -6,44 +6,43 @@ import type { Endpoint } from '#engine/contract/backend.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { isIdempotent } from '#engine/http/method.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
-import type { Connected, DialOptions, TlsOutcome } from '#engine/socket/socket-layer.ts'
+import type { TlsOutcome } from '#engine/socket/socket-layer.ts'
 import type { Wire } from '#engine/socket/wire.ts'
-import { addressGuard } from './address-guard.ts'
-import { AddressPools } from './address-pools.ts'
-import { Attempt, type AttemptOwner, codeOf, type Dial, dialFault, limitAttempt } from './attempt.ts'
+import { AddressList } from './address-list.ts'
+import { Attempt, limitAttempt } from './attempt.ts'
 import type { DestinationState } from './destination.ts'
+import { ATTEMPTS_MAX, type Dial, Dialler, type DialOwner } from './dialler.ts'
 import { EndpointFacts } from './endpoint-facts.ts'
 import { EITHER, HTTP1, type Version, versionFor } from './http-version.ts'
 import { type Http1Upstream, REPEAT_ALWAYS, REPEAT_IDEMPOTENT, type Repeat } from './http1/connection.ts'
 import { ConnectionQueue, type QueueOwner } from './http1/connection-queue.ts'
-import type { Pool, PoolOwner } from './pool.ts'
+import { Pool, type PoolOwner } from './pool.ts'
 import type { UpstreamShared } from './shared.ts'
 
-/** Connections tried for one exchange, over all addresses and repetitions. */
-const ATTEMPTS_MAX = 4
 /** RFC 8305 section 8: how long an address may take before another one is tried beside it. */
-const SLOW_MS = 250
+const RACE_AFTER_MS = 250
 /** The same trouble with a destination is told of so often. */
 const SAME_FAULT_MS = 60_000
 
-export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner, AttemptOwner, QueueOwner {
+export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner, QueueOwner, DialOwner<Pool, Attempt> {
   /** Connections that exist or are being made. */
   total = 0
-  readonly #addresses: AddressPools
+  readonly raceAfterMs = RACE_AFTER_MS
+  readonly #addresses: AddressList<Pool>
+  readonly #dialler: Dialler<Pool, Attempt>
   readonly #queue = new ConnectionQueue(this)
   /** What was last wrong with its TLS, and when that was told. */
   #fault = { reason: '', at: 0 }
 
   constructor(destination: DestinationState, shared: UpstreamShared) {
     super(destination, shared)
-    const { guarded, allow } = destination.options
-    this.#addresses = new AddressPools(this, destination, guarded ? addressGuard(allow) : null)
+    this.#addresses = new AddressList(destination, (address) => new Pool(this, address))
+    this.#dialler = new Dialler(this, destination, shared, this.#addresses)
   }
 
   /** As they were when somebody last looked for one. */
   get pools(): readonly Pool[] {
-    return this.#addresses.pools
+    return this.#addresses.all
   }
 
   get connectionsMax(): number {
@@ -51,16 +50,15 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
   }
 
   get usable(): boolean {
-    const pools = this.#addresses.current()
-    return pools.length === 0 || pools.some((pool) => !pool.health.ejected)
+    return this.#addresses.isUsable
   }
 
   get idle(): number {
-    return this.#addresses.pools.reduce((sum, pool) => sum + pool.idle + pool.http2.idle, 0)
+    return this.#addresses.all.reduce((sum, pool) => sum + pool.idle + pool.http2.idle, 0)
   }
 
   get busy(): number {
-    return this.#addresses.pools.reduce((sum, pool) => sum + pool.busy, 0)
+    return this.#addresses.all.reduce((sum, pool) => sum + pool.busy, 0)
   }
 
   /** Sends ex over an idle connection if there is one, else over a new one. */
@@ -79,7 +77,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     }
     const pool = this.#addresses.pick(null)
     const connection = this.#queue.mayTake(ex) ? pool?.take() : undefined
-    if (connection === undefined) this.dial(new Attempt(ex, this))
+    if (connection === undefined) this.dial(this.#attempt(ex, HTTP1))
     else this.#reuse(ex, pool!, connection)
   }
 
@@ -87,7 +85,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
   #sendShared(ex: Exchange, version: Version): void {
     const pool = this.#addresses.pick(null)
     if (pool?.http2.begin(ex) === true) this.#addresses.next++
-    else this.dial(new Attempt(ex, this, version))
+    else this.dial(this.#attempt(ex, version))
   }
 
   /** Sends ex over `connection`, which has been taken from `pool`. */
@@ -104,22 +102,8 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
   // --- connecting ---
 
   dial(attempt: Attempt): void {
-    const pools = this.#addresses.current()
-    if (pools.length === 0) {
-      this.#resolveFirst(attempt)
-      return
-    }
-    if (this.#addresses.hasRefusedAddress) {
-      // One refused address of a name is enough: picking the others would make the guard a lottery.
-      this.#lose(attempt)
-      this.report(attempt, 'ADDRESS_REFUSED')
-      return
-    }
-    const pool = this.#addresses.pick(attempt.tried)
-    if (pool === null) {
-      this.report(attempt, 'CONNECT_FAILURE')
-      return
-    }
+    const pool = this.#dialler.next(attempt)
+    if (pool === null) return
     if (attempt.version === EITHER && pool.health.declined) {
       attempt.version = HTTP1
       attempt.leaveShared()
@@ -134,130 +118,57 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
       return
     }
     if (this.mayConnect()) {
-      this.#connect(attempt, pool)
+      this.#dialler.connect(attempt, pool)
       return
     }
     if (!isFirst) return
     // At the limit an idle connection to another address is better than waiting.
-    for (const other of pools) {
+    for (const other of this.#addresses.current()) {
       const connection = other.take()
       if (connection === undefined) continue
       this.#resume(attempt, other, connection)
       return
     }
     // Those that were too old to be taken are closed now, and have woken nobody: this one is not waiting yet.
-    if (this.mayConnect()) this.#connect(attempt, pool)
+    if (this.mayConnect()) this.#dialler.connect(attempt, pool)
     else this.#enqueue(attempt)
   }
 
-  #resolveFirst(attempt: Attempt): void {
-    this.timers.arm(attempt.timer, performance.now(), this.destination.options.connectTimeoutMs)
-    this.destination.resolver!.resolve().then(
-      () => {
-        enterTurn()
-        // Its time was for the name. Who waits for a shared connection has no clock: the dial has one.
-        this.timers.disarm(attempt.timer)
-        if (!attempt.cancelled) this.dial(attempt)
-        leaveTurn()
-      },
-      () => {
-        enterTurn()
-        attempt.ex.endpoint = this.name
-        if (!attempt.cancelled) this.report(attempt, 'DNS_FAILURE')
-        leaveTurn()
-      }
-    )
+  #attempt(ex: Exchange, version: Version): Attempt {
+    return new Attempt(ex, this.#dialler, (attempt) => this.#abort(attempt), version)
   }
 
   #enqueue(attempt: Attempt): void {
-    this.timers.arm(attempt.timer, performance.now(), this.destination.options.connectTimeoutMs)
+    this.#dialler.startTimer(attempt)
     const dropped = this.#queue.add(attempt)
     if (dropped !== null) this.report(dropped, 'UPSTREAM_OVERFLOW')
   }
 
-  /** Behind mayConnect(). */
-  #connect(attempt: Attempt, pool: Pool): void {
-    this.#addresses.next++
-    attempt.ex.attempts++
-    attempt.ex.endpoint = pool.label
-    attempt.tried.push(pool)
-    pool.health.dialling()
-    const now = performance.now()
-    this.timers.arm(attempt.timer, now, this.destination.options.connectTimeoutMs)
-    if (this.#mayTryOther(attempt)) this.timers.arm(attempt.slow, now, SLOW_MS)
-    const dial: Dial = { pool, exchange: attempt.ex, giveUp: () => {} }
-    attempt.dials.push(dial)
+  dialling(dial: Dial<Pool>): void {
     this.#queue.dialling(dial)
-    const done: Connected = (code, wire, tls) => {
-      if (!attempt.over(dial)) return
-      this.#queue.dialled(dial)
-      const fault = dialFault(code, wire, tls)
-      if (fault === null) this.#connected(attempt, pool, wire!, tls)
-      else this.#connectFailed(attempt, pool, fault.code, fault.tls)
-    }
-    dial.giveUp = this.shared.sockets.connect(pool.address, done, this.destination.tls, this.#dialOptions(attempt))
   }
 
-  #dialOptions(attempt: Attempt): DialOptions {
-    const { keepaliveMs } = this.destination.options
-    const { preamble } = this
-    const reached = () => this.timers.disarm(attempt.slow)
-    return keepaliveMs === undefined ? { preamble, reached } : { keepaliveMs, preamble, reached }
+  dialled(dial: Dial<Pool>): void {
+    this.#queue.dialled(dial)
   }
 
-  #mayTryOther(attempt: Attempt): boolean {
-    return attempt.ex.attempts < ATTEMPTS_MAX && this.#addresses.pick(attempt.tried) !== null
-  }
-
-  #connected(attempt: Attempt, pool: Pool, wire: Wire, tls: TlsOutcome | undefined): void {
-    this.shared.observer.connected()
-    if (tls !== undefined) this.shared.observer.secured?.(tls.resumed)
+  connected({ ex }: Attempt, pool: Pool, wire: Wire): void {
     const connection = pool.connected(wire)
-    // Those that were first and are not here yet are slow at best: others are to be preferred for a while.
-    this.#lose(attempt, attempt.tried.indexOf(pool))
-    const { ex } = attempt
-    // Where it goes, and not what was tried last.
-    ex.endpoint = pool.label
-    this.timers.remove(attempt.timer)
-    this.timers.remove(attempt.slow)
     ex.pending = null
     connection.begin(ex)
     this.#queue.acquired(connection)
     this.events.onServerReady(ex)
   }
 
-  /** Gives up what is under way; addresses that were tried before the `first` ones count as failed. */
-  #lose(attempt: Attempt, first = 0): void {
-    for (const dial of attempt.dials.splice(0)) {
-      const { pool } = dial
-      dial.giveUp()
-      this.#queue.dialled(dial)
-      if (attempt.tried.indexOf(pool) < first) pool.health.connectFailed()
-      else pool.health.abandoned()
-      this.closed()
-    }
+  tryNext(attempt: Attempt, code: string, tls?: TlsOutcome): void {
+    this.#dialler.tryNext(attempt, code, tls)
   }
 
-  #connectFailed(attempt: Attempt, pool: Pool, code: string, tls?: TlsOutcome): void {
-    this.shared.observer.connectFailed(code)
-    pool.health.connectFailed()
-    this.closed()
-    this.connectFailed(attempt, code, tls)
+  startRace(attempt: Attempt): void {
+    this.#dialler.startRace(attempt)
   }
 
-  connectFailed(attempt: Attempt, code: string, tls?: TlsOutcome): void {
-    if (tls !== undefined && tls.reason !== '') this.#noteFault(attempt.ex, tls.reason)
-    if (attempt.cancelled) return
-    // Nothing was sent: the next address may always be tried.
-    if (this.#mayTryOther(attempt)) this.dial(attempt)
-    else if (attempt.dials.length === 0 && attempt.sharing.length === 0) this.report(attempt, codeOf(code))
-  }
-
-  mayBeSlow(attempt: Attempt): void {
-    if (this.#mayTryOther(attempt)) this.timers.arm(attempt.slow, performance.now(), SLOW_MS)
-  }
-
-  #noteFault(ex: Exchange, reason: string): void {
+  noteFault({ ex }: Attempt, reason: string): void {
     ex.errorDetail = reason
     const now = performance.now()
     if (this.#fault.reason === reason && now - this.#fault.at < SAME_FAULT_MS) return
@@ -266,47 +177,23 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
   }
 
   report(attempt: Attempt, code: ErrorCode): void {
-    this.timers.remove(attempt.timer)
-    this.timers.remove(attempt.slow)
+    const { ex } = attempt
+    this.#dialler.stopTimers(attempt)
     attempt.leaveShared()
-    attempt.ex.pending = null
-    this.events.onServerFault(attempt.ex, code)
+    ex.pending = null
+    if (code === 'DNS_FAILURE') ex.endpoint = this.name
+    this.events.onServerFault(ex, code)
   }
 
-  onTimeout(attempt: Attempt): void {
-    enterTurn()
-    if (attempt.dials.length > 0) {
-      // An address that does not answer is as good as one that refuses: there may be others.
-      const [last, ...others] = attempt.dials.splice(0).toReversed()
-      for (const dial of others) {
-        dial.giveUp()
-        this.#queue.dialled(dial)
-        this.shared.observer.connectFailed('ETIMEDOUT')
-        dial.pool.health.connectFailed()
-        this.closed()
-      }
-      last!.giveUp()
-      this.#queue.dialled(last!)
-      this.#connectFailed(attempt, last!.pool, 'ETIMEDOUT')
-    } else {
-      attempt.cancelled = true
-      this.report(attempt, this.#stopWaiting(attempt) ? 'UPSTREAM_OVERFLOW' : 'CONNECT_TIMEOUT')
-    }
-    leaveTurn()
+  waitedTooLong(attempt: Attempt): void {
+    attempt.cancelled = true
+    this.report(attempt, this.#stopWaiting(attempt) ? 'UPSTREAM_OVERFLOW' : 'CONNECT_TIMEOUT')
   }
 
-  onSlow(attempt: Attempt): void {
-    if ((attempt.dials.length === 0 && attempt.sharing.length === 0) || !this.#mayTryOther(attempt)) return
-    enterTurn()
-    this.dial(attempt)
-    leaveTurn()
-  }
-
-  onAbort(attempt: Attempt): void {
-    this.timers.remove(attempt.timer)
-    this.timers.remove(attempt.slow)
+  #abort(attempt: Attempt): void {
+    this.#dialler.stopTimers(attempt)
     this.#stopWaiting(attempt)
-    this.#lose(attempt)
+    this.#dialler.abandon(attempt)
   }
 
   /** Whether it was waiting for others to leave. */
@@ -341,7 +228,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
 
   /** Whether somebody waits for a connection that nobody makes. */
   get wants(): boolean {
-    return this.#queue.waiting > 0 || this.#addresses.pools.some(({ http2 }) => http2.wants)
+    return this.#queue.waiting > 0 || this.#addresses.all.some(({ http2 }) => http2.wants)
   }
 
   /** There is room for a connection. */
@@ -353,7 +240,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
   /** As wake, also for those who wait for a connection that they will share. */
   protected wakeAll(): void {
     this.wake()
-    for (const { http2 } of this.#addresses.pools) if (http2.wants) http2.capacityGrew()
+    for (const { http2 } of this.#addresses.all) if (http2.wants) http2.capacityGrew()
   }
 
   get isFull(): boolean {
@@ -366,7 +253,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     return true
   }
 
-  connected(tls: TlsOutcome | undefined): void {
+  sharedConnected(tls: TlsOutcome | undefined): void {
     this.shared.observer.connected()
     if (tls !== undefined) this.shared.observer.secured?.(tls.resumed)
   }
@@ -379,13 +266,13 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     const mayRepeat = repeat === REPEAT_ALWAYS || (repeat === REPEAT_IDEMPOTENT && isIdempotent(ex.method))
     if (mayRepeat && ex.attempts < ATTEMPTS_MAX) {
       this.shared.observer.retried()
-      this.dial(new Attempt(ex, this, version))
+      this.dial(this.#attempt(ex, version))
       return
     }
     this.events.onServerFault(ex, code)
   }
 
   closeIdle(): void {
-    for (const pool of this.#addresses.pools) pool.closeIdle()
+    for (const pool of this.#addresses.all) pool.closeIdle()
   }
 }

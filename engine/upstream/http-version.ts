@@ -8,6 +8,8 @@ export const HTTP1 = 1
 export const HTTP2 = 2
 /** HTTP/2 if the server speaks it (its TLS agrees, or it answers the preface), else HTTP/1.1. */
 export const EITHER = 3
+/** Code of a connection to a server that speaks something else. */
+export const NOT_HTTP2 = 'NOT_HTTP2'
 export type Version = typeof HTTP1 | typeof HTTP2 | typeof EITHER
 
 /** A version, or why there is none. */

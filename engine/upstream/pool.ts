@@ -6,6 +6,7 @@ import type { Llhttp } from '#engine/http/llhttp.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 import type { Address } from '#engine/socket/socket-layer.ts'
 import type { Wire } from '#engine/socket/wire.ts'
+import { type DialledAddress, labelOf } from './address-list.ts'
 import type { Health } from './health.ts'
 import { HTTP1 } from './http-version.ts'
 import { type Http1ConnectionOwner, Http1Upstream, type Repeat } from './http1/connection.ts'
@@ -22,7 +23,7 @@ export interface PoolOwner extends Http2PoolOwner {
   offer(pool: Pool): boolean
 }
 
-export class Pool implements Http1ConnectionOwner {
+export class Pool implements Http1ConnectionOwner, DialledAddress {
   readonly address: Address
   /** ip:port or unix:path, for logs. */
   readonly label: string
@@ -56,11 +57,6 @@ export class Pool implements Http1ConnectionOwner {
     return this.#idle.length
   }
 
-  /** 0: a unix socket. */
-  get family(): 0 | 4 | 6 {
-    return 'unixPath' in this.address ? 0 : this.address.family
-  }
-
   /** An idle connection, now busy, or undefined. */
   take(): Http1Upstream | undefined {
     for (let connection = this.#idle.at(-1); connection !== undefined; connection = this.#idle.at(-1)) {
@@ -78,7 +74,6 @@ export class Pool implements Http1ConnectionOwner {
 
   /** One that was dialled, over `wire`. */
   connected(wire: Wire): Http1Upstream {
-    this.health.reached()
     this.busy++
     const connection = new Http1Upstream(this, wire)
     this.connections.add(connection)
@@ -121,9 +116,4 @@ export class Pool implements Http1ConnectionOwner {
     for (const connection of [...this.#idle]) connection.close()
     this.http2.closeIdle()
   }
-}
-
-function labelOf(address: Address): string {
-  if ('unixPath' in address) return `unix:${address.unixPath}`
-  return address.family === 6 ? `[${address.ip}]:${address.port}` : `${address.ip}:${address.port}`
 }

@@ -1,278 +1,131 @@
 /**
- * One destination of connections whose bytes are passed on unread: its addresses, which of them work,
- * and what is tried next when one does not answer. No pool: every client has a connection of its own.
+ * One destination of connections whose bytes are passed on unread. No pool: every client has a connection of its own.
  */
-import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import type { Destination, EndpointOptions } from '#engine/contract/backend.ts'
 import type { Dialled, StreamEndpoint, TcpReason, TcpSession } from '#engine/contract/tcp.ts'
-import { CircuitBreaker } from '#engine/kit/circuit-breaker.ts'
-import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
-import type { Address, Connected, DialOptions, SocketLayer } from '#engine/socket/socket-layer.ts'
-import { addressGuard } from './address-guard.ts'
-import { EJECTION } from './health.ts'
-import { Resolver } from './resolver.ts'
+import type { Address } from '#engine/socket/socket-layer.ts'
+import type { Wire } from '#engine/socket/wire.ts'
+import { AddressList, type DialledAddress, labelOf } from './address-list.ts'
+import { DestinationState } from './destination.ts'
+import { type Dial, DialAttempt, type DialError, Dialler, type DiallerShared, type DialOwner } from './dialler.ts'
+import type { Health } from './health.ts'
 
-const ATTEMPTS_MAX = 4
-/** Addresses of one name that are used. */
-const ADDRESSES_MAX = 64
 /** How long the addresses of this machine are believed. */
 const OWN_ADDRESSES_MS = 5_000
 
-export interface StreamShared {
-  readonly sockets: SocketLayer
-  readonly timers: TimerWheel
-  readonly observer: { connected(): void; connectFailed(code: string): void }
-}
-
 export type StreamOptions = Omit<EndpointOptions, 'tls'>
 
-/** One address, and how it does. */
-class Place {
+class TcpAddress implements DialledAddress {
   readonly address: Address
   readonly label: string
+  readonly health: Health
   /** Connections that exist or are being made. */
   busy = 0
-  readonly breaker = new CircuitBreaker(EJECTION)
 
-  constructor(address: Address) {
+  constructor(address: Address, destination: DestinationState) {
     this.address = address
     this.label = labelOf(address)
+    this.health = destination.healthOf(this.label)
   }
 
-  get ejected(): boolean {
-    return !this.breaker.isClosed && !this.breaker.allows(performance.now())
-  }
+  closeIdle(): void {}
+}
 
-  failed(): void {
-    this.busy--
-    this.breaker.failed(performance.now())
+class TcpAttempt extends DialAttempt<TcpAddress> {
+  readonly session: TcpSession
+  readonly done: Dialled
+
+  constructor(dialler: Dialler<TcpAddress, TcpAttempt>, session: TcpSession, done: Dialled) {
+    super(dialler, session, null)
+    this.session = session
+    this.done = done
   }
 }
 
-export class StreamState implements StreamEndpoint {
+export class TcpEndpoint implements StreamEndpoint, DialOwner<TcpAddress, TcpAttempt> {
   readonly name: string
-  #places: Place[] = []
-  #known: readonly unknown[] | null = null
-  #next = 0
-  /** Attempts that are under way. */
-  #dialling = 0
-  readonly mayDial: ((ip: string) => boolean) | null
-  readonly shared: StreamShared
-  readonly connectTimeoutMs: number
-  readonly dial: DialOptions
-  readonly #port: number
-  readonly #resolver: Resolver | null
+  readonly preamble = ''
+  /** Some servers speak first, and lock out clients that connect and leave: one connection at a time. */
+  readonly raceAfterMs = null
+  /** Connections that exist or are being made. */
+  total = 0
+  readonly #dialler: Dialler<TcpAddress, TcpAttempt>
 
-  constructor(destination: Destination, options: StreamOptions, shared: StreamShared, resolver?: Resolver) {
-    const { host, port, unixPath } = destination
-    this.shared = shared
-    this.connectTimeoutMs = options.connectTimeoutMs
-    this.dial = options.keepaliveMs === undefined ? {} : { keepaliveMs: options.keepaliveMs }
-    this.mayDial = options.guarded ? addressGuard(options.allow) : null
-    this.#port = port
-    this.#resolver = unixPath === null ? (resolver ?? new Resolver(host)) : null
-    this.name = unixPath === null ? `${isIP(host) === 6 ? `[${host}]` : host}:${port}` : `unix:${unixPath}`
-    if (unixPath !== null) this.#places = [new Place({ unixPath })]
+  constructor(to: Destination, options: StreamOptions, shared: DiallerShared) {
+    const destination = new DestinationState(to, { ...options, tls: null })
+    this.name = destination.name
+    const addresses = new AddressList(destination, (address) => new TcpAddress(address, destination))
+    this.#dialler = new Dialler(this, destination, shared, addresses)
   }
 
   get usable(): boolean {
-    return this.#places.length === 0 || this.#places.some((place) => !place.ejected)
-  }
-
-  /** Connections that exist or are being made. */
-  get total(): number {
-    return this.#places.reduce((sum, place) => sum + place.busy, this.#dialling)
+    return this.#dialler.addresses.isUsable
   }
 
   connect(session: TcpSession, done: Dialled): () => void {
-    const dial = new Dial(this, session, done)
-    dial.next()
-    return () => dial.giveUp()
+    const attempt = new TcpAttempt(this.#dialler, session, done)
+    this.total++
+    this.dial(attempt)
+    return () => this.#giveUp(attempt)
   }
 
-  dialling(count: number): void {
-    this.#dialling += count
+  dial(attempt: TcpAttempt): void {
+    const next = this.#dialler.next(attempt)
+    if (next === null) return
+    const { address } = next
+    const isLoop = 'ip' in address && address.port === attempt.session.localPort && isOwnAddress(address.ip)
+    if (isLoop) this.#end(attempt, 'LOOP_DETECTED')
+    else this.#dialler.connect(attempt, next)
   }
 
-  async resolve(): Promise<void> {
-    await this.#resolver?.resolve()
+  dialling({ address }: Dial<TcpAddress>): void {
+    address.busy++
   }
 
-  /** The addresses known now; none: they have to be resolved first. */
-  places(): readonly Place[] {
-    const resolver = this.#resolver
-    if (resolver === null) return this.#places
-    const { addresses } = resolver
-    if (addresses !== this.#known) {
-      this.#known = addresses
-      const before = this.#places
-      this.#places = addresses.slice(0, ADDRESSES_MAX).map(({ ip, family }) => {
-        const kept = before.find(({ address }) => 'ip' in address && address.ip === ip)
-        return kept ?? new Place({ ip, family, port: this.#port })
-      })
+  dialled({ address }: Dial<TcpAddress>): void {
+    address.busy--
+  }
+
+  connected(attempt: TcpAttempt, address: TcpAddress, wire: Wire): void {
+    address.busy++
+    attempt.session.release = () => {
+      address.busy--
+      this.total--
     }
-    return this.#places
+    attempt.cancelled = true
+    attempt.done(null, wire)
   }
 
-  /** The least busy address that works, among those not in `tried`; the one back soonest if none works. */
-  pick(tried: readonly Place[]): Place | null {
-    const places = this.places()
-    let best: Place | null = null
-    const offset = this.#next++
-    for (let i = 0; i < places.length; i++) {
-      const place = places[(offset + i) % places.length]!
-      if (!tried.includes(place) && (best === null || isBetter(place, best))) best = place
-    }
-    return best
-  }
-}
+  closed(): void {}
 
-/** One client's way to one of the addresses. */
-class Dial {
-  readonly #endpoint: StreamState
-  readonly #session: TcpSession
-  readonly #done: Dialled
-  readonly #timer: WheelTimer
-  readonly #tried: Place[] = []
-  #place: Place | null = null
-  #abandon: () => void = () => {}
-  #isOver = false
-  #hasResolved = false
+  noteFault(): void {}
 
-  constructor(endpoint: StreamState, session: TcpSession, done: Dialled) {
-    this.#endpoint = endpoint
-    this.#session = session
-    this.#done = done
-    this.#timer = new WheelTimer(() => this.#onTimeout())
-    endpoint.dialling(1)
+  waitedTooLong(attempt: TcpAttempt): void {
+    this.#end(attempt, 'CONNECT_TIMEOUT')
   }
 
-  next(): void {
-    const endpoint = this.#endpoint
-    if (endpoint.places().length === 0) {
-      if (this.#hasResolved) this.#end('DNS_FAILURE')
-      else this.#resolve()
-      return
-    }
-    const place = endpoint.pick(this.#tried)
-    if (place === null) {
-      this.#end('CONNECT_FAILURE')
-      return
-    }
-    const { address } = place
-    if ('ip' in address) {
-      // One refused address of a name is enough: picking the others would make the guard a lottery.
-      if (endpoint.mayDial !== null && !endpoint.mayDial(address.ip)) {
-        this.#end('ADDRESS_REFUSED')
-        return
-      }
-      if (address.port === this.#session.localPort && isOwnAddress(address.ip)) {
-        this.#end('LOOP_DETECTED')
-        return
-      }
-    }
-    this.#connect(place)
+  report(attempt: TcpAttempt, code: DialError): void {
+    // There is no TLS of ours.
+    this.#end(attempt, code === 'UPSTREAM_TLS' || code === 'UPSTREAM_NOT_HTTP2' ? 'CONNECT_FAILURE' : code)
   }
 
-  #resolve(): void {
-    this.#hasResolved = true
-    this.#arm()
-    const resolved = (code: TcpReason | null) => {
-      enterTurn()
-      if (!this.#isOver && code === null) this.next()
-      else if (code !== null) this.#end(code)
-      leaveTurn()
-    }
-    this.#endpoint.resolve().then(
-      () => resolved(null),
-      () => resolved('DNS_FAILURE')
-    )
+  #end(attempt: TcpAttempt, reason: TcpReason): void {
+    if (this.#leave(attempt)) attempt.done(reason, null)
   }
 
-  #arm(): void {
-    this.#endpoint.shared.timers.arm(this.#timer, performance.now(), this.#endpoint.connectTimeoutMs)
+  #giveUp(attempt: TcpAttempt): void {
+    if (this.#leave(attempt)) this.#dialler.abandon(attempt)
   }
 
-  #connect(place: Place): void {
-    const session = this.#session
-    const { sockets, observer } = this.#endpoint.shared
-    session.attempts++
-    session.endpoint = place.label
-    place.busy++
-    this.#place = place
-    this.#arm()
-    const done: Connected = (code, wire) => {
-      if (wire === null) {
-        this.#failed(place, code ?? 'EIO')
-        return
-      }
-      observer.connected()
-      place.breaker.succeeded()
-      session.release = () => {
-        place.busy--
-      }
-      this.#over()
-      this.#done(null, wire)
-    }
-    this.#abandon = sockets.connect(place.address, done, null, this.#endpoint.dial)
+  /** It gets no connection any more. False: it has one, or is over. */
+  #leave(attempt: TcpAttempt): boolean {
+    if (attempt.cancelled) return false
+    attempt.cancelled = true
+    this.total--
+    this.#dialler.stopTimers(attempt)
+    return true
   }
-
-  /** Nothing was sent: the next address may always be tried. */
-  #failed(place: Place, code: string): void {
-    this.#place = null
-    this.#endpoint.shared.observer.connectFailed(code)
-    place.failed()
-    this.#tried.push(place)
-    if (this.#tried.length < ATTEMPTS_MAX && this.#tried.length < this.#endpoint.places().length) this.next()
-    else this.#end(code === 'ETIMEDOUT' ? 'CONNECT_TIMEOUT' : 'CONNECT_FAILURE')
-  }
-
-  #onTimeout(): void {
-    const place = this.#place
-    enterTurn()
-    if (place === null) this.#end('CONNECT_TIMEOUT')
-    else {
-      this.#abandon()
-      this.#failed(place, 'ETIMEDOUT')
-    }
-    leaveTurn()
-  }
-
-  #over(): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    this.#place = null
-    this.#endpoint.dialling(-1)
-    this.#endpoint.shared.timers.remove(this.#timer)
-  }
-
-  #end(reason: TcpReason): void {
-    if (this.#isOver) return
-    this.#over()
-    this.#done(reason, null)
-  }
-
-  giveUp(): void {
-    const place = this.#place
-    if (this.#isOver) return
-    this.#over()
-    if (place === null) return
-    place.busy--
-    this.#abandon()
-  }
-}
-
-function isBetter(place: Place, best: Place): boolean {
-  const { ejected } = place
-  if (ejected !== best.ejected) return !ejected
-  return ejected ? place.breaker.openUntil < best.breaker.openUntil : place.busy < best.busy
-}
-
-function labelOf(address: Address): string {
-  if ('unixPath' in address) return `unix:${address.unixPath}`
-  return address.family === 6 ? `[${address.ip}]:${address.port}` : `${address.ip}:${address.port}`
 }
 
 let own = new Set<string>()

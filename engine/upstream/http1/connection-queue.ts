@@ -2,7 +2,8 @@
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ServerEvents } from '#engine/contract/transport.ts'
 import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
-import type { Attempt, Dial } from '#engine/upstream/attempt.ts'
+import type { Attempt } from '#engine/upstream/attempt.ts'
+import type { Dial } from '#engine/upstream/dialler.ts'
 import { FairQueue, type Holder, reserveOf } from '#engine/upstream/fair-queue.ts'
 import type { Pool } from '#engine/upstream/pool.ts'
 import { SlowClientEviction } from '#engine/upstream/slow-client-eviction.ts'
@@ -22,7 +23,7 @@ export interface QueueOwner {
 export class ConnectionQueue {
   readonly #owner: QueueOwner
   readonly #waiting = new FairQueue<Attempt>(() => this.#holders())
-  readonly #dials = new Set<Dial>()
+  readonly #dials = new Set<Dial<Pool>>()
   #eviction: SlowClientEviction | null = null
 
   constructor(owner: QueueOwner) {
@@ -64,13 +65,13 @@ export class ConnectionQueue {
     this.#waiting.released(connection)
   }
 
-  dialling(dial: Dial): void {
+  dialling(dial: Dial<Pool>): void {
     this.#dials.add(dial)
     this.#waiting.acquired(dial)
   }
 
   /** `dial` is over, however it ended. */
-  dialled(dial: Dial): void {
+  dialled(dial: Dial<Pool>): void {
     this.#dials.delete(dial)
     this.#waiting.released(dial)
   }

@@ -15,7 +15,7 @@ import type { TlsClient } from '#engine/socket/tls.ts'
 import type { Wire } from '#engine/socket/wire.ts'
 import type { Attempt } from '#engine/upstream/attempt.ts'
 import { FairQueue } from '#engine/upstream/fair-queue.ts'
-import { EITHER, HTTP1, HTTP2, type Version } from '#engine/upstream/http-version.ts'
+import { EITHER, HTTP1, HTTP2, NOT_HTTP2, type Version } from '#engine/upstream/http-version.ts'
 import type { Repeat } from '#engine/upstream/http1/connection.ts'
 import type { Pool } from '#engine/upstream/pool.ts'
 import { type EvictionCandidate, SlowClientEviction } from '#engine/upstream/slow-client-eviction.ts'
@@ -26,9 +26,6 @@ import type { Http2UpstreamStream } from './stream.ts'
 
 /** Streams that a server is believed to take before it has said so (RFC 9113 section 6.5.2 advises no fewer). */
 export const STREAMS_ASSUMED = 100
-
-/** Code of a connection to somebody who speaks something else. */
-export const NOT_HTTP2 = 'NOT_HTTP2'
 
 /** What the pools of an endpoint share. */
 export interface Http2PoolOwner {
@@ -53,13 +50,14 @@ export interface Http2PoolOwner {
   /** Counts a connection that is about to be made. False: there are as many as there may be. */
   mayConnect(): boolean
   /** For metrics: the connection is there, or did not come about. */
-  connected(tls: TlsOutcome | undefined): void
+  sharedConnected(tls: TlsOutcome | undefined): void
   notConnected(code: string): void
   /** A connection is gone, or did not come about: room for another. */
   closed(): void
-  connectFailed(attempt: Attempt, code: string, tls?: TlsOutcome): void
-  /** The attempt waits for a dial: other addresses may be tried beside this one before long (RFC 8305 section 5). */
-  mayBeSlow(attempt: Attempt): void
+  /** Connecting failed: tries another address, if there is one. */
+  tryNext(attempt: Attempt, code: string, tls?: TlsOutcome): void
+  /** The attempt waits for a dial: another address may be tried beside this one before long (RFC 8305 section 5). */
+  startRace(attempt: Attempt): void
   /** Sends the attempt once more from the beginning. */
   dial(attempt: Attempt): void
   report(attempt: Attempt, code: ErrorCode): void
@@ -144,7 +142,7 @@ export class Http2Pool implements Http2ConnectionOwner {
     if (this.#dials.size === 0) {
       this.#patience(attempt)
       this.#makeRoom()
-    } else if (this.#open.isEmpty && !this.#isReached) this.#owner.mayBeSlow(attempt)
+    } else if (this.#open.isEmpty && !this.#isReached) this.#owner.startRace(attempt)
   }
 
   get #isReached(): boolean {
@@ -314,7 +312,7 @@ export class Http2Pool implements Http2ConnectionOwner {
       this.#pool.address,
       (code, wire, tls) => {
         if (wire !== null && (http2Tls === null || tls?.protocol === 'h2')) {
-          this.#owner.connected(tls)
+          this.#owner.sharedConnected(tls)
           reached()
           // The dial is over when the server has shown that it speaks HTTP/2.
           dial.connection = new Http2Upstream(this, wire, http2Tls === null ? 'http' : 'https')
@@ -394,7 +392,7 @@ export class Http2Pool implements Http2ConnectionOwner {
     }
     for (const attempt of this.#takeWaiting()) {
       if (this.#pool.health.declined && attempt.version === EITHER) this.#goBack(attempt)
-      else this.#owner.connectFailed(attempt, code, tls)
+      else this.#owner.tryNext(attempt, code, tls)
     }
   }
 }
