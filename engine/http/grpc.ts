@@ -90,9 +90,3 @@ export function readGrpcStatus(value: string | undefined): number {
   const status = Number(value)
   return status > STATUS_MAX ? GRPC_UNKNOWN : status
 }
-
-/** grpc-status among trailer lines (each ended by CRLF), or -1. */
-export function grpcStatusIn(trailers: string): number {
-  const found = /^grpc-status:[ \t]*([^\r]*?)[ \t]*\r?$/im.exec(trailers)
-  return found === null ? -1 : readGrpcStatus(found[1])
-}

@@ -28,13 +28,11 @@ export const NO_ERROR = 0
 export const PROTOCOL_ERROR = 1
 export const INTERNAL_ERROR = 2
 export const FLOW_CONTROL_ERROR = 3
-export const SETTINGS_TIMEOUT = 4
 export const STREAM_CLOSED = 5
 export const FRAME_SIZE_ERROR = 6
 export const REFUSED_STREAM = 7
 export const CANCEL = 8
 export const COMPRESSION_ERROR = 9
-export const CONNECT_ERROR = 10
 export const ENHANCE_YOUR_CALM = 11
 
 export const HEADER_TABLE_SIZE = 1
