@@ -94,3 +94,10 @@ describe('the package', () => {
     assert.match(types, /^path\?: \{\nexact\?: string\npathPrefix\?: string\n/m)
   })
 })
+
+test('npm ci on an older Node installs uWebSockets.js, and warns of nothing', async () => {
+  const lock = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8'))
+  // npm leaves an optional package out, and warns of another, when `engines` names a later Node than its own.
+  const entry = lock.packages['node_modules/uWebSockets.js']
+  assert.deepEqual([entry.optional, entry.engines], [undefined, undefined])
+})
