@@ -1,6 +1,8 @@
 /** A forward proxy: the destination is the one that the request names (docs/specification.md#dynamic-forward-proxy). */
-import type { BackendContext, BackendKind, CompiledBackend, Endpoint } from '#engine/contract/backend.ts'
+
+import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
 import { endpointOptions } from '#engine/contract/backend-transport/transport.ts'
+import type { Endpoint } from '#engine/contract/endpoint.ts'
 import { parseAuthority } from '#engine/http/authority.ts'
 import { hasBeenHere, VIA } from '#engine/http/via.ts'
 import type { DynamicBackend } from '#engine/ir/snapshot.ts'

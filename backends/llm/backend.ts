@@ -1,10 +1,11 @@
 /** Models of LLM providers: a request is read, a provider chosen, what it is sent written, its answer translated. */
-import type { BackendContext, BackendKind, CompiledBackend, Endpoint } from '#engine/contract/backend.ts'
+
+import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
 import { LATER_AGAIN, whenRequest } from '#engine/contract/body.ts'
+import type { Endpoint } from '#engine/contract/endpoint.ts'
 import { ERRORS } from '#engine/contract/errors.ts'
 import type { DialectFinder, Exchange } from '#engine/contract/exchange.ts'
-import { type AnswerHook, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
-import type { Peek, RetryPlan } from '#engine/contract/retry.ts'
+import { type AnswerHook, CONTINUE, type Peek, type RetryPlan, type Verdict } from '#engine/contract/filter.ts'
 import type { AiBackend, AiRejection, AiRouteType } from '#engine/ir/snapshot.ts'
 import { xorshift32 } from '#engine/kit/random.ts'
 import { Answers, type Proceed } from './answer/answers.ts'

@@ -3,8 +3,7 @@ import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contr
 import { whenRequest } from '#engine/contract/body.ts'
 import { offloadFor } from '#engine/contract/client-key.ts'
 import { BODY_NONE, type DialectFinder, type Exchange } from '#engine/contract/exchange.ts'
-import { CONTINUE, type Verdict } from '#engine/contract/filter.ts'
-import type { RetryPlan } from '#engine/contract/retry.ts'
+import { CONTINUE, type RetryPlan, type Verdict } from '#engine/contract/filter.ts'
 import type { AiBackend, AiRouteType, ModelsBackend } from '#engine/ir/snapshot.ts'
 import { xorshift32 } from '#engine/kit/random.ts'
 import { errorDialectAt, KEY_PLACES } from './answer/error-dialect.ts'
@@ -79,10 +78,10 @@ class ModelDispatcher implements CompiledBackend {
 
   /** Once per attempt. */
   readonly serve = (ex: Exchange): void => {
-    const { serving } = ex
     // Who was chosen serves all attempts.
-    if (serving !== null && this.#services.includes(serving.by)) {
-      serving.by.serve(ex)
+    const chosen = this.#chosen(ex)
+    if (chosen !== undefined) {
+      chosen.serve(ex)
       return
     }
     if (resumePreparation(ex, this)) return
@@ -178,6 +177,10 @@ class ModelDispatcher implements CompiledBackend {
     this.#context.reply(ex, refusalReply(ex, client, { status, message: text, code, param: field || null }))
   }
 
+  #chosen({ serving }: Exchange): CompiledBackend | undefined {
+    return serving === null ? undefined : this.#services.find((service) => service === serving.by)
+  }
+
   /** One for all models; null when none of them has more than one provider. */
   #plan(): RetryPlan | null {
     const plans = this.#services.flatMap(({ retry }) => (retry == null ? [] : [retry]))
@@ -185,7 +188,7 @@ class ModelDispatcher implements CompiledBackend {
     return {
       ...plans[0]!,
       attempts: Math.max(...plans.map(({ attempts }) => attempts)),
-      condition: (ex) => ex.serving?.by.retry?.condition?.(ex) ?? false
+      condition: (ex) => this.#chosen(ex)?.retry?.condition?.(ex) ?? false
     }
   }
 }

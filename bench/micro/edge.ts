@@ -1,7 +1,6 @@
 /** What cors and csrf cost per request, hooks alone: both sides of cors, the request side of csrf. */
 import type { Bench } from 'tinybench'
-import type { Compiled } from '#engine/contract/filter.ts'
-import type { Policy } from '#engine/contract/policy.ts'
+import type { Compiled, Policy } from '#engine/contract/policy.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'

@@ -7,13 +7,22 @@ import type { Children } from '#engine/contract/children.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { DialectFinder, Exchange, LocalReply } from '#engine/contract/exchange.ts'
-import type { Background, RouteSettings } from '#engine/contract/filter.ts'
+import type { Background, RetryPlan, RouteSettings } from '#engine/contract/filter.ts'
 import type { InProcess } from '#engine/contract/in-process.ts'
-import type { MirrorPlan, MirrorRecorder, RouteMirror } from '#engine/contract/mirror.ts'
+import type { MirrorPlan } from '#engine/contract/mirror.ts'
 import type { Policy, PolicyServices } from '#engine/contract/policy.ts'
-import type { RetryPlan, RouteRetry } from '#engine/contract/retry.ts'
 import type { Revocations } from '#engine/contract/revocations.ts'
-import type { CompiledMatch, ListenerParts, Recorder, RecorderLabels, Route, Router } from '#engine/contract/route.ts'
+import type {
+  CompiledMatch,
+  ListenerParts,
+  MirrorRecorder,
+  Recorder,
+  RecorderLabels,
+  Route,
+  RouteMirror,
+  RouteRetry,
+  Router
+} from '#engine/contract/route.ts'
 import type { StreamClient, TcpTable } from '#engine/contract/tcp.ts'
 import {
   type Backend,

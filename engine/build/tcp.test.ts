@@ -1,8 +1,9 @@
 /** TCP routes: what their backends say of connections holds, and what cannot hold is a mistake. */
+
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Problem } from '#engine/contract/config-error.ts'
-import type { ServerEvents } from '#engine/contract/transport.ts'
+import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { TimerWheel } from '#engine/kit/timer-wheel.ts'

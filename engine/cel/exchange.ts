@@ -1,12 +1,12 @@
 /** What expressions may read of an exchange, at each place where they run. */
 
 import { performance } from 'node:perf_hooks'
-import { BODY_NONE, type BodyKind, type Exchange } from '#engine/contract/exchange.ts'
+import { BODY_NONE, type BodyKind, type ClientStream, type Exchange } from '#engine/contract/exchange.ts'
 import { type McpItem, mcpErrorType } from '#engine/contract/mcp-use.ts'
 import { firstTokenMs, perTokenMs } from '#engine/contract/model-use.ts'
 import type { ListenerParts, Route } from '#engine/contract/route.ts'
 import { Slot } from '#engine/contract/slot.ts'
-import { type ClientStream, schemeOf } from '#engine/contract/transport.ts'
+import { schemeOf } from '#engine/contract/transport.ts'
 import { hostOf } from '#engine/http/authority.ts'
 import { decodedPath } from '#engine/http/path.ts'
 import { secret } from '#engine/kit/secret.ts'

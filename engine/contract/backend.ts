@@ -1,23 +1,14 @@
 /** What a kind of backend compiles to, and what it gets to work with. */
-import type { TlsSettings } from '#engine/socket/tls.ts'
 import type { Children } from './children.ts'
 import type { Problem } from './config-error.ts'
+import type { Destination, Endpoint, EndpointOptions } from './endpoint.ts'
 import type { ErrorCode } from './errors.ts'
 import type { DialectFinder, Exchange, LocalReply } from './exchange.ts'
-import type { Background, RouteSettings } from './filter.ts'
+import type { Background, RetryPlan, RouteSettings } from './filter.ts'
 import type { InProcess } from './in-process.ts'
 import type { Offload, PolicyServices } from './policy.ts'
-import type { RetryPlan } from './retry.ts'
 import type { Revocations } from './revocations.ts'
-
-/** One upstream destination: a name or address with a port, or a unix socket. */
-export interface Destination {
-  /** Host name, IPv4 or IPv6 literal (without brackets); '' for a unix socket. */
-  readonly host: string
-  readonly port: number
-  /** Path of a unix socket, or null. */
-  readonly unixPath: string | null
-}
+import type { KeyLocation } from './route.ts'
 
 /** What the engine lends to backends. */
 export interface UpstreamClient {
@@ -28,63 +19,6 @@ export interface UpstreamClient {
   endpoint(destination: Destination, options: EndpointOptions): Endpoint
   /** Sends ex to the endpoint; everything that follows arrives as ServerEvents. */
   send(ex: Exchange, endpoint: Endpoint): void
-}
-
-export interface EndpointOptions {
-  readonly guarded: boolean
-  /** CIDR ranges that a guarded endpoint may dial nevertheless. */
-  readonly allow: readonly string[]
-  readonly connectTimeoutMs: number
-  /** Idle time before TCP probes; 0: none; undefined: as the system does. */
-  readonly keepaliveMs?: number
-  /** Connections begin with a PROXY header of this version, and each carries exchanges of one client only. */
-  readonly proxyProtocol?: 'v1' | 'v2'
-  /** Null: clear text. */
-  readonly tls: TlsSettings | null
-  /** Absent: HTTP/1.1, as long as an answer takes. */
-  readonly http?: SpokenHttp
-}
-
-/** How a server is spoken to (docs/specification.md#backend-connections). */
-export interface SpokenHttp {
-  /** 'auto': by the rule of the specification, request by request. */
-  readonly version: 'auto' | 'HTTP1' | 'HTTP2'
-  /** For one attempt; 0: no limit of its own. */
-  readonly requestTimeoutMs: number
-}
-
-/** Where a configuration says nothing. */
-export const SPOKEN_DEFAULT: SpokenHttp = { version: 'auto', requestTimeoutMs: 0 }
-
-/** Opaque to everybody but engine/upstream. */
-export interface Endpoint {
-  readonly name: string
-  /** False while every address of it is ejected by health. */
-  readonly usable: boolean
-  /** Host header for hostRewrite auto: host, or host:port when the port is not the scheme's own. */
-  readonly hostHeader: string
-  /** Whether the destination is a name (hostRewrite defaults to auto then). */
-  readonly isHostname: boolean
-}
-
-/**
- * Stands between an upstream's response and the client: what the client gets is what it returns. Behind a 101 it only
- * listens: what it returns is not looked at.
- */
-export interface ResponseTap {
-  /** For bytes [start, end) of `chunk`, valid during the call only. Null: nothing to send yet; `chunk`: just these. */
-  body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null
-  /** The upstream's response is complete. Null: nothing more to send. Asked again when it was busy with the end. */
-  end(ex: Exchange): Buffer | null
-  /** It broke off: what tells the client so in its own terms and ends the response; null: the connection says it. */
-  fault(ex: Exchange, code: ErrorCode): Buffer | null
-  /**
-   * It works on what has come in turns of its own, and sends that to the client itself: nothing more is read meanwhile,
-   * and the end waits. Not there: never.
-   */
-  readonly isBusy?: boolean
-  /** While it is busy: calls `step`, once, when it is no more, unless the exchange is over by then. */
-  whenDone?(step: () => void): void
 }
 
 /** What a backend may use when it is compiled for the routes of one configuration. */
@@ -115,12 +49,6 @@ export interface BackendContext {
   readonly keepsAnswers?: boolean
   /** To the log of the process, for what no exchange can tell. Never anything secret. */
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void
-}
-
-/** Where clients of a kind of backend show their key, in the order in which it is looked for. */
-export interface KeyLocation {
-  readonly kind: 'header' | 'query'
-  readonly name: string
 }
 
 export interface CompiledBackend {

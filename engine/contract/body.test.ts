@@ -8,9 +8,8 @@ import { exchangeRaw, rawClient, rawServer } from '#engine/testing/raw.ts'
 import { type Stack, type StackOptions, startStack } from '#engine/testing/stack.ts'
 import { UWS_STACK } from '#engine/testing/transports.ts'
 import { collectRequest, collectResponse, replaceRequestBody, replaceResponseBody, whenResponse } from './body.ts'
-import { BODY_LENGTH, BODY_NONE, Exchange } from './exchange.ts'
+import { BODY_LENGTH, BODY_NONE, type ClientStream, Exchange } from './exchange.ts'
 import { CONTINUE, type Hook, LATER } from './filter.ts'
-import type { ClientStream } from './transport.ts'
 
 const MAX = 1000
 

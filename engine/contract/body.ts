@@ -8,9 +8,9 @@ import { Pieces } from '#engine/kit/pieces.ts'
 import { allocShared, GrowableBuffer, SHARED_BYTES } from '#engine/kit/shared-bytes.ts'
 import { atRoundEnd, turnStartedAt } from '#engine/socket/round.ts'
 import type { ErrorCode } from './errors.ts'
-import { BODY_LENGTH, BODY_NONE, type BodyTaker, type Exchange, type LocalReply } from './exchange.ts'
+import { type Arriving, BODY_LENGTH, BODY_NONE, type BodyTaker, type Exchange, type LocalReply } from './exchange.ts'
 import { CONTINUE, type Hook, LATER, STOP, type Verdict } from './filter.ts'
-import { type Arriving, arrived, heldBytesMax, hold } from './held-bytes.ts'
+import { arrived, heldBytesMax, hold } from './held-bytes.ts'
 import { refuse } from './refuse.ts'
 
 /** Ends an exchange with the gateway's own reply. */

@@ -4,17 +4,16 @@
  * (measured: a fresh instance 16 ns, pooled 15 ns, and pools leak state between callers).
  */
 import type { HeaderBlock } from '#engine/http/headers.ts'
+import { Pieces } from '#engine/kit/pieces.ts'
 import type { WheelTimer } from '#engine/kit/timer-wheel.ts'
-import type { CompiledBackend, ResponseTap } from './backend.ts'
+import type { ReadSlot } from '#engine/socket/memory.ts'
 import type { ErrorCode } from './errors.ts'
-import type { AnswerHook } from './filter.ts'
-import type { Held } from './held-bytes.ts'
+import type { AnswerHook, Peek } from './filter.ts'
 import type { McpUse } from './mcp-use.ts'
 import type { ModelUse } from './model-use.ts'
-import type { RetryState } from './retry.ts'
-import type { Listener, Route } from './route.ts'
+import type { Listener, Route, RouteRetry } from './route.ts'
 import type { SlotEntry } from './slot.ts'
-import type { ClientStream, PendingAttempt, ServerStream } from './transport.ts'
+import type { ClientTls, PendingAttempt, ServerStream, SpliceEnd } from './transport.ts'
 
 /** How a body is delimited on the wire it was received from. */
 export const BODY_NONE = 0 // no body at all
@@ -62,9 +61,108 @@ export interface BodyTaker {
 /** What is known of a caller: claims or metadata, as JSON. */
 export type Identity = Readonly<Record<string, unknown>>
 
+/** The client's side of one exchange. Implemented by every downstream transport. */
+export interface ClientStream {
+  /** Remote ip, without port. */
+  readonly remoteAddress: string
+  readonly remotePort: number
+  /** Ip that the client has connected to; absent or '' where the transport cannot tell. */
+  readonly localAddress?: string
+  readonly localPort: number
+  /** '1.0', '1.1' or '2'. */
+  readonly httpVersion: string
+  /** What TLS has found out about the connection; absent or null on clear text. */
+  readonly tls?: ClientTls | null
+  /** Relays an interim response (100, 103). */
+  sendInterim(status: number, headers: HeaderBlock): void
+  /** Sends status and headers of ex (ex.status, ex.response, ex.responseBody, ex.responseLength). */
+  sendHead(ex: Exchange): void
+  /** Sends body bytes. False: stop until lifecycle's onClientWritable is called. */
+  sendBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean
+  /** Bytes of the response that wait until the client opens a window for them; absent: there are no windows. */
+  readonly unsentBytes?: number
+  /** Something that was handed over has not been taken yet; false when nobody will take it. Absent: cannot be told. */
+  readonly hasUnsent?: boolean
+  /** Ends the response. `trailers`: header lines each ended by CRLF, or '' for none. */
+  sendEnd(ex: Exchange, trailers: string): void
+  /** The response cannot be completed: break the connection so that the client notices. */
+  abort(ex: Exchange): void
+  /** Stop and start delivering request body bytes. */
+  pauseBody(): void
+  resumeBody(): void
+  /** After a 101 has been sent: HTTP ends here, the connection becomes one end of a byte pipe. */
+  splice(ex: Exchange): SpliceEnd
+}
+
+/**
+ * Stands between an upstream's response and the client: what the client gets is what it returns. Behind a 101 it only
+ * listens: what it returns is not looked at.
+ */
+export interface ResponseTap {
+  /** For bytes [start, end) of `chunk`, valid during the call only. Null: nothing to send yet; `chunk`: just these. */
+  body(ex: Exchange, chunk: Buffer, start: number, end: number): Buffer | null
+  /** The upstream's response is complete. Null: nothing more to send. Asked again when it was busy with the end. */
+  end(ex: Exchange): Buffer | null
+  /** It broke off: what tells the client so in its own terms and ends the response; null: the connection says it. */
+  fault(ex: Exchange, code: ErrorCode): Buffer | null
+  /**
+   * It works on what has come in turns of its own, and sends that to the client itself: nothing more is read meanwhile,
+   * and the end waits. Not there: never.
+   */
+  readonly isBusy?: boolean
+  /** While it is busy: calls `step`, once, when it is no more, unless the exchange is over by then. */
+  whenDone?(step: () => void): void
+}
+
+/** A request's body that is kept as it comes. */
+export interface Arriving {
+  /** When it last got on, by more than a byte now and then (performance.now()). */
+  readonly lastAt: number
+  /** Its client is too slow: it is refused, and what is kept of it is let go. */
+  giveWay(): void
+}
+
+/** What an exchange keeps. */
+export interface Held {
+  readonly ex: Exchange
+  bytes: number
+  /** Its place among the holders. */
+  index: number
+  /** The request's body while it is on its way. */
+  arriving: Arriving | null
+}
+
+/** What an exchange needs for another attempt, from SERVE until its response is taken or it is over (retry.ts). */
+export class RetryState {
+  readonly route: RouteRetry
+  /** Retries so far. */
+  count = 0
+  /** Choices of the route's backends that were tried. */
+  readonly tried: object[] = []
+  /** What hooks said about the Host header, before a backend had its say. */
+  readonly upstreamHost: string | null
+  /** Answer of the precondition; null: not asked yet. */
+  allowed: boolean | null = null
+  /** The request body so far, or null when it is too long to be kept. */
+  kept: Pieces | null = new Pieces()
+  /** The answer at hand is looked into. */
+  peek: Peek | null = null
+  peekedBytes = 0
+  keptBytes = 0
+  /** Of those, on the account (held-bytes.ts). */
+  heldBytes = 0
+
+  constructor(route: RouteRetry, ex: Exchange) {
+    this.route = route
+    this.upstreamHost = ex.upstreamHost
+    // Known ahead: nothing is copied in vain.
+    if (ex.requestLength > route.bodyBytesMax) this.kept = null
+  }
+}
+
 /** What a backend keeps of an exchange. */
 export interface BackendState {
-  readonly by: CompiledBackend
+  readonly by: object
   /** There will be no other attempt: what it keeps of the request's body is needed no more. */
   release?(): void
 }

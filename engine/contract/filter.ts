@@ -2,10 +2,8 @@
  * The compiled form of policies. A policy (what the user configures) compiles to hooks that run per
  * exchange, to settings that the engine reads, or to both.
  */
-import type { AccessLogPlan } from './access-log.ts'
+import type { BudgetLimits } from '#engine/kit/retry-budget.ts'
 import type { Exchange } from './exchange.ts'
-import type { MirrorPlan } from './mirror.ts'
-import type { RetryPlan } from './retry.ts'
 
 /** Run the next hook. */
 export const CONTINUE = 0
@@ -58,14 +56,25 @@ export interface Background {
   end(): void
 }
 
-export interface Compiled {
-  readonly filter?: Filter
-  readonly background?: Background
-  readonly settings?: Partial<RouteSettings>
-  /** Of a frontend policy: how exchanges are logged. */
-  readonly accessLog?: AccessLogPlan
-  readonly retry?: RetryPlan
-  readonly mirrors?: readonly MirrorPlan[]
-  /** It reads ex.servedAt or ex.respondedAt. */
-  readonly readsTimes?: boolean
+/** What the policy `retry` compiles to. */
+export interface RetryPlan {
+  /** Attempts after the first one. */
+  readonly attempts: number
+  /** Statuses that lead to another attempt; also those of the gateway's own errors. */
+  readonly codes: ReadonlySet<number>
+  /** Upper bound of the first pause; it doubles with every retry. 0: no pause. */
+  readonly backoffMs: number
+  /** Whether the request may be repeated at all; null: it may. */
+  readonly precondition: ((ex: Exchange) => boolean) | null
+  /** Whether the response asks for another attempt, beside its status; null: it does not. */
+  readonly condition: ((ex: Exchange) => boolean) | null
+  readonly budget: BudgetLimits
+  /** Looks into an answer before it is taken, where another attempt is left; null: not into this one. */
+  readonly peek?: (ex: Exchange) => Peek | null
+}
+
+/** The beginning of an answer, while its head is held back. */
+export interface Peek {
+  /** Bytes [start, end) of `chunk`, valid during the call only. 'again': another attempt is better, if it may be. */
+  look(chunk: Buffer, start: number, end: number): 'more' | 'take' | 'again'
 }

@@ -6,8 +6,7 @@
  */
 import { roundsEnded, turnStartedAt } from '#engine/socket/round.ts'
 import { clientKey } from './client-key.ts'
-import { type Exchange, STEP_RECORDED } from './exchange.ts'
-import type { ClientStream } from './transport.ts'
+import { type Arriving, type ClientStream, type Exchange, type Held, STEP_RECORDED } from './exchange.ts'
 
 export interface HeldBytes {
   /** All that may be kept. */
@@ -35,24 +34,6 @@ const NO_BOUND: HeldBytes = {
 
 /** Where there is no room for others a body may stand still for so long. */
 const STILL_MS = 2_000
-
-/** A request's body that is kept as it comes. */
-export interface Arriving {
-  /** When it last got on, by more than a byte now and then (performance.now()). */
-  readonly lastAt: number
-  /** Its client is too slow: it is refused, and what is kept of it is let go. */
-  giveWay(): void
-}
-
-/** What an exchange keeps. */
-export interface Held {
-  readonly ex: Exchange
-  bytes: number
-  /** Its place among the holders. */
-  index: number
-  /** The request's body while it is on its way. */
-  arriving: Arriving | null
-}
 
 /**
  * All of this thread that keep something, in no order. Each knows its place, and none is in a Set: one that is filled

@@ -1,6 +1,7 @@
 /** Requests and answers of the gateway's own: a backend that speaks a protocol makes them, the engine carries them. */
+
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import type { Endpoint } from './backend.ts'
+import type { Endpoint } from './endpoint.ts'
 import type { ErrorCode } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 

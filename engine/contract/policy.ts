@@ -3,9 +3,24 @@
  * policies/index.ts lists them in run order; sources and build get that list as an argument.
  */
 import type { ZodType } from '#engine/schema/schema.ts'
+import type { AccessLogPlan } from './access-log.ts'
 import type { Buckets } from './buckets.ts'
-import type { Compiled } from './filter.ts'
+import type { Background, Filter, RetryPlan, RouteSettings } from './filter.ts'
+import type { MirrorPlan } from './mirror.ts'
 import type { CompiledMatch } from './route.ts'
+
+/** What a policy compiles to. */
+export interface Compiled {
+  readonly filter?: Filter
+  readonly background?: Background
+  readonly settings?: Partial<RouteSettings>
+  /** Of a frontend policy: how exchanges are logged. */
+  readonly accessLog?: AccessLogPlan
+  readonly retry?: RetryPlan
+  readonly mirrors?: readonly MirrorPlan[]
+  /** It reads ex.servedAt or ex.respondedAt. */
+  readonly readsTimes?: boolean
+}
 
 /** What the engine lends to policies: the same for every policy of a configuration. */
 export type PolicyServices = Omit<CompileContext, 'matches' | 'attachment'>

@@ -1,6 +1,5 @@
 /** An exchange whose answer is given up, before the client has got anything of it. */
-import { BODY_NONE, type Exchange, STEP_RESPONSE, STEP_SERVE } from './exchange.ts'
-import type { RetryState } from './retry.ts'
+import { BODY_NONE, type Exchange, type RetryState, STEP_RESPONSE, STEP_SERVE } from './exchange.ts'
 
 /** Makes ex what it was before its attempt was answered. */
 export function resetResponse(ex: Exchange): void {

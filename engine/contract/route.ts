@@ -1,16 +1,49 @@
 /** A route as a worker runs it: everything that can be known before a request comes is known here. */
-
-import type { KeyLocation } from './backend.ts'
+import type { RetryBudget } from '#engine/kit/retry-budget.ts'
 import type { ErrorCode } from './errors.ts'
 import type { DialectFinder, Exchange } from './exchange.ts'
-import type { Background, Hook, RouteSettings } from './filter.ts'
-import type { RouteMirror } from './mirror.ts'
-import type { RouteRetry } from './retry.ts'
+import type { Background, Hook, RetryPlan, RouteSettings } from './filter.ts'
 import type { TcpTable } from './tcp.ts'
 
 /** Where the observability data of one route goes; made by telemetry, called once per exchange. */
 export interface Recorder {
   record(ex: Exchange): void
+}
+
+/** Where clients of a kind of backend show their key, in the order in which it is looked for. */
+export interface KeyLocation {
+  readonly kind: 'header' | 'query'
+  readonly name: string
+}
+
+/** The plan of the policy `retry` as a route runs it. */
+export interface RouteRetry {
+  readonly plan: RetryPlan
+  /** Of this route in this worker. */
+  readonly budget: RetryBudget
+  /** Largest request body that is kept for another attempt. */
+  readonly bodyBytesMax: number
+}
+
+/** A plan of the policy `requestMirror` as a route runs it. */
+export interface RouteMirror {
+  /** Name of the backend, for counting. */
+  readonly backend: string
+  readonly share: number
+  readonly serve: (copy: Exchange) => void
+  readonly recorder: MirrorRecorder
+  /** Largest part of one body that may wait for the mirror. */
+  readonly waitingBytesMax: number
+  /** A request was not copied, because it is a copy that has come back. */
+  readonly looped: () => void
+  /** Copies under way in this worker. */
+  readonly load: { copies: number }
+}
+
+/** Counts copies; they are no requests of clients. */
+export interface MirrorRecorder extends Recorder {
+  /** A copy was not even begun, because too many are under way. */
+  dropped(backend: string): void
 }
 
 export interface Route {

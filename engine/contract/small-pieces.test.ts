@@ -7,9 +7,8 @@ import { HeaderBlock } from '#engine/http/headers.ts'
 import { RetryBudget } from '#engine/kit/retry-budget.ts'
 import { collectRequest } from './body.ts'
 import { collectRequestPrefix } from './body-prefix.ts'
-import { BODY_STREAM, Exchange } from './exchange.ts'
-import { RetryState } from './retry.ts'
-import type { ClientStream } from './transport.ts'
+import { BODY_STREAM, type ClientStream, Exchange, RetryState } from './exchange.ts'
+import { keepForRetry } from './retry.ts'
 
 const BYTES = 500_000
 const MEMORY_MAX = 8 * BYTES
@@ -36,7 +35,7 @@ const TAKERS: readonly (readonly [string, (ex: Exchange) => { take(): void; end(
     (ex) => {
       const budget = new RetryBudget({ percent: 20, minPerSecond: 3 })
       const state = new RetryState({ plan: {} as never, budget, bodyBytesMax: BYTES }, ex)
-      return { take: () => state.keep(ex, byte, 0, 1), end: () => state.kept!.bytes }
+      return { take: () => keepForRetry(ex, state, byte, 0, 1), end: () => state.kept!.bytes }
     }
   ],
   [

@@ -1,6 +1,7 @@
 /** Connections whose bytes are passed on unread: what downstream, upstream, build and telemetry agree on. */
+
 import type { Wire } from '#engine/socket/wire.ts'
-import type { EndpointOptions } from './backend.ts'
+import type { EndpointOptions } from './endpoint.ts'
 
 /** Why a connection ended otherwise than by both sides: the `reason` in the log and in metrics, and its words. */
 export const TCP_REASONS = {

@@ -1,6 +1,6 @@
 /** A port that serves, whatever its transport, and what a worker lends to it. */
+import type { ClientEvents } from '#engine/contract/exchange-events.ts'
 import type { TcpTable } from '#engine/contract/tcp.ts'
-import type { ClientEvents } from '#engine/contract/transport.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
 import type { TimerWheel } from '#engine/kit/timer-wheel.ts'

@@ -1,5 +1,5 @@
 /** What the connections of one bind share, whether they speak HTTP/1 or HTTP/2. */
-import type { ClientEvents } from '#engine/contract/transport.ts'
+import type { ClientEvents } from '#engine/contract/exchange-events.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import type { FrontendHttp2 } from '#engine/ir/frontend.ts'
 import type { FrontendSettings } from '#engine/ir/snapshot.ts'

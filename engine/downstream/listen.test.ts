@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ClientEvents } from '#engine/contract/transport.ts'
+import type { ClientEvents } from '#engine/contract/exchange-events.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
 import type { Bind } from '#engine/ir/snapshot.ts'
 import { TimerWheel } from '#engine/kit/timer-wheel.ts'

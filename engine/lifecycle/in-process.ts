@@ -2,13 +2,24 @@
  * The engine's side of requests and answers of the gateway's own (contract/in-process.ts): a call is an exchange whose
  * client is this file, an answer one whose server is. Pools, limits, hooks and back-pressure are those of any exchange.
  */
-import type { Endpoint, UpstreamClient } from '#engine/contract/backend.ts'
+
+import type { UpstreamClient } from '#engine/contract/backend.ts'
+import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
-import { BODY_LENGTH, BODY_NONE, BODY_STREAM, Exchange, STEP_RECORDED, STEP_SERVE } from '#engine/contract/exchange.ts'
+import {
+  BODY_LENGTH,
+  BODY_NONE,
+  BODY_STREAM,
+  type ClientStream,
+  Exchange,
+  STEP_RECORDED,
+  STEP_SERVE
+} from '#engine/contract/exchange.ts'
+import type { ClientEvents, ServerEvents } from '#engine/contract/exchange-events.ts'
 import { holdInAll } from '#engine/contract/held-bytes.ts'
 import type { Answer, AnswerEvents, Call, CallEvents, CallRequest, InProcess } from '#engine/contract/in-process.ts'
 import type { Route } from '#engine/contract/route.ts'
-import type { ClientEvents, ClientStream, ServerEvents, ServerStream, SpliceEnd } from '#engine/contract/transport.ts'
+import type { ServerStream, SpliceEnd } from '#engine/contract/transport.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { atRoundEnd, enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'

@@ -1,5 +1,4 @@
 /** The life of one request, step by step (docs/life-of-a-request.md). Nothing here knows a protocol or a policy. */
-
 import { performance } from 'node:perf_hooks'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import {
@@ -11,11 +10,12 @@ import {
   STEP_SENDING,
   STEP_SERVE
 } from '#engine/contract/exchange.ts'
+import type { ClientEvents, ServerEvents } from '#engine/contract/exchange-events.ts'
 import { CONTINUE, type Hook, LATER, STOP } from '#engine/contract/filter.ts'
 import { handOver, letGo, releaseBodies } from '#engine/contract/held-bytes.ts'
 import { COPIES } from '#engine/contract/mirror.ts'
+import { keepForRetry } from '#engine/contract/retry.ts'
 import type { Recorder, Router } from '#engine/contract/route.ts'
-import type { ClientEvents, ServerEvents } from '#engine/contract/transport.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { keepPiece } from '#engine/kit/pieces.ts'
 import { xorshift32 } from '#engine/kit/random.ts'
@@ -125,7 +125,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     if (ex.responseDone || ex.localReply !== null) return true
     const { server, requestCollector } = ex
     if (requestCollector !== null) return requestCollector.take(chunk, start, end)
-    if (ex.retry !== null) ex.retry.keep(ex, chunk, start, end)
+    if (ex.retry !== null) keepForRetry(ex, ex.retry, chunk, start, end)
     if (server !== null) {
       ex.bodySent = true
       return server.sendBody(chunk, start, end, slot)

@@ -3,11 +3,13 @@
  * client is this file: it feeds the body in as the mirror takes it, and drops what comes back. Nothing
  * that happens to a copy is felt by the exchange it was made from: a mirror that is slow loses its copy.
  */
-import { BODY_NONE, Exchange, STEP_RECORDED, STEP_SERVE } from '#engine/contract/exchange.ts'
+
+import { BODY_NONE, type ClientStream, Exchange, STEP_RECORDED, STEP_SERVE } from '#engine/contract/exchange.ts'
+import type { ClientEvents } from '#engine/contract/exchange-events.ts'
 import { hold, letGo } from '#engine/contract/held-bytes.ts'
-import { COPIES, type Copies, type RouteMirror } from '#engine/contract/mirror.ts'
-import type { Route } from '#engine/contract/route.ts'
-import type { ClientEvents, ClientStream, ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
+import { COPIES, type Copies } from '#engine/contract/mirror.ts'
+import type { Route, RouteMirror } from '#engine/contract/route.ts'
+import type { ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
 import { COPY_VIA, isCopyEnough } from '#engine/http/via.ts'
 import { Pieces } from '#engine/kit/pieces.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'

@@ -1,9 +1,10 @@
 /** Attempts that fail and are made again: what is repeated, what never is, and that nothing is left over. */
+
 import { deepEqual, doesNotMatch, equal, match, ok } from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
-import type { RetryPlan } from '#engine/contract/retry.ts'
+import type { RetryPlan } from '#engine/contract/filter.ts'
 import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { startOrigin, statuses } from '#engine/testing/origin.ts'
 import { dechunk, exchangeRaw, type RawClient, rawClient, rawServer } from '#engine/testing/raw.ts'

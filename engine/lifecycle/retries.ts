@@ -4,10 +4,12 @@
  */
 
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
-import { BODY_NONE, type Exchange, STEP_SERVE } from '#engine/contract/exchange.ts'
+import { BODY_NONE, type Exchange, RetryState, STEP_SERVE } from '#engine/contract/exchange.ts'
+import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import { resetResponse } from '#engine/contract/resend.ts'
-import { RetryState, type RouteRetry } from '#engine/contract/retry.ts'
-import type { PendingAttempt, ServerEvents } from '#engine/contract/transport.ts'
+import { dropKept, keepForRetry } from '#engine/contract/retry.ts'
+import type { RouteRetry } from '#engine/contract/route.ts'
+import type { PendingAttempt } from '#engine/contract/transport.ts'
 import { isIdempotent } from '#engine/http/method.ts'
 import { keepPiece } from '#engine/kit/pieces.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
@@ -75,7 +77,8 @@ export class Retries {
     ex.retry = state
     const held = ex.heldRequest
     // A body that a hook has collected stays where it is: no second copy.
-    if (held !== null && ex.requestBytes === null) for (const piece of held) state.keep(ex, piece, 0, piece.length)
+    if (held !== null && ex.requestBytes === null)
+      for (const piece of held) keepForRetry(ex, state, piece, 0, piece.length)
   }
 
   /** The attempt ended with `code`, without a response. True: another one follows. */
@@ -91,7 +94,7 @@ export class Retries {
     if (wanted && this.#again(ex)) return true
     if (this.#peeks(ex, ex.retry!)) return true
     // Taken: what was kept for another attempt is needed no more.
-    ex.retry!.drop(ex)
+    dropKept(ex, ex.retry!)
     ex.retry = null
     return false
   }
@@ -135,7 +138,7 @@ export class Retries {
   }
 
   #take(ex: Exchange): void {
-    ex.retry?.drop(ex)
+    if (ex.retry !== null) dropKept(ex, ex.retry)
     ex.retry = null
     this.#options.take(ex)
   }

@@ -1,5 +1,4 @@
-import type { ResponseTap } from '#engine/contract/backend.ts'
-import type { Exchange } from '#engine/contract/exchange.ts'
+import type { Exchange, ResponseTap } from '#engine/contract/exchange.ts'
 import type { SpliceEnd } from '#engine/contract/transport.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 

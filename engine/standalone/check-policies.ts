@@ -1,7 +1,6 @@
 /** Policies that contradict each other, or that do not fit the routes they are attached to. */
 import { NEEDS_ROUTE, needsRoute } from '#engine/build/policies.ts'
-import type { Compiled } from '#engine/contract/filter.ts'
-import { FieldError, type Policy, type Sources } from '#engine/contract/policy.ts'
+import { type Compiled, FieldError, type Policy, type Sources } from '#engine/contract/policy.ts'
 import type { CompiledMatch } from '#engine/contract/route.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import type { PolicySet } from '#engine/ir/snapshot.ts'

@@ -1,6 +1,7 @@
 /** RECORD for the copies of requests that mirrors get: counted, but no requests of clients. */
+
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { MirrorRecorder } from '#engine/contract/mirror.ts'
+import type { MirrorRecorder } from '#engine/contract/route.ts'
 import type { Counter, Metrics } from './metrics.ts'
 
 type Result = 'answered' | 'failed' | 'dropped'

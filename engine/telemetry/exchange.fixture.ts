@@ -1,6 +1,5 @@
 /** An exchange as RECORD sees one, for the tests and the benchmark of telemetry. */
-import { BODY_NONE, Exchange } from '#engine/contract/exchange.ts'
-import type { ClientStream } from '#engine/contract/transport.ts'
+import { BODY_NONE, type ClientStream, Exchange } from '#engine/contract/exchange.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 
 export interface FinishedExchange {

@@ -1,7 +1,6 @@
 /** All observability data of one worker thread: the parts, composed, under one roof. */
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
-import type { MirrorRecorder } from '#engine/contract/mirror.ts'
-import type { Recorder, RecorderLabels } from '#engine/contract/route.ts'
+import type { MirrorRecorder, Recorder, RecorderLabels } from '#engine/contract/route.ts'
 import type { TcpRecorder } from '#engine/contract/tcp.ts'
 import { AccessLog } from './access-log.ts'
 import { CopyRecorder } from './copy-recorder.ts'

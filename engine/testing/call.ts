@@ -1,6 +1,6 @@
 /** A call over HTTP/2 as the lifecycle sees it, without a connection: what a client says, and what it is told. */
-import { BODY_NONE, BODY_STREAM, Exchange } from '#engine/contract/exchange.ts'
-import type { ClientStream, ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
+import { BODY_NONE, BODY_STREAM, type ClientStream, Exchange } from '#engine/contract/exchange.ts'
+import type { ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import type { Lifecycle } from '#engine/lifecycle/lifecycle.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'

@@ -1,8 +1,8 @@
 /** What the tests of policies share: a configuration as the file gives it -> compiled form or problems. */
 
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { Compiled, Verdict } from '#engine/contract/filter.ts'
-import type { CompileContext, Policy } from '#engine/contract/policy.ts'
+import type { Verdict } from '#engine/contract/filter.ts'
+import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
 import type { CompiledMatch, Route } from '#engine/contract/route.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import { isUnsaid } from '#engine/schema/schema.ts'

@@ -1,10 +1,9 @@
 /** The serving stack of one worker, in the calling thread, in front of one endpoint: for tests of the core. */
-import { type Endpoint, type EndpointOptions, SPOKEN_DEFAULT, type SpokenHttp } from '#engine/contract/backend.ts'
+import { type Endpoint, type EndpointOptions, SPOKEN_DEFAULT, type SpokenHttp } from '#engine/contract/endpoint.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { Hook, RouteSettings } from '#engine/contract/filter.ts'
-import type { RetryPlan, RouteRetry } from '#engine/contract/retry.ts'
-import type { Route } from '#engine/contract/route.ts'
+import type { Hook, RetryPlan, RouteSettings } from '#engine/contract/filter.ts'
+import type { Route, RouteRetry } from '#engine/contract/route.ts'
 import type { DownstreamObserver, OpenBind } from '#engine/downstream/bind.ts'
 import { ConnectionLimiter } from '#engine/downstream/connection-limiter.ts'
 import { openBind } from '#engine/downstream/listen.ts'

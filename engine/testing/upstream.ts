@@ -1,6 +1,8 @@
 /** An upstream client that dials nobody and remembers what it was asked to send. */
+
 import { isIP } from 'node:net'
-import type { Destination, Endpoint, EndpointOptions, UpstreamClient } from '#engine/contract/backend.ts'
+import type { UpstreamClient } from '#engine/contract/backend.ts'
+import type { Destination, Endpoint, EndpointOptions } from '#engine/contract/endpoint.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { StreamClient } from '#engine/contract/tcp.ts'
 

@@ -1,6 +1,8 @@
 /** One exchange that waits for a connection. */
+
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { PendingAttempt, ServerEvents } from '#engine/contract/transport.ts'
+import type { ServerEvents } from '#engine/contract/exchange-events.ts'
+import type { PendingAttempt } from '#engine/contract/transport.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
 import { DialAttempt, type Dialler } from './dialler.ts'

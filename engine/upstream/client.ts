@@ -1,5 +1,7 @@
 /** The upstream side of one worker: every destination that was ever asked for, and its state. */
-import type { Destination, Endpoint, EndpointOptions, UpstreamClient } from '#engine/contract/backend.ts'
+
+import type { UpstreamClient } from '#engine/contract/backend.ts'
+import type { Destination, Endpoint, EndpointOptions } from '#engine/contract/endpoint.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { StreamClient, StreamEndpoint } from '#engine/contract/tcp.ts'
 import { DestinationState } from './destination.ts'

@@ -1,6 +1,7 @@
 /** What is known of one destination however many endpoints connect to it: its names, its TLS, its addresses' health. */
+
 import { isIP } from 'node:net'
-import type { Destination, EndpointOptions } from '#engine/contract/backend.ts'
+import type { Destination, EndpointOptions } from '#engine/contract/endpoint.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import { TlsClient } from '#engine/socket/tls.ts'
 import { Health } from './health.ts'

@@ -1,5 +1,5 @@
 /** What an endpoint is and has, for its pools: nothing here changes. */
-import type { ServerEvents } from '#engine/contract/transport.ts'
+import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import type { ReadMemory } from '#engine/socket/memory.ts'

@@ -1,9 +1,10 @@
 /** Names with several addresses, some of them dead, over sockets that a test decides about. */
+
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ErrorCode } from '#engine/contract/errors.ts'
-import { BODY_LENGTH, BODY_NONE, Exchange } from '#engine/contract/exchange.ts'
-import type { ClientStream, ServerEvents } from '#engine/contract/transport.ts'
+import { BODY_LENGTH, BODY_NONE, type ClientStream, Exchange } from '#engine/contract/exchange.ts'
+import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
 import { TimerWheel, type WheelTimer } from '#engine/kit/timer-wheel.ts'

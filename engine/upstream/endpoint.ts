@@ -2,7 +2,7 @@
  * One destination: its addresses, their pools, who waits for a connection, and what is tried next
  * when an attempt fails. State of a worker that survives reloads.
  */
-import type { Endpoint } from '#engine/contract/backend.ts'
+import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { isIdempotent } from '#engine/http/method.ts'

@@ -1,5 +1,5 @@
 /** Which version of HTTP an exchange is sent by: docs/specification.md#backend-connections, and what is possible. */
-import type { SpokenHttp } from '#engine/contract/backend.ts'
+import type { SpokenHttp } from '#engine/contract/endpoint.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { isGrpc } from '#engine/http/grpc.ts'

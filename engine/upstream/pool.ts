@@ -1,7 +1,8 @@
 /** The connections to one address: idle ones last-in first-out, so that the surplus ages and expires. */
+
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { ServerEvents } from '#engine/contract/transport.ts'
+import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 import type { Address } from '#engine/socket/socket-layer.ts'

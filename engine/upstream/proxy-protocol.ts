@@ -4,9 +4,8 @@
  * connections. They share what is known of the destination (destination.ts) and the limit on connections: an idle one
  * gives way to a client that has none, and clients that wait are served in turn.
  */
-import type { Endpoint } from '#engine/contract/backend.ts'
-import type { Exchange } from '#engine/contract/exchange.ts'
-import type { ClientStream } from '#engine/contract/transport.ts'
+import type { Endpoint } from '#engine/contract/endpoint.ts'
+import type { ClientStream, Exchange } from '#engine/contract/exchange.ts'
 import { writeProxyHeader } from '#engine/socket/proxy-header.ts'
 import type { DestinationState } from './destination.ts'
 import { EndpointState } from './endpoint.ts'

@@ -1,4 +1,5 @@
 /** Names with several addresses over real sockets: what is answered, and that no socket stays behind. */
+
 import { equal, match, ok } from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -6,7 +7,7 @@ import { readdirSync } from 'node:fs'
 import { createServer as createHttp2 } from 'node:http2'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import { SPOKEN_DEFAULT } from '#engine/contract/backend.ts'
+import { SPOKEN_DEFAULT } from '#engine/contract/endpoint.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
 import { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import { openSockets } from '#engine/socket/open-sockets.ts'

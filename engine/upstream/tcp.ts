@@ -1,8 +1,9 @@
 /**
  * One destination of connections whose bytes are passed on unread. No pool: every client has a connection of its own.
  */
+
 import { networkInterfaces } from 'node:os'
-import type { Destination, EndpointOptions } from '#engine/contract/backend.ts'
+import type { Destination, EndpointOptions } from '#engine/contract/endpoint.ts'
 import type { Dialled, StreamEndpoint, TcpReason, TcpSession } from '#engine/contract/tcp.ts'
 import type { Address } from '#engine/socket/socket-layer.ts'
 import type { Wire } from '#engine/socket/wire.ts'

@@ -1,6 +1,7 @@
 /** Where a request carries a credential: a header, a query parameter or a cookie; found and taken out. */
-import type { KeyLocation } from '#engine/contract/backend.ts'
+
 import type { Exchange } from '#engine/contract/exchange.ts'
+import type { KeyLocation } from '#engine/contract/route.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { headerName } from '#engine/schema/http.ts'
 import { tinyString, z } from '#engine/schema/schema.ts'

@@ -5,8 +5,8 @@
  */
 import { hash as digestOf } from 'node:crypto'
 import type { Identity } from '#engine/contract/exchange.ts'
-import { CONTINUE, type Compiled, type Hook } from '#engine/contract/filter.ts'
-import type { Policy } from '#engine/contract/policy.ts'
+import { CONTINUE, type Hook } from '#engine/contract/filter.ts'
+import type { Compiled, Policy } from '#engine/contract/policy.ts'
 import { refuse } from '#engine/contract/refuse.ts'
 import { reveal, type Secret, secret } from '#engine/kit/secret.ts'
 import { oneOf } from '#engine/schema/choice.ts'

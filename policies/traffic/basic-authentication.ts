@@ -5,8 +5,8 @@
  */
 import { hash as digestOf } from 'node:crypto'
 import { type Exchange, type Identity, STEP_REQUEST } from '#engine/contract/exchange.ts'
-import { CONTINUE, type Compiled, type Hook, STOP, type Verdict } from '#engine/contract/filter.ts'
-import { type CompileContext, FieldError, type Policy, type Sources } from '#engine/contract/policy.ts'
+import { CONTINUE, type Hook, STOP, type Verdict } from '#engine/contract/filter.ts'
+import { type CompileContext, type Compiled, FieldError, type Policy, type Sources } from '#engine/contract/policy.ts'
 import { refuse } from '#engine/contract/refuse.ts'
 import { collect, type HtpasswdEntry, type LineProblem, parseHtpasswd } from '#engine/kit/password/htpasswd.ts'
 import { isSha1, verifySha1 } from '#engine/kit/password/sha1.ts'

@@ -5,8 +5,8 @@
  */
 import { CORS_DECISION, type CorsDecision } from '#engine/contract/cors-decision.ts'
 import type { Exchange, LocalReply } from '#engine/contract/exchange.ts'
-import { CONTINUE, type Compiled, type Verdict } from '#engine/contract/filter.ts'
-import type { Policy } from '#engine/contract/policy.ts'
+import { CONTINUE, type Verdict } from '#engine/contract/filter.ts'
+import type { Compiled, Policy } from '#engine/contract/policy.ts'
 import { answer } from '#engine/contract/refuse.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { duration } from '#engine/schema/duration.ts'

@@ -8,8 +8,8 @@
  * one of these headers, which no browser sends, count as a value that is not known.
  */
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { CONTINUE, type Compiled } from '#engine/contract/filter.ts'
-import type { Policy } from '#engine/contract/policy.ts'
+import { CONTINUE } from '#engine/contract/filter.ts'
+import type { Compiled, Policy } from '#engine/contract/policy.ts'
 import { refuse } from '#engine/contract/refuse.ts'
 import { parseAuthority } from '#engine/http/authority.ts'
 import { list, z } from '#engine/schema/schema.ts'

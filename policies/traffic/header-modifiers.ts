@@ -1,6 +1,6 @@
 /** spec.traffic.headerModifiers: adds, sets and removes header fields with fixed values. */
-import { CONTINUE, type Compiled, type Filter } from '#engine/contract/filter.ts'
-import type { Policy } from '#engine/contract/policy.ts'
+import { CONTINUE, type Filter } from '#engine/contract/filter.ts'
+import type { Compiled, Policy } from '#engine/contract/policy.ts'
 import { parseAuthority } from '#engine/http/authority.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'

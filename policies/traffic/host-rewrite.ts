@@ -1,6 +1,5 @@
 /** spec.traffic.hostRewrite: whether the Host sent upstream is the destination's or the client's. */
-import type { Compiled } from '#engine/contract/filter.ts'
-import type { Policy } from '#engine/contract/policy.ts'
+import type { Compiled, Policy } from '#engine/contract/policy.ts'
 import { z } from '#engine/schema/schema.ts'
 
 const schema = z.enum(['Auto', 'None'])

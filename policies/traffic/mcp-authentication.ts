@@ -4,8 +4,8 @@
  */
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { type Exchange, type Identity, STEP_REQUEST } from '#engine/contract/exchange.ts'
-import { CONTINUE, type Compiled, STOP, type Verdict } from '#engine/contract/filter.ts'
-import type { CompileContext, Policy, Sources } from '#engine/contract/policy.ts'
+import { CONTINUE, STOP, type Verdict } from '#engine/contract/filter.ts'
+import type { CompileContext, Compiled, Policy, Sources } from '#engine/contract/policy.ts'
 import { answer, refuse } from '#engine/contract/refuse.ts'
 import { schemeOf } from '#engine/contract/transport.ts'
 import { duration } from '#engine/schema/duration.ts'

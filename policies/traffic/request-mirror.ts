@@ -2,9 +2,8 @@
  * Gateway API HTTPRequestMirrorFilter, and requestMirror of the file: copies of requests, bodies included, for
  * another backend. What it answers is dropped. How copies are made: engine/lifecycle/mirrors.ts.
  */
-import type { Compiled } from '#engine/contract/filter.ts'
 import type { MirrorPlan } from '#engine/contract/mirror.ts'
-import type { Policy } from '#engine/contract/policy.ts'
+import type { Compiled, Policy } from '#engine/contract/policy.ts'
 import type { StaticBackend } from '#engine/ir/snapshot.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { target } from '#engine/schema/net.ts'

@@ -1,7 +1,6 @@
 /** spec.traffic.requestRedirect: sends the client to another URL. The query stays. */
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { Compiled } from '#engine/contract/filter.ts'
-import type { CompileContext, Policy } from '#engine/contract/policy.ts'
+import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
 import { answer } from '#engine/contract/refuse.ts'
 import { schemeOf } from '#engine/contract/transport.ts'
 import { hostOf, portSuffix } from '#engine/http/authority.ts'

@@ -5,8 +5,7 @@
 import { REQUEST_ROOTS, RESPONSE_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression, type Expression, expression } from '#engine/cel/expression.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { Compiled } from '#engine/contract/filter.ts'
-import type { Policy } from '#engine/contract/policy.ts'
+import type { Compiled, Policy } from '#engine/contract/policy.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { list, whole, z } from '#engine/schema/schema.ts'
 

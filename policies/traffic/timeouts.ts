@@ -1,6 +1,5 @@
 /** spec.traffic.timeouts: how long the whole exchange, and one attempt of it, may take. "0s" is no limit. */
-import type { Compiled } from '#engine/contract/filter.ts'
-import type { Policy } from '#engine/contract/policy.ts'
+import type { Compiled, Policy } from '#engine/contract/policy.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
 import type { z } from '#engine/schema/schema.ts'

@@ -1,6 +1,6 @@
 /** spec.traffic.urlRewrite: another path or authority for the upstream. The query stays. */
-import { CONTINUE, type Compiled, type Hook } from '#engine/contract/filter.ts'
-import type { CompileContext, Policy } from '#engine/contract/policy.ts'
+import { CONTINUE, type Hook } from '#engine/contract/filter.ts'
+import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
 import { hostOf, portSuffix } from '#engine/http/authority.ts'
 import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
 import { z } from '#engine/schema/schema.ts'

@@ -6,8 +6,8 @@
 import type { FormatName } from '#backends/llm/conversation.ts'
 import { asksModel } from '#backends/llm/request/model-path.ts'
 import { clientOf, typeOf } from '#backends/llm/routes/index.ts'
-import type { KeyLocation } from '#engine/contract/backend.ts'
 import type { Dialect, Exchange } from '#engine/contract/exchange.ts'
+import type { KeyLocation } from '#engine/contract/route.ts'
 import { errorDialectOf } from './local-replies.ts'
 
 /**

@@ -1,6 +1,7 @@
 /** Failover within a request: each other provider once, before the client has got anything. */
+
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { RetryPlan } from '#engine/contract/retry.ts'
+import type { RetryPlan } from '#engine/contract/filter.ts'
 
 interface Judges {
   readonly peek: NonNullable<RetryPlan['peek']>

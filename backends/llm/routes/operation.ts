@@ -4,8 +4,7 @@ import { FormatError } from '#backends/llm/formats/format.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { withPathPrefix } from '#backends/llm/request/provider-request.ts'
 import type { DroppedFields } from '#backends/llm/translate/dropped-fields.ts'
-import type { ResponseTap } from '#engine/contract/backend.ts'
-import type { Exchange } from '#engine/contract/exchange.ts'
+import type { Exchange, ResponseTap } from '#engine/contract/exchange.ts'
 import type { AnswerSpec } from './answer-spec.ts'
 
 /** What a provider has been asked, as far as others need to know. Plain data. */

@@ -7,9 +7,8 @@ import type { Json, Usage } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
 import { boundedUsage } from '#backends/llm/usage/token-counts.ts'
 import { recordUsage } from '#backends/llm/usage/usage-record.ts'
-import type { ResponseTap } from '#engine/contract/backend.ts'
 import { charge } from '#engine/contract/buckets.ts'
-import type { Exchange } from '#engine/contract/exchange.ts'
+import type { Exchange, ResponseTap } from '#engine/contract/exchange.ts'
 import { FrameDecoder, type FrameHandler } from '#engine/http/websocket.ts'
 
 /** Longer messages are not read: an event with a whole answer is text and, at most, ids of audio. */

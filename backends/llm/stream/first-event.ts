@@ -9,7 +9,7 @@ import type { FormatName, Json } from '#backends/llm/conversation.ts'
 import type { StreamReader, WireEvent } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { Peek } from '#engine/contract/retry.ts'
+import type { Peek } from '#engine/contract/filter.ts'
 import { type Framing, framingOf } from './framing.ts'
 
 /** Null: the answer is none that can be read. `refused`: called when it is an error, or its first event is one. */

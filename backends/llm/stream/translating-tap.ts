@@ -10,9 +10,8 @@ import {
   type WireEvent
 } from '#backends/llm/formats/format.ts'
 import { droppedComment } from '#backends/llm/translate/dropped-fields.ts'
-import type { ResponseTap } from '#engine/contract/backend.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
-import type { Exchange } from '#engine/contract/exchange.ts'
+import type { Exchange, ResponseTap } from '#engine/contract/exchange.ts'
 import { type SseEvent, SseReader, SseTooLong } from '#engine/http/sse.ts'
 import { EventBytes } from './event-bytes.ts'
 import { EventOrder } from './event-order.ts'

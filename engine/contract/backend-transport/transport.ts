@@ -1,5 +1,5 @@
 /** How the gateway connects to a backend (docs/specification.md#backend-connections). */
-import type { EndpointOptions } from '#engine/contract/backend.ts'
+import type { EndpointOptions } from '#engine/contract/endpoint.ts'
 import type { TlsSettings } from '#engine/socket/tls.ts'
 
 /** Files read already. */

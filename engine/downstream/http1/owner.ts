@@ -1,6 +1,6 @@
 /** A connection of HTTP/1 as its parts know it. */
-import type { Exchange } from '#engine/contract/exchange.ts'
-import type { ClientStream, ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
+import type { ClientStream, Exchange } from '#engine/contract/exchange.ts'
+import type { ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
 import type { HttpServer } from '#engine/downstream/http-server.ts'
 import type { Wire } from '#engine/socket/wire.ts'
 import type { Deadline } from './deadline.ts'

@@ -1,7 +1,13 @@
 /** From a parsed HTTP/1 head to an exchange, or to the reason why there is none. RFC 9112. */
 import type { ErrorCode } from '#engine/contract/errors.ts'
-import { BODY_LENGTH, BODY_NONE, BODY_STREAM, type BodyKind, Exchange } from '#engine/contract/exchange.ts'
-import type { ClientStream } from '#engine/contract/transport.ts'
+import {
+  BODY_LENGTH,
+  BODY_NONE,
+  BODY_STREAM,
+  type BodyKind,
+  type ClientStream,
+  Exchange
+} from '#engine/contract/exchange.ts'
 import type { Framing } from '#engine/http/fields.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { FAULT_FRAMING, FAULT_HEADERS, FAULT_METHOD, FAULT_URI, FAULT_VERSION } from '#engine/http/llhttp-faults.ts'

@@ -2,8 +2,8 @@
  * The responses of a connection of HTTP/1: a status line, header lines and a body whose end the client can tell (RFC
  * 9112 section 6.3). One object serves the exchanges of a connection one after the other.
  */
-import { BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
-import type { ClientStream, ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
+import { BODY_STREAM, type ClientStream, type Exchange } from '#engine/contract/exchange.ts'
+import type { ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
 import { writeChunk } from '#engine/http/chunked.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { hasNoContent, statusLine } from '#engine/http/status.ts'

@@ -1,8 +1,14 @@
 /** From the fields of a header block to an exchange, or to the reason why there is none. RFC 9113 section 8.3. */
 import { randomBytes } from 'node:crypto'
 import type { ErrorCode } from '#engine/contract/errors.ts'
-import { BODY_LENGTH, BODY_NONE, BODY_STREAM, type BodyKind, Exchange } from '#engine/contract/exchange.ts'
-import type { ClientStream } from '#engine/contract/transport.ts'
+import {
+  BODY_LENGTH,
+  BODY_NONE,
+  BODY_STREAM,
+  type BodyKind,
+  type ClientStream,
+  Exchange
+} from '#engine/contract/exchange.ts'
 import { readExpect } from '#engine/downstream/http1/request.ts'
 import { contentLength } from '#engine/http/fields.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'

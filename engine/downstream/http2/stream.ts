@@ -1,7 +1,7 @@
 /** One stream of a client's HTTP/2 connection: one request and its response (RFC 9113 section 8). */
 import type { ErrorCode } from '#engine/contract/errors.ts'
-import { BODY_LENGTH, BODY_NONE, BODY_STREAM, Exchange } from '#engine/contract/exchange.ts'
-import type { ClientStream, ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
+import { BODY_LENGTH, BODY_NONE, BODY_STREAM, type ClientStream, Exchange } from '#engine/contract/exchange.ts'
+import type { ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
 import type { HttpServer } from '#engine/downstream/http-server.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { hasNoContent } from '#engine/http/status.ts'

@@ -1,8 +1,7 @@
 /** A request of uWebSockets.js, copied while it lives: it dies with the callback that brings it. */
 import { METHODS } from 'node:http'
 import type { ErrorCode } from '#engine/contract/errors.ts'
-import { BODY_LENGTH, BODY_NONE, BODY_STREAM, Exchange } from '#engine/contract/exchange.ts'
-import type { ClientStream } from '#engine/contract/transport.ts'
+import { BODY_LENGTH, BODY_NONE, BODY_STREAM, type ClientStream, Exchange } from '#engine/contract/exchange.ts'
 import { takeFraming } from '#engine/http/fields.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { isAuthority, parseTarget } from '#engine/http/target.ts'

@@ -3,9 +3,11 @@
  * head goes out in one piece. Its response object is dead once it has been ended or aborted, and
  * throws when touched then: `#isLive` guards every use.
  */
+
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_LENGTH, BODY_NONE, BODY_STREAM, Exchange } from '#engine/contract/exchange.ts'
-import type { ClientEvents, ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
+import type { ClientEvents } from '#engine/contract/exchange-events.ts'
+import type { ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import type { FrontendSettings } from '#engine/ir/snapshot.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'

@@ -1,6 +1,7 @@
 /** The connections of HTTP/1.1 that an endpoint may have: how many are left and for whom, and who waits for one. */
+
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { ServerEvents } from '#engine/contract/transport.ts'
+import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import type { Attempt } from '#engine/upstream/attempt.ts'
 import type { Dial } from '#engine/upstream/dialler.ts'

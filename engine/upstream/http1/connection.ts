@@ -3,9 +3,11 @@
  * The response is parsed where it arrived; a hostile or broken backend hurts its own exchange only:
  * anything unexpected ends the connection, and a connection with an unexplained byte is never reused.
  */
+
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_LENGTH, BODY_NONE, BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
-import type { ServerEvents, ServerStream, SpliceEnd } from '#engine/contract/transport.ts'
+import type { ServerEvents } from '#engine/contract/exchange-events.ts'
+import type { ServerStream, SpliceEnd } from '#engine/contract/transport.ts'
 import { writeChunk } from '#engine/http/chunked.ts'
 import { takeFraming } from '#engine/http/fields.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'

@@ -1,7 +1,8 @@
 /** What a connection of HTTP/2 says first, and to whom it reports. */
+
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { ServerEvents } from '#engine/contract/transport.ts'
+import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import { settingsFrame, windowUpdateFrame } from '#engine/http2/frame-writer.ts'
 import {
   DEFAULT_WINDOW,

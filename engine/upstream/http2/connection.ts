@@ -3,9 +3,10 @@
  * before the server's SETTINGS have come: then it is known that this is HTTP/2, and how many streams it takes.
  * What breaks the connection breaks its exchanges only; what breaks one stream breaks no other.
  */
+
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_NONE, type Exchange } from '#engine/contract/exchange.ts'
-import type { ServerEvents } from '#engine/contract/transport.ts'
+import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import type { Allowance } from '#engine/http2/allowance.ts'
 import { type FrameHandler, FrameReader } from '#engine/http2/frame-reader.ts'
 import { goawayFrame, pingFrame, resetFrame, SETTINGS_ACK, windowUpdateFrame } from '#engine/http2/frame-writer.ts'

@@ -1,11 +1,12 @@
 /** gRPC through the lifecycle to servers of HTTP/2: messages, trailers, deadlines, and who is refused. */
+
 import { deepEqual, doesNotMatch, equal, match, ok } from 'node:assert/strict'
 import type { ServerHttp2Stream } from 'node:http2'
 import { describe, it } from 'node:test'
 import { LOG_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression } from '#engine/cel/expression.ts'
 import { CelError } from '#engine/cel/index.ts'
-import type { RetryPlan } from '#engine/contract/retry.ts'
+import type { RetryPlan } from '#engine/contract/filter.ts'
 import type { ClientTls } from '#engine/contract/transport.ts'
 import { Call, type CallOptions } from '#engine/testing/call.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'

@@ -2,9 +2,11 @@
  * One exchange on a connection of HTTP/2. What the client sends waits here for the server's windows, what the server
  * sends for the client: its window opens again only when the client has room (RFC 9113 section 5.2).
  */
+
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_LENGTH, BODY_NONE, BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
-import type { ServerEvents, ServerStream, SpliceEnd } from '#engine/contract/transport.ts'
+import type { ServerEvents } from '#engine/contract/exchange-events.ts'
+import type { ServerStream, SpliceEnd } from '#engine/contract/transport.ts'
 import { readGrpcStatus } from '#engine/http/grpc.ts'
 import { hasNoContent } from '#engine/http/status.ts'
 import { safeTrailers } from '#engine/http/trailers.ts'

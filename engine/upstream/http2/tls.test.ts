@@ -1,4 +1,5 @@
 /** Which HTTP is spoken over TLS: what is offered, what the server chooses, and what follows from it. */
+
 import { deepEqual, match } from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,7 +11,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { createServer as createTlsServer } from 'node:tls'
-import type { SpokenHttp } from '#engine/contract/backend.ts'
+import type { SpokenHttp } from '#engine/contract/endpoint.ts'
 import { Call, type CallOptions } from '#engine/testing/call.ts'
 import { startStack } from '#engine/testing/stack.ts'
 

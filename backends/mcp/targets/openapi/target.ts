@@ -19,8 +19,9 @@ import type {
   ListenEvents,
   Target
 } from '#backends/mcp/targets/target.ts'
-import type { BackendContext, Endpoint, PrepareContext } from '#engine/contract/backend.ts'
+import type { BackendContext, PrepareContext } from '#engine/contract/backend.ts'
 import { endpointOptions } from '#engine/contract/backend-transport/transport.ts'
+import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { McpApi, McpOpenApiTarget } from '#engine/ir/snapshot.ts'
 import { compiledApi } from './api.ts'

@@ -2,8 +2,9 @@
  * The wire of the HTTP+SSE transport (MCP 2024-11-05, transports): a GET opens a stream of events; the first,
  * `endpoint`, says where messages are POSTed; everything that the server says comes as `message` events on the stream.
  */
-import type { Endpoint } from '#engine/contract/backend.ts'
+
 import type { ChannelEvents, ChildChannel, ChildFailure, Delivery } from '#engine/contract/children.ts'
+import type { Endpoint } from '#engine/contract/endpoint.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { Call, CallEvents, InProcess } from '#engine/contract/in-process.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'

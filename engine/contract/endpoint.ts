@@ -1,0 +1,48 @@
+/** Where requests are sent: destinations, and how they are spoken to. */
+import type { TlsSettings } from '#engine/socket/tls.ts'
+
+/** One upstream destination: a name or address with a port, or a unix socket. */
+export interface Destination {
+  /** Host name, IPv4 or IPv6 literal (without brackets); '' for a unix socket. */
+  readonly host: string
+  readonly port: number
+  /** Path of a unix socket, or null. */
+  readonly unixPath: string | null
+}
+
+export interface EndpointOptions {
+  readonly guarded: boolean
+  /** CIDR ranges that a guarded endpoint may dial nevertheless. */
+  readonly allow: readonly string[]
+  readonly connectTimeoutMs: number
+  /** Idle time before TCP probes; 0: none; undefined: as the system does. */
+  readonly keepaliveMs?: number
+  /** Connections begin with a PROXY header of this version, and each carries exchanges of one client only. */
+  readonly proxyProtocol?: 'v1' | 'v2'
+  /** Null: clear text. */
+  readonly tls: TlsSettings | null
+  /** Absent: HTTP/1.1, as long as an answer takes. */
+  readonly http?: SpokenHttp
+}
+
+/** How a server is spoken to (docs/specification.md#backend-connections). */
+export interface SpokenHttp {
+  /** 'auto': by the rule of the specification, request by request. */
+  readonly version: 'auto' | 'HTTP1' | 'HTTP2'
+  /** For one attempt; 0: no limit of its own. */
+  readonly requestTimeoutMs: number
+}
+
+/** Where a configuration says nothing. */
+export const SPOKEN_DEFAULT: SpokenHttp = { version: 'auto', requestTimeoutMs: 0 }
+
+/** Opaque to everybody but engine/upstream. */
+export interface Endpoint {
+  readonly name: string
+  /** False while every address of it is ejected by health. */
+  readonly usable: boolean
+  /** Host header for hostRewrite auto: host, or host:port when the port is not the scheme's own. */
+  readonly hostHeader: string
+  /** Whether the destination is a name (hostRewrite defaults to auto then). */
+  readonly isHostname: boolean
+}
