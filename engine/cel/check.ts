@@ -1,7 +1,7 @@
 /**
- * What is wrong with a tree before it ever runs: names nobody declared, wrong numbers of arguments, types
+ * What is wrong with a tree before it ever runs: undeclared names, wrong numbers of arguments, types
  * that cannot fit. Types are those of values, without parameters: whatever comes out of a list, a map
- * or JSON is dyn, and dyn fits everywhere. It finds what an expression needs and what it costs on its way.
+ * or JSON is dyn, and dyn fits everywhere. On its way it notes what an expression needs and costs.
  */
 
 import { nearestWord } from '#engine/kit/nearest.ts'

@@ -1,6 +1,6 @@
 /**
  * Values of all types, each once, found in time linear in their size. Not by JavaScript's hash of numbers, which has no
- * seed: 32,768 ints that a stranger has chosen take 1.9 s to go into one Set, and as texts, whose hash has one, 5 ms.
+ * seed: 32,768 hostile ints take 1.9 s to go into one Set, and as texts, whose hash has one, 5 ms.
  */
 import { isList, isMap, keysOf, valueAt } from './maps.ts'
 import { comparable } from './numbers.ts'

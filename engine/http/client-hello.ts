@@ -1,8 +1,8 @@
 /**
  * The first message of a TLS connection, read without ending TLS: which server the client wants
  * (SNI, RFC 6066 section 3) and which protocols it speaks (ALPN, RFC 7301 section 3.1). Records:
- * RFC 8446 section 5.1; the message: section 4.1.2. With Encrypted ClientHello it is the outer name
- * that is read: the inner one is nobody's to see.
+ * RFC 8446 section 5.1; the message: section 4.1.2. With Encrypted ClientHello the outer name
+ * is read: the inner one is encrypted.
  */
 import { HOST_LENGTH_MAX, isHostName } from './authority.ts'
 

@@ -1,6 +1,6 @@
 /**
- * One message of HTTP/1 after the other, as llhttp's callbacks tell of them: the head by offsets (header-table.ts),
- * the body where it was read, then the end. RFC 9112 is the grammar; strict mode, no leniency flag is ever set.
+ * HTTP/1 messages, one after the other, as llhttp's callbacks report them: the head by offsets (header-table.ts), the
+ * body where it was read, then the end. RFC 9112 is the grammar; strict mode, no leniency flag is ever set.
  */
 import type { ReadMemory } from '#engine/socket/memory.ts'
 import * as table from './header-table.ts'

@@ -2,7 +2,7 @@
  * llhttp, as a WebAssembly build (llhttp-binary.ts): one instance per thread, with the parsers that it has made.
  *
  * It parses in place, in the memory that sockets read into (engine/socket/memory.ts), and its header callbacks only
- * note offsets (header-table.ts). What it tells about a message: llhttp-parser.ts.
+ * note offsets (header-table.ts). What it reports of a message: llhttp-parser.ts.
  */
 
 import { ReadMemory } from '#engine/socket/memory.ts'

@@ -1,6 +1,6 @@
 /**
- * Memory for long bodies, which threads share: handing one over costs nothing, and who sends it need not copy it,
- * because it is never written again once it is full.
+ * Shared memory for long bodies: handing one to another thread costs nothing, and sending it needs no copy, because it
+ * is never written again once it is full.
  */
 
 /** Shorter bodies have memory of their thread's own. */

@@ -1,6 +1,6 @@
 /**
- * SipHash-2-4 (Aumasson and Bernstein, 2012) over a tag of 64 bits and a text: who does not know the key
- * cannot find texts that collide. Arithmetic of 64 bits as pairs of 32, because BigInt makes garbage.
+ * SipHash-2-4 (Aumasson and Bernstein, 2012) over a tag of 64 bits and a text: without the key
+ * colliding texts cannot be found. Arithmetic of 64 bits as pairs of 32, because BigInt makes garbage.
  */
 
 export class SipHash {

@@ -194,7 +194,7 @@ class RoutedListener implements Listener {
 
   /**
    * For any path: what a server may take for another path has to lead to the same route then too, or to none as it
-   * does: its policies were made for that path, and a path without a route is one that nobody is to reach. A route
+   * does: its policies were made for that path, and a path without a route must not be reachable. A route
    * that names the very path means it; one that writes "%2F" means names with slashes, where no other route is near.
    */
   #matchReadings(ex: Exchange, host: string): ErrorCode | null {

@@ -6,8 +6,8 @@ import type { ZodType } from './schema.ts'
 const GOOD_MAX = 8_192
 
 /**
- * Gives `schema` itself, changed: an object that is equal to one it has accepted gets the same outcome, which
- * nobody may change. Its mistakes are found anew every time. A schema made from it (describe, optional)
+ * Changes `schema` and returns it: an object that equals one it has accepted gets the same outcome, which must not be
+ * changed. Mistakes are found anew every time. A schema made from it (describe, optional)
  * may or may not remember, so this comes last. A route of 8 policies: 60 us -> 5 us.
  */
 export function remember<T extends ZodType>(schema: T): T {

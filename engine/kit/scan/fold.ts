@@ -1,6 +1,6 @@
 /**
- * A text as it reads: digits, spaces, hyphens and marks of all scripts as those of ASCII, and without what is not seen.
- * What is found in it stands at places of the text as it was.
+ * A text as it reads: digits, spaces, hyphens and marks of all scripts as those of ASCII, without invisible characters.
+ * Matches are given as positions in the original text.
  */
 
 export interface Folded {
@@ -42,8 +42,8 @@ const MARKS: Readonly<Record<string, string>> = {
 }
 
 /**
- * From the first digit of a script to the last, and halves of characters: what has none of these has no digit. A class
- * of Unicode takes ten times as long.
+ * From the first digit of a script to the last, and surrogates: a text without any of these has no digit. A Unicode
+ * class takes ten times as long.
  */
 const MAYBE_DIGIT = /[0-9\u0660-\u1c59\ua620-\uabf9\ud800-\udbff\uff10-\uff19]/
 const ASCII_DIGIT = /[0-9]/

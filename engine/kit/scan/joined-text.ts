@@ -1,7 +1,7 @@
 /**
- * A text that arrives in pieces and in parts, such as the blocks of an answer: each part is searched by itself, and
- * what is found over the bounds of parts, which stand there without anything between them, is found too. A second
- * search runs only from a bound on at which a match may be alive, and until that is decided.
+ * A text that arrives in pieces and in parts, such as the blocks of an answer: each part is searched by itself, and so
+ * are matches across the bounds of parts. That second search runs only from a bound at which a match may be alive,
+ * until it is decided.
  */
 import type { Rule } from './live.ts'
 import { join, render, type Span, spansOf } from './rules.ts'

@@ -1,6 +1,6 @@
 /**
- * Where a number may have begun in text that is still arriving: from each group of digits on, while no more than 19
- * digits have come and nothing that no number has in it. A superset of what Numbers joins; positions are the caller's.
+ * Where a number may have begun in text that is still arriving: at each group of digits, for up to 19 digits without a
+ * character that no number has. A superset of what Numbers joins; positions are the caller's.
  */
 import { foldRune } from './fold.ts'
 import type { Liveness } from './live.ts'

@@ -1,6 +1,6 @@
 /**
- * The numbers in a text: groups of digits, and what stands between them. One pass finds them all; what they are
- * (cards.ts, identities.ts, phones.ts) is judged group by group, over at most 19 digits, so that the whole is linear.
+ * The numbers in a text: groups of digits and their separators. One pass finds them all; cards.ts, identities.ts and
+ * phones.ts judge them group by group, over at most 19 digits, so that the whole is linear.
  */
 import { type Folded, fold, hasDigit } from './fold.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Telephone numbers. What begins with a calling code is known by that; what is written as people of a country dial it
- * within, by the sizes of its groups and by its first digits; and what is neither, by a word before it.
+ * Telephone numbers, recognised by a calling code; in national form, by first digits and sizes of groups; otherwise by
+ * a word before the number.
  */
 import { mayBegin, mayEnd, type Strength } from './around.ts'
 import { isInternational } from './calling-codes.ts'
@@ -28,8 +28,8 @@ const NANP_1 = /^1[2-9][0-9]{2}[2-9]/
 const OFFICE = /^[2-9]/
 
 /**
- * Without the 0 that many dial within; that is TRUNK below. Of each the plan that is published by the country's
- * regulator; sizes as its inhabitants write them.
+ * Without the trunk prefix 0 (TRUNK below). Source: the numbering plan published by the country's regulator; sizes of
+ * groups as they are usually written.
  */
 const PLANS: readonly Plan[] = [
   // North American Numbering Plan: area code and exchange begin with 2 to 9.

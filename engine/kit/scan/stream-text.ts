@@ -1,7 +1,7 @@
 /**
- * A text that arrives in pieces, searched as it comes. What is decided of it is what a search of the whole text would
- * say, and it is decided as early as it can be: text waits only while a match that more text could begin, end or
- * change may have begun in it (live.ts), and never for more than HOLD_UNITS_MAX: then what is there is taken as it is.
+ * A text that arrives in pieces, searched as it comes. The outcome is that of a search of the whole text, as early as
+ * possible: text waits only while a match that more text could begin, end or change may have begun in it (live.ts), and
+ * for at most HOLD_UNITS_MAX, after which it is taken as it is.
  */
 import { foldRune } from './fold.ts'
 import type { Liveness, Rule } from './live.ts'

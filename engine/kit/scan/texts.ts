@@ -1,7 +1,7 @@
 /**
- * The texts of a chat request or answer, wherever its format has them: every string below the given fields but those
- * whose name says that they are structure. What a format may add tomorrow is seen too; what has to stay as it is has
- * a name here. Tool arguments are JSON, whether they come as text or as a value.
+ * The texts of a chat request or answer, wherever its format has them: every string below the given fields, except
+ * those whose name marks them as structure. Fields that a format adds later are searched too; fields that must not
+ * change are named here. Tool arguments are JSON, as text or as a value.
  */
 
 /** Ids, kinds, seals, media, places: nothing that a person or a model has written. */
@@ -97,8 +97,8 @@ export function isObject(value: unknown): value is Holder {
 }
 
 /**
- * The texts below the fields that the paths `roots` lead to in `body`. `role`: of who says so nowhere. RangeError when
- * it is too deep.
+ * The texts below the fields at the paths `roots` of `body`. `role`: of texts without one of their own. RangeError when
+ * it is nested too deeply.
  */
 export function textsOf(body: unknown, roots: readonly string[], role: string): Slot[] {
   const slots: Slot[] = []
@@ -184,8 +184,8 @@ interface TextContext {
 const ALONE = { list: null, kind: 'text', answer: null, turn: null } as const
 
 /**
- * Messages of the same role that follow one another are one turn: some providers join them, and so do translations
- * to formats in which turns have to alternate.
+ * Consecutive messages of one role are one turn: some providers join them, and so do translations to formats in which
+ * turns have to alternate.
  */
 function visitTurns(value: readonly unknown[], place: TextContext, system: object, found: Found): void {
   let turn = { role: '' }

@@ -1,7 +1,7 @@
 /**
- * What nobody knows of a request, wherever it stands beside what is known (reach.ts): a provider may read it, so every
- * string and every long integer counts but ids, credentials, places and words of the APIs. Keys that are no words of an
- * API are names: they are looked at, and cannot be changed.
+ * Unknown members of a request, anywhere beside the known ones: a provider may read them, so every string and every
+ * long integer counts, except ids, credentials, locations and words of the APIs. Keys that are no words of an API are
+ * names: they are searched, and cannot be changed.
  */
 import { type Found, type Holder, isObject, isWord, put, type Slot } from './texts.ts'
 
