@@ -177,6 +177,19 @@ export interface Sampling {
   readonly topLogprobs: number | null
 }
 
+export const NO_SAMPLING: Sampling = {
+  maxTokens: null,
+  temperature: null,
+  topP: null,
+  topK: null,
+  stop: [],
+  seed: null,
+  frequencyPenalty: null,
+  presencePenalty: null,
+  count: null,
+  topLogprobs: null
+}
+
 export type OutputShape =
   | { readonly kind: 'json' }
   | {
@@ -245,6 +258,19 @@ export interface Usage {
   readonly reasoning: number
   readonly outputAudio: number
   readonly outputImage: number
+}
+
+export const NO_USAGE: Usage = {
+  input: 0,
+  cacheRead: 0,
+  cacheWrite5m: 0,
+  cacheWrite1h: 0,
+  inputAudio: 0,
+  inputImage: 0,
+  output: 0,
+  reasoning: 0,
+  outputAudio: 0,
+  outputImage: 0
 }
 
 // --- stream ---

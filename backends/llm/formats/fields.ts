@@ -5,6 +5,13 @@
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
 import { FormatError } from './format.ts'
 
+/** An object that is being written. */
+export type Writable = { [name: string]: Json }
+
+export function isString(value: Json | undefined): value is string {
+  return typeof value === 'string'
+}
+
 export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
@@ -121,17 +128,25 @@ export class Fields {
     })
   }
 
-  /** Adds what nobody has asked for to `rest`, by path. Null says nothing, and is left out. */
-  leaveUnknown(rest: Map<string, Json>): void {
+  /** Adds what nobody has asked for to `unknown`, by path (unknown-fields.ts). Null says nothing, and is left out. */
+  leaveUnknown(unknown: Map<string, Json>): void {
     for (const name of Object.keys(this.value)) {
       const value = this.value[name]!
-      if (value !== null && !this.#asked.includes(name)) rest.set(this.at(name), value)
+      if (value !== null && !this.#asked.includes(name)) unknown.set(memberPath(this.path, name), value)
     }
   }
 
   #missing(name: string, what: string): never {
     throw new FormatError(this.at(name), `is required, and must be ${what}`)
   }
+}
+
+const AMBIGUOUS = /^$|[.[\]"]/
+
+/** The path of a member: a name with signs of a path in it is quoted. */
+export function memberPath(path: string, name: string): string {
+  if (AMBIGUOUS.test(name)) return `${path}[${JSON.stringify(name)}]`
+  return path === '' ? name : `${path}.${name}`
 }
 
 /**
@@ -144,8 +159,8 @@ export function argumentsOf(value: Json | undefined): string | null {
 }
 
 /** Entries whose value is not null: for writers, whose optional fields are absent when there is nothing to say. */
-export function compact(entries: { readonly [name: string]: Json | undefined }): JsonObject {
-  const result: { [name: string]: Json } = {}
+export function compact(entries: { readonly [name: string]: Json | undefined }): Writable {
+  const result: Writable = {}
   for (const [name, value] of Object.entries(entries)) if (value !== null && value !== undefined) result[name] = value
   return result
 }

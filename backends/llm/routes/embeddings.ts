@@ -2,9 +2,10 @@
  * Embeddings, in OpenAI's words or Gemini's, at a provider of either.
  * Sources: OpenAI, "Create embeddings"; ai.google.dev, "Embeddings" (embedContent, batchEmbedContents).
  */
-import type { Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
+import { type Json, type JsonObject, NO_USAGE, type Usage } from '#backends/llm/conversation.ts'
 import { compact, Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import { lossPath } from '#backends/llm/formats/unknown-fields.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { modelOf, parseBody } from '#backends/llm/request/json-body.ts'
 import { decodedName, type ModelPath, modelPathOf } from '#backends/llm/request/model-path.ts'
@@ -12,7 +13,7 @@ import { providerModel } from '#backends/llm/request/provider-request.ts'
 import { boundedUsage } from '#backends/llm/usage/token-counts.ts'
 import type { EmbeddingsAnswerSpec } from './answer-spec.ts'
 import type { OperationPlan, OperationSource, ReadOperation } from './operation.ts'
-import { besideChat, NOT_COUNTED, requireFormat } from './operation.ts'
+import { besideChat, requireFormat } from './operation.ts'
 
 const METHODS = ['embedContent', 'batchEmbedContents']
 
@@ -32,7 +33,7 @@ interface Wanted {
   readonly texts: readonly string[]
   readonly dimensions: number | null
   /** Fields that only the client's own format has. */
-  readonly rest: readonly string[]
+  readonly unknown: readonly string[]
 }
 
 type ProviderFormat = 'gemini' | 'completions' | 'responses'
@@ -84,7 +85,7 @@ export class Embeddings implements ReadOperation {
       providerFormat,
       isNative,
       target,
-      lost: wanted?.rest ?? [],
+      lost: wanted?.unknown ?? [],
       answerSpec
     }
   }
@@ -161,13 +162,13 @@ function fromOpenai(body: JsonObject): Wanted {
   const dimensions = fields.optionalNumber('dimensions')
   fields.optionalWord('encoding_format', ['float', 'base64'])
   fields.any('model')
-  return { texts, dimensions, rest: restOf(fields) }
+  return { texts, dimensions, unknown: unknownIn(fields) }
 }
 
 function fromGemini(body: JsonObject, isBatch: boolean): Wanted {
   const requests = isBatch ? new Fields(body, '').objects('requests') : [new Fields(body, '')]
   if (requests.length === 0) throw new FormatError('requests', 'is required')
-  const rest: string[] = []
+  const unknown: string[] = []
   const dimensions = new Set<number | null>()
   const texts = requests.map((request) => {
     const content = request.object('content')
@@ -176,30 +177,30 @@ function fromGemini(body: JsonObject, isBatch: boolean): Wanted {
     dimensions.add(request.optionalNumber('outputDimensionality'))
     const text = content.objects('parts').map((part) => {
       const said = part.string('text')
-      rest.push(...restOf(part))
+      unknown.push(...unknownIn(part))
       return said
     })
-    rest.push(...restOf(content), ...restOf(request))
+    unknown.push(...unknownIn(content), ...unknownIn(request))
     return text.join('')
   })
   if (dimensions.size > 1) {
     throw new FormatError('requests[1].outputDimensionality', 'must be the same in all requests for this provider')
   }
-  return { texts, dimensions: [...dimensions][0]!, rest }
+  return { texts, dimensions: [...dimensions][0]!, unknown }
 }
 
-function restOf(fields: Fields): string[] {
-  const rest = new Map<string, Json>()
-  fields.leaveUnknown(rest)
-  return [...rest.keys()]
+function unknownIn(fields: Fields): string[] {
+  const unknown = new Map<string, Json>()
+  fields.leaveUnknown(unknown)
+  return [...unknown.keys()].map(lossPath)
 }
 
 function openaiUsage(answer: Fields): Usage | null {
   const tokens = answer.optionalObject('usage')?.optionalNumber('prompt_tokens') ?? null
-  return tokens === null ? null : { ...NOT_COUNTED, input: tokens }
+  return tokens === null ? null : { ...NO_USAGE, input: tokens }
 }
 
 function geminiUsage(answer: Fields): Usage | null {
   const tokens = answer.optionalObject('usageMetadata')?.optionalNumber('promptTokenCount') ?? null
-  return tokens === null ? null : { ...NOT_COUNTED, input: tokens }
+  return tokens === null ? null : { ...NO_USAGE, input: tokens }
 }

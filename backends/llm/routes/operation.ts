@@ -1,5 +1,5 @@
 /** Requests that are no chat: what a provider is sent for one, and what the client gets of its answer. */
-import type { FormatName, JsonObject, Usage } from '#backends/llm/conversation.ts'
+import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { withPathPrefix } from '#backends/llm/request/provider-request.ts'
@@ -64,19 +64,6 @@ export interface OperationPlan extends Omit<SentOperation, 'lost'> {
 export interface ReadOperation {
   /** Throws FormatError when this provider cannot be asked. */
   plan(to: ResolvedProvider): OperationPlan
-}
-
-export const NOT_COUNTED: Usage = {
-  input: 0,
-  cacheRead: 0,
-  cacheWrite5m: 0,
-  cacheWrite1h: 0,
-  inputAudio: 0,
-  inputImage: 0,
-  output: 0,
-  reasoning: 0,
-  outputAudio: 0,
-  outputImage: 0
 }
 
 /** Ends of the paths of chat: another API of the same server stands beside them. */

@@ -17,8 +17,8 @@ import type {
 } from '#backends/llm/conversation.ts'
 import { Fields, isObject } from '#backends/llm/formats/fields.ts'
 import type { StreamWriter } from '#backends/llm/formats/format.ts'
-import { newLeft } from '#backends/llm/formats/responses/extras.ts'
 import { isKnown, readContent } from '#backends/llm/formats/responses/parts.ts'
+import { newNotes } from '#backends/llm/formats/unknown-fields.ts'
 
 /** Name and type of a client's tools that are functions to the provider. Plain data. */
 export type ClientTools = readonly (readonly [name: string, type: string])[]
@@ -143,7 +143,7 @@ function typed(list: Json | undefined): readonly JsonObject[] {
 function contentOf(output: Json | undefined): ToolResultPart['content'] {
   const parts = typed(output).map((part) => new Fields(part, 'output'))
   if (parts.length > 0 && parts.every(isKnown)) {
-    const content = parts.map((part) => readContent(part, 'input_text', newLeft()))
+    const content = parts.map((part) => readContent(part, 'input_text', newNotes()))
     if (content.every((part) => part.kind !== 'refusal')) return content as ToolResultPart['content']
   }
   const text = typeof output === 'string' ? output : JSON.stringify(output ?? '')

@@ -1,4 +1,5 @@
 /** Answers (OpenAI API reference, "The chat completion object"). */
+
 import type {
   Choice,
   Json,
@@ -8,19 +9,20 @@ import type {
   ThinkingPart,
   ToolCallPart
 } from '#backends/llm/conversation.ts'
-import { Fields, isObject } from '#backends/llm/formats/fields.ts'
+import { compact, Fields, isObject, isString, type Writable } from '#backends/llm/formats/fields.ts'
 import type { AnswerContext, ChatFormat, Losses } from '#backends/llm/formats/format.ts'
+import { newNotes, type ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
 import { readContent, readPart, writePart } from './parts.ts'
-import { type Draft, draft, giveBack, isString, type Notes, restOf, type Wording, wordingOf } from './rest.ts'
 import { hasCalls, hasRefusal, readStop, writeStop } from './stop.ts'
 import { readThinking, writeThinking } from './thinking.ts'
 import { isLegacy, isOpaqueCall, readCalls, writeCalls } from './tool-calls.ts'
 import { readUsage, writeUsage } from './usage.ts'
+import { originOf, restore, type Wording, wordingOf } from './wording.ts'
 
 // --- reading ---
 
 export const readAnswer: ChatFormat['readAnswer'] = (value) => {
-  const notes: Notes = { rest: new Map(), wording: new Map() }
+  const notes = newNotes()
   const body = Fields.of(value, '')
   body.any('object')
   body.list('choices')
@@ -34,8 +36,8 @@ export const readAnswer: ChatFormat['readAnswer'] = (value) => {
     serviceTier: body.text('service_tier')
   }
   if (usage !== null) leaveUsage(usage, notes)
-  body.leaveUnknown(notes.rest)
-  return { ...answer, origin: restOf(notes) }
+  body.leaveUnknown(notes.unknown)
+  return { ...answer, origin: originOf(notes) }
 }
 
 export const readCost: ChatFormat['readCost'] = (value) => {
@@ -48,7 +50,7 @@ export const readCost: ChatFormat['readCost'] = (value) => {
 const COUNTS = ['prompt_tokens', 'completion_tokens', 'total_tokens']
 
 /** What usage says beside what readUsage knows. */
-function leaveUsage(usage: Fields, notes: Notes): void {
+function leaveUsage(usage: Fields, notes: ReadNotes): void {
   for (const name of COUNTS) usage.any(name)
   const prompt = details(usage, 'prompt_tokens_details')
   for (const name of [
@@ -60,17 +62,17 @@ function leaveUsage(usage: Fields, notes: Notes): void {
   ]) {
     prompt?.any(name)
   }
-  prompt?.leaveUnknown(notes.rest)
+  prompt?.leaveUnknown(notes.unknown)
   const completion = details(usage, 'completion_tokens_details')
   for (const name of ['reasoning_tokens', 'audio_tokens', 'image_tokens']) completion?.any(name)
-  completion?.leaveUnknown(notes.rest)
-  usage.leaveUnknown(notes.rest)
+  completion?.leaveUnknown(notes.unknown)
+  usage.leaveUnknown(notes.unknown)
 }
 
 const details = (usage: Fields, name: string): Fields | null =>
   isObject(usage.value[name]) ? usage.object(name) : null
 
-function readChoice(choice: Fields, i: number, notes: Notes): Choice {
+function readChoice(choice: Fields, i: number, notes: ReadNotes): Choice {
   choice.any('index')
   // The last is what a server says that was asked to stream and did not.
   const message =
@@ -87,11 +89,11 @@ function readChoice(choice: Fields, i: number, notes: Notes): Choice {
   })
   const calls = readCalls(message, String(i), notes)
   const parts = [...thinking, ...content, ...refusals, ...images, ...calls, ...fragments(message)]
-  message.leaveUnknown(notes.rest)
+  message.leaveUnknown(notes.unknown)
   const logprobs = readLogprobs(choice, notes)
   const sequence = isString(choice.value.stop_reason) ? choice.optionalString('stop_reason') : null
   const word = choice.text('finish_reason') ?? ''
-  choice.leaveUnknown(notes.rest)
+  choice.leaveUnknown(notes.unknown)
   const stop = readStop(word, { hasRefused: hasRefusal(parts), hasCalls: hasCalls(parts), sequence })
   if (stop === 'tools' && word === 'stop') notes.wording.set(choice.at('finish_reason'), word)
   return { parts, stop, stopSequence: stop === 'stopSequence' ? sequence : null, logprobs }
@@ -110,13 +112,13 @@ function fragments(message: Fields): OpaquePart[] {
   return parts
 }
 
-function readLogprobs(choice: Fields, notes: Notes): Json {
+function readLogprobs(choice: Fields, notes: ReadNotes): Json {
   const logprobs = choice.optionalObject('logprobs')
   if (logprobs === null) return null
   const content = logprobs.optionalList('content')
   // Of a refusal when there is no content; of both, one stays in rest.
   if (content === null) return logprobs.optionalList('refusal')
-  logprobs.leaveUnknown(notes.rest)
+  logprobs.leaveUnknown(notes.unknown)
   return content
 }
 
@@ -124,14 +126,14 @@ function readLogprobs(choice: Fields, notes: Notes): Json {
 
 export const writeAnswer: ChatFormat['writeAnswer'] = (answer, asked, losses) => {
   const wording = wordingOf(answer.origin)
-  const body: Draft = {
+  const body: Writable = {
     ...headOf(answer, asked),
     object: 'chat.completion',
     choices: answer.choices.map((choice, i) => writeChoice(choice, i, wording, losses))
   }
   if (answer.usage !== null) body.usage = writeUsage(answer.usage)
   if (answer.serviceTier !== null) body.service_tier = answer.serviceTier
-  giveBack(answer.origin, body, losses)
+  restore(answer.origin, body, losses)
   return body as JsonObject
 }
 
@@ -147,13 +149,13 @@ export function headOf(
   }
 }
 
-function writeChoice(choice: Choice, index: number, wording: Wording, losses: Losses): Draft {
+function writeChoice(choice: Choice, index: number, wording: Wording, losses: Losses): Writable {
   const path = `choices[${index}]`
   const thinking: ThinkingPart[] = []
   const calls: (ToolCallPart | OpaquePart)[] = []
   let content: string | null = null
   let refusal: string | null = null
-  const others: Draft = {}
+  const others: Writable = {}
   for (const [i, part] of choice.parts.entries()) {
     if (part.kind === 'thinking') thinking.push(part)
     else if (part.kind === 'text') content = (content ?? '') + part.text
@@ -161,11 +163,11 @@ function writeChoice(choice: Choice, index: number, wording: Wording, losses: Lo
     else if (part.kind === 'toolCall' || isOpaqueCall(part)) calls.push(part)
     else if (!addOther(part, others)) losses.add(`${path}.message.content[${i}]`)
   }
-  const message: Draft = { role: 'assistant', content, refusal, ...others }
+  const message: Writable = { role: 'assistant', content, refusal, ...others }
   writeThinking(thinking, message, `${path}.message`, wording)
   writeCalls(calls, message, `${path}.message`, wording)
   if (choice.stop === 'pause') losses.add(`${path}.finish_reason`)
-  return draft({
+  return compact({
     index,
     message,
     logprobs: writeLogprobs(choice.logprobs, content === null && refusal !== null),
@@ -181,7 +183,7 @@ export function isLegacyCall(part: Part): boolean {
 }
 
 /** Images as LiteLLM and OpenRouter have them, and fields of this format. False when it is neither. */
-export function addOther(part: Part, message: Draft): boolean {
+export function addOther(part: Part, message: Writable): boolean {
   if (part.kind === 'image') {
     const image = writePart(part, '', new Map())
     if (image === null) return false

@@ -1,9 +1,10 @@
 /** `messages` of a request as system parts and turns. */
+
 import type { Json, MediaPart, Part, RefusalPart, TextPart, ToolResultPart, Turn } from '#backends/llm/conversation.ts'
 import type { Fields } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import type { ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
 import { readCache, readContent } from './parts.ts'
-import type { Notes } from './rest.ts'
 import { readThinking } from './thinking.ts'
 import { isLegacy, legacyId, readCalls } from './tool-calls.ts'
 
@@ -23,19 +24,19 @@ interface Reading {
   readonly legacy: Map<string, string>
 }
 
-export function readMessages(body: Fields, notes: Notes): { readonly system: TextPart[]; readonly turns: Turn[] } {
+export function readMessages(body: Fields, notes: ReadNotes): { readonly system: TextPart[]; readonly turns: Turn[] } {
   body.list('messages')
   const reading: Reading = { system: [], counts: [], turns: [], results: null, legacy: new Map() }
   for (const [i, message] of body.objects('messages').entries()) {
     readMessage(message, i, reading, notes)
-    message.leaveUnknown(notes.rest)
+    message.leaveUnknown(notes.unknown)
   }
   const { system, counts, turns } = reading
   if (counts.length > 1 || counts[0] === 0) notes.wording.set('system', counts)
   return { system, turns }
 }
 
-function readMessage(message: Fields, i: number, reading: Reading, notes: Notes): void {
+function readMessage(message: Fields, i: number, reading: Reading, notes: ReadNotes): void {
   const role = message.optionalWord('role', ROLES)
   if (role === null) throw new FormatError(message.at('role'), 'is required, and must be a string')
   if (role === 'tool' || role === 'function') {
@@ -68,7 +69,7 @@ function readMessage(message: Fields, i: number, reading: Reading, notes: Notes)
 }
 
 /** The parts that a message of this role may have here; the others stay in rest, where they were. */
-function keep(message: Fields, notes: Notes, may: (part: Part) => boolean): Part[] {
+function keep(message: Fields, notes: ReadNotes, may: (part: Part) => boolean): Part[] {
   const parts = readContent(message, notes)
   if (parts.every(may)) return parts
   // Each goes back by moving those behind it.
@@ -76,12 +77,12 @@ function keep(message: Fields, notes: Notes, may: (part: Part) => boolean): Part
   const list = message.list('content')
   notes.wording.set(message.at('content'), 'list')
   for (const [i, part] of parts.entries()) {
-    if (!may(part)) notes.rest.set(`${message.at('content')}[${i}]`, list[i] as Json)
+    if (!may(part)) notes.unknown.set(`${message.at('content')}[${i}]`, list[i] as Json)
   }
   return parts.filter(may)
 }
 
-function readAssistant(message: Fields, i: number, reading: Reading, notes: Notes): Part[] {
+function readAssistant(message: Fields, i: number, reading: Reading, notes: ReadNotes): Part[] {
   const thinking = readThinking(message, notes)
   const content = readContent(message, notes)
   if (content.some((part) => part.kind === 'refusal')) notes.wording.set(message.at('content'), 'list')
@@ -99,18 +100,18 @@ function readAssistant(message: Fields, i: number, reading: Reading, notes: Note
   return [...thinking, ...content, ...refusals, ...calls]
 }
 
-function readToolMessage(message: Fields, notes: Notes): ToolResultPart {
+function readToolMessage(message: Fields, notes: ReadNotes): ToolResultPart {
   const name = message.optionalString('name')
   if (name !== null) notes.wording.set(message.at('name'), true)
   return readResult(message, message.string('tool_call_id'), name, notes)
 }
 
-function readFunctionMessage(message: Fields, i: number, reading: Reading, notes: Notes): ToolResultPart {
+function readFunctionMessage(message: Fields, i: number, reading: Reading, notes: ReadNotes): ToolResultPart {
   const name = message.string('name')
   return readResult(message, reading.legacy.get(name) ?? legacyId(i), name, notes)
 }
 
-function readResult(message: Fields, callId: string, name: string | null, notes: Notes): ToolResultPart {
+function readResult(message: Fields, callId: string, name: string | null, notes: ReadNotes): ToolResultPart {
   const isContent = (part: Part): boolean =>
     part.kind === 'text' || part.kind === 'image' || part.kind === 'document' || part.kind === 'audio'
   const content = keep(message, notes, isContent) as (TextPart | MediaPart)[]

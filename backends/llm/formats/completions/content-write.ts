@@ -1,4 +1,5 @@
 /** System parts and turns as `messages` of a request. */
+
 import type {
   Conversation,
   FormatName,
@@ -12,15 +13,16 @@ import type {
   ToolCallPart,
   ToolResultPart
 } from '#backends/llm/conversation.ts'
+import { compact, type Writable } from '#backends/llm/formats/fields.ts'
 import { Losses } from '#backends/llm/formats/format.ts'
 import { partPath } from '#backends/llm/translate/client-paths.ts'
 import { writeContent } from './parts.ts'
-import { type Draft, draft, marked, type Wording, wordingOf } from './rest.ts'
 import { writeThinking } from './thinking.ts'
 import { isLegacy, isOpaqueCall, writeCalls } from './tool-calls.ts'
+import { marked, type Wording, wordingOf } from './wording.ts'
 
 interface Writing {
-  readonly messages: Draft[]
+  readonly messages: Writable[]
   readonly wording: Wording
   readonly losses: Losses
   /** The request came in this format: what it has beyond OpenAI's goes back as it came. */
@@ -121,9 +123,9 @@ function writeResult(part: ToolResultPart, index: number, at: string, shown: Pla
   const losses = new Losses()
   const written = writeContent(content, `${path}.content`, wording, losses)
   if (losses.fields.length > 0) writing.losses.add(`${at}.content`)
-  const message: Draft = isLegacy(part.callId)
-    ? draft({ role: 'function', name: part.name ?? part.callId, content: written })
-    : draft({ role: 'tool', tool_call_id: part.callId, content: written ?? '' })
+  const message: Writable = isLegacy(part.callId)
+    ? compact({ role: 'function', name: part.name ?? part.callId, content: written })
+    : compact({ role: 'tool', tool_call_id: part.callId, content: written ?? '' })
   if (part.name !== null && wording.has(`${path}.name`)) message.name = part.name
   writing.messages.push(marked(message, part.cache, path, wording))
 }
@@ -158,7 +160,7 @@ function writeAssistant(parts: readonly Part[], turn: number, writing: Writing):
   if (wording.has(`${at}.refusal`)) moveLast(content, refusals)
   const said = contentOf(content, turn, writing)
   const isEmpty = !isOwn && refusals.length === 0 && calls.length === 0
-  const message = draft({ role: 'assistant', content: said ?? (isEmpty ? '' : null) })
+  const message = compact({ role: 'assistant', content: said ?? (isEmpty ? '' : null) })
   if (refusals.length > 0) message.refusal = refusals.map((part) => part.text).join('')
   writeThinking(thinking, message, at, wording)
   writeCalls(calls, message, at, wording)

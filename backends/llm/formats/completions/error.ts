@@ -3,7 +3,7 @@
  * codes"; the `error` event and failed responses of "Responses"), and what compatible servers make of it.
  */
 import type { ChatError, ErrorType, Json, JsonObject } from '#backends/llm/conversation.ts'
-import { isObject } from '#backends/llm/formats/fields.ts'
+import { isObject, isString } from '#backends/llm/formats/fields.ts'
 
 /** Characters of a message that is no JSON. */
 const MESSAGE_MAX = 2000
@@ -186,8 +186,4 @@ export function failure(error: ChatError): JsonObject {
   const { type, message } = error
   if (type === 'rateLimit' || type === 'quota') return { code: 'rate_limit_exceeded', message }
   return { code: type === 'invalidRequest' || type === 'filter' ? 'invalid_prompt' : 'server_error', message }
-}
-
-function isString(value: Json | undefined): value is string {
-  return typeof value === 'string'
 }

@@ -6,7 +6,8 @@
 import type { ChatFormat } from '#backends/llm/formats/format.ts'
 import { readAnswer, readCost, writeAnswer } from './answer.ts'
 import { readError, writeError } from './error.ts'
-import { readRequest, writeRequest } from './request.ts'
+import { readRequest } from './request-read.ts'
+import { writeRequest } from './request-write.ts'
 import { streamReader } from './stream-read.ts'
 import { streamWriter } from './stream-write.ts'
 

@@ -2,15 +2,17 @@
  * Content parts of messages (OpenAI API reference, "Create chat completion": text, image_url, input_audio, file,
  * refusal), with the cache marks that LiteLLM and OpenRouter take ("Prompt caching" of each).
  */
+
 import type { CacheMark, Json, MediaPart, MediaSource, Part, TextPart } from '#backends/llm/conversation.ts'
-import { type Fields, isObject } from '#backends/llm/formats/fields.ts'
+import { compact, type Fields, isObject, isString, type Writable } from '#backends/llm/formats/fields.ts'
 import { FormatError, type Losses } from '#backends/llm/formats/format.ts'
-import { type Draft, draft, isString, marked, type Notes, only, type Wording } from './rest.ts'
+import type { ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
+import { marked, only, type Wording } from './wording.ts'
 
 // --- reading ---
 
 /** The parts of a message's content, a text or a list; [] when it is absent. */
-export function readContent(message: Fields, notes: Notes): Part[] {
+export function readContent(message: Fields, notes: ReadNotes): Part[] {
   const value = message.any('content')
   const path = message.at('content')
   if (value === null) return []
@@ -21,16 +23,16 @@ export function readContent(message: Fields, notes: Notes): Part[] {
   return parts
 }
 
-export function readPart(part: Fields, notes: Notes): Part {
+export function readPart(part: Fields, notes: ReadNotes): Part {
   const type = part.string('type')
   const read = PARTS[type as keyof typeof PARTS]
   const known = Object.hasOwn(PARTS, type) ? read(part, notes) : null
   if (known === null) return { kind: 'opaque', format: 'completions', value: part.value }
-  part.leaveUnknown(notes.rest)
+  part.leaveUnknown(notes.unknown)
   return known
 }
 
-type PartReader = (part: Fields, notes: Notes) => Part | null
+type PartReader = (part: Fields, notes: ReadNotes) => Part | null
 
 type PartType = 'text' | 'image_url' | 'input_audio' | 'file' | 'refusal' | 'thinking' | 'reasoning'
 
@@ -42,7 +44,7 @@ const PARTS: { readonly [type in PartType]: PartReader } = {
     const audio = part.object('input_audio')
     const format = audio.string('format')
     const source = { kind: 'base64', data: audio.string('data') } as const
-    audio.leaveUnknown(notes.rest)
+    audio.leaveUnknown(notes.unknown)
     return { ...media('audio', source, `audio/${format}`), cache: readCache(part, notes) }
   },
   file: readFile,
@@ -61,7 +63,7 @@ function thoughts(part: Fields, name: string): Part | null {
 
 const textIn = (value: Json): Json => (isObject(value) ? (value.text ?? '') : value)
 
-function readImage(part: Fields, notes: Notes): Part {
+function readImage(part: Fields, notes: ReadNotes): Part {
   const image = part.any('image_url')
   const cache = readCache(part, notes)
   if (isString(image)) {
@@ -73,18 +75,18 @@ function readImage(part: Fields, notes: Notes): Part {
   const fields = part.object('image_url')
   const [source, mediaType] = readUrl(fields.string('url'))
   const detail = fields.optionalString('detail')
-  fields.leaveUnknown(notes.rest)
+  fields.leaveUnknown(notes.unknown)
   return { ...media('image', source, mediaType), detail, cache }
 }
 
-function readFile(part: Fields, notes: Notes): Part | null {
+function readFile(part: Fields, notes: ReadNotes): Part | null {
   const file = part.object('file')
   const data = file.optionalString('file_data')
   const id = data === null ? file.optionalString('file_id') : null
   if (data === null && id === null) return null
   const [source, mediaType] = data === null ? ([{ kind: 'file', id: id ?? '' }, null] as const) : readFileData(data)
   const name = file.optionalString('filename')
-  file.leaveUnknown(notes.rest)
+  file.leaveUnknown(notes.unknown)
   return { ...media('document', source, mediaType), name, cache: readCache(part, notes) }
 }
 
@@ -115,7 +117,7 @@ function readUrl(url: string): readonly [MediaSource, string | null] {
  * The cache mark of a part, tool, call or message: `cache_control`, or OpenAI's own `prompt_cache_breakpoint`. Those
  * of another shape, or with more in them, stay in rest as a whole.
  */
-export function readCache(fields: Fields, notes: Notes): CacheMark | null {
+export function readCache(fields: Fields, notes: ReadNotes): CacheMark | null {
   const control = fields.value.cache_control
   if (isObject(control) && control.type === 'ephemeral') {
     const ttl = control.ttl ?? null
@@ -155,7 +157,7 @@ export function writeContent(parts: readonly Part[], path: string, wording: Word
 }
 
 /** Null when this format has no such part. */
-export function writePart(part: Part, path: string, wording: Wording): Draft | null {
+export function writePart(part: Part, path: string, wording: Wording): Writable | null {
   if (part.kind === 'text') return marked({ type: 'text', text: part.text }, part.cache, path, wording)
   if (part.kind === 'refusal') return { type: 'refusal', refusal: part.text }
   if (part.kind === 'opaque') return part.format === 'completions' ? { ...part.value } : null
@@ -164,14 +166,14 @@ export function writePart(part: Part, path: string, wording: Wording): Draft | n
   return written === null ? null : marked(written, part.cache, path, wording)
 }
 
-function writeMedia(part: MediaPart, path: string, wording: Wording): Draft | null {
+function writeMedia(part: MediaPart, path: string, wording: Wording): Writable | null {
   const { source } = part
   // A document that is text is the text: files are PDFs and the like here.
   if (source.kind === 'text') return { type: 'text', text: source.text }
   if (part.kind === 'image' && source.kind !== 'file') {
     const url = writeUrl(source, part.mediaType)
     if (wording.get(`${path}.image_url`) === 'string') return { type: 'image_url', image_url: url }
-    return { type: 'image_url', image_url: draft({ url, detail: part.detail }) }
+    return { type: 'image_url', image_url: compact({ url, detail: part.detail }) }
   }
   if (part.kind === 'audio' && source.kind === 'base64') {
     return { type: 'input_audio', input_audio: { data: source.data, format: audioFormat(part.mediaType) } }
@@ -184,7 +186,7 @@ function writeMedia(part: MediaPart, path: string, wording: Wording): Draft | nu
           file_data:
             source.kind === 'base64' && part.mediaType === null ? source.data : writeUrl(source, part.mediaType)
         }
-  return { type: 'file', file: draft({ ...file, filename: part.name }) }
+  return { type: 'file', file: compact({ ...file, filename: part.name }) }
 }
 
 function writeUrl(source: Extract<MediaSource, { kind: 'base64' | 'url' }>, mediaType: string | null): string {

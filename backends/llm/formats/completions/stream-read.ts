@@ -1,10 +1,11 @@
 /** Chunks as events (OpenAI API reference, "The chat completion chunk object"). */
+
 import type { ChatEvent, Json, JsonObject, Part } from '#backends/llm/conversation.ts'
 import { errorFrom, errorIn } from '#backends/llm/formats/completions/error.ts'
-import { Fields, isObject } from '#backends/llm/formats/fields.ts'
+import { Fields, isObject, isString } from '#backends/llm/formats/fields.ts'
 import { type Finish, FormatError, type StreamReader, type WireEvent } from '#backends/llm/formats/format.ts'
+import { newNotes } from '#backends/llm/formats/unknown-fields.ts'
 import { readPart } from './parts.ts'
-import { isString } from './rest.ts'
 import { readStop } from './stop.ts'
 import { StreamCalls } from './stream-tool-calls.ts'
 import { REASONING, readBlock, thought } from './thinking.ts'
@@ -208,7 +209,7 @@ function readDelta(delta: JsonObject, choice: OpenChoice, events: ChatEvent[]): 
     say('refusal', refusal, choice, events)
   }
   for (const [i, image] of listOf(delta, 'images', choice).entries()) {
-    const notes = { rest: new Map<string, Json>(), wording: new Map<string, Json>() }
+    const notes = newNotes()
     whole(readPart(Fields.of(image, `choices[${choice.index}].delta.images[${i}]`), notes), choice, events)
   }
   for (const call of listOf(delta, 'tool_calls', choice)) {
@@ -243,7 +244,7 @@ function reasoningOf(delta: JsonObject): string {
 /** Pieces of text and thoughts (Mistral's Magistral), and what comes whole. */
 function readContentList(list: readonly Json[], choice: OpenChoice, events: ChatEvent[]): void {
   for (const [i, value] of list.entries()) {
-    const notes = { rest: new Map<string, Json>(), wording: new Map<string, Json>() }
+    const notes = newNotes()
     const part = readPart(Fields.of(value, `choices[${choice.index}].delta.content[${i}]`), notes)
     if (part.kind !== 'text' && part.kind !== 'thinking') whole(part, choice, events)
     else if (part.text !== '') say(part.kind, part.text, choice, events)
@@ -255,7 +256,7 @@ function readContentList(list: readonly Json[], choice: OpenChoice, events: Chat
  * as the reasoning_content beside it (before), or a piece of its own.
  */
 function readThoughts(block: Fields, isBeside: boolean, choice: OpenChoice, events: ChatEvent[]): void {
-  const part = readBlock(block, { rest: new Map(), wording: new Map() })
+  const part = readBlock(block, newNotes())
   if (part === null) return
   if (part.isRedacted) {
     whole(part, choice, events)

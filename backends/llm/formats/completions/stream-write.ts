@@ -1,10 +1,11 @@
 /** Events as chunks (OpenAI API reference, "The chat completion chunk object"). */
+
 import type { ChatEvent, Json, JsonObject, Part, ThinkingPart, Usage } from '#backends/llm/conversation.ts'
 import { writeError } from '#backends/llm/formats/completions/error.ts'
+import type { Writable } from '#backends/llm/formats/fields.ts'
 import { type AnswerContext, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
 import { lostPart } from '#backends/llm/translate/dropped-fields.ts'
 import { addOther, headOf, isLegacyCall, writeLogprobs } from './answer.ts'
-import type { Draft } from './rest.ts'
 import { writeStop } from './stop.ts'
 import { writeBlock } from './thinking.ts'
 import { extraContent, isOpaqueCall } from './tool-calls.ts'
@@ -94,7 +95,7 @@ class Writer implements StreamWriter {
     return `${this.#head}{"index":${choice},"delta":${delta},${end}}${this.#tail}`
   }
 
-  #say(choice: number, delta: Draft): string {
+  #say(choice: number, delta: Writable): string {
     return this.#chunk(choice, JSON.stringify(delta), '"finish_reason":null')
   }
 
@@ -136,7 +137,7 @@ class Writer implements StreamWriter {
       open.calls++
       return first + this.#say(choice, { tool_calls: [{ ...part.value, index: open.calls - 1 }] })
     }
-    const delta: Draft = {}
+    const delta: Writable = {}
     if (addOther(part, delta)) {
       if (Array.isArray(delta.images)) delta.images = [{ index: open.images++, ...(delta.images[0] as JsonObject) }]
       return first + this.#say(choice, delta)
@@ -152,7 +153,7 @@ class Writer implements StreamWriter {
       open.hasLegacyCall = true
       return this.#say(choice, { function_call: named })
     }
-    const call: Draft = { index: open.calls, id: part.id, type: 'function', function: named }
+    const call: Writable = { index: open.calls, id: part.id, type: 'function', function: named }
     if (part.signature !== null) call.extra_content = extraContent(part.signature)
     open.calls++
     return this.#say(choice, { tool_calls: [call] })
@@ -192,7 +193,7 @@ class Writer implements StreamWriter {
   }
 
   /** openai-python puts lists of a message together by `index`, and fails without. */
-  #sayBlock(choice: number, open: OpenChoice, block: Draft): string {
+  #sayBlock(choice: number, open: OpenChoice, block: Writable): string {
     open.hasBlocks = true
     return this.#say(choice, { thinking_blocks: [{ index: open.blocks++, ...block }] })
   }

@@ -2,10 +2,12 @@
  * Thoughts in messages: `reasoning_content` (DeepSeek, "Thinking mode"; vLLM, "Reasoning outputs", which calls it
  * `reasoning` too), and `thinking_blocks` (LiteLLM, "Reasoning content"), which carry signatures.
  */
+
 import type { Json, ThinkingPart } from '#backends/llm/conversation.ts'
-import type { Fields } from '#backends/llm/formats/fields.ts'
+import { type Fields, isString, type Writable } from '#backends/llm/formats/fields.ts'
+import type { ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
 import { openSignature, sealSignature } from '#backends/llm/translate/signature.ts'
-import { type Draft, isString, type Notes, type Wording } from './rest.ts'
+import type { Wording } from './wording.ts'
 
 /** Blocks are Anthropic's, and so are signatures in them that nobody sealed. */
 const BLOCKS = 'messages'
@@ -17,7 +19,7 @@ export function thought(text: string): ThinkingPart {
 /** Fields with thoughts as text, each a server's: DeepSeek, vLLM and OpenRouter, and some that wrap Ollama. */
 export const REASONING = ['reasoning_content', 'reasoning', 'thinking'] as const
 
-export function readThinking(message: Fields, notes: Notes): ThinkingPart[] {
+export function readThinking(message: Fields, notes: ReadNotes): ThinkingPart[] {
   const given = REASONING.filter((one) => isString(message.value[one]))
   // Some servers have several of them, and nothing in the first.
   const name = given.find((one) => message.value[one] !== '') ?? given[0]
@@ -29,7 +31,7 @@ export function readThinking(message: Fields, notes: Notes): ThinkingPart[] {
   for (const block of message.objects('thinking_blocks')) {
     const part = readBlock(block, notes)
     if (part !== null) parts.push(part)
-    else notes.rest.set(block.path, block.value)
+    else notes.unknown.set(block.path, block.value)
   }
   const shown = textOf(parts)
   if (reasoning === shown && reasoning !== '') {
@@ -39,25 +41,25 @@ export function readThinking(message: Fields, notes: Notes): ThinkingPart[] {
   notes.wording.set(message.at('thinking_blocks'), 'only')
   if (reasoning !== null) {
     notes.wording.delete(message.at(name!))
-    notes.rest.set(message.at(name!), reasoning)
+    notes.unknown.set(message.at(name!), reasoning)
   }
   return parts
 }
 
 /** One of `thinking_blocks`; null when its type is not known. */
-export function readBlock(block: Fields, notes: Notes): ThinkingPart | null {
+export function readBlock(block: Fields, notes: ReadNotes): ThinkingPart | null {
   const type = block.string('type')
   // Of a stream: clients give it back with the block.
   block.any('index')
   if (type === 'redacted_thinking') {
     const signature = openSignature(block.string('data'), BLOCKS)
-    block.leaveUnknown(notes.rest)
+    block.leaveUnknown(notes.unknown)
     return { kind: 'thinking', text: '', signature, isRedacted: true }
   }
   if (type !== 'thinking') return null
   const text = block.optionalString('thinking') ?? ''
   const signature = block.optionalString('signature')
-  block.leaveUnknown(notes.rest)
+  block.leaveUnknown(notes.unknown)
   if (signature === '') notes.wording.set(block.at('signature'), '')
   return { kind: 'thinking', text, signature: signature ? openSignature(signature, BLOCKS) : null, isRedacted: false }
 }
@@ -72,7 +74,7 @@ function textOf(parts: readonly ThinkingPart[]): string {
 }
 
 /** Adds the thoughts to `message`, which is at `path`. */
-export function writeThinking(parts: readonly ThinkingPart[], message: Draft, path: string, wording: Wording): void {
+export function writeThinking(parts: readonly ThinkingPart[], message: Writable, path: string, wording: Wording): void {
   const how = wording.get(`${path}.thinking_blocks`)
   if (parts.length === 0 && how === undefined) return
   const shown = textOf(parts)
@@ -88,7 +90,7 @@ export function writeThinking(parts: readonly ThinkingPart[], message: Draft, pa
   })
 }
 
-export function writeBlock(part: ThinkingPart): Draft {
+export function writeBlock(part: ThinkingPart): Writable {
   const seal: Json = part.signature === null ? null : sealSignature(part.signature, BLOCKS)
   if (part.isRedacted) return { type: 'redacted_thinking', data: seal ?? '' }
   return seal === null

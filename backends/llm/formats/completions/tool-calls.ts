@@ -2,12 +2,14 @@
  * Tool calls in messages: `tool_calls` of functions and custom tools, and `function_call`, which came before them.
  * A function_call has no id; its part has one that begins with LEGACY, by which it is written back as what it was.
  */
+
 import type { OpaquePart, Part, Signature, ToolCallPart } from '#backends/llm/conversation.ts'
-import { argumentsOf, type Fields, isObject } from '#backends/llm/formats/fields.ts'
+import { argumentsOf, compact, type Fields, isObject, isString, type Writable } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import type { ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
 import { openSignature, sealSignature } from '#backends/llm/translate/signature.ts'
 import { readCache } from './parts.ts'
-import { type Draft, draft, isString, marked, type Notes, type Wording } from './rest.ts'
+import { marked, type Wording } from './wording.ts'
 
 const LEGACY = 'function_call_'
 
@@ -20,7 +22,7 @@ export function isLegacy(id: string): boolean {
 }
 
 /** `ids`: what ids of calls that have none begin with; unique among the messages of a conversation. */
-export function readCalls(message: Fields, ids: string, notes: Notes): Part[] {
+export function readCalls(message: Fields, ids: string, notes: ReadNotes): Part[] {
   const parts: Part[] = message.objects('tool_calls').map((call, i) => readCall(call, `call_${ids}_${i}`, notes))
   const given = message.any('function_call')
   // Some servers have it in every answer: {}, "", or with a name of nothing.
@@ -29,7 +31,7 @@ export function readCalls(message: Fields, ids: string, notes: Notes): Part[] {
   const text = readArguments(legacy)
   if (text === '') notes.wording.set(legacy.at('arguments'), '')
   parts.push(toolCall(`${LEGACY}${ids}`, legacy.string('name'), text === '' ? '{}' : text))
-  legacy.leaveUnknown(notes.rest)
+  legacy.leaveUnknown(notes.unknown)
   return parts
 }
 
@@ -43,7 +45,7 @@ export function toolCall(id: string, name: string, text: string): ToolCallPart {
   return { kind: 'toolCall', id, name, arguments: text, signature: null, cache: null }
 }
 
-function readCall(call: Fields, id: string, notes: Notes): Part {
+function readCall(call: Fields, id: string, notes: ReadNotes): Part {
   const type = call.text('type') ?? ''
   // Servers call functions by other names ("tool_call", ""): what has a function is a call of it.
   if (!isObject(call.value.function) && type !== 'function' && type !== '')
@@ -57,31 +59,31 @@ function readCall(call: Fields, id: string, notes: Notes): Part {
     signature: readSignature(call, notes),
     cache: readCache(call, notes)
   }
-  named.leaveUnknown(notes.rest)
-  call.leaveUnknown(notes.rest)
+  named.leaveUnknown(notes.unknown)
+  call.leaveUnknown(notes.unknown)
   return part
 }
 
 /** Where Google's OpenAI-compatible endpoint has it ("Thought signatures": OpenAI compatibility). */
-function readSignature(call: Fields, notes: Notes): Signature | null {
+function readSignature(call: Fields, notes: ReadNotes): Signature | null {
   const signature = signatureOf(call.value.extra_content)
   if (signature === null) return null
   const extra = call.object('extra_content')
   const google = extra.object('google')
   google.any('thought_signature')
-  google.leaveUnknown(notes.rest)
-  extra.leaveUnknown(notes.rest)
+  google.leaveUnknown(notes.unknown)
+  extra.leaveUnknown(notes.unknown)
   return signature
 }
 
 /** Of `extra_content`; null when there is none. */
 export function signatureOf(extra: unknown): Signature | null {
-  const google = isObject(extra as Draft) ? (extra as Draft).google : null
+  const google = isObject(extra as Writable) ? (extra as Writable).google : null
   const text = isObject(google) ? google.thought_signature : null
   return isString(text) && text !== '' ? openSignature(text, 'gemini') : null
 }
 
-export function extraContent(signature: Signature): Draft {
+export function extraContent(signature: Signature): Writable {
   return { google: { thought_signature: sealSignature(signature, 'gemini') } }
 }
 
@@ -93,11 +95,11 @@ export function isOpaqueCall(part: Part): part is OpaquePart {
 /** Adds `calls` to `message`, which is at `path`. */
 export function writeCalls(
   calls: readonly (ToolCallPart | OpaquePart)[],
-  message: Draft,
+  message: Writable,
   path: string,
   wording: Wording
 ): void {
-  const list: Draft[] = []
+  const list: Writable[] = []
   for (const part of calls) {
     const at = `${path}.tool_calls[${list.length}]`
     if (part.kind === 'opaque') {
@@ -107,7 +109,7 @@ export function writeCalls(
     } else {
       const named = { name: part.name, arguments: textOf(part, `${at}.function`, wording) }
       const extra = part.signature === null ? null : extraContent(part.signature)
-      const call = draft({ id: part.id, type: 'function', function: named, extra_content: extra })
+      const call = compact({ id: part.id, type: 'function', function: named, extra_content: extra })
       list.push(marked(call, part.cache, at, wording))
     }
   }

@@ -1,11 +1,13 @@
 /** Tools and which of them to call (OpenAI API reference, "Create chat completion": tools, tool_choice, functions). */
-import type { Json, JsonObject, OutputShape, Tool, ToolChoice } from '#backends/llm/conversation.ts'
-import { type Fields, isObject } from '#backends/llm/formats/fields.ts'
-import { FormatError, type Losses } from '#backends/llm/formats/format.ts'
-import { readCache } from './parts.ts'
-import { type Draft, draft, isString, marked, type Notes, only, type Wording } from './rest.ts'
 
-export function readTools(body: Fields, notes: Notes): Tool[] {
+import type { Json, JsonObject, OutputShape, Tool, ToolChoice } from '#backends/llm/conversation.ts'
+import { compact, type Fields, isObject, isString, type Writable } from '#backends/llm/formats/fields.ts'
+import { FormatError, type Losses } from '#backends/llm/formats/format.ts'
+import type { ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
+import { readCache } from './parts.ts'
+import { marked, only, type Wording } from './wording.ts'
+
+export function readTools(body: Fields, notes: ReadNotes): Tool[] {
   const tools = body.optionalList('tools')
   if (tools !== null || (body.value.functions ?? null) === null) {
     if (tools?.length === 0) notes.wording.set('tools', [])
@@ -15,12 +17,12 @@ export function readTools(body: Fields, notes: Notes): Tool[] {
   return body.objects('functions').map((named) => readFunction(named, notes))
 }
 
-function readTool(tool: Fields, notes: Notes): Tool {
+function readTool(tool: Fields, notes: ReadNotes): Tool {
   const type = tool.string('type')
   if (type === 'function') {
     const cache = readCache(tool, notes)
     const read = readFunction(tool.object('function'), notes)
-    tool.leaveUnknown(notes.rest)
+    tool.leaveUnknown(notes.unknown)
     return { ...read, cache }
   }
   const name = type === 'custom' ? tool.object('custom').string('name') : type
@@ -28,7 +30,7 @@ function readTool(tool: Fields, notes: Notes): Tool {
   return { name, description: null, schema: {}, strict: null, cache: null, native }
 }
 
-function readFunction(named: Fields, notes: Notes): Tool {
+function readFunction(named: Fields, notes: ReadNotes): Tool {
   const schema = named.optionalObject('parameters')
   if (schema === null) notes.wording.set(named.at('parameters'), 'absent')
   const tool: Tool = {
@@ -39,12 +41,12 @@ function readFunction(named: Fields, notes: Notes): Tool {
     cache: null,
     native: null
   }
-  named.leaveUnknown(notes.rest)
+  named.leaveUnknown(notes.unknown)
   return tool
 }
 
 /** Adds `tools` to `body`. */
-export function writeTools(tools: readonly Tool[], body: Draft, wording: Wording, losses: Losses): void {
+export function writeTools(tools: readonly Tool[], body: Writable, wording: Wording, losses: Losses): void {
   if (wording.has('functions')) {
     body.functions = tools.map((tool, i) => writeFunction(tool, `functions[${i}]`, wording))
     return
@@ -53,7 +55,7 @@ export function writeTools(tools: readonly Tool[], body: Draft, wording: Wording
   for (const [i, tool] of tools.entries()) {
     if (tool.native === null) {
       const path = `tools[${list.length}]`
-      const written: Draft = { type: 'function', function: writeFunction(tool, `${path}.function`, wording) }
+      const written: Writable = { type: 'function', function: writeFunction(tool, `${path}.function`, wording) }
       list.push(marked(written, tool.cache, path, wording))
     } else if (tool.native.format === 'completions') list.push(tool.native.value)
     else losses.add(`tools[${i}]`)
@@ -61,28 +63,28 @@ export function writeTools(tools: readonly Tool[], body: Draft, wording: Wording
   if (list.length > 0 || wording.has('tools')) body.tools = list
 }
 
-function writeFunction(tool: Tool, path: string, wording: Wording): Draft {
+function writeFunction(tool: Tool, path: string, wording: Wording): Writable {
   const parameters = wording.has(`${path}.parameters`) ? null : tool.schema
-  return draft({ name: tool.name, description: tool.description, parameters, strict: tool.strict })
+  return compact({ name: tool.name, description: tool.description, parameters, strict: tool.strict })
 }
 
 const CHOICES = { none: 'none', auto: 'auto', required: 'any' } as const
 
 /** What has no place here (allowed_tools, words that are not known) stays in rest. */
-export function readToolChoice(body: Fields, notes: Notes): ToolChoice | null {
+export function readToolChoice(body: Fields, notes: ReadNotes): ToolChoice | null {
   const name =
     (body.value.tool_choice ?? null) === null && notes.wording.has('functions') ? 'function_call' : 'tool_choice'
   const value = body.any(name)
   const parallel = body.optionalBoolean('parallel_tool_calls')
   const choice = value === null ? null : choiceOf(value, name, notes)
   if (choice !== null) return { ...choice, parallel }
-  if (value !== null) notes.rest.set(name, value)
+  if (value !== null) notes.unknown.set(name, value)
   if (parallel === null) return null
   notes.wording.set('tool_choice', 'absent')
   return { kind: 'auto', name: null, parallel }
 }
 
-function choiceOf(value: Json, field: string, notes: Notes): Omit<ToolChoice, 'parallel'> | null {
+function choiceOf(value: Json, field: string, notes: ReadNotes): Omit<ToolChoice, 'parallel'> | null {
   if (isString(value)) {
     return Object.hasOwn(CHOICES, value) ? { kind: CHOICES[value as keyof typeof CHOICES], name: null } : null
   }
@@ -98,7 +100,7 @@ function choiceOf(value: Json, field: string, notes: Notes): Omit<ToolChoice, 'p
   return null
 }
 
-export function writeToolChoice(choice: ToolChoice | null, body: Draft, wording: Wording): void {
+export function writeToolChoice(choice: ToolChoice | null, body: Writable, wording: Wording): void {
   if (choice === null) return
   const how = wording.get('tool_choice')
   const isLegacy = wording.has('functions')
@@ -112,7 +114,7 @@ export function writeToolChoice(choice: ToolChoice | null, body: Draft, wording:
 }
 
 /** `response_format`; types that only some servers know (grammars) stay in rest. */
-export function readOutput(body: Fields, notes: Notes): OutputShape | null {
+export function readOutput(body: Fields, notes: ReadNotes): OutputShape | null {
   const format = body.optionalObject('response_format')
   if (format === null) return null
   const type = format.string('type')
@@ -127,15 +129,15 @@ export function readOutput(body: Fields, notes: Notes): OutputShape | null {
       schema: schema?.value ?? {},
       strict: shape.optionalBoolean('strict')
     }
-    shape.leaveUnknown(notes.rest)
-    format.leaveUnknown(notes.rest)
+    shape.leaveUnknown(notes.unknown)
+    format.leaveUnknown(notes.unknown)
     return output
   }
   if (type !== 'text' && type !== 'json_object') {
-    notes.rest.set('response_format', format.value)
+    notes.unknown.set('response_format', format.value)
     return null
   }
-  format.leaveUnknown(notes.rest)
+  format.leaveUnknown(notes.unknown)
   if (type === 'text') notes.wording.set('response_format', type)
   return type === 'text' ? null : { kind: 'json' }
 }
@@ -146,5 +148,5 @@ export function writeOutput(output: OutputShape | null, wording: Wording): JsonO
   if (output.kind === 'json') return { type: 'json_object' }
   const schema = wording.has('response_format.json_schema.schema') ? null : output.schema
   const { description, strict } = output
-  return { type: 'json_schema', json_schema: draft({ name: output.name ?? 'output', description, schema, strict }) }
+  return { type: 'json_schema', json_schema: compact({ name: output.name ?? 'output', description, schema, strict }) }
 }

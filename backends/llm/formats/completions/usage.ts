@@ -1,7 +1,7 @@
 /** Tokens used (OpenAI API reference, "The chat completion object": usage), and what others add to them. */
+
 import type { JsonObject, Usage } from '#backends/llm/conversation.ts'
-import { isObject } from '#backends/llm/formats/fields.ts'
-import { type Draft, draft } from './rest.ts'
+import { compact, isObject, type Writable } from '#backends/llm/formats/fields.ts'
 
 /**
  * Images are counted by OpenRouter ("Usage accounting") and LiteLLM. On the path of every chunk
@@ -54,7 +54,7 @@ function count(value: JsonObject, name: string): number {
   return typeof found === 'number' ? found : 0
 }
 
-export function writeUsage(usage: Usage): Draft {
+export function writeUsage(usage: Usage): Writable {
   const writes = usage.cacheWrite5m + usage.cacheWrite1h
   const lasting =
     usage.cacheWrite1h === 0
@@ -64,14 +64,14 @@ export function writeUsage(usage: Usage): Draft {
     prompt_tokens: usage.input,
     completion_tokens: usage.output,
     total_tokens: usage.input + usage.output,
-    prompt_tokens_details: draft({
+    prompt_tokens_details: compact({
       cached_tokens: usage.cacheRead,
       audio_tokens: usage.inputAudio,
       image_tokens: usage.inputImage === 0 ? null : usage.inputImage,
       cache_write_tokens: writes === 0 ? null : writes,
       cache_creation_token_details: lasting
     }),
-    completion_tokens_details: draft({
+    completion_tokens_details: compact({
       reasoning_tokens: usage.reasoning,
       audio_tokens: usage.outputAudio,
       image_tokens: usage.outputImage === 0 ? null : usage.outputImage

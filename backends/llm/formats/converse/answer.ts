@@ -1,11 +1,12 @@
 /** Answers of Converse (API reference: Converse, response syntax; TokenUsage; CacheDetail). */
-import type { Answer, Json, JsonObject, Part, StopReason, Usage } from '#backends/llm/conversation.ts'
+import type { Answer, Json, JsonObject, Part, StopReason } from '#backends/llm/conversation.ts'
 import { compact, Fields, isObject } from '#backends/llm/formats/fields.ts'
 import type { AnswerContext, Losses } from '#backends/llm/formats/format.ts'
+import { restoreUnknown } from '#backends/llm/formats/unknown-fields.ts'
 import { readContent } from './content-read.ts'
 import { writePart } from './content-write.ts'
 import { DocumentNames, fromWireToolName } from './names.ts'
-import { putBack } from './rest.ts'
+import { readUsage, writeUsage } from './usage.ts'
 
 /** The first of a meaning is the one that is written. */
 const STOPS: readonly (readonly [word: string, stop: StopReason])[] = [
@@ -37,21 +38,21 @@ export function stopWordOf(stop: StopReason): string {
 }
 
 export function readAnswer(body: JsonObject): Answer {
-  const rest = new Map<string, Json>()
+  const unknown = new Map<string, Json>()
   const fields = new Fields(body, '')
   const output = fields.object('output')
   const message = output.object('message')
   message.any('role')
   const blocks = message.optionalList('content') ?? []
-  const parts = readContent(blocks, message.at('content'), rest, true).map(withOwnName)
+  const parts = readContent(blocks, message.at('content'), unknown, true).map(withOwnName)
   const word = fields.optionalString('stopReason') ?? ''
   const stop = stopOf(word)
-  if (word !== '' && word !== stopWordOf(stop)) rest.set('stopReason', word)
+  if (word !== '' && word !== stopWordOf(stop)) unknown.set('stopReason', word)
   const additional = fields.any('additionalModelResponseFields')
   const stopSequence = stopSequenceOf(additional)
   const others = isObject(additional) && stopSequence !== null ? without(additional, 'stop_sequence') : additional
   if (others !== null && !(stopSequence !== null && isObject(others) && Object.keys(others).length === 0)) {
-    rest.set('additionalModelResponseFields', others)
+    unknown.set('additionalModelResponseFields', others)
   }
   const usage = fields.optionalObject('usage')
   const tier = fields.optionalObject('serviceTier')
@@ -62,9 +63,9 @@ export function readAnswer(body: JsonObject): Answer {
     choices: [{ parts, stop, stopSequence, logprobs: null }],
     usage: usage === null ? null : readUsage(usage),
     serviceTier: tier?.optionalString('type') ?? null,
-    origin: { format: 'converse', unknownFields: rest }
+    origin: { format: 'converse', unknownFields: unknown }
   }
-  for (const part of [message, output, usage, tier, fields]) part?.leaveUnknown(rest)
+  for (const part of [message, output, usage, tier, fields]) part?.leaveUnknown(unknown)
   return answer
 }
 
@@ -87,51 +88,6 @@ export function stopSequenceOf(additional: Json): string | null {
 
 function without(object: JsonObject, name: string): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([other]) => other !== name))
-}
-
-/**
- * `inputTokens` counts only what was neither read from the cache nor written to it ("Prompt caching" of the user
- * guide: total input = inputTokens + cacheReadInputTokens + cacheWriteInputTokens).
- */
-export function readUsage(usage: Fields): Usage {
-  const cacheRead = usage.count('cacheReadInputTokens')
-  const cacheWrite = usage.count('cacheWriteInputTokens')
-  const output = usage.count('outputTokens')
-  const uncached = usage.count('inputTokens')
-  usage.any('totalTokens')
-  let cacheWrite1h = 0
-  for (const detail of usage.objects('cacheDetails')) {
-    if (detail.optionalString('ttl') === '1h') cacheWrite1h += detail.count('inputTokens')
-  }
-  cacheWrite1h = Math.min(cacheWrite1h, cacheWrite)
-  return {
-    input: uncached + cacheRead + cacheWrite,
-    cacheRead,
-    cacheWrite5m: cacheWrite - cacheWrite1h,
-    cacheWrite1h,
-    inputAudio: 0,
-    inputImage: 0,
-    output,
-    reasoning: 0,
-    outputAudio: 0,
-    outputImage: 0
-  }
-}
-
-export function writeUsage(usage: Usage): JsonObject {
-  const { input, output, cacheRead, cacheWrite5m, cacheWrite1h } = usage
-  const cacheWrite = cacheWrite5m + cacheWrite1h
-  const details: JsonObject[] = []
-  if (cacheWrite1h > 0) details.push({ ttl: '1h', inputTokens: cacheWrite1h })
-  if (cacheWrite5m > 0) details.push({ ttl: '5m', inputTokens: cacheWrite5m })
-  return compact({
-    inputTokens: Math.max(0, input - cacheRead - cacheWrite),
-    outputTokens: output,
-    totalTokens: input + output,
-    cacheReadInputTokens: cacheRead > 0 ? cacheRead : null,
-    cacheWriteInputTokens: cacheWrite > 0 ? cacheWrite : null,
-    cacheDetails: details.length > 0 ? details : null
-  })
 }
 
 /** Milliseconds from the request until now: the field is required. */
@@ -161,5 +117,6 @@ export function writeAnswer(answer: Answer, asked: AnswerContext, losses: Losses
     additionalModelResponseFields: stopSequence === null ? null : { stop_sequence: stopSequence },
     serviceTier: serviceTier === null ? null : { type: serviceTier }
   })
-  return putBack(body, answer.origin, losses)
+  restoreUnknown(body, answer.origin, 'converse', losses)
+  return body
 }

@@ -1,6 +1,6 @@
 /**
  * Content blocks of messages, as parts. A block is what its known member says; members beside it, which models and
- * newer versions of the API add, are left for `rest`. One that has only what is not known here is opaque as a whole.
+ * newer versions of the API add, are left for `unknown`. One that has only what is not known here is opaque as a whole.
  */
 import type {
   CacheMark,
@@ -14,16 +14,15 @@ import type {
 } from '#backends/llm/conversation.ts'
 import { Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import type { UnknownFields } from '#backends/llm/formats/unknown-fields.ts'
 import { openSignature } from '#backends/llm/translate/signature.ts'
 import { mediaTypeOf } from './media.ts'
-
-type RestMap = Map<string, Json>
 
 /**
  * The parts of a message; a cachePoint belongs to the part before it. `path`: of the list. `isAnswer`: results in it
  * are those of tools that the provider has run.
  */
-export function readContent(blocks: readonly Json[], path: string, rest: RestMap, isAnswer = false): Part[] {
+export function readContent(blocks: readonly Json[], path: string, unknown: UnknownFields, isAnswer = false): Part[] {
   const parts: Part[] = []
   for (const [i, value] of blocks.entries()) {
     const block = Fields.of(value, `${path}[${i}]`)
@@ -31,15 +30,15 @@ export function readContent(blocks: readonly Json[], path: string, rest: RestMap
     const last = parts.at(-1)
     if (mark !== null && last !== undefined && 'cache' in last && last.cache === null) {
       parts[parts.length - 1] = { ...last, cache: mark }
-      leaveMark(block, rest)
+      leaveMark(block, unknown)
     } else {
-      parts.push(...readBlock(block, rest, isAnswer))
+      parts.push(...readBlock(block, unknown, isAnswer))
     }
   }
   return parts
 }
 
-/** Of a block that is a cachePoint; what else it says is left for `rest` when the mark is taken. */
+/** Of a block that is a cachePoint; what else it says is left for `unknown` when the mark is taken. */
 export function cacheMarkOf({ cachePoint: point, ...others }: JsonObject): CacheMark | null {
   if (!isObject(point) || point.type !== 'default' || BLOCK_NAMES.some((name) => isSaid(others[name]))) return null
   const ttl = point.ttl ?? null
@@ -47,11 +46,11 @@ export function cacheMarkOf({ cachePoint: point, ...others }: JsonObject): Cache
 }
 
 /** Of a block whose mark has been taken. */
-export function leaveMark(block: Fields, rest: RestMap): void {
+export function leaveMark(block: Fields, unknown: UnknownFields): void {
   const point = block.object('cachePoint')
   for (const name of ['type', 'ttl']) point.any(name)
-  point.leaveUnknown(rest)
-  block.leaveUnknown(rest)
+  point.leaveUnknown(unknown)
+  block.leaveUnknown(unknown)
 }
 
 const isSaid = (value: Json | undefined): boolean => (value ?? null) !== null
@@ -70,13 +69,13 @@ export function jsonText(value: Json, path: string): string {
 }
 
 /** What a block may be, each with how it is read: null when it says more than a part of the conversation can. */
-const BLOCKS: readonly (readonly [name: string, read: (block: Fields, rest: RestMap) => Part | null])[] = [
+const BLOCKS: readonly (readonly [name: string, read: (block: Fields, unknown: UnknownFields) => Part | null])[] = [
   ['text', (block) => ({ kind: 'text', text: block.string('text'), cache: null })],
-  ['toolUse', (block, rest) => readToolUse(block.object('toolUse'), rest)],
-  ['toolResult', (block, rest) => readToolResult(block.object('toolResult'), rest)],
-  ['reasoningContent', (block, rest) => readReasoning(block.object('reasoningContent'), rest)],
+  ['toolUse', (block, unknown) => readToolUse(block.object('toolUse'), unknown)],
+  ['toolResult', (block, unknown) => readToolResult(block.object('toolResult'), unknown)],
+  ['reasoningContent', (block, unknown) => readReasoning(block.object('reasoningContent'), unknown)],
   ...(['image', 'document', 'audio', 'video'] as const).map(
-    (kind) => [kind, (block: Fields, rest: RestMap) => readMedia(block.object(kind), kind, rest)] as const
+    (kind) => [kind, (block: Fields, unknown: UnknownFields) => readMedia(block.object(kind), kind, unknown)] as const
   )
 ]
 
@@ -84,7 +83,7 @@ const BLOCKS: readonly (readonly [name: string, read: (block: Fields, rest: Rest
 const BLOCK_NAMES = [...BLOCKS.map(([name]) => name), 'guardContent', 'toolSpec', 'systemTool']
 
 /** One part, but for servers that put several members into a block: an empty text beside others says nothing. */
-function readBlock(block: Fields, rest: RestMap, isAnswer: boolean): Part[] {
+function readBlock(block: Fields, unknown: UnknownFields, isAnswer: boolean): Part[] {
   const opaque: Part[] = [{ kind: 'opaque', format: 'converse', value: block.value }]
   const said = BLOCKS.filter(([name]) => isSaid(block.value[name]))
   if (said.length === 0 && !isAnswer && Object.values(block.value).every((value) => value === null)) {
@@ -93,15 +92,15 @@ function readBlock(block: Fields, rest: RestMap, isAnswer: boolean): Part[] {
   if (said.length === 0 || (isAnswer && said[0]![0] === 'toolResult')) return opaque
   const parts: Part[] = []
   for (const [, read] of said) {
-    const part = read(block, rest)
+    const part = read(block, unknown)
     if (part === null) return opaque
     if (said.length === 1 || part.kind !== 'text' || part.text !== '') parts.push(part)
   }
-  block.leaveUnknown(rest)
+  block.leaveUnknown(unknown)
   return parts
 }
 
-function readMedia(media: Fields, kind: MediaPart['kind'], rest: RestMap): MediaPart | null {
+function readMedia(media: Fields, kind: MediaPart['kind'], unknown: UnknownFields): MediaPart | null {
   const format = kind === 'document' ? media.optionalString('format') : media.string('format')
   const mediaType = format === null ? null : mediaTypeOf(kind, format)
   const from = media.object('source')
@@ -111,10 +110,10 @@ function readMedia(media: Fields, kind: MediaPart['kind'], rest: RestMap): Media
   const location = from.optionalObject('s3Location')
   if (location !== null) {
     location.any('uri')
-    location.leaveUnknown(rest)
+    location.leaveUnknown(unknown)
   }
-  from.leaveUnknown(rest)
-  media.leaveUnknown(rest)
+  from.leaveUnknown(unknown)
+  media.leaveUnknown(unknown)
   return { kind, source, mediaType, name, detail: null, cache: null }
 }
 
@@ -132,12 +131,12 @@ function readSource(source: Fields): MediaSource | null {
  */
 export const SERVER_TOOL = 'server_tool_use'
 
-function readToolUse(use: Fields, rest: RestMap): Part | null {
+function readToolUse(use: Fields, unknown: UnknownFields): Part | null {
   if (use.value.type === SERVER_TOOL) return null
   const id = use.string('toolUseId')
   const name = use.string('name')
   const args = jsonText(use.any('input') ?? {}, use.at('input'))
-  use.leaveUnknown(rest)
+  use.leaveUnknown(unknown)
   return { kind: 'toolCall', id, name, arguments: args, signature: null, cache: null }
 }
 
@@ -145,7 +144,7 @@ function readToolUse(use: Fields, rest: RestMap): Part | null {
 const SERVER_RESULT = /(?<!^tool)_result$/
 
 /** `status` "success" is what absent says. */
-function readToolResult(result: Fields, rest: RestMap): Part | null {
+function readToolResult(result: Fields, unknown: UnknownFields): Part | null {
   const { type } = result.value
   if (typeof type === 'string' && SERVER_RESULT.test(type)) return null
   const callId = result.string('toolUseId')
@@ -154,39 +153,39 @@ function readToolResult(result: Fields, rest: RestMap): Part | null {
   const content: ToolResultPart['content'][number][] = []
   for (const [i, value] of result.list('content').entries()) {
     const block = Fields.of(value, `${result.at('content')}[${i}]`)
-    const part = readResultBlock(block, rest)
+    const part = readResultBlock(block, unknown)
     // Search results and what else only Converse has: the list has no place for opaque parts.
-    if (part === null) rest.set(block.path, value)
+    if (part === null) unknown.set(block.path, value)
     else content.push(part)
   }
-  result.leaveUnknown(rest)
+  result.leaveUnknown(unknown)
   return { kind: 'toolResult', callId, name: null, content, isError: status === 'error', cache: null }
 }
 
-function readResultBlock(block: Fields, rest: RestMap): TextPart | MediaPart | null {
+function readResultBlock(block: Fields, unknown: UnknownFields): TextPart | MediaPart | null {
   const json = block.any('json')
   if (json !== null) {
-    block.leaveUnknown(rest)
+    block.leaveUnknown(unknown)
     return { kind: 'text', text: jsonText(json, block.at('json')), cache: null, isJson: true }
   }
-  const [part, second] = readBlock(block, rest, false)
+  const [part, second] = readBlock(block, unknown, false)
   if (part === undefined || second !== undefined) return null
   if (part.kind === 'text' || (part.kind !== 'opaque' && 'mediaType' in part)) return part
   return null
 }
 
-function readReasoning(reasoning: Fields, rest: RestMap): Part | null {
+function readReasoning(reasoning: Fields, unknown: UnknownFields): Part | null {
   const redacted = reasoning.optionalString('redactedContent')
   if (redacted !== null) {
-    reasoning.leaveUnknown(rest)
+    reasoning.leaveUnknown(unknown)
     return { kind: 'thinking', text: '', signature: openRedacted(redacted), isRedacted: true }
   }
   const said = reasoning.optionalObject('reasoningText')
   if (said === null) return null
   const text = said.string('text')
   const signature = said.optionalString('signature')
-  said.leaveUnknown(rest)
-  reasoning.leaveUnknown(rest)
+  said.leaveUnknown(unknown)
+  reasoning.leaveUnknown(unknown)
   const seal = signature === null ? null : openSignature(signature, 'converse')
   return { kind: 'thinking', text, signature: seal, isRedacted: false }
 }

@@ -12,10 +12,9 @@ import type {
 } from '#backends/llm/conversation.ts'
 import { Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import type { UnknownFields } from '#backends/llm/formats/unknown-fields.ts'
 import { cacheMarkOf, leaveMark, readContent } from './content-read.ts'
 import { type Additional, type Family, familyOf, readAdditional } from './models.ts'
-
-type RestMap = Map<string, Json>
 
 const NO_SCHEMA: JsonObject = {}
 
@@ -23,20 +22,20 @@ export function readRequest(
   body: JsonObject,
   from: { readonly model: string | null; readonly isStreamed: boolean | null }
 ): Conversation {
-  const rest: RestMap = new Map()
+  const unknown: UnknownFields = new Map()
   const fields = new Fields(body, '')
   const model = from.model ?? ''
   const family = familyOf(model)
   const inference = fields.optionalObject('inferenceConfig')
-  const additional = readAdditionalFields(fields, family, rest)
-  const { tools, toolChoice } = readToolConfig(fields.optionalObject('toolConfig'), additional, rest)
+  const additional = readAdditionalFields(fields, family, unknown)
+  const { tools, toolChoice } = readToolConfig(fields.optionalObject('toolConfig'), additional, unknown)
   const output = fields.optionalObject('outputConfig')
   const tier = fields.optionalObject('serviceTier')
   const conversation: Conversation = {
     model,
     isStreamed: from.isStreamed ?? false,
-    system: readSystem(fields, rest),
-    turns: readMessages(fields, rest),
+    system: readSystem(fields, unknown),
+    turns: readMessages(fields, unknown),
     tools,
     toolChoice,
     sampling: {
@@ -48,14 +47,14 @@ export function readRequest(
       topLogprobs: null,
       ...additional.extras
     },
-    output: output === null ? null : readOutput(output, rest),
+    output: output === null ? null : readOutput(output, unknown),
     thinking: readThinking(additional.thinking, output, family),
     serviceTier: tier?.optionalString('type') ?? null,
     user: null,
     metadata: readMetadata(fields),
-    origin: { format: 'converse', unknownFields: rest }
+    origin: { format: 'converse', unknownFields: unknown }
   }
-  for (const part of [inference, output, tier, fields]) part?.leaveUnknown(rest)
+  for (const part of [inference, output, tier, fields]) part?.leaveUnknown(unknown)
   return conversation
 }
 
@@ -68,48 +67,48 @@ function readStop(inference: Fields): string[] {
 }
 
 /** guardContent of the system prompt has no place in the conversation, nor has a cachePoint without a text. */
-function readSystem(fields: Fields, rest: RestMap): TextPart[] {
+function readSystem(fields: Fields, unknown: UnknownFields): TextPart[] {
   const parts: TextPart[] = []
   let marked = true
   for (const block of fields.objects('system')) {
     const mark = cacheMarkOf(block.value)
     if (mark !== null && !marked) {
       parts[parts.length - 1] = { ...parts.at(-1)!, cache: mark }
-      leaveMark(block, rest)
+      leaveMark(block, unknown)
       marked = true
     } else if ((block.value.text ?? null) !== null) {
       parts.push({ kind: 'text', text: block.string('text'), cache: null })
-      block.leaveUnknown(rest)
+      block.leaveUnknown(unknown)
       marked = false
     } else {
-      rest.set(block.path, block.value)
+      unknown.set(block.path, block.value)
       marked = true
     }
   }
   return parts
 }
 
-function readMessages(fields: Fields, rest: RestMap): Turn[] {
+function readMessages(fields: Fields, unknown: UnknownFields): Turn[] {
   return fields.objects('messages').map((message) => {
     const role = message.optionalWord('role', ['user', 'assistant', 'system'])
     if (role === null) throw new FormatError(message.at('role'), 'is required, and must be a string')
-    const parts = readContent(message.list('content'), message.at('content'), rest)
-    message.leaveUnknown(rest)
+    const parts = readContent(message.list('content'), message.at('content'), unknown)
+    message.leaveUnknown(unknown)
     return { role, parts }
   })
 }
 
-function readAdditionalFields(fields: Fields, family: Family, rest: RestMap): Additional {
+function readAdditionalFields(fields: Fields, family: Family, unknown: UnknownFields): Additional {
   const value = fields.any('additionalModelRequestFields')
   const additional = readAdditional(isObject(value) ? value : {}, family)
   const others = Object.entries(additional.others)
   if (value !== null && !isObject(value)) {
-    rest.set('additionalModelRequestFields', value)
+    unknown.set('additionalModelRequestFields', value)
   } else if (others.some(([name]) => /[.[\]]/.test(name))) {
     // Such names cannot be told from paths.
-    rest.set('additionalModelRequestFields', additional.others)
+    unknown.set('additionalModelRequestFields', additional.others)
   } else {
-    for (const [name, other] of others) rest.set(`additionalModelRequestFields.${name}`, other)
+    for (const [name, other] of others) unknown.set(`additionalModelRequestFields.${name}`, other)
   }
   return additional
 }
@@ -125,7 +124,7 @@ function readThinking(thinking: Thinking | null, output: Fields | null, family: 
 function readToolConfig(
   config: Fields | null,
   additional: Additional,
-  rest: RestMap
+  unknown: UnknownFields
 ): { tools: Tool[]; toolChoice: ToolChoice | null } {
   const tools: Tool[] = []
   let toolChoice = additional.toolChoice
@@ -135,24 +134,24 @@ function readToolConfig(
     const mark = cacheMarkOf(item.value)
     if (mark !== null && !marked) {
       tools[tools.length - 1] = { ...tools.at(-1)!, cache: mark }
-      leaveMark(item, rest)
+      leaveMark(item, unknown)
       marked = true
     } else {
-      const tool = readTool(item, rest)
-      if (tool === null) rest.set(item.path, item.value)
+      const tool = readTool(item, unknown)
+      if (tool === null) unknown.set(item.path, item.value)
       else tools.push(tool)
       marked = tool === null
     }
   }
   const choice = config.optionalObject('toolChoice')
-  const read = choice === null ? null : readToolChoice(choice, rest)
+  const read = choice === null ? null : readToolChoice(choice, unknown)
   if (read !== null && toolChoice === null) toolChoice = read
-  else if (choice !== null) rest.set(choice.path, choice.value)
-  config.leaveUnknown(rest)
+  else if (choice !== null) unknown.set(choice.path, choice.value)
+  config.leaveUnknown(unknown)
   return { tools, toolChoice }
 }
 
-function readTool(item: Fields, rest: RestMap): Tool | null {
+function readTool(item: Fields, unknown: UnknownFields): Tool | null {
   const spec = item.optionalObject('toolSpec')
   if (spec !== null) {
     const input = spec.object('inputSchema')
@@ -164,9 +163,9 @@ function readTool(item: Fields, rest: RestMap): Tool | null {
       cache: null,
       native: null
     }
-    input.leaveUnknown(rest)
-    spec.leaveUnknown(rest)
-    item.leaveUnknown(rest)
+    input.leaveUnknown(unknown)
+    spec.leaveUnknown(unknown)
+    item.leaveUnknown(unknown)
     return tool
   }
   const system = item.optionalObject('systemTool')
@@ -176,23 +175,23 @@ function readTool(item: Fields, rest: RestMap): Tool | null {
   return { name, description: null, schema: NO_SCHEMA, strict: null, cache: null, native }
 }
 
-function readToolChoice(choice: Fields, rest: RestMap): ToolChoice | null {
+function readToolChoice(choice: Fields, unknown: UnknownFields): ToolChoice | null {
   const kind = (['tool', 'any', 'auto'] as const).find((name) => isObject(choice.value[name]))
   if (kind === undefined) return null
   const said = choice.object(kind)
   const name = kind === 'tool' ? said.string('name') : null
-  said.leaveUnknown(rest)
-  choice.leaveUnknown(rest)
+  said.leaveUnknown(unknown)
+  choice.leaveUnknown(unknown)
   return { kind, name, parallel: null }
 }
 
 /** The schema is JSON text in Converse; it is printed as JSON.stringify does when it goes back. */
-function readOutput(output: Fields, rest: RestMap): OutputShape | null {
+function readOutput(output: Fields, unknown: UnknownFields): OutputShape | null {
   const format = output.optionalObject('textFormat')
   if (format === null) return null
   const definition = format.optionalObject('structure')?.optionalObject('jsonSchema') ?? null
   if (definition === null || format.optionalString('type') !== 'json_schema') {
-    rest.set(format.path, format.value)
+    unknown.set(format.path, format.value)
     return null
   }
   const shape: OutputShape = {
@@ -202,7 +201,7 @@ function readOutput(output: Fields, rest: RestMap): OutputShape | null {
     schema: parsedSchema(definition),
     strict: null
   }
-  for (const part of [definition, format]) part.leaveUnknown(rest)
+  for (const part of [definition, format]) part.leaveUnknown(unknown)
   return shape
 }
 

@@ -2,13 +2,13 @@
 import type { Conversation, Json, JsonObject, OutputShape, Tool } from '#backends/llm/conversation.ts'
 import { compact } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
+import { restoreUnknown } from '#backends/llm/formats/unknown-fields.ts'
 import { partPath } from '#backends/llm/translate/client-paths.ts'
 import { jsonText } from './content-read.ts'
 import { type BlockWriter, cachePoint, writePart } from './content-write.ts'
 import { type Family, familyOf, writeExtras } from './models.ts'
 import { DocumentNames, toWireToolName } from './names.ts'
 import { pathsOf } from './paths.ts'
-import { putBack } from './rest.ts'
 import { otherThinking, sameThinking } from './thinking.ts'
 
 export function writeRequest(conversation: Conversation, losses: Losses): JsonObject {
@@ -45,7 +45,8 @@ export function writeRequest(conversation: Conversation, losses: Losses): JsonOb
     serviceTier: writeTier(conversation, losses),
     requestMetadata: writeMetadata(conversation, losses)
   })
-  return putBack(body, conversation.origin, losses)
+  restoreUnknown(body, conversation.origin, 'converse', losses)
+  return body
 }
 
 function orNull(list: JsonObject[]): JsonObject[] | null {

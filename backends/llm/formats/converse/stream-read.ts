@@ -6,10 +6,11 @@ import type { ChatEvent, Json, JsonObject, Part, Signature } from '#backends/llm
 import { Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { type Finish, FormatError, type StreamReader, type WireEvent } from '#backends/llm/formats/format.ts'
 import { openSignature } from '#backends/llm/translate/signature.ts'
-import { readUsage, stopOf, stopSequenceOf } from './answer.ts'
+import { stopOf, stopSequenceOf } from './answer.ts'
 import { openRedacted, readContent, SERVER_TOOL } from './content-read.ts'
 import { readStreamError } from './error.ts'
 import { fromWireToolName } from './names.ts'
+import { readUsage } from './usage.ts'
 
 const NONE: readonly ChatEvent[] = []
 /** Blocks that come as a whole (images, results of the provider's tools) are held until they end. */

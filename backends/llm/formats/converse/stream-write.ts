@@ -7,10 +7,11 @@ import type { ChatEvent, JsonObject, Part, Signature, Usage } from '#backends/ll
 import { compact, isObject } from '#backends/llm/formats/fields.ts'
 import { type AnswerContext, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
 import { sealSignature } from '#backends/llm/translate/signature.ts'
-import { metricsOf, stopWordOf, writeUsage } from './answer.ts'
+import { metricsOf, stopWordOf } from './answer.ts'
 import { writePart } from './content-write.ts'
 import { streamErrorOf } from './error.ts'
 import { DocumentNames } from './names.ts'
+import { writeUsage } from './usage.ts'
 
 export function streamWriter(asked: AnswerContext): StreamWriter {
   return new ConverseWriter(asked)

@@ -1,11 +1,13 @@
 /** Google's GenerateContentResponse, whole. Source: ai.google.dev, "Generating content" reference. */
+
 import type { Answer, Choice, Json, JsonObject, Part, StopReason } from '#backends/llm/conversation.ts'
+import type { Writable } from '#backends/llm/formats/fields.ts'
 import { compact, type Fields } from '#backends/llm/formats/fields.ts'
 import type { AnswerContext, Losses } from '#backends/llm/formats/format.ts'
+import { restoreUnknown, type UnknownFields } from '#backends/llm/formats/unknown-fields.ts'
 import { Calls, isNothing, readPart } from './content-read.ts'
-import { type PartsWriter, type Writable, writePart } from './content-write.ts'
+import { type PartsWriter, writePart } from './content-write.ts'
 import { readLogprobs, writeLogprobs } from './logprobs.ts'
-import { restore } from './rest.ts'
 import { leaveSplits, readUsage, writeUsage } from './usage.ts'
 import { idTag, message, messages, optionalMessage, optionalNumber } from './wire.ts'
 
@@ -57,23 +59,31 @@ export function reasonOf(stop: StopReason, isBroken: boolean): string {
 }
 
 export function readAnswer(body: JsonObject): Answer {
-  const rest = new Map<string, Json>()
+  const unknown = new Map<string, Json>()
   const fields = message(body, '')
   const id = fields.optionalString('responseId') ?? ''
   const model = fields.optionalString('modelVersion') ?? ''
   const calls = new Calls(idTag(id))
   const choices: Choice[] = []
-  for (const candidate of messages(fields, 'candidates')) choices.push(readCandidate(candidate, calls, rest))
+  for (const candidate of messages(fields, 'candidates')) choices.push(readCandidate(candidate, calls, unknown))
   const usage = optionalMessage(fields, 'usageMetadata')
   const created = readTime(fields)
   const serviceTier = usage?.optionalString('serviceTier') ?? null
   const counted = usage === null ? null : readUsage(usage)
-  if (usage !== null && counted !== null) leaveSplits(usage, counted, rest)
+  if (usage !== null && counted !== null) leaveSplits(usage, counted, unknown)
   if (choices.length === 0 && isBlocked(fields)) {
     choices.push({ parts: [], stop: 'filter', stopSequence: null, logprobs: null })
   }
-  fields.leaveUnknown(rest)
-  return { id, model, created, choices, usage: counted, serviceTier, origin: { format: 'gemini', unknownFields: rest } }
+  fields.leaveUnknown(unknown)
+  return {
+    id,
+    model,
+    created,
+    choices,
+    usage: counted,
+    serviceTier,
+    origin: { format: 'gemini', unknownFields: unknown }
+  }
 }
 
 export function readCost(body: JsonObject): Pick<Answer, 'usage' | 'model'> {
@@ -82,7 +92,7 @@ export function readCost(body: JsonObject): Pick<Answer, 'usage' | 'model'> {
   return { usage: usage === null ? null : readUsage(usage), model: fields.optionalString('modelVersion') ?? '' }
 }
 
-/** The prompt was refused: there are no candidates, and never will be. The feedback itself stays in rest. */
+/** The prompt was refused: there are no candidates, and never will be. The feedback itself stays in unknown. */
 export function isBlocked(fields: Fields): boolean {
   const feedback = fields.value.promptFeedback
   return feedback !== undefined && feedback !== null && message(feedback, 'promptFeedback').any('blockReason') !== null
@@ -94,23 +104,23 @@ export function readTime(fields: Fields): number {
   return Number.isNaN(time) ? 0 : Math.floor(time / 1000)
 }
 
-function readCandidate(candidate: Fields, calls: Calls, rest: Map<string, Json>): Choice {
+function readCandidate(candidate: Fields, calls: Calls, unknown: UnknownFields): Choice {
   optionalNumber(candidate, 'index')
   const parts: Part[] = []
   const content = optionalMessage(candidate, 'content')
   if (content !== null) {
     content.optionalString('role')
     for (const part of messages(content, 'parts')) {
-      if (!isNothing(part)) addPart(parts, readPart(part, calls, rest))
+      if (!isNothing(part)) addPart(parts, readPart(part, calls, unknown))
     }
-    content.leaveUnknown(rest)
+    content.leaveUnknown(unknown)
   }
   const reason = candidate.optionalString('finishReason')
   const hasCalls = parts.some((part) => part.kind === 'toolCall')
   const stop = stopOf(reason, hasCalls)
-  if (reason !== null && reason !== reasonOf(stop, false)) rest.set(candidate.at('finishReason'), reason)
-  const logprobs = readLogprobs(candidate, rest)
-  candidate.leaveUnknown(rest)
+  if (reason !== null && reason !== reasonOf(stop, false)) unknown.set(candidate.at('finishReason'), reason)
+  const logprobs = readLogprobs(candidate, unknown)
+  candidate.leaveUnknown(unknown)
   return { parts, stop, stopSequence: null, logprobs }
 }
 
@@ -144,7 +154,7 @@ export function writeAnswer(answer: Answer, asked: AnswerContext, losses: Losses
     createTime: writeTime(answer.created),
     responseId: answer.id === '' ? asked.id : answer.id
   })
-  restore(body as Writable, answer.origin, losses)
+  restoreUnknown(body, answer.origin, 'gemini', losses)
   return body
 }
 

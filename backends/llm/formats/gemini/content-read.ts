@@ -1,6 +1,6 @@
 /** Parts of Gemini's content as a conversation's. Source: ai.google.dev, "Caching" reference, Content and Part. */
+
 import type {
-  Json,
   JsonObject,
   MediaPart,
   Part,
@@ -11,6 +11,7 @@ import type {
 } from '#backends/llm/conversation.ts'
 import type { Fields } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import type { UnknownFields } from '#backends/llm/formats/unknown-fields.ts'
 import { rememberResponse } from './response.ts'
 import { madeId, message, optionalMessage, print, readSignature } from './wire.ts'
 
@@ -57,7 +58,7 @@ export function isNothing({ value }: Fields): boolean {
 }
 
 /** A part and, where the seal on the thoughts stands on a part that has no place for one, a part of its own. */
-export function readPart(fields: Fields, calls: Calls, rest: Map<string, Json>): Part[] {
+export function readPart(fields: Fields, calls: Calls, unknown: UnknownFields): Part[] {
   const value = fields.value
   if (OPAQUE.some((name) => value[name] !== undefined && value[name] !== null)) {
     return [{ kind: 'opaque', format: 'gemini', value }]
@@ -68,18 +69,18 @@ export function readPart(fields: Fields, calls: Calls, rest: Map<string, Json>):
   const isThought = fields.optionalBoolean('thought') === true
   const parts =
     text === null
-      ? readOther(fields, calls, sealed, rest)
+      ? readOther(fields, calls, sealed, unknown)
       : isThought
         ? [thinking(text, sealed, false)]
         : text === '' && sealed !== null
           ? []
           : [plainText(text)]
-  if (isThought && text === null) rest.set(fields.at('thought'), true)
+  if (isThought && text === null) unknown.set(fields.at('thought'), true)
   const last = parts[parts.length - 1]
   if (sealed !== null && last?.kind !== 'thinking' && last?.kind !== 'toolCall') {
     parts.push(thinking('', sealed, last !== undefined))
   }
-  fields.leaveUnknown(rest)
+  fields.leaveUnknown(unknown)
   return parts
 }
 
@@ -93,18 +94,18 @@ export const thinking = (text: string, sealed: string | null, isAttached: boolea
   isRedacted: isAttached
 })
 
-function readOther(fields: Fields, calls: Calls, sealed: string | null, rest: Map<string, Json>): Part[] {
-  const media = readMedia(fields, rest)
+function readOther(fields: Fields, calls: Calls, sealed: string | null, unknown: UnknownFields): Part[] {
+  const media = readMedia(fields, unknown)
   if (media !== null) return [media]
   const call = optionalMessage(fields, 'functionCall')
-  if (call !== null) return [readCall(call, calls, sealed, rest)]
+  if (call !== null) return [readCall(call, calls, sealed, unknown)]
   const response = optionalMessage(fields, 'functionResponse')
   // A seal by itself, as some streams end.
-  return response === null ? [] : [readResponse(response, calls, rest)]
+  return response === null ? [] : [readResponse(response, calls, unknown)]
 }
 
 /** Null when it is none. */
-function readMedia(fields: Fields, rest: Map<string, Json>): MediaPart | null {
+function readMedia(fields: Fields, unknown: UnknownFields): MediaPart | null {
   const data = optionalMessage(fields, 'inlineData')
   const file = data === null ? optionalMessage(fields, 'fileData') : null
   const media = data ?? file
@@ -118,7 +119,7 @@ function readMedia(fields: Fields, rest: Map<string, Json>): MediaPart | null {
     detail: null,
     cache: null
   }
-  media.leaveUnknown(rest)
+  media.leaveUnknown(unknown)
   return part
 }
 
@@ -133,7 +134,7 @@ function fileSource(uri: string): MediaPart['source'] {
   return isPublic ? { kind: 'url', url: uri } : { kind: 'file', id: uri }
 }
 
-function readCall(fields: Fields, calls: Calls, sealed: string | null, rest: Map<string, Json>): ToolCallPart {
+function readCall(fields: Fields, calls: Calls, sealed: string | null, unknown: UnknownFields): ToolCallPart {
   const name = fields.string('name')
   const args = fields.optionalObject('args')
   const call: ToolCallPart = {
@@ -144,7 +145,7 @@ function readCall(fields: Fields, calls: Calls, sealed: string | null, rest: Map
     signature: sealed === null ? null : readSignature(sealed),
     cache: null
   }
-  fields.leaveUnknown(rest)
+  fields.leaveUnknown(unknown)
   return call
 }
 
@@ -152,7 +153,7 @@ function readCall(fields: Fields, calls: Calls, sealed: string | null, rest: Map
  * "Use "output" key to specify function output and "error" key to specify error details. If they are not specified,
  * then whole "response" is treated as function output."
  */
-function readResponse(fields: Fields, calls: Calls, rest: Map<string, Json>): ToolResultPart {
+function readResponse(fields: Fields, calls: Calls, unknown: UnknownFields): ToolResultPart {
   const name = fields.string('name')
   const response = fields.optionalObject('response')
   const content: (TextPart | MediaPart)[] = []
@@ -163,9 +164,9 @@ function readResponse(fields: Fields, calls: Calls, rest: Map<string, Json>): To
   }
   for (const [i, item] of (fields.optionalList('parts') ?? []).entries()) {
     const part = message(item, `${fields.at('parts')}[${i}]`)
-    const media = readMedia(part, rest)
+    const media = readMedia(part, unknown)
     if (media === null) throw new FormatError(part.path, 'must have inlineData or fileData')
-    part.leaveUnknown(rest)
+    part.leaveUnknown(unknown)
     content.push(media)
   }
   const result: ToolResultPart = {
@@ -176,7 +177,7 @@ function readResponse(fields: Fields, calls: Calls, rest: Map<string, Json>): To
     isError: (response?.value.error ?? null) !== null,
     cache: null
   }
-  fields.leaveUnknown(rest)
+  fields.leaveUnknown(unknown)
   return result
 }
 

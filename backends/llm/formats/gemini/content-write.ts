@@ -8,13 +8,11 @@ import type {
   ThinkingPart,
   ToolCallPart
 } from '#backends/llm/conversation.ts'
-import { compact } from '#backends/llm/formats/fields.ts'
+import { compact, type Writable } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
 import { cachePath } from './paths.ts'
 import { writeResponse } from './response.ts'
 import { isMadeId, parseObject, writeSignature } from './wire.ts'
-
-export type Writable = { [name: string]: JsonObject[string] }
 
 export interface PartsWriter {
   /** Google reads it, and knows no signature but its own; else a client does, which keeps them for us. */
@@ -60,7 +58,7 @@ export function writePart(part: Part, path: string, written: Writable[], writer:
       break
     }
     case 'opaque':
-      // A copy: rest may be put into it.
+      // A copy: unknown may be put into it.
       if (part.format === 'gemini') written.push({ ...part.value })
       else writer.losses.add(path)
       break

@@ -3,12 +3,14 @@
  * no bytes; its token ids are carried as `token_id`, which OpenAI's clients pass over.
  * Source: ai.google.dev, "Generating content" reference, LogprobsResult.
  */
+
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
 import { compact, type Fields, isObject } from '#backends/llm/formats/fields.ts'
+import type { UnknownFields } from '#backends/llm/formats/unknown-fields.ts'
 import { count, messages, optionalMessage, optionalNumber } from './wire.ts'
 
 /** OpenAI's entries; null when there is no result. */
-export function readLogprobs(candidate: Fields, rest: Map<string, Json>): Json[] | null {
+export function readLogprobs(candidate: Fields, unknown: UnknownFields): Json[] | null {
   const result = optionalMessage(candidate, 'logprobsResult')
   if (result === null) return null
   const tops = messages(result, 'topCandidates')
@@ -16,7 +18,7 @@ export function readLogprobs(candidate: Fields, rest: Map<string, Json>): Json[]
     const top = tops[i]
     return { ...entry(chosen), top_logprobs: top === undefined ? [] : messages(top, 'candidates').map(entry) }
   })
-  result.leaveUnknown(rest)
+  result.leaveUnknown(unknown)
   return entries
 }
 

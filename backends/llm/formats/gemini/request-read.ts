@@ -1,29 +1,30 @@
 /** Google's generateContent request as a conversation. Source: ai.google.dev, "Generating content" reference. */
-import type {
-  Conversation,
-  Json,
-  JsonObject,
-  OutputShape,
-  Sampling,
-  TextPart,
-  Thinking,
-  Tool,
-  ToolChoice,
-  Turn
+
+import {
+  type Conversation,
+  type Json,
+  type JsonObject,
+  NO_SAMPLING,
+  type OutputShape,
+  type Sampling,
+  type TextPart,
+  type Thinking,
+  type Tool,
+  type ToolChoice,
+  type Turn
 } from '#backends/llm/conversation.ts'
 import type { Fields } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import type { UnknownFields } from '#backends/llm/formats/unknown-fields.ts'
 import { Calls, plainText, readPart } from './content-read.ts'
 import { jsonSchema } from './schema.ts'
 import { message, messages, optionalMessage, optionalNumber } from './wire.ts'
-
-type Left = Map<string, Json>
 
 export function readRequest(
   body: JsonObject,
   from: { readonly model: string | null; readonly isStreamed: boolean | null }
 ): Conversation {
-  const rest: Left = new Map()
+  const unknown: UnknownFields = new Map()
   const fields = message(body, '')
   // Batches and count requests carry the model in the body; the path is what counts.
   const named = fields.optionalString('model')
@@ -31,20 +32,20 @@ export function readRequest(
   const conversation: Conversation = {
     model: from.model ?? modelName(named),
     isStreamed: from.isStreamed ?? false,
-    system: readSystem(fields, rest),
-    turns: readTurns(fields, rest),
-    tools: readTools(messages(fields, 'tools'), rest),
-    toolChoice: readToolChoice(optionalMessage(fields, 'toolConfig'), rest),
-    sampling: readSampling(config, rest),
+    system: readSystem(fields, unknown),
+    turns: readTurns(fields, unknown),
+    tools: readTools(messages(fields, 'tools'), unknown),
+    toolChoice: readToolChoice(optionalMessage(fields, 'toolConfig'), unknown),
+    sampling: readSampling(config, unknown),
     output: config === null ? null : readOutput(config),
-    thinking: config === null ? null : readThinking(optionalMessage(config, 'thinkingConfig'), rest),
+    thinking: config === null ? null : readThinking(optionalMessage(config, 'thinkingConfig'), unknown),
     serviceTier: fields.optionalString('serviceTier'),
     user: null,
     metadata: null,
-    origin: { format: 'gemini', unknownFields: rest }
+    origin: { format: 'gemini', unknownFields: unknown }
   }
-  config?.leaveUnknown(rest)
-  fields.leaveUnknown(rest)
+  config?.leaveUnknown(unknown)
+  fields.leaveUnknown(unknown)
   return conversation
 }
 
@@ -54,32 +55,32 @@ function modelName(named: string | null): string {
 }
 
 /** Its role says nothing: SDKs put in "user", the documentation nothing or "system". */
-function readSystem(fields: Fields, rest: Left): TextPart[] {
+function readSystem(fields: Fields, unknown: UnknownFields): TextPart[] {
   const content = optionalMessage(fields, 'systemInstruction')
   if (content === null) return []
   content.optionalString('role')
   const parts: TextPart[] = []
   for (const part of messages(content, 'parts')) {
     const text = part.optionalString('text')
-    if (text === null) rest.set(part.path, part.value)
+    if (text === null) unknown.set(part.path, part.value)
     else {
       parts.push(plainText(text))
-      part.leaveUnknown(rest)
+      part.leaveUnknown(unknown)
     }
   }
-  content.leaveUnknown(rest)
+  content.leaveUnknown(unknown)
   return parts
 }
 
 /** `function`: what results were sent as before they were the user's. */
 const ROLES = ['user', 'model', 'function', 'tool'] as const
 
-function readTurns(fields: Fields, rest: Left): Turn[] {
+function readTurns(fields: Fields, unknown: UnknownFields): Turn[] {
   const calls = new Calls('')
   return messages(fields, 'contents').map((content) => {
     const role = content.optionalWord('role', ROLES)
-    const parts = messages(content, 'parts').flatMap((part) => readPart(part, calls, rest))
-    content.leaveUnknown(rest)
+    const parts = messages(content, 'parts').flatMap((part) => readPart(part, calls, unknown))
+    content.leaveUnknown(unknown)
     return { role: role === 'model' ? 'assistant' : 'user', parts }
   })
 }
@@ -92,9 +93,9 @@ export function hasNoArguments(schema: JsonObject): boolean {
 
 /**
  * Functions in a row are written as one entry, and tools of Google's own as one each, however they were grouped:
- * paths of rest are those of what will be written.
+ * paths of unknown are those of what will be written.
  */
-function readTools(entries: readonly Fields[], rest: Left): Tool[] {
+function readTools(entries: readonly Fields[], unknown: UnknownFields): Tool[] {
   const tools: Tool[] = []
   let written = -1
   let row = 0
@@ -104,7 +105,7 @@ function readTools(entries: readonly Fields[], rest: Left): Tool[] {
       if (!isRow) written++
       row = isRow ? row + 1 : 0
       isRow = true
-      tools.push(readFunction(declaration, `tools[${written}].functionDeclarations[${row}]`, rest))
+      tools.push(readFunction(declaration, `tools[${written}].functionDeclarations[${row}]`, unknown))
     }
     const own = Object.entries(entry.value).filter(([name, value]) => name !== 'functionDeclarations' && value !== null)
     if (own.length === 0) continue
@@ -120,7 +121,7 @@ function nativeTool(name: string, value: JsonObject): Tool {
   return { name, description: null, schema: NO_ARGUMENTS, strict: null, cache: null, native }
 }
 
-function readFunction(fields: Fields, place: string, rest: Left): Tool {
+function readFunction(fields: Fields, place: string, unknown: UnknownFields): Tool {
   const source = fields.optionalObject('parameters')
   const schema = fields.optionalObject('parametersJsonSchema')
   const tool: Tool = {
@@ -131,24 +132,24 @@ function readFunction(fields: Fields, place: string, rest: Left): Tool {
     cache: null,
     native: null
   }
-  const left: Left = new Map()
+  const left: UnknownFields = new Map()
   fields.leaveUnknown(left)
-  for (const [path, value] of left) rest.set(place + path.slice(fields.path.length), value)
+  for (const [path, value] of left) unknown.set(place + path.slice(fields.path.length), value)
   return tool
 }
 
-function readToolChoice(config: Fields | null, rest: Left): ToolChoice | null {
+function readToolChoice(config: Fields | null, unknown: UnknownFields): ToolChoice | null {
   if (config === null) return null
   const calling = optionalMessage(config, 'functionCallingConfig')
-  config.leaveUnknown(rest)
+  config.leaveUnknown(unknown)
   if (calling === null) return null
   const mode = calling.optionalWord('mode', ['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED'])
   const allowed = calling.optionalList('allowedFunctionNames') ?? []
   const at = calling.at('allowedFunctionNames')
   const only = mode === 'ANY' && allowed.length === 1 ? nameAt(allowed, at) : null
-  calling.leaveUnknown(rest)
-  if (only === null && allowed.length > 0) rest.set(at, allowed)
-  if (mode === 'VALIDATED') rest.set(calling.at('mode'), mode)
+  calling.leaveUnknown(unknown)
+  if (only === null && allowed.length > 0) unknown.set(at, allowed)
+  if (mode === 'VALIDATED') unknown.set(calling.at('mode'), mode)
   if (mode === null || mode === 'MODE_UNSPECIFIED') return null
   if (only !== null) return { kind: 'tool', name: only, parallel: null }
   return { kind: mode === 'NONE' ? 'none' : mode === 'ANY' ? 'any' : 'auto', name: null, parallel: null }
@@ -160,24 +161,11 @@ function nameAt(names: readonly Json[], path: string): string {
   throw new FormatError(`${path}[0]`, 'must be a string')
 }
 
-const NO_SAMPLING: Sampling = {
-  maxTokens: null,
-  temperature: null,
-  topP: null,
-  topK: null,
-  stop: [],
-  seed: null,
-  frequencyPenalty: null,
-  presencePenalty: null,
-  count: null,
-  topLogprobs: null
-}
-
-function readSampling(config: Fields | null, rest: Left): Sampling {
+function readSampling(config: Fields | null, unknown: UnknownFields): Sampling {
   if (config === null) return NO_SAMPLING
   const wantsLogprobs = config.optionalBoolean('responseLogprobs') === true
   const logprobs = optionalNumber(config, 'logprobs')
-  if (!wantsLogprobs && logprobs !== null) rest.set(config.at('logprobs'), logprobs)
+  if (!wantsLogprobs && logprobs !== null) unknown.set(config.at('logprobs'), logprobs)
   return {
     maxTokens: optionalNumber(config, 'maxOutputTokens'),
     temperature: optionalNumber(config, 'temperature'),
@@ -195,7 +183,7 @@ function readSampling(config: Fields | null, rest: Left): Sampling {
   }
 }
 
-/** Types other than JSON and plain text (text/x.enum) and their schemas are left to rest. */
+/** Types other than JSON and plain text (text/x.enum) and their schemas are left to unknown. */
 function readOutput(config: Fields): OutputShape | null {
   const type = config.value.responseMimeType ?? null
   if (type === 'text/plain' && (config.value.responseSchema ?? null) === null) config.any('responseMimeType')
@@ -208,12 +196,12 @@ function readOutput(config: Fields): OutputShape | null {
 }
 
 /** A budget of 0 turns it off, -1 leaves it to the model. */
-function readThinking(config: Fields | null, rest: Left): Thinking | null {
+function readThinking(config: Fields | null, unknown: UnknownFields): Thinking | null {
   if (config === null) return null
   const isShown = config.optionalBoolean('includeThoughts')
   const budget = optionalNumber(config, 'thinkingBudget')
   const level = config.optionalWord('thinkingLevel', ['THINKING_LEVEL_UNSPECIFIED', 'MINIMAL', 'LOW', 'MEDIUM', 'HIGH'])
-  config.leaveUnknown(rest)
+  config.leaveUnknown(unknown)
   const effort = level === null || level === 'THINKING_LEVEL_UNSPECIFIED' ? null : level.toLowerCase()
   if (budget === null && effort === null && isShown !== true) return null
   const mode = budget === 0 ? 'off' : budget === -1 ? 'adaptive' : 'on'

@@ -1,4 +1,5 @@
 /** A conversation as Google's generateContent request. Source: ai.google.dev, "Generating content" reference. */
+
 import type {
   Conversation,
   Json,
@@ -9,13 +10,14 @@ import type {
   ToolChoice,
   Turn
 } from '#backends/llm/conversation.ts'
+import type { Writable } from '#backends/llm/formats/fields.ts'
 import { compact } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
+import { restoreUnknown } from '#backends/llm/formats/unknown-fields.ts'
 import { budgetOf } from '#backends/llm/translate/effort.ts'
-import { type PartsWriter, type Writable, writePart } from './content-write.ts'
+import { type PartsWriter, writePart } from './content-write.ts'
 import { cachePath, partPath, pathsOf, systemPath, turnPath } from './paths.ts'
 import { hasNoArguments } from './request-read.ts'
-import { restore } from './rest.ts'
 import { sourceOf } from './schema.ts'
 
 export function writeRequest(conversation: Conversation, losses: Losses): JsonObject {
@@ -36,7 +38,7 @@ export function writeRequest(conversation: Conversation, losses: Losses): JsonOb
     generationConfig: writeConfig(conversation, losses),
     serviceTier: writeTier(conversation, isGemini, losses)
   })
-  restore(body as Writable, conversation.origin, losses)
+  restoreUnknown(body, conversation.origin, 'gemini', losses)
   return body
 }
 

@@ -2,11 +2,13 @@
  * Streamed answers as Google writes them. Calls are written when they are complete; the reasons to stop, and usage,
  * with the end, so that a broken stream does not look like a finished one.
  */
+
 import type { ChatEvent, Json, Part, Signature, StopReason, Usage } from '#backends/llm/conversation.ts'
+import type { Writable } from '#backends/llm/formats/fields.ts'
 import { type AnswerContext, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
 import { lostPart } from '#backends/llm/translate/dropped-fields.ts'
 import { reasonOf, writeTime } from './answer.ts'
-import { type PartsWriter, type Writable, writePart } from './content-write.ts'
+import { type PartsWriter, writePart } from './content-write.ts'
 import { writeError } from './error.ts'
 import { writeLogprobs } from './logprobs.ts'
 import { writeUsage } from './usage.ts'

@@ -2,9 +2,11 @@
  * Tokens as Google counts them: thoughts beside the candidates, results of its own tools beside the prompt.
  * Source: ai.google.dev, "Generating content" reference, UsageMetadata.
  */
+
 import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
 import { compact, type Fields } from '#backends/llm/formats/fields.ts'
+import type { UnknownFields } from '#backends/llm/formats/unknown-fields.ts'
 import { count, messages } from './wire.ts'
 
 /** Audio and images that came from a cache are counted as that. */
@@ -34,13 +36,13 @@ const SPLITS = [
 ]
 
 /** What `usage` does not tell: counts of video and documents, and those of Google's own tools. */
-export function leaveSplits(fields: Fields, usage: Usage, rest: Map<string, Json>): void {
+export function leaveSplits(fields: Fields, usage: Usage, unknown: UnknownFields): void {
   const told = writeUsage(usage, null, 0)
   for (const name of SPLITS) {
     const value = fields.any(name)
-    if (value !== null && !isDeepStrictEqual(value, told[name])) rest.set(fields.at(name), value)
+    if (value !== null && !isDeepStrictEqual(value, told[name])) unknown.set(fields.at(name), value)
   }
-  fields.leaveUnknown(rest)
+  fields.leaveUnknown(unknown)
 }
 
 type Modality = 'AUDIO' | 'IMAGE'

@@ -1,17 +1,17 @@
 /** The answer of POST /v1/messages, and an answer as one (Messages API, "Message"). */
 import type { Answer, Json, JsonObject, Part } from '#backends/llm/conversation.ts'
-import { compact, Fields } from '#backends/llm/formats/fields.ts'
+import { compact, Fields, type Writable } from '#backends/llm/formats/fields.ts'
 import type { ChatFormat } from '#backends/llm/formats/format.ts'
+import { loseUnknown, restoreUnknown } from '#backends/llm/formats/unknown-fields.ts'
 import { sealSignature } from '#backends/llm/translate/signature.ts'
 import { readAnswerContent } from './content-read.ts'
-import { parsedArguments, thinkingBlock, writeBlock } from './content-write.ts'
+import { type BlockScene, parsedArguments, thinkingBlock, writeBlock } from './content-write.ts'
 import { choicePath, pathOf } from './paths.ts'
-import { RestWriter, type Writable } from './rest.ts'
 import { loseMedia, readAnswerTier, readStop, readUsage, writeAnswerTier, writeStop, writeUsage } from './usage.ts'
 
 export const readAnswer: ChatFormat['readAnswer'] = (body): Answer => {
   const message = Fields.of(body, '')
-  const rest = new Map<string, Json>()
+  const unknown = new Map<string, Json>()
   const usage = message.optionalObject('usage')
   const reason = message.optionalString('stop_reason')
   const stop = readStop(reason)
@@ -23,7 +23,7 @@ export const readAnswer: ChatFormat['readAnswer'] = (body): Answer => {
     created: 0,
     choices: [
       {
-        parts: readAnswerContent(message.list('content'), 'content', rest),
+        parts: readAnswerContent(message.list('content'), 'content', unknown),
         stop,
         stopSequence: message.optionalString('stop_sequence'),
         logprobs: null
@@ -31,12 +31,12 @@ export const readAnswer: ChatFormat['readAnswer'] = (body): Answer => {
     ],
     usage: usage === null ? null : readUsage(usage),
     serviceTier: readAnswerTier(usage?.optionalString('service_tier') ?? null),
-    origin: { format: 'messages', unknownFields: rest }
+    origin: { format: 'messages', unknownFields: unknown }
   }
   // A word that the stop reasons of the contract do not have.
-  if (reason !== null && reason !== writeStop(stop, false)) rest.set('stop_reason', reason)
-  usage?.leaveUnknown(rest)
-  message.leaveUnknown(rest)
+  if (reason !== null && reason !== writeStop(stop, false)) unknown.set('stop_reason', reason)
+  usage?.leaveUnknown(unknown)
+  message.leaveUnknown(unknown)
   return answer
 }
 
@@ -49,7 +49,8 @@ export const readCost: ChatFormat['readCost'] = (body) => {
 export const writeAnswer: ChatFormat['writeAnswer'] = (answer, asked, losses): JsonObject => {
   const { choices, usage } = answer
   const from = answer.origin.format
-  const rest = new RestWriter(answer.origin, losses)
+  const isOwn = from === 'messages'
+  if (!isOwn) loseUnknown(answer.origin.unknownFields, losses)
   const choice = choices[0]
   for (let i = 1; i < choices.length; i++) losses.add(choicePath(from, i))
   if (choice !== undefined && choice.logprobs !== null) losses.add(`${choicePath(from, 0)}.logprobs`)
@@ -59,13 +60,12 @@ export const writeAnswer: ChatFormat['writeAnswer'] = (answer, asked, losses): J
   loseMedia(usage, from, losses)
   const parts = choice?.parts ?? []
   const content: Json[] = []
-  const scene = { rest, losses }
-  parts.forEach((part, i) => {
-    const lossPath = `${choicePath(from, 0)}.content[${i}]`
-    const block = writePart(part, `content[${content.length}]`, lossPath, content, scene)
+  const scene = { isOwn, losses }
+  for (const [i, part] of parts.entries()) {
+    const block = writePart(part, `${choicePath(from, 0)}.content[${i}]`, content, scene)
     if (block !== null) content.push(block)
     if (part.kind === 'toolCall' && part.signature !== null) content.push(callSealBlock(part.signature))
-  })
+  }
   const hasRefusal = parts.some((part) => part.kind === 'refusal')
   const body: Writable = {
     id: answer.id === '' ? `msg_${asked.id}` : answer.id,
@@ -73,33 +73,30 @@ export const writeAnswer: ChatFormat['writeAnswer'] = (answer, asked, losses): J
     role: 'assistant',
     model: asked.model,
     content,
-    stop_reason: rest.take('stop_reason') ?? writeStop(choice?.stop ?? 'end', hasRefusal),
+    stop_reason: writeStop(choice?.stop ?? 'end', hasRefusal),
     stop_sequence: choice?.stopSequence ?? null,
-    usage: rest.place('usage', writeUsage(usage, tier))
+    usage: writeUsage(usage, tier)
   }
-  rest.place('', body)
-  rest.finish()
+  if (isOwn) restoreUnknown(body, answer.origin, 'messages', losses)
   return body
 }
 
-type Scene = Parameters<typeof writeBlock>[4]
-
-/** As in a request, but thoughts of all providers are said, and there is nothing to see, hear or run in an answer. */
-function writePart(part: Part, path: string, lossPath: string, list: Json[], scene: Scene): JsonObject | null {
+/** As in a request, but thoughts of all providers are said, and an answer has no media and no tool results. */
+function writePart(part: Part, path: string, list: readonly Json[], scene: BlockScene): JsonObject | null {
   switch (part.kind) {
     case 'thinking':
-      return scene.rest.place(path, thinkingBlock(part, part.signature))
+      return thinkingBlock(part, part.signature)
     case 'toolCall': {
-      const input = parsedArguments(part.arguments, lossPath, scene)
-      return scene.rest.place(path, { ...compact({ type: 'tool_use', id: part.id, name: part.name, input }) })
+      const input = parsedArguments(part.arguments, path, scene)
+      return compact({ type: 'tool_use', id: part.id, name: part.name, input })
     }
     case 'text':
     case 'refusal':
-      return scene.rest.place(path, { type: 'text', text: part.text })
+      return { type: 'text', text: part.text }
     case 'opaque':
-      return writeBlock(part, path, lossPath, list, scene)
+      return writeBlock(part, path, list, scene)
     default:
-      scene.losses.add(lossPath)
+      scene.losses.add(path)
       return null
   }
 }

@@ -15,14 +15,27 @@ import type {
 } from '#backends/llm/conversation.ts'
 import { Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import type { UnknownFields } from '#backends/llm/formats/unknown-fields.ts'
 import { openSignature } from '#backends/llm/translate/signature.ts'
-import { leave } from './rest.ts'
 
-type RestFields = Map<string, Json>
+/** Characters of a name that is refused. */
+const NAME_SHOWN_MAX = 64
 
-/** What is left over goes there, and how. */
-interface Left {
-  readonly rest: RestFields
+/**
+ * Leaves what nobody asked for in `unknown`. Names with the signs of a path are refused, as the API refuses all names
+ * that it does not know.
+ */
+export function leave(fields: Fields, unknown: UnknownFields): void {
+  for (const name of Object.keys(fields.value)) {
+    if (!name.includes('.') && !name.includes('[')) continue
+    throw new FormatError(fields.at(name.slice(0, NAME_SHOWN_MAX)), 'is not a name of the API')
+  }
+  fields.leaveUnknown(unknown)
+}
+
+/** Where unknown fields go, and how. */
+interface Leftover {
+  readonly unknown: UnknownFields
   readonly leave: typeof leave
   /** Of an answer: a block that cannot be read is no reason to lose its neighbours. */
   readonly isAnswer: boolean
@@ -46,16 +59,16 @@ export function callSeal(data: string): Signature | null {
 }
 
 /** The parts of `content`, which is text or a list of blocks, at `path`. */
-export function readContent(content: Json, path: string, rest: RestFields): Part[] {
-  return partsOf(content, path, { rest, leave, isAnswer: false })
+export function readContent(content: Json, path: string, unknown: UnknownFields): Part[] {
+  return partsOf(content, path, { unknown, leave, isAnswer: false })
 }
 
 /** As readContent, of an answer. */
-export function readAnswerContent(content: Json, path: string, rest: RestFields): Part[] {
-  return partsOf(content, path, { rest, leave: (block, left) => block.leaveUnknown(left), isAnswer: true })
+export function readAnswerContent(content: Json, path: string, unknown: UnknownFields): Part[] {
+  return partsOf(content, path, { unknown, leave: (block, unknown) => block.leaveUnknown(unknown), isAnswer: true })
 }
 
-function partsOf(content: Json, path: string, left: Left): Part[] {
+function partsOf(content: Json, path: string, left: Leftover): Part[] {
   if (typeof content === 'string') return [textPart(content, null)]
   if (!Array.isArray(content)) throw new FormatError(path, 'must be a string or a list')
   const parts: Part[] = []
@@ -64,7 +77,7 @@ function partsOf(content: Json, path: string, left: Left): Part[] {
   return parts
 }
 
-function readBlock(block: Fields, parts: Part[], left: Left): void {
+function readBlock(block: Fields, parts: Part[], left: Leftover): void {
   const type = left.isAnswer ? block.any('type') : block.string('type')
   if (type === 'text') {
     parts.push(readText(block))
@@ -87,7 +100,7 @@ function readBlock(block: Fields, parts: Part[], left: Left): void {
     parts.push(opaque(block.value))
     return
   }
-  left.leave(block, left.rest)
+  left.leave(block, left.unknown)
 }
 
 function readRedacted(data: string, parts: Part[]): void {
@@ -97,12 +110,12 @@ function readRedacted(data: string, parts: Part[]): void {
   else parts.push(redactedPart(data))
 }
 
-/** `system`, and the content of tool results: blocks that are neither text nor media stay in `rest`, by path. */
-export function readPlain(content: Json, path: string, rest: RestFields): (TextPart | MediaPart)[] {
-  return plainOf(content, path, { rest, leave, isAnswer: false })
+/** `system`, and the content of tool results: blocks that are neither text nor media stay in `unknown`, by path. */
+export function readPlain(content: Json, path: string, unknown: UnknownFields): (TextPart | MediaPart)[] {
+  return plainOf(content, path, { unknown, leave, isAnswer: false })
 }
 
-function plainOf(content: Json, path: string, left: Left): (TextPart | MediaPart)[] {
+function plainOf(content: Json, path: string, left: Leftover): (TextPart | MediaPart)[] {
   if (content === null) return []
   if (typeof content === 'string') return [textPart(content, null)]
   if (!Array.isArray(content)) throw new FormatError(path, 'must be a string or a list')
@@ -114,10 +127,10 @@ function plainOf(content: Json, path: string, left: Left): (TextPart | MediaPart
     const part =
       type === 'text' ? readText(block) : type === 'image' || type === 'document' ? readMedia(block, type, left) : null
     if (part === null) {
-      left.rest.set(block.path, block.value)
+      left.unknown.set(block.path, block.value)
     } else {
       parts.push(part)
-      left.leave(block, left.rest)
+      left.leave(block, left.unknown)
     }
   }
   return parts
@@ -128,12 +141,12 @@ function readText(block: Fields): TextPart {
 }
 
 /** Null when the source is of a kind that only this format has (a document of blocks). */
-function readMedia(block: Fields, kind: 'image' | 'document', left: Left): MediaPart | null {
+function readMedia(block: Fields, kind: 'image' | 'document', left: Leftover): MediaPart | null {
   const source = block.object('source')
   const from = readSource(source, kind)
   if (from === null) return null
   const mediaType = from.kind === 'base64' || from.kind === 'text' ? source.optionalString('media_type') : null
-  left.leave(source, left.rest)
+  left.leave(source, left.unknown)
   const name = kind === 'document' ? block.optionalString('title') : null
   return { kind, source: from, mediaType, name, detail: null, cache: readCache(block) }
 }
@@ -157,7 +170,7 @@ function readToolUse(block: Fields): ToolCallPart {
   }
 }
 
-function readToolResult(block: Fields, left: Left): ToolResultPart {
+function readToolResult(block: Fields, left: Leftover): ToolResultPart {
   return {
     kind: 'toolResult',
     callId: block.string('tool_use_id'),
@@ -168,7 +181,7 @@ function readToolResult(block: Fields, left: Left): ToolResultPart {
   }
 }
 
-/** Marks with fields of their own (beta) are read, and left for `rest` as a whole. */
+/** Marks with fields of their own (beta) are read, and left for `unknown` as a whole. */
 export function readCache(block: Fields): CacheMark | null {
   const mark = block.value.cache_control
   if (mark === null || mark === undefined) return null

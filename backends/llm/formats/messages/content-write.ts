@@ -1,63 +1,69 @@
 /** Parts into content blocks. What a block cannot say is a loss, and is left out. */
 import type { Json, JsonObject, MediaPart, Part, Signature, ThinkingPart } from '#backends/llm/conversation.ts'
-import { compact } from '#backends/llm/formats/fields.ts'
+import { compact, type Writable } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
 import { sealSignature } from '#backends/llm/translate/signature.ts'
 import { CITATIONS } from './content-read.ts'
-import type { RestWriter, Writable } from './rest.ts'
 
 const IMAGES: readonly string[] = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
 const ID = /^[\w-]+$/
 
 export interface BlockScene {
-  readonly rest: RestWriter
+  /** The conversation came in this format, and goes back as it came. */
+  readonly isOwn: boolean
   readonly losses: Losses
 }
 
-/** A part as a block at `path`, null when there is none to write; `lossPath` is the part's in its own format. */
-export function writeBlock(
-  part: Part,
-  path: string,
-  lossPath: string,
-  list: Json[],
-  scene: BlockScene
-): JsonObject | null {
+/** The blocks of `parts`. `pathOf`: the path of a part in its own format, for losses. */
+export function writeBlocks(parts: readonly Part[], pathOf: (index: number) => string, scene: BlockScene): Json[] {
+  const blocks: Json[] = []
+  for (const [i, part] of parts.entries()) {
+    const block = writeBlock(part, pathOf(i), blocks, scene)
+    if (block !== null) blocks.push(block)
+  }
+  return blocks
+}
+
+/** Null: there is nothing to write. `list`: the blocks before it. */
+export function writeBlock(part: Part, path: string, list: readonly Json[], scene: BlockScene): JsonObject | null {
   switch (part.kind) {
     case 'text':
     case 'refusal':
-      return writeText(part.text, part.kind === 'text' ? part.cache : null, path, scene)
+      // The API refuses empty text blocks. Only a client of this format knows what it gets for them.
+      if (part.text === '' && !scene.isOwn) return null
+      return compact({
+        type: 'text',
+        text: part.text,
+        cache_control: part.kind === 'text' ? cacheMark(part.cache) : null
+      })
     case 'image':
     case 'document':
     case 'audio':
     case 'video':
-      return writeMedia(part, path, lossPath, scene)
+      return writeMedia(part, path, scene)
     case 'toolCall':
-      // One that came in Anthropic's own format was sealed here: its client knows nothing of it.
-      if (part.signature !== null && !scene.rest.isOwn) scene.losses.add(`${lossPath}.signature`)
-      return scene.rest.place(path, {
-        ...compact({
-          type: 'tool_use',
-          id: toolId(part.id),
-          name: part.name,
-          input: parsedArguments(part.arguments, lossPath, scene),
-          cache_control: cacheMark(part.cache)
-        })
+      // A signature on a call of Anthropic's own format was sealed here: its client does not know it.
+      if (part.signature !== null && !scene.isOwn) scene.losses.add(`${path}.signature`)
+      return compact({
+        type: 'tool_use',
+        id: toolId(part.id),
+        name: part.name,
+        input: parsedArguments(part.arguments, path, scene),
+        cache_control: cacheMark(part.cache)
       })
     case 'toolResult':
-      return scene.rest.place(path, {
-        ...compact({
-          type: 'tool_result',
-          tool_use_id: toolId(part.callId),
-          content: writePlain(part.content, `${path}.content`, lossPath, scene),
-          is_error: part.isError ? true : null,
-          cache_control: cacheMark(part.cache)
-        })
+      return compact({
+        type: 'tool_result',
+        tool_use_id: toolId(part.callId),
+        content: writePlain(part.content, path, scene),
+        is_error: part.isError ? true : null,
+        cache_control: cacheMark(part.cache)
       })
     case 'thinking':
-      return writeThinking(part, path, lossPath, scene)
+      return writeThinking(part, path, scene)
     case 'opaque':
-      if (part.format !== 'messages') scene.losses.add(lossPath)
-      else if (!isCitationsOf(list.at(-1), part.value)) return part.value
+      if (part.format !== 'messages') scene.losses.add(path)
+      else if (!isCitationsOf(list.at(-1), part.value)) return { ...part.value }
       return null
   }
 }
@@ -72,39 +78,20 @@ function isCitationsOf(last: Json | undefined, value: JsonObject): boolean {
   return true
 }
 
-/** Empty text blocks are refused by the API, and only a client of this format means what it gets for them. */
-function writeText(
-  text: string,
-  cache: { readonly ttl: string | null } | null,
-  path: string,
-  scene: BlockScene
-): JsonObject | null {
-  if (text === '' && !scene.rest.isOwn) return null
-  return scene.rest.place(path, { ...compact({ type: 'text', text, cache_control: cacheMark(cache) }) })
-}
-
-/** Text and media in a tool result or the system prompt; one plain text as a string, nothing as null. */
-export function writePlain(
-  parts: readonly (Extract<Part, { kind: 'text' }> | MediaPart)[],
-  path: string,
-  lossPath: string,
-  scene: BlockScene
-): Json {
-  const blocks = scene.rest.list(path, parts, (part, at, list) => writeBlock(part, at, lossPath, list, scene))
+/** Text and media in a tool result or the system prompt; null: none. */
+export function writePlain(parts: readonly Part[], path: string, scene: BlockScene): Json {
+  const blocks = writeBlocks(parts, () => path, scene)
   return blocks.length === 0 ? null : blocks
 }
 
-function writeMedia(part: MediaPart, path: string, lossPath: string, scene: BlockScene): JsonObject | null {
-  const source = mediaSource(part, scene.rest.isOwn)
+function writeMedia(part: MediaPart, path: string, scene: BlockScene): JsonObject | null {
+  const source = mediaSource(part, scene.isOwn)
   if (source === null) {
-    scene.losses.add(lossPath)
+    scene.losses.add(path)
     return null
   }
-  if (part.detail !== null && part.detail !== 'auto') scene.losses.add(`${lossPath}.detail`)
-  scene.rest.place(`${path}.source`, source)
-  return scene.rest.place(path, {
-    ...compact({ type: part.kind, source, title: part.name, cache_control: cacheMark(part.cache) })
-  })
+  if (part.detail !== null && part.detail !== 'auto') scene.losses.add(`${path}.detail`)
+  return compact({ type: part.kind, source, title: part.name, cache_control: cacheMark(part.cache) })
 }
 
 /** Null when the API has no such source: files of other providers, sounds, films, images of rare types. */
@@ -114,7 +101,7 @@ function mediaSource(part: MediaPart, isOwn: boolean): Writable | null {
   if (source.kind === 'url') return { type: 'url', url: source.url }
   if (source.kind === 'file') return isOwn ? { type: 'file', file_id: source.id } : null
   if (source.kind === 'text') return { type: 'text', media_type: mediaType ?? 'text/plain', data: source.text }
-  if (isOwn) return { ...compact({ type: 'base64', media_type: mediaType, data: source.data }) }
+  if (isOwn) return compact({ type: 'base64', media_type: mediaType, data: source.data })
   if (mediaType === null) return null
   if (part.kind === 'document' && mediaType.startsWith('text/')) {
     return { type: 'text', media_type: 'text/plain', data: Buffer.from(source.data, 'base64').toString() }
@@ -127,11 +114,9 @@ function mediaSource(part: MediaPart, isOwn: boolean): Writable | null {
  * Only thoughts that Anthropic has signed are taken by the API. Another provider's seal without thoughts to read is
  * of no use here, and nothing is lost by leaving it out; thoughts in words are a loss.
  */
-function writeThinking(part: ThinkingPart, path: string, lossPath: string, scene: BlockScene): JsonObject | null {
-  if (part.signature?.format === 'messages') {
-    return scene.rest.place(path, thinkingBlock(part, part.signature))
-  }
-  if (part.text !== '') scene.losses.add(lossPath)
+function writeThinking(part: ThinkingPart, path: string, scene: BlockScene): JsonObject | null {
+  if (part.signature?.format === 'messages') return thinkingBlock(part, part.signature)
+  if (part.text !== '') scene.losses.add(path)
   return null
 }
 
@@ -149,22 +134,20 @@ function toolId(id: string): string {
 }
 
 /** Arguments that are no JSON cannot be said; an empty object stands for them. */
-export function parsedArguments(text: string, lossPath: string, scene: { readonly losses: Losses }): Json {
+export function parsedArguments(text: string, path: string, { losses }: { readonly losses: Losses }): Json {
   if (text === '') return {}
   try {
     return JSON.parse(text) as Json
   } catch {
-    scene.losses.add(`${lossPath}.arguments`)
+    losses.add(`${path}.arguments`)
     return {}
   }
 }
 
-function cacheMark(cache: { readonly ttl: string | null } | null): Json {
+/** `cache_control`. */
+export function cacheMark(cache: { readonly ttl: string | null } | null): Json {
   return cache === null ? null : compact({ type: 'ephemeral', ttl: cache.ttl })
 }
-
-/** `cache_control` of tools. */
-export { cacheMark }
 
 /** A list of exactly one plain text block as that text, as the API documents both to be the same. */
 export function shortened(blocks: Json): Json {

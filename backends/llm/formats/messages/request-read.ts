@@ -1,20 +1,19 @@
 /** The body of POST /v1/messages into a conversation (Messages API, "Create a Message"). */
-import type {
-  Conversation,
-  Json,
-  OutputShape,
-  TextPart,
-  Thinking,
-  Tool,
-  ToolChoice,
-  Turn
+import {
+  type Conversation,
+  type Json,
+  NO_SAMPLING,
+  type OutputShape,
+  type TextPart,
+  type Thinking,
+  type Tool,
+  type ToolChoice,
+  type Turn
 } from '#backends/llm/conversation.ts'
-import { Fields, isObject } from '#backends/llm/formats/fields.ts'
+import { Fields, isObject, memberPath } from '#backends/llm/formats/fields.ts'
 import { type ChatFormat, FormatError } from '#backends/llm/formats/format.ts'
-import { opaque, readCache, readContent, readPlain } from './content-read.ts'
-import { leave } from './rest.ts'
-
-type RestFields = Map<string, Json>
+import type { UnknownFields } from '#backends/llm/formats/unknown-fields.ts'
+import { leave, opaque, readCache, readContent, readPlain } from './content-read.ts'
 
 const ROLES = ['user', 'assistant', 'system'] as const
 
@@ -25,35 +24,31 @@ const ROLES = ['user', 'assistant', 'system'] as const
  */
 export const readRequest: ChatFormat['readRequest'] = (body, from): Conversation => {
   const request = Fields.of(body, '')
-  const rest: RestFields = new Map()
+  const unknown: UnknownFields = new Map()
   const named = request.optionalString('model')
   const isStreamed = request.optionalBoolean('stream')
   const conversation: Conversation = {
     model: from.model ?? named ?? request.string('model'),
     isStreamed: from.isStreamed ?? isStreamed ?? false,
-    system: readSystem(request, rest),
-    turns: readTurns(request, rest),
-    tools: request.objects('tools').map((tool) => readTool(tool, rest)),
-    toolChoice: readToolChoice(request, rest),
+    system: readSystem(request, unknown),
+    turns: readTurns(request, unknown),
+    tools: request.objects('tools').map((tool) => readTool(tool, unknown)),
+    toolChoice: readToolChoice(request, unknown),
     sampling: {
+      ...NO_SAMPLING,
       maxTokens: request.optionalNumber('max_tokens'),
       temperature: request.optionalNumber('temperature'),
       topP: request.optionalNumber('top_p'),
       topK: request.optionalNumber('top_k'),
-      stop: readStop(request),
-      seed: null,
-      frequencyPenalty: null,
-      presencePenalty: null,
-      count: null,
-      topLogprobs: null
+      stop: readStop(request)
     },
-    ...readOutput(request, rest),
+    ...readOutput(request, unknown),
     serviceTier: readTier(request.optionalString('service_tier')),
-    user: readUser(request, rest),
+    user: readUser(request, unknown),
     metadata: null,
-    origin: { format: 'messages', unknownFields: rest }
+    origin: { format: 'messages', unknownFields: unknown }
   }
-  leave(request, rest)
+  leave(request, unknown)
   return conversation
 }
 
@@ -62,29 +57,29 @@ function readTier(tier: string | null): string | null {
   return tier === 'standard_only' ? 'default' : tier
 }
 
-function readSystem(request: Fields, rest: RestFields): TextPart[] {
+function readSystem(request: Fields, unknown: UnknownFields): TextPart[] {
   const parts: TextPart[] = []
-  for (const part of readPlain(request.any('system'), 'system', rest)) {
+  for (const part of readPlain(request.any('system'), 'system', unknown)) {
     if (part.kind !== 'text') throw new FormatError('system', 'must be text')
     parts.push(part)
   }
   return parts
 }
 
-function readTurns(request: Fields, rest: RestFields): Turn[] {
+function readTurns(request: Fields, unknown: UnknownFields): Turn[] {
   request.list('messages')
   return request.objects('messages').map((message) => {
     const role = message.optionalWord('role', ROLES)
     if (role === null) throw new FormatError(message.at('role'), 'is required')
     const content = message.any('content')
     // System messages of the beta may have settings only.
-    const parts = content === null && role === 'system' ? [] : readContent(content, message.at('content'), rest)
-    leave(message, rest)
+    const parts = content === null && role === 'system' ? [] : readContent(content, message.at('content'), unknown)
+    leave(message, unknown)
     return { role, parts }
   })
 }
 
-function readTool(tool: Fields, rest: RestFields): Tool {
+function readTool(tool: Fields, unknown: UnknownFields): Tool {
   const type = tool.optionalString('type')
   if (type !== null && type !== 'custom') {
     const name = tool.optionalString('name') ?? type
@@ -98,21 +93,21 @@ function readTool(tool: Fields, rest: RestFields): Tool {
     cache: readCache(tool),
     native: null
   }
-  leave(tool, rest)
+  leave(tool, unknown)
   return read
 }
 
-function readToolChoice(request: Fields, rest: RestFields): ToolChoice | null {
+function readToolChoice(request: Fields, unknown: UnknownFields): ToolChoice | null {
   const choice = request.optionalObject('tool_choice')
   if (choice === null) return null
   const kind = choice.string('type')
   if (kind !== 'auto' && kind !== 'any' && kind !== 'tool' && kind !== 'none') {
-    rest.set('tool_choice', choice.value)
+    unknown.set('tool_choice', choice.value)
     return null
   }
   const isSingle = choice.optionalBoolean('disable_parallel_tool_use')
   const name = kind === 'tool' ? choice.string('name') : null
-  leave(choice, rest)
+  leave(choice, unknown)
   return { kind, name, parallel: isSingle === null ? null : !isSingle }
 }
 
@@ -123,50 +118,54 @@ function readStop(request: Fields): string[] {
   })
 }
 
-function readUser(request: Fields, rest: RestFields): string | null {
+function readUser(request: Fields, unknown: UnknownFields): string | null {
   const metadata = request.optionalObject('metadata')
   const user = metadata?.optionalString('user_id') ?? null
-  if (metadata !== null) leave(metadata, rest)
+  if (metadata !== null) leave(metadata, unknown)
   return user
 }
 
-function readOutput(request: Fields, rest: RestFields): { output: OutputShape | null; thinking: Thinking | null } {
+function readOutput(
+  request: Fields,
+  unknown: UnknownFields
+): { output: OutputShape | null; thinking: Thinking | null } {
   const config = request.optionalObject('output_config')
   const effort = config?.optionalString('effort') ?? null
   let output: OutputShape | null = null
-  if (config !== null && isReadable(config.value.format)) output = readFormat(config.object('format'), rest)
+  if (config !== null && isReadable(config.value.format)) output = readFormat(config.object('format'), unknown)
   // The older spelling, and only if the newer is not there as well.
-  else if (isReadable(request.value.output_format)) output = readFormat(request.object('output_format'), rest)
-  if (config !== null) leave(config, rest)
-  return { output, thinking: readThinking(request, effort, rest) }
+  else if (isReadable(request.value.output_format)) output = readFormat(request.object('output_format'), unknown)
+  if (config !== null) leave(config, unknown)
+  return { output, thinking: readThinking(request, effort, unknown) }
 }
 
 function isReadable(format: Json | undefined): boolean {
   return isObject(format) && format.type === 'json_schema' && isObject(format.schema)
 }
 
-function readFormat(format: Fields, rest: RestFields): OutputShape {
+function readFormat(format: Fields, unknown: UnknownFields): OutputShape {
   format.any('type')
   const schema = format.object('schema').value
   // The path is that of the newer spelling, under which it is written.
   for (const [name, value] of Object.entries(format.value)) {
-    if (name !== 'type' && name !== 'schema' && value !== null) rest.set(`output_config.format.${name}`, value)
+    if (name !== 'type' && name !== 'schema' && value !== null)
+      unknown.set(memberPath('output_config.format', name), value)
   }
   return { kind: 'schema', name: null, description: null, schema, strict: null }
 }
 
-/** An effort without `thinking` is mode `on` without a budget. Modes that are not known stay in `rest`. */
-function readThinking(request: Fields, effort: string | null, rest: RestFields): Thinking | null {
+/** An effort without `thinking` is mode `on` without a budget. Modes that are not known stay in `unknown`. */
+function readThinking(request: Fields, effort: string | null, unknown: UnknownFields): Thinking | null {
   const thinking = request.optionalObject('thinking')
   const type = thinking?.string('type') ?? null
   if (thinking === null || (type !== 'enabled' && type !== 'disabled' && type !== 'adaptive')) {
-    if (thinking !== null) rest.set('thinking', thinking.value)
+    if (thinking !== null) unknown.set('thinking', thinking.value)
     return effort === null ? null : { mode: 'on', effort, budgetTokens: null, isShown: null }
   }
   const budgetTokens = type === 'enabled' ? thinking.optionalNumber('budget_tokens') : null
   if (type === 'enabled' && budgetTokens === null) throw new FormatError('thinking.budget_tokens', 'is required')
   const display = thinking.optionalWord('display', ['summarized', 'omitted'])
-  leave(thinking, rest)
+  leave(thinking, unknown)
   return {
     mode: type === 'enabled' ? 'on' : type === 'disabled' ? 'off' : 'adaptive',
     effort,

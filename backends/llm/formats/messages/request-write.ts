@@ -1,51 +1,47 @@
 /** A conversation as the body of POST /v1/messages (Messages API, "Create a Message"). */
 import type { Conversation, FormatName, Json, JsonObject, Part, Tool, Turn } from '#backends/llm/conversation.ts'
-import { compact } from '#backends/llm/formats/fields.ts'
-import type { ChatFormat, Losses } from '#backends/llm/formats/format.ts'
+import { compact, type Writable } from '#backends/llm/formats/fields.ts'
+import type { ChatFormat } from '#backends/llm/formats/format.ts'
+import { loseUnknown, restoreUnknown } from '#backends/llm/formats/unknown-fields.ts'
 import { budgetWithin, effortOf } from '#backends/llm/translate/effort.ts'
-import { cacheMark, shortened, writeBlock, writePlain } from './content-write.ts'
+import { type BlockScene, cacheMark, shortened, writeBlock, writeBlocks, writePlain } from './content-write.ts'
 import { maxTokensOf, takesSampling, thinkingOf } from './model.ts'
 import { partPath, pathOf, turnPath } from './paths.ts'
-import { RestWriter, type Writable } from './rest.ts'
 import { isSystemTaken } from './system-turns.ts'
 
-interface Scene {
+interface Scene extends BlockScene {
   readonly conversation: Conversation
   readonly from: FormatName
-  readonly rest: RestWriter
-  readonly losses: Losses
 }
 
 /** `max_tokens` is required: see maxTokensOf for what is written when the caller set no limit. */
 export const writeRequest: ChatFormat['writeRequest'] = (conversation, losses): JsonObject => {
-  const rest = new RestWriter(conversation.origin, losses)
-  const scene: Scene = { conversation, from: conversation.origin.format, rest, losses }
-  const { sampling } = conversation
+  const { origin, sampling } = conversation
+  const isOwn = origin.format === 'messages'
+  if (!isOwn) loseUnknown(origin.unknownFields, losses)
+  const scene: Scene = { conversation, from: origin.format, isOwn, losses }
   const thinks = (conversation.thinking?.mode ?? 'off') !== 'off'
   const maxTokens = sampling.maxTokens ?? maxTokensOf(conversation.model, thinks)
   const output = writeOutput(scene)
-  const body: Writable = {
-    ...compact({
-      model: conversation.model,
-      max_tokens: maxTokens,
-      system: writePlain(conversation.system, 'system', 'system', scene),
-      messages: rest.isOwn ? ownMessages(scene) : foreignMessages(scene),
-      tools: conversation.tools.length === 0 ? null : writeTools(scene),
-      tool_choice: writeToolChoice(scene),
-      ...writeSampling(scene),
-      thinking: rest.isOwn ? ownThinking(scene, output) : foreignThinking(scene, output, maxTokens),
-      output_config: output,
-      metadata: writeMetadata(scene),
-      service_tier: writeTier(scene),
-      stream: conversation.isStreamed ? true : null
-    })
-  }
-  rest.place('', body)
-  rest.finish()
+  const body = compact({
+    model: conversation.model,
+    max_tokens: maxTokens,
+    system: writePlain(conversation.system, 'system', scene),
+    messages: isOwn ? ownMessages(scene) : foreignMessages(scene),
+    tools: conversation.tools.length === 0 ? null : writeTools(scene),
+    tool_choice: writeToolChoice(scene),
+    ...writeSampling(scene),
+    thinking: isOwn ? ownThinking(scene, output) : foreignThinking(scene, output, maxTokens),
+    output_config: output,
+    metadata: writeMetadata(scene),
+    service_tier: writeTier(scene),
+    stream: conversation.isStreamed ? true : null
+  })
+  if (isOwn) restoreUnknown(body, origin, 'messages', losses)
   return shorten(body)
 }
 
-/** Drops the objects that were only there for rest to be put into, and writes plain text as strings. */
+/** Drops objects without members, and writes plain text as strings. */
 function shorten(body: Writable): JsonObject {
   const output = body.output_config as Writable | undefined
   if (output !== undefined && isEmpty(output.format)) delete output.format
@@ -68,10 +64,9 @@ function isEmpty(value: Json | undefined): boolean {
 
 /** As they came. */
 function ownMessages(scene: Scene): Json {
-  return scene.rest.list('messages', scene.conversation.turns, ({ role, parts }, path) => {
-    const at = `${path}.content`
-    const content = scene.rest.list(at, parts, (part, block, list) => writeBlock(part, block, block, list, scene))
-    return scene.rest.place(path, role === 'system' && parts.length === 0 ? { role } : { role, content })
+  return scene.conversation.turns.map(({ role, parts }, i): Json => {
+    if (role === 'system' && parts.length === 0) return { role }
+    return { role, content: writeBlocks(parts, (j) => partPath(scene.from, i, j), scene) }
   })
 }
 
@@ -105,52 +100,50 @@ function foreignMessages(scene: Scene): Json {
   return messages.map(({ role, results, others }) => ({ role, content: [...results, ...others] }))
 }
 
-function foreignBlock(part: Part, role: Turn['role'], lossPath: string, list: Json[], scene: Scene): JsonObject | null {
+function foreignBlock(part: Part, role: Turn['role'], path: string, list: Json[], scene: Scene): JsonObject | null {
   const isMedia = part.kind === 'image' || part.kind === 'document'
   const isSaid = role === 'user' || (role === 'assistant' && !isMedia) || part.kind === 'text'
-  if (isSaid) return writeBlock(part, lossPath, lossPath, list, scene)
-  scene.losses.add(lossPath)
+  if (isSaid) return writeBlock(part, path, list, scene)
+  scene.losses.add(path)
   return null
 }
 
-function writeTools(scene: Scene): Json {
-  return scene.rest.list('tools', scene.conversation.tools, (tool, path, _, i) => {
-    if (tool.native === null) return scene.rest.place(path, writeTool(tool, scene.rest.isOwn))
-    if (tool.native.format === 'messages') return tool.native.value
-    scene.losses.add(`tools[${i}]`)
-    return null
+function writeTools({ conversation, isOwn, losses }: Scene): Json {
+  return conversation.tools.flatMap((tool, i): JsonObject[] => {
+    if (tool.native === null) return [writeTool(tool, isOwn)]
+    if (tool.native.format === 'messages') return [{ ...tool.native.value }]
+    losses.add(`tools[${i}]`)
+    return []
   })
 }
 
 function writeTool({ name, description, schema, strict, cache }: Tool, isOwn: boolean): Writable {
   // The API wants the type, which other formats leave out for functions without parameters.
   const input = isOwn || Object.hasOwn(schema, 'type') ? schema : { type: 'object', ...schema }
-  return { ...compact({ name, description, input_schema: input, strict, cache_control: cacheMark(cache) }) }
+  return compact({ name, description, input_schema: input, strict, cache_control: cacheMark(cache) })
 }
 
-function writeToolChoice({ conversation, rest }: Scene): Json {
+function writeToolChoice({ conversation, isOwn }: Scene): Json {
   const { toolChoice, tools } = conversation
   if (toolChoice === null) return null
   const { kind, name, parallel } = toolChoice
   // Without tools the API takes no choice, and there is none to make.
-  if (!rest.isOwn && tools.length === 0 && (kind === 'auto' || kind === 'none')) return null
-  const isSingle = parallel === null || (kind === 'none' && !rest.isOwn) ? null : !parallel
-  return rest.place('tool_choice', {
-    ...compact({ type: kind, name: kind === 'tool' ? name : null, disable_parallel_tool_use: isSingle })
-  })
+  if (!isOwn && tools.length === 0 && (kind === 'auto' || kind === 'none')) return null
+  const isSingle = parallel === null || (kind === 'none' && !isOwn) ? null : !parallel
+  return compact({ type: kind, name: kind === 'tool' ? name : null, disable_parallel_tool_use: isSingle })
 }
 
 /** The range of temperature is 0 to 1: a higher one is a loss, as the same number means another thing. */
-function writeSampling({ conversation, from, rest, losses }: Scene): JsonObject {
+function writeSampling({ conversation, from, isOwn, losses }: Scene): JsonObject {
   const { temperature, topP, topK, stop, ...other } = conversation.sampling
-  const isTaken = rest.isOwn || takesSampling(conversation.model)
+  const isTaken = isOwn || takesSampling(conversation.model)
   const lossOf = (field: Parameters<typeof pathOf>[1], isLost: boolean) => {
     if (isLost) losses.add(pathOf(from, field))
     return isLost
   }
   const isHot = lossOf(
     'temperature',
-    !rest.isOwn && temperature !== null && (temperature > 1 || !(isTaken || temperature === 1))
+    !isOwn && temperature !== null && (temperature > 1 || !(isTaken || temperature === 1))
   )
   const isTopPLost = lossOf('topP', !isTaken && topP !== null && topP !== 1)
   const isTopKLost = lossOf('topK', !isTaken && topK !== null)
@@ -167,18 +160,16 @@ function writeSampling({ conversation, from, rest, losses }: Scene): JsonObject 
   }
 }
 
-function ownThinking({ conversation, rest }: Scene, output: Writable): Json {
+function ownThinking({ conversation }: Scene, output: Writable): Json {
   const { thinking } = conversation
   if (thinking === null) return null
   const { mode, effort, budgetTokens, isShown } = thinking
   if (effort !== null) output.effort = effort
   if (mode === 'on' && budgetTokens === null) return null
-  return rest.place('thinking', {
-    ...compact({
-      type: mode === 'on' ? 'enabled' : mode === 'off' ? 'disabled' : 'adaptive',
-      budget_tokens: budgetTokens,
-      display: isShown === null ? null : isShown ? 'summarized' : 'omitted'
-    })
+  return compact({
+    type: mode === 'on' ? 'enabled' : mode === 'off' ? 'disabled' : 'adaptive',
+    budget_tokens: budgetTokens,
+    display: isShown === null ? null : isShown ? 'summarized' : 'omitted'
   })
 }
 
@@ -206,30 +197,27 @@ function foreignThinking({ conversation, from, losses }: Scene, output: Writable
  * `output_config`. A schema's name is a label that the model does not need, and the API is always strict. JSON without
  * a schema is a loss: the API has no such mode.
  */
-function writeOutput({ conversation, from, rest, losses }: Scene): Writable {
+function writeOutput({ conversation, from, losses }: Scene): Writable {
   const { output } = conversation
-  const config = rest.place('output_config', {} as Writable)
+  const config: Writable = {}
   if (output?.kind === 'json') losses.add(pathOf(from, 'output'))
   if (output?.kind !== 'schema') return config
   const { description, schema } = output
   const isDescribed = description === null || Object.hasOwn(schema, 'description')
-  config.format = rest.place('output_config.format', {
-    type: 'json_schema',
-    schema: isDescribed ? schema : { ...schema, description }
-  })
+  config.format = { type: 'json_schema', schema: isDescribed ? schema : { ...schema, description } }
   return config
 }
 
-function writeMetadata({ conversation, rest, losses }: Scene): Json {
+function writeMetadata({ conversation, losses }: Scene): Json {
   for (const name of Object.keys(conversation.metadata ?? {})) losses.add(`metadata.${name}`)
-  return rest.place('metadata', { ...compact({ user_id: conversation.user }) })
+  return compact({ user_id: conversation.user })
 }
 
 /** `auto`, or only standard capacity. Other formats' words for more or less than that are a loss. */
-function writeTier({ conversation, from, rest, losses }: Scene): Json {
+function writeTier({ conversation, from, isOwn, losses }: Scene): Json {
   const tier = conversation.serviceTier
   if (tier === 'default') return 'standard_only'
-  if (tier === null || tier === 'auto' || rest.isOwn) return tier
+  if (tier === null || tier === 'auto' || isOwn) return tier
   losses.add(pathOf(from, 'serviceTier'))
   return null
 }

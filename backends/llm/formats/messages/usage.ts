@@ -1,21 +1,7 @@
 /** Token counts: `input_tokens` of the API leaves out what caches took or gave ("Prompt caching", Tracking cache). */
-import type { FormatName, JsonObject, StopReason, Usage } from '#backends/llm/conversation.ts'
-import { compact, type Fields } from '#backends/llm/formats/fields.ts'
+import { type FormatName, type JsonObject, NO_USAGE, type StopReason, type Usage } from '#backends/llm/conversation.ts'
+import { compact, type Fields, type Writable } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
-import type { Writable } from './rest.ts'
-
-const NO_USAGE: Usage = {
-  input: 0,
-  cacheRead: 0,
-  cacheWrite5m: 0,
-  cacheWrite1h: 0,
-  inputAudio: 0,
-  inputImage: 0,
-  output: 0,
-  reasoning: 0,
-  outputAudio: 0,
-  outputImage: 0
-}
 
 /**
  * What `usage` says, over what was said `before` (message_delta has totals again, those that there are). What was
@@ -55,17 +41,15 @@ export function writeUsage(usage: Usage | null, serviceTier: string | null): Wri
     ephemeral_5m_input_tokens: cacheWrite5m,
     ephemeral_1h_input_tokens: cacheWrite1h
   }
-  return {
-    ...compact({
-      input_tokens: Math.max(input - cacheRead - written, 0),
-      cache_creation_input_tokens: written,
-      cache_read_input_tokens: cacheRead,
-      cache_creation: parts,
-      output_tokens: output,
-      output_tokens_details: reasoning > 0 ? { thinking_tokens: reasoning } : null,
-      service_tier: writeAnswerTier(serviceTier)
-    })
-  }
+  return compact({
+    input_tokens: Math.max(input - cacheRead - written, 0),
+    cache_creation_input_tokens: written,
+    cache_read_input_tokens: cacheRead,
+    cache_creation: parts,
+    output_tokens: output,
+    output_tokens_details: reasoning > 0 ? { thinking_tokens: reasoning } : null,
+    service_tier: writeAnswerTier(serviceTier)
+  })
 }
 
 const DETAILS: { readonly [format in FormatName]?: readonly [input: string, output: string] } = {

@@ -1,8 +1,9 @@
 /** Items of answers: as those of requests, with an id and a status; the same for whole answers and for streams. */
+
 import type { Json, JsonObject, Part } from '#backends/llm/conversation.ts'
 import type { AnswerContext } from '#backends/llm/formats/format.ts'
 import { callItem, reasoningItem, sealItem } from './content-write.ts'
-import type { Extras } from './extras.ts'
+import type { Wording } from './wording.ts'
 
 export type TextualPart = Extract<Part, { readonly kind: 'text' | 'refusal' }>
 
@@ -17,36 +18,30 @@ export function itemId(asked: AnswerContext, type: keyof typeof PREFIXES, index:
 }
 
 /** `logprobs`: of the whole answer, when this is the first text. */
-export function outputContent(part: Part, path: string, logprobs: Json | null, extras: Extras): JsonObject {
-  if (part.kind === 'refusal') return extras.object(path, { type: 'refusal', refusal: part.text })
+export function outputContent(part: Part, logprobs: Json | null): JsonObject {
+  if (part.kind === 'refusal') return { type: 'refusal', refusal: part.text }
   const text = part.kind === 'text' ? part.text : ''
-  return extras.object(path, { type: 'output_text', annotations: [], logprobs: logprobs ?? [], text })
+  return { type: 'output_text', annotations: [], logprobs: logprobs ?? [], text }
 }
 
-export function outputMessage(
-  id: string,
-  path: string,
-  content: readonly JsonObject[],
-  status: string,
-  extras: Extras
-): JsonObject {
-  return extras.object(path, { id, type: 'message', status, role: 'assistant', content })
+export function outputMessage(id: string, content: readonly JsonObject[], status: string): JsonObject {
+  return { id, type: 'message', status, role: 'assistant', content }
 }
 
 /** A part that is an item; null when the format has no place for it. */
 export function answerItem(
   part: Part,
-  path: string,
   status: string,
   asked: AnswerContext,
   index: number,
-  extras: Extras
+  wording: Wording
 ): JsonObject | null {
   if (part.kind === 'toolCall') {
-    return callItem(path, part, extras, { id: itemId(asked, 'function_call', index), status })
+    return callItem(part, { id: itemId(asked, 'function_call', index), status })
   }
-  if (part.kind === 'thinking') return reasoningItem(path, part, extras, { id: itemId(asked, 'reasoning', index) })
-  if (part.kind === 'opaque') return part.format === 'responses' ? part.value : null
+  if (part.kind === 'thinking')
+    return reasoningItem(`output[${index}]`, part, wording, { id: itemId(asked, 'reasoning', index) })
+  if (part.kind === 'opaque') return part.format === 'responses' ? { ...part.value } : null
   if (part.kind !== 'image' || part.source.kind !== 'base64') return null
   return {
     id: itemId(asked, 'image_generation_call', index),
@@ -58,13 +53,7 @@ export function answerItem(
 }
 
 /** The item after a function call that bears its seal; null when it has none. */
-export function sealAnswer(
-  part: Part,
-  path: string,
-  asked: AnswerContext,
-  index: number,
-  extras: Extras
-): JsonObject | null {
+export function sealAnswer(part: Part, asked: AnswerContext, index: number): JsonObject | null {
   if (part.kind !== 'toolCall' || part.signature === null) return null
-  return sealItem(path, 'call', part, extras, { id: itemId(asked, 'reasoning', index) })
+  return sealItem('call', part, { id: itemId(asked, 'reasoning', index) })
 }

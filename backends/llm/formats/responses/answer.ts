@@ -1,33 +1,34 @@
 /** The response object (API reference, "The response object") as an answer, and back. */
+
 import type { Answer, Choice, Json, JsonObject, Part, StopReason } from '#backends/llm/conversation.ts'
-import { Fields } from '#backends/llm/formats/fields.ts'
+import { Fields, type Writable } from '#backends/llm/formats/fields.ts'
 import type { AnswerContext, Losses } from '#backends/llm/formats/format.ts'
+import { loseUnknown, newNotes, type ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
 import { answerItem, isText, itemId, outputContent, outputMessage, sealAnswer } from './answer-items-write.ts'
 import type { Item } from './content-read.ts'
 import { opaque, readItem } from './content-read.ts'
-import type { Left } from './extras.ts'
-import { Extras, keepOwn, newLeft, restOf } from './extras.ts'
 import { head, outcome } from './response.ts'
 import { readUsage, writeUsage } from './usage.ts'
+import { keepOwn, originOf, Wording } from './wording.ts'
 
 export function readAnswer(body: JsonObject): Answer {
   const fields = Fields.of(body, '')
-  const left = newLeft()
-  const { parts, logprobs } = readOutput(fields, left)
-  const stop = readStop(fields, left, completedStop(parts))
+  const notes = newNotes()
+  const { parts, logprobs } = readOutput(fields, notes)
+  const stop = readStop(fields, notes, completedStop(parts))
   const answer: Answer = {
     id: fields.label('id') ?? '',
     model: fields.label('model') ?? '',
     created: readCreated(fields),
     choices: [{ parts, stop, stopSequence: null, logprobs }],
-    usage: readUsage(fields.optionalObject('usage'), left),
+    usage: readUsage(fields.optionalObject('usage'), notes),
     serviceTier: fields.optionalString('service_tier'),
-    origin: restOf(left)
+    origin: originOf(notes)
   }
   fields.any('object')
   fields.any('output_text') // Added by the SDK: the texts once more.
-  keepOwn(left, fields, ECHOES)
-  fields.leaveUnknown(left.fields)
+  keepOwn(notes, fields, ECHOES)
+  fields.leaveUnknown(notes.unknown)
   return answer
 }
 
@@ -72,19 +73,19 @@ const ECHOES = [
   'user'
 ]
 
-function readOutput(fields: Fields, left: Left): { parts: Part[]; logprobs: Json | null } {
+function readOutput(fields: Fields, notes: ReadNotes): { parts: Part[]; logprobs: Json | null } {
   const parts: Part[] = []
   const logprobs: Json[] = []
   for (const field of fields.objects('output')) {
-    const item = readOutputItem(field, left)
+    const item = readOutputItem(field, notes)
     const last = parts.at(-1)
     if (item.kind === 'seal' && last?.kind === 'toolCall' && last.signature === null) {
       parts[parts.length - 1] = { ...last, signature: item.signature }
     } else if (item.kind === 'message') {
       for (const part of item.parts) parts.push(part)
       // Written as one message for each.
-      if (item.parts.length !== 1) left.own.set(`${field.path}#parts`, item.parts.length)
-      left.own.delete(`${field.path}#list`) // Content of answers is always a list.
+      if (item.parts.length !== 1) notes.wording.set(`${field.path}#parts`, item.parts.length)
+      notes.wording.delete(`${field.path}#list`) // Content of answers is always a list.
       takeLogprobs(field, logprobs)
     } else {
       parts.push(item.part)
@@ -94,8 +95,8 @@ function readOutput(fields: Fields, left: Left): { parts: Part[]; logprobs: Json
 }
 
 /** Results in an answer are those of tools that the provider has run. */
-export function readOutputItem(item: Fields, left: Left): Item {
-  if (item.value.type !== 'function_call_output') return readItem(item, left)
+export function readOutputItem(item: Fields, notes: ReadNotes): Item {
+  if (item.value.type !== 'function_call_output') return readItem(item, notes)
   return { kind: 'part', role: 'assistant', part: opaque(item.value) }
 }
 
@@ -105,18 +106,18 @@ function takeLogprobs(item: Fields, all: Json[]): void {
 }
 
 /** `completed`: why it ended if it is complete. */
-export function readStop(fields: Fields, left: Left, completed: StopReason): StopReason {
+export function readStop(fields: Fields, notes: ReadNotes, completed: StopReason): StopReason {
   const status = fields.optionalString('status') ?? 'completed'
   const details = fields.optionalObject('incomplete_details')
   const error = fields.any('error')
-  if (error !== null) left.fields.set('error', error)
+  if (error !== null) notes.unknown.set('error', error)
   if (status === 'incomplete') {
     const reason = details?.optionalString('reason') ?? null
-    if (details !== null) left.own.set('incomplete_details', details.value)
+    if (details !== null) notes.wording.set('incomplete_details', details.value)
     return reason === 'content_filter' ? 'filter' : 'length'
   }
   if (status !== 'completed') {
-    left.own.set('status', status)
+    notes.wording.set('status', status)
     // Under way in the background: it has to be asked for again.
     return status === 'queued' || status === 'in_progress' ? 'pause' : 'error'
   }
@@ -133,20 +134,22 @@ function completedStop(parts: readonly Part[]): StopReason {
 }
 
 export function writeAnswer(answer: Answer, asked: AnswerContext, losses: Losses): JsonObject {
-  const extras = new Extras(answer.origin)
+  const wording = new Wording(answer.origin)
   const choice = answer.choices[0] ?? NOTHING
   for (let i = 1; i < answer.choices.length; i++) losses.add(`choices[${i}]`)
-  if (!extras.isOwn) for (const path of answer.origin.unknownFields.keys()) losses.add(path)
+  if (!wording.isOwn) loseUnknown(answer.origin.unknownFields, losses)
   const { status, incomplete, error } = outcome(choice.stop, choice.parts.some(isRefusal))
-  return extras.whole('', {
+  const body: Writable = {
     ...head(answer, asked),
     status,
     incomplete_details: incomplete === null ? null : { reason: incomplete },
     error,
-    output: writeOutput(choice, status === 'incomplete', asked, extras, losses),
+    output: writeOutput(choice, status === 'incomplete', asked, wording, losses),
     service_tier: answer.serviceTier,
-    usage: writeUsage(answer.usage, extras)
-  })
+    usage: writeUsage(answer.usage)
+  }
+  wording.restore(body)
+  return body
 }
 
 const NOTHING: Choice = { parts: [], stop: 'end', stopSequence: null, logprobs: null }
@@ -156,28 +159,26 @@ function writeOutput(
   choice: Choice,
   isCut: boolean,
   asked: AnswerContext,
-  extras: Extras,
+  wording: Wording,
   losses: Losses
 ): JsonObject[] {
   const items: JsonObject[] = []
   // Those of an answer of this format are in its `own`, each with its text.
-  let logprobs = extras.hasOwn ? null : choice.logprobs
+  let logprobs = wording.hasWording ? null : choice.logprobs
   let i = 0
   while (true) {
     const path = `output[${items.length}]`
-    const run = messageAt(choice.parts, i, extras.mark(path, 'parts'))
+    const run = messageAt(choice.parts, i, wording.mark(path, 'parts'))
     const part = choice.parts[i]
     if (run === null && part === undefined) break
     const next = i + (run?.length ?? 1)
     const status = isCut && next === choice.parts.length ? 'incomplete' : 'completed'
     if (run === null) {
-      writePart(part!, `parts[${i}]`, status, asked, items, extras, losses)
+      writePart(part!, `parts[${i}]`, status, asked, items, wording, losses)
     } else {
-      const content = run.map((text, j) =>
-        outputContent(text, `${path}.content[${j}]`, j === 0 ? logprobs : null, extras)
-      )
+      const content = run.map((text, j) => outputContent(text, j === 0 ? logprobs : null))
       if (content[0]?.type === 'output_text') logprobs = null
-      items.push(outputMessage(itemId(asked, 'message', items.length), path, content, status, extras))
+      items.push(outputMessage(itemId(asked, 'message', items.length), content, status))
     }
     i = next
   }
@@ -200,18 +201,18 @@ function writePart(
   status: string,
   asked: AnswerContext,
   items: JsonObject[],
-  extras: Extras,
+  wording: Wording,
   losses: Losses
 ): void {
   // Clients parse the arguments: no text is no JSON.
   const isBare = given.kind === 'toolCall' && given.arguments === '' && status === 'completed'
   const part: Part = isBare ? { ...given, arguments: '{}' } : given
-  const item = answerItem(part, `output[${items.length}]`, status, asked, items.length, extras)
+  const item = answerItem(part, status, asked, items.length, wording)
   if (item === null) {
     losses.add(at)
     return
   }
   items.push(item)
-  const seal = sealAnswer(part, `output[${items.length}]`, asked, items.length, extras)
+  const seal = sealAnswer(part, asked, items.length)
   if (seal !== null) items.push(seal)
 }

@@ -2,13 +2,14 @@
  * Items: what input and output of the Responses API are made of (API reference, "Responses", input and output items).
  * A conversation has turns of parts; an item is a part, except messages, which hold texts, refusals and media.
  */
+
 import type { FormatName, Json, JsonObject, MediaPart, Part, Signature, TextPart } from '#backends/llm/conversation.ts'
 import { argumentsOf, type Fields } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import type { ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
 import { openSignature, sealSignature } from '#backends/llm/translate/signature.ts'
-import type { Left } from './extras.ts'
-import { keepOwn } from './extras.ts'
 import { isKnown, isKnownContent, readContent } from './parts.ts'
+import { keepOwn } from './wording.ts'
 
 export type ItemRole = 'user' | 'assistant' | 'system'
 
@@ -18,12 +19,12 @@ export type Item =
   /** The seal of the function call before it. */
   | { readonly kind: 'seal'; readonly signature: Signature; readonly part: Part }
 
-export function readItem(item: Fields, left: Left): Item {
+export function readItem(item: Fields, notes: ReadNotes): Item {
   const type = item.text('type') ?? (item.value.role === undefined ? 'item_reference' : 'message')
-  if (type === 'message') return readMessage(item, left)
-  if (type === 'function_call') return { kind: 'part', role: 'assistant', part: readCall(item, left) }
-  if (type === 'function_call_output') return { kind: 'part', role: 'user', part: readResult(item, left) }
-  if (type === 'reasoning') return readReasoning(item, left)
+  if (type === 'message') return readMessage(item, notes)
+  if (type === 'function_call') return { kind: 'part', role: 'assistant', part: readCall(item, notes) }
+  if (type === 'function_call_output') return { kind: 'part', role: 'user', part: readResult(item, notes) }
+  if (type === 'reasoning') return readReasoning(item, notes)
   return { kind: 'part', role: isFromUser(type) ? 'user' : 'assistant', part: opaque(item.value) }
 }
 
@@ -37,7 +38,7 @@ export function opaque(value: JsonObject): Part {
 
 const ROLES = ['user', 'assistant', 'system', 'developer'] as const
 
-function readMessage(item: Fields, left: Left): Item {
+function readMessage(item: Fields, notes: ReadNotes): Item {
   const role = item.optionalWord('role', ROLES)
   if (role === null) throw new FormatError(item.at('role'), 'is required')
   const turn = role === 'developer' ? 'system' : role
@@ -45,11 +46,11 @@ function readMessage(item: Fields, left: Left): Item {
   if (Array.isArray(content) && !isKnownContent(content as readonly Json[], item.at('content'))) {
     return { kind: 'part', role: role === 'assistant' ? 'assistant' : 'user', part: opaque(item.value) }
   }
-  const parts = readContents(item, 'content', contentType(turn), left)
-  if (role === 'developer') left.own.set(item.at('role'), role)
-  if (item.value.type === undefined || item.value.type === null) left.own.set(`${item.path}#easy`, true)
-  keepOwn(left, item, ['id', 'status'])
-  item.leaveUnknown(left.fields)
+  const parts = readContents(item, 'content', contentType(turn), notes)
+  if (role === 'developer') notes.wording.set(item.at('role'), role)
+  if (item.value.type === undefined || item.value.type === null) notes.wording.set(`${item.path}#easy`, true)
+  keepOwn(notes, item, ['id', 'status'])
+  item.leaveUnknown(notes.unknown)
   return { kind: 'message', role: turn, parts }
 }
 
@@ -58,7 +59,7 @@ export function contentType(role: ItemRole): string {
 }
 
 /** Text, or a list of content parts. */
-function readContents(item: Fields, name: string, textType: string, left: Left): readonly Part[] {
+function readContents(item: Fields, name: string, textType: string, notes: ReadNotes): readonly Part[] {
   const content = item.any(name)
   if (typeof content === 'string') return [{ kind: 'text', text: content, cache: null }]
   if (content === null) throw new FormatError(item.at(name), 'is required')
@@ -66,10 +67,10 @@ function readContents(item: Fields, name: string, textType: string, left: Left):
   const parts: Part[] = []
   for (const part of item.objects(name)) {
     // What is of an unheard-of type goes back to where it stood; its neighbours are read.
-    if (isKnown(part)) parts.push(readContent(part, textType, left))
-    else left.fields.set(part.path, part.value)
+    if (isKnown(part)) parts.push(readContent(part, textType, notes))
+    else notes.unknown.set(part.path, part.value)
   }
-  if (isPlain(parts)) left.own.set(`${item.path}#list`, true)
+  if (isPlain(parts)) notes.wording.set(`${item.path}#list`, true)
   return parts
 }
 
@@ -78,10 +79,10 @@ export function isPlain(parts: readonly Part[]): boolean {
   return parts.length === 1 && parts[0]!.kind === 'text' && parts[0]!.cache === null
 }
 
-function readCall(item: Fields, left: Left): Part {
+function readCall(item: Fields, notes: ReadNotes): Part {
   const args = argumentsOf(item.any('arguments'))
   if (args === null) throw new FormatError(item.at('arguments'), 'must be a string')
-  if (args === '') left.own.set(item.at('arguments'), args)
+  if (args === '') notes.wording.set(item.at('arguments'), args)
   const part: Part = {
     kind: 'toolCall',
     id: callIdOf(item),
@@ -90,8 +91,8 @@ function readCall(item: Fields, left: Left): Part {
     signature: null,
     cache: null
   }
-  keepOwn(left, item, ['id', 'status'])
-  item.leaveUnknown(left.fields)
+  keepOwn(notes, item, ['id', 'status'])
+  item.leaveUnknown(notes.unknown)
   return part
 }
 
@@ -100,10 +101,10 @@ export function callIdOf(item: Fields): string {
   return item.label('call_id') ?? item.label('id') ?? item.string('call_id')
 }
 
-function readResult(item: Fields, left: Left): Part {
+function readResult(item: Fields, notes: ReadNotes): Part {
   const output = item.any('output')
   if (Array.isArray(output) && !isKnownContent(output as readonly Json[], item.at('output'))) return opaque(item.value)
-  const parts = readContents(item, 'output', 'input_text', left)
+  const parts = readContents(item, 'output', 'input_text', notes)
   if (parts.some((part) => part.kind === 'refusal')) throw new FormatError(item.at('output'), 'cannot have a refusal')
   const part: Part = {
     kind: 'toolResult',
@@ -113,33 +114,33 @@ function readResult(item: Fields, left: Left): Part {
     isError: false,
     cache: null
   }
-  keepOwn(left, item, ['id', 'status'])
-  item.leaveUnknown(left.fields)
+  keepOwn(notes, item, ['id', 'status'])
+  item.leaveUnknown(notes.unknown)
   return part
 }
 
 /** Between the parts of a summary. */
 export const GAP = '\n\n'
 
-function readReasoning(item: Fields, left: Left): Item {
-  const summary = texts(item, 'summary', 'summary_text', left)
-  const content = texts(item, 'content', 'reasoning_text', left)
+function readReasoning(item: Fields, notes: ReadNotes): Item {
+  const summary = texts(item, 'summary', 'summary_text', notes)
+  const content = texts(item, 'content', 'reasoning_text', notes)
   if (summary === null || content === null) return { kind: 'part', role: 'assistant', part: opaque(item.value) }
   const signature = openReasoning(item.optionalString('encrypted_content'))
   // Models that give all their thoughts need no summary; where there are both, the thoughts are the thing.
   const shown = content.length > 0 ? content : summary
   if (content.length > 0) {
-    left.own.set(`${item.path}#content`, true)
-    if (summary.length > 0) left.fields.set(item.at('summary'), item.any('summary'))
+    notes.wording.set(`${item.path}#content`, true)
+    if (summary.length > 0) notes.unknown.set(item.at('summary'), item.any('summary'))
   }
   if (shown.length > 1 || shown[0] === '')
-    left.own.set(
+    notes.wording.set(
       `${item.path}#texts`,
       shown.map((text) => text.length)
     )
-  if (item.value.summary === undefined || item.value.summary === null) left.own.set(`${item.path}#bare`, true)
-  keepOwn(left, item, ['id', 'status'])
-  item.leaveUnknown(left.fields)
+  if (item.value.summary === undefined || item.value.summary === null) notes.wording.set(`${item.path}#bare`, true)
+  keepOwn(notes, item, ['id', 'status'])
+  item.leaveUnknown(notes.unknown)
   const part: Part = {
     kind: 'thinking',
     text: shown.join(GAP),
@@ -151,12 +152,12 @@ function readReasoning(item: Fields, left: Left): Item {
 }
 
 /** The texts of a list of `type`s; null when something else is in it. */
-function texts(item: Fields, name: string, type: string, left: Left): readonly string[] | null {
+function texts(item: Fields, name: string, type: string, notes: ReadNotes): readonly string[] | null {
   const found: string[] = []
   for (const entry of item.objects(name)) {
     if (entry.string('type') !== type) return null
     found.push(entry.string('text'))
-    entry.leaveUnknown(left.fields)
+    entry.leaveUnknown(notes.unknown)
   }
   return found
 }

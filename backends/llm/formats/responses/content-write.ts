@@ -1,10 +1,12 @@
 /** Parts as items, for requests and for answers. */
+
 import type { Json, JsonObject, Part } from '#backends/llm/conversation.ts'
+import { compact } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
 import type { ItemRole, ReasoningKind } from './content-read.ts'
 import { contentType, GAP, isPlain, sealReasoning } from './content-read.ts'
-import type { Extras } from './extras.ts'
 import { isMedia, writeContent } from './parts.ts'
+import type { Wording } from './wording.ts'
 
 type ToolCall = Extract<Part, { readonly kind: 'toolCall' }>
 type ToolResult = Extract<Part, { readonly kind: 'toolResult' }>
@@ -23,42 +25,41 @@ export function messageItem(
   path: string,
   role: ItemRole,
   parts: readonly Part[],
-  extras: Extras,
+  wording: Wording,
   losses: Losses,
   place: Place
 ): JsonObject {
-  const type = extras.mark(path, 'easy') === null ? 'message' : null
-  const content = contents(`${path}.content`, contentType(role), parts, extras, losses, place)
-  return extras.object(path, { type, role, content: plain(path, parts, content, extras) })
+  const type = wording.mark(path, 'easy') === null ? 'message' : null
+  const content = contents(contentType(role), parts, wording, losses, place)
+  return compact({ type, role, content: plain(path, parts, content, wording) })
 }
 
 function contents(
-  path: string,
   textType: string,
   parts: readonly Part[],
-  extras: Extras,
+  wording: Wording,
   losses: Losses,
   place: Place
 ): JsonObject[] {
   const written: JsonObject[] = []
   for (const [i, part] of parts.entries()) {
-    const content = writeContent(part, `${path}[${written.length}]`, textType, extras)
+    const content = writeContent(part, textType, wording)
     if (content === null) losses.add(place(i))
     else written.push(content)
-    if (isMedia(part) && part.source.kind === 'file' && !extras.isOpenAi) losses.add(`${place(i)}.source`)
+    if (isMedia(part) && part.source.kind === 'file' && !wording.isOpenAi) losses.add(`${place(i)}.source`)
   }
   return written
 }
 
 /** The text itself where it is all that there is: the form that every server of this format understands. */
-function plain(path: string, parts: readonly Part[], content: readonly JsonObject[], extras: Extras): Json {
-  const isText = isPlain(parts) && extras.mark(path, 'list') === null
+function plain(path: string, parts: readonly Part[], content: readonly JsonObject[], wording: Wording): Json {
+  const isText = isPlain(parts) && wording.mark(path, 'list') === null
   return isText ? (content[0]!.text ?? '') : content
 }
 
 /** `entries`: id and status, of answers. */
-export function callItem(path: string, part: ToolCall, extras: Extras, entries: JsonObject): JsonObject {
-  return extras.object(path, {
+export function callItem(part: ToolCall, entries: JsonObject): JsonObject {
+  return compact({
     ...entries,
     type: 'function_call',
     call_id: part.id,
@@ -67,37 +68,37 @@ export function callItem(path: string, part: ToolCall, extras: Extras, entries: 
   })
 }
 
-export function resultItem(path: string, part: ToolResult, extras: Extras, losses: Losses, at: string): JsonObject {
+export function resultItem(path: string, part: ToolResult, wording: Wording, losses: Losses, at: string): JsonObject {
   if (part.isError) losses.add(`${at}.isError`)
-  const output = contents(`${path}.output`, 'input_text', part.content, extras, losses, (i) => `${at}.content[${i}]`)
+  const output = contents('input_text', part.content, wording, losses, (i) => `${at}.content[${i}]`)
   // A result must be something, and other formats have results of no content.
-  const isNothing = output.length === 0 && !extras.isOwn
-  return extras.object(path, {
+  const isNothing = output.length === 0 && !wording.isOwn
+  return compact({
     type: 'function_call_output',
     call_id: part.callId,
-    output: isNothing ? '' : plain(path, part.content, output, extras)
+    output: isNothing ? '' : plain(path, part.content, output, wording)
   })
 }
 
-export function reasoningItem(path: string, part: Thinking, extras: Extras, entries: JsonObject): JsonObject {
-  const texts = split(part.text, extras.mark(path, 'texts'))
-  const isContentItem = extras.mark(path, 'content') !== null
+export function reasoningItem(path: string, part: Thinking, wording: Wording, entries: JsonObject): JsonObject {
+  const texts = split(part.text, wording.mark(path, 'texts'))
+  const isContentItem = wording.mark(path, 'content') !== null
   const seal = part.signature === null ? null : sealReasoning(part.isRedacted ? 'redacted' : 'thinking', part.signature)
-  return extras.object(path, {
+  return compact({
     ...entries,
     type: 'reasoning',
-    summary: isContentItem ? emptySummary(path, extras) : summaryOf(path, texts, extras),
+    summary: isContentItem ? emptySummary(path, wording) : summaryOf(path, texts, wording),
     content: isContentItem ? texts.map((text) => ({ type: 'reasoning_text', text })) : null,
     encrypted_content: seal
   })
 }
 
-function summaryOf(path: string, texts: readonly string[], extras: Extras): Json {
-  return texts.length === 0 ? emptySummary(path, extras) : texts.map((text) => ({ type: 'summary_text', text }))
+function summaryOf(path: string, texts: readonly string[], wording: Wording): Json {
+  return texts.length === 0 ? emptySummary(path, wording) : texts.map((text) => ({ type: 'summary_text', text }))
 }
 
-function emptySummary(path: string, extras: Extras): Json {
-  return extras.mark(path, 'bare') === null ? [] : null
+function emptySummary(path: string, wording: Wording): Json {
+  return wording.mark(path, 'bare') === null ? [] : null
 }
 
 /** `text` in the pieces that it was read from; in one when it is not the same any more. */
@@ -113,8 +114,8 @@ function split(text: string, lengths: Json): readonly string[] {
 }
 
 /** An item that only carries another provider's seal: on the function call before it. */
-export function sealItem(path: string, kind: ReasoningKind, part: ToolCall, extras: Extras, entries: JsonObject) {
-  return extras.object(path, {
+export function sealItem(kind: ReasoningKind, part: ToolCall, entries: JsonObject): JsonObject {
+  return compact({
     ...entries,
     type: 'reasoning',
     summary: [],

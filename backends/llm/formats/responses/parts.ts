@@ -1,9 +1,10 @@
 /** Content parts of messages and tool results (API reference, "Responses", input and output content). */
+
 import type { CacheMark, Json, JsonObject, MediaPart, MediaSource, Part, TextPart } from '#backends/llm/conversation.ts'
-import { Fields, isObject } from '#backends/llm/formats/fields.ts'
+import { compact, Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
-import type { Extras, Left } from './extras.ts'
-import { keepOwn } from './extras.ts'
+import type { ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
+import { keepOwn, type Wording } from './wording.ts'
 
 const KNOWN = new Set(['input_text', 'output_text', 'refusal', 'input_image', 'input_file', 'input_audio'])
 
@@ -22,22 +23,22 @@ export function isKnown(part: Fields): boolean {
 export const isKnownType = (type: string): boolean => KNOWN.has(type)
 
 /** `textType`: what text is called where the part stands. */
-export function readContent(part: Fields, textType: string, left: Left): Part {
+export function readContent(part: Fields, textType: string, notes: ReadNotes): Part {
   const type = part.string('type')
   const read = readKnown(part, type)
   if (read.kind === 'text') {
-    if (type !== textType) left.own.set(part.at('type'), type)
-    keepOwn(left, part, ['logprobs'])
+    if (type !== textType) notes.wording.set(part.at('type'), type)
+    keepOwn(notes, part, ['logprobs'])
     const annotations = part.optionalList('annotations')
     // Every text of an answer has the list; only an entry in it says something.
     if (annotations !== null)
-      (annotations.length === 0 ? left.own : left.fields).set(part.at('annotations'), annotations)
+      (annotations.length === 0 ? notes.wording : notes.unknown).set(part.at('annotations'), annotations)
   }
   const breakpoint = part.value.prompt_cache_breakpoint
   if (isObject(breakpoint) && (breakpoint.mode !== 'explicit' || Object.keys(breakpoint).length > 1)) {
-    left.own.set(part.at('prompt_cache_breakpoint'), breakpoint)
+    notes.wording.set(part.at('prompt_cache_breakpoint'), breakpoint)
   }
-  part.leaveUnknown(left.fields)
+  part.leaveUnknown(notes.unknown)
   return read
 }
 
@@ -108,12 +109,12 @@ function fromUrl(url: string): { source: MediaSource; mediaType: string | null }
   return { source: { kind: 'base64', data: url.slice(end + 8) }, mediaType: url.slice(5, end) }
 }
 
-/** `part` as content at `path`; null when the format has no place for it. */
-export function writeContent(part: Part, path: string, textType: string, extras: Extras): JsonObject | null {
-  if (part.kind === 'text') return extras.object(path, { type: textType, text: part.text, ...cacheOf(part, extras) })
-  if (part.kind === 'refusal') return extras.object(path, { type: 'refusal', refusal: part.text })
-  const media = isMedia(part) ? writeMedia(part, extras) : null
-  return media === null ? null : extras.object(path, media)
+/** Null when the format has no place for `part`. */
+export function writeContent(part: Part, textType: string, wording: Wording): JsonObject | null {
+  if (part.kind === 'text') return { type: textType, text: part.text, ...cacheOf(part, wording) }
+  if (part.kind === 'refusal') return { type: 'refusal', refusal: part.text }
+  const media = isMedia(part) ? writeMedia(part, wording) : null
+  return media === null ? null : compact(media)
 }
 
 export function isMedia(part: Part): part is MediaPart {
@@ -124,16 +125,16 @@ export function isMedia(part: Part): part is MediaPart {
  * Marks of other vendors' formats say "this may be cached", which OpenAI does unasked; its own marks are only known to
  * models that have explicit caching, others refuse them.
  */
-function cacheOf(part: TextPart | MediaPart, extras: Extras): JsonObject {
-  return part.cache !== null && extras.isOpenAi ? { prompt_cache_breakpoint: { mode: 'explicit' } } : {}
+function cacheOf(part: TextPart | MediaPart, wording: Wording): JsonObject {
+  return part.cache !== null && wording.isOpenAi ? { prompt_cache_breakpoint: { mode: 'explicit' } } : {}
 }
 
-function writeMedia(part: MediaPart, extras: Extras): JsonObject | null {
-  if (part.kind === 'image') return writeImage(part, extras)
-  if (part.kind === 'document') return writeFile(part, extras)
+function writeMedia(part: MediaPart, wording: Wording): JsonObject | null {
+  if (part.kind === 'image') return writeImage(part, wording)
+  if (part.kind === 'document') return writeFile(part, wording)
   const format = part.kind === 'audio' ? audioFormat(part.mediaType) : null
   if (format === null || part.source.kind !== 'base64') return null
-  return { type: 'input_audio', input_audio: { data: part.source.data, format }, ...cacheOf(part, extras) }
+  return { type: 'input_audio', input_audio: { data: part.source.data, format }, ...cacheOf(part, wording) }
 }
 
 function audioFormat(mediaType: string | null): string | null {
@@ -141,9 +142,9 @@ function audioFormat(mediaType: string | null): string | null {
   return mediaType === 'audio/wav' || mediaType === 'audio/x-wav' || mediaType === 'audio/wave' ? 'wav' : null
 }
 
-function writeImage(part: MediaPart, extras: Extras): JsonObject | null {
+function writeImage(part: MediaPart, wording: Wording): JsonObject | null {
   const { source, mediaType } = part
-  const rest = { detail: part.detail ?? (extras.isOwn ? null : 'auto'), ...cacheOf(part, extras) }
+  const rest = { detail: part.detail ?? (wording.isOwn ? null : 'auto'), ...cacheOf(part, wording) }
   if (source.kind === 'text') return null
   if (source.kind === 'file') return { type: 'input_image', file_id: source.id, ...rest }
   const url = source.kind === 'url' ? source.url : `data:${mediaType ?? 'image/png'};base64,${source.data}`
@@ -162,12 +163,12 @@ const EXTENSIONS = new Map([
   ['application/vnd.openxmlformats-officedocument.spreadsheetml.sheet', 'xlsx']
 ])
 
-function writeFile(part: MediaPart, extras: Extras): JsonObject {
+function writeFile(part: MediaPart, wording: Wording): JsonObject {
   const { source, mediaType, name, detail } = part
-  const rest = { detail, ...cacheOf(part, extras) }
+  const rest = { detail, ...cacheOf(part, wording) }
   if (source.kind === 'file') return { type: 'input_file', file_id: source.id, filename: name, ...rest }
   if (source.kind === 'url') return { type: 'input_file', file_url: source.url, filename: name, ...rest }
-  if (extras.isOwn && source.kind === 'base64') {
+  if (wording.isOwn && source.kind === 'base64') {
     const data = mediaType === null ? source.data : `data:${mediaType};base64,${source.data}`
     return { type: 'input_file', file_data: data, filename: name, ...rest }
   }

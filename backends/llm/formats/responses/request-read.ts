@@ -1,73 +1,75 @@
 /** A request of POST /v1/responses (API reference, "Create a model response") as a conversation. */
-import type {
-  Conversation,
-  Json,
-  JsonObject,
-  OutputShape,
-  Part,
-  Sampling,
-  TextPart,
-  Thinking,
-  Tool,
-  ToolChoice,
-  Turn
+
+import {
+  type Conversation,
+  type Json,
+  type JsonObject,
+  NO_SAMPLING,
+  type OutputShape,
+  type Part,
+  type Sampling,
+  type TextPart,
+  type Thinking,
+  type Tool,
+  type ToolChoice,
+  type Turn
 } from '#backends/llm/conversation.ts'
 import { Fields } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import { newNotes, type ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
 import type { Item, ItemRole } from './content-read.ts'
 import { opaque, readItem } from './content-read.ts'
-import type { Left } from './extras.ts'
-import { newLeft, restOf } from './extras.ts'
+import { originOf } from './wording.ts'
 
 export function readRequest(
   body: JsonObject,
   from: { readonly model: string | null; readonly isStreamed: boolean | null }
 ): Conversation {
   const fields = Fields.of(body, '')
-  const left = newLeft()
+  const notes = newNotes()
   const model = from.model ?? fields.optionalString('model')
   // A prompt template may say the model.
   if (model === null && (fields.value.prompt ?? null) === null) throw new FormatError('model', 'is required')
   fields.any('model')
   const stream = fields.optionalBoolean('stream')
-  if (stream === false) left.own.set('stream', false)
-  const input = readInput(fields, left)
-  const output = readText(fields, left)
+  if (stream === false) notes.wording.set('stream', false)
+  const input = readInput(fields, notes)
+  const output = readText(fields, notes)
   const conversation: Conversation = {
     model: model ?? '',
     isStreamed: from.isStreamed ?? stream ?? false,
     system: input.system,
     turns: input.turns,
-    tools: fields.objects('tools').map((tool) => readTool(tool, left)),
-    toolChoice: readToolChoice(fields, left),
-    sampling: readSampling(fields, left),
+    tools: fields.objects('tools').map((tool) => readTool(tool, notes)),
+    toolChoice: readToolChoice(fields, notes),
+    sampling: readSampling(fields, notes),
     output,
-    thinking: readThinking(fields, left),
+    thinking: readThinking(fields, notes),
     serviceTier: fields.optionalString('service_tier'),
-    user: readUser(fields, left),
+    user: readUser(fields, notes),
     metadata: readMetadata(fields),
-    origin: restOf(left)
+    origin: originOf(notes)
   }
-  if (conversation.tools.length === 0 && Array.isArray(body.tools)) left.own.set('tools', [])
-  keepHarmless(fields, left)
-  fields.leaveUnknown(left.fields)
+  if (conversation.tools.length === 0 && Array.isArray(body.tools)) notes.wording.set('tools', [])
+  keepHarmless(fields, notes)
+  fields.leaveUnknown(notes.unknown)
   return conversation
 }
 
-function readInput(fields: Fields, left: Left): { system: readonly TextPart[]; turns: readonly Turn[] } {
+function readInput(fields: Fields, notes: ReadNotes): { system: readonly TextPart[]; turns: readonly Turn[] } {
   const system: TextPart[] = []
   const instructions = fields.optionalString('instructions')
   if (instructions !== null) system.push({ kind: 'text', text: instructions, cache: null })
   const input = fields.any('input')
   if (input === null || typeof input === 'string') {
-    left.own.set('#input', input === null ? 'absent' : 'text')
+    notes.wording.set('#input', input === null ? 'absent' : 'text')
     const parts: Part[] = input === null ? [] : [{ kind: 'text', text: input, cache: null }]
     return { system, turns: input === null ? [] : [{ role: 'user', parts }] }
   }
   const turns = new Turns()
   const leading: number[] = []
   for (const field of fields.objects('input')) {
-    const item = readItem(field, left)
+    const item = readItem(field, notes)
     const texts = turns.isEmpty ? systemTexts(item) : null
     if (texts === null) {
       turns.add(item)
@@ -76,7 +78,7 @@ function readInput(fields: Fields, left: Left): { system: readonly TextPart[]; t
       for (const text of texts) system.push(text) // A spread of a great many would exhaust the stack.
     }
   }
-  if (leading.length > 0) left.own.set('#system', leading)
+  if (leading.length > 0) notes.wording.set('#system', leading)
   return { system, turns: turns.turns }
 }
 
@@ -126,7 +128,7 @@ class Turns {
   }
 }
 
-function readTool(tool: Fields, left: Left): Tool {
+function readTool(tool: Fields, notes: ReadNotes): Tool {
   const type = tool.string('type')
   if (type !== 'function') {
     const native = opaque(tool.value) as Tool['native']
@@ -134,7 +136,7 @@ function readTool(tool: Fields, left: Left): Tool {
     return { name, description: null, schema: {}, strict: null, cache: null, native }
   }
   const schema = tool.optionalObject('parameters')
-  if (schema === null) left.own.set(`${tool.path}#bare`, true)
+  if (schema === null) notes.wording.set(`${tool.path}#bare`, true)
   const read: Tool = {
     name: tool.string('name'),
     description: tool.optionalString('description'),
@@ -143,13 +145,13 @@ function readTool(tool: Fields, left: Left): Tool {
     cache: null,
     native: null
   }
-  tool.leaveUnknown(left.fields)
+  tool.leaveUnknown(notes.unknown)
   return read
 }
 
 const CHOICES = { auto: 'auto', none: 'none', required: 'any' } as const
 
-function readToolChoice(fields: Fields, left: Left): ToolChoice | null {
+function readToolChoice(fields: Fields, notes: ReadNotes): ToolChoice | null {
   const parallel = fields.optionalBoolean('parallel_tool_calls')
   const choice = fields.any('tool_choice')
   if (typeof choice === 'string') {
@@ -159,39 +161,34 @@ function readToolChoice(fields: Fields, left: Left): ToolChoice | null {
     return { kind: CHOICES[choice as keyof typeof CHOICES], name: null, parallel }
   }
   if (choice === null) {
-    left.own.set('#tool_choice', 'absent')
+    notes.wording.set('#tool_choice', 'absent')
     return parallel === null ? null : { kind: 'auto', name: null, parallel }
   }
   const object = Fields.of(choice, 'tool_choice')
   if (object.string('type') === 'function') {
     const name = object.string('name')
-    object.leaveUnknown(left.fields)
+    object.leaveUnknown(notes.unknown)
     return { kind: 'tool', name, parallel }
   }
   // A hosted tool, or a list of allowed ones: no other format can say it.
-  left.fields.set('tool_choice', choice)
+  notes.unknown.set('tool_choice', choice)
   return parallel === null ? null : { kind: 'auto', name: null, parallel }
 }
 
-function readSampling(fields: Fields, left: Left): Sampling {
+function readSampling(fields: Fields, notes: ReadNotes): Sampling {
   const include = fields.optionalList('include')
   const top = fields.optionalNumber('top_logprobs')
-  if (top === null) left.own.set('#top_logprobs', 'absent')
+  if (top === null) notes.wording.set('#top_logprobs', 'absent')
   if (include !== null) {
     // Both of these are asked of other formats in their own way; what hosted tools would add is not.
     const isCarried = include.every((what) => what === 'reasoning.encrypted_content' || what === LOGPROBS)
-    ;(isCarried ? left.own : left.fields).set('include', include)
+    ;(isCarried ? notes.wording : notes.unknown).set('include', include)
   }
   return {
+    ...NO_SAMPLING,
     maxTokens: fields.optionalNumber('max_output_tokens'),
     temperature: fields.optionalNumber('temperature'),
     topP: fields.optionalNumber('top_p'),
-    topK: null,
-    stop: [],
-    seed: null,
-    frequencyPenalty: null,
-    presencePenalty: null,
-    count: null,
     topLogprobs: top ?? (include?.includes(LOGPROBS) ? 0 : null)
   }
 }
@@ -199,12 +196,12 @@ function readSampling(fields: Fields, left: Left): Sampling {
 /** Of `include`. */
 export const LOGPROBS = 'message.output_text.logprobs'
 
-function readText(fields: Fields, left: Left): OutputShape | null {
+function readText(fields: Fields, notes: ReadNotes): OutputShape | null {
   const text = fields.optionalObject('text')
   if (text === null) return null
-  if (Object.keys(text.value).length === 0) left.own.set('text', {})
+  if (Object.keys(text.value).length === 0) notes.wording.set('text', {})
   const format = text.optionalObject('format')
-  text.leaveUnknown(left.fields)
+  text.leaveUnknown(notes.unknown)
   if (format === null) return null
   const type = format.string('type')
   if (type === 'json_schema') {
@@ -215,28 +212,28 @@ function readText(fields: Fields, left: Left): OutputShape | null {
       schema: format.object('schema').value,
       strict: format.optionalBoolean('strict')
     }
-    format.leaveUnknown(left.fields)
+    format.leaveUnknown(notes.unknown)
     return shape
   }
   if (type === 'json_object') {
-    format.leaveUnknown(left.fields)
+    format.leaveUnknown(notes.unknown)
     return { kind: 'json' }
   }
   // Text is what comes unasked; a format that is not known (grammars) is a matter of this API alone.
   const isText = type === 'text' && Object.keys(format.value).length === 1
-  ;(isText ? left.own : left.fields).set('text.format', format.value)
+  ;(isText ? notes.wording : notes.unknown).set('text.format', format.value)
   return null
 }
 
-function readThinking(fields: Fields, left: Left): Thinking | null {
+function readThinking(fields: Fields, notes: ReadNotes): Thinking | null {
   const reasoning = fields.optionalObject('reasoning')
   if (reasoning === null) return null
   const effort = reasoning.optionalString('effort')
   const summary = reasoning.optionalString('summary')
-  if (summary !== null && summary !== 'auto') left.own.set('reasoning.summary', summary)
-  reasoning.leaveUnknown(left.fields)
+  if (summary !== null && summary !== 'auto') notes.wording.set('reasoning.summary', summary)
+  reasoning.leaveUnknown(notes.unknown)
   if (effort === null && summary === null) {
-    if (Object.keys(reasoning.value).length === 0) left.own.set('reasoning', {})
+    if (Object.keys(reasoning.value).length === 0) notes.wording.set('reasoning', {})
     return null
   }
   const isShown = summary === null ? null : true
@@ -245,11 +242,11 @@ function readThinking(fields: Fields, left: Left): Thinking | null {
 }
 
 /** `user` is the old name of `safety_identifier`. */
-function readUser(fields: Fields, left: Left): string | null {
+function readUser(fields: Fields, notes: ReadNotes): string | null {
   const user = fields.optionalString('user')
   const safety = fields.optionalString('safety_identifier')
-  if (user !== null) left.own.set('#user', safety === null ? 'old' : 'both')
-  if (user !== null && safety !== null) left.own.set('user', user)
+  if (user !== null) notes.wording.set('#user', safety === null ? 'old' : 'both')
+  if (user !== null && safety !== null) notes.wording.set('user', user)
   return safety ?? user
 }
 
@@ -269,16 +266,16 @@ const HARMLESS: readonly (readonly [name: string, value: Json])[] = [
   ['truncation', 'disabled']
 ]
 
-function keepHarmless(fields: Fields, left: Left): void {
+function keepHarmless(fields: Fields, notes: ReadNotes): void {
   for (const [name, value] of HARMLESS) {
-    if (fields.value[name] === value) left.own.set(name, fields.any(name))
+    if (fields.value[name] === value) notes.wording.set(name, fields.any(name))
   }
   const options = fields.optionalObject('stream_options')
   if (options === null) return
-  if (Object.keys(options.value).length === 0) left.own.set('stream_options', {})
+  if (Object.keys(options.value).length === 0) notes.wording.set('stream_options', {})
   // Padding of events, which only this API has.
   if (options.optionalBoolean('include_obfuscation') === false)
-    left.own.set('stream_options.include_obfuscation', false)
-  else if (options.value.include_obfuscation === true) left.fields.set('stream_options.include_obfuscation', true)
-  options.leaveUnknown(left.fields)
+    notes.wording.set('stream_options.include_obfuscation', false)
+  else if (options.value.include_obfuscation === true) notes.unknown.set('stream_options.include_obfuscation', true)
+  options.leaveUnknown(notes.unknown)
 }

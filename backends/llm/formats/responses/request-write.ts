@@ -1,37 +1,40 @@
 /** A conversation as a request of POST /v1/responses (API reference, "Create a model response"). */
+
 import { createHash } from 'node:crypto'
 import type { Conversation, FormatName, Json, JsonObject, Part, Tool, Turn } from '#backends/llm/conversation.ts'
+import { compact } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
+import { lossPath } from '#backends/llm/formats/unknown-fields.ts'
 import { partPath } from '#backends/llm/translate/client-paths.ts'
 import { effortOf } from '#backends/llm/translate/effort.ts'
 import { isOurs } from './content-read.ts'
 import { callItem, isContent, messageItem, reasoningItem, resultItem, sealItem } from './content-write.ts'
-import { Extras } from './extras.ts'
 import { LOGPROBS } from './request-read.ts'
+import { Wording } from './wording.ts'
 
 export function writeRequest(conversation: Conversation, losses: Losses): JsonObject {
-  const extras = new Extras(conversation.origin)
+  const wording = new Wording(conversation.origin)
   const { sampling } = conversation
-  const body = extras.object('', {
+  const body = compact({
     model: conversation.model === '' ? null : conversation.model,
     stream: conversation.isStreamed ? true : null,
-    ...writeInput(conversation, extras, losses),
-    tools: writeTools(conversation.tools, extras, losses),
-    tool_choice: writeToolChoice(conversation, extras),
+    ...writeInput(conversation, wording, losses),
+    tools: writeTools(conversation.tools, wording, losses),
+    tool_choice: writeToolChoice(conversation, wording),
     parallel_tool_calls: conversation.toolChoice?.parallel ?? null,
     max_output_tokens: sampling.maxTokens,
     temperature: sampling.temperature,
     top_p: sampling.topP,
-    top_logprobs: extras.mark('', 'top_logprobs') === null ? sampling.topLogprobs : null,
-    text: writeText(conversation, extras),
-    reasoning: writeThinking(conversation, extras),
-    stream_options: nonEmpty(extras.object('stream_options', {})),
+    top_logprobs: wording.mark('', 'top_logprobs') === null ? sampling.topLogprobs : null,
+    text: writeText(conversation),
+    reasoning: writeThinking(conversation),
     service_tier: writeTier(conversation, losses),
     metadata: conversation.metadata,
-    ...writeUser(conversation, extras),
-    ...writeForeign(conversation, extras, losses)
+    ...writeUser(conversation, wording),
+    ...writeForeign(conversation, wording, losses)
   })
   reportSampling(conversation, losses)
+  wording.restore(body)
   return body
 }
 
@@ -39,11 +42,11 @@ function nonEmpty(object: JsonObject): JsonObject | null {
   return Object.keys(object).length === 0 ? null : object
 }
 
-function writeInput(conversation: Conversation, extras: Extras, losses: Losses): JsonObject {
-  const form = extras.mark('', 'input')
-  const { instructions, items } = writeSystem(conversation, extras, losses)
+function writeInput(conversation: Conversation, wording: Wording, losses: Losses): JsonObject {
+  const form = wording.mark('', 'input')
+  const { instructions, items } = writeSystem(conversation, wording, losses)
   for (const [i, turn] of conversation.turns.entries()) {
-    writeTurn(turn, i, conversation.origin.format, items, extras, losses)
+    writeTurn(turn, i, conversation.origin.format, items, wording, losses)
   }
   const said: { [name: string]: Json } = instructions === null ? {} : { instructions }
   if (form === 'absent' && items.length === 0) return said
@@ -55,17 +58,17 @@ function writeInput(conversation: Conversation, extras: Extras, losses: Losses):
 /** One text is `instructions`; where they come in blocks, or have marks of caching, they are a message ahead. */
 function writeSystem(
   conversation: Conversation,
-  extras: Extras,
+  wording: Wording,
   losses: Losses
 ): { instructions: string | null; items: JsonObject[] } {
   const { system } = conversation
   const items: JsonObject[] = []
   const add = (parts: readonly Part[]) =>
-    items.push(messageItem(`input[${items.length}]`, 'system', parts, extras, losses, (i) => `system[${i}]`))
-  const counts = extras.mark('', 'system')
+    items.push(messageItem(`input[${items.length}]`, 'system', parts, wording, losses, (i) => `system[${i}]`))
+  const counts = wording.mark('', 'system')
   const lengths = Array.isArray(counts) ? (counts as readonly number[]) : []
   const ahead = system.length - lengths.reduce((sum, length) => sum + length, 0)
-  const isOne = ahead === 1 && (system[0]!.cache === null || !extras.isOpenAi)
+  const isOne = ahead === 1 && (system[0]!.cache === null || !wording.isOpenAi)
   if (ahead < 0 || (ahead > 0 && !isOne)) {
     if (system.length > 0) add(system)
     return { instructions: null, items }
@@ -83,14 +86,14 @@ function writeTurn(
   at: number,
   from: FormatName,
   items: JsonObject[],
-  extras: Extras,
+  wording: Wording,
   losses: Losses
 ): void {
   let run: Part[] = []
   const add = (end: number) => {
     const start = end - run.length
     const place = (i: number) => partPath(from, at, start + i)
-    items.push(messageItem(`input[${items.length}]`, turn.role, run, extras, losses, place))
+    items.push(messageItem(`input[${items.length}]`, turn.role, run, wording, losses, place))
     run = []
   }
   for (const [i, part] of turn.parts.entries()) {
@@ -98,7 +101,7 @@ function writeTurn(
       run.push(part)
     } else {
       if (run.length > 0) add(i)
-      writePart(part, partPath(from, at, i), from, items, extras, losses)
+      writePart(part, partPath(from, at, i), from, items, wording, losses)
     }
   }
   if (run.length > 0 || turn.parts.length === 0) add(turn.parts.length)
@@ -109,44 +112,44 @@ function writePart(
   at: string,
   from: FormatName,
   items: JsonObject[],
-  extras: Extras,
+  wording: Wording,
   losses: Losses
 ): void {
   const path = `input[${items.length}]`
   if (part.kind === 'toolCall') {
-    items.push(callItem(path, part, extras, {}))
+    items.push(callItem(part, {}))
     if (part.signature === null) return
-    if (isOurs(part.signature, from)) items.push(sealItem(`input[${items.length}]`, 'call', part, extras, {}))
+    if (isOurs(part.signature, from)) items.push(sealItem('call', part, {}))
     else losses.add(`${at}.signature`)
   } else if (part.kind === 'toolResult') {
-    items.push(resultItem(path, part, extras, losses, at))
-  } else if (part.kind === 'thinking' && (extras.isOwn || isOurs(part.signature, from))) {
-    items.push(reasoningItem(path, part, extras, {}))
+    items.push(resultItem(path, part, wording, losses, at))
+  } else if (part.kind === 'thinking' && (wording.isOwn || isOurs(part.signature, from))) {
+    items.push(reasoningItem(path, part, wording, {}))
   } else if (part.kind === 'opaque' && part.format === 'responses') {
-    items.push(part.value)
+    items.push({ ...part.value })
   } else {
     // Among them the thoughts of others: this API takes back only what it has sealed itself.
     losses.add(at)
   }
 }
 
-function writeTools(tools: readonly Tool[], extras: Extras, losses: Losses): Json {
+function writeTools(tools: readonly Tool[], wording: Wording, losses: Losses): Json {
   const written: JsonObject[] = []
   for (const [i, tool] of tools.entries()) {
     const path = `tools[${written.length}]`
     if (tool.native !== null) {
-      if (tool.native.format === 'responses') written.push(tool.native.value)
+      if (tool.native.format === 'responses') written.push({ ...tool.native.value })
       else losses.add(`tools[${i}]`)
       continue
     }
     written.push(
-      extras.object(path, {
+      compact({
         type: 'function',
         name: tool.name,
         description: tool.description,
-        parameters: extras.mark(path, 'bare') === null ? tool.schema : null,
+        parameters: wording.mark(path, 'bare') === null ? tool.schema : null,
         // This API is strict when nothing is said, all others are not.
-        strict: tool.strict ?? (extras.isOwn ? null : false)
+        strict: tool.strict ?? (wording.isOwn ? null : false)
       })
     )
   }
@@ -155,30 +158,30 @@ function writeTools(tools: readonly Tool[], extras: Extras, losses: Losses): Jso
 
 const CHOICES = { auto: 'auto', none: 'none', any: 'required' } as const
 
-function writeToolChoice({ toolChoice }: Conversation, extras: Extras): Json {
+function writeToolChoice({ toolChoice }: Conversation, wording: Wording): Json {
   if (toolChoice === null) return null
-  if (toolChoice.kind === 'tool') return extras.object('tool_choice', { type: 'function', name: toolChoice.name })
-  if (toolChoice.kind === 'auto' && extras.mark('', 'tool_choice') !== null) return null
+  if (toolChoice.kind === 'tool') return { type: 'function', name: toolChoice.name }
+  if (toolChoice.kind === 'auto' && wording.mark('', 'tool_choice') !== null) return null
   return CHOICES[toolChoice.kind]
 }
 
-function writeText({ output, origin }: Conversation, extras: Extras): Json {
+function writeText({ output, origin }: Conversation): Json {
   const verbosity = origin.format === 'completions' ? origin.unknownFields.get('verbosity') : null
   let format: Json = null
-  if (output?.kind === 'json') format = extras.object('text.format', { type: 'json_object' })
+  if (output?.kind === 'json') format = { type: 'json_object' }
   if (output?.kind === 'schema') {
     const { description, schema, strict } = output
     const name = output.name ?? 'answer'
-    format = extras.object('text.format', { type: 'json_schema', name, description, schema, strict })
+    format = compact({ type: 'json_schema', name, description, schema, strict })
   }
-  return nonEmpty(extras.object('text', { format, verbosity }))
+  return nonEmpty(compact({ format, verbosity }))
 }
 
-function writeThinking({ thinking }: Conversation, extras: Extras): Json {
+function writeThinking({ thinking }: Conversation): Json {
   const budget = thinking?.budgetTokens ?? null
   const effort = thinking?.effort ?? (budget === null ? null : effortOf(budget))
   return nonEmpty(
-    extras.object('reasoning', {
+    compact({
       effort: thinking?.mode === 'off' ? 'none' : effort,
       summary: thinking?.isShown ? 'auto' : null
     })
@@ -198,9 +201,9 @@ function writeTier({ serviceTier, origin }: Conversation, losses: Losses): strin
 /** Longer ones are refused; OpenAI asks for a hash of them anyway. */
 const USER_LENGTH_MAX = 64
 
-function writeUser({ user, origin }: Conversation, extras: Extras): JsonObject {
+function writeUser({ user, origin }: Conversation, wording: Wording): JsonObject {
   if (user === null) return {}
-  if (extras.mark('', 'user') === 'old') return { user }
+  if (wording.mark('', 'user') === 'old') return { user }
   const isLong = user.length > USER_LENGTH_MAX && origin.format !== 'responses'
   return { safety_identifier: isLong ? createHash('sha256').update(user).digest('hex') : user }
 }
@@ -209,8 +212,8 @@ function writeUser({ user, origin }: Conversation, extras: Extras): JsonObject {
 const SHARED = ['store', 'prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options', 'moderation']
 
 /** What a request of another format means that this one must say, and what it says that this one cannot. */
-function writeForeign(conversation: Conversation, extras: Extras, losses: Losses): JsonObject {
-  if (extras.isOwn) return {}
+function writeForeign(conversation: Conversation, wording: Wording, losses: Losses): JsonObject {
+  if (wording.isOwn) return {}
   const { origin, thinking, sampling } = conversation
   // Nobody else keeps answers unasked.
   const body: { [name: string]: Json } = { store: false }
@@ -221,7 +224,7 @@ function writeForeign(conversation: Conversation, extras: Extras, losses: Losses
   if (include.length > 0) body.include = include
   for (const [path, value] of origin.unknownFields) {
     if (origin.format === 'completions' && SHARED.includes(path)) body[path] = value
-    else if (origin.format !== 'completions' || path !== 'verbosity') losses.add(path)
+    else if (origin.format !== 'completions' || path !== 'verbosity') losses.add(lossPath(path))
   }
   return body
 }

@@ -1,12 +1,13 @@
 /** Events of a streamed response (API reference, "Responses", streaming events) as what they say. */
+
 import type { ChatEvent, Json, JsonObject, Part } from '#backends/llm/conversation.ts'
 import { errorFrom } from '#backends/llm/formats/completions/error.ts'
 import { Fields, isObject } from '#backends/llm/formats/fields.ts'
 import type { StreamReader, WireEvent } from '#backends/llm/formats/format.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import { lossPath, newNotes } from '#backends/llm/formats/unknown-fields.ts'
 import { readCreated, readOutputItem, readStop } from './answer.ts'
 import { callIdOf, GAP } from './content-read.ts'
-import { newLeft } from './extras.ts'
 import { readUsage } from './usage.ts'
 
 /** The item whose parts are being told. */
@@ -25,7 +26,7 @@ interface Open {
 type Textual = Extract<Part, { readonly kind: 'text' | 'refusal' | 'thinking' | 'toolCall' }>
 
 class Reader implements StreamReader {
-  readonly #left = newLeft()
+  readonly #notes = newNotes()
   #out: ChatEvent[] = []
   #isStarted = false
   #isOver = false
@@ -39,7 +40,7 @@ class Reader implements StreamReader {
   #hasRefusal = false
 
   get lost(): Iterable<string> {
-    return this.#left.fields.keys()
+    return [...this.#notes.unknown.keys()].map(lossPath)
   }
 
   read(event: WireEvent): readonly ChatEvent[] {
@@ -209,7 +210,7 @@ class Reader implements StreamReader {
       this.#whole(value)
       return
     }
-    const item = readOutputItem(Fields.of(value, 'item'), this.#left)
+    const item = readOutputItem(Fields.of(value, 'item'), this.#notes)
     const parts = item.kind === 'message' ? item.parts : [item.part]
     const last = parts[open.count - 1]
     if (open.isPart && last !== undefined && last.kind !== 'opaque') {
@@ -224,7 +225,7 @@ class Reader implements StreamReader {
   }
 
   #whole(value: Json): void {
-    const item = readOutputItem(Fields.of(value, 'item'), this.#left)
+    const item = readOutputItem(Fields.of(value, 'item'), this.#notes)
     if (item.kind === 'seal' && this.#isHeld) {
       this.#out.push({ kind: 'signature', choice: 0, signature: item.signature })
       this.#release()
@@ -264,7 +265,7 @@ class Reader implements StreamReader {
       this.#out.push({ kind: 'error', error: errorFrom(isObject(error) ? error : {}, null) })
       return
     }
-    const stop = readStop(response, newLeft(), this.#hasCall ? 'tools' : this.#hasRefusal ? 'refusal' : 'end')
+    const stop = readStop(response, newNotes(), this.#hasCall ? 'tools' : this.#hasRefusal ? 'refusal' : 'end')
     this.#out.push({ kind: 'stop', choice: 0, stop, stopSequence: null })
     const usage = readUsage(response.optionalObject('usage'), null)
     const serviceTier = response.optionalString('service_tier')

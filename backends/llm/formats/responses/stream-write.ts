@@ -2,17 +2,18 @@
  * Events of a streamed response (API reference, "Responses", streaming events), as the accumulator of the official SDK
  * needs them: every item and content part is added and done, all events are numbered, and the last has the whole.
  */
+
 import type { ChatError, ChatEvent, Json, JsonObject, Part, StopReason, Usage } from '#backends/llm/conversation.ts'
 import { failure, streamError } from '#backends/llm/formats/completions/error.ts'
 import { type AnswerContext, Losses, type StreamWriter } from '#backends/llm/formats/format.ts'
 import { lostPart } from '#backends/llm/translate/dropped-fields.ts'
 import type { TextualPart } from './answer-items-write.ts'
 import { answerItem, itemId, outputContent, outputMessage, sealAnswer } from './answer-items-write.ts'
-import { Extras } from './extras.ts'
 import { head, outcome } from './response.ts'
 import { writeUsage } from './usage.ts'
+import { Wording } from './wording.ts'
 
-const NONE = new Extras({ format: 'responses', unknownFields: new Map() })
+const NONE = new Wording({ format: 'responses', unknownFields: new Map() })
 
 type OpenPart = TextualPart | Extract<Part, { readonly kind: 'thinking' | 'toolCall' }>
 
@@ -96,7 +97,7 @@ class Writer implements StreamWriter {
     if (part.kind === 'text' || part.kind === 'refusal') return before + this.#beginText(part)
     if (part.kind === 'thinking') return before + this.#beginItem(part, 'reasoning', 'reasoning_summary_text')
     if (part.kind === 'toolCall') return before + this.#beginItem(part, 'function_call', 'function_call_arguments')
-    const item = answerItem(part, '', 'completed', this.#asked, this.#items.length, NONE)
+    const item = answerItem(part, 'completed', this.#asked, this.#items.length, NONE)
     if (item !== null) return before + this.#added(item) + this.#done(item)
     this.#losses.add(lostPart(0, part))
     return before
@@ -106,8 +107,8 @@ class Writer implements StreamWriter {
     const id = itemId(this.#asked, 'message', this.#items.length)
     const type = part.kind === 'refusal' ? 'refusal' : 'output_text'
     if (part.kind === 'refusal') this.#hasRefusal = true
-    const added = this.#added(outputMessage(id, '', [], 'in_progress', NONE))
-    const empty = outputContent({ ...part, text: '' }, '', null, NONE)
+    const added = this.#added(outputMessage(id, [], 'in_progress'))
+    const empty = outputContent({ ...part, text: '' }, null)
     const place = { item_id: id, output_index: this.#items.length, content_index: 0 }
     const partAdded = this.#event('response.content_part.added', { ...place, part: empty })
     this.#opened(part, id, deltasOf(`response.${type}.delta`, place))
@@ -124,7 +125,7 @@ class Writer implements StreamWriter {
     const text = part.kind === 'thinking' ? part.text : part.arguments
     const bare: Part =
       part.kind === 'thinking' ? { ...part, text: '', signature: null } : { ...part, arguments: '', signature: null }
-    const added = this.#added(answerItem(bare, '', 'in_progress', this.#asked, index, NONE)!)
+    const added = this.#added(answerItem(bare, 'in_progress', this.#asked, index, NONE)!)
     const place = { item_id: id, output_index: index, ...(type === 'reasoning' ? { summary_index: 0 } : {}) }
     this.#opened(part, id, deltasOf(`response.${what}.delta`, place))
     this.#open!.signature = part.signature
@@ -176,14 +177,14 @@ class Writer implements StreamWriter {
     if (open.part.kind === 'thinking') return this.#closeThinking(open)
     if (open.part.kind === 'toolCall') return bare + this.#closeCall(open, open.part, place, status)
     const { text } = open
-    const part = outputContent({ ...open.part, text }, '', open.logprobs, NONE)
+    const part = outputContent({ ...open.part, text }, open.logprobs)
     const within = { ...place, content_index: 0 }
     const textDone =
       open.part.kind === 'refusal'
         ? this.#event('response.refusal.done', { ...within, refusal: text })
         : this.#event('response.output_text.done', { ...within, text, logprobs: open.logprobs ?? [] })
     const partDone = this.#event('response.content_part.done', { ...within, part })
-    return textDone + partDone + this.#done(outputMessage(open.id, '', [part], status, NONE))
+    return textDone + partDone + this.#done(outputMessage(open.id, [part], status))
   }
 
   #closeCall(
@@ -198,9 +199,9 @@ class Writer implements StreamWriter {
       name: call.name,
       arguments: open.text
     })
-    const item = answerItem(call, '', status, this.#asked, this.#items.length, NONE)!
+    const item = answerItem(call, status, this.#asked, this.#items.length, NONE)!
     const itemDone = this.#done(item)
-    const seal = sealAnswer(call, '', this.#asked, this.#items.length, NONE)
+    const seal = sealAnswer(call, this.#asked, this.#items.length)
     return done + itemDone + (seal === null ? '' : this.#added(seal) + this.#done(seal))
   }
 
@@ -214,7 +215,7 @@ class Writer implements StreamWriter {
         this.#event('response.reasoning_summary_part.done', { ...place, part: part! })
     }
     const part = { ...open.part, text: open.text, signature: open.signature } as Part
-    return summary + this.#done(answerItem(part, '', '', this.#asked, index, NONE)!)
+    return summary + this.#done(answerItem(part, '', this.#asked, index, NONE)!)
   }
 
   #added(item: JsonObject): string {
@@ -229,7 +230,7 @@ class Writer implements StreamWriter {
 
   #response(fields: JsonObject): JsonObject {
     const first = this.#head ?? head({ id: '', model: '', created: 0 }, this.#asked)
-    const usage = writeUsage(this.#usage, NONE)
+    const usage = writeUsage(this.#usage)
     return { ...first, output: this.#items, service_tier: this.#serviceTier, usage, ...fields }
   }
 

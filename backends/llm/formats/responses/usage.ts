@@ -1,9 +1,10 @@
 /** Tokens as the Responses API counts them (API reference, `usage` of the response object). */
-import type { JsonObject, Usage } from '#backends/llm/conversation.ts'
-import type { Fields } from '#backends/llm/formats/fields.ts'
-import type { Extras, Left } from './extras.ts'
 
-export function readUsage(usage: Fields | null, left: Left | null): Usage | null {
+import type { JsonObject, Usage } from '#backends/llm/conversation.ts'
+import { compact, type Fields } from '#backends/llm/formats/fields.ts'
+import type { ReadNotes } from '#backends/llm/formats/unknown-fields.ts'
+
+export function readUsage(usage: Fields | null, notes: ReadNotes | null): Usage | null {
   if (usage === null) return null
   const input = usage.optionalObject('input_tokens_details')
   const output = usage.optionalObject('output_tokens_details')
@@ -21,22 +22,22 @@ export function readUsage(usage: Fields | null, left: Left | null): Usage | null
     outputImage: output?.count('image_tokens') ?? 0
   }
   usage.any('total_tokens')
-  if (left !== null) for (const object of [usage, input, output]) object?.leaveUnknown(left.own)
+  if (notes !== null) for (const object of [usage, input, output]) object?.leaveUnknown(notes.wording)
   return read
 }
 
-export function writeUsage(usage: Usage | null, extras: Extras): JsonObject | null {
+export function writeUsage(usage: Usage | null): JsonObject | null {
   if (usage === null) return null
-  return extras.object('usage', {
+  return compact({
     input_tokens: usage.input,
-    input_tokens_details: extras.object('usage.input_tokens_details', {
+    input_tokens_details: compact({
       cached_tokens: usage.cacheRead,
       cache_write_tokens: usage.cacheWrite5m + usage.cacheWrite1h,
       audio_tokens: usage.inputAudio === 0 ? null : usage.inputAudio,
       image_tokens: usage.inputImage === 0 ? null : usage.inputImage
     }),
     output_tokens: usage.output,
-    output_tokens_details: extras.object('usage.output_tokens_details', {
+    output_tokens_details: compact({
       reasoning_tokens: usage.reasoning,
       audio_tokens: usage.outputAudio === 0 ? null : usage.outputAudio,
       image_tokens: usage.outputImage === 0 ? null : usage.outputImage
