@@ -106,7 +106,7 @@ test('no line, answer, metric, page or dump of the program has a secret of the c
 
   const answers = await requests(around, said)
   for (const answer of answers) none(answer, 'an answer')
-  // Whoever knows it may go on with the session of another.
+  // It is enough to go on with another client's session.
   canaries.add('id of a session', /"mcp-session-id","([^"]+)"/.exec(answers.join('\n'))![1]!)
   const pages = async () => {
     for (const page of ['/config_dump', '/ui/', '/']) none(await asked(`http://${around.admin}${page}`), page)

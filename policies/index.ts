@@ -28,14 +28,14 @@ export const policies: readonly Policy[] = [
   retry, // settings only: what is done when the backend fails, after all hooks
   requestMirror, // settings only: copies are made where the backend is called, so they are what hooks have made of the request
   cors, // preflights have no credentials: answered before any are asked for. Its response side marks every refusal below
-  mcpAuthentication, // says where tokens are to be had to whoever has none, so before anybody asks for one
+  mcpAuthentication, // tells callers without a token where to get one, so before the policies that require one
   jwtAuthentication, // who asks: whatever decides below may read its claims
   basicAuthentication, // who asks, by a password; behind tokens, which cost less
   apiKeyAuthentication, // who asks, by a key; behind the two that claim the Authorization header by its scheme
   authorization, // who may pass, before anything is spent on the request or changed in it
   csrf, // a forged request must spend nothing of an honest caller's, so before every limit
   rateLimit, // after who: callers that are refused above must not spend an honest caller's tokens
-  transformation, // computed values; behind whoever may refuse, so that no refused request costs a buffered body
+  transformation, // computed values; behind every policy that may refuse, so that no refused request costs a buffered body
   headerModifiers, // fixed values; its response side sees every reply made below, redirects included
   hostRewrite, // settings only; a general rule for the host, so whatever names a host comes after it
   urlRewrite, // names path and authority for the upstream: has the last word on both (docs/specification.md#host-rewrite)

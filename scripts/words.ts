@@ -5,9 +5,18 @@ import { lineOf } from './scan.ts'
 
 /** One word of a name ('isOpenWing' has three) -> what to write instead. */
 const IN_NAMES = new Map([
+  ['anybody', 'client, caller'],
+  ['crowd', 'connection limiter'],
+  ['desk', 'verifier, queue'],
+  ['entrance', 'connection setup'],
+  ['farewell', 'goaway'],
   ['floor', 'layer'],
+  ['pile', 'cache'],
+  ['somebody', 'client, caller'],
+  ['whoever', 'client, caller'],
   ['wing', 'policies, or backends'],
-  ['wings', 'policies and backends']
+  ['wings', 'policies and backends'],
+  ['workshop', 'services']
 ])
 
 /** In comments and pages. */

@@ -144,7 +144,7 @@ class LlmBackend implements CompiledBackend {
   #first(ex: Exchange, type: AiRouteType, client: FormatName | null): void {
     this.#try(ex, client, () => {
       const bytes = ex.requestBytes ?? Buffer.alloc(0)
-      // What stands there was shown to this gateway. Whoever reads the query from here on finds no key in it.
+      // Keys in the query were for this gateway. From here on it has none.
       const { query } = ex
       ex.query = withoutCredentials(query)
       const operation = isChat(type) ? null : operationOf(type, ex, bytes)

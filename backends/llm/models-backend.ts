@@ -1,4 +1,4 @@
-/** Models of many providers behind one route: whoever is named in a request is asked. */
+/** Models of many providers behind one route, chosen by the name in the request. */
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
 import { whenRequest } from '#engine/contract/body.ts'
 import { offloadFor } from '#engine/contract/client-key.ts'

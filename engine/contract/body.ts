@@ -76,7 +76,7 @@ export class Collector implements BodyTaker, Arriving {
     this.#length = lengthOf(held)
   }
 
-  /** True: what is too long is not kept, and whoever was told of it decides. */
+  /** True: what is too long is not kept, and the caller that was told so decides. */
   take(chunk: Buffer, start: number, end: number): boolean {
     if (this.#length > this.#max) return true
     const at = this.#length

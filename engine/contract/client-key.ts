@@ -4,7 +4,7 @@ import type { Offload } from './policy.ts'
 /** Of an IPv6 address, what one subscriber has at least: any host of it may use all the others (RFC 6177). */
 const PREFIX_GROUPS = 4
 
-/** Whoever asks, by the address of his end. */
+/** The client, by its address. */
 export interface HasClient {
   readonly client: { readonly remoteAddress: string }
 }

@@ -145,8 +145,8 @@ export function holdInAll(ex: Exchange, bytes: number): boolean {
 }
 
 /**
- * The answer of `ex` goes to its client: no attempt and no hook follows that could want a body, and whoever reads what
- * was asked later than that has said so (Route.keepsRequest). A stream may last for hours: nothing is kept for it.
+ * The answer of `ex` goes to its client: no attempt and no hook follows that could want a body, and backends that
+ * read the request later have said so (Route.keepsRequest). A stream may last for hours: nothing is kept for it.
  */
 export function releaseBodies(ex: Exchange): void {
   if (ex.route?.keepsRequest === true) return

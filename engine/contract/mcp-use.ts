@@ -19,7 +19,7 @@ export interface McpItem {
 export interface McpUse {
   /** Of the JSON-RPC message: "tools/call". Undefined: it could not be read. */
   method?: string | undefined
-  /** Stable for the session, and of no use to whoever reads it in a log: never the session id itself. */
+  /** Stable for the session, and of no use to readers of a log: never the session id itself. */
   sessionId?: string | undefined
   /** Agreed revision of the protocol: "2025-11-25". */
   protocolVersion?: string | undefined

@@ -6,7 +6,7 @@ export function newStateStore(): PolicyServices['state'] {
   const store = new Map<string, object>()
   return <T extends object>(key: string, make: () => T): T => {
     const known = store.get(key)
-    // Whoever asks under a key is the one who made what is there: keys begin with the policy's name.
+    // A key has one owner, since keys begin with the policy's name: the type is that of its `make`.
     if (known !== undefined) return known as T
     const made = make()
     store.set(key, made)

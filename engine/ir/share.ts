@@ -1,6 +1,6 @@
 /**
  * What two configurations have in common, found once: what stays the same over a reload becomes the same
- * object, and whoever has made something of that object need not make it again.
+ * object, and what was compiled from that object need not be compiled again.
  */
 
 /**

@@ -82,7 +82,7 @@ const ROUTE: Omit<Route, 'serve'> = {
 }
 
 class InnerClient implements Call, ClientStream {
-  /** Whoever it is for: nobody by himself. */
+  /** For all callers together. */
   readonly remoteAddress = ''
   readonly remotePort = 0
   readonly localPort = 0

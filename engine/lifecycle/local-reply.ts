@@ -21,7 +21,7 @@ export function replyFor(ex: Exchange, code: ErrorCode): LocalReply {
 /** Makes the response of ex out of the reply: status, fields and framing. */
 export function buildReply(ex: Exchange, reply: LocalReply): void {
   ex.grpcStatus = -1
-  // Over HTTP/1 nobody can speak gRPC: whoever tries gets an answer of HTTP, which can be read.
+  // gRPC needs HTTP/2: a client that tries over HTTP/1 gets an HTTP answer, which it can read.
   if (ex.client.httpVersion === '2' && isGrpc(ex.method, ex.request)) buildGrpcReply(ex, reply)
   else buildHttpReply(ex, reply)
 }

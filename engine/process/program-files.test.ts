@@ -211,7 +211,7 @@ test('a pipe or a device instead of a file is refused, and stops nothing', async
     writeFileSync(file, config(port, `{ file: ${name} }`))
     await program.said('it is not a regular file', i + 1)
   }
-  // What was refused is watched, and so is a file that was good: whoever opens the pipe waits for ever.
+  // What was refused is watched, and so is a file that was good: opening the pipe would wait for ever.
   renameSync(join(path, 'pipe'), join(path, 'jwks.json'))
   writeFileSync(join(path, 'other.json'), keySet([second]))
   writeFileSync(file, config(port, '{ file: other.json }'))

@@ -58,7 +58,7 @@ async function listen(
       if (error !== 0 || client === undefined) return
       taken()
       if (keepalive.timeMs !== inheritedMs) {
-        // Changed since: whoever is accepted from now on has it.
+        // Changed since: connections accepted from now on have it.
         inheritedMs = INHERITS ? keepalive.timeMs : 0
         for (const one of INHERITS ? [handle, client] : [client]) setKeepAlive(one, { keepaliveMs: keepalive.timeMs })
       }

@@ -358,7 +358,7 @@ export class HandleWire implements Wire {
     if (this.#remote !== null) this.#local = this.localAddress
     this.#dead = true
     this.owner = NOBODY
-    // What waits for the end of the round stays until then: whoever wrote it may send it elsewhere.
+    // What waits for the end of the round stays until then: its writer may send it elsewhere.
     if (this.#outbox !== null) this.#out = this.unsent() ?? ''
     this.#outbox = null
     if (this.#lingering) stopLingering(this)

@@ -100,7 +100,7 @@ export class ReadMemory {
       return isWorth ? this.take() : null
     }
     if (bulk !== BULK_NONE && slot.lent === 0) return slot
-    // The body is over, or a write still points into the slot: it must not change, whoever may end a pause, and when.
+    // The body is over, or a write still points into the slot: it must not change, whatever ends the pause.
     this.release(slot)
     if (bulk === BULK_NONE) return null
     // A pause may last: when slots are scarce it keeps none beside the one that is lent.

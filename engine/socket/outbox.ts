@@ -33,7 +33,7 @@ export class Outbox {
     return this.used + count <= OUTBOX_BYTES
   }
 
-  /** Adds to the region of whoever was the last to add. */
+  /** Adds to the region that was added to last. */
   addText(text: string): void {
     this.bytes.latin1Write(text, this.used)
     this.used += text.length

@@ -128,7 +128,7 @@ export class PipeEnd implements WireOwner {
     if (this.#gone) return
     this.#gone = true
     if (this.#paused) stopLingering(this)
-    // Not an end in good order: whoever reads to the end must not take it for one.
+    // Not an orderly end: a peer that reads to the end must not take it for one.
     if (now) this.#wire.reset()
     else this.#wire.close(false)
     this.#onGone()

@@ -1,6 +1,6 @@
 /**
  * What one connection may make us do in one poll of the event loop. A single read of 64 KiB can hold thousands of
- * requests, the kernel gives up to 32 such reads in a row, and whoever else is ready waits for all of them: four
+ * requests, the kernel gives up to 32 such reads in a row, and all other ready connections wait for them: four
  * connections with 14 MB of small requests made another client wait for 2.4 s. So work is counted as it is done,
  * whether it ends well or not; a connection that has spent its share stops reading and goes on in a later poll, in
  * turn with the others that have.

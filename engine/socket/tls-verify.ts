@@ -1,6 +1,6 @@
 /**
  * Whether a server may be what it says: the chain is OpenSSL's judgement, the names are compared here (RFC 9525: those
- * of the extension subjectAltName only, never the common name). And what is wrong in words, for whoever reads the log.
+ * of the extension subjectAltName only, never the common name). And what is wrong, in words for the log.
  */
 import { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'

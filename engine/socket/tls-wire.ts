@@ -38,7 +38,7 @@ export class TlsWire implements Wire {
   owner: WireOwner = NOBODY
   bulk: Bulk = BULK_NONE
   handed = 0
-  /** For whoever asks what the handshake has found out. */
+  /** Results of the handshake. */
   readonly handle: TlsHandle
   readonly #below: Below
   readonly #shared: TlsShared

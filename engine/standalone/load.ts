@@ -172,7 +172,7 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
   return { ok: true, snapshot, warnings, expanded: [...source.expanded.values()] }
 }
 
-/** Whoever reads the file does not see the value that is wrong. */
+/** The file does not show the value that is wrong. */
 function variableHint(source: PlacedSource, offset: number): string | undefined {
   const variables = source.expanded.get(offset)?.variables ?? []
   if (variables.length === 0) return undefined

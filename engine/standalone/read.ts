@@ -38,7 +38,7 @@ export function readAgain(path: string): string {
   return readRegular(path, CONFIG_BYTES_MAX)
 }
 
-/** Only regular files: others may have no end, and whoever opens a pipe waits for somebody who writes into it. */
+/** Only regular files: others may have no end, and opening a pipe waits for a writer. */
 function readRegular(path: string, bytesMax: number): string {
   // Opening a device may already do something, so it is looked at before; and again what has been opened.
   checkRegular(statSync(path), bytesMax)

@@ -75,7 +75,7 @@ export function runNode(args: readonly string[], input = '', env: NodeJS.Process
   return new RunningProgram(child)
 }
 
-/** Below what kernels give to whoever asks for any port, or connects: tests beside this one do so all the time. */
+/** Below the ports that kernels assign: tests beside this one do so all the time. */
 const [FREE_FROM, FREE_TO] = [16_384, 32_768]
 
 /** A port that was free a moment ago: the program needs a number in its file. */

@@ -1,7 +1,7 @@
 /**
  * Who waits for a connection of a pool (a stream of one, by HTTP/2), and who keeps how many while few are left. Clients
- * have turns, those that keep fewer first, and within one address so do its connections; when too many wait the newest
- * of whoever has most is turned away.
+ * have turns, those that keep fewer first, and within one address so do its connections; when too many wait the client
+ * with most loses its newest.
  *
  * The last sixteenth is for those that keep little, so that clients that take all they get, and read nothing, leave
  * something to the others: an address that keeps as many as are left gets no more. With n such addresses one part in

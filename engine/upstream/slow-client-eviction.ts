@@ -12,7 +12,7 @@ import type { Holder } from './fair-queue.ts'
 
 /** A client may keep others waiting for so long: a lost packet is sent again within a second. */
 const IDLE_MS = 2_000
-/** So long, where it is one of many that its client keeps and whoever waits keeps less than half as many. */
+/** So long where its client keeps more than twice as many as one that waits. */
 const GREEDY_IDLE_MS = 500
 /** While somebody waits it is looked for such clients so often: a look costs some microseconds per hundred. */
 const LOOK_EVERY_MS = 250

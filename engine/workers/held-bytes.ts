@@ -20,7 +20,7 @@ export class WorkerHeldBytes implements HeldBytes {
     this.max = max
     this.#state = state
     this.#worker = worker
-    // Whoever sat here before has taken what it kept along.
+    // The worker that had this slot before took what it kept along.
     state.setHeldBytes(worker, 0)
   }
 

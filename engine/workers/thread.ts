@@ -29,7 +29,7 @@ export class SpareThread {
     const thread = startThread(entry, heapMb)
     this.#thread = thread
     thread.unref()
-    // Whoever starts one instead of it sees the reason.
+    // The thread that is started instead shows the reason.
     thread.on('error', this.#forget)
     thread.on('exit', this.#forget)
   }

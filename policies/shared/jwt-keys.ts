@@ -76,8 +76,8 @@ export function readKeySet(text: string, exponentMin = MIN_RSA_EXPONENT): KeySet
 }
 
 /**
- * As readKeySet, for keys that lie in a configuration. There, keys that could sign are an error, because whoever reads
- * the configuration could make tokens, and so are those that anybody could sign for: who wrote them can take them out.
+ * As readKeySet, for keys that lie in a configuration. There, keys that could sign are an error, because any reader
+ * of the configuration could make tokens, and so are keys that can be forged: the author can remove them.
  */
 export function readPublicKeySet(text: string, exponentMin = MIN_RSA_EXPONENT): KeySet {
   for (const [i, jwk] of listKeys(text).entries()) {

@@ -135,7 +135,7 @@ export function serverUrlOf(scheme: string, authority: string, path: string): Se
   return { origin: `${scheme}://${authority}`, path: path.replace(/\/+$/, '') }
 }
 
-/** `resource` of the configuration, for whoever cannot see from a request where it came to; null: it is no URL. */
+/** `resource` of the configuration, where the request does not show its URL; null: it is no URL. */
 export function serverUrlOfResource(resource: unknown): ServerUrl | null {
   const url = typeof resource === 'string' ? URL.parse(resource) : null
   if (url === null || !/^https?:$/.test(url.protocol)) return null

@@ -3,7 +3,7 @@ import type { HeaderBlock } from '#engine/http/headers.ts'
 
 /**
  * The value of the only line called `name` (lower case); undefined when there is none, null when there are
- * several: which of them counts would be a guess, and whoever sent them hopes that two readers guess differently.
+ * several: which of them counts would be a guess, and their sender hopes that two readers guess differently.
  */
 export function onlyValue(block: HeaderBlock, name: string): string | null | undefined {
   const first = block.find(name, 0)

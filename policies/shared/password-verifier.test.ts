@@ -17,7 +17,7 @@ function verifier() {
     run: (job: string, argument: unknown) => {
       assert.equal(job, 'password')
       const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-      // Whoever awaits the answer is told before the test goes on.
+      // Callers get the answer before the test goes on.
       const settled = () => new Promise<void>((done) => setImmediate(done))
       asked.push({
         ...(argument as { hash: string; password: string }),

@@ -12,7 +12,7 @@ import { WorkQueue } from './work-queue.ts'
 const REMEMBERED_MAX = 10_000
 /** How long a password that was right need not be verified again. */
 const REMEMBERED_MS = 10 * 60_000
-/** Different passwords for one name that may wait at the same time: a person has one, whoever guesses has many. */
+/** Different passwords for one name that may wait at the same time: a person has one, an attacker many. */
 const PER_NAME_MAX = 4
 /** All that may wait; with bcrypt of cost 10 the last of them waits twelve seconds. */
 const WAITING_MAX = 64

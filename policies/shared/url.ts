@@ -82,7 +82,7 @@ export function modifyPath(modifier: PathModifier, path: string, ex: Exchange): 
   return (replacement.endsWith('/') ? replacement.slice(0, -1) : replacement) + rest
 }
 
-/** "//evil.example" is a URL with a host of its own to whoever resolves it; "/evil.example" is a path. */
+/** "//evil.example" resolves to another host; "/evil.example" is a path. */
 export function oneLeadingSlash(path: string): string {
   let start = 0
   while (isSlash(path.charCodeAt(start))) start++

@@ -14,7 +14,7 @@ const GENERATED = [
   return { prime: BigInt(prime), members }
 })
 
-/** The smallest public exponent that is taken. With 3 everything hangs on how whoever verifies reads the padding. */
+/** The smallest public exponent that is taken. With 3 all depends on how strictly the padding is checked. */
 export type MinRsaExponent = 3 | 65_537
 export const MIN_RSA_EXPONENT: MinRsaExponent = 3
 

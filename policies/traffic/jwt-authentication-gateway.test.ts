@@ -274,7 +274,7 @@ test('over a reload keys and verified tokens stay; without their URL they go', a
 
 test('a change elsewhere leaves the policy what it was: no key is fetched or imported again', async (t) => {
   const { mock } = t.mock.method(jwtAuthentication, 'compile')
-  // Whoever checks a file compiles too, and nothing of that runs.
+  // Checking a file compiles too, and nothing of that runs.
   const compiled = () => mock.calls.filter(({ arguments: [, { buckets }] }) => buckets !== NO_BUCKETS).length
   const server = await new KeyServer(keySet([first])).start()
   t.after(() => server.stop())

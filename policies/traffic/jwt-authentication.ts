@@ -172,7 +172,7 @@ function authenticate(
   }
 }
 
-/** In mode Permissive a token that is not valid is nobody's: it stays where it is, for whoever understands it. */
+/** In mode Permissive a token that is not valid stays where it is, for a backend that may understand it. */
 function decide(
   ex: Exchange,
   token: string,

@@ -61,7 +61,7 @@ test('four workers let exactly N pass, before and after reloads', async (t) => {
 
   const own = '{ requests: 3, unit: Hours, key: \'request.headers["x-caller"]\' }'
   await reload(config(port, stats, `{ requests: 1000, unit: Hours }, ${own}`, 'three'))
-  // Two clients for each caller: whoever is refused gives back what the first limit gave.
+  // Two clients for each caller: a refused one gives back what the first limit gave.
   const callers = CLIENTS / 2
   assert.deepEqual(await fire(port, (client) => `x-caller: ${client % callers}\r\n`), {
     200: 3 * callers,

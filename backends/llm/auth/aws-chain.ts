@@ -2,7 +2,7 @@
  * The credentials that AWS's own programs would use here. Source: "Standardized credential providers" of the AWS SDKs
  * and tools reference guide. In order: environment, profile of the shared files, web identity (EKS), container
  * endpoint (ECS, EKS Pod Identity), instance metadata (IMDSv2 only). One that is configured and broken ends the search:
- * whoever set it does not mean the machine's own role.
+ * its author does not mean the machine's own role.
  */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'

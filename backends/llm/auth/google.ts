@@ -145,7 +145,7 @@ function accessToken(answer: Account, { now }: GoogleEnvironment): Fetched<strin
   return { value: tokenOf(answer, 'access_token', 'the answer'), expiresAt: now() + seconds * 1000 }
 }
 
-/** Its end is one of its claims. The signature is for whoever it is shown to. */
+/** Its end is one of its claims. The receiver verifies the signature. */
 function idToken(token: string): Fetched<string> {
   const payload = Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()
   const { exp } = parseObject(payload, 'the payload of the id token')

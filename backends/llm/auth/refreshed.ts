@@ -55,7 +55,7 @@ export class RefreshedValue<T> {
     return this.#begin(true)!
   }
 
-  /** Whoever was shown the value did not take it: it may have been withdrawn. */
+  /** The value was refused: it may have been withdrawn. */
   refused(): void {
     if (this.#current !== null && this.#world.now() - this.#current.since >= SUSPECT_MS) this.#current = null
   }

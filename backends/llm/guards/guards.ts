@@ -73,7 +73,7 @@ export class Guards {
           if (outcome.kind === 'pass' && outcome.isChanged) replaceRequestBody(ex, outcome.bytes)
           then(outcome.kind === 'reject' ? outcome.reply : null)
         }),
-      // Whoever reads it next tells what is wrong with a body that is no JSON.
+      // The next reader says what is wrong with a body that is no JSON.
       (error: unknown) => inTurn(() => then(error instanceof SyntaxError ? null : refusalOf(error, 400)))
     )
   }

@@ -85,7 +85,7 @@ function work(bytes: Uint8Array, shape: Shape, todo: Work): StepResult {
 function inText(bytes: Uint8Array, work: Work): StepResult {
   const text = bufferOf(bytes).toString()
   if (work.kind === 'ask') return asked(work.asks, text === '' ? [] : [{ role: 'assistant', content: text }])
-  // Digits at the beginning would be numbers one by one to whoever reads JSON of a text that is none.
+  // A reader of JSON would take digits at the beginning of other text for numbers.
   const mask = isJson(text) ? maskJsonText : maskText
   const changed =
     work.kind === 'replace' ? work.texts[0]! : work.guards.reduce((left, { rules }) => mask(left, rulesOf(rules)), text)

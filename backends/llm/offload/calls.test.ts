@@ -340,7 +340,7 @@ test('what is large and fails at one provider goes to the next, and is read once
     { kind: 'operation', isTold: false }
   ])
 
-  // It is no request, whoever else could be asked.
+  // No provider could be asked.
   for (const none of [body.slice(1), body.replace('"m"', '7')]) {
     jobs.length = 0
     equal((await ask(EMBEDDINGS, none)).status, 400)

@@ -86,7 +86,7 @@ export interface RefusedRequest {
   readonly kind: 'refused'
   readonly field: string
   readonly message: string
-  /** Whoever is asked: it is no request. */
+  /** No provider could be asked. */
   readonly isUnreadable: boolean
   /** Null: it has not come so far. */
   readonly facts: RequestFacts | null

@@ -128,7 +128,7 @@ test('with unsupported: refuse one of the same group is asked that takes all of 
   refusing(a, 'reasoning_content')
   const providers = [a, b].map((one, i) => ({ name: `p${i}`, ...at('custom', one) }))
   const { ask } = await gateway(t, { groups: [{ providers }], routes: ROUTES, unsupported: 'refuse' })
-  // Whoever is chosen first.
+  // Whichever is chosen first.
   for (let i = 0; i < 6; i++) {
     const response = await ask('/v1/messages', THOUGHTFUL)
     equal(response.status, 200)

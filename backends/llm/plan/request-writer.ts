@@ -22,7 +22,7 @@ import { type ProviderSpec, planRequest } from './request-plan.ts'
 /** The fields that the provider is not told; or why it cannot be asked at all. */
 export type WriteOutcome = DroppedFields | FormatError
 
-/** Makes ex the request that another thread has written. Throws FormatError: it is none, whoever is asked. */
+/** Makes ex the request that another thread has written. Throws FormatError: no provider can be asked. */
 export type ApplyWritten = (ex: Exchange) => WriteOutcome
 
 /** What a provider is to be sent instead. */

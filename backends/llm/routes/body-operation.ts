@@ -44,7 +44,7 @@ export function operationClient(type: BodyOperationType, path: string): FormatNa
   return type === 'GeminiTokenCount' ? 'gemini' : 'messages'
 }
 
-/** Throws FormatError, whoever is asked. */
+/** Throws FormatError. */
 export function readOperation(source: OperationSource): ReadOperation {
   if (source.type === 'Embeddings') return new Embeddings(source)
   return new Count(source.type === 'GeminiTokenCount' ? 'gemini' : 'messages', source)

@@ -1,5 +1,5 @@
 /**
- * Counting the tokens of a request, by whoever will serve it: nothing is estimated here.
+ * Counting the tokens of a request, by its provider: nothing is estimated here.
  * Sources: Anthropic, "Count tokens in a Message"; ai.google.dev, "Counting tokens"; OpenAI, "Get input token counts"
  * (responses); Amazon Bedrock, "CountTokens"; Google Cloud, "Count tokens for Claude models".
  */

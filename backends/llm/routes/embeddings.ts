@@ -28,7 +28,7 @@ export function embeddingsClient(path: string): 'gemini' | 'completions' {
   return inPath(path) !== null ? 'gemini' : 'completions'
 }
 
-/** What is wanted, whoever asks. */
+/** What is wanted, in either client's format. */
 interface Wanted {
   readonly texts: readonly string[]
   readonly dimensions: number | null

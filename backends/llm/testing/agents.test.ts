@@ -118,7 +118,7 @@ const TOLD = {
 const counted = ({ max_tokens, stream, metadata, temperature, ...body }: typeof CLAUDE) => body
 
 for (const kind of ['anthropic', 'openai', 'gemini'] as const) {
-  // Whoever changes providers within a session has thoughts of the first: they are left out.
+  // A session that changes providers has thoughts of the first: they are left out.
   test(`Claude Code at ${kind}`, async (t) => {
     const { models, ask } = await started(t, kind)
     const response = await ask('/v1/messages?beta=true', CLAUDE, CLAUDE_HEADERS)

@@ -1,6 +1,6 @@
 /**
  * Signatures of one provider in the messages of another's format. Clients send back what they were given, so a
- * signature that is not of their format travels as "weir." and base64url JSON; whoever reads it finds whose it is.
+ * signature that is not of their format travels as "weir." and base64url JSON, which names its provider.
  */
 import type { FormatName, Signature } from '#backends/llm/conversation.ts'
 

@@ -43,7 +43,7 @@ function answer(request: AnyRequest, response: AnyResponse): void {
     }
     response.end(told + '.'.repeat(Number(headers['x-length'] ?? 0)))
   })
-  // Whoever breaks off is the other test's matter.
+  // Broken connections are the other test's matter.
   request.on('error', () => {})
 }
 

@@ -87,16 +87,16 @@ for (const sockets of ['handles', 'net'] as const) {
     it('lets half-open handshakes push each other out, and serves others meanwhile', async () => {
       const stack = await open(sockets, { clientsMax: 100 })
       const [hello] = await recorded(stack.port)
-      const crowd: RawClient[] = []
+      const clients: RawClient[] = []
       for (let i = 0; i < 600; i++) {
         const client = await rawClient(stack.port)
         client.send(i % 3 === 0 ? hello! : hello!.slice(0, i % 200))
-        crowd.push(client)
+        clients.push(client)
         if (i % 200 === 199) await served(stack.port)
       }
       await served(stack.port)
       ok(stack.bind.connections() <= 100, `${stack.bind.connections()} connections`)
-      for (const client of crowd) client.close()
+      for (const client of clients) client.close()
       while (stack.bind.connections() > 0) await new Promise((resolve) => setImmediate(resolve))
       equal(stack.connections.opened, stack.connections.closed)
     })

@@ -303,7 +303,7 @@ export class Http2Pool implements Http2ConnectionOwner {
     const dial: Http2Dial = { timer, giveUp: () => {}, isReached: false, connection: null }
     this.#dials.add(dial)
     timers.arm(timer, turnStartedAt, connectTimeoutMs)
-    // Whoever waits for it goes on to do so.
+    // Exchanges that wait for it go on waiting.
     const reached = () => {
       dial.isReached = true
       for (const attempt of this.#waiting) timers.disarm(attempt.slow)
@@ -350,7 +350,7 @@ export class Http2Pool implements Http2ConnectionOwner {
     this.#dials.delete(dial)
   }
 
-  /** The server prefers HTTP/1.1: whoever may goes there. */
+  /** The server prefers HTTP/1.1: exchanges that allow it go there. */
   #decline(wire: Wire): void {
     this.#pool.health.decline()
     this.#pool.health.reached()

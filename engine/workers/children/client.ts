@@ -52,7 +52,7 @@ export class ChildrenOfWorker implements Children {
     }
     const tell = (news: WireEvent): void => this.#post({ kind: 'child', link, op: 'wire', wire, news })
     const start = this.#links.get(link)?.start ?? null
-    // Whoever has asked for it has left meanwhile.
+    // Its caller has left meanwhile.
     if (start === null) tell({ event: 'ended', why: 'nobody needs it any more' })
     else this.#wires.set(wire, new WireHost(start, tell, () => this.#wires.delete(wire)))
   }

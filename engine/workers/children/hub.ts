@@ -254,7 +254,7 @@ export class ChildHub {
     }
   }
 
-  /** In the worker of whoever asks first. */
+  /** In the worker of the first caller. */
   #wire({ worker, link, send }: Caller, channel: ChannelEvents): RemoteWire {
     const number = ++this.#wireNumbers
     const order = (wanted: WireCommand): void =>
@@ -273,7 +273,7 @@ export class ChildHub {
   }
 
   #ended(id: string, target: TargetState, session: ChildSession, why: string): void {
-    // Whoever is told so has ended it.
+    // The session may have been ended by this very caller.
     if (this.#sessions.get(id)?.session !== session) return
     this.#forget(id, session)
     if (!session.hasAnswered) this.#blame(target)

@@ -58,7 +58,7 @@ function nameOf(value: unknown): string | number | null {
   return typeof value === 'string' || typeof value === 'number' ? value : null
 }
 
-/** Deeper values overflow the stack of whoever writes them as JSON again; MCP's own are a few levels deep. */
+/** Deeper values overflow the stack when written as JSON again; MCP's own are a few levels deep. */
 const DEPTH_MAX = 64
 const QUOTE = 34
 const BACKSLASH = 92

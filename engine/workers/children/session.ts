@@ -248,7 +248,7 @@ export class ChildSession {
     else this.#unasked(line, text)
   }
 
-  /** Nobody could write it again: a response fails whoever waits for it, the rest is left out. */
+  /** It cannot be written again: a response fails its caller, the rest is left out. */
   #tooDeep({ kind, id }: RpcLine): void {
     this.#events.said('warn', 'sent a message that is nested too deep, which is left out')
     if (kind !== 'response' || typeof id !== 'number') return

@@ -38,7 +38,7 @@ function readStream(body: Fields, notes: ReadNotes): boolean | null {
   if (isStreamed === false) notes.wording.set('stream', false)
   const options = body.optionalObject('stream_options')
   if (options === null) return isStreamed
-  // Usage at the end is for whoever writes the answer, and not for the provider alone: nothing that could be lost.
+  // The writer of the answer adds usage at the end, whatever the provider does: no loss.
   notes.wording.set('stream_options', compact({ include_usage: options.optionalBoolean('include_usage') }))
   options.leaveUnknown(notes.unknown)
   return isStreamed

@@ -59,7 +59,7 @@ export function hasOnly(value: JsonObject, names: readonly string[]): boolean {
   return Object.keys(value).every((name) => names.includes(name) || value[name] === null)
 }
 
-/** JSON text of `value`. Printing recurses: what is too deep for it is an error of whoever sent it. */
+/** JSON text of `value`. Printing recurses: what is too deep for it is the sender's error. */
 export function jsonText(value: Json, path: string): string {
   try {
     return JSON.stringify(value)
