@@ -11,8 +11,7 @@ export type Expression = Program<Facts>
 export const expression = (roots: Roots<Facts>, result: Wanted = 'any') =>
   z
     .string()
-    .min(1)
-    .max(16_384)
+    .check(z.minLength(1), z.maxLength(16_384))
     .superRefine((source, context) => {
       const compiled = compileOnce(source, roots, result)
       if (compiled.ok) return

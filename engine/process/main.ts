@@ -25,6 +25,7 @@ import { SharedRevocations, SharedState } from '#engine/workers/shared.ts'
 import { WorkerThread } from '#engine/workers/worker.ts'
 import { policies } from '#policies/index.ts'
 import type { GatewayCommand } from './cli.ts'
+import { writeCompileCache } from './compile-cache.ts'
 import type { ProgramParts, Start } from './program.ts'
 
 /** What threads of the offload pool start from: beside this module, or beside the bundle that holds it. */
@@ -51,8 +52,10 @@ if (!isMainThread) {
   const port = parentPort!
   let thread: WorkerThread | null = null
   port.on('message', (message: ToWorker) => {
-    if (message.kind === 'begin') thread = startWorker(message.data, (reply) => port.postMessage(reply))
-    else thread!.receive(message)
+    if (message.kind === 'begin') {
+      thread = startWorker(message.data, (reply) => port.postMessage(reply))
+      writeCompileCache()
+    } else thread!.receive(message)
   })
 }
 

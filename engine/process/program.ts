@@ -16,8 +16,10 @@ import { ChildHub } from '#engine/workers/children/hub.ts'
 import { Supervisor } from '#engine/workers/supervisor.ts'
 import type { SpareThread } from '#engine/workers/thread.ts'
 import { EXIT_CONFIG, EXIT_FAILURE, EXIT_OK, EXIT_USAGE, type GatewayCommand, type Source } from './cli.ts'
+import { writeCompileCache } from './compile-cache.ts'
 import { Control, type ControlOptions, explained, type Loaded, load } from './control.ts'
 import { drain } from './drain.ts'
+import { setServingFlags } from './v8-flags.ts'
 
 /** What start.ts has begun. */
 export interface Start {
@@ -194,6 +196,9 @@ class Program {
     this.#references.follow(this.#loaded.files, true)
     const { path, text } = this.#source
     if (path !== null) this.#watch = this.#watchSource(path, text)
+    await import('#engine/admin/admin.ts')
+    writeCompileCache()
+    setServingFlags()
     await this.#startAdmin()
   }
 

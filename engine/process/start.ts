@@ -3,10 +3,11 @@
  * program beside it. Both take as long.
  */
 import { availableParallelism } from 'node:os'
-import { setFlagsFromString } from 'node:v8'
 import { EXIT_OK, type GatewayCommand, readArguments } from './cli.ts'
+import { useCompileCache } from './compile-cache.ts'
 
 async function runGateway(command: GatewayCommand): Promise<void> {
+  useCompileCache(process.env)
   /** Nothing is served yet: a request to end is granted at once (program.ts listens later). */
   const endEarly = (): void => process.exit(EXIT_OK)
   process.once('SIGTERM', endEarly)
@@ -22,7 +23,6 @@ async function runGateway(command: GatewayCommand): Promise<void> {
   const { prepareTransports } = await import('#engine/downstream/transports.ts')
   const { heapMbFor, SpareThread } = await import('#engine/workers/thread.ts')
   prepareTransports()
-  setFlags()
   const ahead = command.kind === 'run' ? new SpareThread(ENTRY, heapMbFor(availableParallelism())) : null
   const { run } = await import('./main.ts')
   await run(command, { entry: ENTRY, program: new URL(import.meta.url), ahead, begin })
@@ -32,18 +32,6 @@ async function runGateway(command: GatewayCommand): Promise<void> {
 const ENTRY = import.meta.url.endsWith('.ts')
   ? new URL('./main.ts', import.meta.url)
   : new URL('./weir-main.mjs', import.meta.url)
-
-function setFlags(): void {
-  // Little survives a request: V8's helper threads take longer to wake than to collect what is left
-  // (2.4 % of all CPU time, docs/design/008-header-table.md), and with a worker per core none is idle.
-  setFlagsFromString('--no-parallel-scavenge')
-  // A request passes through many small functions: let the compiler join more of them (same note).
-  setFlagsFromString('--max-inlined-bytecode-size=1000')
-  setFlagsFromString('--max-inlined-bytecode-size-cumulative=3000')
-  // No object of a request lives long, whatever V8 concludes from those that were there when it looked: one that it
-  // puts into the old generation at once keeps all that it refers to alive until that is collected (same note).
-  setFlagsFromString('--no-allocation-site-pretenuring')
-}
 
 const command = readArguments(process.argv.slice(2))
 if ('source' in command) await runGateway(command)

@@ -1,5 +1,5 @@
 /** Durations as Go writes them ("1h30m", "1.5s", "250ms"), which is what users of Kubernetes know. */
-import { says, z } from './schema.ts'
+import { once, says, z } from './schema.ts'
 
 const UNITS_MS: Readonly<Record<string, number>> = {
   h: 3_600_000,
@@ -17,12 +17,13 @@ const DURATION_MAX_MS = 1e12
 const EXPECTED = 'must be a duration such as "30s", "1m30s" or "250ms"'
 
 /** A non-negative duration -> whole milliseconds, rounded up so that a short limit never becomes "no limit". */
-export const duration = () =>
+export const duration = once(() =>
   z
     .string({ error: says(EXPECTED) })
     .regex(DURATION, EXPECTED)
     .transform(parseDuration)
     .refine((ms) => ms <= DURATION_MAX_MS, 'is too long a duration')
+)
 
 function parseDuration(text: string): number {
   let ms = 0

@@ -1,37 +1,39 @@
 /** Parts of HTTP messages that a configuration names. */
 import { patternProblem } from '#engine/kit/pattern.ts'
-import { longString, says, z } from './schema.ts'
+import { longString, once, says, z } from './schema.ts'
 
 const HEADER_NAME = /^:?[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/
 
 /** HeaderName (docs/specification.md#leaf-types) -> lower case. Pseudo headers (":path") are names too. */
-export const headerName = () =>
+export const headerName = once(() =>
   z
     .string()
-    .min(1)
-    .max(256)
-    .regex(HEADER_NAME, 'must be a header name')
+    .check(z.minLength(1), z.maxLength(256), z.regex(HEADER_NAME, 'must be a header name'))
     .transform((text) => text.toLowerCase())
+)
 
 const METHOD_EXPECTED = 'must be a method such as "GET"'
 
 /** A method (RFC 9110 section 9.1) -> upper case. */
-export const method = () =>
+export const method = once(() =>
   z
     .string({ error: says(METHOD_EXPECTED) })
-    .max(64)
-    .regex(/^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/, METHOD_EXPECTED)
+    .check(z.maxLength(64), z.regex(/^[A-Za-z0-9!#$%&'*+\-.^_`|~]+$/, METHOD_EXPECTED))
     .transform((text) => text.toUpperCase())
+)
 
 /** An absolute path as it is on the wire: visible ASCII without "?" and "#", so percent-encoded. */
-export const path = () =>
-  longString()
-    .regex(/^\//, 'must begin with "/"')
-    .regex(/^[!-"$->@-~]*$/, 'must be percent-encoded, without spaces, "?" and "#"')
+export const path = once(() =>
+  longString().check(
+    z.regex(/^\//, 'must begin with "/"'),
+    z.regex(/^[!-"$->@-~]*$/, 'must be percent-encoded, without spaces, "?" and "#"')
+  )
+)
 
 /** The source of an expression in RE2 syntax: no look-around and no back references, so matching is linear. */
-export const regexSource = () =>
+export const regexSource = once(() =>
   longString().superRefine((source, context) => {
     const problem = patternProblem(source)
     if (problem !== null) context.addIssue({ code: 'custom', message: `is no RE2 expression: ${problem}` })
   })
+)

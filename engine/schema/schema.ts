@@ -3,15 +3,39 @@ import { type ZodType, z } from 'zod'
 
 export { type ZodType, z }
 
+/**
+ * A schema made by the first call and returned by every call: making one takes 20 to 200 us, and a file has 1,000
+ * fields. For the same reason several checks go into one call of check(): every further call makes the schema again.
+ */
+export function once<T extends ZodType>(make: () => T): () => T {
+  let made: T | undefined
+  return () => {
+    made ??= make()
+    return made
+  }
+}
+
+/** A required schema that is made by the first value: most kinds of policies and backends are in no file, or few. */
+export function deferred<T extends ZodType>(make: () => T): z.ZodLazy<T> {
+  const schema = z.lazy(make)
+  // An object asks these of each of its fields, which would make them all.
+  schema._zod.optin = undefined
+  schema._zod.optout = undefined
+  return schema
+}
+
 /** With its own message: keys of a map are checked where the file reader's messages do not apply. */
-const text = (max: number) => z.string().min(1, 'must not be empty').max(max, `must have at most ${max} characters`)
+const text = (max: number) =>
+  once(() =>
+    z.string().check(z.minLength(1, 'must not be empty'), z.maxLength(max, `must have at most ${max} characters`))
+  )
 
 /** 1..256 characters. */
-export const shortString = () => text(256)
+export const shortString = text(256)
 /** 1..64 characters. */
-export const tinyString = () => text(64)
+export const tinyString = text(64)
 /** 1..1024 characters. */
-export const longString = () => text(1024)
+export const longString = text(1024)
 
 /** The message for every wrong value of a schema; a value that is not there is still reported as missing. */
 export const says =
@@ -32,21 +56,22 @@ export function keyMissing({ code, input }: { readonly code?: string; readonly i
 /** A whole number in a range, both ends included. */
 export function whole(min: number, max: number) {
   const error = says(`must be a whole number from ${min} to ${max}`)
-  return z.int({ error }).min(min, { error }).max(max, { error })
+  return z.int({ error }).check(z.gte(min, { error }), z.lte(max, { error }))
 }
 
 /** A list of `min` to `max` entries. */
 export function list<T extends ZodType>(item: T, min: number, max: number) {
   const error = says(`must have ${min} to ${max} entries`)
-  return z.array(item).min(min, { error }).max(max, { error })
+  return z.array(item).check(z.minLength(min, { error }), z.maxLength(max, { error }))
 }
 
 /** A name that ends up in logs, metric labels and references. */
-export const name = () =>
+export const name = once(() =>
   shortString().regex(
     /^[A-Za-z0-9][A-Za-z0-9_.-]*$/,
     'must begin with a letter or digit, and have only letters, digits, "-", "_" and "."'
   )
+)
 
 /** A key that users know from the specification or from other gateways, and that weir does not have (yet). */
 export const refused = (what: string, instead?: string) =>
@@ -59,7 +84,8 @@ export function refusedKeys(what: string, names: readonly string[]): Record<stri
 
 /** Keys that belong somewhere else: the message says where. */
 export function misplacedKeys(where: string, names: readonly string[]): Record<string, ReturnType<typeof refused>> {
-  return Object.fromEntries(names.map((key) => [key, z.never({ error: where }).optional()]))
+  const key = z.never({ error: where }).optional()
+  return Object.fromEntries(names.map((name) => [name, key]))
 }
 
 /** Whether the schema only exists to refuse its key by name. */

@@ -3,7 +3,7 @@
 import { transportPolicies } from '#engine/contract/backend-transport/policies.ts'
 import type { Policy, Sources } from '#engine/contract/policy.ts'
 import type { PolicyPhases, PolicySet } from '#engine/ir/snapshot.ts'
-import { list, refused, type ZodType, z } from '#engine/schema/schema.ts'
+import { deferred, list, refused, type ZodType, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
 import { modelPolicies } from './ai/policies.ts'
 import { httpPolicies } from './http/policies.ts'
@@ -91,13 +91,17 @@ function misplaced(policy: Policy, name: string): ZodType {
 }
 
 function aliasSchemas(policy: Policy): { name: string; schema: ZodType }[] {
-  return policy.aliases.map(({ name, wrap, schema }) => ({ name, schema: schema ?? partOf(policy, wrap) }))
+  return policy.aliases.map(({ name, wrap, schema }) => ({
+    name,
+    schema: schema ?? deferred(() => partOf(policy, wrap))
+  }))
 }
 
 /** The schema of one field of a policy's configuration, or of all of it. */
 function partOf(policy: Policy, field: string | undefined): ZodType {
   if (field === undefined) return policy.schema
-  const part = policy.schema instanceof z.ZodObject ? policy.schema.shape[field] : undefined
+  const whole = policy.schema instanceof z.ZodLazy ? policy.schema.unwrap() : policy.schema
+  const part = whole instanceof z.ZodObject ? whole.shape[field] : undefined
   if (part === undefined) throw new Error(`policy ${policy.name} has no field ${field} for its alias`)
   return (part instanceof z.ZodOptional ? part.unwrap() : part) as ZodType
 }

@@ -5,7 +5,7 @@ import { headerName, method, path, regexSource } from '#engine/schema/http.ts'
 import { cidr, host, hostname, port, target } from '#engine/schema/net.ts'
 import { remember } from '#engine/schema/remember.ts'
 import { requestFields } from '#engine/schema/request-rules.ts'
-import { list, name, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
+import { deferred, list, name, once, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
 import { aiSchema } from './ai/index.ts'
 import { policySchema, policySetsSchema } from './file-policies.ts'
 import { tcpRouteSchema } from './file-tcp.ts'
@@ -66,7 +66,7 @@ const dynamicSchema = () =>
 const weight = () => whole(0, WEIGHT_MAX).optional().describe('Share of the traffic; 0 is none. Default 1.')
 
 // One, so that the JSON Schema has it once.
-const MCP = mcpSchema().meta({ id: 'McpBackend' })
+const mcp = once(() => mcpSchema().meta({ id: 'McpBackend' }))
 
 const protocol = () =>
   z
@@ -95,8 +95,8 @@ export function routeSchemas(policies: readonly Policy[]) {
       host: target().optional().describe('"host:port", "[address]:port" or "unix:/path".'),
       backend: name().optional().describe('Name of one of the backends at the top of the file.'),
       dynamic: dynamicSchema().optional(),
-      ai: aiSchema().optional().describe('Models of LLM providers.'),
-      mcp: MCP.optional().describe('MCP servers behind one endpoint.'),
+      ai: deferred(aiSchema).optional().describe('Models of LLM providers.'),
+      mcp: deferred(mcp).optional().describe('MCP servers behind one endpoint.'),
       ...refusedKeys('backend kind', ['aws', 'internal', 'invalid', 'routeGroup', 'service'])
     },
     { weight: weight(), policies: onBackend.optional() }
@@ -141,8 +141,8 @@ export function routeSchemas(policies: readonly Policy[]) {
       static: z.strictObject({ host: host(), port: port() }).optional().describe('One host and port.'),
       dynamic: dynamicSchema().optional(),
       dynamicForwardProxy: dynamicSchema().optional().describe('Another name of dynamic.'),
-      ai: aiSchema().optional().describe('Models of LLM providers.'),
-      mcp: MCP.optional().describe('MCP servers behind one endpoint.'),
+      ai: deferred(aiSchema).optional().describe('Models of LLM providers.'),
+      mcp: deferred(mcp).optional().describe('MCP servers behind one endpoint.'),
       ...refusedKeys('backend kind', ['a2a', 'aws', 'internal', 'service'])
     },
     { name: name(), policies: onBackend.optional() }

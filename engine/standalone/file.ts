@@ -15,12 +15,21 @@ function build(policies: readonly Policy[]) {
     $schema: z.string().optional().describe('Where editors find this schema.'),
     config: processSchema.optional().describe('Settings of the process, read once at start.'),
     binds: binds.optional().describe('Ports, and what is served on them.'),
-    frontendPolicies: frontendSchema(policies).optional().describe('How connections of clients are treated.'),
+    frontendPolicies: z
+      .lazy(() => frontendSchema(policies))
+      .optional()
+      .describe('How connections of clients are treated.'),
     policies: sets
       .optional()
       .describe('For all listeners, or for their targets; what a listener or route has itself wins.'),
-    llm: llmSchema(sets).optional().describe('Models of LLM providers on a port of their own, in short.'),
-    mcp: mcpShortcut(sets).optional().describe('MCP servers on a port of their own, in short.'),
+    llm: z
+      .lazy(() => llmSchema(sets))
+      .optional()
+      .describe('Models of LLM providers on a port of their own, in short.'),
+    mcp: z
+      .lazy(() => mcpShortcut(sets))
+      .optional()
+      .describe('MCP servers on a port of their own, in short.'),
     backends: backends.optional().describe('Named backends that routes refer to.'),
     // As files of clients have it.
     ...misplacedKeys('servers are listed here as mcp: { targets: [{ name, stdio: { cmd, args } }] }', ['mcpServers']),

@@ -11,7 +11,7 @@ import type { AccessLogPlan } from '#engine/contract/access-log.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
-import { ENTRIES_MAX, list, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
+import { deferred, ENTRIES_MAX, list, refusedKeys, shortString, tinyString, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 
 /** No bound is given for what is added; 64 is that of maps (docs/specification.md#leaf-types). */
@@ -104,26 +104,28 @@ const addedList = () =>
 
 const removed = () => list(tinyString(), 1, REMOVED_MAX)
 
-const schema = z
-  .strictObject({
-    filter: logExpression('bool').optional().describe('Only exchanges for which it is true get a line.'),
-    add: addedMap().optional().describe('Further fields: names, each with its expression.'),
-    remove: removed().optional().describe('Default fields that are left out, for example http.method.'),
-    attributes: atLeastOne({ add: addedList().optional(), remove: removed().optional() })
-      .optional()
-      .describe('add and remove as in the resource: add is a list of { name, expression }.'),
-    ...refusedKeys('access log setting', ['database', 'otlp'])
-  })
-  .refine(({ add, remove, attributes }) => attributes === undefined || (add === undefined && remove === undefined), {
-    when: sound(),
-    path: ['attributes'],
-    error: 'says add and remove in another way: keep one of them'
-  })
-  .transform(({ filter, add, remove, attributes }) => ({
-    filter: filter ?? null,
-    add: add ?? attributes?.add ?? [],
-    remove: remove ?? attributes?.remove ?? []
-  }))
+const schema = deferred(() =>
+  z
+    .strictObject({
+      filter: logExpression('bool').optional().describe('Only exchanges for which it is true get a line.'),
+      add: addedMap().optional().describe('Further fields: names, each with its expression.'),
+      remove: removed().optional().describe('Default fields that are left out, for example http.method.'),
+      attributes: atLeastOne({ add: addedList().optional(), remove: removed().optional() })
+        .optional()
+        .describe('add and remove as in the resource: add is a list of { name, expression }.'),
+      ...refusedKeys('access log setting', ['database', 'otlp'])
+    })
+    .refine(({ add, remove, attributes }) => attributes === undefined || (add === undefined && remove === undefined), {
+      when: sound(),
+      path: ['attributes'],
+      error: 'says add and remove in another way: keep one of them'
+    })
+    .transform(({ filter, add, remove, attributes }) => ({
+      filter: filter ?? null,
+      add: add ?? attributes?.add ?? [],
+      remove: remove ?? attributes?.remove ?? []
+    }))
+)
 
 type Config = z.output<typeof schema>
 

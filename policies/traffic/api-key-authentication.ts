@@ -10,7 +10,7 @@ import type { Compiled, Policy } from '#engine/contract/policy.ts'
 import { refuse } from '#engine/contract/refuse.ts'
 import { reveal, type Secret, secret } from '#engine/kit/secret.ts'
 import { oneOf } from '#engine/schema/choice.ts'
-import { list, refused, says, shortString, z } from '#engine/schema/schema.ts'
+import { deferred, list, refused, says, shortString, z } from '#engine/schema/schema.ts'
 import {
   BEARER,
   credentialAt,
@@ -91,16 +91,18 @@ const noSecrets = () => z.strictObject({ name: shortString() }).refine(() => fal
 const noSelector = () =>
   z.strictObject({ matchLabels: z.record(z.string(), z.string()) }).refine(() => false, NO_SECRETS)
 
-const schema = oneOf(
-  { keys: keys().optional(), secretRef: noSecrets().optional(), secretSelector: noSelector().optional() },
-  { mode: z.enum(MODES).optional(), location: location().optional() }
-).transform(
-  (given): Config => ({
-    mode: (given.mode ?? 'strict').toLowerCase() === 'strict' ? 'Strict' : 'Optional',
-    location: given.location ?? BEARER,
-    isAnyPlace: given.location === undefined,
-    keys: given.keys!
-  })
+const schema = deferred(() =>
+  oneOf(
+    { keys: keys().optional(), secretRef: noSecrets().optional(), secretSelector: noSelector().optional() },
+    { mode: z.enum(MODES).optional(), location: location().optional() }
+  ).transform(
+    (given): Config => ({
+      mode: (given.mode ?? 'strict').toLowerCase() === 'strict' ? 'Strict' : 'Optional',
+      location: given.location ?? BEARER,
+      isAnyPlace: given.location === undefined,
+      keys: given.keys!
+    })
+  )
 )
 
 // --- build time ---

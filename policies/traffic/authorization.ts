@@ -11,7 +11,7 @@ import { CONTINUE, type Hook } from '#engine/contract/filter.ts'
 import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
 import { refuse } from '#engine/contract/refuse.ts'
 import { oneOf } from '#engine/schema/choice.ts'
-import { ENTRIES_MAX, list, says, z } from '#engine/schema/schema.ts'
+import { deferred, ENTRIES_MAX, list, says, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 
 type Action = 'Allow' | 'Deny' | 'Require'
@@ -34,21 +34,23 @@ const rule = () =>
     { error: says('must be an expression, or an object with one of allow, deny, require') }
   )
 
-const schema = oneOf(
-  {
-    policy: z.strictObject({ matchExpressions: list(condition(), 1, ENTRIES_MAX) }).optional(),
-    rules: list(rule(), 1, ENTRIES_MAX).optional()
-  },
-  { action: z.enum(['Allow', 'Deny', 'Require']).optional() }
-)
-  .refine(({ action, rules }) => action === undefined || rules === undefined, {
-    when: sound(),
-    path: ['action'],
-    error: 'belongs to policy: each of the rules says its own'
-  })
-  .transform(({ policy, action = 'Allow', rules }): readonly Rule[] =>
-    rules === undefined ? [{ action, expressions: policy!.matchExpressions }] : rules.map(ruleOf)
+const schema = deferred(() =>
+  oneOf(
+    {
+      policy: z.strictObject({ matchExpressions: list(condition(), 1, ENTRIES_MAX) }).optional(),
+      rules: list(rule(), 1, ENTRIES_MAX).optional()
+    },
+    { action: z.enum(['Allow', 'Deny', 'Require']).optional() }
   )
+    .refine(({ action, rules }) => action === undefined || rules === undefined, {
+      when: sound(),
+      path: ['action'],
+      error: 'belongs to policy: each of the rules says its own'
+    })
+    .transform(({ policy, action = 'Allow', rules }): readonly Rule[] =>
+      rules === undefined ? [{ action, expressions: policy!.matchExpressions }] : rules.map(ruleOf)
+    )
+)
 
 function ruleOf(given: z.output<ReturnType<typeof rule>>): Rule {
   if (typeof given === 'string') return { action: 'Allow', expressions: [given] }

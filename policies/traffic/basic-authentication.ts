@@ -12,7 +12,7 @@ import { collect, type HtpasswdEntry, type LineProblem, parseHtpasswd } from '#e
 import { isSha1, verifySha1 } from '#engine/kit/password/sha1.ts'
 import { reveal, type Secret, secret } from '#engine/kit/secret.ts'
 import { oneOf } from '#engine/schema/choice.ts'
-import { list, longString, says, shortString, z } from '#engine/schema/schema.ts'
+import { deferred, list, longString, says, shortString, z } from '#engine/schema/schema.ts'
 import { parseBasic } from '#policies/shared/basic-credentials.ts'
 import { type Credential, credentialAt, SEVERAL } from '#policies/shared/credential.ts'
 import { type Answer, PasswordVerifier } from '#policies/shared/password-verifier.ts'
@@ -85,20 +85,22 @@ const noSecrets = () =>
       'Kubernetes secrets cannot be read in this version: write users, or htpasswd with the lines or a file'
     )
 
-const schema = oneOf(
-  { users: users().optional(), htpasswd: htpasswd().optional(), secretRef: noSecrets().optional() },
-  {
-    mode: z.enum(MODES).optional(),
-    realm: shortString()
-      .regex(/^[ -~]*$/, { error: says('must be visible ASCII characters and spaces') })
-      .optional()
-  }
-).transform(
-  ({ users: lines, htpasswd: file, mode = 'Strict', realm = 'Restricted' }): Config<GivenUsers> => ({
-    mode: mode.toLowerCase() === 'strict' ? 'Strict' : 'Optional',
-    realm,
-    users: lines ?? file!
-  })
+const schema = deferred(() =>
+  oneOf(
+    { users: users().optional(), htpasswd: htpasswd().optional(), secretRef: noSecrets().optional() },
+    {
+      mode: z.enum(MODES).optional(),
+      realm: shortString()
+        .regex(/^[ -~]*$/, { error: says('must be visible ASCII characters and spaces') })
+        .optional()
+    }
+  ).transform(
+    ({ users: lines, htpasswd: file, mode = 'Strict', realm = 'Restricted' }): Config<GivenUsers> => ({
+      mode: mode.toLowerCase() === 'strict' ? 'Strict' : 'Optional',
+      realm,
+      users: lines ?? file!
+    })
+  )
 )
 
 function readFileText(text: string): ReturnType<typeof parseHtpasswd> {

@@ -11,7 +11,7 @@ import { answer } from '#engine/contract/refuse.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { headerName, method } from '#engine/schema/http.ts'
-import { list, shortString, whole, z } from '#engine/schema/schema.ts'
+import { deferred, list, shortString, whole, z } from '#engine/schema/schema.ts'
 import { onlyValue } from '#policies/shared/only-value.ts'
 import { type OriginMatcher, originMatcher, originPatternProblem } from '#policies/shared/origin-pattern.ts'
 
@@ -37,25 +37,27 @@ const maxAge = () =>
       .transform((ms) => ms / 1000)
   ])
 
-const schema = z.strictObject({
-  allowOrigins: list(origin(), 1, ENTRIES_MAX).describe(
-    'Sites that may read answers: "https://example.com", with wildcards in the host "https://*.example.com", or "*".'
-  ),
-  allowMethods: list(method(), 0, ENTRIES_MAX)
-    .optional()
-    .describe('Methods that preflights allow; "*" for every one. GET, HEAD and POST need no permission.'),
-  allowHeaders: list(fieldName(), 0, ENTRIES_MAX)
-    .optional()
-    .describe('Request headers that preflights allow; "*" for every one.'),
-  exposeHeaders: list(fieldName(), 0, ENTRIES_MAX)
-    .optional()
-    .describe('Response headers that scripts may read; "*" for every one.'),
-  allowCredentials: z
-    .boolean()
-    .optional()
-    .describe('Whether cookies and other credentials may be sent. Default false.'),
-  maxAge: maxAge().optional().describe('How long browsers keep the answer to a preflight: a duration, or seconds.')
-})
+const schema = deferred(() =>
+  z.strictObject({
+    allowOrigins: list(origin(), 1, ENTRIES_MAX).describe(
+      'Sites that may read answers: "https://example.com", with wildcards in the host "https://*.example.com", or "*".'
+    ),
+    allowMethods: list(method(), 0, ENTRIES_MAX)
+      .optional()
+      .describe('Methods that preflights allow; "*" for every one. GET, HEAD and POST need no permission.'),
+    allowHeaders: list(fieldName(), 0, ENTRIES_MAX)
+      .optional()
+      .describe('Request headers that preflights allow; "*" for every one.'),
+    exposeHeaders: list(fieldName(), 0, ENTRIES_MAX)
+      .optional()
+      .describe('Response headers that scripts may read; "*" for every one.'),
+    allowCredentials: z
+      .boolean()
+      .optional()
+      .describe('Whether cookies and other credentials may be sent. Default false.'),
+    maxAge: maxAge().optional().describe('How long browsers keep the answer to a preflight: a duration, or seconds.')
+  })
+)
 
 type Config = z.output<typeof schema>
 

@@ -12,15 +12,19 @@ import { CONTINUE } from '#engine/contract/filter.ts'
 import type { Compiled, Policy } from '#engine/contract/policy.ts'
 import { refuse } from '#engine/contract/refuse.ts'
 import { parseAuthority } from '#engine/http/authority.ts'
-import { list, z } from '#engine/schema/schema.ts'
+import { deferred, list, z } from '#engine/schema/schema.ts'
 import { onlyValue } from '#policies/shared/only-value.ts'
 import { defaultPort, hostText, originSchema, originText, parseOrigin } from '#policies/shared/origin.ts'
 
-const schema = z.strictObject({
-  additionalOrigins: list(originSchema(), 1, 16)
-    .optional()
-    .describe('Other origins that may send requests: <scheme>://<host>, with :<port> unless it is that of the scheme.')
-})
+const schema = deferred(() =>
+  z.strictObject({
+    additionalOrigins: list(originSchema(), 1, 16)
+      .optional()
+      .describe(
+        'Other origins that may send requests: <scheme>://<host>, with :<port> unless it is that of the scheme.'
+      )
+  })
+)
 
 // --- build time ---
 

@@ -8,7 +8,7 @@ import type { Verdict } from '#engine/contract/filter.ts'
 import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
 import { answer, refuse } from '#engine/contract/refuse.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
-import { z } from '#engine/schema/schema.ts'
+import { deferred, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 import { textOf } from '#policies/shared/text.ts'
 
@@ -20,26 +20,28 @@ const NO_BODY = 'a response with status 204, 205 or 304 has no body'
 /** Of a body that is no text; a policy for headers can say better. */
 const BYTES = 'application/octet-stream'
 
-const schema = z
-  .strictObject({
-    status: z.int().min(200).max(599),
-    body: z.string().min(1).max(4096).optional(),
-    bodyExpression: expression(REQUEST_ROOTS).optional()
-  })
-  .refine(({ status, body }) => body === undefined || !BODILESS.includes(status), {
-    path: ['body'],
-    message: NO_BODY,
-    when: sound('status')
-  })
-  .refine(({ status, bodyExpression }) => bodyExpression === undefined || !BODILESS.includes(status), {
-    when: sound('status'),
-    path: ['bodyExpression'],
-    message: NO_BODY
-  })
-  .refine(({ body, bodyExpression }) => body === undefined || bodyExpression === undefined, {
-    when: sound(),
-    message: 'must have at most one of body, bodyExpression'
-  })
+const schema = deferred(() =>
+  z
+    .strictObject({
+      status: z.int().min(200).max(599),
+      body: z.string().min(1).max(4096).optional(),
+      bodyExpression: expression(REQUEST_ROOTS).optional()
+    })
+    .refine(({ status, body }) => body === undefined || !BODILESS.includes(status), {
+      path: ['body'],
+      message: NO_BODY,
+      when: sound('status')
+    })
+    .refine(({ status, bodyExpression }) => bodyExpression === undefined || !BODILESS.includes(status), {
+      when: sound('status'),
+      path: ['bodyExpression'],
+      message: NO_BODY
+    })
+    .refine(({ body, bodyExpression }) => body === undefined || bodyExpression === undefined, {
+      when: sound(),
+      message: 'must have at most one of body, bodyExpression'
+    })
+)
 
 // --- build time ---
 

@@ -4,7 +4,7 @@ import type { Compiled, Policy } from '#engine/contract/policy.ts'
 import { parseAuthority } from '#engine/http/authority.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
-import { list, z } from '#engine/schema/schema.ts'
+import { deferred, list, z } from '#engine/schema/schema.ts'
 import { FIELDS_MAX, headerName } from '#policies/shared/field.ts'
 
 // Tab, space to "~", and Latin-1: a wider character would be cut to its last octet, which may be a line feed.
@@ -79,7 +79,9 @@ const removals = (side: Side) =>
 const modifier = (side: Side) =>
   atLeastOne({ add: fields(side).optional(), set: fields(side).optional(), remove: removals(side).optional() })
 
-const schema = atLeastOne({ request: modifier('request').optional(), response: modifier('response').optional() })
+const schema = deferred(() =>
+  atLeastOne({ request: modifier('request').optional(), response: modifier('response').optional() })
+)
 
 type Modifier = z.output<ReturnType<typeof modifier>>
 
@@ -152,8 +154,8 @@ export const headerModifiers: Policy = {
   section: 'traffic',
   schema,
   aliases: [
-    { name: 'requestHeaderModifier', wrap: 'request', schema: modifier('request') },
-    { name: 'responseHeaderModifier', wrap: 'response', schema: modifier('response') }
+    { name: 'requestHeaderModifier', wrap: 'request', schema: deferred(() => modifier('request')) },
+    { name: 'responseHeaderModifier', wrap: 'response', schema: deferred(() => modifier('response')) }
   ],
   compile
 }

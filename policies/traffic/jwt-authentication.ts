@@ -10,7 +10,7 @@ import type { CompileContext, Compiled, Policy, Sources } from '#engine/contract
 import { refuse } from '#engine/contract/refuse.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
-import { list, longString, shortString, z } from '#engine/schema/schema.ts'
+import { deferred, list, longString, shortString, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 import {
   BEARER,
@@ -54,52 +54,54 @@ const issuerFields = () => ({
   jwks: keys()
 })
 
-const schema = oneOf(
-  {
-    providers: list(z.strictObject({ issuer: shortString(), ...issuerFields() }), 1, 64).optional(),
-    issuer: shortString().optional()
-  },
-  {
-    audiences: issuerFields().audiences,
-    jwks: keys().optional(),
-    mode: z.enum(MODES).optional(),
-    leeway: duration().optional(),
-    location: location().optional(),
-    jwtValidationOptions: z.strictObject({ requiredClaims: list(shortString(), 0, 64).optional() }).optional()
-  }
-)
-  .refine(({ issuer, jwks }) => issuer === undefined || jwks !== undefined, {
-    path: ['jwks'],
-    error: 'is required',
-    when: sound()
-  })
-  .refine(({ issuer, jwks }) => issuer !== undefined || jwks === undefined, {
-    when: sound(),
-    path: ['jwks'],
-    error: 'belongs to issuer: each of the providers says its own'
-  })
-  .refine(({ issuer, audiences }) => issuer !== undefined || audiences === undefined, {
-    when: sound(),
-    path: ['audiences'],
-    error: 'belongs to issuer: each of the providers says its own'
-  })
-  .transform((given): Config<KeyConfig> => {
-    const { providers, issuer, audiences = null, jwks } = given
-    const several = providers?.map((provider, i) => ({
-      issuer: provider.issuer,
-      audiences: provider.audiences ?? null,
-      keys: { ...provider.jwks, at: ['providers', i, 'jwks'] }
-    }))
-    return {
-      mode: modeOf(given.mode ?? 'Strict'),
-      issuers: several ?? [{ issuer: issuer!, audiences, keys: { ...jwks!, at: ['jwks'] } }],
-      requiredClaims: given.jwtValidationOptions?.requiredClaims ?? ['exp'],
-      leewayMs: given.leeway ?? LEEWAY_MS,
-      earlyMs: given.leeway ?? EARLY_MS,
-      location: given.location ?? BEARER,
-      isAnyPlace: given.location === undefined
+const schema = deferred(() =>
+  oneOf(
+    {
+      providers: list(z.strictObject({ issuer: shortString(), ...issuerFields() }), 1, 64).optional(),
+      issuer: shortString().optional()
+    },
+    {
+      audiences: issuerFields().audiences,
+      jwks: keys().optional(),
+      mode: z.enum(MODES).optional(),
+      leeway: duration().optional(),
+      location: location().optional(),
+      jwtValidationOptions: z.strictObject({ requiredClaims: list(shortString(), 0, 64).optional() }).optional()
     }
-  })
+  )
+    .refine(({ issuer, jwks }) => issuer === undefined || jwks !== undefined, {
+      path: ['jwks'],
+      error: 'is required',
+      when: sound()
+    })
+    .refine(({ issuer, jwks }) => issuer !== undefined || jwks === undefined, {
+      when: sound(),
+      path: ['jwks'],
+      error: 'belongs to issuer: each of the providers says its own'
+    })
+    .refine(({ issuer, audiences }) => issuer !== undefined || audiences === undefined, {
+      when: sound(),
+      path: ['audiences'],
+      error: 'belongs to issuer: each of the providers says its own'
+    })
+    .transform((given): Config<KeyConfig> => {
+      const { providers, issuer, audiences = null, jwks } = given
+      const several = providers?.map((provider, i) => ({
+        issuer: provider.issuer,
+        audiences: provider.audiences ?? null,
+        keys: { ...provider.jwks, at: ['providers', i, 'jwks'] }
+      }))
+      return {
+        mode: modeOf(given.mode ?? 'Strict'),
+        issuers: several ?? [{ issuer: issuer!, audiences, keys: { ...jwks!, at: ['jwks'] } }],
+        requiredClaims: given.jwtValidationOptions?.requiredClaims ?? ['exp'],
+        leewayMs: given.leeway ?? LEEWAY_MS,
+        earlyMs: given.leeway ?? EARLY_MS,
+        location: given.location ?? BEARER,
+        isAnyPlace: given.location === undefined
+      }
+    })
+)
 
 // --- load time ---
 

@@ -10,7 +10,17 @@ import { answer, refuse } from '#engine/contract/refuse.ts'
 import { schemeOf } from '#engine/contract/transport.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { realName } from '#engine/schema/names.ts'
-import { list, longString, refused, refusedKeys, says, shortString, tinyString, z } from '#engine/schema/schema.ts'
+import {
+  deferred,
+  list,
+  longString,
+  refused,
+  refusedKeys,
+  says,
+  shortString,
+  tinyString,
+  z
+} from '#engine/schema/schema.ts'
 import { AuthorizationServers, type Metadata } from '#policies/shared/authorization-server.ts'
 import { BEARER, credentialAt, SEVERAL } from '#policies/shared/credential.ts'
 import type { Verifier } from '#policies/shared/jwt-verifier.ts'
@@ -96,50 +106,56 @@ function providerNamed(text: string): (typeof PROVIDERS)[number] | undefined {
   return PROVIDERS.find((name) => name === realName(text).toLowerCase())
 }
 
-const schema = z
-  .strictObject({
-    issuer: shortString().refine(isIssuer, ISSUER_EXPECTED),
-    audiences: list(longString(), 1, 64).optional(),
-    jwks: keys().optional(),
-    mode: z.enum(MODES).optional(),
-    provider: provider().optional(),
-    authorizationServer: z
-      .enum(AUTHORIZATION_SERVERS)
-      .optional()
-      .describe('Whom clients are told of: the Issuer, the Gateway in its place, or (Auto, default) as it has to be.'),
-    resourceMetadata: z
-      .record(shortString(), z.json())
-      .refine((map) => Object.keys(map).length <= METADATA_MAX, `must have at most ${METADATA_MAX} entries`)
-      .optional(),
-    requiredScopes: list(tinyString().regex(/^[!#-[\]-~]+$/, 'must be a scope: no spaces and quotes'), 1, SCOPES_MAX)
-      .optional()
-      .describe('A token without one of them gets 403 insufficient_scope.'),
-    clientId: shortString().optional().describe('Given to clients that would register with the issuer.'),
-    leeway: duration().optional(),
-    jwtValidationOptions: z.strictObject({ requiredClaims: list(shortString(), 0, 64).optional() }).optional(),
-    clientSecret: refused('clientSecret', 'clients are public ones: they have none'),
-    authorizationLocation: refused('authorizationLocation', 'MCP has it in the header Authorization')
-  })
-  .transform((given): Config<KeyConfig> => {
-    const { provider: kind = null, resourceMetadata = {} } = given
-    const metadata = Object.fromEntries(Object.entries(resourceMetadata).map(([key, value]) => [snakeCase(key), value]))
-    const { resource } = metadata
-    return {
-      issuer: given.issuer,
-      provider: kind,
-      authorizationServer: (given.authorizationServer ?? 'auto').toLowerCase() as McpAuthority['authorizationServer'],
-      // RFC 8707: a token is for the resource that it names.
-      audiences: given.audiences ?? (typeof resource === 'string' ? [resource] : null),
-      clientId: given.clientId ?? null,
-      resourceMetadata: metadata,
-      requiredScopes: given.requiredScopes ?? [],
-      mode: modeOf(given.mode ?? 'Strict'),
-      keys: placed(given.jwks ?? derivedKeys(given.issuer, kind)),
-      requiredClaims: given.jwtValidationOptions?.requiredClaims ?? ['exp'],
-      leewayMs: given.leeway ?? LEEWAY_MS,
-      earlyMs: given.leeway ?? EARLY_MS
-    }
-  })
+const schema = deferred(() =>
+  z
+    .strictObject({
+      issuer: shortString().refine(isIssuer, ISSUER_EXPECTED),
+      audiences: list(longString(), 1, 64).optional(),
+      jwks: keys().optional(),
+      mode: z.enum(MODES).optional(),
+      provider: provider().optional(),
+      authorizationServer: z
+        .enum(AUTHORIZATION_SERVERS)
+        .optional()
+        .describe(
+          'Whom clients are told of: the Issuer, the Gateway in its place, or (Auto, default) as it has to be.'
+        ),
+      resourceMetadata: z
+        .record(shortString(), z.json())
+        .refine((map) => Object.keys(map).length <= METADATA_MAX, `must have at most ${METADATA_MAX} entries`)
+        .optional(),
+      requiredScopes: list(tinyString().regex(/^[!#-[\]-~]+$/, 'must be a scope: no spaces and quotes'), 1, SCOPES_MAX)
+        .optional()
+        .describe('A token without one of them gets 403 insufficient_scope.'),
+      clientId: shortString().optional().describe('Given to clients that would register with the issuer.'),
+      leeway: duration().optional(),
+      jwtValidationOptions: z.strictObject({ requiredClaims: list(shortString(), 0, 64).optional() }).optional(),
+      clientSecret: refused('clientSecret', 'clients are public ones: they have none'),
+      authorizationLocation: refused('authorizationLocation', 'MCP has it in the header Authorization')
+    })
+    .transform((given): Config<KeyConfig> => {
+      const { provider: kind = null, resourceMetadata = {} } = given
+      const metadata = Object.fromEntries(
+        Object.entries(resourceMetadata).map(([key, value]) => [snakeCase(key), value])
+      )
+      const { resource } = metadata
+      return {
+        issuer: given.issuer,
+        provider: kind,
+        authorizationServer: (given.authorizationServer ?? 'auto').toLowerCase() as McpAuthority['authorizationServer'],
+        // RFC 8707: a token is for the resource that it names.
+        audiences: given.audiences ?? (typeof resource === 'string' ? [resource] : null),
+        clientId: given.clientId ?? null,
+        resourceMetadata: metadata,
+        requiredScopes: given.requiredScopes ?? [],
+        mode: modeOf(given.mode ?? 'Strict'),
+        keys: placed(given.jwks ?? derivedKeys(given.issuer, kind)),
+        requiredClaims: given.jwtValidationOptions?.requiredClaims ?? ['exp'],
+        leewayMs: given.leeway ?? LEEWAY_MS,
+        earlyMs: given.leeway ?? EARLY_MS
+      }
+    })
+)
 
 /** "scopesSupported" -> "scopes_supported". */
 function snakeCase(key: string): string {

@@ -16,7 +16,7 @@ import { refuse } from '#engine/contract/refuse.ts'
 import { Slot } from '#engine/contract/slot.ts'
 import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
-import { list, refused, whole, z } from '#engine/schema/schema.ts'
+import { deferred, list, refused, whole, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 
 /** Keeps a bucket, burst included, and its debt within 32 bits. */
@@ -76,10 +76,12 @@ const fillLimit = () =>
       })
     )
 
-const schema = atLeastOne({
-  local: list(localLimit(), 1, LIMITS_MAX).optional(),
-  global: refused("'global' (a rate limit service)")
-})
+const schema = deferred(() =>
+  atLeastOne({
+    local: list(localLimit(), 1, LIMITS_MAX).optional(),
+    global: refused("'global' (a rate limit service)")
+  })
+)
 
 // --- build time ---
 
@@ -221,7 +223,7 @@ export const rateLimit: Policy = {
   name: 'rateLimit',
   section: 'traffic',
   schema,
-  aliases: [{ name: 'localRateLimit', wrap: 'local', schema: list(fillLimit(), 1, LIMITS_MAX) }],
+  aliases: [{ name: 'localRateLimit', wrap: 'local', schema: deferred(() => list(fillLimit(), 1, LIMITS_MAX)) }],
   usesAttachment: true,
   expressions: ({ local = [] }: z.output<typeof schema>) => local.flatMap(({ caller }) => caller ?? []),
   compile

@@ -7,7 +7,7 @@ import type { Compiled, Policy } from '#engine/contract/policy.ts'
 import type { StaticBackend } from '#engine/ir/snapshot.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { target } from '#engine/schema/net.ts'
-import { list, name, says, whole, z } from '#engine/schema/schema.ts'
+import { deferred, list, name, says, whole, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 
 /** Gateway API: any positive number; a share needs no finer one. */
@@ -60,9 +60,11 @@ const mirror = oneOf(
     })
   )
 
-const schema = z
-  .union([mirror, list(mirror, 1, MIRRORS_MAX)])
-  .transform((given): readonly MirrorPlan[] => (Array.isArray(given) ? given : [given]))
+const schema = deferred(() =>
+  z
+    .union([mirror, list(mirror, 1, MIRRORS_MAX)])
+    .transform((given): readonly MirrorPlan[] => (Array.isArray(given) ? given : [given]))
+)
 
 function inline({ host, port, unixPath }: z.output<ReturnType<typeof target>>): StaticBackend {
   return { kind: 'static', host, port, unixPath, policies: {} }

@@ -5,7 +5,7 @@ import { answer } from '#engine/contract/refuse.ts'
 import { schemeOf } from '#engine/contract/transport.ts'
 import { hostOf, portSuffix } from '#engine/http/authority.ts'
 import { oneOf } from '#engine/schema/choice.ts'
-import { z } from '#engine/schema/schema.ts'
+import { deferred, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
 import {
   authorityText,
@@ -20,24 +20,26 @@ import {
 
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: ':80', https: ':443' }
 
-const schema = z
-  .strictObject({
-    scheme: z.enum(['http', 'https']).optional(),
-    authority: oneOf({
-      full: authorityText().optional(),
-      host: hostText().optional(),
-      port: port().optional()
-    }).optional(),
-    hostname: hostText().optional(),
-    port: port().optional(),
-    path: pathModifier().optional(),
-    status: z.literal([301, 302, 303, 307, 308]).default(302)
-  })
-  .refine((config) => config.authority === undefined || (config.hostname ?? config.port) === undefined, {
-    when: sound(),
-    path: ['authority'],
-    message: 'authority says what hostname and port say: give one or the other'
-  })
+const schema = deferred(() =>
+  z
+    .strictObject({
+      scheme: z.enum(['http', 'https']).optional(),
+      authority: oneOf({
+        full: authorityText().optional(),
+        host: hostText().optional(),
+        port: port().optional()
+      }).optional(),
+      hostname: hostText().optional(),
+      port: port().optional(),
+      path: pathModifier().optional(),
+      status: z.literal([301, 302, 303, 307, 308]).default(302)
+    })
+    .refine((config) => config.authority === undefined || (config.hostname ?? config.port) === undefined, {
+      when: sound(),
+      path: ['authority'],
+      message: 'authority says what hostname and port say: give one or the other'
+    })
+)
 
 type Config = z.output<typeof schema>
 /** What Location begins with. */

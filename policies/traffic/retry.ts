@@ -7,7 +7,7 @@ import { compileExpression, type Expression, expression } from '#engine/cel/expr
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Compiled, Policy } from '#engine/contract/policy.ts'
 import { duration } from '#engine/schema/duration.ts'
-import { list, whole, z } from '#engine/schema/schema.ts'
+import { deferred, list, whole, z } from '#engine/schema/schema.ts'
 
 const ATTEMPTS_MAX = 32
 const ATTEMPTS_DEFAULT = 1
@@ -18,26 +18,28 @@ const BACKOFF_DEFAULT_MS = 25
 const PERCENT_DEFAULT = 20
 const MIN_PER_SECOND_DEFAULT = 10
 
-const schema = z.strictObject({
-  attempts: whole(0, ATTEMPTS_MAX)
-    .optional()
-    .describe('Attempts after the first one: 2 means three tries at most. 0 turns retries off. Default 1.'),
-  codes: list(whole(400, 599), 0, CODES_MAX)
-    .optional()
-    .describe('Statuses of responses that lead to another attempt; 502 and 504 also stand for resets and timeouts.'),
-  backoff: duration()
-    .optional()
-    .describe('Upper bound of the random pause before the first retry; it doubles up to ten times. Default 25ms.'),
-  precondition: expression(REQUEST_ROOTS, 'bool').optional().describe('Whether the request may be repeated at all.'),
-  condition: expression(RESPONSE_ROOTS, 'bool').optional().describe('Whether the response asks for another attempt.'),
-  budget: z
-    .strictObject({
-      percent: whole(0, 100).optional().describe('Retries per hundred requests of ten seconds. Default 20.'),
-      minPerSecond: whole(0, 1_000_000).optional().describe('Retries that are always allowed. Default 10.')
-    })
-    .optional()
-    .describe('Bounds what retries add to the load of backends that fail, per route and worker thread.')
-})
+const schema = deferred(() =>
+  z.strictObject({
+    attempts: whole(0, ATTEMPTS_MAX)
+      .optional()
+      .describe('Attempts after the first one: 2 means three tries at most. 0 turns retries off. Default 1.'),
+    codes: list(whole(400, 599), 0, CODES_MAX)
+      .optional()
+      .describe('Statuses of responses that lead to another attempt; 502 and 504 also stand for resets and timeouts.'),
+    backoff: duration()
+      .optional()
+      .describe('Upper bound of the random pause before the first retry; it doubles up to ten times. Default 25ms.'),
+    precondition: expression(REQUEST_ROOTS, 'bool').optional().describe('Whether the request may be repeated at all.'),
+    condition: expression(RESPONSE_ROOTS, 'bool').optional().describe('Whether the response asks for another attempt.'),
+    budget: z
+      .strictObject({
+        percent: whole(0, 100).optional().describe('Retries per hundred requests of ten seconds. Default 20.'),
+        minPerSecond: whole(0, 1_000_000).optional().describe('Retries that are always allowed. Default 10.')
+      })
+      .optional()
+      .describe('Bounds what retries add to the load of backends that fail, per route and worker thread.')
+  })
+)
 
 // --- build time ---
 

@@ -2,12 +2,14 @@
 import type { Compiled, Policy } from '#engine/contract/policy.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
-import type { z } from '#engine/schema/schema.ts'
+import { deferred, type z } from '#engine/schema/schema.ts'
 
-const schema = atLeastOne({
-  request: duration().optional(),
-  backendRequest: duration().optional()
-})
+const schema = deferred(() =>
+  atLeastOne({
+    request: duration().optional(),
+    backendRequest: duration().optional()
+  })
+)
 
 /** The standalone file's spelling. */
 const alias = atLeastOne({

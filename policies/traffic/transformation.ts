@@ -13,7 +13,7 @@ import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.t
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
-import { list, z } from '#engine/schema/schema.ts'
+import { deferred, list, z } from '#engine/schema/schema.ts'
 import { FIELDS_MAX, headerName } from '#policies/shared/field.ts'
 import { type Pseudo, REQUEST_PSEUDO, RESPONSE_PSEUDO } from '#policies/shared/pseudo.ts'
 import { textOf, withoutBlanks } from '#policies/shared/text.ts'
@@ -91,7 +91,9 @@ const transformOf = (side: Side) =>
     body: expression(ROOTS[side]).optional()
   })
 
-const schema = atLeastOne({ request: transformOf('request').optional(), response: transformOf('response').optional() })
+const schema = deferred(() =>
+  atLeastOne({ request: transformOf('request').optional(), response: transformOf('response').optional() })
+)
 
 type Transform = z.output<ReturnType<typeof transformOf>>
 

@@ -3,19 +3,21 @@ import { CONTINUE, type Hook } from '#engine/contract/filter.ts'
 import type { CompileContext, Compiled, Policy } from '#engine/contract/policy.ts'
 import { hostOf, portSuffix } from '#engine/http/authority.ts'
 import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
-import { z } from '#engine/schema/schema.ts'
+import { deferred, z } from '#engine/schema/schema.ts'
 import { authorityText, checkPathModifier, hostText, modifyPath, pathModifier, port } from '#policies/shared/url.ts'
 
-const schema = atLeastOne({
-  /** auto and none are those of hostRewrite; the others replace all, or one part, of the client's authority. */
-  authority: z
-    .union([
-      z.enum(['auto', 'none']),
-      oneOf({ full: authorityText().optional(), host: hostText().optional(), port: port().optional() })
-    ])
-    .optional(),
-  path: pathModifier().optional()
-})
+const schema = deferred(() =>
+  atLeastOne({
+    /** auto and none are those of hostRewrite; the others replace all, or one part, of the client's authority. */
+    authority: z
+      .union([
+        z.enum(['auto', 'none']),
+        oneOf({ full: authorityText().optional(), host: hostText().optional(), port: port().optional() })
+      ])
+      .optional(),
+    path: pathModifier().optional()
+  })
+)
 
 type Config = z.output<typeof schema>
 type Replace = (authority: string) => string

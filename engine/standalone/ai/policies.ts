@@ -3,7 +3,7 @@
  * route, a backend or its reference says for all providers of an `ai` backend.
  */
 import { atLeastOne } from '#engine/schema/choice.ts'
-import { refusedKeys, type z } from '#engine/schema/schema.ts'
+import { deferred, refusedKeys, type z } from '#engine/schema/schema.ts'
 import { auth, type FileAuth } from './auth.ts'
 import { edits, type FileEdits } from './edits.ts'
 import { type FileGuards, promptGuard } from './guards.ts'
@@ -18,8 +18,8 @@ const settings = () =>
   }).meta({ id: 'ModelSettings' })
 
 // One of each, so that the JSON Schema has them once.
-const SETTINGS = settings()
-const AUTH = auth().meta({ id: 'BackendAuthentication' })
+const SETTINGS = deferred(settings)
+const AUTH = deferred(() => auth().meta({ id: 'BackendAuthentication' }))
 
 /** Names in a file -> the field of BackendFull. */
 export const MODEL_KEYS = {

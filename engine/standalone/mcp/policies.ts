@@ -5,11 +5,11 @@
 import { addRules } from '#engine/ir/mcp-rules.ts'
 import type { McpRules } from '#engine/ir/snapshot.ts'
 import { atLeastOne } from '#engine/schema/choice.ts'
-import { refused } from '#engine/schema/schema.ts'
+import { deferred, refused } from '#engine/schema/schema.ts'
 import { mcpRules } from './rules.ts'
 
 // One, so that the JSON Schema has it once.
-const RULES = mcpRules().meta({ id: 'McpAuthorization' })
+const RULES = deferred(() => mcpRules().meta({ id: 'McpAuthorization' }))
 
 const WHO = "the file has it on routes: 'mcpAuthentication'"
 

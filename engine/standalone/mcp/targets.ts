@@ -6,7 +6,17 @@ import { authKey } from '#engine/schema/credential.ts'
 import { headerName, path } from '#engine/schema/http.ts'
 import { host, port } from '#engine/schema/net.ts'
 import { objectOf, type Raw } from '#engine/schema/placed.ts'
-import { list, longString, misplacedKeys, refused, refusedKeys, says, shortString, z } from '#engine/schema/schema.ts'
+import {
+  deferred,
+  list,
+  longString,
+  misplacedKeys,
+  refused,
+  refusedKeys,
+  says,
+  shortString,
+  z
+} from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
 import { addressFields, saidOnce } from './address.ts'
 import { mcpPolicies } from './policies.ts'
@@ -69,14 +79,16 @@ const LATER = [
 ]
 
 // One of each, so that the JSON Schema has them once.
-const AUTH = auth().meta({ id: 'McpTargetAuthentication' })
-const POLICIES = atLeastOne({
-  ...mcpPolicies(),
-  auth: AUTH.optional().describe('What the target is shown.'),
-  backendAuth: AUTH.optional().describe('Another name of auth.'),
-  ...transportPolicies(),
-  ...refusedKeys('policy of an MCP target', LATER)
-}).meta({ id: 'McpTargetPolicies' })
+const AUTH = deferred(() => auth().meta({ id: 'McpTargetAuthentication' }))
+const POLICIES = deferred(() =>
+  atLeastOne({
+    ...mcpPolicies(),
+    auth: AUTH.optional().describe('What the target is shown.'),
+    backendAuth: AUTH.optional().describe('Another name of auth.'),
+    ...transportPolicies(),
+    ...refusedKeys('policy of an MCP target', LATER)
+  }).meta({ id: 'McpTargetPolicies' })
+)
 
 /** Policies that say the same, by pairs of names; and those that mean nothing to a program. */
 const TWINS = [
