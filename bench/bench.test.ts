@@ -1,4 +1,4 @@
-/** Benches rot when nobody runs them: every micro file and one small load run with the tests. */
+/** Benches that do not run rot: every micro file and one small load run with the tests. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'

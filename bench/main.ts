@@ -15,7 +15,7 @@ const RESULTS = new URL('./results/', import.meta.url)
 
 interface Mode {
   readonly micro: MicroTiming
-  /** `only` and `peers`: where nobody names them. */
+  /** Defaults of `only` and `peers`. */
   readonly load: Plan
 }
 

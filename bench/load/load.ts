@@ -135,7 +135,7 @@ async function runGroup(
         const cores = placement(workload.threads).proxy
         const started = startSubject(peer, workload, upstream, cores, folder, certificate)
         const subject = await started.catch((error: Error) => {
-          // What others cannot do is no reason to measure nobody.
+          // What some peers cannot do is no reason to measure none.
           if (peer.asks === undefined) throw error
           report.note(error.message.split('\n')[0]!)
           return null

@@ -121,7 +121,7 @@ function add(bench: Bench, what: string, evaluate: Evaluate, contexts = CONTEXTS
   })
 }
 
-/** All ten in turn: nobody compiles the same rule a thousand times. */
+/** All ten in turn: one rule is not compiled a thousand times. */
 function addCompile(bench: Bench, library: string, make: (source: string) => Evaluate): void {
   const sources = Object.values(EXPRESSIONS)
   bench.add(`cel: compile, ${library}`, () => {

@@ -40,7 +40,7 @@ export interface Admin {
   close(): Promise<void>
 }
 
-/** Owner only: who may write to this socket may stop the process. */
+/** Owner only: writers to this socket can stop the process. */
 const ADMIN_SOCKET_MODE = 0o600
 const PUBLIC_SOCKET_MODE = 0o666
 

@@ -134,7 +134,7 @@ function union(all: readonly Parts[]): Parts {
   }
 }
 
-/** One of them, nobody knows which: it has a form if all have it that are not written here. */
+/** One of several, not known which: it has a form if all that are not literals have it. */
 function anyOf(all: readonly Parts[]): Parts {
   const isFormed = all.every(({ form, literals }) => form !== null || literals.length > 0)
   return isFormed ? union(all) : { ...union(all), form: null }

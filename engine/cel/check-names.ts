@@ -1,4 +1,4 @@
-/** What to say about a name that nobody declared. */
+/** What to say about an undeclared name. */
 import { nearestWord } from '#engine/kit/nearest.ts'
 import type { Roots } from './roots.ts'
 import { VARIABLES } from './variables.ts'

@@ -55,7 +55,7 @@ export function explain(source: string, problem: Problem): string {
 export type ErrorCode =
   | 'noSuchKey' // a field, key or index that is not there
   | 'noSuchOverload' // a function or operator that does not take these types
-  | 'unbound' // a variable or function that nobody declared
+  | 'unbound' // an undeclared variable or function
   | 'overflow' // an integer outside of 64 bits
   | 'divideByZero'
   | 'range' // a value outside of what its type, or the operation, allows

@@ -23,7 +23,7 @@ import { RUN_MS_MAX } from './walk.ts'
 const SIZES = [512, 8_192, 65_536]
 /** What is linear takes 128 times as long for the last size as for the first, what is quadratic 16,384 times. */
 const EXCESS_MAX = 16
-/** Below it, an input of 64 KiB harms nobody, whatever its curve: a map grows into another form of memory. */
+/** Below it, an input of 64 KiB is harmless, whatever its curve: a map grows into another form of memory. */
 const HARMLESS_MS = 40
 /** Of work that is said to be the same for all sizes. */
 const CONSTANT_MS = 2

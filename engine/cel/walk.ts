@@ -61,7 +61,7 @@ function cpuMs(): number {
   return (user + system) / 1_000
 }
 
-/** Throws when the run has had its time: for work of one call that nobody can foresee. */
+/** Throws when the run has had its time: for work of one call that cannot be foreseen. */
 export function checkTime(): void {
   if (isLate()) throw new Late()
 }

@@ -134,7 +134,7 @@ test('broken extensions', () => {
     Buffer.from([0, 99, 0, 9, 1])
   ]
   for (const bytes of broken) assert.equal(read(record(message(bytes))), 'malformed', bytes.toString('hex'))
-  // A type of name that nobody knows is passed over.
+  // An unknown type of name is skipped.
   const odd = extension(0, Buffer.concat([u16(8), Buffer.from([9, 0, 1, 97, 0, 0, 1, 98])]))
   assert.deepEqual(read(record(message(odd))), { serverName: 'b', alpn: [] })
   const many = Buffer.concat([u16(80), Buffer.from('\x01a'.repeat(40), 'latin1')])

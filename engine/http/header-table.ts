@@ -134,7 +134,7 @@ const onTarget: Code = [
   ...int(0)
 ]
 
-/** Callbacks that nobody needs. */
+/** Callbacks that are not used. */
 const nothing: Code = int(0)
 
 function assemble(): Uint8Array {

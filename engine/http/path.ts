@@ -184,7 +184,7 @@ const READINGS_MAX = 16
  * The path, and what else a server may take it for, all percent-encoded: 16 at most. Servers stand behind each other,
  * and differ in which step they take first: any may follow on any (nginx makes "/a;x%2Fb" "/a;x/b", which is "/a/b" to
  * Tomcat, while Tomcat alone reads "/a"). Null: there are more, or in one of them there are dot segments ("/a/..;/b",
- * "/a/..%3B/b", "/a/..%2Fb"), so that servers disagree about where it is; nobody asks so by chance.
+ * "/a/..%3B/b", "/a/..%2Fb"), so that servers disagree about where it is; no client does that by chance.
  */
 export function readingsOf(path: string): readonly string[] | null {
   if (!AMBIGUOUS.test(path)) return [path]

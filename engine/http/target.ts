@@ -14,7 +14,7 @@ let lastGood = ''
 
 /**
  * Whether `value` (lower case) can be a Host: a name or an address that could be dialled, and a port from 1 to 65535 or
- * none. RFC 3986 section 3.2 has more (escapes, sub-delimiters, empty ports), which nobody's name has and servers read
+ * none. RFC 3986 section 3.2 has more (escapes, sub-delimiters, empty ports), which no real name has and servers read
  * in different ways.
  */
 export function isAuthority(value: string): boolean {

@@ -178,7 +178,7 @@ function headLength(second: number): number {
   return length < 126 ? 2 : length === 126 ? 4 : 10
 }
 
-/** Bytes of payload; -1 when another form would have been shorter, or nobody can count that far. */
+/** Bytes of payload; -1 when another form would have been shorter, or beyond what a number counts. */
 function payloadLength(head: Buffer): number {
   const length = head[1]! & 127
   if (length < 126) return length

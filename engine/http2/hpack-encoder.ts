@@ -12,7 +12,7 @@ import { encodeHuffman, huffmanLength } from './huffman.ts'
 import { DEFAULT_TABLE_BYTES } from './protocol.ts'
 import { DYNAMIC_FIRST, STATIC_FIELDS, STATIC_NAMES } from './static-table.ts'
 
-/** Values that nobody may guess by looking at lengths (section 7.1.3): no table on the way may keep them. */
+/** Secret values (section 7.1.3): no table on the way may keep them, or lengths would help to guess them. */
 const NEVER_INDEXED = new Set([
   'authorization',
   'cookie',

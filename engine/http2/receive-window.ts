@@ -16,7 +16,7 @@ export class ReceiveWindow {
     this.#left = announced
   }
 
-  /** Bytes of it that nobody keeps. */
+  /** Bytes of it that are not held. */
   get free(): number {
     return this.#left + this.#spent
   }

@@ -1,6 +1,6 @@
 /** Did you mean: the known word that a mistyped one was probably meant to be. */
 
-/** Longer words are not compared: nobody mistypes them, and the work grows with the square. */
+/** Longer words are not compared: the work grows with the square. */
 const WORD_LENGTH_MAX = 64
 
 /** The nearest of `words`, or null when none is near: a third of the letters may differ. */

@@ -59,7 +59,7 @@ export class Pieces {
     this.#pieces[this.#pieces.length - 1] = block.subarray(0, total)
   }
 
-  /** Takes `piece` itself, which nobody changes any more. */
+  /** Takes `piece` itself, which must not be changed any more. */
   adopt(piece: Buffer): void {
     this.#block = null
     this.#pieces.push(piece)

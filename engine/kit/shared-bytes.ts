@@ -18,7 +18,7 @@ export function allocShared(length: number): Buffer {
 /** Address space that one GrowingRoom may reserve; it takes memory for what has been put only. */
 const GROWING_BYTES_MAX = 256 * 1024 * 1024
 
-/** Room for bytes of which nobody knows how many will come: it grows where it is, without a copy. */
+/** Room for an unknown number of bytes: it grows where it is, without a copy. */
 export class GrowableBuffer {
   readonly #memory: SharedArrayBuffer
   readonly #max: number

@@ -5,7 +5,7 @@ type Payload = z.core.ParsePayload<unknown>
 
 /**
  * For `when` of a refinement over an object: its value is an object, and none of `keys` has a mistake of its own. The
- * library's own rule is that nothing has, so that a user would see these mistakes in his second run.
+ * library's own rule is that nothing has, so that a user would see these mistakes only in a second run.
  */
 export const sound =
   (...keys: readonly string[]) =>

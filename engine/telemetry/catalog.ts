@@ -10,7 +10,7 @@
 /** Upper bounds in seconds, 1 ms to 80 s; the bucket above the last one is implied. */
 const DURATION_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 80] as const
 
-/** The longest handshake that is waited for lasts 15 s, if nobody says otherwise. */
+/** A handshake may last 15 s by default. */
 const HANDSHAKE_BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15]
 
 /** The conventions for generative AI say which (gen-ai-metrics, ExplicitBucketBoundaries). Tokens: */

@@ -84,7 +84,7 @@ export class Metrics {
   readonly #values: Float64Array
   readonly #announce: (message: SeriesAnnouncement) => void
   readonly #series = new Map<string, Counter | Gauge | Histogram>()
-  /** Where series that found no room are written: nobody reads it. */
+  /** Where series that found no room are written; never read. */
   readonly #sink = new Float64Array(64)
   readonly #dropped: Counter
   #next = 0

@@ -96,7 +96,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   const accessLog = new AccessLog(logging.format, sink, logger.enabled('info', 'request'), metrics)
   const parts = { metrics, accessLog, models: new ModelMetrics(metrics), mcp: new McpMetrics(metrics) }
   const loopDelay = new LoopDelay(metrics, worker)
-  // For an exit that nobody announced, such as an uncaught exception.
+  // For an unannounced exit, such as an uncaught exception.
   const onExit = () => sink.flushSync()
   process.on('exit', onExit)
 

@@ -295,7 +295,7 @@ export function fixtureTools({ changed, breakOff }: FixtureOptions): Readonly<Re
   }
 }
 
-/** Of a name that nobody has. */
+/** Of an unknown name. */
 export function unknown(what: string, name: string): ProtocolError {
   return new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown ${what}: ${name}`)
 }

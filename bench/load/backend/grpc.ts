@@ -11,7 +11,7 @@ function serve(): Promise<number> {
   server.on('stream', (stream) => {
     const pieces: Buffer[] = []
     stream.on('data', (piece: Buffer) => pieces.push(piece))
-    // Proxies drop connections when they are stopped; there is nobody left to tell.
+    // Proxies drop connections when they are stopped; no client is left.
     stream.on('error', () => stream.close())
     stream.on('end', () => {
       stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true })

@@ -45,7 +45,7 @@ export function serve(): Promise<number> {
   const server = createServer({ noDelay: true }, (socket) => {
     const connection = new Connection(socket, streams)
     socket.on('data', (chunk) => connection.onData(chunk))
-    // Proxies drop connections when they are stopped; there is nobody left to tell.
+    // Proxies drop connections when they are stopped; no client is left.
     socket.on('error', () => socket.destroy())
   })
   setInterval(() => advance(streams), TICK_MS)

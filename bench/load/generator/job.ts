@@ -37,7 +37,7 @@ export type Fault =
   | 'framing'
   /** Another body than the backend sent. */
   | 'body'
-  /** Bytes that nobody asked for. */
+  /** Unexpected bytes. */
   | 'extra'
   /** No whole answer in time, or a connection that should have been closed and was not. */
   | 'timeout'

@@ -11,7 +11,7 @@ import type { Expected, Fault, Job } from './job.ts'
 const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024)
 
 /**
- * One for all: making it costs more than a handshake. Trusts nobody, and is never asked whom it trusts. Keys are agreed
+ * One for all: making it costs more than a handshake. It verifies nothing. Keys are agreed
  * by X25519, which every peer has: else some would agree by ML-KEM too, which the OpenSSL of others does not know.
  */
 const TLS = {

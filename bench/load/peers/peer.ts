@@ -2,7 +2,7 @@
 
 /**
  * How clients reach the proxy: clear text; over TLS; over TLS with a handshake for every request; HTTP/2 on clear text
- * and over TLS; gRPC on clear text; as bytes that nobody reads.
+ * and over TLS; gRPC on clear text; as bytes that are passed on.
  */
 export type WireName = 'http' | 'https' | 'h2c' | 'h2' | 'grpc' | 'tcp'
 

@@ -5,7 +5,7 @@ import { intOf } from '#engine/cel/numbers.ts'
 import { type Calendar, calendar } from '#engine/cel/time.ts'
 import type { Timestamp, Value } from '#engine/cel/values.ts'
 
-/** Steps of a look into the database of time zones: 2 us, and 50 us for a zone that nobody asked for lately. */
+/** Steps of a look into the database of time zones: 2 us, and 50 us for a zone that was not used lately. */
 const ZONE_STEPS = 50
 
 function part(name: string, read: (date: Calendar) => number): Declared[] {

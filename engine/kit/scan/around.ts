@@ -16,7 +16,7 @@ const LABEL =
   /(?:^|_)(?:card|cc|pan|ccn|acc|ssn|ss|sin|nas|tin|itin|social|tel|telefon|telephone|phone|ph|fon|fone|mob|mobile|mobil|cell|fax|call|sms|no|nr|num|number|nummer|numero|id)_*$/i
 const FRACTION = /[0-9]\.$/
 const MONEY = /\p{Sc} ?$/u
-/** What is numbered in the same way, and is nobody. */
+/** Things that are numbered in the same way. */
 const OTHER =
   /(?<![\p{L}])(?:isbn(?:-1[03])?|issn|ean|upc|gtin|sku|imei|asin|doi|pmid|order|invoice|ticket|issue|tracking|shipment|parcel|batch|lot|serial|build|commit|revision|version|timestamp|epoch|port|pid|tid|bytes|size|offset|lines?|rows?|count|total|seq|sequence|sum|hash|crc|nonce|block|asset|part)[ _-]?(?:no|nr|num|number|id)?[\s"'.:#=([-]{0,4}$/iu
 

@@ -18,7 +18,7 @@ export interface Reach {
   readonly declared: readonly string[]
   /** Names beside the texts (of tools that are called, of who speaks) are looked at. */
   readonly hasNames: boolean
-  /** A request: what nobody knows of it is looked at, too. */
+  /** A request: unknown members are searched, too. */
   readonly isAsked: boolean
 }
 
@@ -31,7 +31,7 @@ export interface BodyScan {
   /** A JSON text. */
   readonly bytes: Uint8Array
   readonly reach: Reach
-  /** Of who says so nowhere. */
+  /** Of texts without a role. */
   readonly role: string
   readonly step: /** One after the other, each over what the one before has left; the first that rejects ends it. */
     | { readonly kind: 'search'; readonly searches: readonly Search[] }
@@ -140,14 +140,14 @@ const QUOTE = 34
 const COLON = 58
 const BACKSLASH = 92
 
-/** A field of `json`, which is `value`, comes twice: others may read the first, which nobody here has seen. */
+/** A field of `json`, which is `value`, comes twice: others may read the first, which was not searched. */
 export function hasTwins(json: string, value: unknown): boolean {
   return colonsIn(json) !== entriesOf(value)
 }
 
 /**
  * A field on a path of `reach` has the name that is there but for its case. Servers in Go take either for the other
- * (encoding/json, Unmarshal), and nobody here has seen it.
+ * (encoding/json, Unmarshal), and it was not searched.
  */
 function hasVariants(body: object, { texts, declared }: Reach): boolean {
   // All that is beside is looked at anyway.

@@ -77,7 +77,7 @@ const LABEL =
   /(?<![\p{L}])(?:tel|telephone|tele?fono?|t[eé]l[eé]phone|t[eé]l|telefone|telem[oó]vel|telefoon|telefonnummer|rufnummer|handy|phone|phones|phonenumber|ph|mobile?s?|mob|m[oó]vil|celular|portable|cell|cellphone|landline|hotline|fax|call|calls|called|dial|ring|text|whatsapp|sms|viber|signal|тел|телефон|моб|τηλ|τηλέφωνο)(?![\p{L}])[^0-9\n]{0,16}$/iu
 /** In scripts without spaces between words. */
 const LABEL_HAN = /(?:电话|電話|手机|手機|携帯|携带|传真|傳真|전화|휴대폰|핸드폰|โทร)[^0-9\n]{0,8}$/u
-/** A date: not a number that nobody knows. */
+/** A date, not an unknown number. */
 const DATES = /^(?:4-2-2|2-2-4)(?:-|$)/
 /** E.164. */
 const LABELLED_MAX = 15

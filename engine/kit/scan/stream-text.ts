@@ -164,7 +164,7 @@ class HeldText {
 
 /** Characters that are not seen, in a row: more are not looked at, and do not count for what waits. */
 const UNSEEN_MAX = 64
-/** Nobody writes so many in a number: then what waits is taken as it is. */
+/** More than any number has: what waits is then taken as it is. */
 const LEFT_OUT_MAX = 8 * HOLD_UNITS_MAX
 
 const CUTS_KEPT = 64

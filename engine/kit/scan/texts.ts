@@ -262,7 +262,7 @@ function isStructure(holder: Holder, name: string): boolean {
   return isFixed(holder, name)
 }
 
-/** One word: nobody speaks so, but ids, credentials and base64 do, which may have lines. */
+/** One word: no prose, but an id, a credential or base64, which may have lines. */
 export const isWord = (value: unknown): boolean => typeof value !== 'object' && !/[ \t]/.test(String(value))
 
 function isFixed(holder: Holder, name: string): boolean {

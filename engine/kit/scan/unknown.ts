@@ -18,7 +18,7 @@ const ENDS =
 const HUMPS = 'Id|Ids|Key|Token|Secret|Url|Uri|Arn|Type|Format|Mode'
 const WORDS = new RegExp(`(?:^|_)(?:${ENDS})$|[a-z](?:${HUMPS})$|^(?:authorization|headers|cache_control|cachePoint)$`)
 
-/** Numbers with fewer digits are settings of a model; nobody is known by fewer. */
+/** Numbers with fewer digits are settings of a model: no person has a shorter one. */
 const INTEGER_MIN = 1e8
 /** What an API calls its fields. */
 const API_NAME = /^(?!(?:.*[0-9]){6})[A-Za-z_$][\w$.-]*$/
