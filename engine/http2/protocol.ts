@@ -34,6 +34,7 @@ export const REFUSED_STREAM = 7
 export const CANCEL = 8
 export const COMPRESSION_ERROR = 9
 export const ENHANCE_YOUR_CALM = 11
+export const HTTP_1_1_REQUIRED = 13
 
 export const HEADER_TABLE_SIZE = 1
 export const ENABLE_PUSH = 2

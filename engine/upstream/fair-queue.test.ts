@@ -16,7 +16,7 @@ import { exchangeRaw, rawClient, rawServer } from '#engine/testing/raw.ts'
 import { startStack } from '#engine/testing/stack.ts'
 import { busy, type StillStack, withStillStack } from '#engine/testing/still-stack.ts'
 import { FairQueue } from './fair-queue.ts'
-import { STREAM_WINDOW } from './http2/stream.ts'
+import { STREAM_WINDOW } from './http2/settings.ts'
 
 const waiterOf = (remoteAddress: string, name: string) => ({ name, ex: { client: { remoteAddress } as never } })
 type Waiter = ReturnType<typeof waiterOf>

@@ -6,6 +6,7 @@ import type { ClientTls } from '#engine/contract/transport.ts'
 import type { OpenConnection } from '#engine/downstream/connection-limiter.ts'
 import type { HttpServer } from '#engine/downstream/http-server.ts'
 import { safeTrailers } from '#engine/http/trailers.ts'
+import { DataSender } from '#engine/http2/data-sender.ts'
 import { goawayFrame, pingFrame, resetFrame, SETTINGS_ACK, windowUpdateFrame } from '#engine/http2/frame-writer.ts'
 import { HpackDecoder } from '#engine/http2/hpack-decoder.ts'
 import { HpackEncoder } from '#engine/http2/hpack-encoder.ts'
@@ -32,7 +33,6 @@ import { FloodLimits } from './flood-limits.ts'
 import { GracefulGoaway } from './goaway.ts'
 import { Keepalive, type KeepaliveOwner } from './keepalive.ts'
 import { NO_FIELDS, RequestHead, TrailerFields } from './request.ts'
-import { DataSender } from './sender.ts'
 import { initialSettings, STREAMS_MAX } from './settings.ts'
 import { ANSWERED, type Ending, Http2Stream, RESET, type StreamOwner } from './stream.ts'
 
@@ -55,7 +55,7 @@ export class Http2Connection implements WireOwner, ReaderOwner, OpenConnection, 
   readonly wire: Wire
   readonly tls: ClientTls | null
   readonly encoder = new HpackEncoder()
-  readonly sending: DataSender
+  readonly sender: DataSender
   readonly #reader: Http2ConnectionReader
   readonly #decoder = new HpackDecoder(DEFAULT_TABLE_BYTES)
   readonly #peer = new PeerSettings()
@@ -82,7 +82,7 @@ export class Http2Connection implements WireOwner, ReaderOwner, OpenConnection, 
     this.server = server
     this.wire = wire
     this.tls = tls
-    this.sending = new DataSender(wire)
+    this.sender = new DataSender(wire)
     this.#windowBytes = http2.windowBytes
     const { frameBytesMax } = http2
     this.#reader = new Http2ConnectionReader(this, {
@@ -175,7 +175,7 @@ export class Http2Connection implements WireOwner, ReaderOwner, OpenConnection, 
   onData(id: number, bytes: Buffer, start: number, end: number, flow: number, endStream: boolean): number {
     if (!this.#window.receive(flow)) return FLOW_CONTROL_ERROR
     if (start === end && !endStream) {
-      const code = this.#floodLimits.idle(this.sending.frames)
+      const code = this.#floodLimits.idle(this.sender.frames)
       if (code !== NO_ERROR) return code
     }
     const stream = this.#streams.get(id)
@@ -206,16 +206,16 @@ export class Http2Connection implements WireOwner, ReaderOwner, OpenConnection, 
     const code = this.#peer.take(bytes, start, end)
     if (code !== NO_ERROR) return code
     const { windowBytes, frameBytes, tableBytes } = this.#peer
-    this.sending.frameBytes = frameBytes
+    this.sender.frameBytes = frameBytes
     this.encoder.resize(tableBytes)
     for (const stream of this.#streams.values()) {
       stream.sendWindow += windowBytes - before
       if (stream.sendWindow > WINDOW_MAX) return FLOW_CONTROL_ERROR
-      if (stream.hasUnsent) this.sending.wait(stream)
+      if (stream.hasUnsent) this.sender.wait(stream)
     }
     this.wire.write(SETTINGS_ACK)
     this.replied()
-    this.sending.flush()
+    this.sender.flush()
     return this.#idle()
   }
 
@@ -239,16 +239,16 @@ export class Http2Connection implements WireOwner, ReaderOwner, OpenConnection, 
 
   onWindowUpdate(id: number, increment: number): number {
     if (id === 0) {
-      this.sending.window += increment
-      if (this.sending.window > WINDOW_MAX) return FLOW_CONTROL_ERROR
+      this.sender.window += increment
+      if (this.sender.window > WINDOW_MAX) return FLOW_CONTROL_ERROR
     } else {
       const stream = this.#streams.get(id)
       if (stream === undefined) return this.#isIdle(id) ? PROTOCOL_ERROR : this.#idle()
       stream.sendWindow += increment
       if (stream.sendWindow > WINDOW_MAX) return this.onStreamError(id, FLOW_CONTROL_ERROR)
-      if (stream.hasUnsent) this.sending.wait(stream)
+      if (stream.hasUnsent) this.sender.wait(stream)
     }
-    this.sending.flush()
+    this.sender.flush()
     return this.#idle()
   }
 
@@ -269,7 +269,7 @@ export class Http2Connection implements WireOwner, ReaderOwner, OpenConnection, 
 
   /** A frame has come that asks for nothing. */
   #idle(): number {
-    return this.#floodLimits.idle(this.sending.frames) || this.#calm
+    return this.#floodLimits.idle(this.sender.frames) || this.#calm
   }
 
   /** No stream of that number has been opened. */
@@ -309,7 +309,7 @@ export class Http2Connection implements WireOwner, ReaderOwner, OpenConnection, 
 
   onDrain(): void {
     this.#floodLimits.read()
-    this.sending.flush()
+    this.sender.flush()
     if (!this.#closed) this.afterRead()
   }
 

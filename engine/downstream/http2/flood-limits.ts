@@ -4,6 +4,7 @@
  * (CVE-2025-8671), PING, SETTINGS, PRIORITY, WINDOW_UPDATE and empty frames (CVE-2019-9511 to 9518).
  */
 import { Allowance } from '#engine/http2/allowance.ts'
+import { IdleFrames } from '#engine/http2/idle-frames.ts'
 import { ENHANCE_YOUR_CALM, NO_ERROR } from '#engine/http2/protocol.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 
@@ -22,8 +23,7 @@ const REPLIES = 1000
 
 export class FloodLimits {
   readonly #resets = new Allowance(RESETS, RESETS_PER_S, turnStartedAt)
-  readonly #idle = new Allowance(IDLE_FRAMES, IDLE_FRAMES_PER_S, turnStartedAt)
-  #dataSeen = 0
+  readonly #idle = new IdleFrames(IDLE_FRAMES, IDLE_FRAMES_PER_S, IDLE_PER_DATA, turnStartedAt)
   #replies = 0
 
   /** A stream has been answered, and its client had sent nothing but what was asked of it. */
@@ -39,11 +39,7 @@ export class FloodLimits {
 
   /** A frame has come that asks for nothing. `dataSent`: frames of DATA that have left so far. */
   idle(dataSent: number): number {
-    if (dataSent !== this.#dataSeen) {
-      this.#idle.earn((dataSent - this.#dataSeen) * IDLE_PER_DATA)
-      this.#dataSeen = dataSent
-    }
-    return this.#idle.spend(turnStartedAt) ? NO_ERROR : ENHANCE_YOUR_CALM
+    return this.#idle.take(turnStartedAt, dataSent)
   }
 
   /** A client that uploads asks how far the way is, and keeps the time. */

@@ -5,6 +5,7 @@ import type { ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
 import type { HttpServer } from '#engine/downstream/http-server.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { hasNoContent } from '#engine/http/status.ts'
+import type { DataSender, SendingStream } from '#engine/http2/data-sender.ts'
 import { frameHead, headersFrame, resetFrame } from '#engine/http2/frame-writer.ts'
 import type { HpackEncoder } from '#engine/http2/hpack-encoder.ts'
 import {
@@ -22,7 +23,6 @@ import type { ReadSlot } from '#engine/socket/memory.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
 import type { Refusal } from './request.ts'
 import { type BodyOwner, type BodyReceiver, RequestBody } from './request-body.ts'
-import type { DataSender, SendingStream } from './sender.ts'
 import { Tunnel } from './tunnel.ts'
 
 /** How a stream has ended: with its whole answer, by us before that, by its client. */
@@ -36,7 +36,7 @@ export interface StreamOwner extends BodyOwner {
   readonly server: HttpServer
   readonly tls: ClientTls | null
   readonly encoder: HpackEncoder
-  readonly sending: DataSender
+  readonly sender: DataSender
   closed(stream: Http2Stream, how: Ending): void
   /** A frame that was written for the client's sake alone. */
   replied(): void
@@ -242,9 +242,9 @@ export class Http2Stream implements ClientStream, SendingStream, BodyReceiver {
   }
 
   #sendFields(status: number, block: HeaderBlock, flags: number): void {
-    const { encoder, wire, sending } = this.#owner
+    const { encoder, wire, sender } = this.#owner
     const text = encoder.begin() + encoder.field(':status', String(status)) + encoder.fields(block)
-    wire.write(headersFrame(text, flags, this.id, sending.frameBytes))
+    wire.write(headersFrame(text, flags, this.id, sender.frameBytes))
   }
 
   sendBody(ex: Exchange, chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
@@ -256,14 +256,14 @@ export class Http2Stream implements ClientStream, SendingStream, BodyReceiver {
   /** False: stop until onSent. */
   push(chunk: Buffer, start: number, end: number, slot: ReadSlot | null): boolean {
     if (this.#isSent || this.#isClosed) return true
-    const { sending, wire } = this.#owner
-    const at = this.hasUnsent ? start : sending.send(this, chunk, start, end, slot)
+    const { sender, wire } = this.#owner
+    const at = this.hasUnsent ? start : sender.send(this, chunk, start, end, slot)
     if (at === end && !wire.congested) return true
     if (at < end) {
       this.#held ??= new Pieces()
       this.#held.push(chunk, at, end)
     }
-    sending.wait(this)
+    sender.wait(this)
     this.#wait(WAIT_CLIENT)
     return false
   }
@@ -271,7 +271,7 @@ export class Http2Stream implements ClientStream, SendingStream, BodyReceiver {
   sendHeld(): void {
     const held = this.#held!
     const piece = held.first
-    const sent = this.#owner.sending.sendFrame(this, piece, 0, piece.length, null)
+    const sent = this.#owner.sender.sendFrame(this, piece, 0, piece.length, null)
     if (sent < piece.length) held.cut(sent)
     else {
       held.shift()
@@ -310,12 +310,12 @@ export class Http2Stream implements ClientStream, SendingStream, BodyReceiver {
   }
 
   #sendEndStream(trailers: string): void {
-    const { encoder, wire, sending } = this.#owner
+    const { encoder, wire, sender } = this.#owner
     if (trailers === '') {
       wire.write(frameHead(0, DATA, END_STREAM, this.id))
       return
     }
-    wire.write(headersFrame(encoder.begin() + encoder.lines(trailers), END_STREAM, this.id, sending.frameBytes))
+    wire.write(headersFrame(encoder.begin() + encoder.lines(trailers), END_STREAM, this.id, sender.frameBytes))
   }
 
   /** The response has left: what of the request is still to come is not wanted (section 8.1). */
@@ -369,7 +369,7 @@ export class Http2Stream implements ClientStream, SendingStream, BodyReceiver {
     this.#held = null
     this.#incoming?.drop()
     if (this.#timer !== null) this.#owner.server.timers.remove(this.#timer)
-    this.#owner.sending.forget(this)
+    this.#owner.sender.forget(this)
     this.#owner.closed(this, how)
     if (how === ANSWERED) this.#tunnel?.gone(false)
   }

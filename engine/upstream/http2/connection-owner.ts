@@ -1,40 +1,15 @@
-/** What a connection of HTTP/2 says first, and to whom it reports. */
-
+/** To whom a connection of HTTP/2 reports. */
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ServerEvents } from '#engine/contract/exchange-events.ts'
-import { settingsFrame, windowUpdateFrame } from '#engine/http2/frame-writer.ts'
-import {
-  DEFAULT_WINDOW,
-  ENABLE_PUSH,
-  INITIAL_WINDOW_SIZE,
-  MAX_HEADER_LIST_SIZE,
-  PREFACE
-} from '#engine/http2/protocol.ts'
 import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import type { ReadMemory } from '#engine/socket/memory.ts'
 import type { Repeat } from '#engine/upstream/http1/connection.ts'
 import type { EvictionCandidate, SlowClientEviction } from '#engine/upstream/slow-client-eviction.ts'
 import type { Http2Upstream } from './connection.ts'
-import { LIST_BYTES_MAX } from './response-fields.ts'
-import { type Http2UpstreamStream, STREAM_WINDOW } from './stream.ts'
+import type { Http2UpstreamStream } from './stream.ts'
 
-/**
- * Of the whole connection. What clients have not read of their answers is at most this much: 128 of them, at 256 KiB
- * each. When half of it is kept by such clients, new exchanges go to another connection.
- */
-export const CONNECTION_WINDOW = 32 * 1024 * 1024
-/** The preface (RFC 9113 section 3.4), and room to answer in. */
-export const CONNECTION_PREFACE =
-  PREFACE +
-  settingsFrame([
-    ...[ENABLE_PUSH, 0],
-    ...[INITIAL_WINDOW_SIZE, STREAM_WINDOW],
-    ...[MAX_HEADER_LIST_SIZE, LIST_BYTES_MAX]
-  ]) +
-  windowUpdateFrame(0, CONNECTION_WINDOW - DEFAULT_WINDOW)
-
-/** Where a connection belongs: its pool. */
+/** Its pool. */
 export interface Http2ConnectionOwner {
   readonly events: ServerEvents
   readonly timers: TimerWheel

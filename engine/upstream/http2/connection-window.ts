@@ -7,8 +7,9 @@ import { windowUpdateFrame } from '#engine/http2/frame-writer.ts'
 import { ReceiveWindow } from '#engine/http2/receive-window.ts'
 import type { Wire } from '#engine/socket/wire.ts'
 import type { SlowClientEviction } from '#engine/upstream/slow-client-eviction.ts'
-import { CONNECTION_WINDOW, type Http2ConnectionOwner } from './connection-owner.ts'
-import { type Http2UpstreamStream, STREAM_WINDOW } from './stream.ts'
+import type { Http2ConnectionOwner } from './connection-owner.ts'
+import { CONNECTION_WINDOW, STREAM_WINDOW } from './settings.ts'
+import type { Http2UpstreamStream } from './stream.ts'
 
 export class ConnectionWindow {
   readonly #receive = new ReceiveWindow(CONNECTION_WINDOW)

@@ -1,13 +1,10 @@
 /**
  * HTTP/2 towards backends (RFC 9113): one object per connection, many exchanges on it at a time. No exchange begins
- * before the server's SETTINGS have come: then it is known that this is HTTP/2, and how many streams it takes.
- * What breaks the connection breaks its exchanges only; what breaks one stream breaks no other.
+ * before the server's SETTINGS have come. What breaks one stream breaks no other.
  */
-
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_NONE, type Exchange } from '#engine/contract/exchange.ts'
 import type { ServerEvents } from '#engine/contract/exchange-events.ts'
-import type { Allowance } from '#engine/http2/allowance.ts'
 import { type FrameHandler, FrameReader } from '#engine/http2/frame-reader.ts'
 import { goawayFrame, pingFrame, resetFrame, SETTINGS_ACK, windowUpdateFrame } from '#engine/http2/frame-writer.ts'
 import { HpackDecoder } from '#engine/http2/hpack-decoder.ts'
@@ -18,17 +15,16 @@ import type { ReadSlot } from '#engine/socket/memory.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 import { BULK_BODY, BULK_NONE, type Wire, type WireOwner } from '#engine/socket/wire.ts'
 import { REPEAT_ALWAYS, REPEAT_IDEMPOTENT, REPEAT_NEVER, type Repeat } from '#engine/upstream/http1/connection.ts'
-import { CONNECTION_PREFACE, type Http2ConnectionOwner } from './connection-owner.ts'
+import type { Http2ConnectionOwner } from './connection-owner.ts'
 import { ConnectionWindow } from './connection-window.ts'
+import { Http2RequestSender } from './request-sender.ts'
 import { LIST_BYTES_MAX, ResponseFields } from './response-fields.ts'
-import { EARNED_PER_FRAME, Http2Sender, idleFramesFrom } from './sender.ts'
+import { CONNECTION_PREFACE, EARNED_PER_FRAME, idleFramesFrom } from './settings.ts'
 import { Http2UpstreamStream, type StreamOwner } from './stream.ts'
 import { StreamLimit } from './stream-limit.ts'
 
-const STREAM_ID_LAST = h2.STREAM_ID_MAX - 2
 /** DATA of so many bytes in one read is a long body: the wire may read into a slot of its own. */
 const BULK_BYTES = 8 * 1024
-const HTTP_1_1_REQUIRED = 13
 
 export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
   /** Expires an idle connection; armed by the pool. */
@@ -37,12 +33,12 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
   readonly #wire: Wire
   readonly #peer = new PeerSettings()
   readonly #limit: StreamLimit
-  readonly #sender: Http2Sender
+  readonly #sender: Http2RequestSender
   readonly #decoder = new HpackDecoder(h2.DEFAULT_TABLE_BYTES)
   readonly #reader: FrameReader
   readonly #fields = new ResponseFields()
   readonly #window: ConnectionWindow
-  readonly #idleFrames: Allowance
+  readonly #idleFrames = idleFramesFrom(turnStartedAt)
   readonly #streams = new Map<number, Http2UpstreamStream>()
   #nextId = 1
   #completed = 0
@@ -56,8 +52,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
     this.#wire = wire
     this.#limit = new StreamLimit(this.#peer, wire)
     this.#reader = new FrameReader(this, h2.DEFAULT_FRAME_BYTES, LIST_BYTES_MAX)
-    this.#idleFrames = idleFramesFrom(turnStartedAt)
-    this.#sender = new Http2Sender(wire, this.#peer, scheme, this.#idleFrames)
+    this.#sender = new Http2RequestSender(wire, this.#peer, scheme)
     this.#window = new ConnectionWindow(owner, wire, () => this.#streams.values())
     this.idleTimer = new WheelTimer(() => this.closeIdle())
     wire.owner = this
@@ -92,7 +87,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
     this.#sender.request(ex, id, stream.isSent)
     this.#limit.sendPing(this.#streams.size)
     const max = this.#owner.requestsPerConnectionMax
-    if ((max > 0 && id >= max * 2 - 1) || id >= STREAM_ID_LAST) this.#retire()
+    if ((max > 0 && id >= max * 2 - 1) || id >= h2.STREAM_ID_MAX - 2) this.#retire()
     return stream
   }
 
@@ -152,7 +147,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
   }
 
   onDrain(): void {
-    this.#sender.flush()
+    this.#sender.data.flush()
   }
 
   // --- frames ---
@@ -212,7 +207,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
       // Only the former says that nothing was done (section 8.7). Node says the latter where nothing was.
       this.#limit.sendPing(this.#streams.size)
       this.#unprocessed(stream, code === h2.REFUSED_STREAM ? REPEAT_ALWAYS : REPEAT_IDEMPOTENT)
-    } else this.#report(stream, code === HTTP_1_1_REQUIRED ? 'UPSTREAM_NOT_HTTP2' : 'UPSTREAM_RESET')
+    } else this.#report(stream, code === h2.HTTP_1_1_REQUIRED ? 'UPSTREAM_NOT_HTTP2' : 'UPSTREAM_RESET')
     this.#freed(stream)
     return h2.NO_ERROR
   }
@@ -223,14 +218,12 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
     if (code !== h2.NO_ERROR) return code
     this.#sender.configure()
     if (this.#sender.reply(SETTINGS_ACK) !== h2.NO_ERROR) return h2.ENHANCE_YOUR_CALM
-    const change = this.#peer.windowBytes - before
-    if (change !== 0) {
-      for (const stream of this.#streams.values()) {
-        stream.sendWindow += change
-        if (stream.sendWindow > h2.WINDOW_MAX) return h2.FLOW_CONTROL_ERROR
-      }
-      if (change > 0) for (const stream of [...this.#streams.values()]) if (!stream.isOver) stream.flush()
+    for (const stream of this.#streams.values()) {
+      stream.sendWindow += this.#peer.windowBytes - before
+      if (stream.sendWindow > h2.WINDOW_MAX) return h2.FLOW_CONTROL_ERROR
+      if (stream.hasUnsent) this.#sender.data.wait(stream)
     }
+    this.#sender.data.flush()
     if (this.#hasSettings) {
       this.#owner.capacityGrew()
       return this.#useless()
@@ -268,14 +261,21 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
   onWindowUpdate(id: number, increment: number): number {
     const code = this.#useless()
     if (code !== h2.NO_ERROR) return code
+    const { data } = this.#sender
     if (id === 0) {
-      return this.#sender.widen(increment) ? h2.NO_ERROR : h2.FLOW_CONTROL_ERROR
+      data.window += increment
+      if (data.window > h2.WINDOW_MAX) return h2.FLOW_CONTROL_ERROR
+      data.flush()
+      return h2.NO_ERROR
     }
     const stream = this.#streams.get(id)
     if (stream === undefined) return this.#isIdle(id) ? h2.PROTOCOL_ERROR : h2.NO_ERROR
     stream.sendWindow += increment
     if (stream.sendWindow > h2.WINDOW_MAX) this.#fail(stream, 'UPSTREAM_PROTOCOL', h2.FLOW_CONTROL_ERROR)
-    else stream.flush()
+    else if (stream.hasUnsent) {
+      data.wait(stream)
+      data.flush()
+    }
     return h2.NO_ERROR
   }
 
@@ -298,7 +298,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
   /** Counts a frame that brings nothing. Before the first SETTINGS nothing may come at all (section 3.4). */
   #useless(): number {
     if (!this.#hasSettings) return h2.PROTOCOL_ERROR
-    return this.#idleFrames.spend(turnStartedAt) ? h2.NO_ERROR : h2.ENHANCE_YOUR_CALM
+    return this.#idleFrames.take(turnStartedAt, this.#sender.data.frames)
   }
 
   // --- ends of streams ---

@@ -10,17 +10,17 @@ import type { ServerStream, SpliceEnd } from '#engine/contract/transport.ts'
 import { readGrpcStatus } from '#engine/http/grpc.ts'
 import { hasNoContent } from '#engine/http/status.ts'
 import { safeTrailers } from '#engine/http/trailers.ts'
+import type { SendingStream } from '#engine/http2/data-sender.ts'
 import { ReceiveWindow } from '#engine/http2/receive-window.ts'
 import { Pieces } from '#engine/kit/pieces.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { ClientActivity } from '#engine/upstream/client-activity.ts'
 import { isRepeatable } from '#engine/upstream/http1/connection.ts'
 import type { EvictionCandidate } from '#engine/upstream/slow-client-eviction.ts'
+import type { Http2RequestSender } from './request-sender.ts'
 import type { ResponseFields } from './response-fields.ts'
-import type { Http2Sender } from './sender.ts'
+import { STREAM_WINDOW } from './settings.ts'
 
-/** SETTINGS_INITIAL_WINDOW_SIZE: what a client that does not read makes us keep of one answer. */
-export const STREAM_WINDOW = 256 * 1024
 /** Interim responses (1xx) before the final one. */
 const INTERIMS_MAX = 16
 /** Of a request body, to send it again when the server says it has not looked at the request. */
@@ -35,7 +35,7 @@ export interface StreamOwner {
   passBody(ex: Exchange, bytes: Buffer, start: number, end: number): boolean
 }
 
-export class Http2UpstreamStream implements ServerStream, EvictionCandidate {
+export class Http2UpstreamStream implements ServerStream, SendingStream, EvictionCandidate {
   readonly id: number
   readonly ex: Exchange
   readonly receive = new ReceiveWindow(STREAM_WINDOW)
@@ -46,12 +46,10 @@ export class Http2UpstreamStream implements ServerStream, EvictionCandidate {
   /** Its final head has arrived. */
   isAnswered = false
   isOver = false
-  /** It is among those that the connection tells of room. */
-  isQueued = false
   readonly #owner: StreamOwner
-  readonly #sender: Http2Sender
+  readonly #sender: Http2RequestSender
   /** Pieces of the body that wait for a window. */
-  #waiting: Pieces | null = null
+  #unsent: Pieces | null = null
   /** Trailer lines that wait behind them; null: the request has not ended. */
   #trailers: string | null = null
   /** The client was told to stop. */
@@ -68,7 +66,7 @@ export class Http2UpstreamStream implements ServerStream, EvictionCandidate {
   #held = 0
   readonly #client = new ClientActivity()
 
-  constructor(owner: StreamOwner, sender: Http2Sender, id: number, ex: Exchange, sendWindow: number) {
+  constructor(owner: StreamOwner, sender: Http2RequestSender, id: number, ex: Exchange, sendWindow: number) {
     this.#owner = owner
     this.#sender = sender
     this.id = id
@@ -84,7 +82,11 @@ export class Http2UpstreamStream implements ServerStream, EvictionCandidate {
   }
 
   get idleSince(): number {
-    return this.isOver ? 0 : this.#client.idleSince(this.ex, this.#waiting !== null || this.#sender.congested)
+    return this.isOver ? 0 : this.#client.idleSince(this.ex, this.hasUnsent || this.#sender.congested)
+  }
+
+  get hasUnsent(): boolean {
+    return this.#unsent !== null
   }
 
   /** Bytes of the answer have come that the client has not taken. */
@@ -98,35 +100,21 @@ export class Http2UpstreamStream implements ServerStream, EvictionCandidate {
     if (this.isOver || this.isSent || start === end) return true
     this.#client.sent(end - start)
     this.#keep(chunk, start, end)
-    const sender = this.#sender
-    let at = start
-    if (this.#waiting === null) {
-      const room = Math.min(end - start, this.sendWindow, sender.window)
-      if (room > 0) {
-        at += room
-        this.sendWindow -= room
-        sender.data(this.id, chunk, start, at, slot)
-      }
-    }
+    const { data } = this.#sender
+    const at = this.hasUnsent ? start : data.send(this, chunk, start, end, slot)
     if (at < end) {
-      this.#waiting ??= new Pieces()
-      this.#waiting.push(chunk, at, end)
-    }
-    if (at === end && !sender.congested) return true
+      this.#unsent ??= new Pieces()
+      this.#unsent.push(chunk, at, end)
+    } else if (!this.#sender.congested) return true
     this.#isThrottled = true
-    this.#queue()
+    data.wait(this)
     return false
-  }
-
-  /** Who waits for a window of its own hears of it by its own number. */
-  #queue(): void {
-    if (this.#waiting === null || this.sendWindow > 0) this.#sender.waitForWindow(this)
   }
 
   sendEnd(trailers: string): void {
     if (this.isOver || this.isSent || this.#trailers !== null) return
     this.#trailers = trailers
-    if (this.#waiting === null) this.#finish(trailers)
+    if (!this.hasUnsent) this.#finish(trailers)
   }
 
   #finish(trailers: string): void {
@@ -134,28 +122,22 @@ export class Http2UpstreamStream implements ServerStream, EvictionCandidate {
     this.#sender.end(this.id, trailers)
   }
 
-  /** A window has opened, or the wire has drained. */
-  flush(): void {
-    const sender = this.#sender
-    while (this.#waiting !== null) {
-      const piece = this.#waiting.first
-      const room = Math.min(piece.length, this.sendWindow, sender.window)
-      if (room <= 0 || sender.congested) {
-        this.#queue()
-        return
-      }
-      this.sendWindow -= room
-      sender.data(this.id, piece, 0, room, null)
-      if (room < piece.length) this.#waiting.cut(room)
-      else {
-        this.#waiting.shift()
-        if (this.#waiting.isEmpty) this.#waiting = null
-      }
+  sendHeld(): void {
+    const unsent = this.#unsent!
+    const piece = unsent.first
+    const sent = this.#sender.data.sendFrame(this, piece, 0, piece.length, null)
+    if (sent < piece.length) unsent.cut(sent)
+    else {
+      unsent.shift()
+      if (unsent.isEmpty) this.#unsent = null
     }
+  }
+
+  onSent(): void {
     if (this.#trailers !== null && !this.isSent) this.#finish(this.#trailers)
     if (!this.#isThrottled) return
-    if (sender.congested) {
-      sender.waitForWindow(this)
+    if (this.#sender.congested) {
+      this.#sender.data.wait(this)
       return
     }
     this.#isThrottled = false
@@ -263,8 +245,8 @@ export class Http2UpstreamStream implements ServerStream, EvictionCandidate {
   /** Nothing more is sent or delivered. */
   end(): void {
     this.isOver = true
-    this.#waiting = null
-    this.#sender.forget(this)
+    this.#unsent = null
+    this.#sender.data.forget(this)
     this.#release(false)
   }
 

@@ -1,6 +1,6 @@
 /**
- * What leaves on a connection of HTTP/2: frames, within the windows of the peer (RFC 9113 section 5.2). A stream
- * whose bytes find no room waits, and those that wait take turns, a frame each.
+ * DATA frames of a connection, within the windows of the peer (RFC 9113 section 5.2), for both sides of the gateway. A
+ * stream whose bytes do not fit waits, and those that wait take turns, a frame each.
  */
 import { frameHead } from '#engine/http2/frame-writer.ts'
 import { DATA, DEFAULT_FRAME_BYTES, DEFAULT_WINDOW } from '#engine/http2/protocol.ts'
@@ -18,7 +18,7 @@ export interface SendingStream {
   readonly id: number
   /** What its peer takes on it. */
   sendWindow: number
-  /** Bytes wait for room. */
+  /** Bytes wait for a window. */
   readonly hasUnsent: boolean
   /** Sends one frame of what waits. */
   sendHeld(): void
@@ -32,7 +32,9 @@ export class DataSender {
   /** DATA frames that have left as long as they could be: what the peer's WINDOW_UPDATEs answer. */
   frames = 0
   #frameBytes = DEFAULT_FRAME_BYTES
-  readonly #waiting = new Set<SendingStream>()
+  /** Streams with unsent bytes, and streams that wait for the wire alone. */
+  readonly #forWindow = new Set<SendingStream>()
+  readonly #forWire = new Set<SendingStream>()
   readonly #wire: Wire
 
   constructor(wire: Wire) {
@@ -72,31 +74,34 @@ export class DataSender {
     return start + length
   }
 
-  /** Until there is room, or the wire has taken what was written. */
+  /** Until there is a window for its bytes, or the wire has taken what was written. */
   wait(stream: SendingStream): void {
-    this.#waiting.add(stream)
+    if (stream.hasUnsent) this.#forWindow.add(stream)
+    else this.#forWire.add(stream)
   }
 
+  /** It is over: one that ends while it waits must not be kept until its turn comes. */
   forget(stream: SendingStream): void {
-    this.#waiting.delete(stream)
+    this.#forWindow.delete(stream)
+    this.#forWire.delete(stream)
   }
 
-  /** There may be room. Those that are put back come round again. */
+  /** A window has opened, or the wire has drained. A byte of window must not make us look at all that wait for it. */
   flush(): void {
-    for (const stream of this.#waiting) {
+    for (const stream of this.#forWire) {
       if (this.#wire.congested) return
-      if (stream.hasUnsent) {
-        if (this.window <= 0) continue
-        this.#waiting.delete(stream)
-        // Its own WINDOW_UPDATE brings it back.
-        if (stream.sendWindow <= 0) continue
-        stream.sendHeld()
-        if (stream.hasUnsent) {
-          this.#waiting.add(stream)
-          continue
-        }
-      } else this.#waiting.delete(stream)
-      stream.onSent()
+      this.#forWire.delete(stream)
+      if (!stream.hasUnsent) stream.onSent()
+    }
+    // Those that are put back come round again.
+    for (const stream of this.#forWindow) {
+      if (this.window <= 0 || this.#wire.congested) return
+      this.#forWindow.delete(stream)
+      // Its own WINDOW_UPDATE brings it back.
+      if (stream.sendWindow <= 0) continue
+      stream.sendHeld()
+      if (stream.hasUnsent) this.#forWindow.add(stream)
+      else stream.onSent()
     }
   }
 }
