@@ -2,8 +2,7 @@
 import type { BackendKind } from '#engine/contract/backend.ts'
 import { dynamicBackend } from './http/dynamic.ts'
 import { staticBackend } from './http/static.ts'
-import { aiBackend } from './llm/backend.ts'
-import { modelsBackend } from './llm/models-backend.ts'
+import { llmBackends } from './llm/index.ts'
 import { mcpBackend } from './mcp/backend.ts'
 
-export const backends: readonly BackendKind[] = [staticBackend, dynamicBackend, aiBackend, modelsBackend, mcpBackend]
+export const backends: readonly BackendKind[] = [staticBackend, dynamicBackend, ...llmBackends, mcpBackend]

@@ -17,6 +17,12 @@ export interface Provider {
   readonly fields: readonly string[]
   /** Where its API is not quite the format's: the body as it wants it. Absent: as the format has it. */
   readonly adapt?: (format: FormatName, body: JsonObject) => JsonObject
+  /** Where counting tokens is not quite the format's. */
+  readonly counting?: {
+    /** Ends of the path, instead of those of the format. */
+    readonly ends: { readonly [format in FormatName]?: string }
+    body(format: FormatName, model: string, body: JsonObject): JsonObject
+  }
 }
 
 /** All that carry keys of any provider: a client's own goes to the field that its provider reads. */

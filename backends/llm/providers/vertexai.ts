@@ -4,6 +4,7 @@
  * "OpenAI compatibility" and "Locations" of Google Cloud's documentation.
  */
 import type { FormatName, JsonObject } from '#backends/llm/conversation.ts'
+import { isObject } from '#backends/llm/formats/fields.ts'
 import { methodOf } from './gemini.ts'
 import { type Provider, segment } from './provider.ts'
 
@@ -33,7 +34,11 @@ export function vertexai({ projectId, region }: { readonly projectId: string; re
     keyField: (key) => (/^(?:AIza|AQ\.)/.test(key) ? 'x-goog-api-key' : 'authorization'),
     keyParameter: 'key',
     fields: [],
-    adapt: (format, body) => (format === 'messages' ? withoutModel(body) : body)
+    adapt: (format, body) => (format === 'messages' ? withoutModel(body) : body),
+    counting: {
+      ends: { messages: CLAUDE_COUNT },
+      body: (format, model, body) => (format === 'gemini' ? geminiCount(body) : claudeCount(model, body))
+    }
   }
 }
 
@@ -66,10 +71,18 @@ const claudeName = (model: string) => partsOf(model)[1].replace(/-(\d{8})$/, '@$
 const datedName = (model: string) => nameOf(claudeName(model)).replace('%40', '@')
 
 /** Counts of all of Claude's models have one path ("Count tokens for Claude models"): the body says which is meant. */
-export const CLAUDE_COUNT = '/count-tokens:rawPredict'
+const CLAUDE_COUNT = '/count-tokens:rawPredict'
 
-export function claudeCount(model: string, body: JsonObject): JsonObject {
+function claudeCount(model: string, body: JsonObject): JsonObject {
   return { anthropic_version: ANTHROPIC_VERSION, ...body, model: claudeName(model) }
+}
+
+/** The parts of a request side by side, which the Gemini API has in an object of their own. */
+function geminiCount(body: JsonObject): JsonObject {
+  const { generateContentRequest: inner } = body
+  if (!isObject(inner)) return body
+  const { model: _, ...parts } = inner
+  return parts
 }
 
 function withoutModel(body: JsonObject): JsonObject {

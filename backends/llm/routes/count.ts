@@ -4,13 +4,13 @@
  * (responses); Amazon Bedrock, "CountTokens"; Google Cloud, "Count tokens for Claude models".
  */
 
+import { operationFormat } from '#backends/llm/capabilities.ts'
 import type { Conversation, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { enrich } from '#backends/llm/edits/prompt-messages.ts'
 import { Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError, Losses } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
-import { CLAUDE_COUNT, claudeCount } from '#backends/llm/providers/vertexai.ts'
 import { modelOf, parseBody } from '#backends/llm/request/json-body.ts'
 import { decodedName, modelPathOf } from '#backends/llm/request/model-path.ts'
 import { providerModel } from '#backends/llm/request/provider-request.ts'
@@ -18,10 +18,9 @@ import { rewritten } from '#backends/llm/translate/rewrites.ts'
 import type { AiPrompt } from '#engine/ir/snapshot.ts'
 import type { CountAnswerSpec, CountingFormat } from './answer-spec.ts'
 import type { OperationPlan, OperationSource, ReadOperation } from './operation.ts'
-import { besideChat, requireFormat } from './operation.ts'
+import { besideChat } from './operation.ts'
 
 const COUNT_METHOD = 'countTokens'
-const COUNTING: readonly CountingFormat[] = ['messages', 'gemini', 'responses', 'converse']
 
 /** How each counts: where, and in which field of the answer. */
 const ENDS = {
@@ -66,19 +65,14 @@ export class Count implements ReadOperation {
   plan(to: ResolvedProvider): OperationPlan {
     const { client } = this
     const model = providerModel(this.model, to.settings.model, to.aliases)
-    const providerFormat = requireFormat(to, model, COUNTING, 'has no API that counts tokens')
+    const providerFormat = operationFormat('count', to, model)
     const isNative = providerFormat === client
     const losses = new Losses()
     const { prompt } = to.settings.edits
     const counted = isNative ? this.#native(model, prompt) : this.#converted(providerFormat, model, prompt, losses)
-    const isVertex = to.settings.type === 'vertexai'
-    const body = isVertex ? onVertex(providerFormat, model, counted ?? this.#body) : counted
-    const target = besideChat(
-      to,
-      providerFormat,
-      model,
-      isVertex && providerFormat === 'messages' ? CLAUDE_COUNT : ENDS[providerFormat]
-    )
+    const { counting } = to.provider
+    const body = counting === undefined ? counted : counting.body(providerFormat, model, counted ?? this.#body)
+    const target = besideChat(to, providerFormat, model, counting?.ends[providerFormat] ?? ENDS[providerFormat])
     // A count costs nothing.
     const answerSpec = isNative ? null : ({ of: 'count', client, providerFormat } as const)
     return {
@@ -142,16 +136,6 @@ export function countAnswer({ client, providerFormat }: CountAnswerSpec, body: J
   if (!Number.isSafeInteger(total) || total < 0)
     throw new FormatError(TOTALS[providerFormat], 'must be a number of tokens')
   return client === 'messages' ? { input_tokens: total } : { totalTokens: total }
-}
-
-/** As Vertex AI wants it: of Gemini's requests the parts side by side. */
-function onVertex(format: CountingFormat, model: string, body: JsonObject): JsonObject {
-  return format === 'gemini' ? flat(body) : claudeCount(model, body)
-}
-
-function flat(body: JsonObject): JsonObject {
-  const { generateContentRequest: inner } = body
-  return isObject(inner) ? without(inner, 'model') : body
 }
 
 function without(body: JsonObject, field: string): JsonObject {

@@ -2,6 +2,7 @@
  * Embeddings, in OpenAI's words or Gemini's, at a provider of either.
  * Sources: OpenAI, "Create embeddings"; ai.google.dev, "Embeddings" (embedContent, batchEmbedContents).
  */
+import { operationFormat } from '#backends/llm/capabilities.ts'
 import { type Json, type JsonObject, NO_USAGE, type Usage } from '#backends/llm/conversation.ts'
 import { compact, Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
@@ -13,7 +14,7 @@ import { providerModel } from '#backends/llm/request/provider-request.ts'
 import { boundedUsage } from '#backends/llm/usage/token-counts.ts'
 import type { EmbeddingsAnswerSpec } from './answer-spec.ts'
 import type { OperationPlan, OperationSource, ReadOperation } from './operation.ts'
-import { besideChat, requireFormat } from './operation.ts'
+import { besideChat } from './operation.ts'
 
 const METHODS = ['embedContent', 'batchEmbedContents']
 
@@ -57,14 +58,7 @@ export class Embeddings implements ReadOperation {
   plan(to: ResolvedProvider): OperationPlan {
     const { client } = this
     const model = providerModel(this.model, to.settings.model, to.aliases)
-    const providerFormat = requireFormat(
-      to,
-      model,
-      ['gemini', 'completions', 'responses'] as const,
-      'has no embeddings'
-    )
-    // Its models of embeddings are asked by :predict.
-    if (to.settings.type === 'vertexai') throw new FormatError('', `${to.provider.name} has no embeddings here`)
+    const providerFormat = operationFormat('embeddings', to, model)
     const isNative = (providerFormat === 'gemini') === (client === 'gemini')
     const wanted = isNative ? null : this.#wanted()
     const body = wanted === null ? this.#native(model) : converted(wanted, providerFormat, model)

@@ -2,16 +2,16 @@
  * Lists of models: those that the configuration names, or else the provider's own; as OpenAI's, Anthropic's or
  * Gemini's clients read them. Sources: OpenAI, "Models"; Anthropic, "List Models"; ai.google.dev, "Models".
  */
+import { operationFormat } from '#backends/llm/capabilities.ts'
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
 import { Fields } from '#backends/llm/formats/fields.ts'
-import { FormatError } from '#backends/llm/formats/format.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { address } from '#backends/llm/request/provider-request.ts'
 import { NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import { BODY_NONE, type Exchange } from '#engine/contract/exchange.ts'
 import type { AiBackend } from '#engine/ir/snapshot.ts'
 import type { ListClient, ModelsAnswerSpec } from './answer-spec.ts'
-import { type ActiveOperation, besideChat, requireFormat, type SentOperation } from './operation.ts'
+import { type ActiveOperation, besideChat, type SentOperation } from './operation.ts'
 
 /** What a provider lists as many as possible for. */
 const WHOLE = { completions: '', responses: '', messages: '?limit=1000', gemini: '?pageSize=1000' } as const
@@ -95,9 +95,7 @@ export class ProviderModels implements ActiveOperation {
   write(ex: Exchange, to: ResolvedProvider): SentOperation {
     const { provider } = to
     const { client } = this
-    const formats = ['gemini', client, 'completions', 'responses', 'messages'] as const
-    const providerFormat = requireFormat(to, '', formats, 'has no list of its models')
-    if (to.settings.type === 'vertexai') throw new FormatError('', `${provider.name} has no list of its models`)
+    const providerFormat = operationFormat('models', to, '', client)
     const isNative = client === (providerFormat === 'responses' ? 'completions' : providerFormat)
     const end = providerFormat === 'gemini' ? ':generateContent' : '/models'
     const base = besideChat(to, providerFormat, '', end).replace(/\/?:generateContent$|\/deployments\/[^/]*/, '')

@@ -93,16 +93,3 @@ export function besideChat(
   if (settings.path !== null) return chat
   throw new FormatError('', `${provider.name} has no such API`)
 }
-
-/** The first of `formats` that the provider speaks with `model`; throws FormatError with `why`. */
-export function requireFormat<T extends FormatName>(
-  { provider }: ResolvedProvider,
-  model: string,
-  formats: readonly T[],
-  why: string
-): T {
-  const formatsOfProvider = provider.formats(model)
-  const format = formats.find((one) => formatsOfProvider.includes(one))
-  if (format === undefined) throw new FormatError('', `${provider.name} ${why}`)
-  return format
-}

@@ -4,13 +4,14 @@
  * WebSocket".
  */
 
+import { operationFormat } from '#backends/llm/capabilities.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { address, providerModel } from '#backends/llm/request/provider-request.ts'
 import { NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import { type ActiveOperation, besideChat, requireFormat, type SentOperation } from './operation.ts'
+import { type ActiveOperation, besideChat, type SentOperation } from './operation.ts'
 import { RealtimeTap } from './realtime-usage.ts'
 
 /** How a page in a browser shows its key: it can set no Authorization. */
@@ -33,10 +34,7 @@ export class Realtime implements ActiveOperation {
   }
 
   write(ex: Exchange, to: ResolvedProvider): SentOperation {
-    const none = 'has no realtime API'
-    // Its OpenAI-compatible endpoint has chat only.
-    if (to.settings.type === 'vertexai') throw new FormatError('', `${to.provider.name} ${none}`)
-    const format = requireFormat(to, this.#model, ['completions', 'responses'] as const, none)
+    const format = operationFormat('realtime', to, this.#model)
     const query = new URLSearchParams(this.#query)
     // A call that exists already has its model.
     if (!query.has('call_id') && query.get('intent') !== 'transcription')
