@@ -8,6 +8,7 @@ import type { Buckets } from './buckets.ts'
 import type { Background, Filter, RetryPlan, RouteSettings } from './filter.ts'
 import type { MirrorPlan } from './mirror.ts'
 import type { CompiledMatch } from './route.ts'
+import type { Time } from './time.ts'
 
 /** What a policy compiles to. */
 export interface Compiled {
@@ -38,6 +39,8 @@ export interface CompileContext {
    * call with that key, the same object ever after. `key` begins with the policy's name.
    */
   readonly state: <T extends object>(key: string, make: () => T) => T
+  /** In place of the globals. What a hook waits for ends with the exchange: exchange-signal.ts. */
+  readonly time: Time
   /** Runs work that is too slow for an event loop in a thread of its own. */
   readonly offload: Offload
   /** Counts an expression of `policy` that failed, or gave what cannot be used, for one exchange. */

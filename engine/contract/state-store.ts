@@ -1,5 +1,6 @@
 import { NO_BUCKETS } from './buckets.ts'
 import type { PolicyServices } from './policy.ts'
+import { SYSTEM_TIME } from './time.ts'
 
 /** A new store for what policies keep over reloads: one per thread. */
 export function newStateStore(): PolicyServices['state'] {
@@ -18,6 +19,7 @@ export function newStateStore(): PolicyServices['state'] {
 export const NO_SERVICES: Omit<PolicyServices, 'maxBufferBytes' | 'state'> = {
   offload: { run: () => Promise.reject(new Error('nothing runs here')) },
   buckets: NO_BUCKETS,
+  time: SYSTEM_TIME,
   failed() {},
   log() {}
 }

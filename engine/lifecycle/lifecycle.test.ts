@@ -1,7 +1,9 @@
 /** The life of a request: hooks that wait, timeouts at each step, memory that stays bounded both ways. */
+
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { signalOf } from '#engine/contract/exchange-signal.ts'
 import { CONTINUE, type Hook, STOP, type Verdict } from '#engine/contract/filter.ts'
 import { answer } from '#engine/contract/refuse.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
@@ -160,6 +162,23 @@ describe('hooks', () => {
     deepEqual(stack.upstream.counts(), { idle: 0, busy: 0 })
     stack.close()
     origin.close()
+  })
+
+  it('what a hook waits for is given up when the client has left', async () => {
+    const begun = Promise.withResolvers<AbortSignal>()
+    const waits: Hook = (ex) => {
+      begun.resolve(signalOf(ex))
+      return new Promise(() => undefined)
+    }
+    const stack = await startStack({ upstream: 1, requestHooks: [waits] })
+    const client = await rawClient(stack.port)
+    client.send(KEEP)
+    const signal = await begun.promise
+    equal(signal.aborted, false)
+    client.close()
+    await stack.recorded(1)
+    equal(signal.aborted, true)
+    stack.close()
   })
 
   it('a hook that waits too long is overtaken by the timeout: 504, once', async () => {

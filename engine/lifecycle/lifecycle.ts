@@ -340,7 +340,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
   #record(ex: Exchange): void {
     if (ex.step === STEP_RECORDED) return
     ex.step = STEP_RECORDED
-    this.#timeouts.stop(ex)
+    this.#timeouts.over(ex)
     if (ex.slots !== null) COPIES.get(ex)?.over()
     if (ex.onOver !== null) ex.onOver(ex)
     if (ex.held !== null) letGo(ex)

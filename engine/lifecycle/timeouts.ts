@@ -1,6 +1,7 @@
-/** The two timeouts of an exchange: of the whole, and of the attempt at hand. */
+/** The two timeouts of an exchange, of the whole and of the attempt at hand, and the end of what its hooks wait for. */
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
+import { abortSignal } from '#engine/contract/exchange-signal.ts'
 import { grpcTimeoutMs, isGrpc } from '#engine/http/grpc.ts'
 import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
@@ -36,6 +37,11 @@ export class Timeouts {
   stop(ex: Exchange): void {
     if (ex.timer !== null) this.#timers.remove(ex.timer)
     if (ex.attemptTimer !== null) this.#timers.remove(ex.attemptTimer)
+  }
+
+  over(ex: Exchange): void {
+    this.stop(ex)
+    if (ex.slots !== null) abortSignal(ex)
   }
 }
 

@@ -11,6 +11,7 @@ import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 import { NO_CALLS } from '#engine/contract/in-process.ts'
 import { NO_REVOCATIONS } from '#engine/contract/revocations.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
+import { SYSTEM_TIME } from '#engine/contract/time.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { inProcess } from '#engine/lifecycle/in-process.ts'
 import { YAML_JOB } from '#engine/standalone/converted.ts'
@@ -108,6 +109,7 @@ function startWorker(data: WorkerData, post: (message: ToMain) => void): WorkerT
   const revocations = new SharedRevocations(data.ended)
   const services = {
     state,
+    time: SYSTEM_TIME,
     offload,
     buckets: bucketsOf(new BucketTable(data.buckets, { owner: worker })),
     failed: telemetry.expressionFailed,

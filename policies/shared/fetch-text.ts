@@ -4,6 +4,8 @@ export interface FetchBounds {
   readonly bytesMax: number
   /** From the connection to the last byte. */
   readonly timeoutMs: number
+  /** Gives it up. */
+  readonly signal?: AbortSignal
 }
 
 export interface Fetched {
@@ -19,10 +21,11 @@ export interface Fetched {
 export async function fetchText(
   url: string,
   request: Pick<RequestInit, 'headers' | 'method' | 'body'>,
-  { bytesMax, timeoutMs }: FetchBounds,
+  { bytesMax, timeoutMs, signal: over }: FetchBounds,
   wanted: (status: number) => boolean = (status) => status === 200
 ): Promise<Fetched> {
-  const signal = AbortSignal.timeout(timeoutMs)
+  const timeout = AbortSignal.timeout(timeoutMs)
+  const signal = over === undefined ? timeout : AbortSignal.any([timeout, over])
   try {
     const response = await fetch(url, { ...request, signal, redirect: 'manual' })
     const { status } = response
@@ -31,7 +34,7 @@ export async function fetchText(
     return { status, text: '' }
   } catch (error) {
     if (error instanceof Refused) throw error
-    if (signal.aborted) throw new Error(`no complete answer within ${timeoutMs} ms`)
+    if (timeout.aborted) throw new Error(`no complete answer within ${timeoutMs} ms`)
     throw new Error(explain(error as Error))
   }
 }

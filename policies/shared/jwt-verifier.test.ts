@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
+import { SYSTEM_TIME } from '#engine/contract/time.ts'
 import {
   compact,
   encode,
@@ -31,6 +32,7 @@ function verifier(providers: readonly Provider[], more: Partial<VerifierOptions>
     id: 'test',
     providers,
     checks: new TokenChecks(),
+    time: SYSTEM_TIME,
     requiredClaims: ['exp'],
     leewayMs: 60_000,
     earlyMs: 60_000,
@@ -141,7 +143,7 @@ test('required claims and leeway are those of the configuration', async () => {
 
 test('a verified token ends with its exp', async () => {
   let now = Date.now()
-  const checks = verifier([provider(setOf([key]))], { now: () => now })
+  const checks = verifier([provider(setOf([key]))], { time: { ...SYSTEM_TIME, wallNow: () => now } })
   const text = await token(key)
   assert.equal(typeof (await checks.check(text)), 'object')
   now += 3_600_000 + 58_000
@@ -312,7 +314,7 @@ test('a token that expires while its keys are fetched is refused', async () => {
   let now = Date.now()
   const source = new Source(null)
   source.next = setOf([key])
-  const checks = verifier([provider(source)], { now: () => now, leewayMs: 0 })
+  const checks = verifier([provider(source)], { time: { ...SYSTEM_TIME, wallNow: () => now }, leewayMs: 0 })
   const answer = checks.check(await token(key, hour({ exp: Math.floor(now / 1000) + 2 })))
   now += 5_000
   assert.equal(await answer, 'JWT_EXPIRED')

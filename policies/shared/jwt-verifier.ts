@@ -2,9 +2,11 @@
  * Token -> claims, or why it is refused. A token that was verified before is decided at once; another one
  * waits for the verification of its signature, and perhaps for the keys of its issuer.
  */
+
 import { hash } from 'node:crypto'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Identity } from '#engine/contract/exchange.ts'
+import type { Time } from '#engine/contract/time.ts'
 import { type ClaimRules, deadlineOf, hasAudience, refusedClaims } from './jwt-claims.ts'
 import { fits, type KeySet, type VerificationKey, verifySignature } from './jwt-keys.ts'
 import { type ParsedToken, parseToken, TOKEN_CHARS_MAX } from './jwt-token.ts'
@@ -43,8 +45,7 @@ export interface VerifierOptions extends ClaimRules {
   readonly id: string
   readonly providers: readonly Provider[]
   readonly checks: TokenChecks
-  /** Milliseconds since 1970. */
-  readonly now?: () => number
+  readonly time: Pick<Time, 'wallNow' | 'after'>
 }
 
 /** What one provider made of a token; `isFinal` when newer keys would not change it. */
@@ -58,13 +59,14 @@ export class Verifier {
   readonly #id: string
   readonly #checks: TokenChecks
   readonly #now: () => number
-  readonly #recent = new RecentTokens<VerifiedToken>()
+  readonly #recent: RecentTokens<VerifiedToken>
 
   constructor(options: VerifierOptions) {
     this.#options = options
     this.#id = `${options.id}:`
     this.#checks = options.checks
-    this.#now = options.now ?? Date.now
+    this.#now = options.time.wallNow
+    this.#recent = new RecentTokens(options.time.after)
   }
 
   /** A promise only when the signature has to be verified. */

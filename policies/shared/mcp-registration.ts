@@ -4,12 +4,14 @@
  */
 import { collectRequest } from '#engine/contract/body.ts'
 import { type Exchange, STEP_REQUEST } from '#engine/contract/exchange.ts'
+import { signalOf } from '#engine/contract/exchange-signal.ts'
 import { STOP, type Verdict } from '#engine/contract/filter.ts'
 import { answer } from '#engine/contract/refuse.ts'
 import { fetchText } from './fetch-text.ts'
 import { type McpAuthority, registered, registrationUrl } from './mcp-metadata.ts'
 
 const BODY_BYTES_MAX = 64 * 1024
+const BOUNDS = { bytesMax: BODY_BYTES_MAX, timeoutMs: 10_000 }
 /** Registrations under way in one thread: anybody can ask for one. */
 const REGISTRATIONS_MAX = 8
 
@@ -71,7 +73,7 @@ async function passOn(ex: Exchange, url: string, asked: object): Promise<Verdict
   let body: unknown
   let status = 502
   try {
-    const said = await fetchText(url, request, { bytesMax: BODY_BYTES_MAX, timeoutMs: 10_000 }, isSaid)
+    const said = await fetchText(url, request, { ...BOUNDS, signal: signalOf(ex) }, isSaid)
     body = said.text === '' ? undefined : JSON.parse(said.text)
     if (body !== undefined) status = said.status
   } catch {

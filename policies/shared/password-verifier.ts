@@ -35,7 +35,7 @@ export class PasswordVerifier {
   readonly #queue = new WorkQueue(RUNNING_MAX, WAITING_MAX)
 
   /** `clock`: monotonic milliseconds. */
-  constructor(offload: Offload, clock: () => number = () => performance.now()) {
+  constructor(offload: Offload, clock: () => number) {
     this.#offload = offload
     this.#clock = clock
   }

@@ -3,6 +3,7 @@
  * sends one token. SHA-256 of a token costs 1.2 us, and 3 us where other code has had the processor meanwhile; this
  * costs 0.2. Tokens are kept as text for it, but never longer than KEEP_MS: request heads in the buffers live as long.
  */
+import type { Time } from '#engine/contract/time.ts'
 
 /** Where there are more than that, the others have to be hashed. */
 const TOKENS_MAX = 4_096
@@ -21,8 +22,13 @@ interface Recent<T> {
 export class RecentTokens<T> {
   readonly #byTail = new Map<string, Recent<T>>()
   readonly #forgetAll = () => this.forget()
-  #timer: NodeJS.Timeout | null = null
+  readonly #after: Time['after']
+  #callOff: (() => void) | null = null
   #chars = 0
+
+  constructor(after: Time['after']) {
+    this.#after = after
+  }
 
   get(token: string): T | undefined {
     const recent = this.#byTail.get(token.substring(token.length - TAIL_CHARS))
@@ -32,7 +38,7 @@ export class RecentTokens<T> {
   /** `token`: latin1. */
   set(token: string, found: T): void {
     if (this.#byTail.size >= TOKENS_MAX || this.#chars + token.length > CHARS_MAX) return
-    this.#timer ??= setTimeout(this.#forgetAll, KEEP_MS).unref()
+    this.#callOff ??= this.#after(KEEP_MS, this.#forgetAll)
     // A copy: the token is a piece of a whole request head, which would stay with it.
     const copy = Buffer.from(token, 'latin1').latin1Slice()
     this.#chars += copy.length
@@ -40,8 +46,8 @@ export class RecentTokens<T> {
   }
 
   forget(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer)
-    this.#timer = null
+    this.#callOff?.()
+    this.#callOff = null
     this.#chars = 0
     this.#byTail.clear()
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { xorshift32 } from '#engine/kit/random.ts'
 import { keySet, signingKey } from '#engine/testing/tokens.ts'
 import { type KeySet, readKeySet } from './jwt-keys.ts'
 import { KeySources } from './key-sources.ts'
@@ -28,7 +29,8 @@ class World implements KeyServices {
   readonly now = (): number => this.time
   readonly log = (level: string, message: string): void => void this.said.push(`${level}: ${message}`)
 
-  readonly later = (ms: number, call: () => void) => {
+  readonly random = xorshift32(7)
+  readonly after = (ms: number, call: () => void) => {
     assert.equal(this.timer, null, 'one timer at a time')
     this.timer = { at: this.time + ms, call }
     return () => {

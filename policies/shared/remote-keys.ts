@@ -2,8 +2,8 @@
  * The keys of one issuer, fetched from a URL by one thread: refreshed before they are too old, kept while the
  * issuer is down, fetched again once when a token names a key that is not among them.
  */
-import { randomInt } from 'node:crypto'
 import type { Background } from '#engine/contract/filter.ts'
+import type { Time } from '#engine/contract/time.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import type { KeySet } from './jwt-keys.ts'
 import type { MinRsaExponent } from './weak-keys.ts'
@@ -20,13 +20,8 @@ const REFRESH_MS_MIN = 1_000
 /** 24 days: a longer timer of Node's strikes after a millisecond, and then again and again. */
 const REFRESH_MS_MAX = 2 ** 31 - 1
 
-/** What the world gives: a test has its own. */
-export interface KeyServices {
+export interface KeyServices extends Pick<Time, 'now' | 'after' | 'random'> {
   readonly fetchKeys: (url: string, exponentMin: MinRsaExponent) => Promise<KeySet>
-  /** Milliseconds of a monotonic clock. */
-  readonly now: () => number
-  /** Calls back once after `ms`; returns how to call that off. */
-  readonly later: (ms: number, call: () => void) => () => void
   readonly log: (level: 'info' | 'warn', message: string) => void
 }
 
@@ -53,7 +48,7 @@ export function fixedKeys(current: KeySet): KeySource {
 export class RemoteKeys implements KeySource {
   current: KeySet | null = null
   readonly #set: RemoteSet
-  readonly #world: KeyServices
+  readonly #services: KeyServices
   readonly #onUnused: () => void
   /** Longest ages that the configurations in force allow, one per use. */
   readonly #ages: number[] = []
@@ -67,9 +62,9 @@ export class RemoteKeys implements KeySource {
   #unknown = new Lru<string, number>(UNKNOWN_MAX)
 
   /** `onUnused`: no configuration in force needs the keys any more. */
-  constructor(set: RemoteSet, world: KeyServices, onUnused: () => void) {
+  constructor(set: RemoteSet, services: KeyServices, onUnused: () => void) {
     this.#set = set
-    this.#world = world
+    this.#services = services
     this.#onUnused = onUnused
   }
 
@@ -99,7 +94,7 @@ export class RemoteKeys implements KeySource {
 
   refreshFor(kid: string | null): Promise<void> | null {
     if (this.#fetching !== null) return this.#fetching
-    const now = this.#world.now()
+    const now = this.#services.now()
     if (now - this.#refetchedAt < COOL_DOWN_MS) return null
     if (kid !== null && (this.#unknown.get(kid) ?? 0) > now) return null
     this.#refetchedAt = now
@@ -111,7 +106,7 @@ export class RemoteKeys implements KeySource {
 
   #fetch(): Promise<void> {
     this.#callOff()
-    const { fetchKeys } = this.#world
+    const { fetchKeys } = this.#services
     this.#fetching = fetchKeys(this.#set.url, this.#set.exponentMin).then(
       (keys) => this.#accept(keys),
       (error: Error) => this.#fail(error)
@@ -121,13 +116,13 @@ export class RemoteKeys implements KeySource {
 
   #accept(keys: KeySet): void {
     this.#fetching = null
-    this.#fetchedAt = this.#world.now()
+    this.#fetchedAt = this.#services.now()
     const { ignored, fingerprint } = keys
     const isNew = this.current?.fingerprint !== fingerprint
     if (isNew) this.#unknown = new Lru(UNKNOWN_MAX)
-    if (this.#failures > 0) this.#world.log('info', `keys of ${this.#name()} are fetched again`)
+    if (this.#failures > 0) this.#services.log('info', `keys of ${this.#name()} are fetched again`)
     if (isNew && ignored.length > 0) {
-      this.#world.log('warn', `keys of ${this.#name()} that are not used: ${ignored.slice(0, 4).join('; ')}`)
+      this.#services.log('warn', `keys of ${this.#name()} that are not used: ${ignored.slice(0, 4).join('; ')}`)
     }
     this.#failures = 0
     // An equal set stays the same object.
@@ -137,11 +132,11 @@ export class RemoteKeys implements KeySource {
 
   #fail(error: Error): void {
     this.#fetching = null
-    this.#fetchedAt = this.#world.now()
+    this.#fetchedAt = this.#services.now()
     // Said once, until it works again.
     if (this.#failures++ === 0) {
       const rest = this.current === null ? 'tokens of this issuer get 503' : 'the keys known so far stay in use'
-      this.#world.log('warn', `cannot fetch the keys of ${this.#name()}: ${error.message}; ${rest}`)
+      this.#services.log('warn', `cannot fetch the keys of ${this.#name()}: ${error.message}; ${rest}`)
     }
     this.#schedule()
   }
@@ -152,9 +147,9 @@ export class RemoteKeys implements KeySource {
     const age = Math.max(REFRESH_MS_MIN, Math.min(REFRESH_MS_MAX, ...this.#ages))
     const retry = Math.min(age, RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(this.#failures - 1, 20))
     // Between 75 and 95 %: threads and replicas that began together do not ask together.
-    const ms = ((this.#failures > 0 ? retry : age) * (75 + randomInt(21))) / 100
-    const gone = this.#world.now() - this.#fetchedAt
-    this.#callOff = this.#world.later(Math.max(0, ms - gone), () => void this.#fetch())
+    const ms = ((this.#failures > 0 ? retry : age) * (75 + Math.floor(this.#services.random() * 21))) / 100
+    const gone = this.#services.now() - this.#fetchedAt
+    this.#callOff = this.#services.after(Math.max(0, ms - gone), () => void this.#fetch())
   }
 
   /** Without the query, which may hold a secret. */

@@ -9,9 +9,10 @@ import { oneOf } from '#engine/schema/choice.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { longString, says, shortString, whole, z } from '#engine/schema/schema.ts'
 import { sound } from '#engine/schema/together.ts'
+import { fetchKeys } from './fetch-keys.ts'
 import { KEY_SET_CHARS_MAX, readKeySet, readPublicKeySet } from './jwt-keys.ts'
 import { type Provider, TokenChecks, Verifier } from './jwt-verifier.ts'
-import { KeySources, keyServices } from './key-sources.ts'
+import { KeySources } from './key-sources.ts'
 import { fixedKeys } from './remote-keys.ts'
 import { MIN_RSA_EXPONENT, type MinRsaExponent } from './weak-keys.ts'
 
@@ -187,9 +188,9 @@ const KEYS = 'jwtAuthentication.keys'
 /** Keys of issuers are fetched as long as `background` runs. Caches are shared by all policies of a thread. */
 export function tokenVerifier(
   rules: TokenRules,
-  { state, log }: CompileContext
+  { state, log, time }: CompileContext
 ): { readonly verifier: Verifier; readonly background: Background | null } {
-  const sources = state(KEYS, () => new KeySources(keyServices(log)))
+  const sources = state(KEYS, () => new KeySources({ ...time, fetchKeys, log }))
   const background: Background[] = []
   const providers = rules.issuers.map(({ issuer, audiences, keys: given }): Provider => {
     const allowed = audiences === null ? null : new Set(audiences)
@@ -203,7 +204,7 @@ export function tokenVerifier(
   const facts = rules.issuers.map(({ issuer, audiences, keys: given }) => [issuer, audiences, given.kind, urlOf(given)])
   const id = hash('sha256', JSON.stringify([facts, requiredClaims, leewayMs, earlyMs]), 'base64')
   const checks = state(TOKENS, () => new TokenChecks())
-  const verifier = new Verifier({ id, providers, checks, requiredClaims, leewayMs, earlyMs })
+  const verifier = new Verifier({ id, providers, checks, time, requiredClaims, leewayMs, earlyMs })
   return { verifier, background: background.length === 0 ? null : together(background) }
 }
 

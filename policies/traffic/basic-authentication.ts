@@ -146,7 +146,7 @@ interface Known {
   readonly identity: Identity
 }
 
-function compile(config: Config, { state, offload }: CompileContext): Compiled {
+function compile(config: Config, { state, offload, time }: CompileContext): Compiled {
   const known = new Map<string, Known>()
   for (const { name, hash } of config.users) {
     const identity = Object.freeze({ username: name })
@@ -155,7 +155,7 @@ function compile(config: Config, { state, offload }: CompileContext): Compiled {
   const realm = config.realm.replace(/["\\]/g, '\\$&')
   // RFC 7617 section 2.1: tells clients to encode as UTF-8.
   const challenge = ['WWW-Authenticate', `Basic realm="${realm}", charset="UTF-8"`]
-  const verifier = state(PASSWORDS, () => new PasswordVerifier(offload))
+  const verifier = state(PASSWORDS, () => new PasswordVerifier(offload, time.now))
   return { filter: { onRequest: authenticate(config.mode, new Users(known), verifier, challenge) } }
 }
 

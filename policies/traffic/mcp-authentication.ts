@@ -200,8 +200,8 @@ interface Parts {
 function compile(config: Config, context: CompileContext): Compiled {
   const { issuer, audiences, keys: given } = config
   const { verifier, background } = tokenVerifier({ ...config, issuers: [{ issuer, audiences, keys: given }] }, context)
-  const { log } = context
-  const servers = context.state(SERVERS, () => new AuthorizationServers({ now: () => performance.now(), log }))
+  const { log, time } = context
+  const servers = context.state(SERVERS, () => new AuthorizationServers({ now: time.now, log }))
   const fixed = serverUrlOfResource(config.resourceMetadata.resource)
   const parts: Parts = { config, verifier, servers, fixed, tell: teller(config, context) }
   const register = registrations(config)
