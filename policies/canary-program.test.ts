@@ -2,6 +2,7 @@
  * Secrets of a configuration in the whole program, with everything failing that can: no line that it writes, no answer,
  * metric, page or dump has any of them.
  */
+
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -9,6 +10,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { backends } from '#backends/index.ts'
 import { isSensitive } from '#engine/kit/sensitive.ts'
 import { jsonSchema } from '#engine/standalone/json-schema.ts'
 import { Canaries, canaryConfig, SECRET_FIELDS, type Surroundings } from '#engine/testing/canaries.ts'
@@ -24,7 +26,7 @@ const NO_SECRET =
 
 test('the configuration below has a secret in every place of the schema that takes one', () => {
   const missing: string[] = []
-  for (const [path, { takesText }] of placesOf(JSON.parse(jsonSchema(policies)) as JsonSchema)) {
+  for (const [path, { takesText }] of placesOf(JSON.parse(jsonSchema(policies, backends)) as JsonSchema)) {
     const keys = path.split('.').filter((key) => key !== '[]')
     const field = keys.slice(-2).join('.')
     if (!takesText || !keys.slice(-2).some(isSensitive) || NO_SECRET.test(field)) continue

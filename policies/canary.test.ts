@@ -2,8 +2,10 @@
  * A secret in the wrong place: a canary at every place of the schema of the configuration file, as another type than
  * what belongs there, or in place of a path. What is said about the file must not say it.
  */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { backends } from '#backends/index.ts'
 import { isSensitive } from '#engine/kit/sensitive.ts'
 import { jsonSchema } from '#engine/standalone/json-schema.ts'
 import { formatErrors, loadConfig } from '#engine/standalone/load.ts'
@@ -11,14 +13,14 @@ import { type JsonSchema, placesOf } from '#engine/testing/schema-places.ts'
 import { policies } from './index.ts'
 
 function said(file: unknown, text = JSON.stringify(file)): string {
-  const options = { file: 'a.json', env: {}, policies, processors: 2, memoryBytes: 2 ** 34 }
+  const options = { file: 'a.json', env: {}, policies, backends, processors: 2, memoryBytes: 2 ** 34 }
   const result = loadConfig(text, options)
   return result.ok ? '' : formatErrors(result.errors)
 }
 
 const NUMBER = 730_555_193_042_177
 const TEXT = 'sk7c1fcanary9d2e8b4a6f0c3e5d'
-const PLACES = placesOf(JSON.parse(jsonSchema(policies)) as JsonSchema)
+const PLACES = placesOf(JSON.parse(jsonSchema(policies, backends)) as JsonSchema)
 
 test('a number where a text belongs is not said', () => {
   assert.ok(PLACES.size > 500, `${PLACES.size} places`)

@@ -1,8 +1,10 @@
 /** Every example of the documentation is accepted by the program and driven with real requests: none goes stale. */
+
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { backends } from '#backends/index.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import { exampleFiles } from '#engine/testing/certificates.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
@@ -215,7 +217,15 @@ test('every example is accepted, and has no warning', () => {
   const readFile = exampleFiles()
   for (const file of FILES) {
     const text = readFileSync(join(FOLDER, file), 'utf8')
-    const result = loadConfig(text, { file, folder: FOLDER, env: process.env, policies, processors: 2, readFile })
+    const result = loadConfig(text, {
+      file,
+      folder: FOLDER,
+      env: process.env,
+      policies,
+      backends,
+      processors: 2,
+      readFile
+    })
     assert.deepEqual(result.ok ? result.warnings : result, [], file)
   }
 })

@@ -1,9 +1,11 @@
 /** Files that are almost right: each of the examples with one thing changed. None may break the loader. */
+
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
+import { backends } from '#backends/index.ts'
 import { FAULT, type LoadResult, loadConfig } from '#engine/standalone/load.ts'
 import { exampleFiles } from '#engine/testing/certificates.ts'
 import { policies } from './index.ts'
@@ -82,6 +84,7 @@ function load(file: Json): LoadResult {
     folder: FOLDER,
     env: {},
     policies,
+    backends,
     processors: 2,
     readFile
   })

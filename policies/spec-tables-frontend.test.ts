@@ -1,6 +1,8 @@
 /** The specification's tables of the frontend, row by row, as spec-tables.test.ts. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { backends } from '#backends/index.ts'
 import { CIPHER_SUITES } from '#engine/socket/cipher-suites.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import {
@@ -167,7 +169,7 @@ const ROWS: Table = {
 walk(ROWS, FRONTEND)
 
 test('Frontend: what holds where nothing is said (2.6, section 8)', () => {
-  const loaded = loadConfig('{ "binds": [] }', { file: 'f', env: {}, policies: [], processors: 1 })
+  const loaded = loadConfig('{ "binds": [] }', { file: 'f', env: {}, policies: [], backends, processors: 1 })
   assert.ok(loaded.ok)
   const { http, http2, tls, tcp } = loaded.snapshot.frontend
   assert.equal(http.maxBufferBytes, 2 * 1024 * 1024)

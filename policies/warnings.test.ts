@@ -1,6 +1,8 @@
 /** What the policies of one file have to say about each other: with the registry that users have. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { backends } from '#backends/index.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import { policies } from './index.ts'
 
@@ -27,7 +29,7 @@ binds:
       backends: [{ host: "a:1" }]
       matches: [{ path: { exact: /other } }]
 `
-  const options = { file: 'f.yaml', folder: '.', env: {}, policies, processors: 2 }
+  const options = { file: 'f.yaml', folder: '.', env: {}, policies, backends, processors: 2 }
   const result = loadConfig(text, options)
   assert.ok(result.ok, JSON.stringify(result))
   return [...result.warnings]

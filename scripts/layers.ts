@@ -11,6 +11,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['contract', 'schema', 'http2', 'http', 'socket', 'kit'],
   ['ir', 'cel', 'routing'],
   ['lifecycle', 'build', 'downstream', 'upstream', 'telemetry'],
+  ['source'],
   ['standalone', 'kubernetes', 'admin', 'workers'],
   ['process']
 ]

@@ -1,5 +1,8 @@
 /** Who speaks what, as a table: for each kind of request and each provider, what the gateway would send. */
+
 import { ok } from 'node:assert/strict'
+import { backends } from '#backends/index.ts'
+import type { AiBackend } from '#backends/llm/config/snapshot.ts'
 import type { FormatName } from '#backends/llm/conversation.ts'
 import { ModelPatterns } from '#backends/llm/edits/model-patterns.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
@@ -95,10 +98,10 @@ const ROWS: readonly Row[] = [
 
 function recipient({ provider, model }: Column): ResolvedProvider {
   const file = JSON.stringify({ backends: [{ name: 'b', ai: { provider } }] })
-  const loaded = loadConfig(file, { file: 'matrix', env: {}, policies })
+  const loaded = loadConfig(file, { file: 'matrix', env: {}, policies, backends })
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.errors))
   const { b: backend } = loaded.snapshot.backends
-  const settings = backend?.kind === 'ai' ? backend.groups[0]?.[0] : undefined
+  const settings = (backend as AiBackend | undefined)?.groups[0]?.[0]
   if (settings === undefined) throw new Error('no provider in the configuration')
   return {
     settings,

@@ -1,12 +1,13 @@
 /** A forward proxy: the destination is the one that the request names (docs/specification.md#dynamic-forward-proxy). */
 
+import type { DynamicBackend } from '#backends/http/config/snapshot.ts'
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
 import { endpointOptions } from '#engine/contract/backend-transport/transport.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import { parseAuthority } from '#engine/http/authority.ts'
 import { hasBeenHere, VIA } from '#engine/http/via.ts'
-import type { DynamicBackend } from '#engine/ir/snapshot.ts'
 import { Lru } from '#engine/kit/lru.ts'
+import { dynamicConfig } from './config/plain.ts'
 import { proxyProtocol, spokenHttp } from './spoken.ts'
 
 /** Destinations remembered per backend: clients choose the names, so the memory must be bounded. */
@@ -61,4 +62,14 @@ function compile(backend: DynamicBackend, context: BackendContext): CompiledBack
   }
 }
 
-export const dynamicBackend: BackendKind = { kind: 'dynamic', compile }
+export const dynamicBackend: BackendKind = {
+  kind: 'dynamic',
+  config: dynamicConfig,
+  stream: ({ allowAddresses, transport }: DynamicBackend) => ({
+    to: null,
+    guarded: true,
+    allow: allowAddresses,
+    transport
+  }),
+  compile
+}

@@ -1,8 +1,8 @@
 /** How servers are spoken to: what the policies `http` and `tcp` say of a backend, and what holds without them. */
 
+import type { BackendHttp } from '#backends/http/config/snapshot.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
 import { type EndpointOptions, SPOKEN_DEFAULT, type SpokenHttp } from '#engine/contract/endpoint.ts'
-import type { BackendHttp } from '#engine/ir/backend-http.ts'
 
 export function spokenHttp(http: BackendHttp | undefined): SpokenHttp {
   if (http === undefined) return SPOKEN_DEFAULT

@@ -1,7 +1,9 @@
 /** A fixed destination: host and port, or a unix socket. */
+
+import type { StaticBackend } from '#backends/http/config/snapshot.ts'
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
 import { endpointOptions } from '#engine/contract/backend-transport/transport.ts'
-import type { StaticBackend } from '#engine/ir/snapshot.ts'
+import { staticConfig } from './config/plain.ts'
 import { proxyProtocol, spokenHttp } from './spoken.ts'
 
 // --- build time ---
@@ -33,4 +35,14 @@ function compile(backend: StaticBackend, context: BackendContext): CompiledBacke
   }
 }
 
-export const staticBackend: BackendKind = { kind: 'static', compile }
+export const staticBackend: BackendKind = {
+  kind: 'static',
+  config: staticConfig,
+  stream: ({ host, port, unixPath, transport }: StaticBackend) => ({
+    to: { host, port, unixPath },
+    guarded: false,
+    allow: [],
+    transport
+  }),
+  compile
+}

@@ -1,12 +1,12 @@
 /** Models of LLM providers: a request is read, a provider chosen, what it is sent written, its answer translated. */
 
+import type { AiBackend, AiRejection, AiRouteType } from '#backends/llm/config/snapshot.ts'
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
 import { LATER_AGAIN, whenRequest } from '#engine/contract/body.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import { ERRORS } from '#engine/contract/errors.ts'
 import type { DialectFinder, Exchange } from '#engine/contract/exchange.ts'
 import { type AnswerHook, CONTINUE, type Peek, type RetryPlan, type Verdict } from '#engine/contract/filter.ts'
-import type { AiBackend, AiRejection, AiRouteType } from '#engine/ir/snapshot.ts'
 import { xorshift32 } from '#engine/kit/random.ts'
 import { Answers, type Proceed } from './answer/answers.ts'
 import { errorDialectAt, KEY_PLACES } from './answer/error-dialect.ts'
@@ -14,6 +14,7 @@ import { errorDialectOf, listModels, refusalReply } from './answer/local-replies
 import { hasFailedHead, isFailure } from './answer/masked-errors.ts'
 import { clientKeys, NO_KEYS } from './auth/client-key.ts'
 import { withoutCredentials } from './auth/query-keys.ts'
+import { aiConfig } from './config/index.ts'
 import type { FormatName } from './conversation.ts'
 import { ModelPatterns } from './edits/model-patterns.ts'
 import { FormatError } from './formats/format.ts'
@@ -396,4 +397,4 @@ class LlmBackend implements CompiledBackend {
 
 const compile = (backend: AiBackend, context: BackendContext): CompiledBackend => new LlmBackend(backend, context)
 
-export const aiBackend: BackendKind = { kind: 'ai', compile }
+export const aiBackend: BackendKind = { kind: 'ai', config: aiConfig, compile }

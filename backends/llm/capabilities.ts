@@ -2,7 +2,7 @@
  * What providers can do beside chat: for each operation the formats that have an API for it, and the providers that
  * lack it although they speak such a format. To teach a provider an operation, take its line out.
  */
-import type { AiProvider } from '#engine/ir/snapshot.ts'
+import type { AiProvider } from '#backends/llm/config/snapshot.ts'
 import type { FormatName } from './conversation.ts'
 import { FormatError } from './formats/format.ts'
 import type { ResolvedProvider } from './plan/request-plan.ts'

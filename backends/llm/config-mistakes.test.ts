@@ -1,11 +1,13 @@
 /** What people get wrong in a file with models: what they are told, and where. */
+
 import { deepEqual, match } from 'node:assert/strict'
 import { test } from 'node:test'
+import { backends } from '#backends/index.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import { policies } from '#policies/index.ts'
 
 function mistakes(config: object): string[] {
-  const options = { file: 'f', env: {}, policies, folder: '.', processors: 1 }
+  const options = { file: 'f', env: {}, policies, backends, folder: '.', processors: 1 }
   const result = loadConfig(JSON.stringify(config), options)
   return result.ok ? [] : result.errors.map(({ path, message }) => `${path}: ${message}`)
 }

@@ -1,10 +1,13 @@
 /** The file's `llm`: many models behind one address, driven by the vendors' own clients. */
+
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
+import { backends } from '#backends/index.ts'
+import type { ModelsBackend } from '#backends/llm/config/snapshot.ts'
 import { answers, gatewayOf, jsonOf, provider } from '#backends/llm/testing/llm-gateway.ts'
 import { redact } from '#engine/admin/redact.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
@@ -269,8 +272,8 @@ test('the clouds: addresses, and what each needs', () => {
     ]
   })
   ok(result.ok)
-  const backend = result.snapshot.backends['llm/models']!
-  ok(backend.kind === 'models')
+  const backend = result.snapshot.backends['llm/models'] as ModelsBackend
+  equal(backend.kind, 'models')
   const [azure, vertex, bedrock] = backend.models.map(({ backend: { groups } }) => groups[0]![0]!)
   deepEqual(
     [azure!.host, azure!.model, azure!.cloud],
@@ -289,7 +292,7 @@ test('the clouds: addresses, and what each needs', () => {
 })
 
 function load(llm: object, more: object = {}) {
-  const options = { file: 'f', env: {}, policies, folder: '.', processors: 1 }
+  const options = { file: 'f', env: {}, policies, backends, folder: '.', processors: 1 }
   return loadConfig(JSON.stringify({ ...more, llm }), options)
 }
 

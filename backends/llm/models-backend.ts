@@ -1,10 +1,10 @@
 /** Models of many providers behind one route, chosen by the name in the request. */
+import type { AiBackend, AiRouteType, ModelsBackend } from '#backends/llm/config/snapshot.ts'
 import type { BackendContext, BackendKind, CompiledBackend } from '#engine/contract/backend.ts'
 import { whenRequest } from '#engine/contract/body.ts'
 import { offloadFor } from '#engine/contract/client-key.ts'
 import { BODY_NONE, type DialectFinder, type Exchange } from '#engine/contract/exchange.ts'
 import { CONTINUE, type RetryPlan, type Verdict } from '#engine/contract/filter.ts'
-import type { AiBackend, AiRouteType, ModelsBackend } from '#engine/ir/snapshot.ts'
 import { xorshift32 } from '#engine/kit/random.ts'
 import { errorDialectAt, KEY_PLACES } from './answer/error-dialect.ts'
 import { listModels, refusalReply } from './answer/local-replies.ts'

@@ -1,15 +1,17 @@
 /** MCP servers behind one endpoint: what HTTP asks for is checked here, and what JSON-RPC asks for is passed on. */
+
 import { performance } from 'node:perf_hooks'
+import type { McpBackend } from '#backends/mcp/config/snapshot.ts'
 import type { BackendContext, BackendKind, CompiledBackend, PrepareContext } from '#engine/contract/backend.ts'
 import { whenRequest } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { type Background, CONTINUE, type Verdict } from '#engine/contract/filter.ts'
 import { newMcpUse } from '#engine/contract/mcp-use.ts'
-import type { McpBackend } from '#engine/ir/snapshot.ts'
 import { tell } from './calls/client-messages.ts'
 import { handle } from './calls/dispatch.ts'
 import { listen } from './calls/listen.ts'
 import { serveStateless } from './calls/stateless.ts'
+import { mcpConfig } from './config/index.ts'
 import { LegacySse } from './downstream/legacy-sse.ts'
 import { isOriginFine } from './downstream/origin.ts'
 import { dialect, Reply } from './downstream/reply.ts'
@@ -232,4 +234,9 @@ function prepare(backend: McpBackend, context: PrepareContext): McpBackend {
   return { ...backend, targets }
 }
 
-export const mcpBackend: BackendKind = { kind: 'mcp', compile, prepare }
+/** Programs that speak MCP over their standard streams. */
+function childrenOf({ targets }: McpBackend) {
+  return targets.flatMap((target) => (target.kind === 'stdio' ? [{ ...target, target: target.name }] : []))
+}
+
+export const mcpBackend: BackendKind = { kind: 'mcp', config: mcpConfig, children: childrenOf, compile, prepare }

@@ -1,11 +1,12 @@
 /** What the parts of one MCP backend share, compiled once per configuration. */
+
+import { addRules } from '#backends/mcp/config/add-rules.ts'
+import type { McpBackend, McpTarget } from '#backends/mcp/config/snapshot.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { McpItem } from '#engine/contract/mcp-use.ts'
 import type { JsonValue } from '#engine/contract/model-use.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
-import { addRules } from '#engine/ir/mcp-rules.ts'
-import type { McpBackend, McpTarget } from '#engine/ir/snapshot.ts'
 import { passesTokens } from './authorization/challenge.ts'
 import { compileRules, type ItemGate } from './authorization/rules.ts'
 import { workerState } from './bridge/era-target.ts'

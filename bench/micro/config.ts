@@ -64,7 +64,7 @@ function rebuild(snapshots: readonly Snapshot[]): () => void {
 }
 
 function load(text: string, before: SnapshotDraft | null, check: (draft: SnapshotDraft) => void = () => {}) {
-  const options = { file: 'bench.yaml', env: {}, policies, processors: 2, before }
+  const options = { file: 'bench.yaml', env: {}, policies, backends, processors: 2, before }
   const result = loadConfig(text, {
     ...options,
     check: (draft) => {

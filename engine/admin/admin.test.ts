@@ -82,7 +82,7 @@ const snapshot: Snapshot = {
       ]
     }
   ],
-  backends: { web: { kind: 'static', host: 'web.internal', port: 80, unixPath: null, policies: {} } },
+  backends: { web: { ...{ host: 'web.internal', port: 80, unixPath: null }, kind: 'static', policies: {} } },
   frontend: {
     http: {
       maxBufferBytes: 1,

@@ -1,5 +1,6 @@
 /** Listeners of a Snapshot with TCP behind them -> what a worker asks for every connection to their ports. */
 import type { AccessLogPlan } from '#engine/contract/access-log.ts'
+import type { BackendKind, StreamDestination } from '#engine/contract/backend.ts'
 import type { Problem } from '#engine/contract/config-error.ts'
 import type { RecorderLabels } from '#engine/contract/route.ts'
 import type {
@@ -14,12 +15,13 @@ import type {
   TcpSession,
   TcpTable
 } from '#engine/contract/tcp.ts'
-import type { Backend, Listener, Snapshot, TcpRouteSpec, WeightedBackend } from '#engine/ir/snapshot.ts'
+import type { Listener, Snapshot, TcpRouteSpec, WeightedBackend } from '#engine/ir/snapshot.ts'
 import { HostTable } from '#engine/routing/hosts.ts'
 import { writeProxyHeader } from '#engine/socket/proxy-header.ts'
 import { type Rotation, rotationOf } from './weighted.ts'
 
 export interface TcpDeps {
+  readonly backends: readonly BackendKind[]
   readonly upstream: StreamClient
   readonly tcpRecorderFor: (labels: RecorderLabels, log: AccessLogPlan | null) => TcpRecorder
 }
@@ -157,14 +159,16 @@ function compile(reference: WeightedBackend, build: TcpBuild): Choice {
   const { backends } = build.snapshot
   const backend = Object.hasOwn(backends, name) ? backends[name] : undefined
   const tcp = reference.policies.tcp as { readonly proxyProtocol?: 'v1' | 'v2' } | undefined
-  const transport = backend !== undefined && 'transport' in backend ? backend.transport : undefined
+  const kind = backend === undefined ? undefined : build.deps.backends.find((one) => one.kind === backend.kind)
+  const target = kind?.stream?.(backend as never)
+  const transport = target?.transport
   const of = { weight, backend: name, proxy: tcp?.proxyProtocol ?? transport?.tcp?.proxyProtocol ?? null }
   // Where TLS does not end here, the client may be the one to begin it.
   if (build.endsTls && (transport?.tls ?? null) !== null) {
     const message = `TLS ends here, and TCP routes begin none: "${name}" has backendTLS and would get clear text`
     build.problems.push({ path: `${build.path}.backend`, message })
   }
-  const find = endpointOf(backend, build)
+  const find = backend === undefined ? 'there is no such backend' : endpointOf(target, build)
   if (typeof find === 'string') {
     build.problems.push({ path: `${build.path}.backend`, message: `${find}: "${name}"` })
     return { ...of, endpoint: () => 'NO_BACKEND', usable: () => false }
@@ -174,23 +178,22 @@ function compile(reference: WeightedBackend, build: TcpBuild): Choice {
 
 /** Or what is wrong with the backend. */
 function endpointOf(
-  backend: Backend | undefined,
+  target: StreamDestination | undefined,
   { snapshot, deps }: TcpBuild
 ): Pick<Choice, 'endpoint' | 'usable'> | string {
-  if (backend === undefined) return 'there is no such backend'
-  const tcp = 'transport' in backend ? backend.transport?.tcp : null
-  const keepaliveMs = tcp?.keepaliveMs ?? null
-  const common = {
-    connectTimeoutMs: tcp?.connectTimeoutMs ?? snapshot.process.upstream.connectTimeoutMs,
+  if (target === undefined) return 'bytes of TCP cannot go to a backend of models or of MCP servers'
+  const { to, guarded, allow, transport } = target
+  const keepaliveMs = transport?.tcp?.keepaliveMs ?? null
+  const options = {
+    guarded,
+    allow,
+    connectTimeoutMs: transport?.tcp?.connectTimeoutMs ?? snapshot.process.upstream.connectTimeoutMs,
     ...(keepaliveMs === null ? {} : { keepaliveMs })
   }
-  if (backend.kind === 'static') {
-    const { host, port, unixPath } = backend
-    const endpoint = deps.upstream.stream({ host, port, unixPath }, { guarded: false, allow: [], ...common })
+  if (to !== null) {
+    const endpoint = deps.upstream.stream(to, options)
     return { endpoint: () => endpoint, usable: () => endpoint.usable }
   }
-  if (backend.kind !== 'dynamic') return 'bytes of TCP cannot go to a backend of models or of MCP servers'
-  const options = { guarded: true, allow: backend.allowAddresses, ...common }
   return {
     endpoint: ({ serverName, localPort }) =>
       serverName === ''

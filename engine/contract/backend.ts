@@ -1,5 +1,7 @@
 /** What a kind of backend compiles to, and what it gets to work with. */
-import type { Children } from './children.ts'
+import type { BackendConfig } from './backend-config.ts'
+import type { BackendTransport } from './backend-transport/transport.ts'
+import type { Children, ChildSpec } from './children.ts'
 import type { Problem } from './config-error.ts'
 import type { Destination, Endpoint, EndpointOptions } from './endpoint.ts'
 import type { ErrorCode } from './errors.ts'
@@ -68,10 +70,25 @@ export interface CompiledBackend {
   readonly serve: (ex: Exchange) => void
 }
 
+/** Where connections go whose bytes nobody reads. */
+export interface StreamDestination {
+  /** Null: to the server that the client names (SNI), on the port that it has connected to. */
+  readonly to: Destination | null
+  readonly guarded: boolean
+  readonly allow: readonly string[]
+  readonly transport: BackendTransport | undefined
+}
+
 /** A kind of backend; backends/index.ts lists them, build gets that list as an argument. */
 export interface BackendKind {
   /** The Snapshot's `kind`. */
   readonly kind: string
+  /** Absent: no source describes such a backend by a key of its own. */
+  readonly config?: BackendConfig
+  /** Child processes that it has while it is configured. */
+  readonly children?: (backend: never) => readonly Pick<ChildSpec, 'target' | 'cmd' | 'args' | 'env' | 'cwd'>[]
+  /** Of plain servers: where bytes of TCP go. Absent: nowhere. */
+  readonly stream?: (backend: never) => StreamDestination
   /** Build time: called once per backend and host rewriting mode. */
   readonly compile: (backend: never, context: BackendContext) => CompiledBackend
   /**

@@ -125,6 +125,10 @@ export interface Policy {
   readonly accumulates?: true
   /** What a valid configuration allows and its author probably did not mean: shown when it is loaded. */
   readonly warnings?: (config: never) => readonly string[]
+  /** It answers every request, so that nothing behind it is asked. */
+  readonly answersAll?: true
+  /** Prefixes that a route with this policy matches besides its own `paths` (exact ones and prefixes). */
+  readonly alsoServes?: (paths: readonly string[]) => readonly string[]
   /** The variable of expressions that is there only behind this policy: whom it has found. */
   readonly identifies?: Identity
   /** Sources of the expressions in a valid configuration that are wrong without the variables they read. */

@@ -3,7 +3,7 @@
  * Lives on the main thread, which serves no traffic.
  */
 import type { Prepared } from '#engine/build/prepare.ts'
-import type { PrepareContext } from '#engine/contract/backend.ts'
+import type { BackendKind, PrepareContext } from '#engine/contract/backend.ts'
 import type { Problem } from '#engine/contract/config-error.ts'
 import type { Policy } from '#engine/contract/policy.ts'
 import type { Expanded } from '#engine/ir/expanded.ts'
@@ -26,6 +26,7 @@ export interface ConfigStatus {
 
 export interface ControlOptions {
   readonly policies: readonly Policy[]
+  readonly backends: readonly BackendKind[]
   /** Named in messages: the file's path, or what stands for it. */
   readonly name: string
   readonly env: Readonly<Record<string, string | undefined>>
@@ -60,11 +61,11 @@ export async function load(text: string, options: ControlOptions, before: Snapsh
 }
 
 function loadNow(text: string, options: ControlOptions, before: Snapshot | null): Loaded {
-  const { policies, name, env, folder, check, prepare, remote, converted } = options
+  const { policies, backends, name, env, folder, check, prepare, remote, converted } = options
   const { read: readUrl } = remote
   const { read: readYaml } = converted
   const read = { readUrl, readYaml }
-  const result = loadConfig(text, { file: name, env, folder, policies, check, prepare, ...read, before })
+  const result = loadConfig(text, { file: name, env, folder, policies, backends, check, prepare, ...read, before })
   const { files, urls: fetched } = result
   const urls = [...fetched.keys()]
   if (!result.ok) return { ok: false, count: result.errors.length, text: formatErrors(result.errors), files, urls }

@@ -40,13 +40,13 @@ const state = newStateStore()
 /** The main thread (start.ts). */
 export async function run(command: GatewayCommand, start: Start): Promise<void> {
   const { runGateway } = await import('./program.ts')
-  await runGateway(command, { policies, check, prepare, convert, demo, ...start })
+  await runGateway(command, { policies, backends, check, prepare, convert, demo, ...start })
 }
 
 /** The JSON Schema of the configuration file. */
 export async function schemaText(): Promise<string> {
   const { jsonSchema } = await import('#engine/standalone/json-schema.ts')
-  return jsonSchema(policies)
+  return jsonSchema(policies, backends)
 }
 
 if (!isMainThread) {

@@ -1,7 +1,9 @@
 /** The main thread from the command line to the last flush: the order of things, each in its own file. */
+
 import { dirname, resolve } from 'node:path'
 import type { Admin, AdminOptions } from '#engine/admin/admin.ts'
 import type { AdminState } from '#engine/admin/state.ts'
+import type { BackendKind } from '#engine/contract/backend.ts'
 import type { Policy } from '#engine/contract/policy.ts'
 import { VERSION } from '#engine/contract/version.ts'
 import { listenedOn } from '#engine/socket/listening.ts'
@@ -36,6 +38,7 @@ export interface Start {
 /** What main.ts knows and this file does not. */
 export interface ProgramParts extends Start {
   readonly policies: readonly Policy[]
+  readonly backends: readonly BackendKind[]
   readonly check: ControlOptions['check']
   readonly prepare: ControlOptions['prepare']
   /** JSON of a text in YAML, made by another thread. */
@@ -164,6 +167,7 @@ class Program {
       onChild: (worker, order) => this.#children.receive(worker, order)
     })
     this.#children = new ChildHub({
+      kinds: options.backends,
       log: (level, message) => this.#logger.log(level, 'mcp', message),
       post: (worker, report) => this.#supervisor.report(worker, report)
     })

@@ -35,3 +35,14 @@ export function policySetsOf({ raw, path }: Placed): Placed[] {
 export function text(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
+
+/** A path as text (binds[0].listeners[1].name) whose keys are plain words. */
+export function parsePath(text: string): Path {
+  const steps = text.match(/[^.[\]]+/g) ?? []
+  return steps.map((step) => (/^[0-9]+$/.test(step) ? Number(step) : step))
+}
+
+/** What stands at `path`; undefined: nothing. */
+export function valueAt(value: unknown, path: Path): unknown {
+  return path.reduce<unknown>((at, key) => (Array.isArray(at) ? at[Number(key)] : objectOf(at)[String(key)]), value)
+}

@@ -1,15 +1,16 @@
 /** Policies that contradict each other, or that do not fit the routes they are attached to. */
+
 import { NEEDS_ROUTE, needsRoute } from '#engine/build/policies.ts'
 import { type Compiled, FieldError, type Policy, type Sources } from '#engine/contract/policy.ts'
 import type { CompiledMatch } from '#engine/contract/route.ts'
 import { NO_SERVICES, newStateStore } from '#engine/contract/state-store.ts'
 import type { PolicySet } from '#engine/ir/snapshot.ts'
-import { entriesOf, objectOf, type Path, type Placed, policySetsOf, type Raw } from '#engine/schema/placed.ts'
+import { objectOf, type Path, type Placed, policySetsOf } from '#engine/schema/placed.ts'
+import { type ConfigTree, listenersOf } from '#engine/source/tree.ts'
 import type { FileSchema } from './file.ts'
 import { canonicalPolicies, isPre, type PolicyKey, policyKeys } from './file-policies.ts'
 import type { Problem } from './problems.ts'
 import type { Source } from './source.ts'
-import { bindsOf } from './walk.ts'
 
 export interface PolicyParts {
   readonly policies: readonly Policy[]
@@ -18,15 +19,15 @@ export interface PolicyParts {
 }
 
 /** Policies that are given twice, and phases where there are none. */
-export function checkNames(file: Raw, source: Source, policies: readonly Policy[]): Problem[] {
+export function checkNames(tree: ConfigTree, source: Source, policies: readonly Policy[]): Problem[] {
   const keys = policyKeys(policies)
   const problems: Problem[] = []
   const report: Report = (path, message) => {
     problems.push({ path, offset: source.locate(path, 'key'), message })
   }
-  const listeners = bindsOf(file).flatMap((bind) => bind.listeners)
+  const listeners = listenersOf(tree)
   const routes = listeners.flatMap((listener) => listener.routes)
-  for (const place of [{ raw: file, path: [] }, ...listeners, ...routes]) {
+  for (const place of [tree.top, ...listeners, ...routes]) {
     const sets = policySetsOf(place)
     for (const isFirst of [true, false]) {
       checkRepeated(
@@ -47,12 +48,12 @@ export function checkNames(file: Raw, source: Source, policies: readonly Policy[
  * Resolves and compiles the policies of every route once, as workers will: what they refuse is found here,
  * where it still has a line. Parts that have mistakes of their own are left out.
  */
-export function checkPolicies(file: Raw, source: Source, parts: PolicyParts): Problem[] {
+export function checkPolicies(tree: ConfigTree, source: Source, parts: PolicyParts): Problem[] {
   const { policies } = parts
   const keys = policyKeys(policies)
   const problems: Problem[] = []
   const done: Seen['done'] = new WeakSet()
-  const backends = new Set(entriesOf(file.backends, ['backends']).map(({ raw }) => raw.name))
+  const backends = new Set(tree.backends.map(({ raw }) => raw.name))
   const report = (path: Path, message: string): void => {
     problems.push({ path, offset: source.locate(path, 'key'), message })
   }
@@ -60,9 +61,9 @@ export function checkPolicies(file: Raw, source: Source, parts: PolicyParts): Pr
     const sets = policySetsOf(place).filter((set) => isPre(set.raw) === (phase === 'PreRouting'))
     return resolved(attachedTo(sets, keys, parts.schema), parts, report)
   }
-  const top = { raw: file, path: [] }
+  const { top } = tree
   const gateway = { pre: at(top, 'PreRouting'), post: at(top, 'PostRouting') }
-  for (const listener of bindsOf(file).flatMap(({ listeners }) => listeners)) {
+  for (const listener of listenersOf(tree)) {
     compileAll([], [gateway.pre, at(listener, 'PreRouting')], policies, { done, backends, report })
     const outer = at(listener, 'PostRouting')
     for (const route of listener.routes) {

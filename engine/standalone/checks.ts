@@ -1,43 +1,48 @@
 /** Mistakes that take more than one place of the file to see. */
 
-import { capabilitiesOf } from '#engine/downstream/transports.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { portOf } from '#engine/schema/net.ts'
 import { entriesOf, objectOf, type Path, type Placed, type Raw, text } from '#engine/schema/placed.ts'
 import { nearest } from '#engine/schema/suggest.ts'
+import type { Kinds } from '#engine/source/kinds.ts'
+import type { ConfigTree } from '#engine/source/tree.ts'
 import { httpSetting, keepaliveTime } from './file-frontend.ts'
 import { deadlineWithin, type Overrides } from './file-process.ts'
 import { checkProtocols, tcpRoutesOf } from './file-tcp.ts'
 import type { Problem } from './problems.ts'
 import type { Source } from './source.ts'
-import { bindsOf, type PlacedBind, type PlacedRoute } from './walk.ts'
+import type { PlacedBind, PlacedRoute } from './walk.ts'
 
-/** All of them. `file`: the file as read, whatever else is wrong with it. */
-export function checkFile(file: Raw, source: Source, env: Overrides): Problem[] {
-  return new Checks(file, source, env).run()
+/** All of them, whatever else is wrong with the file. */
+export function checkFile(tree: ConfigTree, kinds: Kinds, source: Source, env: Overrides): Problem[] {
+  return new Checks(tree, kinds, source, env).run()
 }
 
 class Checks {
   readonly #problems: Problem[] = []
+  readonly #tree: ConfigTree
+  readonly #kinds: Kinds
   readonly #file: Raw
   readonly #source: Source
   readonly #env: Overrides
 
-  constructor(file: Raw, source: Source, env: Overrides) {
-    this.#file = file
+  constructor(tree: ConfigTree, kinds: Kinds, source: Source, env: Overrides) {
+    this.#tree = tree
+    this.#kinds = kinds
+    this.#file = tree.top.raw
     this.#source = source
     this.#env = env
   }
 
   run(): Problem[] {
-    const binds = bindsOf(this.#file)
+    const { binds } = this.#tree
     const backends = this.#checkBackends()
     this.#checkPorts(binds)
     for (const bind of binds) {
       this.#checkTransport(bind)
       this.#checkUnique(bind.listeners, 'name', ({ name }) => name, 'listener')
       this.#checkUnique(bind.listeners, 'hostname', hostnameOf, 'listener for the host')
-      checkProtocols(bind, (...problem) => this.#report(...problem))
+      checkProtocols(bind, this.#kinds, (...problem) => this.#report(...problem))
       for (const listener of bind.listeners) {
         const tcpRoutes = tcpRoutesOf(listener)
         this.#checkRules(listener.routes)
@@ -92,8 +97,8 @@ class Checks {
 
   // --- what a transport can do ---
 
-  #checkTransport({ raw, path, listeners }: PlacedBind): void {
-    const { name, protocols, readsProxyHeaders, sendsTcpProbes, http: limits } = capabilitiesOf(raw.transport)
+  #checkTransport({ raw, path, listeners, transport }: PlacedBind): void {
+    const { name, protocols, readsProxyHeaders, sendsTcpProbes, http: limits } = transport
     const at = [...path, 'transport']
     const frontend = objectOf(this.#file.frontendPolicies)
     const other = listeners.find(({ raw: { protocol = 'HTTP' } }) => protocols?.includes(String(protocol)) === false)
@@ -152,13 +157,12 @@ class Checks {
   }
 
   #checkBackends(): ReadonlySet<string> {
-    const backends = entriesOf(this.#file.backends, ['backends'])
-    const named = backends.filter(({ raw }) => text(raw.name) !== undefined)
+    const named = this.#tree.backends.filter(({ raw }) => text(raw.name) !== undefined)
     this.#checkUnique(named, 'name', ({ raw }) => String(raw.name), 'backend')
     return new Set(named.map(({ raw }) => String(raw.name)))
   }
 
-  #checkRoute(route: PlacedRoute, backends: ReadonlySet<string>): void {
+  #checkRoute(route: Placed, backends: ReadonlySet<string>): void {
     const references = entriesOf(route.raw.backends, [...route.path, 'backends'])
     for (const { raw, path } of references) {
       const name = text(raw.backend)

@@ -1,7 +1,9 @@
 /** Long documents in YAML: what another thread reads, how often, and what becomes of mistakes. */
+
 import { deepEqual, equal, throws } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { McpBackend, McpOpenApiTarget } from '#engine/ir/snapshot.ts'
+import { backends } from '#backends/index.ts'
+import type { McpBackend, McpOpenApiTarget } from '#backends/mcp/config/snapshot.ts'
 import { OffloadPool } from '#engine/workers/offload.ts'
 import { ConvertedTexts, jsonOfYaml, YAML_JOB } from './converted.ts'
 import { loadConfig } from './load.ts'
@@ -54,7 +56,14 @@ describe('a document in YAML', () => {
     const file = 'mcp: { targets: [{ name: a, openapi: { host: "http://b:1", schema: { file: /api.yaml } } }] }'
     const load = (yaml: string) =>
       texts.loaded(async () => {
-        const options = { file: 'weir.yaml', env: {}, policies: [], readYaml: texts.read, readFile: () => yaml }
+        const options = {
+          file: 'weir.yaml',
+          env: {},
+          policies: [],
+          backends,
+          readYaml: texts.read,
+          readFile: () => yaml
+        }
         return loadConfig(file, options)
       })
     try {

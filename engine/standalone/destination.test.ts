@@ -1,6 +1,8 @@
 /** Where a client has connected to: what expressions read, and which transport cannot tell. */
+
 import { equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
+import { backends } from '#backends/index.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { policies } from '#policies/index.ts'
@@ -32,7 +34,7 @@ test('uws cannot tell it: the field is absent, and loading the file says so', as
   const answer = await fetch(`http://127.0.0.1:${gateway.port}/`)
   equal(answer.headers.get('x-at'), null)
   const doubts = (given: string) => {
-    const result = loadConfig(given.replace('port: 0', 'port: 80'), { file: 'a', env: {}, policies })
+    const result = loadConfig(given.replace('port: 0', 'port: 80'), { file: 'a', env: {}, policies, backends })
     return result.ok ? result.warnings.filter((line) => line.includes('destination.address')) : ['refused']
   }
   match(doubts(text).join(), /routes\[0\].policies.transformation: reads destination.address, which is never there/)

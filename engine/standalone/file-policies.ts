@@ -1,30 +1,19 @@
 /** The `policies` of a listener, route or backend: keys from the registry, real names and aliases. */
 
-import { transportPolicies } from '#engine/contract/backend-transport/policies.ts'
 import type { Policy, Sources } from '#engine/contract/policy.ts'
 import type { PolicyPhases, PolicySet } from '#engine/ir/snapshot.ts'
 import { deferred, list, refused, type ZodType, z } from '#engine/schema/schema.ts'
 import { together } from '#engine/schema/together.ts'
-import { modelPolicies } from './ai/policies.ts'
-import { httpPolicies } from './http/policies.ts'
-import { mcpPolicies } from './mcp/policies.ts'
+import type { Kinds } from '#engine/source/kinds.ts'
 import { targetKeys } from './target-refs.ts'
 
 /** Where policies are attached; a route may stand for more (docs/specification.md#attachment-and-merging). */
 export type Attachment = 'route' | 'backend'
 
-/**
- * Names of the specification, of its file format and of other gateways' files. Those that the
- * registry has are served; the others are refused by name and not as a slip of the keyboard.
- */
+/** Names of the specification and of other gateways' files: refused by name, and not as a slip of the keyboard. */
 const KNOWN_NAMES = [
-  ...['a2a', 'ai', 'apiKey', 'apiKeyAuthentication', 'auth', 'authorization', 'backendAuth', 'backendTLS'],
-  ...['backendTunnel', 'basicAuth', 'basicAuthentication', 'buffer', 'cors', 'csrf', 'delay', 'directResponse'],
-  ...['extAuth', 'extAuthz', 'extProc', 'headerModifiers', 'health', 'hostRewrite', 'http', 'inferenceRouting'],
-  ...['jwtAuth', 'jwtAuthentication', 'localRateLimit', 'mcp', 'mcpAuthentication', 'mcpAuthorization'],
-  ...['mcpGuardrails', 'oidc', 'rateLimit', 'remoteRateLimit', 'requestHeaderModifier', 'requestMirror'],
-  ...['requestRedirect', 'responseHeaderModifier', 'retry', 'sessionAffinity', 'tcp', 'timeout', 'timeouts', 'tls'],
-  ...['transformation', 'transformations', 'tunnel', 'urlRewrite']
+  ...['a2a', 'backendTunnel', 'buffer', 'delay', 'extAuth', 'extAuthz', 'extProc', 'health', 'inferenceRouting'],
+  ...['mcpGuardrails', 'oidc', 'remoteRateLimit', 'sessionAffinity', 'tunnel']
 ]
 
 /** A name that the file accepts for a policy. */
@@ -44,7 +33,7 @@ export function policyKeys(policies: readonly Policy[]): PolicyKey[] {
 }
 
 /** A strict object with the policies that may be attached there; its output has the keys of the file. */
-export function policySchema(policies: readonly Policy[], attachment: Attachment) {
+export function policySchema(policies: readonly Policy[], kinds: Kinds, attachment: Attachment) {
   const shape: Record<string, ZodType> = {}
   for (const policy of policies) {
     const accepted = policy.section === 'backend' || (policy.section === 'traffic' && attachment === 'route')
@@ -53,19 +42,24 @@ export function policySchema(policies: readonly Policy[], attachment: Attachment
     }
   }
   if (attachment === 'route') Object.assign(shape, { phase: phase(), ...targetKeys() })
-  const ofBackends = { ...modelPolicies(), ...mcpPolicies(), ...transportPolicies(), ...httpPolicies() }
-  for (const [name, schema] of Object.entries(ofBackends)) shape[name] ??= schema
+  for (const { schemas } of kinds.policies) {
+    for (const [name, schema] of Object.entries(schemas)) shape[name] ??= schema
+  }
   for (const name of KNOWN_NAMES) shape[name] ??= refused(`policy '${name}'`)
   const set = z.strictObject(shape)
-  return attachment === 'route' ? set : set.check(notEmpty).meta({ minProperties: 1 })
+  return attachment === 'route' ? set : set.check(notEmpty(kinds)).meta({ minProperties: 1 })
 }
 
 /** A backend's policies: none at all is a mistake, probably of indentation (docs/specification.md#backends). */
-const notEmpty = together<object>([], ({ value, issues }) => {
-  if (Object.keys(value).length > 0) return
-  const message = 'must have at least one of tcp, tls, http, auth, mcpAuthorization, ai'
-  issues.push({ code: 'custom', message, input: value })
-})
+const notEmpty = (kinds: Kinds) =>
+  together<object>([], ({ value, issues }) => {
+    if (Object.keys(value).length > 0) return
+    // Each by its first name.
+    const names = kinds.policies.flatMap(({ keys, schemas }) =>
+      Object.keys(schemas).filter((name, i, all) => all.findIndex((other) => keys[other] === keys[name]) === i)
+    )
+    issues.push({ code: 'custom', message: `must have at least one of ${names.join(', ')}`, input: value })
+  })
 
 /** Phases (docs/specification.md#attachment-and-merging). check-policies.ts refuses PreRouting at a route. */
 const phase = () =>

@@ -1,15 +1,16 @@
 /** The file's `binds`, `backends` and everything below: the schema of what is served and where it goes. */
+
 import type { Policy } from '#engine/contract/policy.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { headerName, method, path, regexSource } from '#engine/schema/http.ts'
-import { cidr, host, hostname, port, target } from '#engine/schema/net.ts'
+import { hostname, port } from '#engine/schema/net.ts'
 import { remember } from '#engine/schema/remember.ts'
 import { requestFields } from '#engine/schema/request-rules.ts'
-import { deferred, list, name, once, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
-import { aiSchema } from './ai/index.ts'
+import { list, name, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
+import type { Kinds } from '#engine/source/kinds.ts'
+import { keysOf, withName } from './file-backends.ts'
 import { policySchema, policySetsSchema } from './file-policies.ts'
 import { tcpRouteSchema } from './file-tcp.ts'
-import { mcpSchema } from './mcp/index.ts'
 import { listenerTlsSchema } from './tls/schema.ts'
 
 /** Of maps and lists of names (docs/specification.md#leaf-types). */
@@ -53,20 +54,7 @@ const matchSchema = z.strictObject({
     .describe('Query parameters that must all match.')
 })
 
-const dynamicSchema = () =>
-  z
-    .strictObject({
-      allowAddresses: list(cidr(), 1, NAMES_MAX)
-        .optional()
-        .describe('Private, loopback, link-local and metadata addresses that may be reached nevertheless.'),
-      ...refusedKeys('dynamic backend setting', ['target'])
-    })
-    .describe('Sends to the host that the request names.')
-
 const weight = () => whole(0, WEIGHT_MAX).optional().describe('Share of the traffic; 0 is none. Default 1.')
-
-// One, so that the JSON Schema has it once.
-const mcp = once(() => mcpSchema().meta({ id: 'McpBackend' }))
 
 const protocol = () =>
   z
@@ -85,18 +73,14 @@ const tunnelProtocol = () =>
     )
 
 /** The whole of what a file may have below `binds` and `backends`. */
-export function routeSchemas(policies: readonly Policy[]) {
-  const onRoute = policySchema(policies, 'route').meta({ id: 'RoutePolicies' })
+export function routeSchemas(policies: readonly Policy[], kinds: Kinds) {
+  const onRoute = policySchema(policies, kinds, 'route').meta({ id: 'RoutePolicies' })
   const sets = policySetsSchema(onRoute)
-  const onBackend = policySchema(policies, 'backend').meta({ id: 'BackendPolicies' })
+  const onBackend = policySchema(policies, kinds, 'backend').meta({ id: 'BackendPolicies' })
 
   const destination = oneOf(
     {
-      host: target().optional().describe('"host:port", "[address]:port" or "unix:/path".'),
-      backend: name().optional().describe('Name of one of the backends at the top of the file.'),
-      dynamic: dynamicSchema().optional(),
-      ai: deferred(aiSchema).optional().describe('Models of LLM providers.'),
-      mcp: deferred(mcp).optional().describe('MCP servers behind one endpoint.'),
+      ...withName(keysOf(kinds, ({ isNamedOnly, schema }) => (isNamedOnly ? undefined : schema))),
       ...refusedKeys('backend kind', ['aws', 'internal', 'invalid', 'routeGroup', 'service'])
     },
     { weight: weight(), policies: onBackend.optional() }
@@ -118,7 +102,7 @@ export function routeSchemas(policies: readonly Policy[]) {
     protocol: protocol(),
     policies: sets.optional().describe('For all routes; what a route has itself wins. A list: sets of both phases.'),
     routes: list(remember(route), 0, ENTRIES_MAX).optional(),
-    tcpRoutes: list(tcpRouteSchema, 0, ENTRIES_MAX).optional().describe('Of protocol TCP and TLS.'),
+    tcpRoutes: list(tcpRouteSchema(kinds), 0, ENTRIES_MAX).optional().describe('Of protocol TCP and TLS.'),
     tls: listenerTlsSchema.optional(),
     ...requestFields,
     ...refusedKeys('listener setting', ['namespace'])
@@ -137,12 +121,7 @@ export function routeSchemas(policies: readonly Policy[]) {
 
   const backend = oneOf(
     {
-      host: target().optional().describe('"host:port", "[address]:port" or "unix:/path".'),
-      static: z.strictObject({ host: host(), port: port() }).optional().describe('One host and port.'),
-      dynamic: dynamicSchema().optional(),
-      dynamicForwardProxy: dynamicSchema().optional().describe('Another name of dynamic.'),
-      ai: deferred(aiSchema).optional().describe('Models of LLM providers.'),
-      mcp: deferred(mcp).optional().describe('MCP servers behind one endpoint.'),
+      ...keysOf(kinds, ({ schema }) => schema),
       ...refusedKeys('backend kind', ['a2a', 'aws', 'internal', 'service'])
     },
     { name: name(), policies: onBackend.optional() }

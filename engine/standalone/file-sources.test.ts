@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, test } from 'node:test'
+import { backends } from '#backends/index.ts'
 import { hashOf, loadConfig } from './load.ts'
 import { POLICIES, withRoute } from './testing/fakes.ts'
 
@@ -12,7 +13,7 @@ mkdirSync(join(folder, 'sub'))
 writeFileSync(join(folder, 'sub', 'keys'), 'the keys')
 
 function load(text: string) {
-  return loadConfig(text, { file: 'weir.yaml', folder, env: {}, policies: POLICIES, processors: 1 })
+  return loadConfig(text, { file: 'weir.yaml', folder, env: {}, policies: POLICIES, backends, processors: 1 })
 }
 
 /** "line:column: path: message", the folder left out. */
@@ -42,7 +43,7 @@ test('what a file says takes its place in the Snapshot: on routes, on listeners,
 
 test('relative paths begin at the working directory when no folder is given', () => {
   const text = withRoute('policies: { keyFile: { file: package.json } }')
-  const result = loadConfig(text, { file: 'f', env: {}, policies: POLICIES, processors: 1 })
+  const result = loadConfig(text, { file: 'f', env: {}, policies: POLICIES, backends, processors: 1 })
   assert.deepEqual(
     result.files.map(({ path }) => path),
     [join(process.cwd(), 'package.json')]
@@ -71,7 +72,7 @@ test('a file that cannot be read is a mistake at the field, in words', () => {
 test('text where a path should be is not repeated: it may be a key', () => {
   for (const given of ['"-----BEGIN PRIVATE KEY----- c2VjcmV0"', '"c2VjcmV0\\nc2VjcmV0"', '"c2VjcmV0\\0"']) {
     const text = withRoute(`policies: { keyFile: { file: ${given} } }`)
-    const result = loadConfig(text, { file: 'f', env: {}, policies: POLICIES, processors: 1, folder })
+    const result = loadConfig(text, { file: 'f', env: {}, policies: POLICIES, backends, processors: 1, folder })
     assert.ok(!result.ok)
     assert.match(result.errors[0]!.message, /^must be the path of a file, not the text of it$/, given)
     assert.doesNotMatch(JSON.stringify([result.errors, result.files]), /c2VjcmV0/, given)
@@ -120,7 +121,7 @@ test('one loading reads a file once: all policies see the same text', () => {
   const readFile = () => String(++reads)
   const policies = 'policies: { keyFile: { file: a } }'
   const text = `binds: [{ port: 1, listeners: [{ ${policies}, routes: [{ ${policies} }] }] }]`
-  const result = loadConfig(text, { file: 'f', env: {}, policies: POLICIES, processors: 1, readFile })
+  const result = loadConfig(text, { file: 'f', env: {}, policies: POLICIES, backends, processors: 1, readFile })
   assert.ok(result.ok)
   assert.deepEqual([reads, result.snapshot.binds[0]!.listeners[0]!.policies], [1, { keys: { text: '1' } }])
 })

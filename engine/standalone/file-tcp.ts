@@ -1,12 +1,15 @@
 /** The file's `tcpRoutes`: where connections go whose bytes nobody reads. Schema, checks and translation. */
-import type { Backend, TcpRouteSpec } from '#engine/ir/snapshot.ts'
-import { oneOf } from '#engine/schema/choice.ts'
-import { cidr, hostname, target } from '#engine/schema/net.ts'
-import { entriesOf, objectOf, type Path, text } from '#engine/schema/placed.ts'
-import { list, name, refusedKeys, whole, z } from '#engine/schema/schema.ts'
-import type { PlacedBind, PlacedListener, PlacedRoute } from './walk.ts'
 
-const NAMES_MAX = 64
+import type { TcpRouteSpec } from '#engine/ir/snapshot.ts'
+import { oneOf } from '#engine/schema/choice.ts'
+import { hostname } from '#engine/schema/net.ts'
+import { entriesOf, type Path, type Placed, text } from '#engine/schema/placed.ts'
+import { list, name, refusedKeys, whole, z } from '#engine/schema/schema.ts'
+import type { Kinds } from '#engine/source/kinds.ts'
+import { keysOf, withName } from './file-backends.ts'
+import type { PlacedBind, PlacedListener } from './walk.ts'
+
+const _NAMES_MAX = 64
 const ENTRIES_MAX = 10_000
 const WEIGHT_MAX = 1_000_000
 
@@ -21,70 +24,64 @@ const ofConnection = z
   })
   .describe('Connections to the backend.')
 
-const destination = oneOf(
-  {
-    host: target().optional().describe('"host:port", "[address]:port" or "unix:/path".'),
-    backend: name().optional().describe('Name of one of the backends at the top of the file.'),
-    dynamic: z
-      .strictObject({
-        allowAddresses: list(cidr(), 1, NAMES_MAX)
-          .optional()
-          .describe('Private, loopback, link-local and metadata addresses that may be reached nevertheless.'),
-        ...refusedKeys('dynamic backend setting', ['target'])
-      })
+const destination = (kinds: Kinds) => {
+  const refused = kinds.keys.filter(({ isNamedOnly, tcpSchema }) => !isNamedOnly && tcpSchema === undefined)
+  const names = [...refused.map((key) => key.name), 'aws', 'internal', 'service']
+  return oneOf(
+    { ...withName(keysOf(kinds, ({ tcpSchema }) => tcpSchema)), ...refusedKeys('backend kind of a TCP route', names) },
+    {
+      weight: whole(0, WEIGHT_MAX).optional().describe('Share of the connections; 0 is none. Default 1.'),
+      policies: z
+        .strictObject({ tcp: ofConnection.optional(), ...refusedKeys('policy of a TCP backend', LATER) })
+        .optional()
+    }
+  )
+}
+
+export const tcpRouteSchema = (kinds: Kinds) =>
+  z.strictObject({
+    name: name().optional().describe('Default route0, route1, ... in the order of the listener.'),
+    hostnames: list(hostname(), 0, ENTRIES_MAX)
       .optional()
-      .describe('Sends to the server that the client names (SNI), on the port of the listener. TLS only.'),
-    ...refusedKeys('backend kind of a TCP route', ['ai', 'mcp', 'aws', 'internal', 'service'])
-  },
-  {
-    weight: whole(0, WEIGHT_MAX).optional().describe('Share of the connections; 0 is none. Default 1.'),
+      .describe('Server names (SNI) of TLS. Default: every name of the listener.'),
+    backends: list(destination(kinds), 0, ENTRIES_MAX).optional(),
     policies: z
-      .strictObject({ tcp: ofConnection.optional(), ...refusedKeys('policy of a TCP backend', LATER) })
+      .strictObject(refusedKeys('policy of a TCP route', LATER))
       .optional()
-  }
-)
+      .describe('Policies act on requests, and a TCP route has none.'),
+    ...refusedKeys('TCP route setting', ['gateways', 'namespace', 'ruleName'])
+  })
 
-export const tcpRouteSchema = z.strictObject({
-  name: name().optional().describe('Default route0, route1, ... in the order of the listener.'),
-  hostnames: list(hostname(), 0, ENTRIES_MAX)
-    .optional()
-    .describe('Server names (SNI) of TLS. Default: every name of the listener.'),
-  backends: list(destination, 0, ENTRIES_MAX).optional(),
-  policies: z
-    .strictObject(refusedKeys('policy of a TCP route', LATER))
-    .optional()
-    .describe('Policies act on requests, and a TCP route has none.'),
-  ...refusedKeys('TCP route setting', ['gateways', 'namespace', 'ruleName'])
-})
-
-export type FileTcpRoute = z.output<typeof tcpRouteSchema>
+export type FileTcpRoute = z.output<ReturnType<typeof tcpRouteSchema>>
 
 /** `own`: adds a backend that is written in place, and returns its name. */
 export function translateTcpRoute(
   file: FileTcpRoute,
   routeName: string,
-  own: (index: number, backend: Backend) => string
+  own: (index: number, reference: Readonly<Record<string, unknown>>) => string
 ): TcpRouteSpec {
   return {
     name: routeName,
     hostnames: file.hostnames ?? [],
-    backends: (file.backends ?? []).map(({ host, backend, dynamic, weight, policies }, i) => ({
-      backend:
-        backend ??
-        own(
-          i,
-          host === undefined
-            ? { kind: 'dynamic', allowAddresses: dynamic?.allowAddresses ?? [], policies: {} }
-            : { kind: 'static', ...host, policies: {} }
-        ),
-      weight: weight ?? 1,
-      policies: policies?.tcp === undefined ? {} : { tcp: policies.tcp }
-    }))
+    backends: (file.backends ?? []).map((reference, i) => {
+      const { backend, weight, policies } = reference as FileTcpReference
+      return {
+        backend: backend ?? own(i, reference),
+        weight: weight ?? 1,
+        policies: policies?.tcp === undefined ? {} : { tcp: policies.tcp }
+      }
+    })
   }
 }
 
+interface FileTcpReference {
+  readonly backend?: string | undefined
+  readonly weight?: number | undefined
+  readonly policies?: { readonly tcp?: z.output<typeof ofConnection> | undefined } | undefined
+}
+
 /** The TCP routes of a listener as read. */
-export function tcpRoutesOf({ raw, path }: PlacedListener): PlacedRoute[] {
+export function tcpRoutesOf({ raw, path }: PlacedListener): (Placed & { readonly name: string })[] {
   return entriesOf(raw.tcpRoutes, [...path, 'tcpRoutes']).map((route, i) => ({
     ...route,
     name: text(route.raw.name) ?? `route${i}`
@@ -94,11 +91,11 @@ export function tcpRoutesOf({ raw, path }: PlacedListener): PlacedRoute[] {
 type Report = (path: Path, message: string, hint?: string, what?: 'key' | 'value') => void
 
 /** What a protocol has and has not, and which listeners may share a port. */
-export function checkProtocols(bind: PlacedBind, report: Report): void {
-  for (const listener of bind.listeners) checkListener(listener, bind, report)
+export function checkProtocols(bind: PlacedBind, kinds: Kinds, report: Report): void {
+  for (const listener of bind.listeners) checkListener(listener, bind, kinds, report)
 }
 
-function checkListener(listener: PlacedListener, { listeners }: PlacedBind, report: Report): void {
+function checkListener(listener: PlacedListener, { listeners }: PlacedBind, kinds: Kinds, report: Report): void {
   const { raw, path } = listener
   const siblings = listeners.length
   const protocol = text(raw.protocol) ?? 'HTTP'
@@ -118,7 +115,7 @@ function checkListener(listener: PlacedListener, { listeners }: PlacedBind, repo
   if (protocol === 'TLS') {
     const message =
       'takes TLS on to the server that the client names: behind tls, which ends it, it would be clear text'
-    if (raw.tls !== undefined) for (const route of tcpRoutesOf(listener)) refuseDynamic(route, message, report)
+    if (raw.tls !== undefined) for (const route of tcpRoutesOf(listener)) refuseUnnamed(route, message, kinds, report)
     return
   }
   if (raw.hostname !== '*') refuse('hostname', 'connections of plain TCP name no host: only TLS does')
@@ -127,17 +124,19 @@ function checkListener(listener: PlacedListener, { listeners }: PlacedBind, repo
       [...path, 'protocol'],
       'a listener of protocol TCP takes every connection of its port: it must be the only one'
     )
-  for (const route of tcpRoutesOf(listener)) checkPlain(route, report)
+  for (const route of tcpRoutesOf(listener)) checkPlain(route, kinds, report)
 }
 
 /** Without TLS nobody names a server. */
-function checkPlain({ raw, path }: PlacedRoute, report: Report): void {
+function checkPlain({ raw, path }: Placed, kinds: Kinds, report: Report): void {
   if (Array.isArray(raw.hostnames) && raw.hostnames.length > 0)
     report([...path, 'hostnames'], 'connections of plain TCP name no host: only TLS does', undefined, 'key')
-  refuseDynamic({ raw, path }, 'needs a server name (SNI), which only TLS has', report)
+  refuseUnnamed({ raw, path }, 'needs a server name (SNI), which only TLS has', kinds, report)
 }
 
-function refuseDynamic({ raw, path }: Pick<PlacedRoute, 'raw' | 'path'>, message: string, report: Report): void {
+function refuseUnnamed({ raw, path }: Placed, message: string, kinds: Kinds, report: Report): void {
+  const keys = kinds.keys.filter(({ needsServerName }) => needsServerName)
   for (const backend of entriesOf(raw.backends, [...path, 'backends']))
-    if (objectOf(backend.raw).dynamic !== undefined) report([...backend.path, 'dynamic'], message, undefined, 'key')
+    for (const { name: key } of keys)
+      if (backend.raw[key] !== undefined) report([...backend.path, key], message, undefined, 'key')
 }

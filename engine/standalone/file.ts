@@ -1,16 +1,18 @@
 /** The schema of the configuration file as a whole. */
+
 import type { Policy } from '#engine/contract/policy.ts'
+import { port } from '#engine/schema/net.ts'
+import { requestFields } from '#engine/schema/request-rules.ts'
 import { misplacedKeys, refusedKeys, z } from '#engine/schema/schema.ts'
+import type { Kinds } from '#engine/source/kinds.ts'
 import { frontendSchema } from './file-frontend.ts'
 import { processSchema } from './file-process.ts'
 import { routeSchemas } from './file-routes.ts'
-import { llmSchema } from './llm/schema.ts'
-import { mcpShortcut } from './mcp/index.ts'
 
 const NOT_HERE = [...['gateways', 'routeGroups', 'routes', 'services', 'tcpRoutes', 'ui', 'workloads']]
 
-function build(policies: readonly Policy[]) {
-  const { binds, backends, policies: onRoute, sets } = routeSchemas(policies)
+function build(policies: readonly Policy[], kinds: Kinds) {
+  const { binds, backends, policies: onRoute, sets } = routeSchemas(policies, kinds)
   const file = z.strictObject({
     $schema: z.string().optional().describe('Where editors find this schema.'),
     config: processSchema.optional().describe('Settings of the process, read once at start.'),
@@ -22,14 +24,7 @@ function build(policies: readonly Policy[]) {
     policies: sets
       .optional()
       .describe('For all listeners, or for their targets; what a listener or route has itself wins.'),
-    llm: z
-      .lazy(() => llmSchema(sets))
-      .optional()
-      .describe('Models of LLM providers on a port of their own, in short.'),
-    mcp: z
-      .lazy(() => mcpShortcut(sets))
-      .optional()
-      .describe('MCP servers on a port of their own, in short.'),
+    ...shortcuts(kinds, sets.optional().describe('For all requests of the port.')),
     backends: backends.optional().describe('Named backends that routes refer to.'),
     // As files of clients have it.
     ...misplacedKeys('servers are listed here as mcp: { targets: [{ name, stdio: { cmd, args } }] }', ['mcpServers']),
@@ -45,13 +40,24 @@ function build(policies: readonly Policy[]) {
 export type FileSchema = ReturnType<typeof build>
 export type File = z.output<FileSchema['file']>
 
-const built = new WeakMap<readonly Policy[], FileSchema>()
+/** Keys at the top that stand for a bind with one route. */
+function shortcuts(kinds: Kinds, policies: z.ZodOptional): Record<string, z.ZodOptional> {
+  return Object.fromEntries(
+    kinds.shortcuts.map(({ key, port: usual, description, schema }) => {
+      const common = { port: port().optional().describe(`Default ${usual}.`), policies, ...requestFields }
+      const made = z.lazy(() => schema(common))
+      return [key, made.optional().describe(description)]
+    })
+  )
+}
 
-/** The schema for a registry of policies; built once for each. */
-export function fileSchema(policies: readonly Policy[]): FileSchema {
-  const known = built.get(policies)
-  if (known !== undefined) return known
-  const schema = build(policies)
-  built.set(policies, schema)
+const built = new WeakMap<readonly Policy[], WeakMap<Kinds, FileSchema>>()
+
+/** The schema for registries of policies and kinds of backends; built once for each. */
+export function fileSchema(policies: readonly Policy[], kinds: Kinds): FileSchema {
+  const ofPolicies = built.get(policies) ?? new WeakMap<Kinds, FileSchema>()
+  built.set(policies, ofPolicies)
+  const schema = ofPolicies.get(kinds) ?? build(policies, kinds)
+  ofPolicies.set(kinds, schema)
   return schema
 }

@@ -1,7 +1,9 @@
 /** The file's schema as JSON Schema, for editors: completion, descriptions and mistakes while typing. */
+import type { BackendKind } from '#engine/contract/backend.ts'
 import type { Policy } from '#engine/contract/policy.ts'
 import { VERSION } from '#engine/contract/version.ts'
 import { isRefused, z } from '#engine/schema/schema.ts'
+import { kindsOf } from '#engine/source/kinds.ts'
 import { fileSchema } from './file.ts'
 
 /** Its address: the schema of one version never changes. */
@@ -11,8 +13,8 @@ const COMMENT =
   '# yaml-language-server: $schema=weir.schema.json'
 
 /** JSON Schema (draft 2020-12) of what users write, as text. */
-export function jsonSchema(policies: readonly Policy[]): string {
-  const { $schema, ...schema } = z.toJSONSchema(fileSchema(policies).file, {
+export function jsonSchema(policies: readonly Policy[], backends: readonly BackendKind[]): string {
+  const { $schema, ...schema } = z.toJSONSchema(fileSchema(policies, kindsOf(backends)).file, {
     io: 'input',
     target: 'draft-2020-12',
     override: ({ zodSchema, jsonSchema }) => {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import type { StaticBackend } from '#backends/http/config/snapshot.ts'
+import { backends } from '#backends/index.ts'
 import type { Policy } from '#engine/contract/policy.ts'
 import { z } from '#engine/schema/schema.ts'
 import { formatErrors, hashOf, loadConfig } from './load.ts'
@@ -10,7 +12,14 @@ const testdata = (name: string) => readFileSync(new URL(`testdata/${name}`, impo
 
 test('ten mistakes give ten messages in one run, in the order of the file', () => {
   const file = 'ten-mistakes.yaml'
-  const result = loadConfig(testdata(file), { file, env: {}, policies: POLICIES, processors: 8, memoryBytes: 2 ** 34 })
+  const result = loadConfig(testdata(file), {
+    file,
+    env: {},
+    policies: POLICIES,
+    backends,
+    processors: 8,
+    memoryBytes: 2 ** 34
+  })
   assert.equal(result.ok, false)
   if (result.ok) return
   assert.equal(`${formatErrors(result.errors)}\n`, testdata('ten-mistakes.txt'))
@@ -27,7 +36,7 @@ test('a fault of a schema refuses the file and ends nothing', () => {
     })
   }
   const text = withRoute('policies: { faulty: "a" }')
-  const result = loadConfig(text, { file: 'a.yaml', env: {}, policies: [...POLICIES, faulty] })
+  const result = loadConfig(text, { file: 'a.yaml', env: {}, policies: [...POLICIES, faulty], backends })
   assert.ok(!result.ok)
   assert.match(formatErrors(result.errors), /^a.yaml:1:1: weir cannot read this file, .* \(TypeError: x is undefined\)/)
 })
@@ -89,7 +98,7 @@ test('inline backends of listeners of one name on two ports stay apart', () => {
   const keys = binds.map((bind) => bind.listeners[0]!.routes[0]!.backends[0]!.backend)
   assert.deepEqual(keys, ['web/route0/0', '81/web/route0/0'])
   assert.deepEqual(
-    keys.map((key) => backends[key]).map((backend) => backend?.kind === 'static' && backend.port),
+    keys.map((key) => (backends[key] as StaticBackend).port),
     [80, 81]
   )
 })
@@ -123,22 +132,7 @@ test('a policy and its alias may share the work but not say the same thing', () 
 
 test('policies that are not here are refused by name, slips are corrected', () => {
   const at = (key: string) => mistakes(withRoute(`policies: { ${key}: {} }`))[0]!.replace(/^.*policies\.\w+: /, '')
-  for (const name of [
-    'cors',
-    'csrf',
-    'jwtAuth',
-    'extAuthz',
-    'extProc',
-    'localRateLimit',
-    'rateLimit',
-    'authorization',
-    'retry',
-    'requestMirror',
-    'oidc',
-    'a2a',
-    'mcpAuthentication',
-    'urlRewrite'
-  ]) {
+  for (const name of ['a2a', 'buffer', 'delay', 'extAuth', 'extAuthz', 'extProc', 'oidc', 'sessionAffinity']) {
     assert.equal(at(name), `policy '${name}' is not in this version of weir`)
   }
   // These act on models and MCP servers, and the route has none.
@@ -183,7 +177,7 @@ test('what shows only when a Runtime is built gets its place too', () => {
   const path = 'binds[0].listeners[0].routes[0].policies.timeouts'
   const asked: unknown[] = []
   const check = (draft: unknown) => (asked.push(draft) > 0 ? [{ path, message: 'does not fit' }] : [])
-  const options = { file: 'f', env: {}, policies: POLICIES }
+  const options = { file: 'f', env: {}, policies: POLICIES, backends }
   const result = loadConfig(text, { ...options, check })
   const errors = [{ file: 'f', line: 1, column: 60, path, message: 'does not fit' }]
   assert.deepEqual(result, { ok: false, errors, files: [], urls: new Map() })
@@ -294,7 +288,7 @@ test('a good file is validated once and compiled by the check alone; a reload va
     }
   }
   const policies = [counting]
-  const options = { file: 'f', env: {}, policies, check: () => [] }
+  const options = { file: 'f', env: {}, policies, backends, check: () => [] }
   const text = (last: string) => `binds:\n- port: 80\n  listeners:\n  - routes:
     - policies: { counting: one }\n    - policies: { counting: ${last} }`
   const first = loadConfig(text('two'), options)
@@ -311,7 +305,7 @@ test('a good file is validated once and compiled by the check alone; a reload va
 test('what the check refuses has the place of what the policy itself says', () => {
   const text = withRoute('matches: [{ path: { exact: /b } }], policies: { prefixOnly: x }')
   const check = () => [{ path: 'binds[0].listeners[0].routes[0].policies.prefixOnly', message: 'says less' }]
-  const result = loadConfig(text, { file: 'f', env: {}, policies: POLICIES, check })
+  const result = loadConfig(text, { file: 'f', env: {}, policies: POLICIES, backends, check })
   assert.ok(!result.ok)
   assert.deepEqual(
     result.errors.map(({ message }) => message),

@@ -2,17 +2,20 @@
  * Source 1, the configuration file: text -> Snapshot, or every mistake that it has, each with its
  * place in the file. Pure: what it needs of the world (environment, processors, files) is passed in.
  */
+
 import { createHash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
+import type { BackendKind } from '#engine/contract/backend.ts'
 import type { Policy } from '#engine/contract/policy.ts'
 import type { Expanded } from '#engine/ir/expanded.ts'
 import { share } from '#engine/ir/share.ts'
 import { memoryLimit } from '#engine/kit/memory-limit.ts'
 import { withoutKeys } from '#engine/kit/sensitive.ts'
-import { objectOf } from '#engine/schema/placed.ts'
-import { checkModelPolicies } from './ai/check.ts'
-import { checkTransport } from './backend-policies/check.ts'
+import { objectOf, parsePath, valueAt } from '#engine/schema/placed.ts'
+import { checkBackends } from '#engine/source/backend-policies.ts'
+import { kindsOf } from '#engine/source/kinds.ts'
+import type { ConfigTree } from '#engine/source/tree.ts'
 import { checkNames, checkPolicies } from './check-policies.ts'
 import { checkFile } from './checks.ts'
 import type { Environment } from './expand.ts'
@@ -21,16 +24,15 @@ import { fileSchema } from './file.ts'
 import { policyKeys } from './file-policies.ts'
 import { readOverrides } from './file-process.ts'
 import { FileSources, type ReadFile } from './file-sources.ts'
-import { checkHttp } from './http/check.ts'
-import { checkMcp } from './mcp/check.ts'
-import { mcpProblems } from './mcp/places.ts'
 import { policyWarnings } from './policy-warnings.ts'
-import { type ConfigError, formatPath, type Problem, parsePath, pathText } from './problems.ts'
+import { type ConfigError, formatPath, type Problem, pathText } from './problems.ts'
+import { checkMatchPaths } from './reach.ts'
 import { shadowed } from './shadows.ts'
 import { readSource } from './source.ts'
 import { type PlacedSource, placeTargeted } from './targets.ts'
 import { checkTls, tlsWarnings } from './tls/check.ts'
-import { type SnapshotDraft, translate } from './translate.ts'
+import { type SnapshotDraft, type Translated, translate } from './translate.ts'
+import { treeOf } from './walk.ts'
 import { warningsOf } from './warnings.ts'
 
 export { type ConfigError, formatErrors } from './problems.ts'
@@ -41,8 +43,9 @@ export interface LoadOptions {
   readonly file: string
   /** Variables for $NAME in the file, and those that win over its `config`. */
   readonly env: Environment
-  /** The registry. */
+  /** The registries. */
   readonly policies: readonly Policy[]
+  readonly backends: readonly BackendKind[]
   /** Processors of the machine, of which workerThreads may be a share. */
   readonly processors?: number
   /** Memory of the process, of which buffers get a share. */
@@ -103,8 +106,12 @@ function soundly(text: string, options: LoadOptions, sources: FileSources): Load
 /** How the message begins that is about weir and not about the file. */
 export const FAULT = 'weir cannot read this file, which is a fault of weir'
 
+const SMALL_FILE = 'a small one: binds: [{ port: 3000, ... }]'
+
 function loadWith(text: string, options: LoadOptions, sources: FileSources): LoadOutcome {
-  const source = placeTargeted(readSource(text, options.env))
+  const { policies } = options
+  const kinds = kindsOf(options.backends)
+  const source = placeTargeted(readSource(text, options.env), kinds, policies)
   const place = (offset: number) => ({ file: options.file, ...source.position(offset) })
   const fail = (problems: readonly Problem[]): LoadOutcome => ({
     ok: false,
@@ -119,27 +126,25 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
   })
   if (source.broken) return fail(source.problems)
   if (source.value === null && source.problems.length === 0) {
-    return fail([
-      { path: [], offset: 0, message: 'the file is empty', hint: 'a small one: binds: [{ port: 3000, ... }]' }
-    ])
+    return fail([{ path: [], offset: 0, message: 'the file is empty', hint: SMALL_FILE }])
   }
 
-  const raw = objectOf(source.value)
+  const tree = treeOf(objectOf(source.value), kinds)
   const problems = [...source.problems]
   const env = readOverrides(options.env, source, problems)
-  const schema = fileSchema(options.policies)
+  const schema = fileSchema(policies, kinds)
   const outcome = validate(schema.file, source.value, source)
-  if ('problems' in outcome) problems.push(...outcome.problems)
-  const { policies } = options
-  problems.push(...checkFile(raw, source, env), ...checkNames(raw, source, policies))
-  problems.push(...checkModelPolicies(raw, source), ...checkMcp(raw, source, sources))
-  problems.push(...checkTls(raw, source, sources))
-  problems.push(...checkTransport(raw, source, sources), ...checkHttp(raw, source))
-  const refused = () => checkPolicies(raw, source, { policies, schema: schema.policies, sources })
+  problems.push(...('problems' in outcome ? outcome.problems : []))
+  problems.push(...checkFile(tree, kinds, source, env), ...checkNames(tree, source, policies))
+  for (const { path, message, at } of checkBackends(tree, kinds, sources))
+    problems.push({ path, offset: source.locate(path, at), message })
+  problems.push(...checkTls(tree, source, sources), ...checkMatchPaths(tree, source))
+  const refused = () => checkPolicies(tree, source, { policies, schema: schema.policies, sources })
   if (problems.length > 0 || 'problems' in outcome) return fail([...problems, ...refused()])
 
   const fresh = translated(outcome.value, {
     policies,
+    kinds,
     keys: policyKeys(policies),
     sources,
     env,
@@ -152,21 +157,23 @@ function loadWith(text: string, options: LoadOptions, sources: FileSources): Loa
     if (unresolved.length > 0) return fail(unresolved)
     throw fresh
   }
+  const { draft, origins } = fresh
   const told: LateProblem[] = []
-  const prepared = options.prepare?.(fresh, (problem) => told.push(problem)) ?? { draft: fresh }
-  if ('problems' in prepared) return fail(preparedAt(prepared.problems, raw, source))
+  const prepared = options.prepare?.(draft, (problem) => told.push(problem)) ?? { draft }
+  const at = (problem: LateProblem) => placed(problem, tree, origins, source)
+  if ('problems' in prepared) return fail(prepared.problems.map(at))
   const snapshot = share(options.before, prepared.draft)
   const late = options.check?.(snapshot)
   // A Runtime that could be built has compiled every policy. One that could not says less of the place.
   const early = late?.length === 0 ? [] : refused()
   if (early.length > 0) return fail(early)
-  if (late !== undefined && late.length > 0) return fail(late.map((problem) => placed(problem, source)))
+  if (late !== undefined && late.length > 0) return fail(late.map(at))
   const doubts = [
-    ...warningsOf(raw, source),
-    ...tlsWarnings(raw, source, sources),
+    ...warningsOf(tree, source, { policies, kinds }),
+    ...tlsWarnings(tree, source, sources),
     ...shadowed(snapshot.binds, outcome.value.binds?.length ?? 0, source),
-    ...policyWarnings(raw, source, options.policies, schema.policies),
-    ...preparedAt(told, raw, source)
+    ...policyWarnings(tree, source, policies, schema.policies),
+    ...told.map(at)
   ]
   const warnings = once(doubts, source).map((doubt) => warningText(doubt, source, options.file))
   return { ok: true, snapshot, warnings, expanded: [...source.expanded.values()] }
@@ -192,7 +199,7 @@ function once(problems: readonly Problem[], { originOf }: PlacedSource): Problem
 }
 
 /** The Snapshot, or why a reference cannot be resolved. */
-function translated(...[file, options]: Parameters<typeof translate>): SnapshotDraft | Error {
+function translated(...[file, options]: Parameters<typeof translate>): Translated | Error {
   try {
     return translate(file, options)
   } catch (error) {
@@ -202,16 +209,25 @@ function translated(...[file, options]: Parameters<typeof translate>): SnapshotD
 
 /** A problem of the Snapshot, where it stands in the file. */
 function placed(
-  { path: text, message }: { readonly path: string; readonly message: string },
+  { path: text, message }: LateProblem,
+  { top }: ConfigTree,
+  origins: Translated['origins'],
   source: PlacedSource
 ): Problem {
+  // Names of backends may have dots.
+  const names = [...origins.keys()].filter((name) => text.startsWith(`backends.${name}.`))
+  const name = names.reduce((longest, one) => (one.length > longest.length ? one : longest), '')
+  const origin = origins.get(name)
+  if (origin?.config.locate !== undefined) {
+    const value = { raw: objectOf(valueAt(top.raw, origin.path)), path: origin.path }
+    const found = origin.config.locate(value, text.slice(`backends.${name}.`.length))
+    if (found !== null) {
+      const { path, prefix } = found
+      return { path, offset: source.locate(path, 'key'), message: `${prefix}${message}` }
+    }
+  }
   const path = parsePath(text)
   return { path, offset: source.locate(path, 'key'), message }
-}
-
-function preparedAt(all: readonly LateProblem[], raw: ReturnType<typeof objectOf>, source: PlacedSource): Problem[] {
-  const inFile = mcpProblems(raw, source)
-  return all.map((problem) => inFile(problem) ?? placed(problem, source))
 }
 
 function warningText({ offset, path, message }: Problem, source: PlacedSource, file: string): string {

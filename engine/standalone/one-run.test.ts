@@ -1,12 +1,14 @@
 /** Every mistake in one run: those that take several fields to see, beside slips in other fields of the same object. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { backends } from '#backends/index.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import { policies } from '#policies/index.ts'
 
 /** Paths below `at` and messages. */
 function mistakes(file: object, at: string): string[] {
-  const result = loadConfig(JSON.stringify(file), { file: 'weir.json', env: {}, policies })
+  const result = loadConfig(JSON.stringify(file), { file: 'weir.json', env: {}, policies, backends })
   return result.ok ? [] : result.errors.map(({ path, message }) => `${path.replace(at, '')}: ${message}`)
 }
 
@@ -148,7 +150,7 @@ test('whatever stands there instead, checks of several fields break nothing', ()
     for (const key of ['models', 'providers', 'virtualModels', 'modelAliases']) mistakes({ llm: { [key]: odd } }, '')
     for (const key of ['groups', 'promptGuard', 'routes', 'overrides']) asAi({ provider: { openai: {} }, [key]: odd })
     asAi({ groups: [{ providers: odd }, odd] })
-    const result = loadConfig(JSON.stringify({ llm: odd }), { file: 'a', env: {}, policies })
+    const result = loadConfig(JSON.stringify({ llm: odd }), { file: 'a', env: {}, policies, backends })
     assert.ok(result.ok || !result.errors.some(({ message }) => message.includes('fault of weir')))
   }
 })

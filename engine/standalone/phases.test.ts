@@ -1,11 +1,13 @@
 /** How a file says which policies run in which phase, and what is wrong with one that says it badly. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { backends } from '#backends/index.ts'
 import { formatErrors, loadConfig } from '#engine/standalone/load.ts'
 import { policies } from '#policies/index.ts'
 
 function load(text: string) {
-  return loadConfig(text, { file: 'weir.yaml', env: {}, policies })
+  return loadConfig(text, { file: 'weir.yaml', env: {}, policies, backends })
 }
 
 function problems(text: string): string[] {

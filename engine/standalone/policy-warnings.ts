@@ -3,23 +3,22 @@
 import { LOG_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression } from '#engine/cel/expression.ts'
 import type { Policy } from '#engine/contract/policy.ts'
-import { capabilitiesOf } from '#engine/downstream/transports.ts'
-import { objectOf, type Placed, policySetsOf, type Raw } from '#engine/schema/placed.ts'
+import { objectOf, type Placed, policySetsOf } from '#engine/schema/placed.ts'
+import { type ConfigTree, listenersOf } from '#engine/source/tree.ts'
 import { attachedTo } from './check-policies.ts'
 import type { FileSchema } from './file.ts'
 import { type PolicyKey, policyKeys } from './file-policies.ts'
 import type { Problem } from './problems.ts'
 import type { Source } from './source.ts'
-import { bindsOf } from './walk.ts'
 
 /** For a file without mistakes. */
 export function policyWarnings(
-  file: Raw,
+  tree: ConfigTree,
   source: Source,
   policies: readonly Policy[],
   schema: FileSchema['policies']
 ): Problem[] {
-  return new Doubts(file, source, policies, schema).run()
+  return new Doubts(tree, source, policies, schema).run()
 }
 
 const ADDRESS = 'destination.address'
@@ -34,14 +33,14 @@ interface Given {
 
 class Doubts {
   readonly #problems: Problem[] = []
-  readonly #file: Raw
+  readonly #tree: ConfigTree
   readonly #source: Source
   readonly #policies: readonly Policy[]
   readonly #keys: readonly PolicyKey[]
   readonly #schema: FileSchema['policies']
 
-  constructor(file: Raw, source: Source, policies: readonly Policy[], schema: FileSchema['policies']) {
-    this.#file = file
+  constructor(tree: ConfigTree, source: Source, policies: readonly Policy[], schema: FileSchema['policies']) {
+    this.#tree = tree
     this.#source = source
     this.#schema = schema
     this.#policies = policies.filter(({ warnings, identifies, expressions }) => warnings ?? identifies ?? expressions)
@@ -49,11 +48,12 @@ class Doubts {
   }
 
   run(): Problem[] {
-    const top = this.#given({ raw: this.#file, path: [] })
-    const listeners = bindsOf(this.#file)
-      .flatMap((bind) => bind.listeners)
-      .map((listener) => ({ own: this.#given(listener), routes: listener.routes.map((route) => this.#given(route)) }))
-    const frontend = this.#inSet({ raw: objectOf(this.#file.frontendPolicies), path: ['frontendPolicies'] })
+    const top = this.#given(this.#tree.top)
+    const listeners = listenersOf(this.#tree).map((listener) => ({
+      own: this.#given(listener),
+      routes: listener.routes.map((route) => this.#given(route))
+    }))
+    const frontend = this.#inSet({ raw: objectOf(this.#tree.top.raw.frontendPolicies), path: ['frontendPolicies'] })
     const below = listeners.map(({ own, routes }) => [...own, ...routes.flat()])
     this.#doubt(top, below.flat())
     listeners.forEach(({ own, routes }, i) => {
@@ -85,9 +85,9 @@ class Doubts {
 
   /** Of binds whose transport does not say what a client has connected to. `everywhere`: what acts on all of them. */
   #doubtAddresses(everywhere: readonly Given[]): void {
-    const binds = bindsOf(this.#file).filter(({ raw }) => !capabilitiesOf(raw.transport).knowsDestination)
+    const binds = this.#tree.binds.filter(({ transport }) => !transport.knowsDestination)
     if (binds.length === 0) return
-    const { name } = capabilitiesOf(binds[0]!.raw.transport)
+    const { name } = binds[0]!.transport
     // Of an exact name it is known, because the listener is.
     const unnamed = binds
       .flatMap(({ listeners }) => listeners)

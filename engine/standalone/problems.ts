@@ -40,12 +40,6 @@ export function pathText(path: Path): string {
   return text
 }
 
-/** The inverse of formatPath for paths whose keys are plain words. */
-export function parsePath(text: string): Path {
-  const steps = text.match(/[^.[\]]+/g) ?? []
-  return steps.map((step) => (/^[0-9]+$/.test(step) ? Number(step) : step))
-}
-
 /** `file:line:column: path: message`, one per line, each with its hint on the next line. */
 export function formatErrors(errors: readonly ConfigError[]): string {
   return errors.map(formatError).join('\n')

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { backends } from '#backends/index.ts'
 import { loadConfig } from './load.ts'
 import { readSource } from './source.ts'
 import { hints, mistakes, POLICIES, warningsOf } from './testing/fakes.ts'
@@ -164,7 +165,13 @@ test('whatever the text is, loading ends with a Snapshot or with mistakes that h
   const text = fc.array(fc.oneof({ weight: 5, arbitrary: word }, fc.string({ maxLength: 5 })), { maxLength: 30 })
   fc.assert(
     fc.property(text, (parts) => {
-      const result = loadConfig(parts.join(''), { file: 'f', env: { A: 'b: c' }, policies: POLICIES, processors: 1 })
+      const result = loadConfig(parts.join(''), {
+        file: 'f',
+        env: { A: 'b: c' },
+        policies: POLICIES,
+        backends,
+        processors: 1
+      })
       if (result.ok) return
       assert.notEqual(result.errors.length, 0)
       for (const { line, column, message } of result.errors) assert.ok(line >= 1 && column >= 1 && message !== '')

@@ -1,12 +1,14 @@
 /** Policies that say where they stand, and policies of backends of models. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AiBackend } from '#engine/ir/snapshot.ts'
+import { backends } from '#backends/index.ts'
+import type { AiBackend } from '#backends/llm/config/snapshot.ts'
 import { reveal } from '#engine/kit/secret.ts'
 import { formatErrors, loadConfig, type SnapshotDraft } from '#engine/standalone/load.ts'
 import { policies } from '#policies/index.ts'
 
-const load = (text: string) => loadConfig(text, { file: 'weir.yaml', env: {}, policies })
+const load = (text: string) => loadConfig(text, { file: 'weir.yaml', env: {}, policies, backends })
 
 function good(text: string): SnapshotDraft {
   const result = load(text)

@@ -4,15 +4,16 @@
  * where it was written.
  */
 
-import { TRANSPORT_KEYS } from '#engine/contract/backend-transport/policies.ts'
-import { entriesOf, objectOf, type Path, type Placed, policySetsOf, type Raw, text } from '#engine/schema/placed.ts'
+import type { Policy } from '#engine/contract/policy.ts'
+import { objectOf, type Path, type Placed, policySetsOf, type Raw, text } from '#engine/schema/placed.ts'
 import { nearest } from '#engine/schema/suggest.ts'
-import { MODEL_KEYS } from './ai/policies.ts'
+import type { Kinds } from '#engine/source/kinds.ts'
+import { type ConfigTree, listenersOf, routesOf } from '#engine/source/tree.ts'
 import { validate } from './explain.ts'
 import type { Problem } from './problems.ts'
 import type { Source } from './source.ts'
 import { type Target, targetRefs } from './target-refs.ts'
-import { bindsOf, isInShortcut, type PlacedRoute } from './walk.ts'
+import { type PlacedRoute, treeOf } from './walk.ts'
 
 /** A file in which every policy stands where it acts. */
 export interface PlacedSource extends Source {
@@ -20,11 +21,13 @@ export interface PlacedSource extends Source {
   readonly originOf: (path: Path) => Path
 }
 
-export function placeTargeted(source: Source): PlacedSource {
+export function placeTargeted(source: Source, kinds: Kinds, policies: readonly Policy[]): PlacedSource {
   const file = objectOf(source.value)
   const sets = policySetsOf({ raw: file, path: [] })
   const isTargeted = sets.some(({ raw }) => raw.targetRefs !== undefined)
-  return isTargeted ? new Placing(source, file, sets).run() : { ...bound(source), originOf: (path) => path }
+  return isTargeted
+    ? new Placing(source, treeOf(file, kinds), sets, kinds, policies).run()
+    : { ...bound(source), originOf: (path) => path }
 }
 
 const bound = (source: Source): Source => ({
@@ -47,7 +50,11 @@ interface Aim {
 
 class Placing {
   readonly #source: Source
-  readonly #file: Raw
+  readonly #tree: ConfigTree
+  /** Names of what a part of a backend may have itself -> the one that it has. */
+  readonly #fields: Readonly<Record<string, string>>
+  /** Names of policies of which those of several levels hold together. */
+  readonly #addUp: ReadonlySet<unknown>
   readonly #sets: readonly Placed[]
   /** The file that is made: what is changed in it is copied first. */
   readonly #made: { file: unknown }
@@ -58,9 +65,11 @@ class Placing {
   /** Path of a place and name of a policy -> the set that brought it there. */
   readonly #brought = new Map<string, Placed>()
 
-  constructor(source: Source, file: Raw, sets: readonly Placed[]) {
+  constructor(source: Source, tree: ConfigTree, sets: readonly Placed[], kinds: Kinds, policies: readonly Policy[]) {
     this.#source = source
-    this.#file = file
+    this.#tree = tree
+    this.#fields = kinds.fields()
+    this.#addUp = new Set(policies.filter(({ accumulates }) => accumulates).map(({ name }) => name))
     this.#sets = sets
     this.#made = { file: source.value }
   }
@@ -136,7 +145,7 @@ class Placing {
       this.#addSet([], set)
       return
     }
-    const listeners = bindsOf(this.#file).flatMap((bind) => bind.listeners)
+    const listeners = listenersOf(this.#tree)
     const found = listeners.filter(({ name }) => name === sectionName)
     for (const listener of found) this.#addSet(listener.path, set)
     const names = listeners.map(({ name }) => name)
@@ -145,8 +154,8 @@ class Placing {
 
   #onRoutes({ set, target, path }: Aim): void {
     const { name: wanted = '', sectionName } = target
-    const listeners = bindsOf(this.#file).flatMap((bind) => bind.listeners)
-    const routes = listeners.flatMap((listener) => listener.routes).filter(({ path: at }) => !isInShortcut(at))
+    const binds = this.#tree.binds.filter(({ shortcut }) => shortcut === null)
+    const routes = routesOf({ ...this.#tree, binds })
     const found = routes.filter(({ name }) => name === wanted)
     if (found.length === 0) {
       const names = [...new Set(routes.map(({ name }) => name))]
@@ -161,7 +170,7 @@ class Placing {
 
   #onBackend({ set, target, path }: Aim): void {
     const { name: wanted = '', sectionName } = target
-    const backends = entriesOf(this.#file.backends, ['backends'])
+    const { backends } = this.#tree
     const found = backends.find(({ raw }) => raw.name === wanted)
     if (found === undefined) {
       const names = backends.flatMap(({ raw }) => text(raw.name) ?? [])
@@ -172,23 +181,14 @@ class Placing {
       this.#addPolicies(found.path, set, 'backend')
       return
     }
-    const at = [...found.path, 'ai', 'groups']
-    const groups = entriesOf(objectOf(found.raw.ai).groups, at)
-    const servers = entriesOf(objectOf(found.raw.mcp).targets, [...found.path, 'mcp', 'targets'])
-    const isMcp = found.raw.mcp !== undefined
-    const providers = isMcp
-      ? servers
-      : groups.flatMap(({ raw, path: group }) => entriesOf(raw.providers, [...group, 'providers']))
-    const provider = providers.find(({ raw }) => raw.name === sectionName)
-    if (provider !== undefined) this.#addPolicies(provider.path, set, 'provider')
+    const parts = found.config?.parts
+    const all = parts?.of(found.value) ?? []
+    const part = all.find(({ raw }) => raw.name === sectionName)
+    if (part !== undefined) this.#addPolicies(part.path, set, 'part')
     else {
-      const names = providers.flatMap(({ raw }) => text(raw.name) ?? [])
-      this.#dangling(
-        [...path, 'sectionName'],
-        `${isMcp ? 'target' : 'provider'} of backend "${wanted}" called`,
-        sectionName,
-        names
-      )
+      const names = all.flatMap(({ raw }) => text(raw.name) ?? [])
+      const what = `${parts?.word ?? 'provider'} of backend "${wanted}" called`
+      this.#dangling([...path, 'sectionName'], what, sectionName, names)
     }
   }
 
@@ -206,12 +206,12 @@ class Placing {
   }
 
   /** Merged into the only set of a place. The backend's own wins (docs/specification.md#attachment-and-merging). */
-  #addPolicies(place: Path, set: Placed, level: 'route' | 'rule' | 'backend' | 'provider'): void {
+  #addPolicies(place: Path, set: Placed, level: 'route' | 'rule' | 'backend' | 'part'): void {
     const at = [...place, 'policies']
     if (this.#get(at) === undefined) this.#set(at, {})
     for (const [given, value] of Object.entries(set.raw)) {
       if (given === 'targetRefs' || (given === 'phase' && value === 'PostRouting')) continue
-      const key = level === 'provider' && Object.hasOwn(FIELDS, given) ? fieldOf(given) : given
+      const key = level === 'part' && Object.hasOwn(this.#fields, given) ? this.#fields[given]! : given
       const slot = [...at, key]
       const label = JSON.stringify(slot)
       const other = this.#brought.get(`${level} ${label}`)
@@ -222,7 +222,11 @@ class Placing {
           '',
           'key'
         )
-      } else if (this.#isFree(slot, level, () => this.#report([...set.path, given], ownOf(key), '', 'key'))) {
+      } else if (
+        this.#isFree(slot, level, () =>
+          this.#report([...set.path, given], this.#addUp.has(key) ? OWN_RULES : OWN, '', 'key')
+        )
+      ) {
         this.#set(slot, value)
         this.#origins.push({ at: slot, from: [...set.path, given] })
         this.#brought.set(`${level} ${label}`, set)
@@ -231,12 +235,12 @@ class Placing {
   }
 
   /** Whether a policy may be put there. `clash`: reports that which of two holds would be a guess. */
-  #isFree(slot: Path, level: 'route' | 'rule' | 'backend' | 'provider', clash: () => void): boolean {
+  #isFree(slot: Path, level: 'route' | 'rule' | 'backend' | 'part', clash: () => void): boolean {
     if (this.#get(slot) === undefined) return true
-    if (level === 'backend' || level === 'provider') return false
-    // What is said of a rule replaces what points at its route, but rules of authorization add up.
+    if (level === 'backend' || level === 'part') return false
+    // What is said of a rule replaces what points at its route, but for policies that add up.
     const isOfRoute = this.#brought.has(`route ${JSON.stringify(slot)}`)
-    if (level === 'rule' && isOfRoute && slot.at(-1) !== 'authorization') return true
+    if (level === 'rule' && isOfRoute && !this.#addUp.has(slot.at(-1))) return true
     clash()
     return false
   }
@@ -271,13 +275,8 @@ function define(holder: object, key: PropertyKey, value: unknown): void {
   Object.defineProperty(holder, key, { value, writable: true, enumerable: true, configurable: true })
 }
 
-const ownOf = (key: PropertyKey): string =>
-  key === 'authorization'
-    ? 'its target has rules of its own: put all of them in one place'
-    : 'its target says it itself: keep it in one of them'
+const OWN_RULES = 'its target has rules of its own: put all of them in one place'
+const OWN = 'its target says it itself: keep it in one of them'
 
-/** Names of what a provider or a target of MCP may have itself. */
-const FIELDS = { ...MODEL_KEYS, ...TRANSPORT_KEYS }
-const fieldOf = (key: string): string => FIELDS[key as keyof typeof FIELDS]
 const ruleOf = ({ raw }: PlacedRoute): string | undefined => text(raw.ruleName)
 const rulesOf = (route: PlacedRoute): string[] => [ruleOf(route) ?? []].flat()

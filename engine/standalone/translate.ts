@@ -1,16 +1,12 @@
 /** A validated file -> the Snapshot: names filled in, inline backends named, aliases resolved. */
-import { isDeepStrictEqual } from 'node:util'
+import type { BackendConfig, PolicyLevels, PolicySets, TranslateContext } from '#engine/contract/backend-config.ts'
 import { Transports } from '#engine/contract/backend-transport/policies.ts'
-import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
 import type { DocumentSources, Policy } from '#engine/contract/policy.ts'
-import { addRules } from '#engine/ir/mcp-rules.ts'
 import { CLEAR_TEXT } from '#engine/ir/plain.ts'
 import {
   type Backend,
   type Bind,
-  type DynamicBackend,
   type Listener,
-  type McpRules,
   ownName,
   type PathMatch,
   type PolicyPhases,
@@ -18,24 +14,17 @@ import {
   type RouteMatch,
   type RouteSpec,
   type Snapshot,
-  type StaticBackend,
   type ValueMatch,
   type WeightedBackend
 } from '#engine/ir/snapshot.ts'
-import type { Target } from '#engine/schema/net.ts'
-import { requestsOf } from '#engine/schema/request-rules.ts'
-import { translateAi } from './ai/index.ts'
-import { mergedModelPolicies } from './ai/policies.ts'
+import type { Path } from '#engine/schema/placed.ts'
+import { type FileRequestRules, requestsOf } from '#engine/schema/request-rules.ts'
+import type { KindShortcut, Kinds } from '#engine/source/kinds.ts'
 import type { File } from './file.ts'
 import { frontendPolicies, translateFrontend } from './file-frontend.ts'
 import { canonicalPolicies, type PolicyKey, policyPhases, resolvePolicies } from './file-policies.ts'
 import { type Overrides, translateProcess } from './file-process.ts'
 import { translateTcpRoute } from './file-tcp.ts'
-import { mergedHttp } from './http/policies.ts'
-import { LLM_BACKEND, llmBackend, llmBind } from './llm/translate.ts'
-import { mergedRules } from './mcp/policies.ts'
-import { MCP_BACKEND, mcpBind, translateMcp } from './mcp/translate.ts'
-import { withWellKnown } from './mcp/well-known.ts'
 import { translateListenerTls } from './tls/schema.ts'
 import { defaultListenerName, defaultRouteName } from './walk.ts'
 
@@ -44,6 +33,7 @@ export type SnapshotDraft = Omit<Snapshot, 'version' | 'hash' | 'acceptedAt'>
 
 export interface TranslateOptions {
   readonly policies: readonly Policy[]
+  readonly kinds: Kinds
   readonly keys: readonly PolicyKey[]
   /** What policies refer to; everything that they name has been found there once (check-policies.ts). */
   readonly sources: DocumentSources
@@ -57,21 +47,48 @@ type FileListener = FileBind['listeners'][number]
 type FileRoute = NonNullable<FileListener['routes']>[number]
 type FileMatches = FileRoute['matches']
 type FileMatch = NonNullable<FileMatches>[number]
-type FileReference = NonNullable<FileRoute['backends']>[number]
-type FileBackend = NonNullable<File['backends']>[number]
-type FileMcp = NonNullable<FileBackend['mcp']>
-/** Servers that are spoken to as they are, and not as what they offer. */
-type PlainBackend = StaticBackend | DynamicBackend
-/** Policies of one place. */
-type Sets = Readonly<Record<string, unknown>> | readonly Readonly<Record<string, unknown>>[] | undefined
+/** Names of policies and what they say. */
+type FilePolicies = Readonly<Record<string, unknown>>
 
-export function translate(file: File, options: TranslateOptions): SnapshotDraft {
+interface FileReference {
+  readonly backend?: string | undefined
+  readonly weight?: number | undefined
+  readonly policies?: FilePolicies | undefined
+}
+
+interface FileBackend {
+  readonly name: string
+  readonly policies?: FilePolicies | undefined
+}
+
+interface FileShortcut extends FileRequestRules {
+  readonly port?: number | undefined
+  readonly policies?: File['policies']
+}
+
+/** What describes a backend of the Snapshot. */
+export interface Origin {
+  readonly config: BackendConfig
+  /** Of the value that says what it is. */
+  readonly path: Path
+}
+
+export interface Translated {
+  readonly draft: SnapshotDraft
+  /** By the names of backends. */
+  readonly origins: ReadonlyMap<string, Origin>
+}
+
+export function translate(file: File, options: TranslateOptions): Translated {
   const translator = new Translator(file.policies, options)
-  for (const backend of file.backends ?? []) translator.addBackend(backend)
-  const binds = (file.binds ?? []).map((bind) => translator.bind(bind))
-  if (file.llm !== undefined) binds.push(translator.llm(file.llm))
-  if (file.mcp !== undefined) binds.push(translator.mcp(file.mcp))
-  return {
+  for (const [i, backend] of (file.backends ?? []).entries())
+    translator.addBackend(backend as unknown as FileBackend, i)
+  const binds = (file.binds ?? []).map((bind, i) => translator.bind(bind, i))
+  for (const shortcut of options.kinds.shortcuts) {
+    const given = (file as Readonly<Record<string, unknown>>)[shortcut.key]
+    if (given !== undefined) binds.push(translator.shortcut(shortcut, given))
+  }
+  const draft = {
     gateway: {
       ...translator.phases(file.policies),
       frontend: frontendPolicies(file.frontendPolicies, options.policies)
@@ -81,10 +98,12 @@ export function translate(file: File, options: TranslateOptions): SnapshotDraft 
     frontend: translateFrontend(file.frontendPolicies),
     process: translateProcess(file.config, options.env, options)
   }
+  return { draft, origins: translator.origins }
 }
 
 /** Where a route stands. */
 interface Around {
+  readonly path: Path
   readonly listener: string
   readonly port: number
   /** Policies around it, least precise first. */
@@ -95,80 +114,75 @@ interface Around {
 
 class Translator {
   readonly backends: Record<string, Backend> = {}
+  readonly origins = new Map<string, Origin>()
+  readonly #kinds: Kinds
+  readonly #policies: readonly Policy[]
   readonly #keys: readonly PolicyKey[]
   readonly #sources: DocumentSources
   readonly #gateway: File['policies']
-  readonly #files = new Map<string, FileBackend>()
+  readonly #named = new Map<string, { readonly file: FileBackend; readonly path: Path }>()
   readonly #transports: Transports
   #listeners = 0
 
-  constructor(gateway: File['policies'], { keys, sources }: TranslateOptions) {
+  constructor(gateway: File['policies'], { kinds, policies, keys, sources }: TranslateOptions) {
     this.#gateway = gateway
+    this.#kinds = kinds
+    this.#policies = policies
     this.#keys = keys
     this.#sources = sources
     this.#transports = new Transports(sources)
   }
 
-  addBackend(file: FileBackend): void {
+  addBackend(file: FileBackend, index: number): void {
     const policies = canonicalPolicies(file.policies, this.#keys)
-    this.#files.set(file.name, file)
-    if (file.ai !== undefined) {
-      const outer = mergedModelPolicies([file.policies])
-      this.backends[file.name] = translateAi(file.ai, policies, outer, this.#within(this.#gateway, file.policies))
-      return
-    }
-    if (file.mcp !== undefined) {
-      const rules = mergedRules([file.policies])
-      this.backends[file.name] = this.#mcp(file.mcp, policies, rules, [this.#gateway, file.policies])
-      return
-    }
-    const dynamic = file.dynamic ?? file.dynamicForwardProxy
-    const target = file.host ?? (file.static && { ...file.static, unixPath: null })
-    const plain: PlainBackend =
-      target === undefined
-        ? { kind: 'dynamic', allowAddresses: dynamic?.allowAddresses ?? [], policies }
-        : staticBackend(target, policies)
-    this.backends[file.name] = this.#reached(plain, [this.#gateway, file.policies])
+    const path = ['backends', index]
+    this.#named.set(file.name, { file, path })
+    const levels = { around: null, gateway: this.#gateway, own: file.policies, reference: undefined }
+    this.#add(file.name, file, path, levels, policies)
   }
 
-  /** What is said of connections around something that may say more of it. */
-  #within(...outer: readonly Sets[]): (...own: readonly Sets[]) => BackendTransport | undefined {
-    return (...own) => this.#transports.of(...outer, ...own)
+  /** The backend that `file` describes, under `name`. */
+  #add(name: string, file: object, path: Path, levels: PolicyLevels, policies: PolicySet = {}): void {
+    const { name: key, config } = this.#kinds.keyOf(file as Record<string, unknown>)!
+    const value = (file as Readonly<Record<string, unknown>>)[key]
+    this.backends[name] = config.translate(key, value as never, this.#context(levels, policies))
+    this.origins.set(name, { config, path: [...path, key] })
   }
 
-  #mcp(...[file, policies, rules, outer]: [FileMcp, PolicySet, McpRules | null, readonly Sets[]]): Backend {
-    return translateMcp(file, policies, rules, this.#sources, this.#within(...outer))
+  #context(levels: PolicyLevels, policies: PolicySet): TranslateContext {
+    const { around, gateway, own, reference } = levels
+    const outer = [...(around ?? [gateway]), own, reference]
+    const transportOf = (...inner: readonly PolicySets[]) => this.#transports.of(...outer, ...inner)
+    return { policies, levels, sources: this.#sources, transportOf }
   }
 
-  /** `levels`: least precise first. */
-  #reached(plain: PlainBackend, levels: readonly Sets[]): PlainBackend {
-    const transport = this.#transports.of(...levels)
-    const { transport: _, http: __, ...others } = plain
-    const http = mergedHttp(levels)
-    return { ...others, ...(transport === undefined ? {} : { transport }), ...(http === null ? {} : { http }) }
-  }
-
-  bind(file: FileBind): Bind {
+  bind(file: FileBind, index: number): Bind {
     return {
       port: file.port,
       transport: file.transport ?? 'auto',
       ...(file.tunnelProtocol === undefined ? {} : { tunnelProtocol: file.tunnelProtocol }),
-      listeners: file.listeners.map((listener) => this.#listener(listener, file.port))
+      listeners: file.listeners.map((listener, i) =>
+        this.#listener(listener, file.port, ['binds', index, 'listeners', i])
+      )
     }
   }
 
-  llm(file: NonNullable<File['llm']>): Bind {
-    this.backends[LLM_BACKEND] = llmBackend(file, {}, this.#transports.of(this.#gateway, file.policies))
-    return llmBind(file, this.phases(file.policies))
+  /** One bind with one listener, which has the policies, and one route to one backend. */
+  shortcut({ key, port, backend, translate: translated, config }: KindShortcut, given: unknown): Bind {
+    const file = given as FileShortcut
+    const around = [this.#gateway, file.policies]
+    const levels = { around, gateway: this.#gateway, own: undefined, reference: undefined }
+    this.backends[backend] = translated(given as never, this.#context(levels, {}))
+    this.origins.set(backend, { config, path: [key] })
+    const everything = { path: { prefix: '/' }, headers: [], query: [] }
+    const backends = [{ backend, weight: 1, policies: {} }]
+    const route = { name: key, hostnames: [], matches: [everything], policies: {}, backends }
+    const phases = this.phases(file.policies)
+    const listener = { name: key, hostname: '*', ...CLEAR_TEXT, ...requestsOf(file), ...phases, routes: [route] }
+    return { port: file.port ?? port, transport: 'auto', listeners: [listener] }
   }
 
-  mcp(file: NonNullable<File['mcp']>): Bind {
-    const rules = mergedRules([this.#gateway, file.policies])
-    this.backends[MCP_BACKEND] = this.#mcp(file, {}, rules, [this.#gateway, file.policies])
-    return mcpBind(file, this.phases(file.policies))
-  }
-
-  #listener(file: FileListener, port: number): Listener {
+  #listener(file: FileListener, port: number, path: Path): Listener {
     const unnamed = defaultListenerName(this.#listeners++)
     const name = file.name ?? unnamed
     const levels = [this.#gateway, file.policies]
@@ -183,29 +197,34 @@ class Translator {
       ...this.phases(file.policies),
       tcpRoutes: (file.tcpRoutes ?? []).map((route, i) => {
         const routeName = route.name ?? defaultRouteName(i)
-        const around = { listener: name, port, levels, outer }
-        return translateTcpRoute(route, routeName, (at, backend) =>
-          this.#own(`${name}/${routeName}/${at}`, around, backend)
-        )
+        return translateTcpRoute(route, routeName, (at, reference) => {
+          // Policies act on requests.
+          const levels = { around: [], gateway: undefined, own: undefined, reference: undefined }
+          const own = this.#free(`${name}/${routeName}/${at}`, port)
+          this.#add(own, reference, [...path, 'tcpRoutes', i, 'backends', at], levels)
+          return own
+        })
       }),
-      routes: (file.routes ?? []).map((route, i) => this.#route(route, i, { listener: name, port, levels, outer }))
+      routes: (file.routes ?? []).map((route, i) =>
+        this.#route(route, i, { path: [...path, 'routes', i], listener: name, port, levels, outer })
+      )
     }
   }
 
-  #route(file: FileRoute, index: number, { listener, port, levels, outer }: Around): RouteSpec {
+  #route(file: FileRoute, index: number, { path, listener, port, levels, outer }: Around): RouteSpec {
     const name = file.name ?? defaultRouteName(index)
     const rule = file.ruleName
     const own = ownName({ name, rule })
-    const around = { listener, port, levels: [...levels, file.policies], outer }
+    const around = { path, listener, port, levels: [...levels, file.policies], outer }
     const policies = this.#resolved(canonicalPolicies(file.policies, this.#keys))
     return {
       name,
       ...(rule === undefined ? {} : { rule }),
       hostnames: file.hostnames ?? [],
-      matches: withWellKnown(translateMatches(file.matches), [...outer, policies]),
+      matches: this.#served(translateMatches(file.matches), [...outer, policies]),
       policies,
       backends: (file.backends ?? []).map((reference, i) =>
-        this.#reference(reference, `${listener}/${own}/${i}`, around)
+        this.#reference(reference as FileReference, i, `${listener}/${own}/${i}`, around)
       )
     }
   }
@@ -219,64 +238,42 @@ class Translator {
     return resolvePolicies(set, this.#keys, this.#sources)
   }
 
-  #reference(file: FileReference, place: string, around: Around): WeightedBackend {
-    const backend = this.#named(file, place, around) ?? this.#inline(file, place, around)
+  /** With what policies that act on the route serve besides. */
+  #served(matches: readonly RouteMatch[], levels: readonly PolicySet[]): readonly RouteMatch[] {
+    const acting = this.#policies.filter(({ name }) => levels.some((level) => level[name] !== undefined))
+    const paths = matches.flatMap(({ path }) => ('regex' in path ? [] : ['exact' in path ? path.exact : path.prefix]))
+    const prefixes = acting.flatMap(({ alsoServes }) => alsoServes?.(paths) ?? [])
+    return [...matches, ...prefixes.map((prefix): RouteMatch => ({ path: { prefix }, headers: [], query: [] }))]
+  }
+
+  #reference(file: FileReference, index: number, place: string, around: Around): WeightedBackend {
+    const backend = this.#referred(file, index, place, around)
     return { backend, weight: file.weight ?? 1, policies: canonicalPolicies(file.policies, this.#keys) }
   }
 
-  /** Of a backend by name. Models of which more is said around it are a backend of this route's own. */
-  #named(file: FileReference, place: string, around: Around): string | undefined {
-    const named = file.backend === undefined ? undefined : this.#files.get(file.backend)
-    const outer = [...around.levels, named?.policies, file.policies]
-    if (named?.mcp !== undefined) {
-      const rules = mergedRules([...around.levels, file.policies])
-      if (rules === null && !this.#isOtherwise(named, outer)) return file.backend
-      const all = addRules(mergedRules([named.policies]), rules)
-      return this.#own(place, around, this.#mcp(named.mcp, {}, all, outer))
-    }
-    if (named === undefined) return file.backend
-    const isOtherwise = this.#isOtherwise(named, outer)
-    if (named.ai === undefined) {
-      const plain = this.backends[named.name] as PlainBackend
-      const isSpokenOtherwise = !isDeepStrictEqual(mergedHttp(outer), mergedHttp([this.#gateway, named.policies]))
-      return isOtherwise || isSpokenOtherwise ? this.#own(place, around, this.#reached(plain, outer)) : file.backend
-    }
-    const policies = mergedModelPolicies(outer)
-    const hasMore = Object.entries(policies).some(
-      ([field, value]) => mergedModelPolicies([named.policies])[field as keyof typeof policies] !== value
-    )
-    if (!hasMore && !isOtherwise) return file.backend
-    return this.#own(place, around, translateAi(named.ai, {}, policies, this.#within(...outer)))
+  /** The name of its backend. One of which more is said around it is a backend of this route's own. */
+  #referred(file: FileReference, index: number, place: string, { path, port, levels: around }: Around): string {
+    const named = file.backend === undefined ? undefined : this.#named.get(file.backend)
+    const own = named?.file.policies
+    const levels = { around, gateway: this.#gateway, own, reference: file.policies }
+    const described = named ?? { file, path: [...path, 'backends', index] }
+    if (named !== undefined && !this.#differs(named.file, levels)) return named.file.name
+    const name = this.#free(place, port)
+    this.#add(name, described.file, described.path, levels)
+    return name
   }
 
-  /** Whether connections of a route are made in another way than those of a backend that it names. */
-  #isOtherwise(named: FileBackend, outer: readonly Sets[]): boolean {
-    return this.#transports.of(...outer) !== this.#transports.of(this.#gateway, named.policies)
-  }
-
-  #inline(file: FileReference, place: string, around: Around): string {
-    const { host, dynamic, ai, mcp } = file
-    const levels = [...around.levels, file.policies]
-    const outer = mergedModelPolicies(levels)
-    if (ai !== undefined) return this.#own(place, around, translateAi(ai, {}, outer, this.#within(...levels)))
-    if (mcp !== undefined) {
-      return this.#own(place, around, this.#mcp(mcp, {}, mergedRules(levels), levels))
-    }
-    if (host !== undefined) return this.#own(place, around, this.#reached(staticBackend(host, {}), levels))
-    const allowAddresses = dynamic?.allowAddresses ?? []
-    return this.#own(place, around, this.#reached({ kind: 'dynamic', allowAddresses, policies: {} }, levels))
+  /** Whether it is reached, or made, in another way than a named backend by itself. */
+  #differs(named: FileBackend, levels: PolicyLevels): boolean {
+    const { around, gateway, own, reference } = levels
+    const isReachedOtherwise = this.#transports.of(...around!, own, reference) !== this.#transports.of(gateway, own)
+    return isReachedOtherwise || this.#kinds.configOf(named as never)!.differs(levels)
   }
 
   /** Names of backends have no slash, so only listeners of the same name on two ports could collide. */
-  #own(place: string, { port }: Around, backend: Backend): string {
-    const name = Object.hasOwn(this.backends, place) ? `${port}/${place}` : place
-    this.backends[name] = backend
-    return name
+  #free(place: string, port: number): string {
+    return Object.hasOwn(this.backends, place) ? `${port}/${place}` : place
   }
-}
-
-function staticBackend({ host, port, unixPath }: Target, policies: Backend['policies']): PlainBackend {
-  return { kind: 'static', host, port, unixPath, policies }
 }
 
 /** A route without matches matches every path. */

@@ -1,67 +1,75 @@
-/** The places of a file that have a name of their own: binds, listeners, routes. */
+/** The places of a file: what it has as it was read, in spite of mistakes, walked once for all checks. */
+import { capabilitiesOf } from '#engine/downstream/transports.ts'
+import { entriesOf, objectOf, type Placed, type Raw, text } from '#engine/schema/placed.ts'
+import type { KindShortcut, Kinds } from '#engine/source/kinds.ts'
+import type {
+  ConfigTree,
+  PlacedBackend,
+  PlacedBind,
+  PlacedListener,
+  PlacedReference,
+  PlacedRoute
+} from '#engine/source/tree.ts'
 
-import { entriesOf, objectOf, type Path, type Placed, type Raw, text } from '#engine/schema/placed.ts'
-import { LLM_PORT } from './llm/port.ts'
-import { MCP_PORT } from './mcp/port.ts'
-
-export interface PlacedBind extends Placed {
-  readonly listeners: readonly PlacedListener[]
-}
-
-export interface PlacedListener extends Placed {
-  /** As given, or the default. */
-  readonly name: string
-  readonly routes: readonly PlacedRoute[]
-}
-
-export interface PlacedRoute extends Placed {
-  readonly name: string
-}
+export type { PlacedBind, PlacedListener, PlacedRoute } from '#engine/source/tree.ts'
 
 /** Default names count listeners over the whole file, so that two binds never have the same. */
 export const defaultListenerName = (indexInFile: number): string => `listener${indexInFile}`
 export const defaultRouteName = (indexInListener: number): string => `route${indexInListener}`
 
-export function bindsOf(file: Raw): PlacedBind[] {
+export function treeOf(file: Raw, kinds: Kinds): ConfigTree {
+  const backends = entriesOf(file.backends, ['backends']).map((backend) => backendAt(backend, kinds))
+  const named = new Map(backends.map((backend) => [backend.raw.name, backend]))
+  const referenceAt = (place: Placed): PlacedReference => ({
+    ...place,
+    backend: place.raw.backend === undefined ? backendAt(place, kinds) : named.get(place.raw.backend)
+  })
   let listeners = 0
   const binds = entriesOf(file.binds, ['binds']).map((bind) => ({
     ...bind,
-    listeners: entriesOf(bind.raw.listeners, [...bind.path, 'listeners']).map((listener) => {
-      const unnamed = defaultListenerName(listeners++)
-      return {
-        ...listener,
-        name: text(listener.raw.name) ?? unnamed,
-        routes: entriesOf(listener.raw.routes, [...listener.path, 'routes']).map((route, i) => ({
-          ...route,
-          name: text(route.raw.name) ?? defaultRouteName(i)
-        }))
-      }
-    })
+    transport: capabilitiesOf(bind.raw.transport),
+    shortcut: null,
+    listeners: entriesOf(bind.raw.listeners, [...bind.path, 'listeners']).map((listener) =>
+      listenerAt(listener, defaultListenerName(listeners++), referenceAt)
+    )
   }))
-  const shortcuts = SHORTCUTS.flatMap(([key, port]) => {
-    return file[key] === undefined ? [] : [shortcutBindOf(key, objectOf(file[key]), port)]
-  })
-  return [...binds, ...shortcuts]
-}
-
-const SHORTCUTS = [
-  ['llm', LLM_PORT],
-  ['mcp', MCP_PORT]
-] as const
-
-/** Whether the path is inside a key at the top of the file that stands for a bind. */
-export function isInShortcut([key]: Path): boolean {
-  return SHORTCUTS.some(([name]) => name === key)
-}
-
-/** What `llm` and `mcp` stand for: a bind with one listener, which has its policies, and one route. */
-function shortcutBindOf(key: string, raw: Raw, port: number): PlacedBind {
-  const path = [key]
-  const { policies, paths, headersWithUnderscores } = raw
-  const route = { raw: {}, path, name: key }
+  const given = kinds.shortcuts.filter(({ key }) => file[key] !== undefined)
+  const shortcuts = given.map((shortcut) => ({
+    shortcut,
+    value: { raw: objectOf(file[shortcut.key]), path: [shortcut.key] }
+  }))
   return {
-    raw: { port: raw.port ?? port },
-    path,
-    listeners: [{ raw: { policies, paths, headersWithUnderscores }, path, name: key, routes: [route] }]
+    top: { raw: file, path: [] },
+    binds: [...binds, ...shortcuts.map(({ shortcut, value }) => shortcutBind(shortcut, value))],
+    backends,
+    shortcuts
   }
+}
+
+function backendAt({ raw, path }: Placed, kinds: Kinds): PlacedBackend {
+  const name = kinds.keyOf(raw)?.name
+  const value = name === undefined ? { raw: {}, path } : { raw: objectOf(raw[name]), path: [...path, name] }
+  const config = kinds.configOf(raw)
+  return { raw, path, config, isPlain: config?.isPlain === true, value }
+}
+
+function listenerAt(
+  listener: Placed,
+  unnamed: string,
+  referenceAt: (place: Placed) => PlacedReference
+): PlacedListener {
+  const routes = entriesOf(listener.raw.routes, [...listener.path, 'routes']).map((route, i): PlacedRoute => {
+    const references = entriesOf(route.raw.backends, [...route.path, 'backends']).map(referenceAt)
+    return { ...route, name: text(route.raw.name) ?? defaultRouteName(i), references }
+  })
+  return { ...listener, name: text(listener.raw.name) ?? unnamed, routes }
+}
+
+/** What a shortcut stands for: a bind with one listener, which has its policies, and one route. */
+function shortcutBind(shortcut: KindShortcut, { raw, path }: Placed): PlacedBind {
+  const { policies, paths, headersWithUnderscores } = raw
+  const route = { raw: {}, path, name: shortcut.key, references: [] }
+  const listener = { raw: { policies, paths, headersWithUnderscores }, path, name: shortcut.key, routes: [route] }
+  const transport = capabilitiesOf(undefined)
+  return { raw: { port: raw.port ?? shortcut.port }, path, transport, shortcut, listeners: [listener] }
 }

@@ -1,40 +1,43 @@
 /** What is allowed and yet probably not meant. */
 
-import { capabilitiesOf } from '#engine/downstream/transports.ts'
+import type { Policy } from '#engine/contract/policy.ts'
 import { objectOf, type Placed, policySetsOf, type Raw, text } from '#engine/schema/placed.ts'
-import { uselessActions } from './ai/guard-warnings.ts'
-import { askedInClear, uselessCaching } from './ai/warnings.ts'
-import { insecureTls } from './backend-policies/check.ts'
+import { backendDoubts } from '#engine/source/backend-policies.ts'
+import type { Kinds } from '#engine/source/kinds.ts'
+import { type ConfigTree, listenersOf, routesOf } from '#engine/source/tree.ts'
 import { httpSetting } from './file-frontend.ts'
-import { underscoreWarnings } from './http/reach.ts'
-import { uselessSessions } from './mcp/warnings.ts'
 import type { Problem } from './problems.ts'
+import { underscoreWarnings } from './reach.ts'
 import type { Source } from './source.ts'
-import { bindsOf } from './walk.ts'
+
+interface Registries {
+  readonly policies: readonly Policy[]
+  readonly kinds: Kinds
+}
 
 /** For a file without mistakes. */
-export function warningsOf(file: Raw, source: Source): Problem[] {
+export function warningsOf(tree: ConfigTree, source: Source, { policies, kinds }: Registries): Problem[] {
+  const { raw: file } = tree.top
   const warnings: Problem[] = source.warnings.map((warning) => ({ path: [], ...warning }))
-  const binds = bindsOf(file)
+  const { binds } = tree
   if (binds.length === 0) warnings.push({ path: [], offset: 0, message: 'the file has no binds: nothing is served' })
-  for (const { raw, path } of binds) {
-    const { warning } = capabilitiesOf(raw.transport)
+  for (const { transport, path } of binds) {
+    const { warning } = transport
     if (warning === null) continue
     const place = [...path, 'transport']
     warnings.push({ path: place, offset: source.locate(place, 'value'), message: warning })
   }
-  const listeners = binds.flatMap((bind) => bind.listeners)
-  const routes = listeners.flatMap((listener) => listener.routes)
-  const ofModels = [uselessCaching, uselessActions, askedInClear, uselessSessions].flatMap((find) => find(file, routes))
-  for (const { path, message } of [...ofModels, ...insecureTls(file)]) {
+  const listeners = listenersOf(tree)
+  const answering = policies.filter(({ answersAll }) => answersAll).map(({ name }) => name)
+  for (const { path, message } of backendDoubts(tree, kinds)) {
     warnings.push({ path, offset: source.locate(path, 'key'), message })
   }
-  warnings.push(...loops(file, binds, routes, source), ...underscoreWarnings(file, source))
+  warnings.push(...loops(tree, source), ...underscoreWarnings(tree, source))
   warnings.push(...bufferTooSmall(file, source))
   for (const listener of listeners) {
     const outer = text(listener.raw.hostname) ?? '*'
     for (const route of listener.routes) {
-      warnings.push(...stars(route, source), ...answered(route, source))
+      warnings.push(...stars(route, source), ...answered(route, answering, source))
       const hostnames = Array.isArray(route.raw.hostnames) ? route.raw.hostnames : []
       hostnames.forEach((inner: unknown, i) => {
         if (typeof inner !== 'string' || overlap(outer.toLowerCase(), inner.toLowerCase())) return
@@ -60,18 +63,15 @@ function bufferTooSmall(file: Raw, source: Source): Problem[] {
 const OWN_HOST = /^(?:localhost|127\.0\.0\.1|\[::1\]):(\d+)$/i
 
 /** A backend that is one of our own ports: a request that comes back the way it went out goes on without end. */
-function loops(file: Raw, binds: readonly Placed[], routes: readonly Placed[], source: Source): Problem[] {
-  const ports = new Set(binds.map(({ raw }) => Number(raw.port)))
-  const holders = [{ raw: file, path: [] }, ...routes]
-  return holders.flatMap(({ raw, path }) => {
-    const backends: unknown[] = Array.isArray(raw.backends) ? raw.backends : []
-    return backends.flatMap((backend, i) => {
-      const port = OWN_HOST.exec(text(objectOf(backend).host) ?? '')?.[1]
-      if (port === undefined || !ports.has(Number(port))) return []
-      const place = [...path, 'backends', i, 'host']
-      const message = `is port ${port} of this file itself: a route that leads back to itself is asked without end`
-      return [{ path: place, offset: source.locate(place, 'value'), message }]
-    })
+function loops(tree: ConfigTree, source: Source): Problem[] {
+  const ports = new Set(tree.binds.map(({ raw }) => Number(raw.port)))
+  const places = [...tree.backends, ...routesOf(tree).flatMap(({ references }) => references)]
+  return places.flatMap(({ raw, path }) => {
+    const port = OWN_HOST.exec(text(raw.host) ?? '')?.[1]
+    if (port === undefined || !ports.has(Number(port))) return []
+    const place = [...path, 'host']
+    const message = `is port ${port} of this file itself: a route that leads back to itself is asked without end`
+    return [{ path: place, offset: source.locate(place, 'value'), message }]
   })
 }
 
@@ -88,16 +88,14 @@ function stars({ raw, path }: Placed, source: Source): Problem[] {
 }
 
 /** A policy of the route that answers every request leaves nothing for its backends. */
-function answered(route: Placed, source: Source): Problem[] {
+function answered(route: Placed, answering: readonly string[], source: Source): Problem[] {
   if (!Array.isArray(route.raw.backends) || route.raw.backends.length === 0) return []
   const path = [...route.path, 'backends']
-  const policies = policySetsOf(route).flatMap(({ raw }) => ANSWERS.filter((name) => raw[name] !== undefined))
+  const policies = policySetsOf(route).flatMap(({ raw }) => answering.filter((name) => raw[name] !== undefined))
   return policies.slice(0, 1).map((name) => {
     return { path, offset: source.locate(path, 'key'), message: `are never asked: ${name} answers every request` }
   })
 }
-
-const ANSWERS = ['directResponse', 'requestRedirect']
 
 /** Whether some host is covered by both. */
 export function overlap(a: string, b: string): boolean {

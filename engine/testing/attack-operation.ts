@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { withoutCredentials } from '#backends/llm/auth/query-keys.ts'
+import type { AiCloud, AiProvider } from '#backends/llm/config/snapshot.ts'
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
 import { ModelPatterns } from '#backends/llm/edits/model-patterns.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
@@ -20,7 +21,6 @@ import { translateOperationAnswer } from '#backends/llm/routes/operation-answer.
 import { boundedUsage, TOKENS_MAX } from '#backends/llm/usage/token-counts.ts'
 import { Exchange } from '#engine/contract/exchange.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
-import type { AiCloud, AiProvider } from '#engine/ir/snapshot.ts'
 import { bentJson } from './bent-json.ts'
 
 const PROMPT = { prepend: [{ role: 'system', content: 'S' }], append: [{ role: 'user', content: 'U' }] } as const

@@ -153,6 +153,7 @@ function telemetryOf(table: MetricsTable, log: TestLog | undefined) {
 /** Child processes, as the one worker and the main thread have them. */
 function childProcesses(logged: string[], childrenMax?: number): { hub: ChildHub; children: ChildrenOfWorker } {
   const hub: ChildHub = new ChildHub({
+    kinds: backends,
     log: (level, message) => logged.push(`${level}: ${message}`),
     post: (_worker, report) => setImmediate(() => children.receive(report)),
     ...(childrenMax === undefined ? {} : { childrenMax })
@@ -166,7 +167,7 @@ function snapshotOf(yaml: string, version: number, folder = '.'): Snapshot {
   // In a file a port is from 1 on; tests write 0 for "any".
   const text = yaml.replace(/(\bport"?): ?0\b/g, '$1: 1')
   const prepare: LoadOptions['prepare'] = (draft, warn) => prepareBackends(draft, backends, warn)
-  const loaded = loadConfig(text, { file: 'test.yaml', env: {}, policies, folder, prepare })
+  const loaded = loadConfig(text, { file: 'test.yaml', env: {}, policies, backends, folder, prepare })
   if (!loaded.ok) throw new Error(formatErrors(loaded.errors))
   const binds = loaded.snapshot.binds.map((bind) => ({ ...bind, port: 0 }))
   return { ...loaded.snapshot, binds, version, hash: '', acceptedAt: '' }

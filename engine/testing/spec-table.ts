@@ -1,6 +1,8 @@
 /** Walks a table of the specification through the file's own validation: what is accepted, and what is not. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { backends } from '#backends/index.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import { policies } from '#policies/index.ts'
 
@@ -19,7 +21,7 @@ export interface Place {
 
 export const ROUTE: Place = {
   path: 'binds[0].listeners[0].routes[0].policies.',
-  file: (given) => ({ binds: [{ port: 80, listeners: [{ routes: [{ policies: given }] }] }] })
+  file: (given) => ({ binds: [{ port: 80, listeners: [{ routes: [{ policies: given, backends }] }] }] })
 }
 
 export const FRONTEND: Place = {
@@ -51,7 +53,7 @@ export function walk(table: Table, { path, file }: Place): void {
 export function fileProblems(file: object): string[] {
   // A dollar sign of a value would be a variable of the environment.
   const text = JSON.stringify(file).replaceAll('$', '$$$$')
-  const result = loadConfig(text, { file: 'weir.yaml', env: {}, policies, processors: 1 })
+  const result = loadConfig(text, { file: 'weir.yaml', env: {}, policies, backends, processors: 1 })
   return result.ok ? [] : result.errors.map(({ path, message }) => `${path}: ${message}`)
 }
 

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { backends } from '#backends/index.ts'
 import { share } from '#engine/ir/share.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { formatErrors, loadConfig } from '#engine/standalone/load.ts'
@@ -15,7 +16,7 @@ import { Supervisor } from './supervisor.ts'
 const RELOADS = 1000
 
 function snapshot(text: string, version: number): Snapshot {
-  const loaded = loadConfig(text, { file: 'test', env: {}, policies })
+  const loaded = loadConfig(text, { file: 'test', env: {}, policies, backends })
   if (!loaded.ok) throw new Error(formatErrors(loaded.errors))
   return { ...loaded.snapshot, version, hash: String(version), acceptedAt: '' }
 }

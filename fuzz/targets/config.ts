@@ -2,7 +2,9 @@
  * The loader of configuration files: whatever the text is, it ends with a Snapshot that can be sent
  * to workers, or with mistakes that all have a place in the text.
  */
+
 import assert from 'node:assert/strict'
+import { backends } from '#backends/index.ts'
 import { formatErrors, loadConfig } from '#engine/standalone/load.ts'
 import { policies } from '#policies/index.ts'
 
@@ -17,7 +19,7 @@ const env = { A: '8080', EMPTY: '', ODD: 'a: [b] # {c}\n"' }
 
 export function run(data: Buffer): void {
   const text = data.toString('utf8')
-  const result = loadConfig(text, { file: 'fuzz.yaml', env, policies, processors: 2 })
+  const result = loadConfig(text, { file: 'fuzz.yaml', env, policies, backends, processors: 2 })
   if (result.ok) {
     structuredClone(result.snapshot)
     return

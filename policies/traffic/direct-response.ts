@@ -73,4 +73,11 @@ function compile({ status, body, bodyExpression }: z.output<typeof schema>, cont
   }
 }
 
-export const directResponse: Policy = { name: 'directResponse', section: 'traffic', schema, aliases: [], compile }
+export const directResponse: Policy = {
+  name: 'directResponse',
+  section: 'traffic',
+  schema,
+  aliases: [],
+  answersAll: true,
+  compile
+}

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { backends } from '#backends/index.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { STEP_SENDING } from '#engine/contract/exchange.ts'
 import { CONTINUE, STOP } from '#engine/contract/filter.ts'
@@ -175,7 +176,13 @@ test('on a route whose clients show keys elsewhere, a token stands there; a key 
 function mistakes(config: unknown): string[] {
   const policies = { jwtAuth: config }
   const text = JSON.stringify({ binds: [{ port: 80, listeners: [{ routes: [{ policies }] }] }] })
-  const result = loadConfig(text, { file: 'f', env: {}, policies: [jwtAuthentication], readFile: NO_FILES.readFile })
+  const result = loadConfig(text, {
+    file: 'f',
+    env: {},
+    policies: [jwtAuthentication],
+    backends,
+    readFile: NO_FILES.readFile
+  })
   const errors = result.ok ? [] : result.errors
   return errors.map(({ path, message }) => `${path.replace(/^binds.*jwtAuth\.?/, '')}: ${message}`)
 }

@@ -2,6 +2,7 @@
  * spec.backend.mcp.authentication: callers of MCP servers show a token of one issuer, and are told where they get one
  * (docs/specification.md#mcp-policies; MCP 2025-11-25, authorization; RFC 9728, RFC 8414, RFC 6750).
  */
+
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import { type Exchange, type Identity, STEP_REQUEST } from '#engine/contract/exchange.ts'
 import { CONTINUE, STOP, type Verdict } from '#engine/contract/filter.ts'
@@ -41,6 +42,7 @@ import {
   serverUrlOfResource
 } from '#policies/shared/mcp-metadata.ts'
 import { json, OPEN, type Register, registrations } from '#policies/shared/mcp-registration.ts'
+import { wellKnownPrefixes } from '#policies/shared/mcp-well-known.ts'
 import {
   EARLY_MS,
   type KeyConfig,
@@ -344,6 +346,7 @@ export const mcpAuthentication: Policy = {
   schema,
   aliases: [],
   identifies: 'jwt',
+  alsoServes: wellKnownPrefixes,
   resolve,
   warnings,
   compile

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { backends } from '#backends/index.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { type Seen, startOrigin } from '#engine/testing/origin.ts'
@@ -15,7 +16,7 @@ const backend = { host: 'b.example:80' }
 /** The messages about the mirror of a file, with their paths. */
 function problems(mirror: string): string[] {
   const file = `binds: [{ port: 1, listeners: [{ routes: [{ policies: { requestMirror: ${mirror} } }] }] }]`
-  const loaded = loadConfig(file, { file: 'test.yaml', env: {}, policies })
+  const loaded = loadConfig(file, { file: 'test.yaml', env: {}, policies, backends })
   return loaded.ok ? [] : loaded.errors.map(({ path, message }) => `${path.replace(/^.*policies\./, '')}: ${message}`)
 }
 

@@ -4,7 +4,6 @@
  */
 import type { MirrorPlan } from '#engine/contract/mirror.ts'
 import type { Compiled, Policy } from '#engine/contract/policy.ts'
-import type { StaticBackend } from '#engine/ir/snapshot.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { target } from '#engine/schema/net.ts'
 import { deferred, list, name, says, whole, z } from '#engine/schema/schema.ts'
@@ -66,7 +65,7 @@ const schema = deferred(() =>
     .transform((given): readonly MirrorPlan[] => (Array.isArray(given) ? given : [given]))
 )
 
-function inline({ host, port, unixPath }: z.output<ReturnType<typeof target>>): StaticBackend {
+function inline({ host, port, unixPath }: z.output<ReturnType<typeof target>>) {
   return { kind: 'static', host, port, unixPath, policies: {} }
 }
 

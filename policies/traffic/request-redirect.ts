@@ -106,5 +106,6 @@ export const requestRedirect: Policy = {
   schema,
   aliases: [],
   usesMatches: true,
+  answersAll: true,
   compile
 }

@@ -1,7 +1,9 @@
 /** What stands beside the bundle in the package: the schema of the configuration file, and its types (npm pack). */
+
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { compile, type JSONSchema } from 'json-schema-to-typescript'
+import { backends } from '#backends/index.ts'
 import { jsonSchema } from '#engine/standalone/json-schema.ts'
 import { policies } from '#policies/index.ts'
 
@@ -13,7 +15,7 @@ const BANNER =
 const UNTYPED = new Set(['description', 'minItems', 'maxItems', 'minLength', 'maxLength'])
 const COMBINATIONS = ['oneOf', 'anyOf', 'allOf']
 
-const schema = JSON.parse(jsonSchema(policies))
+const schema = JSON.parse(jsonSchema(policies, backends))
 const bare: JSONSchema = JSON.parse(JSON.stringify(schema), (key, value) => {
   if (UNTYPED.has(key) && typeof value !== 'object') return undefined
   if (typeof value !== 'object' || value === null || typeof value.type !== 'string') return value

@@ -1,4 +1,5 @@
 /** Whom a provider is shown: signatures of AWS, tokens of Google, keys, and what the client came with. */
+
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
@@ -8,8 +9,9 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { backends } from '#backends/index.ts'
+import type { AiBackend } from '#backends/llm/config/snapshot.ts'
 import { redact } from '#engine/admin/redact.ts'
-import type { AiBackend } from '#engine/ir/snapshot.ts'
 import { formatErrors, loadConfig } from '#engine/standalone/load.ts'
 import { refuseAs } from '#engine/testing/aws.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
@@ -291,7 +293,7 @@ test('the configuration that people may read has no secret in it, and the neutra
     },
     { name: 'd', typeAHosted: { endpoint: 'a.example:8443' } }
   ]
-  const options = { file: 'f', env: {}, policies: registry, folder: '.' }
+  const options = { file: 'f', env: {}, policies: registry, backends, folder: '.' }
   const loaded = loadConfig(fileOf({ groups: [{ providers }] }).replace('"port":0', '"port":1'), options)
   ok(loaded.ok, loaded.ok ? '' : formatErrors(loaded.errors))
   const shown = JSON.stringify(redact(loaded.snapshot))

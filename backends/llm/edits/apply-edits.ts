@@ -1,8 +1,9 @@
 /** What the configuration changes in a client's request before it is read: overrides, defaults, then messages. */
+
+import type { AiEdits, AiField } from '#backends/llm/config/snapshot.ts'
 import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { answerShapeOf, type ChatRequest } from '#backends/llm/request/chat-request.ts'
 import { modelOf } from '#backends/llm/request/json-body.ts'
-import type { AiEdits, AiField } from '#engine/ir/snapshot.ts'
 import { enrich } from './prompt-messages.ts'
 import { isForeignSystem, withSystem } from './system-instructions.ts'
 

@@ -1,8 +1,10 @@
 /** Where cache marks are put, and where they are not. */
+
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import OpenAI from 'openai'
 import type { Body } from '#backends/demo/models/wire.ts'
+import { backends } from '#backends/index.ts'
 import type { JsonObject } from '#backends/llm/conversation.ts'
 import { at, gateway, provider } from '#backends/llm/testing/llm-gateway.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
@@ -166,7 +168,14 @@ test('requests are marked for Claude, native and translated, and for nobody else
 
 test('a configuration whose marks nobody would read is warned of', () => {
   const warnings = (file: object): string[] => {
-    const result = loadConfig(JSON.stringify(file), { file: 'f', env: {}, policies, folder: '.', processors: 1 })
+    const result = loadConfig(JSON.stringify(file), {
+      file: 'f',
+      env: {},
+      policies,
+      backends,
+      folder: '.',
+      processors: 1
+    })
     ok(result.ok)
     return result.warnings.filter((text) => text.includes('promptCaching')).map((text) => text.replace(/^\S+ /, ''))
   }

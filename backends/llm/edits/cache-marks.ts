@@ -5,9 +5,10 @@
  *
  * A request that bears marks of its own keeps those and gets none: its author knows better where the prompt repeats.
  */
+
+import type { AiCaching } from '#backends/llm/config/snapshot.ts'
 import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
-import type { AiCaching } from '#engine/ir/snapshot.ts'
 
 const TOKENS_PER_WORD = 1.3
 /** Blocks that may not bear a mark. */

@@ -1,10 +1,12 @@
 /** Defaults, overrides, enrichment, aliases and cache marks, as providers see them. */
+
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
 import type { Body } from '#backends/demo/models/wire.ts'
+import { backends } from '#backends/index.ts'
 import { at, gateway, jsonOf, provider } from '#backends/llm/testing/llm-gateway.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import { policies } from '#policies/index.ts'
@@ -219,7 +221,14 @@ test('what of a body is not what its format says is told with its place', async 
 test('mistakes in these settings are found when the file is read', () => {
   const errors = (ai: object): string[] => {
     const file = { binds: [{ port: 1, listeners: [{ routes: [{ backends: [{ ai }] }] }] }] }
-    const result = loadConfig(JSON.stringify(file), { file: 'f', env: {}, policies, folder: '.', processors: 1 })
+    const result = loadConfig(JSON.stringify(file), {
+      file: 'f',
+      env: {},
+      policies,
+      backends,
+      folder: '.',
+      processors: 1
+    })
     return result.ok ? [] : result.errors.map(({ path, message }) => `${path.replace(/^.*\.ai\./, '')}: ${message}`)
   }
   const ai = { provider: { openai: {} } }

@@ -1,8 +1,9 @@
 /** Messages that every conversation gets, in the client's format (docs/specification.md#policies-for-models). */
+
+import type { AiMessage, AiPrompt } from '#backends/llm/config/snapshot.ts'
 import type { FormatName, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
-import type { AiMessage, AiPrompt } from '#engine/ir/snapshot.ts'
 
 /** `body` with the messages of `prompt` around its own. Throws FormatError. */
 export function enrich(client: FormatName, providerFormat: FormatName, body: JsonObject, prompt: AiPrompt): JsonObject {

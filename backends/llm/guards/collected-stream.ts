@@ -2,10 +2,11 @@
  * Guards over a stream that has been kept whole, where one of them is a service: it judges an answer and not pieces of
  * it. The events go on as they came; a text that the service has rewritten stands in the first of its events.
  */
+
+import type { AiRegexGuard } from '#backends/llm/config/snapshot.ts'
 import type { FormatName } from '#backends/llm/conversation.ts'
 import type { WireEvent } from '#backends/llm/formats/format.ts'
 import { LINE_ENDS } from '#backends/llm/stream/translating-tap.ts'
-import type { AiRegexGuard } from '#engine/ir/snapshot.ts'
 import { isObject, stripLogprobs } from '#engine/kit/scan/texts.ts'
 import { eventTexts, type Piece } from './event-texts.ts'
 import type { Framing } from './guard-tap.ts'

@@ -1,7 +1,8 @@
 /** Guards over a body that is there, or a stream that has been kept: one after the other, each over what is left. */
+
+import type { AiGuard, AiRegexGuard, AiRejection } from '#backends/llm/config/snapshot.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { clientKey, type HasClient } from '#engine/contract/client-key.ts'
-import type { AiGuard, AiRegexGuard, AiRejection } from '#engine/ir/snapshot.ts'
 import { bufferOf } from '#engine/kit/shared-bytes.ts'
 import { type GuardJob, PRINTED_TYPE, runGuardJob, type Shape, type StepResult } from './job.ts'
 import { GUARD_JOB } from './job-name.ts'

@@ -3,8 +3,9 @@
  * the API references of the formats. What else is in a request is looked through for strings of which nobody knows that
  * they are none (engine/kit/scan/unknown.ts).
  */
+
+import type { AiRouteType } from '#backends/llm/config/snapshot.ts'
 import type { FormatName } from '#backends/llm/conversation.ts'
-import type { AiRouteType } from '#engine/ir/snapshot.ts'
 import type { Reach } from '#engine/kit/scan/body.ts'
 import { BESIDE } from '#engine/kit/scan/texts.ts'
 

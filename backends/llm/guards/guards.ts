@@ -1,11 +1,12 @@
 /** The prompt guards of one backend: what they do to a request, to an answer, and to a stream. */
+
+import type { AiGuards, AiRegexGuard, AiRejection, AiRouteType } from '#backends/llm/config/snapshot.ts'
 import type { FormatName } from '#backends/llm/conversation.ts'
 import type { CostTap } from '#backends/llm/stream/translating-tap.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { replaceRequestBody, replaceResponseBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import type { AiGuards, AiRegexGuard, AiRejection, AiRouteType } from '#engine/ir/snapshot.ts'
 import type { Reach } from '#engine/kit/scan/body.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import { guardBody, runIn } from './guard-body.ts'

@@ -2,11 +2,12 @@
  * One step of the guards over a body that is there, or over a stream that has been kept: it is searched, or a service
  * is asked. Plain data in and out: a large body goes to another thread (guard-body.ts), a small one stays here.
  */
+
+import type { AiRegexGuard, AiRejection } from '#backends/llm/config/snapshot.ts'
 import type { FormatName } from '#backends/llm/conversation.ts'
 import { FormatError, type WireEvent } from '#backends/llm/formats/format.ts'
 import { framingOf } from '#backends/llm/stream/framing.ts'
 import { frame } from '#backends/llm/stream/translating-tap.ts'
-import type { AiRegexGuard, AiRejection } from '#engine/ir/snapshot.ts'
 import { type Reach, type ScanResult, scanBody } from '#engine/kit/scan/body.ts'
 import { maskText, rulesOf } from '#engine/kit/scan/rules.ts'
 import { maskJsonText } from '#engine/kit/scan/stream-json.ts'

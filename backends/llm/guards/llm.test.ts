@@ -1,6 +1,8 @@
 /** Prompt guards of the shortcut `llm`: of the port, of models, and of models that stand for others. */
+
 import { deepEqual, equal, match, ok, rejects } from 'node:assert/strict'
 import { test } from 'node:test'
+import { backends } from '#backends/index.ts'
 import { gatewayOf, provider } from '#backends/llm/testing/llm-gateway.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import type { Models } from '#engine/testing/models.ts'
@@ -80,7 +82,14 @@ test('the schema is that of backends, and Reject of answers is warned of', async
   const nine = { request: Array(9).fill(ssn) }
   await rejects(gatewayOf(t, one({}, { promptGuard: nine })), /llm\.promptGuard\.request.*1 to 8/s)
   const warnings = (file: object): string[] => {
-    const result = loadConfig(JSON.stringify(file), { file: 'f', env: {}, policies, folder: '.', processors: 1 })
+    const result = loadConfig(JSON.stringify(file), {
+      file: 'f',
+      env: {},
+      policies,
+      backends,
+      folder: '.',
+      processors: 1
+    })
     ok(result.ok)
     return result.warnings.filter((text) => text.includes('promptGuard')).map((text) => text.replace(/^\S+ /, ''))
   }

@@ -1,5 +1,5 @@
 /** OpenAI's moderation of texts (API reference, "Create moderation"): what it flags is rejected. */
-import type { AiModerationGuard, AiRejection } from '#engine/ir/snapshot.ts'
+import type { AiModerationGuard, AiRejection } from '#backends/llm/config/snapshot.ts'
 import type { Message } from '#engine/kit/scan/body.ts'
 import { isObject } from '#engine/kit/scan/texts.ts'
 import { GuardUnavailable, type Target, type Verdict } from './service-call.ts'

@@ -1,10 +1,11 @@
 /** How a client is told that a guard has rejected what it asked, or what it was to get. */
+
+import type { AiRejection } from '#backends/llm/config/snapshot.ts'
 import type { ChatError, FormatName } from '#backends/llm/conversation.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { LATER_AGAIN, replaceResponseBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { hasNoContent } from '#engine/http/status.ts'
-import type { AiRejection } from '#engine/ir/snapshot.ts'
 import { BUFFERS_FULL } from './service-call.ts'
 
 /** As events and bodies of errors have it. */

@@ -2,12 +2,13 @@
  * Calls of guards that are services. They go through Node's own client and its pool of connections, not through the
  * engine's upstream client, which carries exchanges and their bodies as streams (docs/design/017-prompt-guards.md).
  */
+
+import type { AiRejection } from '#backends/llm/config/snapshot.ts'
 import { Collector } from '#engine/contract/body.ts'
 import { ERRORS } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { hold, letGo } from '#engine/contract/held-bytes.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import type { AiRejection } from '#engine/ir/snapshot.ts'
 import { bufferOf, isShared } from '#engine/kit/shared-bytes.ts'
 
 /** The answer may hold all texts again, and be masked: longer ones are none. */

@@ -1,5 +1,5 @@
 /** What services are asked, and what they say, as bytes: made and read where the body is (job.ts). */
-import type { AiRejection } from '#engine/ir/snapshot.ts'
+import type { AiRejection } from '#backends/llm/config/snapshot.ts'
 import type { Message } from '#engine/kit/scan/body.ts'
 import { bufferOf, jsonBytes } from '#engine/kit/shared-bytes.ts'
 import { moderationQuestion, moderationVerdict } from './moderation.ts'

@@ -3,9 +3,10 @@
  * (engine/kit/scan/stream-text.ts), in order, with nothing changed but its text: no event is added, split or left out,
  * and what nobody knows of it stays. One that has no match in it has the very bytes that the provider sent.
  */
+
+import type { AiRegexGuard } from '#backends/llm/config/snapshot.ts'
 import type { FormatName } from '#backends/llm/conversation.ts'
 import type { WireEvent } from '#backends/llm/formats/format.ts'
-import type { AiRegexGuard } from '#engine/ir/snapshot.ts'
 import { JoinedText } from '#engine/kit/scan/joined-text.ts'
 import type { Rule } from '#engine/kit/scan/live.ts'
 import { rulesOf } from '#engine/kit/scan/rules.ts'

@@ -2,8 +2,9 @@
  * A service of the user's that passes, rejects or rewrites texts: POST /request and /response. What it is told and may
  * answer is described in docs/configuration.md ("Prompt guards"); other gateways speak the same.
  */
+
+import type { AiRejection, AiWebhookGuard } from '#backends/llm/config/snapshot.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import type { AiRejection, AiWebhookGuard } from '#engine/ir/snapshot.ts'
 import { compilePattern } from '#engine/kit/pattern.ts'
 import type { Message } from '#engine/kit/scan/body.ts'
 import { isObject } from '#engine/kit/scan/texts.ts'

@@ -2,11 +2,12 @@
  * A chat request whose body is too large to be parsed on the event loop (docs/design/030-large-bodies.md): this thread
  * knows only the facts that the pool has read.
  */
+
+import type { AiEdits } from '#backends/llm/config/snapshot.ts'
 import type { Conversation, FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import { applyEdits } from '#backends/llm/edits/apply-edits.ts'
 import { type Capture, type ChatRequest, readChat } from '#backends/llm/request/chat-request.ts'
 import { type ClientTools, NO_CLIENT_TOOLS } from '#backends/llm/translate/client-tools.ts'
-import type { AiEdits } from '#engine/ir/snapshot.ts'
 import { LARGE_BYTES } from './threshold.ts'
 
 /** Of a request, after the edits of the configuration. Plain data. */

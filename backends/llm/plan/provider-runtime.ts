@@ -1,11 +1,11 @@
 /** One provider as a worker asks it. */
 
 import { type Authenticator, authenticatorFor } from '#backends/llm/auth/authenticator.ts'
+import type { AiBackend, AiProvider } from '#backends/llm/config/snapshot.ts'
 import { dialectFor, type LearnedDialect } from '#backends/llm/providers/dialects.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { endpointOptions } from '#engine/contract/backend-transport/transport.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
-import type { AiBackend, AiProvider } from '#engine/ir/snapshot.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import { Health, ProviderSlot } from './balancer.ts'
 import { type ProviderSpec, type ResolvedProvider, resolveProvider } from './request-plan.ts'

@@ -1,5 +1,6 @@
 /** What a provider is sent for a request, as far as its configuration decides it. */
 
+import type { AiBackend, AiProvider } from '#backends/llm/config/snapshot.ts'
 import { applyEdits, withDefaultModel } from '#backends/llm/edits/apply-edits.ts'
 import { ModelPatterns } from '#backends/llm/edits/model-patterns.ts'
 import { formatFor } from '#backends/llm/formats/index.ts'
@@ -7,7 +8,6 @@ import type { LearnedDialect } from '#backends/llm/providers/dialects.ts'
 import { type Provider, providerOf } from '#backends/llm/providers/index.ts'
 import type { ChatRequest } from '#backends/llm/request/chat-request.ts'
 import { providerModel, type RequestPlan } from '#backends/llm/request/provider-request.ts'
-import type { AiBackend, AiProvider } from '#engine/ir/snapshot.ts'
 
 type ProviderSettings = Pick<AiProvider, 'type' | 'cloud' | 'formats' | 'model' | 'path' | 'pathPrefix' | 'edits'>
 

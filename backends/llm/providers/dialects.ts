@@ -3,11 +3,11 @@
  * server. Only what this gateway adds or words itself is said in a dialect; what a client has written passes as it is.
  */
 
+import type { DialectName } from '#backends/llm/config/dialect-names.ts'
 import type { Conversation, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
 import { partPath } from '#backends/llm/translate/client-paths.ts'
-import type { DialectName } from '#engine/ir/dialects.ts'
 
 export interface Dialect {
   /** Streams may be asked for their usage (`stream_options`): the others tell it unasked, or never. */

@@ -1,5 +1,5 @@
 /** The providers, by what a configuration says. */
-import type { AiProvider } from '#engine/ir/snapshot.ts'
+import type { AiProvider } from '#backends/llm/config/snapshot.ts'
 import { anthropic } from './anthropic.ts'
 import { azureopenai } from './azureopenai.ts'
 import { bedrock } from './bedrock.ts'

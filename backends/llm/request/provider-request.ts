@@ -1,6 +1,7 @@
 /** The request that one provider is sent: its body, and where it goes. */
 import { without, withoutAccount } from '#backends/llm/auth/client-key.ts'
 import { decoded as lenient } from '#backends/llm/auth/query-keys.ts'
+import type { AiCaching } from '#backends/llm/config/snapshot.ts'
 import type { Conversation, FormatName, JsonObject } from '#backends/llm/conversation.ts'
 import { withCacheMarks } from '#backends/llm/edits/cache-marks.ts'
 import type { ModelPatterns } from '#backends/llm/edits/model-patterns.ts'
@@ -15,7 +16,6 @@ import { rewritten } from '#backends/llm/translate/rewrites.ts'
 import { changesMeaning, partAt } from '#backends/llm/translate/tolerance.ts'
 import { replaceRequestBody } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { AiCaching } from '#engine/ir/snapshot.ts'
 import type { ChatRequest } from './chat-request.ts'
 
 /** Fields of one vendor's clients that mean nothing to another's servers. */

@@ -5,6 +5,7 @@
  */
 
 import { operationFormat } from '#backends/llm/capabilities.ts'
+import type { AiPrompt } from '#backends/llm/config/snapshot.ts'
 import type { Conversation, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { enrich } from '#backends/llm/edits/prompt-messages.ts'
 import { Fields, isObject } from '#backends/llm/formats/fields.ts'
@@ -15,7 +16,6 @@ import { modelOf, parseBody } from '#backends/llm/request/json-body.ts'
 import { decodedName, modelPathOf } from '#backends/llm/request/model-path.ts'
 import { providerModel } from '#backends/llm/request/provider-request.ts'
 import { rewritten } from '#backends/llm/translate/rewrites.ts'
-import type { AiPrompt } from '#engine/ir/snapshot.ts'
 import type { CountAnswerSpec, CountingFormat } from './answer-spec.ts'
 import type { OperationPlan, OperationSource, ReadOperation } from './operation.ts'
 import { besideChat } from './operation.ts'

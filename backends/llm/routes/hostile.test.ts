@@ -1,7 +1,10 @@
 /** Whatever JSON comes: what is wrong is told with its place, and nothing else is thrown. */
+
 import { ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { backends } from '#backends/index.ts'
+import type { AiBackend } from '#backends/llm/config/snapshot.ts'
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
 import { withCacheMarks } from '#backends/llm/edits/cache-marks.ts'
 import { ModelPatterns } from '#backends/llm/edits/model-patterns.ts'
@@ -68,9 +71,9 @@ function recipients() {
   const kinds = ['openai', 'anthropic', 'gemini']
   const groups = kinds.map((kind) => ({ providers: [{ name: kind, [kind]: {} }] }))
   const file = { backends: [{ name: 'b', ai: { groups, prompt: PROMPT } }] }
-  const result = loadConfig(JSON.stringify(file), { file: 'f', env: {}, policies, processors: 1 })
+  const result = loadConfig(JSON.stringify(file), { file: 'f', env: {}, policies, backends, processors: 1 })
   ok(result.ok)
-  const backend = result.snapshot.backends.b!
+  const backend = result.snapshot.backends.b as AiBackend
   ok(backend.kind === 'ai')
   return backend.groups.flat().map((settings) => ({
     settings,

@@ -1,9 +1,10 @@
 /** Which route type is served how, where it is no chat; and how a client of each is told of errors. */
+
+import type { AiRouteType } from '#backends/llm/config/snapshot.ts'
 import type { FormatName } from '#backends/llm/conversation.ts'
 import { asksModel } from '#backends/llm/request/model-path.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { decodedPath, isPlainPath, readingsOf } from '#engine/http/path.ts'
-import type { AiRouteType } from '#engine/ir/snapshot.ts'
 import { isBodyOperation, type LargeOperation, operationClient, operationFor } from './body-operation.ts'
 import { listClient, ProviderModels } from './models.ts'
 import type { ActiveOperation } from './operation.ts'

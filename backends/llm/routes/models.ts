@@ -2,14 +2,15 @@
  * Lists of models: those that the configuration names, or else the provider's own; as OpenAI's, Anthropic's or
  * Gemini's clients read them. Sources: OpenAI, "Models"; Anthropic, "List Models"; ai.google.dev, "Models".
  */
+
 import { operationFormat } from '#backends/llm/capabilities.ts'
+import type { AiBackend } from '#backends/llm/config/snapshot.ts'
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
 import { Fields } from '#backends/llm/formats/fields.ts'
 import type { ResolvedProvider } from '#backends/llm/plan/request-plan.ts'
 import { address } from '#backends/llm/request/provider-request.ts'
 import { NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import { BODY_NONE, type Exchange } from '#engine/contract/exchange.ts'
-import type { AiBackend } from '#engine/ir/snapshot.ts'
 import type { ListClient, ModelsAnswerSpec } from './answer-spec.ts'
 import { type ActiveOperation, besideChat, type SentOperation } from './operation.ts'
 

@@ -1,8 +1,8 @@
 /** Telling a client what could not be said in its format: names of fields, in a response field or in a comment. */
 
+import type { AiBackend } from '#backends/llm/config/snapshot.ts'
 import type { Part } from '#backends/llm/conversation.ts'
 import { FormatError, type Loss } from '#backends/llm/formats/format.ts'
-import type { AiBackend } from '#engine/ir/snapshot.ts'
 
 /** Fields that are named. */
 const DROPPED_MAX = 32

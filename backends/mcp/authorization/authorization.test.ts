@@ -2,9 +2,9 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { McpError } from '@modelcontextprotocol/sdk/types.js'
+import type { McpRules } from '#backends/mcp/config/snapshot.ts'
 import { clientOf, gatewayOf, httpTarget, INITIALIZE, mcpOf, post } from '#backends/mcp/testing/gateway.ts'
 import { type McpHttpServer, startMcp } from '#backends/mcp/testing/servers.ts'
-import type { McpRules } from '#engine/ir/snapshot.ts'
 
 const rules = (more: Partial<McpRules>): McpRules => ({ allow: [], deny: [], require: [], ...more })
 

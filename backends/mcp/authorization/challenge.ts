@@ -3,10 +3,10 @@
  * (forwardHeaders: authorization), and must hear when that one wants another (MCP 2025-11-25, authorization).
  */
 
+import type { McpBackend } from '#backends/mcp/config/snapshot.ts'
 import type { Reply } from '#backends/mcp/downstream/reply.ts'
 import type { RpcId } from '#backends/mcp/protocol/json-rpc.ts'
 import type { LinkFailure } from '#backends/mcp/targets/target.ts'
-import type { McpBackend } from '#engine/ir/snapshot.ts'
 
 const REFUSED = -32_000
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { addRules } from '#backends/mcp/config/add-rules.ts'
+import type { McpRules } from '#backends/mcp/config/snapshot.ts'
 import { MCP_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression } from '#engine/cel/expression.ts'
 import type { McpItem } from '#engine/contract/mcp-use.ts'
-import { addRules } from '#engine/ir/mcp-rules.ts'
-import type { McpRules } from '#engine/ir/snapshot.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { compileRules } from './rules.ts'
 

@@ -3,6 +3,8 @@
  * (docs/specification.md#mcp-policies). A list is filtered with the same question that decides
  * about a call.
  */
+
+import type { McpRules } from '#backends/mcp/config/snapshot.ts'
 import type { Expr } from '#engine/cel/ast.ts'
 import { MCP_ROOTS } from '#engine/cel/exchange.ts'
 import { compileExpression, type Expression } from '#engine/cel/expression.ts'
@@ -10,10 +12,9 @@ import { parse } from '#engine/cel/parser.ts'
 import { pathOf } from '#engine/cel/resolve.ts'
 import { type Exchange, readAs } from '#engine/contract/exchange.ts'
 import { type McpItem, type McpUse, newMcpUse } from '#engine/contract/mcp-use.ts'
-import type { McpRules } from '#engine/ir/snapshot.ts'
 import { URI_MAX, uriForms } from './uri-forms.ts'
 
-export { addRules } from '#engine/ir/mcp-rules.ts'
+export { addRules } from '#backends/mcp/config/add-rules.ts'
 
 /** Whether the caller of `ex` may see and use `item`. Synchronous; never throws. */
 export type ItemGate = (ex: Exchange, item: McpItem) => boolean

@@ -1,8 +1,8 @@
 /** What is kept with targets outlives configurations that have them, and nothing outlives the last one. */
 import { equal, notEqual } from 'node:assert/strict'
 import { test } from 'node:test'
+import type { McpTarget } from '#backends/mcp/config/snapshot.ts'
 import { optionsFor, ScriptedTarget, turns } from '#backends/mcp/testing/scripted.ts'
-import type { McpTarget } from '#engine/ir/snapshot.ts'
 import { KeptTarget, KeptTargets, markOf } from './target-state.ts'
 import type { Asked } from './upstream-pool.ts'
 import type { UpstreamSession } from './upstream-session.ts'

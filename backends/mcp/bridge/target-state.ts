@@ -3,8 +3,8 @@
  * reload that does not change a target takes no session away from anybody.
  */
 import { createHash } from 'node:crypto'
+import type { McpTarget } from '#backends/mcp/config/snapshot.ts'
 import type { Target } from '#backends/mcp/targets/target.ts'
-import type { McpTarget } from '#engine/ir/snapshot.ts'
 import { Eras } from './era-probe.ts'
 import { UpstreamPool } from './upstream-pool.ts'
 

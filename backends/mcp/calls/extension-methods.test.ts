@@ -1,9 +1,9 @@
 /** Methods that no revision has, where rules shut callers out of targets. */
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
+import type { McpRules } from '#backends/mcp/config/snapshot.ts'
 import { gatewayOf, httpTarget, INITIALIZE, mcpOf, post } from '#backends/mcp/testing/gateway.ts'
 import { startMcp } from '#backends/mcp/testing/servers.ts'
-import type { McpRules } from '#engine/ir/snapshot.ts'
 
 const rules = (more: Partial<McpRules>): McpRules => ({ allow: [], deny: [], require: [], ...more })
 

@@ -1,12 +1,12 @@
 /** What servers tell of their lists, and where the lists of one backend are kept. */
 import { createHash } from 'node:crypto'
 import { markOf } from '#backends/mcp/bridge/target-state.ts'
+import type { McpBackend } from '#backends/mcp/config/snapshot.ts'
 import { LISTS } from '#backends/mcp/lists/kinds.ts'
 import type { RpcMessage } from '#backends/mcp/protocol/json-rpc.ts'
 import type { Session } from '#backends/mcp/session/session.ts'
 import type { Bus } from '#backends/mcp/workers/bus.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
-import type { McpBackend } from '#engine/ir/snapshot.ts'
 import { ListCache, type Listed, type Shelf } from './cache.ts'
 
 const CHANGED: ReadonlyMap<string, Listed> = new Map([

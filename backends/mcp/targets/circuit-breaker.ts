@@ -5,8 +5,8 @@
  */
 import { createHash } from 'node:crypto'
 import { markOf } from '#backends/mcp/bridge/target-state.ts'
+import type { McpTarget } from '#backends/mcp/config/snapshot.ts'
 import type { Bus } from '#backends/mcp/workers/bus.ts'
-import type { McpTarget } from '#engine/ir/snapshot.ts'
 import { CircuitBreaker } from '#engine/kit/circuit-breaker.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import type { LinkFailure } from './target.ts'

@@ -1,8 +1,9 @@
 /** How to talk to a target, by its kind. */
+
+import type { McpBackend, McpTarget } from '#backends/mcp/config/snapshot.ts'
 import type { Target } from '#backends/mcp/targets/target.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import { endpointOptions } from '#engine/contract/backend-transport/transport.ts'
-import type { McpBackend, McpTarget } from '#engine/ir/snapshot.ts'
 import { HttpTarget } from './http/target.ts'
 import { openApiTarget } from './openapi/target.ts'
 import { sseTarget } from './sse/target.ts'

@@ -1,6 +1,7 @@
 /** The targets of a backend, and the links of sessions to them. */
 
 import { EraTarget, workerState } from '#backends/mcp/bridge/era-target.ts'
+import type { McpBackend } from '#backends/mcp/config/snapshot.ts'
 import { STATELESS } from '#backends/mcp/protocol/revisions.ts'
 import { STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
 import { TRACE } from '#backends/mcp/session/forwarded-headers.ts'
@@ -9,7 +10,6 @@ import type { Session } from '#backends/mcp/session/session.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
-import type { McpBackend } from '#engine/ir/snapshot.ts'
 import { compileTarget } from './index.ts'
 import type { Link, Target } from './target.ts'
 

@@ -4,44 +4,84 @@
  * provider or an MCP target of it.
  */
 
+import {
+  type BackendPolicies,
+  type Given,
+  mergedFields,
+  PLAIN_ONLY,
+  type PolicySets,
+  type Report,
+  type ServingBind
+} from '#engine/contract/backend-config.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
-import type { Sources } from '#engine/contract/policy.ts'
-import type { z } from '#engine/schema/schema.ts'
+import { FieldError, type Sources } from '#engine/contract/policy.ts'
+import { objectOf } from '#engine/schema/placed.ts'
 import { backendTcp, type FileTcp, tcpOf } from './tcp.ts'
-import { backendTls, type FileTls, readTls } from './tls.ts'
+import { backendTls, type FileTls, readTls, verifyOf } from './tls.ts'
 
-/** Names in a file -> the field of BackendSimple. */
-export const TRANSPORT_KEYS = { tls: 'tls', backendTLS: 'tls', tcp: 'tcp' } as const
+const TLS = backendTls()
+const TCP = backendTcp()
 
-export type TransportKey = keyof typeof TRANSPORT_KEYS
+const NO_NAME =
+  'needs hostname or subjectAltNames here: what is behind a unix socket has no name that a certificate could have'
 
-/** By the names that a file may use. */
-export function transportPolicies(): { [key in TransportKey]: z.ZodOptional } {
-  return {
-    tls: backendTls().optional().describe('TLS to backends.'),
-    backendTLS: backendTls().optional().describe('Another name of tls.'),
-    tcp: backendTcp().optional().describe('TCP connections to backends.')
+/** TLS and TCP to backends. */
+export const transportPolicies = {
+  keys: { tls: 'tls', backendTLS: 'tls', tcp: 'tcp' },
+  schemas: {
+    tls: TLS.optional().describe('TLS to backends.'),
+    backendTLS: TLS.optional().describe('Another name of tls.'),
+    tcp: TCP.optional().describe('TCP connections to backends.')
+  },
+  actsOnAll: true,
+  words: {
+    repeated: (first) => `says again what ${first} says: keep one of them`,
+    misplaced: () => '',
+    unreached: 'is for backends, and there is none below'
+  },
+  checkValue({ field, value, path }, sources, report) {
+    const parsed = field === 'tls' ? TLS.safeParse(value) : null
+    // What is wrong with it is said by the schema.
+    if (parsed?.success !== true) return
+    try {
+      readTls(parsed.data, sources)
+    } catch (error) {
+      const inside = error instanceof FieldError ? error.path : []
+      report([...path, ...inside], (error as Error).message, 'value')
+    }
+  },
+  check({ raw, isPlain }, given, bind, report) {
+    if (bind !== null && isPlain) checkClientPort(given, bind, report)
+    const tls = given.findLast(({ field }) => field === 'tls')
+    if (tls === undefined || typeof raw.host !== 'string' || !raw.host.startsWith('unix:')) return
+    const { hostname, sni, subjectAltNames, verifySubjectAltNames, ...rest } = objectOf(tls.value)
+    const isNamed = (hostname ?? sni ?? subjectAltNames ?? verifySubjectAltNames) !== undefined
+    if (!isNamed && verifyOf(rest) === 'full') report(tls.path, NO_NAME)
+  },
+  warnings({ field, value, path }) {
+    if (field !== 'tls' || verifyOf(objectOf(value)) !== 'none') return []
+    return [{ path, message: 'verifies nothing: whoever answers can read and change what is sent' }]
   }
+} satisfies BackendPolicies
+
+/** PROXY headers to backends, a part of the policy tcp. */
+export const proxyHeaderPolicies: BackendPolicies = {
+  keys: { tcp: 'tcp' },
+  schemas: {},
+  inside: 'proxyProtocol',
+  words: { misplaced: () => `${PLAIN_ONLY}, and this one is none`, unreached: `${PLAIN_ONLY}, and there is none below` }
 }
 
-/** As a file says it. */
-export interface FileTransport {
+function checkClientPort(given: readonly Given[], { path, transport }: ServingBind, report: Report): void {
+  const tcp = given.findLast(({ field }) => field === 'tcp')
+  if (transport.knowsClientPort || objectOf(tcp?.value).proxyProtocol === undefined) return
+  const lack = `transport ${transport.name} does not know the port of a client, which PROXY headers to backends tell`
+  report([...path, 'transport'], `${lack}: use transport auto or node`, 'value')
+}
+
+interface FileTransport {
   readonly tls?: FileTls | undefined
   readonly tcp?: FileTcp | undefined
-}
-
-type Set = Readonly<Record<string, unknown>>
-type Sets = Set | readonly Set[] | undefined
-
-/** Field by field the last of `levels` that says it (docs/specification.md#attachment-and-merging). */
-export function mergedTransport(levels: readonly Sets[]): FileTransport {
-  const out: Record<string, unknown> = {}
-  for (const set of levels.flat()) {
-    for (const [key, field] of Object.entries(TRANSPORT_KEYS)) {
-      if (set?.[key] !== undefined) out[field] = set[key]
-    }
-  }
-  return out
 }
 
 /** Reads what policies refer to, each policy once: what says the same is the same object. */
@@ -55,8 +95,8 @@ export class Transports {
   }
 
   /** Undefined: `levels` say nothing. Throws a FieldError. */
-  of(...levels: readonly Sets[]): BackendTransport | undefined {
-    const { tls, tcp } = mergedTransport(levels)
+  of(...levels: readonly PolicySets[]): BackendTransport | undefined {
+    const { tls, tcp } = mergedFields(transportPolicies, levels) as FileTransport
     if (tls === undefined && tcp === undefined) return undefined
     const sameTls = this.#all.get(tls) ?? new Map<FileTcp | undefined, BackendTransport>()
     this.#all.set(tls, sameTls)

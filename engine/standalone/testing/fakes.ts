@@ -1,5 +1,7 @@
-/** Small policies, and short ways to load a file, for the tests of this folder. */
+/** Small policies, backends, and short ways to load a file, for the tests of this folder. */
+
 import assert from 'node:assert/strict'
+import { backends } from '#backends/index.ts'
 import { FieldError, type Policy } from '#engine/contract/policy.ts'
 import { duration } from '#engine/schema/duration.ts'
 import { type ZodType, z } from '#engine/schema/schema.ts'
@@ -93,7 +95,7 @@ export function hints(text: string, env: Env = {}): (string | undefined)[] {
 }
 
 export function load(text: string, env: Env) {
-  return loadConfig(text, { file: 'weir.yaml', env, policies: POLICIES, processors: 8 })
+  return loadConfig(text, { file: 'weir.yaml', env, policies: POLICIES, backends, processors: 8 })
 }
 
 /** A file with one route; `route` is its YAML in flow style, without the braces. */

@@ -1,7 +1,9 @@
 /** Mistakes in listeners of TLS: each clear, at its place, and never with anything of a key. */
+
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, it } from 'node:test'
+import { backends } from '#backends/index.ts'
 import { isSecret } from '#engine/kit/secret.ts'
 import { loadConfig } from '#engine/standalone/load.ts'
 import { authority, selfSigned } from '#engine/testing/certificates.ts'
@@ -37,7 +39,7 @@ function load(listeners: string, top = '') {
     if (found !== undefined) return found
     throw Object.assign(new Error('no such file'), { code: 'ENOENT' })
   }
-  return loadConfig(text, { file: 'f', env: {}, policies: [], processors: 1, readFile, folder: '/etc' })
+  return loadConfig(text, { file: 'f', env: {}, policies: [], backends, processors: 1, readFile, folder: '/etc' })
 }
 
 /** "path: message" of every mistake. */
@@ -174,7 +176,7 @@ describe('listeners of TLS in the file', () => {
     const of = (listener: string, top: string): string[] => {
       const text = `binds:\n- { port: 1, transport: uws, listeners: [${listener}] }\n${top}`
       const readFile = (path: string) => FILES[path.split('/').at(-1)!]!
-      const result = loadConfig(text, { file: 'f', env: {}, policies: [], processors: 1, readFile })
+      const result = loadConfig(text, { file: 'f', env: {}, policies: [], backends, processors: 1, readFile })
       return result.ok ? [] : result.errors.map(({ message }) => message)
     }
     deepEqual(of(`{ protocol: HTTPS, tls: { ${PAIR} } }`, `${fits} }`), [])
@@ -206,7 +208,7 @@ describe('listeners of TLS in the file', () => {
   - { hostname: a.test, protocol: HTTPS, tls: { ${PAIR} } }`
     const text = `binds:\n- port: 8443\n  listeners:\n${listeners}\n`
     const readFile = (path: string) => files[path.slice(path.lastIndexOf('/') + 1)]!
-    const result = loadConfig(text, { file: 'f', env: {}, policies: [], processors: 1, readFile })
+    const result = loadConfig(text, { file: 'f', env: {}, policies: [], backends, processors: 1, readFile })
     ok(result.ok, JSON.stringify(result))
     equal(result.warnings.length, 2)
     ok(/listeners\[0\]\.tls\.cert: the certificate has expired/.test(result.warnings[0]!))

@@ -1,4 +1,5 @@
 /** Mistakes in TLS that no schema sees: files and what is in them, settings that do not fit each other. */
+
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import type { Sources } from '#engine/contract/policy.ts'
 import { capabilitiesOf } from '#engine/downstream/transports.ts'
@@ -6,21 +7,22 @@ import type { TlsVersion } from '#engine/ir/frontend.ts'
 import { objectOf, type Path, type Raw, text } from '#engine/schema/placed.ts'
 import { CIPHER_SUITES, versionOfSuite } from '#engine/socket/cipher-suites.ts'
 import { TlsServer } from '#engine/socket/tls-server.ts'
+import { type ConfigTree, listenersOf } from '#engine/source/tree.ts'
 import type { Problem } from '#engine/standalone/problems.ts'
 import type { Source } from '#engine/standalone/source.ts'
-import { bindsOf, type PlacedBind, type PlacedListener } from '#engine/standalone/walk.ts'
+import type { PlacedBind, PlacedListener } from '#engine/standalone/walk.ts'
 import { versionsOf } from './schema.ts'
 import { transportFaults } from './transport.ts'
 
-/** `file`: as read, whatever else is wrong with it. */
-export function checkTls(file: Raw, source: Source, sources: Sources): Problem[] {
-  return new Checks(file, source, sources).run()
+/** Whatever else is wrong with the file. */
+export function checkTls(tree: ConfigTree, source: Source, sources: Sources): Problem[] {
+  return new Checks(tree, source, sources).run()
 }
 
 /** For a file without mistakes: certificates that clients will refuse. `now`: milliseconds. */
-export function tlsWarnings(file: Raw, source: Source, sources: Sources, now = Date.now()): Problem[] {
+export function tlsWarnings(tree: ConfigTree, source: Source, sources: Sources, now = Date.now()): Problem[] {
   const warnings: Problem[] = []
-  for (const { raw, path } of bindsOf(file).flatMap(({ listeners }) => listeners)) {
+  for (const { raw, path } of listenersOf(tree)) {
     const cert = text(objectOf(raw.tls).cert)
     if (cert === undefined) continue
     const at = [...path, 'tls', 'cert']
@@ -41,22 +43,22 @@ function doubtOf(leaf: X509Certificate, hostname: string, now: number): string |
 const CLEAR_TEXT: readonly unknown[] = ['HTTP', 'TCP']
 
 class Checks {
-  readonly #file: Raw
+  readonly #tree: ConfigTree
   readonly #source: Source
   readonly #sources: Sources
   readonly #problems: Problem[] = []
 
-  constructor(file: Raw, source: Source, sources: Sources) {
-    this.#file = file
+  constructor(tree: ConfigTree, source: Source, sources: Sources) {
+    this.#tree = tree
     this.#source = source
     this.#sources = sources
   }
 
   run(): Problem[] {
-    const frontend = objectOf(objectOf(this.#file.frontendPolicies).tls)
+    const frontend = objectOf(objectOf(this.#tree.top.raw.frontendPolicies).tls)
     const at = ['frontendPolicies', 'tls']
     const isSound = this.#checkSettings(frontend, {}, at, null)
-    for (const bind of bindsOf(this.#file)) {
+    for (const bind of this.#tree.binds) {
       this.#checkMix(bind)
       for (const listener of bind.listeners) this.#checkListener(listener, isSound ? frontend : {})
     }
@@ -79,7 +81,7 @@ class Checks {
     if (listeners.every(isClear)) return
     const capabilities = capabilitiesOf(raw.transport)
     const https = listeners.filter((listener) => listener.raw.protocol === 'HTTPS')
-    const frontend = objectOf(objectOf(this.#file.frontendPolicies).tls)
+    const frontend = objectOf(objectOf(this.#tree.top.raw.frontendPolicies).tls)
     for (const { place, message } of transportFaults(capabilities, frontend, https))
       this.#report(
         [...path, 'transport'],

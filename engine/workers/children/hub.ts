@@ -3,7 +3,9 @@
  * asks, ends them when nobody has used them for long, when the configuration has them no more and when the gateway
  * ends, and bounds how many there are.
  */
+
 import { createHash } from 'node:crypto'
+import type { BackendKind } from '#engine/contract/backend.ts'
 import type { ChannelEvents, ChildChannel, ChildFailure, ChildRequest, ChildSpec } from '#engine/contract/children.ts'
 import type { Snapshot } from '#engine/ir/snapshot.ts'
 import { admit, type Running } from './admission.ts'
@@ -22,6 +24,8 @@ const LOOK_MS = 1_000
 const RETIRE_MS = 10_000
 
 export interface HubOptions {
+  /** The registry: which of their processes a configuration still has. Absent: none. */
+  readonly kinds?: readonly BackendKind[]
   readonly log: (level: 'info' | 'warn' | 'error', message: string) => void
   /** To a worker. */
   readonly post: (worker: number, report: ChildEvent) => void
@@ -108,10 +112,9 @@ export class ChildHub {
   /** `snapshot` is in force: processes of targets that it has not are ended, when they have answered. */
   keep(snapshot: Snapshot): void {
     const prints = new Set<string>()
-    for (const [backend, { kind, ...rest }] of Object.entries(snapshot.backends)) {
-      if (kind !== 'mcp' || !('targets' in rest)) continue
-      for (const target of rest.targets)
-        if (target.kind === 'stdio') prints.add(printOf({ ...target, backend, target: target.name }))
+    for (const [backend, described] of Object.entries(snapshot.backends)) {
+      const kind = this.#options.kinds?.find((one) => one.kind === described.kind)
+      for (const child of kind?.children?.(described as never) ?? []) prints.add(printOf({ ...child, backend }))
     }
     for (const [print, target] of this.#targets) {
       // Who has a wire gives it up when nobody needs it; what it is made of, only its worker knows.

@@ -3,6 +3,7 @@
  * whose answer is JSON or a stream of events; a stream that breaks off is taken up again with Last-Event-ID.
  */
 
+import type { McpHttpTarget } from '#backends/mcp/config/snapshot.ts'
 import { isFieldValue } from '#backends/mcp/protocol/field-values.ts'
 import { mirroredFields } from '#backends/mcp/protocol/headers.ts'
 import type { RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
@@ -15,7 +16,6 @@ import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Call, CallEvents } from '#engine/contract/in-process.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import type { McpHttpTarget } from '#engine/ir/snapshot.ts'
 import { challengeOf, faultOf, mayBeExpired, refusal, Said } from './failures.ts'
 import { ListenReader } from './get-stream.ts'
 import { PostReader } from './post-response.ts'

@@ -4,8 +4,8 @@
  * reload, which brings every document again, mostly unchanged, takes what is known.
  */
 import { createHash } from 'node:crypto'
+import type { McpApi, McpOpenApiTarget } from '#backends/mcp/config/snapshot.ts'
 import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
-import type { McpApi, McpOpenApiTarget } from '#engine/ir/snapshot.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import { Document } from './document.ts'
 import { readOperations } from './operations.ts'

@@ -3,6 +3,7 @@
  * a tool becomes one request. It has no sessions, nothing to say unasked, and no other methods than those of tools.
  */
 
+import type { McpApi, McpOpenApiTarget } from '#backends/mcp/config/snapshot.ts'
 import {
   INVALID_PARAMS,
   type JsonObject,
@@ -23,7 +24,6 @@ import type { BackendContext, PrepareContext } from '#engine/contract/backend.ts
 import { endpointOptions } from '#engine/contract/backend-transport/transport.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import type { McpApi, McpOpenApiTarget } from '#engine/ir/snapshot.ts'
 import { compiledApi } from './api.ts'
 import { CallExchange, later } from './call.ts'
 import type { Plan } from './plan.ts'

@@ -1,0 +1,35 @@
+/** Plain servers as the Snapshot has them. */
+import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
+import type { PolicySet } from '#engine/ir/snapshot.ts'
+
+export type PlainBackend = StaticBackend | DynamicBackend
+
+export interface StaticBackend {
+  readonly kind: 'static'
+  /** Host name or address; '' with unixPath. */
+  readonly host: string
+  readonly port: number
+  readonly unixPath: string | null
+  /** Absent: nothing is said. */
+  readonly transport?: BackendTransport | undefined
+  readonly http?: BackendHttp
+  readonly policies: PolicySet
+}
+
+/** Sends to the host that the request names (docs/specification.md#dynamic-forward-proxy). */
+export interface DynamicBackend {
+  readonly kind: 'dynamic'
+  /** CIDR ranges allowed in spite of the address guard. */
+  readonly allowAddresses: readonly string[]
+  readonly transport?: BackendTransport | undefined
+  readonly http?: BackendHttp
+  readonly policies: PolicySet
+}
+
+/** How a server is spoken to (docs/specification.md#backend-connections). */
+export interface BackendHttp {
+  /** Null: by the rule of the specification, request by request. */
+  readonly version: 'HTTP1' | 'HTTP2' | null
+  /** For one attempt; 0: no limit of its own. */
+  readonly requestTimeoutMs: number
+}

@@ -1,0 +1,99 @@
+/** The file's `ai` backends (docs/specification.md#llm-backends): schema, and its form in the Snapshot. */
+
+import type { AiBackend } from '#backends/llm/config/snapshot.ts'
+import type { TranslateContext } from '#engine/contract/backend-config.ts'
+import { oneOf } from '#engine/schema/choice.ts'
+import { entriesOf, type Raw } from '#engine/schema/placed.ts'
+import { list, misplacedKeys, name, z } from '#engine/schema/schema.ts'
+import { together } from '#engine/schema/together.ts'
+import { edits, withOuter } from './edits.ts'
+import { type FileGuards, promptGuard, translateGuards, unguardedRoute } from './guards.ts'
+import { levelsOf, type ModelPolicies, mergedModelPolicies } from './policies.ts'
+import { type FileProvider, provider, providerOf } from './providers.ts'
+import { type FileRoutes, routes, translateRoutes } from './routes.ts'
+import { silenceOf, streams } from './streams.ts'
+
+/** docs/specification.md#llm-backends. */
+const GROUPS_MAX = 32
+const PROVIDERS_MAX = 32
+
+export const aiSchema = () =>
+  oneOf(
+    {
+      provider: provider().optional().describe('The only provider.'),
+      groups: list(z.strictObject({ providers: list(provider({ name: name() }), 1, PROVIDERS_MAX) }), 1, GROUPS_MAX)
+        .optional()
+        .describe('Providers in order of priority; those of one group are equal.')
+    },
+    {
+      routes: routes().optional(),
+      ...edits(),
+      unsupported: z
+        .enum(['tolerant', 'refuse', 'drop'])
+        .optional()
+        .describe(
+          'Fields that the provider cannot be told. Default tolerant: 400 that names what changes the meaning, the rest is left out. refuse: 400. drop: left out.'
+        ),
+      streams: streams().optional(),
+      ...misplacedKeys('belongs into the provider, or beside ai', ['policies', 'auth']),
+      promptGuard: promptGuard().optional().describe('What may not be asked or answered: masked or rejected.')
+    }
+  )
+    .check(
+      together<FileAi>(['promptGuard', 'routes'], ({ value, issues }) => {
+        const unguarded = value.promptGuard === undefined ? null : unguardedRoute(value.routes ?? {})
+        if (unguarded === null) return
+        const message = `prompt guards cannot see what passes as ${unguarded[1]} (route ${unguarded[0]}); that needs a backend without them`
+        issues.push({ code: 'custom', path: ['promptGuard'], message, input: value.promptGuard })
+      })
+    )
+    .check(
+      together<Raw>([], ({ value, issues }) => {
+        const names = new Set<unknown>()
+        for (const group of entriesOf(value.groups, ['groups'])) {
+          for (const { raw, path } of entriesOf(group.raw.providers, [...group.path, 'providers'])) {
+            const { name: called } = raw
+            if (names.has(called)) {
+              const at = [...path, 'name']
+              issues.push({ code: 'custom', path: at, message: `two providers are called ${called}`, input: called })
+            }
+            if (typeof called === 'string') names.add(called)
+          }
+        }
+      })
+    )
+
+interface FileAi {
+  readonly promptGuard?: FileGuards | undefined
+  readonly routes?: FileRoutes | undefined
+}
+
+export type FileAiBackend = z.output<ReturnType<typeof aiSchema>>
+
+/** What the backend itself says wins over what policies say for all its providers. */
+export function translateAi(file: FileAiBackend, { policies, levels, transportOf }: TranslateContext): AiBackend {
+  const outer = mergedModelPolicies(levelsOf(levels))
+  const groups = file.provider === undefined ? file.groups!.map(({ providers }) => providers) : [[file.provider]]
+  const { ai = {} } = outer
+  const changes = withOuter(file, ai)
+  return {
+    kind: 'ai',
+    groups: groups.map((providers) =>
+      providers.map((given) => {
+        const provider = withPolicies(given as FileProvider, outer)
+        return providerOf(provider, changes, transportOf(provider.policies))
+      })
+    ),
+    routes: translateRoutes(file.routes ?? ai.routes ?? {}),
+    modelAliases: changes.modelAliases ?? {},
+    unsupported: file.unsupported ?? 'tolerant',
+    silence: silenceOf(file.streams),
+    promptGuard: translateGuards(file.promptGuard ?? ai.promptGuard),
+    policies
+  }
+}
+
+function withPolicies(given: FileProvider, { auth }: ModelPolicies): FileProvider {
+  const own = given.policies
+  return { ...given, policies: { ...own, auth: own?.auth ?? auth } } as FileProvider
+}

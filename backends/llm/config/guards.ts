@@ -1,0 +1,160 @@
+/** Prompt guards (docs/specification.md#prompt-guards). */
+import type { AiGuard, AiGuards, AiRejection, AiRouteType } from '#backends/llm/config/snapshot.ts'
+import { BUILTIN_NAMES } from '#engine/kit/scan/builtins.ts'
+import { atLeastOne, oneOf } from '#engine/schema/choice.ts'
+import { duration } from '#engine/schema/duration.ts'
+import { headerName, path, regexSource } from '#engine/schema/http.ts'
+import { host, port, target } from '#engine/schema/net.ts'
+import { ENTRIES_MAX, list, refusedKeys, shortString, whole, z } from '#engine/schema/schema.ts'
+import { sound } from '#engine/schema/together.ts'
+import { keyOnly } from './auth.ts'
+import { tls } from './tls.ts'
+
+/** docs/specification.md#prompt-guards. */
+const GUARDS_MAX = 8
+const MESSAGE_MAX = 16_384
+const TIMEOUT_MS = 10_000
+
+const REJECTED = {
+  request: 'The request was rejected due to inappropriate content',
+  response: 'The response was rejected due to inappropriate content'
+} as const
+
+const answer = () =>
+  atLeastOne({
+    message: z.string().min(1).max(MESSAGE_MAX).optional(),
+    statusCode: whole(200, 599).optional().describe('Default 403.')
+  })
+
+const regex = () =>
+  z
+    .strictObject({
+      builtins: list(z.enum(BUILTIN_NAMES), 1, BUILTIN_NAMES.length).optional(),
+      matches: list(regexSource(), 1, ENTRIES_MAX).optional().describe('Expressions in RE2 syntax.'),
+      action: z.enum(['Mask', 'Reject']).optional().describe('Of requests; answers are always masked. Default Mask.')
+    })
+    .refine(({ builtins, matches }) => builtins !== undefined || matches !== undefined, {
+      when: sound(),
+      error: 'must have at least one of builtins, matches'
+    })
+
+const failing = {
+  failureMode: z
+    .enum(['FailClosed', 'FailOpen'])
+    .optional()
+    .describe('What happens when it cannot be asked. Default FailClosed: 503.'),
+  timeout: duration()
+    .refine((ms) => ms > 0, 'must be longer than nothing: no answer comes in no time')
+    .optional()
+    .describe('Default 10s.')
+}
+
+const headerMatch = () =>
+  z.strictObject({
+    name: headerName().refine((given) => !given.startsWith(':'), 'must be a header name'),
+    value: oneOf({ exact: z.string().max(4096).optional(), regex: regexSource().optional() })
+  })
+
+const webhook = () =>
+  z.strictObject({
+    backend: z
+      .strictObject({ host: target().refine(({ unixPath }) => unixPath === null, 'must not be a unix socket') })
+      .describe('Where it is: "host:port".'),
+    forwardHeaderMatches: list(headerMatch(), 1, ENTRIES_MAX)
+      .optional()
+      .describe("The client's header fields that are sent along."),
+    ...failing,
+    ...refusedKeys('webhook setting', ['backendRef'])
+  })
+
+const moderation = () =>
+  z.strictObject({
+    model: shortString().optional().describe('Default omni-moderation-latest.'),
+    host: host().optional().describe("Default: OpenAI's own."),
+    port: port().optional().describe('Default 443, without TLS 80.'),
+    path: path().optional().describe('Default /v1/moderations.'),
+    policies: atLeastOne({
+      auth: keyOnly().optional(),
+      tls: tls().optional().describe('TLS to a host that is given here.'),
+      ...refusedKeys('moderation policy', ['http', 'tcp'])
+    }).optional(),
+    ...failing
+  })
+
+const requestGuard = () =>
+  oneOf(
+    { regex: regex().optional(), webhook: webhook().optional(), openAIModeration: moderation().optional() },
+    { response: answer().optional().describe('What the client gets when it is rejected.') }
+  )
+
+const responseGuard = () =>
+  oneOf(
+    { regex: regex().optional(), webhook: webhook().optional() },
+    { response: answer().optional().describe('What the client gets when it is rejected.') }
+  )
+
+export const promptGuard = () =>
+  atLeastOne({
+    request: list(requestGuard(), 1, GUARDS_MAX).optional().describe('Over what clients ask, in this order.'),
+    response: list(responseGuard(), 1, GUARDS_MAX).optional().describe('Over what models answer, in this order.')
+  })
+
+export type FileGuards = z.output<ReturnType<typeof promptGuard>>
+type FileGuard = NonNullable<FileGuards['request']>[number]
+
+/** What passes there nobody knows. */
+const UNGUARDED: ReadonlySet<string> = new Set(['Passthrough', 'Realtime'])
+
+/** The first route where guards would stand and see nothing, or null. */
+export function unguardedRoute(routes: Readonly<Record<string, AiRouteType>>): readonly [string, string] | null {
+  return Object.entries(routes).find(([, type]) => UNGUARDED.has(type)) ?? null
+}
+
+export function translateGuards(file: FileGuards | undefined): AiGuards {
+  return {
+    request: (file?.request ?? []).map((guard) => translate(guard, REJECTED.request)),
+    // The action is for requests; matches in answers are always masked (docs/specification.md#prompt-guards).
+    response: (file?.response ?? []).map((guard) => masking(translate(guard, REJECTED.response)))
+  }
+}
+
+function masking(guard: AiGuard): AiGuard {
+  return guard.kind === 'regex' ? { ...guard, action: 'mask' } : guard
+}
+
+function translate(file: FileGuard, message: string): AiGuard {
+  const { regex: rules, webhook: hook, openAIModeration: moderated } = file
+  const reply: AiRejection = { status: file.response?.statusCode ?? 403, message: file.response?.message ?? message }
+  if (rules !== undefined) {
+    return {
+      kind: 'regex',
+      rules: { builtins: rules.builtins ?? [], patterns: rules.matches ?? [] },
+      action: rules.action === 'Reject' ? 'reject' : 'mask',
+      reply
+    }
+  }
+  const { failureMode, timeout } = (hook ?? moderated)!
+  const common = { failOpen: failureMode === 'FailOpen', timeoutMs: timeout ?? TIMEOUT_MS, reply }
+  if (hook !== undefined) {
+    const forward = (hook.forwardHeaderMatches ?? []).map(({ name, value }) => ({
+      name,
+      value: value.regex === undefined ? { exact: value.exact ?? '' } : { regex: value.regex }
+    }))
+    return { kind: 'webhook', origin: originOf('http', hook.backend.host), forward, ...common }
+  }
+  const { host: at, port: given, path: own, model, policies } = moderated!
+  const hasTls = at === undefined || policies?.tls !== undefined
+  const place = { host: at ?? 'api.openai.com', port: given ?? (hasTls ? 443 : 80) }
+  return {
+    kind: 'moderation',
+    origin: originOf(hasTls ? 'https' : 'http', place),
+    path: own ?? '/v1/moderations',
+    model: model ?? 'omni-moderation-latest',
+    key: policies?.auth?.key ?? null,
+    ...common
+  }
+}
+
+function originOf(scheme: string, { host: name, port: at }: { readonly host: string; readonly port: number }): string {
+  return `${scheme}://${name.includes(':') ? `[${name}]` : name}:${at}`
+}

@@ -1,0 +1,71 @@
+/**
+ * Policies of backends that act on models (docs/specification.md#policies-for-models): what the gateway, a listener, a
+ * route, a backend or its reference says for all providers of an `ai` backend.
+ */
+import {
+  type BackendPolicies,
+  mergedFields,
+  type PolicyLevels,
+  type PolicySets
+} from '#engine/contract/backend-config.ts'
+import { atLeastOne } from '#engine/schema/choice.ts'
+import { deferred, refusedKeys } from '#engine/schema/schema.ts'
+import { auth, type FileAuth } from './auth.ts'
+import { checkGuards } from './check.ts'
+import { edits, type FileEdits } from './edits.ts'
+import { type FileGuards, promptGuard } from './guards.ts'
+import { type FileRoutes, routes } from './routes.ts'
+
+const settings = () =>
+  atLeastOne({
+    ...edits(),
+    routes: routes().optional(),
+    promptGuard: promptGuard().optional().describe('What may not be asked or answered: masked or rejected.'),
+    ...refusedKeys('LLM setting of a policy', ['provider', 'groups', 'streams', 'unsupported'])
+  }).meta({ id: 'ModelSettings' })
+
+// One of each, so that the JSON Schema has them once.
+const SETTINGS = deferred(settings)
+const AUTH = deferred(() => auth().meta({ id: 'BackendAuthentication' }))
+
+const SHOWN = AUTH.optional().describe('How providers of models are shown who asks.')
+
+const NOT_OF_MODELS = 'acts on models only in this version of weir'
+
+export const modelPolicies: BackendPolicies = {
+  keys: { ai: 'ai', auth: 'auth', backendAuth: 'auth' },
+  schemas: {
+    ai: SETTINGS.optional().describe('Settings of models, for backends that have none of their own.'),
+    auth: SHOWN,
+    backendAuth: SHOWN
+  },
+  secrets: ['auth'],
+  words: {
+    repeated: (first) => `says again what ${first} says: keep one of them`,
+    misplaced: (advice) => `${NOT_OF_MODELS}, which this backend has not${advice === undefined ? '' : `: ${advice}`}`,
+    unreached: `${NOT_OF_MODELS}, and no backend below has any`,
+    exposed: (other) =>
+      `${NOT_OF_MODELS}, and there is another backend below (${other}): put it on the backend of models`
+  },
+  check: checkGuards
+}
+
+export interface ModelPolicies {
+  readonly ai?: (FileEdits & { readonly routes?: FileRoutes; readonly promptGuard?: FileGuards }) | undefined
+  readonly auth?: FileAuth | undefined
+}
+
+export function mergedModelPolicies(levels: readonly PolicySets[]): ModelPolicies {
+  return mergedFields(modelPolicies, levels)
+}
+
+/** What acts on a backend; on a named one by itself, what it says itself. */
+export const levelsOf = ({ around, own, reference }: PolicyLevels): readonly PolicySets[] =>
+  around === null ? [own] : [...around, own, reference]
+
+/** Whether something is said of models around a named backend that it does not say itself. */
+export function saysMore(levels: PolicyLevels): boolean {
+  const own = mergedModelPolicies([levels.own])
+  const { ai, auth: shown } = mergedModelPolicies(levelsOf(levels))
+  return ai !== own.ai || shown !== own.auth
+}

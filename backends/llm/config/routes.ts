@@ -1,0 +1,42 @@
+/** What is spoken where (docs/specification.md#policies-for-models). */
+import type { AiBackend, AiRouteType } from '#backends/llm/config/snapshot.ts'
+import { z } from '#engine/schema/schema.ts'
+
+const ROUTES_MAX = 64
+const SUFFIX_MAX = 1024
+
+const ROUTE_TYPES = [
+  'Completions',
+  'Messages',
+  'Responses',
+  'GenerateContent',
+  'Embeddings',
+  'AnthropicTokenCount',
+  'GeminiTokenCount',
+  'Models',
+  'Realtime',
+  'Passthrough'
+] as const satisfies readonly AiRouteType[]
+
+const routeType = z.enum(ROUTE_TYPES, { error: `must be one of ${ROUTE_TYPES.join(', ')}` })
+
+export const routes = () =>
+  z
+    .record(z.string().min(1).max(SUFFIX_MAX), routeType)
+    .refine((map) => Object.keys(map).length <= ROUTES_MAX, `must have at most ${ROUTES_MAX} entries`)
+    .superRefine((map, context) => {
+      for (const suffix of Object.keys(map)) {
+        if (suffix === '*' || !suffix.includes('*')) continue
+        const message = `is a suffix of paths, and none has a *: write ${suffix.replace(/^.*\*/, '') || '*'}`
+        context.addIssue({ code: 'custom', path: [suffix], message })
+      }
+    })
+    .describe('Path suffix, or * -> what is spoken there. Default: Completions everywhere.')
+
+export type FileRoutes = Readonly<Record<string, AiRouteType>>
+
+/** The longest suffix decides; "*" is for what no other ends with. */
+export function translateRoutes(given: FileRoutes): AiBackend['routes'] {
+  const list = Object.entries(given).map(([suffix, type]) => ({ suffix, type }))
+  return list.sort((a, b) => Number(a.suffix === '*') - Number(b.suffix === '*') || b.suffix.length - a.suffix.length)
+}

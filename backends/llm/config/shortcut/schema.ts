@@ -1,0 +1,379 @@
+/** The file's `llm`: models by the names that clients use, each with its provider, on a port of their own. */
+
+import { awsRegion } from '#backends/llm/config/auth.ts'
+import type { DialectName } from '#backends/llm/config/dialect-names.ts'
+import { edits, type FileEdits } from '#backends/llm/config/edits.ts'
+import { type FileGuards, promptGuard } from '#backends/llm/config/guards.ts'
+import { dialect } from '#backends/llm/config/providers.ts'
+import type { Shortcut } from '#engine/contract/backend-config.ts'
+import { oneOf } from '#engine/schema/choice.ts'
+import { authKey } from '#engine/schema/credential.ts'
+import { path } from '#engine/schema/http.ts'
+import { host, port } from '#engine/schema/net.ts'
+import {
+  list,
+  misplacedKeys,
+  name,
+  refusedKeys,
+  says,
+  shortString,
+  tinyString,
+  whole,
+  z
+} from '#engine/schema/schema.ts'
+import { nearest } from '#engine/schema/suggest.ts'
+import { together } from '#engine/schema/together.ts'
+import { isKind, KINDS, PRESETS } from './presets.ts'
+import { serving } from './serving.ts'
+import { soundParts } from './sound.ts'
+
+const MODELS_MAX = 1024
+const PROVIDERS_MAX = 256
+const TARGETS_MAX = 32
+const FIELDS_MAX = 64
+const ALIASES_MAX = 1024
+const API_KEY_CHARS_MAX = 16_384
+const WEIGHT_MAX = 1_000_000
+const PRIORITY_MAX = 1_000_000
+const FORMATS = ['completions', 'messages', 'responses'] as const
+
+const PROVIDER_NAMES = [...Object.keys(KINDS), ...Object.keys(PRESETS)] as [string, ...string[]]
+const LATER: readonly string[] = ['copilot']
+
+/** Exact, or with one star at its beginning or end. */
+const pattern = () => shortString().regex(/^(?:\*?[^*]+|[^*]+\*|\*)$/, 'may have one star, at its beginning or end')
+
+/** Neither a name nor an object of the file. */
+function wrongChoice(input: unknown): string | undefined {
+  if (input === undefined) return undefined
+  if (typeof input === 'string' && LATER.includes(input))
+    return `provider '${input}' is not in this version of weir's llm`
+  const near = typeof input === 'string' ? nearest(input, PROVIDER_NAMES) : null
+  const hint = near === null ? '' : `; did you mean "${near}"?`
+  return `must be one of ${PROVIDER_NAMES.join(', ')}, or { custom } or { reference }${hint}`
+}
+
+const choice = () =>
+  z.union(
+    [
+      z.enum(PROVIDER_NAMES),
+      oneOf({
+        custom: z
+          .strictObject({
+            formats: list(z.enum(FORMATS), 1, FORMATS.length).optional().describe('Default completions.')
+          })
+          .optional()
+          .describe('A server that speaks formats of OpenAI or Anthropic. Needs params.baseUrl or params.host.'),
+        reference: name().optional().describe('One of llm.providers.'),
+        ...refusedKeys('provider of llm', LATER)
+      })
+    ],
+    { error: ({ input }) => wrongChoice(input) }
+  )
+
+const BASE_URL = /^https?:\/\/(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?(?:\/[!-"$->@-~]*)?$/
+const BASE_URL_EXPECTED = 'must be "http://host:port/path" or "https://host/path", without user, query and fragment'
+
+const baseUrl = () =>
+  z
+    .string({ error: says(BASE_URL_EXPECTED) })
+    .max(1024)
+    .regex(BASE_URL, BASE_URL_EXPECTED)
+    .refine((text) => !BASE_URL.test(text) || URL.canParse(text), BASE_URL_EXPECTED)
+
+const named = (pattern: RegExp) => tinyString().regex(pattern, `must match ${pattern.source}`).optional()
+
+const params = () =>
+  z
+    .strictObject({
+      model: shortString().optional().describe("The provider's name of the model. Default: the client's."),
+      apiKey: authKey(API_KEY_CHARS_MAX).optional().describe("Default: the client's own credential."),
+      baseUrl: baseUrl().optional().describe("Where the provider's API is, up to its version: https://host/v1."),
+      host: host().optional().describe('Instead of baseUrl: the host, without TLS.'),
+      port: port().optional().describe('Of host.'),
+      path: path().optional().describe("Of the API, whole; default: the provider's own."),
+      pathPrefix: path().optional().describe('Instead of the version at the beginning of the path ("/v1").'),
+      dialect: dialect().optional(),
+      awsRegion: awsRegion().optional().describe('Of bedrock. Default us-east-1.'),
+      azureResourceName: named(/^[A-Za-z0-9-]+$/).describe('Of azure: the first part of its host.'),
+      azureApiVersion: named(/^(?:v1|preview|\d{4}-\d{2}-\d{2}(?:-preview)?)$/).describe('Of azure. Default v1.'),
+      vertexProject: named(/^[a-z0-9][a-z0-9.:-]*$/).describe('Of vertex.'),
+      vertexRegion: named(/^[a-z0-9-]+$/).describe('Of vertex.'),
+      ...misplacedKeys('is called apiKey here', ['key', 'auth']),
+      ...refusedKeys('parameter', ['azureProjectName', 'azureResourceType', 'hostOverride', 'pathOverride', 'tokenize'])
+    })
+    .check(
+      together<LlmParams>([], ({ value, issues }) => {
+        const clash = (['host', 'port', 'path', 'pathPrefix'] as const).find((key) => value[key] !== undefined)
+        const report = (key: string, message: string): void => {
+          issues.push({ code: 'custom', path: [key], message, input: value })
+        }
+        if (value.baseUrl !== undefined && clash !== undefined) report(clash, 'says again what baseUrl says')
+        else if (value.host === undefined && value.port !== undefined) report('port', 'needs a host')
+      })
+    )
+
+/** Fields of the body by name, as other gateways' files have them. */
+const fields = () =>
+  z
+    .record(shortString(), z.json())
+    .refine((map) => Object.keys(map).length <= FIELDS_MAX, `must have at most ${FIELDS_MAX} entries`)
+    .refine(({ model = '' }) => typeof model === 'string', { path: ['model'], error: 'must be a string' })
+    .refine(({ stream = true }) => typeof stream === 'boolean', { path: ['stream'], error: 'must be true or false' })
+
+const LATER_SETTINGS = [
+  ...['auth', 'backendTunnel', 'health', 'requestHeaders', 'responseHeaders', 'tls', 'transformation']
+]
+
+/** What is changed in requests. */
+const changes = () => ({
+  defaults: fields().optional().describe('Fields of the body that are sent where the client has none.'),
+  overrides: fields().optional().describe('Fields of the body that replace what the client says.'),
+  promptCaching: edits().promptCaching,
+  ...refusedKeys('LLM setting', LATER_SETTINGS)
+})
+
+const OF_PARAMS = ['apiKey', 'key', 'baseUrl', 'host', 'port', 'path', 'pathPrefix', 'model']
+
+const provider = () =>
+  z.strictObject({
+    name: name(),
+    provider: choice(),
+    params: params().optional(),
+    defaults: z.strictObject(changes()).optional().describe('For all models that refer to this provider.'),
+    ...misplacedKeys('belongs into params', OF_PARAMS),
+    ...refusedKeys('provider setting', LATER_SETTINGS)
+  })
+
+const model = () =>
+  z.strictObject({
+    name: pattern().describe("The client's name of the model, or a pattern with one star; the longest decides."),
+    provider: choice(),
+    params: params().optional(),
+    visibility: z.enum(['public', 'internal']).optional().describe('internal: only virtual models lead there.'),
+    ...changes(),
+    prompt: edits().prompt,
+    promptGuard: promptGuard().optional().describe("What may not be asked or answered, behind the port's own guards."),
+    ...misplacedKeys('belongs into params', OF_PARAMS),
+    ...refusedKeys('model setting', [
+      ...['authorization', 'finalTransformation', 'guardrails', 'id', 'matches', 'passthrough']
+    ])
+  })
+
+const virtualModel = () =>
+  z.strictObject({
+    name: name().describe("The client's name of the model."),
+    routing: oneOf({
+      failover: z
+        .strictObject({
+          targets: list(
+            z.strictObject({
+              model: shortString().describe('A name that one of llm.models serves.'),
+              priority: whole(0, PRIORITY_MAX).optional().describe('Lower is asked first; equal ones share. Default 0.')
+            }),
+            1,
+            TARGETS_MAX
+          )
+        })
+        .optional(),
+      weighted: z
+        .strictObject({
+          targets: list(
+            z.strictObject({
+              model: shortString().describe('A name that one of llm.models serves.'),
+              weight: whole(0, WEIGHT_MAX).optional().describe('Default 1.')
+            }),
+            1,
+            TARGETS_MAX
+          ).refine((targets) => targets.some(({ weight = 1 }) => weight > 0), 'every weight is 0')
+        })
+        .optional(),
+      ...refusedKeys('routing', ['conditional'])
+    })
+  })
+
+/** `common`: what all shortcuts have. */
+export const llmSchema = ({ port, ...common }: Parameters<Shortcut['schema']>[0]) =>
+  z
+    .strictObject({
+      port,
+      providers: list(provider(), 1, PROVIDERS_MAX).optional().describe('Providers that several models share.'),
+      models: list(model(), 1, MODELS_MAX),
+      virtualModels: list(virtualModel(), 1, MODELS_MAX).optional().describe('Models that are other ones in turn.'),
+      modelAliases: z
+        .record(shortString(), shortString())
+        .refine((map) => Object.keys(map).length <= ALIASES_MAX, `must have at most ${ALIASES_MAX} entries`)
+        .optional()
+        .describe("The client's name of a model -> a name that models or virtualModels serve."),
+      ...common,
+      promptGuard: promptGuard().optional().describe('What may not be asked or answered, of all models.'),
+      unsupported: z
+        .enum(['tolerant', 'refuse', 'drop'])
+        .optional()
+        .describe(
+          'Fields that a provider cannot be told. Default tolerant: 400 that names what changes the meaning, the rest is left out. refuse: 400. drop: left out.'
+        ),
+      ...refusedKeys('llm setting', ['gateways', 'tls'])
+    })
+    .check(
+      together<object>([], ({ value, issues }) => {
+        const report = (at: readonly (string | number)[], message: string): void => {
+          issues.push({ code: 'custom', path: [...at], message, input: value })
+        }
+        checkReferences(soundParts(value, issues), report)
+      })
+    )
+
+/** As the schema gives it. */
+export interface LlmFile {
+  readonly providers?: readonly LlmProvider[] | undefined
+  readonly models: readonly LlmModel[]
+  readonly virtualModels?: readonly LlmVirtual[] | undefined
+  readonly modelAliases?: Readonly<Record<string, string>> | undefined
+  readonly promptGuard?: FileGuards | undefined
+  readonly unsupported?: 'tolerant' | 'refuse' | 'drop' | undefined
+}
+
+export type LlmChoice =
+  | string
+  | {
+      readonly custom?: { readonly formats?: readonly (typeof FORMATS)[number][] | undefined } | undefined
+      readonly reference?: string | undefined
+    }
+
+export interface LlmParams {
+  readonly model?: string | undefined
+  readonly apiKey?: string | undefined
+  readonly baseUrl?: string | undefined
+  readonly host?: string | undefined
+  readonly port?: number | undefined
+  readonly path?: string | undefined
+  readonly pathPrefix?: string | undefined
+  readonly dialect?: DialectName | undefined
+  readonly awsRegion?: string | undefined
+  readonly azureResourceName?: string | undefined
+  readonly azureApiVersion?: string | undefined
+  readonly vertexProject?: string | undefined
+  readonly vertexRegion?: string | undefined
+}
+
+export interface LlmChanges {
+  readonly defaults?: Readonly<Record<string, unknown>> | undefined
+  readonly overrides?: Readonly<Record<string, unknown>> | undefined
+  readonly promptCaching?: FileEdits['promptCaching']
+}
+
+export interface LlmProvider {
+  readonly name: string
+  readonly provider: LlmChoice
+  readonly params?: LlmParams | undefined
+  readonly defaults?: LlmChanges | undefined
+}
+
+export interface LlmModel extends LlmChanges {
+  readonly name: string
+  readonly provider: LlmChoice
+  readonly params?: LlmParams | undefined
+  readonly visibility?: 'public' | 'internal' | undefined
+  readonly prompt?: FileEdits['prompt']
+  readonly promptGuard?: FileGuards | undefined
+}
+
+export interface LlmVirtual {
+  readonly name: string
+  readonly routing: {
+    readonly failover?:
+      | { readonly targets: readonly { readonly model: string; readonly priority?: number | undefined }[] }
+      | undefined
+    readonly weighted?:
+      | { readonly targets: readonly { readonly model: string; readonly weight?: number | undefined }[] }
+      | undefined
+  }
+}
+
+type Report = (at: readonly (string | number)[], message: string) => void
+
+function checkReferences(
+  { providers = [], models, virtualModels = [], modelAliases = {} }: LlmFile,
+  report: Report
+): void {
+  const known = new Set<string>()
+  providers.forEach(({ name, provider, params }, i) => {
+    if (known.has(name)) report(['providers', i, 'name'], `there is already a provider "${name}"`)
+    known.add(name)
+    if (typeof provider === 'object' && provider.reference !== undefined) {
+      report(['providers', i, 'provider', 'reference'], 'a provider cannot be another one')
+    }
+    checkAddress(provider, params, ['providers', i], report)
+  })
+  const names = new Set<string>()
+  models.forEach(({ name, provider, params }, i) => {
+    if (names.has(name)) report(['models', i, 'name'], `there is already a model "${name}"`)
+    names.add(name)
+    const reference = typeof provider === 'object' ? provider.reference : undefined
+    if (reference === undefined) checkAddress(provider, params, ['models', i], report)
+    else checkReference(reference, known, params, i, report)
+  })
+  virtualModels.forEach(({ name, routing }, i) => {
+    if (names.has(name)) report(['virtualModels', i, 'name'], `there is already a model "${name}"`)
+    names.add(name)
+    const [kind, all] =
+      routing.failover === undefined
+        ? (['weighted', routing.weighted?.targets ?? []] as const)
+        : (['failover', routing.failover.targets] as const)
+    all.forEach(({ model }, at) => {
+      const path = ['virtualModels', i, 'routing', kind, 'targets', at, 'model']
+      if (model.includes('*')) report(path, 'must be the name of a model, without a star')
+      else if (serving(models, model) === undefined) report(path, `no model of llm.models serves "${model}"`)
+    })
+  })
+  for (const [alias, model] of Object.entries(modelAliases)) {
+    const isServed = serving(models, model) !== undefined || virtualModels.some(({ name }) => name === model)
+    if (!isServed) report(['modelAliases', alias], `no model of llm.models or llm.virtualModels serves "${model}"`)
+  }
+}
+
+/** Parameters of one provider each, and whether it needs them. */
+const CLOUD_PARAMS = [
+  ['awsRegion', 'bedrock', false],
+  ['azureResourceName', 'azureopenai', true],
+  ['azureApiVersion', 'azureopenai', false],
+  ['vertexProject', 'vertexai', true],
+  ['vertexRegion', 'vertexai', true]
+] as const
+
+function checkAddress(
+  provider: LlmChoice,
+  params: LlmParams | undefined,
+  at: readonly (string | number)[],
+  report: Report
+): void {
+  const isCustom = typeof provider === 'object' && provider.custom !== undefined
+  const kind = typeof provider === 'string' && isKind(provider) ? KINDS[provider] : null
+  for (const [key, owner, isNeeded] of CLOUD_PARAMS) {
+    const isGiven = params?.[key] !== undefined
+    if (isGiven && kind !== owner) report([...at, 'params', key], `is for ${owner} only`)
+    else if (isNeeded && !isGiven && kind === owner) report([...at, 'provider'], `needs params.${key}`)
+  }
+  const isDated = (params?.azureApiVersion ?? 'v1') !== 'v1'
+  if (kind === 'azureopenai' && isDated && params?.model === undefined) {
+    report([...at, 'params', 'azureApiVersion'], 'needs params.model, the name of the deployment')
+  }
+  if (isCustom && params?.baseUrl === undefined && params?.host === undefined) {
+    report([...at, 'provider', 'custom'], 'needs params.baseUrl or params.host')
+  }
+}
+
+function checkReference(
+  reference: string,
+  known: ReadonlySet<string>,
+  params: LlmParams | undefined,
+  i: number,
+  report: Report
+): void {
+  if (!known.has(reference)) {
+    report(['models', i, 'provider', 'reference'], `there is no provider "${reference}" in llm.providers`)
+  }
+  const more = Object.entries(params ?? {}).find(([key, value]) => key !== 'model' && value !== undefined)
+  if (more !== undefined) report(['models', i, 'params', more[0]], 'is said by the provider that is referred to')
+}

@@ -1,0 +1,179 @@
+/** The file's `llm` -> a backend of models. */
+
+import { editsOf, type FileEdits, overriddenModel } from '#backends/llm/config/edits.ts'
+import { translateGuards } from '#backends/llm/config/guards.ts'
+import { providerOf } from '#backends/llm/config/providers.ts'
+import { translateRoutes } from '#backends/llm/config/routes.ts'
+import type { AiBackend, AiProvider, ModelsBackend } from '#backends/llm/config/snapshot.ts'
+import { silenceOf } from '#backends/llm/config/streams.ts'
+import type { TranslateContext } from '#engine/contract/backend-config.ts'
+import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
+import { DIALECT_OF, isPreset, KINDS, type Kind, PRESETS } from './presets.ts'
+import type { LlmChanges, LlmFile, LlmModel, LlmParams, LlmProvider } from './schema.ts'
+import { serving } from './serving.ts'
+
+const ROUTES = translateRoutes({
+  '/chat/completions': 'Completions',
+  '/messages': 'Messages',
+  '/messages/count_tokens': 'AnthropicTokenCount',
+  '/responses': 'Responses',
+  '/embeddings': 'Embeddings',
+  '/models': 'Models',
+  '/realtime': 'Realtime',
+  ':generateContent': 'GenerateContent',
+  ':streamGenerateContent': 'GenerateContent',
+  ':countTokens': 'GeminiTokenCount',
+  ':embedContent': 'Embeddings',
+  ':batchEmbedContents': 'Embeddings',
+  '*': 'Passthrough'
+})
+
+export function llmBackend(file: LlmFile, { policies, transportOf }: TranslateContext): ModelsBackend {
+  const transport = transportOf()
+  const providers = new Map((file.providers ?? []).map((provider) => [provider.name, provider]))
+  const reached = file.models.map((model) => reach(model, providers, transport))
+  const backend = (groups: AiBackend['groups'], models: readonly LlmModel[]): AiBackend => ({
+    kind: 'ai',
+    groups,
+    routes: ROUTES,
+    // A name that only stands for another is not what a provider knows.
+    modelAliases: file.modelAliases ?? {},
+    unsupported: file.unsupported ?? 'tolerant',
+    silence: silenceOf(),
+    promptGuard: guardsOf(file, models),
+    policies: {}
+  })
+  const targetsOf = (targets: Targets) => backend(groupsOf(targets, reached), servingAll(file.models, targets))
+  const models = file.models.map(({ name, visibility = 'public' }, i) => {
+    return { name, isPublic: visibility === 'public', backend: backend([[reached[i]!]], [file.models[i]!]) }
+  })
+  const failovers = (file.virtualModels ?? []).flatMap(({ name, routing: { failover } }) =>
+    failover === undefined ? [] : [{ name, isPublic: true, backend: targetsOf(failover.targets) }]
+  )
+  const splits = (file.virtualModels ?? []).flatMap(({ name, routing: { weighted } }) => {
+    const targets = (weighted?.targets ?? []).map(({ model, weight = 1 }) => {
+      return { weight, backend: targetsOf([{ model }]) }
+    })
+    return weighted === undefined ? [] : [{ name, targets }]
+  })
+  return {
+    kind: 'models',
+    models: [...models, ...failovers],
+    splits,
+    aliases: file.modelAliases ?? {},
+    routes: ROUTES,
+    policies
+  }
+}
+
+/** The models behind `targets`, each once. */
+function servingAll(models: readonly LlmModel[], targets: Targets): LlmModel[] {
+  return [...new Set(targets.map(({ model }) => serving(models, model)!))]
+}
+
+/**
+ * Of the port, and then of each model that may be asked: guards act once, ahead of the choice among them, so what one
+ * of them may not see none does.
+ */
+function guardsOf({ promptGuard }: LlmFile, models: readonly LlmModel[]): AiBackend['promptGuard'] {
+  const all = [promptGuard, ...models.map((model) => model.promptGuard)].map(translateGuards)
+  return { request: all.flatMap(({ request }) => request), response: all.flatMap(({ response }) => response) }
+}
+
+type Targets = readonly { readonly model: string; readonly priority?: number | undefined }[]
+
+/** By priority, the lowest number first. Names of providers are unique over all groups. */
+function groupsOf(targets: Targets, reached: readonly AiProvider[]): AiProvider[][] {
+  const groups = new Map<number, AiProvider[]>()
+  targets.forEach(({ model, priority = 0 }, i) => {
+    const provider = serving(reached, model)!
+    // Where the provider is told no other name, it is told the one that the target has in the file.
+    const named = { ...provider, name: `${model}/${i}`, model: provider.model ?? model }
+    const group = groups.get(priority)
+    if (group === undefined) groups.set(priority, [named])
+    else group.push(named)
+  })
+  return [...groups].sort(([a], [b]) => a - b).map(([, group]) => group)
+}
+
+/** The provider of a model, with everything that it says, or that the one says which it refers to. */
+function reach(
+  model: LlmModel,
+  providers: ReadonlyMap<string, LlmProvider>,
+  transport: BackendTransport | undefined
+): AiProvider {
+  const { provider: choice } = model
+  const outer = typeof choice === 'object' && choice.reference !== undefined ? providers.get(choice.reference)! : null
+  const params: LlmParams = { ...outer?.params, ...defined(model.params ?? {}) }
+  const own: FileEdits = { ...changesOf(model), prompt: model.prompt }
+  const shared = changesOf(outer?.defaults ?? {})
+  const { file, pathPrefix } = fileProvider(outer?.provider ?? choice, params)
+  const provider = providerOf({ ...file, name: model.name }, {}, transport)
+  return {
+    ...provider,
+    model: overriddenModel(own, shared) ?? provider.model,
+    edits: editsOf(own, shared),
+    pathPrefix
+  }
+}
+
+function changesOf({ defaults, overrides, promptCaching }: LlmChanges): FileEdits {
+  const list = (map: Readonly<Record<string, unknown>> | undefined) =>
+    map === undefined ? undefined : Object.entries(map).map(([field, value]) => ({ field, value }))
+  return { defaults: list(defaults), overrides: list(overrides), promptCaching }
+}
+
+/** As an `ai` backend would say it; and where its paths begin. */
+function fileProvider(choice: LlmProvider['provider'], params: LlmParams) {
+  const isPresetName = typeof choice === 'string' && isPreset(choice)
+  const preset = isPresetName && params.host === undefined ? PRESETS[choice] : undefined
+  const { model, apiKey } = params
+  const named = { model }
+  const kind =
+    typeof choice !== 'string'
+      ? { custom: { ...named, formats: choice.custom!.formats } }
+      : isPresetName
+        ? { custom: named }
+        : { [KINDS[choice as Kind]]: { ...named, ...cloudOf(KINDS[choice as Kind], params) } }
+  const address = addressOf({ ...params, baseUrl: params.baseUrl ?? preset })
+  const auth = apiKey === undefined ? undefined : { key: apiKey }
+  const { hasTls, pathPrefix, ...place } = address
+  const policies = { auth, tls: hasTls ? {} : undefined }
+  const dialect = params.dialect ?? (isPresetName ? DIALECT_OF[choice] : undefined)
+  return {
+    file: { ...kind, ...place, path: params.path, dialect, policies },
+    pathPrefix: params.pathPrefix ?? pathPrefix
+  }
+}
+
+/** What a provider in somebody's cloud needs besides. */
+function cloudOf(kind: (typeof KINDS)[Kind], params: LlmParams): object {
+  if (kind === 'bedrock') return { region: params.awsRegion }
+  if (kind === 'vertexai') return { projectId: params.vertexProject, region: params.vertexRegion }
+  if (kind !== 'azureopenai') return {}
+  const endpoint = { host: `${params.azureResourceName!.toLowerCase()}.openai.azure.com`, port: null }
+  return { endpoint, deploymentName: params.model, apiVersion: params.azureApiVersion }
+}
+
+interface Place {
+  readonly host?: string | undefined
+  readonly port?: number | undefined
+  readonly hasTls: boolean
+  readonly pathPrefix: string | null
+}
+
+function addressOf({ baseUrl, host, port }: LlmParams): Place {
+  if (baseUrl === undefined) return { host, port, hasTls: false, pathPrefix: null }
+  const url = new URL(baseUrl)
+  const path = url.pathname.replace(/\/+$/, '')
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: url.port === '' ? undefined : Number(url.port),
+    hasTls: url.protocol === 'https:',
+    pathPrefix: path === '' ? null : path
+  }
+}
+
+function defined<T extends object>(fields: T): Partial<T> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>
+}

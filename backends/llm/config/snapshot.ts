@@ -1,0 +1,194 @@
+/** Models of providers as the Snapshot has them. */
+import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
+import type { PolicySet, ValueMatch } from '#engine/ir/snapshot.ts'
+import type { RuleSet } from '#engine/kit/scan/rules.ts'
+import type { Secret } from '#engine/kit/secret.ts'
+import type { DialectName } from './dialect-names.ts'
+
+/** Models of LLM providers (docs/specification.md#llm-backends). */
+export interface AiBackend {
+  readonly kind: 'ai'
+  /** In order of priority; the providers of one group are equal. Names are unique over all groups. */
+  readonly groups: readonly (readonly AiProvider[])[]
+  /** What is spoken on paths that end with `suffix` ('*': all others), longest first. */
+  readonly routes: readonly { readonly suffix: string; readonly type: AiRouteType }[]
+  /** The client's name of a model, or a pattern with one star -> the provider's. */
+  readonly modelAliases: Readonly<Record<string, string>>
+  /** What happens to fields that the provider's format cannot say; `tolerant` refuses what changes the meaning. */
+  readonly unsupported: 'tolerant' | 'refuse' | 'drop'
+  /** Of streams: when clients get a comment, and when a provider is given up; milliseconds, 0: never. */
+  readonly silence: { readonly keepaliveMs: number; readonly stallMs: number }
+  readonly promptGuard: AiGuards
+  readonly policies: PolicySet
+}
+
+/** docs/specification.md#prompt-guards: in the order in which they act. */
+export interface AiGuards {
+  readonly request: readonly AiGuard[]
+  readonly response: readonly AiGuard[]
+}
+
+export type AiGuard = AiRegexGuard | AiWebhookGuard | AiModerationGuard
+
+/** What a client gets when a guard rejects. */
+export interface AiRejection {
+  readonly status: number
+  readonly message: string
+}
+
+export interface AiRegexGuard {
+  readonly kind: 'regex'
+  readonly rules: RuleSet
+  readonly action: 'mask' | 'reject'
+  readonly reply: AiRejection
+}
+
+export interface AiWebhookGuard {
+  readonly kind: 'webhook'
+  /** Scheme, host and port. */
+  readonly origin: string
+  /** Header fields of the client that are sent along: name in lower case; values that match. */
+  readonly forward: readonly { readonly name: string; readonly value: ValueMatch }[]
+  readonly failOpen: boolean
+  readonly timeoutMs: number
+  readonly reply: AiRejection
+}
+
+export interface AiModerationGuard {
+  readonly kind: 'moderation'
+  readonly origin: string
+  readonly path: string
+  readonly model: string
+  readonly key: string | null
+  readonly failOpen: boolean
+  readonly timeoutMs: number
+  readonly reply: AiRejection
+}
+
+/** Models by the names that clients use: the one that a request names decides which of the backends it gets. */
+export interface ModelsBackend {
+  readonly kind: 'models'
+  readonly models: readonly {
+    /** Exact, or a pattern with one star at its beginning or end. */
+    readonly name: string
+    /** Clients may name it, and see it in lists. */
+    readonly isPublic: boolean
+    readonly backend: AiBackend
+  }[]
+  /** Names that stand for one of several models, by weight. */
+  readonly splits: readonly {
+    readonly name: string
+    readonly targets: readonly { readonly weight: number; readonly backend: AiBackend }[]
+  }[]
+  /** The client's name -> a name of the above. */
+  readonly aliases: Readonly<Record<string, string>>
+  readonly routes: AiBackend['routes']
+  readonly policies: PolicySet
+}
+
+export type AiRouteType =
+  | 'Completions'
+  | 'Messages'
+  | 'Responses'
+  | 'GenerateContent'
+  | 'Passthrough'
+  | 'Embeddings'
+  | 'AnthropicTokenCount'
+  | 'GeminiTokenCount'
+  | 'Models'
+  | 'Realtime'
+
+/** How requests are changed before they are sent (docs/specification.md#policies-for-models). */
+export interface AiEdits {
+  /** Fields of the body of a chat request that take the place of what the client said. */
+  readonly overrides: readonly AiField[]
+  /** Fields that are sent where the client said nothing. */
+  readonly defaults: readonly AiField[]
+  readonly prompt: AiPrompt | null
+  readonly caching: AiCaching | null
+}
+
+export interface AiField {
+  readonly field: string
+  /** JSON. */
+  readonly value: unknown
+}
+
+export interface AiPrompt {
+  readonly prepend: readonly AiMessage[]
+  readonly append: readonly AiMessage[]
+}
+
+export interface AiMessage {
+  readonly role: 'system' | 'developer' | 'user' | 'assistant'
+  readonly content: string
+}
+
+export interface AiCaching {
+  readonly cacheSystem: boolean
+  readonly cacheMessages: boolean
+  readonly cacheTools: boolean
+  /** A shorter beginning is not marked. */
+  readonly minTokens: number
+}
+
+export interface AiProvider {
+  readonly name: string
+  readonly type: 'openai' | 'azureopenai' | 'anthropic' | 'gemini' | 'vertexai' | 'bedrock' | 'custom'
+  /** Instead of the one that the request names; null: the request's. */
+  readonly model: string | null
+  /** Null: the provider's own. */
+  readonly host: string | null
+  readonly port: number | null
+  readonly path: string | null
+  /** Formats of a custom provider, the preferred first. */
+  readonly formats: readonly ('completions' | 'messages' | 'responses')[]
+  readonly hasTls: boolean
+  readonly transport?: BackendTransport | undefined
+  /** What a provider in somebody's cloud needs to know besides; null: nothing. */
+  readonly cloud: AiCloud | null
+  readonly auth: AiAuth
+  /** Those of the backend, as far as the provider has none of its own. */
+  readonly edits: AiEdits
+  /** Instead of the backend's; null: those. */
+  readonly modelAliases: AiBackend['modelAliases'] | null
+  /** Instead of the first part of the provider's own paths ("/v1"); null: that. */
+  readonly pathPrefix: string | null
+  /** How its chat completions differ from OpenAI's; null: by its host. */
+  readonly dialect: DialectName | null
+}
+
+export type AiCloud =
+  /** `apiVersion`: "v1", "preview" or a date. */
+  | { readonly kind: 'azureopenai'; readonly apiVersion: string }
+  | { readonly kind: 'vertexai'; readonly projectId: string; readonly region: string }
+  | {
+      readonly kind: 'bedrock'
+      readonly region: string
+      readonly guardrail: { readonly identifier: string; readonly version: string } | null
+    }
+
+/** How a provider is shown who asks (docs/specification.md#backend-authentication). */
+export type AiAuth =
+  /** The client's own credential, unless a policy of the gateway has taken it. */
+  | { readonly kind: 'client' }
+  /** The client's own credential, also the one that a policy has taken. */
+  | { readonly kind: 'passthrough' }
+  | { readonly kind: 'key'; readonly key: Secret }
+  /** `keys` null: the default chain of AWS. `region` null: the provider's. */
+  | {
+      readonly kind: 'aws'
+      readonly keys: {
+        readonly accessKeyId: string
+        readonly secretAccessKey: Secret
+        readonly sessionToken: Secret | null
+      } | null
+      readonly region: string | null
+    }
+  /** `audience` null: https:// and the provider's host. `credential` null: the default of Google's libraries. */
+  | {
+      readonly kind: 'gcp'
+      readonly token: 'access' | 'id'
+      readonly audience: string | null
+      readonly credential: { readonly file: string } | { readonly json: Secret } | null
+    }

@@ -1,0 +1,77 @@
+/** Settings of models that are probably not meant: without effect, or without TLS. */
+import type { Doubt, WarnContext } from '#engine/contract/backend-config.ts'
+import { realName } from '#engine/schema/names.ts'
+import { entriesOf, objectOf, type Path, type Placed, type Raw, text } from '#engine/schema/placed.ts'
+
+/** Providers whose formats have no marks of a cache: they keep prompts as they see fit. */
+const WITHOUT_MARKS: readonly string[] = ['openai', 'openAI', 'azureopenai', 'gemini']
+
+/** By the names that `llm` has. */
+const WITH_MARKS: ReadonlySet<string> = new Set(['anthropic', 'bedrock', 'vertex', 'vertexai'])
+
+/** Of `ai` backends. */
+export function uselessCaching(values: readonly Placed[]): Doubt[] {
+  return values.flatMap(inBackend)
+}
+
+/** Of the models of `llm`. */
+export function uselessCachingOfModels(models: readonly Placed[]): Doubt[] {
+  return models.flatMap(({ raw: { provider, promptCaching }, path }) => {
+    if (promptCaching === undefined || typeof provider !== 'string' || WITH_MARKS.has(provider)) return []
+    return report(path, provider)
+  })
+}
+
+/** Names of public servers, by their last label; others end at home. */
+const PUBLIC = /\.(?!(?:corp|home|internal|intranet|lan|local|localdomain|localhost|svc|test)$)[a-z]{2,}\.?$/i
+const CLEAR =
+  'is asked without TLS, and who listens on the way reads keys and prompts: beside it, policies: { tls: {} }'
+
+/** Providers at a host of the file that looks as if it wanted TLS. Where a policy around them has it, all is well. */
+export function askedInClear(values: readonly Placed[], { hasTls }: WarnContext): Doubt[] {
+  if (hasTls) return []
+  return values.flatMap(providersOf).flatMap(({ raw, path }) => {
+    const host = text(raw.host)
+    if (host === undefined || objectOf(raw.policies).tls !== undefined) return []
+    return raw.port === 443 || PUBLIC.test(host) ? [{ path: [...path, 'host'], message: CLEAR }] : []
+  })
+}
+
+/** Of groups: they have names. */
+export function namedProviders({ raw, path }: Placed): Placed[] {
+  const groups = entriesOf(raw.groups, [...path, 'groups'])
+  return groups.flatMap((group) => entriesOf(group.raw.providers, [...group.path, 'providers']))
+}
+
+export function providersOf(value: Placed): Placed[] {
+  const { provider } = value.raw
+  const single = provider === undefined ? [] : [{ raw: objectOf(provider), path: [...value.path, 'provider'] }]
+  return [...single, ...namedProviders(value)]
+}
+
+const report = (place: Path, name: string): Doubt[] => [
+  { path: [...place, 'promptCaching'], message: `has no effect: ${name} has no marks for what is to be kept` }
+]
+
+function inBackend(value: Placed): Doubt[] {
+  const providers = providersOf(value)
+  const own = providers.flatMap((provider) => {
+    const name = withoutMarks(provider.raw)
+    const settings = objectOf(objectOf(provider.raw.policies).ai)
+    return settings.promptCaching === undefined || name === null
+      ? []
+      : report([...provider.path, 'policies', 'ai'], name)
+  })
+  if (value.raw.promptCaching === undefined || providers.length === 0) return own
+  const names = providers.map((provider) => withoutMarks(provider.raw))
+  return names.includes(null) ? own : [...own, ...report(value.path, names[0]!)]
+}
+
+/** The name of a provider that can be told no marks; null: it can. */
+function withoutMarks(provider: Raw): string | null {
+  const name = Object.keys(provider).find((key) => WITHOUT_MARKS.includes(realName(key)))
+  if (name !== undefined) return realName(name)
+  if (provider.custom === undefined) return null
+  const { formats } = objectOf(provider.custom)
+  return Array.isArray(formats) && formats.includes('messages') ? null : 'custom without messages'
+}

@@ -1,0 +1,50 @@
+/** Configuration of backends that are MCP servers. */
+import type { BackendConfig } from '#engine/contract/backend-config.ts'
+import { PLAIN_ONLY } from '#engine/contract/backend-config.ts'
+import { proxyHeaderPolicies } from '#engine/contract/backend-transport/policies.ts'
+import { entriesOf, objectOf, type Placed } from '#engine/schema/placed.ts'
+import { deferred } from '#engine/schema/schema.ts'
+import { checkFiles } from './check.ts'
+import { locateInTarget } from './places.ts'
+import { mcpPolicies } from './policies.ts'
+import { type FileMcp, mcpSchema, mcpShortcut } from './schema.ts'
+import { rulesAround, translateMcp } from './translate.ts'
+import { uselessSessions } from './warnings.ts'
+
+// One, so that the JSON Schema has it once.
+const SCHEMA = deferred(() => mcpSchema().meta({ id: 'McpBackend' }))
+
+const targetsOf = ({ raw, path }: Placed): Placed[] => entriesOf(raw.targets, [...path, 'targets'])
+
+export const mcpConfig: BackendConfig = {
+  keys: [{ name: 'mcp', schema: SCHEMA.optional().describe('MCP servers behind one endpoint.') }],
+  policies: [mcpPolicies],
+  advice: 'each of its targets has policies of its own',
+  label: () => 'MCP servers',
+  parts: {
+    word: 'target',
+    of: targetsOf,
+    // `static` has policies too.
+    places: (value) =>
+      targetsOf(value).flatMap(({ raw, path }) => [
+        { raw, path },
+        ...(raw.static === undefined ? [] : [{ raw: objectOf(raw.static), path: [...path, 'static'] }])
+      ]),
+    policies: [mcpPolicies]
+  },
+  check: checkFiles,
+  translate: (_key, file: FileMcp, context) => translateMcp(file, context),
+  differs: (levels) => rulesAround(levels) !== null,
+  warnings: [uselessSessions],
+  locate: locateInTarget,
+  shortcut: {
+    key: 'mcp',
+    port: 3000,
+    description: 'MCP servers on a port of their own, in short.',
+    schema: mcpShortcut,
+    backend: 'mcp/targets',
+    translate: translateMcp,
+    policies: [mcpPolicies],
+    refused: [{ policies: proxyHeaderPolicies, message: `${PLAIN_ONLY}, and this one is none` }]
+  }
+}

@@ -1,0 +1,117 @@
+/** The file's `mcp` backends (docs/specification.md#mcp-backends): schema. */
+import type { Shortcut } from '#engine/contract/backend-config.ts'
+import { oneOf } from '#engine/schema/choice.ts'
+import { duration } from '#engine/schema/duration.ts'
+import { headerName } from '#engine/schema/http.ts'
+import { entriesOf, type Raw } from '#engine/schema/placed.ts'
+import { keyMissing, list, longString, refused, refusedKeys, whole, z } from '#engine/schema/schema.ts'
+import { together } from '#engine/schema/together.ts'
+import { mcpTarget } from './targets.ts'
+
+/** docs/specification.md#mcp-backends. */
+const TARGETS_MAX = 32
+const HEADERS_MAX = 64
+/** A secret that can be guessed seals nothing. */
+const KEY_CHARS_MIN = 16
+const KEY_CHARS_MAX = 1024
+const MESSAGE_BYTES_MIN = 1024
+const MESSAGE_BYTES_MAX = 256 * 1024 * 1024
+
+/** Fields that the gateway says itself, that are about one connection, or that are nobody else's. */
+const NEVER_FORWARDED: ReadonlySet<string> = new Set([
+  ...['connection', 'content-encoding', 'content-length', 'content-type', 'cookie', 'expect', 'host', 'keep-alive'],
+  ...['accept', 'accept-encoding', 'last-event-id', 'mcp-method', 'mcp-name', 'mcp-protocol-version'],
+  ...['mcp-session-id', 'proxy-authorization', 'proxy-connection', 'set-cookie', 'te', 'trailer'],
+  ...['transfer-encoding', 'upgrade', 'via']
+])
+
+const positive = () => duration().refine((ms) => ms > 0, 'must be longer than nothing')
+
+const key = () =>
+  z
+    .string({ error: keyMissing })
+    .min(KEY_CHARS_MIN, `must have at least ${KEY_CHARS_MIN} characters`)
+    .max(KEY_CHARS_MAX)
+
+const session = () =>
+  z.strictObject({
+    key: z
+      .union([key(), oneOf({ file: longString().optional(), ...refusedKeys('session key', ['secretRef']) })])
+      .optional()
+      .describe('Secret of session ids: text or { file: PATH }. Default: made at the start, so that they end with it.'),
+    idleTimeout: positive().optional().describe('A session that is not used for so long is over. Default 30m.'),
+    anonymous: z
+      .enum(['Handshake', 'PerRequest'])
+      .optional()
+      .describe(
+        'Clients of 2026-07-28 without a login, before servers with sessions: they are offered older revisions, or each request gets a session of its own. Default Handshake.'
+      )
+  })
+
+const DNS = 'whoever asks from another origin is refused in any case'
+
+/** Settings of a backend, which `mcp` at the top of the file has too. */
+export const mcpSettings = () => ({
+  targets: list(mcpTarget(), 1, TARGETS_MAX).describe('MCP servers behind this one endpoint.'),
+  sessionRouting: z
+    .enum(['Stateful', 'Stateless'])
+    .optional()
+    .describe('Stateless: each request stands alone, and no session id is given out. Default Stateful.'),
+  statefulMode: z
+    .enum(['stateful', 'stateless', 'Stateful', 'Stateless'])
+    .optional()
+    .describe('Another name of sessionRouting.'),
+  prefixMode: z
+    .enum(['conditional', 'always', 'never'])
+    .optional()
+    .describe('Whether names of tools and prompts begin with "TARGET_". Default conditional: with several targets.'),
+  failureMode: z
+    .enum(['failClosed', 'failOpen', 'FailClosed', 'FailOpen'])
+    .optional()
+    .describe('What a target that fails does to lists: fail too, or be left out. Default failClosed.'),
+  session: session().optional().describe('Of session ids.'),
+  targetTimeout: positive()
+    .optional()
+    .describe('For the answer of one target to a list or an initialisation. Default 30s.'),
+  forwardHeaders: list(
+    headerName()
+      .refine((name) => !name.startsWith(':'), 'must be a header name')
+      .refine((name) => !NEVER_FORWARDED.has(name), 'is never forwarded to MCP servers'),
+    0,
+    HEADERS_MAX
+  )
+    .optional()
+    .describe("The client's header fields that targets get besides trace context. Default none."),
+  maxMessageSize: whole(MESSAGE_BYTES_MIN, MESSAGE_BYTES_MAX)
+    .optional()
+    .describe('Bytes of one message of a target. Default 8388608.'),
+  mcpGuardrails: refused("mcp setting 'mcpGuardrails'"),
+  dnsRebindingProtection: refused("mcp setting 'dnsRebindingProtection'", DNS)
+})
+
+/** What takes several fields to see. */
+export const mcpChecks = () =>
+  together<Raw>([], ({ value, issues }) => {
+    const report = (path: (string | number)[], message: string) => {
+      issues.push({ code: 'custom', path, message, input: value })
+    }
+    if (value.sessionRouting !== undefined && value.statefulMode !== undefined) {
+      report(['statefulMode'], 'says again what sessionRouting says: keep one of them')
+    }
+    const names = new Set<unknown>()
+    for (const { raw, path } of entriesOf(value.targets, ['targets'])) {
+      const { name } = raw
+      if (names.has(name)) report([...(path as (string | number)[]), 'name'], `two targets are called ${name}`)
+      if (typeof name === 'string') names.add(name)
+    }
+  })
+
+export const mcpSchema = () => z.strictObject(mcpSettings()).check(mcpChecks())
+
+/** `common`: what all shortcuts have. */
+export const mcpShortcut = ({ port, ...common }: Parameters<Shortcut['schema']>[0]) =>
+  z
+    .strictObject({ port, ...mcpSettings(), ...common, ...refusedKeys('mcp setting', ['gateways', 'tls']) })
+    .check(mcpChecks())
+
+export type FileMcp = z.output<ReturnType<typeof mcpSchema>>

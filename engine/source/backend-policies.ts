@@ -1,0 +1,227 @@
+/**
+ * What is wrong with policies that act on backends: said twice in one place, in the wrong phase, on a backend on which
+ * they do not act, or above none on which they do.
+ */
+import {
+  type BackendPolicies,
+  type Doubt,
+  type Given,
+  PRE_ROUTING,
+  type Report
+} from '#engine/contract/backend-config.ts'
+import type { DocumentSources } from '#engine/contract/policy.ts'
+import { type Placed, policySetsOf, text } from '#engine/schema/placed.ts'
+import type { Kinds } from './kinds.ts'
+import {
+  backendsOf,
+  type ConfigTree,
+  type Finding,
+  isInPlace,
+  listenersOf,
+  type PlacedBackend,
+  type PlacedBind,
+  type PlacedReference,
+  routesOf,
+  valuesOf
+} from './tree.ts'
+
+/** `sources`: what policies refer to. */
+export function checkBackends(tree: ConfigTree, kinds: Kinds, sources: DocumentSources): Finding[] {
+  const findings: Finding[] = []
+  const report: Report = (path, message, at = 'key') => {
+    findings.push({ path, message, at })
+  }
+  const lost = new Set<string>()
+  for (const policies of kinds.policies) new Checks(tree, policies, sources, lost, report).run()
+  for (const { config, value } of [...backendsOf(tree), ...shortcutsOf(tree)]) config?.check?.(value, sources, report)
+  return findings
+}
+
+/** What is allowed and better not had. */
+export function backendDoubts(tree: ConfigTree, kinds: Kinds): Doubt[] {
+  const configs = new Set([...kinds.keys, ...kinds.shortcuts].map(({ config }) => config))
+  const places = [tree.top, ...listenersOf(tree), ...writtenRoutes(tree), ...backendPlaces(tree)]
+  const given = kinds.policies.map((policies) => ({
+    policies,
+    all: [...places, ...partsOf(tree, policies)].flatMap((place) => givenAt(place, policies))
+  }))
+  const around = kinds.policies.flatMap((policies) => places.flatMap((place) => givenAt(place, policies)))
+  const hasTls = around.some(({ field }) => field === 'tls')
+  const ofKinds = [...configs].flatMap((config) =>
+    (config.warnings ?? []).flatMap((find) => find(valuesOf(tree, config), { hasTls }))
+  )
+  return [...ofKinds, ...given.flatMap(({ policies, all }) => all.flatMap((one) => policies.warnings?.(one) ?? []))]
+}
+
+class Checks {
+  readonly #tree: ConfigTree
+  readonly #policies: BackendPolicies
+  readonly #sources: DocumentSources
+  /** Paths of policies above no backend, of all groups. */
+  readonly #lost: Set<string>
+  readonly #report: Report
+  readonly #given = new Map<Placed, readonly Given[]>()
+  /** Those around routes, and whether they reach a backend. */
+  readonly #reached = new Map<Given, boolean>()
+
+  constructor(
+    tree: ConfigTree,
+    policies: BackendPolicies,
+    sources: DocumentSources,
+    lost: Set<string>,
+    report: Report
+  ) {
+    this.#tree = tree
+    this.#policies = policies
+    this.#sources = sources
+    this.#lost = lost
+    this.#report = report
+  }
+
+  run(): void {
+    const { top, backends, binds } = this.#tree
+    const outer = this.#around(top)
+    for (const backend of backends) this.#checkNamed(backend, outer)
+    for (const bind of binds) this.#checkBind(bind, outer)
+    for (const part of partsOf(this.#tree, this.#policies)) {
+      const own = this.#at(part)
+      // What acts on plain servers only is misplaced inside a backend of another kind.
+      if (this.#policies.inside !== undefined)
+        for (const { path } of own) this.#report(path, this.#policies.words.misplaced(undefined))
+    }
+    for (const [{ path }, isReached] of this.#reached) {
+      if (isReached || this.#lost.has(path.slice(0, -1).join())) continue
+      this.#lost.add(path.join())
+      this.#report(path, this.#policies.words.unreached)
+    }
+  }
+
+  #checkBind(bind: PlacedBind, top: readonly Given[]): void {
+    for (const listener of bind.listeners) {
+      const outer = [...top, ...this.#around(listener)]
+      this.#checkShortcut(bind, outer)
+      for (const route of listener.routes) {
+        const around = bind.shortcut === null ? [...outer, ...this.#around(route)] : outer
+        for (const reference of route.references) this.#checkReference(reference, around, bind)
+      }
+    }
+  }
+
+  #checkShortcut({ shortcut }: PlacedBind, outer: readonly Given[]): void {
+    if (shortcut === null) return
+    const refusal = shortcut.refused?.find(({ policies }) => policies === this.#policies)
+    if (refusal !== undefined) for (const { path } of outer) this.#report(path, refusal.message)
+    if (this.#policies.actsOnAll || shortcut.policies?.includes(this.#policies)) this.#reach(outer)
+  }
+
+  #checkNamed(backend: PlacedBackend, top: readonly Given[]): void {
+    const own = this.#at(backend)
+    if (!this.#actsOn(backend)) {
+      for (const { path } of own) this.#report(path, this.#policies.words.misplaced(backend.config?.advice))
+      return
+    }
+    const given = this.#policies.actsOnAll ? [...top, ...own] : own
+    this.#reach(given)
+    this.#policies.check?.(backend, given, null, this.#report)
+  }
+
+  #checkReference(reference: PlacedReference, around: readonly Given[], bind: PlacedBind): void {
+    const { backend } = reference
+    const own = this.#at(reference)
+    // That there is no such backend is said elsewhere.
+    if (backend === undefined) {
+      if (this.#policies.actsOnAll) this.#reach(around)
+      return
+    }
+    const { words, secrets = [], check, inside } = this.#policies
+    if (!this.#actsOn(backend)) {
+      // A part of a policy does nothing there; the policy itself acts.
+      const isRefused = inside === undefined || isInPlace(reference)
+      if (isRefused) for (const { path } of own) this.#report(path, words.misplaced(undefined))
+      const exposed = around.filter(({ field }) => secrets.includes(field))
+      this.#reach(exposed)
+      const name = text(reference.raw.backend) ?? backend.config!.label(backend.raw)
+      for (const { path } of exposed) this.#report(path, words.exposed!(name))
+      return
+    }
+    this.#reach(around)
+    const inner = isInPlace(reference) ? [] : this.#at(backend)
+    check?.(backend, [...around, ...inner, ...own], bind, this.#report)
+  }
+
+  #actsOn({ config }: PlacedBackend): boolean {
+    return this.#policies.actsOnAll === true || config === undefined || config.policies.includes(this.#policies)
+  }
+
+  #reach(all: readonly Given[]): void {
+    for (const given of all) if (this.#reached.has(given)) this.#reached.set(given, true)
+  }
+
+  /** What stands at a place around routes, which must reach some backend. */
+  #around(place: Placed): readonly Given[] {
+    const all = this.#at(place)
+    for (const given of all) if (!this.#reached.has(given)) this.#reached.set(given, false)
+    return all
+  }
+
+  /** What stands at a place, looked at once. Not what is in the wrong phase. */
+  #at(place: Placed): readonly Given[] {
+    const known = this.#given.get(place)
+    if (known !== undefined) return known
+    const { words, addsUp, checkValue, inside } = this.#policies
+    const seen = new Map<string, string>()
+    const all = policySetsOf(place).flatMap((set) => {
+      if (addsUp) seen.clear()
+      const isEarly = set.raw.phase === 'PreRouting'
+      return givenIn(set, this.#policies).filter((given) => {
+        const { field, path } = given
+        const first = seen.get(field)
+        const name = String(path.at(inside === undefined ? -1 : -2))
+        if (isEarly && inside === undefined) this.#report(path, PRE_ROUTING)
+        if (first !== undefined && words.repeated !== undefined) this.#report(path, words.repeated(first))
+        seen.set(field, name)
+        checkValue?.(given, this.#sources, this.#report)
+        return !isEarly
+      })
+    })
+    this.#given.set(place, all)
+    return all
+  }
+}
+
+function givenAt(place: Placed, policies: BackendPolicies): Given[] {
+  return policySetsOf(place).flatMap((set) => givenIn(set, policies))
+}
+
+function givenIn({ raw, path }: Placed, { keys, inside }: BackendPolicies): Given[] {
+  return Object.entries(keys).flatMap(([key, field]): Given[] => {
+    const value = raw[key]
+    if (value === undefined) return []
+    if (inside === undefined) return [{ field, value, path: [...path, key] }]
+    const part = typeof value === 'object' && value !== null ? Reflect.get(value, inside) : undefined
+    return part === undefined ? [] : [{ field, value, path: [...path, key, inside] }]
+  })
+}
+
+function writtenRoutes(tree: ConfigTree): Placed[] {
+  return tree.binds.filter(({ shortcut }) => shortcut === null).flatMap((bind) => routesOf({ ...tree, binds: [bind] }))
+}
+
+/** Backends by name, and references to backends. */
+function backendPlaces(tree: ConfigTree): Placed[] {
+  return [...tree.backends, ...routesOf(tree).flatMap(({ references }) => references)]
+}
+
+function shortcutsOf({ shortcuts }: ConfigTree) {
+  return shortcuts.map(({ shortcut, value }) => ({ config: shortcut.config, value }))
+}
+
+/** Places inside backends where such policies may stand. */
+function partsOf(tree: ConfigTree, policies: BackendPolicies): Placed[] {
+  return [...backendsOf(tree), ...shortcutsOf(tree)].flatMap(({ config, value }) => {
+    const parts = config?.parts
+    if (parts === undefined) return []
+    const isChecked = policies.actsOnAll || policies.inside !== undefined || parts.policies.includes(policies)
+    return isChecked ? parts.places(value) : []
+  })
+}

@@ -1,0 +1,81 @@
+/** A configuration as it was read: what has a name or policies of its own, each with its place, walked once. */
+import type { BackendConfig, JudgedBackend } from '#engine/contract/backend-config.ts'
+import type { TransportCapabilities } from '#engine/contract/transport-capabilities.ts'
+import type { Path, Placed } from '#engine/schema/placed.ts'
+import type { KindShortcut } from './kinds.ts'
+
+/** A mistake or a doubt; the source knows where `path` stands. */
+export interface Finding {
+  readonly path: Path
+  readonly message: string
+  readonly at: 'key' | 'value'
+}
+
+export interface ConfigTree {
+  readonly top: Placed
+  readonly binds: readonly PlacedBind[]
+  /** Those with a name. */
+  readonly backends: readonly PlacedBackend[]
+  readonly shortcuts: readonly PlacedShortcut[]
+}
+
+export interface PlacedBind extends Placed {
+  readonly transport: TransportCapabilities
+  readonly listeners: readonly PlacedListener[]
+  /** What it stands for; null: it is written out. */
+  readonly shortcut: KindShortcut | null
+}
+
+export interface PlacedListener extends Placed {
+  /** As given, or the default. */
+  readonly name: string
+  /** The only route of a shortcut has no place of its own. */
+  readonly routes: readonly PlacedRoute[]
+}
+
+export interface PlacedRoute extends Placed {
+  readonly name: string
+  readonly references: readonly PlacedReference[]
+}
+
+export interface PlacedBackend extends JudgedBackend {
+  /** Undefined: no kind is registered. */
+  readonly config: BackendConfig | undefined
+  /** Of the key that says its kind. */
+  readonly value: Placed
+}
+
+export interface PlacedReference extends Placed {
+  /** Itself when it is written in place; undefined: there is no backend of that name. */
+  readonly backend: PlacedBackend | undefined
+}
+
+export interface PlacedShortcut {
+  readonly shortcut: KindShortcut
+  readonly value: Placed
+}
+
+export function listenersOf({ binds }: ConfigTree): PlacedListener[] {
+  return binds.flatMap(({ listeners }) => listeners)
+}
+
+/** With those of shortcuts. */
+export function routesOf(tree: ConfigTree): PlacedRoute[] {
+  return listenersOf(tree).flatMap(({ routes }) => routes)
+}
+
+/** Every backend that is described: by its name, or in the place where it is used. */
+export function backendsOf(tree: ConfigTree): PlacedBackend[] {
+  const references = routesOf(tree).flatMap((route) => route.references)
+  return [...tree.backends, ...references.flatMap((one) => (isInPlace(one) ? one.backend! : []))]
+}
+
+export const isInPlace = ({ raw, backend }: PlacedReference): boolean => backend?.raw === raw
+
+/** Values of one kind: of its backends, or of its shortcut. */
+export function valuesOf(tree: ConfigTree, config: BackendConfig): Placed[] {
+  return [
+    ...backendsOf(tree).flatMap((one) => (one.config === config ? one.value : [])),
+    ...tree.shortcuts.flatMap(({ shortcut, value }) => (shortcut.config === config ? value : []))
+  ]
+}

@@ -1,2 +1,0 @@
-/** Where `llm` is served when it does not say. */
-export const LLM_PORT = 4000

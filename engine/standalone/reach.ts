@@ -1,0 +1,127 @@
+/** What a file matches and reads, and no request ever has: by `paths` and `headersWithUnderscores` of the listener. */
+
+import { decodedPath, normalPath, PATH_KEPT, type PathRules, readingsOf } from '#engine/http/path.ts'
+import type { RequestRules } from '#engine/http/request-rules.ts'
+import { entriesOf, objectOf, type Path, type Raw, valueAt } from '#engine/schema/placed.ts'
+import { requestFields, translateRequestRules } from '#engine/schema/request-rules.ts'
+import { z } from '#engine/schema/schema.ts'
+import { type ConfigTree, listenersOf } from '#engine/source/tree.ts'
+import type { Problem } from '#engine/standalone/problems.ts'
+import type { Source } from '#engine/standalone/source.ts'
+
+const settings = z.object(requestFields)
+
+/** Of a listener as read; the defaults where it is wrong, which is said elsewhere. */
+function rulesOf(raw: Raw): RequestRules {
+  const result = settings.safeParse(raw)
+  return translateRequestRules(result.success ? result.data : {})
+}
+
+// --- paths ---
+
+/** Why a path of a match is never that of a request, and what to write. */
+type Refusal = Pick<Problem, 'message' | 'hint'>
+
+export function checkMatchPaths(tree: ConfigTree, source: Source): Problem[] {
+  return listenersOf(tree).flatMap((listener) => {
+    const { paths } = rulesOf(listener.raw)
+    const matches = listener.routes.flatMap(({ raw, path }) => entriesOf(raw.matches, [...path, 'matches']))
+    return matches.flatMap(({ raw, path }) =>
+      Object.entries(objectOf(raw.path)).flatMap(([kind, given]): Problem[] => {
+        if (typeof given !== 'string') return []
+        const refusal = kind === 'regex' ? refuseRegex(given) : refusePath(given, paths)
+        const at = [...path, 'path', kind]
+        return refusal === null ? [] : [{ path: at, offset: source.locate(at, 'value'), ...refusal }]
+      })
+    )
+  })
+}
+
+/** `rules` in which nothing is rejected. */
+const KEYS = ['escapedSlashes', 'backslashes', 'parameters', 'doubleEncoding', 'invalidUtf8'] as const
+
+function refusePath(given: string, rules: PathRules): Refusal | null {
+  if (!given.startsWith('/')) return null
+  if (/%(?![0-9a-f]{2})/i.test(given)) {
+    return { message: 'has a % that begins no escape', hint: 'write %25 for the sign itself' }
+  }
+  if (normalPath(given, PATH_KEPT) === null) {
+    return { message: 'is no path of a request: those with escapes of control characters are refused', hint: undefined }
+  }
+  const normal = normalPath(given, rules)
+  if (normal === null) {
+    const key = KEYS.find((name) => normalPath(given, { ...rules, [name]: 'keep' }) !== null)
+    const hint = key === undefined ? undefined : `set paths.${key}: keep on the listener`
+    return { message: 'is never matched: paths of this listener has every request for it refused', hint }
+  }
+  if (readingsOf(normal.path) === null) {
+    return { message: 'is never matched: some servers read dot segments in it, and it is refused', hint: undefined }
+  }
+  if (decodedPath(normal.path) === decodedPath(given)) return null
+  return { message: `is never matched: requests for it come as ${normal.path}`, hint: `write ${normal.path}` }
+}
+
+const META = /[\\^$.*+?()[\]{}|]/g
+
+/** With what makes a "%25" stay (decodedPath). */
+const ESCAPED = /(?:%(?:25)+(?:2f|[89a-f][0-9a-f])|%[0-9a-f]{2})+/gi
+
+/** Expressions see the decoded path. */
+function refuseRegex(given: string): Refusal | null {
+  const isAnyCase = /\(\?[a-zA-Z]*i/.test(given)
+  const formed = given.replace(ESCAPED, (run) => {
+    const text = decodedPath(run)
+    const isSame = text === run || (isAnyCase && text.toLowerCase() === run.toLowerCase())
+    return isSame ? run : text.replace(META, '\\$&')
+  })
+  if (formed === given) return null
+  const hint = `write ${formed}, and [%] for a % of the decoded path`
+  return { message: 'is compared with the decoded path, which has no such escape', hint }
+}
+
+// --- header names ---
+
+interface Named {
+  readonly name: string
+  readonly path: Path
+}
+
+const IN_EXPRESSION =
+  /\brequest\.headers(?:\.|\[\s*["'])([\w-]*_[\w-]*)|["']([\w-]*_[\w-]*)["']\s+in\s+request\.headers\b/g
+/** Lists of the names of fields that requests have. */
+const LISTS: ReadonlySet<PropertyKey> = new Set(['allowHeaders', 'forwardHeaders'])
+
+/** Names of header fields with "_" that the file reads where such fields do not arrive. */
+export function underscoreWarnings(tree: ConfigTree, source: Source): Problem[] {
+  const { raw: file } = tree.top
+  const losing = listenersOf(tree).filter(({ raw }) => rulesOf(raw).headersWithUnderscores !== 'keep')
+  if (losing.length === 0) return []
+  // What stands above all listeners is read on those too that lose such fields.
+  const above = ['policies', 'frontendPolicies', 'backends'].flatMap((key) => namesIn(file[key], [key]))
+  const below = losing.flatMap(({ path }) => namesIn(valueAt(file, path), path))
+  return [...above, ...below].map(({ name, path }) => {
+    const message =
+      `"${name}" never arrives: requests lose fields with "_" in their names, or are refused; ` +
+      `set headersWithUnderscores: keep on the listener, or call it ${name.replaceAll('_', '-')}`
+    return { path, offset: source.locate(path, 'value'), message }
+  })
+}
+
+function namesIn(value: unknown, path: Path): Named[] {
+  if (typeof value === 'string') {
+    if (!value.includes('_')) return []
+    if (isFieldName(path)) return [{ name: value, path }]
+    return [...value.matchAll(IN_EXPRESSION)].map(([, read, asked]) => ({ name: (read ?? asked)!, path }))
+  }
+  if (Array.isArray(value)) return value.flatMap((item: unknown, i) => namesIn(item, [...path, i]))
+  return Object.entries(objectOf(value)).flatMap(([key, inner]) => namesIn(inner, [...path, key]))
+}
+
+/** location.header.name, matches[0].headers[0].name, cors.allowHeaders[0] */
+function isFieldName(path: Path): boolean {
+  const [last, before, list, outer] = path.slice(-4).reverse()
+  if (typeof last === 'number') return LISTS.has(before!)
+  if (last !== 'name') return false
+  if (before === 'header') return list === 'location'
+  return list === 'headers' && path.at(-5) === 'matches' && outer !== undefined
+}
