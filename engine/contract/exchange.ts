@@ -5,8 +5,8 @@
  */
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { Pieces } from '#engine/kit/pieces.ts'
-import type { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
+import type { WheelTimer } from '#engine/socket/timer-wheel.ts'
 import type { ErrorCode } from './errors.ts'
 import type { AnswerHook, Peek } from './filter.ts'
 import type { McpUse } from './mcp-use.ts'

@@ -1,10 +1,10 @@
 /** What a bind does with a new connection before HTTP or TCP has it: PROXY header, ClientHello, handshake. */
 import type { ClientTls } from '#engine/contract/transport.ts'
 import type { FrontendSettings } from '#engine/ir/frontend.ts'
-import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import type { ReadMemory } from '#engine/socket/memory.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 import type { SocketLayer } from '#engine/socket/socket-layer.ts'
+import type { TimerWheel } from '#engine/socket/timer-wheel.ts'
 import type { Wire } from '#engine/socket/wire.ts'
 import type { BindContext } from './bind.ts'
 import type { OpenConnection } from './connection-limiter.ts'

@@ -3,7 +3,7 @@ import type { ClientEvents } from '#engine/contract/exchange-events.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
 import type { FrontendHttp2 } from '#engine/ir/frontend.ts'
 import type { FrontendSettings } from '#engine/ir/snapshot.ts'
-import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
+import type { TimerWheel } from '#engine/socket/timer-wheel.ts'
 import type { OpenConnection } from './connection-limiter.ts'
 
 export interface HttpServer {

@@ -4,9 +4,9 @@
  * what it reads) and in time; counted like every connection of the bind.
  */
 import { type TcpReason, type TcpRecorder, TcpSession } from '#engine/contract/tcp.ts'
-import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadMemory, ReadSlot } from '#engine/socket/memory.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import { turnStartedAt } from '#engine/socket/round.ts'
+import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 import type { Wire, WireOwner } from '#engine/socket/wire.ts'
 import type { OpenConnection } from './connection-limiter.ts'
 
@@ -104,14 +104,12 @@ export abstract class Stage<Place extends StageContext = StageContext> implement
   }
 
   #timedOut(): void {
-    enterTurn()
     const kept = this.#kept
     if (this.timedOut(kept !== null)) {
       this.leave()
       this.proceed()
       if (kept !== null) this.#passKept(kept, 0)
     }
-    leaveTurn()
   }
 
   /** From now on no longer than this. */

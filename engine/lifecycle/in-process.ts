@@ -21,8 +21,8 @@ import type { Answer, AnswerEvents, Call, CallEvents, CallRequest, InProcess } f
 import type { Route } from '#engine/contract/route.ts'
 import type { ServerStream, SpliceEnd } from '#engine/contract/transport.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { atRoundEnd, enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 
 export interface InProcessOptions {
   /** The lifecycle. */

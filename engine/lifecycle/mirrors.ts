@@ -12,8 +12,8 @@ import type { Route, RouteMirror } from '#engine/contract/route.ts'
 import type { ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
 import { COPY_VIA, isCopyEnough } from '#engine/http/via.ts'
 import { Pieces } from '#engine/kit/pieces.ts'
-import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 
 /** Copies under way per mirror of a route and worker. */
 const COPIES_MAX = 256

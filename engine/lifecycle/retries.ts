@@ -12,8 +12,8 @@ import type { RouteRetry } from '#engine/contract/route.ts'
 import type { PendingAttempt } from '#engine/contract/transport.ts'
 import { isIdempotent } from '#engine/http/method.ts'
 import { keepPiece } from '#engine/kit/pieces.ts'
-import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import { turnStartedAt } from '#engine/socket/round.ts'
+import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 
 /** An answer that is looked into is taken when so much of it is there, or so long after its head. */
 const PEEK_BYTES_MAX = 64 * 1024
@@ -51,9 +51,7 @@ class Backoff implements PendingAttempt {
     this.#timers = timers
     this.timer = new WheelTimer(() => {
       ex.pending = null
-      enterTurn()
       attempt(ex)
-      leaveTurn()
     })
   }
 
@@ -110,9 +108,7 @@ export class Retries {
     const timer = new WheelTimer(() => {
       // It may be over, or be looked at in another attempt.
       if (ex.retry !== state || state.peek !== peek || ex.step !== STEP_SERVE) return
-      enterTurn()
       this.#take(ex)
-      leaveTurn()
     })
     timers.arm(timer, turnStartedAt, PEEK_MS)
     return true

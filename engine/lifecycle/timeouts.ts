@@ -3,8 +3,8 @@ import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { abortSignal } from '#engine/contract/exchange-signal.ts'
 import { grpcTimeoutMs, isGrpc } from '#engine/http/grpc.ts'
-import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import { turnStartedAt } from '#engine/socket/round.ts'
+import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 
 export class Timeouts {
   readonly #timers: TimerWheel
@@ -13,9 +13,7 @@ export class Timeouts {
   constructor(timers: TimerWheel, expired: (ex: Exchange, code: ErrorCode) => void) {
     this.#timers = timers
     this.#expired = (ex, code) => {
-      enterTurn()
       if (ex.onTimeout === null || !ex.onTimeout(code)) expired(ex, code)
-      leaveTurn()
     }
   }
 

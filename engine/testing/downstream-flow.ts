@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { setImmediate as turn } from 'node:timers/promises'
-import { TimerWheel } from '#engine/kit/timer-wheel.ts'
+import { TimerWheel } from '#engine/socket/timer-wheel.ts'
 import { answering, type Case, digest, GET, manyTurns, OK, upstream } from './downstream-support.ts'
 import { exchangeRaw, rawClient } from './raw.ts'
 

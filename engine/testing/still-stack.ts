@@ -1,6 +1,6 @@
 /** A stack whose clock is the test's: it stands still until the test lets time pass. */
 import { mock } from 'node:test'
-import { TimerWheel } from '#engine/kit/timer-wheel.ts'
+import { TimerWheel } from '#engine/socket/timer-wheel.ts'
 import { type Stack, type StackOptions, startStack } from './stack.ts'
 
 export interface StillStack {

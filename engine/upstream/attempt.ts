@@ -3,8 +3,8 @@
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import type { PendingAttempt } from '#engine/contract/transport.ts'
-import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import { turnStartedAt } from '#engine/socket/round.ts'
+import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 import { DialAttempt, type Dialler } from './dialler.ts'
 import { HTTP1, type Version } from './http-version.ts'
 import type { Http2Pool } from './http2/pool.ts'
@@ -57,9 +57,7 @@ export function limitAttempt(ex: Exchange, timeoutMs: number, timers: TimerWheel
     timers.remove(armed)
   }
   ex.attemptTimer = new WheelTimer(() => {
-    enterTurn()
     events.onServerFault(ex, 'UPSTREAM_TIMEOUT')
-    leaveTurn()
   })
   timers.arm(ex.attemptTimer, turnStartedAt, timeoutMs)
 }

@@ -4,9 +4,9 @@
  * of it is the health of the addresses, which all attempts share.
  */
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
 import type { Connected, DialOptions, SocketLayer, TlsOutcome } from '#engine/socket/socket-layer.ts'
+import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 import type { Wire } from '#engine/socket/wire.ts'
 import type { AddressList, DialledAddress } from './address-list.ts'
 import type { DestinationState } from './destination.ts'
@@ -243,7 +243,6 @@ export class Dialler<A extends DialledAddress, T extends DialAttempt<A>> impleme
   }
 
   onTimeout(attempt: T): void {
-    enterTurn()
     if (attempt.dials.length === 0) this.#owner.waitedTooLong(attempt)
     else {
       // An address that does not answer is as good as one that refuses: there may be others.
@@ -257,7 +256,6 @@ export class Dialler<A extends DialledAddress, T extends DialAttempt<A>> impleme
       this.#hung(last!)
       this.#failed(attempt, last!.address, 'ETIMEDOUT')
     }
-    leaveTurn()
   }
 
   #hung(dial: Dial<A>): void {
@@ -267,9 +265,7 @@ export class Dialler<A extends DialledAddress, T extends DialAttempt<A>> impleme
 
   onSlow(attempt: T): void {
     if ((attempt.dials.length === 0 && !attempt.isSharing) || !this.#mayTryOther(attempt)) return
-    enterTurn()
     this.#owner.dial(attempt)
-    leaveTurn()
   }
 }
 

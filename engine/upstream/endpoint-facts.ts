@@ -1,9 +1,9 @@
 /** What an endpoint is and has, for its pools: nothing here changes. */
 import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
-import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import type { ReadMemory } from '#engine/socket/memory.ts'
 import type { SocketLayer } from '#engine/socket/socket-layer.ts'
+import type { TimerWheel } from '#engine/socket/timer-wheel.ts'
 import type { TlsClient } from '#engine/socket/tls.ts'
 import type { DestinationState } from './destination.ts'
 import type { Health } from './health.ts'

@@ -1,8 +1,8 @@
 /** What all upstream connections of a worker have in common. */
 import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import type { Llhttp } from '#engine/http/llhttp.ts'
-import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
 import type { SocketLayer } from '#engine/socket/socket-layer.ts'
+import type { TimerWheel } from '#engine/socket/timer-wheel.ts'
 
 /** What every endpoint of a worker shares. */
 export interface UpstreamShared {

@@ -1,7 +1,7 @@
 /** Who gives up a connection for whom. */
 import { deepEqual } from 'node:assert/strict'
 import { it, type TestContext } from 'node:test'
-import { TimerWheel } from '#engine/kit/timer-wheel.ts'
+import { TimerWheel } from '#engine/socket/timer-wheel.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
 import { SlowClientEviction } from './slow-client-eviction.ts'
 

@@ -6,8 +6,7 @@
 import { clientKey } from '#engine/contract/client-key.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 import type { Holder } from './fair-queue.ts'
 
 /** A client may keep others waiting for so long: a lost packet is sent again within a second. */
@@ -46,9 +45,7 @@ export class SlowClientEviction {
     this.#parts = parts
     this.#timer = new WheelTimer(() => {
       this.#isLooking = false
-      enterTurn()
       if (parts.waiting() > 0) this.request()
-      leaveTurn()
     })
   }
 

@@ -8,8 +8,8 @@ import type { ChatError } from '#backends/llm/conversation.ts'
 import type { Fail } from '#engine/contract/body.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import { type BodyTaker, type Exchange, STEP_SENDING } from '#engine/contract/exchange.ts'
-import { TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import { turnStartedAt } from '#engine/socket/round.ts'
+import { TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 import type { AnswerCost, CostTap } from './translating-tap.ts'
 
 /** Milliseconds; 0: never. */
@@ -119,7 +119,6 @@ class SilenceTimer {
   }
 
   #beat(): void {
-    enterTurn()
     const now = performance.now()
     const { keepaliveMs, stallMs } = this.#watching.silence
     const isSilent = stallMs > 0 && now - this.#heardAt >= stallMs
@@ -131,7 +130,6 @@ class SilenceTimer {
     if (!hasRoom) this.#heardAt = now
     if (isSilent && hasRoom) this.#watching.fail(this.#ex, 'UPSTREAM_TIMEOUT')
     else this.#arm(now)
-    leaveTurn()
   }
 
   /** False: the client is behind, or the response has not begun, since a policy still looks at its head. */
@@ -190,10 +188,8 @@ class CollectedStreamWatch implements BodyTaker {
   }
 
   #beat(): void {
-    enterTurn()
     const now = performance.now()
     if (now - this.#heardAt >= this.#stallMs) this.#stalled()
     else this.#arm(now)
-    leaveTurn()
   }
 }

@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib'
 import Anthropic from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
-import { TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
+import { TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
 import { type Models, startModels } from '#engine/testing/models.ts'
 

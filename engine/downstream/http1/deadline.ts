@@ -1,8 +1,8 @@
 /** Whom a connection of HTTP/1 waits for, and how long: one timer per connection, moved from one wait to the next. */
 import type { HttpServer } from '#engine/downstream/http-server.ts'
 import type { FrontendSettings } from '#engine/ir/snapshot.ts'
-import { WheelTimer } from '#engine/kit/timer-wheel.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import { turnStartedAt } from '#engine/socket/round.ts'
+import { WheelTimer } from '#engine/socket/timer-wheel.ts'
 
 export const WAIT_NOTHING = 0
 export const WAIT_REQUEST = 1
@@ -37,9 +37,7 @@ export class Deadline {
     this.#timer = new WheelTimer(() => {
       const waited = this.waiting
       this.waiting = WAIT_NOTHING
-      enterTurn()
       onTimeout(waited)
-      leaveTurn()
     })
   }
 

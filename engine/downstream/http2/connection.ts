@@ -23,9 +23,9 @@ import {
 } from '#engine/http2/protocol.ts'
 import { ReceiveWindow } from '#engine/http2/receive-window.ts'
 import { PeerSettings } from '#engine/http2/settings.ts'
-import { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import { turnStartedAt } from '#engine/socket/round.ts'
+import { WheelTimer } from '#engine/socket/timer-wheel.ts'
 import { BULK_BODY, BULK_NONE, type Wire, type WireOwner } from '#engine/socket/wire.ts'
 import { ClosedStreams } from './closed-streams.ts'
 import { Http2ConnectionReader, type ReaderOwner } from './connection-reader.ts'
@@ -392,9 +392,7 @@ export class Http2Connection implements WireOwner, ReaderOwner, OpenConnection, 
   #onTimeout(): void {
     const waited = this.#waiting
     this.#waiting = WAIT_NOTHING
-    enterTurn()
     if (waited === WAIT_CLIENT) this.forceClose()
     else this.#fail(waited === WAIT_HEAD ? ENHANCE_YOUR_CALM : NO_ERROR)
-    leaveTurn()
   }
 }

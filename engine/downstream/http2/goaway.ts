@@ -4,8 +4,8 @@
  */
 import { goawayFrame, pingFrame } from '#engine/http2/frame-writer.ts'
 import { NO_ERROR, STREAM_ID_MAX } from '#engine/http2/protocol.ts'
-import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import { turnStartedAt } from '#engine/socket/round.ts'
+import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 import type { Wire } from '#engine/socket/wire.ts'
 
 /** For the answer to the PING that follows the first GOAWAY: whatever the client sent before it is here then. */
@@ -23,9 +23,7 @@ export class GracefulGoaway {
     this.#timers = timers
     this.#last = last
     this.#timer = new WheelTimer(() => {
-      enterTurn()
       this.#say()
-      leaveTurn()
     })
     wire.write(goawayFrame(STREAM_ID_MAX, NO_ERROR) + pingFrame(false, QUESTION))
     timers.arm(this.#timer, turnStartedAt, ANSWER_MS)

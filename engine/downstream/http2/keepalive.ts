@@ -1,7 +1,7 @@
 /** Asks a client that says nothing whether it is still there: the settings http2KeepaliveInterval and -Timeout. */
 import type { FrontendHttp2 } from '#engine/ir/frontend.ts'
-import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import { turnStartedAt } from '#engine/socket/round.ts'
+import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 
 export interface KeepaliveOwner {
   /** Sends the question: any sign of life answers it. */
@@ -35,13 +35,11 @@ export class Keepalive {
   }
 
   #onTimeout(): void {
-    enterTurn()
     if (this.#isAsked) this.#watched.lost()
     else {
       this.#isAsked = true
       this.#timers.arm(this.#timer, turnStartedAt, this.#settings.pingTimeoutMs)
       this.#watched.sendPing()
     }
-    leaveTurn()
   }
 }

@@ -18,9 +18,9 @@ import {
   STREAM_CLOSED
 } from '#engine/http2/protocol.ts'
 import { Pieces } from '#engine/kit/pieces.ts'
-import { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import { turnStartedAt } from '#engine/socket/round.ts'
+import { WheelTimer } from '#engine/socket/timer-wheel.ts'
 import type { Refusal } from './request.ts'
 import { type BodyOwner, type BodyReceiver, RequestBody } from './request-body.ts'
 import { Tunnel } from './tunnel.ts'
@@ -390,9 +390,7 @@ export class Http2Stream implements ClientStream, SendingStream, BodyReceiver {
     const waited = this.#waiting
     const ex = this.#ex
     this.#waiting = WAIT_NOTHING
-    enterTurn()
     if (ex === null || waited === WAIT_CLIENT || this.#isTunnel) this.reset(CANCEL)
     else this.#fault(ex, waited === WAIT_BODY ? 'BODY_TIMEOUT' : 'UPSTREAM_TIMEOUT')
-    leaveTurn()
   }
 }

@@ -5,10 +5,10 @@
 import { type TcpPort, type TcpReason, type TcpRoute, TcpSession } from '#engine/contract/tcp.ts'
 import type { OpenConnection } from '#engine/downstream/connection-limiter.ts'
 import type { StageContext } from '#engine/downstream/stage.ts'
-import { WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { PipeEnd } from '#engine/socket/pipe.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { WheelTimer } from '#engine/socket/timer-wheel.ts'
 import type { Wire, WireOwner } from '#engine/socket/wire.ts'
 
 /** Bytes that a client may send before its backend is reached. */

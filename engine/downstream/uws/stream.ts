@@ -10,9 +10,9 @@ import type { ClientEvents } from '#engine/contract/exchange-events.ts'
 import type { ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import type { FrontendSettings } from '#engine/ir/snapshot.ts'
-import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { enterTurn, leaveTurn, markDirty, turnStartedAt } from '#engine/socket/round.ts'
+import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 import { plainAddress } from '#engine/socket/wire.ts'
 import { UwsAnswer } from './answer.ts'
 import { addressText } from './head.ts'
@@ -312,9 +312,7 @@ export class UwsStream implements RequestOwner {
   }
 
   #onTimer(): void {
-    enterTurn()
     if (this.#isLive) this.#checkTime()
-    leaveTurn()
   }
 
   #checkTime(): void {

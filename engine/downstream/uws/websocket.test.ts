@@ -2,7 +2,7 @@
 import { equal, ok } from 'node:assert/strict'
 import { it } from 'node:test'
 import type { SpliceEnd } from '#engine/contract/transport.ts'
-import { TimerWheel } from '#engine/kit/timer-wheel.ts'
+import { TimerWheel } from '#engine/socket/timer-wheel.ts'
 import type { WebSocket } from './library.ts'
 import { type WebSocketData, WebSocketEnd } from './websocket.ts'
 

@@ -19,9 +19,9 @@ import {
   TEXT
 } from '#engine/http/websocket.ts'
 import { Pieces } from '#engine/kit/pieces.ts'
-import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 import { linesWithout } from './head.ts'
 import type { HttpResponse, us_socket_context_t, WebSocket } from './library.ts'
 
@@ -280,9 +280,7 @@ export class WebSocketEnd implements SpliceEnd, FrameHandler {
     peer.resume()
     peer.finish()
     const timer = new WheelTimer(() => {
-      enterTurn()
       peer.abort()
-      leaveTurn()
     })
     this.#timers.arm(timer, turnStartedAt, CLOSE_MS)
   }

@@ -2,7 +2,7 @@
 
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ServerEvents } from '#engine/contract/exchange-events.ts'
-import type { TimerWheel } from '#engine/kit/timer-wheel.ts'
+import type { TimerWheel } from '#engine/socket/timer-wheel.ts'
 import type { Attempt } from '#engine/upstream/attempt.ts'
 import type { Dial } from '#engine/upstream/dialler.ts'
 import { FairQueue, type Holder, reserveOf } from '#engine/upstream/fair-queue.ts'

@@ -7,10 +7,10 @@ import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import { isGrpc } from '#engine/http/grpc.ts'
-import { type TimerWheel, WheelTimer } from '#engine/kit/timer-wheel.ts'
 import type { ReadMemory } from '#engine/socket/memory.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import { turnStartedAt } from '#engine/socket/round.ts'
 import type { SocketLayer, TlsOutcome } from '#engine/socket/socket-layer.ts'
+import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 import type { TlsClient } from '#engine/socket/tls.ts'
 import type { Wire } from '#engine/socket/wire.ts'
 import type { Attempt } from '#engine/upstream/attempt.ts'
@@ -293,12 +293,10 @@ export class Http2Pool implements Http2ConnectionOwner {
     const { sockets, timers, connectTimeoutMs, keepaliveMs, preamble, http2Tls } = this.#owner
     this.#pool.health.dialling()
     const timer = new WheelTimer(() => {
-      enterTurn()
       this.#over(dial)
       if (dial.connection === null) dial.giveUp()
       else dial.connection.destroy()
       this.#dialFailed('ETIMEDOUT')
-      leaveTurn()
     })
     const dial: Http2Dial = { timer, giveUp: () => {}, isReached: false, connection: null }
     this.#dials.add(dial)

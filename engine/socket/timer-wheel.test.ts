@@ -1,5 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { it } from 'node:test'
+import { turnStartedAt } from './round.ts'
 import { TimerWheel, WheelTimer } from './timer-wheel.ts'
 
 /** A wheel with a clock of its own. */
@@ -135,4 +136,19 @@ it('agrees with a plain list of deadlines', () => {
   pass(20_000)
   equal(expected.size, 0)
   equal(wheel.size, 0)
+})
+
+it('fires in a turn of its own: the clock of turns has been read for it', () => {
+  const { wheel, now, pass } = wheelAt(0)
+  const before = performance.now()
+  let readAt = 0
+  wheel.arm(
+    new WheelTimer(() => {
+      readAt = turnStartedAt
+    }),
+    now(),
+    10
+  )
+  pass(40)
+  ok(readAt >= before)
 })

@@ -3,8 +3,10 @@
  *
  * A hashed wheel of linked lists. A timer that is armed for later than it already is just keeps its
  * place and is moved when the wheel reaches it, so a keepalive connection that answers a thousand
- * requests a second never touches a list. Resolution is one tick; timers never fire early.
+ * requests a second never touches a list. Resolution is one tick; timers never fire early. A timer fires in a turn of
+ * its own (round.ts): what it calls need not enter one.
  */
+import { enterTurn, leaveTurn } from './round.ts'
 
 const TICK_MS = 20
 const SLOTS = 512
@@ -99,7 +101,9 @@ export class TimerWheel {
       if (timer.deadline > now) this.#link(timer, Math.ceil(timer.deadline / TICK_MS))
       else {
         timer.deadline = 0
+        enterTurn()
         timer.onTimeout()
+        leaveTurn()
       }
     }
   }
