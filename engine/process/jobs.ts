@@ -4,7 +4,8 @@
  */
 import { jobs } from '#backends/jobs.ts'
 import { setRunMs } from '#engine/cel/walk.ts'
-import { jsonOfYaml, YAML_JOB } from '#engine/standalone/converted.ts'
+import { jsonOfYaml } from '#engine/standalone/converted.ts'
+import { YAML_JOB } from '#engine/standalone/yaml-job.ts'
 import { runnerOf } from '#engine/workers/jobs.ts'
 
 /** Here an expression holds up nobody but others of its kind: what it may take for a body of many megabytes. */

@@ -5,8 +5,9 @@ import { describe, it } from 'node:test'
 import { backends } from '#backends/index.ts'
 import type { McpBackend, McpOpenApiTarget } from '#backends/mcp/config/snapshot.ts'
 import { OffloadPool } from '#engine/workers/offload.ts'
-import { ConvertedTexts, jsonOfYaml, YAML_JOB } from './converted.ts'
+import { ConvertedTexts, jsonOfYaml } from './converted.ts'
 import { loadConfig } from './load.ts'
+import { YAML_JOB } from './yaml-job.ts'
 
 const long = (name: string): string =>
   `openapi: 3.0.3\n${`# ${'x'.repeat(98)}\n`.repeat(700)}info: { title: ${name} }\npaths: {}\n`

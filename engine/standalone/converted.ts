@@ -5,9 +5,6 @@
  */
 import { readPlain } from './source.ts'
 
-/** The job that does it, and what it does. */
-export const YAML_JOB = 'yaml'
-
 /** To read as many takes some 30 ms. */
 const HERE_CHARS_MAX = 65_536
 /** Of the JSON, nearly: what aliases repeat is written out. A document has less (openapi/document.ts). */

@@ -136,10 +136,16 @@ const containsIp = (cidr: Cidr, ip: Value): boolean => cidr.contains(ip as Ip)
 const containsCidr = (cidr: Cidr, part: Value): boolean =>
   (part as Cidr).prefix >= cidr.prefix && cidr.contains((part as Cidr).ip)
 
-/** Whether the address lies in a range of its family. */
-function within(v4: string, v6: string): (ip: Ip) => boolean {
-  const ranges = { 4: parseCidr(v4), 6: parseCidr(v6) }
-  return (ip) => ranges[ip.family]?.contains(ip) === true
+/**
+ * Whether the address lies in one of the ranges. The first call reads them: Node's pattern for IPv6 addresses takes
+ * 10 ms to compile, and every thread would do so.
+ */
+function within(...texts: readonly string[]): (ip: Ip) => boolean {
+  let ranges: readonly Cidr[] | undefined
+  return (ip) => {
+    ranges ??= texts.map((text) => parseCidr(text)!)
+    return ranges.some((range) => range.contains(ip))
+  }
 }
 
 const isUnspecified = within('0.0.0.0/32', '::/128')
@@ -169,7 +175,8 @@ export const NETWORK: readonly Declared[] = [
   method('isLoopback', [IP], BOOL, isLoopback),
   method('isLinkLocalMulticast', [IP], BOOL, within('224.0.0.0/24', 'ff02::/16')),
   method('isLinkLocalUnicast', [IP], BOOL, isLinkLocalUnicast),
-  method('isPrivate', [IP], BOOL, (ip) => PRIVATE.some((range) => range.contains(ip))),
+  // RFC 1918 and RFC 4193.
+  method('isPrivate', [IP], BOOL, within('10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7')),
   method('isGlobalUnicast', [IP], BOOL, (ip) => {
     return !(
       isUnspecified(ip) ||
@@ -190,6 +197,3 @@ export const NETWORK: readonly Declared[] = [
   }),
   method('prefixLength', [CIDR], INT, (cidr) => cidr.prefix)
 ]
-
-/** RFC 1918 and RFC 4193. */
-const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'].map((range) => parseCidr(range)!)

@@ -1,15 +1,14 @@
 /** A request of uWebSockets.js, copied while it lives: it dies with the callback that brings it. */
-import { METHODS } from 'node:http'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_LENGTH, BODY_NONE, BODY_STREAM, type ClientStream, Exchange } from '#engine/contract/exchange.ts'
 import { takeFraming } from '#engine/http/fields.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
+import { isMethod } from '#engine/http/method.ts'
 import { isAuthority, parseTarget } from '#engine/http/target.ts'
 import type { FrontendSettings } from '#engine/ir/snapshot.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 import type { HttpRequest } from './library.ts'
 
-const KNOWN_METHODS = new Set(METHODS)
 /** Bytes of a request line and of the head's end beside method, target and header lines. */
 const LINE_BYTES = ' '.length + ' HTTP/1.1\r\n'.length + '\r\n'.length
 
@@ -60,7 +59,7 @@ function read(
   settings: FrontendSettings['http'],
   upgradable: boolean
 ): Exchange | ErrorCode {
-  if (!KNOWN_METHODS.has(method)) return 'METHOD_UNKNOWN'
+  if (!isMethod(method)) return 'METHOD_UNKNOWN'
   if (method === 'CONNECT') return 'CONNECT_REFUSED'
   if (target.length > settings.uriBytesMax) return 'URI_TOO_LONG'
   if (block.count > settings.headersMax) return 'HEADERS_TOO_LARGE'
