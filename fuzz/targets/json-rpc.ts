@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { INVALID_REQUEST, PARSE_ERROR, type RpcMessage } from '#backends/mcp/protocol/json-rpc.ts'
-import { checkMessage, DEPTH_MAX, isTooDeep, isUnreadable, readMessage } from '#backends/mcp/protocol/read-message.ts'
+import { DEPTH_MAX, isInvalid, isTooDeep, parseMessage, validateMessage } from '#backends/mcp/protocol/parse-message.ts'
 
 export const name = 'json-rpc'
 
@@ -37,10 +37,10 @@ export const dictionary = [
 
 export function run(data: Buffer): void {
   const given = Buffer.from(data)
-  const message = readMessage(data)
+  const message = parseMessage(data)
   assert.deepEqual(data, given, 'the bytes are the caller’s')
   const value = parsed(data)
-  if (isUnreadable(message)) {
+  if (isInvalid(message)) {
     assert.equal(message.code === PARSE_ERROR || message.code === INVALID_REQUEST, true)
     assert.ok(message.message.length > 0 && message.message.length < 200, 'says what is wrong, echoes nothing')
     assert.ok(message.id === null || isId(message.id))
@@ -53,8 +53,8 @@ export function run(data: Buffer): void {
   assert.ok(depthOf(value) <= DEPTH_MAX)
   // Once written it says the same for ever; a number that JavaScript has not (1e999, -0) has changed by then.
   const text = JSON.stringify(message)
-  assert.equal(JSON.stringify(readMessage(Buffer.from(text))), text)
-  assert.deepEqual(checkMessage(value), message)
+  assert.equal(JSON.stringify(parseMessage(Buffer.from(text))), text)
+  assert.deepEqual(validateMessage(value), message)
 }
 
 /** Undefined: it is no JSON, or deeper than the reader looks. */

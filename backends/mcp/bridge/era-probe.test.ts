@@ -2,9 +2,10 @@ import { deepEqual, equal } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { JsonObject, RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
 import type { Era } from '#backends/mcp/protocol/revisions.ts'
-import type { LinkFailure, Target } from '#backends/mcp/targets/target.ts'
+import { TARGET_KINDS } from '#backends/mcp/targets/index.ts'
+import type { LinkFailure } from '#backends/mcp/targets/target.ts'
 import { optionsFor, ScriptedTarget, turns } from '#backends/mcp/testing/scripted.ts'
-import { Eras, eraByAnswer, eraByFailure } from './era-probe.ts'
+import { EraCache, eraByAnswer, eraByFailure } from './era-probe.ts'
 
 const said = (result: JsonObject): RpcResponse => ({ jsonrpc: '2.0', id: 1, result })
 const refused = (code: number, data?: JsonObject): RpcResponse => ({
@@ -35,7 +36,7 @@ describe('the era of a server', () => {
     })
   }
 
-  const failures: [LinkFailure, Target['kind'], Era | LinkFailure['kind']][] = [
+  const failures: [LinkFailure, 'http' | 'stdio', Era | LinkFailure['kind']][] = [
     [failed('refused', 400), 'http', 'stateful'],
     [failed('refused', 404), 'http', 'stateful'],
     [failed('refused', 405), 'http', 'stateful'],
@@ -50,7 +51,7 @@ describe('the era of a server', () => {
   ]
   for (const [why, kind, era] of failures) {
     it(`is known by the failure: ${kind} ${why.kind} ${why.status ?? ''}`, () => {
-      const known = eraByFailure(why, kind)
+      const known = eraByFailure(why, kind === 'stdio')
       equal(typeof known === 'string' ? known : known.kind, era)
     })
   }
@@ -58,9 +59,9 @@ describe('the era of a server', () => {
   it('is asked for once, and remembered', async () => {
     const raw = new ScriptedTarget()
     raw.answer = (given) => given.result({ supportedVersions: ['2026-07-28'], capabilities: {} })
-    const eras = new Eras(raw.kind)
+    const eras = new EraCache(raw.traits)
     const heard: unknown[] = []
-    for (let i = 0; i < 3; i++) eras.learn(raw, optionsFor('k', null), 1000, (era) => heard.push(era))
+    for (let i = 0; i < 3; i++) eras.probe(raw, optionsFor('k', null), 1000, (era) => heard.push(era))
     await turns()
     deepEqual(heard, ['stateless', 'stateless', 'stateless'])
     equal(raw.given.length, 1)
@@ -75,14 +76,15 @@ describe('the era of a server', () => {
       if (raw.given.length === 1) given.fail(failed('refused', 401))
       else given.error(-32601, 'no')
     }
-    const eras = new Eras(raw.kind)
+    const eras = new EraCache(raw.traits)
     const heard: unknown[] = []
-    for (let i = 0; i < 3; i++) eras.learn(raw, optionsFor('k', null), 1000, (era) => heard.push(era))
+    for (let i = 0; i < 3; i++) eras.probe(raw, optionsFor('k', null), 1000, (era) => heard.push(era))
     await turns()
     deepEqual(heard, [failed('refused', 401), 'stateful', 'stateful'])
   })
 
   it('is no question for what cannot be of the new one', () => {
-    for (const kind of ['openapi', 'sse'] as const) equal(new Eras(kind).known, 'stateful')
+    for (const kind of ['openapi', 'sse'] as const)
+      equal(new EraCache(TARGET_KINDS.get(kind)!.traits).known, 'stateful')
   })
 })

@@ -1,37 +1,37 @@
 /**
- * Of which era a server is: asked with `server/discover`, and remembered for a while (2026-07-28, basic/versioning,
- * Backward Compatibility; basic/transports, the same).
+ * The era of a server: probed with `server/discover` and cached for a while (2026-07-28, basic/versioning and
+ * basic/transports, Backward Compatibility).
  */
 
 import { randomBytes } from 'node:crypto'
-import { declaredBy } from '#backends/mcp/protocol/capabilities.ts'
-import type { RpcFault, RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
+import { capabilityBits } from '#backends/mcp/protocol/capabilities.ts'
+import { isObject, type RpcErrorResponse, type RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
 import { type Era, STATELESS } from '#backends/mcp/protocol/revisions.ts'
+import { HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION } from '#backends/mcp/protocol/stateless.ts'
 import {
-  HEADER_MISMATCH,
-  isObject,
-  MISSING_CLIENT_CAPABILITY,
-  UNSUPPORTED_VERSION
-} from '#backends/mcp/protocol/stateless.ts'
-import type { LinkFailure, LinkOptions, Target } from '#backends/mcp/targets/target.ts'
-import { failure } from './link-events.ts'
-import { discoverFor, factsOf } from './stateful-client.ts'
+  failure,
+  type LinkFailure,
+  type LinkOptions,
+  type Target,
+  type TargetTraits
+} from '#backends/mcp/targets/target.ts'
+import { discoverFor, readDiscoverResult } from './stateful-client.ts'
 
-/** How long an era is believed; milliseconds. Servers are upgraded, and sometimes set back. */
-const REMEMBERED_MS = 300_000
-/** A child that says nothing to discovery for so long is of the old era; milliseconds. */
+/** How long an era is cached; milliseconds. Servers are upgraded, and sometimes rolled back. */
+const ERA_TTL_MS = 300_000
+/** A process that does not answer discovery for so long is stateful; milliseconds. */
 const SILENCE_MS = 3_000
 
-/** `declared`: of a stateless server, as declaredBy says it. */
-type Learnt = (era: Era | LinkFailure, declared?: number) => void
+/** `capabilities`: of a stateless server, as capability bits. */
+type OnEra = (era: Era | LinkFailure, capabilities?: number) => void
 
-/** What an answer to `server/discover` proves; a failure: nothing, and the server cannot be used. */
+/** From a response to `server/discover`. A failure: the server cannot be used. */
 export function eraByAnswer(response: RpcResponse): Era | LinkFailure {
-  if ('result' in response) return factsOf(response.result, '') === null ? 'stateful' : 'stateless'
+  if ('result' in response) return readDiscoverResult(response.result, '') === null ? 'stateful' : 'stateless'
   return eraByError(response.error)
 }
 
-function eraByError({ code, data }: RpcFault['error']): Era | LinkFailure {
+function eraByError({ code, data }: RpcErrorResponse['error']): Era | LinkFailure {
   if (code === HEADER_MISMATCH || code === MISSING_CLIENT_CAPABILITY) return 'stateless'
   if (code !== UNSUPPORTED_VERSION) return 'stateful'
   const supported = isObject(data) && Array.isArray(data.supported) ? data.supported : []
@@ -41,10 +41,10 @@ function eraByError({ code, data }: RpcFault['error']): Era | LinkFailure {
   return isOld ? 'stateful' : failure('refused', 'the server speaks no revision that the gateway speaks')
 }
 
-/** Where no JSON-RPC answer came. */
-export function eraByFailure(why: LinkFailure, kind: Target['kind']): Era | LinkFailure {
-  // Servers of the old era may say nothing, or end, when something comes before `initialize`.
-  if (kind === 'stdio') return why.kind === 'timeout' || why.kind === 'broken' ? 'stateful' : why
+/** Where no JSON-RPC response came. */
+export function eraByFailure(why: LinkFailure, isProcess: boolean): Era | LinkFailure {
+  // A stateful process may ignore what precedes `initialize`, or end.
+  if (isProcess) return why.kind === 'timeout' || why.kind === 'broken' ? 'stateful' : why
   const { status } = why
   if (why.kind !== 'refused' || status === null) return why
   const proves = status >= 400 && status < 500 && ![401, 403, 407, 408, 429].includes(status)
@@ -56,19 +56,18 @@ interface Waiter {
   readonly raw: Target
   readonly options: LinkOptions
   readonly timeoutMs: number
-  readonly then: Learnt
+  readonly then: OnEra
 }
 
-export class Eras {
+export class EraCache {
   #era: Era | null = null
   #until = 0
-  /** What a stateless server has declared; null: it has not been asked. */
-  declared: number | null = null
+  /** Capability bits of a stateless server; null: not known. */
+  capabilities: number | null = null
   #waiting: Waiter[] | null = null
 
-  constructor(kind: Target['kind']) {
-    // Neither APIs nor the old transport know anything of the new era.
-    if (kind === 'openapi' || kind === 'sse') this.#remember('stateful', Number.POSITIVE_INFINITY)
+  constructor({ era }: TargetTraits) {
+    if (era !== null) this.#remember(era, Number.POSITIVE_INFINITY)
   }
 
   get known(): Era | null {
@@ -79,72 +78,72 @@ export class Eras {
     if (this.#until !== Number.POSITIVE_INFINITY) this.#until = 0
   }
 
-  #remember(era: Era, until = performance.now() + REMEMBERED_MS): void {
+  #remember(era: Era, until = performance.now() + ERA_TTL_MS): void {
     this.#era = era
     this.#until = until
   }
 
-  /** Where it is not known: calls back later with the era, or with why it cannot be. Returns what gives it up. */
-  learn(raw: Target, options: LinkOptions, timeoutMs: number, then: Learnt): () => void {
+  /** Probes the server, once for all that wait. Returns what gives the waiting up. */
+  probe(raw: Target, options: LinkOptions, timeoutMs: number, then: OnEra): () => void {
     const waiter = { raw, options, timeoutMs, then }
     if (this.#waiting === null) {
       this.#waiting = [waiter]
-      this.#ask()
+      this.#probeFirst()
     } else this.#waiting.push(waiter)
     return () => {
       const at = this.#waiting?.indexOf(waiter) ?? -1
-      // The first one's question goes on: others wait for its answer.
+      // The probe of the first one goes on for the others.
       if (at > 0) this.#waiting?.splice(at, 1)
     }
   }
 
-  /** Asks for the first that waits. What fails for it (its own key, perhaps) need not fail for the others. */
-  #ask(): void {
+  /** Probes on behalf of the first that waits. What fails for it (its credentials, perhaps) may work for others. */
+  #probeFirst(): void {
     const first = this.#waiting?.[0]
     if (first === undefined) {
       this.#waiting = null
       return
     }
-    const done: Learnt = (era, declared) => {
+    const done: OnEra = (era, capabilities) => {
       const waiting = this.#waiting ?? []
       if (typeof era === 'string') {
         this.#waiting = null
-        this.declared = declared ?? null
+        this.capabilities = capabilities ?? null
         this.#remember(era)
         for (const { then } of waiting) then(era)
         return
       }
       waiting.shift()
       first.then(era)
-      this.#ask()
+      this.#probeFirst()
     }
     probe(first.raw, first.options, first.timeoutMs, done)
   }
 }
 
-export function probe(raw: Target, options: LinkOptions, timeoutMs: number, then: Learnt): void {
-  const isChild = raw.kind === 'stdio'
-  // Of its own also where other workers ask the same: whoever is done ends the child.
+export function probe(raw: Target, options: LinkOptions, timeoutMs: number, then: OnEra): void {
+  const { isProcess } = raw.traits
+  // Of its own even where other workers probe the same server: the end of a probe ends its process.
   const sessionKey = `${options.sessionKey}.probe.${randomBytes(9).toString('base64url')}`
   const link = raw.open({ ...options, sessionKey, upstreamSession: null, version: STATELESS })
-  const done: Learnt = (era, declared) => {
-    // A child that has been asked before its handshake may not take one any more.
-    if (isChild) link.close()
+  const done: OnEra = (era, capabilities) => {
+    // A process that was probed may not accept a handshake any more.
+    if (isProcess) link.close()
     else link.release()
-    then(era, declared)
+    then(era, capabilities)
   }
   const silence = timeoutMs > 0 ? Math.min(timeoutMs, SILENCE_MS) : SILENCE_MS
-  const question = discoverFor({ clientInfo: { name: 'weir', version: '1' }, capabilities: {} }, 'weir-era')
+  const request = discoverFor({ clientInfo: { name: 'weir', version: '1' }, capabilities: {} }, 'weir-era')
   link.request(
-    question,
+    request,
     {
       message: () => undefined,
       answered: (response) => {
-        const facts = 'result' in response ? factsOf(response.result, '') : null
-        done(eraByAnswer(response), facts === null ? undefined : declaredBy(facts.capabilities))
+        const facts = 'result' in response ? readDiscoverResult(response.result, '') : null
+        done(eraByAnswer(response), facts === null ? undefined : capabilityBits(facts.capabilities))
       },
-      failed: (why) => done(eraByFailure(why, raw.kind))
+      failed: (why) => done(eraByFailure(why, isProcess))
     },
-    isChild ? silence : timeoutMs
+    isProcess ? silence : timeoutMs
   )
 }

@@ -1,115 +1,97 @@
 /**
- * A target whose server may be of either era, for clients of either era: its links speak the era of the client
- * (docs/design/021-mcp-eras.md). What is of the same era on both sides goes through untouched.
+ * A target whose server may be of either era, for clients of either era: its links speak the client's era
+ * (docs/design/021-mcp-eras.md). Messages between a client and a server of the same era pass unchanged.
  */
 
 import type { RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
 import { BRIDGED, STATELESS } from '#backends/mcp/protocol/revisions.ts'
-import { Healers } from '#backends/mcp/session/restore-owner.ts'
 import type { Seal } from '#backends/mcp/session/seal.ts'
-import { Rests } from '#backends/mcp/targets/circuit-breaker.ts'
-import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/targets/target.ts'
-import { Bus, type Place } from '#backends/mcp/workers/bus.ts'
-import { Turns } from '#backends/mcp/workers/remote-requests.ts'
+import { deadline } from '#backends/mcp/targets/deadline.ts'
+import type {
+  Link,
+  LinkEvents,
+  LinkFailure,
+  LinkOptions,
+  ListenEvents,
+  Target,
+  TargetTraits
+} from '#backends/mcp/targets/target.ts'
+import type { WorkerState } from '#backends/mcp/workers/state.ts'
 import { probe } from './era-probe.ts'
-import { type CarryOut, Errands } from './owner-requests.ts'
-import { HeldCalls } from './pending-calls.ts'
-import { SessionStates } from './session-state.ts'
-import { StatefulLink } from './stateful-link.ts'
+import type { Execute } from './owner-requests.ts'
+import { StatefulLink, type StatefulParts } from './stateful-link.ts'
 import { StatelessLink, type StatelessParts } from './stateless-link.ts'
-import { type KeptTarget, KeptTargets } from './target-state.ts'
-import { ToolFields } from './tool-headers.ts'
+import type { TargetState } from './target-state.ts'
+import { ToolHeaders } from './tool-headers.ts'
 
-/** What all targets of a worker share, and what outlives a configuration. */
-export interface BridgeState {
-  readonly bus: Bus
-  readonly held: HeldCalls
-  readonly states: SessionStates
-  readonly errands: Errands
-  readonly rests: Rests
-  readonly targets: KeptTargets
-  readonly healers: Healers
-}
-
-export function bridgeState(bus: Bus): BridgeState {
-  const turns = new Turns(bus)
-  const errands = new Errands(bus, turns)
-  const kept = { held: new HeldCalls(bus, turns), states: new SessionStates(bus), rests: new Rests(bus) }
-  return { bus, ...kept, targets: new KeptTargets(), errands, healers: new Healers(bus, turns) }
-}
-
-let state: BridgeState | null = null
-
-/** That of this worker. */
-export function workerState(place: Place): BridgeState {
-  state ??= bridgeState(new Bus('weir.mcp', place))
-  return state
-}
-
-/** Where it is: the name of the backend, and what is kept with it there. */
-interface Of {
-  readonly name: string
-  readonly kept: KeptTarget
+interface EraTargetParts {
+  /** The target as its kind has compiled it. */
+  readonly raw: Target
+  readonly backend: string
+  /** For the request states that clients bring back to this backend. */
+  readonly seal: Seal
+  readonly worker: WorkerState
+  readonly state: TargetState
 }
 
 export class EraTarget implements Target {
   readonly name: string
-  readonly kind: Target['kind']
-  readonly raw: Target
-  readonly states: SessionStates
-  readonly tools = new ToolFields()
+  readonly traits: TargetTraits
+  readonly passesChallenges: boolean
   readonly #stateless: StatelessParts
+  readonly #stateful: StatefulParts
 
-  /** `seal`: of this backend, for what clients bring back. */
-  constructor(raw: Target, seal: Seal, { held, states, errands }: BridgeState, { name, kept }: Of) {
+  constructor({ raw, backend, seal, worker, state: { eras, pool } }: EraTargetParts) {
     this.name = raw.name
-    this.kind = raw.kind
-    this.raw = raw
-    this.states = states
-    const { eras, pool } = kept
-    this.#stateless = { raw, eras, backend: name, pool, errands, held, seal }
+    this.traits = raw.traits
+    this.passesChallenges = raw.passesChallenges === true
+    const { pendingCalls, ownerRequests, sessionStates: states } = worker
+    this.#stateless = { raw, eras, backend, pool, ownerRequests, pendingCalls, seal }
+    this.#stateful = { raw, states, tools: new ToolHeaders() }
   }
 
-  get fixed(): Target['fixed'] {
-    return this.raw.fixed
+  get staticLists(): Target['staticLists'] {
+    return this.#stateless.raw.staticLists
   }
 
-  get remembers(): boolean {
+  get hasSessions(): boolean {
     const { eras, pool } = this.#stateless
-    if (this.kind === 'openapi' || eras.known === 'stateless') return false
-    return this.kind !== 'http' || pool.hasIds
+    const { sessions } = this.traits
+    if (sessions === 'never' || eras.known === 'stateless') return false
+    return sessions === 'always' || pool.hasIds
   }
 
-  /** A request for what is kept for its caller in this worker. */
-  readonly carryOut: CarryOut = (options, message, events, timeoutMs) =>
-    new StatelessLink(this.#stateless, options).carryOut(message, events, timeoutMs)
-
-  get declared(): number | null {
+  get capabilities(): number | null {
     const { eras, pool } = this.#stateless
-    return eras.declared ?? pool.declared
+    return eras.capabilities ?? pool.capabilities
   }
+
+  /** A request for another worker: this one owns the caller's session. */
+  readonly execute: Execute = (options, message, events, timeoutMs) =>
+    new StatelessLink(this.#stateless, options).execute(message, events, timeoutMs)
 
   open(options: LinkOptions): Link {
     if (options.version === STATELESS) return new StatelessLink(this.#stateless, options)
-    if (options.upstreamSession === BRIDGED) return new StatefulLink(this, options)
+    if (options.upstreamSession === BRIDGED) return new StatefulLink(this.#stateful, options)
+    const { raw } = this.#stateless
     const hasBegun = options.upstreamSession !== null || options.version !== null
-    return hasBegun ? this.raw.open(options) : new BeginningLink(this, options)
+    return hasBegun ? raw.open(options) : new HandshakeLink(this.#stateful, options)
   }
 }
 
 /**
- * The link of a session that is only about to begin. The server is asked in the client's own era first: most servers
- * that know the new one know the old one too, and nothing is lost in words of one's own.
+ * The link of a session that has not begun. The server is tried in the client's own era first: most servers of the new
+ * era also speak the old one, and then nothing needs to be translated.
  */
-class BeginningLink implements Link {
-  readonly #target: EraTarget
+class HandshakeLink implements Link {
+  readonly #parts: StatefulParts
   readonly #options: LinkOptions
   #link: Link
 
-  constructor(target: EraTarget, options: LinkOptions) {
-    this.#target = target
+  constructor(parts: StatefulParts, options: LinkOptions) {
+    this.#parts = parts
     this.#options = options
-    this.#link = target.raw.open(options)
+    this.#link = parts.raw.open(options)
   }
 
   get upstreamSession(): string | null {
@@ -124,29 +106,28 @@ class BeginningLink implements Link {
     if (message.method !== 'initialize' || this.#link.upstreamSession !== null)
       return this.#link.request(message, events, timeoutMs, json)
     let isOver = false
-    const endsAt = performance.now() + timeoutMs
-    const leftMs = (): number => (timeoutMs === 0 ? 0 : Math.max(1, Math.ceil(endsAt - performance.now())))
+    const leftMs = deadline(timeoutMs)
     const fallBack = (refused: RpcResponse | LinkFailure): void => {
-      const give = (): void => {
+      const pass = (): void => {
         if ('kind' in refused) events.failed(refused)
         else events.answered(refused)
       }
       if (!mayBeStateless(refused)) {
-        give()
+        pass()
         return
       }
-      probe(this.#target.raw, this.#options, leftMs(), (era) => {
+      probe(this.#parts.raw, this.#options, leftMs(), (era) => {
         if (isOver) return
         if (era !== 'stateless') {
-          give()
+          pass()
           return
         }
         this.#link.release()
-        this.#link = new StatefulLink(this.#target, this.#options)
+        this.#link = new StatefulLink(this.#parts, this.#options)
         leave = this.#link.request(message, events, leftMs())
       })
     }
-    const heard: LinkEvents = {
+    const handshake: LinkEvents = {
       message: (said, eventId) => events.message(said, eventId),
       answered: (response) => {
         if ('error' in response) fallBack(response)
@@ -154,7 +135,7 @@ class BeginningLink implements Link {
       },
       failed: fallBack
     }
-    let leave = this.#link.request(message, heard, timeoutMs, json)
+    let leave = this.#link.request(message, handshake, timeoutMs, json)
     return () => {
       isOver = true
       leave()
@@ -178,7 +159,7 @@ class BeginningLink implements Link {
   }
 }
 
-/** Whether who refuses a handshake so may be a server that has none. */
+/** Whether a server that refuses a handshake like this may be a stateless one. */
 function mayBeStateless(refused: RpcResponse | LinkFailure): boolean {
   if (!('kind' in refused)) return true
   const { kind, status } = refused

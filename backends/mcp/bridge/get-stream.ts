@@ -1,37 +1,38 @@
 /**
  * The GET stream of a stateful client -> `subscriptions/listen` of a stateless server. A subscription cannot be
- * changed: when the session subscribes to another resource a new one is opened, and the old one closed when it stands.
+ * changed: when the session subscribes to another resource a new one is opened, and the old one is closed once that is
+ * open.
  */
+
 import type { RpcNotification, RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
-import type { Link, LinkFailure, ListenEvents } from '#backends/mcp/targets/target.ts'
-import { failure } from './link-events.ts'
+import { failure, type Link, type LinkFailure, type ListenEvents } from '#backends/mcp/targets/target.ts'
 import type { SessionStates } from './session-state.ts'
-import { type Introduction, listenFor, statelessRequest, unmarked } from './stateful-client.ts'
+import { type ClientIdentity, listenFor, statelessRequest, withoutSubscriptionId } from './stateful-client.ts'
 
 const ACKNOWLEDGED = 'notifications/subscriptions/acknowledged'
 
-/** Lists of all kinds: the server leaves out those that never change. */
+/** The server leaves out lists that never change. */
 const ALL_LISTS = { tools: { listChanged: true }, prompts: { listChanged: true }, resources: { listChanged: true } }
 
 interface Stream {
   readonly leave: () => void
 }
 
-export class Listening {
+export class GetStreamBridge {
   readonly #states: SessionStates
   readonly #key: string
-  readonly #who: Introduction
+  readonly #who: ClientIdentity
   readonly #open: () => Link
   readonly #events: ListenEvents
   #unwatch: () => void = () => undefined
-  /** The one whose notifications are told, and the one that is to take its place. */
+  /** The one whose notifications are passed on, and its replacement. */
   #current: Stream | null = null
   #next: Stream | null = null
   #isOver = false
   #isAcknowledged = false
   #lastId = 0
 
-  constructor(states: SessionStates, key: string, who: Introduction, open: () => Link, events: ListenEvents) {
+  constructor(states: SessionStates, key: string, who: ClientIdentity, open: () => Link, events: ListenEvents) {
     this.#states = states
     this.#key = key
     this.#who = who
@@ -40,12 +41,12 @@ export class Listening {
   }
 
   begin(): () => void {
-    this.#unwatch = this.#states.watch(this.#key, () => this.#renew())
-    this.#renew()
+    this.#unwatch = this.#states.watch(this.#key, () => this.#resubscribe())
+    this.#resubscribe()
     return () => this.#end()
   }
 
-  #renew(): void {
+  #resubscribe(): void {
     if (this.#isOver) return
     this.#next?.leave()
     const notifications = listenFor(ALL_LISTS, this.#states.uris(this.#key))
@@ -55,9 +56,9 @@ export class Listening {
     const stop = link.request(
       statelessRequest(request, this.#who, null),
       {
-        message: (said) => this.#heard(said, stream),
-        answered: (response) => this.#ended(stream, 'error' in response ? NO_STREAM : null),
-        failed: (why) => this.#ended(stream, why)
+        message: (said) => this.#onMessage(said, stream),
+        answered: (response) => this.#revocations(stream, 'error' in response ? NO_STREAM : null),
+        failed: (why) => this.#revocations(stream, why)
       },
       0
     )
@@ -70,7 +71,7 @@ export class Listening {
     this.#next = stream
   }
 
-  #heard(said: RpcRequest | RpcNotification, stream: Stream): void {
+  #onMessage(said: RpcRequest | RpcNotification, stream: Stream): void {
     if (this.#isOver || 'id' in said) return
     if (said.method === ACKNOWLEDGED) {
       if (stream !== this.#next) return
@@ -79,11 +80,11 @@ export class Listening {
       this.#next = null
       if (!this.#isAcknowledged) this.#events.opened?.()
       this.#isAcknowledged = true
-    } else if (stream === this.#current) this.#events.message(unmarked(said), null)
+    } else if (stream === this.#current) this.#events.message(withoutSubscriptionId(said), null)
   }
 
   /** `NO_STREAM`: the server does not know the method, or this client may not listen. */
-  #ended(stream: Stream, why: LinkFailure | null): void {
+  #revocations(stream: Stream, why: LinkFailure | null): void {
     if (this.#isOver || (stream !== this.#current && stream !== this.#next)) return
     const isWithout = why === NO_STREAM && !this.#isAcknowledged
     this.#end()

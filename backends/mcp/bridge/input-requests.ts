@@ -3,10 +3,15 @@
  * that a retry answers (2026-07-28, basic/patterns/mrtr).
  */
 
-import type { JsonObject, JsonValue, RpcFault, RpcRequest, RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
-import { isObject } from '#backends/mcp/protocol/stateless.ts'
-
-/** Requests of one interim result: a server that wants more at once is not served. */
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  type RpcErrorResponse,
+  type RpcRequest,
+  type RpcResponse
+} from '#backends/mcp/protocol/json-rpc.ts'
+/** Requests of one interim result; more are refused. */
 export const INPUTS_MAX = 32
 
 const CAPABILITY: Readonly<Record<string, string>> = {
@@ -29,7 +34,7 @@ export function takesInput(
   return isObject(declared.form) || !isObject(declared.url)
 }
 
-/** Whether a server may ask such a client anything at all. */
+/** Whether such a client takes any request of a server. */
 export function takesAnyInput(capabilities: JsonObject): boolean {
   return Object.values(CAPABILITY).some((name) => isObject(capabilities[name]))
 }
@@ -53,16 +58,16 @@ export function requestOf(input: JsonValue | undefined, id: string): RpcRequest 
 }
 
 /**
- * What a stateful client answered -> a member of `inputResponses`, which has no place for errors; a fault: the call
- * cannot go on, and why. A client that fails to ask its user has cancelled the asking.
+ * A stateful client's response -> a member of `inputResponses`, which has no place for errors. An error: why the call
+ * cannot go on. A client that fails to elicit from its user has cancelled the elicitation.
  */
-export function inputResponse(method: string, response: RpcResponse): JsonObject | RpcFault['error'] {
+export function inputResponse(method: string, response: RpcResponse): JsonObject | RpcErrorResponse['error'] {
   if ('result' in response) return response.result
   if (method === 'elicitation/create') return { action: 'cancel' }
   return { code: -32603, message: `The client refused ${method}: ${response.error.message.slice(0, 200)}` }
 }
 
-/** The retry's answers for a stateful server: only what has the shape of a result. */
+/** The input responses of a retry. */
 export function answersOf(params: JsonObject | undefined): JsonObject {
   const responses = params?.inputResponses
   return isObject(responses) ? responses : {}

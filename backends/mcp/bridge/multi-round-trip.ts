@@ -1,43 +1,44 @@
 /**
- * One request of a stateful client to a stateless server, in as many rounds as it takes: what an interim result asks
- * for becomes requests to the client, and their answers the next round (2026-07-28, basic/patterns/mrtr).
+ * One request of a stateful client to a stateless server, as a multi round-trip request (2026-07-28,
+ * basic/patterns/mrtr): an interim result becomes requests to the client, and their responses the next round.
  */
 import { randomBytes } from 'node:crypto'
 import {
+  errorResponse,
   INTERNAL_ERROR,
+  isObject,
   type JsonObject,
   type JsonValue,
-  type RpcFault,
+  type RpcErrorResponse,
   type RpcRequest,
   type RpcResponse
 } from '#backends/mcp/protocol/json-rpc.ts'
-import { HEADER_MISMATCH, isObject, STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
-import type { Link, LinkEvents } from '#backends/mcp/targets/target.ts'
+import { HEADER_MISMATCH, STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
+import { OnceEvents } from '#backends/mcp/targets/once-events.ts'
+import { failure, type Link, type LinkEvents } from '#backends/mcp/targets/target.ts'
 import { INPUTS_MAX, inputResponse, requestOf, takesInput } from './input-requests.ts'
-import { failure, faultOf, Told, withId } from './link-events.ts'
 import type { SessionStates } from './session-state.ts'
 import { INPUT_WAIT_MS } from './stateful-call.ts'
-import { type Introduction, statefulError, statefulResult, statelessRequest } from './stateful-client.ts'
-import type { ToolFields } from './tool-headers.ts'
+import { type ClientIdentity, statefulError, statefulResult, statelessRequest } from './stateful-client.ts'
+import type { ToolHeaders } from './tool-headers.ts'
 
-/** A server that asks more often is not going to answer. */
 const ROUNDS_MAX = 32
 const PAGES_MAX = 64
 
-export interface RoundsParts {
+export interface MultiRoundTripParts {
   readonly key: string
-  readonly who: Introduction
+  readonly who: ClientIdentity
   readonly states: SessionStates
-  readonly tools: ToolFields
-  /** A link whose requests carry these fields besides, flat. */
-  readonly open: (fields: string[]) => Link
+  readonly tools: ToolHeaders
+  /** A link whose requests also carry these headers, flat. */
+  readonly open: (headers: string[]) => Link
 }
 
-export class Rounds {
-  readonly #parts: RoundsParts
+export class MultiRoundTrip {
+  readonly #parts: MultiRoundTripParts
   readonly #message: RpcRequest
   readonly #timeoutMs: number
-  readonly #told: Told
+  readonly #once: OnceEvents
   readonly #forget: () => void
   #stop: () => void = () => undefined
   #timer: NodeJS.Timeout | null = null
@@ -45,11 +46,11 @@ export class Rounds {
   #round = 0
   #isMended = false
 
-  constructor(parts: RoundsParts, message: RpcRequest, events: LinkEvents, timeoutMs: number) {
+  constructor(parts: MultiRoundTripParts, message: RpcRequest, events: LinkEvents, timeoutMs: number) {
     this.#parts = parts
     this.#message = message
     this.#timeoutMs = timeoutMs
-    this.#told = new Told(events, () => this.#over())
+    this.#once = new OnceEvents(events, () => this.#over())
     this.#forget = parts.states.run(parts.key, message.id, () => this.leave())
   }
 
@@ -59,7 +60,7 @@ export class Rounds {
   }
 
   leave(): void {
-    if (this.#told.stop() !== null) this.#stop()
+    if (this.#once.stop() !== null) this.#stop()
   }
 
   #over(): void {
@@ -79,15 +80,15 @@ export class Rounds {
       statelessRequest(message, who, states.level(key)),
       {
         message: (said) => {
-          if (!('id' in said)) this.#told.message(said)
+          if (!('id' in said)) this.#once.message(said)
         },
         answered: (response) => {
           link.release()
-          this.#answered(withId(response, this.#message.id), message)
+          this.#answered({ ...response, id: this.#message.id }, message)
         },
         failed: (why) => {
           link.release()
-          this.#told.failed(why)
+          this.#once.failed(why)
         }
       },
       this.#timeoutMs
@@ -99,7 +100,7 @@ export class Rounds {
     if ('error' in response) {
       if (response.error.code === HEADER_MISMATCH && method === 'tools/call' && !this.#isMended)
         this.#mend(message, null, 0)
-      else this.#told.answered({ ...response, error: statefulError(response.error) })
+      else this.#once.answered({ ...response, error: statefulError(response.error) })
       return
     }
     const { result } = response
@@ -111,12 +112,12 @@ export class Rounds {
     const said = statefulResult(method, result)
     if (said === null) this.#refuse('the server answered with a type of result that this revision does not have')
     else {
-      this.#told.hinted(result.ttlMs, result.cacheScope)
-      this.#told.answered({ ...response, result: said })
+      this.#once.cacheHints(result.ttlMs, result.cacheScope)
+      this.#once.answered({ ...response, result: said })
     }
   }
 
-  /** The fields were not those the server wants: its tools may have changed (Client Behavior: list them, try again). */
+  /** Other mirrored headers are needed: the tools may have changed (Client Behavior: list them and try again). */
   #mend(message: RpcRequest, cursor: string | null, page: number): void {
     this.#isMended = true
     const { who, tools, open } = this.#parts
@@ -125,7 +126,7 @@ export class Rounds {
     const link = open([])
     const done = (): void => {
       link.release()
-      if (!this.#told.isOver) this.#ask(message)
+      if (!this.#once.isOver) this.#ask(message)
     }
     this.#stop = link.request(
       statelessRequest(list, who, null),
@@ -140,7 +141,7 @@ export class Rounds {
           tools.learn(response.result)
           const { nextCursor } = response.result
           if (typeof nextCursor !== 'string' || page >= PAGES_MAX) done()
-          else if (!this.#told.isOver) this.#mend(message, nextCursor, page + 1)
+          else if (!this.#once.isOver) this.#mend(message, nextCursor, page + 1)
         }
       },
       this.#timeoutMs
@@ -153,7 +154,7 @@ export class Rounds {
     else this.#gather(requests, result.requestState)
   }
 
-  /** What the client is to be asked, under the server's names for it; text: why it is not asked. */
+  /** Requests for the client, by the server's names of the inputs; text: why there are none. */
   #requests(result: JsonObject): (readonly [string, RpcRequest])[] | string {
     if (STATELESS_METHODS.get(this.#message.method)?.asksBack !== true) return 'the server may not ask anything back'
     if (++this.#round > ROUNDS_MAX) return `the server has asked more than ${ROUNDS_MAX} times`
@@ -169,7 +170,7 @@ export class Rounds {
     return requests
   }
 
-  /** Asks the client for everything; goes on when it has answered all. */
+  /** Sends all requests to the client; goes on when it has answered them all. */
   #gather(requests: readonly (readonly [string, RpcRequest])[], state: JsonValue | undefined): void {
     const { states, key } = this.#parts
     const answers: Record<string, JsonValue> = {}
@@ -179,12 +180,12 @@ export class Rounds {
       return
     }
     const late = failure('timeout', 'the client did not answer what the server asked in time')
-    this.#timer = setTimeout(() => this.#told.failed(late), INPUT_WAIT_MS).unref()
+    this.#timer = setTimeout(() => this.#once.failed(late), INPUT_WAIT_MS).unref()
     for (const [name, request] of requests) {
       const answered = (response: RpcResponse): void => {
         const answer = inputResponse(request.method, response)
         if ('code' in answer && 'message' in answer && 'error' in response) {
-          this.#told.answered(faultOf(this.#message.id, answer as RpcFault['error']))
+          this.#once.answered({ jsonrpc: '2.0', id: this.#message.id, error: answer as RpcErrorResponse['error'] })
           return
         }
         answers[name] = answer as JsonObject
@@ -192,11 +193,11 @@ export class Rounds {
       }
       this.#waits.push(states.await(key, String(request.id), answered))
     }
-    for (const [, request] of requests) this.#told.message(request)
+    for (const [, request] of requests) this.#once.message(request)
   }
 
   #again(answers: JsonObject, state: JsonValue | undefined): void {
-    if (this.#told.isOver) return
+    if (this.#once.isOver) return
     this.#clear()
     const { inputResponses, requestState, ...params } = this.#message.params ?? {}
     const next: Record<string, JsonValue> = { ...params }
@@ -207,8 +208,6 @@ export class Rounds {
   }
 
   #refuse(why: string): void {
-    this.#told.answered(
-      faultOf(this.#message.id, { code: INTERNAL_ERROR, message: `The request cannot go on: ${why}` })
-    )
+    this.#once.answered(errorResponse(this.#message.id, INTERNAL_ERROR, `The request cannot go on: ${why}`))
   }
 }

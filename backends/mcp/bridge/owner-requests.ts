@@ -1,88 +1,71 @@
 /**
- * One owner for what is kept upstream for a caller of the stateless era: his sessions with a stateful server are in one
- * worker, and every other one sends his requests there. So a session is one, whichever worker a connection has come to.
+ * One owner for a stateless caller's sessions with a stateful server: they are in one worker, and the others send the
+ * caller's requests there. So the session is the same whichever worker a connection has reached.
  */
-import type { RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
-import type { LinkEvents, LinkOptions } from '#backends/mcp/targets/target.ts'
-import type { Bus, Errand, TurnName, Word } from '#backends/mcp/workers/bus.ts'
-import type { Turns } from '#backends/mcp/workers/remote-requests.ts'
-import { HeaderBlock } from '#engine/http/headers.ts'
+
+import { appendFlat } from '#backends/mcp/protocol/flat-headers.ts'
+import { errorResponse, INTERNAL_ERROR, type RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
+import { failure, type LinkEvents, type LinkOptions } from '#backends/mcp/targets/target.ts'
+import type { Bus, OwnerRequest } from '#backends/mcp/workers/bus.ts'
+import type { RemoteRequests } from '#backends/mcp/workers/remote-requests.ts'
 import { monotonicClock } from '#engine/kit/monotonic.ts'
-import { failure, faultOf } from './link-events.ts'
 
 const monotonic = monotonicClock()
 
-/** Carries out a request for a target, here. Returns what gives it up. */
-export type CarryOut = (options: LinkOptions, message: RpcRequest, events: LinkEvents, timeoutMs: number) => () => void
+/** Sends a request to a target from this worker. Returns what gives it up. */
+export type Execute = (options: LinkOptions, message: RpcRequest, events: LinkEvents, timeoutMs: number) => () => void
 
-export class Errands {
+export class OwnerRequests {
   readonly #bus: Bus
-  readonly #turns: Turns
-  /** By backend and target, of the configuration in force. */
-  readonly #targets = new Map<string, ReadonlyMap<string, CarryOut>>()
+  readonly #remoteRequests: RemoteRequests
+  /** By backend and target, of the active configuration. */
+  readonly #targets = new Map<string, ReadonlyMap<string, Execute>>()
 
-  constructor(bus: Bus, turns: Turns) {
+  constructor(bus: Bus, remoteRequests: RemoteRequests) {
     this.#bus = bus
-    this.#turns = turns
-    bus.listen((word) => this.#hear(word))
+    this.#remoteRequests = remoteRequests
+    remoteRequests.serve(
+      'request',
+      (body, events) => this.#execute(body, events),
+      ({ message, target }) =>
+        errorResponse(message.id, INTERNAL_ERROR, `target ${target}: is not in the configuration`)
+    )
   }
 
-  /** A configuration of `backend` is in force: `targets` are all that it has. Returns what ends that. */
-  serve(backend: string, targets: ReadonlyMap<string, CarryOut>): () => void {
+  /** A configuration of `backend` is active: `targets` are all that it has. Returns what ends that. */
+  serve(backend: string, targets: ReadonlyMap<string, Execute>): () => void {
     this.#targets.set(backend, targets)
     return () => {
-      // Another one may have taken its place.
+      // A newer configuration may have replaced it.
       if (this.#targets.get(backend) === targets) this.#targets.delete(backend)
     }
   }
 
-  /** Null: it is for this worker to do. */
-  toOwner(sessionKey: string): string | null {
+  /** Null: this worker owns the session. */
+  ownerOf(sessionKey: string): string | null {
     const owner = this.#bus.ownerOf(sessionKey)
     return owner === this.#bus.self ? null : owner
   }
 
-  send(to: string, asked: Omit<Errand, 'sentAt'>, events: LinkEvents): () => void {
-    const { message, timeoutMs: waitMs } = asked
-    const errand = { ...asked, sentAt: monotonic() }
-    const word = (name: TurnName): Word => ({ kind: 'ask', to, ...name, ...errand })
-    const lost = (waiting: LinkEvents): void => waiting.failed(NOT_TAKEN)
-    return this.#turns.send({ to, id: message.id, events, waitMs, word, lost })
+  send(to: string, request: Omit<OwnerRequest, 'sentAt'>, events: LinkEvents): () => void {
+    const { message, timeoutMs: waitMs } = request
+    const body = { kind: 'request' as const, ...request, sentAt: monotonic() }
+    const lost = (waiting: LinkEvents): void => waiting.failed(NOT_EXECUTED)
+    return this.#remoteRequests.send({ to, id: message.id, events, waitMs, body, lost })
   }
 
-  #hear(word: Word): void {
-    if (word.kind !== 'ask') return
-    const { backend, target, sessionKey, party, fields, message } = word
-    const timeoutMs = leftMs(word)
-    const carryOut = this.#targets.get(backend)?.get(target)
-    const options = { sessionKey, upstreamSession: null, version: null, headers: headersOf(fields), party }
-    const start = (events: LinkEvents): (() => void) | null => carryOut?.(options, message, events, timeoutMs) ?? null
-    const error = { code: -32603, message: `target ${target}: is not in the configuration` }
-    this.#turns.host(word, start, faultOf(message.id, error))
+  #execute(request: OwnerRequest, events: LinkEvents): (() => void) | null {
+    const { backend, target, sessionKey, party, headers: fields, message, timeoutMs, sentAt } = request
+    const execute = this.#targets.get(backend)?.get(target)
+    const headers = appendFlat(fields)
+    const options = { sessionKey, upstreamSession: null, version: null, headers, party }
+    const leftMs = timeoutMs === 0 ? 0 : Math.max(1, Math.ceil(timeoutMs - (monotonic() - sentAt)))
+    return execute?.(options, message, events, leftMs) ?? null
   }
 }
 
-/** Nobody has begun with it, and nobody will. */
-export const NOT_TAKEN = failure(
+/** The request has not begun, and will not. */
+export const NOT_EXECUTED = failure(
   'unreachable',
   'the worker with the session is busy or not there: the request was not carried out, and may be sent again'
 )
-
-/** Of the time that the caller gives, where it gives one: at least one millisecond. */
-function leftMs({ timeoutMs, sentAt }: Errand): number {
-  return timeoutMs === 0 ? 0 : Math.max(1, Math.ceil(timeoutMs - (monotonic() - sentAt)))
-}
-
-/** The other way round. */
-export function headersOf(fields: readonly string[]): HeaderBlock {
-  const headers = new HeaderBlock()
-  for (let i = 0; i + 1 < fields.length; i += 2) headers.append(fields[i]!, fields[i + 1]!)
-  return headers
-}
-
-/** Flat, name and value by turns: what goes from thread to thread. */
-export function fieldsOf(headers: HeaderBlock): string[] {
-  const fields: string[] = []
-  headers.forEach((name, value) => void fields.push(name, value))
-  return fields
-}

@@ -1,31 +1,35 @@
 /**
- * Calls that wait for a retry, in this worker; and how a retry that reached another worker finds them. A worker that
- * has ended, and another replica, hold nothing: the client is told to make the call again.
+ * Calls of this worker that wait for a retry with the client's input, and how a retry finds them from another worker. A
+ * worker that has ended, and another replica, have none: the client is told to make the call again.
  */
-import { randomBytes } from 'node:crypto'
-import type { JsonObject, RpcId, RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
-import { isObject } from '#backends/mcp/protocol/stateless.ts'
+import { createHash, randomBytes } from 'node:crypto'
+import {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  type RpcId,
+  type RpcRequest
+} from '#backends/mcp/protocol/json-rpc.ts'
 import type { Seal } from '#backends/mcp/session/seal.ts'
 import type { LinkEvents } from '#backends/mcp/targets/target.ts'
-import type { Bus, Resumption, TurnName, Word } from '#backends/mcp/workers/bus.ts'
-import type { Turns } from '#backends/mcp/workers/remote-requests.ts'
+import type { Bus, Resumption } from '#backends/mcp/workers/bus.ts'
+import type { RemoteRequests } from '#backends/mcp/workers/remote-requests.ts'
 import { isBelowThreshold } from '#engine/kit/dynamic-threshold.ts'
 import { answersOf } from './input-requests.ts'
-import { digestOf } from './link-events.ts'
-import { NOT_TAKEN } from './owner-requests.ts'
+import { NOT_EXECUTED } from './owner-requests.ts'
 import { INPUT_WAIT_MS, StatefulCall } from './stateful-call.ts'
 
-/** Calls that one worker lets wait: of all callers, and of one. */
-const HELD_MAX = 2000
-const HELD_OF_ONE_MAX = 64
+/** Calls that may wait in one worker: of all callers, and of one. */
+const PENDING_MAX = 2000
+const PENDING_PER_OWNER_MAX = 64
 
-/** Who makes a call: only its `owner` may go on with it; `party` as in LinkOptions. */
-export interface Whose {
+/** Only the `owner` may go on with a call; `party` as in LinkOptions. */
+export interface CallOwner {
   readonly owner: string
   readonly party: string
 }
 
-interface Held {
+interface PendingCall {
   readonly call: StatefulCall
   readonly round: number
   readonly owner: string
@@ -33,46 +37,50 @@ interface Held {
   readonly digest: string
 }
 
-/** What the client brings back, sealed: worker, call, round, and when it ends (milliseconds of the epoch). */
+/** `requestState`, sealed: worker, call, round, and when it ends (milliseconds of the epoch). */
 type State = readonly [worker: string, call: string, round: number, until: number]
 
-export class HeldCalls {
+export class PendingCalls {
   readonly #bus: Bus
-  readonly #held = new Map<string, Held>()
-  readonly #names = new Map<StatefulCall, string>()
-  readonly #turns: Turns
+  readonly #pending = new Map<string, PendingCall>()
+  readonly #ids = new Map<StatefulCall, string>()
+  readonly #remoteRequests: RemoteRequests
 
-  constructor(bus: Bus, turns: Turns) {
+  constructor(bus: Bus, remoteRequests: RemoteRequests) {
     this.#bus = bus
-    this.#turns = turns
-    bus.listen((word) => this.#hear(word))
+    this.#remoteRequests = remoteRequests
+    remoteRequests.serve(
+      'resume',
+      (resumption, events) => this.#resume(resumption, 0, events),
+      () => StatefulCall.unknown(0)
+    )
   }
 
   get size(): number {
-    return this.#held.size
+    return this.#pending.size
   }
 
-  /** The state for the client; null: too many wait. */
-  hold(call: StatefulCall, { owner, party }: Whose, message: RpcRequest, seal: Seal): string | null {
+  /** The request state for the client; null: too many calls wait. */
+  add(call: StatefulCall, { owner, party }: CallOwner, message: RpcRequest, seal: Seal): string | null {
     let ofOwner = 0
     let ofParty = 0
-    for (const held of this.#held.values()) {
-      if (held.owner === owner) ofOwner++
-      if (held.party === party) ofParty++
+    for (const pending of this.#pending.values()) {
+      if (pending.owner === owner) ofOwner++
+      if (pending.party === party) ofParty++
     }
-    // A client that nobody knows may be another owner with each call.
-    if (ofOwner >= HELD_OF_ONE_MAX || !isBelowThreshold(ofParty, this.#held.size, HELD_MAX)) return null
-    const name = this.#names.get(call) ?? randomBytes(16).toString('base64url')
-    this.#names.set(call, name)
-    this.#held.set(name, { call, round: call.round, owner, party, digest: digestOf(message.method, message.params) })
+    // An unknown client may be another owner with each call.
+    if (ofOwner >= PENDING_PER_OWNER_MAX || !isBelowThreshold(ofParty, this.#pending.size, PENDING_MAX)) return null
+    const name = this.#ids.get(call) ?? randomBytes(16).toString('base64url')
+    this.#ids.set(call, name)
+    this.#pending.set(name, { call, round: call.round, owner, party, digest: digestOf(message.method, message.params) })
     const state: State = [this.#bus.self, name, call.round, Date.now() + INPUT_WAIT_MS]
     return seal.close(state)
   }
 
-  over(call: StatefulCall): void {
-    const name = this.#names.get(call)
-    this.#names.delete(call)
-    if (name !== undefined) this.#held.delete(name)
+  remove(call: StatefulCall): void {
+    const name = this.#ids.get(call)
+    this.#ids.delete(call)
+    if (name !== undefined) this.#pending.delete(name)
   }
 
   /** A retry. Returns what gives it up. */
@@ -93,30 +101,24 @@ export class HeldCalls {
 
   /** Null: no such call waits for this caller and this request. */
   #resume(wanted: Resumption, id: RpcId, events: LinkEvents): (() => void) | null {
-    const held = this.#held.get(wanted.call)
-    const isIts = held !== undefined && held.round === wanted.round
-    if (!isIts || held.owner !== wanted.owner || held.digest !== wanted.digest) return null
+    const pending = this.#pending.get(wanted.call)
+    const isIts = pending !== undefined && pending.round === wanted.round
+    if (!isIts || pending.owner !== wanted.owner || pending.digest !== wanted.digest) return null
     // One retry for one interim result: the next has another state.
-    this.#held.delete(wanted.call)
-    const leave = held.call.attach(id, events, wanted.timeoutMs)
-    held.call.answer(wanted.answers)
+    this.#pending.delete(wanted.call)
+    const leave = pending.call.attach(id, events, wanted.timeoutMs)
+    pending.call.answer(wanted.answers)
     return leave
   }
 
   #passOn(to: string, id: RpcId, resumption: Resumption, events: LinkEvents): () => void {
-    const word = (name: TurnName): Word => ({ kind: 'resume', to, ...name, ...resumption })
+    const body = { kind: 'resume' as const, ...resumption }
     const lost = (waiting: LinkEvents): void => {
-      // A call that waits on is not to be made a second time beside it.
-      if (this.#bus.mayKnow(to)) waiting.failed(NOT_TAKEN)
+      // The call may still wait there: it must not be made a second time.
+      if (this.#bus.mayExist(to)) waiting.failed(NOT_EXECUTED)
       else waiting.answered(StatefulCall.unknown(id))
     }
-    return this.#turns.send({ to, id, events, waitMs: resumption.timeoutMs, word, lost })
-  }
-
-  #hear(word: Word): void {
-    if (word.kind !== 'resume') return
-    const start = (events: LinkEvents): (() => void) | null => this.#resume(word, 0, events)
-    this.#turns.host(word, start, StatefulCall.unknown(0))
+    return this.#remoteRequests.send({ to, id, events, waitMs: resumption.timeoutMs, body, lost })
   }
 }
 
@@ -126,4 +128,19 @@ function openState(seal: Seal, text: JsonObject[string] | undefined): State | nu
   const [worker, call, round, until] = state as unknown[]
   const isState = typeof worker === 'string' && typeof call === 'string' && typeof round === 'number'
   return isState && typeof until === 'number' && until > Date.now() ? [worker, call, round, until] : null
+}
+
+/** The same for equal method and parameters, whatever the order of keys. Parameters are only some levels deep. */
+export function digestOf(method: string, params: JsonObject | undefined): string {
+  const { _meta, inputResponses, requestState, ...rest } = params ?? {}
+  return createHash('sha256').update(method).update('\n').update(canonical(rest)).digest('base64url')
+}
+
+function canonical(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  if (!isObject(value)) return JSON.stringify(value)
+  const members = Object.keys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonical(value[key] ?? null)}`)
+  return `{${members.join(',')}}`
 }

@@ -1,7 +1,7 @@
 /** Several that follow one resource of a session with a server. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { Following } from './resource-subscriptions.ts'
+import { ResourceSubscriptions } from './resource-subscriptions.ts'
 
 /** A server that is asked, and answers when the test says so. */
 class Asked {
@@ -26,9 +26,9 @@ class Asked {
 const URI = 'note://all'
 
 function rig() {
-  const [following, server, told] = [new Following(), new Asked(), [] as boolean[]]
-  const follow = () => following.follow(URI, server.subscribe, (agreed) => void told.push(agreed))
-  const unfollow = () => following.unfollow(URI, server.unsubscribe)
+  const [following, server, told] = [new ResourceSubscriptions(), new Asked(), [] as boolean[]]
+  const follow = () => following.subscribe(URI, server.subscribe, (agreed) => void told.push(agreed))
+  const unfollow = () => following.unsubscribe(URI, server.unsubscribe)
   return { server, told, follow, unfollow }
 }
 

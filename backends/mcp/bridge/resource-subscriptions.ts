@@ -1,79 +1,79 @@
 /**
- * Resources of one session with a server that some of its holders follow. Each is subscribed to once, by the first, and
- * whoever comes before the answer hears the same one; the last one leaves it. Nothing is asked about a resource while
- * an answer about it is out: over HTTP the server may see the second question first.
+ * Resource subscriptions of one session with a server, shared by the subscriptions of its client. The first subscriber
+ * of a resource subscribes at the server, and others that come before the response share it; the last one unsubscribes.
+ * A resource has one request under way at a time: over HTTP the server may otherwise see the second one first.
  */
 
-/** Asks the server. `done`: whether it has agreed. */
+/** Sends the request to the server. `done`: whether it has agreed. */
 type Ask = (done: (agreed: boolean) => void) => void
 
-interface Followed {
-  followers: number
-  /** An answer is out. */
+interface SharedSubscription {
+  subscribers: number
+  /** A request is under way. */
   isAsking: boolean
   isAgreed: boolean
-  /** Those that have not been told yet. */
+  /** Subscribers that wait for the response. */
   waiting: { readonly subscribe: Ask; readonly then: (agreed: boolean) => void }[]
-  /** Of the last one that has left. */
+  /** Of the subscriber that left last. */
   unsubscribe: Ask
 }
 
-export class Following {
-  readonly #all = new Map<string, Followed>()
+export class ResourceSubscriptions {
+  readonly #all = new Map<string, SharedSubscription>()
 
-  /** `then`: with what the server says; who is told false does not follow. */
-  follow(uri: string, subscribe: Ask, then: (agreed: boolean) => void): void {
-    let followed = this.#all.get(uri)
-    if (followed === undefined) {
-      followed = { followers: 0, isAsking: false, isAgreed: false, waiting: [], unsubscribe: (done) => done(true) }
-      this.#all.set(uri, followed)
+  /** `then`: whether the server has agreed; if not, there is no subscription. */
+  subscribe(uri: string, subscribe: Ask, then: (agreed: boolean) => void): void {
+    let shared = this.#all.get(uri)
+    if (shared === undefined) {
+      shared = { subscribers: 0, isAsking: false, isAgreed: false, waiting: [], unsubscribe: (done) => done(true) }
+      this.#all.set(uri, shared)
     }
-    followed.followers++
-    if (followed.isAgreed && !followed.isAsking) {
+    shared.subscribers++
+    if (shared.isAgreed && !shared.isAsking) {
       then(true)
       return
     }
-    followed.waiting.push({ subscribe, then })
-    this.#settle(uri, followed)
+    shared.waiting.push({ subscribe, then })
+    this.#settle(uri, shared)
   }
 
-  /** Once for each that has followed, unless it was told false. */
-  unfollow(uri: string, unsubscribe: Ask): void {
-    const followed = this.#all.get(uri)
-    if (followed === undefined) return
-    followed.followers--
-    followed.unsubscribe = unsubscribe
-    this.#settle(uri, followed)
+  /** Once for each subscriber, unless the server had refused it. */
+  unsubscribe(uri: string, unsubscribe: Ask): void {
+    const shared = this.#all.get(uri)
+    if (shared === undefined) return
+    shared.subscribers--
+    shared.unsubscribe = unsubscribe
+    this.#settle(uri, shared)
   }
 
-  /** Asks for what is wanted and is not so; one question at a time. */
-  #settle(uri: string, followed: Followed): void {
-    if (followed.isAsking) return
-    if (followed.followers === 0) {
-      if (followed.isAgreed) this.#leave(uri, followed)
+  /** Sends the request that is due, if none is under way. */
+  #settle(uri: string, shared: SharedSubscription): void {
+    if (shared.isAsking) return
+    if (shared.subscribers === 0) {
+      if (shared.isAgreed) this.#leave(uri, shared)
       else this.#all.delete(uri)
-    } else if (!followed.isAgreed) this.#ask(uri, followed)
+    } else if (!shared.isAgreed) this.#ask(uri, shared)
   }
 
-  #ask(uri: string, followed: Followed): void {
-    followed.isAsking = true
-    followed.waiting[0]!.subscribe((agreed) => {
-      followed.isAsking = false
-      followed.isAgreed = agreed
-      const told = followed.waiting.splice(0)
-      if (!agreed) followed.followers = 0
-      this.#settle(uri, followed)
-      for (const { then } of told) then(agreed)
+  #ask(uri: string, shared: SharedSubscription): void {
+    shared.isAsking = true
+    shared.waiting[0]!.subscribe((agreed) => {
+      shared.isAsking = false
+      shared.isAgreed = agreed
+      const waiting = shared.waiting.splice(0)
+      if (!agreed) shared.subscribers = 0
+      this.#settle(uri, shared)
+      for (const { then } of waiting) then(agreed)
     })
   }
 
-  #leave(uri: string, followed: Followed): void {
-    followed.isAsking = true
-    followed.unsubscribe(() => {
-      followed.isAsking = false
-      // What the server keeps sending after an error, nobody listens to.
-      followed.isAgreed = false
-      this.#settle(uri, followed)
+  #leave(uri: string, shared: SharedSubscription): void {
+    shared.isAsking = true
+    shared.unsubscribe(() => {
+      shared.isAsking = false
+      // After an error the server may go on sending: nobody listens.
+      shared.isAgreed = false
+      this.#settle(uri, shared)
     })
   }
 }

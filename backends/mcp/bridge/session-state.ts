@@ -1,40 +1,37 @@
 /**
- * What a session of a stateful client keeps where its server is stateless: how loud it logs, what it subscribed to,
- * what is under way, and what the client has been asked.
- * Every worker of the process knows it; a new process begins anew.
+ * State of a stateful client's session with a stateless server: its log level, its subscriptions, requests under way,
+ * and requests to the client that wait for a response. All workers of the process share it; a restart loses it.
  */
 
 import type { RpcId, RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
-import type { Bus, StateChange, Word } from '#backends/mcp/workers/bus.ts'
+import type { Bus, StateChange } from '#backends/mcp/workers/bus.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import { RESOURCES_MAX } from './subscription.ts'
 
-/** Sessions that one worker knows something of; of the others it knows what it was before they changed anything. */
+/** Sessions that one worker remembers; the others have the initial state again. */
 const SESSIONS_MAX = 10_000
 
 interface State {
   level: string | null
   readonly uris: Set<string>
-  /** Requests under way in this worker, by the client's id: what gives them up. */
+  /** Requests under way in this worker, by the client's id: what cancels them. */
   readonly running: Map<RpcId, () => void>
-  /** Streams of this worker that must know of changed subscriptions. */
+  /** Streams of this worker, to be told of changed subscriptions. */
   readonly streams: Set<() => void>
 }
 
 export class SessionStates {
   readonly #bus: Bus
   readonly #states = new Lru<string, State>(SESSIONS_MAX)
-  /** Requests to clients that wait for a response, by id, which nobody guesses. */
+  /** Requests to clients that wait for a response, by id; ids are not guessable. */
   readonly #waits = new Map<string, { readonly key: string; readonly then: (response: RpcResponse) => void }>()
 
   constructor(bus: Bus) {
     this.#bus = bus
-    bus.listen((word) => this.#hear(word))
-  }
-
-  #hear(word: Word): void {
-    if (word.kind === 'state') this.#apply(word.key, word.change)
-    else if (word.kind === 'response') this.#respond(word.key, word.response)
+    bus.subscribe((message) => {
+      if (message.kind === 'state') this.#apply(message.key, message.change)
+      else if (message.kind === 'response') this.#respond(message.key, message.response)
+    })
   }
 
   #of(key: string): State {
@@ -60,7 +57,7 @@ export class SessionStates {
   /** Here and in all other workers. */
   change(key: string, change: StateChange): void {
     this.#apply(key, change)
-    this.#bus.tell({ kind: 'state', key, change })
+    this.#bus.publish({ kind: 'state', key, change })
   }
 
   #apply(key: string, change: StateChange): void {
@@ -88,7 +85,7 @@ export class SessionStates {
     return () => streams.delete(changed)
   }
 
-  /** A request of the client is under way here. Returns what to call when it is over. */
+  /** A request of the client is under way in this worker. Returns what to call when it is over. */
   run(key: string, id: RpcId, leave: () => void): () => void {
     const { running } = this.#of(key)
     running.set(id, leave)
@@ -97,21 +94,21 @@ export class SessionStates {
     }
   }
 
-  /** A request to the client has gone out under `id`. Returns what forgets it. */
+  /** A request to the client was sent under `id`. Returns what forgets it. */
   await(key: string, id: string, then: (response: RpcResponse) => void): () => void {
     this.#waits.set(id, { key, then })
     return () => this.#waits.delete(id)
   }
 
-  /** A response of the client, for whichever worker waits. */
+  /** A response of the client, for the worker that waits for it. */
   respond(key: string, response: RpcResponse): void {
-    if (!this.#respond(key, response)) this.#bus.tell({ kind: 'response', key, response })
+    if (!this.#respond(key, response)) this.#bus.publish({ kind: 'response', key, response })
   }
 
   #respond(key: string, response: RpcResponse): boolean {
     const { id } = response
     const wait = typeof id === 'string' ? this.#waits.get(id) : undefined
-    // Another session's client answers nothing here.
+    // It must come from the client of the same session.
     if (wait === undefined || wait.key !== key) return false
     this.#waits.delete(String(id))
     wait.then(response)

@@ -5,55 +5,56 @@
  */
 
 import {
+  errorResponse,
   INVALID_PARAMS,
+  isObject,
   type JsonObject,
   type JsonValue,
-  type RpcFault,
+  type RpcErrorResponse,
   type RpcId,
   type RpcNotification,
   type RpcRequest,
   type RpcResponse
 } from '#backends/mcp/protocol/json-rpc.ts'
-import { isAtLeast, isObject, metaOf, STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
-import type { Link, LinkEvents, LinkFailure } from '#backends/mcp/targets/target.ts'
+import { isAtLeast, metaOf, STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
+import { failure, type Link, type LinkEvents, type LinkFailure } from '#backends/mcp/targets/target.ts'
 import { INPUTS_MAX, inputRequest, takesAnyInput, takesInput } from './input-requests.ts'
-import { failure, faultOf, withId } from './link-events.ts'
 import {
-  type Claim,
+  type ClientMeta,
   interimResult,
   statefulRequest,
   statelessError,
   statelessResult,
   urlInputs
 } from './stateless-client.ts'
-import type { Holder, UpstreamSession } from './upstream-session.ts'
+import type { SessionListener, UpstreamSession } from './upstream-session.ts'
 
-/** Notifications kept while nobody listens; more are lost, the oldest first. */
+/** Notifications that are kept while the client is away; the oldest are dropped first. */
 const BACKLOG_MAX = 64
-/** People answer what is asked of them in minutes; milliseconds. */
+/** How long a call waits for people to answer; milliseconds. */
 export const INPUT_WAIT_MS = 300_000
 
-/** What a call needs of the one that keeps it. */
-export interface Keeper {
-  /** The call waits for a retry: the state that the client brings back; null: no more calls may wait. */
-  hold(call: StatefulCall): string | null
+/** What a call asks of its owner. */
+export interface CallOwnerEvents {
+  /** The call waits for a retry. The request state for the client; null: too many calls wait. */
+  suspend(call: StatefulCall): string | null
   /** It is over. */
-  over(call: StatefulCall): void
+  ended(call: StatefulCall): void
 }
 
-export class StatefulCall implements Holder {
+export class StatefulCall implements SessionListener {
   readonly #message: RpcRequest
-  readonly #claim: Claim
-  readonly #keeper: Keeper
+  readonly #client: ClientMeta
+  readonly #owner: CallOwnerEvents
   readonly session: UpstreamSession
   readonly #link: Link
   #id: number
-  /** Null: the client waits for nothing now. */
+  /** Null: no request of the client is open. */
   #events: LinkEvents | null = null
   #clientId: RpcId = 0
   #timer: NodeJS.Timeout | null = null
   #asked = new Map<string, RpcRequest>()
-  /** Inputs of the server's own error -32042: the call is made again when they have been given. */
+  /** Inputs of the server's error -32042: the call is sent again after them. */
   #urls: JsonObject | null = null
   #backlog: RpcNotification[] = []
   #outcome: RpcResponse | LinkFailure | null = null
@@ -63,10 +64,10 @@ export class StatefulCall implements Holder {
   #isOver = false
   round = 0
 
-  constructor(message: RpcRequest, claim: Claim, session: UpstreamSession, link: Link, keeper: Keeper) {
+  constructor(message: RpcRequest, client: ClientMeta, session: UpstreamSession, link: Link, owner: CallOwnerEvents) {
     this.#message = message
-    this.#claim = claim
-    this.#keeper = keeper
+    this.#client = client
+    this.#owner = owner
     this.session = session
     this.#link = link
     this.#id = session.nextId()
@@ -79,8 +80,8 @@ export class StatefulCall implements Holder {
   }
 
   #send(): void {
-    const level = this.#claim.logLevel
-    // The loudest of its requests decides, and each is told what it wants.
+    const level = this.#client.logLevel
+    // The most verbose request decides for the session; the others are filtered.
     const isQuieter = level !== null && (this.session.logLevel === null || !isAtLeast(level, this.session.logLevel))
     if (level !== null && isQuieter && isObject(this.session.facts.capabilities.logging)) {
       this.session.logLevel = level
@@ -95,15 +96,15 @@ export class StatefulCall implements Holder {
     this.#stop = this.#link.request(
       statefulRequest(this.#message, this.#id),
       {
-        message: (message) => this.session.heardBy(this, message),
-        answered: (response) => this.#ended(response),
-        failed: (why) => this.#ended(why)
+        message: (message) => this.session.route(this, message),
+        answered: (response) => this.#revocations(response),
+        failed: (why) => this.#revocations(why)
       },
       0
     )
   }
 
-  /** A request of the client waits for this call. Returns what gives it up: the client has left, which cancels. */
+  /** A request of the client waits for the call. Returns what gives it up, which cancels the call. */
   attach(clientId: RpcId, events: LinkEvents, timeoutMs: number): () => void {
     this.#clientId = clientId
     this.#events = events
@@ -115,7 +116,7 @@ export class StatefulCall implements Holder {
     }
   }
 
-  /** Takes the answers of a retry; what is still missing is asked again. */
+  /** The answers of a retry; what is missing is asked for again. */
   answer(answers: JsonObject): void {
     if (this.#isOver) return
     if (this.#urls !== null) {
@@ -135,16 +136,16 @@ export class StatefulCall implements Holder {
 
   get mayBeAsked(): boolean {
     const asksBack = STATELESS_METHODS.get(this.#message.method)?.asksBack === true
-    return asksBack && !this.#isOver && takesAnyInput(this.#claim.capabilities)
+    return asksBack && !this.#isOver && takesAnyInput(this.#client.capabilities)
   }
 
-  heard(message: RpcRequest | RpcNotification): void {
+  onMessage(message: RpcRequest | RpcNotification): void {
     if (this.#isOver) return
-    if ('id' in message) this.#heardRequest(message)
-    else this.#heardNotice(message)
+    if ('id' in message) this.#onRequest(message)
+    else this.#onNotification(message)
   }
 
-  #heardRequest(request: RpcRequest): void {
+  #onRequest(request: RpcRequest): void {
     const why = this.#whyNot(request)
     if (why !== null) {
       this.session.refuse(request, why)
@@ -152,7 +153,7 @@ export class StatefulCall implements Holder {
     }
     this.#asked.set(`input${++this.#lastKey}`, request)
     if (this.#isFlushing) return
-    // What a server asks in one turn is asked of the client at once.
+    // What a server asks in one turn of the event loop goes to the client together.
     this.#isFlushing = true
     setImmediate(() => {
       this.#isFlushing = false
@@ -164,7 +165,7 @@ export class StatefulCall implements Holder {
     if (request.method === 'ping') return 'ping'
     if (STATELESS_METHODS.get(this.#message.method)?.asksBack !== true)
       return `${this.#message.method} asks nothing back`
-    if (!takesInput(this.#claim.capabilities, request)) return `it does not take ${request.method}`
+    if (!takesInput(this.#client.capabilities, request)) return `it does not take ${request.method}`
     return this.#asked.size >= INPUTS_MAX ? 'too much is asked at once' : null
   }
 
@@ -175,10 +176,10 @@ export class StatefulCall implements Holder {
   }
 
   #interim(inputs: JsonObject): void {
-    // While nobody waits, the next retry is told.
+    // While nobody waits, the next retry is said.
     if (this.#events === null) return
     this.round++
-    const state = this.#keeper.hold(this)
+    const state = this.#owner.suspend(this)
     if (state === null) {
       for (const request of this.#asked.values()) this.session.refuse(request, 'too many calls wait for answers')
       this.#asked.clear()
@@ -191,32 +192,32 @@ export class StatefulCall implements Holder {
     events.answered({ jsonrpc: '2.0', id: this.#clientId, result: interimResult(inputs, state) })
   }
 
-  #heardNotice(notice: RpcNotification): void {
-    const told = this.#told(notice)
-    if (told === null) return
+  #onNotification(notification: RpcNotification): void {
+    const said = this.#forClient(notification)
+    if (said === null) return
     if (this.#events !== null) {
-      this.#events.message(told)
+      this.#events.message(said)
       return
     }
     if (this.#backlog.length >= BACKLOG_MAX) this.#backlog.shift()
-    this.#backlog.push(told)
+    this.#backlog.push(said)
   }
 
-  /** Progress under the client's own token, log messages as loud as it wants them; changes go by subscriptions. */
-  #told(notice: RpcNotification): RpcNotification | null {
-    const { method, params } = notice
+  /** Progress under the client's token, log messages of its level; changes go to subscriptions. */
+  #forClient(notification: RpcNotification): RpcNotification | null {
+    const { method, params } = notification
     if (method === 'notifications/progress') {
       const token = metaOf(this.#message.params).progressToken
       if (token === undefined || params?.progressToken !== this.#id) return null
-      return { ...notice, params: { ...params, progressToken: token } }
+      return { ...notification, params: { ...params, progressToken: token } }
     }
-    const level = this.#claim.logLevel
-    return method === 'notifications/message' && level !== null && isAtLeast(params?.level, level) ? notice : null
+    const level = this.#client.logLevel
+    return method === 'notifications/message' && level !== null && isAtLeast(params?.level, level) ? notification : null
   }
 
-  #ended(outcome: RpcResponse | LinkFailure): void {
+  #revocations(outcome: RpcResponse | LinkFailure): void {
     if (this.#isOver) return
-    const inputs = 'error' in outcome ? urlInputs(outcome.error, this.#claim.capabilities) : null
+    const inputs = 'error' in outcome ? urlInputs(outcome.error, this.#client.capabilities) : null
     if (inputs !== null && this.#events !== null && STATELESS_METHODS.get(this.#message.method)?.asksBack === true) {
       this.#urls = inputs
       this.#interim(inputs)
@@ -230,11 +231,11 @@ export class StatefulCall implements Holder {
     const events = this.#events
     this.#end()
     if ('kind' in outcome) events?.failed(outcome)
-    else events?.answered(withId(this.#said(outcome), this.#clientId))
+    else events?.answered({ ...this.#forStateless(outcome), id: this.#clientId })
   }
 
-  #said(response: RpcResponse): RpcResponse {
-    if ('error' in response) return { ...response, error: statelessError(response.error) as RpcFault['error'] }
+  #forStateless(response: RpcResponse): RpcResponse {
+    if ('error' in response) return { ...response, error: statelessError(response.error) as RpcErrorResponse['error'] }
     return { ...response, result: statelessResult(this.#message.method, response.result, this.session.facts) }
   }
 
@@ -263,16 +264,16 @@ export class StatefulCall implements Holder {
     this.#events = null
     if (this.#timer !== null) clearTimeout(this.#timer)
     this.#link.release()
-    this.#keeper.over(this)
+    this.#owner.ended(this)
   }
 
-  /** Refuses a retry that the call knows nothing of. */
-  static unknown(id: RpcId): RpcFault {
+  /** Refuses a retry of no known call. */
+  static unknown(id: RpcId): RpcErrorResponse {
     const message = 'Invalid params: requestState is unknown or has expired; make the call again without it'
-    return faultOf(id, { code: INVALID_PARAMS, message })
+    return errorResponse(id, INVALID_PARAMS, message)
   }
 }
 
 function ignore(): void {
-  // What a server says to logging/setLevel changes nothing.
+  // The answer to logging/setLevel changes nothing.
 }

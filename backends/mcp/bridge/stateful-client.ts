@@ -1,12 +1,19 @@
-/** A stateful client before a stateless server: what each says in the words of the other. Nothing is kept here. */
+/** Translations between a stateful client and a stateless server; pure functions. */
 
-import type { JsonObject, JsonValue, RpcFault, RpcNotification, RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
-import { INTERNAL_ERROR } from '#backends/mcp/protocol/json-rpc.ts'
+import type { ServerFacts } from '#backends/mcp/protocol/initialize-result.ts'
+import {
+  INTERNAL_ERROR,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  type RpcErrorResponse,
+  type RpcNotification,
+  type RpcRequest
+} from '#backends/mcp/protocol/json-rpc.ts'
 import { mirroredParameters } from '#backends/mcp/protocol/parameters.ts'
 import { agreedVersion, STATELESS } from '#backends/mcp/protocol/revisions.ts'
 import {
   HEADER_MISMATCH,
-  isObject,
   META_CLIENT_CAPABILITIES,
   META_CLIENT_INFO,
   META_LOG_LEVEL,
@@ -16,16 +23,14 @@ import {
   metaOf,
   UNSUPPORTED_VERSION
 } from '#backends/mcp/protocol/stateless.ts'
-import type { ServerFacts } from '#backends/mcp/targets/target.ts'
 import { LIST_FILTERS, withoutTasks } from './stateless-client.ts'
-
-/** What `initialize` told of the client: all that a stateless server has to know with every request. */
-export interface Introduction {
+/** From the client's `initialize`: what a stateless server gets with every request. */
+export interface ClientIdentity {
   readonly clientInfo: JsonObject
   readonly capabilities: JsonObject
 }
 
-export function introductionOf(initialize: RpcRequest): Introduction {
+export function clientIdentityOf(initialize: RpcRequest): ClientIdentity {
   const { clientInfo, capabilities } = initialize.params ?? {}
   const { tasks, roots, extensions, ...rest } = isObject(capabilities) ? capabilities : {}
   const kept: Record<string, JsonValue> = { ...rest }
@@ -35,19 +40,19 @@ export function introductionOf(initialize: RpcRequest): Introduction {
   return { clientInfo: isObject(clientInfo) ? clientInfo : { name: 'unknown', version: '0' }, capabilities: kept }
 }
 
-/** The request as the server must see it. `logLevel`: what logging/setLevel asked for, null: no log messages. */
-export function statelessRequest(message: RpcRequest, who: Introduction, logLevel: string | null): RpcRequest {
+/** The client's request for the server. `logLevel`: of logging/setLevel; null: no log messages. */
+export function statelessRequest(message: RpcRequest, who: ClientIdentity, logLevel: string | null): RpcRequest {
   const { task, ...params } = message.params ?? {}
   const _meta: Record<string, JsonValue> = { ...metaOf(message.params), ...claimMeta(who) }
   if (logLevel !== null) _meta[META_LOG_LEVEL] = logLevel
   return { jsonrpc: '2.0', id: message.id, method: message.method, params: { ...params, _meta } }
 }
 
-export function discoverFor(who: Introduction, id: number | string): RpcRequest {
+export function discoverFor(who: ClientIdentity, id: number | string): RpcRequest {
   return { jsonrpc: '2.0', id, method: 'server/discover', params: { _meta: claimMeta(who) } }
 }
 
-function claimMeta(who: Introduction): JsonObject {
+function claimMeta(who: ClientIdentity): JsonObject {
   return {
     [META_VERSION]: STATELESS,
     [META_CLIENT_INFO]: who.clientInfo,
@@ -55,8 +60,8 @@ function claimMeta(who: Introduction): JsonObject {
   }
 }
 
-/** What discovery said; null: it is no result of discovery, or of revisions that the gateway does not speak. */
-export function factsOf(discovered: JsonObject, fallbackName: string): ServerFacts | null {
+/** Null: it is no DiscoverResult, or of revisions that the gateway does not speak. */
+export function readDiscoverResult(discovered: JsonObject, fallbackName: string): ServerFacts | null {
   const { supportedVersions, capabilities, instructions } = discovered
   if (!Array.isArray(supportedVersions) || !supportedVersions.includes(STATELESS) || !isObject(capabilities))
     return null
@@ -81,7 +86,7 @@ export function initializeResult(initialize: RpcRequest, facts: ServerFacts): Js
   return facts.instructions === null ? said : { ...said, instructions: facts.instructions }
 }
 
-/** A complete result for a client that knows neither types of results nor hints for caches; null: it cannot be said. */
+/** A result for a client that knows neither result types nor cache hints; null: it is not complete. */
 export function statefulResult(method: string, result: JsonObject): JsonObject | null {
   const { resultType, ttlMs, cacheScope, ...rest } = result
   if (resultType !== undefined && resultType !== 'complete') return null
@@ -107,7 +112,7 @@ function listedTools(result: JsonObject): JsonObject {
   return { ...result, tools }
 }
 
-/** Structured content that is no object has no place in the old era: its text, which servers send too, stays. */
+/** The old era has only objects as structured content. Its text form, which servers send too, stays. */
 function objectContent(result: JsonObject): JsonObject {
   const { structuredContent, ...rest } = result
   if (structuredContent === undefined || isObject(structuredContent)) return result
@@ -115,15 +120,15 @@ function objectContent(result: JsonObject): JsonObject {
   return { ...rest, content: [{ type: 'text', text: JSON.stringify(structuredContent) }] }
 }
 
-/** The error, without codes that mean nothing in the old era: faults of the gateway's fields are not the client's. */
-export function statefulError(error: RpcFault['error']): RpcFault['error'] {
+/** The error without codes that the old era lacks: mismatched headers are the gateway's fault, not the client's. */
+export function statefulError(error: RpcErrorResponse['error']): RpcErrorResponse['error'] {
   if (error.code === HEADER_MISMATCH) return { code: INTERNAL_ERROR, message: `The server refused: ${error.message}` }
   if (error.code === UNSUPPORTED_VERSION)
     return { code: INTERNAL_ERROR, message: `The server speaks no revision that the gateway speaks: ${error.message}` }
   return error
 }
 
-/** What to listen for on behalf of a session: every list that may change, and the resources it subscribed to. */
+/** The subscription filter of a session: every list that may change, and its resource subscriptions. */
 export function listenFor(capabilities: JsonObject, uris: readonly string[]): JsonObject {
   const notifications: Record<string, JsonValue> = {}
   for (const [key, kind] of LIST_FILTERS) {
@@ -134,8 +139,8 @@ export function listenFor(capabilities: JsonObject, uris: readonly string[]): Js
   return notifications
 }
 
-/** A notification without the mark of the subscription it came by. */
-export function unmarked(notification: RpcNotification): RpcNotification {
+/** The notification without the id of its subscription. */
+export function withoutSubscriptionId(notification: RpcNotification): RpcNotification {
   const meta = metaOf(notification.params)
   if (!(META_SUBSCRIPTION in meta)) return notification
   const { [META_SUBSCRIPTION]: _, ...others } = meta

@@ -2,15 +2,22 @@
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
-import type { JsonObject, RpcMessage, RpcNotification, RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
+import {
+  isObject,
+  type JsonObject,
+  type RpcMessage,
+  type RpcNotification,
+  type RpcRequest
+} from '#backends/mcp/protocol/json-rpc.ts'
 import { BRIDGED } from '#backends/mcp/protocol/revisions.ts'
-import { isObject, metaOf } from '#backends/mcp/protocol/stateless.ts'
+import { metaOf } from '#backends/mcp/protocol/stateless.ts'
 import { Seal } from '#backends/mcp/session/seal.ts'
 import type { Link, LinkFailure } from '#backends/mcp/targets/target.ts'
 import { ask, type Given, Heard, optionsFor, ScriptedTarget, turns } from '#backends/mcp/testing/scripted.ts'
 import { Bus } from '#backends/mcp/workers/bus.ts'
-import { bridgeState, EraTarget } from './era-target.ts'
-import { KeptTarget } from './target-state.ts'
+import { newWorkerState } from '#backends/mcp/workers/state.ts'
+import { EraTarget } from './era-target.ts'
+import { TargetState } from './target-state.ts'
 
 const SEAL = new Seal('key', randomBytes(32), 'test')
 const CLIENT = { info: { name: 'c', version: '1' }, capabilities: { elicitation: {}, roots: { listChanged: true } } }
@@ -42,7 +49,8 @@ function worker(t: TestContext, raw: ScriptedTarget): EraTarget {
     clearInterval(alive)
     bus.close()
   })
-  return new EraTarget(raw, SEAL, bridgeState(bus), { name: '', kept: new KeptTarget(raw.kind) })
+  const worker = newWorkerState(bus)
+  return new EraTarget({ raw, backend: '', seal: SEAL, worker, state: new TargetState(raw.traits) })
 }
 
 const session = (target: EraTarget, sessionKey = 'session'): Link =>

@@ -1,10 +1,11 @@
-/** A link for the session of a stateful client with a stateless server: what the server does not keep is kept here. */
+/** A link for a stateful client's session with a stateless server: the gateway keeps the session's state. */
 
+import { appendFlat } from '#backends/mcp/protocol/flat-headers.ts'
 import {
   INVALID_PARAMS,
   type JsonObject,
   METHOD_NOT_FOUND,
-  type RpcFault,
+  type RpcErrorResponse,
   type RpcNotification,
   type RpcRequest,
   type RpcResponse
@@ -12,27 +13,39 @@ import {
 import { BRIDGED, STATELESS } from '#backends/mcp/protocol/revisions.ts'
 import { STATEFUL_METHODS } from '#backends/mcp/protocol/stateful.ts'
 import { LOG_LEVELS, STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
-import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/targets/target.ts'
-import { Listening } from './get-stream.ts'
-import { failure, faultOf } from './link-events.ts'
-import { Rounds, type RoundsParts } from './multi-round-trip.ts'
+import {
+  failure,
+  type Link,
+  type LinkEvents,
+  type LinkFailure,
+  type LinkOptions,
+  type ListenEvents,
+  type Target
+} from '#backends/mcp/targets/target.ts'
+import { GetStreamBridge } from './get-stream.ts'
+import { MultiRoundTrip, type MultiRoundTripParts } from './multi-round-trip.ts'
 import type { SessionStates } from './session-state.ts'
-import { discoverFor, factsOf, type Introduction, initializeResult, introductionOf } from './stateful-client.ts'
-import type { ToolFields } from './tool-headers.ts'
-
+import {
+  type ClientIdentity,
+  clientIdentityOf,
+  discoverFor,
+  initializeResult,
+  readDiscoverResult
+} from './stateful-client.ts'
+import type { ToolHeaders } from './tool-headers.ts'
 export interface StatefulParts {
   readonly raw: Target
   readonly states: SessionStates
-  readonly tools: ToolFields
+  readonly tools: ToolHeaders
 }
 
-const NOBODY: Introduction = { clientInfo: { name: 'unknown', version: '0' }, capabilities: {} }
+const NOBODY: ClientIdentity = { clientInfo: { name: 'unknown', version: '0' }, capabilities: {} }
 
 export class StatefulLink implements Link {
   readonly upstreamSession = BRIDGED
   readonly #parts: StatefulParts
   readonly #options: LinkOptions
-  #who: Introduction
+  #who: ClientIdentity
 
   constructor(parts: StatefulParts, options: LinkOptions) {
     this.#parts = parts
@@ -49,18 +62,18 @@ export class StatefulLink implements Link {
       let isOver = false
       queueMicrotask(() => {
         if (isOver) return
-        if ('code' in own) events.answered(faultOf(message.id, own as RpcFault['error']))
+        if ('code' in own) events.answered({ jsonrpc: '2.0', id: message.id, error: own as RpcErrorResponse['error'] })
         else events.answered({ jsonrpc: '2.0', id: message.id, result: {} })
       })
       return () => {
         isOver = true
       }
     }
-    return new Rounds(this.#rounds(), message, events, timeoutMs).begin()
+    return new MultiRoundTrip(this.#roundTripParts(), message, events, timeoutMs).begin()
   }
 
-  /** What the gateway answers by itself: nothing, or why not. Null: the server is asked. */
-  #own({ method, params }: RpcRequest): JsonObject | RpcFault['error'] | null {
+  /** An empty result or an error, where the gateway responds by itself; null: the server does. */
+  #own({ method, params }: RpcRequest): JsonObject | RpcErrorResponse['error'] | null {
     const { states } = this.#parts
     const key = this.#options.sessionKey
     if (method === 'ping') return {}
@@ -78,18 +91,18 @@ export class StatefulLink implements Link {
       states.change(key, { kind, uri })
       return {}
     }
-    // What no revision has is of an extension.
+    // A method that no revision has is of an extension.
     const isTheirs = STATELESS_METHODS.has(method) || !STATEFUL_METHODS.has(method)
     if (isTheirs && method !== 'subscriptions/listen') return null
     return { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` }
   }
 
   #initialize(message: RpcRequest, events: LinkEvents, timeoutMs: number): () => void {
-    this.#who = introductionOf(message)
+    this.#who = clientIdentityOf(message)
     const link = this.#open([])
     const answered = (response: RpcResponse): void => {
       link.release()
-      const facts = 'result' in response ? factsOf(response.result, this.#parts.raw.name) : null
+      const facts = 'result' in response ? readDiscoverResult(response.result, this.#parts.raw.name) : null
       if (facts === null) events.failed(failure('refused', 'the server does not say what it is'))
       else events.answered({ jsonrpc: '2.0', id: message.id, result: initializeResult(message, facts) })
     }
@@ -100,14 +113,13 @@ export class StatefulLink implements Link {
     return link.request(discoverFor(this.#who, message.id), { message: () => undefined, answered, failed }, timeoutMs)
   }
 
-  #rounds(): RoundsParts {
+  #roundTripParts(): MultiRoundTripParts {
     const { states, tools } = this.#parts
     return { key: this.#options.sessionKey, who: this.#who, states, tools, open: (fields) => this.#open(fields) }
   }
 
   #open(fields: string[]): Link {
-    const headers = this.#options.headers.copy()
-    for (let i = 0; i + 1 < fields.length; i += 2) headers.append(fields[i]!, fields[i + 1]!)
+    const headers = appendFlat(fields, this.#options.headers.copy())
     return this.#parts.raw.open({ ...this.#options, upstreamSession: null, version: STATELESS, headers })
   }
 
@@ -120,13 +132,13 @@ export class StatefulLink implements Link {
     }
     const id = message.method === 'notifications/cancelled' ? message.params?.requestId : undefined
     if (typeof id === 'string' || typeof id === 'number') states.change(key, { kind: 'cancel', id })
-    // The server has no use for the others: there is no handshake to complete, and roots are asked for anew.
+    // The server has no use for the others: there is no handshake, and roots are asked for each time.
     return null
   }
 
   listen(_lastEventId: string | null, events: ListenEvents): () => void {
     const { states } = this.#parts
-    return new Listening(states, this.#options.sessionKey, this.#who, () => this.#open([]), events).begin()
+    return new GetStreamBridge(states, this.#options.sessionKey, this.#who, () => this.#open([]), events).begin()
   }
 
   close(): void {
@@ -137,9 +149,9 @@ export class StatefulLink implements Link {
 }
 
 function introduction({ info, capabilities }: { readonly info: JsonObject; readonly capabilities: JsonObject }) {
-  return introductionOf({ jsonrpc: '2.0', id: 0, method: 'initialize', params: { clientInfo: info, capabilities } })
+  return clientIdentityOf({ jsonrpc: '2.0', id: 0, method: 'initialize', params: { clientInfo: info, capabilities } })
 }
 
-function invalid(why: string): RpcFault['error'] {
+function invalid(why: string): RpcErrorResponse['error'] {
   return { code: INVALID_PARAMS, message: `Invalid params: ${why}` }
 }

@@ -1,11 +1,18 @@
-/** A stateless client before a stateful server: what each says in the words of the other. Nothing is kept here. */
+/** Translations between a stateless client and a stateful server; pure functions. */
 
-import type { JsonObject, JsonValue, RpcFault, RpcNotification, RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
-import { INVALID_PARAMS } from '#backends/mcp/protocol/json-rpc.ts'
+import type { ServerFacts } from '#backends/mcp/protocol/initialize-result.ts'
+import {
+  INVALID_PARAMS,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  type RpcErrorResponse,
+  type RpcNotification,
+  type RpcRequest
+} from '#backends/mcp/protocol/json-rpc.ts'
 import { NEWEST_STATEFUL, SUPPORTED_VERSIONS } from '#backends/mcp/protocol/revisions.ts'
 import { RESOURCE_NOT_FOUND, URL_ELICITATION_REQUIRED } from '#backends/mcp/protocol/stateful.ts'
 import {
-  isObject,
   META_CLIENT_CAPABILITIES,
   META_CLIENT_INFO,
   META_LOG_LEVEL,
@@ -16,22 +23,20 @@ import {
   metaOf,
   STATELESS_METHODS
 } from '#backends/mcp/protocol/stateless.ts'
-import type { ServerFacts } from '#backends/mcp/targets/target.ts'
 import { INPUTS_MAX, inputRequest, takesInput } from './input-requests.ts'
-
-/** The extension whose methods are others in each era: neither side may believe that the other has it. */
+/** Each era has other methods of this extension: neither side may take the other to have it. */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks'
 
-/** Who asks, as each stateless request says. */
-export interface Claim {
-  /** Null: it does not say. */
+/** What `_meta` of a stateless request says of its client. */
+export interface ClientMeta {
+  /** Null: not said. */
   readonly clientInfo: JsonObject | null
   readonly capabilities: JsonObject
-  /** Least severity of log messages; null: none are wanted. */
+  /** Least severity of log messages; null: no log messages. */
   readonly logLevel: string | null
 }
 
-export function claimOf(message: RpcRequest): Claim {
+export function clientMetaOf(message: RpcRequest): ClientMeta {
   const meta = metaOf(message.params)
   const info = meta[META_CLIENT_INFO]
   const capabilities = meta[META_CLIENT_CAPABILITIES]
@@ -43,18 +48,18 @@ export function claimOf(message: RpcRequest): Claim {
   }
 }
 
-/** The handshake in the name of the client. */
-export function initializeFor(claim: Claim, id: number): RpcRequest {
-  const { experimental, roots, sampling, elicitation } = claim.capabilities
+/** `initialize` in the name of the client. */
+export function initializeFor(client: ClientMeta, id: number): RpcRequest {
+  const { experimental, roots, sampling, elicitation } = client.capabilities
   const capabilities: Record<string, JsonValue> = {}
   if (experimental !== undefined) capabilities.experimental = experimental
-  // Clients cannot say any more that their roots have changed.
+  // Stateless clients cannot announce that their roots have changed.
   if (isObject(roots)) capabilities.roots = {}
   if (sampling !== undefined) capabilities.sampling = sampling
   if (elicitation !== undefined) capabilities.elicitation = elicitation
-  const extensions = withoutTasks(claim.capabilities.extensions)
+  const extensions = withoutTasks(client.capabilities.extensions)
   if (extensions !== null) capabilities.extensions = extensions
-  const clientInfo = claim.clientInfo ?? { name: 'weir', version: '0' }
+  const clientInfo = client.clientInfo ?? { name: 'weir', version: '0' }
   const params = { protocolVersion: NEWEST_STATEFUL, capabilities, clientInfo }
   return { jsonrpc: '2.0', id, method: 'initialize', params }
 }
@@ -63,21 +68,26 @@ export function initializeFor(claim: Claim, id: number): RpcRequest {
 export function statefulRequest(message: RpcRequest, id: number): RpcRequest {
   const { _meta, inputResponses, requestState, ...params } = message.params ?? {}
   const meta: Record<string, JsonValue> = {}
-  for (const [key, value] of Object.entries(metaOf(message.params))) if (!CLAIMS.has(key)) meta[key] = value
+  for (const [key, value] of Object.entries(metaOf(message.params))) if (!CLIENT_META_KEYS.has(key)) meta[key] = value
   if (meta.progressToken !== undefined) meta.progressToken = id
   const rest = Object.keys(meta).length === 0 ? params : { ...params, _meta: meta }
   return { jsonrpc: '2.0', id, method: message.method, params: rest }
 }
 
-const CLAIMS: ReadonlySet<string> = new Set([META_VERSION, META_CLIENT_INFO, META_CLIENT_CAPABILITIES, META_LOG_LEVEL])
+const CLIENT_META_KEYS: ReadonlySet<string> = new Set([
+  META_VERSION,
+  META_CLIENT_INFO,
+  META_CLIENT_CAPABILITIES,
+  META_LOG_LEVEL
+])
 
-/** A result, with what every one of the stateless era has. */
+/** The result with the members that the stateless era requires. */
 export function statelessResult(method: string, result: JsonObject, facts: ServerFacts): JsonObject {
   const meta = metaOf(result)
   const named = META_SERVER_INFO in meta ? meta : { ...meta, [META_SERVER_INFO]: facts.serverInfo }
   const whole: Record<string, JsonValue> = { ...result, resultType: 'complete', _meta: named }
   if (STATELESS_METHODS.get(method)?.cacheable === true) {
-    // Servers of that era say nothing of it: nothing may be kept, and nothing shared.
+    // Without hints, a result may be neither cached nor shared.
     whole.ttlMs = freshness(result.ttlMs)
     whole.cacheScope = result.cacheScope === 'public' ? 'public' : 'private'
   }
@@ -88,7 +98,7 @@ function freshness(ttlMs: JsonValue | undefined): number {
   return typeof ttlMs === 'number' && Number.isSafeInteger(ttlMs) && ttlMs > 0 ? ttlMs : 0
 }
 
-/** What discovery says of a server that has none. */
+/** The DiscoverResult of a stateful server. */
 export function discovery(facts: ServerFacts): JsonObject {
   const { tasks, ...rest } = facts.capabilities
   const extensions = withoutTasks(rest.extensions)
@@ -105,7 +115,7 @@ export function discovery(facts: ServerFacts): JsonObject {
 }
 
 /** The error, without codes that the stateless era forbids (basic/index, Error Codes). */
-export function statelessError(error: RpcFault['error']): RpcFault['error'] {
+export function statelessError(error: RpcErrorResponse['error']): RpcErrorResponse['error'] {
   if (error.code === RESOURCE_NOT_FOUND) return { ...error, code: INVALID_PARAMS }
   if (error.code !== URL_ELICITATION_REQUIRED) return error
   return {
@@ -119,7 +129,7 @@ export function statelessError(error: RpcFault['error']): RpcFault['error'] {
  * Error -32042 of 2025-11-25 (a URL must be visited first) -> the requests of an interim result; null: it is another
  * error, or this client visits no URLs.
  */
-export function urlInputs(error: RpcFault['error'], capabilities: JsonObject): JsonObject | null {
+export function urlInputs(error: RpcErrorResponse['error'], capabilities: JsonObject): JsonObject | null {
   const listed = error.code === URL_ELICITATION_REQUIRED && isObject(error.data) ? error.data.elicitations : undefined
   if (!Array.isArray(listed) || listed.length === 0 || listed.length > INPUTS_MAX) return null
   const inputs: Record<string, JsonValue> = {}
@@ -141,7 +151,7 @@ export function interimResult(inputs: JsonObject, requestState: string): JsonObj
   return { resultType: 'input_required', inputRequests: inputs, requestState }
 }
 
-/** What of a subscription's filter this server can do (basic/patterns/subscriptions, Acknowledgment). */
+/** The part of a subscription's filter that the server supports (basic/patterns/subscriptions, Acknowledgment). */
 export function honouredFilter(filter: JsonObject, capabilities: JsonObject): JsonObject {
   const honoured: Record<string, JsonValue> = {}
   for (const [key, kind] of LIST_FILTERS) {
@@ -160,7 +170,7 @@ export const LIST_FILTERS: readonly (readonly [filter: string, kind: string])[] 
   ['resourcesListChanged', 'resources']
 ]
 
-/** Whether a notification is one that the filter asks for. */
+/** Whether the filter asks for the notification. */
 export function passesFilter(notification: RpcNotification, filter: JsonObject): boolean {
   for (const [key, kind] of LIST_FILTERS) {
     if (notification.method === `notifications/${kind}/list_changed`) return filter[key] === true

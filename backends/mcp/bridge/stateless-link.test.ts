@@ -5,9 +5,11 @@ import { describe, it, type TestContext } from 'node:test'
 import type { JsonObject, RpcNotification, RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
 import { Seal } from '#backends/mcp/session/seal.ts'
 import { ask, type Given, Heard, optionsFor, ScriptedTarget, turns } from '#backends/mcp/testing/scripted.ts'
-import { Bus, type Place } from '#backends/mcp/workers/bus.ts'
-import { bridgeState, EraTarget } from './era-target.ts'
-import { KeptTarget } from './target-state.ts'
+import { Bus } from '#backends/mcp/workers/bus.ts'
+import { newWorkerState } from '#backends/mcp/workers/state.ts'
+import type { BackendContext } from '#engine/contract/backend.ts'
+import { EraTarget } from './era-target.ts'
+import { TargetState } from './target-state.ts'
 
 const VERSION = '2026-07-28'
 const SEAL = new Seal('key', randomBytes(32), 'test')
@@ -38,7 +40,12 @@ function old(answer: (given: Given) => void = () => undefined, kind: 'http' | 's
 }
 
 /** A worker: its own bus, on a channel of the test's own. */
-function worker(t: TestContext, raw: ScriptedTarget, channel = t.name, place: Place | null = null): EraTarget {
+function worker(
+  t: TestContext,
+  raw: ScriptedTarget,
+  channel = t.name,
+  place: BackendContext['worker'] | null = null
+): EraTarget {
   const bus = new Bus(channel, place)
   // What the bridge waits with keeps no process alive; a test that waits for it does.
   const alive = setInterval(() => undefined, 10_000)
@@ -46,9 +53,9 @@ function worker(t: TestContext, raw: ScriptedTarget, channel = t.name, place: Pl
     clearInterval(alive)
     bus.close()
   })
-  const state = bridgeState(bus)
-  const target = new EraTarget(raw, SEAL, state, { name: '', kept: new KeptTarget(raw.kind) })
-  state.errands.serve('', new Map([[raw.name, target.carryOut]]))
+  const state = newWorkerState(bus)
+  const target = new EraTarget({ raw, backend: '', seal: SEAL, worker: state, state: new TargetState(raw.traits) })
+  state.ownerRequests.serve('', new Map([[raw.name, target.execute]]))
   return target
 }
 
@@ -444,12 +451,12 @@ describe('a stateful server', () => {
       clearInterval(alive)
       ears.close()
     })
-    const heard = new Promise<string>((resolve) => ears.listen((word) => resolve(word.kind)))
-    bus.tell({ kind: 'born', self: bus.self, life: bus.life })
-    equal(await heard, 'born')
+    const heard = new Promise<string>((resolve) => ears.subscribe((message) => resolve(message.kind)))
+    bus.publish({ kind: 'started', self: bus.self, incarnation: bus.incarnation })
+    equal(await heard, 'started')
     bus.close()
     // Calls that end behind it would still tell who had sent them.
-    doesNotThrow(() => bus.tell({ kind: 'dismiss', to: ears.self, turn: '1' }))
+    doesNotThrow(() => bus.publish({ kind: 'cancel', to: ears.self, request: '1' }))
   })
 })
 

@@ -1,7 +1,9 @@
-/** A link for stateless requests, whatever era the server is of: as they are, or in sessions that the gateway keeps. */
+/** A link for stateless requests: as they are to stateless servers, in sessions of the gateway to stateful ones. */
 
-import { declaredBy, lacks } from '#backends/mcp/protocol/capabilities.ts'
+import { capabilityBits, lacksCapability } from '#backends/mcp/protocol/capabilities.ts'
+import { flatten } from '#backends/mcp/protocol/flat-headers.ts'
 import {
+  errorResponse,
   METHOD_NOT_FOUND,
   type RpcId,
   type RpcNotification,
@@ -11,29 +13,30 @@ import {
 import { type Era, STATELESS } from '#backends/mcp/protocol/revisions.ts'
 import { META_VERSION, metaOf, STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
 import type { Seal } from '#backends/mcp/session/seal.ts'
+import { deadline } from '#backends/mcp/targets/deadline.ts'
+import { OnceEvents } from '#backends/mcp/targets/once-events.ts'
 import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/targets/target.ts'
-import type { Eras } from './era-probe.ts'
+import type { EraCache } from './era-probe.ts'
 import { takesAnyInput } from './input-requests.ts'
-import { faultOf, Told } from './link-events.ts'
-import { type Errands, fieldsOf } from './owner-requests.ts'
-import type { HeldCalls } from './pending-calls.ts'
-import { type Keeper, StatefulCall } from './stateful-call.ts'
-import { discoverFor, factsOf, statelessRequest } from './stateful-client.ts'
-import { type Claim, claimOf, discovery } from './stateless-client.ts'
+import type { OwnerRequests } from './owner-requests.ts'
+import type { PendingCalls } from './pending-calls.ts'
+import { type CallOwnerEvents, StatefulCall } from './stateful-call.ts'
+import { discoverFor, readDiscoverResult, statelessRequest } from './stateful-client.ts'
+import { type ClientMeta, clientMetaOf, discovery } from './stateless-client.ts'
 import { Subscription } from './subscription.ts'
-import type { Asked, UpstreamPool } from './upstream-pool.ts'
+import type { PoolRequest, UpstreamPool } from './upstream-pool.ts'
 
 const BEGIN_MS = 30_000
 
 /** What the links of one target share. */
 export interface StatelessParts {
   readonly raw: Target
-  readonly eras: Eras
+  readonly eras: EraCache
   /** Name of the backend. */
   readonly backend: string
   readonly pool: UpstreamPool
-  readonly errands: Errands
-  readonly held: HeldCalls
+  readonly ownerRequests: OwnerRequests
+  readonly pendingCalls: PendingCalls
   readonly seal: Seal
 }
 
@@ -50,24 +53,23 @@ export class StatelessLink implements Link {
   setVersion(): void {}
 
   request(given: RpcRequest, events: LinkEvents, timeoutMs: number, json?: Buffer): () => void {
-    const message = this.#claimed(given)
+    const message = this.#withClientMeta(given)
     let isOver = false
     let leave = (): void => undefined
-    const endsAt = performance.now() + timeoutMs
-    // Nothing is told before this returns.
+    const leftMs = deadline(timeoutMs)
+    // No event comes before this returns.
     queueMicrotask(() => {
       if (isOver) return
       const { eras } = this.#parts
       const go = (era: Era | LinkFailure): void => {
         if (isOver) return
-        const leftMs = timeoutMs === 0 ? 0 : Math.max(1, Math.ceil(endsAt - performance.now()))
-        if (era === 'stateless') leave = this.#checked(message, events, leftMs, json)
-        else if (era === 'stateful') leave = this.#bridged(message, events, leftMs)
+        if (era === 'stateless') leave = this.#checked(message, events, leftMs(), json)
+        else if (era === 'stateful') leave = this.#bridged(message, events, leftMs())
         else events.failed(era)
       }
       const { known } = eras
       if (known !== null) go(known)
-      else leave = eras.learn(this.#parts.raw, this.#options, beginMs(timeoutMs), go)
+      else leave = eras.probe(this.#parts.raw, this.#options, beginMs(timeoutMs), go)
     })
     return () => {
       isOver = true
@@ -75,40 +77,40 @@ export class StatelessLink implements Link {
     }
   }
 
-  /** What the gateway asks by itself is asked in the name of the client. */
-  #claimed(message: RpcRequest): RpcRequest {
+  /** Requests of the gateway itself are sent in the name of the client. */
+  #withClientMeta(message: RpcRequest): RpcRequest {
     if (META_VERSION in metaOf(message.params)) return message
     const { info, capabilities } = this.#options.client ?? { info: { name: 'weir', version: '0' }, capabilities: {} }
     return statelessRequest(message, { clientInfo: info, capabilities }, null)
   }
 
   /**
-   * What the server has declared to another caller is a guess about this one. Where that has nothing of the kind, its
-   * own discovery decides: some servers answer what they do not have with errors of all sorts, or with nothing.
+   * Capabilities that the server declared to another caller are only a guess. If they lack what the method needs, the
+   * caller's own discovery decides: some servers answer what they lack with any error, or not at all.
    */
   #checked(message: RpcRequest, events: LinkEvents, timeoutMs: number, json?: Buffer): () => void {
     const { method, id } = message
-    if (!lacks(this.#parts.eras.declared, method)) return this.#direct(message, events, timeoutMs, json)
-    const { clientInfo, capabilities } = claimOf(message)
-    const endsAt = performance.now() + timeoutMs
+    if (!lacksCapability(this.#parts.eras.capabilities, method)) return this.#direct(message, events, timeoutMs, json)
+    const { clientInfo, capabilities } = clientMetaOf(message)
+    const leftMs = deadline(timeoutMs)
     let leave = (): void => undefined
     const answered: LinkEvents['answered'] = (response) => {
-      const facts = 'result' in response ? factsOf(response.result, '') : null
-      const leftMs = timeoutMs === 0 ? 0 : Math.max(1, Math.ceil(endsAt - performance.now()))
-      if (facts !== null && lacks(declaredBy(facts.capabilities), method)) events.answered(unknownMethod(id, method))
-      else leave = this.#direct(message, events, leftMs, json)
+      const facts = 'result' in response ? readDiscoverResult(response.result, '') : null
+      if (facts !== null && lacksCapability(capabilityBits(facts.capabilities), method))
+        events.answered(unknownMethod(id, method))
+      else leave = this.#direct(message, events, leftMs(), json)
     }
     const question = discoverFor({ clientInfo: clientInfo ?? { name: 'weir', version: '1' }, capabilities }, 'weir-own')
-    const heard = { message: () => undefined, answered, failed: (why: LinkFailure) => events.failed(why) }
-    leave = this.#direct(question, heard, timeoutMs)
+    const discovery = { message: () => undefined, answered, failed: (why: LinkFailure) => events.failed(why) }
+    leave = this.#direct(question, discovery, timeoutMs)
     return () => leave()
   }
 
   #direct(message: RpcRequest, events: LinkEvents, timeoutMs: number, json?: Buffer): () => void {
     const link = this.#parts.raw.open({ ...this.#options, upstreamSession: null, version: STATELESS })
     const { answeredBytes } = events
-    const heard: LinkEvents = {
-      // Requests of their own are forbidden to servers of this era; there is nobody who could answer.
+    const direct: LinkEvents = {
+      // Servers of this era must not send requests, and nobody could answer them.
       message: (said, eventId) => {
         if (!('id' in said)) events.message(said, eventId)
       },
@@ -116,19 +118,19 @@ export class StatelessLink implements Link {
         link.release()
         events.answered(response)
       },
-      failed: (failure) => {
+      failed: (why) => {
         link.release()
-        if (failure.kind === 'refused') this.#parts.eras.forget()
-        events.failed(failure)
+        if (why.kind === 'refused') this.#parts.eras.forget()
+        events.failed(why)
       }
     }
     if (answeredBytes !== undefined) {
-      heard.answeredBytes = (bytes) => {
+      direct.answeredBytes = (bytes) => {
         link.release()
         answeredBytes.call(events, bytes)
       }
     }
-    const leave = link.request(message, heard, timeoutMs, json)
+    const leave = link.request(message, direct, timeoutMs, json)
     return () => {
       leave()
       link.release()
@@ -136,121 +138,120 @@ export class StatelessLink implements Link {
   }
 
   #bridged(message: RpcRequest, events: LinkEvents, timeoutMs: number): () => void {
-    const { errands, backend, raw } = this.#parts
+    const { ownerRequests, backend, raw } = this.#parts
     const { sessionKey, headers, isAnonymous, party = '' } = this.#options
-    const owner = isAnonymous === true ? null : errands.toOwner(sessionKey)
-    if (owner === null) return this.carryOut(message, events, timeoutMs)
-    const fields = fieldsOf(headers)
-    const errand = { backend, target: raw.name, sessionKey, party, fields, message, timeoutMs }
-    return errands.send(owner, errand, events)
+    const owner = isAnonymous === true ? null : ownerRequests.ownerOf(sessionKey)
+    if (owner === null) return this.execute(message, events, timeoutMs)
+    const flat = flatten(headers)
+    const request = { backend, target: raw.name, sessionKey, party, headers: flat, message, timeoutMs }
+    return ownerRequests.send(owner, request, events)
   }
 
-  /** In the worker that has the sessions of this caller. */
-  carryOut(message: RpcRequest, events: LinkEvents, timeoutMs: number): () => void {
-    const { held, seal } = this.#parts
-    const claim = claimOf(message)
-    if (message.method === 'server/discover') return this.#discover(message, claim, events, timeoutMs)
-    if (message.method === 'subscriptions/listen') return this.#subscribe(message, claim, events, timeoutMs)
-    // What clients of this era call tasks is not what servers of the other one do: none are offered, none exist.
+  /** In the worker that owns the sessions of this caller. */
+  execute(message: RpcRequest, events: LinkEvents, timeoutMs: number): () => void {
+    const { pendingCalls, seal } = this.#parts
+    const client = clientMetaOf(message)
+    if (message.method === 'server/discover') return this.#discover(message, client, events, timeoutMs)
+    if (message.method === 'subscriptions/listen') return this.#subscribe(message, client, events, timeoutMs)
+    // Tasks are something else in each era: none are offered, so none exist.
     if (STATELESS_METHODS.get(message.method)?.owner === 'task') {
       events.answered(unknownMethod(message.id, message.method))
       return () => undefined
     }
     const asksBack = STATELESS_METHODS.get(message.method)?.asksBack === true
     if (asksBack && message.params?.requestState !== undefined)
-      return held.retry(message, this.#options.sessionKey, seal, events, timeoutMs)
-    return this.#call(message, claim, events, timeoutMs, true)
+      return pendingCalls.retry(message, this.#options.sessionKey, seal, events, timeoutMs)
+    return this.#call(message, client, events, timeoutMs, true)
   }
 
-  #asked({ method }: RpcRequest, claim: Claim, timeoutMs: number, hears: boolean): Asked {
+  #poolRequest({ method }: RpcRequest, client: ClientMeta, timeoutMs: number, needsStream: boolean): PoolRequest {
     const { raw } = this.#parts
-    return { raw, options: this.#options, claim, timeoutMs: beginMs(timeoutMs), method, hears }
+    return { raw, options: this.#options, client, timeoutMs: beginMs(timeoutMs), method, needsStream }
   }
 
-  #discover(message: RpcRequest, claim: Claim, events: LinkEvents, timeoutMs: number): () => void {
+  #discover(message: RpcRequest, client: ClientMeta, events: LinkEvents, timeoutMs: number): () => void {
     const { pool } = this.#parts
-    return pool.take(this.#asked(message, claim, timeoutMs, false), (session) => {
+    return pool.acquire(this.#poolRequest(message, client, timeoutMs, false), (session) => {
       if ('kind' in session) {
-        this.#cannot(session, events)
+        this.#noSession(session, events)
         return
       }
-      pool.free(session)
+      pool.release(session)
       events.answered({ jsonrpc: '2.0', id: message.id, result: discovery(session.facts) })
     })
   }
 
-  #subscribe(message: RpcRequest, claim: Claim, events: LinkEvents, timeoutMs: number): () => void {
+  #subscribe(message: RpcRequest, client: ClientMeta, events: LinkEvents, timeoutMs: number): () => void {
     const { pool, raw } = this.#parts
     let end = (): void => undefined
-    const told = new Told(events, () => end())
-    const subscription = new Subscription(message, told)
-    const giveUp = pool.take(this.#asked(message, claim, timeoutMs, true), (session) => {
+    const once = new OnceEvents(events, () => end())
+    const subscription = new Subscription(message, once)
+    const giveUp = pool.acquire(this.#poolRequest(message, client, timeoutMs, true), (session) => {
       if ('kind' in session) {
-        this.#cannot(session, told)
+        this.#noSession(session, once)
         return
       }
       const link = session.linkFor(raw, this.#options.headers)
-      const release = session.hold(subscription)
+      const release = session.addListener(subscription)
       end = () => {
         release()
         subscription.end(link)
         link.release()
-        pool.free(session)
+        pool.release(session)
       }
       subscription.begin(session, link, beginMs(timeoutMs))
     })
     return () => {
       giveUp()
-      told.stop()
+      once.stop()
     }
   }
 
-  /** There is no session. A server that refuses one may have become one of the new era. */
-  #cannot(failure: LinkFailure, events: Pick<LinkEvents, 'failed'>): void {
-    if (failure.kind === 'refused') this.#parts.eras.forget()
-    events.failed(failure)
+  /** A server that refuses a session may have become a stateless one. */
+  #noSession(why: LinkFailure, events: Pick<LinkEvents, 'failed'>): void {
+    if (why.kind === 'refused') this.#parts.eras.forget()
+    events.failed(why)
   }
 
-  /** `isFirst`: a session that has expired meanwhile is made anew, once. */
-  #call(message: RpcRequest, claim: Claim, events: LinkEvents, timeoutMs: number, isFirst: boolean): () => void {
-    const { pool, held, seal, raw } = this.#parts
+  /** `isFirst`: if the session has expired, a new one is begun, once. */
+  #call(message: RpcRequest, client: ClientMeta, events: LinkEvents, timeoutMs: number, isFirst: boolean): () => void {
+    const { pool, pendingCalls, seal, raw } = this.#parts
     const { sessionKey: owner, party = '' } = this.#options
-    const mayAsk = STATELESS_METHODS.get(message.method)?.asksBack === true && takesAnyInput(claim.capabilities)
-    const hears = mayAsk || claim.logLevel !== null
+    const mayAsk = STATELESS_METHODS.get(message.method)?.asksBack === true && takesAnyInput(client.capabilities)
+    const needsStream = mayAsk || client.logLevel !== null
     let isOver = false
-    let leave = pool.take(this.#asked(message, claim, timeoutMs, hears), (session) => {
+    let leave = pool.acquire(this.#poolRequest(message, client, timeoutMs, needsStream), (session) => {
       if ('kind' in session) {
         events.failed(session)
         return
       }
-      if (lacks(declaredBy(session.facts.capabilities), message.method)) {
-        pool.free(session)
+      if (lacksCapability(capabilityBits(session.facts.capabilities), message.method)) {
+        pool.release(session)
         events.answered(unknownMethod(message.id, message.method))
         return
       }
       let release = (): void => undefined
-      const keeper: Keeper = {
-        hold: (call) => held.hold(call, { owner, party }, message, seal),
-        over: (call) => {
+      const keeper: CallOwnerEvents = {
+        suspend: (call) => pendingCalls.add(call, { owner, party }, message, seal),
+        ended: (call) => {
           release()
-          held.over(call)
-          pool.free(session)
+          pendingCalls.remove(call)
+          pool.release(session)
         }
       }
-      const call = new StatefulCall(message, claim, session, session.linkFor(raw, this.#options.headers), keeper)
-      if (hears) release = session.hold(call)
-      const again = (failure: LinkFailure): void => {
-        if (failure.kind === 'expired') pool.lose(session)
-        if (failure.kind !== 'expired') events.failed(failure)
-        else if (!isFirst || isOver) events.failed({ ...failure, kind: 'broken' })
-        else leave = this.#call(message, claim, events, timeoutMs, false)
-      }
-      const heard: LinkEvents = {
+      const call = new StatefulCall(message, client, session, session.linkFor(raw, this.#options.headers), keeper)
+      if (needsStream) release = session.addListener(call)
+      const attempt: LinkEvents = {
         message: (said) => events.message(said),
         answered: (response) => events.answered(response),
-        failed: again
+        failed: (why) => {
+          if (why.kind === 'expired') pool.discard(session)
+          if (why.kind !== 'expired') events.failed(why)
+          else if (!isFirst || isOver) events.failed({ ...why, kind: 'broken' })
+          else leave = this.#call(message, client, events, timeoutMs, false)
+        }
       }
-      leave = call.begin(heard, timeoutMs)
+      leave = call.begin(attempt, timeoutMs)
     })
     return () => {
       isOver = true
@@ -258,12 +259,12 @@ export class StatelessLink implements Link {
     }
   }
 
-  /** Stateless clients say nothing besides requests: a stream that is closed is a request that is cancelled. */
+  /** Stateless clients send only requests: closing the stream cancels one. */
   async send(_message: RpcNotification | RpcResponse): Promise<LinkFailure | null> {
     return null
   }
 
-  /** There is no such stream in this era. */
+  /** This era has no such stream. */
   listen(_lastEventId: string | null, events: ListenEvents): () => void {
     queueMicrotask(() => events.ended(null))
     return () => undefined
@@ -275,9 +276,9 @@ export class StatelessLink implements Link {
 }
 
 const unknownMethod = (id: RpcId, method: string): RpcResponse =>
-  faultOf(id, { code: METHOD_NOT_FOUND, message: `Method not found: ${method}` })
+  errorResponse(id, METHOD_NOT_FOUND, `Method not found: ${method}`)
 
-/** Of what goes before a request that may take however long it likes. */
+/** Timeout of what precedes a request without a timeout. */
 function beginMs(timeoutMs: number): number {
   return timeoutMs > 0 ? timeoutMs : BEGIN_MS
 }

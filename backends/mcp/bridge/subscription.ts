@@ -1,14 +1,13 @@
 /**
- * `subscriptions/listen` of a stateless client -> resources/subscribe and the stream of unasked messages of a stateful
- * server (2026-07-28, basic/patterns/subscriptions; 2025-11-25, server/resources, Subscriptions).
+ * `subscriptions/listen` of a stateless client -> resources/subscribe and the GET stream of a stateful server
+ * (2026-07-28, basic/patterns/subscriptions; 2025-11-25, server/resources, Subscriptions).
  */
 
-import type { JsonObject, RpcNotification, RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
-import { isObject, META_SUBSCRIPTION } from '#backends/mcp/protocol/stateless.ts'
+import { isObject, type JsonObject, type RpcNotification, type RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
+import { META_SUBSCRIPTION } from '#backends/mcp/protocol/stateless.ts'
 import type { Link, LinkEvents } from '#backends/mcp/targets/target.ts'
 import { honouredFilter, ofSubscription, passesFilter, statelessResult } from './stateless-client.ts'
-import type { Holder, UpstreamSession } from './upstream-session.ts'
-
+import type { SessionListener, UpstreamSession } from './upstream-session.ts'
 /** Resources of one subscription: more are not honoured, and the acknowledgment says so. */
 export const RESOURCES_MAX = 256
 
@@ -27,12 +26,12 @@ const asker =
     link.request({ jsonrpc: '2.0', id: session.nextId(), method, params: { uri } }, events, timeoutMs)
   }
 
-export class Subscription implements Holder {
+export class Subscription implements SessionListener {
   readonly #message: RpcRequest
   readonly #events: LinkEvents
   #filter: JsonObject | null = null
   #session: UpstreamSession | null = null
-  readonly #followed: string[] = []
+  readonly #subscribed: string[] = []
   readonly mayBeAsked = false
 
   constructor(message: RpcRequest, events: LinkEvents) {
@@ -56,11 +55,11 @@ export class Subscription implements Holder {
     }
     for (const uri of uris) {
       if (typeof uri !== 'string') continue
-      this.#followed.push(uri)
+      this.#subscribed.push(uri)
       const subscribe = asker(session, link, 'resources/subscribe', uri, timeoutMs)
-      session.following.follow(uri, subscribe, (isAgreed) => {
+      session.subscriptions.subscribe(uri, subscribe, (isAgreed) => {
         if (isAgreed) agreed.add(uri)
-        else this.#followed.splice(this.#followed.indexOf(uri), 1)
+        else this.#subscribed.splice(this.#subscribed.indexOf(uri), 1)
         done()
       })
     }
@@ -71,26 +70,26 @@ export class Subscription implements Holder {
   end(link: Link): void {
     const session = this.#session
     if (session === null) return
-    for (const uri of this.#followed.splice(0))
-      session.following.unfollow(uri, asker(session, link, 'resources/unsubscribe', uri, UNSUBSCRIBE_MS))
+    for (const uri of this.#subscribed.splice(0))
+      session.subscriptions.unsubscribe(uri, asker(session, link, 'resources/unsubscribe', uri, UNSUBSCRIBE_MS))
   }
 
   #acknowledge(filter: JsonObject): void {
     this.#filter = filter
     const params = { notifications: filter }
-    this.#tell({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params })
+    this.#notify({ jsonrpc: '2.0', method: 'notifications/subscriptions/acknowledged', params })
   }
 
-  heard(message: RpcRequest | RpcNotification): void {
-    if (!('id' in message) && this.#filter !== null && passesFilter(message, this.#filter)) this.#tell(message)
+  onMessage(message: RpcRequest | RpcNotification): void {
+    if (!('id' in message) && this.#filter !== null && passesFilter(message, this.#filter)) this.#notify(message)
   }
 
-  #tell(notification: RpcNotification): void {
+  #notify(notification: RpcNotification): void {
     this.#events.message(ofSubscription(notification, this.#message.id))
   }
 
-  /** The server speaks no more: the subscription ends in order, and the client may begin another. */
-  deaf(): void {
+  /** The subscription ends in order, and the client may begin another one. */
+  onStreamEnd(): void {
     const { id } = this.#message
     const facts = this.#session?.facts
     if (facts === undefined) return

@@ -2,9 +2,10 @@
 import { equal, notEqual } from 'node:assert/strict'
 import { test } from 'node:test'
 import type { McpTarget } from '#backends/mcp/config/snapshot.ts'
+import { configDigest } from '#backends/mcp/targets/config-digest.ts'
 import { optionsFor, ScriptedTarget, turns } from '#backends/mcp/testing/scripted.ts'
-import { KeptTarget, KeptTargets, markOf } from './target-state.ts'
-import type { Asked } from './upstream-pool.ts'
+import { TargetState, TargetStates } from './target-state.ts'
+import type { PoolRequest } from './upstream-pool.ts'
 import type { UpstreamSession } from './upstream-session.ts'
 
 const HOUR_MS = 3_600_000
@@ -25,50 +26,52 @@ function server(): ScriptedTarget {
   return raw
 }
 
-const asked = (raw: ScriptedTarget): Asked => ({
+const asked = (raw: ScriptedTarget): PoolRequest => ({
   raw,
   options: optionsFor('caller', null),
-  claim: { clientInfo: null, capabilities: {}, logLevel: null },
+  client: { clientInfo: null, capabilities: {}, logLevel: null },
   timeoutMs: 1000,
   method: 'tools/call',
-  hears: false
+  needsStream: false
 })
 
-async function taken({ pool }: KeptTarget, raw: ScriptedTarget): Promise<UpstreamSession> {
+const TRAITS = server().traits
+
+async function taken({ pool }: TargetState, raw: ScriptedTarget): Promise<UpstreamSession> {
   return new Promise((resolve, reject) => {
-    pool.take(asked(raw), (session) => ('kind' in session ? reject(new Error(session.message)) : resolve(session)))
+    pool.acquire(asked(raw), (session) => ('kind' in session ? reject(new Error(session.message)) : resolve(session)))
   })
 }
 
 test('targets that are configured alike are one, whatever the rules about them', () => {
-  const targets = new KeptTargets()
-  const one = targets.of('backend', TARGET)
-  equal(targets.of('backend', structuredClone(TARGET)), one)
-  equal(targets.of('backend', { ...TARGET, authorization: { allow: [], deny: [], require: [] } as never }), one)
-  notEqual(targets.of('other', TARGET), one)
-  notEqual(targets.of('backend', { ...TARGET, args: ['more'] }), one)
+  const targets = new TargetStates()
+  const one = targets.of('backend', TARGET, TRAITS)
+  equal(targets.of('backend', structuredClone(TARGET), TRAITS), one)
+  equal(targets.of('backend', { ...TARGET, authorization: { allow: [], deny: [], require: [] } as never }, TRAITS), one)
+  notEqual(targets.of('other', TARGET, TRAITS), one)
+  notEqual(targets.of('backend', { ...TARGET, args: ['more'] }, TRAITS), one)
 })
 
 test('what a server is shown is part of its mark', () => {
-  const [first, second] = ['1', '2'].map((key) => markOf({ ...TARGET, env: { KEY: key } }))
+  const [first, second] = ['1', '2'].map((key) => configDigest({ ...TARGET, env: { KEY: key } }))
   notEqual(first, second)
 })
 
 test('a session is kept while one configuration has its target, and ends with the last', async () => {
   const raw = server()
-  const kept = new KeptTarget(raw.kind)
-  kept.hold(HOUR_MS)
+  const kept = new TargetState(raw.traits)
+  kept.activate(HOUR_MS)
   const session = await taken(kept, raw)
   // Another configuration takes the place of the first.
-  kept.hold(HOUR_MS)
-  kept.leave()
+  kept.activate(HOUR_MS)
+  kept.deactivate()
   kept.pool.sweep(performance.now() + HOUR_MS - 1)
   equal(await taken(kept, raw), session)
-  kept.leave()
+  kept.deactivate()
   kept.pool.sweep(performance.now())
   equal(raw.closed, 0, 'in use')
-  kept.pool.free(session)
-  kept.pool.free(session)
+  kept.pool.release(session)
+  kept.pool.release(session)
   kept.pool.sweep(performance.now())
   equal(raw.closed, 1)
   await turns()
@@ -76,12 +79,12 @@ test('a session is kept while one configuration has its target, and ends with th
 
 test('a target that comes back in time finds its sessions', async () => {
   const raw = server()
-  const kept = new KeptTarget(raw.kind)
-  kept.hold(HOUR_MS)
+  const kept = new TargetState(raw.traits)
+  kept.activate(HOUR_MS)
   const session = await taken(kept, raw)
-  kept.pool.free(session)
-  kept.leave()
-  kept.hold(HOUR_MS)
+  kept.pool.release(session)
+  kept.deactivate()
+  kept.activate(HOUR_MS)
   kept.pool.sweep(performance.now())
   equal(await taken(kept, raw), session)
   equal(raw.closed, 0)

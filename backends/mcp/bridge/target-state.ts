@@ -1,62 +1,46 @@
 /**
- * What is kept with targets, and known of them, in this worker: over reloads, and once for all routes to a backend. A
- * reload that does not change a target takes no session away from anybody.
+ * What this worker knows of a target and keeps with it, over reloads and for all routes to a backend: a reload that
+ * does not change the target ends no session.
  */
-import { createHash } from 'node:crypto'
+
 import type { McpTarget } from '#backends/mcp/config/snapshot.ts'
-import type { Target } from '#backends/mcp/targets/target.ts'
-import { Eras } from './era-probe.ts'
+import { configDigest } from '#backends/mcp/targets/config-digest.ts'
+import type { TargetTraits } from '#backends/mcp/targets/target.ts'
+import { EraCache } from './era-probe.ts'
 import { UpstreamPool } from './upstream-pool.ts'
-
-export class KeptTarget {
-  readonly eras: Eras
+export class TargetState {
+  readonly eras: EraCache
   readonly pool = new UpstreamPool()
-  /** Configurations in force that have it: two, while one takes the place of another. */
-  #holders = 0
+  /** Active configurations that have the target: two while one replaces another. */
+  #configurations = 0
 
-  constructor(kind: Target['kind']) {
-    this.eras = new Eras(kind)
+  constructor(traits: TargetTraits) {
+    this.eras = new EraCache(traits)
   }
 
-  /** A configuration that has it is in force. `idleMs`: as that says. */
-  hold(idleMs: number): void {
-    this.#holders++
-    this.pool.keep(idleMs)
+  /** A configuration that has the target is active, with `idleMs` for its sessions. */
+  activate(idleMs: number): void {
+    this.#configurations++
+    this.pool.activate(idleMs)
   }
 
-  /** It is in force no more. */
-  leave(): void {
-    if (--this.#holders === 0) this.pool.retire()
+  deactivate(): void {
+    if (--this.#configurations === 0) this.pool.retire()
   }
 }
 
-export class KeptTargets {
-  /** Who compiles one holds it: what has not come into force, or is so no more, is forgotten when it is over. */
-  readonly #known = new Map<string, WeakRef<KeptTarget>>()
+export class TargetStates {
+  /** Held by compiled targets: what no configuration has any more is collected. */
+  readonly #known = new Map<string, WeakRef<TargetState>>()
 
-  /** Of two that are configured alike, whatever the backend is besides, this is one. */
-  of(backend: string, target: McpTarget): KeptTarget {
-    const place = JSON.stringify([backend, markOf(target)])
-    const known = this.#known.get(place)?.deref()
+  /** The same for two targets of a backend that are configured alike. */
+  of(backend: string, target: McpTarget, traits: TargetTraits): TargetState {
+    const key = JSON.stringify([backend, configDigest(target)])
+    const known = this.#known.get(key)?.deref()
     if (known !== undefined) return known
     for (const [other, one] of this.#known) if (one.deref() === undefined) this.#known.delete(other)
-    const made = new KeptTarget(target.kind)
-    this.#known.set(place, new WeakRef(made))
-    return made
+    const state = new TargetState(traits)
+    this.#known.set(key, new WeakRef(state))
+    return state
   }
-}
-
-const marks = new WeakMap<McpTarget, string>()
-
-/**
- * Of what decides which server it is, and what it is shown; rules are asked anew each time. Secrets are hashed, and
- * documents of megabytes once.
- */
-export function markOf(target: McpTarget): string {
-  const known = marks.get(target)
-  if (known !== undefined) return known
-  const { authorization: _, ...said } = target
-  const made = createHash('sha256').update(JSON.stringify(said)).digest('base64url')
-  marks.set(target, made)
-  return made
 }

@@ -1,13 +1,12 @@
-/** Which arguments of which tool a server wants as fields, as far as its lists have told. */
+/** Arguments of tools that a server wants mirrored as headers, as its lists say. */
 
-import type { JsonObject, RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
+import { isObject, type JsonObject, type RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
 import { type MirroredParameter, mirroredParameters, parameterFields } from '#backends/mcp/protocol/parameters.ts'
-import { isObject } from '#backends/mcp/protocol/stateless.ts'
 import { Lru } from '#engine/kit/lru.ts'
 
 const TOOLS_MAX = 4096
 
-export class ToolFields {
+export class ToolHeaders {
   readonly #tools = new Lru<string, readonly MirroredParameter[]>(TOOLS_MAX)
 
   /** Learns from a page of tools/list. */
@@ -21,7 +20,7 @@ export class ToolFields {
     }
   }
 
-  /** Fields of a call, flat: name, value, name, value. */
+  /** Headers of a call, flat: name, value, name, value. */
   of(message: RpcRequest): string[] {
     const name = message.method === 'tools/call' ? message.params?.name : undefined
     const parameters = typeof name === 'string' ? this.#tools.get(name) : undefined

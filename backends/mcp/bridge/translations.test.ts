@@ -2,15 +2,21 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import type { ServerFacts } from '#backends/mcp/protocol/initialize-result.ts'
 import type { JsonObject } from '#backends/mcp/protocol/json-rpc.ts'
 import { STATEFUL_METHODS } from '#backends/mcp/protocol/stateful.ts'
 import { metaOf, STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
-import type { ServerFacts } from '#backends/mcp/targets/target.ts'
 import { inputRequest, requestOf, takesInput } from './input-requests.ts'
-import { digestOf } from './link-events.ts'
-import { factsOf, initializeResult, introductionOf, statefulResult, statelessRequest } from './stateful-client.ts'
+import { digestOf } from './pending-calls.ts'
 import {
-  claimOf,
+  clientIdentityOf,
+  initializeResult,
+  readDiscoverResult,
+  statefulResult,
+  statelessRequest
+} from './stateful-client.ts'
+import {
+  clientMetaOf,
   discovery,
   honouredFilter,
   initializeFor,
@@ -52,10 +58,10 @@ describe('translations', () => {
   it('of requests lose nothing there and back', () => {
     fc.assert(
       fc.property(members, members, (params, meta) => {
-        const who = introductionOf(ask('initialize', { clientInfo: { name: 'c' }, capabilities: { sampling: {} } }))
+        const who = clientIdentityOf(ask('initialize', { clientInfo: { name: 'c' }, capabilities: { sampling: {} } }))
         const given = Object.keys(meta).length === 0 ? params : { ...params, _meta: meta }
         const young = statelessRequest(ask('tools/call', given), who, 'info')
-        deepEqual(claimOf(young), { clientInfo: { name: 'c' }, capabilities: { sampling: {} }, logLevel: 'info' })
+        deepEqual(clientMetaOf(young), { clientInfo: { name: 'c' }, capabilities: { sampling: {} }, logLevel: 'info' })
         const old = statefulRequest(young, 7)
         equal(old.id, 7)
         const token = meta.progressToken === undefined ? {} : { progressToken: 7 }
@@ -68,7 +74,7 @@ describe('translations', () => {
 
   it('of a server say the same of it in both eras', () => {
     const discovered = discovery({ ...FACTS, capabilities: { ...FACTS.capabilities, tasks: {} } })
-    const facts = factsOf(discovered, 'x')
+    const facts = readDiscoverResult(discovered, 'x')
     deepEqual(facts, { ...FACTS, protocolVersion: '2026-07-28' })
     const { capabilities, serverInfo, instructions } = FACTS
     deepEqual(initializeResult(ask('initialize', { protocolVersion: '1999-01-01' }), facts!), {
@@ -79,7 +85,7 @@ describe('translations', () => {
   it('of a client offer servers what it can do, and no tasks', () => {
     const extensions = { 'io.modelcontextprotocol/tasks': {}, 'com.example/x': { a: 1 } }
     const capabilities = { elicitation: { url: {} }, roots: { listChanged: true }, tasks: {}, extensions }
-    const who = introductionOf(ask('initialize', { capabilities }))
+    const who = clientIdentityOf(ask('initialize', { capabilities }))
     const kept = { elicitation: { url: {} }, roots: {}, extensions: { 'com.example/x': { a: 1 } } }
     deepEqual(who.capabilities, kept)
     deepEqual(initializeFor({ clientInfo: null, capabilities, logLevel: null }, 1).params?.capabilities, kept)

@@ -2,19 +2,19 @@
 import { equal } from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Given, optionsFor, ScriptedTarget, turns } from '#backends/mcp/testing/scripted.ts'
-import { type Asked, UpstreamPool } from './upstream-pool.ts'
+import { type PoolRequest, UpstreamPool } from './upstream-pool.ts'
 import type { UpstreamSession } from './upstream-session.ts'
 
 const IDLE_MS = 60_000
 const FACTS = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 's', version: '1' } }
 
-const asked = (raw: ScriptedTarget, isAnonymous = false): Asked => ({
+const asked = (raw: ScriptedTarget, isAnonymous = false): PoolRequest => ({
   raw,
   options: optionsFor('caller', null, { isAnonymous }),
-  claim: { clientInfo: null, capabilities: {}, logLevel: null },
+  client: { clientInfo: null, capabilities: {}, logLevel: null },
   timeoutMs: 1000,
   method: 'tools/call',
-  hears: false
+  needsStream: false
 })
 
 /** A pool before a server whose handshake is answered by `begin`. */
@@ -33,7 +33,7 @@ function rig() {
 test('who gives up while a session begins takes it from nobody', async () => {
   const { raw, pool, begin } = rig()
   const taken: UpstreamSession[] = []
-  const take = () => pool.take(asked(raw), (session) => void ('kind' in session || taken.push(session)))
+  const take = () => pool.acquire(asked(raw), (session) => void ('kind' in session || taken.push(session)))
   take()
   take()()
   await begin()
@@ -42,7 +42,7 @@ test('who gives up while a session begins takes it from nobody', async () => {
   equal(session!.users, 1)
   pool.sweep(performance.now() + IDLE_MS)
   equal(raw.closed, 0)
-  pool.free(session!)
+  pool.release(session!)
   equal(session!.users, 0)
   pool.sweep(performance.now() + IDLE_MS)
   equal(raw.closed, 1)
@@ -51,15 +51,15 @@ test('who gives up while a session begins takes it from nobody', async () => {
 test('a session for one request ends when that is given up before it has begun, or before it is handed out', async () => {
   const { raw, pool, begin } = rig()
   const taken: unknown[] = []
-  pool.take(asked(raw, true), (session) => void taken.push(session))()
+  pool.acquire(asked(raw, true), (session) => void taken.push(session))()
   await begin()
-  const leave = pool.take(asked(raw, true), (session) => {
+  const leave = pool.acquire(asked(raw, true), (session) => {
     taken.push(session)
     leave()
   })
   await begin()
   equal(raw.closed, 1)
-  pool.free(taken[0] as UpstreamSession)
+  pool.release(taken[0] as UpstreamSession)
   equal(raw.closed, 2)
   equal(pool.size, 0)
 })

@@ -1,92 +1,91 @@
 /**
  * Sessions with one stateful server, made for stateless callers and kept for a while: one for each caller, client and
  * what the client can do, in the one worker that has them (owner-requests.ts). Of callers that nobody knows nothing is
- * kept: a session for each request, so that no stranger finds what another has left. Lists and discovery bring nothing
- * of their caller into a session, and have one of their own.
+ * pooled: a session for each request, so that no stranger finds what another has left. Lists and discovery bring
+ * nothing of their caller into a session, and have one of their own.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { LISTS } from '#backends/mcp/lists/kinds.ts'
-import { declaredBy } from '#backends/mcp/protocol/capabilities.ts'
-import type { LinkFailure, LinkOptions, Target } from '#backends/mcp/targets/target.ts'
+import { capabilityBits } from '#backends/mcp/protocol/capabilities.ts'
+import { failure, type LinkFailure, type LinkOptions, type Target } from '#backends/mcp/targets/target.ts'
 import { isBelowThreshold } from '#engine/kit/dynamic-threshold.ts'
-import { failure } from './link-events.ts'
-import type { Claim } from './stateless-client.ts'
+import type { ClientMeta } from './stateless-client.ts'
 import { UpstreamSession } from './upstream-session.ts'
 
-/** Sessions that one worker keeps with a target. */
+/** Sessions of one worker with a target. */
 const SESSIONS_MAX = 2000
-/** Without use, milliseconds; of a configuration, that of sessions. */
+/** Idle timeout until a configuration says one; milliseconds. */
 const IDLE_MS = 60_000
-const LOOK_MS = 10_000
+const SWEEP_MS = 10_000
 
-export interface Asked {
-  /** The target, as the configuration of the request has it. */
+export interface PoolRequest {
+  /** The target in the configuration of the request. */
   readonly raw: Target
   readonly options: LinkOptions
-  readonly claim: Claim
+  readonly client: ClientMeta
   readonly timeoutMs: number
   readonly method: string
-  /** Whether what the server says unasked is of use. */
-  readonly hears: boolean
+  /** Whether server-initiated messages are of use. */
+  readonly needsStream: boolean
 }
 
 export type Taken = (taken: UpstreamSession | LinkFailure) => void
 
-interface Kept {
+interface PooledSession {
   readonly session: UpstreamSession
-  /** Who waits for its beginning; null: it has begun. */
+  /** What waits for its beginning; null: it has begun. */
   waiting: ((why: LinkFailure | null) => void)[] | null
 }
 
 export class UpstreamPool {
   #idleMs = IDLE_MS
   #isRetired = false
-  /** By least recent use. */
-  readonly #kept = new Map<string, Kept>()
-  /** Of one request each. */
-  readonly #single = new Set<UpstreamSession>()
+  /** Least recently used first. */
+  readonly #pooled = new Map<string, PooledSession>()
+  /** For one request each. */
+  readonly #unpooled = new Set<UpstreamSession>()
   #timer: NodeJS.Timeout | null = null
-  /** What the server has declared to the last of them; null: to nobody yet. */
-  declared: number | null = null
-  /** Whether the server gives its sessions ids, as the last one has shown: one that does not keeps none. */
+  /** Capability bits of the last session; null: there was none yet. */
+  capabilities: number | null = null
+  /** Whether the last session got an id: a server without ids keeps no sessions. */
   hasIds = true
 
-  /** A configuration in force has the target, and keeps for so long what nobody uses. */
-  keep(idleMs: number): void {
+  /** An active configuration has the target, with this idle timeout. */
+  activate(idleMs: number): void {
     this.#isRetired = false
     if (idleMs === this.#idleMs) return
     this.#idleMs = idleMs
-    this.#stopLooking()
-    this.#startLooking()
+    this.#stopSweeping()
+    this.#startSweeping()
   }
 
-  /** None has it any more: what is idle ends with the next look, what is in use when it is idle. */
+  /** No configuration has the target any more: sessions end as soon as a sweep finds them idle. */
   retire(): void {
     this.#isRetired = true
   }
 
   get size(): number {
-    return this.#kept.size + this.#single.size
+    return this.#pooled.size + this.#unpooled.size
   }
 
-  /** A session, ready to be asked. Returns what gives up the waiting. */
-  take(asked: Asked, then: Taken): () => void {
-    const key = keyOf(asked)
+  /** A session, ready to be request. Returns what gives up the waiting. */
+  acquire(request: PoolRequest, then: Taken): () => void {
+    const key = keyOf(request)
     let leave = (): void => undefined
     let isWaited = true
     const begun = (session: UpstreamSession, why: LinkFailure | null): void => {
       if (why !== null && isWaited) then(why)
-      else if (why === null && isWaited) leave = this.#hand(session, asked, then)
+      else if (why === null && isWaited) leave = this.#handOut(session, request, then)
       else if (why === null) this.#unused(session)
     }
-    const kept = key === null ? undefined : this.#kept.get(key)
-    if (key === null) this.#beginSingle(asked, begun)
-    else if (kept === undefined) this.#begin(key, asked, begun)
+    const pooled = key === null ? undefined : this.#pooled.get(key)
+    if (key === null) this.#beginUnpooled(request, begun)
+    else if (pooled === undefined) this.#begin(key, request, begun)
     else {
-      this.#kept.delete(key)
-      this.#kept.set(key, kept)
-      if (kept.waiting === null) leave = this.#hand(kept.session, asked, then)
-      else kept.waiting.push((why) => begun(kept.session, why))
+      this.#pooled.delete(key)
+      this.#pooled.set(key, pooled)
+      if (pooled.waiting === null) leave = this.#handOut(pooled.session, request, then)
+      else pooled.waiting.push((why) => begun(pooled.session, why))
     }
     return () => {
       isWaited = false
@@ -94,53 +93,53 @@ export class UpstreamPool {
     }
   }
 
-  #beginSingle(asked: Asked, begun: Begun): void {
-    const session = this.#open(asked)
+  #beginUnpooled(request: PoolRequest, begun: Begun): void {
+    const session = this.#open(request)
     const full = this.#noRoom(session.party)
     if (full !== null) {
       queueMicrotask(() => begun(session, full))
       return
     }
-    this.#single.add(session)
-    session.begin(asked.claim, asked.timeoutMs, (why) => {
-      if (why === null) this.#learn(session)
+    this.#unpooled.add(session)
+    session.begin(request.client, request.timeoutMs, (why) => {
+      if (why === null) this.#remember(session)
       else this.#drop(session)
       begun(session, why)
     })
   }
 
-  #begin(key: string, asked: Asked, begun: Begun): void {
-    const session = this.#open(asked)
+  #begin(key: string, request: PoolRequest, begun: Begun): void {
+    const session = this.#open(request)
     const full = this.#noRoom(session.party)
     if (full !== null) {
       queueMicrotask(() => begun(session, full))
       return
     }
-    const kept: Kept = { session, waiting: [(why) => begun(session, why)] }
-    this.#kept.set(key, kept)
-    this.#startLooking()
-    session.begin(asked.claim, asked.timeoutMs, (why) => {
-      const waiting = kept.waiting ?? []
-      kept.waiting = null
+    const pooled: PooledSession = { session, waiting: [(why) => begun(session, why)] }
+    this.#pooled.set(key, pooled)
+    this.#startSweeping()
+    session.begin(request.client, request.timeoutMs, (why) => {
+      const waiting = pooled.waiting ?? []
+      pooled.waiting = null
       session.usedAt = performance.now()
-      if (why === null) this.#learn(session)
+      if (why === null) this.#remember(session)
       else this.#forget(session)
       for (const one of waiting) one(why)
     })
   }
 
-  #learn({ facts, hasId }: UpstreamSession): void {
-    this.declared = declaredBy(facts.capabilities)
+  #remember({ facts, hasId }: UpstreamSession): void {
+    this.capabilities = capabilityBits(facts.capabilities)
     this.hasIds = hasId
   }
 
-  #open({ raw, options }: Asked): UpstreamSession {
-    // A caller has the same key in all configurations, and a child is known by its name in all of them.
+  #open({ raw, options }: PoolRequest): UpstreamSession {
+    // Unique: session keys are the same in all configurations, and so are the names of processes.
     const name = `${options.sessionKey}.${randomBytes(9).toString('base64url')}`
     return new UpstreamSession(raw, name, options)
   }
 
-  #hand(session: UpstreamSession, { hears }: Asked, then: Taken): () => void {
+  #handOut(session: UpstreamSession, { needsStream }: PoolRequest, then: Taken): () => void {
     session.users++
     let isWaited = true
     const go = (): void => {
@@ -148,42 +147,41 @@ export class UpstreamPool {
       isWaited = false
       then(session)
     }
-    // Never before `take` has returned.
-    if (hears) queueMicrotask(() => session.hear(go))
+    // Never before `acquire` has returned.
+    if (needsStream) queueMicrotask(() => session.openStream(go))
     else queueMicrotask(go)
     return () => {
       if (!isWaited) return
       isWaited = false
-      this.free(session)
+      this.release(session)
     }
   }
 
-  /** The use is over, of one that has been handed out: once for each. */
-  free(session: UpstreamSession): void {
+  /** Once for each session that was handed out. */
+  release(session: UpstreamSession): void {
     session.users--
     this.#unused(session)
   }
 
-  /** Others may use it. */
   #unused(session: UpstreamSession): void {
     session.usedAt = performance.now()
-    if (session.users === 0 && this.#single.has(session)) this.#drop(session)
+    if (session.users === 0 && this.#unpooled.has(session)) this.#drop(session)
   }
 
-  /** The server knows it no more: the next one begins anew. */
-  lose(session: UpstreamSession): void {
+  /** The server has lost it. */
+  discard(session: UpstreamSession): void {
     this.#forget(session)
   }
 
-  /** Why there is none for one more of `party`; null: there is. One that has been idle longest may make some. */
+  /** Why `party` cannot have one more; null: it can. The session that was idle longest may have to end for it. */
   #noRoom(party: string): LinkFailure | null {
     let own = 0
-    for (const session of this.#single) if (session.party === party) own++
-    for (const { session } of this.#kept.values()) if (session.party === party) own++
+    for (const session of this.#unpooled) if (session.party === party) own++
+    for (const { session } of this.#pooled.values()) if (session.party === party) own++
     if (isBelowThreshold(own, this.size, SESSIONS_MAX)) return null
     const isFull = this.size >= SESSIONS_MAX
     const mayOust = isFull && isBelowThreshold(own, SESSIONS_MAX - 1, SESSIONS_MAX)
-    for (const { session, waiting } of this.#kept.values()) {
+    for (const { session, waiting } of this.#pooled.values()) {
       if (session.users > 0 || waiting !== null || !(mayOust || session.party === party)) continue
       this.#forget(session)
       return null
@@ -191,31 +189,31 @@ export class UpstreamPool {
     return isFull ? TOO_MANY : TOO_MANY_OF_ONE
   }
 
-  /** Ends what nobody has used for too long. `now`: performance.now(). */
+  /** Ends idle sessions. `now`: performance.now(). */
   sweep(now: number): void {
     const idleMs = this.#isRetired ? 0 : this.#idleMs
-    for (const { session, waiting } of [...this.#kept.values()])
+    for (const { session, waiting } of [...this.#pooled.values()])
       if (waiting === null && session.users === 0 && now - session.usedAt >= idleMs) this.#forget(session)
-    if (this.#kept.size === 0) this.#stopLooking()
+    if (this.#pooled.size === 0) this.#stopSweeping()
   }
 
-  #startLooking(): void {
-    if (this.#kept.size === 0) return
-    this.#timer ??= setInterval(() => this.sweep(performance.now()), Math.min(this.#idleMs, LOOK_MS)).unref()
+  #startSweeping(): void {
+    if (this.#pooled.size === 0) return
+    this.#timer ??= setInterval(() => this.sweep(performance.now()), Math.min(this.#idleMs, SWEEP_MS)).unref()
   }
 
-  #stopLooking(): void {
+  #stopSweeping(): void {
     if (this.#timer !== null) clearInterval(this.#timer)
     this.#timer = null
   }
 
   #forget(session: UpstreamSession): void {
-    for (const [key, kept] of this.#kept) if (kept.session === session) this.#kept.delete(key)
+    for (const [key, pooled] of this.#pooled) if (pooled.session === session) this.#pooled.delete(key)
     this.#drop(session)
   }
 
   #drop(session: UpstreamSession): void {
-    this.#single.delete(session)
+    this.#unpooled.delete(session)
     session.close()
   }
 }
@@ -226,9 +224,9 @@ const TOO_MANY = failure('refused', 'too many sessions with this server are in u
 const TOO_MANY_OF_ONE = failure('refused', 'as many sessions with this server as one client may have are in use')
 
 /** Null: a session for this request alone. */
-function keyOf({ options, claim, method }: Asked): string | null {
-  const client = JSON.stringify([claim.clientInfo, claim.capabilities])
-  const key = `${options.sessionKey} ${createHash('sha256').update(client).digest('base64url')}`
+function keyOf({ options, client, method }: PoolRequest): string | null {
+  const who = JSON.stringify([client.clientInfo, client.capabilities])
+  const key = `${options.sessionKey} ${createHash('sha256').update(who).digest('base64url')}`
   if (options.isAnonymous !== true) return key
   return method === 'server/discover' || LISTS.has(method) ? `${key} lists` : null
 }

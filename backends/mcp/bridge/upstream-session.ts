@@ -1,47 +1,49 @@
 /**
- * One session with a stateful server, made by the gateway in the name of a stateless caller. Requests get ids of the
- * session. What the server says outside of any request is told to all that listen; what it asks there can only be of
- * one that may be asked, and all of them are of this caller.
+ * One session with a stateful server, begun by the gateway in the name of a stateless caller. Requests get ids of the
+ * session. Notifications outside of any request go to all listeners; a request of the server goes to one whose client
+ * can be asked, and all of them belong to this caller.
  */
 
+import { readInitializeResult, type ServerFacts } from '#backends/mcp/protocol/initialize-result.ts'
 import {
+  errorResponse,
   INTERNAL_ERROR,
   type JsonObject,
   type RpcNotification,
   type RpcRequest
 } from '#backends/mcp/protocol/json-rpc.ts'
 import { eraOf } from '#backends/mcp/protocol/revisions.ts'
-import { isObject } from '#backends/mcp/protocol/stateless.ts'
-import type { Link, LinkFailure, LinkOptions, ServerFacts, Target } from '#backends/mcp/targets/target.ts'
+import { failure, type Link, type LinkFailure, type LinkOptions, type Target } from '#backends/mcp/targets/target.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import { failure, faultOf } from './link-events.ts'
-import { Following } from './resource-subscriptions.ts'
-import { type Claim, initializeFor } from './stateless-client.ts'
+import { ResourceSubscriptions } from './resource-subscriptions.ts'
+import { type ClientMeta, initializeFor } from './stateless-client.ts'
 
 /**
- * A call waits for the stream of unasked messages to open, since servers lose what nobody listens to. Some servers send
- * no head before the first message: for those it waits twice as long as the handshake took, within these milliseconds.
+ * A call waits for the stream of server-initiated messages to open, since servers drop what nobody listens to. Some
+ * send no response head before the first message: then it waits twice as long as the handshake took, within these
+ * bounds.
  */
 const LISTEN_WAIT_MIN_MS = 50
 const LISTEN_WAIT_MAX_MS = 1000
 
-/** Hears what the server says outside of any request. */
-export interface Holder {
-  heard(message: RpcRequest | RpcNotification): void
-  /** Whether its client can be asked something. */
+/** Gets the server's messages outside of any request. */
+export interface SessionListener {
+  onMessage(message: RpcRequest | RpcNotification): void
+  /** Whether its client can be sent a request. */
   readonly mayBeAsked: boolean
-  /** The stream of unasked messages has ended. */
-  deaf?(): void
+  /** The stream of server-initiated messages has ended. */
+  onStreamEnd?(): void
 }
 
 export class UpstreamSession {
-  readonly #kind: Target['kind']
+  /** One link, whatever request it is for: the session has no id that another link could name. */
+  readonly #hasOneLink: boolean
   readonly #link: Link
   readonly #name: string
   /** LinkOptions.party. */
   readonly party: string
   facts: ServerFacts = { protocolVersion: '', capabilities: {}, serverInfo: {}, instructions: null }
-  readonly #holders = new Set<Holder>()
+  readonly #listeners = new Set<SessionListener>()
   /** Requests under way. */
   users = 0
   usedAt = 0
@@ -50,20 +52,20 @@ export class UpstreamSession {
   #lastId = 0
   #listenWaitMs = LISTEN_WAIT_MAX_MS
   #stopListening: (() => void) | null = null
-  /** Who waits for the stream to open; null: nobody has to. */
+  /** What waits for the stream to open; null: nothing has to. */
   #opening: (() => void)[] | null = null
-  readonly following = new Following()
+  readonly subscriptions = new ResourceSubscriptions()
 
   constructor(raw: Target, name: string, { headers, party }: LinkOptions) {
-    this.#kind = raw.kind
+    this.#hasOneLink = raw.traits.sessions !== 'byId'
     this.#name = name
     this.party = party ?? ''
     this.#link = raw.open({ sessionKey: name, upstreamSession: null, version: null, headers, party: this.party })
   }
 
   /** The handshake (2025-11-25, basic/lifecycle). */
-  begin(claim: Claim, timeoutMs: number, done: (failure: LinkFailure | null) => void): () => void {
-    const initialize = initializeFor(claim, this.nextId())
+  begin(client: ClientMeta, timeoutMs: number, done: (failure: LinkFailure | null) => void): () => void {
+    const initialize = initializeFor(client, this.nextId())
     const begunAt = performance.now()
     return this.#link.request(
       initialize,
@@ -71,7 +73,7 @@ export class UpstreamSession {
         message: () => undefined,
         failed: done,
         answered: (response) => {
-          const facts = 'result' in response ? factsOf(response.result) : null
+          const facts = 'result' in response ? statefulFacts(response.result) : null
           if (facts === null) {
             const why = 'error' in response ? response.error.message.slice(0, 200) : 'its answer is no handshake'
             return done(failure('refused', `the server refused to begin a session: ${why}`))
@@ -87,7 +89,7 @@ export class UpstreamSession {
     )
   }
 
-  /** The server has given it a name. */
+  /** The server has given it an id. */
   get hasId(): boolean {
     return this.#link.upstreamSession !== null
   }
@@ -96,24 +98,21 @@ export class UpstreamSession {
     return ++this.#lastId
   }
 
-  /**
-   * A link with the fields of one request, to the target as the configuration of that request has it. Whoever asks for
-   * it releases it.
-   */
+  /** A link with the headers of one request, to the target in that request's configuration. The caller releases it. */
   linkFor(raw: Target, headers: HeaderBlock): Link {
-    if (this.#kind !== 'http') return borrowed(this.#link)
+    if (this.#hasOneLink) return borrowed(this.#link)
     const { upstreamSession } = this.#link
     return raw.open({ sessionKey: this.#name, upstreamSession, version: this.facts.protocolVersion, headers })
   }
 
-  /** Returns what ends it. */
-  hold(holder: Holder): () => void {
-    this.#holders.add(holder)
-    return () => this.#holders.delete(holder)
+  /** Returns what removes it. */
+  addListener(listener: SessionListener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
   }
 
-  /** Listens to what the server says unasked, and calls back when it can be heard, or will never be. */
-  hear(then: () => void): void {
+  /** Opens the stream of server-initiated messages, and calls back when it is open or never will be. */
+  openStream(then: () => void): void {
     if (this.#stopListening !== null) {
       if (this.#opening === null) then()
       else this.#opening.push(then)
@@ -131,45 +130,46 @@ export class UpstreamSession {
     this.#stopListening = this.#link.listen(null, {
       opened,
       message: (message) => {
-        if ('method' in message) this.#heard(message)
+        if ('method' in message) this.#dispatch(message)
       },
       ended: () => {
         this.#stopListening = null
         opened()
-        for (const holder of [...this.#holders]) holder.deaf?.()
+        for (const listener of [...this.#listeners]) listener.onStreamEnd?.()
       }
     })
-    // A process has one stream for everything, and says nothing of its beginning.
-    if (this.#kind !== 'http') opened()
+    // A process has one stream for everything, which does not open separately.
+    if (this.#hasOneLink) opened()
   }
 
-  #heard(message: RpcRequest | RpcNotification): void {
+  #dispatch(message: RpcRequest | RpcNotification): void {
     if (!('id' in message)) {
-      for (const holder of [...this.#holders]) holder.heard(message)
+      for (const listener of [...this.#listeners]) listener.onMessage(message)
       return
     }
-    const asked = [...this.#holders].findLast(({ mayBeAsked }) => mayBeAsked)
+    const asked = [...this.#listeners].findLast(({ mayBeAsked }) => mayBeAsked)
     if (asked === undefined || message.method === 'ping') this.refuse(message, 'no request of the client is under way')
-    else asked.heard(message)
+    else asked.onMessage(message)
   }
 
-  /** On the stream of one request. What is of no request may come there too: whoever listens hears it. */
-  heardBy(holder: Holder, message: RpcRequest | RpcNotification): void {
+  /** For messages on the stream of one request: those of no request may come there, too. */
+  route(listener: SessionListener, message: RpcRequest | RpcNotification): void {
     if ('id' in message) {
-      if (holder.mayBeAsked) holder.heard(message)
-      else this.#heard(message)
-    } else if (OF_REQUESTS.has(message.method)) holder.heard(message)
-    else this.#heard(message)
+      if (listener.mayBeAsked) listener.onMessage(message)
+      else this.#dispatch(message)
+    } else if (OF_REQUESTS.has(message.method)) listener.onMessage(message)
+    else this.#dispatch(message)
   }
 
-  /** Answers a server's request that nobody can be asked. Pings are answered by the gateway itself. */
+  /** Answers a request of the server that no client can get. The gateway answers pings itself. */
   refuse(request: RpcRequest, why: string): void {
     const isPing = request.method === 'ping'
-    const error = { code: INTERNAL_ERROR, message: `The client cannot be asked: ${why}` }
-    void this.#link.send(isPing ? { jsonrpc: '2.0', id: request.id, result: {} } : faultOf(request.id, error))
+    const { id } = request
+    const refusal = errorResponse(id, INTERNAL_ERROR, `The client cannot be asked: ${why}`)
+    void this.#link.send(isPing ? { jsonrpc: '2.0', id, result: {} } : refusal)
   }
 
-  /** Nobody uses it again: DELETE, or the end of the child. */
+  /** Ends the session: DELETE, or the end of the process. */
   close(): void {
     if (this.isOver) return
     this.isOver = true
@@ -178,10 +178,10 @@ export class UpstreamSession {
   }
 }
 
-/** Notifications that come on the stream of the request that they are of. */
+/** Notifications that belong to the request on whose stream they come. */
 const OF_REQUESTS: ReadonlySet<string> = new Set(['notifications/progress', 'notifications/message'])
 
-/** The session's own link, for one who must not end it. */
+/** The session's own link, for a user that must not end it. */
 function borrowed(link: Link): Link {
   return {
     upstreamSession: link.upstreamSession,
@@ -194,13 +194,8 @@ function borrowed(link: Link): Link {
   }
 }
 
-function factsOf(result: JsonObject): ServerFacts | null {
-  const { protocolVersion, capabilities, serverInfo, instructions } = result
-  if (typeof protocolVersion !== 'string' || eraOf(protocolVersion) !== 'stateful') return null
-  return {
-    protocolVersion,
-    capabilities: isObject(capabilities) ? capabilities : {},
-    serverInfo: isObject(serverInfo) ? serverInfo : {},
-    instructions: typeof instructions === 'string' ? instructions : null
-  }
+/** Null: no session of the stateful era. */
+function statefulFacts(result: JsonObject): ServerFacts | null {
+  const facts = readInitializeResult(result)
+  return facts !== null && eraOf(facts.protocolVersion) === 'stateful' ? facts : null
 }

@@ -1,114 +1,108 @@
 /** `server/discover`: what all targets together are (2026-07-28, server/discover). */
-import { factsOf } from '#backends/mcp/bridge/stateful-client.ts'
-import type { Reply } from '#backends/mcp/downstream/reply.ts'
-import { mergeFacts } from '#backends/mcp/lists/kinds.ts'
-import { INTERNAL_ERROR, type JsonObject, type RpcRequest, type RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
-import { HANDSHAKE_VERSIONS, SUPPORTED_VERSIONS } from '#backends/mcp/protocol/revisions.ts'
-import { type Core, failureText } from '#backends/mcp/services.ts'
-import { OWN_INFO } from '#backends/mcp/session/initialize.ts'
-import type { Session } from '#backends/mcp/session/session.ts'
-import { gently } from '#backends/mcp/targets/circuit-breaker.ts'
-import type { LinkFailure, ServerFacts, Target } from '#backends/mcp/targets/target.ts'
-import { forward } from './forward.ts'
-import { complete } from './stateless-result.ts'
 
-export function discover(core: Core, reply: Reply, session: Session, message: RpcRequest): void {
-  const [only] = core.peers.all
-  const timeoutMs = core.backend.targetTimeoutMs
-  if (core.names.isTagged) new Discovery(core, reply, session, message).start()
-  else {
-    // One target speaks for itself; only the revisions are the gateway's.
-    const edit = (result: JsonObject): JsonObject => ({ ...result, supportedVersions: offered(core, session, [only!]) })
-    forward({ core, reply, session, target: only!, message, edit, timeoutMs })
+import { readDiscoverResult } from '#backends/mcp/bridge/stateful-client.ts'
+import { mergeFacts, type ServerFacts } from '#backends/mcp/protocol/initialize-result.ts'
+import { INTERNAL_ERROR, type JsonObject, type RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
+import { HANDSHAKE_VERSIONS, SUPPORTED_VERSIONS } from '#backends/mcp/protocol/revisions.ts'
+import { failureText } from '#backends/mcp/services.ts'
+import { OWN_INFO } from '#backends/mcp/session/initialize.ts'
+import { throughBreaker } from '#backends/mcp/targets/circuit-breaker.ts'
+import { failure, type LinkFailure, type Target } from '#backends/mcp/targets/target.ts'
+import type { Call } from './call.ts'
+import { forward } from './forward.ts'
+import { completeResult } from './stateless-result.ts'
+export function discover(call: Call): void {
+  const { services } = call
+  if (services.names.isMultiplexed) {
+    new Discovery(call).start()
+    return
   }
+  // The only target speaks for itself, but for the revisions, which are the gateway's.
+  const target = services.targets.all[0]!
+  const edit = (result: JsonObject): JsonObject => ({ ...result, supportedVersions: offeredVersions(call, [target]) })
+  forward(call, { target, message: call.message, edit, timeoutMs: services.backend.targetTimeoutMs })
 }
 
 /**
- * Nothing in a request of 2026-07-28 says whose the next one is, unless its caller has shown who he is. Before servers
- * that keep sessions a client that nobody knows is therefore offered what begins with a handshake, and has a session of
- * its own by that: the official clients of Python, TypeScript and Go take it, where they may choose.
+ * Without credentials nothing tells which caller the next stateless request comes from. Such a client of servers with
+ * sessions is therefore offered only revisions that begin with a handshake, which give it a session of its own: the
+ * official clients of Python, TypeScript and Go take one of them if they may choose.
  */
-function offered({ backend, isStateless }: Core, session: Session, targets: readonly Target[]): readonly string[] {
-  const isKept = !isStateless && backend.session.anonymous !== 'PerRequest'
-  const mustBegin = session.isAnonymous && isKept && targets.some(({ remembers }) => remembers === true)
-  return mustBegin ? HANDSHAKE_VERSIONS : SUPPORTED_VERSIONS
+function offeredVersions({ services, session }: Call, targets: readonly Target[]): readonly string[] {
+  const mayKeep = !services.isStateless && services.backend.session.anonymous !== 'PerRequest'
+  const needsSession = session.isAnonymous && mayKeep && targets.some(({ hasSessions }) => hasSessions === true)
+  return needsSession ? HANDSHAKE_VERSIONS : SUPPORTED_VERSIONS
 }
 
 class Discovery {
-  readonly #core: Core
-  readonly #reply: Reply
-  readonly #session: Session
-  readonly #message: RpcRequest
+  readonly #call: Call
   readonly #facts = new Map<string, ServerFacts>()
   readonly #failures: { readonly target: string; readonly failure: LinkFailure }[] = []
 
-  constructor(core: Core, reply: Reply, session: Session, message: RpcRequest) {
-    this.#core = core
-    this.#reply = reply
-    this.#session = session
-    this.#message = message
+  constructor(call: Call) {
+    this.#call = call
   }
 
   start(): void {
-    const { peers, backend } = this.#core
-    const headers = peers.headersOf(this.#reply.ex)
-    const stops = peers.all.map((target) => {
-      const rest = this.#core.restOf(target)
-      const ask = (settled: (failure: LinkFailure | null) => void, isWaited: boolean) =>
-        peers.link(this.#session, target, headers).request(
-          this.#message,
-          {
-            message() {},
-            failed: (failure) => {
-              settled(failure)
-              if (isWaited) this.#failed(target, failure)
+    const { services, reply, session, message } = this.#call
+    const { targets, backend } = services
+    const headers = services.forwardedHeaders(reply.ex)
+    const stops = targets.all.map((target) =>
+      throughBreaker(
+        services.breakerOf(target),
+        (why) => this.#failed(target, why),
+        (record, isWaited) =>
+          targets.link(session, target, headers).request(
+            message,
+            {
+              message() {},
+              failed: (why) => {
+                record(why)
+                if (isWaited) this.#failed(target, why)
+              },
+              answered: (response) => {
+                record(null)
+                if (isWaited) this.#answered(target, response)
+              }
             },
-            answered: (response) => {
-              settled(null)
-              if (isWaited) this.#answered(target, response)
-            }
-          },
-          backend.targetTimeoutMs
-        )
-      if (rest === null) return ask(() => undefined, true)
-      return gently(rest, (failure) => this.#failed(target, failure), ask)
-    })
-    this.#reply.onGone = () => {
+            backend.targetTimeoutMs
+          )
+      )
+    )
+    reply.onGone = () => {
       for (const stop of stops) stop()
     }
   }
 
-  #answered({ name }: Target, response: RpcResponse): void {
-    const facts = 'result' in response ? factsOf(response.result, name) : null
+  #answered(target: Target, response: RpcResponse): void {
+    const facts = 'result' in response ? readDiscoverResult(response.result, target.name) : null
     if (facts === null) {
-      const message = 'does not say what it is'
-      this.#failures.push({ target: name, failure: { kind: 'refused', status: null, message } })
-    } else this.#facts.set(name, facts)
-    this.#heard()
-  }
-
-  #failed({ name }: Target, failure: LinkFailure): void {
-    this.#failures.push({ target: name, failure })
-    this.#heard()
-  }
-
-  #heard(): void {
-    const { peers, backend } = this.#core
-    if (this.#facts.size + this.#failures.length < peers.all.length) return
-    const { id } = this.#message
-    const [first] = this.#failures
-    if (first !== undefined && (backend.failureMode === 'failClosed' || this.#facts.size === 0)) {
-      this.#reply.error(id, INTERNAL_ERROR, failureText(first.target, first.failure))
+      this.#failed(target, failure('refused', 'does not say what it is'))
       return
     }
-    const ordered = peers.all.flatMap(({ name }): [string, ServerFacts][] => {
-      const facts = this.#facts.get(name)
-      return facts === undefined ? [] : [[name, facts]]
-    })
-    const { capabilities, instructions } = mergeFacts(new Map(ordered), OWN_INFO)
-    const answered = peers.all.filter(({ name }) => this.#facts.has(name))
-    const said = { supportedVersions: offered(this.#core, this.#session, answered), capabilities }
-    const result = complete(instructions === null ? said : { ...said, instructions })
-    this.#reply.respond({ jsonrpc: '2.0', id, result })
+    this.#facts.set(target.name, facts)
+    this.#endIfComplete()
+  }
+
+  #failed({ name }: Target, why: LinkFailure): void {
+    this.#failures.push({ target: name, failure: why })
+    this.#endIfComplete()
+  }
+
+  #endIfComplete(): void {
+    const { services, reply, message } = this.#call
+    const { all } = services.targets
+    if (this.#facts.size + this.#failures.length < all.length) return
+    const [first] = this.#failures
+    if (first !== undefined && (services.backend.failureMode === 'failClosed' || this.#facts.size === 0)) {
+      reply.error(message.id, INTERNAL_ERROR, failureText(first.target, first.failure))
+      return
+    }
+    const answered = all.filter(({ name }) => this.#facts.has(name))
+    const facts = new Map(answered.map(({ name }) => [name, this.#facts.get(name)!]))
+    const { capabilities, instructions } = mergeFacts(facts, OWN_INFO)
+    const merged = { supportedVersions: offeredVersions(this.#call, answered), capabilities }
+    const result = completeResult(instructions === null ? merged : { ...merged, instructions })
+    reply.respond({ jsonrpc: '2.0', id: message.id, result })
   }
 }

@@ -1,44 +1,35 @@
-/** Requests of clients, method by method: who is asked, and what may come back. */
+/** Requests of clients, method by method: which targets get them. */
 
 import { URI_MAX } from '#backends/mcp/authorization/uri-forms.ts'
-import type { Reply } from '#backends/mcp/downstream/reply.ts'
-import { LISTS, type ListKind } from '#backends/mcp/lists/kinds.ts'
-import { list } from '#backends/mcp/lists/serve.ts'
-import { outwardMessage } from '#backends/mcp/names/messages.ts'
-import type { Owned } from '#backends/mcp/names/names.ts'
-import { lacks } from '#backends/mcp/protocol/capabilities.ts'
+import { LISTS } from '#backends/mcp/lists/kinds.ts'
+import { serveList } from '#backends/mcp/lists/serve.ts'
+import { messageForClient } from '#backends/mcp/names/messages.ts'
+import type { OwnedName } from '#backends/mcp/names/names.ts'
+import { lacksCapability } from '#backends/mcp/protocol/capabilities.ts'
 import {
   INTERNAL_ERROR,
   INVALID_PARAMS,
+  isObject,
   type JsonObject,
-  METHOD_NOT_FOUND,
-  type RpcRequest,
   type RpcResponse
 } from '#backends/mcp/protocol/json-rpc.ts'
-import { isObject } from '#backends/mcp/protocol/read-message.ts'
-import { type Core, failureText } from '#backends/mcp/services.ts'
-import type { Session } from '#backends/mcp/session/session.ts'
+import { failureText } from '#backends/mcp/services.ts'
 import type { LinkFailure, Target } from '#backends/mcp/targets/target.ts'
+import type { McpItem } from '#engine/contract/mcp-use.ts'
 import type { JsonValue } from '#engine/contract/model-use.ts'
-import { extend, unknownMethod } from './extension-methods.ts'
-import { ownersOf } from './find-owners.ts'
-import { fail, forward, under } from './forward.ts'
-import { ask } from './target-request.ts'
-
-/** One request and where its answer goes. */
-export interface Call {
-  readonly core: Core
-  readonly reply: Reply
-  readonly session: Session
-  readonly message: RpcRequest
-  readonly params: JsonObject
-  readonly bytes: Buffer
-}
+import { type Call, replyFailure, requestTo, trackRunning } from './call.ts'
+import { callExtension, unknownMethod } from './extension-methods.ts'
+import { findOwners } from './find-owners.ts'
+import { forward } from './forward.ts'
+import { sendRequest } from './target-request.ts'
 
 type Handler = (call: Call) => void
 
 const METHODS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
-  ...[...LISTS].map(([method, kind]): [string, Handler] => [method, (call) => listFor(call, kind)]),
+  ...[...LISTS].map(([method, kind]): [string, Handler] => [
+    method,
+    (call) => serveList(call, kind, () => forwardToOnly(call))
+  ]),
   ['tools/call', (call) => byName(call, 'tool')],
   ['prompts/get', (call) => byName(call, 'prompt')],
   ['resources/read', byUri],
@@ -50,46 +41,39 @@ const METHODS: ReadonlyMap<string, Handler> = new Map<string, Handler>([
   ['tasks/cancel', byTask],
   ['tasks/update', byTask],
   ['ping', ping],
-  ['logging/setLevel', everywhere]
+  ['logging/setLevel', toAllTargets]
 ])
 
-export function handle(core: Core, reply: Reply, session: Session, message: RpcRequest, bytes: Buffer): void {
-  const call = { core, reply, session, message, params: message.params ?? {}, bytes }
+export function dispatch(call: Call): void {
+  const { services, reply, message } = call
   const handler = METHODS.get(message.method)
   if (handler !== undefined) handler(call)
-  else if (core.names.isTagged) extend(core, reply, session, message)
-  else if (!core.mayTell(reply.ex, core.peers.all[0]!.name, message)) reply.respond(unknownMethod(message))
-  else pass(call, core.peers.all[0]!, message.params ?? null)
+  else if (services.names.isMultiplexed) callExtension(call)
+  else if (!services.mayReceive(reply.ex, services.targets.all[0]!.name, message)) reply.respond(unknownMethod(message))
+  else forwardToOnly(call)
 }
 
-/** To one target. `params`: as it gets them, null for none; the client's own bytes go where those are the same. */
-function pass(
-  call: Call,
-  target: Target,
-  params: JsonObject | null,
-  edit: ((r: JsonObject) => JsonObject) | null = null
-): void {
-  const { core, reply, session, message, bytes } = call
+/** `params`: for the target; null: none. The client's own bytes are sent where they say the same. */
+function forwardTo(call: Call, target: Target, params: JsonObject | null): void {
+  const { services, message, bytes } = call
   const isSame = params === null || params === message.params
-  // Where rules have decided, the target gets what they have read: of two fields of one name JSON keeps the last here,
-  // and perhaps the first there.
-  const mayBeOwn = isSame && !core.hasRules(target.name)
-  forward({
-    core,
-    reply,
-    session,
+  // Where rules have decided, the target gets what they have evaluated: of two members of one name JSON.parse keeps the
+  // last one, and the target perhaps the first.
+  const mayBeOwn = isSame && !services.hasRules(target.name)
+  forward(call, {
     target,
     message: isSame ? message : { ...message, params: params! },
     ...(mayBeOwn ? { json: bytes } : {}),
-    edit,
-    timeoutMs: edit === null ? 0 : core.backend.targetTimeoutMs
+    edit: null,
+    timeoutMs: 0
   })
 }
 
-const KNOWN_AS = { tool: 'tool', prompt: 'prompt', resource: 'resource', task: 'task' } as const
-type Kind = keyof typeof KNOWN_AS
+const forwardToOnly = (call: Call): void => forwardTo(call, call.services.targets.all[0]!, call.message.params ?? null)
 
-/** What does not exist and what is hidden are told apart by nobody. Status 200: SDKs make a protocol error of it. */
+type Kind = 'tool' | 'prompt' | 'resource' | 'task'
+
+/** The same for unknown and hidden items. With status 200, which SDKs take for a protocol error. */
 function unknown({ reply, message }: Call, kind: Kind, name: string): void {
   reply.error(message.id, INVALID_PARAMS, `Unknown ${kind}: ${name}`)
 }
@@ -98,170 +82,163 @@ function invalid({ reply, message }: Call, what: string): void {
   reply.error(message.id, INVALID_PARAMS, what)
 }
 
-// --- calls of one item ---
+// --- requests about one item ---
+
+interface ItemRequest {
+  readonly kind: Kind
+  /** As the client names it. */
+  readonly asked: string
+  /** Null: no target has it. */
+  readonly owned: OwnedName | null
+  readonly given?: McpItem['arguments']
+  /** The params with the target's own name in place of the client's. */
+  readonly rename: (name: string) => JsonObject
+}
+
+function itemOf({ kind, owned, given }: ItemRequest): McpItem | null {
+  return owned === null ? null : { kind, target: owned.target, name: owned.name, arguments: given }
+}
+
+/** Forwards the request to the item's owner if rules allow it. */
+function forwardItem(call: Call, request: ItemRequest, item: McpItem | null): void {
+  const { services, reply, params } = call
+  const { kind, asked, rename } = request
+  if (item === null || !services.mayUse(reply.ex, item)) unknown(call, kind, asked)
+  else forwardTo(call, services.targets.get(item.target), item.name === asked ? params : rename(item.name))
+}
+
+/** The same, and the item is what expressions, logs and metrics see. */
+function callItem(call: Call, request: ItemRequest): void {
+  const item = itemOf(request)
+  if (item !== null) call.reply.ex.mcp!.item = item
+  forwardItem(call, request, item)
+}
 
 function byName(call: Call, kind: 'tool' | 'prompt'): void {
-  const { core, params, session } = call
+  const { services, params } = call
   const { name } = params
   if (typeof name !== 'string') {
     invalid(call, `${call.message.method} needs a name`)
     return
   }
-  const owned = core.names.ownerOfName(name)
-  const isPlainOfMany = core.names.isTagged && !core.names.isPrefixed
-  if (owned === null && !isPlainOfMany) {
-    unknown(call, kind, name)
-    return
-  }
-  // Who has it, or whether it is there at all, only the lists of the targets can tell.
-  if (owned === null || core.hasRules(owned.target)) {
-    ownersOf(core, call.reply, session, kind, name, owned, argumentsOf(params), (owners) =>
-      found(call, kind, name, owners)
-    )
-  } else byOwner(call, kind, owned)
+  const owned = services.names.ownerOfName(name)
+  const given = argumentsOf(params)
+  const callOwner = (owner: OwnedName | null): void =>
+    callItem(call, { kind, asked: name, owned: owner, given, rename: (own) => ({ ...params, name: own }) })
+  if (owned === null && !hasPlainNames(call)) unknown(call, kind, name)
+  // Only the lists of the targets tell whose the name is, and whether there is such a one.
+  else if (owned === null || services.hasRules(owned.target))
+    findOwners(call, { kind, name, owned, given }, (owners) => {
+      if (!isList(owners)) {
+        replyFailure(call, 'list', owners)
+        return
+      }
+      const [first, second] = owners
+      if (second === undefined) callOwner(first ?? null)
+      else invalid(call, `Ambiguous ${kind}: ${name} is offered by ${owners.map(({ target }) => target).join(', ')}`)
+    })
+  else callOwner(owned)
 }
 
-function found(call: Call, kind: 'tool' | 'prompt', name: string, owners: readonly Owned[] | LinkFailure): void {
-  if (!Array.isArray(owners)) {
-    const { core, reply, session, message } = call
-    fail(core, reply, session, message.id, 'list', owners as LinkFailure)
-    return
-  }
-  const [owned, other] = owners as readonly Owned[]
-  if (owned === undefined) unknown(call, kind, name)
-  else if (other !== undefined) {
-    const targets = (owners as readonly Owned[]).map(({ target }) => target).join(', ')
-    invalid(call, `Ambiguous ${kind}: ${name} is offered by ${targets}`)
-  } else byOwner(call, kind, owned)
-}
+/** Several targets whose tools and prompts have no prefixes. */
+const hasPlainNames = ({ services: { names } }: Call): boolean => names.isMultiplexed && !names.isPrefixed
 
-/** For rules: a call without any has none, and asking for one of them is no failure. */
+const isList = (owners: readonly OwnedName[] | LinkFailure): owners is readonly OwnedName[] => Array.isArray(owners)
+
+/** Without any, rules see an empty object: asking for a member of it is no failure. */
 const argumentsOf = ({ arguments: given = {} }: JsonObject): JsonValue => given as JsonValue
 
-function byOwner(call: Call, kind: 'tool' | 'prompt', { target, name }: Owned): void {
-  const { core, reply, params } = call
-  const item = { kind, target, name, arguments: argumentsOf(params) }
-  reply.ex.mcp!.item = item
-  if (!core.mayUse(reply.ex, item)) unknown(call, kind, String(params.name))
-  else pass(call, core.peers.get(target), name === params.name ? params : { ...params, name })
-}
-
 function byUri(call: Call): void {
-  const { core, reply, params } = call
+  const { services, params } = call
   const { uri } = params
   if (typeof uri !== 'string') {
     invalid(call, `${call.message.method} needs a uri`)
     return
   }
-  const owned = core.names.ownerOfUri(uri)
-  if (owned === null) {
-    unknown(call, 'resource', uri)
-    return
-  }
-  const { target, name } = owned
-  if (isTooLong(call, owned)) return
-  const item = { kind: 'resource' as const, target, name, arguments: undefined }
-  reply.ex.mcp!.item = item
-  if (!core.mayUse(reply.ex, item)) unknown(call, 'resource', uri)
-  else pass(call, core.peers.get(target), name === uri ? params : { ...params, uri: name })
+  const owned = services.names.ownerOfUri(uri)
+  if (owned !== null && isTooLong(call, owned)) return
+  callItem(call, { kind: 'resource', asked: uri, owned, rename: (own) => ({ ...params, uri: own }) })
 }
 
-/** What rules cannot judge is refused by name, and not sent back. */
-function isTooLong(call: Call, { target, name }: Owned): boolean {
-  if (name.length <= URI_MAX || !call.core.hasRules(target)) return false
+/** Rules cannot judge it: it is refused without repeating it. */
+function isTooLong(call: Call, { target, name }: OwnedName): boolean {
+  if (name.length <= URI_MAX || !call.services.hasRules(target)) return false
   invalid(call, `a uri may have ${URI_MAX} characters where there are rules, this one has ${name.length}`)
   return true
 }
 
 /** Completes an argument of a prompt, or a variable of a resource template. */
 function byReference(call: Call): void {
-  const { core, reply, params } = call
+  const { services, params } = call
   const { ref } = params
   const isPrompt = isObject(ref) && ref.type === 'ref/prompt'
+  const kind = isPrompt ? 'prompt' : 'resource'
   const field = isPrompt ? 'name' : 'uri'
-  const value = isObject(ref) ? ref[field] : undefined
-  if (typeof value !== 'string' || !isObject(ref)) {
+  const asked = isObject(ref) ? ref[field] : undefined
+  if (typeof asked !== 'string' || !isObject(ref)) {
     invalid(call, 'completion/complete needs a ref with a name or a uri')
     return
   }
-  const kind = isPrompt ? 'prompt' : 'resource'
-  const plain = isPrompt && core.names.isTagged && !core.names.isPrefixed
-  if (plain) {
-    ownersOf(core, reply, call.session, 'prompt', value, null, undefined, (owners) => {
-      const [owned, other] = Array.isArray(owners) ? (owners as readonly Owned[]) : []
-      completes(call, ref, kind, field, other === undefined ? (owned ?? null) : null)
-    })
-  } else completes(call, ref, kind, field, isPrompt ? core.names.ownerOfName(value) : core.names.ownerOfUri(value))
-}
-
-function completes(call: Call, ref: JsonObject, kind: 'prompt' | 'resource', field: string, owned: Owned | null): void {
-  const { core, reply, params } = call
-  const value = String(ref[field])
-  if (kind === 'resource' && owned !== null && isTooLong(call, owned)) return
-  const item = owned === null ? null : { kind, target: owned.target, name: owned.name, arguments: undefined }
-  if (owned === null || item === null || !core.mayUse(reply.ex, item)) unknown(call, kind, value)
-  else {
-    const told = owned.name === value ? params : { ...params, ref: { ...ref, [field]: owned.name } }
-    pass(call, core.peers.get(owned.target), told)
+  const complete = (owned: OwnedName | null): void => {
+    if (!isPrompt && owned !== null && isTooLong(call, owned)) return
+    const rename = (own: string) => ({ ...params, ref: { ...ref, [field]: own } })
+    const request: ItemRequest = { kind, asked, owned, rename }
+    forwardItem(call, request, itemOf(request))
   }
+  if (isPrompt && hasPlainNames(call)) {
+    findOwners(call, { kind: 'prompt', name: asked, owned: null, given: undefined }, (owners) => {
+      const [owned, other] = isList(owners) ? owners : []
+      complete(other === undefined ? (owned ?? null) : null)
+    })
+  } else complete(isPrompt ? services.names.ownerOfName(asked) : services.names.ownerOfUri(asked))
 }
 
 function byTask(call: Call): void {
-  const { core, reply, params } = call
+  const { services, params } = call
   const { taskId } = params
-  const owned = typeof taskId === 'string' ? core.names.ownerOfTask(taskId) : null
-  if (typeof taskId !== 'string' || owned === null) {
-    invalid(call, 'Unknown task')
-    return
-  }
-  const item = { kind: 'task' as const, target: owned.target, name: owned.name, arguments: undefined }
-  reply.ex.mcp!.item = item
-  if (core.hasRules(owned.target) && !core.mayUse(reply.ex, item)) unknown(call, 'task', taskId)
-  else pass(call, core.peers.get(owned.target), owned.name === taskId ? params : { ...params, taskId: owned.name })
+  const owned = typeof taskId === 'string' ? services.names.ownerOfTask(taskId) : null
+  if (typeof taskId !== 'string' || owned === null) invalid(call, 'Unknown task')
+  else callItem(call, { kind: 'task', asked: taskId, owned, rename: (own) => ({ ...params, taskId: own }) })
 }
 
-function listFor(call: Call, kind: ListKind): void {
-  list(call, kind, () => pass(call, call.core.peers.all[0]!, call.message.params ?? null))
-}
-
-// --- of the gateway, or of all ---
+// --- requests about the server ---
 
 function ping(call: Call): void {
-  const { core, reply, message } = call
-  // One of several that does not answer would end a session that is fine without it.
-  if (core.names.isTagged) reply.respond({ jsonrpc: '2.0', id: message.id, result: {} })
-  else pass(call, core.peers.all[0]!, message.params ?? null)
+  const { services, reply, message } = call
+  // The session is fine without one of several targets.
+  if (services.names.isMultiplexed) reply.respond({ jsonrpc: '2.0', id: message.id, result: {} })
+  else forwardToOnly(call)
 }
 
-/** Asks every target; whoever does not know the method has nothing to do with it. */
-function everywhere(call: Call): void {
-  const { core, reply, session, message } = call
-  if (!core.names.isTagged) {
-    pass(call, core.peers.all[0]!, message.params ?? null)
+/** Targets that do not know the method have nothing to do with it. */
+function toAllTargets(call: Call): void {
+  const { services, reply, session, message } = call
+  if (!services.names.isMultiplexed) {
+    forwardToOnly(call)
     return
   }
-  const targets = core.peers.all.filter((target) => !lacks(session.declared(target.name), message.method))
+  const targets = services.targets.all.filter(
+    ({ name }) => !lacksCapability(session.capabilitiesOf(name), message.method)
+  )
   if (targets.length === 0) {
-    reply.error(message.id, METHOD_NOT_FOUND, 'Method not found')
+    reply.respond(unknownMethod(message))
     return
   }
-  const finish = under(session, message.id, [...core.names.targets])
-  const headers = core.peers.headersOf(reply.ex)
+  const finish = trackRunning(call, [...services.names.targets])
   const outcomes: (RpcResponse | { readonly failure: LinkFailure; readonly target: string })[] = []
   const end = (outcome: (typeof outcomes)[number]): void => {
     outcomes.push(outcome)
     if (outcomes.length < targets.length) return
     finish()
-    const good = outcomes.find((one) => 'result' in one)
     const failed = outcomes.find((one) => 'failure' in one)
     const refused = outcomes.find((one) => 'error' in one)
-    if (good !== undefined) reply.respond({ jsonrpc: '2.0', id: message.id, result: {} })
+    if (outcomes.some((one) => 'result' in one)) reply.respond({ jsonrpc: '2.0', id: message.id, result: {} })
     else if (failed !== undefined) reply.error(message.id, INTERNAL_ERROR, failureText(failed.target, failed.failure))
     else reply.respond({ ...refused!, id: message.id })
   }
   const stops = targets.map((target) =>
-    ask(core.asking(session, target, headers, core.backend.targetTimeoutMs), message, {
-      message: (given) => reply.message(outwardMessage(core.names, target.name, given), null),
+    sendRequest(requestTo(call, target, services.backend.targetTimeoutMs), message, {
+      message: (given) => reply.message(messageForClient(services.names, target.name, given), null),
       answered: end,
       failed: (failure) => end({ failure, target: target.name })
     })

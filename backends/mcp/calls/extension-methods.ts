@@ -1,30 +1,35 @@
 /**
- * Methods that no revision has: of extensions (2026-07-28, basic/versioning, Extension Negotiation). Nothing says which
- * extension a method is of, so of several targets those that have any are asked, one after the other: who answers that
- * it does not know the method has done nothing. Where rules shut the caller out of a target, it is not asked: the
- * gateway's own key would open it (`mcp.method`, rules.ts).
+ * Methods that no revision has: those of extensions (2026-07-28, basic/versioning, Extension Negotiation). Nothing
+ * tells the extension of a method, so several targets that have extensions are tried one after the other: one that
+ * answers "method not found" has done nothing. Targets whose rules exclude the caller are not tried: the gateway's own
+ * credentials would let it in (`mcp.method`, authorization/rules.ts).
  */
 
-import type { Reply } from '#backends/mcp/downstream/reply.ts'
-import { outwardMessage } from '#backends/mcp/names/messages.ts'
-import { outward } from '#backends/mcp/names/names.ts'
+import { messageForClient } from '#backends/mcp/names/messages.ts'
+import { resultForClient } from '#backends/mcp/names/names.ts'
 import { mayExtend } from '#backends/mcp/protocol/capabilities.ts'
-import { INTERNAL_ERROR, METHOD_NOT_FOUND, type RpcRequest, type RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
-import { type Core, failureText } from '#backends/mcp/services.ts'
-import type { Session } from '#backends/mcp/session/session.ts'
-import type { Target } from '#backends/mcp/targets/target.ts'
-import { under } from './forward.ts'
-import { ask } from './target-request.ts'
-
-export function extend(core: Core, reply: Reply, session: Session, message: RpcRequest): void {
-  const able = core.peers.all.filter(
-    ({ name }) => mayExtend(session.declared(name)) && core.mayTell(reply.ex, name, message)
+import {
+  errorResponse,
+  INTERNAL_ERROR,
+  METHOD_NOT_FOUND,
+  type RpcErrorResponse,
+  type RpcRequest,
+  type RpcResponse
+} from '#backends/mcp/protocol/json-rpc.ts'
+import { failureText } from '#backends/mcp/services.ts'
+import type { LinkEvents, Target } from '#backends/mcp/targets/target.ts'
+import { type Call, requestTo, trackRunning } from './call.ts'
+import { sendRequest } from './target-request.ts'
+export function callExtension(call: Call): void {
+  const { services, reply, session, message } = call
+  const { names, listChanges } = services
+  const able = services.targets.all.filter(
+    ({ name }) => mayExtend(session.capabilitiesOf(name)) && services.mayReceive(reply.ex, name, message)
   )
-  // What a target has told other clients is a guess about this one: it is asked later.
-  const isLikely = ({ declared = null }: Target): boolean => mayExtend(declared)
+  // What a target has declared to other clients is a guess about this one: it only decides the order.
+  const isLikely = ({ capabilities = null }: Target): boolean => mayExtend(capabilities)
   const targets = [...able.filter(isLikely), ...able.filter((target) => !isLikely(target))]
-  const finish = under(session, message.id, [...core.names.targets])
-  const headers = core.peers.headersOf(reply.ex)
+  const finish = trackRunning(call, [...names.targets])
   let stop = (): void => undefined
   reply.onGone = () => {
     finish()
@@ -34,31 +39,28 @@ export function extend(core: Core, reply: Reply, session: Session, message: RpcR
     finish()
     reply.respond(response)
   }
-  const next = (): void => {
+  const tryNext = (): void => {
     const target = targets.shift()
     if (target === undefined) end(unknownMethod(message))
-    else stop = ask(core.asking(session, target, headers, 0), message, eventsOf(target))
+    else stop = sendRequest(requestTo(call, target, 0), message, eventsOf(target))
   }
-  const eventsOf = (target: Target): Parameters<typeof ask>[2] => ({
-    message: (given) => reply.message(outwardMessage(core.names, target.name, given), null),
+  const eventsOf = (target: Target): LinkEvents => ({
+    message: (given) => reply.message(messageForClient(names, target.name, given), null),
     answered: (response) => {
-      core.news.called(session, target.name, message.method)
-      const isNone = 'error' in response && (response.error.code === METHOD_NOT_FOUND || !isLikely(target))
-      if (isNone) next()
+      listChanges.onCallEnd(session, target.name, message.method)
+      const isUnknown = 'error' in response && (response.error.code === METHOD_NOT_FOUND || !isLikely(target))
+      if (isUnknown) tryNext()
       else if ('error' in response) end(response)
-      else end({ ...response, result: outward(core.names, target.name, response.result) })
+      else end({ ...response, result: resultForClient(names, target.name, response.result) })
     },
     failed: (failure) => {
       finish()
       reply.error(message.id, INTERNAL_ERROR, failureText(target.name, failure))
     }
   })
-  next()
+  tryNext()
 }
 
-/** To callers what is hidden is what no server has. */
-export const unknownMethod = ({ id }: RpcRequest): RpcResponse => ({
-  jsonrpc: '2.0',
-  id,
-  error: { code: METHOD_NOT_FOUND, message: 'Method not found' }
-})
+/** The same for a method that rules hide and for one that no server has. */
+export const unknownMethod = ({ id }: RpcRequest): RpcErrorResponse =>
+  errorResponse(id, METHOD_NOT_FOUND, 'Method not found')

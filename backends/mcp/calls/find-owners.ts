@@ -1,56 +1,53 @@
 /**
- * Whose a plain name is, and whether it is anybody's: found in the lists of the targets, which are remembered for a
- * while by session. With rules, only what a target lists can be called: so nobody can tell hidden from unknown.
+ * Which targets have a plain name: found in their lists, which a session remembers for a while. With rules, only names
+ * that a target lists can be called, so that clients cannot tell a hidden name from an unknown one.
  */
 
-import type { Reply } from '#backends/mcp/downstream/reply.ts'
-import { isWithout, listAll } from '#backends/mcp/lists/fetch.ts'
+import { fetchList, isUnsupported, type ListQuery } from '#backends/mcp/lists/fetch.ts'
 import { LISTS } from '#backends/mcp/lists/kinds.ts'
-import type { Owned } from '#backends/mcp/names/names.ts'
-import type { Core } from '#backends/mcp/services.ts'
-import type { Session } from '#backends/mcp/session/session.ts'
-import type { LinkFailure } from '#backends/mcp/targets/target.ts'
+import type { OwnedName } from '#backends/mcp/names/names.ts'
+import type { Catalog } from '#backends/mcp/session/session.ts'
+import { failure, type LinkFailure, type Target } from '#backends/mcp/targets/target.ts'
 import type { McpItem } from '#engine/contract/mcp-use.ts'
+import { type Call, requestTo } from './call.ts'
 
-/** For so long a list is believed; a name that is not on it is looked for again, but not more often than this. */
-const BELIEVED_MS = 60_000
-const AGAIN_MS = 1_000
-
-export interface Catalog {
-  readonly at: number
-  readonly names: ReadonlySet<string>
-}
+/** How long a listed name is believed; a name that is not listed is looked for again, but not more often than this. */
+const CATALOG_TTL_MS = 60_000
+const CATALOG_RETRY_MS = 1_000
 
 let searches = 0
 
-/** Sets of names, the same for most sessions: kept once, by kind and target, as long as any session has them. */
-const shared = new WeakMap<object, Map<string, ReadonlySet<string>>>()
+/** Sets of names, shared by the sessions that have the same: by backend, then by kind and target. */
+const sets = new WeakMap<object, Map<string, ReadonlySet<string>>>()
 
-/** `place`: whose sessions share them. */
-export function namesOf(place: object, key: string, names: readonly string[]): ReadonlySet<string> {
+/** `backend`: the object whose sessions share the sets. */
+export function sharedNames(backend: object, key: string, names: readonly string[]): ReadonlySet<string> {
   const own = new Set(names)
-  const all = shared.get(place) ?? new Map<string, ReadonlySet<string>>()
-  shared.set(place, all)
+  const all = sets.get(backend) ?? new Map<string, ReadonlySet<string>>()
+  sets.set(backend, all)
   const last = all.get(key)
   if (last?.size === own.size && [...own].every((name) => last.has(name))) return last
   all.set(key, own)
   return own
 }
 
-/** `owned`: the one target that can have it, or null for any. `given`: arguments of the call. */
-export function ownersOf(
-  core: Core,
-  reply: Reply,
-  session: Session,
-  kind: 'tool' | 'prompt',
-  name: string,
-  owned: Owned | null,
-  given: McpItem['arguments'],
-  done: (owners: readonly Owned[] | LinkFailure) => void
+/** What is looked for. `owned`: the one target that can have it; null: any. `given`: arguments of the call. */
+export interface NameQuery {
+  readonly kind: 'tool' | 'prompt'
+  readonly name: string
+  readonly owned: OwnedName | null
+  readonly given: McpItem['arguments']
+}
+
+export function findOwners(
+  call: Call,
+  { kind, name: asked, owned, given }: NameQuery,
+  done: (owners: readonly OwnedName[] | LinkFailure) => void
 ): void {
-  const targets = owned === null ? core.peers.all : [core.peers.get(owned.target)]
-  const plain = owned?.name ?? name
-  const owners: Owned[] = []
+  const { services, reply } = call
+  const targets = owned === null ? services.targets.all : [services.targets.get(owned.target)]
+  const name = owned?.name ?? asked
+  const owners: OwnedName[] = []
   let missing = targets.length
   let failed: LinkFailure | null = null
   let isGone = false
@@ -59,56 +56,57 @@ export function ownersOf(
     isGone = true
     for (const stop of stops) stop()
   }
-  const heard = (target: string, catalog: Catalog | LinkFailure): void => {
-    if (isGone) return
-    if ('kind' in catalog) failed = catalog
-    // What is hidden does not make a name ambiguous.
-    else if (catalog.names.has(plain) && core.mayUse(reply.ex, { kind, target, name: plain, arguments: given }))
-      owners.push({ target, name: plain })
-    if (--missing > 0) return
-    if (failed !== null && (owners.length === 0 || core.backend.failureMode === 'failClosed')) done(failed)
-    else done(owners)
-  }
-  for (const { name: target } of targets) {
-    const stop = search(core, reply, session, kind, target, plain, (catalog) => heard(target, catalog))
+  for (const target of targets) {
+    const stop = readCatalog(call, kind, target, name, (catalog) => {
+      if (isGone) return
+      if ('kind' in catalog) failed = catalog
+      // A hidden name does not make another one ambiguous.
+      else if (
+        catalog.names.has(name) &&
+        services.mayUse(reply.ex, { kind, target: target.name, name, arguments: given })
+      )
+        owners.push({ target: target.name, name })
+      if (--missing > 0) return
+      if (failed !== null && (owners.length === 0 || services.backend.failureMode === 'failClosed')) done(failed)
+      else done(owners)
+    })
     if (stop !== null) stops.push(stop)
   }
 }
 
-function search(
-  core: Core,
-  reply: Reply,
-  session: Session,
+/** Null: the session remembers it. */
+function readCatalog(
+  call: Call,
   kind: 'tool' | 'prompt',
-  target: string,
+  target: Target,
   name: string,
   done: (catalog: Catalog | LinkFailure) => void
 ): (() => void) | null {
-  const key = `${kind} ${target}`
+  const { services, session } = call
+  const key = `${kind} ${target.name}`
   const known = session.catalogs.get(key)
   const age = known === undefined ? Number.POSITIVE_INFINITY : performance.now() - known.at
-  if (known !== undefined && age < (known.names.has(name) ? BELIEVED_MS : AGAIN_MS)) {
+  if (known !== undefined && age < (known.names.has(name) ? CATALOG_TTL_MS : CATALOG_RETRY_MS)) {
     done(known)
     return null
   }
   const method = `${kind}s/list`
-  const headers = core.peers.headersOf(reply.ex)
-  const asking = core.asking(session, core.peers.get(target), headers, core.backend.targetTimeoutMs)
-  const listKind = LISTS.get(method)!
-  const id = `weir-names-${++searches}`
-  // A list that is remembered is asked for again when the name is not on it.
-  const order = { method, kind: listKind, names: core.names, meta: null, id, message() {}, wanted: name }
-  return listAll(asking, order, (listed) => {
+  const query: ListQuery = {
+    method,
+    kind: LISTS.get(method)!,
+    meta: null,
+    id: `weir-names-${++searches}`,
+    message() {},
+    // A cached list without the name is fetched again.
+    neededName: name
+  }
+  return fetchList(requestTo(call, target, services.backend.targetTimeoutMs), query, (listed) => {
     if (listed.failure !== null) done(listed.failure)
-    else if (listed.error !== null && !isWithout(listed))
-      done({ kind: 'refused', status: null, message: listed.error.message.slice(0, 200) })
+    else if (listed.error !== null && !isUnsupported(listed))
+      done(failure('refused', listed.error.message.slice(0, 200)))
     else {
-      const names = namesOf(
-        core,
-        key,
-        listed.pages.flatMap((page) => page.names)
-      )
-      const catalog = { at: performance.now(), names }
+      const names = listed.pages.flatMap((page) => page.names)
+      const catalog = { at: performance.now(), names: sharedNames(services, key, names) }
       session.catalogs.set(key, catalog)
       done(catalog)
     }

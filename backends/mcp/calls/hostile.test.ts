@@ -2,7 +2,7 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, it, type TestContext } from 'node:test'
-import { isPlainAnswer } from '#backends/mcp/protocol/read-message.ts'
+import { isPlainAnswer } from '#backends/mcp/protocol/parse-message.ts'
 import { type Answers, hostile } from '#backends/mcp/targets/http/hostile.fixture.ts'
 import { gatewayOf, httpTarget, INITIALIZE, mcpOf, post } from '#backends/mcp/testing/gateway.ts'
 import { SharedRevocations } from '#engine/workers/shared.ts'

@@ -1,51 +1,49 @@
-/** The stream of what servers say unasked (GET): of one target as it comes, of several as one. */
+/** Server-initiated messages (GET): the streams of all targets as one stream. */
 
 import { passChallenge } from '#backends/mcp/authorization/challenge.ts'
 import type { Reply } from '#backends/mcp/downstream/reply.ts'
-import { relisted } from '#backends/mcp/lists/kinds.ts'
-import { outwardMessage } from '#backends/mcp/names/messages.ts'
+import { listsForClient } from '#backends/mcp/lists/kinds.ts'
+import { messageForClient } from '#backends/mcp/names/messages.ts'
 import { isFieldValue } from '#backends/mcp/protocol/field-values.ts'
-import type { RpcMessage } from '#backends/mcp/protocol/json-rpc.ts'
-import { isObject } from '#backends/mcp/protocol/read-message.ts'
-import type { Core } from '#backends/mcp/services.ts'
+import { isObject, type RpcMessage } from '#backends/mcp/protocol/json-rpc.ts'
+import type { Services } from '#backends/mcp/services.ts'
+import { restore } from '#backends/mcp/session/restore.ts'
 import type { Session } from '#backends/mcp/session/session.ts'
 import type { LinkFailure, Target } from '#backends/mcp/targets/target.ts'
-import { isKept } from '#backends/mcp/targets/target-set.ts'
 import type { McpItem } from '#engine/contract/mcp-use.ts'
-import { encodePlaces, knowsPolling } from './stream-relay.ts'
-import { restore } from './target-request.ts'
+import { encodeResumePoints, knowsPolling } from './stream-relay.ts'
 
 /** Of one session in one worker: each holds connections. */
 const STREAMS_MAX = 16
-/** An id of several targets' places comes back in one header line. */
+/** Longest id of several resume points: it comes back in a header field. */
 const EVENT_ID_LENGTH_MAX = 4 * 1024
 const ALLOWED = { headers: ['Allow', 'POST, DELETE'] }
 
-export function listen(core: Core, reply: Reply, session: Session): void {
+export function listen(services: Services, reply: Reply, session: Session): void {
   if (session.streams >= STREAMS_MAX) {
     reply.refuse(429, -32_000, 'Too Many Requests: the session has too many open streams')
     return
   }
   const lastId = reply.ex.request.get('last-event-id') ?? null
-  const places = placesOf(core, lastId)
-  if (places === null) reply.refuse(400, -32_000, 'Bad Request: Last-Event-ID is not of this server')
-  else new Listening(core, reply, session, places).start()
+  const points = resumePointsOf(services, lastId)
+  if (points === null) reply.refuse(400, -32_000, 'Bad Request: Last-Event-ID is not of this server')
+  else new ServerStreams(services, reply, session, points).start()
 }
 
-/** By target, where its stream broke off; null for the beginning. Null: the id is nobody's. */
-function placesOf({ names, peers }: Core, lastId: string | null): Map<Target, string | null> | null {
-  if (lastId === null || !names.isTagged) return new Map(peers.all.map((target) => [target, lastId]))
-  const places = new Map<Target, string | null>()
-  for (const [name, id] of Object.entries(decodePlaces(lastId) ?? {})) {
-    // It becomes a field of a request, and the client has written it.
+/** Event ids to resume after, by target; null: the beginning. Null: the id is not one of ours. */
+function resumePointsOf({ names, targets }: Services, lastId: string | null): Map<Target, string | null> | null {
+  if (lastId === null || !names.isMultiplexed) return new Map(targets.all.map((target) => [target, lastId]))
+  const points = new Map<Target, string | null>()
+  for (const [name, id] of Object.entries(decodeResumePoints(lastId) ?? {})) {
+    // The client wrote it, and it becomes a header field.
     const isFine = id === null || (typeof id === 'string' && isFieldValue(id))
     if (!isFine) return null
-    if (names.targets.has(name)) places.set(peers.get(name), id)
+    if (names.targets.has(name)) points.set(targets.get(name), id)
   }
-  return places.size === 0 ? null : places
+  return points.size === 0 ? null : points
 }
 
-function decodePlaces(text: string): Readonly<Record<string, unknown>> | null {
+function decodeResumePoints(text: string): Readonly<Record<string, unknown>> | null {
   try {
     const value: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
     return isObject(value) ? value : null
@@ -54,126 +52,125 @@ function decodePlaces(text: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-class Listening {
-  readonly #core: Core
+class ServerStreams {
+  readonly #services: Services
   readonly #reply: Reply
   readonly #session: Session
-  readonly #begins: ReadonlyMap<Target, string | null>
-  /** How far each target's stream has come: of all that belong to this one, so that all go on together. */
-  readonly #places: Record<string, string | null> = {}
+  readonly #startPoints: ReadonlyMap<Target, string | null>
+  /** Last event id by target: the id of an event holds all of them, so that all streams resume together. */
+  readonly #resumePoints: Record<string, string | null> = {}
   readonly #stops = new Map<Target, () => void>()
   readonly #opened = new Set<Target>()
-  readonly #heard = new Set<Target>()
-  /** Targets whose stream is open or may yet be. */
+  readonly #counted = new Set<Target>()
+  /** Targets whose stream is open, or may still open. */
   #open: number
   #isOver = false
 
-  constructor(core: Core, reply: Reply, session: Session, begins: ReadonlyMap<Target, string | null>) {
-    this.#core = core
+  constructor(services: Services, reply: Reply, session: Session, startPoints: ReadonlyMap<Target, string | null>) {
+    this.#services = services
     this.#reply = reply
     this.#session = session
-    this.#begins = begins
-    this.#open = begins.size
+    this.#startPoints = startPoints
+    this.#open = startPoints.size
   }
 
   start(): void {
     this.#session.streams++
     this.#reply.onGone = () => this.#end()
-    this.#reply.onPulse = () => this.#core.sessions.use(this.#session, performance.now())
-    for (const [target, from] of this.#begins) this.#places[target.name] = from
-    for (const [target, from] of this.#begins) this.#listen(target, from, true)
+    this.#reply.onKeepalive = () => this.#services.sessions.use(this.#session, performance.now())
+    for (const [target, from] of this.#startPoints) this.#resumePoints[target.name] = from
+    for (const [target, from] of this.#startPoints) this.#listen(target, from, true)
   }
 
   #end(): void {
     if (this.#isOver) return
     this.#isOver = true
     this.#session.streams--
-    this.#core.sessions.use(this.#session, performance.now())
-    for (const target of [...this.#heard]) this.#closes(target)
+    this.#services.sessions.use(this.#session, performance.now())
+    for (const target of [...this.#counted]) this.#onClose(target)
     for (const stop of this.#stops.values()) stop()
   }
 
   #listen(target: Target, from: string | null, mayRestore: boolean): void {
-    const { peers } = this.#core
-    const headers = peers.headersOf(this.#reply.ex)
-    const asking = this.#core.asking(this.#session, target, headers, 0)
-    if (!this.#session.seats.has(target.name)) {
-      this.#ended(target, null)
+    const { targets } = this.#services
+    const headers = this.#services.forwardedHeaders(this.#reply.ex)
+    if (!this.#session.targetSessions.has(target.name)) {
+      this.#revocations(target, null)
       return
     }
-    const stop = peers.link(this.#session, target, headers).listen(from, {
+    const stop = targets.link(this.#session, target, headers).listen(from, {
       opened: () => {
-        this.#opens(target)
+        this.#onOpen(target)
         this.#reply.open()
       },
       message: (message, eventId) => {
-        this.#opens(target)
-        this.#core.news.heard(target.name, message)
+        this.#onOpen(target)
+        this.#services.listChanges.onMessage(target.name, message)
         const id = eventId === null ? null : this.#idOf(target, eventId)
-        this.#reply.message(this.#outward(target, message), id)
+        this.#reply.message(this.#forClient(target, message), id)
       },
       mark: (eventId, retryMs) => {
         const id = eventId === null ? null : this.#idOf(target, eventId)
         if (knowsPolling(this.#session)) this.#reply.mark(id, retryMs)
       },
       ended: (failure) => {
-        this.#closes(target)
-        if (failure?.kind !== 'expired' || !mayRestore) this.#ended(target, failure)
+        this.#onClose(target)
+        if (failure?.kind !== 'expired' || !mayRestore) this.#revocations(target, failure)
         else {
-          restore(asking, (lasting) => {
+          restore({ services: this.#services, session: this.#session, target, headers }, (lasting) => {
             if (this.#isOver) return
             if (lasting === null) this.#listen(target, null, false)
-            else this.#ended(target, lasting)
+            else this.#revocations(target, lasting)
           })
         }
       }
     })
     this.#stops.set(target, stop)
-    // Nothing is asked of whoever has it open already.
-    if (isKept(target)) {
-      this.#hears(target)
+    // A kept link has its stream open already.
+    if (target.traits.keepsLink) {
+      this.#count(target)
       this.#reply.open()
     }
   }
 
-  #opens(target: Target): void {
+  #onOpen(target: Target): void {
     this.#opened.add(target)
-    this.#hears(target)
+    this.#count(target)
   }
 
-  /** From here on changes of its lists are heard of. */
-  #hears(target: Target): void {
-    if (this.#isOver || this.#heard.has(target)) return
-    this.#heard.add(target)
-    this.#session.hear(target.name, 1)
+  /** From now on the stream announces changes of lists. */
+  #count(target: Target): void {
+    if (this.#isOver || this.#counted.has(target)) return
+    this.#counted.add(target)
+    this.#session.countStream(target.name, 1)
   }
 
-  #closes(target: Target): void {
-    if (!this.#heard.delete(target)) return
-    this.#session.hear(target.name, -1)
-    this.#core.news.unheard(this.#session, target.name)
+  #onClose(target: Target): void {
+    if (!this.#counted.delete(target)) return
+    this.#session.countStream(target.name, -1)
+    this.#services.listChanges.dropWatched(this.#session, target.name)
   }
 
-  /** In the client's names. Responses come where the stream of a request goes on: what rules hide stays hidden. */
-  #outward({ name }: Target, message: RpcMessage): RpcMessage {
-    const told = outwardMessage(this.#core.names, name, message)
-    if (!('result' in told)) return told
-    const mayUse = (item: McpItem): boolean => this.#core.mayUse(this.#reply.ex, item)
-    return { ...told, result: relisted(told.result, name, this.#core.names, mayUse) }
+  /** Under the client's names. Resumed streams of requests bring responses: their lists are filtered by rules. */
+  #forClient({ name }: Target, message: RpcMessage): RpcMessage {
+    const changed = messageForClient(this.#services.names, name, message)
+    if (!('result' in changed)) return changed
+    const mayUse = (item: McpItem): boolean => this.#services.mayUse(this.#reply.ex, item)
+    return { ...changed, result: listsForClient(changed.result, name, this.#services.names, mayUse) }
   }
 
   #idOf(target: Target, eventId: string): string | null {
-    if (!this.#core.names.isTagged) return eventId
-    this.#places[target.name] = eventId
-    const id = encodePlaces(this.#places)
+    if (!this.#services.names.isMultiplexed) return eventId
+    this.#resumePoints[target.name] = eventId
+    const id = encodeResumePoints(this.#resumePoints)
     return id.length <= EVENT_ID_LENGTH_MAX ? id : null
   }
 
-  /** Of one target: the client hears of it when there is nothing more to hear of any. */
-  #ended(target: Target, failure: LinkFailure | null): void {
+  /** The stream of one target has ended: the client's ends with the last one. */
+  #revocations(target: Target, failure: LinkFailure | null): void {
     this.#stops.delete(target)
     if (--this.#open > 0 || this.#isOver) {
-      // One that was there has broken off: the client comes back for it, and goes on with all (Last-Event-ID).
+      // One that was open has broken off: the client resumes all of them with Last-Event-ID.
       if (failure !== null && this.#opened.has(target) && !this.#isOver) this.#close()
       return
     }
@@ -182,9 +179,9 @@ class Listening {
       this.#end()
       if (failure === null) this.#reply.refuse(405, -32_000, 'Method Not Allowed: no server has a stream', ALLOWED)
       else if (failure.kind === 'expired') {
-        this.#core.sessions.end(this.#session)
+        this.#services.sessions.end(this.#session)
         this.#reply.refuse(404, -32_001, 'Session not found')
-      } else if (!passChallenge(this.#core, this.#reply, null, failure))
+      } else if (!passChallenge(this.#services, this.#reply, null, failure))
         this.#reply.refuse(502, -32_603, `target ${target.name}: ${failure.message}`)
     }
   }

@@ -8,22 +8,22 @@ import { refusalOf } from '#backends/mcp/protocol/headers.ts'
 import { METHOD_NOT_FOUND, type RpcNotification, type RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
 import { STATELESS } from '#backends/mcp/protocol/revisions.ts'
 import { HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION } from '#backends/mcp/protocol/stateless.ts'
-import type { Core } from '#backends/mcp/services.ts'
-import type { Callers } from '#backends/mcp/session/stateless-sessions.ts'
+import type { Services } from '#backends/mcp/services.ts'
+import type { StatelessSessions } from '#backends/mcp/session/stateless-sessions.ts'
+import { newCall } from './call.ts'
 import { discover } from './discover.ts'
-import { handle } from './dispatch.ts'
+import { dispatch } from './dispatch.ts'
 import { subscribe } from './subscribe.ts'
-
 export function serveStateless(
-  core: Core,
-  callers: Callers,
+  services: Services,
+  sessions: StatelessSessions,
   reply: Reply,
   message: RpcRequest | RpcNotification,
   bytes: Buffer
 ): void {
   const { ex } = reply
   if (!('id' in message)) {
-    // None are defined over HTTP, and what nobody understands does no harm (transports, Sending Messages).
+    // None are defined over HTTP (transports, Sending Messages).
     reply.plain(202, null)
     return
   }
@@ -35,14 +35,15 @@ export function serveStateless(
     return
   }
   reply.statusOf = statusOf
-  const session = callers.of(core, ex, message)
+  const session = sessions.of(services, ex, message)
   if (ex.mcp !== null) ex.mcp.protocolVersion = STATELESS
-  if (message.method === 'server/discover') discover(core, reply, session, message)
-  else if (message.method === 'subscriptions/listen') subscribe(core, reply, session, message)
-  else handle(core, reply, session, message, bytes)
+  const call = newCall(services, reply, session, message, bytes)
+  if (message.method === 'server/discover') discover(call)
+  else if (message.method === 'subscriptions/listen') subscribe(call)
+  else dispatch(call)
 }
 
-/** Errors of the frame have a status of their own: the three that MCP defines, and unknown methods (transports). */
+/** Status of protocol errors: the three that MCP defines, and unknown methods (transports). */
 function statusOf(code: number): number {
   if (code === METHOD_NOT_FOUND) return 404
   return code === HEADER_MISMATCH || code === MISSING_CLIENT_CAPABILITY || code === UNSUPPORTED_VERSION ? 400 : 200

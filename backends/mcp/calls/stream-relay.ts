@@ -2,6 +2,7 @@
  * A stream that a server answers a request with, as a stream of the client. Its ids, in the client's words, say where
  * to go on; what comes on it has been put into the client's names before, also when it is taken up again (listen.ts).
  */
+
 import type { Reply } from '#backends/mcp/downstream/reply.ts'
 import type { Session } from '#backends/mcp/session/session.ts'
 import type { StreamEvents } from '#backends/mcp/targets/target.ts'
@@ -12,7 +13,7 @@ const POLLING = '2025-11-25'
 /** Clients of older revisions take an event without a message for a broken one. */
 export const knowsPolling = ({ version }: Session): boolean => version >= POLLING
 
-export class PassedStream implements StreamEvents {
+export class StreamRelay implements StreamEvents {
   readonly #reply: Reply
   /** Null: there is one. */
   readonly #target: string | null
@@ -36,10 +37,10 @@ export class PassedStream implements StreamEvents {
   idOf(eventId: string | null | undefined): string | null {
     if (eventId == null || !this.#isResumable) return null
     this.#hasId = true
-    return this.#target === null ? eventId : encodePlaces({ [this.#target]: eventId })
+    return this.#target === null ? eventId : encodeResumePoints({ [this.#target]: eventId })
   }
 
-  began(): void {
+  started(): void {
     this.#reply.isEvents = true
   }
 
@@ -57,5 +58,5 @@ export class PassedStream implements StreamEvents {
 }
 
 /** Places in the streams of several targets, as one id. */
-export const encodePlaces = (places: Readonly<Record<string, string | null>>): string =>
+export const encodeResumePoints = (places: Readonly<Record<string, string | null>>): string =>
   Buffer.from(JSON.stringify(places)).toString('base64url')

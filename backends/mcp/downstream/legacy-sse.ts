@@ -1,17 +1,18 @@
 /**
- * Clients of revision 2024-11-05 (basic/transports, HTTP with SSE): one stream for everything that they are told,
- * begun by a GET whose path ends with /sse, and a POST for each message. The POST may arrive at any worker of the
- * process: the one that has the stream is told over a channel of threads. The session lives as long as the stream.
+ * Clients of revision 2024-11-05 (basic/transports, HTTP with SSE): one event stream, opened by a GET whose path ends
+ * with /sse, and a POST for each message of the client. A POST may reach any worker of the process, which passes it to
+ * the one with the stream over a BroadcastChannel. The session lives as long as the stream.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import { BroadcastChannel } from 'node:worker_threads'
-import { tell } from '#backends/mcp/calls/client-messages.ts'
-import { handle } from '#backends/mcp/calls/dispatch.ts'
+import { newCall } from '#backends/mcp/calls/call.ts'
+import { deliver } from '#backends/mcp/calls/client-messages.ts'
+import { dispatch } from '#backends/mcp/calls/dispatch.ts'
 import { listen } from '#backends/mcp/calls/listen.ts'
-import { INVALID_REQUEST, type RpcMessage } from '#backends/mcp/protocol/json-rpc.ts'
-import { isObject, isUnreadable, readMessage } from '#backends/mcp/protocol/read-message.ts'
-import type { Core } from '#backends/mcp/services.ts'
+import { INVALID_REQUEST, isObject, type RpcMessage } from '#backends/mcp/protocol/json-rpc.ts'
+import { isInvalid, parseMessage } from '#backends/mcp/protocol/parse-message.ts'
+import type { Services } from '#backends/mcp/services.ts'
 import { callerOf } from '#backends/mcp/session/caller.ts'
 import { initialize } from '#backends/mcp/session/initialize.ts'
 import { Seal } from '#backends/mcp/session/seal.ts'
@@ -19,38 +20,38 @@ import type { Session } from '#backends/mcp/session/session.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { newMcpUse } from '#engine/contract/mcp-use.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
-import { type Outlet, Reply } from './reply.ts'
+import { Reply, type ReplySink } from './reply.ts'
 
 const CHANNEL = 'weir mcp sse'
 const PARAMETER = 'sessionId'
 
-/** What the POST of one worker tells the stream of another. */
-interface Letter {
+/** A POST in one worker, for the stream in another. */
+interface PostedMessage {
   readonly to: string
   readonly bytes: Uint8Array
 }
 
 export class LegacySse {
-  readonly #core: Core
+  readonly #services: Services
   readonly #seal: Seal
-  /** Of the process: a stream is in one. */
-  readonly #home: string
+  /** Digest of the process secret: a stream is in one process. */
+  readonly #processId: string
   readonly #streams = new Map<string, LegacyStream>()
   #channel: BroadcastChannel | null = null
 
-  constructor(core: Core) {
-    const { context, backend } = core
-    this.#core = core
+  constructor(services: Services) {
+    const { context, backend } = services
+    this.#services = services
     this.#seal = new Seal(backend.session.key, context.secret, `sse ${context.name}`)
-    this.#home = createHash('sha256').update('weir home').update(context.secret).digest('base64url')
+    this.#processId = createHash('sha256').update('weir home').update(context.secret).digest('base64url')
   }
 
-  /** Whether the request begins such a stream: newer clients name a session, or begin with a POST. */
+  /** Whether the request opens such a stream: newer clients name a session, or begin with a POST. */
   isBeginning({ path, request }: Exchange): boolean {
     return path.endsWith('/sse') && !request.has('mcp-session-id')
   }
 
-  /** What the query names; null: it is not a message of such a client. */
+  /** The sealed stream id in the query; null: it is no message of such a client. */
   idOf({ query, request }: Exchange): string | null {
     return query.includes(PARAMETER) && !request.has('mcp-session-id')
       ? new URLSearchParams(query).get(PARAMETER)
@@ -58,34 +59,34 @@ export class LegacySse {
   }
 
   begin(ex: Exchange, reply: Reply): void {
-    // With the first stream: nobody else has letters to get.
-    this.#channel ??= this.#listening()
+    // Only a worker with streams has messages to receive.
+    this.#channel ??= this.#openChannel()
     const id = randomBytes(16).toString('base64url')
-    const stream = new LegacyStream(this.#core, reply)
+    const stream = new LegacyStream(this.#services, reply)
     this.#streams.set(id, stream)
     reply.onGone = () => {
       this.#streams.delete(id)
-      this.#core.context.revocations.revoke(markOf(id))
+      this.#services.context.revocations.revoke(endedKeyOf(id))
       stream.close()
-      this.#hangUp()
+      this.#closeIfUnused()
     }
-    const place = new URLSearchParams(ex.query)
-    place.set(PARAMETER, this.#seal.close({ s: id, i: callerOf(ex), h: this.#home }))
+    const query = new URLSearchParams(ex.query)
+    query.set(PARAMETER, this.#seal.close({ s: id, i: callerOf(ex), h: this.#processId }))
     reply.open()
-    reply.write(Buffer.from(`event: endpoint\ndata: ${ex.originalPath}?${place}\n\n`))
+    reply.write(Buffer.from(`event: endpoint\ndata: ${ex.originalPath}?${query}\n\n`))
   }
 
   /** Takes a message for the stream that `given` names. */
   post(ex: Exchange, reply: Reply, given: string, bytes: Buffer): void {
     const sealed = this.#seal.open(given)
     const isFine = isObject(sealed) && typeof sealed.s === 'string' && sealed.i === callerOf(ex)
-    const id = isFine && sealed.h === this.#home ? String(sealed.s) : null
-    if (id === null || this.#core.context.revocations.isRevoked(markOf(id))) {
+    const id = isFine && sealed.h === this.#processId ? String(sealed.s) : null
+    if (id === null || this.#services.context.revocations.isRevoked(endedKeyOf(id))) {
       reply.refuse(404, -32_001, 'Session not found')
       return
     }
-    const message = readMessage(bytes)
-    if (isUnreadable(message)) {
+    const message = parseMessage(bytes)
+    if (isInvalid(message)) {
       reply.refuse(400, message.code, message.message, { id: message.id })
       return
     }
@@ -93,30 +94,30 @@ export class LegacySse {
     const here = this.#streams.get(id)
     if (here !== undefined) here.take(message, bytes)
     else {
-      const letter: Letter = { to: id, bytes }
-      this.#channel ??= this.#listening()
-      this.#channel.postMessage(letter)
-      this.#hangUp()
+      const posted: PostedMessage = { to: id, bytes }
+      this.#channel ??= this.#openChannel()
+      this.#channel.postMessage(posted)
+      this.#closeIfUnused()
     }
   }
 
-  /** A channel is kept for streams: configurations that have been replaced would keep theirs for ever. */
-  #hangUp(): void {
+  /** The channel lives as long as there are streams: a replaced configuration must not keep it. */
+  #closeIfUnused(): void {
     if (this.#streams.size > 0) return
     this.#channel?.close()
     this.#channel = null
   }
 
-  #listening(): BroadcastChannel {
+  #openChannel(): BroadcastChannel {
     const channel = new BroadcastChannel(CHANNEL)
     channel.onmessage = (event: unknown) => {
-      const { to, bytes } = (event as { readonly data: Letter }).data
+      const { to, bytes } = (event as { readonly data: PostedMessage }).data
       const stream = this.#streams.get(to)
       if (stream === undefined) return
       const json = Buffer.from(bytes)
-      const message = readMessage(json)
+      const message = parseMessage(json)
       enterTurn()
-      if (!isUnreadable(message)) stream.take(message, json)
+      if (!isInvalid(message)) stream.take(message, json)
       leaveTurn()
     }
     channel.unref()
@@ -124,76 +125,77 @@ export class LegacySse {
   }
 }
 
-const markOf = (id: string): bigint => Buffer.from(id, 'base64url').readBigInt64LE()
+const endedKeyOf = (id: string): bigint => Buffer.from(id, 'base64url').readBigInt64LE()
 
 /** One client, as long as its stream is open. */
-class LegacyStream implements Outlet {
-  readonly #core: Core
+class LegacyStream implements ReplySink {
+  readonly #services: Services
   readonly #reply: Reply
-  /** For each message that is being answered; the stream itself for what servers say unasked. */
+  /** One for each message that is being answered, and one for server-initiated messages. */
   readonly #replies = new Set<Reply>()
   #session: Session | null = null
   #isListening = false
-  /** There is one session to a stream. */
+  /** A stream has one session. */
   #isBegun = false
 
-  constructor(core: Core, reply: Reply) {
-    this.#core = core
+  constructor(services: Services, reply: Reply) {
+    this.#services = services
     this.#reply = reply
   }
 
   take(message: RpcMessage, bytes: Buffer): void {
     const { ex } = this.#reply
     ex.mcp ??= newMcpUse()
-    const reply = this.#answering()
+    const reply = this.#newReply()
     if ('method' in message && 'id' in message && message.method === 'initialize') {
       if (this.#isBegun) {
         reply.error(message.id, INVALID_REQUEST, 'this stream has its session already')
         return
       }
       this.#isBegun = true
-      initialize(this.#core, reply, message)
+      initialize(this.#services, reply, message)
       return
     }
-    const session = this.#found()
+    const session = this.#findSession()
     if (session === null) {
       if ('method' in message && 'id' in message) reply.error(message.id, INVALID_REQUEST, 'initialize comes first')
       else this.over(reply)
-    } else if ('method' in message && 'id' in message) handle(this.#core, reply, session, message, bytes)
+    } else if ('method' in message && 'id' in message) dispatch(newCall(this.#services, reply, session, message, bytes))
     else {
-      tell(this.#core, reply, session, message)
+      deliver(this.#services, reply, session, message)
       if ('method' in message && message.method === 'notifications/initialized') this.#listen(session)
     }
   }
 
-  #answering(): Reply {
-    const { context, pulse } = this.#core
-    const reply = new Reply(this.#reply.ex, context, pulse, this)
+  #newReply(): Reply {
+    const { context, keepalive } = this.#services
+    const reply = new Reply(this.#reply.ex, context, keepalive, this)
     this.#replies.add(reply)
     return reply
   }
 
-  #found(): Session | null {
+  #findSession(): Session | null {
     if (this.#session === null) return null
-    return this.#core.sessions.find(this.#session.id!, this.#session.caller, performance.now())
+    return this.#services.sessions.find(this.#session.id!, this.#session.caller, performance.now())
   }
 
   #listen(session: Session): void {
     if (this.#isListening) return
     this.#isListening = true
-    listen(this.#core, this.#answering(), session)
+    listen(this.#services, this.#newReply(), session)
   }
 
   close(): void {
     for (const reply of this.#replies) reply.onGone?.()
     this.#replies.clear()
-    if (this.#session !== null) this.#core.close(this.#session, this.#core.peers.headersOf(this.#reply.ex))
+    if (this.#session !== null)
+      this.#services.closeSession(this.#session, this.#services.forwardedHeaders(this.#reply.ex))
   }
 
-  // --- what answers to messages say ---
+  // --- ReplySink ---
 
   began(sessionId: string): void {
-    this.#session = this.#core.sessions.find(sessionId, callerOf(this.#reply.ex), performance.now())
+    this.#session = this.#services.sessions.find(sessionId, callerOf(this.#reply.ex), performance.now())
     if (this.#session !== null) this.#session.streams++
   }
 

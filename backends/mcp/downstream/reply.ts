@@ -1,6 +1,6 @@
 /**
- * What a client gets for one request over HTTP: one JSON body where the response is all there is, and a stream of
- * events from the first message that comes ahead of it (2025-11-25, transports, Sending Messages to the Server).
+ * The reply to one request of a client over HTTP: a JSON body if there is only a response, an event stream if another
+ * message comes before it (2025-11-25, transports, Sending Messages to the Server).
  */
 import { performance } from 'node:perf_hooks'
 import {
@@ -16,17 +16,17 @@ import type { Dialect, Exchange } from '#engine/contract/exchange.ts'
 import type { Answer } from '#engine/contract/in-process.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
-import type { Pulse } from './pulse.ts'
+import type { Keepalive } from './keepalive.ts'
 
-/** What waits for a client that does not read; a stream that outgrows it is ended. */
+/** Bytes that wait for a client that does not read; a stream with more is ended. */
 const BEHIND_BYTES_MAX = 4 * 1024 * 1024
 const NO_BYTES = Buffer.alloc(0)
 const UNSTORED: readonly string[] = ['Cache-Control', 'no-cache, no-transform']
 
 type Body = string | Buffer | readonly Buffer[] | null
 
-/** Where answers go that have no HTTP response of their own: the one stream of an old client (legacy-sse.ts). */
-export interface Outlet {
+/** For replies without an HTTP response of their own: the one stream of an old client (legacy-sse.ts). */
+export interface ReplySink {
   /** In one line. */
   event(json: Buffer): void
   /** The session of the answer to `initialize`. */
@@ -37,36 +37,36 @@ export interface Outlet {
 export class Reply {
   readonly ex: Exchange
   readonly #context: BackendContext
-  readonly #pulse: Pulse
-  /** Given out with the answer to `initialize`. */
+  readonly #keepalive: Keepalive
+  /** Sent with the response to `initialize`. */
   sessionId: string | null = null
-  /** Stops what works for this reply: the client has left, or time is up. Called once, unless all has been said. */
+  /** Stops the work for this reply: the client has left, or a timeout. Called once, unless the reply is complete. */
   onGone: (() => void) | null = null
-  /** Called behind it when time is up: whoever works for this reply is told that nobody waits any more. */
+  /** Called after it on a timeout, to cancel the request at its target. */
   onLate: (() => void) | null = null
-  /** Of the request that is answered; null: it is none. */
+  /** Of the client's request; null: it is none. */
   requestId: RpcId | null = null
   /** Called once, when the exchange is over, however it ended. */
   onOver: (() => void) | null = null
-  /** Called now and again while the stream is open. */
-  onPulse: (() => void) | null = null
-  /** Status of an error that is all there is; null: 200, since the message could be taken. */
+  /** Called every 15 seconds while the stream is open. */
+  onKeepalive: (() => void) | null = null
+  /** HTTP status of a JSON-RPC error; null: always 200. */
   statusOf: ((code: number) => number) | null = null
   writtenAt = 0
-  /** A response that is all there is goes out as the one event of a stream: so it came. */
+  /** A lone response is sent as an event stream, as it came. */
   isEvents = false
   #answer: Answer | null = null
   #isOver = false
-  readonly #outlet: Outlet | null
-  /** Bytes since the client's side was full; -1: it is not. */
+  readonly #sink: ReplySink | null
+  /** Bytes written since the client's connection was full; -1: it is not. */
   #behind = -1
 
-  constructor(ex: Exchange, context: BackendContext, pulse: Pulse, outlet: Outlet | null = null) {
+  constructor(ex: Exchange, context: BackendContext, keepalive: Keepalive, sink: ReplySink | null = null) {
     this.ex = ex
     this.#context = context
-    this.#pulse = pulse
-    this.#outlet = outlet
-    if (outlet !== null) return
+    this.#keepalive = keepalive
+    this.#sink = sink
+    if (sink !== null) return
     ex.onOver = () => {
       this.#gone()
       this.onOver?.()
@@ -74,7 +74,7 @@ export class Reply {
     ex.onTimeout = (code) => this.#late(code)
   }
 
-  /** The route's `timeouts`: the request has failed, and its client is told so as of any other failure. */
+  /** The route's `timeouts`: a JSON-RPC error, as for any other failure. */
   #late(code: ErrorCode): boolean {
     const { requestId, ex } = this
     if (this.#isOver || requestId === null) return false
@@ -93,13 +93,13 @@ export class Reply {
     return this.#answer !== null
   }
 
-  /** Answers have an HTTP response of their own: a stream that ends can be taken up again. */
+  /** The reply is an HTTP response of its own: its stream can be resumed. */
   get hasOwnStream(): boolean {
-    return this.#outlet === null
+    return this.#sink === null
   }
 
   #gone(): void {
-    if (this.#answer !== null) this.#pulse.delete(this)
+    if (this.#answer !== null) this.#keepalive.delete(this)
     if (this.#isOver) return
     this.#isOver = true
     this.onGone?.()
@@ -111,8 +111,8 @@ export class Reply {
   plain(status: number, json: Body, headers: readonly string[] | null = null): void {
     if (this.#isOver) return
     this.#isOver = true
-    if (this.#outlet !== null) {
-      this.#toOutlet(this.#outlet, json)
+    if (this.#sink !== null) {
+      this.#toSink(this.#sink, json)
       return
     }
     const own = this.sessionId === null ? headers : [...(headers ?? []), 'Mcp-Session-Id', this.sessionId]
@@ -120,21 +120,21 @@ export class Reply {
   }
 
   #send(status: number, body: Body, contentType: string, headers: readonly string[] | null): void {
-    // What comes from another thread or a timer is in no turn yet.
+    // Messages of other threads and timers come outside of a turn.
     enterTurn()
     this.#context.reply(this.ex, { status, body, contentType, headers })
     leaveTurn()
   }
 
-  /** What has an id is an answer to somebody; a status alone is for nobody there. */
-  #toOutlet(outlet: Outlet, json: Body): void {
-    if (this.sessionId !== null) outlet.began(this.sessionId)
+  /** Only responses go to the stream: a status alone has no place there. */
+  #toSink(sink: ReplySink, json: Body): void {
+    if (this.sessionId !== null) sink.began(this.sessionId)
     const bytes = typeof json === 'string' || json === null ? Buffer.from(json ?? '') : whole(json)
-    if (bytes.includes('"id"')) outlet.event(oneLine(bytes))
-    outlet.over(this)
+    if (bytes.includes('"id"')) sink.event(oneLine(bytes))
+    sink.over(this)
   }
 
-  /** A JSON-RPC error as the body of a status other than 200: the message could not be taken at all. */
+  /** A JSON-RPC error as the body of an HTTP error: the message was not accepted. */
   refuse(status: number, code: number, message: string, more: Refusal = {}): void {
     this.plain(status, errorJson(more.id ?? null, code, message, more.data), more.headers ?? null)
   }
@@ -150,14 +150,14 @@ export class Reply {
     return this.statusOf?.(code) ?? 200
   }
 
-  /** The same, as JSON that is not looked at. Pieces are not copied: nobody may change them any more. */
+  /** The same as bytes. Pieces are not copied: they must not change any more. */
   respondBytes(json: Buffer | readonly Buffer[], status = 200, eventId: string | null = null): void {
     if (this.#isOver) return
     if (this.#answer !== null) {
       this.#event(whole(json), eventId)
       this.end()
-    } else if (this.isEvents && status === 200 && this.#outlet === null) {
-      // A whole stream is one write, as JSON is.
+    } else if (this.isEvents && status === 200 && this.#sink === null) {
+      // The whole stream is one write.
       this.#isOver = true
       this.#send(200, eventOf(whole(json), eventId), 'text/event-stream', UNSTORED)
     } else this.plain(status, json)
@@ -165,7 +165,7 @@ export class Reply {
 
   error(id: RpcId, code: number, message: string, data?: JsonValue): void {
     if (this.ex.mcp !== null) this.ex.mcp.errorCode = code
-    // The gateway's own words came on no stream.
+    // An error of the gateway came on no stream.
     this.isEvents = false
     this.respondBytes(Buffer.from(errorJson(id, code, message, data)), this.#status(code))
   }
@@ -174,11 +174,11 @@ export class Reply {
 
   /** Begins the stream, unless it has begun. */
   open(): void {
-    if (this.#answer !== null || this.#isOver || this.#outlet !== null) return
+    if (this.#answer !== null || this.#isOver || this.#sink !== null) return
     const headers = new HeaderBlock()
     headers.append('Content-Type', 'text/event-stream')
     headers.append(UNSTORED[0]!, UNSTORED[1]!)
-    // Proxies of the nginx family keep events back otherwise.
+    // Otherwise nginx and its relatives buffer the stream.
     headers.append('X-Accel-Buffering', 'no')
     if (this.sessionId !== null) headers.append('Mcp-Session-Id', this.sessionId)
     this.writtenAt = performance.now()
@@ -188,7 +188,7 @@ export class Reply {
       },
       gone: () => this.#gone()
     })
-    this.#pulse.add(this)
+    this.#keepalive.add(this)
   }
 
   message(message: RpcMessage, eventId: string | null): void {
@@ -198,17 +198,17 @@ export class Reply {
   }
 
   #event(json: Buffer, eventId: string | null): void {
-    if (this.#outlet !== null) this.#outlet.event(oneLine(json))
+    if (this.#sink !== null) this.#sink.event(oneLine(json))
     else this.write(eventOf(json, eventId))
   }
 
-  /** An event without a message: how far the stream has come, when to come back for it. Null: says nothing of it. */
+  /** An event without a message: an event id, and when to resume; null: neither. */
   mark(eventId: string | null, retryMs: number | null): void {
-    if (this.#isOver || this.#outlet !== null) return
+    if (this.#isOver || this.#sink !== null) return
     this.open()
     const id = eventId === null ? '' : `id: ${eventId}\n`
     const retry = retryMs === null ? '' : `retry: ${retryMs}\n`
-    // Readers take the id of an event that has data, be it empty.
+    // Clients take the id only of an event with data, which may be empty.
     this.write(Buffer.from(`${id}${retry}${eventId === null ? '' : 'data: \n'}\n`))
   }
 
@@ -222,14 +222,14 @@ export class Reply {
     if (this.#behind > BEHIND_BYTES_MAX) this.end(true)
   }
 
-  /** The stream is over. `isBroken`: not all has been said, and the client is to see it. */
+  /** Ends the stream. `isBroken`: it is incomplete, and the client must see that. */
   end(isBroken = false): void {
     if (this.#isOver) return
     this.#isOver = true
     const answer = this.#answer
     if (isBroken) this.onGone?.()
-    if (this.#outlet !== null) {
-      this.#outlet.over(this)
+    if (this.#sink !== null) {
+      this.#sink.over(this)
       return
     }
     if (answer === null) {
@@ -237,7 +237,7 @@ export class Reply {
       this.plain(200, NO_BYTES)
       return
     }
-    this.#pulse.delete(this)
+    this.#keepalive.delete(this)
     if (isBroken) answer.fail('UPSTREAM_RESET')
     else answer.end()
   }
@@ -249,7 +249,7 @@ export interface Refusal {
   readonly headers?: readonly string[]
 }
 
-/** Without an id where there is none to name: MCP asks for that in answers to what is no request. */
+/** Without an id in replies to what is no request, as MCP requires. */
 export function errorJson(id: RpcId | null, code: number, message: string, data?: JsonValue): string {
   return JSON.stringify({
     jsonrpc: '2.0',
@@ -258,7 +258,7 @@ export function errorJson(id: RpcId | null, code: number, message: string, data?
   })
 }
 
-/** How the engine's own errors look on routes to MCP servers. */
+/** The engine's own errors on routes to MCP servers. */
 export const dialect: Dialect = (status, message) => ({
   body: errorJson(null, status >= 500 ? INTERNAL_ERROR : -32_000, message),
   headers: null
@@ -266,7 +266,7 @@ export const dialect: Dialect = (status, message) => ({
 
 const whole = (json: Buffer | readonly Buffer[]): Buffer => (Buffer.isBuffer(json) ? json : Buffer.concat(json))
 
-/** Line ends in JSON that a server has laid out nicely would be line ends of the event. */
+/** Line ends in pretty-printed JSON would end the event's data line. */
 function eventOf(json: Buffer, eventId: string | null): Buffer {
   const head = eventId === null ? 'event: message\ndata: ' : `event: message\nid: ${eventId}\ndata: `
   return Buffer.concat([Buffer.from(head), oneLine(json), Buffer.from('\n\n')])

@@ -1,148 +1,153 @@
 /**
- * Whose list it is: what may be shown to everybody, what to this session alone, and what is not kept at all
+ * Where a list goes in the cache: shared by all callers, private to a session, or nowhere
  * (docs/design/023-mcp-list-cache.md).
  */
 import { createHash } from 'node:crypto'
-import type { ListKind } from '#backends/mcp/lists/kinds.ts'
-import type { JsonObject } from '#backends/mcp/protocol/json-rpc.ts'
+import { isObject, type JsonObject } from '#backends/mcp/protocol/json-rpc.ts'
 import { STATELESS } from '#backends/mcp/protocol/revisions.ts'
 import {
-  isObject,
   META_CLIENT_CAPABILITIES,
   META_CLIENT_INFO,
   META_LOG_LEVEL,
   META_VERSION
 } from '#backends/mcp/protocol/stateless.ts'
-import { isOfOneRequest, TRACE } from '#backends/mcp/session/forwarded-headers.ts'
+import { isPerRequest, TRACE } from '#backends/mcp/session/forwarded-headers.ts'
 import type { Session } from '#backends/mcp/session/session.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import type { Kept, ListCache, Listed, Shelf } from './cache.ts'
-import { type Hints, hintsOf, type Page, settled } from './page.ts'
+import type { CachedList, CachePartition, ListCache, ListTopic } from './cache.ts'
+import type { ListKind } from './kinds.ts'
+import { type CacheHints, detached, hintsOf, type Page } from './page.ts'
 
-/** Said with every request, or of this one alone: none of them changes what there is. */
+/** Members of `_meta` that do not change the list. */
 const META: ReadonlySet<string> = new Set([
   ...[META_VERSION, META_CLIENT_INFO, META_CLIENT_CAPABILITIES, META_LOG_LEVEL],
   ...['progressToken', ...TRACE]
 ])
-/** Longer places in a list are not kept. */
+/** Pages with a longer cursor are not cached. */
 const CURSOR_LENGTH_MAX = 256
-/** Pages of one target that are believed while a session listens. */
-const BOUND_MAX = 64
+/** Cached pages of one target that are valid while a session's stream is open. */
+const WATCHED_MAX = 64
 
-export interface Asked {
+export interface ListLookup {
   readonly cache: ListCache
-  readonly shelf: Shelf
+  readonly partition: CachePartition
   readonly session: Session
   readonly headers: HeaderBlock
   readonly method: string
   readonly kind: ListKind
   readonly params: JsonObject | undefined
-  /** Every page from the first to the last is one list; else the page of `params.cursor` is. */
+  /** All pages together; else the one of `params.cursor`. */
   readonly isWhole: boolean
 }
 
-/** Null: the list of this request is never kept. */
-export function placeOf(asked: Asked): Place | null {
-  const { kind, params = {}, session, headers, isWhole, method } = asked
+/** Null: the list is never cached. */
+export function cacheSlotOf(lookup: ListLookup): CacheSlot | null {
+  const { kind, params = {}, session, headers, isWhole, method } = lookup
   if (kind.capability === 'tasks') return null
   const { _meta: meta, cursor = '', ...others } = params
   if (typeof cursor !== 'string' || cursor.length > CURSOR_LENGTH_MAX || Object.keys(others).length > 0) return null
   if (isObject(meta)) for (const name of Object.keys(meta)) if (!META.has(name)) return null
-  const told = toldOf(headers)
-  // A session for one request has nothing of its own that anybody comes back for.
+  const digest = headersDigest(headers)
+  // Nothing comes back for what a session of one request has cached.
   const isOwn = session.id !== null || session.version === STATELESS
   const list = `${method} ${isWhole ? '*' : '.'}${cursor}`
-  const shared = told === '' ? `${list} ${session.view}` : null
-  return new Place(asked, kind.capability, shared, isOwn ? `${list} ${session.key} ${told}` : null)
+  const shared = digest === '' ? `${list} ${session.clientKey}` : null
+  return new CacheSlot(lookup, kind.capability, shared, isOwn ? `${list} ${session.key} ${digest}` : null)
 }
 
-/** Fields that the target is told of the caller, as a digest; "": none. */
-function toldOf(headers: HeaderBlock): string {
-  let told = ''
+/** A digest of the caller's headers that the target gets; "": none. */
+function headersDigest(headers: HeaderBlock): string {
+  let fields = ''
   headers.forEach((name, value) => {
     const field = name.toLowerCase()
-    if (!isOfOneRequest(field)) told += `${field}: ${value}\n`
+    if (!isPerRequest(field)) fields += `${field}: ${value}\n`
   })
-  return told === '' ? '' : createHash('sha256').update(told).digest('base64url')
+  return fields === '' ? '' : createHash('sha256').update(fields).digest('base64url')
 }
 
-export class Place {
-  readonly #asked: Asked
-  readonly #what: Listed
+export class CacheSlot {
+  readonly #lookup: ListLookup
+  readonly #what: ListTopic
   readonly #shared: string | null
   readonly #own: string | null
-  readonly #round: number
-  /** The session's stream from the target was open before the question. */
-  readonly #isHeard: boolean
+  readonly #generation: number
+  /** The session's stream from the target was open before the request. */
+  readonly #hadStream: boolean
 
-  constructor(asked: Asked, what: Listed, shared: string | null, own: string | null) {
-    const { cache, shelf, session } = asked
-    this.#asked = asked
+  constructor(lookup: ListLookup, what: ListTopic, shared: string | null, own: string | null) {
+    const { cache, partition, session } = lookup
+    this.#lookup = lookup
     this.#what = what
     this.#shared = shared
     this.#own = own
-    this.#round = cache.round(shelf, what)
-    this.#isHeard = session.hears(shelf.target)
+    this.#generation = cache.generation(partition, what)
+    this.#hadStream = session.hasStream(partition.target)
   }
 
-  /** Whether an answer may be worth keeping, as far as can be told before it. */
-  get isPromising(): boolean {
-    const { session, shelf } = this.#asked
-    return session.version === STATELESS || session.isBridged(shelf.target) || this.#isBound
+  /** Whether the response may be cached, as far as known before it. */
+  get mayBeCached(): boolean {
+    const { session, partition } = this.#lookup
+    return session.version === STATELESS || session.isBridged(partition.target) || this.#isWatched
   }
 
-  get #isBound(): boolean {
-    const { session, shelf } = this.#asked
-    return this.#own !== null && this.#isHeard && session.hears(shelf.target) && session.tells(shelf.target, this.#what)
+  get #isWatched(): boolean {
+    const { session, partition } = this.#lookup
+    return (
+      this.#own !== null &&
+      this.#hadStream &&
+      session.hasStream(partition.target) &&
+      session.announcesChanges(partition.target, this.#what)
+    )
   }
 
-  get(): Kept | null {
-    const { cache, shelf, session } = this.#asked
-    const shared = this.#shared === null ? null : cache.get(shelf, this.#what, this.#shared)
+  get(): CachedList | null {
+    const { cache, partition, session } = this.#lookup
+    const shared = this.#shared === null ? null : cache.get(partition, this.#what, this.#shared)
     if (shared !== null || this.#own === null) return shared
-    const own = cache.get(shelf, this.#what, this.#own)
-    return own !== null && own.until === Number.POSITIVE_INFINITY && !session.hears(shelf.target) ? null : own
+    const own = cache.get(partition, this.#what, this.#own)
+    return own !== null && own.until === Number.POSITIVE_INFINITY && !session.hasStream(partition.target) ? null : own
   }
 
   /** `freshness`: of all pages together. */
   set(given: readonly Page[], freshness: Freshness): void {
-    const { cache, shelf, session } = this.#asked
+    const { cache, partition, session } = this.#lookup
     if (!freshness.isComplete) return
     if (freshness.hasHints) {
       const { until, isPublic } = freshness
       if (until <= cache.now) return
       const key = isPublic && this.#shared !== null ? this.#shared : this.#own
-      if (key !== null) cache.set(shelf, this.#what, key, this.#round, { pages: given.map(settled), until, isPublic })
-    } else if (this.#isBound && session.bind(shelf, this.#own!, BOUND_MAX)) {
+      if (key !== null)
+        cache.set(partition, this.#what, key, this.#generation, { pages: given.map(detached), until, isPublic })
+    } else if (this.#isWatched && session.watchList(partition, this.#own!, WATCHED_MAX)) {
       const until = Number.POSITIVE_INFINITY
-      const pages = given.map(settled)
-      cache.set(shelf, this.#what, this.#own!, this.#round, { pages, until, isPublic: false })
+      const pages = given.map(detached)
+      cache.set(partition, this.#what, this.#own!, this.#generation, { pages, until, isPublic: false })
     }
   }
 }
 
-/** What the hints of several pages come to: the shortest time counts, and one that is private makes all so. */
+/** The cache hints of several pages together: the shortest TTL, and private if any is. */
 export class Freshness {
   until = Number.POSITIVE_INFINITY
   isPublic = true
   hasHints = false
   isComplete = true
   readonly #isStateless: boolean
-  /** Hints that a bridge has taken out of the answer that comes next. */
-  #aside: Hints | null = null
+  /** Hints that the bridge has removed from the response that follows. */
+  #removed: CacheHints | null = null
 
   constructor(session: Session) {
     this.#isStateless = session.version === STATELESS
   }
 
-  hinted(ttlMs: JsonObject[string] | undefined, cacheScope: JsonObject[string] | undefined): void {
-    this.#aside = hintsOf(ttlMs, cacheScope) ?? NO_HINTS
+  cacheHints(ttlMs: JsonObject[string] | undefined, cacheScope: JsonObject[string] | undefined): void {
+    this.#removed = hintsOf(ttlMs, cacheScope) ?? NO_HINTS
   }
 
-  /** `now`, `ttlMaxMs`: milliseconds. Revisions without hints have none, whatever they are called there. */
+  /** `now`, `ttlMaxMs`: milliseconds. In revisions without hints, members of those names are none. */
   add(page: Page, now: number, ttlMaxMs: number): void {
-    const hints = this.#isStateless ? (page.hints ?? NO_HINTS) : this.#aside
-    this.#aside = null
+    const hints = this.#isStateless ? (page.hints ?? NO_HINTS) : this.#removed
+    this.#removed = null
     if (!page.isComplete) this.isComplete = false
     if (hints === null) return
     this.hasHints = true
@@ -151,4 +156,4 @@ export class Freshness {
   }
 }
 
-const NO_HINTS: Hints = { ttlMs: 0, isPublic: false }
+const NO_HINTS: CacheHints = { ttlMs: 0, isPublic: false }

@@ -1,15 +1,15 @@
 /** What is remembered, how long, and how much of it. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { LISTS } from '#backends/mcp/lists/kinds.ts'
 import { Names } from '#backends/mcp/names/names.ts'
 import { Bus } from '#backends/mcp/workers/bus.ts'
-import { BYTES_MAX, LIST_BYTES_MAX, LISTS_MAX, ListCache, type Shelf } from './cache.ts'
+import { BYTES_MAX, type CachePartition, LIST_BYTES_MAX, LISTS_MAX, ListCache } from './cache.ts'
 import { Freshness } from './cache-slot.ts'
 import { follow } from './changes.ts'
+import { LISTS } from './kinds.ts'
 import { type Page, pageOfResult } from './page.ts'
 
-const SHELF: Shelf = { backend: 'b', target: 'a', mark: 'm' }
+const SHELF: CachePartition = { backend: 'b', target: 'a', digest: 'm' }
 const pageOf = (...names: string[]): Page =>
   pageOfResult(
     { tools: names.map((name) => ({ name })) },
@@ -39,17 +39,17 @@ describe('a remembered list', () => {
 
   it('is over with news of its kind from its target, also if they come while it is asked for', () => {
     const { cache } = clocked()
-    const round = cache.round(SHELF, 'tools')
+    const round = cache.generation(SHELF, 'tools')
     cache.set(SHELF, 'tools', 'k', round, kept(2_000, pageOf('x')))
-    cache.changed('b', 'a', 'prompts')
-    cache.changed('b', 'other', 'tools')
-    cache.changed('other', 'a', 'tools')
+    cache.invalidate('b', 'a', 'prompts')
+    cache.invalidate('b', 'other', 'tools')
+    cache.invalidate('other', 'a', 'tools')
     ok(cache.get(SHELF, 'tools', 'k') !== null)
-    cache.changed('b', 'a', 'tools')
+    cache.invalidate('b', 'a', 'tools')
     equal(cache.get(SHELF, 'tools', 'k'), null)
     cache.set(SHELF, 'tools', 'k', round, kept(2_000, pageOf('x')))
     equal(cache.get(SHELF, 'tools', 'k'), null)
-    cache.set(SHELF, 'tools', 'k', cache.round(SHELF, 'tools'), kept(2_000, pageOf('x')))
+    cache.set(SHELF, 'tools', 'k', cache.generation(SHELF, 'tools'), kept(2_000, pageOf('x')))
     ok(cache.get(SHELF, 'tools', 'k') !== null)
   })
 
@@ -58,8 +58,8 @@ describe('a remembered list', () => {
     const [here, there] = [new Bus('weir.test.lists'), new Bus('weir.test.lists')]
     follow(cache, here)
     cache.set(SHELF, 'tools', 'k', 0, kept(2_000, pageOf('x')))
-    const heard = new Promise<void>((resolve) => here.listen(() => resolve()))
-    there.tell({ kind: 'listChanged', backend: 'b', target: 'a', what: 'tools' })
+    const heard = new Promise<void>((resolve) => here.subscribe(() => resolve()))
+    there.publish({ kind: 'listChanged', backend: 'b', target: 'a', what: 'tools' })
     // The channel keeps no process alive by itself.
     const ears = new BroadcastChannel('weir.test.lists')
     ears.onmessage = () => undefined
@@ -72,12 +72,12 @@ describe('a remembered list', () => {
 
   it('goes when its target is configured otherwise', () => {
     const { cache } = clocked()
-    const other = { ...SHELF, backend: 'c', mark: 'o' }
+    const other = { ...SHELF, backend: 'c', digest: 'o' }
     cache.set(SHELF, 'tools', 'k', 0, kept(2_000, pageOf('x')))
     cache.set(other, 'tools', 'k', 0, kept(2_000, pageOf('x')))
-    cache.keepOnly('b', [SHELF])
+    cache.retainOnly('b', [SHELF])
     equal(cache.size, 2)
-    cache.keepOnly('b', [{ ...SHELF, mark: 'n' }])
+    cache.retainOnly('b', [{ ...SHELF, digest: 'n' }])
     equal(cache.get(SHELF, 'tools', 'k'), null)
     ok(cache.get(other, 'tools', 'k') !== null)
   })

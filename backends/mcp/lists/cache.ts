@@ -1,6 +1,6 @@
 /**
- * Lists that are believed for a while, for all MCP backends of a thread (docs/design/023-mcp-list-cache.md): as long as
- * the server has said, or, where it tells of changes, as long as somebody here listens to it.
+ * Cached lists of all MCP backends of a thread (docs/design/023-mcp-list-cache.md): valid for the TTL that the server
+ * has said, or, where it announces changes, while a session of this worker has its stream open.
  */
 import { performance } from 'node:perf_hooks'
 import { type Page, sizeOf } from './page.ts'
@@ -9,33 +9,33 @@ import { type Page, sizeOf } from './page.ts'
 export const BYTES_MAX = 16 * 1024 * 1024
 export const LIST_BYTES_MAX = 4 * 1024 * 1024
 export const LISTS_MAX = 4_096
-/** A server that says "for ever" is asked again within the hour all the same; milliseconds. */
+/** Longer TTLs are cut to this; milliseconds. */
 export const TTL_MAX_MS = 3_600_000
 
-/** What is told of together by notifications/<this>/list_changed. */
-export type Listed = 'tools' | 'prompts' | 'resources'
+/** Lists whose changes notifications/<this>/list_changed announces. */
+export type ListTopic = 'tools' | 'prompts' | 'resources'
 
-/** Where lists of one target are kept, of one configuration of it. */
-export interface Shelf {
+/** The lists of one target in one configuration. */
+export interface CachePartition {
   /** Of the backend. */
   readonly backend: string
   readonly target: string
-  /** A digest of all that decides what the list is and how it is shown. */
-  readonly mark: string
+  /** Of everything that decides what the lists contain and how clients see them. */
+  readonly digest: string
 }
 
-export interface Kept {
+export interface CachedList {
   readonly pages: readonly Page[]
-  /** By the clock; Infinity: as long as it is kept. */
+  /** By the clock; Infinity: until it is dropped. */
   readonly until: number
   readonly isPublic: boolean
 }
 
-interface Entry extends Kept {
-  readonly shelf: Shelf
-  /** Of the shelf when it was asked for: what has changed since is not known. */
-  readonly round: number
-  readonly what: Listed
+interface Entry extends CachedList {
+  readonly partition: CachePartition
+  /** When it was requested: changes since then are unknown. */
+  readonly generation: number
+  readonly what: ListTopic
   readonly bytes: number
 }
 
@@ -43,8 +43,8 @@ export class ListCache {
   readonly #clock: () => number
   /** By least recent use: a Map iterates in order of insertion. */
   readonly #entries = new Map<string, Entry>()
-  /** Changes that have been told of, by target and what is listed. */
-  readonly #rounds = new Map<string, number>()
+  /** Announced changes, by target and topic. */
+  readonly #generations = new Map<string, number>()
   #bytes = 0
 
   /** `clock`: milliseconds, of no particular epoch. */
@@ -64,11 +64,11 @@ export class ListCache {
     return this.#bytes
   }
 
-  get(shelf: Shelf, what: Listed, key: string): Kept | null {
-    const full = fullKey(shelf, key)
+  get(partition: CachePartition, what: ListTopic, key: string): CachedList | null {
+    const full = fullKey(partition, key)
     const entry = this.#entries.get(full)
     if (entry === undefined) return null
-    if (entry.until <= this.#clock() || entry.round !== this.round(shelf, what)) {
+    if (entry.until <= this.#clock() || entry.generation !== this.generation(partition, what)) {
       this.#remove(full, entry)
       return null
     }
@@ -77,13 +77,13 @@ export class ListCache {
     return entry
   }
 
-  /** `round`: from before the list was asked for; where it has moved on, the list may be old already. */
-  set(shelf: Shelf, what: Listed, key: string, round: number, kept: Kept): void {
+  /** `generation`: from before the list was requested; if it has moved on, the list may be stale. */
+  set(partition: CachePartition, what: ListTopic, key: string, generation: number, kept: CachedList): void {
     let bytes = 512 + 2 * key.length
     for (const page of kept.pages) bytes += sizeOf(page)
-    this.drop(shelf, key)
-    if (bytes > LIST_BYTES_MAX || round !== this.round(shelf, what) || kept.until <= this.#clock()) return
-    this.#entries.set(fullKey(shelf, key), { ...kept, shelf, round, what, bytes })
+    this.drop(partition, key)
+    if (bytes > LIST_BYTES_MAX || generation !== this.generation(partition, what) || kept.until <= this.#clock()) return
+    this.#entries.set(fullKey(partition, key), { ...kept, partition, generation, what, bytes })
     this.#bytes += bytes
     for (const [oldest, entry] of this.#entries) {
       if (this.#bytes <= BYTES_MAX && this.#entries.size <= LISTS_MAX) break
@@ -91,8 +91,8 @@ export class ListCache {
     }
   }
 
-  drop(shelf: Shelf, key: string): void {
-    const full = fullKey(shelf, key)
+  drop(partition: CachePartition, key: string): void {
+    const full = fullKey(partition, key)
     const entry = this.#entries.get(full)
     if (entry !== undefined) this.#remove(full, entry)
   }
@@ -102,23 +102,23 @@ export class ListCache {
     this.#bytes -= bytes
   }
 
-  round({ backend, target }: Shelf, what: Listed): number {
-    return this.#rounds.get(roundKey(backend, target, what)) ?? 0
+  generation({ backend, target }: CachePartition, what: ListTopic): number {
+    return this.#generations.get(generationKey(backend, target, what)) ?? 0
   }
 
-  /** The target has told that its list is another: nobody's of it is believed any more. */
-  changed(backend: string, target: string, what: Listed): void {
-    const key = roundKey(backend, target, what)
-    this.#rounds.set(key, (this.#rounds.get(key) ?? 0) + 1)
+  /** The target has announced a change: all its lists of the topic are stale. */
+  invalidate(backend: string, target: string, what: ListTopic): void {
+    const key = generationKey(backend, target, what)
+    this.#generations.set(key, (this.#generations.get(key) ?? 0) + 1)
   }
 
-  /** A configuration is in force: of its backend nothing is kept but what is on these shelves. */
-  keepOnly(backend: string, shelves: readonly Shelf[]): void {
-    const marks = new Set(shelves.map(({ mark }) => mark))
+  /** A configuration is in force: of its backend nothing is kept but what is on these partitions. */
+  retainOnly(backend: string, partitions: readonly CachePartition[]): void {
+    const digests = new Set(partitions.map(({ digest }) => digest))
     for (const [full, entry] of this.#entries)
-      if (entry.shelf.backend === backend && !marks.has(entry.shelf.mark)) this.#remove(full, entry)
+      if (entry.partition.backend === backend && !digests.has(entry.partition.digest)) this.#remove(full, entry)
   }
 }
 
-const fullKey = ({ mark }: Shelf, key: string): string => `${mark} ${key}`
-const roundKey = (backend: string, target: string, what: Listed): string => `${what} ${target} ${backend}`
+const fullKey = ({ digest }: CachePartition, key: string): string => `${digest} ${key}`
+const generationKey = (backend: string, target: string, what: ListTopic): string => `${what} ${target} ${backend}`

@@ -1,70 +1,73 @@
-/** What servers tell of their lists, and where the lists of one backend are kept. */
+/** Changes of lists that servers announce, and the cache partitions of one backend's targets. */
 import { createHash } from 'node:crypto'
-import { markOf } from '#backends/mcp/bridge/target-state.ts'
 import type { McpBackend } from '#backends/mcp/config/snapshot.ts'
-import { LISTS } from '#backends/mcp/lists/kinds.ts'
 import type { RpcMessage } from '#backends/mcp/protocol/json-rpc.ts'
 import type { Session } from '#backends/mcp/session/session.ts'
+import { configDigest } from '#backends/mcp/targets/config-digest.ts'
 import type { Bus } from '#backends/mcp/workers/bus.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
-import { ListCache, type Listed, type Shelf } from './cache.ts'
+import { type CachePartition, ListCache, type ListTopic } from './cache.ts'
+import { LISTS } from './kinds.ts'
 
-const CHANGED: ReadonlyMap<string, Listed> = new Map([
+const CHANGED: ReadonlyMap<string, ListTopic> = new Map([
   ['notifications/tools/list_changed', 'tools'],
   ['notifications/prompts/list_changed', 'prompts'],
   ['notifications/resources/list_changed', 'resources']
 ])
 
-/** Of one configuration of one backend. */
-export class News {
+export class ListChanges {
   readonly cache: ListCache
   readonly #bus: Bus
   readonly #backend: string
-  readonly #shelves: ReadonlyMap<string, Shelf>
+  readonly #partitions: ReadonlyMap<string, CachePartition>
 
   constructor(backend: McpBackend, { name, upstream }: Pick<BackendContext, 'name' | 'upstream'>, bus: Bus) {
     this.#bus = bus
     this.#backend = name
     this.cache = cacheOf(upstream, bus)
-    this.#shelves = new Map(backend.targets.map(({ name: target }, at) => [target, shelfOf(backend, name, at)]))
-    this.cache.keepOnly(name, [...this.#shelves.values()])
+    this.#partitions = new Map(backend.targets.map(({ name: target }, at) => [target, newPartition(backend, name, at)]))
+    this.cache.retainOnly(name, [...this.#partitions.values()])
   }
 
-  shelf(target: string): Shelf {
-    return this.#shelves.get(target)!
+  partitionOf(target: string): CachePartition {
+    return this.#partitions.get(target)!
   }
 
-  /** A target has said something: whoever says that a list has changed is believed at once, in all workers. */
-  heard(target: string, message: RpcMessage): void {
+  /** For every message of a target: an announced change invalidates the list in all workers. */
+  onMessage(target: string, message: RpcMessage): void {
     const what = 'method' in message ? CHANGED.get(message.method) : undefined
     if (what === undefined) return
-    this.cache.changed(this.#backend, target, what)
-    this.#bus.tell({ kind: 'listChanged', backend: this.#backend, target, what })
+    this.cache.invalidate(this.#backend, target, what)
+    this.#bus.publish({ kind: 'listChanged', backend: this.#backend, target, what })
   }
 
   /**
-   * A call is over. What it has changed is told on another connection, perhaps later than its answer: what is believed
-   * because of such news is asked for again.
+   * The call may have changed lists, and the announcement comes on another connection, perhaps later than the response:
+   * lists that rely on announcements are fetched again.
    */
-  called(session: Session, target: string, method: string): void {
-    if (session.hasBound(target) && method !== 'ping' && !LISTS.has(method)) this.unheard(session, target)
+  onCallEnd(session: Session, target: string, method: string): void {
+    if (session.hasWatchedLists(target) && method !== 'ping' && !LISTS.has(method)) this.dropWatched(session, target)
   }
 
-  /** Nobody hears of changes any more. */
-  unheard(session: Session, target: string): void {
-    for (const { shelf, key } of session.unbind(target)) this.cache.drop(shelf, key)
+  /** No stream announces their changes any more. */
+  dropWatched(session: Session, target: string): void {
+    for (const { partition, key } of session.takeWatchedLists(target)) this.cache.drop(partition, key)
   }
 }
 
-/** Of what decides what a target's list is, and how it is shown. */
-function shelfOf({ targets, prefixMode, forwardHeaders, messageBytesMax }: McpBackend, backend: string, at: number) {
+/** Its digest covers everything that decides what a target's lists contain, and how clients see them. */
+function newPartition(
+  { targets, prefixMode, forwardHeaders, messageBytesMax }: McpBackend,
+  backend: string,
+  at: number
+): CachePartition {
   const target = targets[at]!
-  const all = JSON.stringify([backend, markOf(target), prefixMode, targets.length > 1, forwardHeaders, messageBytesMax])
-  const mark = createHash('sha256').update(all).digest('base64url')
-  return { backend, target: target.name, mark }
+  const settings = [prefixMode, targets.length > 1, forwardHeaders, messageBytesMax]
+  const all = JSON.stringify([backend, configDigest(target), ...settings])
+  return { backend, target: target.name, digest: createHash('sha256').update(all).digest('base64url') }
 }
 
-/** What a thread knows outlives a configuration. */
+/** By thread: the cache outlives configurations. */
 const caches = new WeakMap<object, ListCache>()
 
 function cacheOf(thread: object, bus: Bus): ListCache {
@@ -76,9 +79,9 @@ function cacheOf(thread: object, bus: Bus): ListCache {
   return cache
 }
 
-/** Other workers tell what their servers say. */
+/** Invalidates what other workers hear has changed. */
 export function follow(cache: ListCache, bus: Bus): void {
-  bus.listen((word) => {
-    if (word.kind === 'listChanged') cache.changed(word.backend, word.target, word.what)
+  bus.subscribe((message) => {
+    if (message.kind === 'listChanged') cache.invalidate(message.backend, message.target, message.what)
   })
 }

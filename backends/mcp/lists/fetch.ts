@@ -1,85 +1,90 @@
-/** Lists of targets: asked to their last page, or remembered. */
-import { type Asking, ask } from '#backends/mcp/calls/target-request.ts'
-import type { ListKind } from '#backends/mcp/lists/kinds.ts'
+/** The whole list of a target: from the cache, or fetched to its last page. */
+
+import { sendRequest, type TargetRequest } from '#backends/mcp/calls/target-request.ts'
 import type { Names } from '#backends/mcp/names/names.ts'
-import { lacks } from '#backends/mcp/protocol/capabilities.ts'
+import { lacksCapability } from '#backends/mcp/protocol/capabilities.ts'
 import {
+  isObject,
   type JsonObject,
   METHOD_NOT_FOUND,
   type RpcRequest,
   type RpcResponse
 } from '#backends/mcp/protocol/json-rpc.ts'
-import { isObject } from '#backends/mcp/protocol/read-message.ts'
-import type { LinkEvents, LinkFailure, Target } from '#backends/mcp/targets/target.ts'
+import { failure, type LinkEvents, type LinkFailure, type Target } from '#backends/mcp/targets/target.ts'
 import { TTL_MAX_MS } from './cache.ts'
-import { Freshness, type Place, placeOf } from './cache-slot.ts'
+import { type CacheSlot, cacheSlotOf, Freshness } from './cache-slot.ts'
+import type { ListKind } from './kinds.ts'
 import { type Page, pageOf, pageOfResult } from './page.ts'
-import { fixedPages } from './static-list.ts'
-
-/** Pages of one target: a server whose pages never end is hostile or broken. */
+import { staticPages } from './static-list.ts'
+/** Pages of one target. */
 export const PAGES_MAX = 256
 /** Items of one target, before rules. */
 export const ITEMS_MAX = 20_000
-/** Pages may be as long as a message may: of more than a few together, bytes of JSON. */
+/** A page may be as long as a message. From the ninth page on, bytes of JSON are counted. */
 const UNCOUNTED_PAGES = 8
 const BYTES_MAX = 32 * 1024 * 1024
 
-export interface ListedBy {
+export interface TargetList {
   readonly target: string
   readonly pages: readonly Page[]
-  /** They have been remembered. */
-  readonly isKnown: boolean
-  /** Null: these are all. */
+  /** They come from the cache. */
+  readonly isCached: boolean
+  /** Why there are not all pages; null: there are. */
   readonly failure: LinkFailure | null
   /** The target answered with this error. */
   readonly error: { readonly code: number; readonly message: string } | null
 }
 
-export interface ListOrder {
+export interface ListQuery {
   readonly method: string
   readonly kind: ListKind
-  readonly names: Names
   /** Of the client's request, for progress. */
   readonly meta: JsonObject | null
   readonly id: string | number
   readonly message: LinkEvents['message']
-  /** What is remembered is only wanted if it has this name; null: in any case. */
-  readonly wanted: string | null
+  /** A cached list is only used if it has this name; null: always. */
+  readonly neededName: string | null
 }
 
-/** Pages through one target's list, unless it is known. Returns what gives it up. */
-export function listAll(asking: Asking, order: ListOrder, done: (listed: ListedBy) => void): () => void {
-  const { method, kind, meta, wanted } = order
-  const { news, session, headers, target } = asking
-  if (isWanting(asking, method)) {
-    done({ target: target.name, pages: [], isKnown: true, failure: null, error: WITHOUT })
+/** Returns what gives it up. */
+export function fetchList(request: TargetRequest, query: ListQuery, done: (listed: TargetList) => void): () => void {
+  const { method, kind, meta, neededName } = query
+  const { services, session, headers, target } = request
+  const { listChanges, names } = services
+  if (lacksList(request, method)) {
+    done({ target: target.name, pages: [], isCached: true, failure: null, error: UNSUPPORTED })
     return nothing
   }
-  const giveUp = listFixed(target, order, done)
+  const giveUp = staticList(target, query, names, done)
   if (giveUp !== null) return giveUp
-  const shelf = news.shelf(target.name)
+  const partition = listChanges.partitionOf(target.name)
   const params: JsonObject = meta === null ? {} : { _meta: meta }
-  const place = placeOf({ cache: news.cache, shelf, session, headers, method, kind, params, isWhole: true })
-  const known = place?.get()?.pages
-  if (known !== undefined && (wanted === null || known.some(({ names }) => names.includes(wanted)))) {
-    done({ target: target.name, pages: known, isKnown: true, failure: null, error: null })
+  const { cache } = listChanges
+  const slot = cacheSlotOf({ cache, partition, session, headers, method, kind, params, isWhole: true })
+  const known = slot?.get()?.pages
+  if (known !== undefined && (neededName === null || known.some((page) => page.names.includes(neededName)))) {
+    done({ target: target.name, pages: known, isCached: true, failure: null, error: null })
     return nothing
   }
-  const paging = new Paging(asking, order, place, done)
-  paging.next(null)
-  return () => paging.giveUp()
+  const pager = new Pager(request, query, slot, done)
+  pager.next(null)
+  return () => pager.giveUp()
 }
 
-/** Null: the target has to be asked. */
-function listFixed(target: Target, order: ListOrder, done: (listed: ListedBy) => void): (() => void) | null {
-  const { method, kind, names } = order
-  if (target.fixed?.has(method) !== true) return null
+/** Null: the target has no such list that never changes. */
+function staticList(
+  target: Target,
+  { method, kind }: ListQuery,
+  names: Names,
+  done: (listed: TargetList) => void
+): (() => void) | null {
+  if (target.staticLists?.has(method) !== true) return null
   let next: NodeJS.Immediate | null = null
   const step = (): void => {
-    const pages = fixedPages(target, method, kind, names)
-    // One page in a turn: a thousand tools are written while others are served.
+    const pages = staticPages(target, method, kind, names)
+    // One page in a turn of the event loop: others are served while a thousand tools are rendered.
     if (pages === null) next = setImmediate(step)
-    else done({ target: target.name, pages: pages ?? [], isKnown: true, failure: null, error: null })
+    else done({ target: target.name, pages: pages ?? [], isCached: true, failure: null, error: null })
   }
   step()
   return () => {
@@ -89,16 +94,17 @@ function listFixed(target: Target, order: ListOrder, done: (listed: ListedBy) =>
 
 const nothing = (): void => undefined
 
-const WITHOUT = { code: METHOD_NOT_FOUND, message: 'Method not found' }
+const UNSUPPORTED = { code: METHOD_NOT_FOUND, message: 'Method not found' }
 
-/** The target has declared to this session what it has, and this is not there. */
-const isWanting = ({ session, target }: Asking, method: string): boolean => lacks(session.declared(target.name), method)
+/** The target has declared its capabilities to this session, and lacks what the method needs. */
+const lacksList = ({ session, target }: TargetRequest, method: string): boolean =>
+  lacksCapability(session.capabilitiesOf(target.name), method)
 
-class Paging implements LinkEvents {
-  readonly #asking: Asking
-  readonly #order: ListOrder
-  readonly #place: Place | null
-  readonly #done: (listed: ListedBy) => void
+class Pager implements LinkEvents {
+  readonly #request: TargetRequest
+  readonly #query: ListQuery
+  readonly #slot: CacheSlot | null
+  readonly #done: (listed: TargetList) => void
   readonly #pages: Page[] = []
   readonly #cursors = new Set<string>()
   readonly #freshness: Freshness
@@ -108,14 +114,14 @@ class Paging implements LinkEvents {
   #bytes = 0
   #stop: (() => void) | null = null
 
-  constructor(asking: Asking, order: ListOrder, place: Place | null, done: (listed: ListedBy) => void) {
-    this.#asking = asking
-    this.#order = order
-    this.#place = place
+  constructor(request: TargetRequest, query: ListQuery, slot: CacheSlot | null, done: (listed: TargetList) => void) {
+    this.#request = request
+    this.#query = query
+    this.#slot = slot
     this.#done = done
-    this.#id = order.id
-    this.#freshness = new Freshness(asking.session)
-    this.#endsAt = performance.now() + asking.timeoutMs
+    this.#id = query.id
+    this.#freshness = new Freshness(request.session)
+    this.#endsAt = performance.now() + request.timeoutMs
   }
 
   giveUp(): void {
@@ -123,88 +129,81 @@ class Paging implements LinkEvents {
   }
 
   next(cursor: string | null): void {
-    const { meta, id, method } = this.#order
-    const { timeoutMs } = this.#asking
+    const { meta, id, method } = this.#query
+    const { timeoutMs } = this.#request
     const left = this.#endsAt - performance.now()
     if (timeoutMs > 0 && left <= 0) {
-      this.failed({ kind: 'timeout', status: null, message: 'the list did not arrive in time' })
+      this.failed(failure('timeout', 'the list did not arrive in time'))
       return
     }
     const params = { ...(meta === null ? {} : { _meta: meta }), ...(cursor === null ? {} : { cursor }) }
-    // Ids are not used twice in a session, and the client has given only one.
+    // A session never uses an id twice, and the client has given only one.
     this.#id = cursor === null ? id : `weir-page-${this.#cursors.size}-${id}`
     const message: RpcRequest = { jsonrpc: '2.0', id: this.#id, method, params }
-    const page = timeoutMs > 0 ? { ...this.#asking, timeoutMs: Math.ceil(left) } : this.#asking
-    this.#stop = ask(page, message, this)
+    const page = timeoutMs > 0 ? { ...this.#request, timeoutMs: Math.ceil(left) } : this.#request
+    this.#stop = sendRequest(page, message, this)
   }
-
-  // --- what a link tells ---
 
   message(given: Parameters<LinkEvents['message']>[0], eventId?: string | null): void {
-    this.#order.message(given, eventId)
+    this.#query.message(given, eventId)
   }
 
-  hinted(ttlMs: JsonObject[string] | undefined, cacheScope: JsonObject[string] | undefined): void {
-    this.#freshness.hinted(ttlMs, cacheScope)
+  cacheHints(ttlMs: JsonObject[string] | undefined, cacheScope: JsonObject[string] | undefined): void {
+    this.#freshness.cacheHints(ttlMs, cacheScope)
   }
 
   answered(response: RpcResponse): void {
-    const { kind, names } = this.#order
+    const { kind } = this.#query
+    const { services, target } = this.#request
     if ('error' in response) this.#end(null, response.error)
-    else this.#take(pageOfResult(response.result, this.#asking.target.name, kind, names))
+    else this.#take(pageOfResult(response.result, target.name, kind, services.names))
   }
 
   answeredBytes(json: Buffer): void {
-    const { kind, names } = this.#order
-    const page = pageOf(json, this.#id, this.#asking.target.name, kind, names)
+    const { services, target } = this.#request
+    const page = pageOf(json, this.#id, target.name, this.#query.kind, services.names)
     if (page === null) this.failed(UNREADABLE)
     else if ('error' in page) this.#end(null, page.error)
     else this.#take(page)
   }
 
-  failed(failure: LinkFailure): void {
-    this.#end(failure)
+  failed(why: LinkFailure): void {
+    this.#end(why)
   }
 
   #take(page: Page): void {
-    const { cache } = this.#asking.news
+    const { cache } = this.#request.services.listChanges
     this.#seen += page.names.length
     this.#pages.push(page)
     this.#freshness.add(page, cache.now, TTL_MAX_MS)
     if (this.#cursors.size >= UNCOUNTED_PAGES) this.#bytes += page.json.length
     const { nextCursor } = page
     if (nextCursor === null) {
-      this.#place?.set(this.#pages, this.#freshness)
+      this.#slot?.set(this.#pages, this.#freshness)
       this.#end(null)
     } else if (this.#seen > ITEMS_MAX || this.#cursors.size >= PAGES_MAX || this.#bytes > BYTES_MAX)
-      this.failed(endless('the list is longer than the limit'))
-    else if (this.#cursors.has(nextCursor)) this.failed(endless('the pages of the list go round in circles'))
+      this.failed(failure('tooLarge', 'the list is longer than the limit'))
+    else if (this.#cursors.has(nextCursor))
+      this.failed(failure('tooLarge', 'the pages of the list go round in circles'))
     else {
       this.#cursors.add(nextCursor)
       this.next(nextCursor)
     }
   }
 
-  #end(failure: LinkFailure | null, error: ListedBy['error'] = null): void {
-    const { target } = this.#asking
-    // It may only have become known with this question that it was one too many.
-    const isEmpty = (failure !== null || error !== null) && isWanting(this.#asking, this.#order.method)
-    if (isEmpty) this.#done({ target: target.name, pages: [], isKnown: false, failure: null, error: WITHOUT })
-    else this.#done({ target: target.name, pages: this.#pages, isKnown: false, failure, error })
+  #end(why: LinkFailure | null, error: TargetList['error'] = null): void {
+    const { name: target } = this.#request.target
+    // Its capabilities may have become known only with this request.
+    const isUnsupportedNow = (why !== null || error !== null) && lacksList(this.#request, this.#query.method)
+    if (isUnsupportedNow) this.#done({ target, pages: [], isCached: false, failure: null, error: UNSUPPORTED })
+    else this.#done({ target, pages: this.#pages, isCached: false, failure: why, error })
   }
 }
 
-const endless = (message: string): LinkFailure => ({ kind: 'tooLarge', status: null, message })
+export const UNREADABLE = failure('broken', 'answered with what is no response to the request')
 
-/** In the words of http/post-response.ts. */
-export const UNREADABLE: LinkFailure = {
-  kind: 'broken',
-  status: null,
-  message: 'answered with what is no response to the request'
-}
-
-/** A target that has nothing of the kind says that it does not know the method: an empty list. */
-export const isWithout = ({ error }: ListedBy): boolean => error !== null && error.code === METHOD_NOT_FOUND
+/** The target does not know the method: its list is empty. */
+export const isUnsupported = ({ error }: TargetList): boolean => error !== null && error.code === METHOD_NOT_FOUND
 
 export const metaOf = (params: JsonObject | undefined): JsonObject | null =>
   params !== undefined && isObject(params._meta) ? params._meta : null

@@ -1,12 +1,8 @@
-/** Answers of several targets as one: pure functions, one for each thing that is merged. */
+/** The lists of MCP, and their items as clients see them. */
 
-import { type Names, outwardMeta } from '#backends/mcp/names/names.ts'
-import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
-import { isObject } from '#backends/mcp/protocol/read-message.ts'
-import { older } from '#backends/mcp/protocol/versions.ts'
-import type { ServerFacts } from '#backends/mcp/targets/target.ts'
+import { metaForClient, type Names } from '#backends/mcp/names/names.ts'
+import { isObject, type JsonObject } from '#backends/mcp/protocol/json-rpc.ts'
 import type { McpItem } from '#engine/contract/mcp-use.ts'
-
 /** What a method lists. */
 export interface ListKind {
   /** Field of the result that holds the items. */
@@ -39,7 +35,7 @@ export function itemsOf(result: JsonObject, { key, by }: ListKind): JsonObject[]
 const NO_ARGUMENTS = {}
 
 /** The items that `mayUse` lets pass, still under the target's own names. */
-export function visible(
+export function visibleItems(
   items: readonly JsonObject[],
   target: string,
   { by, kind }: ListKind,
@@ -49,15 +45,15 @@ export function visible(
 }
 
 /** An item under the name that clients know it by. */
-export function renamed(item: JsonObject, target: string, { by }: ListKind, names: Names): JsonObject {
+export function renamedItem(item: JsonObject, target: string, { by }: ListKind, names: Names): JsonObject {
   const name = item[by] as string
-  const meta = names.isTagged && isObject(item._meta) ? { _meta: outwardMeta(names, target, item._meta) } : {}
+  const meta = names.isMultiplexed && isObject(item._meta) ? { _meta: metaForClient(names, target, item._meta) } : {}
   if (by === 'name') return { ...item, ...meta, name: names.name(target, name) }
   return { ...item, ...meta, [by]: by === 'taskId' ? names.taskId(target, name) : names.uri(target, name) }
 }
 
 /** The result of a request that nobody here remembers, of a stream that goes on: what it lists is seen as in a list. */
-export function relisted(
+export function listsForClient(
   result: JsonObject,
   target: string,
   names: Names,
@@ -66,45 +62,8 @@ export function relisted(
   const kinds = [...LISTS.values()].filter(({ key }) => Array.isArray(result[key]))
   if (kinds.length === 0) return result
   const lists = kinds.map((kind) => {
-    const seen = visible(itemsOf(result, kind), target, kind, mayUse)
-    return [kind.key, seen.map((item) => renamed(item, target, kind, names))]
+    const seen = visibleItems(itemsOf(result, kind), target, kind, mayUse)
+    return [kind.key, seen.map((item) => renamedItem(item, target, kind, names))]
   })
   return { ...result, ...Object.fromEntries(lists) }
-}
-
-/** Of several servers, as one. `facts`: by target, in the order of the configuration; at least one. */
-export function mergeFacts(facts: ReadonlyMap<string, ServerFacts>, own: JsonObject): ServerFacts {
-  const all = [...facts.values()]
-  const instructions = [...facts]
-    .filter(([, { instructions: text }]) => text !== null && text !== '')
-    .map(([target, { instructions: text }]) => `[${target}]\n${text}`)
-  return {
-    protocolVersion: all.map(({ protocolVersion }) => protocolVersion).reduce(older),
-    capabilities: all.map(({ capabilities }) => capabilities).reduce((a, b) => union(a, b, 0)),
-    serverInfo: own,
-    instructions: instructions.length === 0 ? null : instructions.join('\n\n')
-  }
-}
-
-/** Whatever one of them can. What is true of one is true; where they say it differently, the first is believed. */
-function union(a: JsonObject, b: JsonObject, depth: number): JsonObject {
-  const merged: Record<string, JsonValue> = { ...a }
-  for (const [key, value] of Object.entries(b)) {
-    const known = Object.hasOwn(merged, key) ? merged[key] : undefined
-    if (isObject(known) && isObject(value) && depth < 8) merged[key] = union(known, value, depth + 1)
-    else if (known === undefined || known === false) merged[key] = value
-  }
-  return merged
-}
-
-/** What the answer to `initialize` says; null: it is none. */
-export function factsOf(result: JsonObject): ServerFacts | null {
-  const { protocolVersion, capabilities, serverInfo, instructions } = result
-  if (typeof protocolVersion !== 'string' || protocolVersion.length > 32) return null
-  return {
-    protocolVersion,
-    capabilities: isObject(capabilities) ? capabilities : {},
-    serverInfo: isObject(serverInfo) ? serverInfo : {},
-    instructions: typeof instructions === 'string' ? instructions : null
-  }
 }

@@ -1,11 +1,11 @@
 /** Pages read from their bytes say what parsing them says, or nothing. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { LISTS } from '#backends/mcp/lists/kinds.ts'
 import { Names } from '#backends/mcp/names/names.ts'
 import type { JsonObject, RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
-import { isUnreadable, readMessage } from '#backends/mcp/protocol/read-message.ts'
-import { lengthOf, type Page, pageOf, pageOfResult, settled, writeItems } from './page.ts'
+import { isInvalid, parseMessage } from '#backends/mcp/protocol/parse-message.ts'
+import { LISTS } from './kinds.ts'
+import { detached, lengthOf, type Page, pageOf, pageOfResult, writeItems } from './page.ts'
 import { scanList } from './scan.ts'
 
 const TOOLS = LISTS.get('tools/list')!
@@ -34,8 +34,8 @@ function read(text: string | Buffer, kind = TOOLS, names = MANY) {
   const page = pageOf(bytes, 1, 'a', kind, names)
   // Whose id and version it is, and that it is a response, has been looked at by who calls.
   const isScanned = scanList(bytes, kind.key, kind.by) !== null
-  const message = isScanned ? (JSON.parse(bytes.toString()) as RpcResponse) : readMessage(bytes)
-  const isAnswer = isScanned || (!isUnreadable(message) && !('method' in message) && message.id === 1)
+  const message = isScanned ? (JSON.parse(bytes.toString()) as RpcResponse) : parseMessage(bytes)
+  const isAnswer = isScanned || (!isInvalid(message) && !('method' in message) && message.id === 1)
   if (page === null || !isAnswer) {
     equal(page === null, !isAnswer, String(text))
     return null
@@ -45,11 +45,11 @@ function read(text: string | Buffer, kind = TOOLS, names = MANY) {
     return null
   }
   const parsed = pageOfResult(message.result, 'a', kind, names)
-  for (const one of [page, settled(page), settled(settled(page))]) {
+  for (const one of [page, detached(page), detached(detached(page))]) {
     deepEqual(one.names, parsed.names)
     deepEqual(shown(one), shown(parsed))
     deepEqual([one.nextCursor, one.hints, one.isComplete], [parsed.nextCursor, parsed.hints, parsed.isComplete])
-    deepEqual(JSON.parse(`{${one.others}}`), JSON.parse(`{${parsed.others}}`))
+    deepEqual(JSON.parse(`{${one.otherMembers}}`), JSON.parse(`{${parsed.otherMembers}}`))
   }
   return page
 }

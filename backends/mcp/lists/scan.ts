@@ -4,7 +4,7 @@
  * beside what others do.
  */
 import { isUtf8 } from 'node:buffer'
-import { DEPTH_MAX } from '#backends/mcp/protocol/read-message.ts'
+import { DEPTH_MAX } from '#backends/mcp/protocol/parse-message.ts'
 
 export interface Scanned {
   /** Under the target's own names, in order. */
@@ -12,11 +12,11 @@ export interface Scanned {
   /** By item: where it begins, where it ends, and where the text of its name does, behind the quote. */
   readonly starts: readonly number[]
   readonly ends: readonly number[]
-  readonly marks: readonly number[]
+  readonly nameOffsets: readonly number[]
   /** An item has `_meta`. */
   readonly hasMeta: boolean
   /** The other members of the result, as they are written; "" for none. */
-  readonly others: string
+  readonly otherMembers: string
   readonly nextCursor: string | null
   /** As they were said, JSON; null: not at all. */
   readonly ttlMs: string | null
@@ -49,9 +49,9 @@ class Scan implements Scanned {
   readonly names: string[] = []
   readonly starts: number[] = []
   readonly ends: number[] = []
-  readonly marks: number[] = []
+  readonly nameOffsets: number[] = []
   hasMeta = false
-  others = ''
+  otherMembers = ''
   nextCursor: string | null = null
   ttlMs: string | null = null
   cacheScope: string | null = null
@@ -127,7 +127,7 @@ class Scan implements Scanned {
       if (bytes[at] === QUOTE) this.nextCursor = textOf(bytes, at + 1, end)
     }
     const member = bytes.toString('utf8', key - 1, end)
-    this.others = this.others === '' ? member : `${this.others},${member}`
+    this.otherMembers = this.otherMembers === '' ? member : `${this.otherMembers},${member}`
     return end
   }
 
@@ -167,7 +167,7 @@ class Scan implements Scanned {
         if (isNamed || bytes[at] !== QUOTE) return NOWHERE
         isNamed = true
         this.names.push(textOf(bytes, at + 1, end))
-        this.marks.push(at + 1)
+        this.nameOffsets.push(at + 1)
       } else if (isWritten(bytes, key, keyEnd - 1, META)) this.hasMeta = true
       at = blanks(bytes, end)
       if (bytes[at] === OBJECT_END) return isNamed ? at + 1 : NOWHERE

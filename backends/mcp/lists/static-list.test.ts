@@ -1,14 +1,15 @@
 /** Lists of thousands of tools that never change: how often what is worked on, not how long it takes. */
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { LISTS } from '#backends/mcp/lists/kinds.ts'
 import { Names } from '#backends/mcp/names/names.ts'
 import type { JsonObject } from '#backends/mcp/protocol/json-rpc.ts'
-import type { FixedItem, Target } from '#backends/mcp/targets/target.ts'
+import { openApiKind } from '#backends/mcp/targets/openapi/target.ts'
+import type { StaticItem, Target } from '#backends/mcp/targets/target.ts'
 import { INITIALIZE, post } from '#backends/mcp/testing/gateway.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
+import { LISTS } from './kinds.ts'
 import { type Page, pageOfResult } from './page.ts'
-import { fixedPages } from './static-list.ts'
+import { staticPages } from './static-list.ts'
 
 const METHOD = 'tools/list'
 const KIND = LISTS.get(METHOD)!
@@ -22,7 +23,7 @@ const tool = (i: number): JsonObject => ({
 /** A target whose texts are counted as they are read, and which cannot be asked. */
 function targetOf(tools: readonly JsonObject[]): { target: Target; reads: () => number } {
   let reads = 0
-  const items = tools.map((one): FixedItem => {
+  const items = tools.map((one): StaticItem => {
     const json = JSON.stringify(one)
     return {
       name: one.name as string,
@@ -35,12 +36,15 @@ function targetOf(tools: readonly JsonObject[]): { target: Target; reads: () => 
   const open = (): never => {
     throw new Error('nobody is asked')
   }
-  return { target: { name: 'a', kind: 'openapi', fixed: new Map([[METHOD, items]]), open }, reads: () => reads }
+  return {
+    target: { name: 'a', traits: openApiKind.traits, staticLists: new Map([[METHOD, items]]), open },
+    reads: () => reads
+  }
 }
 
 function written(target: Target, names: Names): { pages: readonly Page[]; turns: number } {
   for (let turns = 1; ; turns++) {
-    const pages = fixedPages(target, METHOD, KIND, names)
+    const pages = staticPages(target, METHOD, KIND, names)
     if (pages !== null) return { pages: pages ?? [], turns }
   }
 }
@@ -58,7 +62,7 @@ describe('a list that never changes', () => {
     ok(pages.length > 3, String(pages.length))
     for (const { json } of pages) ok(json.length < 700 * 1024, String(json.length))
     equal(reads(), tools.length)
-    for (let i = 0; i < 100; i++) equal(fixedPages(target, METHOD, KIND, names), pages)
+    for (let i = 0; i < 100; i++) equal(staticPages(target, METHOD, KIND, names), pages)
     equal(reads(), tools.length)
   })
 
@@ -80,9 +84,9 @@ describe('a list that never changes', () => {
   it('is none of another method, nor of a target that has none', () => {
     const { target } = targetOf([])
     const names = new Names(['a'], 'never')
-    deepEqual(fixedPages(target, METHOD, KIND, names), [])
-    equal(fixedPages(target, 'prompts/list', LISTS.get('prompts/list')!, names), undefined)
-    equal(fixedPages({ name: 'a', kind: 'http', open: target.open }, METHOD, KIND, names), undefined)
+    deepEqual(staticPages(target, METHOD, KIND, names), [])
+    equal(staticPages(target, 'prompts/list', LISTS.get('prompts/list')!, names), undefined)
+    equal(staticPages({ name: 'a', traits: openApiKind.traits, open: target.open }, METHOD, KIND, names), undefined)
   })
 })
 

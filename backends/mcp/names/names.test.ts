@@ -2,7 +2,7 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { Names, outward } from './names.ts'
+import { Names, resultForClient } from './names.ts'
 
 const two = new Names(['a', 'b-c'], 'conditional')
 const one = new Names(['a'], 'conditional')
@@ -48,7 +48,7 @@ describe('names', () => {
       task: { taskId: 't', status: 'working' },
       _meta: { 'io.modelcontextprotocol/related-task': { taskId: 't' }, ui: { resourceUri: 'ui://p/q' } }
     }
-    deepEqual(outward(two, 'a', result), {
+    deepEqual(resultForClient(two, 'a', result), {
       content: [
         { type: 'text', text: 'file:///x' },
         { type: 'resource', resource: { uri: 'a+file:///x', text: '' } }
@@ -56,6 +56,6 @@ describe('names', () => {
       task: { taskId: 'a+t', status: 'working' },
       _meta: { 'io.modelcontextprotocol/related-task': { taskId: 'a+t' }, ui: { resourceUri: 'ui://a+p/q' } }
     })
-    equal(outward(one, 'a', result), result)
+    equal(resultForClient(one, 'a', result), result)
   })
 })

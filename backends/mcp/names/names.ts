@@ -4,10 +4,8 @@
  * `<target>+<id>`. Names of targets have neither "_" nor "+", so the first of them ends the target's.
  */
 
-import type { JsonObject, JsonValue, RpcId } from '#backends/mcp/protocol/json-rpc.ts'
-import { isObject } from '#backends/mcp/protocol/read-message.ts'
-
-export interface Owned {
+import { isObject, type JsonObject, type JsonValue, type RpcId } from '#backends/mcp/protocol/json-rpc.ts'
+export interface OwnedName {
   readonly target: string
   readonly name: string
 }
@@ -17,13 +15,13 @@ export class Names {
   /** Tools and prompts say their target. */
   readonly isPrefixed: boolean
   /** URIs and ids do: where there are several targets, whatever the names of tools look like. */
-  readonly isTagged: boolean
+  readonly isMultiplexed: boolean
   readonly #only: string
 
   constructor(targets: readonly string[], mode: 'conditional' | 'always' | 'never') {
     this.targets = new Set(targets)
-    this.isTagged = targets.length > 1
-    this.isPrefixed = mode === 'always' || (mode === 'conditional' && this.isTagged)
+    this.isMultiplexed = targets.length > 1
+    this.isPrefixed = mode === 'always' || (mode === 'conditional' && this.isMultiplexed)
     this.#only = targets[0] ?? ''
   }
 
@@ -32,18 +30,18 @@ export class Names {
   }
 
   /** Null: nobody's. Where several targets have plain names, only their lists can tell: not for here. */
-  ownerOfName(name: string): Owned | null {
+  ownerOfName(name: string): OwnedName | null {
     if (this.isPrefixed) return this.#split(name, '_', 0)
-    return this.isTagged ? null : { target: this.#only, name }
+    return this.isMultiplexed ? null : { target: this.#only, name }
   }
 
   uri(target: string, uri: string): string {
-    if (!this.isTagged) return uri
+    if (!this.isMultiplexed) return uri
     return uri.startsWith(UI) ? `${UI}${target}+${uri.slice(UI.length)}` : `${target}+${uri}`
   }
 
-  ownerOfUri(uri: string): Owned | null {
-    if (!this.isTagged) return { target: this.#only, name: uri }
+  ownerOfUri(uri: string): OwnedName | null {
+    if (!this.isMultiplexed) return { target: this.#only, name: uri }
     if (!uri.startsWith(UI)) return this.#split(uri, '+', 0)
     const owned = this.#split(uri, '+', UI.length)
     return owned === null ? null : { target: owned.target, name: UI + owned.name }
@@ -51,11 +49,11 @@ export class Names {
 
   /** Ids of requests of a server, and its tokens of progress: text and numbers stay apart. */
   id(target: string, id: RpcId): RpcId {
-    return this.isTagged ? `${target}+${typeof id === 'number' ? 'n' : 's'}${id}` : id
+    return this.isMultiplexed ? `${target}+${typeof id === 'number' ? 'n' : 's'}${id}` : id
   }
 
   ownerOfId(id: RpcId): { readonly target: string; readonly id: RpcId } | null {
-    if (!this.isTagged) return { target: this.#only, id }
+    if (!this.isMultiplexed) return { target: this.#only, id }
     const owned = typeof id === 'string' ? this.#split(id, '+', 0) : null
     if (owned === null) return null
     const text = owned.name.slice(1)
@@ -65,14 +63,14 @@ export class Names {
   }
 
   taskId(target: string, id: string): string {
-    return this.isTagged ? `${target}+${id}` : id
+    return this.isMultiplexed ? `${target}+${id}` : id
   }
 
-  ownerOfTask(id: string): Owned | null {
-    return this.isTagged ? this.#split(id, '+', 0) : { target: this.#only, name: id }
+  ownerOfTask(id: string): OwnedName | null {
+    return this.isMultiplexed ? this.#split(id, '+', 0) : { target: this.#only, name: id }
   }
 
-  #split(text: string, mark: string, from: number): Owned | null {
+  #split(text: string, mark: string, from: number): OwnedName | null {
     const at = text.indexOf(mark, from)
     if (at < 0) return null
     const target = text.slice(from, at)
@@ -84,26 +82,26 @@ const UI = 'ui://'
 const RELATED_TASK = 'io.modelcontextprotocol/related-task'
 
 /** Whether a result may say a URI or an id of a task: what says neither is not read. */
-export function maySayPlaces(json: Buffer): boolean {
+export function mayContainNames(json: Buffer): boolean {
   return json.includes('"uri"') || json.includes('"taskId"') || json.includes('esourceUri"')
 }
 
 /** A result, or the parameters of a notification, with the URIs and ids of tasks that clients know. */
-export function outward(names: Names, target: string, value: JsonObject): JsonObject {
-  if (!names.isTagged) return value
+export function resultForClient(names: Names, target: string, value: JsonObject): JsonObject {
+  if (!names.isMultiplexed) return value
   const changed: Record<string, JsonValue> = { ...value }
-  if (Array.isArray(value.content)) changed.content = value.content.map((block) => outwardBlock(names, target, block))
+  if (Array.isArray(value.content)) changed.content = value.content.map((block) => contentBlock(names, target, block))
   if (Array.isArray(value.contents)) changed.contents = value.contents.map((part) => withUri(names, target, part))
-  if (Array.isArray(value.messages)) changed.messages = value.messages.map((one) => outwardMessage(names, target, one))
+  if (Array.isArray(value.messages)) changed.messages = value.messages.map((one) => promptMessage(names, target, one))
   if (typeof value.uri === 'string') changed.uri = names.uri(target, value.uri)
   if (typeof value.taskId === 'string') changed.taskId = names.taskId(target, value.taskId)
   if (isObject(value.task)) changed.task = withTask(names, target, value.task)
-  if (isObject(value._meta)) changed._meta = outwardMeta(names, target, value._meta)
+  if (isObject(value._meta)) changed._meta = metaForClient(names, target, value._meta)
   return changed
 }
 
 /** `_meta` names the task that a message belongs to, and the pages of apps (ui.resourceUri). */
-export function outwardMeta(names: Names, target: string, meta: JsonObject): JsonObject {
+export function metaForClient(names: Names, target: string, meta: JsonObject): JsonObject {
   const changed: Record<string, JsonValue> = { ...meta }
   const task = meta[RELATED_TASK]
   if (isObject(task)) changed[RELATED_TASK] = withTask(names, target, task)
@@ -115,13 +113,13 @@ export function outwardMeta(names: Names, target: string, meta: JsonObject): Jso
   return changed
 }
 
-function outwardMessage(names: Names, target: string, message: JsonValue): JsonValue {
+function promptMessage(names: Names, target: string, message: JsonValue): JsonValue {
   if (!isObject(message) || message.content === undefined) return message
-  return { ...message, content: outwardBlock(names, target, message.content) }
+  return { ...message, content: contentBlock(names, target, message.content) }
 }
 
 /** A link to a resource, or one with its text. */
-function outwardBlock(names: Names, target: string, block: JsonValue): JsonValue {
+function contentBlock(names: Names, target: string, block: JsonValue): JsonValue {
   if (!isObject(block)) return block
   if (block.type === 'resource_link') return withUri(names, target, block)
   if (block.type !== 'resource' || block.resource === undefined) return block

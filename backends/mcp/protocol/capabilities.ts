@@ -2,6 +2,7 @@
  * What servers have declared (2025-11-25, basic/lifecycle, Capability Negotiation): none is asked for what it does not
  * have, since some answer that with an error that is not "method not found", or with nothing at all.
  */
+
 import { LISTS } from '#backends/mcp/lists/kinds.ts'
 import type { JsonObject } from './json-rpc.ts'
 
@@ -23,14 +24,14 @@ const NEEDED: ReadonlyMap<string, string> = new Map([
 ])
 
 /** One bit for each kind; 0: the server says nothing of what it can, as some do that can a lot. */
-export function declaredBy(capabilities: JsonObject): number {
+export function capabilityBits(capabilities: JsonObject): number {
   let bits = 0
   for (const [i, kind] of KINDS.entries()) if (capabilities[kind] !== undefined) bits |= 1 << i
   return bits
 }
 
 /** Whether a server that has declared so much has nothing to do with `method`; null: nobody knows what it has. */
-export function lacks(declared: number | null, method: string): boolean {
+export function lacksCapability(declared: number | null, method: string): boolean {
   const needed = NEEDED.get(method)
   return needed !== undefined && hasSaid(declared) && !has(declared, needed)
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import type { JsonObject, RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { decodeFieldValue, encodeFieldValue } from './field-values.ts'
 import { isStateless, mirroredFields, refusalOf } from './headers.ts'
+import type { JsonObject, RpcRequest } from './json-rpc.ts'
 import { META_CLIENT_CAPABILITIES, META_LOG_LEVEL, META_VERSION } from './stateless.ts'
 
 const META = { [META_VERSION]: '2026-07-28', [META_CLIENT_CAPABILITIES]: {} }

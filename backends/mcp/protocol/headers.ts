@@ -3,14 +3,13 @@
  * basic/transports/streamable-http, Request Metadata and Server Validation; basic/index, Per-request protocol fields).
  */
 
-import { INVALID_PARAMS, METHOD_NOT_FOUND, type RpcFault, type RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { decodeFieldValue, encodeFieldValue } from './field-values.ts'
+import { INVALID_PARAMS, isObject, METHOD_NOT_FOUND, type RpcErrorResponse, type RpcRequest } from './json-rpc.ts'
 import { eraOf, isStatelessDate, SUPPORTED_VERSIONS } from './revisions.ts'
 import { STATEFUL_METHODS } from './stateful.ts'
 import {
   HEADER_MISMATCH,
-  isObject,
   LOG_LEVELS,
   META_CLIENT_CAPABILITIES,
   META_LOG_LEVEL,
@@ -26,7 +25,7 @@ const QUOTED_MAX = 120
 export interface Refusal {
   /** HTTP status. */
   readonly status: number
-  readonly error: RpcFault['error']
+  readonly error: RpcErrorResponse['error']
 }
 
 /**

@@ -25,13 +25,13 @@ export interface RpcResult {
   readonly result: JsonObject
 }
 
-export interface RpcFault {
+export interface RpcErrorResponse {
   readonly jsonrpc: '2.0'
   readonly id: RpcId | null
   readonly error: { readonly code: number; readonly message: string; readonly data?: JsonValue }
 }
 
-export type RpcResponse = RpcResult | RpcFault
+export type RpcResponse = RpcResult | RpcErrorResponse
 export type RpcMessage = RpcRequest | RpcNotification | RpcResponse
 
 export const PARSE_ERROR = -32700
@@ -39,3 +39,18 @@ export const INVALID_REQUEST = -32600
 export const METHOD_NOT_FOUND = -32601
 export const INVALID_PARAMS = -32602
 export const INTERNAL_ERROR = -32603
+
+export function errorResponse(id: RpcId, code: number, message: string): RpcErrorResponse {
+  return { jsonrpc: '2.0', id, error: { code, message } }
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Longest id, and longest name of a method; characters. */
+export const NAME_LENGTH_MAX = 256
+
+export function isId(value: unknown): value is RpcId {
+  return typeof value === 'string' ? value.length <= NAME_LENGTH_MAX : Number.isSafeInteger(value)
+}

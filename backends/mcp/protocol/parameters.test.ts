@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { JsonObject } from '#backends/mcp/protocol/json-rpc.ts'
+import type { JsonObject } from './json-rpc.ts'
 import { mirroredParameters, parameterFields } from './parameters.ts'
 
 const marked = (type: string, header: unknown = 'Region'): JsonObject =>

@@ -3,9 +3,9 @@
  * basic/transports/streamable-http, Custom Headers from Tool Parameters). The gateway is the client that mirrors them
  * where the real one is of the other era and knows nothing of it.
  */
-import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
+
 import { encodeFieldValue } from './field-values.ts'
-import { isObject } from './stateless.ts'
+import { isObject, type JsonObject, type JsonValue } from './json-rpc.ts'
 
 /** Schemas nested deeper are not read: what they mark is invalid. */
 const DEPTH_MAX = 32

@@ -14,7 +14,7 @@ export const STATELESS = '2026-07-28'
 /** What the gateway speaks, newest first: `supportedVersions` of discovery, `supported` of a refusal. */
 export const SUPPORTED_VERSIONS: readonly string[] = [STATELESS, ...STATEFUL_REVISIONS.toReversed()]
 
-/** Those that begin with a handshake. */
+/** The stateful ones, newest first. */
 export const HANDSHAKE_VERSIONS: readonly string[] = STATEFUL_REVISIONS.toReversed()
 
 const ERAS: ReadonlyMap<string, Era> = new Map<string, Era>([
@@ -37,5 +37,8 @@ export function isStatelessDate(version: string): boolean {
   return /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= STATELESS
 }
 
-/** In place of the id of an upstream session, which a stateless server has not: no server's, and visible ASCII. */
+/** Stands for the session id of a stateless server, which has none: visible ASCII, and no server's id. */
 export const BRIDGED = 'weir:stateless'
+
+/** Revision of an HTTP request without MCP-Protocol-Version (2025-11-25, transports, Protocol Version Header). */
+export const UNVERSIONED_REVISION = '2025-03-26'

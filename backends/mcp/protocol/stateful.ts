@@ -1,6 +1,6 @@
 /** Methods and notifications of the stateful era, 2024-11-05 to 2025-11-25 (schema/<revision>/schema.ts). */
-import { type MethodTable, method, type NoticeTable } from './method.ts'
 
+import { type MethodTable, method, type NotificationTable } from './method.ts'
 export const STATEFUL_METHODS: MethodTable = new Map([
   ['initialize', method('gateway')],
   ['ping', method('gateway')],
@@ -25,7 +25,7 @@ export const STATEFUL_METHODS: MethodTable = new Map([
   ['roots/list', method('client')]
 ])
 
-export const STATEFUL_NOTICES: NoticeTable = new Map([
+export const STATEFUL_NOTIFICATIONS: NotificationTable = new Map([
   ['notifications/initialized', { from: 'client', scope: 'session' }],
   ['notifications/roots/list_changed', { from: 'client', scope: 'session' }],
   ['notifications/cancelled', { from: 'both', scope: 'request' }],

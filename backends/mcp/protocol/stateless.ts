@@ -1,7 +1,7 @@
 /** Methods, notifications, names of `_meta` and error codes of revision 2026-07-28 (schema/2026-07-28/schema.ts). */
-import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
-import { type MethodTable, method, type NoticeTable } from './method.ts'
 
+import { isObject, type JsonObject, type JsonValue } from './json-rpc.ts'
+import { type MethodTable, method, type NotificationTable } from './method.ts'
 export const STATELESS_METHODS: MethodTable = new Map([
   ['server/discover', method('gateway', { cacheable: true })],
   ['tools/list', method('all', { cacheable: true })],
@@ -23,7 +23,7 @@ export const STATELESS_METHODS: MethodTable = new Map([
   ['roots/list', method('client')]
 ])
 
-export const STATELESS_NOTICES: NoticeTable = new Map([
+export const STATELESS_NOTIFICATIONS: NotificationTable = new Map([
   ['notifications/cancelled', { from: 'both', scope: 'request' }],
   ['notifications/progress', { from: 'server', scope: 'request' }],
   ['notifications/message', { from: 'server', scope: 'request' }],
@@ -62,10 +62,6 @@ export const LOG_LEVELS: readonly string[] = [
 export function isAtLeast(level: JsonValue | undefined, wanted: string): boolean {
   const at = typeof level === 'string' ? LOG_LEVELS.indexOf(level) : -1
   return at < 0 || at >= LOG_LEVELS.indexOf(wanted)
-}
-
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** `_meta` of params or of a result; an empty object where there is none. */

@@ -1,12 +1,53 @@
 /**
- * What fields of the client say that targets are told (forwardHeaders): who it is, or nothing of that. By whole names
- * in lists: a word in a name says nothing (`user-agent`, `idempotency-key`, `x-csrf-token`).
+ * Which of the client's header fields targets get (forwardHeaders), and what those say of the caller. Whole names in
+ * lists: a word within a name says nothing (`user-agent`, `idempotency-key`, `x-csrf-token`).
  */
 
-/**
- * Only its holder can show it: what engine/kit/sensitive.ts hides, as far as it is known to name a client. Cookies
- * are not here: they go to no target.
- */
+import { STATELESS } from '#backends/mcp/protocol/revisions.ts'
+import { STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
+import type { Exchange } from '#engine/contract/exchange.ts'
+import { HeaderBlock } from '#engine/http/headers.ts'
+
+/** Never forwarded, whatever is configured: they belong to the client's connection, session and framing. */
+const NEVER_FORWARDED: ReadonlySet<string> = new Set([
+  ...['cookie', 'host', 'connection', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding'],
+  ...[
+    'accept',
+    'accept-encoding',
+    'mcp-session-id',
+    'mcp-protocol-version',
+    'last-event-id',
+    'te',
+    'upgrade',
+    'expect'
+  ],
+  ...['mcp-method', 'mcp-name']
+])
+
+const PARAMETER = /^mcp-param-/i
+
+/** `forwardHeaders` of the configuration -> what a target gets of a client's fields. */
+export function compileForwardedHeaders(configured: readonly string[]): (ex: Exchange) => HeaderBlock {
+  const forwarded = [...TRACE, ...configured.filter((name) => !NEVER_FORWARDED.has(name))]
+  return ({ request, mcp }) => {
+    const headers = new HeaderBlock()
+    for (const name of forwarded) {
+      // Most are absent, which costs little to find out.
+      if (request.has(name)) headers.append(name, request.getAll(name)!)
+    }
+    if (request.get('mcp-protocol-version') !== STATELESS) return headers
+    // Mirrored arguments, which the body has too: unknown ones are passed on.
+    request.forEach((name, value) => {
+      if (PARAMETER.test(name)) headers.append(name, value)
+    })
+    // Only the server knows what Mcp-Name repeats of a method of an extension.
+    const name = STATELESS_METHODS.has(mcp?.method ?? '') ? undefined : request.get('mcp-name')
+    if (name !== undefined) headers.append('Mcp-Name', name)
+    return headers
+  }
+}
+
+/** Fields that only their holder can show: those of engine/kit/sensitive.ts that name a client. Cookies go nowhere. */
 export const CREDENTIALS: ReadonlySet<string> = new Set([
   ...['authorization', 'proxy-authorization', 'x-authorization', 'x-forwarded-authorization'],
   ...['x-api-key', 'api-key', 'apikey', 'x-apikey', 'x-goog-api-key', 'x-functions-key', 'ocp-apim-subscription-key'],
@@ -18,11 +59,11 @@ export const CREDENTIALS: ReadonlySet<string> = new Set([
   ...['cf-access-jwt-assertion', 'cf-access-client-secret', 'x-goog-iap-jwt-assertion']
 ])
 
-/** Of W3C Trace Context and Baggage: they are always told. */
+/** W3C Trace Context and Baggage: always forwarded. */
 export const TRACE: readonly string[] = ['traceparent', 'tracestate', 'baggage']
 
-/** Another one with each request, or each way that it takes: of the same caller all the same. */
-const OF_ONE_REQUEST: ReadonlySet<string> = new Set([
+/** Differ from request to request, or by route, for one caller. */
+const PER_REQUEST: ReadonlySet<string> = new Set([
   ...TRACE,
   ...['x-request-id', 'request-id', 'x-correlation-id', 'correlation-id', 'x-trace-id', 'x-span-id', 'sentry-trace'],
   ...['b3', 'x-b3-traceid', 'x-b3-spanid', 'x-b3-parentspanid', 'x-b3-sampled', 'x-b3-flags', 'uber-trace-id'],
@@ -34,16 +75,16 @@ const OF_ONE_REQUEST: ReadonlySet<string> = new Set([
   ...['dpop', 'signature', 'signature-input', 'content-digest', 'repr-digest', 'x-signature', 'x-amz-date'],
   ...['date', 'age', 'via', 'x-request-start', 'x-queue-start', 'x-envoy-attempt-count', 'x-stainless-retry-count'],
   ...['x-stainless-read-timeout', 'x-stainless-timeout', 'x-envoy-expected-rq-timeout-ms', 'grpc-timeout'],
-  // Where it has come from, and by what: an address is of many, and one client has several.
+  // Addresses: one is of many clients, and one client has several.
   ...['forwarded', 'x-forwarded-for', 'x-forwarded-port', 'x-real-ip', 'true-client-ip', 'cf-connecting-ip'],
   ...['x-client-ip', 'x-cluster-client-ip', 'x-envoy-external-address', 'fastly-client-ip', 'x-azure-clientip']
 ])
 
-/** A scheme without anything behind it shows nothing. */
+/** A scheme without credentials. */
 const SCHEME_ONLY = /^[ \t]*(?:(?:basic|bearer|digest|dpop|negotiate)[ \t]*)?$/i
 
 /** `name`: in lower case. */
 export const isCredential = (name: string, value: string): boolean => CREDENTIALS.has(name) && !SCHEME_ONLY.test(value)
 
 /** `name`: in lower case. */
-export const isOfOneRequest = (name: string): boolean => OF_ONE_REQUEST.has(name)
+export const isPerRequest = (name: string): boolean => PER_REQUEST.has(name)

@@ -1,7 +1,7 @@
 /** What the gateway says of itself. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { mergeFacts } from '#backends/mcp/lists/kinds.ts'
+import { mergeFacts } from '#backends/mcp/protocol/initialize-result.ts'
 import { hostile } from '#backends/mcp/targets/http/hostile.fixture.ts'
 import { gatewayOf, httpTarget, INITIALIZE, mcpOf, post } from '#backends/mcp/testing/gateway.ts'
 import { VERSION } from '#engine/contract/version.ts'

@@ -6,7 +6,7 @@ import { gatewayOf, httpTarget, INITIALIZE, mcpOf, post } from '#backends/mcp/te
 import { startMcp } from '#backends/mcp/testing/servers.ts'
 import { SharedRevocations } from '#engine/workers/shared.ts'
 import { Seal } from './seal.ts'
-import { newSessionKey, Sessions } from './session.ts'
+import { newSessionKey, SessionStore } from './store.ts'
 
 const PING = { jsonrpc: '2.0', id: 1, method: 'ping' }
 const NOT_FOUND = { jsonrpc: '2.0', id: 1, error: { code: -32001, message: 'Session not found' } }
@@ -117,8 +117,8 @@ describe('Sessions', () => {
   })
 
   it('end by lying idle, counted from the last use', () => {
-    const sessions = new Sessions(seal, 1000, new SharedRevocations())
-    const { id } = sessions.begin(made(), true, 0)!
+    const sessions = new SessionStore(seal, 1000, new SharedRevocations())
+    const { id } = sessions.create(made(), true, 0)!
     notEqual(sessions.find(id!, 'me', 900), null)
     notEqual(sessions.find(id!, 'me', 1800), null)
     equal(sessions.find(id!, 'me', 2801), null)
@@ -126,13 +126,13 @@ describe('Sessions', () => {
   })
 
   it('are looked for when they lie idle, and told of', () => {
-    const sessions = new Sessions(seal, 1000, new SharedRevocations())
+    const sessions = new SessionStore(seal, 1000, new SharedRevocations())
     const told: unknown[] = []
     sessions.onIdle = (session) => {
       told.push(session.id)
       sessions.end(session)
     }
-    const [old, young] = [sessions.begin(made(), true, 0)!, sessions.begin(made(), true, 1500)!]
+    const [old, young] = [sessions.create(made(), true, 0)!, sessions.create(made(), true, 1500)!]
     sessions.sweep(2000)
     deepEqual(told, [old.id])
     notEqual(sessions.find(young.id!, 'me', 2001), null)
@@ -140,8 +140,8 @@ describe('Sessions', () => {
 
   it('do not end while another worker has them in use', () => {
     const memory = SharedRevocations.create()
-    const [one, two] = [0, 1].map(() => new Sessions(seal, 1000, new SharedRevocations(memory)))
-    const { id } = one!.begin(made(), true, 0)!
+    const [one, two] = [0, 1].map(() => new SessionStore(seal, 1000, new SharedRevocations(memory)))
+    const { id } = one!.create(made(), true, 0)!
     for (const now of [0, 800, 1600, 2400]) notEqual(two!.find(id!, 'me', now), null)
     notEqual(one!.find(id!, 'me', 2500), null)
     notEqual(two!.find(id!, 'me', 3200), null)
@@ -150,8 +150,8 @@ describe('Sessions', () => {
   })
 
   it('do not end while a stream is open or a call runs', () => {
-    const sessions = new Sessions(seal, 1000, new SharedRevocations())
-    const session = sessions.begin(made(), true, 0)!
+    const sessions = new SessionStore(seal, 1000, new SharedRevocations())
+    const session = sessions.create(made(), true, 0)!
     session.running.set(1, ['a'])
     notEqual(sessions.find(session.id!, 'me', 5000), null)
     session.running.clear()
@@ -160,17 +160,17 @@ describe('Sessions', () => {
   })
 
   it('keep of the client what another initialisation needs, and no more than fits', () => {
-    const sessions = new Sessions(seal, 1000, new SharedRevocations())
-    const { id } = sessions.begin(made({ roots: {} }), true, 0)!
-    const found = new Sessions(seal, 1000, new SharedRevocations()).find(id!, 'me', 0)!
+    const sessions = new SessionStore(seal, 1000, new SharedRevocations())
+    const { id } = sessions.create(made({ roots: {} }), true, 0)!
+    const found = new SessionStore(seal, 1000, new SharedRevocations()).find(id!, 'me', 0)!
     deepEqual(found.client, { info: { name: 'c', version: '1' }, capabilities: { roots: {} } })
-    equal(sessions.begin(made({ experimental: 'x'.repeat(3000) }), true, 0), null)
+    equal(sessions.create(made({ experimental: 'x'.repeat(3000) }), true, 0), null)
   })
 
   it('are not those of another place', () => {
-    const { id } = new Sessions(seal, 1000, new SharedRevocations()).begin(made(), true, 0)!
+    const { id } = new SessionStore(seal, 1000, new SharedRevocations()).create(made(), true, 0)!
     equal(
-      new Sessions(new Seal('k', new Uint8Array(32), 'there'), 1000, new SharedRevocations()).find(id!, 'me', 0),
+      new SessionStore(new Seal('k', new Uint8Array(32), 'there'), 1000, new SharedRevocations()).find(id!, 'me', 0),
       null
     )
   })

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { isSensitive } from '#engine/kit/sensitive.ts'
 import { fakeExchange } from '#engine/testing/exchange.ts'
-import { CREDENTIALS, isOfOneRequest } from './forwarded-headers.ts'
-import { whoOf } from './stateless-sessions.ts'
+import { CREDENTIALS, isPerRequest } from './forwarded-headers.ts'
+import { identify } from './stateless-sessions.ts'
 
 function verified(sub: string, rawToken: string, more: readonly (readonly [string, string])[] = []): Exchange {
   // Policies take credentials away; backendAuth passthrough gives them back.
@@ -16,28 +16,28 @@ function verified(sub: string, rawToken: string, more: readonly (readonly [strin
 }
 
 test('a token that is refreshed is of the same caller', () => {
-  const [first, second] = ['first', 'second'].map((token) => whoOf(verified('ann', token), ['authorization']))
+  const [first, second] = ['first', 'second'].map((token) => identify(verified('ann', token), ['authorization']))
   deepEqual(first, second)
   equal(first!.isAnonymous, false)
-  notDeepEqual(whoOf(verified('bob', 'first'), ['authorization']).marks, first!.marks)
+  notDeepEqual(identify(verified('bob', 'first'), ['authorization']).marks, first!.marks)
 })
 
 test('one that is verified for many is parted by the credentials of each', () => {
   const who = (key: string) =>
-    whoOf(verified('app', 'token', [['X-Api-Key', key]]), ['authorization', 'x-api-key']).marks
+    identify(verified('app', 'token', [['X-Api-Key', key]]), ['authorization', 'x-api-key']).marks
   deepEqual(who('ann'), who('ann'))
   notDeepEqual(who('ann'), who('bob'))
 })
 
 test('what goes to no target makes nobody known', () => {
   const ex = fakeExchange({ headers: [['Authorization', 'Bearer ann']] })
-  equal(whoOf(ex, []).isAnonymous, true)
-  equal(whoOf(ex, ['authorization']).isAnonymous, false)
+  equal(identify(ex, []).isAnonymous, true)
+  equal(identify(ex, ['authorization']).isAnonymous, false)
 })
 
 test('credentials are secret wherever they are printed, and are of no single request', () => {
   for (const name of CREDENTIALS) {
     ok(isSensitive(name), name)
-    ok(!isOfOneRequest(name), name)
+    ok(!isPerRequest(name), name)
   }
 })

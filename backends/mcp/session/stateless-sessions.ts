@@ -3,21 +3,21 @@
  * else's, and what is kept for nobody in particular does not exist (docs/design/021-mcp-eras.md).
  */
 import { createHash } from 'node:crypto'
-import type { RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
+import { isObject, type RpcRequest } from '#backends/mcp/protocol/json-rpc.ts'
 import { STATELESS } from '#backends/mcp/protocol/revisions.ts'
-import { isObject, META_CLIENT_CAPABILITIES, META_CLIENT_INFO, metaOf } from '#backends/mcp/protocol/stateless.ts'
-import type { Core } from '#backends/mcp/services.ts'
+import { META_CLIENT_CAPABILITIES, META_CLIENT_INFO, metaOf } from '#backends/mcp/protocol/stateless.ts'
+import type { Services } from '#backends/mcp/services.ts'
 import { clientKey } from '#engine/contract/client-key.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import { callerOf } from './caller.ts'
-import { isCredential, isOfOneRequest } from './forwarded-headers.ts'
+import { isCredential, isPerRequest } from './forwarded-headers.ts'
 import { Session } from './session.ts'
 
 /** Callers that one worker remembers for a backend; of others it learns again whose names are whose. */
 const CALLERS_MAX = 2000
 
-interface Who {
+interface CallerIdentity {
   /** The same for all that are the same caller, and for nobody else. */
   readonly marks: unknown
   /** Nobody knows whether the next request is of the same one. */
@@ -34,14 +34,14 @@ interface Who {
  * is of many, and so is a connection, behind a proxy: who shows neither is anonymous. Every other field that targets
  * are told parts callers further (one key may serve many users), and makes nobody known.
  */
-export function whoOf(ex: Exchange, forwarded: readonly string[]): Who {
+export function identify(ex: Exchange, forwarded: readonly string[]): CallerIdentity {
   const caller = callerOf(ex)
   const certificate = ex.client.tls?.peer?.fingerprintSha256 ?? null
   const isVerified = caller !== '' || certificate !== null
   const told: [string, string][] = []
   let hasCredential = false
   for (const name of forwarded) {
-    const value = isOfOneRequest(name) ? undefined : ex.request.getAll(name)
+    const value = isPerRequest(name) ? undefined : ex.request.getAll(name)
     if (value === undefined || isVerifiedBy(ex, value)) continue
     told.push([name, value])
     if (isCredential(name, value)) hasCredential = true
@@ -62,21 +62,21 @@ function isVerifiedBy({ rawToken, rawKey }: Exchange, value: string): boolean {
 }
 
 /** What is remembered of callers from request to request: nothing that the next request would miss. */
-export class Callers {
+export class StatelessSessions {
   readonly #known = new Lru<string, Session>(CALLERS_MAX)
 
   /** By caller, client and what the client can do: a session upstream begins with those. */
-  of(core: Core, ex: Exchange, message: RpcRequest): Session {
+  of(services: Services, ex: Exchange, message: RpcRequest): Session {
     const meta = metaOf(message.params)
     const [info, capabilities] = [meta[META_CLIENT_INFO], meta[META_CLIENT_CAPABILITIES]]
-    const { marks, isAnonymous, party, caller } = whoOf(ex, core.backend.forwardHeaders)
-    const all = [core.context.name, marks, info ?? null, capabilities ?? null]
+    const { marks, isAnonymous, party, caller } = identify(ex, services.backend.forwardHeaders)
+    const all = [services.context.name, marks, info ?? null, capabilities ?? null]
     const key = createHash('sha256').update(JSON.stringify(all)).digest('base64url').slice(0, 32)
     const known = this.#known.get(key)
     if (known !== undefined) return known
     const c = isObject(info) ? info : {}
     const k = isObject(capabilities) ? capabilities : {}
-    const sealed = { n: key, v: STATELESS, c, k, t: seats(core), i: caller, a: 0 }
+    const sealed = { n: key, v: STATELESS, c, k, t: seats(services), i: caller, a: 0 }
     const session = new Session(null, sealed, performance.now())
     session.isAnonymous = isAnonymous
     session.party = party
@@ -85,6 +85,6 @@ export class Callers {
   }
 }
 
-function seats({ peers }: Core): Record<string, readonly [null, string]> {
-  return Object.fromEntries(peers.all.map(({ name }) => [name, [null, STATELESS]]))
+function seats({ targets }: Services): Record<string, readonly [null, string]> {
+  return Object.fromEntries(targets.all.map(({ name }) => [name, [null, STATELESS]]))
 }

@@ -2,67 +2,66 @@
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { gatewayOf, httpTarget, INITIALIZE, mcpOf, post } from '#backends/mcp/testing/gateway.ts'
-import { gently, TargetRest } from './circuit-breaker.ts'
+import { TargetBreaker, throughBreaker } from './circuit-breaker.ts'
 import { hostile } from './http/hostile.fixture.ts'
 import type { LinkFailure } from './target.ts'
 
 const LATE: LinkFailure = { kind: 'timeout', status: null, message: 'late' }
-const [RESTS, ASK, PROBE] = [0, 1, 2]
 
 describe('a target that is silent', () => {
   it('rests for longer and longer, and is asked by one between', () => {
     const said: string[] = []
-    const rest = new TargetRest({ log: (level, message) => void said.push(`${level} ${message}`) })
-    equal(rest.enter(0), ASK)
-    equal(rest.enter(0), ASK)
-    rest.settled(LATE, 100)
+    const rest = new TargetBreaker({ log: (level, message) => void said.push(`${level} ${message}`) })
+    equal(rest.admit(0), 'closed')
+    equal(rest.admit(0), 'closed')
+    rest.record(LATE, 100)
     // The other one had been asked before.
-    rest.settled(LATE, 110)
-    deepEqual([rest.enter(1_099), rest.enter(1_101), rest.enter(1_102)], [RESTS, PROBE, RESTS])
-    rest.left()
-    equal(rest.enter(1_103), PROBE)
-    rest.settled(LATE, 1_200)
-    deepEqual([rest.enter(3_199), rest.enter(3_201)], [RESTS, PROBE])
+    rest.record(LATE, 110)
+    deepEqual([rest.admit(1_099), rest.admit(1_101), rest.admit(1_102)], ['open', 'probe', 'open'])
+    rest.abandonProbe()
+    equal(rest.admit(1_103), 'probe')
+    rest.record(LATE, 1_200)
+    deepEqual([rest.admit(3_199), rest.admit(3_201)], ['open', 'probe'])
     let now = 3_201
     for (let i = 0; i < 30; i++) {
-      rest.settled(LATE, now)
-      equal(rest.enter(now + 60_001), PROBE)
+      rest.record(LATE, now)
+      equal(rest.admit(now + 60_001), 'probe')
       now += 60_001
     }
-    rest.settled({ ...LATE, kind: 'refused' }, now)
-    equal(rest.enter(now), ASK)
+    rest.record({ ...LATE, kind: 'refused' }, now)
+    equal(rest.admit(now), 'closed')
     deepEqual(said, ['warn does not answer in time: lists are without it until it does', 'info answers again'])
   })
 
   it('rests in all workers, until one of them hears of it', () => {
     const told: [number, number][] = []
-    const here = new TargetRest({ log: () => {}, tell: (...word) => void told.push(word) })
-    const there = new TargetRest({ log: () => {} })
-    here.settled(LATE, 100)
+    const here = new TargetBreaker({ log: () => {}, publish: (...given) => void told.push(given) })
+    const there = new TargetBreaker({ log: () => {} })
+    here.record(LATE, 100)
     deepEqual(told, [[1, 1_000]])
-    there.learn(1, 1_000, 5_000)
-    deepEqual([there.enter(5_900), there.enter(6_100)], [RESTS, PROBE])
-    equal(here.enter(1_200), PROBE)
-    here.settled(null, 1_300)
-    there.learn(...told.at(-1)!, 6_200)
-    equal(there.enter(6_200), ASK)
+    there.adopt(1, 1_000, 5_000)
+    deepEqual([there.admit(5_900), there.admit(6_100)], ['open', 'probe'])
+    equal(here.admit(1_200), 'probe')
+    here.record(null, 1_300)
+    there.adopt(...told.at(-1)!, 6_200)
+    equal(there.admit(6_200), 'closed')
   })
 
   it('is asked aside when it has rested: nobody waits for that', async () => {
     let now = 0
-    const rest = new TargetRest({ log: () => {} })
-    rest.settled(LATE, performance.now() - 2_000)
+    const rest = new TargetBreaker({ log: () => {} })
+    rest.record(LATE, performance.now() - 2_000)
     const failed = Promise.withResolvers<LinkFailure>()
     let settle: (failure: LinkFailure | null) => void = () => {}
     const asked: boolean[] = []
-    gently(rest, failed.resolve, (settled, isWaited) => {
+    throughBreaker(rest, failed.resolve, (settled, isWaited) => {
       asked.push(isWaited)
       settle = settled
       return () => void now++
     })
     equal((await failed.promise).kind, 'timeout')
     settle(null)
-    gently(rest, failed.reject, (_settled, isWaited) => {
+    throughBreaker(rest, failed.reject, (_settled, isWaited) => {
       asked.push(isWaited)
       return () => void now++
     })

@@ -1,118 +1,103 @@
 /**
- * Targets that say nothing (failureMode failOpen): everybody would wait for each of them, every time, until its time is
- * up. After the first such wait a target is left alone for a while, by all workers, and then asked again aside: nobody
- * waits for that.
+ * Circuit breakers for targets that time out (failureMode failOpen): without one, every request to all targets waits
+ * for the silent one until its timeout. All workers learn of an open breaker. When its pause is over one request
+ * probes the target; that client does not wait for it either.
  */
 import { createHash } from 'node:crypto'
-import { markOf } from '#backends/mcp/bridge/target-state.ts'
 import type { McpTarget } from '#backends/mcp/config/snapshot.ts'
 import type { Bus } from '#backends/mcp/workers/bus.ts'
 import { CircuitBreaker } from '#engine/kit/circuit-breaker.ts'
 import { Lru } from '#engine/kit/lru.ts'
-import type { LinkFailure } from './target.ts'
+import { configDigest } from './config-digest.ts'
+import { failure, type LinkFailure } from './target.ts'
 
 const PAUSES = { firstMs: 1_000, maxMs: 60_000 }
-/** Targets that one thread remembers this of. */
-const RESTS_MAX = 4096
+/** Breakers that one thread remembers. */
+const BREAKERS_MAX = 4096
+const OPEN = failure('timeout', 'has not answered lately')
 
-/** What `enter` says. */
-const RESTS = 0
-const ASK = 1
-const PROBE = 2
-const SILENT: LinkFailure = { kind: 'timeout', status: null, message: 'has not answered lately' }
-
-interface RestOptions {
+interface BreakerOptions {
   readonly log: (level: 'info' | 'warn', message: string) => void
-  /** To the other workers: how often it has been silent in a row, and for how many milliseconds it rests. */
-  readonly tell?: (silences: number, restMs: number) => void
+  /** To the other workers: timeouts in a row, and for how many milliseconds the breaker is open. */
+  readonly publish?: (timeouts: number, openMs: number) => void
 }
 
-export class TargetRest {
-  readonly #options: RestOptions
+export class TargetBreaker {
+  readonly #options: BreakerOptions
   readonly #breaker = new CircuitBreaker(PAUSES)
 
-  constructor(options: RestOptions) {
+  constructor(options: BreakerOptions) {
     this.#options = options
   }
 
   /** What another worker has found out. */
-  learn(silences: number, restMs: number, now: number): void {
-    this.#breaker.adopt(silences, now + restMs)
+  adopt(timeouts: number, openMs: number, now: number): void {
+    this.#breaker.adopt(timeouts, now + openMs)
     this.#breaker.probes = 0
   }
 
-  /** RESTS: it is not to be asked now. PROBE: whoever asks finds out, and says so by `settled` or `left`. */
-  enter(now: number): typeof RESTS | typeof ASK | typeof PROBE {
-    if (this.#breaker.isClosed) return ASK
-    if (!this.#breaker.allows(now)) return RESTS
+  /** `probe`: the caller is the one request of a half-open breaker, and must call `record` or `abandonProbe`. */
+  admit(now: number): 'closed' | 'open' | 'probe' {
+    if (this.#breaker.isClosed) return 'closed'
+    if (!this.#breaker.allows(now)) return 'open'
     this.#breaker.probes = 1
-    return PROBE
+    return 'probe'
   }
 
-  /** Null, or a failure that is no silence: it is there. */
-  settled(failure: LinkFailure | null, now: number): void {
-    if (failure?.kind === 'timeout') this.#silent(now)
-    else this.#heard()
-  }
-
-  #heard(): void {
-    if (!this.#breaker.isClosed) {
-      this.#options.log('info', 'answers again')
-      this.#options.tell?.(0, 0)
-    }
-    this.#breaker.succeeded()
-    this.left()
-  }
-
-  #silent(now: number): void {
+  /** Null, or a failure other than a timeout: the target is there. */
+  record(outcome: LinkFailure | null, now: number): void {
     const breaker = this.#breaker
-    // Others that were asked at the same time have waited for the same silence.
+    if (outcome?.kind !== 'timeout') {
+      if (!breaker.isClosed) {
+        this.#options.log('info', 'answers again')
+        this.#options.publish?.(0, 0)
+      }
+      breaker.succeeded()
+      this.abandonProbe()
+      return
+    }
+    // Requests that were under way together are one timeout.
     if (!breaker.isClosed && breaker.probes === 0) return
     if (breaker.isClosed) this.#options.log('warn', 'does not answer in time: lists are without it until it does')
     breaker.failed(now)
-    this.left()
-    this.#options.tell?.(breaker.failures, breaker.openUntil - now)
+    this.abandonProbe()
+    this.#options.publish?.(breaker.failures, breaker.openUntil - now)
   }
 
-  /** Whoever probed has gone before there was an answer. */
-  left(): void {
+  /** The probe was given up before its outcome was known. */
+  abandonProbe(): void {
     this.#breaker.probes = 0
   }
 }
 
 /**
- * Starts what asks the target, unless it rests. `start` is given what is to be told how that ended, and whether anybody
- * waits for the answer: who asks a target that has been silent is refused at once, and asks for the others.
+ * Starts a request unless the breaker is open: then `refuse` is called. `start` gets what to call with the outcome, and
+ * whether the client waits for it: a probe runs aside, its client is refused at once. Null: there is no breaker.
  */
-export function gently(
-  rest: TargetRest,
+export function throughBreaker(
+  breaker: TargetBreaker | null,
   refuse: (failure: LinkFailure) => void,
-  start: (settled: (failure: LinkFailure | null) => void, isWaited: boolean) => () => void
+  start: (record: (outcome: LinkFailure | null) => void, isWaited: boolean) => () => void
 ): () => void {
-  const entered = rest.enter(performance.now())
+  if (breaker === null) return start(() => undefined, true)
+  const admitted = breaker.admit(performance.now())
   let isOver = false
-  const settled = (failure: LinkFailure | null): void => {
+  const record = (outcome: LinkFailure | null): void => {
     isOver = true
-    rest.settled(failure, performance.now())
+    breaker.record(outcome, performance.now())
   }
-  if (entered === ASK) {
-    const stop = start(settled, true)
-    return () => {
-      isOver = true
-      stop()
-    }
-  }
+  if (admitted === 'closed') return start(record, true)
   let isGivenUp = false
   queueMicrotask(() => {
-    if (!isGivenUp) refuse(SILENT)
+    if (!isGivenUp) refuse(OPEN)
   })
-  if (entered === PROBE) {
-    const stop = start(settled, false)
-    // What is answered nowhere must not keep the others from asking.
+  if (admitted === 'probe') {
+    const stop = start(record, false)
+    // A probe without any outcome must not keep the breaker half open.
     setTimeout(() => {
       if (isOver) return
       stop()
-      rest.left()
+      breaker.abandonProbe()
     }, PAUSES.maxMs).unref()
   }
   return () => {
@@ -121,27 +106,28 @@ export function gently(
 }
 
 /** Of all backends of a thread, over reloads. */
-export class Rests {
+export class TargetBreakers {
   readonly #bus: Bus
-  readonly #rests = new Lru<string, TargetRest>(RESTS_MAX)
+  readonly #breakers = new Lru<string, TargetBreaker>(BREAKERS_MAX)
 
   constructor(bus: Bus) {
     this.#bus = bus
-    bus.listen((word) => {
-      if (word.kind === 'silence') this.#rests.get(word.place)?.learn(word.silences, word.restMs, performance.now())
+    bus.subscribe((message) => {
+      if (message.kind !== 'breaker') return
+      this.#breakers.get(message.key)?.adopt(message.timeouts, message.openMs, performance.now())
     })
   }
 
-  /** `target`: one that is configured otherwise has not been silent yet. */
-  of(backend: string, target: McpTarget, log: RestOptions['log']): TargetRest {
-    const place = createHash('sha256')
-      .update(JSON.stringify([backend, markOf(target)]))
+  /** A target whose configuration has changed begins with a closed breaker. */
+  of(backend: string, target: McpTarget, log: BreakerOptions['log']): TargetBreaker {
+    const key = createHash('sha256')
+      .update(JSON.stringify([backend, configDigest(target)]))
       .digest('base64url')
-    const known = this.#rests.get(place)
+    const known = this.#breakers.get(key)
     if (known !== undefined) return known
-    const tell = (silences: number, restMs: number) => this.#bus.tell({ kind: 'silence', place, silences, restMs })
-    const made = new TargetRest({ log, tell })
-    this.#rests.set(place, made)
-    return made
+    const publish = (timeouts: number, openMs: number) => this.#bus.publish({ kind: 'breaker', key, timeouts, openMs })
+    const breaker = new TargetBreaker({ log, publish })
+    this.#breakers.set(key, breaker)
+    return breaker
   }
 }

@@ -1,38 +1,29 @@
-/** How to talk to a target, by its kind. */
+/** The kinds of targets. To add one: its file or folder here, its settings in config/, and a line in KINDS. */
 
 import type { McpBackend, McpTarget } from '#backends/mcp/config/snapshot.ts'
-import type { Target } from '#backends/mcp/targets/target.ts'
-import type { BackendContext } from '#engine/contract/backend.ts'
-import { endpointOptions } from '#engine/contract/backend-transport/transport.ts'
-import { HttpTarget } from './http/target.ts'
-import { openApiTarget } from './openapi/target.ts'
-import { sseTarget } from './sse/target.ts'
-import { stdioTarget } from './stdio.ts'
+import type { BackendContext, PrepareContext } from '#engine/contract/backend.ts'
+import { httpKind } from './http/target.ts'
+import type { TargetKind } from './kind.ts'
+import { openApiKind } from './openapi/target.ts'
+import { sseKind } from './sse/target.ts'
+import { stdioKind } from './stdio.ts'
+import type { Target } from './target.ts'
+
+const KINDS = [httpKind, sseKind, stdioKind, openApiKind] as const
+
+export const TARGET_KINDS: ReadonlyMap<string, TargetKind> = new Map(
+  KINDS.map((kind) => [kind.kind, kind as TargetKind])
+)
 
 /** Throws ConfigError. */
 export function compileTarget(target: McpTarget, backend: McpBackend, context: BackendContext): Target {
-  const { messageBytesMax } = backend
-  const { idleMs } = backend.session
-  const { name, kind } = target
-  const of = { backend: context.name, idleMs }
-  switch (kind) {
-    case 'http':
-      return new HttpTarget(target, messageBytesMax, context)
-    case 'sse': {
-      const { host, port, path, hasTls, auth } = target
-      const origin = `${hasTls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`
-      const { inProcess, connectTimeoutMs, upstream, children } = context
-      // The address comes from the configuration, so it needs no guard.
-      const base = { guarded: false, allow: [], connectTimeoutMs }
-      const settings = endpointOptions({ host, hasTls }, target.transport, base)
-      const endpoint = upstream.endpoint({ host, port, unixPath: null }, settings)
-      return sseTarget({ ...of, name, origin, path, auth, endpoint, inProcess, messageBytesMax }, children)
-    }
-    case 'stdio': {
-      const { cmd, args, env, cwd } = target
-      return stdioTarget({ ...of, target: name, cmd, args, env, cwd, lineBytesMax: messageBytesMax }, context.children)
-    }
-    case 'openapi':
-      return openApiTarget(target, messageBytesMax, context)
-  }
+  return TARGET_KINDS.get(target.kind)!.compile(target, backend, context)
+}
+
+/** The process of the target; undefined: it has none. */
+export const childOf = (target: McpTarget) => TARGET_KINDS.get(target.kind)!.child?.(target)
+
+/** Once on the main thread, before workers compile the target. Throws ConfigError. */
+export function prepareTarget(target: McpTarget, context: PrepareContext): McpTarget {
+  return TARGET_KINDS.get(target.kind)!.prepare?.(target, context) ?? target
 }

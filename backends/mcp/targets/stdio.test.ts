@@ -9,7 +9,8 @@ import { ask, callTool, initialize, optionsOf } from '#backends/mcp/testing/link
 import type { ChildSpec } from '#engine/contract/children.ts'
 import { ChildrenOfWorker } from '#engine/workers/children/client.ts'
 import { ChildHub } from '#engine/workers/children/hub.ts'
-import { stdioTarget } from './stdio.ts'
+import { LineTarget } from './line-target.ts'
+import { stdioKind } from './stdio.ts'
 
 const PACKAGES = join(import.meta.dirname, '../../../node_modules/@modelcontextprotocol')
 
@@ -21,12 +22,12 @@ function target(t: TestContext, name: string, args: readonly string[], more: Par
   const children: ChildrenOfWorker = new ChildrenOfWorker((order) => hub.receive(0, order))
   t.after(() => hub.close())
   const spec = { backend: 'b', target: name, cmd: process.execPath, args, env: {}, cwd: null }
-  return stdioTarget({ ...spec, lineBytesMax: 1024 * 1024, idleMs: 0, ...more }, children)
+  return new LineTarget({ ...spec, lineBytesMax: 1024 * 1024, idleMs: 0, ...more }, children, stdioKind.traits)
 }
 
 test('server-everything: tools, progress of a call, its own requests, cancellation, time', async (t) => {
   const everything = target(t, 'everything', [join(PACKAGES, 'server-everything/dist/index.js'), 'stdio'])
-  equal(everything.kind, 'stdio')
+  equal(everything.traits.isProcess, true)
   const link = everything.open(optionsOf('s'))
   equal(link.upstreamSession, null)
   const asked: RpcMessage[] = []

@@ -1,112 +1,68 @@
 /** The targets of a backend, and the links of sessions to them. */
 
-import { EraTarget, workerState } from '#backends/mcp/bridge/era-target.ts'
+import { EraTarget } from '#backends/mcp/bridge/era-target.ts'
+import type { TargetState } from '#backends/mcp/bridge/target-state.ts'
 import type { McpBackend } from '#backends/mcp/config/snapshot.ts'
-import { STATELESS } from '#backends/mcp/protocol/revisions.ts'
-import { STATELESS_METHODS } from '#backends/mcp/protocol/stateless.ts'
-import { TRACE } from '#backends/mcp/session/forwarded-headers.ts'
 import { Seal } from '#backends/mcp/session/seal.ts'
 import type { Session } from '#backends/mcp/session/session.ts'
+import { workerState } from '#backends/mcp/workers/state.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
-import type { Exchange } from '#engine/contract/exchange.ts'
-import { HeaderBlock } from '#engine/http/headers.ts'
+import type { HeaderBlock } from '#engine/http/headers.ts'
 import { compileTarget } from './index.ts'
 import type { Link, Target } from './target.ts'
-
-/** Never told on, whatever is configured: the client's session is not the target's, and the rest is framing. */
-const NEVER: ReadonlySet<string> = new Set([
-  ...['cookie', 'host', 'connection', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding'],
-  ...[
-    'accept',
-    'accept-encoding',
-    'mcp-session-id',
-    'mcp-protocol-version',
-    'last-event-id',
-    'te',
-    'upgrade',
-    'expect'
-  ],
-  ...['mcp-method', 'mcp-name']
-])
-
-const PARAMETER = /^mcp-param-/i
-
-export class Peers {
+export class TargetSet {
   readonly all: readonly Target[]
   readonly #byName: ReadonlyMap<string, Target>
-  readonly #forwarded: readonly string[]
-  /** What a configuration in force holds; returns what lets it go. */
-  readonly #hold: () => () => void
+  readonly #activate: () => () => void
 
   constructor(backend: McpBackend, context: BackendContext) {
-    const seal = new Seal(backend.session.key, context.secret, `state ${context.name}`)
-    const shared = workerState(context.worker)
     const { name } = context
-    const keeps = backend.targets.map((target) => shared.targets.of(name, target))
-    const all = backend.targets.map((target, i) => {
-      return new EraTarget(compileTarget(target, backend, context), seal, shared, { name, kept: keeps[i]! })
+    const seal = new Seal(backend.session.key, context.secret, `state ${name}`)
+    const worker = workerState(context.worker)
+    const states: TargetState[] = []
+    const all = backend.targets.map((target) => {
+      const raw = compileTarget(target, backend, context)
+      const state = worker.targetStates.of(name, target, raw.traits)
+      states.push(state)
+      return new EraTarget({ raw, backend: name, seal, worker, state })
     })
-    this.#hold = () => {
-      for (const kept of keeps) kept.hold(backend.session.idleMs)
-      const end = shared.errands.serve(name, new Map(all.map((target) => [target.name, target.carryOut])))
+    this.all = all
+    this.#byName = new Map(all.map((target) => [target.name, target]))
+    this.#activate = () => {
+      for (const state of states) state.activate(backend.session.idleMs)
+      const end = worker.ownerRequests.serve(name, new Map(all.map((target) => [target.name, target.execute])))
       return () => {
         end()
-        for (const kept of keeps) kept.leave()
+        for (const state of states) state.deactivate()
       }
     }
-    this.all = all
-    this.#byName = new Map(this.all.map((target) => [target.name, target]))
-    this.#forwarded = [...TRACE, ...backend.forwardHeaders.filter((name) => !NEVER.has(name))]
   }
 
-  /** The configuration is in force. Returns what ends that. */
-  hold(): () => void {
-    return this.#hold()
+  /** The configuration is active. Returns what ends that. */
+  activate(): () => void {
+    return this.#activate()
   }
 
   get(name: string): Target {
     return this.#byName.get(name)!
   }
 
-  /** What targets are told of the client's fields. */
-  headersOf({ request, mcp }: Exchange): HeaderBlock {
-    const headers = new HeaderBlock()
-    for (const name of this.#forwarded) {
-      // Most are not there, and to find that out is cheap.
-      if (request.has(name)) headers.append(name, request.getAll(name)!)
-    }
-    // Arguments that a server wants as fields, which are in the body too: who does not know them passes them on.
-    if (request.get('mcp-protocol-version') === STATELESS) {
-      request.forEach((name, value) => {
-        if (PARAMETER.test(name)) headers.append(name, value)
-      })
-      // What it repeats of a method of an extension only its server knows: its names are not the gateway's either.
-      const name = STATELESS_METHODS.has(mcp?.method ?? '') ? undefined : request.get('mcp-name')
-      if (name !== undefined) headers.append('Mcp-Name', name)
-    }
-    return headers
-  }
-
-  /** The link of `session` to `target`; for one that has begun. What is kept has the fields of its first request. */
+  /** The link of `session` to a target that it has begun with. A kept link has the headers of its first request. */
   link(session: Session, target: Target, headers: HeaderBlock): Link {
-    const seat = session.seats.get(target.name)
-    const options = {
+    const { keepsLink } = target.traits
+    const known = keepsLink ? session.linkOf(target) : null
+    if (known !== null) return known
+    const begun = session.targetSessions.get(target.name)
+    const link = target.open({
       sessionKey: session.key,
-      upstreamSession: seat?.upstream ?? null,
-      version: seat?.version ?? null,
+      upstreamSession: begun?.upstreamId ?? null,
+      version: begun?.version ?? null,
       headers,
       client: session.client,
       isAnonymous: session.isAnonymous,
       party: session.party
-    }
-    if (!isKept(target)) return target.open(options)
-    const known = session.linkOf(target)
-    if (known !== null) return known
-    const link = target.open(options)
-    session.keep(target, link)
+    })
+    if (keepsLink) session.keepLink(target, link)
     return link
   }
 }
-
-/** What holds something open from request to request: a child, a stream. Over HTTP each request brings its fields. */
-export const isKept = ({ kind }: Target): boolean => kind === 'stdio' || kind === 'sse'

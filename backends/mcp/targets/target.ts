@@ -1,7 +1,7 @@
 /**
  * How to talk to one MCP server, whatever carries it: streamable HTTP, legacy SSE, a child process, an API that speaks
- * no MCP at all. A Target is compiled once per configuration; a Link is one conversation with it, on behalf of one
- * session of one client (or of one request, where there are no sessions).
+ * no MCP at all. A Target is compiled once per configuration. A Link is one conversation with it, on behalf of one
+ * session of one client, or of one request where there are no sessions.
  */
 
 import type {
@@ -12,54 +12,51 @@ import type {
   RpcRequest,
   RpcResponse
 } from '#backends/mcp/protocol/json-rpc.ts'
+import type { Era } from '#backends/mcp/protocol/revisions.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-
-/** What a target must know of the one it is asked for. */
 export interface LinkOptions {
-  /** Stable for the session over workers and reloads; nobody else's. Names what a target keeps for it (a child). */
+  /** Of the client's session, the same in all workers and over reloads. Names what a target keeps for it (a child). */
   readonly sessionKey: string
-  /** What the target called the conversation, if it has begun already; null: it begins with `initialize`. */
+  /** The target's id of a session that has begun; null: it begins with `initialize`. */
   readonly upstreamSession: string | null
-  /** Revision that both sides have agreed upon, as MCP-Protocol-Version says it; null: not yet. */
+  /** Revision that was negotiated, as in MCP-Protocol-Version; null: not yet. */
   readonly version: string | null
-  /** Fields for the target: what the configuration lets through of the client's, trace context. Never changed. */
+  /** Forwarded from the client (session/forwarded-headers.ts). Never changed. */
   readonly headers: HeaderBlock
-  /** Nobody knows whose the next request of this session is: nothing is kept for it upstream. */
+  /** The next request may come from another caller: nothing is kept upstream for this one. */
   readonly isAnonymous?: boolean
-  /** Whose share it is of what may be kept and run for all: a caller, or the network of one that nobody knows. */
+  /** Who is charged for bounded resources (processes, sessions): a caller, or the network of an unknown one. */
   readonly party?: string
-  /** Who the client is, as its `initialize` said: for sessions that have begun with a server that keeps none. */
+  /** From the client's `initialize`: for sessions with stateless servers. */
   readonly client?: { readonly info: JsonObject; readonly capabilities: JsonObject }
 }
 
-/** Where messages of a target go. Called in turns of the event loop, never after `answered` or `failed`. */
+/** Receives what a target sends for one request. Nothing comes after `answered` or `failed`. */
 export interface LinkEvents {
   /**
-   * On the way: a notification, or a request of the server to the client. `eventId`: of the server, to take the stream
-   * up again; none where the transport has none.
+   * A notification, or a request of the server to the client, before the response. `eventId`: the server's, to resume
+   * the stream; none where the transport has none.
    */
   message(message: RpcRequest | RpcNotification, eventId?: string | null): void
-  /** The answer. `eventId`: as with `message`. */
+  /** The response. `eventId`: as for `message`. */
   answered(response: RpcResponse, eventId?: string | null): void
-  /**
-   * Ahead of `answered`, where there is this: hints for caches that the answer itself cannot say in the client's era.
-   */
-  hinted?(ttlMs: JsonValue | undefined, cacheScope: JsonValue | undefined): void
-  /** Instead of `answered`, where there is this: the answer as JSON that nobody has changed, perhaps not even read. */
+  /** Before `answered`: cache hints that the response cannot carry in the client's era. */
+  cacheHints?(ttlMs: JsonValue | undefined, cacheScope: JsonValue | undefined): void
+  /** Instead of `answered`, where it is defined: the response as the server's own bytes, perhaps never parsed. */
   answeredBytes?(json: Buffer, eventId?: string | null): void
-  /** For who passes streams on as streams: how the answer comes, besides what it says. */
-  readonly stream?: StreamEvents
-  /** There will be none. `expired`: the target knows the session no more (404), and a new one may help. */
+  /** For callers that relay streams: how the response arrives. */
+  stream?: StreamEvents
+  /** There is no response. `expired`: the target has lost the session (404); a new one may help. */
   failed(failure: LinkFailure): void
 }
 
-/** What a stream of events says that is no message (2025-11-25, transports, Sending Messages to the Server). */
+/** What an event stream says besides messages (2025-11-25, transports, Sending Messages to the Server). */
 export interface StreamEvents {
-  /** The server answers with a stream. Called before anything that comes on it. */
-  began(): void
-  /** How far the stream has come, and how long to wait before it is taken up again; null: of that nothing new. */
+  /** The server responds with a stream. Called before any of its events. */
+  started(): void
+  /** The id of the last event, and how long to wait before resuming; null: unchanged. */
   mark(eventId: string | null, retryMs: number | null): void
-  /** The server has closed it behind an id, without the answer. True: the client comes back itself; nothing follows. */
+  /** The server has closed the stream after an id, without a response. True: the client resumes it; nothing follows. */
   closed(): boolean
 }
 
@@ -67,70 +64,80 @@ export interface LinkFailure {
   readonly kind: 'expired' | 'refused' | 'unreachable' | 'timeout' | 'broken' | 'tooLarge'
   /** HTTP status, where one came. */
   readonly status: number | null
-  /** In words, for the client and the log: no secrets, no bodies of the target. */
+  /** For the client and the log: no secrets, nothing from the target's bodies. */
   readonly message: string
-  /** WWW-Authenticate of a 401 or 403: what the server wants to be shown. */
+  /** WWW-Authenticate of a 401 or 403. */
   readonly challenge?: string
 }
 
+export function failure(kind: LinkFailure['kind'], message: string, status: number | null = null): LinkFailure {
+  return { kind, status, message }
+}
+
 export interface Link {
-  /** Known after the answer to `initialize`; null: the target keeps no sessions. */
+  /** The target's session id, known after `initialize`; null: it has none. */
   readonly upstreamSession: string | null
-  /** From the answer to `initialize` on. */
+  /** The revision that `initialize` has negotiated. */
   setVersion(version: string): void
   /**
-   * Sends a request with the id it has. Returns what gives it up (the client has left): no more events. `json`: the
-   * message as it came, to be sent as it is. `timeoutMs` 0: however long it takes.
+   * Sends a request under its own id. Returns what gives it up: no more events. `json`: the message as bytes, to be
+   * sent as they are. `timeoutMs` 0: no timeout.
    */
   request(message: RpcRequest, events: LinkEvents, timeoutMs: number, json?: Buffer): () => void
-  /** Sends what needs no answer: a notification, or the client's response to a request of the server. */
+  /** Sends a notification, or the client's response to a request of the server. */
   send(message: RpcNotification | RpcResponse): Promise<LinkFailure | null>
   /**
-   * Opens the stream of what the server says unasked (GET of streamable HTTP). `lastEventId`: where it broke off.
-   * `ended` once, with null where the target has no such stream. Returns what closes it.
+   * Opens the stream of server-initiated messages (GET of streamable HTTP). `lastEventId`: where to resume. `ended` is
+   * called once, with null where the target has no such stream. Returns what closes it.
    */
   listen(lastEventId: string | null, events: ListenEvents): () => void
   /** The session is over: DELETE, or the end of the child. */
   close(): void
-  /** This worker needs it no more, others may: nothing of the session ends. */
+  /** This worker is done with it, others may not be: the session goes on. */
   release(): void
 }
 
 export interface ListenEvents {
-  /** The server has such a stream: for links that know it before the first message. */
+  /** The server has accepted the stream, where that is known before the first message. */
   opened?(): void
-  /** `eventId`: of the server, to go on from; null: it gives none. Responses come where a broken stream goes on. */
+  /** `eventId`: the server's; null: it has none. Responses come on resumed streams. */
   message(message: RpcMessage, eventId: string | null): void
-  /** As that of StreamEvents. */
+  /** As in StreamEvents. */
   mark?(eventId: string | null, retryMs: number | null): void
   ended(failure: LinkFailure | null): void
 }
 
-/** An item of a list as it is shown, JSON that begins with its name. */
-export interface FixedItem {
+/** An item of a list as JSON, its name first. */
+export interface StaticItem {
   readonly name: string
   readonly json: string
 }
 
-export interface Target {
-  readonly name: string
-  readonly kind: 'http' | 'sse' | 'stdio' | 'openapi'
-  /**
-   * What it has told the last client without a session that it can, as declaredBy says it: of others a guess, which
-   * refuses them nothing. Null: it has not been asked.
-   */
-  readonly declared?: number | null
-  /** Whether its server keeps sessions, as far as it is known. Absent: nobody has asked. */
-  readonly remembers?: boolean
-  /** By method: lists that never change and are the same for everybody, so that nobody is asked for them. */
-  readonly fixed?: ReadonlyMap<string, readonly FixedItem[]> | undefined
-  open(options: LinkOptions): Link
+/** How targets of a kind differ, for code that knows no kind by name. */
+export interface TargetTraits {
+  /** A link holds something open (a process, a stream) and is kept for the session; else each request has its own. */
+  readonly keepsLink: boolean
+  /** Whether servers of the kind keep sessions; `byId`: those that return an Mcp-Session-Id. */
+  readonly sessions: 'byId' | 'always' | 'never'
+  /** The era of all servers of the kind; null: each is asked (bridge/era-probe.ts). */
+  readonly era: Era | null
+  /** A process of our own: one that does not answer, or ends, before `initialize` is stateful. */
+  readonly isProcess: boolean
 }
 
-/** What `initialize` said. */
-export interface ServerFacts {
-  readonly protocolVersion: string
-  readonly capabilities: JsonObject
-  readonly serverInfo: JsonObject
-  readonly instructions: string | null
+export interface Target {
+  readonly name: string
+  readonly traits: TargetTraits
+  /** Its server authenticates the clients themselves: an authentication challenge is passed on to them. */
+  readonly passesChallenges?: boolean
+  /**
+   * Capability bits (protocol/capabilities.ts) that it declared to the last sessionless client: only a guess for
+   * others, which refuses them nothing. Null: not known yet.
+   */
+  readonly capabilities?: number | null
+  /** Whether its server keeps sessions, as far as known. */
+  readonly hasSessions?: boolean
+  /** By method: lists that never change and are the same for every caller, so that no request is needed. */
+  readonly staticLists?: ReadonlyMap<string, readonly StaticItem[]> | undefined
+  open(options: LinkOptions): Link
 }

@@ -1,8 +1,8 @@
 /** A link of a target, asked by hand: what tests of targets have in common. */
+
 import type { JsonObject, RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
 import type { Link, LinkFailure, LinkOptions } from '#backends/mcp/targets/target.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
-
 export interface Heard {
   readonly response?: RpcResponse & { readonly result?: JsonObject }
   readonly failure?: LinkFailure

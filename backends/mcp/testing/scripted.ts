@@ -1,9 +1,17 @@
 /** A target without a server: what it is asked is written down, and what it says is the test's. */
 
 import type { JsonObject, RpcId, RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
-import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/targets/target.ts'
+import { TARGET_KINDS } from '#backends/mcp/targets/index.ts'
+import type {
+  Link,
+  LinkEvents,
+  LinkFailure,
+  LinkOptions,
+  ListenEvents,
+  Target,
+  TargetTraits
+} from '#backends/mcp/targets/target.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
-
 /** One request that a link was given. */
 export class Given {
   readonly options: LinkOptions
@@ -33,7 +41,7 @@ export class Given {
 
 export class ScriptedTarget implements Target {
   readonly name = 'scripted'
-  readonly kind: Target['kind']
+  readonly traits: TargetTraits
   readonly given: Given[] = []
   readonly sent: (RpcNotification | RpcResponse)[] = []
   readonly streams: ListenEvents[] = []
@@ -44,8 +52,8 @@ export class ScriptedTarget implements Target {
   /** Hears what is sent. */
   heard: (message: RpcNotification | RpcResponse) => void = () => undefined
 
-  constructor(kind: Target['kind'] = 'http') {
-    this.kind = kind
+  constructor(kind = 'http') {
+    this.traits = TARGET_KINDS.get(kind)!.traits
   }
 
   /** Names of the methods that it was asked, in order. */

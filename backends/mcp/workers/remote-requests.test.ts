@@ -3,20 +3,20 @@ import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { once } from 'node:events'
 import { describe, it, type TestContext } from 'node:test'
 import { Worker } from 'node:worker_threads'
-import { Errands } from '#backends/mcp/bridge/owner-requests.ts'
+import { OwnerRequests } from '#backends/mcp/bridge/owner-requests.ts'
 import type { RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
 import type { LinkEvents } from '#backends/mcp/targets/target.ts'
 import { ask, Heard, turns } from '#backends/mcp/testing/scripted.ts'
 import { newClaim, take } from '#engine/kit/claim.ts'
-import { Bus, type Word } from './bus.ts'
-import { TAKE_MAX_MS, Turns } from './remote-requests.ts'
+import { Bus, type BusMessage } from './bus.ts'
+import { CLAIM_MAX_MS, RemoteRequests } from './remote-requests.ts'
 
 const WORKER = new URL('./remote-worker.fixture.ts', import.meta.url)
 const ASKER = { index: 0, count: 2 }
 
 interface Rig {
   readonly bus: Bus
-  readonly errands: Errands
+  readonly ownerRequests: OwnerRequests
 }
 
 function rig(t: TestContext, channel: string, place = ASKER): Rig {
@@ -27,32 +27,32 @@ function rig(t: TestContext, channel: string, place = ASKER): Rig {
     clearInterval(alive)
     bus.close()
   })
-  return { bus, errands: new Errands(bus, new Turns(bus)) }
+  return { bus, ownerRequests: new OwnerRequests(bus, new RemoteRequests(bus)) }
 }
 
-function send({ errands }: Rig, name = 'pay', timeoutMs = 60_000): Heard & { leave: () => void } {
+function send({ ownerRequests }: Rig, name = 'pay', timeoutMs = 60_000): Heard & { leave: () => void } {
   const heard = new Heard()
   const message = ask(7, 'tools/call', { name })
-  const errand = { backend: 'b', target: 'bank', sessionKey: 'ann', party: '', fields: [], message, timeoutMs }
-  return Object.assign(heard, { leave: errands.send('worker-1', errand, heard) })
+  const request = { backend: 'b', target: 'bank', sessionKey: 'ann', party: '', headers: [], message, timeoutMs }
+  return Object.assign(heard, { leave: ownerRequests.send('worker-1', request, heard) })
 }
 
 /** The owner, in this thread: what it was asked, and how each was to be ended. */
 function owner(t: TestContext, channel: string) {
-  const { bus, errands } = rig(t, channel, { index: 1, count: 2 })
+  const { bus, ownerRequests } = rig(t, channel, { index: 1, count: 2 })
   const begun: { name: unknown; timeoutMs: number; events: LinkEvents }[] = []
   let dismissed = 0
   const carryOut = (_: unknown, { params }: { params?: { name?: unknown } }, events: LinkEvents, timeoutMs: number) => {
     begun.push({ name: params?.name, timeoutMs, events })
     return () => void dismissed++
   }
-  errands.serve('b', new Map([['bank', carryOut as never]]))
+  ownerRequests.serve('b', new Map([['bank', carryOut as never]]))
   return { bus, begun, dismissed: () => dismissed }
 }
 
 const done: RpcResponse = { jsonrpc: '2.0', id: 0, result: { paid: true } }
 
-describe('an errand for another worker', () => {
+describe('an request for another worker', () => {
   /** A real thread that is busy until `open`. Its answers say all that it has begun with, by name. */
   async function busy(t: TestContext, channel: string) {
     const gate = newClaim()
@@ -69,14 +69,14 @@ describe('an errand for another worker', () => {
     const open = await busy(t, t.name)
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const sent = send(here)
-    t.mock.timers.tick(TAKE_MAX_MS - 1)
+    t.mock.timers.tick(CLAIM_MAX_MS - 1)
     open()
     deepEqual(await sent.result(), { begun: ['pay'] })
   })
 
   for (const [how, giveUp] of [
     ['whose client has left', (sent: ReturnType<typeof send>) => sent.leave()],
-    ['that nobody took in time', (_: unknown, t: TestContext) => t.mock.timers.tick(TAKE_MAX_MS)]
+    ['that nobody took in time', (_: unknown, t: TestContext) => t.mock.timers.tick(CLAIM_MAX_MS)]
   ] as const) {
     it(`${how} is never begun, and may be sent again`, async (t) => {
       const here = rig(t, t.name)
@@ -100,7 +100,7 @@ describe('an errand for another worker', () => {
     t.mock.timers.enable({ apis: ['setTimeout'] })
     const [stays, leaves] = [send(here, 'stays'), send(here, 'leaves')]
     while (there.begun.length < 2) await turns(1)
-    t.mock.timers.tick(TAKE_MAX_MS)
+    t.mock.timers.tick(CLAIM_MAX_MS)
     leaves.leave()
     while (there.dismissed() < 1) await turns(1)
     there.begun[0]!.events.answered(done)
@@ -111,15 +111,15 @@ describe('an errand for another worker', () => {
   it('has less time by as much as it has waited', async (t) => {
     const here = rig(t, t.name)
     const there = owner(t, t.name)
-    const tell = t.mock.method(here.bus, 'tell')
+    const publish = t.mock.method(here.bus, 'publish')
     send(here, 'pay', 5_000)
     while (there.begun.length < 1) await turns(1)
     const { timeoutMs } = there.begun[0]!
     ok(timeoutMs >= 1 && timeoutMs <= 5_000)
     // As one comes to it that was busy for all of it.
-    const asked = tell.mock.calls[0]!.arguments[0] as Extract<Word, { kind: 'ask' }>
+    const asked = publish.mock.calls[0]!.arguments[0] as Extract<BusMessage, { kind: 'request' }>
     const claim = newClaim()
-    here.bus.tell({ ...asked, turn: 'late', claim, sentAt: asked.sentAt - 10_000 })
+    here.bus.publish({ ...asked, request: 'late', claim, sentAt: asked.sentAt - 10_000 })
     while (there.begun.length < 2) await turns(1)
     equal(there.begun[1]!.timeoutMs, 1)
   })
@@ -127,9 +127,9 @@ describe('an errand for another worker', () => {
   it('that was told twice is carried out once', async (t) => {
     const here = rig(t, t.name)
     const there = owner(t, t.name)
-    const tell = t.mock.method(here.bus, 'tell')
+    const publish = t.mock.method(here.bus, 'publish')
     const sent = send(here)
-    here.bus.tell(tell.mock.calls[0]!.arguments[0]!)
+    here.bus.publish(publish.mock.calls[0]!.arguments[0]!)
     send(here, 'behind it')
     while (there.begun.at(-1)?.name !== 'behind it') await turns(1)
     deepEqual(

@@ -1,115 +1,126 @@
 /**
- * Requests that another worker carries out, because it holds what they are about: each is one turn, whose events come
- * back over the bus. Whose a turn is stands in its claim, which both workers share: one takes it, or who has asked
- * gives it up, and never both. So what is given up is never begun later, and nothing is done twice, however late a
- * worker comes to what it was told. A worker that has ended answers nothing more; its successor says so to all, is
- * told what nobody has taken, and what was taken has failed.
+ * Requests that another worker serves because it owns the state they need; their events come back over the bus. Both
+ * workers share the request's claim: either the server takes it or the sender gives it up, never both. So a request
+ * that was given up is never served later, and none is served twice, however late a busy worker comes to it. When a
+ * worker ends, its successor announces itself: requests that nobody had taken are sent again, those taken have failed.
  */
 import { randomBytes } from 'node:crypto'
-import { failure, Told, withId } from '#backends/mcp/bridge/link-events.ts'
 import type { RpcId, RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
-import type { LinkEvents } from '#backends/mcp/targets/target.ts'
+import { OnceEvents } from '#backends/mcp/targets/once-events.ts'
+import { failure, type LinkEvents } from '#backends/mcp/targets/target.ts'
 import { type Claim, giveUp, newClaim, take, takerOf } from '#engine/kit/claim.ts'
-import type { Bus, TurnEvent, TurnName, Word } from './bus.ts'
+import type { Bus, BusMessage, RemoteBody, RemoteEvent } from './bus.ts'
 
-/** A worker that is busy takes it within this time; milliseconds. What it cannot take so long, it may never. */
-export const TAKE_MAX_MS = 30_000
+/** A busy worker takes a request within this time, or never; milliseconds. */
+export const CLAIM_MAX_MS = 30_000
 
 interface Sent {
   readonly to: string
-  readonly told: Told
-  readonly word: Word
+  readonly id: RpcId
+  readonly events: OnceEvents
+  readonly message: BusMessage
   readonly claim: Claim
-  readonly hear: (event: TurnEvent) => void
 }
 
-export interface Turn {
+export interface RemoteRequest {
   readonly to: string
   /** Of the client's request. */
   readonly id: RpcId
   readonly events: LinkEvents
-  /** How long it may wait to be taken, milliseconds; 0: as long as any. */
+  /** How long it may wait to be taken, milliseconds; 0: CLAIM_MAX_MS. */
   readonly waitMs: number
-  readonly word: (name: TurnName) => Word
+  readonly body: RemoteBody
   /** Nobody has taken it, and nobody will. */
   readonly lost: (events: LinkEvents) => void
 }
 
-export class Turns {
+type BodyOf<K extends RemoteBody['kind']> = Extract<RemoteBody, { readonly kind: K }>
+
+export class RemoteRequests {
   readonly #bus: Bus
-  /** By turn: those that other workers carry out, and what gives up those that this one does. */
   readonly #sent = new Map<string, Sent>()
-  readonly #guests = new Map<string, () => void>()
+  /** Requests that are served here: what cancels them. */
+  readonly #served = new Map<string, () => void>()
 
   constructor(bus: Bus) {
     this.#bus = bus
-    bus.listen((word) => this.#hear(word))
+    bus.subscribe((message) => this.#handle(message))
   }
 
-  /** Returns what gives it up. Nothing is told before it has returned. */
-  send({ to, id, events, waitMs, word: wordOf, lost }: Turn): () => void {
-    const turn = randomBytes(16).toString('base64url')
+  /** Returns what gives it up. No event comes before it has returned. */
+  send({ to, id, events: given, waitMs, body, lost }: RemoteRequest): () => void {
+    const request = randomBytes(16).toString('base64url')
     const claim = newClaim()
-    const told = new Told(events, () => {
+    const events = new OnceEvents(given, () => {
       clearTimeout(timer)
-      this.#sent.delete(turn)
+      this.#sent.delete(request)
     })
     const late = (): void => {
-      if (giveUp(claim)) lost(told)
+      if (giveUp(claim)) lost(events)
     }
-    const longestMs = this.#bus.mayKnow(to) ? TAKE_MAX_MS : 0
+    const longestMs = this.#bus.mayExist(to) ? CLAIM_MAX_MS : 0
     const timer = setTimeout(late, waitMs > 0 ? Math.min(waitMs, longestMs) : longestMs).unref()
-    const hear = (event: TurnEvent): void => {
-      if (event.kind === 'answered') told.answered(withId(event.response, id))
-      else if (event.kind === 'failed') told.failed(event.failure)
-      else if ('method' in event.message) told.message(event.message)
-    }
-    const word = wordOf({ from: this.#bus.self, turn, claim })
-    this.#sent.set(turn, { to, told, word, claim, hear })
-    this.#bus.tell(word)
+    const message: BusMessage = { ...body, to, from: this.#bus.self, request, claim }
+    this.#sent.set(request, { to, id, events, message, claim })
+    this.#bus.publish(message)
     return () => {
-      if (told.stop() !== null && !giveUp(claim)) this.#bus.tell({ kind: 'dismiss', to, turn })
+      if (events.stop() !== null && !giveUp(claim)) this.#bus.publish({ kind: 'cancel', to, request })
     }
   }
 
-  /** Carries out what another worker wants. `start`: null where there is nothing to carry out. */
-  host(
-    { from, turn, claim }: TurnName,
-    start: (events: LinkEvents) => (() => void) | null,
-    unknown: RpcResponse
+  /**
+   * Serves requests of one kind. `start` returns what cancels the request, or null where there is nothing to serve:
+   * `unknown` is the answer to that.
+   */
+  serve<K extends RemoteBody['kind']>(
+    kind: K,
+    start: (body: BodyOf<K>, events: LinkEvents) => (() => void) | null,
+    unknown: (body: BodyOf<K>) => RpcResponse
   ): void {
-    // Given up while this worker was busy, or told again to it as the successor of one that has ended.
-    if (!take(claim, this.#bus.life)) return
-    const tell = (event: TurnEvent): void => this.#bus.tell({ kind: 'turn', to: from, turn, event })
-    const told = new Told(
-      {
-        message: (message) => tell({ kind: 'message', message }),
-        answered: (response) => tell({ kind: 'answered', response }),
-        failed: (why) => tell({ kind: 'failed', failure: why })
-      },
-      () => this.#guests.delete(turn)
-    )
-    const leave = start(told)
-    if (leave === null) told.answered(unknown)
-    else if (!told.isOver) this.#guests.set(turn, leave)
+    this.#bus.subscribe((message) => {
+      if (message.kind !== kind) return
+      const { from, request, claim } = message as Extract<BusMessage, { readonly claim: Claim }>
+      // Given up while this worker was busy, or sent again to it as a successor.
+      if (!take(claim, this.#bus.incarnation)) return
+      const body = message as unknown as BodyOf<K>
+      const publish = (event: RemoteEvent): void => this.#bus.publish({ kind: 'event', to: from, request, event })
+      const events = new OnceEvents(
+        {
+          message: (said) => publish({ kind: 'message', message: said }),
+          answered: (response) => publish({ kind: 'answered', response }),
+          failed: (why) => publish({ kind: 'failed', failure: why })
+        },
+        () => this.#served.delete(request)
+      )
+      const cancel = start(body, events)
+      if (cancel === null) events.answered(unknown(body))
+      else if (!events.isOver) this.#served.set(request, cancel)
+    })
   }
 
-  #hear(word: Word): void {
-    if (word.kind === 'turn') this.#sent.get(word.turn)?.hear(word.event)
-    else if (word.kind === 'dismiss') {
-      this.#guests.get(word.turn)?.()
-      this.#guests.delete(word.turn)
-    } else if (word.kind === 'born') this.#succeeded(word.self, word.life)
+  #handle(message: BusMessage): void {
+    if (message.kind === 'event') this.#onEvent(message.request, message.event)
+    else if (message.kind === 'cancel') {
+      this.#served.get(message.request)?.()
+      this.#served.delete(message.request)
+    } else if (message.kind === 'started') this.#onSuccessor(message.self, message.incarnation)
   }
 
-  /** `life` has come in the place of a worker that has ended. */
-  #succeeded(worker: string, life: number): void {
+  #onEvent(request: string, event: RemoteEvent): void {
+    const sent = this.#sent.get(request)
+    if (sent === undefined) return
+    if (event.kind === 'answered') sent.events.answered({ ...event.response, id: sent.id })
+    else if (event.kind === 'failed') sent.events.failed(event.failure)
+    else if ('method' in event.message) sent.events.message(event.message)
+  }
+
+  #onSuccessor(worker: string, incarnation: number): void {
     const gone = failure('broken', 'the worker with the session has ended: the request may have been carried out')
-    for (const { to, told, word, claim } of [...this.#sent.values()]) {
+    for (const { to, events, message, claim } of [...this.#sent.values()]) {
       if (to !== worker) continue
       const taker = takerOf(claim)
-      if (taker === null) this.#bus.tell(word)
-      else if (taker !== life) told.failed(gone)
+      if (taker === null) this.#bus.publish(message)
+      else if (taker !== incarnation) events.failed(gone)
     }
   }
 }

@@ -1,6 +1,6 @@
 /** What an API says of the requests that it takes, read from its document by another way than the gateway's. */
-import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 
+import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 export interface Seen {
   readonly method: string
   readonly url: string

@@ -1,4 +1,5 @@
 /** A value for a schema of a tool: what is required, and of the rest a little. */
+
 import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 
 const DEPTH_MAX = 6

@@ -1,8 +1,8 @@
 /** What goes wrong between the gateway and a server, in the words of a link. */
+
 import type { LinkFailure } from '#backends/mcp/targets/target.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-
 /** The server wants a token, or a better one (RFC 9110 section 11.6.1; RFC 6750 section 3). Null: it does not. */
 export function challengeOf(status: number, headers: HeaderBlock): LinkFailure | null {
   if (status !== 401 && status !== 403) return null
@@ -24,7 +24,7 @@ const UNREACHABLE: ReadonlySet<ErrorCode> = new Set([
 ])
 const LATE: ReadonlySet<ErrorCode> = new Set(['UPSTREAM_TIMEOUT', 'CONNECT_TIMEOUT', 'REQUEST_TIMEOUT'])
 
-export function faultOf(code: ErrorCode): LinkFailure {
+export function failureOf(code: ErrorCode): LinkFailure {
   const kind = LATE.has(code) ? 'timeout' : UNREACHABLE.has(code) ? 'unreachable' : 'broken'
   return { kind, status: null, message: ERRORS[code].message }
 }
@@ -50,7 +50,7 @@ export const saysExpired = (status: number, body: Buffer): boolean => DOUBTFUL.h
  * has read the request, and perhaps carried it out: it is not sent again for the sake of a word in it. With 404, which
  * MCP has for lost sessions (2025-11-25, transports, Session Management), gateways give the id back too.
  */
-export function forgot(status: number, body: Buffer, hasId: boolean): boolean {
+export function hasForgottenSession(status: number, body: Buffer, hasId: boolean): boolean {
   if (status === 404) return !hasId || isAboutSession(body)
   return !hasId && saysExpired(status, body)
 }
@@ -64,7 +64,7 @@ function isAboutSession(body: Buffer): boolean {
 }
 
 /** What a server says with a status that may mean that it does not know the session. */
-export class Said {
+export class RefusalBody {
   readonly #status: number
   readonly #pieces: Buffer[] = []
   #length = 0

@@ -1,22 +1,21 @@
 /** What a server says unasked: the stream behind a GET. */
 
-import { isUnreadable, readMessage } from '#backends/mcp/protocol/read-message.ts'
+import { isInvalid, parseMessage } from '#backends/mcp/protocol/parse-message.ts'
 import type { LinkFailure, ListenEvents } from '#backends/mcp/targets/target.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Call, CallEvents } from '#engine/contract/in-process.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { type SseEvent, SseReader } from '#engine/http/sse.ts'
-import { broken, challengeOf, faultOf, mayBeExpired, NO_ROOM, refusal, Said } from './failures.ts'
+import { broken, challengeOf, failureOf, mayBeExpired, NO_ROOM, RefusalBody, refusal } from './failures.ts'
 import { isType } from './post-response.ts'
 import { type Marked, StreamMarks } from './stream-marks.ts'
 import type { HttpLink } from './target.ts'
-
-export class ListenReader implements CallEvents {
+export class GetStream implements CallEvents {
   call: Call | null = null
   readonly #link: HttpLink
   readonly #events: ListenEvents
   #sse: SseReader | null = null
-  #said: Said | null = null
+  #said: RefusalBody | null = null
   readonly #marks: StreamMarks | null
   #isOver = false
 
@@ -46,7 +45,7 @@ export class ListenReader implements CallEvents {
   #refused(status: number, headers: HeaderBlock): void {
     const hasSession = this.#link.upstreamSession !== null
     const challenge = challengeOf(status, headers)
-    if (challenge === null && mayBeExpired(status, hasSession)) this.#said = new Said(status)
+    if (challenge === null && mayBeExpired(status, hasSession)) this.#said = new RefusalBody(status)
     else this.#end(challenge ?? refusal(status, hasSession))
   }
 
@@ -67,8 +66,8 @@ export class ListenReader implements CallEvents {
         this.#marks?.pass(id ?? null, this.#sse.retryMs)
         continue
       }
-      const message = readMessage(Buffer.from(data))
-      if (isUnreadable(message)) this.#end(broken('sent a message that is no JSON-RPC'))
+      const message = parseMessage(Buffer.from(data))
+      if (isInvalid(message)) this.#end(broken('sent a message that is no JSON-RPC'))
       else {
         this.#marks?.told(id)
         this.#events.message(message, id ?? null)
@@ -84,7 +83,7 @@ export class ListenReader implements CallEvents {
   }
 
   failed(code: ErrorCode): void {
-    this.#end(faultOf(code))
+    this.#end(failureOf(code))
   }
 
   #end(failure: LinkFailure | null): void {

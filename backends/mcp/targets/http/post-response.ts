@@ -2,26 +2,26 @@
 
 import { isFieldValue } from '#backends/mcp/protocol/field-values.ts'
 import {
+  isObject,
   METHOD_NOT_FOUND,
   type RpcMessage,
   type RpcRequest,
   type RpcResponse
 } from '#backends/mcp/protocol/json-rpc.ts'
 import {
-  checkMessage,
-  isObject,
+  isInvalid,
   isPlainAnswer,
   isTooDeep,
-  isUnreadable,
-  readMessage
-} from '#backends/mcp/protocol/read-message.ts'
+  parseMessage,
+  validateMessage
+} from '#backends/mcp/protocol/parse-message.ts'
 import type { LinkEvents, LinkFailure } from '#backends/mcp/targets/target.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Call, CallEvents } from '#engine/contract/in-process.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { type SseEvent, SseReader, SseTooLong } from '#engine/http/sse.ts'
 import { Pieces } from '#engine/kit/pieces.ts'
-import { broken, challengeOf, faultOf, forgot, NO_ROOM, refusal, TOO_LARGE } from './failures.ts'
+import { broken, challengeOf, failureOf, hasForgottenSession, NO_ROOM, refusal, TOO_LARGE } from './failures.ts'
 import { StreamMarks } from './stream-marks.ts'
 import type { HttpLink } from './target.ts'
 
@@ -38,7 +38,7 @@ const LINGER_MS = 1_000
 
 type Kind = 'json' | 'stream' | 'error'
 
-export class PostReader implements CallEvents {
+export class PostResponse implements CallEvents {
   readonly #link: HttpLink
   readonly #message: RpcRequest
   readonly #events: LinkEvents
@@ -83,7 +83,7 @@ export class PostReader implements CallEvents {
     else if (isFine && isType(type, 'text/event-stream')) {
       this.#kind = 'stream'
       this.#sse = new SseReader(this.#link.target.messageBytesMax)
-      this.#events.stream?.began()
+      this.#events.stream?.started()
     } else if (isFine) this.#fail(broken('answered with neither JSON nor a stream of events'))
     else if (status === 404 && this.#lastId !== null) this.#fail(broken('has forgotten the call'))
     else {
@@ -133,8 +133,8 @@ export class PostReader implements CallEvents {
       return
     }
     const json = Buffer.from(data)
-    const message = readMessage(json)
-    if (isUnreadable(message)) this.#fail(broken('sent a message that is no JSON-RPC'))
+    const message = parseMessage(json)
+    if (isInvalid(message)) this.#fail(broken('sent a message that is no JSON-RPC'))
     else if ('method' in message) {
       this.#marks?.told(id)
       this.#events.message(message, id ?? null)
@@ -163,7 +163,7 @@ export class PostReader implements CallEvents {
 
   failed(code: ErrorCode): void {
     if (this.#isOver) return
-    const failure = faultOf(code)
+    const failure = failureOf(code)
     if (this.#kind === 'stream' && failure.kind !== 'timeout') this.#endOfStream(failure)
     else this.#fail(failure)
   }
@@ -176,8 +176,8 @@ export class PostReader implements CallEvents {
       this.#events.answeredBytes!(json)
       return
     }
-    const message = readMessage(json)
-    if (!isUnreadable(message) && this.#isAnswer(message)) this.#events.answered(message)
+    const message = parseMessage(json)
+    if (!isInvalid(message) && this.#isAnswer(message)) this.#events.answered(message)
     else this.#events.failed(broken('answered with what is no response to the request'))
   }
 
@@ -189,7 +189,8 @@ export class PostReader implements CallEvents {
     // Of the newest revision 404 is also what comes with an unknown method, and some servers say it in all of them.
     const isMethod = message !== null && 'error' in message && message.error.code === METHOD_NOT_FOUND
     const hasId = message !== null && message.id === this.#message.id
-    if (this.#hasSession && !isMethod && forgot(this.#status, body, hasId)) this.#events.failed(refusal(404, true))
+    if (this.#hasSession && !isMethod && hasForgottenSession(this.#status, body, hasId))
+      this.#events.failed(refusal(404, true))
     else if (message === null || !('error' in message)) this.#events.failed(refusal(this.#status, false))
     else this.#events.answered({ ...message, id: this.#message.id })
   }
@@ -243,8 +244,8 @@ function parsed(json: Buffer): RpcResponse | null {
   try {
     const said: unknown = JSON.parse(json.toString())
     // Some leave the id out where they have not read it.
-    const message = checkMessage(isObject(said) && said.id === undefined ? { ...said, id: null } : said)
-    return isUnreadable(message) || 'method' in message ? null : message
+    const message = validateMessage(isObject(said) && said.id === undefined ? { ...said, id: null } : said)
+    return isInvalid(message) || 'method' in message ? null : message
   } catch {
     return null
   }

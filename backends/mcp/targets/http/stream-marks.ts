@@ -2,8 +2,8 @@
  * What a stream of events says besides its messages: the id that an event without data has (the first of a stream, in
  * 2025-11-25), and `retry`. Whoever passes the stream on passes these on.
  */
-import type { StreamEvents } from '#backends/mcp/targets/target.ts'
 
+import type { StreamEvents } from '#backends/mcp/targets/target.ts'
 export type Marked = Pick<StreamEvents, 'mark'>
 
 export class StreamMarks {

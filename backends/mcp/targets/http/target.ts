@@ -1,56 +1,61 @@
 /**
- * MCP servers over streamable HTTP (revisions 2025-03-26 to 2025-11-25, basic/transports): each message is a POST,
- * whose answer is JSON or a stream of events; a stream that breaks off is taken up again with Last-Event-ID.
+ * MCP servers over streamable HTTP (since 2025-03-26, basic/transports): each message is a POST, answered with JSON or
+ * an event stream; a stream that breaks off is resumed with Last-Event-ID.
  */
 
 import type { McpHttpTarget } from '#backends/mcp/config/snapshot.ts'
 import { isFieldValue } from '#backends/mcp/protocol/field-values.ts'
+import { appendFlat } from '#backends/mcp/protocol/flat-headers.ts'
 import { mirroredFields } from '#backends/mcp/protocol/headers.ts'
 import type { RpcNotification, RpcRequest, RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
 import { STATELESS } from '#backends/mcp/protocol/revisions.ts'
-import { isUpstreamId } from '#backends/mcp/session/session.ts'
+import { splitPath, targetEndpoint } from '#backends/mcp/targets/endpoint.ts'
+import type { TargetKind } from '#backends/mcp/targets/kind.ts'
 import type { Link, LinkEvents, LinkFailure, LinkOptions, ListenEvents, Target } from '#backends/mcp/targets/target.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
-import { endpointOptions } from '#engine/contract/backend-transport/transport.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Call, CallEvents } from '#engine/contract/in-process.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import { challengeOf, faultOf, mayBeExpired, refusal, Said } from './failures.ts'
-import { ListenReader } from './get-stream.ts'
-import { PostReader } from './post-response.ts'
+import { challengeOf, failureOf, mayBeExpired, RefusalBody, refusal } from './failures.ts'
+import { GetStream } from './get-stream.ts'
+import { PostResponse } from './post-response.ts'
 
-export type HttpSpec = Pick<McpHttpTarget, 'name' | 'host' | 'port' | 'path' | 'hasTls' | 'auth' | 'transport'>
-
-/** A DELETE is a courtesy: nobody waits for it longer. */
+/** For DELETE. */
 const CLOSE_MS = 5_000
-/** A notification is taken, or not, at once. */
+/** For notifications and responses. */
 const SEND_MS = 30_000
+
+/** What a server may call a session: MCP asks for visible ASCII, and sets no length. */
+const SESSION_ID = /^[\x21-\x7e]{1,1024}$/
+
+export const httpKind: TargetKind<McpHttpTarget> = {
+  kind: 'http',
+  traits: { keepsLink: false, sessions: 'byId', era: null, isProcess: false },
+  compile: (target, { messageBytesMax }, context) => new HttpTarget(target, messageBytesMax, context)
+}
 
 export class HttpTarget implements Target {
   readonly name: string
-  readonly kind = 'http'
+  readonly traits = httpKind.traits
+  readonly passesChallenges: boolean
   readonly messageBytesMax: number
-  readonly #spec: HttpSpec
+  readonly #auth: McpHttpTarget['auth']
   readonly #endpoint: Endpoint
   readonly #context: BackendContext
   readonly #path: string
   readonly #query: string
 
-  constructor(spec: HttpSpec, messageBytesMax: number, context: BackendContext) {
-    this.name = spec.name
+  constructor(target: McpHttpTarget, messageBytesMax: number, context: BackendContext) {
+    this.name = target.name
+    this.passesChallenges = target.auth === null
     this.messageBytesMax = messageBytesMax
-    this.#spec = spec
+    this.#auth = target.auth
     this.#context = context
-    const { host, port, hasTls, path } = spec
-    const { connectTimeoutMs } = context
-    // The address comes from the configuration, so it needs no guard.
-    const base = { guarded: false, allow: [], connectTimeoutMs }
-    const options = endpointOptions({ host, hasTls }, spec.transport, base)
-    this.#endpoint = context.upstream.endpoint({ host, port, unixPath: null }, options)
-    const at = path.indexOf('?')
-    this.#path = at < 0 ? path : path.slice(0, at)
-    this.#query = at < 0 ? '' : path.slice(at)
+    this.#endpoint = targetEndpoint(target, context)
+    const [path, query] = splitPath(target.path)
+    this.#path = path
+    this.#query = query
   }
 
   open(options: LinkOptions): HttpLink {
@@ -58,7 +63,7 @@ export class HttpTarget implements Target {
   }
 
   call(method: string, headers: HeaderBlock, body: Buffer | null, timeoutMs: number, events: CallEvents): Call {
-    const { auth } = this.#spec
+    const auth = this.#auth
     if (auth !== null) headers.set(auth.header, auth.value)
     const request = { method, path: this.#path, query: this.#query, headers, body, timeoutMs }
     return this.#context.inProcess.call(this.#endpoint, request, events)
@@ -86,16 +91,16 @@ export class HttpLink implements Link {
     this.#version = version
   }
 
-  /** The server has named the session in its answer to `initialize`. */
+  /** The head of the response to `initialize`. */
   began(headers: HeaderBlock): void {
     const id = headers.get('mcp-session-id')
-    if (id !== undefined && isUpstreamId(id)) this.#session = id
+    if (id !== undefined && SESSION_ID.test(id)) this.#session = id
   }
 
   request(message: RpcRequest, events: LinkEvents, timeoutMs: number, json?: Buffer): () => void {
-    const reader = new PostReader(this, message, events)
+    const reader = new PostResponse(this, message, events)
     const body = json ?? Buffer.from(JSON.stringify(message))
-    // The stateless era repeats in fields what intermediaries may want to know.
+    // The stateless era mirrors parts of the body in headers.
     const mirrored = this.#version === STATELESS ? mirroredFields(message) : NONE
     reader.begin(this.post(body, timeoutMs, reader, mirrored))
     return () => reader.giveUp()
@@ -103,13 +108,13 @@ export class HttpLink implements Link {
 
   async send(message: RpcNotification | RpcResponse): Promise<LinkFailure | null> {
     return new Promise((resolve) => {
-      const events = new Delivery(this.#session !== null, resolve)
+      const events = new SendOutcome(this.#session !== null, resolve)
       events.call = this.post(Buffer.from(JSON.stringify(message)), SEND_MS, events)
     })
   }
 
   listen(lastEventId: string | null, events: ListenEvents): () => void {
-    const reader = new ListenReader(this, events)
+    const reader = new GetStream(this, events)
     reader.call = this.get(lastEventId, reader)
     return () => reader.giveUp()
   }
@@ -123,7 +128,7 @@ export class HttpLink implements Link {
 
   post(body: Buffer, timeoutMs: number, events: CallEvents, fields: readonly string[] = NONE): Call {
     const headers = this.#headers()
-    for (let i = 0; i + 1 < fields.length; i += 2) headers.append(fields[i]!, fields[i + 1]!)
+    appendFlat(fields, headers)
     headers.append('Content-Type', 'application/json')
     headers.append('Accept', 'application/json, text/event-stream')
     return this.target.call('POST', headers, body, timeoutMs, events)
@@ -132,7 +137,7 @@ export class HttpLink implements Link {
   get(lastEventId: string | null, events: CallEvents): Call {
     const headers = this.#headers()
     headers.append('Accept', 'text/event-stream')
-    // Ids are of others: what is no field value goes nowhere.
+    // The id is a server's: it may hold what no header can.
     if (lastEventId !== null && isFieldValue(lastEventId)) headers.append('Last-Event-ID', lastEventId)
     return this.target.call('GET', headers, null, 0, events)
   }
@@ -149,11 +154,11 @@ const NONE: readonly string[] = []
 
 const IGNORED: CallEvents = { head() {}, body: () => true, end() {}, failed() {} }
 
-/** Whether a message without an answer has been taken. */
-class Delivery implements CallEvents {
+/** Whether a message without a response was accepted. */
+class SendOutcome implements CallEvents {
   call: Call | null = null
   readonly #hasSession: boolean
-  #said: Said | null = null
+  #said: RefusalBody | null = null
   readonly #done: (failure: LinkFailure | null) => void
 
   constructor(hasSession: boolean, done: (failure: LinkFailure | null) => void) {
@@ -163,7 +168,7 @@ class Delivery implements CallEvents {
 
   head(status: number, headers: HeaderBlock): void {
     const challenge = challengeOf(status, headers)
-    if (challenge === null && mayBeExpired(status, this.#hasSession)) this.#said = new Said(status)
+    if (challenge === null && mayBeExpired(status, this.#hasSession)) this.#said = new RefusalBody(status)
     else this.#done(status >= 200 && status < 300 ? null : (challenge ?? refusal(status, this.#hasSession)))
   }
 
@@ -177,6 +182,6 @@ class Delivery implements CallEvents {
   }
 
   failed(code: ErrorCode): void {
-    this.#done(faultOf(code))
+    this.#done(failureOf(code))
   }
 }

@@ -4,6 +4,7 @@
  * What is small, or referred to once, stands where it is used: models read that better. What is referred to more often,
  * or refers to itself, is written once, in the tool's own $defs, so that no tool is larger than what it reaches.
  */
+
 import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 import type { Document } from './document.ts'
 import { bodySchema, type Offered } from './media.ts'
@@ -20,7 +21,6 @@ import {
   type Written
 } from './schema.ts'
 import { PLACES } from './styles.ts'
-
 export const DESCRIPTION_CHARS_MAX = 4096
 /** Of a tool as JSON: some 8,000 tokens of a model's context. Beyond that less is told, and the last is as it is. */
 const TOOL_CHARS = 32_768

@@ -8,7 +8,6 @@ import type { Call, CallEvents } from '#engine/contract/in-process.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { atRoundEnd } from '#engine/socket/round.ts'
 import { toolResult } from './result.ts'
-
 export interface Outcome {
   answered(result: JsonObject): void
   failed(failure: LinkFailure): void

@@ -3,8 +3,8 @@
  * else wrote. What is not as the specification says is either a problem of the configuration, with its place, or taken
  * for absent.
  */
-import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 
+import { ConfigError, type Problem } from '#engine/contract/config-error.ts'
 export type Node = Readonly<Record<string, unknown>>
 
 /** Values of a document, each counted as often as it is met: what an alias of YAML repeats counts again. */

@@ -2,12 +2,12 @@
  * Which ways to write a body an operation offers (OpenAPI 3.1.1 section 4.8.14): those that say the same as a better
  * one are left out, and the rest is the caller's choice.
  */
+
 import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 import { type Document, isNode, type Node } from './document.ts'
 import type { Field, Media, MediaKind } from './plan.ts'
 import type { SchemaWriter, Written } from './schema.ts'
 import { plainForm, STYLES } from './styles.ts'
-
 export interface Offered extends Media {
   readonly schema: unknown
 }

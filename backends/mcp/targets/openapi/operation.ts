@@ -1,4 +1,5 @@
 /** One operation of an OpenAPI document as an MCP tool: what a client sees of it, and how a call of it is sent. */
+
 import type { JsonObject } from '#backends/mcp/protocol/json-rpc.ts'
 import { type ArgumentSchemas, DESCRIPTION_CHARS_MAX, type ReadBody, type ReadParameter, textOf } from './arguments.ts'
 import { type Document, isNode, type Node } from './document.ts'

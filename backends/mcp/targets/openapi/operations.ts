@@ -8,7 +8,6 @@ import { OperationReader } from './operation.ts'
 import type { Operation } from './plan.ts'
 import { fromSwagger } from './swagger.ts'
 import type { Idle, Named, Wanted } from './wanted.ts'
-
 export interface Operations {
   readonly byName: ReadonlyMap<string, Operation>
   /** The same as texts. */

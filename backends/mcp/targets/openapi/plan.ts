@@ -1,7 +1,7 @@
 /** How a call of a tool is sent: plain data, made of a document once, written as JSON for the threads that serve. */
+
 import type { JsonObject } from '#backends/mcp/protocol/json-rpc.ts'
 import type { Form } from './serialize.ts'
-
 export interface Parameter extends Form {
   readonly isRequired: boolean
 }

@@ -1,4 +1,5 @@
 /** Arguments of a tool as the request that they ask for. */
+
 import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { chosenMedia, type WrittenBody, writeBody } from './body.ts'

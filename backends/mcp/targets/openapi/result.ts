@@ -1,4 +1,5 @@
 /** An answer of the API as the result of a tool call (MCP 2025-11-25, server/tools, "Tool Result"). */
+
 import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 import { isJson } from './media.ts'
 

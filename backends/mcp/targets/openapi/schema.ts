@@ -3,6 +3,7 @@
  * Each is written once for all tools, and what it refers to stays a reference: a document costs what it is long,
  * however many operations have the same schemas. arguments.ts makes tools of them.
  */
+
 import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 import { ConfigError } from '#engine/contract/config-error.ts'
 import { type Document, isNode, type Node } from './document.ts'

@@ -2,8 +2,8 @@
  * Values of parameters as text: style and explode (OpenAPI 3.1.1 section 4.8.12, appendix C; RFC 6570). What a model
  * wrote is data here: nothing of it becomes a separator, a further parameter, a path segment or a header line.
  */
-import type { JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 
+import type { JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
 export type Place = 'path' | 'query' | 'header' | 'cookie'
 /** 'tabDelimited': of Swagger 2.0 alone. */
 export type Style =

@@ -1,6 +1,6 @@
 /** Which styles there are where, and what holds where a document says nothing (OpenAPI 3.1.1 section 4.8.12). */
-import type { Form, Place, Style } from './serialize.ts'
 
+import type { Form, Place, Style } from './serialize.ts'
 export const PLACES: readonly Place[] = ['path', 'query', 'header', 'cookie']
 
 export const STYLES: Readonly<Record<Place, readonly Style[]>> = {

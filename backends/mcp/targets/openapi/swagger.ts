@@ -2,6 +2,7 @@
  * Operations of Swagger 2.0 (swagger.io/specification/v2) in the words of OpenAPI 3.0. References stay what they are:
  * they lead to `definitions` and `parameters` of the same document.
  */
+
 import { type Document, isNode, type Node } from './document.ts'
 
 /** `collectionFormat` in style and explode. "multi" is for queries and forms. */

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, describe, it } from 'node:test'
-import type { McpOpenApiTarget } from '#backends/mcp/config/snapshot.ts'
+import type { McpBackend, McpOpenApiTarget } from '#backends/mcp/config/snapshot.ts'
 import type { JsonObject, RpcResponse } from '#backends/mcp/protocol/json-rpc.ts'
 import type { Link, LinkFailure } from '#backends/mcp/targets/target.ts'
 import type { BackendContext } from '#engine/contract/backend.ts'
@@ -13,7 +13,7 @@ import { HeaderBlock } from '#engine/http/headers.ts'
 import { inProcess } from '#engine/lifecycle/in-process.ts'
 import { accountOf } from '#engine/testing/account.ts'
 import { type Stack, startStack } from '#engine/testing/stack.ts'
-import { openApiTarget, prepareOpenApi } from './target.ts'
+import { openApiKind } from './target.ts'
 
 const PETSTORE = JSON.parse(readFileSync(new URL('./testdata/petstore.json', import.meta.url), 'utf8'))
 const BYTES_MAX = 100_000
@@ -71,7 +71,7 @@ describe('an OpenAPI target', () => {
   function open(more: Partial<McpOpenApiTarget> = {}, headers = new HeaderBlock()): Link {
     const { port } = api.address() as AddressInfo
     const target: McpOpenApiTarget = { ...BASE, port, ...more }
-    return openApiTarget(target, BYTES_MAX, context).open({
+    return openApiKind.compile(target, { messageBytesMax: BYTES_MAX } as McpBackend, context).open({
       sessionKey: 's',
       upstreamSession: null,
       version: null,
@@ -278,7 +278,7 @@ describe('an OpenAPI target', () => {
       port,
       document: { openapi: '3.0.0', paths: { '/a': { get: {}, post: { requestBody } } } }
     }
-    const { document, api: made } = prepareOpenApi(given, {
+    const { document, api: made } = openApiKind.prepare!(given, {
       name: 'pets',
       warn: ({ path, message }) => told.push(`${path}: ${message}`)
     })

@@ -5,23 +5,27 @@
 
 import type { McpApi, McpOpenApiTarget } from '#backends/mcp/config/snapshot.ts'
 import {
+  errorResponse,
   INVALID_PARAMS,
+  isObject,
   type JsonObject,
   METHOD_NOT_FOUND,
   type RpcRequest,
   type RpcResponse
 } from '#backends/mcp/protocol/json-rpc.ts'
+import { agreedVersion } from '#backends/mcp/protocol/revisions.ts'
+import { targetEndpoint } from '#backends/mcp/targets/endpoint.ts'
+import type { TargetKind } from '#backends/mcp/targets/kind.ts'
 import type {
-  FixedItem,
   Link,
   LinkEvents,
   LinkFailure,
   LinkOptions,
   ListenEvents,
+  StaticItem,
   Target
 } from '#backends/mcp/targets/target.ts'
-import type { BackendContext, PrepareContext } from '#engine/contract/backend.ts'
-import { endpointOptions } from '#engine/contract/backend-transport/transport.ts'
+import type { BackendContext } from '#engine/contract/backend.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import { compiledApi } from './api.ts'
@@ -34,8 +38,6 @@ import { ArgumentError } from './serialize.ts'
 /** Tools in one answer to tools/list, and their characters: reading 512 Ki takes some 3 ms of a worker. */
 const PAGE_TOOLS = 200
 const PAGE_CHARS = 512 * 1024
-/** Revisions that begin with `initialize`; the newest is offered to clients of others. */
-const REVISIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
 /** Of the client's fields, these describe its own message. */
 const NOT_FORWARDED = ['host', 'content-length', 'content-type', 'content-encoding', 'transfer-encoding', 'cookie']
 const REPLACED = ['accept', 'accept-encoding', 'mcp-session-id', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
@@ -43,21 +45,21 @@ const REPLACED = ['accept', 'accept-encoding', 'mcp-session-id', 'mcp-protocol-v
 /** Where a target stands in the Snapshot, for messages. */
 const placeOf = (backend: string, { name }: McpOpenApiTarget): string => `backends.${backend}.targets["${name}"]`
 
-/** The target with its tools instead of its document. Throws ConfigError where the document cannot be served. */
-export function prepareOpenApi(given: McpOpenApiTarget, { name, warn }: PrepareContext): McpOpenApiTarget {
-  if (given.document === null) return given
-  const { api, warnings } = compiledApi(given, placeOf(name, given))
-  for (const warning of warnings) warn(warning)
-  return { ...given, document: null, api }
-}
-
-/** `messageBytesMax`: bytes of one answer of the API. Throws ConfigError where the document cannot be served. */
-export function openApiTarget(given: McpOpenApiTarget, messageBytesMax: number, context: BackendContext): Target {
-  return new OpenApiTarget(given, messageBytesMax, context)
+export const openApiKind: TargetKind<McpOpenApiTarget> = {
+  kind: 'openapi',
+  traits: { keepsLink: false, sessions: 'never', era: 'stateful', isProcess: false },
+  compile: (target, { messageBytesMax }, context) => new OpenApiTarget(target, messageBytesMax, context),
+  /** The target with its tools instead of its document. */
+  prepare(target, { name, warn }) {
+    if (target.document === null) return target
+    const { api, warnings } = compiledApi(target, placeOf(name, target))
+    for (const warning of warnings) warn(warning)
+    return { ...target, document: null, api }
+  }
 }
 
 class OpenApiTarget implements Target {
-  readonly kind = 'openapi'
+  readonly traits = openApiKind.traits
   readonly name: string
   readonly given: McpOpenApiTarget
   readonly messageBytesMax: number
@@ -65,7 +67,7 @@ class OpenApiTarget implements Target {
   readonly endpoint: Endpoint
   readonly api: McpApi
   readonly facts: JsonObject
-  readonly fixed: ReadonlyMap<string, readonly FixedItem[]>
+  readonly staticLists: ReadonlyMap<string, readonly StaticItem[]>
   readonly #plans = new Map<string, string | Plan>()
 
   constructor(given: McpOpenApiTarget, messageBytesMax: number, context: BackendContext) {
@@ -76,12 +78,8 @@ class OpenApiTarget implements Target {
     this.api = given.api ?? compiledApi(given, placeOf(context.name, given)).api
     this.facts = JSON.parse(this.api.facts) as JsonObject
     for (const { name, plan } of this.api.tools) this.#plans.set(name, plan)
-    this.fixed = new Map([['tools/list', this.api.tools.map(({ name, tool }) => ({ name, json: tool }))]])
-    const { host, port, hasTls } = given
-    // The address comes from the configuration, so it needs no guard.
-    const base = { guarded: false, allow: [], connectTimeoutMs: context.connectTimeoutMs }
-    const options = endpointOptions({ host, hasTls }, given.transport, base)
-    this.endpoint = context.upstream.endpoint({ host, port, unixPath: null }, options)
+    this.staticLists = new Map([['tools/list', this.api.tools.map(({ name, tool }) => ({ name, json: tool }))]])
+    this.endpoint = targetEndpoint(given, context)
   }
 
   /** Read at the first call of the tool; undefined: there is no such tool. */
@@ -134,13 +132,11 @@ class OpenApiLink implements Link {
   #answer({ id, method, params }: RpcRequest): RpcResponse {
     const { facts, api } = this.#target
     if (method === 'initialize') {
-      const wanted = params?.protocolVersion
-      const protocolVersion = REVISIONS.find((revision) => revision === wanted) ?? REVISIONS[0]!
-      return { jsonrpc: '2.0', id, result: { protocolVersion, ...facts } }
+      return { jsonrpc: '2.0', id, result: { protocolVersion: agreedVersion(params?.protocolVersion), ...facts } }
     }
     if (method === 'ping') return { jsonrpc: '2.0', id, result: {} }
     if (method === 'tools/list') return listPage(id, api.tools, params?.cursor)
-    return fault(id, METHOD_NOT_FOUND, 'Method not found')
+    return errorResponse(id, METHOD_NOT_FOUND, 'Method not found')
   }
 
   #call(message: RpcRequest, events: LinkEvents, timeoutMs: number): () => void {
@@ -149,14 +145,14 @@ class OpenApiLink implements Link {
     const given = params?.arguments ?? {}
     const operation = typeof name === 'string' ? this.#target.planOf(name) : undefined
     const answer = (response: RpcResponse): (() => void) => later(() => events.answered(response))
-    if (operation === undefined) return answer(fault(id, INVALID_PARAMS, 'Unknown tool'))
-    if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-      return answer(fault(id, INVALID_PARAMS, 'arguments: an object'))
+    if (operation === undefined) return answer(errorResponse(id, INVALID_PARAMS, 'Unknown tool'))
+    if (!isObject(given)) {
+      return answer(errorResponse(id, INVALID_PARAMS, 'arguments: an object'))
     }
     const headers = this.#fields()
     let written: Written
     try {
-      written = writeRequest(operation, given as JsonObject, this.#target.given.pathPrefix, headers)
+      written = writeRequest(operation, given, this.#target.given.pathPrefix, headers)
     } catch (error) {
       if (!(error instanceof ArgumentError)) throw error
       // An error of the tool, not of the protocol: models are shown those, and try again.
@@ -208,15 +204,12 @@ interface Sent {
   readonly timeoutMs: number
 }
 
-function fault(id: RpcRequest['id'], code: number, message: string): RpcResponse {
-  return { jsonrpc: '2.0', id, error: { code, message } }
-}
-
 /** Cursors are the numbers of tools: the list never changes. */
 function listPage(id: RpcRequest['id'], tools: McpApi['tools'], cursor: unknown): RpcResponse {
   const isFirst = cursor === undefined || cursor === null
   const start = isFirst ? 0 : Number(typeof cursor === 'string' && /^\d{1,6}$/.test(cursor) ? cursor : Number.NaN)
-  if (Number.isNaN(start) || (start >= tools.length && !isFirst)) return fault(id, INVALID_PARAMS, 'Unknown cursor')
+  if (Number.isNaN(start) || (start >= tools.length && !isFirst))
+    return errorResponse(id, INVALID_PARAMS, 'Unknown cursor')
   const page: JsonObject[] = []
   let chars = 0
   for (let i = start; i < tools.length && page.length < PAGE_TOOLS && chars < PAGE_CHARS; i++) {

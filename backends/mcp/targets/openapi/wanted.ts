@@ -1,4 +1,5 @@
 /** Which operations become tools (`operations` of a target): by operationId, tag, or method and path. */
+
 import type { McpOpenApiTarget } from '#backends/mcp/config/snapshot.ts'
 import { nearestWord } from '#engine/kit/nearest.ts'
 import type { Node } from './document.ts'

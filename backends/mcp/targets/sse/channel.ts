@@ -3,6 +3,8 @@
  * `endpoint`, says where messages are POSTed; everything that the server says comes as `message` events on the stream.
  */
 
+import { appendFlat } from '#backends/mcp/protocol/flat-headers.ts'
+import { splitPath } from '#backends/mcp/targets/endpoint.ts'
 import type { ChannelEvents, ChildChannel, ChildFailure, Delivery } from '#engine/contract/children.ts'
 import type { Endpoint } from '#engine/contract/endpoint.ts'
 import { ERRORS, type ErrorCode } from '#engine/contract/errors.ts'
@@ -90,7 +92,7 @@ export class SseChannel implements ChildChannel {
 
   #open(extra: unknown): void {
     const { path, endpoint, inProcess } = this.#server
-    const [at, query] = split(path)
+    const [at, query] = splitPath(path)
     const headers = this.#headers(extra)
     headers.set('Accept', 'text/event-stream')
     headers.set('Cache-Control', 'no-store')
@@ -203,8 +205,7 @@ export class SseChannel implements ChildChannel {
   #headers(extra: unknown): HeaderBlock {
     const { auth } = this.#server
     const headers = new HeaderBlock()
-    const fields = Array.isArray(extra) ? (extra as readonly string[]) : []
-    for (let i = 0; i + 1 < fields.length; i += 2) headers.append(fields[i]!, fields[i + 1]!)
+    if (Array.isArray(extra)) appendFlat(extra as readonly string[], headers)
     if (auth !== null) headers.set(auth.header, auth.value)
     return headers
   }
@@ -226,11 +227,6 @@ export class SseChannel implements ChildChannel {
     this.#events.ended(why)
     this.#gone.resolve()
   }
-}
-
-function split(path: string): [string, string] {
-  const at = path.indexOf('?')
-  return at < 0 ? [path, ''] : [path.slice(0, at), path.slice(at)]
 }
 
 function inWords(code: ErrorCode): string {

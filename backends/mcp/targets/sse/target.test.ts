@@ -77,7 +77,7 @@ test('server-everything over SSE: tools, progress, its own requests, and two ses
   let said = ''
   while (!said.includes('running on port')) said += String((await once(server.stderr, 'data'))[0])
   const target = await targetOf(t, port)
-  equal(target.kind, 'sse')
+  equal(target.traits.isProcess, false)
   const link = target.open(optionsOf('s'))
   const { response } = await initialize(link, { roots: { listChanged: true } })
   ok(response?.result?.capabilities)

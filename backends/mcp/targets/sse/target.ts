@@ -1,13 +1,27 @@
 /**
- * MCP servers of the HTTP+SSE transport (2024-11-05, replaced in 2025-03-26). The stream is the session. One worker has
- * it, the first that needed it, and the main thread has the conversation, where all workers reach it, as they reach
- * those with child processes (engine/workers/children).
+ * MCP servers of the HTTP+SSE transport (2024-11-05, replaced in 2025-03-26). The stream is the session. The first
+ * worker that needs it opens it; the main thread multiplexes it for all workers, as it does for child processes
+ * (engine/workers/children).
  */
 
-import { lineTarget } from '#backends/mcp/targets/stdio.ts'
+import type { McpHttpTarget } from '#backends/mcp/config/snapshot.ts'
+import { targetEndpoint } from '#backends/mcp/targets/endpoint.ts'
+import type { TargetKind } from '#backends/mcp/targets/kind.ts'
+import { LineTarget } from '#backends/mcp/targets/line-target.ts'
 import type { Target } from '#backends/mcp/targets/target.ts'
 import type { Children, ChildSpec } from '#engine/contract/children.ts'
 import { SseChannel, type SseServer } from './channel.ts'
+export const sseKind: TargetKind<McpHttpTarget> = {
+  kind: 'sse',
+  traits: { keepsLink: true, sessions: 'always', era: 'stateful', isProcess: false },
+  compile(target, { messageBytesMax, session }, context) {
+    const { name, host, port, path, hasTls, auth } = target
+    const origin = `${hasTls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${port}`
+    const { inProcess, children } = context
+    const server = { name, origin, path, auth, endpoint: targetEndpoint(target, context), inProcess, messageBytesMax }
+    return sseTarget({ ...server, backend: context.name, idleMs: session.idleMs }, children)
+  }
+}
 
 export interface SseOptions extends SseServer {
   /** Key of the backend in the Snapshot. */
@@ -21,7 +35,7 @@ export function sseTarget(options: SseOptions, children: Children): Target {
   const spec: ChildSpec = {
     backend,
     target: name,
-    // What tells one server from another, also over a reload.
+    // Tells one server from another, also over a reload.
     cmd: origin + path,
     args: [],
     env: auth === null ? {} : { [auth.header]: auth.value },
@@ -30,5 +44,5 @@ export function sseTarget(options: SseOptions, children: Children): Target {
     idleMs,
     start: (events) => new SseChannel(options, events)
   }
-  return lineTarget('sse', spec, children)
+  return new LineTarget(spec, children, sseKind.traits)
 }

@@ -2,10 +2,19 @@
  * Bytes -> JSON-RPC messages, of clients and of servers, both of them hostile until read. JSON-RPC 2.0 section 4 and 5;
  * MCP base protocol: ids are text or whole numbers, never null, and one body is one message (2025-06-18 changelog).
  */
-import { INVALID_REQUEST, type JsonObject, PARSE_ERROR, type RpcId, type RpcMessage } from './json-rpc.ts'
 
+import {
+  INVALID_REQUEST,
+  isId,
+  isObject,
+  type JsonObject,
+  NAME_LENGTH_MAX,
+  PARSE_ERROR,
+  type RpcId,
+  type RpcMessage
+} from './json-rpc.ts'
 /** What is wrong with the bytes. */
-export interface Unreadable {
+export interface InvalidMessage {
   readonly code: typeof PARSE_ERROR | typeof INVALID_REQUEST
   readonly message: string
   /** Of the message, where that much could be read. */
@@ -14,8 +23,6 @@ export interface Unreadable {
 
 /** Arguments of tools are a few levels deep; JSON.stringify of a value overflows the stack at some thousands. */
 export const DEPTH_MAX = 64
-/** Longest text of an id, and of a method's name. */
-const NAME_LENGTH_MAX = 256
 
 const QUOTE = 34
 /** Bytes of a text that are looked at one by one. */
@@ -23,7 +30,7 @@ const NEAR = 64
 const BACKSLASH = 92
 
 /** The message, or why there is none. Never throws. */
-export function readMessage(bytes: Buffer): RpcMessage | Unreadable {
+export function parseMessage(bytes: Buffer): RpcMessage | InvalidMessage {
   if (isTooDeep(bytes)) return unreadable(INVALID_REQUEST, `nested more than ${DEPTH_MAX} levels deep`)
   let value: unknown
   try {
@@ -31,15 +38,15 @@ export function readMessage(bytes: Buffer): RpcMessage | Unreadable {
   } catch {
     return unreadable(PARSE_ERROR, 'Parse error: the body is not JSON')
   }
-  return checkMessage(value)
+  return validateMessage(value)
 }
 
-export function isUnreadable(message: RpcMessage | Unreadable): message is Unreadable {
+export function isInvalid(message: RpcMessage | InvalidMessage): message is InvalidMessage {
   return !('jsonrpc' in message)
 }
 
 /** The same for what is JSON already, and not too deep. */
-export function checkMessage(value: unknown): RpcMessage | Unreadable {
+export function validateMessage(value: unknown): RpcMessage | InvalidMessage {
   if (Array.isArray(value)) return unreadable(INVALID_REQUEST, 'Invalid Request: batches are not supported')
   if (!isObject(value)) return unreadable(INVALID_REQUEST, 'Invalid Request: not an object')
   const { id } = value
@@ -60,7 +67,7 @@ export function checkMessage(value: unknown): RpcMessage | Unreadable {
   return value as unknown as RpcMessage
 }
 
-function checkCall(value: JsonObject, known: RpcId | null): RpcMessage | Unreadable {
+function checkCall(value: JsonObject, known: RpcId | null): RpcMessage | InvalidMessage {
   const { method, params } = value
   if (typeof method !== 'string' || method.length === 0 || method.length > NAME_LENGTH_MAX)
     return unreadable(INVALID_REQUEST, 'Invalid Request: method must be text', known)
@@ -71,14 +78,6 @@ function checkCall(value: JsonObject, known: RpcId | null): RpcMessage | Unreada
   if ('result' in value || 'error' in value)
     return unreadable(INVALID_REQUEST, 'Invalid Request: a request has no result and no error', known)
   return value as unknown as RpcMessage
-}
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-export function isId(value: unknown): value is RpcId {
-  return typeof value === 'string' ? value.length <= NAME_LENGTH_MAX : Number.isSafeInteger(value)
 }
 
 /** Whether brackets nest deeper than DEPTH_MAX: looked at before anything recursive sees the value. */
@@ -171,6 +170,6 @@ function isValue(bytes: Buffer, from: number, wanted: Buffer): boolean {
 
 const isBlank = (c: number): boolean => c === 32 || c === 9 || c === 10 || c === 13
 
-function unreadable(code: Unreadable['code'], message: string, id: RpcId | null = null): Unreadable {
+function unreadable(code: InvalidMessage['code'], message: string, id: RpcId | null = null): InvalidMessage {
   return { code, message, id }
 }

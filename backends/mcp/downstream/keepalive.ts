@@ -1,4 +1,4 @@
-/** Streams on which nothing is said for a while get a comment: proxies between end connections that say nothing. */
+/** Silent streams get a comment now and then: proxies close connections that are silent. */
 import { performance } from 'node:perf_hooks'
 
 /** WHATWG HTML section 9.2.7 recommends a comment every 15 seconds or so. */
@@ -6,15 +6,15 @@ export const KEEPALIVE_MS = 15_000
 const COMMENT = Buffer.from(': keepalive\n\n')
 
 interface Stream {
-  /** performance.now() of what was written last. */
+  /** performance.now() of the last write. */
   readonly writtenAt: number
-  /** Called with every beat. */
-  readonly onPulse: (() => void) | null
+  /** Called with every tick. */
+  readonly onKeepalive: (() => void) | null
   write(bytes: Buffer): void
 }
 
 /** One timer for all streams of a backend, while there are some. */
-export class Pulse {
+export class Keepalive {
   readonly #streams = new Set<Stream>()
   readonly #everyMs: number
   #timer: NodeJS.Timeout | null = null
@@ -26,7 +26,7 @@ export class Pulse {
   add(stream: Stream): void {
     this.#streams.add(stream)
     if (this.#timer !== null) return
-    this.#timer = setInterval(() => this.#beat(), this.#everyMs)
+    this.#timer = setInterval(() => this.#tick(), this.#everyMs)
     this.#timer.unref()
   }
 
@@ -37,10 +37,10 @@ export class Pulse {
     this.#timer = null
   }
 
-  #beat(): void {
+  #tick(): void {
     const before = performance.now() - this.#everyMs / 2
     for (const stream of this.#streams) {
-      stream.onPulse?.()
+      stream.onKeepalive?.()
       if (stream.writtenAt < before) stream.write(COMMENT)
     }
   }
