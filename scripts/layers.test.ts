@@ -50,14 +50,14 @@ test('an import that goes sideways is found', (t) => {
   assert.deepEqual(others, [])
 })
 
-test('engine/lifecycle/lifecycle.ts is in layer 2 and engine/process/cli.ts in layer 4', (t) => {
+test('engine/lifecycle/lifecycle.ts is in layer 2 and engine/process/cli.ts in layer 5', (t) => {
   const findings = judge(t, {
     'engine/lifecycle/lifecycle.ts': '#engine/upstream/pool.ts',
     'engine/workers/main.ts': '#engine/process/cli.ts'
   })
   assert.equal(findings.length, 2)
   assert.match(findings[0]!, /sideways, from lifecycle/)
-  assert.match(findings[1]!, /up, from workers \(layer 3\) to process \(layer 4\)/)
+  assert.match(findings[1]!, /up, from workers \(layer 4\) to process \(layer 5\)/)
 })
 
 test('in layer 0 an import to the left is found', (t) => {
