@@ -29,8 +29,8 @@ export const MORE = -1
 /** Nothing goes on from here: the stage has ended the connection, or goes on by itself with what it has read. */
 export const TAKEN = -2
 
-const NO_ROOM = Buffer.alloc(0)
-const ROOM_BYTES_MIN = 512
+const EMPTY = Buffer.alloc(0)
+const BUFFER_BYTES_MIN = 512
 
 export abstract class Stage<Place extends StageContext = StageContext> implements WireOwner, OpenConnection {
   protected readonly context: Place
@@ -40,7 +40,7 @@ export abstract class Stage<Place extends StageContext = StageContext> implement
   readonly #timer: WheelTimer
   #kept: Buffer | null = null
   /** What has come in more than one piece is its beginning. */
-  #room = NO_ROOM
+  #buffer = EMPTY
   protected isOver = false
 
   constructor(place: Place, wire: Wire, timeoutMs: number, startedAt = turnStartedAt) {
@@ -81,15 +81,15 @@ export abstract class Stage<Place extends StageContext = StageContext> implement
     }
   }
 
-  /** In room that doubles: a client that sends byte by byte must not make us copy everything for each. */
+  /** In a buffer that doubles: a client that sends byte by byte must not make us copy everything for each. */
   #append(before: Buffer, bytes: Buffer, start: number, end: number): Buffer {
     const total = before.length + end - start
-    if (this.#room.length < total) {
-      this.#room = Buffer.allocUnsafeSlow(Math.max(2 * total, ROOM_BYTES_MIN))
-      before.copy(this.#room)
+    if (this.#buffer.length < total) {
+      this.#buffer = Buffer.allocUnsafeSlow(Math.max(2 * total, BUFFER_BYTES_MIN))
+      before.copy(this.#buffer)
     }
-    bytes.copy(this.#room, before.length, start, end)
-    return this.#room.subarray(0, total)
+    bytes.copy(this.#buffer, before.length, start, end)
+    return this.#buffer.subarray(0, total)
   }
 
   #pass(start: number, end: number, slot: ReadSlot | null): void {

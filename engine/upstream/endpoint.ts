@@ -12,7 +12,6 @@ import { AddressList } from './address-list.ts'
 import { Attempt, limitAttempt } from './attempt.ts'
 import type { DestinationState } from './destination.ts'
 import { ATTEMPTS_MAX, type Dial, Dialler, type DialOwner } from './dialler.ts'
-import { EndpointFacts } from './endpoint-facts.ts'
 import { EITHER, HTTP1, type Version, versionFor } from './http-version.ts'
 import { type Http1Upstream, REPEAT_ALWAYS, REPEAT_IDEMPOTENT, type Repeat } from './http1/connection.ts'
 import { ConnectionQueue, type QueueOwner } from './http1/connection-queue.ts'
@@ -24,7 +23,12 @@ const RACE_AFTER_MS = 250
 /** The same trouble with a destination is told of so often. */
 const SAME_FAULT_MS = 60_000
 
-export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner, QueueOwner, DialOwner<Pool, Attempt> {
+export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner<Pool, Attempt> {
+  readonly name: string
+  readonly hostHeader: string
+  readonly isHostname: boolean
+  readonly destination: DestinationState
+  readonly shared: UpstreamShared
   /** Connections that exist or are being made. */
   total = 0
   readonly raceAfterMs = RACE_AFTER_MS
@@ -35,7 +39,11 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
   #fault = { reason: '', at: 0 }
 
   constructor(destination: DestinationState, shared: UpstreamShared) {
-    super(destination, shared)
+    this.name = destination.name
+    this.hostHeader = destination.hostHeader
+    this.isHostname = destination.isHostname
+    this.destination = destination
+    this.shared = shared
     this.#addresses = new AddressList(destination, (address) => new Pool(this, address))
     this.#dialler = new Dialler(this, destination, shared, this.#addresses)
   }
@@ -43,6 +51,16 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
   /** As they were when somebody last looked for one. */
   get pools(): readonly Pool[] {
     return this.#addresses.all
+  }
+
+  /** What connections begin with, before TLS; '' for nothing. */
+  get preamble(): string {
+    return ''
+  }
+
+  /** Others wait for the connection that an idle one stands for. */
+  get isContended(): boolean {
+    return false
   }
 
   get connectionsMax(): number {
@@ -67,10 +85,10 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     if (ex.authority === '') ex.upstreamHost ??= this.hostHeader
     const { http } = this.destination.options
     if (http !== undefined) {
-      if (http.requestTimeoutMs > 0) limitAttempt(ex, http.requestTimeoutMs, this.timers, this.events)
+      if (http.requestTimeoutMs > 0) limitAttempt(ex, http.requestTimeoutMs, this.shared.timers, this.shared.events)
       const version = versionFor(ex, http.version)
       if (version !== HTTP1) {
-        if (typeof version === 'string') this.events.onServerFault(ex, version)
+        if (typeof version === 'string') this.shared.events.onServerFault(ex, version)
         else this.#sendShared(ex, version)
         return
       }
@@ -81,7 +99,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     else this.#reuse(ex, pool!, connection)
   }
 
-  /** Sends ex by HTTP/2: over a connection with room if there is one, else when there is. */
+  /** Sends ex by HTTP/2: over a connection with a free stream if there is one, else when there is. */
   #sendShared(ex: Exchange, version: Version): void {
     const pool = this.#addresses.pick(null)
     if (pool?.http2.begin(ex) === true) this.#addresses.next++
@@ -96,7 +114,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     connection.begin(ex)
     this.#queue.acquired(connection)
     // Body bytes may have come while a hook or a full pool held the exchange back.
-    this.events.onServerReady(ex)
+    this.shared.events.onServerReady(ex)
   }
 
   // --- connecting ---
@@ -157,7 +175,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     ex.pending = null
     connection.begin(ex)
     this.#queue.acquired(connection)
-    this.events.onServerReady(ex)
+    this.shared.events.onServerReady(ex)
   }
 
   tryNext(attempt: Attempt, code: string, tls?: TlsOutcome): void {
@@ -182,7 +200,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     attempt.leaveShared()
     ex.pending = null
     if (code === 'DNS_FAILURE') ex.endpoint = this.name
-    this.events.onServerFault(ex, code)
+    this.shared.events.onServerFault(ex, code)
   }
 
   waitedTooLong(attempt: Attempt): void {
@@ -216,7 +234,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
   }
 
   #resume(attempt: Attempt, pool: Pool, connection: Http1Upstream): void {
-    this.timers.remove(attempt.timer)
+    this.shared.timers.remove(attempt.timer)
     attempt.ex.pending = null
     this.#reuse(attempt.ex, pool, connection)
   }
@@ -231,7 +249,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
     return this.#queue.waiting > 0 || this.#addresses.all.some(({ http2 }) => http2.wants)
   }
 
-  /** There is room for a connection. */
+  /** Another connection may be made. */
   protected wake(): void {
     const attempt = this.#queue.next()
     if (attempt !== undefined) this.dial(attempt)
@@ -269,7 +287,7 @@ export class EndpointState extends EndpointFacts implements Endpoint, PoolOwner,
       this.dial(this.#attempt(ex, version))
       return
     }
-    this.events.onServerFault(ex, code)
+    this.shared.events.onServerFault(ex, code)
   }
 
   closeIdle(): void {

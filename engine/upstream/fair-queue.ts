@@ -104,7 +104,7 @@ export class FairQueue<W extends Waiter> {
     if (owner === undefined) return
     this.#owners.delete(holder)
     if (this.#owners.size * 2 < this.#ownersFirst) {
-      // There is room again: a request pays nothing for what nobody asks for.
+      // Connections are free again: a request pays nothing for a count that is not needed.
       this.#kept = null
       this.#owners.clear()
       return

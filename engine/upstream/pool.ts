@@ -2,8 +2,6 @@
 
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { ServerEvents } from '#engine/contract/exchange-events.ts'
-import type { Llhttp } from '#engine/http/llhttp.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
 import type { Address } from '#engine/socket/socket-layer.ts'
 import type { Wire } from '#engine/socket/wire.ts'
@@ -12,12 +10,10 @@ import type { Health } from './health.ts'
 import { HTTP1 } from './http-version.ts'
 import { type Http1ConnectionOwner, Http1Upstream, type Repeat } from './http1/connection.ts'
 import { Http2Pool, type Http2PoolOwner } from './http2/pool.ts'
+import type { UpstreamShared } from './shared.ts'
 
 /** What pools share with their endpoint. */
 export interface PoolOwner extends Http2PoolOwner {
-  readonly llhttp: Llhttp
-  /** Of an address, by its label. */
-  healthOf(label: string): Health
   /** `connection` has no exchange any more. */
   freed(connection: Http1Upstream): void
   /** A connection of `pool` is free: true if somebody waiting took it. */
@@ -42,16 +38,12 @@ export class Pool implements Http1ConnectionOwner, DialledAddress {
     this.#owner = owner
     this.address = address
     this.label = labelOf(address)
-    this.health = owner.healthOf(this.label)
+    this.health = owner.destination.healthOf(this.label)
     this.http2 = new Http2Pool(this, owner)
   }
 
-  get llhttp(): Llhttp {
-    return this.#owner.llhttp
-  }
-
-  get events(): ServerEvents {
-    return this.#owner.events
+  get shared(): UpstreamShared {
+    return this.#owner.shared
   }
 
   get idle(): number {
@@ -63,7 +55,7 @@ export class Pool implements Http1ConnectionOwner, DialledAddress {
     for (let connection = this.#idle.at(-1); connection !== undefined; connection = this.#idle.at(-1)) {
       if (connection.idleUntil > turnStartedAt) {
         this.#idle.pop()
-        this.#owner.timers.disarm(connection.idleTimer)
+        this.#owner.shared.timers.disarm(connection.idleTimer)
         this.busy++
         return connection
       }
@@ -82,7 +74,7 @@ export class Pool implements Http1ConnectionOwner, DialledAddress {
   }
 
   release(connection: Http1Upstream): void {
-    const max = this.#owner.requestsPerConnectionMax
+    const max = this.#owner.shared.requestsPerConnectionMax
     const { served, servedMax, idleMs } = connection
     if ((max > 0 && served >= max) || served >= servedMax || idleMs === 0 || this.#owner.isContended) {
       connection.close()
@@ -93,7 +85,11 @@ export class Pool implements Http1ConnectionOwner, DialledAddress {
     connection.idleUntil = turnStartedAt + idleMs
     this.#idle.push(connection)
     if (this.#owner.offer(this)) return
-    this.#owner.timers.arm(connection.idleTimer, turnStartedAt, Math.min(this.#owner.idleTimeoutMs, idleMs))
+    this.#owner.shared.timers.arm(
+      connection.idleTimer,
+      turnStartedAt,
+      Math.min(this.#owner.shared.idleTimeoutMs, idleMs)
+    )
   }
 
   gone(connection: Http1Upstream): void {
@@ -104,7 +100,7 @@ export class Pool implements Http1ConnectionOwner, DialledAddress {
       this.busy--
       this.#owner.freed(connection)
     }
-    this.#owner.timers.remove(connection.idleTimer)
+    this.#owner.shared.timers.remove(connection.idleTimer)
     this.#owner.closed()
   }
 

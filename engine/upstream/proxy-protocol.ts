@@ -28,7 +28,7 @@ export class ProxyProtocolEndpoint implements Endpoint {
   readonly #nobody: EndpointState
   /** By what their connections begin with; who has sent last stands last. */
   readonly #clients = new Map<string, ClientEndpoint>()
-  /** Those that wait for room, in the order of their turns. */
+  /** Those that wait for a connection, the next one first. */
   readonly #queue = new Set<ClientEndpoint>()
   /** Who waits has most often no connection of its own: those of all clients are looked at. */
   readonly #eviction: SlowClientEviction
@@ -105,10 +105,10 @@ export class ProxyProtocolEndpoint implements Endpoint {
 
   // --- what clients ask for ---
 
-  /** Counts a connection that `client` is about to make. False: it has its turn later. */
+  /** Counts a connection that `client` is about to make. False: it has to wait. */
   take(client: ClientEndpoint): boolean {
     // An idle connection of somebody else may never be used again: clients come from new ports.
-    if (this.total >= this.#shared.poolMax && this.#next() === null) this.#makeRoom()
+    if (this.total >= this.#shared.poolMax && this.#next() === null) this.#closeIdlest()
     if (this.total >= this.#shared.poolMax) this.#eviction.request()
     if (this.total < this.#shared.poolMax) {
       this.total++
@@ -119,7 +119,7 @@ export class ProxyProtocolEndpoint implements Endpoint {
   }
 
   /** Closes what the client has idle that has sent nothing for longest. */
-  #makeRoom(): void {
+  #closeIdlest(): void {
     for (const client of this.#clients.values()) {
       if (client.idle === 0) continue
       client.closeIdle()
@@ -169,7 +169,7 @@ class ClientEndpoint extends EndpointState {
     this.#all = all
   }
 
-  /** They are shared with all other clients, in turns. */
+  /** They are shared with all other clients. */
   override get connectionsMax(): number {
     return Number.POSITIVE_INFINITY
   }

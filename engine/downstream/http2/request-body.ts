@@ -109,7 +109,7 @@ export class RequestBody {
     this.#passEnd()
   }
 
-  /** What waits is not wanted any more: it no longer takes room in the connection's window. */
+  /** What waits is not wanted any more: it gives back its part of the connection's window. */
   drop(): void {
     const bytes = this.#owed + (this.#held?.bytes ?? 0)
     this.#held = null

@@ -35,7 +35,7 @@ export class Tunnel implements SpliceEnd {
     return this.#isGone || this.#stream.push(chunk, start, end, slot)
   }
 
-  /** The client has room again. */
+  /** The client takes more again. */
   resumePeer(): void {
     this.#peer?.resume()
   }

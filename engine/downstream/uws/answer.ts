@@ -81,7 +81,7 @@ export class UwsAnswer {
   }
 
   /**
-   * Hands over what is held and then `bytes`, as much as the client has room for, and keeps copies of the rest. Not in
+   * Hands over what is held and then `bytes`, as much as the client takes, and keeps copies of the remainder. Not in
    * a turn of the library's own, unless demand() fits what is left of its cork.
    */
   write(bytes: Buffer | null): void {

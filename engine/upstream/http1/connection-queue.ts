@@ -1,19 +1,17 @@
 /** The connections of HTTP/1.1 that an endpoint may have: how many are left and for whom, and who waits for one. */
 
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { ServerEvents } from '#engine/contract/exchange-events.ts'
-import type { TimerWheel } from '#engine/socket/timer-wheel.ts'
 import type { Attempt } from '#engine/upstream/attempt.ts'
 import type { Dial } from '#engine/upstream/dialler.ts'
 import { FairQueue, type Holder, reserveOf } from '#engine/upstream/fair-queue.ts'
 import type { Pool } from '#engine/upstream/pool.ts'
+import type { UpstreamShared } from '#engine/upstream/shared.ts'
 import { SlowClientEviction } from '#engine/upstream/slow-client-eviction.ts'
 import type { Http1Upstream } from './connection.ts'
 
 /** Whose connections they are. */
 export interface QueueOwner {
-  readonly timers: TimerWheel
-  readonly events: ServerEvents
+  readonly shared: UpstreamShared
   readonly pools: readonly Pool[]
   /** Connections that exist or are being made. */
   readonly total: number
@@ -82,7 +80,7 @@ export class ConnectionQueue {
   /** Returns who has to go for `attempt`, maybe itself; null: nobody. */
   add(attempt: Attempt): Attempt | null {
     const dropped = this.#waiting.add(attempt)
-    const { timers, events } = this.#owner
+    const { timers, events } = this.#owner.shared
     this.#eviction ??= new SlowClientEviction({
       timers,
       connections: () => this.#owner.pools.flatMap(({ connections }) => [...connections]),

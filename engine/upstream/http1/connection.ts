@@ -6,13 +6,12 @@
 
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import { BODY_LENGTH, BODY_NONE, BODY_STREAM, type Exchange } from '#engine/contract/exchange.ts'
-import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import type { ServerStream, SpliceEnd } from '#engine/contract/transport.ts'
 import { writeChunk } from '#engine/http/chunked.ts'
 import { takeFraming } from '#engine/http/fields.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { parseKeepAlive, usableMs } from '#engine/http/keep-alive.ts'
-import { type Llhttp, RESPONSE } from '#engine/http/llhttp.ts'
+import { RESPONSE } from '#engine/http/llhttp.ts'
 import { HEAD_NO_BODY, HEAD_OK, HEAD_REFUSED, type MessageHandler, type Parser } from '#engine/http/llhttp-parser.ts'
 import { hasNoContent } from '#engine/http/status.ts'
 import { safeTrailers } from '#engine/http/trailers.ts'
@@ -23,6 +22,7 @@ import { protocolFault } from '#engine/socket/tls-verify.ts'
 import { BULK_BODY, BULK_LONG, BULK_NONE, type Wire, type WireOwner } from '#engine/socket/wire.ts'
 
 import { ClientActivity } from '#engine/upstream/client-activity.ts'
+import type { UpstreamShared } from '#engine/upstream/shared.ts'
 import type { EvictionCandidate } from '#engine/upstream/slow-client-eviction.ts'
 
 /** Largest response head. */
@@ -41,8 +41,7 @@ export type Repeat = typeof REPEAT_NEVER | typeof REPEAT_IDEMPOTENT | typeof REP
 
 /** Where a connection belongs: its pool. */
 export interface Http1ConnectionOwner {
-  readonly llhttp: Llhttp
-  readonly events: ServerEvents
+  readonly shared: UpstreamShared
   /** The exchange is over and the connection can take another. */
   release(connection: Http1Upstream): void
   /** The connection is gone; it was idle or its exchange is over. */
@@ -196,7 +195,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, E
 
   /** A parser for as long as the connection lasts. */
   #newParser(): Parser | null {
-    const parser = this.#owner.llhttp.acquire(RESPONSE, this, this.#block)
+    const parser = this.#owner.shared.llhttp.acquire(RESPONSE, this, this.#block)
     if (parser === null) return null
     parser.headersMax = HEADERS_MAX
     parser.headBytesMax = HEAD_BYTES_MAX
@@ -234,7 +233,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, E
       return HEAD_OK
     }
     if (!noContent && framing.length > READ_BYTES) this.#wire.bulk = BULK_LONG
-    this.#owner.events.onResponse(ex)
+    this.#owner.shared.events.onResponse(ex)
     return ex.method === 'HEAD' ? HEAD_NO_BODY : HEAD_OK
   }
 
@@ -252,8 +251,8 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, E
     if (ex === null) return
     const wire = this.#wire
     if (wire.bulk === BULK_NONE) wire.bulk = BULK_BODY
-    const { bytes } = this.#owner.llhttp.memory
-    if (!this.#owner.events.onResponseBody(ex, bytes, start, end, this.#slot)) this.pauseBody()
+    const { bytes } = this.#owner.shared.llhttp.memory
+    if (!this.#owner.shared.events.onResponseBody(ex, bytes, start, end, this.#slot)) this.pauseBody()
   }
 
   onComplete(parser: Parser): void {
@@ -261,7 +260,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, E
     if (ex === null) return
     if (parser.status < 200 && !this.#switched) {
       if (parser.status === 100) this.#client.maySend(true)
-      this.#owner.events.onInterim(ex, parser.status, this.#block)
+      this.#owner.shared.events.onInterim(ex, parser.status, this.#block)
       this.#block.reset()
       return
     }
@@ -272,7 +271,7 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, E
   /** The response is complete at `at`; bytes up to `end` are too many, or the upgraded protocol's. */
   #finish(at: number, end: number): void {
     const ex = this.#ex
-    const { events } = this.#owner
+    const { events } = this.#owner.shared
     this.#wire.bulk = BULK_NONE
     if (ex === null) return
     if (this.#switched) {
@@ -305,11 +304,11 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, E
   }
 
   #switch(ex: Exchange, at: number, end: number): void {
-    const { bytes } = this.#owner.llhttp.memory
+    const { bytes } = this.#owner.shared.llhttp.memory
     this.#pipe = new PipeEnd(this.#wire, bytes)
     if (at < end) this.#pipe.keep(Buffer.from(bytes.subarray(at, end)))
     this.#wire.pause()
-    this.#owner.events.onResponse(ex)
+    this.#owner.shared.events.onResponse(ex)
   }
 
   // --- failing ---
@@ -371,12 +370,12 @@ export class Http1Upstream implements WireOwner, MessageHandler, ServerStream, E
 
   onDrain(): void {
     this.#client.maySend(false)
-    if (this.#ex !== null) this.#owner.events.onServerWritable(this.#ex)
+    if (this.#ex !== null) this.#owner.shared.events.onServerWritable(this.#ex)
   }
 
   #releaseParser(): void {
     if (this.#parser === null) return
-    this.#owner.llhttp.release(RESPONSE, this.#parser)
+    this.#owner.shared.llhttp.release(RESPONSE, this.#parser)
     this.#parser = null
   }
 

@@ -1,21 +1,15 @@
 /** To whom a connection of HTTP/2 reports. */
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { ServerEvents } from '#engine/contract/exchange-events.ts'
-import type { ReadMemory } from '#engine/socket/memory.ts'
-import type { TimerWheel } from '#engine/socket/timer-wheel.ts'
 import type { Repeat } from '#engine/upstream/http1/connection.ts'
+import type { UpstreamShared } from '#engine/upstream/shared.ts'
 import type { EvictionCandidate, SlowClientEviction } from '#engine/upstream/slow-client-eviction.ts'
 import type { Http2Upstream } from './connection.ts'
 import type { Http2UpstreamStream } from './stream.ts'
 
 /** Its pool. */
 export interface Http2ConnectionOwner {
-  readonly events: ServerEvents
-  readonly timers: TimerWheel
-  readonly memory: ReadMemory
-  /** 0: no limit. */
-  readonly requestsPerConnectionMax: number
+  readonly shared: UpstreamShared
   /** For those that wait for what others of `held` keep. `waiting`: how many do. */
   newEviction(
     held: () => Iterable<EvictionCandidate>,
@@ -28,7 +22,7 @@ export interface Http2ConnectionOwner {
   refused(connection: Http2Upstream, code: string): void
   /** The exchange of `stream` is over. */
   freed(connection: Http2Upstream, stream: Http2UpstreamStream): void
-  /** It may have room for more than before. */
+  /** It may take more streams than before. */
   capacityGrew(): void
   /** It takes no further exchange; those under way go on. */
   retired(connection: Http2Upstream): void

@@ -37,7 +37,7 @@ export class ConnectionWindow {
   /** The server has sent `bytes`. False: more than it was allowed. */
   receive(bytes: number): boolean {
     if (!this.#receive.receive(bytes)) return false
-    if (this.#isUsedUp) this.#makeRoom()
+    if (this.#isUsedUp) this.#evictSlowClients()
     return true
   }
 
@@ -49,7 +49,7 @@ export class ConnectionWindow {
     if (wasTight && !this.isScarce) this.#owner.capacityGrew()
   }
 
-  #makeRoom(): void {
+  #evictSlowClients(): void {
     this.#eviction ??= this.#owner.newEviction(
       () => this.#holders(),
       () => this.#waiting(),
@@ -62,7 +62,7 @@ export class ConnectionWindow {
     for (const stream of this.#streams()) if (stream.holdsWindow) yield stream
   }
 
-  /** Answers that would go on if there was room. */
+  /** Answers that a larger window would let go on. */
   #waiting(): number {
     let count = 0
     if (this.#isUsedUp) for (const stream of this.#streams()) if (stream.idleSince === 0) count++

@@ -86,7 +86,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
     if (this.#sender.isUnread()) this.#retire()
     this.#sender.request(ex, id, stream.isSent)
     this.#limit.sendPing(this.#streams.size)
-    const max = this.#owner.requestsPerConnectionMax
+    const max = this.#owner.shared.requestsPerConnectionMax
     if ((max > 0 && id >= max * 2 - 1) || id >= h2.STREAM_ID_MAX - 2) this.#retire()
     return stream
   }
@@ -121,19 +121,19 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
   }
 
   get events(): ServerEvents {
-    return this.#owner.events
+    return this.#owner.shared.events
   }
 
   passBody(ex: Exchange, bytes: Buffer, start: number, end: number): boolean {
     if (end - start >= BULK_BYTES) this.#wire.bulk = BULK_BODY
-    return this.#owner.events.onResponseBody(ex, bytes, start, end, this.#slot)
+    return this.#owner.shared.events.onResponseBody(ex, bytes, start, end, this.#slot)
   }
 
   // --- the wire ---
 
   onRead(start: number, end: number, slot: ReadSlot | null): void {
     this.#slot = slot
-    const code = this.#reader.execute(this.#owner.memory.bytes, start, end)
+    const code = this.#reader.execute(this.#owner.shared.llhttp.memory.bytes, start, end)
     this.#slot = null
     if (code !== h2.NO_ERROR && !this.#dead) this.#break(code)
   }
@@ -310,7 +310,7 @@ export class Http2Upstream implements WireOwner, FrameHandler, StreamOwner {
     else this.#reset(stream, h2.NO_ERROR)
     this.#completed++
     ex.server = null
-    this.#owner.events.onResponseEnd(ex, trailers)
+    this.#owner.shared.events.onResponseEnd(ex, trailers)
     this.#freed(stream)
   }
 

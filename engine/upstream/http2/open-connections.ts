@@ -1,4 +1,4 @@
-/** The connections of HTTP/2 to one address that take further streams, and how many they take. */
+/** The connections of HTTP/2 to one address that take further streams, and how many. */
 import type { Http2Upstream } from './connection.ts'
 import type { Http2UpstreamStream } from './stream.ts'
 
@@ -52,7 +52,7 @@ export class OpenConnections {
     for (const connection of [...this.#connections]) if (connection.streams === 0) connection.closeIdle()
   }
 
-  /** One that is empty and has no room says that the server takes nobody at the moment. */
+  /** One without a stream takes none: the server serves no one at the moment. */
   get isRefused(): boolean {
     return this.#connections.some(({ streams, capacity }) => streams === 0 && capacity <= 0)
   }

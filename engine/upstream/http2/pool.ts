@@ -1,23 +1,22 @@
 /**
- * Connections of HTTP/2 to one address, and the exchanges that wait for room on one. Exchanges share a connection as
- * long as the server lets them; another is opened only when all are full. A connection is dialled for nobody in
- * particular: a client that leaves takes nothing from those who wait beside it.
+ * Connections of HTTP/2 to one address, and the exchanges that wait for a stream on one. Exchanges share a connection
+ * as long as the server lets them; another is opened only when all are full. A connection is dialled for no exchange in
+ * particular: a client that leaves takes nothing from those that wait beside it.
  */
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import { isGrpc } from '#engine/http/grpc.ts'
-import type { ReadMemory } from '#engine/socket/memory.ts'
 import { turnStartedAt } from '#engine/socket/round.ts'
-import type { SocketLayer, TlsOutcome } from '#engine/socket/socket-layer.ts'
-import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
-import type { TlsClient } from '#engine/socket/tls.ts'
+import type { TlsOutcome } from '#engine/socket/socket-layer.ts'
+import { WheelTimer } from '#engine/socket/timer-wheel.ts'
 import type { Wire } from '#engine/socket/wire.ts'
 import type { Attempt } from '#engine/upstream/attempt.ts'
+import type { DestinationState } from '#engine/upstream/destination.ts'
 import { FairQueue } from '#engine/upstream/fair-queue.ts'
 import { EITHER, HTTP1, HTTP2, NOT_HTTP2, type Version } from '#engine/upstream/http-version.ts'
 import type { Repeat } from '#engine/upstream/http1/connection.ts'
 import type { Pool } from '#engine/upstream/pool.ts'
+import type { UpstreamShared } from '#engine/upstream/shared.ts'
 import { type EvictionCandidate, SlowClientEviction } from '#engine/upstream/slow-client-eviction.ts'
 import { Http2Upstream } from './connection.ts'
 import type { Http2ConnectionOwner } from './connection-owner.ts'
@@ -29,21 +28,11 @@ export const STREAMS_ASSUMED = 100
 
 /** What the pools of an endpoint share. */
 export interface Http2PoolOwner {
-  readonly sockets: SocketLayer
-  readonly events: ServerEvents
-  readonly timers: TimerWheel
-  readonly memory: ReadMemory
-  readonly idleTimeoutMs: number
-  /** 0: no limit. */
-  readonly requestsPerConnectionMax: number
-  readonly connectTimeoutMs: number
-  /** Undefined: as the system does. */
-  readonly keepaliveMs: number | undefined
+  readonly shared: UpstreamShared
+  readonly destination: DestinationState
   /** What connections begin with, before TLS; '' for nothing. */
   readonly preamble: string
-  /** Of the offer of HTTP/2; null: clear text. */
-  readonly http2Tls: TlsClient | null
-  /** Others wait for the room that an idle connection takes. */
+  /** Others wait for the connection that an idle one stands for. */
   readonly isContended: boolean
   /** There are as many connections as there may be. */
   readonly isFull: boolean
@@ -52,7 +41,7 @@ export interface Http2PoolOwner {
   /** For metrics: the connection is there, or did not come about. */
   sharedConnected(tls: TlsOutcome | undefined): void
   notConnected(code: string): void
-  /** A connection is gone, or did not come about: room for another. */
+  /** A connection is gone, or did not come about: another may be made. */
   closed(): void
   /** Connecting failed: tries another address, if there is one. */
   tryNext(attempt: Attempt, code: string, tls?: TlsOutcome): void
@@ -88,20 +77,8 @@ export class Http2Pool implements Http2ConnectionOwner {
     this.#owner = owner
   }
 
-  get events(): ServerEvents {
-    return this.#owner.events
-  }
-
-  get timers(): TimerWheel {
-    return this.#owner.timers
-  }
-
-  get memory(): ReadMemory {
-    return this.#owner.memory
-  }
-
-  get requestsPerConnectionMax(): number {
-    return this.#owner.requestsPerConnectionMax
+  get shared(): UpstreamShared {
+    return this.#owner.shared
   }
 
   /** Connections without an exchange. */
@@ -109,9 +86,9 @@ export class Http2Pool implements Http2ConnectionOwner {
     return this.#open.idle
   }
 
-  /** Sends ex over a connection that has room. False: there is none. */
+  /** Sends ex over a connection with a free stream. False: there is none. */
   begin(ex: Exchange): boolean {
-    const connection = this.#roomFor(ex)
+    const connection = this.#connectionFor(ex)
     if (connection === null) return false
     ex.attempts++
     this.#start(ex, connection)
@@ -120,14 +97,14 @@ export class Http2Pool implements Http2ConnectionOwner {
 
   /** As begin, for an exchange that has waited. */
   resume(attempt: Attempt): boolean {
-    const connection = this.#roomFor(attempt.ex)
+    const connection = this.#connectionFor(attempt.ex)
     if (connection === null) return false
     attempt.ex.attempts++
     this.#take(attempt, connection)
     return true
   }
 
-  /** Sends the attempt as soon as a connection has room for it. */
+  /** Sends the attempt as soon as a connection has a stream for it. */
   wait(attempt: Attempt): void {
     const { ex } = attempt
     ex.attempts++
@@ -140,8 +117,8 @@ export class Http2Pool implements Http2ConnectionOwner {
     this.#dialEnough()
     // A dial ends in time by itself. Without one, somebody else's stream has to end first.
     if (this.#dials.size === 0) {
-      this.#patience(attempt)
-      this.#makeRoom()
+      this.#startTimer(attempt)
+      this.#evictSlowClients()
     } else if (this.#open.isEmpty && !this.#isReached) this.#owner.startRace(attempt)
   }
 
@@ -185,7 +162,7 @@ export class Http2Pool implements Http2ConnectionOwner {
     if (connection.streams > 0) return
     if (!this.#open.has(connection)) return
     if (this.#owner.isContended) connection.closeIdle()
-    else this.#owner.timers.arm(connection.idleTimer, turnStartedAt, this.#owner.idleTimeoutMs)
+    else this.#owner.shared.timers.arm(connection.idleTimer, turnStartedAt, this.#owner.shared.idleTimeoutMs)
   }
 
   retired(connection: Http2Upstream): void {
@@ -194,7 +171,7 @@ export class Http2Pool implements Http2ConnectionOwner {
 
   gone(connection: Http2Upstream): void {
     this.retired(connection)
-    this.#owner.timers.remove(connection.idleTimer)
+    this.#owner.shared.timers.remove(connection.idleTimer)
     this.#owner.closed()
     if (this.#waiting.size > 0) this.#serveWaiting()
   }
@@ -212,14 +189,14 @@ export class Http2Pool implements Http2ConnectionOwner {
     waiting: () => number,
     heldByWaiting: () => readonly number[]
   ): SlowClientEviction {
-    const { timers, events } = this.#owner
+    const { timers, events } = this.#owner.shared
     const giveUp = (ex: Exchange, code: ErrorCode) => events.onServerFault(ex, code)
     return new SlowClientEviction({ timers, connections: held, waiting, heldByWaiting, giveUp, now: () => timers.now })
   }
 
   // --- sharing out ---
 
-  #roomFor(ex: Exchange): Http2Upstream | null {
+  #connectionFor(ex: Exchange): Http2Upstream | null {
     const connection = this.#open.first()
     if (connection === null || !this.#owner.isFull) return connection
     const { left, streams } = this.#open
@@ -237,14 +214,14 @@ export class Http2Pool implements Http2ConnectionOwner {
     this.#pool.busy++
     ex.endpoint = this.#pool.label
     // Armed, it is moved when it is armed again: taking it out costs more.
-    this.#owner.timers.disarm(connection.idleTimer)
+    this.#owner.shared.timers.disarm(connection.idleTimer)
     this.#waiting.acquired(connection.begin(ex))
-    this.#owner.events.onServerReady(ex)
+    this.#owner.shared.events.onServerReady(ex)
   }
 
   #take(attempt: Attempt, connection: Http2Upstream): void {
-    this.#owner.timers.remove(attempt.timer)
-    this.#owner.timers.remove(attempt.slow)
+    this.#owner.shared.timers.remove(attempt.timer)
+    this.#owner.shared.timers.remove(attempt.slow)
     const { tried } = attempt
     const others = attempt.sharing.splice(0).filter((pool) => pool !== this)
     attempt.ex.pending = null
@@ -263,12 +240,12 @@ export class Http2Pool implements Http2ConnectionOwner {
     if (this.#waiting.size === 0) return
     this.#dialEnough()
     if (this.#dials.size > 0) return
-    for (const attempt of this.#waiting) this.#patience(attempt)
-    this.#makeRoom()
+    for (const attempt of this.#waiting) this.#startTimer(attempt)
+    this.#evictSlowClients()
   }
 
   /** Nobody makes a connection for those who wait: they need a stream of somebody else. */
-  #makeRoom(): void {
+  #evictSlowClients(): void {
     this.#eviction ??= this.newEviction(
       () => this.#open.exchanges(),
       () => (this.#dials.size > 0 ? 0 : this.#waiting.size),
@@ -277,9 +254,9 @@ export class Http2Pool implements Http2ConnectionOwner {
     this.#eviction.request()
   }
 
-  #patience(attempt: Attempt): void {
+  #startTimer(attempt: Attempt): void {
     if (attempt.timer.deadline > 0) return
-    this.#owner.timers.arm(attempt.timer, turnStartedAt, this.#owner.connectTimeoutMs)
+    this.#owner.shared.timers.arm(attempt.timer, turnStartedAt, this.#owner.destination.options.connectTimeoutMs)
   }
 
   // --- connecting ---
@@ -290,7 +267,10 @@ export class Http2Pool implements Http2ConnectionOwner {
   }
 
   #dial(): void {
-    const { sockets, timers, connectTimeoutMs, keepaliveMs, preamble, http2Tls } = this.#owner
+    const { shared, destination, preamble } = this.#owner
+    const { sockets, timers } = shared
+    const { http2Tls } = destination
+    const { connectTimeoutMs, keepaliveMs } = destination.options
     this.#pool.health.dialling()
     const timer = new WheelTimer(() => {
       this.#over(dial)
@@ -330,7 +310,8 @@ export class Http2Pool implements Http2ConnectionOwner {
     this.#pool.health.reached()
     this.#open.add(connection)
     this.#serveWaiting()
-    if (connection.streams === 0) this.#owner.timers.arm(connection.idleTimer, turnStartedAt, this.#owner.idleTimeoutMs)
+    if (connection.streams === 0)
+      this.#owner.shared.timers.arm(connection.idleTimer, turnStartedAt, this.#owner.shared.idleTimeoutMs)
   }
 
   refused(connection: Http2Upstream, code: string): void {
@@ -344,7 +325,7 @@ export class Http2Pool implements Http2ConnectionOwner {
   }
 
   #over(dial: Http2Dial): void {
-    this.#owner.timers.remove(dial.timer)
+    this.#owner.shared.timers.remove(dial.timer)
     this.#dials.delete(dial)
   }
 
@@ -385,7 +366,7 @@ export class Http2Pool implements Http2ConnectionOwner {
     // Others are on their way, or streams will end.
     if (this.#dials.size > 0) return
     if (!this.#open.isEmpty) {
-      for (const attempt of this.#waiting) this.#patience(attempt)
+      for (const attempt of this.#waiting) this.#startTimer(attempt)
       return
     }
     for (const attempt of this.#takeWaiting()) {

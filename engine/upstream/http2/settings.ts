@@ -17,7 +17,7 @@ export const STREAM_WINDOW = 256 * 1024
  * each. When half of it is kept by such clients, new exchanges go to another connection.
  */
 export const CONNECTION_WINDOW = 32 * 1024 * 1024
-/** The preface (RFC 9113 section 3.4), and room to answer in. */
+/** The preface (RFC 9113 section 3.4), our SETTINGS and the connection's window. */
 export const CONNECTION_PREFACE =
   PREFACE +
   settingsFrame([

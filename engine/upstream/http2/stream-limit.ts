@@ -1,8 +1,8 @@
 /**
  * How many streams a server takes at a time. One that we have reset is open for the server until it reads that, so it
- * counts until a PING behind it has been answered (as in Go's net/http2), which is sent when its room is wanted and not
- * before. Some take longer to forget one: Node, with much to write, answers the next ones with ENHANCE_YOUR_CALM, and
- * ends the connection after a hundred. So one that has refused a stream gets none until it has answered a PING, too.
+ * counts until a PING behind it has been answered (as in Go's net/http2). The PING is sent when another stream is
+ * wanted. Some servers take longer: Node, with much to write, answers the next streams with ENHANCE_YOUR_CALM, and ends
+ * the connection after a hundred. So a server that has refused a stream gets none until it has answered a PING, too.
  */
 import { pingFrame } from '#engine/http2/frame-writer.ts'
 import type { PeerSettings } from '#engine/http2/settings.ts'
@@ -57,14 +57,14 @@ export class StreamLimit {
     this.#mayAsk = true
   }
 
-  /** Sends a PING if beside those `open` there is no more room than what is leaving would make. */
+  /** Sends a PING if, beside those `open`, only streams that are being reset could make a place free. */
   sendPing(open: number): void {
     if (this.#asked >= 0 || (this.#leaving === 0 && !this.#isShut) || this.available(open) > this.#leaving) return
     this.#asked = this.#leaving
     this.#wire.write(pingFrame(false, OPAQUE))
   }
 
-  /** A PING has been answered. True: there is more room than those `open` had. */
+  /** A PING has been answered. True: more streams may be opened beside those `open`. */
   pingAnswered(open: number): boolean {
     if (this.#asked < 0) return false
     this.#leaving -= this.#asked

@@ -1,6 +1,6 @@
 /**
  * One exchange on a connection of HTTP/2. What the client sends waits here for the server's windows, what the server
- * sends for the client: its window opens again only when the client has room (RFC 9113 section 5.2).
+ * sends for the client: its window opens again only when the client takes more (RFC 9113 section 5.2).
  */
 
 import type { ErrorCode } from '#engine/contract/errors.ts'
@@ -201,7 +201,7 @@ export class Http2UpstreamStream implements ServerStream, SendingStream, Evictio
   }
 
   data(bytes: Buffer, start: number, end: number, flow: number): ErrorCode | null {
-    // First of all: what breaks the stream has taken room of the connection too.
+    // First of all: what breaks the stream has taken its part of the connection's window too.
     this.#held += flow
     if (!this.isAnswered || !this.receive.receive(flow)) return 'UPSTREAM_PROTOCOL'
     this.#received += end - start
