@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 const LISTEN = '0A'
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6']
 
-/** Of `ports` those on which somebody listens; none where the system does not say. */
+/** Of `ports` those on which a process listens; none where the system does not say. */
 export function listenedOn(ports: readonly number[], read: (path: string) => string = readTable): number[] {
   const taken = new Set<number>()
   for (const path of TABLES) {

@@ -8,7 +8,7 @@ import { endRoundSoon, roundsEnded } from './round.ts'
  */
 export const TEXT_BYTES_MAX = 1536
 export const GATHER_BYTES_MAX = 16 * 1024
-/** Likewise of bytes whose memory is somebody else's: copied they must be. */
+/** Likewise of bytes whose memory has another owner: they must be copied. */
 export const COPY_BYTES_MAX = 64 * 1024
 
 const OUTBOX_BYTES = 256 * 1024

@@ -1,4 +1,4 @@
-/** What OpenSSL needs to know before it can greet anybody: made once for all destinations with the same material. */
+/** What OpenSSL needs to know before a handshake: made once for all destinations with the same material. */
 import * as tls from 'node:tls'
 import { reveal, type Secret } from '#engine/kit/secret.ts'
 

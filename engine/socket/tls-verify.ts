@@ -94,7 +94,7 @@ function unquoted(text: string): string {
   try {
     return String(JSON.parse(text))
   } catch {
-    // No JSON: then it is a name that is written like that, and none that anybody asks for.
+    // No JSON: then it is a name that is written like that, and none that is ever asked for.
     return ''
   }
 }

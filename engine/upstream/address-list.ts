@@ -41,7 +41,7 @@ export class AddressList<A extends DialledAddress> {
     if (unixPath !== null) this.#all = [make({ unixPath })]
   }
 
-  /** As they were when somebody last looked for one. */
+  /** As they were when one was last picked. */
   get all(): readonly A[] {
     return this.#all
   }

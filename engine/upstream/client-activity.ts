@@ -64,7 +64,7 @@ export class ClientActivity {
   }
 
   /**
-   * Since when `ex` waits for its client alone, once that has had time to read; 0: for somebody else too.
+   * Since when `ex` waits for its client alone, once that has had time to read; 0: for another party too.
    * `isFull`: the backend takes nothing now.
    */
   idleSince(ex: Exchange, isFull: boolean): number {

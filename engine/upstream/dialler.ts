@@ -78,7 +78,7 @@ export interface DiallerShared {
   }
 }
 
-/** Who wants connections. */
+/** An endpoint that wants connections. */
 export interface DialOwner<A, T extends DialAttempt<A>> {
   /** What connections begin with, before TLS; '' for nothing. */
   readonly preamble: string

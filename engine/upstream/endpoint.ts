@@ -48,7 +48,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
     this.#dialler = new Dialler(this, destination, shared, this.#addresses)
   }
 
-  /** As they were when somebody last looked for one. */
+  /** As they were when one was last picked. */
   get pools(): readonly Pool[] {
     return this.#addresses.all
   }
@@ -244,7 +244,7 @@ export class EndpointState implements Endpoint, PoolOwner, QueueOwner, DialOwner
     this.wake()
   }
 
-  /** Whether somebody waits for a connection that nobody makes. */
+  /** Whether an attempt waits for a connection that is not being made. */
   get wants(): boolean {
     return this.#queue.waiting > 0 || this.#addresses.all.some(({ http2 }) => http2.wants)
   }

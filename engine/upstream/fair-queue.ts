@@ -1,7 +1,7 @@
 /**
- * Who waits for a connection of a pool (a stream of one, by HTTP/2), and who keeps how many while few are left. Clients
- * have turns, those that keep fewer first, and within one address so do its connections; when too many wait the client
- * with most loses its newest.
+ * The exchanges that wait for a connection of a pool (a stream of one, by HTTP/2), and how many each client keeps while
+ * few are left. Clients that keep fewer are served first, and within one address so are its connections; when too many
+ * wait, the client with most loses its newest.
  *
  * The last sixteenth is for those that keep little, so that clients that take all they get, and read nothing, leave
  * something to the others: an address that keeps as many as are left gets no more. With n such addresses one part in
@@ -57,7 +57,7 @@ export class FairQueue<W extends Waiter> {
     return this.#queue.add(waiter, ownerOf(waiter.ex))
   }
 
-  /** Who gets one of those `left`; undefined: nobody who waits, as things are. `max`: how many there are. */
+  /** The waiter that gets one of those `left`; undefined: none may have one now. `max`: how many there are. */
   next(left: number, max: number): W | undefined {
     if (this.#queue.size === 0) return undefined
     const kept = this.#count()

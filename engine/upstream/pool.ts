@@ -16,7 +16,7 @@ import type { UpstreamShared } from './shared.ts'
 export interface PoolOwner extends Http2PoolOwner {
   /** `connection` has no exchange any more. */
   freed(connection: Http1Upstream): void
-  /** A connection of `pool` is free: true if somebody waiting took it. */
+  /** A connection of `pool` is free: true if an attempt that waits took it. */
   offer(pool: Pool): boolean
 }
 

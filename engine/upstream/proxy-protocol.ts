@@ -30,7 +30,7 @@ export class ProxyProtocolEndpoint implements Endpoint {
   readonly #clients = new Map<string, ClientEndpoint>()
   /** Those that wait for a connection, the next one first. */
   readonly #queue = new Set<ClientEndpoint>()
-  /** Who waits has most often no connection of its own: those of all clients are looked at. */
+  /** A client that waits has most often no connection of its own: those of all clients are looked at. */
   readonly #eviction: SlowClientEviction
 
   constructor(version: 'v1' | 'v2', destination: DestinationState, shared: UpstreamShared) {
@@ -107,7 +107,7 @@ export class ProxyProtocolEndpoint implements Endpoint {
 
   /** Counts a connection that `client` is about to make. False: it has to wait. */
   take(client: ClientEndpoint): boolean {
-    // An idle connection of somebody else may never be used again: clients come from new ports.
+    // An idle connection of another client may never be used again: clients come from new ports.
     if (this.total >= this.#shared.poolMax && this.#next() === null) this.#closeIdlest()
     if (this.total >= this.#shared.poolMax) this.#eviction.request()
     if (this.total < this.#shared.poolMax) {
@@ -134,12 +134,12 @@ export class ProxyProtocolEndpoint implements Endpoint {
     for (const next of [...this.#queue]) {
       if (this.total >= this.#shared.poolMax) return
       this.#queue.delete(next)
-      next.takeTurn()
+      next.serveWaiting()
       if (next.wants) this.#queue.add(next)
     }
   }
 
-  /** Whether `client`, of which a connection is free, has to give way to somebody else, who has the next turn. */
+  /** Whether `client`, of which a connection is free, has to give way to the client that is next. */
   mustYield(client: ClientEndpoint): boolean {
     const next = this.#next()
     if (next !== client) return next !== null
@@ -197,7 +197,7 @@ class ClientEndpoint extends EndpointState {
     this.#all.released(this)
   }
 
-  takeTurn(): void {
+  serveWaiting(): void {
     this.wakeAll()
   }
 }

@@ -13,7 +13,7 @@ import type { Holder } from './fair-queue.ts'
 const IDLE_MS = 2_000
 /** So long where its client keeps more than twice as many as one that waits. */
 const GREEDY_IDLE_MS = 500
-/** While somebody waits it is looked for such clients so often: a look costs some microseconds per hundred. */
+/** How often such clients are looked for while others wait: a look costs some microseconds per hundred. */
 const LOOK_EVERY_MS = 250
 
 /** A connection as far as it waits for a client. */
@@ -68,7 +68,7 @@ export class SlowClientEviction {
       counts.set(client, (counts.get(client) ?? 0) + 1)
       if (idleSince <= now - GREEDY_IDLE_MS) found.push({ ex: exchange, since: idleSince, client })
     }
-    // Who keeps most gives first, for who keeps least.
+    // The client that keeps most gives first, for the one that keeps least.
     found.sort((a, b) => counts.get(b.client)! - counts.get(a.client)! || a.since - b.since)
     const kept = heldByWaiting()
     const most = waiting()

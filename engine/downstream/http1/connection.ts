@@ -35,7 +35,7 @@ export class Http1Connection implements WireOwner, OpenConnection, RequestOwner,
   ex: Exchange | null = null
   /** Another request may follow the one at hand. */
   keepAlive = true
-  /** HTTP is over here: the wire is closed, or belongs to somebody else. */
+  /** HTTP is over here: the wire is closed, or has another owner. */
   closed = false
   readonly #reader: Http1RequestReader
   /** What the connection has become, after an upgrade. */

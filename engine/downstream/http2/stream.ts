@@ -215,7 +215,7 @@ export class Http2Stream implements ClientStream, SendingStream, BodyReceiver {
     incoming.resume()
   }
 
-  /** Who has to do something for the request's body to come in: the server, the client, or nobody any more. */
+  /** Waits for whatever the request's body needs: the server, the client, or nothing any more. */
   #waitForBody(): void {
     const incoming = this.#incoming
     if (incoming === null || this.#isClosed) this.#wait(WAIT_NOTHING)

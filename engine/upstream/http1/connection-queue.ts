@@ -1,4 +1,4 @@
-/** The connections of HTTP/1.1 that an endpoint may have: how many are left and for whom, and who waits for one. */
+/** The connections of HTTP/1.1 that an endpoint may have, and the attempts that wait for one. */
 
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Attempt } from '#engine/upstream/attempt.ts'
@@ -93,7 +93,7 @@ export class ConnectionQueue {
     return dropped
   }
 
-  /** Who gets the next one, if what is left is for anybody who waits. */
+  /** The attempt that gets the next one, if one of those that wait may have it. */
   next(): Attempt | undefined {
     if (this.#waiting.size === 0) return undefined
     return this.#waiting.next(this.#left, this.#owner.connectionsMax)

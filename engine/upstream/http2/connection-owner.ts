@@ -1,4 +1,4 @@
-/** To whom a connection of HTTP/2 reports. */
+/** What a connection of HTTP/2 reports to. */
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Repeat } from '#engine/upstream/http1/connection.ts'

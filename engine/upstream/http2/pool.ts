@@ -115,7 +115,7 @@ export class Http2Pool implements Http2ConnectionOwner {
     if (dropped !== null) this.#owner.report(dropped, 'UPSTREAM_OVERFLOW')
     if (dropped === attempt) return
     this.#dialEnough()
-    // A dial ends in time by itself. Without one, somebody else's stream has to end first.
+    // A dial ends in time by itself. Without one, another exchange's stream has to end first.
     if (this.#dials.size === 0) {
       this.#startTimer(attempt)
       this.#evictSlowClients()
@@ -126,7 +126,7 @@ export class Http2Pool implements Http2ConnectionOwner {
     return [...this.#dials].some(({ isReached }) => isReached)
   }
 
-  /** Whether somebody waits for a connection that nobody makes yet. */
+  /** Whether an exchange waits for a connection that is not being made yet. */
   get wants(): boolean {
     return this.#waiting.size > this.#dials.size * STREAMS_ASSUMED
   }
@@ -203,7 +203,7 @@ export class Http2Pool implements Http2ConnectionOwner {
     return this.#waiting.mayTake(ex, left, left + streams) ? connection : null
   }
 
-  /** Who gets the next stream, if what is left is for anybody who waits. */
+  /** The attempt that gets the next stream, if one of those that wait may have it. */
   #next(): Attempt | undefined {
     if (!this.#owner.isFull) return this.#waiting.next(Number.POSITIVE_INFINITY, 0)
     const { left, streams } = this.#open
@@ -244,7 +244,7 @@ export class Http2Pool implements Http2ConnectionOwner {
     this.#evictSlowClients()
   }
 
-  /** Nobody makes a connection for those who wait: they need a stream of somebody else. */
+  /** No connection is being made for those that wait: they need a stream that another client keeps. */
   #evictSlowClients(): void {
     this.#eviction ??= this.newEviction(
       () => this.#open.exchanges(),
