@@ -1,8 +1,10 @@
 /** What the tests of child processes have in common: two workers and a hub in one thread, and the fixture's tools. */
+
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { backends } from '#backends/index.ts'
 import type { ChildFailure, ChildLink, ChildSpec } from '#engine/contract/children.ts'
 import { ChildrenOfWorker } from './client.ts'
 import { ChildHub, type HubOptions } from './hub.ts'
@@ -29,6 +31,7 @@ export function rig(t: TestContext, options: Partial<HubOptions> = {}): Rig {
   const logged: string[] = []
   const waiting: { pattern: RegExp; resolve: () => void }[] = []
   const hub = new ChildHub({
+    kinds: backends,
     log(level, message) {
       logged.push(`${level}: ${message}`)
       for (const { pattern, resolve } of waiting) if (pattern.test(message)) resolve()

@@ -1,39 +1,30 @@
 import type { DialectName } from '#backends/llm/config/dialect-names.ts'
 
+export interface CompatibleProvider {
+  readonly baseUrl: string
+  /** How it speaks, wherever it is. Absent: as OpenAI. */
+  readonly dialect?: DialectName
+}
+
 /**
  * Services that speak OpenAI's chat completions at an address of their own, by the names that other gateways' files
  * have for them. Source: each vendor's page on compatibility with OpenAI's clients ("base URL").
  */
 export const PRESETS = {
-  baseten: 'https://inference.baseten.co/v1',
-  cerebras: 'https://api.cerebras.ai/v1',
-  cohere: 'https://api.cohere.ai/compatibility/v1',
-  deepinfra: 'https://api.deepinfra.com/v1/openai',
-  deepseek: 'https://api.deepseek.com/v1',
-  fireworks: 'https://api.fireworks.ai/inference/v1',
-  groq: 'https://api.groq.com/openai/v1',
-  huggingface: 'https://router.huggingface.co/v1',
-  mistral: 'https://api.mistral.ai/v1',
-  ollama: 'http://localhost:11434/v1',
-  openrouter: 'https://openrouter.ai/api/v1',
-  togetherai: 'https://api.together.xyz/v1',
-  xai: 'https://api.x.ai/v1'
-} as const
-
-/** How they speak, wherever they are. Absent: as OpenAI. */
-export const DIALECT_OF: { readonly [preset in Preset]?: DialectName } = {
-  cerebras: 'cerebras',
-  cohere: 'cohere',
-  deepseek: 'deepseek',
-  fireworks: 'fireworks',
-  groq: 'groq',
-  huggingface: 'huggingface',
-  mistral: 'mistral',
-  ollama: 'ollama',
-  openrouter: 'openrouter',
-  togetherai: 'together',
-  xai: 'xai'
-}
+  baseten: { baseUrl: 'https://inference.baseten.co/v1' },
+  cerebras: { baseUrl: 'https://api.cerebras.ai/v1', dialect: 'cerebras' },
+  cohere: { baseUrl: 'https://api.cohere.ai/compatibility/v1', dialect: 'cohere' },
+  deepinfra: { baseUrl: 'https://api.deepinfra.com/v1/openai' },
+  deepseek: { baseUrl: 'https://api.deepseek.com/v1', dialect: 'deepseek' },
+  fireworks: { baseUrl: 'https://api.fireworks.ai/inference/v1', dialect: 'fireworks' },
+  groq: { baseUrl: 'https://api.groq.com/openai/v1', dialect: 'groq' },
+  huggingface: { baseUrl: 'https://router.huggingface.co/v1', dialect: 'huggingface' },
+  mistral: { baseUrl: 'https://api.mistral.ai/v1', dialect: 'mistral' },
+  ollama: { baseUrl: 'http://localhost:11434/v1', dialect: 'ollama' },
+  openrouter: { baseUrl: 'https://openrouter.ai/api/v1', dialect: 'openrouter' },
+  togetherai: { baseUrl: 'https://api.together.xyz/v1', dialect: 'together' },
+  xai: { baseUrl: 'https://api.x.ai/v1', dialect: 'xai' }
+} as const satisfies Record<string, CompatibleProvider>
 
 /** Names of providers -> their canonical ones. */
 export const KINDS = {

@@ -8,7 +8,7 @@ import type { AiBackend, AiProvider, ModelsBackend } from '#backends/llm/config/
 import { silenceOf } from '#backends/llm/config/streams.ts'
 import type { TranslateContext } from '#engine/contract/backend-config.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
-import { DIALECT_OF, isPreset, KINDS, type Kind, PRESETS } from './presets.ts'
+import { type CompatibleProvider, isPreset, KINDS, type Kind, PRESETS } from './presets.ts'
 import type { LlmChanges, LlmFile, LlmModel, LlmParams, LlmProvider } from './schema.ts'
 import { serving } from './serving.ts'
 
@@ -126,7 +126,8 @@ function changesOf({ defaults, overrides, promptCaching }: LlmChanges): FileEdit
 /** As an `ai` backend would say it; and where its paths begin. */
 function fileProvider(choice: LlmProvider['provider'], params: LlmParams) {
   const isPresetName = typeof choice === 'string' && isPreset(choice)
-  const preset = isPresetName && params.host === undefined ? PRESETS[choice] : undefined
+  const preset: CompatibleProvider | undefined = isPresetName ? PRESETS[choice] : undefined
+  const baseUrl = params.baseUrl ?? (params.host === undefined ? preset?.baseUrl : undefined)
   const { model, apiKey } = params
   const named = { model }
   const kind =
@@ -135,11 +136,11 @@ function fileProvider(choice: LlmProvider['provider'], params: LlmParams) {
       : isPresetName
         ? { custom: named }
         : { [KINDS[choice as Kind]]: { ...named, ...cloudOf(KINDS[choice as Kind], params) } }
-  const address = addressOf({ ...params, baseUrl: params.baseUrl ?? preset })
+  const address = addressOf({ ...params, baseUrl })
   const auth = apiKey === undefined ? undefined : { key: apiKey }
   const { hasTls, pathPrefix, ...place } = address
   const policies = { auth, tls: hasTls ? {} : undefined }
-  const dialect = params.dialect ?? (isPresetName ? DIALECT_OF[choice] : undefined)
+  const dialect = params.dialect ?? preset?.dialect
   return {
     file: { ...kind, ...place, path: params.path, dialect, policies },
     pathPrefix: params.pathPrefix ?? pathPrefix
