@@ -24,7 +24,7 @@ export interface ConfigStatus {
   readonly reloads: { readonly ok: number; readonly failed: number }
 }
 
-export interface ControlOptions {
+export interface ControlPlaneOptions {
   readonly policies: readonly Policy[]
   readonly backends: readonly BackendKind[]
   /** Named in messages: the file's path, or what stands for it. */
@@ -56,11 +56,15 @@ export type Loaded = { readonly files: readonly ReadFile[]; readonly urls: Itera
 )
 
 /** Validates `text`; every mistake is in the result. `before`: the configuration in force. */
-export async function load(text: string, options: ControlOptions, before: Snapshot | null = null): Promise<Loaded> {
+export async function load(
+  text: string,
+  options: ControlPlaneOptions,
+  before: Snapshot | null = null
+): Promise<Loaded> {
   return await options.converted.loaded(() => options.remote.loaded(() => loadNow(text, options, before)))
 }
 
-function loadNow(text: string, options: ControlOptions, before: Snapshot | null): Loaded {
+function loadNow(text: string, options: ControlPlaneOptions, before: Snapshot | null): Loaded {
   const { policies, backends, name, env, folder, check, prepare, remote, converted } = options
   const { read: readUrl } = remote
   const { read: readYaml } = converted
@@ -74,7 +78,7 @@ function loadNow(text: string, options: ControlOptions, before: Snapshot | null)
 }
 
 /** Why a configuration could not be put in force, and how to mend it. */
-export function explained({ message, code }: Published & { ok: false }): string {
+export function explainFailure({ message, code }: Published & { ok: false }): string {
   if (code === 'EADDRINUSE')
     return `${message}. Stop what listens there, or choose another port (binds[].port, llm.port; PORT for the demonstration)`
   if (code === 'EACCES')
@@ -82,7 +86,7 @@ export function explained({ message, code }: Published & { ok: false }): string 
   return message
 }
 
-export class Control {
+export class ControlPlane {
   #snapshot: Snapshot | null = null
   #expanded: readonly Expanded[] = []
   #lastError: ConfigStatus['lastError'] = null
@@ -91,10 +95,10 @@ export class Control {
   #versions = 0
   /** One reload at a time: a file that changes twice is read twice, in order. */
   #queue: Promise<unknown> = Promise.resolve()
-  readonly #options: ControlOptions
+  readonly #options: ControlPlaneOptions
   readonly #supervisor: Supervisor
 
-  constructor(options: ControlOptions, supervisor: Supervisor) {
+  constructor(options: ControlPlaneOptions, supervisor: Supervisor) {
     this.#options = options
     this.#supervisor = supervisor
   }
@@ -153,7 +157,7 @@ export class Control {
       this.#ok++
       this.onReload(Date.now())
       log('info', `configuration ${this.#snapshot?.hash} in force`)
-    } else this.#refuse(`configuration not put in force, the one before stays: ${explained(outcome)}`)
+    } else this.#refuse(`configuration not put in force, the one before stays: ${explainFailure(outcome)}`)
   }
 
   #refuse(message: string): void {

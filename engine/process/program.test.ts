@@ -276,7 +276,7 @@ test('a second signal leaves at once', async (t) => {
   assert.equal(await program.exited(), 1)
 })
 
-test('one signal that comes twice at once is one wish; when it is repeated later it forces', async (t) => {
+test('a signal that comes twice at once counts once; when it is repeated later it forces the exit', async (t) => {
   const { program } = await held(t, ', connectionTerminationDeadline: 5m')
   const sentAt = performance.now()
   program.signal('SIGINT')

@@ -19,7 +19,7 @@ import { Supervisor } from '#engine/workers/supervisor.ts'
 import type { SpareThread } from '#engine/workers/thread.ts'
 import { EXIT_CONFIG, EXIT_FAILURE, EXIT_OK, EXIT_USAGE, type GatewayCommand, type Source } from './cli.ts'
 import { writeCompileCache } from './compile-cache.ts'
-import { Control, type ControlOptions, explained, type Loaded, load } from './control.ts'
+import { ControlPlane, type ControlPlaneOptions, explainFailure, type Loaded, load } from './control.ts'
 import { drain } from './drain.ts'
 import { setServingFlags } from './v8-flags.ts'
 
@@ -31,16 +31,16 @@ export interface Start {
   readonly program: URL
   /** The thread of the first worker; null when there will be no workers. */
   readonly ahead: SpareThread | null
-  /** From now on somebody else hears signals. */
-  readonly begin: () => void
+  /** Removes the signal handlers of the start-up. */
+  readonly releaseSignals: () => void
 }
 
 /** What main.ts knows and this file does not. */
 export interface ProgramParts extends Start {
   readonly policies: readonly Policy[]
   readonly backends: readonly BackendKind[]
-  readonly check: ControlOptions['check']
-  readonly prepare: ControlOptions['prepare']
+  readonly check: ControlPlaneOptions['check']
+  readonly prepare: ControlPlaneOptions['prepare']
   /** JSON of a text in YAML, made by another thread. */
   readonly convert: (yaml: string) => Promise<string>
   /** Starts the built-in demonstration behind `port`; resolves with its configuration. */
@@ -50,10 +50,10 @@ export interface ProgramParts extends Start {
 /** How often an admin port that is still held by a draining predecessor is tried again. */
 const ADMIN_RETRY_MS = 500
 /**
- * One wish may arrive twice: launchers (npm, weir.mjs) pass on a signal that the terminal, systemd or
- * `kill` of a group has sent to every process anyway. The same signal within this time is the same wish.
+ * One signal may arrive twice: launchers (npm, weir.mjs) pass on a signal that the terminal, systemd or
+ * `kill` of a group has sent to every process anyway. The same signal within this time is a duplicate.
  */
-const SAME_SIGNAL_MS = 250
+const DUPLICATE_SIGNAL_MS = 250
 
 const SHARED_PORT =
   'is shared with another process that listens there: each connection goes to one or the other until that one ends'
@@ -63,24 +63,24 @@ export async function runGateway({ kind, source }: GatewayCommand, parts: Progra
   if (text !== null) await loadAndRun(kind, text, parts)
 }
 
-async function loadAndRun(kind: 'run' | 'validate', source: Text, parts: ProgramParts): Promise<void> {
+async function loadAndRun(kind: 'run' | 'validate', source: ConfigText, parts: ProgramParts): Promise<void> {
   const folder = source.path === null ? process.cwd() : dirname(resolve(source.path))
   const texts = { remote: new RemoteTexts(), converted: new ConvertedTexts(parts.convert) }
   const options = { ...parts, name: source.name, env: process.env, folder, ...texts, log: () => {} }
   const loaded = await load(source.text, options)
   if (loaded.ok && kind === 'run') {
-    await new Program(source, loaded, options, parts).start(parts.begin)
+    await new Gateway(source, loaded, options, parts).start(parts.releaseSignals)
     return
   }
   if (loaded.ok) for (const warning of loaded.warnings) process.stderr.write(`warning: ${warning}\n`)
   if (loaded.ok) process.stdout.write(`configuration is valid: ${countOf(loaded)}\n`)
   else {
-    const mistakes = many(loaded.count, 'mistake')
+    const mistakes = plural(loaded.count, 'mistake')
     leave(EXIT_CONFIG, `${loaded.text}\nweir: ${mistakes} in ${source.name}; nothing was started\n`)
   }
 }
 
-interface Text {
+interface ConfigText {
   /** Named in messages. */
   readonly name: string
   readonly text: string
@@ -90,7 +90,7 @@ interface Text {
 }
 
 /** Null when it cannot be read: the user has been told. */
-async function readSource(source: Source, { demo, program }: ProgramParts): Promise<Text | null> {
+async function readSource(source: Source, { demo, program }: ProgramParts): Promise<ConfigText | null> {
   try {
     if (source.kind === 'text') return { name: 'command line', text: source.text, path: null, isDefault: false }
     if (source.kind === 'stdin') return { name: 'stdin', text: readConfig(0), path: null, isDefault: false }
@@ -119,32 +119,32 @@ function leave(code: number, message: string): void {
 function countOf({ draft }: Loaded & { ok: true }): string {
   const routes = draft.binds.flatMap(({ listeners }) => listeners.flatMap((listener) => listener.routes))
   const backends = Object.keys(draft.backends)
-  return `${many(draft.binds.length, 'bind')}, ${many(routes.length, 'route')}, ${many(backends.length, 'backend')}`
+  return `${plural(draft.binds.length, 'bind')}, ${plural(routes.length, 'route')}, ${plural(backends.length, 'backend')}`
 }
 
-function many(count: number, what: string): string {
+function plural(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`
 }
 
-class Program {
-  readonly #source: Text
+class Gateway {
+  readonly #source: ConfigText
   readonly #loaded: Loaded & { ok: true }
   readonly #logger: Logger
   readonly #metrics: ControlMetrics
   readonly #supervisor: Supervisor
   readonly #children: ChildHub
-  readonly #control: Control
+  readonly #controlPlane: ControlPlane
   readonly #startedAt = new Date().toISOString()
   #announce = new Map<number, (series: SeriesAnnouncement) => void>()
   readonly #admins: Admin[] = []
   #watch: FileWatch | null = null
   /** Files that the configuration refers to: when one of them changes, all is read again. */
-  readonly #references = new WatchedFiles(() => this.#readAgain())
+  readonly #references = new WatchedFiles(() => this.#reload())
   #ready = false
-  /** The signal that began the end, and when. */
-  #ending: { readonly signal: string; readonly at: number } | null = null
+  /** What began the shutdown, and when. */
+  #shutdown: { readonly signal: string; readonly at: number } | null = null
 
-  constructor(source: Text, loaded: Loaded & { ok: true }, options: ControlOptions, parts: ProgramParts) {
+  constructor(source: ConfigText, loaded: Loaded & { ok: true }, options: ControlPlaneOptions, parts: ProgramParts) {
     this.#source = source
     this.#loaded = loaded
     const { logging, workerThreads } = loaded.draft.process
@@ -171,31 +171,31 @@ class Program {
       log: (level, message) => this.#logger.log(level, 'mcp', message),
       post: (worker, report) => this.#supervisor.report(worker, report)
     })
-    const log: ControlOptions['log'] = (level, message) => this.#logger.log(level, 'config', message)
-    this.#control = new Control({ ...options, log }, this.#supervisor)
-    this.#control.onReload = (acceptedAtMs) => this.#metrics.reloaded(acceptedAtMs)
-    this.#control.onInForce = (snapshot) => this.#children.keep(snapshot)
+    const log: ControlPlaneOptions['log'] = (level, message) => this.#logger.log(level, 'config', message)
+    this.#controlPlane = new ControlPlane({ ...options, log }, this.#supervisor)
+    this.#controlPlane.onReload = (acceptedAtMs) => this.#metrics.reloaded(acceptedAtMs)
+    this.#controlPlane.onInForce = (snapshot) => this.#children.keep(snapshot)
     options.remote.log = log
-    options.remote.onChange = () => this.#readAgain()
-    this.#control.onFiles = (files, isAccepted) => this.#references.follow(files, isAccepted)
+    options.remote.onChange = () => this.#reload()
+    this.#controlPlane.onFiles = (files, isAccepted) => this.#references.follow(files, isAccepted)
   }
 
-  async start(begin: () => void): Promise<void> {
+  async start(releaseSignals: () => void): Promise<void> {
     process.on('SIGTERM', () => this.#onSignal('SIGTERM'))
     process.on('SIGINT', () => this.#onSignal('SIGINT'))
-    process.on('SIGHUP', () => this.#readAgain())
-    begin()
+    process.on('SIGHUP', () => this.#reload())
+    releaseSignals()
     for (const warning of this.#loaded.warnings) this.#logger.log('warn', 'config', warning)
     const shared = listenedOn(this.#loaded.draft.binds.map(({ port }) => port))
-    const outcome = await this.#control.first(this.#loaded)
+    const outcome = await this.#controlPlane.first(this.#loaded)
     if (!outcome.ok) {
-      leave(EXIT_FAILURE, `weir: cannot start: ${explained(outcome)}\n`)
+      leave(EXIT_FAILURE, `weir: cannot start: ${explainFailure(outcome)}\n`)
       await this.#supervisor.stop()
       process.exit()
     }
     this.#ready = true
     this.#metrics.reloaded(Date.now())
-    this.#sayStarted(outcome.binds)
+    this.#logStarted(outcome.binds)
     for (const port of shared) this.#logger.log('warn', 'start', `port ${port} ${SHARED_PORT}`)
     this.#references.follow(this.#loaded.files, true)
     const { path, text } = this.#source
@@ -213,16 +213,16 @@ class Program {
         'config',
         `${path} cannot be read any more: what runs stays, until it is back and changed`
       )
-    return watchFile(path, (fresh) => void this.#control.reload(fresh), { known, onGone })
+    return watchFile(path, (fresh) => void this.#controlPlane.reload(fresh), { known, onGone })
   }
 
-  #sayStarted(binds: readonly { port: number; transport: string; detail: string }[]): void {
+  #logStarted(binds: readonly { port: number; transport: string; detail: string }[]): void {
     const ports = binds.map(({ port, transport, detail }) => `${port} (${transport}, ${detail})`).join(', ')
     const { workers } = this.#supervisor
     this.#logger.log(
       'info',
       'start',
-      `weir ${VERSION} on Node ${process.versions.node}: ${many(workers.length, 'worker')}, ports ${ports || 'none'}`
+      `weir ${VERSION} on Node ${process.versions.node}: ${plural(workers.length, 'worker')}, ports ${ports || 'none'}`
     )
     if (!this.#source.isDefault) return
     const at = `http://localhost:${binds[0]?.port}`
@@ -253,10 +253,10 @@ class Program {
         return this.#metrics.expose()
       },
       setLogLevel: (level) => this.#setLevel(level),
-      quit: () => this.#end('/quitquitquit')
+      quit: () => this.#shutDown('/quitquitquit')
     }
     let hasFailed = false
-    while (this.#ending === null) {
+    while (this.#shutdown === null) {
       try {
         const admin = await startAdmin(options)
         this.#admins.push(admin)
@@ -272,7 +272,7 @@ class Program {
   }
 
   #state(): AdminState {
-    const { snapshot, expanded, lastError } = this.#control.status
+    const { snapshot, expanded, lastError } = this.#controlPlane.status
     const isDraining = this.#supervisor.state.draining
     return {
       version: VERSION,
@@ -297,15 +297,15 @@ class Program {
 
   // --- signals ---
 
-  #readAgain(): void {
+  #reload(): void {
     const { path } = this.#source
-    if (this.#ending !== null) {
+    if (this.#shutdown !== null) {
       this.#logger.log('warn', 'config', 'not read again: the process is draining')
       return
     }
     try {
       // A text from the command line stays as it is; what it refers to may have changed.
-      void this.#control.reload(path === null ? this.#source.text : readAgain(path))
+      void this.#controlPlane.reload(path === null ? this.#source.text : readAgain(path))
     } catch (error) {
       this.#logger.log(
         'error',
@@ -316,21 +316,21 @@ class Program {
   }
 
   #onSignal(signal: 'SIGTERM' | 'SIGINT'): void {
-    if (this.#ending === null) {
-      this.#end(signal)
+    if (this.#shutdown === null) {
+      this.#shutDown(signal)
       return
     }
-    const isSame = this.#ending.signal === signal && performance.now() - this.#ending.at < SAME_SIGNAL_MS
+    const isSame = this.#shutdown.signal === signal && performance.now() - this.#shutdown.at < DUPLICATE_SIGNAL_MS
     if (isSame) return
     this.#logger.log('warn', 'drain', `${signal} again: leaving at once`)
     process.exit(EXIT_FAILURE)
   }
 
-  /** `wish`: who asked for it, for the log. */
-  #end(wish: string): void {
-    if (this.#ending !== null) return
-    this.#ending = { signal: wish, at: performance.now() }
-    this.#logger.log('info', 'drain', `${wish}: draining`)
+  /** `trigger`: a signal or a path of the admin port, for the log. */
+  #shutDown(trigger: string): void {
+    if (this.#shutdown !== null) return
+    this.#shutdown = { signal: trigger, at: performance.now() }
+    this.#logger.log('info', 'drain', `${trigger}: draining`)
     this.#drain().then(
       () => process.exit(EXIT_OK),
       (error: unknown) => {

@@ -9,23 +9,23 @@ import { useCompileCache } from './compile-cache.ts'
 async function runGateway(command: GatewayCommand): Promise<void> {
   useCompileCache(process.env)
   /** Nothing is served yet: a request to end is granted at once (program.ts listens later). */
-  const endEarly = (): void => process.exit(EXIT_OK)
-  process.once('SIGTERM', endEarly)
-  process.once('SIGINT', endEarly)
+  const exitEarly = (): void => process.exit(EXIT_OK)
+  process.once('SIGTERM', exitEarly)
+  process.once('SIGINT', exitEarly)
   // The file is about to be read.
-  const readLater = (): void => {}
-  process.on('SIGHUP', readLater)
-  const begin = (): void => {
-    process.off('SIGTERM', endEarly)
-    process.off('SIGINT', endEarly)
-    process.off('SIGHUP', readLater)
+  const ignoreReload = (): void => {}
+  process.on('SIGHUP', ignoreReload)
+  const releaseSignals = (): void => {
+    process.off('SIGTERM', exitEarly)
+    process.off('SIGINT', exitEarly)
+    process.off('SIGHUP', ignoreReload)
   }
   const { prepareTransports } = await import('#engine/downstream/transports.ts')
   const { heapMbFor, SpareThread } = await import('#engine/workers/thread.ts')
   prepareTransports()
   const ahead = command.kind === 'run' ? new SpareThread(ENTRY, heapMbFor(availableParallelism())) : null
   const { run } = await import('./main.ts')
-  await run(command, { entry: ENTRY, program: new URL(import.meta.url), ahead, begin })
+  await run(command, { entry: ENTRY, program: new URL(import.meta.url), ahead, releaseSignals })
 }
 
 /** The module that threads run: beside this one, or beside the bundle that holds it. */
