@@ -2,6 +2,7 @@
  * Authorization server metadata (RFC 8414, OpenID Connect Discovery 1.0) of one issuer: fetched when somebody asks,
  * kept for a while, and for longer while the issuer does not answer.
  */
+import { parseJson } from '#engine/kit/json.ts'
 import { Lru } from '#engine/kit/lru.ts'
 import { type Fetched, fetchText } from './fetch-text.ts'
 
@@ -96,12 +97,8 @@ async function fetchMetadata(issuer: string, isOpenIdOnly: boolean): Promise<Met
 }
 
 function readMetadata(text: string, issuer: string): Metadata | string {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    return 'the answer is no JSON'
-  }
+  const value = parseJson(text)
+  if (value === undefined) return 'the answer is no JSON'
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'the answer is no JSON object'
   // RFC 8414 section 3.3: it is not to be used. A final slash is a difference that files of users have.
   const own = (value as Metadata).issuer

@@ -2,7 +2,9 @@
  * JSON Web Key Set (RFC 7517) -> public keys that may verify a signature, and nothing else. Which algorithm
  * fits a key is decided by the key alone (RFC 8725 section 3.1): a token cannot choose how it is verified.
  */
+
 import { constants, createPublicKey, hash, type JsonWebKey, type KeyObject, verify } from 'node:crypto'
+import { parseJson } from '#engine/kit/json.ts'
 import { MIN_RSA_EXPONENT, type MinRsaExponent, weaknessOf } from './weak-keys.ts'
 
 /** Longest set that is read, in characters (docs/specification.md#authentication: inline 2..65536). */
@@ -110,13 +112,8 @@ function nameOf(jwk: Record<string, unknown> | null, i: number): string {
 /** Entries of "keys"; null for one that is not an object. */
 function listKeys(text: string): readonly (Record<string, unknown> | null)[] {
   if (text.length > KEY_SET_CHARS_MAX) throw new Error(`the key set is longer than ${KEY_SET_CHARS_MAX} characters`)
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    // The parser's own message quotes the text.
-    throw new Error('the key set is not JSON')
-  }
+  const value = parseJson(text)
+  if (value === undefined) throw new Error('the key set is not JSON')
   const listed = objectOf(value)?.keys
   if (!Array.isArray(listed)) throw new Error('not a JSON Web Key Set: an object with a list "keys" is expected')
   if (listed.length > KEYS_MAX) throw new Error(`the key set has more than ${KEYS_MAX} keys`)

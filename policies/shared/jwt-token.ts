@@ -2,7 +2,9 @@
  * A signed token in compact form (RFC 7515 section 7.1, RFC 7519) -> its parts, or null. Nothing here is
  * trusted yet: the signature has not been looked at. Bounded in size and depth, and never throws.
  */
+
 import { isUtf8 } from 'node:buffer'
+import { parseJson } from '#engine/kit/json.ts'
 
 /** Longer ones are refused unread. Those of identity providers with many groups have 2 to 6 KB. */
 export const TOKEN_CHARS_MAX = 16 * 1024
@@ -41,13 +43,8 @@ function readObject(part: string): Record<string, unknown> | null {
   if (bytes === null || !isUtf8(bytes)) return null
   const text = bytes.toString('utf8')
   if (isTooDeep(text)) return null
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    // It is no JSON: said by the result.
-    return null
-  }
+  const value = parseJson(text)
+  if (value === undefined) return null
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Record<string, unknown>)
     : null

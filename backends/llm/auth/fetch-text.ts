@@ -1,4 +1,5 @@
 /** One request to a token endpoint or a metadata server: bounded in time and size, redirects are not followed. */
+import { parseJson } from '#engine/kit/json.ts'
 
 export interface FetchOptions {
   readonly method?: 'GET' | 'POST' | 'PUT'
@@ -62,12 +63,8 @@ function oauthCode(text: string): string {
 
 /** A JSON object out of `text`, or an AskError that names `what`. */
 export function parseObject(text: string, what: string): Readonly<Record<string, unknown>> {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    throw new TokenFetchError(`${what} is not valid JSON`)
-  }
+  const value = parseJson(text)
+  if (value === undefined) throw new TokenFetchError(`${what} is not valid JSON`)
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
   throw new TokenFetchError(`${what} is not a JSON object`)
 }

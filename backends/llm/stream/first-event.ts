@@ -10,6 +10,7 @@ import type { StreamReader, WireEvent } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { Peek } from '#engine/contract/filter.ts'
+import { parseJson } from '#engine/kit/json.ts'
 import { type Framing, framingOf } from './framing.ts'
 
 /** Null: the answer is none that can be read. `refused`: called when it is an error, or its first event is one. */
@@ -44,13 +45,9 @@ class WholeError implements Peek {
     const mayBeWhole = END.test(this.#text)
     if (!ERROR.test(this.#text)) return mayBeWhole || this.#text.length >= LOOK_BYTES ? 'take' : 'more'
     if (!mayBeWhole) return 'more'
-    let value: Json
-    try {
-      value = JSON.parse(this.#text) as Json
-    } catch {
-      // Not all of it is here.
-      return 'more'
-    }
+    const value = parseJson(this.#text) as Json | undefined
+    // Not all of it is here.
+    if (value === undefined) return 'more'
     const error = maskedError(this.#format, value)
     if (error === null || !isFailure(error.status)) return 'take'
     this.#refused()

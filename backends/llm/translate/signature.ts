@@ -2,7 +2,9 @@
  * Signatures of one provider in the messages of another's format. Clients send back what they were given, so a
  * signature that is not of their format travels as "weir." and base64url JSON, which names its provider.
  */
+
 import type { FormatName, Signature } from '#backends/llm/conversation.ts'
+import { parseJson } from '#engine/kit/json.ts'
 
 const MARK = 'weir.'
 const FORMATS: readonly string[] = ['completions', 'messages', 'responses', 'gemini', 'converse']
@@ -20,12 +22,9 @@ export function openSignature(text: string, format: FormatName): Signature {
 
 function opened(text: string): Signature | null {
   if (!text.startsWith(MARK)) return null
-  let value: unknown
-  try {
-    value = JSON.parse(Buffer.from(text.slice(MARK.length), 'base64url').toString())
-  } catch {
-    return null // Somebody else's text that begins alike.
-  }
+  const value = parseJson(Buffer.from(text.slice(MARK.length), 'base64url').toString())
+  // Somebody else's text that begins alike.
+  if (value === undefined) return null
   if (!Array.isArray(value) || value.length !== 2) return null
   const [format, data] = value as unknown[]
   return typeof format === 'string' && FORMATS.includes(format) && typeof data === 'string'

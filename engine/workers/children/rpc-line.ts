@@ -1,4 +1,5 @@
 /** As much of a JSON-RPC message as is needed to say whose it is (JSON-RPC 2.0 sections 4 and 5; MCP: no batches). */
+import { parseJson } from '#engine/kit/json.ts'
 
 export interface RpcLine {
   readonly kind: 'request' | 'notification' | 'response'
@@ -15,13 +16,9 @@ const SUBSCRIPTION = 'io.modelcontextprotocol/subscriptionId'
 
 /** Null: it is no message. */
 export function readRpcLine(text: string): RpcLine | null {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch {
-    // Not JSON at all: a banner, a debug print.
-    return null
-  }
+  const value = parseJson(text)
+  // Not JSON at all: a banner, a debug print.
+  if (value === undefined) return null
   const message = objectOf(value)
   if (message === null || message.jsonrpc !== '2.0') return null
   const id = nameOf(message.id)

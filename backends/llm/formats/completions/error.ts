@@ -2,8 +2,10 @@
  * Errors of OpenAI's APIs, chat completions and responses alike: {error: {message, type, code, param}} (guide "Error
  * codes"; the `error` event and failed responses of "Responses"), and what compatible servers make of it.
  */
+
 import type { ChatError, ErrorType, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject, isString } from '#backends/llm/formats/fields.ts'
+import { parseJson } from '#engine/kit/json.ts'
 
 /** Characters of a message that is no JSON. */
 const MESSAGE_MAX = 2000
@@ -73,12 +75,8 @@ const WORDS: { readonly [type in ErrorType]: { readonly type: string; readonly c
   }
 
 export function readError(status: number, body: string): ChatError {
-  let value: unknown
-  try {
-    value = JSON.parse(body)
-  } catch {
-    value = null // Not JSON: a page of some proxy, told as it is.
-  }
+  // Not JSON: a page of some proxy, told as it is.
+  const value = parseJson(body) ?? null
   // Google's compatible endpoint wraps it in a list.
   const whole = (Array.isArray(value) ? value[0] : value) as Json | undefined
   const told = isObject(whole) ? errorOf(whole, status) : null

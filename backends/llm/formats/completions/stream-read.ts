@@ -5,6 +5,7 @@ import { errorFrom, errorIn } from '#backends/llm/formats/completions/error.ts'
 import { Fields, isObject, isString } from '#backends/llm/formats/fields.ts'
 import { type Finish, FormatError, type StreamReader, type WireEvent } from '#backends/llm/formats/format.ts'
 import { newNotes } from '#backends/llm/formats/unknown-fields.ts'
+import { parseJson } from '#engine/kit/json.ts'
 import { readPart } from './parts.ts'
 import { readStop } from './stop.ts'
 import { StreamCalls } from './stream-tool-calls.ts'
@@ -141,12 +142,8 @@ const isDone = (data: string): boolean => data.length < 16 && data.trim() === '[
 
 /** Null: JSON that says nothing ("", null). */
 function parse(data: string): JsonObject | null {
-  let value: Json | undefined
-  try {
-    value = JSON.parse(data) as Json
-  } catch {
-    value = undefined // Told below, with everything else that is no object.
-  }
+  // Told below, with everything else that is no object.
+  const value = parseJson(data) as Json | undefined
   if (isObject(value)) return value
   if (value === null || value === '') return null
   throw new FormatError('', 'must be a JSON object')

@@ -1,4 +1,5 @@
 /** The body of Converse and ConverseStream (API reference: Converse). The model's id and streaming are in the path. */
+
 import type {
   Conversation,
   Json,
@@ -13,6 +14,7 @@ import type {
 import { Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
 import type { UnknownFields } from '#backends/llm/formats/unknown-fields.ts'
+import { parseJson } from '#engine/kit/json.ts'
 import { cacheMarkOf, leaveMark, readContent } from './content-read.ts'
 import { type Additional, type Family, familyOf, readAdditional } from './models.ts'
 
@@ -207,12 +209,8 @@ function readOutput(output: Fields, unknown: UnknownFields): OutputShape | null 
 
 function parsedSchema(definition: Fields): JsonObject {
   const text = definition.string('schema')
-  let schema: Json
-  try {
-    schema = JSON.parse(text) as Json
-  } catch {
-    throw new FormatError(definition.at('schema'), 'must be JSON text')
-  }
+  const schema = parseJson(text) as Json | undefined
+  if (schema === undefined) throw new FormatError(definition.at('schema'), 'must be JSON text')
   if (isObject(schema)) return schema
   throw new FormatError(definition.at('schema'), 'must be the JSON text of an object')
 }

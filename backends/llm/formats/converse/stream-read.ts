@@ -2,10 +2,12 @@
  * Events of ConverseStream (API reference: ConverseStream, response syntax). Blocks come one after the other; texts
  * and thoughts begin with their first delta, without a contentBlockStart. The stream ends with `metadata`.
  */
+
 import type { ChatEvent, Json, JsonObject, Part, Signature } from '#backends/llm/conversation.ts'
 import { Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { type Finish, FormatError, type StreamReader, type WireEvent } from '#backends/llm/formats/format.ts'
 import { openSignature } from '#backends/llm/translate/signature.ts'
+import { parseJson } from '#engine/kit/json.ts'
 import { stopOf, stopSequenceOf } from './answer.ts'
 import { openRedacted, readContent, SERVER_TOOL } from './content-read.ts'
 import { readStreamError } from './error.ts'
@@ -208,12 +210,8 @@ function opened(index: number, kind: Open['kind'], start: JsonObject = {}): Open
 }
 
 function fieldsOf(name: string, data: string): Fields {
-  let value: Json
-  try {
-    value = JSON.parse(data) as Json
-  } catch {
-    throw new FormatError(name, 'must be JSON')
-  }
+  const value = parseJson(data) as Json | undefined
+  if (value === undefined) throw new FormatError(name, 'must be JSON')
   return Fields.of(value, name)
 }
 

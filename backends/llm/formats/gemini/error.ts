@@ -2,8 +2,10 @@
  * Errors of Google's APIs: {error: {code, message, status, details}}.
  * Sources: ai.google.dev, "API errors"; cloud.google.com, "AIP-193 Errors"; google.rpc.Code.
  */
+
 import type { ChatError, ErrorType, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { compact, isObject } from '#backends/llm/formats/fields.ts'
+import { parseJson } from '#engine/kit/json.ts'
 
 const TYPES: ReadonlyMap<string, ErrorType> = new Map([
   ['INVALID_ARGUMENT', 'invalidRequest'],
@@ -44,12 +46,8 @@ const BAD_REQUEST = 'type.googleapis.com/google.rpc.BadRequest'
 
 /** `status`: HTTP's, for bodies that do not tell. Never throws. */
 export function readError(status: number, body: string): ChatError {
-  let value: Json = null
-  try {
-    value = JSON.parse(body) as Json
-  } catch {
-    value = null // Not Google's own words: a proxy's page, or nothing.
-  }
+  // Not Google's own words: a proxy's page, or nothing.
+  const value = (parseJson(body) ?? null) as Json
   return errorOf(status, Array.isArray(value) ? (value[0] as Json) : value, body)
 }
 

@@ -3,9 +3,11 @@
  * candidate has its finishReason. There is no mark of the end but that.
  * Source: ai.google.dev, "Generating content" reference, streamGenerateContent.
  */
+
 import type { ChatEvent, Json, JsonObject, Part, Signature, Usage } from '#backends/llm/conversation.ts'
 import { type Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError, type StreamReader, type WireEvent } from '#backends/llm/formats/format.ts'
+import { parseJson } from '#engine/kit/json.ts'
 import { isBlocked, isSealable, readTime, stopOf } from './answer.ts'
 import { Calls, isNothing, readPart } from './content-read.ts'
 import { errorOf } from './error.ts'
@@ -203,12 +205,8 @@ export class GeminiReader implements StreamReader {
 }
 
 function parse(data: string): JsonObject | undefined {
-  let value: Json
-  try {
-    value = JSON.parse(data) as Json
-  } catch {
-    throw new FormatError('', 'is not JSON')
-  }
+  const value = parseJson(data) as Json | undefined
+  if (value === undefined) throw new FormatError('', 'is not JSON')
   // Without alt=sse, errors are lists of one.
   const first = Array.isArray(value) ? (value[0] as Json | undefined) : value
   return isObject(first) ? first : undefined

@@ -3,10 +3,12 @@
  * base64, and a single object where a list of one is meant (the documentation's own curl examples do so).
  * Source: protobuf.dev, "ProtoJSON Format"; ai.google.dev, "Gemini API reference".
  */
+
 import type { Json, JsonObject, Signature } from '#backends/llm/conversation.ts'
 import { Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
 import { openSignature, sealSignature } from '#backends/llm/translate/signature.ts'
+import { parseJson } from '#engine/kit/json.ts'
 
 const SNAKE = /(?<=[A-Za-z0-9])_([a-z0-9])/g
 
@@ -66,12 +68,8 @@ const DEPTH_MAX = 500
 
 /** The object that `text` holds; null when it is not JSON, no object, or nested deeper than 500. */
 export function parseObject(text: string): JsonObject | null {
-  let value: Json
-  try {
-    value = JSON.parse(text) as Json
-  } catch {
-    return null
-  }
+  const value = parseJson(text) as Json | undefined
+  if (value === undefined) return null
   // So much nesting takes two characters a level.
   return isObject(value) && (text.length <= 2 * DEPTH_MAX || isShallow(value, DEPTH_MAX)) ? value : null
 }

@@ -1,8 +1,10 @@
 /** Server-sent events of POST /v1/messages with `stream: true` ("Streaming messages") as chat events. */
+
 import type { ChatEvent, Json, JsonObject, Usage } from '#backends/llm/conversation.ts'
 import { Fields, isObject } from '#backends/llm/formats/fields.ts'
 import { type Finish, FormatError, type StreamReader, type WireEvent } from '#backends/llm/formats/format.ts'
 import { openSignature } from '#backends/llm/translate/signature.ts'
+import { parseJson } from '#engine/kit/json.ts'
 import { CITATIONS, callSeal, jsonText, opaque, redactedPart, textPart, thinkingPart } from './content-read.ts'
 import { errorOf } from './error.ts'
 import { readAnswerTier, readStop, readUsage } from './usage.ts'
@@ -222,12 +224,8 @@ function merge(value: Open['value'], delta: JsonObject): void {
 }
 
 function parsed(data: string): JsonObject {
-  let event: Json
-  try {
-    event = JSON.parse(data) as Json
-  } catch {
-    throw new FormatError('', 'is not JSON')
-  }
+  const event = parseJson(data) as Json | undefined
+  if (event === undefined) throw new FormatError('', 'is not JSON')
   if (!isObject(event)) throw new FormatError('', 'must be an object')
   return event
 }

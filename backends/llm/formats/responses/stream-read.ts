@@ -6,6 +6,7 @@ import { Fields, isObject } from '#backends/llm/formats/fields.ts'
 import type { StreamReader, WireEvent } from '#backends/llm/formats/format.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
 import { lossPath, newNotes } from '#backends/llm/formats/unknown-fields.ts'
+import { parseJson } from '#engine/kit/json.ts'
 import { readCreated, readOutputItem, readStop } from './answer.ts'
 import { callIdOf, GAP } from './content-read.ts'
 import { readUsage } from './usage.ts'
@@ -283,12 +284,8 @@ class Reader implements StreamReader {
 }
 
 function parse(text: string): JsonObject {
-  let value: Json
-  try {
-    value = JSON.parse(text) as Json
-  } catch {
-    throw new FormatError('', 'must be JSON')
-  }
+  const value = parseJson(text) as Json | undefined
+  if (value === undefined) throw new FormatError('', 'must be JSON')
   if (!isObject(value)) throw new FormatError('', 'must be an object')
   return value
 }

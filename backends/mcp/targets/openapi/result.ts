@@ -1,6 +1,7 @@
 /** An answer of the API as the result of a tool call (MCP 2025-11-25, server/tools, "Tool Result"). */
 
 import type { JsonObject, JsonValue } from '#backends/mcp/protocol/json-rpc.ts'
+import { parseJson } from '#engine/kit/json.ts'
 import { isJson } from './media.ts'
 
 /** Characters of an error's body that the model is shown. */
@@ -56,13 +57,9 @@ function textOf(bytes: Buffer): string {
 
 /** Null: it is no object, or no JSON at all. */
 function objectOf(text: string): JsonObject | null {
-  let value: JsonValue
-  try {
-    value = JSON.parse(text) as JsonValue
-  } catch {
-    // An API that calls it JSON is shown as it is.
-    return null
-  }
+  const value = parseJson(text) as JsonValue | undefined
+  // An API that calls it JSON is shown as it is.
+  if (value === undefined) return null
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
   return isDeep(value, 0) ? null : (value as JsonObject)
 }
