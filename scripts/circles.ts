@@ -5,9 +5,6 @@ import { type Import, resolveImport } from './imports.ts'
 /** A circle of type imports may have this many files: two halves of one thing, and what they share. */
 const TYPE_CIRCLE_FILES_MAX = 3
 
-/** Where circles are still being taken apart: one whose first file begins so is let through. Add none. */
-const KNOWN_CIRCLES = ['backends/mcp/']
-
 /** All circles that are refused among `files` (path -> its imports): one finding each, at its first file. */
 export function checkCircles(files: ReadonlyMap<string, readonly Import[]>): Finding[] {
   const findings: Finding[] = []
@@ -17,7 +14,7 @@ export function checkCircles(files: ReadonlyMap<string, readonly Import[]>): Fin
   }
   for (const circle of circlesOf(graphOf(files, false)))
     findings.push(finding(circle, `circle of ${circle.length} files that load each other: pass one as an argument`))
-  return findings.filter(({ file }) => !KNOWN_CIRCLES.some((prefix) => file.startsWith(prefix)))
+  return findings
 }
 
 function finding(circle: readonly string[], message: string): Finding {

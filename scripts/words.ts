@@ -11,6 +11,9 @@ const IN_NAMES = new Map([
   ['entrance', 'connection setup'],
   ['farewell', 'goaway'],
   ['floor', 'layer'],
+  ['gently', 'circuit breaker'],
+  ['house', 'repository, setup'],
+  ['parcel', 'message'],
   ['pile', 'cache'],
   ['somebody', 'client, caller'],
   ['whoever', 'client, caller'],
@@ -24,6 +27,7 @@ const IN_PROSE: readonly { readonly pattern: RegExp; readonly instead: string }[
   { pattern: /\b(?:house|wings?|floors?)\b/gi, instead: 'layer, module, boundary' },
   { pattern: /\bshort way\b/gi, instead: 'fast path' },
   { pattern: /\bdear(?:er|est)?\b/gi, instead: 'expensive' },
+  { pattern: /\bwhoever\b/gi, instead: 'the client, the caller, the reader' },
   { pattern: /\bit has been said\b|\bas rarely as\b/gi, instead: 'a plain sentence with a subject' }
 ]
 

@@ -21,7 +21,7 @@ export interface Place {
 
 export const ROUTE: Place = {
   path: 'binds[0].listeners[0].routes[0].policies.',
-  file: (given) => ({ binds: [{ port: 80, listeners: [{ routes: [{ policies: given, backends }] }] }] })
+  file: (given) => ({ binds: [{ port: 80, listeners: [{ routes: [{ policies: given }] }] }] })
 }
 
 export const FRONTEND: Place = {

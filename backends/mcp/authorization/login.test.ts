@@ -10,14 +10,14 @@ import { logInFirst, logInSecond } from '#backends/mcp/testing/login.ts'
 import { startMcp } from '#backends/mcp/testing/servers.ts'
 import { startGateway } from '#engine/testing/gateway.ts'
 
-interface House {
+interface LoginSetup {
   readonly idp: TestIssuer
   readonly url: string
   /** What the tool's server was shown. */
   readonly shown: () => (string | undefined)[]
 }
 
-async function house(t: TestContext, issuer: IssuerOptions, policy: object): Promise<House> {
+async function setUpLogin(t: TestContext, issuer: IssuerOptions, policy: object): Promise<LoginSetup> {
   const idp = await issuerOf(t, issuer)
   const calc = await startMcp(t, {
     setUp: (made) => made.registerTool('add', {}, () => ({ content: [{ type: 'text', text: 'added' }] }))
@@ -25,7 +25,7 @@ async function house(t: TestContext, issuer: IssuerOptions, policy: object): Pro
   const base = {
     issuer: idp.url,
     audiences: ['AUDIENCE'],
-    // Where Keycloak has them, whoever it is said to be.
+    // Where Keycloak has them, under any name of the issuer.
     jwks: { url: `${idp.url}/protocol/openid-connect/certs` }
   }
   const file = JSON.stringify({
@@ -45,7 +45,7 @@ async function house(t: TestContext, issuer: IssuerOptions, policy: object): Pro
   return { idp, url, shown: () => calc.seen.map(({ headers }) => headers.authorization) }
 }
 
-/** The browser: whoever is asked is ann, and says yes. Where she is sent back to. */
+/** The browser: ann logs in and consents. Returns where she is redirected to. */
 async function browser(to: URL): Promise<URLSearchParams> {
   const answer = await fetch(to, { redirect: 'manual' })
   return new URL(answer.headers.get('location')!).searchParams
@@ -63,7 +63,7 @@ describe('official clients log in, register, call and renew', () => {
     for (const [provider, policy] of Object.entries(POLICIES)) {
       for (const namesItself of [true, false]) {
         it(`${name}, ${provider}, whose answers ${namesItself ? 'name it' : 'do not name it'}`, async (t) => {
-          const { idp, url, shown } = await house(t, { namesItself }, policy)
+          const { idp, url, shown } = await setUpLogin(t, { namesItself }, policy)
           const { sentTo, called, renewed } = await logIn(t, url, browser)
           equal(sentTo.searchParams.get('resource'), url)
           equal(sentTo.searchParams.get('client_id'), 'made')
@@ -80,7 +80,7 @@ describe('official clients log in, register, call and renew', () => {
 
   for (const [name, logIn] of Object.entries(CLIENTS)) {
     it(`${name}: a token for somebody else is refused, whatever the login said`, async (t) => {
-      const { url } = await house(t, { namesItself: true, audience: 'others' }, { provider: 'Keycloak' })
+      const { url } = await setUpLogin(t, { namesItself: true, audience: 'others' }, { provider: 'Keycloak' })
       await rejects(logIn(t, url, browser), /Server returned 401 after (?:successful |re-)authentication/)
     })
   }
@@ -104,7 +104,7 @@ describe('authorizationServer', () => {
   ]
   for (const [policy, namesItself, isHere] of cases) {
     it(`${JSON.stringify(policy)}, ${namesItself ? 'with' : 'without'} iss: the ${isHere ? 'gateway' : 'issuer'}`, async (t) => {
-      const { idp, url } = await house(t, { namesItself }, policy)
+      const { idp, url } = await setUpLogin(t, { namesItself }, policy)
       equal(await server(url), isHere ? url : idp.url)
     })
   }

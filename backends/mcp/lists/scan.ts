@@ -37,7 +37,7 @@ const NOWHERE = -1
 
 /**
  * Of a response, whose id somebody else has looked at. Null: it is no plain list, or none that can be told from its
- * bytes; whoever wants to know parses it. Linear; never throws.
+ * bytes; callers that need more parse it. Linear; never throws.
  */
 export function scanList(bytes: Buffer, key: string, by: string): Scanned | null {
   if (!isUtf8(bytes)) return null
@@ -148,7 +148,7 @@ class Scan implements Scanned {
     }
   }
 
-  /** What is no item, or has two names, is for whoever parses. */
+  /** What is no item, or has two names, is left to a parser. */
   #item(from: number): number {
     const bytes = this.#bytes
     if (bytes[from] !== OBJECT) return NOWHERE

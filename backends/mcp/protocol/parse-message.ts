@@ -116,7 +116,7 @@ function endOfText(bytes: Buffer, from: number): number {
 
 /**
  * Whether the bytes are, as far as can be told without reading them, an object that answers `id` and nothing else:
- * whoever sends them on would else let one server answer for another. False: read it.
+ * forwarding them would let one server answer for another. False: read it.
  */
 export function isPlainAnswer(bytes: Buffer, id: RpcId): boolean {
   const wanted = Buffer.from(JSON.stringify(id))

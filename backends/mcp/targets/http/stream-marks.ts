@@ -1,6 +1,6 @@
 /**
  * What a stream of events says besides its messages: the id that an event without data has (the first of a stream, in
- * 2025-11-25), and `retry`. Whoever passes the stream on passes these on.
+ * 2025-11-25), and `retry`. They are passed on with the stream.
  */
 
 import type { StreamEvents } from '#backends/mcp/targets/target.ts'

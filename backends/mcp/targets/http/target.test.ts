@@ -31,7 +31,7 @@ const stream = (response: Parameters<Answers>[1], text: string): void => {
 }
 
 const NOTE = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}'
-/** Closes the stream behind an id; whoever comes back gets the rest. */
+/** Closes the stream behind an id; a client that comes back gets the rest. */
 const CLOSING: Answers = (_body, response, { method }) => {
   if (method === 'POST') stream(response, `id: e1\nretry: 1\ndata: \n\nid: e2\ndata: ${NOTE}\n\n`)
   else stream(response, `id: e3\ndata: ${RESULT}\n\n`)

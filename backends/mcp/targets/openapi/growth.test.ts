@@ -1,4 +1,4 @@
-/** Documents cost what they are long and what their tools come to, whoever wrote them. */
+/** Documents cost in proportion to their length and to their tools, hostile ones included. */
 import { deepEqual, equal, match, ok, throws } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { assertLinear } from '#engine/testing/cpu.ts'
