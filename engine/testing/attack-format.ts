@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import type { ChatEvent, Json, JsonObject } from '#backends/llm/conversation.ts'
-import { isObject } from '#backends/llm/formats/fields.ts'
+import { isJson, isObject } from '#backends/llm/formats/fields.ts'
 import {
   type AnswerContext,
   type ChatFormat,
@@ -16,7 +16,7 @@ import {
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { EventOrder } from '#backends/llm/stream/event-order.ts'
 import { ListTap } from '#backends/llm/stream/list-tap.ts'
-import { isJson, TranslatingTap } from '#backends/llm/stream/translating-tap.ts'
+import { TranslatingTap } from '#backends/llm/stream/translating-tap.ts'
 import { SseReader } from '#engine/http/sse.ts'
 import { bentJson } from '#engine/testing/bent-json.ts'
 import { parseEvents } from '#engine/testing/sse.ts'

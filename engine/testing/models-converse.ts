@@ -1,7 +1,7 @@
 /** Bedrock's Converse and ConverseStream (API reference of Amazon Bedrock Runtime) of the test's models. */
 import type { ServerResponse } from 'node:http'
 import { type Body, PIECES, TOOL_ARGUMENTS } from '#backends/demo/models/wire.ts'
-import { encodeEvent } from '#backends/llm/stream/aws-event-stream.ts'
+import { encodeEvent } from '#backends/llm/testing/aws-event-stream.ts'
 
 const USAGE = { inputTokens: 8, outputTokens: 7, totalTokens: 19, cacheReadInputTokens: 4, cacheWriteInputTokens: 0 }
 

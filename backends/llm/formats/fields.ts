@@ -2,7 +2,9 @@
  * Reading JSON of a known format: each field is asked for by type, wrong ones are told with their path, and what
  * nobody asked for is left over.
  */
+
 import type { Json, JsonObject } from '#backends/llm/conversation.ts'
+import { parseJson } from '#engine/kit/json.ts'
 import { FormatError } from './format.ts'
 
 /** An object that is being written. */
@@ -11,6 +13,8 @@ export type Writable = { [name: string]: Json }
 export function isString(value: Json | undefined): value is string {
   return typeof value === 'string'
 }
+
+export const isJson = (text: string): boolean => parseJson(text) !== undefined
 
 export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

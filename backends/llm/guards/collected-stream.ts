@@ -7,6 +7,7 @@ import type { AiRegexGuard } from '#backends/llm/config/snapshot.ts'
 import type { FormatName } from '#backends/llm/conversation.ts'
 import type { WireEvent } from '#backends/llm/formats/format.ts'
 import { LINE_ENDS } from '#backends/llm/stream/translating-tap.ts'
+import { parseJson } from '#engine/kit/json.ts'
 import { isObject, stripLogprobs } from '#engine/kit/scan/texts.ts'
 import { eventTexts, type Piece } from './event-texts.ts'
 import type { Framing } from './guard-tap.ts'
@@ -51,7 +52,7 @@ export class CollectedTexts {
 
   constructor(format: FormatName, events: readonly WireEvent[]) {
     this.#events = events.map((event) => {
-      const value = parsed(event.data)
+      const value = parseJson(event.data)
       return { event, value, pieces: eventTexts(format, event, value).pieces }
     })
     const whole = new Set<string>()
@@ -83,7 +84,7 @@ export class CollectedTexts {
         const { text, isSame } = key === null ? replacedBy(by, slot.text) : parts.get(key)!
         if (isSame) continue
         const isFirst = key === null || !said.has(key)
-        if (isFirst && slot.isJson && parsed(text) === null)
+        if (isFirst && slot.isJson && (parseJson(text) ?? null) === null)
           throw new GuardUnavailable('the guard answers with arguments that are no JSON')
         slot.set(isFirst ? text : '')
         if (key !== null) said.add(key)
@@ -109,13 +110,4 @@ function replacedBy(texts: ReadonlyMap<string, string>, old: string): Replaced {
 /** What is said again is a text of its own here: it is the same, and told once. */
 function keyOf({ key, isRepeated }: Piece): string | null {
   return isRepeated ? null : key
-}
-
-function parsed(data: string): unknown {
-  try {
-    return JSON.parse(data)
-  } catch (error) {
-    if (error instanceof SyntaxError) return null
-    throw error
-  }
 }

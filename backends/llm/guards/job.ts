@@ -5,6 +5,7 @@
 
 import type { AiRegexGuard, AiRejection } from '#backends/llm/config/snapshot.ts'
 import type { FormatName } from '#backends/llm/conversation.ts'
+import { isJson } from '#backends/llm/formats/fields.ts'
 import { FormatError, type WireEvent } from '#backends/llm/formats/format.ts'
 import { framingOf } from '#backends/llm/stream/framing.ts'
 import { frame } from '#backends/llm/stream/translating-tap.ts'
@@ -94,16 +95,6 @@ function inText(bytes: Uint8Array, work: Work): StepResult {
   if (work.kind === 'replace' && isJson(text) && !isJson(changed))
     throw new GuardUnavailable('the guard answers with an error that is no JSON')
   return { kind: 'changed', bytes: textBytes(changed) }
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch (error) {
-    if (error instanceof SyntaxError) return false
-    throw error
-  }
 }
 
 function inBody(bytes: Uint8Array, { reach, role }: Shape & { readonly kind: 'json' }, work: Work): StepResult {

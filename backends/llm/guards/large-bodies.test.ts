@@ -1,7 +1,7 @@
 /** Services that judge large bodies and kept streams: nothing large is read here, and all is as of small ones. */
 import { deepEqual, equal, match, ok } from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { encodeEvent } from '#backends/llm/stream/aws-event-stream.ts'
+import { encodeEvent } from '#backends/llm/testing/aws-event-stream.ts'
 import { aws, KEYS } from '#engine/testing/llm.ts'
 import type { Body, Models } from '#engine/testing/models.ts'
 import { OffloadPool } from '#engine/workers/offload.ts'

@@ -7,6 +7,7 @@
 import type { AiRegexGuard } from '#backends/llm/config/snapshot.ts'
 import type { FormatName } from '#backends/llm/conversation.ts'
 import type { WireEvent } from '#backends/llm/formats/format.ts'
+import { parseJson } from '#engine/kit/json.ts'
 import { JoinedText } from '#engine/kit/scan/joined-text.ts'
 import type { Rule } from '#engine/kit/scan/live.ts'
 import { rulesOf } from '#engine/kit/scan/rules.ts'
@@ -113,7 +114,7 @@ export class StreamGuard {
   }
 
   #read(event: WireEvent): Reading {
-    const value = parsed(event.data)
+    const value = parseJson(event.data)
     const { pieces, ends } = eventTexts(this.#format, event, value)
     this.#switch(pieces)
     return { event, value, pieces, ends, whole: [], going: [] }
@@ -264,16 +265,6 @@ function groupOf(key: string): string {
 
 function isDecided({ pieces }: Waiting): boolean {
   return pieces.every(({ text, end }) => text.arriving.decided >= end)
-}
-
-function parsed(data: string): unknown {
-  try {
-    return JSON.parse(data)
-  } catch (error) {
-    // "[DONE]"; what else is no JSON the format's own reader will tell.
-    if (error instanceof SyntaxError) return null
-    throw error
-  }
 }
 
 /** To look through it takes more than one turn. */

@@ -6,6 +6,7 @@
 
 import { maskedError } from '#backends/llm/answer/masked-errors.ts'
 import type { ChatEvent, FormatName, JsonObject, Usage } from '#backends/llm/conversation.ts'
+import { isJson } from '#backends/llm/formats/fields.ts'
 import { type AnswerContext, type ChatFormat, FormatError, Losses, reasonOf } from '#backends/llm/formats/format.ts'
 import { FORMATS } from '#backends/llm/formats/index.ts'
 import { type ProviderSpec, planRequest, resolveProvider } from '#backends/llm/plan/request-plan.ts'
@@ -16,7 +17,6 @@ import { type PrintedOperation, printOperation, readOperation } from '#backends/
 import type { OperationSource } from '#backends/llm/routes/operation.ts'
 import { type OperationAnswer, translateOperationAnswer } from '#backends/llm/routes/operation-answer.ts'
 import { withToolStops } from '#backends/llm/stream/event-order.ts'
-import { isJson } from '#backends/llm/stream/translating-tap.ts'
 import { type ClientTools, NO_CLIENT_TOOLS, withClientCalls } from '#backends/llm/translate/client-tools.ts'
 import { type DroppedFields, droppedOf, NONE_DROPPED } from '#backends/llm/translate/dropped-fields.ts'
 import { type SseEvent, SseReader } from '#engine/http/sse.ts'

@@ -4,12 +4,10 @@ import { crc32 } from 'node:zlib'
 import { EventStreamCodec } from '@smithy/core/event-streams'
 import fc from 'fast-check'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import { encodeEvent, encodeMessage, frameEvents } from '#backends/llm/testing/aws-event-stream.ts'
 import {
   type EventMessage,
   EventStreamDecoder,
-  encodeEvent,
-  encodeMessage,
-  frameEvents,
   type Headers,
   type HeaderValue,
   readHeaders

@@ -5,6 +5,7 @@
  */
 
 import type { ChatError, FormatName } from '#backends/llm/conversation.ts'
+import { isJson } from '#backends/llm/formats/fields.ts'
 import { FormatError, type StreamReader, type StreamWriter } from '#backends/llm/formats/format.ts'
 import type { EventReading } from '#backends/llm/offload/job.ts'
 import { readEventInPool } from '#backends/llm/offload/pool.ts'
@@ -16,7 +17,7 @@ import { type Exchange, STEP_RECORDED } from '#engine/contract/exchange.ts'
 import type { Offload } from '#engine/contract/policy.ts'
 import { type SseEvent, SseReader } from '#engine/http/sse.ts'
 import { EventBytes } from './event-bytes.ts'
-import { AnswerCost, BROKEN, type CostTap, isJson, LINE_ENDS, NOTHING, wholeEvents } from './translating-tap.ts'
+import { AnswerCost, BROKEN, type CostTap, LINE_ENDS, NOTHING, wholeEvents } from './translating-tap.ts'
 
 /**
  * What an event that matters has in it. Inside of a JSON string the quotes would be escaped, so none is missed, and

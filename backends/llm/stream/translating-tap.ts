@@ -1,6 +1,7 @@
 /** Streams of events from a provider to a client: read for what they cost, and translated where they must be. */
 
 import type { ChatError, ChatEvent, Usage } from '#backends/llm/conversation.ts'
+import { isJson } from '#backends/llm/formats/fields.ts'
 import {
   type ChatFormat,
   type Losses,
@@ -238,15 +239,6 @@ export const BROKEN: ChatError = { status: 502, type: 'internal', message: '', c
 function malformed(error: unknown): ChatError {
   const why = error instanceof SseTooLong ? error.message : reasonOf(error)
   return { ...BROKEN, message: `the provider's answer cannot be read: ${why}` }
-}
-
-export function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false // As good an answer as true.
-  }
 }
 
 /** Last events that lack their empty line, with it; nothing where the last one is only half of one. */

@@ -2,6 +2,7 @@
  * Tools that the client runs and that only OpenAI's formats know (custom tools with free text, local_shell, shell,
  * apply_patch): to others each is a function, and a call of that is the tool's again when it comes back.
  */
+
 import type {
   Answer,
   ChatEvent,
@@ -19,6 +20,7 @@ import { Fields, isObject } from '#backends/llm/formats/fields.ts'
 import type { StreamWriter } from '#backends/llm/formats/format.ts'
 import { isKnown, readContent } from '#backends/llm/formats/responses/parts.ts'
 import { newNotes } from '#backends/llm/formats/unknown-fields.ts'
+import { parseJson } from '#engine/kit/json.ts'
 
 /** Name and type of a client's tools that are functions to the provider. Plain data. */
 export type ClientTools = readonly (readonly [name: string, type: string])[]
@@ -205,12 +207,9 @@ function asClientCall(call: ToolCallPart, tools: ClientTools, format: FormatName
 
 /** Null: they are cut off. */
 function argumentsOf(text: string): JsonObject | null {
-  try {
-    const value = JSON.parse(text === '' ? '{}' : text) as Json
-    return isObject(value) ? value : {}
-  } catch {
-    return null
-  }
+  const value = parseJson(text === '' ? '{}' : text) as Json | undefined
+  if (value === undefined) return null
+  return isObject(value) ? value : {}
 }
 
 /** What there is of a text that was cut off, escapes undone. */

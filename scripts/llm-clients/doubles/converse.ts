@@ -1,7 +1,7 @@
 /** Bedrock's Converse and ConverseStream (API reference of Amazon Bedrock Runtime). */
 
 import type { Body } from '#backends/demo/models/wire.ts'
-import { encodeEvent } from '#backends/llm/stream/aws-event-stream.ts'
+import { encodeEvent } from '#backends/llm/testing/aws-event-stream.ts'
 import { type Double, pieces, type Said, whole } from './double.ts'
 import * as s from './shape.ts'
 

@@ -2,9 +2,11 @@
  * Tool calls of one choice of a stream. Servers tell them apart by index, and some mix the pieces of several: the
  * first call goes on as it comes, later ones wait until it is complete.
  */
+
 import type { ChatEvent, Json, JsonObject, Signature, ToolCallPart } from '#backends/llm/conversation.ts'
 import { argumentsOf, isObject } from '#backends/llm/formats/fields.ts'
 import { FormatError } from '#backends/llm/formats/format.ts'
+import { parseJson } from '#engine/kit/json.ts'
 import { legacyId, signatureOf, toolCall } from './tool-calls.ts'
 
 interface Call {
@@ -167,9 +169,5 @@ function indexOf(value: Json | undefined): number | null {
 /** Whether nothing can follow: arguments are objects. */
 function isWhole(call: Call): boolean {
   if (call.isCustom || !call.text.endsWith('}')) return false
-  try {
-    return isObject(JSON.parse(call.text) as Json)
-  } catch {
-    return false // More is to come.
-  }
+  return isObject(parseJson(call.text) as Json | undefined)
 }

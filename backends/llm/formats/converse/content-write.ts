@@ -1,4 +1,5 @@
 /** Parts as content blocks of messages. */
+
 import type {
   CacheMark,
   Json,
@@ -12,6 +13,7 @@ import type {
 import { compact, isObject } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
 import { sealSignature } from '#backends/llm/translate/signature.ts'
+import { parseJson } from '#engine/kit/json.ts'
 import { formatOf } from './media.ts'
 import { type DocumentNames, toWireCallId, toWireToolName } from './names.ts'
 
@@ -97,14 +99,9 @@ function writeToolUse(part: ToolCallPart, path: string, writer: BlockWriter): Js
   return { toolUse: { toolUseId: isSame ? part.id : toWireCallId(part.id), name: name ?? part.name, input } }
 }
 
-/** Undefined when the text is not JSON. */
-export function parsedInput(text: string): Json | undefined {
-  if (text === '') return {}
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
-  }
+/** Undefined: the text is not JSON. */
+function parsedInput(text: string): Json | undefined {
+  return text === '' ? {} : (parseJson(text) as Json | undefined)
 }
 
 function writeToolResult(part: ToolResultPart, path: string, writer: BlockWriter): JsonObject {

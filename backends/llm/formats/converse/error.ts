@@ -1,6 +1,8 @@
 /** Errors of Bedrock, by the pages "Common errors" and Converse of its API reference. */
+
 import type { ChatError, ErrorType, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
+import { parseJson } from '#engine/kit/json.ts'
 
 interface Known {
   readonly status: number
@@ -70,7 +72,7 @@ const STREAM_NAMES: { readonly [type in ErrorType]: string } = {
 
 /** Bedrock names the error in a header (x-amzn-errortype); some bodies of AWS have it as `__type` or `code`. */
 export function readError(status: number, body: string): ChatError {
-  const value = parsed(body)
+  const value = objectIn(body)
   const name = exceptionOf(stringOf(value, '__type') ?? stringOf(value, 'code') ?? '')
   const known = EXCEPTIONS.get(name.toLowerCase())
   const message = stringOf(value, 'message') ?? stringOf(value, 'Message') ?? body
@@ -80,21 +82,17 @@ export function readError(status: number, body: string): ChatError {
 
 /** An exception or error of the event stream. */
 export function readStreamError(name: string, data: string): ChatError {
-  const value = parsed(data)
+  const value = objectIn(data)
   const code = name === 'error' ? (stringOf(value, 'code') ?? name) : name
   const known = EXCEPTIONS.get(code.toLowerCase()) ?? { status: 500, type: 'internal' }
   const message = stringOf(value, 'message') ?? stringOf(value, 'Message') ?? data
   return { ...known, message, code, param: null }
 }
 
-/** Of a body that was never looked at: any text. */
-function parsed(text: string): JsonObject {
-  try {
-    const value = JSON.parse(text) as Json
-    return isObject(value) ? value : {}
-  } catch {
-    return {}
-  }
+/** Any text: {} where it is no object. */
+function objectIn(text: string): JsonObject {
+  const value = parseJson(text) as Json | undefined
+  return isObject(value) ? value : {}
 }
 
 function stringOf(value: JsonObject, name: string): string | null {

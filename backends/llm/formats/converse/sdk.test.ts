@@ -11,7 +11,7 @@ import {
 import type { ChatError, ChatEvent, JsonObject } from '#backends/llm/conversation.ts'
 import { converse, errorTypeOf } from '#backends/llm/formats/converse/index.ts'
 import { type AnswerContext, Losses } from '#backends/llm/formats/format.ts'
-import { frameEvents } from '#backends/llm/stream/aws-event-stream.ts'
+import { frameEvents } from '#backends/llm/testing/aws-event-stream.ts'
 
 const ASKED: AnswerContext = { model: 'm', wantsUsage: true, at: 0, id: 'i' }
 const INPUT: ConverseCommandInput = {

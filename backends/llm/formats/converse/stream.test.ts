@@ -4,7 +4,8 @@ import fc from 'fast-check'
 import type { Answer, ChatEvent, JsonObject, Part, StopReason, Usage } from '#backends/llm/conversation.ts'
 import { converse } from '#backends/llm/formats/converse/index.ts'
 import { type AnswerContext, Losses } from '#backends/llm/formats/format.ts'
-import { EventStreamDecoder, frameEvents } from '#backends/llm/stream/aws-event-stream.ts'
+import { EventStreamDecoder } from '#backends/llm/stream/aws-event-stream.ts'
+import { frameEvents } from '#backends/llm/testing/aws-event-stream.ts'
 import { assemble } from '#engine/testing/assemble.ts'
 
 const ASKED: AnswerContext = { model: 'm', wantsUsage: true, at: 0, id: 'i' }

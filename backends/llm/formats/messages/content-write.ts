@@ -1,8 +1,10 @@
 /** Parts into content blocks. What a block cannot say is a loss, and is left out. */
+
 import type { Json, JsonObject, MediaPart, Part, Signature, ThinkingPart } from '#backends/llm/conversation.ts'
 import { compact, type Writable } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
 import { sealSignature } from '#backends/llm/translate/signature.ts'
+import { parseJson } from '#engine/kit/json.ts'
 import { CITATIONS } from './content-read.ts'
 
 const IMAGES: readonly string[] = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
@@ -135,13 +137,9 @@ function toolId(id: string): string {
 
 /** Arguments that are no JSON cannot be said; an empty object stands for them. */
 export function parsedArguments(text: string, path: string, { losses }: { readonly losses: Losses }): Json {
-  if (text === '') return {}
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    losses.add(`${path}.arguments`)
-    return {}
-  }
+  const value = text === '' ? {} : (parseJson(text) as Json | undefined)
+  if (value === undefined) losses.add(`${path}.arguments`)
+  return value ?? (value === null ? null : {})
 }
 
 /** `cache_control`. */

@@ -1,6 +1,8 @@
 /** Errors of the API (Messages API, "Errors"): {type: "error", error: {type, message}, request_id}. */
+
 import type { ChatError, ErrorType, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { compact, isObject } from '#backends/llm/formats/fields.ts'
+import { parseJson } from '#engine/kit/json.ts'
 
 /** Of a text that is no JSON, as much is shown. */
 const MESSAGE_CHARS_MAX = 1000
@@ -20,7 +22,7 @@ const TYPES: readonly (readonly [word: string, type: ErrorType, status: number])
 
 /** Also of bodies that are not the API's own: proxies in front of it, and Google's and Azure's error objects. */
 export function readError(status: number, body: string): ChatError {
-  const value = parsed(body)
+  const value = parseJson(body) as Json | undefined
   const answer = isObject(value) ? value : Array.isArray(value) && isObject(value[0] as Json) ? value[0] : null
   const error = answer === null ? null : (answer as JsonObject).error
   if (isObject(error)) return errorOf(error, status)
@@ -60,12 +62,4 @@ function typeOfStatus(status: number): ErrorType {
   if (status === 408) return 'timeout'
   if (status === 503) return 'overloaded'
   return status >= 400 && status < 500 ? 'invalidRequest' : 'internal'
-}
-
-function parsed(body: string): Json {
-  try {
-    return JSON.parse(body) as Json
-  } catch {
-    return null // A proxy's page, or nothing: told as it is.
-  }
 }
