@@ -1,7 +1,7 @@
 /** The providers of an `ai` backend (docs/specification.md#llm-backends). */
 
-import { DIALECTS, type DialectName } from '#backends/llm/config/dialect-names.ts'
 import type { AiAuth, AiCloud, AiProvider } from '#backends/llm/config/snapshot.ts'
+import { DIALECTS, type DialectName } from '#backends/llm/providers/compatible.ts'
 import { backendTcp, type FileTcp } from '#engine/contract/backend-transport/tcp.ts'
 import { backendTls, type FileTls } from '#engine/contract/backend-transport/tls.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'

@@ -1,9 +1,10 @@
 /** Models of providers as the Snapshot has them. */
+
+import type { DialectName } from '#backends/llm/providers/compatible.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
 import type { PolicySet, ValueMatch } from '#engine/ir/snapshot.ts'
 import type { RuleSet } from '#engine/kit/scan/rules.ts'
 import type { Secret } from '#engine/kit/secret.ts'
-import type { DialectName } from './dialect-names.ts'
 
 /** Models of LLM providers (docs/specification.md#llm-backends). */
 export interface AiBackend {

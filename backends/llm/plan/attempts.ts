@@ -3,7 +3,7 @@
 import type { ClientKeys } from '#backends/llm/auth/client-key.ts'
 import type { FormatName } from '#backends/llm/conversation.ts'
 import type { FormatError } from '#backends/llm/formats/format.ts'
-import type { Dialect } from '#backends/llm/providers/dialects.ts'
+import type { Dialect } from '#backends/llm/providers/compatible.ts'
 import { type ChatRequest, releaseContent } from '#backends/llm/request/chat-request.ts'
 import type { LargeOperation } from '#backends/llm/routes/body-operation.ts'
 import type { ActiveOperation, SentOperation } from '#backends/llm/routes/operation.ts'

@@ -1,73 +1,23 @@
 /**
- * Servers that speak OpenAI's chat completions and refuse, or do not read, what is added to requests here: one row per
- * server. Only what this gateway adds or words itself is said in a dialect; what a client has written passes as it is.
+ * Requests as a server of OpenAI's chat completions reads them (compatible.ts). Only what this gateway adds or words
+ * itself is said in a dialect; what a client has written passes as it is.
  */
-
-import type { DialectName } from '#backends/llm/config/dialect-names.ts'
 import type { Conversation, Json, JsonObject } from '#backends/llm/conversation.ts'
 import { isObject } from '#backends/llm/formats/fields.ts'
 import type { Losses } from '#backends/llm/formats/format.ts'
 import { partPath } from '#backends/llm/translate/client-paths.ts'
-
-export interface Dialect {
-  /** Streams may be asked for their usage (`stream_options`): the others tell it unasked, or never. */
-  readonly asksUsage: boolean
-  /** Where the bound of an answer stands. */
-  readonly limit: 'max_completion_tokens' | 'max_tokens'
-  /** Where the model's thoughts of earlier turns stand in its messages; null: they are left out. */
-  readonly thoughts: 'reasoning_content' | 'reasoning' | null
-}
+import { COMPATIBLE, type CompatibleService, type Dialect, type DialectName, OPENAI } from './compatible.ts'
 
 /** Plain data, so that other threads can be told. One for each provider: what is learned of it is put here. */
 export interface LearnedDialect {
   dialect: Dialect
 }
 
-interface Row extends Partial<Dialect> {
-  /** The server's own; also with something ahead of it. */
-  readonly hosts: readonly string[]
-}
-
-const OPENAI: Dialect = { asksUsage: true, limit: 'max_completion_tokens', thoughts: 'reasoning_content' }
-
-const ROWS: { readonly [name in DialectName]: Row } = {
-  openai: { hosts: ['api.openai.com'] },
-  // "property 'messages.2.assistant.reasoning_content' is unsupported", and `reasoning` is read (qwen-code #11045).
-  cerebras: { hosts: ['api.cerebras.ai'], thoughts: 'reasoning' },
-  // "Compatibility API", supported parameters: max_tokens.
-  cohere: { hosts: ['api.cohere.ai', 'api.cohere.com'], limit: 'max_tokens' },
-  // "Create Chat Completion": max_tokens; "Thinking mode": reasoning_content of turns with calls must come back.
-  deepseek: { hosts: ['api.deepseek.com'], limit: 'max_tokens' },
-  // "Create Chat Completion": max_tokens.
-  fireworks: { hosts: ['api.fireworks.ai'], limit: 'max_tokens' },
-  // "property 'reasoning_content' is unsupported" (jan #8136); `reasoning` too, of some models (llms #64).
-  groq: { hosts: ['api.groq.com'], thoughts: null },
-  // "Chat Completion" of Inference Providers: max_tokens, stream_options.
-  huggingface: { hosts: ['router.huggingface.co'], limit: 'max_tokens' },
-  // tools/server/README.md: max_tokens.
-  llamacpp: { hosts: [], limit: 'max_tokens' },
-  // "OpenAI Compatibility Endpoints", supported payload parameters: max_tokens.
-  lmstudio: { hosts: [], limit: 'max_tokens' },
-  // 422 "extra_forbidden" of max_completion_tokens (hindsight #852), of stream_options (llxprt-code #114; usage is in
-  // the last event all the same), of members that messages do not have (nanobot #2494).
-  mistral: { hosts: ['api.mistral.ai'], asksUsage: false, limit: 'max_tokens', thoughts: null },
-  // "OpenAI compatibility", supported request fields: stream_options, max_tokens. Others are not looked at.
-  ollama: { hosts: ['ollama.com'], limit: 'max_tokens' },
-  openrouter: { hosts: ['openrouter.ai'] },
-  // "Chat Completions": max_tokens.
-  perplexity: { hosts: ['api.perplexity.ai'], limit: 'max_tokens' },
-  // "Create Chat Completion": max_tokens.
-  together: { hosts: ['api.together.xyz', 'api.together.ai'], limit: 'max_tokens' },
-  // Before 0.6.3 max_completion_tokens was "extra_forbidden"; the older name is read by all.
-  vllm: { hosts: [], limit: 'max_tokens' },
-  // "Chat completions": max_tokens is deprecated in favour of max_completion_tokens.
-  xai: { hosts: ['api.x.ai'] }
-}
-
 /** By its name where the configuration says it, else by the host. */
 export function dialectFor(name: DialectName | null, host: string): Dialect {
-  const rows: readonly Row[] = name === null ? Object.values(ROWS).filter((row) => isAt(host, row.hosts)) : [ROWS[name]]
-  const { asksUsage, limit, thoughts } = { ...OPENAI, ...rows[0] }
+  const rows: readonly CompatibleService[] = Object.values(COMPATIBLE)
+  const row = name === null ? rows.find(({ hosts = [] }) => isAt(host, hosts)) : COMPATIBLE[name]
+  const { asksUsage, limit, thoughts }: Dialect = { ...OPENAI, ...row }
   return { asksUsage, limit, thoughts }
 }
 

@@ -1,10 +1,10 @@
 /** The file's `llm`: models by the names that clients use, each with its provider, on a port of their own. */
 
 import { awsRegion } from '#backends/llm/config/auth.ts'
-import type { DialectName } from '#backends/llm/config/dialect-names.ts'
 import { edits, type FileEdits } from '#backends/llm/config/edits.ts'
 import { type FileGuards, promptGuard } from '#backends/llm/config/guards.ts'
 import { dialect } from '#backends/llm/config/providers.ts'
+import type { DialectName } from '#backends/llm/providers/compatible.ts'
 import type { Shortcut } from '#engine/contract/backend-config.ts'
 import { oneOf } from '#engine/schema/choice.ts'
 import { authKey } from '#engine/schema/credential.ts'
@@ -37,7 +37,7 @@ const WEIGHT_MAX = 1_000_000
 const PRIORITY_MAX = 1_000_000
 const FORMATS = ['completions', 'messages', 'responses'] as const
 
-const PROVIDER_NAMES = [...Object.keys(KINDS), ...Object.keys(PRESETS)] as [string, ...string[]]
+const PROVIDER_NAMES = [...Object.keys(KINDS), ...PRESETS.keys()] as [string, ...string[]]
 const LATER: readonly string[] = ['copilot']
 
 /** Exact, or with one star at its beginning or end. */

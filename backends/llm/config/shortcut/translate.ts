@@ -8,7 +8,7 @@ import type { AiBackend, AiProvider, ModelsBackend } from '#backends/llm/config/
 import { silenceOf } from '#backends/llm/config/streams.ts'
 import type { TranslateContext } from '#engine/contract/backend-config.ts'
 import type { BackendTransport } from '#engine/contract/backend-transport/transport.ts'
-import { type CompatibleProvider, isPreset, KINDS, type Kind, PRESETS } from './presets.ts'
+import { KINDS, type Kind, PRESETS } from './presets.ts'
 import type { LlmChanges, LlmFile, LlmModel, LlmParams, LlmProvider } from './schema.ts'
 import { serving } from './serving.ts'
 
@@ -125,15 +125,14 @@ function changesOf({ defaults, overrides, promptCaching }: LlmChanges): FileEdit
 
 /** As an `ai` backend would say it; and where its paths begin. */
 function fileProvider(choice: LlmProvider['provider'], params: LlmParams) {
-  const isPresetName = typeof choice === 'string' && isPreset(choice)
-  const preset: CompatibleProvider | undefined = isPresetName ? PRESETS[choice] : undefined
+  const preset = typeof choice === 'string' ? PRESETS.get(choice) : undefined
   const baseUrl = params.baseUrl ?? (params.host === undefined ? preset?.baseUrl : undefined)
   const { model, apiKey } = params
   const named = { model }
   const kind =
     typeof choice !== 'string'
       ? { custom: { ...named, formats: choice.custom!.formats } }
-      : isPresetName
+      : preset !== undefined
         ? { custom: named }
         : { [KINDS[choice as Kind]]: { ...named, ...cloudOf(KINDS[choice as Kind], params) } }
   const address = addressOf({ ...params, baseUrl })
