@@ -177,19 +177,19 @@ const DRIVEN: Readonly<Record<string, string>> = {
   edge: 'edge-example.test.ts',
   grpc: 'grpc-example.test.ts',
   llm: '../backends/llm/backend.test.ts',
-  'llm-clouds': '#backends/llm/auth/cloud.test.ts',
-  'llm-shortcut': '#backends/llm/models-backend.test.ts',
+  'llm-clouds': '../backends/llm/auth/cloud.test.ts',
+  'llm-shortcut': '../backends/llm/models-backend.test.ts',
   'jwt-authentication': 'traffic/jwt-authentication-gateway.test.ts',
   mcp: '../backends/mcp/configured.test.ts',
   'mcp-authorization': '../backends/mcp/configured.test.ts',
   'mcp-authentication': 'traffic/mcp-authentication.test.ts',
-  'policy-targets': '#backends/llm/testing/policy-targets.test.ts',
+  'policy-targets': '../backends/llm/testing/policy-targets.test.ts',
   'prompt-guard': '../backends/llm/guards/example.test.ts',
   'pre-routing': '../engine/build/phases.test.ts',
   'rate-limit': 'traffic/rate-limit.test.ts',
   'request-mirror': 'traffic/request-mirror.test.ts',
   retry: 'traffic/retry.test.ts',
-  tcp: '#engine/downstream/tls/sni.test.ts'
+  tcp: '../engine/downstream/tls/sni.test.ts'
 }
 
 test('every example is driven by a test', () => {

@@ -2,6 +2,7 @@
 
 import { deepEqual, equal, match } from 'node:assert/strict'
 import { test } from 'node:test'
+import { backends } from '#backends/index.ts'
 import type { Problem } from '#engine/contract/config-error.ts'
 import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
@@ -47,7 +48,7 @@ function build(snapshot: Snapshot) {
     return upstream.stream(destination, options)
   }
   const problems: Problem[] = []
-  const deps = { upstream: { ...upstream, stream }, tcpRecorderFor: () => ({ record() {} }) }
+  const deps = { upstream: { ...upstream, stream }, backends, tcpRecorderFor: () => ({ record() {} }) }
   const table = buildTcp(snapshot, deps as never, null, problems)
   return { table, asked, dialled, problems }
 }

@@ -136,7 +136,7 @@ test('answers that are none are errors without a secret', async () => {
   for (const answer of answers) {
     const world = worldOf({ AWS_CONTAINER_CREDENTIALS_FULL_URI: url }, '/nowhere', { [url]: answer })
     await rejects(defaultCredentials(world), (error: TokenFetchError) => {
-      match(error.constructor.name, /AskError/, answer)
+      match(error.constructor.name, /TokenFetchError/, answer)
       equal(error.message.includes('canary'), false)
       return true
     })
