@@ -143,9 +143,12 @@ test('a ClientHello that comes byte by byte, in several records, is passed on as
     far.write(record.subarray(40))
   }
   near.pipe(far).pipe(near)
+  for (const socket of [near, far]) socket.on('error', (error) => client.destroy(error))
   await once(client, 'secureConnect')
   client.write('GET / HTTP/1.1\r\nHost: one.test\r\nConnection: close\r\n\r\n')
   const [answer] = await once(client, 'data')
+  // nginx is gone by then: what the client still sends may be answered with a reset.
+  client.on('error', () => {})
   assert.match(String(answer), /200 OK/)
 })
 
