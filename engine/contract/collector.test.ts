@@ -2,7 +2,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { test } from 'node:test'
 import { isShared, SHARED_BYTES } from '#engine/kit/shared-bytes.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { inTurn } from '#engine/socket/round.ts'
 import { Collector } from './body.ts'
 import type { Exchange } from './exchange.ts'
 import { letGo, useHeldBytes } from './held-bytes.ts'
@@ -78,9 +78,7 @@ test('a body that stood still and asks for room where there is none is given up 
   let now = performance.now()
   t.mock.method(performance, 'now', () => now)
   const come = (bytes: number) => {
-    enterTurn()
-    collector.take(Buffer.alloc(bytes), 0, bytes)
-    leaveTurn()
+    inTurn(() => collector.take(Buffer.alloc(bytes), 0, bytes))
   }
   const told: unknown[] = []
   const collector = new Collector({ max: MAX, expected: 0, ex, mayGiveWay: true }, null, (...what) => told.push(what))

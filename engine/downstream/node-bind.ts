@@ -1,7 +1,7 @@
 /** A bind of the node transport: connections pass its stages (PROXY header, TLS) and become what is spoken on them. */
 import type { ClientTls } from '#engine/contract/transport.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { inTurn } from '#engine/socket/round.ts'
 import type { Acceptor } from '#engine/socket/socket-layer.ts'
 import type { Wire } from '#engine/socket/wire.ts'
 import type { BindContext, OpenBind } from './bind.ts'
@@ -98,11 +98,10 @@ class NodeBind implements OpenBind {
   drain(): void {
     this.#server.draining = true
     // Behind the poll phase: requests that have already arrived are read first.
-    setImmediate(() => {
-      enterTurn()
+    const step = () => {
       for (const connection of [...this.#server.connections]) connection.drain()
-      leaveTurn()
-    })
+    }
+    setImmediate(() => inTurn(step))
   }
 
   connections(): number {

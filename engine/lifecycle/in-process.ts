@@ -21,7 +21,7 @@ import type { Answer, AnswerEvents, Call, CallEvents, CallRequest, InProcess } f
 import type { Route } from '#engine/contract/route.ts'
 import type { ServerStream, SpliceEnd } from '#engine/contract/transport.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
-import { atRoundEnd, enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import { atRoundEnd, inTurn, turnStartedAt } from '#engine/socket/round.ts'
 import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 
 export interface InProcessOptions {
@@ -44,13 +44,6 @@ export function inProcess(options: InProcessOptions): InProcess {
       return answer
     }
   }
-}
-
-/** Work outside of a turn (a promise, a message of another thread) gets one, so that what it writes leaves. */
-function inTurn(step: () => void): void {
-  enterTurn()
-  step()
-  leaveTurn()
 }
 
 /** Received requests have been through the parser; what a backend writes may hold what a client said. */

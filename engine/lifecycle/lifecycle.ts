@@ -20,7 +20,7 @@ import type { HeaderBlock } from '#engine/http/headers.ts'
 import { keepPiece } from '#engine/kit/pieces.ts'
 import { xorshift32 } from '#engine/kit/random.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import { inTurn, turnStartedAt } from '#engine/socket/round.ts'
 import type { TimerWheel } from '#engine/socket/timer-wheel.ts'
 import { buildReply, dropServer, replyFor, sendReply } from './local-reply.ts'
 import { Mirrors } from './mirrors.ts'
@@ -371,10 +371,7 @@ export class Lifecycle implements ClientEvents, ServerEvents {
     const isOver = () => ex.step !== step || (step === STEP_RESPONSE && ex.localReply !== reply)
     const resume = (proceed: () => void) => {
       ex.waiting = false
-      if (isOver()) return
-      enterTurn()
-      proceed()
-      leaveTurn()
+      if (!isOver()) inTurn(proceed)
     }
     ex.waiting = true
     verdict.then(

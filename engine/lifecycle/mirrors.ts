@@ -12,7 +12,7 @@ import type { Route, RouteMirror } from '#engine/contract/route.ts'
 import type { ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
 import { COPY_VIA, isCopyEnough } from '#engine/http/via.ts'
 import { Pieces } from '#engine/kit/pieces.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import { inTurn, turnStartedAt } from '#engine/socket/round.ts'
 import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 
 /** Copies under way per mirror of a route and worker. */
@@ -225,9 +225,7 @@ class Copy implements Copies, ClientStream {
   }
 
   #fail(code: 'UPSTREAM_OVERFLOW' | 'REQUEST_TIMEOUT'): void {
-    enterTurn()
-    this.#options.events.onClientFault(this.#ex, code)
-    leaveTurn()
+    inTurn(() => this.#options.events.onClientFault(this.#ex, code))
   }
 
   // --- what the lifecycle asks of a client ---

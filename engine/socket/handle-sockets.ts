@@ -6,7 +6,7 @@ import type { Handle, Handles } from './handles.ts'
 import { listenWith } from './listen.ts'
 import type { ReadMemory } from './memory.ts'
 import { Outbox } from './outbox.ts'
-import { enterTurn, leaveTurn } from './round.ts'
+import { inTurn } from './round.ts'
 import type { Acceptor, Address, Connected, DialOptions, KeepAlive, SocketLayer } from './socket-layer.ts'
 import { startClient } from './tls-client.ts'
 import { startOverHandle } from './tls-server.ts'
@@ -64,10 +64,10 @@ async function listen(
       }
       const wire = new HandleWire(client, shared, INHERITS)
       wire.learnPeer()
-      enterTurn()
-      accept(wire)
-      wire.start()
-      leaveTurn()
+      inTurn(() => {
+        accept(wire)
+        wire.start()
+      })
     }
   })
 }
@@ -99,15 +99,15 @@ function connect(
   const settle = (status: number) => {
     if (settled) return
     settled = true
-    enterTurn()
-    if (status < 0) {
-      handle.close()
-      failed(getSystemErrorName(status))
-    } else {
-      setKeepAlive(handle, dial)
-      giveUp = begin(handle)
-    }
-    leaveTurn()
+    inTurn(() => {
+      if (status < 0) {
+        handle.close()
+        failed(getSystemErrorName(status))
+      } else {
+        setKeepAlive(handle, dial)
+        giveUp = begin(handle)
+      }
+    })
   }
   request.oncomplete = settle
   let error: number

@@ -7,7 +7,7 @@ import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import type { ReadMemory, ReadSlot } from './memory.ts'
 import { COPY_BYTES_MAX, GATHER_BYTES_MAX, Outbox, TEXT_BYTES_MAX } from './outbox.ts'
 import { ownAddressOf, type PeerAddress, peerOf } from './peer.ts'
-import { enterTurn, leaveTurn, markDirty } from './round.ts'
+import { inTurn, markDirty } from './round.ts'
 import { BULK_NONE, type Bulk, NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
 
 interface OwnedHandle extends Handle {
@@ -371,11 +371,11 @@ export class HandleWire implements Wire {
 }
 
 function onRead(this: OwnedHandle): Buffer | undefined {
-  const { wire } = this
-  enterTurn()
-  const view = wire.readResult()
-  leaveTurn()
-  return view
+  return inTurn(readResult, this.wire)
+}
+
+function readResult(wire: HandleWire): Buffer | undefined {
+  return wire.readResult()
 }
 
 function onWritten(this: OwnedWrite, status: number): void {
@@ -383,7 +383,5 @@ function onWritten(this: OwnedWrite, status: number): void {
   this.wire = null
   this.slot = null
   this.bytes = null
-  enterTurn()
-  wire?.written(status, slot)
-  leaveTurn()
+  if (wire !== null) inTurn(() => wire.written(status, slot))
 }

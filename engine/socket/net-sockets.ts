@@ -4,7 +4,7 @@ import { listenWith } from './listen.ts'
 import type { ReadMemory } from './memory.ts'
 import { connectTls } from './net-tls.ts'
 import { NetWire } from './net-wire.ts'
-import { enterTurn, leaveTurn } from './round.ts'
+import { inTurn } from './round.ts'
 import type { Address, Connected, DialOptions, KeepAlive, SocketLayer } from './socket-layer.ts'
 import type { TlsClient } from './tls.ts'
 import { startOverSocket } from './tls-server.ts'
@@ -17,9 +17,7 @@ export function netSockets(memory: ReadMemory): SocketLayer {
     listen(port: number, keepalive: KeepAlive, accept: (wire: Wire) => void) {
       const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
         if (keepalive.timeMs > 0) socket.setKeepAlive(true, keepalive.timeMs)
-        enterTurn()
-        accept(new NetWire(socket, memory))
-        leaveTurn()
+        inTurn(() => accept(new NetWire(socket, memory)))
       })
       return listenWith(server, port, (_, taken) => server.on('connection', taken))
     },
@@ -28,19 +26,15 @@ export function netSockets(memory: ReadMemory): SocketLayer {
       const where = 'unixPath' in address ? { path: address.unixPath } : { host: address.ip, port: address.port }
       const socket = netConnect({ ...where, allowHalfOpen: true })
       if (dial.keepaliveMs !== undefined) socket.setKeepAlive(dial.keepaliveMs > 0, dial.keepaliveMs)
-      const failed = (error: NodeJS.ErrnoException) => {
-        enterTurn()
-        done(error.code ?? 'EIO', null)
-        leaveTurn()
-      }
+      const failed = ({ code = 'EIO' }: NodeJS.ErrnoException) => inTurn(() => done(code, null))
       socket.once('error', failed)
       socket.once('connect', () => {
         socket.off('error', failed)
-        enterTurn()
-        const wire = new NetWire(socket, memory)
-        if (dial.preamble !== undefined && dial.preamble !== '') wire.write(dial.preamble)
-        done(null, wire)
-        leaveTurn()
+        inTurn(() => {
+          const wire = new NetWire(socket, memory)
+          if (dial.preamble !== undefined && dial.preamble !== '') wire.write(dial.preamble)
+          done(null, wire)
+        })
       })
       return () => {
         socket.off('error', failed)

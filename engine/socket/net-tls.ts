@@ -3,7 +3,7 @@ import { connect as netConnect } from 'node:net'
 import { type ConnectionOptions, connect } from 'node:tls'
 import type { ReadMemory } from './memory.ts'
 import { NetWire } from './net-wire.ts'
-import { enterTurn, leaveTurn } from './round.ts'
+import { inTurn } from './round.ts'
 import type { Address, Connected, DialOptions } from './socket-layer.ts'
 import type { TlsClient } from './tls.ts'
 import { protocolFault, type TlsFault } from './tls-verify.ts'
@@ -46,9 +46,7 @@ export function connectTls(
     socket.on('error', () => {})
     client.forgetSessions()
     socket.destroy()
-    enterTurn()
-    done(code, null, { reason: text, protocol: '', resumed: false })
-    leaveTurn()
+    inTurn(() => done(code, null, { reason: text, protocol: '', resumed: false }))
   }
   const failed = (error: NodeJS.ErrnoException) => {
     fail(isReached ? protocolFault(error.code, error.message) : { code: error.code ?? 'EIO', text: '' })
@@ -76,9 +74,8 @@ export function connectTls(
     isJudged = true
     for (const given of kept) client.keepSession(given)
     socket.off('error', failed)
-    enterTurn()
-    done(null, new NetWire(socket, memory), { reason: '', protocol: socket.alpnProtocol || '', resumed })
-    leaveTurn()
+    const outcome = { reason: '', protocol: socket.alpnProtocol || '', resumed }
+    inTurn(() => done(null, new NetWire(socket, memory), outcome))
   })
   return () => {
     socket.off('error', failed)

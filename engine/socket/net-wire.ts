@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import { READ_BYTES, type ReadMemory, type ReadSlot } from './memory.ts'
-import { enterTurn, leaveTurn, markDirty } from './round.ts'
+import { inTurn, markDirty } from './round.ts'
 import { BULK_NONE, type Bulk, NOBODY, plainAddress, TEXT_WAITING_MAX, type Wire, type WireOwner } from './wire.ts'
 
 /** Those that a wire listens to. */
@@ -34,9 +34,7 @@ export class NetWire implements Wire {
     socket.on('error', (error: NodeJS.ErrnoException) => this.#fail(error.code ?? 'EIO'))
     socket.on('close', () => this.#fail('ECONNRESET'))
     socket.on('drain', () => {
-      enterTurn()
-      if (!this.#dead) this.owner.onDrain()
-      leaveTurn()
+      if (!this.#dead) inTurn(() => this.owner.onDrain())
     })
   }
 
@@ -74,17 +72,13 @@ export class NetWire implements Wire {
     for (let from = 0; from < chunk.length && !this.#dead && !this.#closing; from += READ_BYTES) {
       const count = Math.min(READ_BYTES, chunk.length - from)
       chunk.copy(bytes, shared, from, from + count)
-      enterTurn()
-      this.owner.onRead(shared, shared + count, null)
-      leaveTurn()
+      inTurn(() => this.owner.onRead(shared, shared + count, null))
     }
   }
 
   #ended(): void {
-    enterTurn()
     if (this.#closing) this.destroy()
-    else if (!this.#dead) this.owner.onEnd()
-    leaveTurn()
+    else if (!this.#dead) inTurn(() => this.owner.onEnd())
   }
 
   write(text: string): void {
@@ -155,8 +149,6 @@ export class NetWire implements Wire {
     if (this.#dead) return
     const { owner } = this
     this.destroy()
-    enterTurn()
-    owner.onError(code)
-    leaveTurn()
+    inTurn(() => owner.onError(code))
   }
 }

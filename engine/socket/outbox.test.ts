@@ -1,13 +1,11 @@
 import { deepEqual, equal } from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Outbox } from './outbox.ts'
-import { enterTurn, leaveTurn, markDirty } from './round.ts'
+import { inTurn, markDirty } from './round.ts'
 
 /** Ends a round: everything that was gathered in it has left. */
 async function endRound(): Promise<void> {
-  enterTurn()
-  markDirty({ flush() {} })
-  leaveTurn()
+  inTurn(() => markDirty({ flush() {} }))
   await new Promise((resolve) => setImmediate(resolve))
 }
 

@@ -1,7 +1,7 @@
 /** One end of a byte pipe: a wire whose bytes pass through unread, with backpressure both ways. */
 import { FLUSH_MS, keepLingering, stopLingering } from './linger.ts'
 import type { ReadSlot } from './memory.ts'
-import { enterTurn, leaveTurn } from './round.ts'
+import { inTurn } from './round.ts'
 import { BULK_BODY, type Wire, type WireOwner } from './wire.ts'
 
 /** The other end, as a pipe sees it. */
@@ -105,16 +105,11 @@ export class PipeEnd implements WireOwner {
 
   /** Ends both sides now. */
   cut(): void {
-    enterTurn()
-    this.onError('ECONNABORTED')
-    leaveTurn()
+    inTurn(() => this.onError('ECONNABORTED'))
   }
 
   abort(): void {
-    if (this.#gone) return
-    enterTurn()
-    this.#end(true)
-    leaveTurn()
+    if (!this.#gone) inTurn(() => this.#end(true))
   }
 
   /** The other end has taken nothing for too long. */

@@ -5,7 +5,7 @@
  * whether it ends well or not; a connection that has spent its share stops reading and goes on in a later poll, in
  * turn with the others that have.
  */
-import { enterTurn, leaveTurn, polls } from './round.ts'
+import { inTurn, polls } from './round.ts'
 
 /** Units of work in one poll: about 1 ms. A frame, or a piece of a body, is one unit. */
 const SHARE = 1024
@@ -69,11 +69,7 @@ function goOn(): void {
     waiting.delete(connection)
     share.refill()
     if (share.left <= 0) waiting.set(connection, share)
-    else {
-      enterTurn()
-      connection.goOn()
-      leaveTurn()
-    }
+    else inTurn(() => connection.goOn())
   }
   if (waiting.size > 0) schedule()
 }

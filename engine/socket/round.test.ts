@@ -1,7 +1,7 @@
 /** What is written in one round, and what waits for its end. */
 import { deepEqual, equal } from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { atRoundEnd, enterTurn, leaveTurn, markDirty } from './round.ts'
+import { atRoundEnd, inTurn, markDirty } from './round.ts'
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
@@ -10,9 +10,9 @@ describe('rounds', () => {
     const flushed: number[] = []
     const write = (count: number) => {
       for (let i = 0; i < count; i++) {
-        enterTurn()
-        markDirty({ flush: () => flushed.push(i) })
-        leaveTurn()
+        inTurn(() => {
+          markDirty({ flush: () => flushed.push(i) })
+        })
       }
     }
     write(63)
@@ -31,15 +31,15 @@ describe('rounds', () => {
     const first = {
       flush() {
         flushed.push('first')
-        enterTurn()
-        markDirty(late)
-        leaveTurn()
+        inTurn(() => {
+          markDirty(late)
+        })
       }
     }
-    enterTurn()
-    markDirty(first)
-    markDirty({ flush: () => flushed.push('second') })
-    leaveTurn()
+    inTurn(() => {
+      markDirty(first)
+      markDirty({ flush: () => flushed.push('second') })
+    })
     await new Promise((resolve) => setImmediate(resolve))
     deepEqual(flushed, ['first', 'second', 'late'])
   })

@@ -35,12 +35,22 @@ export let roundsEnded = 0
 /** Rises between polls in which something was written: a share of one poll is counted by it (read-share.ts). */
 export let polls = 0
 
-export function enterTurn(): void {
+/**
+ * Does `step` in a turn, and returns what it returns. Whatever comes from outside (sockets, timers, promises, messages
+ * of other threads) enters here. A frequent event passes a function of its module and an argument: no closure is made.
+ * `step` must not throw.
+ */
+export function inTurn<R>(step: () => R): R
+export function inTurn<A, R>(step: (a: A) => R, a: A): R
+export function inTurn<A, B, R>(step: (a: A, b: B) => R, a: A, b: B): R
+export function inTurn<R>(step: (a?: unknown, b?: unknown) => R, a?: unknown, b?: unknown): R {
   if (depth++ === 0) turnStartedAt = performance.now()
+  const result = step(a, b)
+  if (--depth === 0) turnEnded()
+  return result
 }
 
-export function leaveTurn(): void {
-  if (--depth > 0) return
+function turnEnded(): void {
   const waiting = dirtyCount + steps.length
   if (waiting >= ROUND_MAX || isFull) endRound()
   else if (waiting > 0) openRound()

@@ -6,7 +6,7 @@
  * requests a second never touches a list. Resolution is one tick; timers never fire early. A timer fires in a turn of
  * its own (round.ts): what it calls need not enter one.
  */
-import { enterTurn, leaveTurn } from './round.ts'
+import { inTurn } from './round.ts'
 
 const TICK_MS = 20
 const SLOTS = 512
@@ -101,9 +101,7 @@ export class TimerWheel {
       if (timer.deadline > now) this.#link(timer, Math.ceil(timer.deadline / TICK_MS))
       else {
         timer.deadline = 0
-        enterTurn()
-        timer.onTimeout()
-        leaveTurn()
+        inTurn(timer.onTimeout)
       }
     }
   }

@@ -1,7 +1,7 @@
 /** TLS towards upstreams over Node's handles: what connectTls of tls.ts does over node:tls, at less cost. */
 import { getSystemErrorName } from 'node:util'
 import { type Handle, STATE_ASYNC, type TlsHandle } from './handles.ts'
-import { enterTurn, leaveTurn } from './round.ts'
+import { inTurn } from './round.ts'
 import type { Connected, DialOptions } from './socket-layer.ts'
 import type { TlsClient } from './tls.ts'
 import type { TlsShared } from './tls-shared.ts'
@@ -42,10 +42,7 @@ export function startClient(
   const request = shared.handles.newWrite()
   let isOver = false
   request.oncomplete = (status) => {
-    if (isOver) return
-    enterTurn()
-    said(status)
-    leaveTurn()
+    if (!isOver) inTurn(said, status)
   }
   const error = below.writeLatin1String(request, preamble)
   // A socket that has just been connected has room, so this is what happens.

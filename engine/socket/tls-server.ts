@@ -9,7 +9,7 @@ import { createSecureContext, type SecureContext, TLSSocket } from 'node:tls'
 import { openSslNames } from './cipher-suites.ts'
 import type { Handle } from './handles.ts'
 import { type PeerCertificate, peerOf } from './peer-certificate.ts'
-import { enterTurn, leaveTurn } from './round.ts'
+import { inTurn } from './round.ts'
 import { endBehindAlert, mayAlert } from './tls-alert.ts'
 import { NO_CERTIFICATE, refusingBy } from './tls-refusal.ts'
 import type { TlsShared } from './tls-shared.ts'
@@ -158,11 +158,7 @@ export function startOverHandle(
       cipher: () => handle.getCipher()?.name,
       refuse: (code, record) => wire.refuse(code, record)
     })
-    handle.onkeylog = (line) => {
-      enterTurn()
-      judge(line)
-      leaveTurn()
-    }
+    handle.onkeylog = (line) => inTurn(judge, line)
     handle.enableKeylogCallback()
   }
   wire.start(first)
@@ -191,9 +187,7 @@ export function startOverSocket(
   const settle = (end: () => void) => {
     if (settled) return
     settled = true
-    enterTurn()
-    end()
-    leaveTurn()
+    inTurn(end)
   }
   let isFailed = false
   const failed = () =>

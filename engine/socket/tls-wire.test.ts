@@ -9,7 +9,7 @@ import { authority, selfSigned } from '#engine/testing/certificates.ts'
 import { Ear } from '#engine/testing/ear.ts'
 import { rawClient } from '#engine/testing/raw.ts'
 import { openSockets } from './open-sockets.ts'
-import { enterTurn, leaveTurn } from './round.ts'
+import { inTurn } from './round.ts'
 import { type TlsFacts, TlsServer, type TlsServerSettings } from './tls-server.ts'
 import type { Wire, WireOwner } from './wire.ts'
 
@@ -98,14 +98,14 @@ for (const kind of ['handles', 'net'] as const) {
         match(wire!.localAddress, /127\.0\.0\.1$/)
         while (server.ear.text.length < 5) await turn()
         equal(server.ear.text, 'ping\xff')
-        enterTurn()
-        wire!.write('head\xfe')
-        wire!.writeBytes(Buffer.alloc(3_000, 'b'), 0, 3_000, null)
-        wire!.writeBytes(Buffer.alloc(40_000, 'c'), 0, 40_000, null)
-        wire!.write('d')
-        wire!.writeBytes(Buffer.alloc(400_000, 'e'), 1, 400_000, null)
-        wire!.write('.')
-        leaveTurn()
+        inTurn(() => {
+          wire!.write('head\xfe')
+          wire!.writeBytes(Buffer.alloc(3_000, 'b'), 0, 3_000, null)
+          wire!.writeBytes(Buffer.alloc(40_000, 'c'), 0, 40_000, null)
+          wire!.write('d')
+          wire!.writeBytes(Buffer.alloc(400_000, 'e'), 1, 400_000, null)
+          wire!.write('.')
+        })
         while (!all.text.endsWith('.')) await turn()
         ok(all.text === `head\xfe${'b'.repeat(3_000)}${'c'.repeat(40_000)}d${'e'.repeat(399_999)}.`)
         wire!.close(false)

@@ -9,7 +9,7 @@ import { EOF, type Handle, STATE_READ, type TlsHandle, type WriteRequest } from 
 import { FLUSH_MS, keepLingering, LINGER_MS, stopLingering } from './linger.ts'
 import type { ReadSlot } from './memory.ts'
 import { ownAddressOf, type PeerAddress, peerOf } from './peer.ts'
-import { enterTurn, leaveTurn, markDirty } from './round.ts'
+import { inTurn, markDirty } from './round.ts'
 import { closeBehindAlert, mayAlert } from './tls-alert.ts'
 import { TlsQueue } from './tls-queue.ts'
 import { COPIED_BYTES_MAX, LENT_BYTES_MAX, type TlsShared } from './tls-shared.ts'
@@ -127,7 +127,7 @@ export class TlsWire implements Wire {
   handshakeDone(): void {
     if (this.#secured === null || this.#isDone) return
     this.#isDone = true
-    setImmediate(endHandshake, this)
+    setImmediate(() => inTurn(() => this.endHandshake()))
   }
 
   endHandshake(): void {
@@ -368,31 +368,27 @@ export class TlsWire implements Wire {
 }
 
 function onRead(this: OwnedHandle): undefined {
-  enterTurn()
-  this.wire.readResult()
-  leaveTurn()
+  inTurn(readResult, this.wire)
 }
 
 function onHandshakeDone(this: OwnedHandle): void {
   this.wire.handshakeDone()
 }
 
-function endHandshake(wire: TlsWire): void {
-  enterTurn()
-  wire.endHandshake()
-  leaveTurn()
+function readResult(wire: TlsWire): void {
+  wire.readResult()
+}
+
+function written(wire: TlsWire, status: number): void {
+  wire.written(status)
 }
 
 function onError(this: OwnedHandle, error: Error & { code?: string }): void {
-  enterTurn()
-  this.wire.failed(error.code ?? 'EPROTO')
-  leaveTurn()
+  inTurn(() => this.wire.failed(error.code ?? 'EPROTO'))
 }
 
 function onWritten(this: OwnedWrite, status: number): void {
   const { wire } = this
   this.wire = null
-  enterTurn()
-  wire?.written(status)
-  leaveTurn()
+  if (wire !== null) inTurn(written, wire, status)
 }

@@ -10,7 +10,7 @@ import { Ear } from '#engine/testing/ear.ts'
 import { type RawClient, rawClient, rawServer } from '#engine/testing/raw.ts'
 import { keepLingering, stopLingering } from './linger.ts'
 import { openSockets } from './open-sockets.ts'
-import { enterTurn, leaveTurn } from './round.ts'
+import { inTurn } from './round.ts'
 import { BULK_LONG, type Wire } from './wire.ts'
 
 const { memory } = llhttp()
@@ -72,26 +72,26 @@ for (const kind of ['handles', 'net'] as const) {
 
     it('tells what it has handed to the kernel, and keeps the rest to the end of the round, dead or not', async () => {
       const { client, wire, done } = await pair()
-      enterTurn()
       const before = wire.handed
-      wire.write('head ')
-      wire.writeBytes(Buffer.from('short'), 0, 5, null)
-      if (kind === 'handles') {
-        const box = Buffer.alloc(4_000, 'b')
-        wire.writeBytes(box, 0, box.length, null)
-        wire.write('end')
-        deepEqual([wire.handed, wire.waiting], [before, 4_013])
-        equal(wire.unsent(), `head short${'b'.repeat(4_000)}end`)
-      }
-      leaveTurn()
+      inTurn(() => {
+        wire.write('head ')
+        wire.writeBytes(Buffer.from('short'), 0, 5, null)
+        if (kind === 'handles') {
+          const box = Buffer.alloc(4_000, 'b')
+          wire.writeBytes(box, 0, box.length, null)
+          wire.write('end')
+          deepEqual([wire.handed, wire.waiting], [before, 4_013])
+          equal(wire.unsent(), `head short${'b'.repeat(4_000)}end`)
+        }
+      })
       while (wire.handed === before) await turn()
       deepEqual([wire.waiting, wire.unsent()], [0, ''])
       const after = wire.handed
-      enterTurn()
-      wire.write('lost')
-      wire.destroy()
-      deepEqual([wire.handed, wire.waiting, wire.unsent()], [after, 4, 'lost'])
-      leaveTurn()
+      inTurn(() => {
+        wire.write('lost')
+        wire.destroy()
+        deepEqual([wire.handed, wire.waiting, wire.unsent()], [after, 4, 'lost'])
+      })
       while (wire.waiting > 0) await turn()
       equal(wire.handed, after)
       ok(!(await client.untilEnd()).includes('lost'))
@@ -110,9 +110,9 @@ for (const kind of ['handles', 'net'] as const) {
       client.socket.pause()
       let written = 0
       while (!wire.congested) {
-        enterTurn()
-        wire.writeBytes(Buffer.alloc(65_536, 'x'), 0, 65_536, null)
-        leaveTurn()
+        inTurn(() => {
+          wire.writeBytes(Buffer.alloc(65_536, 'x'), 0, 65_536, null)
+        })
         written += 65_536
         ok(written < 64 * 1024 * 1024)
         await turn()
@@ -135,20 +135,20 @@ for (const kind of ['handles', 'net'] as const) {
         await turn()
       }
       const sized = (letter: string) => Buffer.alloc(5_000, letter)
-      enterTurn()
-      slow.wire.writeBytes(sized('t'), 0, 5_000, null)
-      for (const { wire } of others) wire.writeBytes(sized('a'), 0, 5_000, null)
-      // The region of the last of them grows, that of the first one cannot.
-      for (const { wire } of others) wire.writeBytes(sized('b'), 0, 5_000, null)
-      slow.wire.writeBytes(sized('u'), 0, 5_000, null)
-      for (const { wire } of others) wire.write('.')
-      leaveTurn()
+      inTurn(() => {
+        slow.wire.writeBytes(sized('t'), 0, 5_000, null)
+        for (const { wire } of others) wire.writeBytes(sized('a'), 0, 5_000, null)
+        // The region of the last of them grows, that of the first one cannot.
+        for (const { wire } of others) wire.writeBytes(sized('b'), 0, 5_000, null)
+        slow.wire.writeBytes(sized('u'), 0, 5_000, null)
+        for (const { wire } of others) wire.write('.')
+      })
       await turn()
       // A later round has memory that what is stuck does not lie in.
-      enterTurn()
-      for (const { wire } of others) wire.writeBytes(sized('c'), 0, 5_000, null)
-      for (const { wire } of others) wire.write('!')
-      leaveTurn()
+      inTurn(() => {
+        for (const { wire } of others) wire.writeBytes(sized('c'), 0, 5_000, null)
+        for (const { wire } of others) wire.write('!')
+      })
       for (const { client } of others) {
         await client.until('!')
         const all = `${'a'.repeat(5_000)}${'b'.repeat(5_000)}.${'c'.repeat(5_000)}!`
@@ -170,12 +170,12 @@ for (const kind of ['handles', 'net'] as const) {
       let expected = ''
       while (!wire.congested && expected.length < 64 * 1024 * 1024) {
         const before = wire.handed
-        enterTurn()
-        wire.write('head;')
-        wire.writeBytes(Buffer.alloc(30_000, 'k'), 0, 30_000, null)
-        wire.write('text;')
-        wire.writeBytes(memory.bytes, offset, offset + view.length, slot)
-        leaveTurn()
+        inTurn(() => {
+          wire.write('head;')
+          wire.writeBytes(Buffer.alloc(30_000, 'k'), 0, 30_000, null)
+          wire.write('text;')
+          wire.writeBytes(memory.bytes, offset, offset + view.length, slot)
+        })
         expected += `head;${'k'.repeat(30_000)}text;${'s'.repeat(view.length)}`
         if (kind === 'handles') equal(wire.handed, before + 1)
         await turn()
@@ -195,13 +195,13 @@ for (const kind of ['handles', 'net'] as const) {
       const text = `${'x'.repeat(99)}\n`
       const most = 64 * 1024 * 1024
       let written = 0
-      enterTurn()
-      while (!wire.congested && written < most) {
-        wire.write(text)
-        written += text.length
-      }
-      const { congested } = wire
-      leaveTurn()
+      const congested = inTurn(() => {
+        while (!wire.congested && written < most) {
+          wire.write(text)
+          written += text.length
+        }
+        return wire.congested
+      })
       client.socket.resume()
       while (client.received.length < written) await turn()
       done()
@@ -226,10 +226,10 @@ for (const kind of ['handles', 'net'] as const) {
       client.send('question')
       client.socket.end()
       while (ear.ends === 0) await turn()
-      enterTurn()
-      wire.write('answer')
-      wire.finish()
-      leaveTurn()
+      inTurn(() => {
+        wire.write('answer')
+        wire.finish()
+      })
       equal(await client.untilEnd(), 'answer')
       deepEqual([ear.ends, ear.errors.length], [1, 0])
       done()
@@ -238,10 +238,10 @@ for (const kind of ['handles', 'net'] as const) {
     it('an end that was said before the close takes nothing away, however slowly the peer reads', async () => {
       const { client, wire, done } = await pair()
       client.socket.pause()
-      enterTurn()
-      wire.write('x'.repeat(8_000_000))
-      wire.finish()
-      leaveTurn()
+      inTurn(() => {
+        wire.write('x'.repeat(8_000_000))
+        wire.finish()
+      })
       for (let i = 0; i < 5; i++) await turn()
       wire.close(false)
       for (let i = 0; i < 5; i++) await turn()
@@ -266,11 +266,11 @@ for (const kind of ['handles', 'net'] as const) {
     it('close sends everything first, and tells the owner nothing more', async () => {
       for (const linger of [false, true]) {
         const { client, wire, ear, done } = await pair()
-        enterTurn()
-        wire.write('x'.repeat(3_000_000))
-        wire.close(linger)
-        wire.close(linger)
-        leaveTurn()
+        inTurn(() => {
+          wire.write('x'.repeat(3_000_000))
+          wire.close(linger)
+          wire.close(linger)
+        })
         if (linger) client.send('late')
         equal((await client.untilEnd()).length, 3_000_000)
         client.close()
@@ -285,10 +285,10 @@ for (const kind of ['handles', 'net'] as const) {
       client.socket.pause()
       client.send('x'.repeat(500_000))
       for (let i = 0; i < 5; i++) await turn()
-      enterTurn()
-      wire.write('the answer')
-      wire.close(true)
-      leaveTurn()
+      inTurn(() => {
+        wire.write('the answer')
+        wire.close(true)
+      })
       client.send('x'.repeat(500_000))
       client.socket.resume()
       equal(await client.untilEnd(), 'the answer')

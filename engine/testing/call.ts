@@ -3,7 +3,7 @@ import { BODY_NONE, BODY_STREAM, type ClientStream, Exchange } from '#engine/con
 import type { ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import type { Lifecycle } from '#engine/lifecycle/lifecycle.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { inTurn } from '#engine/socket/round.ts'
 
 export interface CallOptions {
   readonly method?: string
@@ -43,23 +43,23 @@ export class Call implements ClientStream {
     const kind = hasBody ? BODY_STREAM : BODY_NONE
     this.ex = new Exchange(this, method, path, '', 'a.test', block, kind, 0, performance.now())
     this.ex.requestDone = !hasBody
-    this.#inTurn(() => lifecycle.onRequest(this.ex))
+    inTurn(() => lifecycle.onRequest(this.ex))
   }
 
   // --- what the client does ---
 
   send(text: string): void {
     const bytes = Buffer.from(text, 'latin1')
-    this.#inTurn(() => this.#lifecycle.onRequestBody(this.ex, bytes, 0, bytes.length, null))
+    inTurn(() => this.#lifecycle.onRequestBody(this.ex, bytes, 0, bytes.length, null))
   }
 
   finish(trailers = ''): void {
     this.ex.requestDone = true
-    this.#inTurn(() => this.#lifecycle.onRequestEnd(this.ex, trailers))
+    inTurn(() => this.#lifecycle.onRequestEnd(this.ex, trailers))
   }
 
   leave(): void {
-    this.#inTurn(() => this.#lifecycle.onClientFault(this.ex, 'CLIENT_GONE'))
+    inTurn(() => this.#lifecycle.onClientFault(this.ex, 'CLIENT_GONE'))
   }
 
   /** Resolves as soon as `done` is true. */
@@ -71,12 +71,6 @@ export class Call implements ClientStream {
   /** Resolves when the answer has ended, in one way or the other. */
   over(): Promise<void> {
     return this.until(() => this.trailers !== null || this.isBroken)
-  }
-
-  #inTurn(step: () => void): void {
-    enterTurn()
-    step()
-    leaveTurn()
   }
 
   #check(): void {

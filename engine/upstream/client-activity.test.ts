@@ -7,7 +7,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { describe, it, type TestContext } from 'node:test'
 import { STEP_SENDING } from '#engine/contract/exchange.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { inTurn } from '#engine/socket/round.ts'
 import { startOrigin, statuses } from '#engine/testing/origin.ts'
 import { exchangeRaw, rawClient, rawServer } from '#engine/testing/raw.ts'
 import type { StackOptions } from '#engine/testing/stack.ts'
@@ -40,11 +40,9 @@ async function readersThatDoNotRead(port: number): Promise<Socket[]> {
 /** At the time `ms`, as turns have it. */
 function atTime(t: TestContext, ms: number, run: () => void): void {
   const clock = t.mock.method(performance, 'now', () => ms)
-  enterTurn()
   try {
-    run()
+    inTurn(run)
   } finally {
-    leaveTurn()
     clock.mock.restore()
   }
 }

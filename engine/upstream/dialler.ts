@@ -4,7 +4,7 @@
  * of it is the health of the addresses, which all attempts share.
  */
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { inTurn } from '#engine/socket/round.ts'
 import type { Connected, DialOptions, SocketLayer, TlsOutcome } from '#engine/socket/socket-layer.ts'
 import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 import type { Wire } from '#engine/socket/wire.ts'
@@ -142,18 +142,15 @@ export class Dialler<A extends DialledAddress, T extends DialAttempt<A>> impleme
   #resolve(attempt: T): void {
     this.startTimer(attempt)
     const resolved = (isFound: boolean) => {
-      enterTurn()
       // Its time was for the name. An attempt that shares connections has no clock: the dial has one.
       this.#shared.timers.disarm(attempt.timer)
-      if (!attempt.cancelled) {
-        if (isFound) this.#owner.dial(attempt)
-        else this.#owner.report(attempt, 'DNS_FAILURE')
-      }
-      leaveTurn()
+      if (attempt.cancelled) return
+      if (isFound) this.#owner.dial(attempt)
+      else this.#owner.report(attempt, 'DNS_FAILURE')
     }
     this.#destination.resolver!.resolve().then(
-      () => resolved(true),
-      () => resolved(false)
+      () => inTurn(resolved, true),
+      () => inTurn(resolved, false)
     )
   }
 

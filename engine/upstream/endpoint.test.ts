@@ -7,7 +7,7 @@ import { BODY_LENGTH, BODY_NONE, type ClientStream, Exchange } from '#engine/con
 import type { ServerEvents } from '#engine/contract/exchange-events.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import { llhttp } from '#engine/http/llhttp.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { inTurn } from '#engine/socket/round.ts'
 import type { Address, SocketLayer } from '#engine/socket/socket-layer.ts'
 import { TimerWheel, type WheelTimer } from '#engine/socket/timer-wheel.ts'
 import { BULK_NONE, type Bulk, NOBODY, type Wire } from '#engine/socket/wire.ts'
@@ -363,9 +363,7 @@ describe('endpoints with several addresses', () => {
     // The loop has been busy: the timer of the connection is late.
     const now = performance.now()
     t.mock.method(performance, 'now', () => now + 2_000)
-    enterTurn()
-    const second = send()
-    leaveTurn()
+    const second = inTurn(() => send())
     await settle()
     deepEqual(faults, [])
     ok(second.server !== null)

@@ -4,7 +4,7 @@ import dns from 'node:dns/promises'
 import { once } from 'node:events'
 import { syncBuiltinESMExports } from 'node:module'
 import { it, mock } from 'node:test'
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { inTurn } from '#engine/socket/round.ts'
 import { Resolver } from './resolver.ts'
 
 const A = [{ ip: '192.0.2.1', family: 4 as const }]
@@ -20,8 +20,7 @@ function clock(t: { after(done: () => void): void }): { now: number } {
     },
     set now(value: number) {
       now = value
-      enterTurn()
-      leaveTurn()
+      inTurn(() => {})
     }
   }
   const mocked = mock.method(performance, 'now', () => time.now)

@@ -7,7 +7,7 @@ import type { Fail } from '#engine/contract/body.ts'
 import type { ErrorCode } from '#engine/contract/errors.ts'
 import { type Exchange, STEP_RECORDED, STEP_SENDING } from '#engine/contract/exchange.ts'
 import { SseTooLong } from '#engine/http/sse.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { inTurn } from '#engine/socket/round.ts'
 import { isLong, type StreamGuards } from './stream-guard.ts'
 
 /** Between looks at whether the head of the answer is out, which a policy still looks at. */
@@ -135,16 +135,16 @@ export class GuardTap implements CostTap {
       setTimeout(() => this.#turn(ex), HEAD_MS)
       return
     }
-    enterTurn()
-    try {
-      if (work.next().done === true) this.#work = null
-      else setImmediate(() => this.#turn(ex))
-    } catch (error) {
-      this.#work = null
-      this.#error = this.#errorOf(error)
-    }
-    if (this.#work === null) this.#done(ex)
-    leaveTurn()
+    inTurn(() => {
+      try {
+        if (work.next().done === true) this.#work = null
+        else setImmediate(() => this.#turn(ex))
+      } catch (error) {
+        this.#work = null
+        this.#error = this.#errorOf(error)
+      }
+      if (this.#work === null) this.#done(ex)
+    })
   }
 
   #done(ex: Exchange): void {

@@ -8,7 +8,7 @@ import { replaceRequestBody, replaceResponseBody } from '#engine/contract/body.t
 import type { Exchange } from '#engine/contract/exchange.ts'
 import type { HeaderBlock } from '#engine/http/headers.ts'
 import type { Reach } from '#engine/kit/scan/body.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { inTurn } from '#engine/socket/round.ts'
 import { guardBody, runIn } from './guard-body.ts'
 import { type Framing, GuardTap } from './guard-tap.ts'
 import { ANSWER_FIELDS, reachOf } from './guarded-fields.ts'
@@ -61,21 +61,18 @@ export class Guards {
     const run = runIn(this.#context, ex)
     const judged = withAbortSignal(ex, ex.request, (call) => guardBody(this.#guards.request, body, run, call))
     // A turn of its own: timers begin at its start, and the last one may be long over.
-    const inTurn = (step: () => void): void => {
-      if (isOver(ex)) return
-      enterTurn()
-      step()
-      leaveTurn()
+    const unlessOver = (step: () => void): void => {
+      if (!isOver(ex)) inTurn(step)
     }
     judged.then(
       (outcome) =>
-        inTurn(() => {
+        unlessOver(() => {
           if (outcome.kind === 'over') return
           if (outcome.kind === 'pass' && outcome.isChanged) replaceRequestBody(ex, outcome.bytes)
           then(outcome.kind === 'reject' ? outcome.reply : null)
         }),
       // The next reader says what is wrong with a body that is no JSON.
-      (error: unknown) => inTurn(() => then(error instanceof SyntaxError ? null : refusalOf(error, 400)))
+      (error: unknown) => unlessOver(() => then(error instanceof SyntaxError ? null : refusalOf(error, 400)))
     )
   }
 

@@ -1,5 +1,5 @@
 /** What follows something that an exchange has waited for. */
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { inTurn } from '#engine/socket/round.ts'
 
 /**
  * Does `step` with what `waiting` has come to, null: it has failed; unless nobody wants it any more by then. A turn of
@@ -7,10 +7,7 @@ import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
  */
 export function whenSettled<T>(waiting: Promise<T>, isWanted: () => boolean, step: (outcome: T | null) => void): void {
   const take = (outcome: T | null): void => {
-    if (!isWanted()) return
-    enterTurn()
-    step(outcome)
-    leaveTurn()
+    if (isWanted()) inTurn(step, outcome)
   }
   waiting.then(take, () => take(null))
 }

@@ -1,7 +1,7 @@
 /** A stream that has been kept, as its tap makes it for the client: in several turns when it is long. */
 import { Collector } from '#engine/contract/body.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { inTurn } from '#engine/socket/round.ts'
 import type { CostTap } from './translating-tap.ts'
 
 /** What is read in one turn. A tap takes up to 60 ns for each byte. */
@@ -26,17 +26,16 @@ export function replay(ex: Exchange, tap: CostTap, given: Buffer): Buffer | Prom
   if (read(0)) return made
   return new Promise((resolve, reject) => {
     let at = TURN_BYTES
-    const turn = (): void => {
-      enterTurn()
+    const later = () => inTurn(step)
+    const step = (): void => {
       try {
         if (read(at)) resolve(made)
-        else setImmediate(turn)
+        else setImmediate(later)
       } catch (error) {
         reject(error as Error)
       }
       at += TURN_BYTES
-      leaveTurn()
     }
-    setImmediate(turn)
+    setImmediate(later)
   })
 }

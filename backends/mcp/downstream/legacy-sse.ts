@@ -19,7 +19,7 @@ import { Seal } from '#backends/mcp/session/seal.ts'
 import type { Session } from '#backends/mcp/session/session.ts'
 import type { Exchange } from '#engine/contract/exchange.ts'
 import { newMcpUse } from '#engine/contract/mcp-use.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { inTurn } from '#engine/socket/round.ts'
 import { Reply, type ReplySink } from './reply.ts'
 
 const CHANNEL = 'weir mcp sse'
@@ -116,9 +116,7 @@ export class LegacySse {
       if (stream === undefined) return
       const json = Buffer.from(bytes)
       const message = parseMessage(json)
-      enterTurn()
-      if (!isInvalid(message)) stream.take(message, json)
-      leaveTurn()
+      if (!isInvalid(message)) inTurn(() => stream.take(message, json))
     }
     channel.unref()
     return channel

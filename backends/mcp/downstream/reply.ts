@@ -15,7 +15,7 @@ import type { ErrorCode } from '#engine/contract/errors.ts'
 import type { Dialect, Exchange } from '#engine/contract/exchange.ts'
 import type { Answer } from '#engine/contract/in-process.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { inTurn } from '#engine/socket/round.ts'
 import type { Keepalive } from './keepalive.ts'
 
 /** Bytes that wait for a client that does not read; a stream with more is ended. */
@@ -121,9 +121,7 @@ export class Reply {
 
   #send(status: number, body: Body, contentType: string, headers: readonly string[] | null): void {
     // Messages of other threads and timers come outside of a turn.
-    enterTurn()
-    this.#context.reply(this.ex, { status, body, contentType, headers })
-    leaveTurn()
+    inTurn(() => this.#context.reply(this.ex, { status, body, contentType, headers }))
   }
 
   /** Only responses go to the stream: a status alone has no place there. */

@@ -13,7 +13,7 @@ import { HEAD_OK, HEAD_REFUSED, type MessageHandler, type Parser } from '#engine
 import { safeTrailers } from '#engine/http/trailers.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { type Deferred, goOnLater, REQUEST_WORK, ReadShare } from '#engine/socket/read-share.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import { inTurn, turnStartedAt } from '#engine/socket/round.ts'
 import { BULK_BODY, BULK_NONE, type Wire } from '#engine/socket/wire.ts'
 import {
   WAIT_BODY,
@@ -350,10 +350,7 @@ export class Http1RequestReader implements MessageHandler, Deferred {
   }
 
   #onPipelined(): void {
-    if (this.#isPutOff) return
-    enterTurn()
-    this.#parsePipelinedIfFree()
-    leaveTurn()
+    if (!this.#isPutOff) inTurn(() => this.#parsePipelinedIfFree())
   }
 
   #parsePipelinedIfFree(): void {

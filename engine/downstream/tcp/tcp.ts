@@ -7,7 +7,7 @@ import type { OpenConnection } from '#engine/downstream/connection-limiter.ts'
 import type { StageContext } from '#engine/downstream/stage.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
 import { PipeEnd } from '#engine/socket/pipe.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { inTurn } from '#engine/socket/round.ts'
 import { WheelTimer } from '#engine/socket/timer-wheel.ts'
 import type { Wire, WireOwner } from '#engine/socket/wire.ts'
 
@@ -152,13 +152,13 @@ export class TcpConnection implements WireOwner, OpenConnection {
   #break(reason: TcpReason): void {
     if (this.#isOver) return
     this.#session.reason ??= reason
-    enterTurn()
-    if (this.#client === null) {
-      this.#giveUp?.()
-      this.#wire.destroy()
-      this.#over()
-    } else this.#client.cut()
-    leaveTurn()
+    inTurn(() => {
+      if (this.#client === null) {
+        this.#giveUp?.()
+        this.#wire.destroy()
+        this.#over()
+      } else this.#client.cut()
+    })
   }
 
   /** Its backend may be at work on it however little is said. */

@@ -6,10 +6,10 @@ import type { ClientTls } from '#engine/contract/transport.ts'
 import type { TransportCapabilities } from '#engine/contract/transport-capabilities.ts'
 import type { BindContext, OpenBind } from '#engine/downstream/bind.ts'
 import type { Bind, FrontendSettings } from '#engine/ir/snapshot.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { inTurn } from '#engine/socket/round.ts'
 import { UWS, uwsWith } from './capabilities.ts'
 import {
-  enterLibraryTurn,
+  type HttpRequest,
   type HttpResponse,
   loadUws,
   type TemplatedApp,
@@ -193,11 +193,8 @@ class UwsBind implements OpenBind {
 }
 
 function serveRequests(app: TemplatedApp, server: UwsServer, tls: ClientTls | null): void {
-  app.any('/*', (res, req) => {
-    enterLibraryTurn()
-    new UwsStream(server, res, tls).begin(req, null)
-    leaveTurn()
-  })
+  const serve = (res: HttpResponse, req: HttpRequest) => new UwsStream(server, res, tls).begin(req, null)
+  app.any('/*', (res, req) => inTurn(serve, res, req))
 }
 
 /** `closed`: a connection has ended; one that became a WebSocket is none that the filter tells of. */
@@ -205,27 +202,20 @@ function serveWebSockets(app: TemplatedApp, server: UwsServer, tls: ClientTls | 
   app.ws<WebSocketData>('/*', {
     ...WEBSOCKET_SETTINGS,
     upgrade(res, req, context) {
-      enterLibraryTurn()
-      new UwsStream(server, res, tls).begin(req, { key: req.getHeader('sec-websocket-key'), context })
-      leaveTurn()
+      const key = req.getHeader('sec-websocket-key')
+      inTurn(() => new UwsStream(server, res, tls).begin(req, { key, context }))
     },
     open(ws) {
       ws.getUserData().splice.onOpen(ws)
     },
     message(ws, message, isBinary) {
-      enterTurn()
-      ws.getUserData().splice.onClientMessage(message, isBinary)
-      leaveTurn()
+      inTurn(() => ws.getUserData().splice.onClientMessage(message, isBinary))
     },
     drain(ws) {
-      enterTurn()
-      ws.getUserData().splice.onClientDrain()
-      leaveTurn()
+      inTurn(() => ws.getUserData().splice.onClientDrain())
     },
     close(ws, code, reason) {
-      enterTurn()
-      ws.getUserData().splice.onClientClose(code, reason)
-      leaveTurn()
+      inTurn(() => ws.getUserData().splice.onClientClose(code, reason))
       closed()
     }
   })

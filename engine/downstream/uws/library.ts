@@ -2,7 +2,7 @@
 
 import type { AppOptions, HttpResponse, TemplatedApp, us_listen_socket, us_socket } from 'uWebSockets.js'
 import { isMainThread } from 'node:worker_threads'
-import { enterTurn, turnStartedAt } from '#engine/socket/round.ts'
+import { turnStartedAt } from '#engine/socket/round.ts'
 import { HEAD_BYTES_MAX } from './capabilities.ts'
 
 export type {
@@ -63,9 +63,8 @@ let libraryTurn = -1
 /** Bytes that such turns, one behind the other, have put into its cork: several requests may come in one read. */
 let givenBytes = 0
 
-/** enterTurn() for an event that the library reports. */
-export function enterLibraryTurn(): void {
-  enterTurn()
+/** The running turn is that of an event that the library reports. */
+export function markLibraryTurn(): void {
   libraryTurn = turnStartedAt
 }
 

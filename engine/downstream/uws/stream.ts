@@ -11,18 +11,18 @@ import type { ClientTls, SpliceEnd } from '#engine/contract/transport.ts'
 import { HeaderBlock } from '#engine/http/headers.ts'
 import type { FrontendSettings } from '#engine/ir/snapshot.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
-import { enterTurn, leaveTurn, markDirty, turnStartedAt } from '#engine/socket/round.ts'
+import { inTurn, markDirty, turnStartedAt } from '#engine/socket/round.ts'
 import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 import { plainAddress } from '#engine/socket/wire.ts'
 import { UwsAnswer } from './answer.ts'
 import { addressText } from './head.ts'
 import {
   drain,
-  enterLibraryTurn,
   fitsLibraryCork,
   type HttpRequest,
   type HttpResponse,
   isLibraryTurn,
+  markLibraryTurn,
   primePause,
   reopen,
   restart
@@ -90,6 +90,7 @@ export class UwsStream implements RequestOwner {
 
   /** Takes the request over; `handshake` when it may become a WebSocket. */
   begin(req: HttpRequest, handshake: Handshake | null): void {
+    markLibraryTurn()
     const { settings, events } = this.#server
     const read = readRequest(this, req, settings, handshake !== null)
     if (typeof read === 'string') {
@@ -116,19 +117,13 @@ export class UwsStream implements RequestOwner {
     const ex = new Exchange(this, method, '', '', '', new HeaderBlock(), BODY_NONE, 0, turnStartedAt)
     this.#ex = ex
     setImmediate(() => {
-      enterTurn()
-      if (this.#isLive) this.#server.events.onRefused(ex, code)
-      leaveTurn()
+      if (this.#isLive) inTurn(() => this.#server.events.onRefused(ex, code))
     })
   }
 
   #expectBody(): void {
     this.#isReading = true
-    this.#res.onData((chunk, isLast) => {
-      enterLibraryTurn()
-      this.#onData(chunk, isLast)
-      leaveTurn()
-    })
+    this.#res.onData((chunk, isLast) => inTurn(() => this.#onData(chunk, isLast)))
     this.#waitForBody()
     this.#armNext(turnStartedAt)
   }
@@ -138,6 +133,7 @@ export class UwsStream implements RequestOwner {
   }
 
   #onData(chunk: ArrayBuffer, isLast: boolean): void {
+    markLibraryTurn()
     const ex = this.#ex
     // After an early response the library reads and drops the rest of the body.
     if (ex === null || !this.#isLive) return
@@ -178,9 +174,7 @@ export class UwsStream implements RequestOwner {
   }
 
   #onAborted(): void {
-    enterTurn()
-    if (this.#isLive) this.#gone()
-    leaveTurn()
+    if (this.#isLive) inTurn(() => this.#gone())
   }
 
   #gone(): void {
@@ -269,16 +263,17 @@ export class UwsStream implements RequestOwner {
     if (this.#isPutOff) return
     this.#isPutOff = true
     setImmediate(() => {
-      enterTurn()
       this.#isPutOff = false
-      if (this.#isLive) this.#write(null)
-      leaveTurn()
+      if (this.#isLive) inTurn(() => this.#write(null))
     })
   }
 
   #onWritable(): boolean {
-    if (!this.#isLive) return true
-    enterTurn()
+    if (this.#isLive) inTurn(() => this.#goOn())
+    return true
+  }
+
+  #goOn(): void {
     this.#sendDeadline = turnStartedAt + this.#server.settings.sendTimeoutMs
     if (this.#answer.isHolding) this.#write(null)
     else {
@@ -287,8 +282,6 @@ export class UwsStream implements RequestOwner {
     }
     // Also while it may be congested: the next piece is what finds out.
     this.#askForMore()
-    leaveTurn()
-    return true
   }
 
   abort(_ex: Exchange): void {

@@ -20,7 +20,7 @@ import {
 } from '#engine/http/websocket.ts'
 import { Pieces } from '#engine/kit/pieces.ts'
 import type { ReadSlot } from '#engine/socket/memory.ts'
-import { enterTurn, leaveTurn, turnStartedAt } from '#engine/socket/round.ts'
+import { inTurn, turnStartedAt } from '#engine/socket/round.ts'
 import { type TimerWheel, WheelTimer } from '#engine/socket/timer-wheel.ts'
 import { linesWithout } from './head.ts'
 import type { HttpResponse, us_socket_context_t, WebSocket } from './library.ts'
@@ -103,12 +103,12 @@ class RefusedEnd implements SpliceEnd {
 
   join(peer: SpliceEnd, closed: () => void): void {
     // The peer is joined after this end: only then does it report that it is closed.
-    queueMicrotask(() => {
-      enterTurn()
-      peer.abort()
-      closed()
-      leaveTurn()
-    })
+    queueMicrotask(() =>
+      inTurn(() => {
+        peer.abort()
+        closed()
+      })
+    )
   }
 
   send(): boolean {

@@ -8,7 +8,7 @@ import type {
   Children,
   ChildSpec
 } from '#engine/contract/children.ts'
-import { enterTurn, leaveTurn } from '#engine/socket/round.ts'
+import { inTurn } from '#engine/socket/round.ts'
 import type { ChildCommand, ChildEvent, WireEvent } from './messages.ts'
 import { WireHost } from './wire.ts'
 
@@ -63,12 +63,7 @@ export class ChildrenOfWorker implements Children {
       return
     }
     const { link } = report
-    const known = this.#links.get(link)
-    if (known !== undefined) {
-      enterTurn()
-      known.receive(report)
-      leaveTurn()
-    }
+    inTurn(() => this.#links.get(link)?.receive(report))
     // Also where nobody has waited for it: the hub counts what this worker has not taken.
     if (report.event === 'message' || report.event === 'answered')
       this.#post({ kind: 'child', link, op: 'took', instance: report.instance, chars: report.text.length })
